@@ -1,0 +1,98 @@
+//! What to build: family, number and size of the units, and the build itself.
+
+use std::fmt;
+
+use crate::bloom::BloomShape;
+use crate::family::FamilyShape;
+use crate::{Family, FilterError, GroupShape, KeyDigest};
+
+/// Most units that a group can have.
+pub const MAX_UNITS: u8 = 32;
+
+/// Most bits per key of one Bloom unit: beyond this a unit is no longer a small step.
+const MAX_BLOOM_BITS_PER_KEY: u8 = 8;
+
+/// Which units to build over a segment's keys. The default is the paper's: 6 Bloom units of 4 bits per key
+/// (ElasticBF, ATC'19 section 4.1).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct UnitSettings {
+    family: FamilySettings,
+    unit_count: u8,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+enum FamilySettings {
+    Bloom { bits_per_key: u8 },
+}
+
+/// All units of one segment, as they are stored.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct BuiltGroup {
+    /// What is needed to read the units back.
+    pub shape: GroupShape,
+    /// `shape.unit_count()` units of `shape.unit_bytes()` bytes each.
+    pub units: Vec<Vec<u8>>,
+}
+
+impl UnitSettings {
+    /// `unit_count` (1..=32) Bloom units of `bits_per_key` (1..=8) bits per key each.
+    pub fn bloom(unit_count: u8, bits_per_key: u8) -> Result<Self, FilterError> {
+        if bits_per_key == 0 || bits_per_key > MAX_BLOOM_BITS_PER_KEY {
+            return Err(FilterError::BitsPerKey { got: bits_per_key, max: MAX_BLOOM_BITS_PER_KEY });
+        }
+        Self::new(FamilySettings::Bloom { bits_per_key }, unit_count)
+    }
+
+    fn new(family: FamilySettings, unit_count: u8) -> Result<Self, FilterError> {
+        if unit_count == 0 || unit_count > MAX_UNITS {
+            return Err(FilterError::UnitCount { got: unit_count, max: MAX_UNITS });
+        }
+        Ok(Self { family, unit_count })
+    }
+
+    /// Units that every group gets.
+    pub fn unit_count(&self) -> u8 {
+        self.unit_count
+    }
+
+    /// Kind of the units.
+    pub fn family(&self) -> Family {
+        match self.family {
+            FamilySettings::Bloom { .. } => Family::Bloom,
+        }
+    }
+
+    /// Nominal bits per key of one unit.
+    pub fn bits_per_key(&self) -> u8 {
+        match self.family {
+            FamilySettings::Bloom { bits_per_key } => bits_per_key,
+        }
+    }
+
+    /// Builds the units of one segment. Never fails. Digests may come in any order and may repeat (a repeat costs the
+    /// space of a key); without digests the units are empty and reject every key. At most `u32::MAX` digests are
+    /// counted in the shape.
+    pub fn build(&self, digests: &[KeyDigest]) -> BuiltGroup {
+        let key_count = u32::try_from(digests.len()).unwrap_or(u32::MAX);
+        let FamilySettings::Bloom { bits_per_key } = self.family;
+        let bloom = BloomShape::for_bits(bits_per_key);
+        let shape = GroupShape::new(FamilyShape::Bloom(bloom), key_count, self.unit_count);
+        let units = (0..self.unit_count).map(|unit| bloom.build(unit, shape.unit_words(), digests)).collect();
+        BuiltGroup { shape, units }
+    }
+}
+
+impl Default for UnitSettings {
+    fn default() -> Self {
+        Self { family: FamilySettings::Bloom { bits_per_key: 4 }, unit_count: 6 }
+    }
+}
+
+impl fmt::Display for UnitSettings {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.family {
+            FamilySettings::Bloom { bits_per_key } => write!(f, "bloom {}x{bits_per_key}", self.unit_count),
+        }
+    }
+}

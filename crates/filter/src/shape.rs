@@ -1,0 +1,78 @@
+//! What was built over one segment: all that is needed to read its units, in eight bytes.
+
+use crate::family::FamilyShape;
+use crate::{Family, FilterError, MAX_UNITS};
+
+/// Bytes of an encoded [`GroupShape`].
+pub const SHAPE_BYTES: usize = 8;
+
+/// Family, parameters, number of keys and number of units of a group. Sizes and rates are derived from these.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct GroupShape {
+    key_count: u32,
+    family: FamilyShape,
+    unit_count: u8,
+}
+
+impl GroupShape {
+    pub(crate) fn new(family: FamilyShape, key_count: u32, unit_count: u8) -> Self {
+        Self { key_count, family, unit_count }
+    }
+
+    /// Kind of the units.
+    pub fn family(&self) -> Family {
+        self.family.family()
+    }
+
+    /// Keys that the group was built over.
+    pub fn key_count(&self) -> u32 {
+        self.key_count
+    }
+
+    /// Units that were built (and are on disk), at least 1.
+    pub fn unit_count(&self) -> u8 {
+        self.unit_count
+    }
+
+    /// Bytes of each unit, a multiple of 8; 0 if there are no keys.
+    pub fn unit_bytes(&self) -> usize {
+        self.unit_words() as usize * 8
+    }
+
+    /// Probability that an absent key matches the first `resident_units` units: 1.0 for none of them, the product of
+    /// the units' rates otherwise. More than [`unit_count`](Self::unit_count) counts as all of them.
+    pub fn false_positive_rate(&self, resident_units: u8) -> f64 {
+        match resident_units.min(self.unit_count) {
+            0 => 1.0,
+            _ if self.key_count == 0 => 0.0,
+            resident => self.family.unit_fpr(self.key_count).powi(i32::from(resident)),
+        }
+    }
+
+    /// The stored form; `docs/format.md` has the table.
+    pub fn encode(&self) -> [u8; SHAPE_BYTES] {
+        let [family, a, b] = self.family.encode();
+        let [k0, k1, k2, k3] = self.key_count.to_le_bytes();
+        [family, self.unit_count, a, b, k0, k1, k2, k3]
+    }
+
+    /// Reads the stored form; total: any bytes give a usable shape or an error.
+    pub fn decode(bytes: &[u8]) -> Result<Self, FilterError> {
+        let &[family, unit_count, a, b, k0, k1, k2, k3] = bytes else {
+            return Err(FilterError::ShapeBytes { got: bytes.len(), expected: SHAPE_BYTES });
+        };
+        let family = FamilyShape::decode([family, a, b])?;
+        if unit_count == 0 || unit_count > MAX_UNITS {
+            return Err(FilterError::UnitCount { got: unit_count, max: MAX_UNITS });
+        }
+        Ok(Self::new(family, u32::from_le_bytes([k0, k1, k2, k3]), unit_count))
+    }
+
+    pub(crate) fn family_shape(&self) -> FamilyShape {
+        self.family
+    }
+
+    pub(crate) fn unit_words(&self) -> u32 {
+        self.family.unit_words(self.key_count)
+    }
+}
