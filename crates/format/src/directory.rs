@@ -1,0 +1,166 @@
+//! The directory: shape, data bytes and first user key (fence) of every segment.
+
+use std::ops::{Deref, Range};
+
+use springbloom_filter::{GroupShape, SHAPE_BYTES};
+
+use crate::checksum::{CHECKSUM_BYTES, Covers, checksum};
+use crate::{BlockHeader, FormatError, HEADER_BYTES, UnitLayout};
+
+/// Bytes of a segment's entry: shape, data bytes, end of its fence.
+pub(crate) const ENTRY_BYTES: usize = SHAPE_BYTES + 8 + 4;
+
+/// A segment as it stands in the directory.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct SegmentEntry {
+    pub(crate) data_bytes: u64,
+    pub(crate) shape: GroupShape,
+    /// End of this segment's fence within the fence bytes; it begins where the one before ends.
+    pub(crate) fence_end: u32,
+}
+
+/// The parsed directory of a block. Everything about its [`UnitLayout`] can be asked of it as well.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Directory {
+    layout: UnitLayout,
+    segments: Box<[SegmentEntry]>,
+    fence_bytes: Box<[u8]>,
+}
+
+impl Directory {
+    /// Reads header and directory from the first [`BlockHeader::head_bytes`] of `bytes`; what follows is not looked at.
+    ///
+    /// Memory is bounded by the bytes given: lengths are checked before anything is allocated.
+    pub fn parse(bytes: &[u8]) -> Result<Self, FormatError> {
+        let header = BlockHeader::parse(bytes)?;
+        let head = usize::try_from(header.head_bytes()).unwrap_or(usize::MAX);
+        let Some(bytes) = bytes.get(HEADER_BYTES..head) else {
+            let got = (bytes.len() - HEADER_BYTES) as u64;
+            return Err(FormatError::Truncated { part: "directory", got, expected: header.directory_bytes });
+        };
+        let entries_bytes = u64::from(header.segment_count) * ENTRY_BYTES as u64;
+        let least = entries_bytes + CHECKSUM_BYTES as u64;
+        let Some((bytes, stored)) = bytes.split_last_chunk().filter(|_| bytes.len() as u64 >= least) else {
+            return Err(inconsistent("directory_bytes", bytes.len() as u64, least));
+        };
+        let (got, expected) = (checksum(Covers::Directory, bytes), u32::from_le_bytes(*stored));
+        if got != expected {
+            return Err(FormatError::Checksum { part: "directory", got, expected });
+        }
+        let (entries, fence_bytes) = bytes.split_at(entries_bytes as usize);
+        let segments = parse_entries(entries, header.unit_count, fence_bytes.len() as u64)?;
+        let unit_bytes = segments.iter().map(|segment| segment.shape.unit_bytes());
+        let layout = UnitLayout::new(header.head_bytes(), header.unit_count, unit_bytes);
+        let derived_bytes = layout.as_ref().map_or(u64::MAX, UnitLayout::block_bytes);
+        let Some(layout) = layout.filter(|_| derived_bytes == header.block_bytes) else {
+            return Err(inconsistent("bytes of all units", derived_bytes, header.block_bytes));
+        };
+        Ok(Self { layout, segments, fence_bytes: fence_bytes.into() })
+    }
+
+    /// What a segment's units were built as. Panics if there is no such segment.
+    pub fn shape(&self, segment: u32) -> GroupShape {
+        self.segments[segment as usize].shape
+    }
+
+    /// First user key of a segment. Panics if there is no such segment.
+    pub fn fence(&self, segment: u32) -> &[u8] {
+        &self.fence_bytes[self.fence_span(segment as usize)]
+    }
+
+    /// Bytes of table data that a segment covers. Panics if there is no such segment.
+    pub fn data_bytes(&self, segment: u32) -> u64 {
+        self.segments[segment as usize].data_bytes
+    }
+
+    /// Keys of the table.
+    pub fn key_count(&self) -> u64 {
+        self.segments.iter().map(|segment| u64::from(segment.shape.key_count())).sum()
+    }
+
+    /// All fences, packed, and where each one ends.
+    pub fn packed_fences(&self) -> (&[u8], impl ExactSizeIterator<Item = u32>) {
+        (&self.fence_bytes, self.segments.iter().map(|segment| segment.fence_end))
+    }
+
+    /// The part that reading units needs, to keep when the rest has been handed on.
+    pub fn layout(&self) -> &UnitLayout {
+        &self.layout
+    }
+
+    /// Bytes of memory that this directory takes, its layout included, without the allocator's rounding.
+    pub fn memory_bytes(&self) -> usize {
+        size_of::<Self>() - size_of::<UnitLayout>()
+            + self.layout.memory_bytes()
+            + size_of_val(&*self.segments)
+            + self.fence_bytes.len()
+    }
+
+    fn fence_span(&self, index: usize) -> Range<usize> {
+        let start = if index == 0 { 0 } else { self.segments[index - 1].fence_end };
+        start as usize..self.segments[index].fence_end as usize
+    }
+}
+
+impl Deref for Directory {
+    type Target = UnitLayout;
+
+    fn deref(&self) -> &UnitLayout {
+        &self.layout
+    }
+}
+
+fn parse_entries(
+    entries: &[u8],
+    unit_count: u8,
+    fence_bytes: u64,
+) -> Result<Box<[SegmentEntry]>, FormatError> {
+    let mut fence_start = 0;
+    let (entries, _) = entries.as_chunks::<ENTRY_BYTES>();
+    let segments: Box<[SegmentEntry]> = entries
+        .iter()
+        .zip(0u32..)
+        .map(|(entry, segment)| {
+            let entry = decode_entry(entry).map_err(|source| FormatError::Shape { segment, source })?;
+            if entry.shape.unit_count() != unit_count {
+                return Err(inconsistent("unit_count", entry.shape.unit_count().into(), unit_count.into()));
+            }
+            if entry.fence_end < fence_start {
+                return Err(inconsistent("fence_end", entry.fence_end.into(), fence_start.into()));
+            }
+            fence_start = entry.fence_end;
+            Ok(entry)
+        })
+        .collect::<Result<_, _>>()?;
+    if u64::from(fence_start) != fence_bytes {
+        return Err(inconsistent("fence_end", fence_start.into(), fence_bytes));
+    }
+    Ok(segments)
+}
+
+fn decode_entry(entry: &[u8; ENTRY_BYTES]) -> Result<SegmentEntry, springbloom_filter::FilterError> {
+    let [shape @ .., d0, d1, d2, d3, d4, d5, d6, d7, f0, f1, f2, f3] = entry;
+    Ok(SegmentEntry {
+        shape: GroupShape::decode(shape)?,
+        data_bytes: u64::from_le_bytes([*d0, *d1, *d2, *d3, *d4, *d5, *d6, *d7]),
+        fence_end: u32::from_le_bytes([*f0, *f1, *f2, *f3]),
+    })
+}
+
+/// The directory's bytes, checksum included.
+pub(crate) fn encode(segments: &[SegmentEntry], fence_bytes: &[u8]) -> Vec<u8> {
+    let mut bytes = Vec::with_capacity(segments.len() * ENTRY_BYTES + fence_bytes.len() + CHECKSUM_BYTES);
+    for segment in segments {
+        bytes.extend_from_slice(&segment.shape.encode());
+        bytes.extend_from_slice(&segment.data_bytes.to_le_bytes());
+        bytes.extend_from_slice(&segment.fence_end.to_le_bytes());
+    }
+    bytes.extend_from_slice(fence_bytes);
+    let sum = checksum(Covers::Directory, &bytes);
+    bytes.extend_from_slice(&sum.to_le_bytes());
+    bytes
+}
+
+fn inconsistent(field: &'static str, got: u64, expected: u64) -> FormatError {
+    FormatError::Inconsistent { part: "directory", field, got, expected }
+}

@@ -1,0 +1,81 @@
+//! Why bytes are not a filter block of ours.
+
+use springbloom_filter::FilterError;
+use thiserror::Error;
+
+/// An error of this crate. Whoever only looks keys up treats each of them as "may match" and counts it.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+#[non_exhaustive]
+pub enum FormatError {
+    /// Fewer bytes than the part needs; read more, or the file is cut off.
+    #[error("{part} is cut off: got {got} bytes, expected {expected}")]
+    Truncated {
+        /// Which part of the block.
+        part: &'static str,
+        /// Bytes given.
+        got: u64,
+        /// Bytes needed.
+        expected: u64,
+    },
+    /// The bytes do not begin with our magic number: not a block of ours.
+    #[error("not a Springbloom filter block: magic is {got:02x?}, expected {expected:02x?}")]
+    Foreign {
+        /// First bytes found.
+        got: [u8; 8],
+        /// Magic number of the format.
+        expected: [u8; 8],
+    },
+    /// A newer version wrote the block; this one cannot read it, the table works without filters.
+    #[error("block version {got} is newer than {newest}, the newest that this version reads")]
+    NewerVersion {
+        /// Version found.
+        got: u16,
+        /// Newest version that can be read.
+        newest: u16,
+    },
+    /// Bytes changed after they were written.
+    #[error("{part} is damaged: checksum is {got:#010x}, expected {expected:#010x}")]
+    Checksum {
+        /// Which part of the block.
+        part: &'static str,
+        /// Checksum of the bytes given.
+        got: u32,
+        /// Checksum stored with them.
+        expected: u32,
+    },
+    /// Bytes with a right checksum that no writer of this version produces.
+    #[error("{part}: `{field}` is {got}, expected {expected}")]
+    Inconsistent {
+        /// Which part of the block.
+        part: &'static str,
+        /// Which field.
+        field: &'static str,
+        /// Value found.
+        got: u64,
+        /// What it has to be, or its bound.
+        expected: u64,
+    },
+    /// A segment's shape is not usable, for instance of a family that a newer version added.
+    #[error("shape of segment {segment} cannot be read")]
+    Shape {
+        /// Index of the segment.
+        segment: u32,
+        /// What is wrong with it.
+        #[source]
+        source: FilterError,
+    },
+    /// The block has no such unit.
+    #[error(
+        "no unit {unit} of segment {segment}: the block has {segment_count} segments of {unit_count} units"
+    )]
+    NoSuchUnit {
+        /// Segment asked for.
+        segment: u32,
+        /// Unit asked for.
+        unit: u8,
+        /// Segments of the block.
+        segment_count: u32,
+        /// Units of each segment.
+        unit_count: u8,
+    },
+}

@@ -1,0 +1,106 @@
+//! The fixed header: says what the block is and how much to read next.
+
+use crate::FormatError;
+use crate::checksum::{Covers, checksum};
+
+/// First bytes of every block.
+pub const MAGIC: [u8; 8] = *b"SpgBloom";
+
+/// Version that this crate writes, and the newest that it reads.
+pub const FORMAT_VERSION: u16 = 1;
+
+/// Bytes of the header.
+pub const HEADER_BYTES: usize = 40;
+
+/// Where the header's checksum stands; it covers all bytes before it.
+const CHECKSUM_AT: usize = 36;
+
+/// The parsed header of a block.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct BlockHeader {
+    /// Bytes of the whole block.
+    pub block_bytes: u64,
+    /// Bytes of the directory, which follows the header; its checksum included.
+    pub directory_bytes: u64,
+    /// Segments of the table, at least 1.
+    pub segment_count: u32,
+    /// Units of every segment, at least 1.
+    pub unit_count: u8,
+}
+
+impl BlockHeader {
+    /// Reads the header from the first [`HEADER_BYTES`] of `bytes`; more may follow and is not looked at.
+    pub fn parse(bytes: &[u8]) -> Result<Self, FormatError> {
+        let expected = HEADER_BYTES as u64;
+        let Some(&magic) = bytes.first_chunk::<8>() else {
+            return Err(FormatError::Truncated { part: "header", got: bytes.len() as u64, expected });
+        };
+        if magic != MAGIC {
+            return Err(FormatError::Foreign { got: magic, expected: MAGIC });
+        }
+        let Some(bytes) = bytes.first_chunk::<HEADER_BYTES>() else {
+            return Err(FormatError::Truncated { part: "header", got: bytes.len() as u64, expected });
+        };
+        // The version comes before the checksum: a newer version may place its checksum elsewhere.
+        let version = u16::from_le_bytes([bytes[8], bytes[9]]);
+        if version > FORMAT_VERSION {
+            return Err(FormatError::NewerVersion { got: version, newest: FORMAT_VERSION });
+        }
+        let stored = read_u32(bytes, CHECKSUM_AT);
+        let got = checksum(Covers::Header, &bytes[..CHECKSUM_AT]);
+        if got != stored {
+            return Err(FormatError::Checksum { part: "header", got, expected: stored });
+        }
+        let header = Self {
+            block_bytes: read_u64(bytes, 16),
+            directory_bytes: read_u64(bytes, 24),
+            segment_count: read_u32(bytes, 12),
+            unit_count: bytes[10],
+        };
+        header.check(version, bytes)?;
+        Ok(header)
+    }
+
+    /// What a right checksum does not exclude: fields that no writer of this version produces.
+    fn check(&self, version: u16, bytes: &[u8; HEADER_BYTES]) -> Result<(), FormatError> {
+        let expect = |field, got: u64, expected: u64, holds: bool| match holds {
+            true => Ok(()),
+            false => Err(FormatError::Inconsistent { part: "header", field, got, expected }),
+        };
+        expect("version", version.into(), FORMAT_VERSION.into(), version == FORMAT_VERSION)?;
+        expect("reserved", bytes[11].into(), 0, bytes[11] == 0)?;
+        let reserved = read_u32(bytes, 32);
+        expect("reserved", reserved.into(), 0, reserved == 0)?;
+        expect("segment_count", self.segment_count.into(), 1, self.segment_count > 0)?;
+        expect("unit_count", self.unit_count.into(), 1, self.unit_count > 0)?;
+        let rest = self.block_bytes.saturating_sub(HEADER_BYTES as u64);
+        expect("directory_bytes", self.directory_bytes, rest, self.directory_bytes <= rest)
+    }
+
+    pub(crate) fn encode(&self) -> [u8; HEADER_BYTES] {
+        let mut bytes = [0; HEADER_BYTES];
+        bytes[..8].copy_from_slice(&MAGIC);
+        bytes[8..10].copy_from_slice(&FORMAT_VERSION.to_le_bytes());
+        bytes[10] = self.unit_count;
+        bytes[12..16].copy_from_slice(&self.segment_count.to_le_bytes());
+        bytes[16..24].copy_from_slice(&self.block_bytes.to_le_bytes());
+        bytes[24..32].copy_from_slice(&self.directory_bytes.to_le_bytes());
+        let sum = checksum(Covers::Header, &bytes[..CHECKSUM_AT]);
+        bytes[CHECKSUM_AT..].copy_from_slice(&sum.to_le_bytes());
+        bytes
+    }
+
+    /// Bytes to read for [`Directory::parse`](crate::Directory::parse): header and directory.
+    pub fn head_bytes(&self) -> u64 {
+        // `check` bounds the directory by the block.
+        HEADER_BYTES as u64 + self.directory_bytes
+    }
+}
+
+fn read_u32(bytes: &[u8; HEADER_BYTES], at: usize) -> u32 {
+    u32::from_le_bytes([bytes[at], bytes[at + 1], bytes[at + 2], bytes[at + 3]])
+}
+
+fn read_u64(bytes: &[u8; HEADER_BYTES], at: usize) -> u64 {
+    u64::from(read_u32(bytes, at)) | u64::from(read_u32(bytes, at + 4)) << 32
+}

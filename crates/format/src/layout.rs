@@ -1,0 +1,122 @@
+//! Where each unit is, and whether the bytes read from there are it: all that a loader has to keep of a directory.
+
+use std::ops::Range;
+
+use crate::FormatError;
+use crate::checksum::{CHECKSUM_BYTES, Covers, checksum};
+
+/// Positions of the units of a block, and their checks. 8 bytes per segment.
+///
+/// All rows (one unit of every segment) are equally long, because the units of one segment are.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct UnitLayout {
+    /// Within a row, where each segment's unit ends; checksums included.
+    ends: Box<[u64]>,
+    /// Within the block, where row 0 begins.
+    units_at: u64,
+    unit_count: u8,
+}
+
+impl UnitLayout {
+    /// From the unit bytes of each segment. `None` if the block would not fit 64 bits of length.
+    pub(crate) fn new(
+        units_at: u64,
+        unit_count: u8,
+        unit_bytes: impl ExactSizeIterator<Item = usize>,
+    ) -> Option<Self> {
+        let mut end = 0u64;
+        let ends: Option<Box<[u64]>> = unit_bytes
+            .map(|bytes| {
+                end = end.checked_add(bytes as u64 + CHECKSUM_BYTES as u64)?;
+                Some(end)
+            })
+            .collect();
+        let layout = Self { ends: ends?, units_at, unit_count };
+        layout.row_bytes().checked_mul(unit_count.into())?.checked_add(units_at)?;
+        Some(layout)
+    }
+
+    /// Segments of the block.
+    pub fn segment_count(&self) -> u32 {
+        self.ends.len() as u32
+    }
+
+    /// Units of every segment.
+    pub fn unit_count(&self) -> u8 {
+        self.unit_count
+    }
+
+    /// Bytes of one unit of all segments, checksums included.
+    pub fn row_bytes(&self) -> u64 {
+        self.ends.last().copied().unwrap_or(0)
+    }
+
+    /// Bytes of the whole block.
+    pub fn block_bytes(&self) -> u64 {
+        self.units_at + self.row_bytes() * u64::from(self.unit_count)
+    }
+
+    /// Where in the block a unit and its checksum are. Panics if there is no such segment or unit.
+    pub fn unit_span(&self, segment: u32, unit: u8) -> Range<u64> {
+        let row = self.row_span(unit);
+        let within = self.span_in_row(segment);
+        row.start + within.start..row.start + within.end
+    }
+
+    /// Where in the block unit `unit` of all segments is. Panics if there is no such unit.
+    pub fn row_span(&self, unit: u8) -> Range<u64> {
+        assert!(unit < self.unit_count, "unit {unit} of {}", self.unit_count);
+        let start = self.units_at + self.row_bytes() * u64::from(unit);
+        start..start + self.row_bytes()
+    }
+
+    /// The unit in the bytes that were read from [`unit_span`](Self::unit_span), once its checksum is verified.
+    pub fn decode_unit<'b>(&self, segment: u32, unit: u8, bytes: &'b [u8]) -> Result<&'b [u8], FormatError> {
+        if segment >= self.segment_count() || unit >= self.unit_count {
+            let (segment_count, unit_count) = (self.segment_count(), self.unit_count);
+            return Err(FormatError::NoSuchUnit { segment, unit, segment_count, unit_count });
+        }
+        let span = self.span_in_row(segment);
+        let (got, expected) = (bytes.len() as u64, span.end - span.start);
+        if got < expected {
+            return Err(FormatError::Truncated { part: "unit", got, expected });
+        }
+        if got > expected {
+            return Err(FormatError::Inconsistent { part: "unit", field: "length", got, expected });
+        }
+        let Some((unit_bytes, stored)) = bytes.split_last_chunk::<CHECKSUM_BYTES>() else {
+            return Err(FormatError::Truncated { part: "unit", got, expected });
+        };
+        let (got, expected) =
+            (checksum(Covers::Unit { segment, unit }, unit_bytes), u32::from_le_bytes(*stored));
+        if got != expected {
+            return Err(FormatError::Checksum { part: "unit", got, expected });
+        }
+        Ok(unit_bytes)
+    }
+
+    /// The units in the bytes that were read from [`row_span`](Self::row_span), each verified by itself: damage to one
+    /// segment's unit, or a row cut short, leaves the others usable.
+    pub fn decode_row<'b>(
+        &self,
+        unit: u8,
+        bytes: &'b [u8],
+    ) -> impl Iterator<Item = (u32, Result<&'b [u8], FormatError>)> {
+        (0..self.segment_count()).map(move |segment| {
+            let span = self.span_in_row(segment);
+            let at = |offset: u64| usize::try_from(offset).unwrap_or(usize::MAX).min(bytes.len());
+            (segment, self.decode_unit(segment, unit, &bytes[at(span.start)..at(span.end)]))
+        })
+    }
+
+    /// Bytes of memory that this layout takes, without the allocator's rounding.
+    pub fn memory_bytes(&self) -> usize {
+        size_of::<Self>() + size_of_val(&*self.ends)
+    }
+
+    fn span_in_row(&self, segment: u32) -> Range<u64> {
+        let index = segment as usize;
+        let start = if index == 0 { 0 } else { self.ends[index - 1] };
+        start..self.ends[index]
+    }
+}

@@ -1,0 +1,42 @@
+//! The stored form of a table's filter units: one block per table, bytes in, bytes out. Opens no files.
+//!
+//! The layout lives in `docs/format.md` and nowhere else. In short: a [header](BlockHeader), a [directory](Directory)
+//! with the shape and first key of every segment, then the units, *unit-major*: unit 0 of all segments, then unit 1 of
+//! all, so that one sequential read makes a whole table usable (ElasticBF, ATC'19 section 3.2, keeps the units of a filter
+//! apart for the same reason).
+//!
+//! ```
+//! use springbloom_filter::{FilterGroup, KeyDigest, UnitSettings};
+//! use springbloom_format::{BlockWriter, Directory};
+//!
+//! let mut writer = BlockWriter::new(UnitSettings::default(), 4 << 20);
+//! writer.add(b"apple", 1000);
+//! writer.add(b"pear", 1000);
+//! let block = writer.finish();
+//!
+//! let directory = Directory::parse(&block)?;
+//! let span = directory.unit_span(0, 0);
+//! let unit = directory.decode_unit(0, 0, &block[span.start as usize..span.end as usize])?;
+//! let group = FilterGroup::from_units(directory.shape(0), &[unit]).unwrap();
+//! assert!(group.may_match(KeyDigest::of(b"pear")));
+//! # Ok::<(), springbloom_format::FormatError>(())
+//! ```
+//!
+//! Invariants:
+//! - decoding is total: any bytes give a value or a [`FormatError`], without panics and without allocating more than a
+//!   small multiple of the bytes given;
+//! - no unit decodes successfully to bytes other than the ones written for that segment and unit, up to a 32-bit checksum;
+//! - offsets are derived from the shapes, never stored, so they cannot disagree with them.
+
+mod checksum;
+mod directory;
+mod error;
+mod header;
+mod layout;
+mod writer;
+
+pub use directory::Directory;
+pub use error::FormatError;
+pub use header::{BlockHeader, FORMAT_VERSION, HEADER_BYTES, MAGIC};
+pub use layout::UnitLayout;
+pub use writer::{BlockWriter, MAX_SEGMENT_KEYS};
