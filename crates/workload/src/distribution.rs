@@ -1,0 +1,263 @@
+//! Which records are popular: distributions over ranks, rank 0 being the most popular.
+
+use std::str::FromStr;
+
+use rand::{Rng, RngExt};
+use rand_distr::Zipf;
+
+use crate::error::WorkloadError;
+
+/// Exponents this close to 1 are sampled as 1: the sampler divides by `1 - exponent`.
+const NEAR_ONE: f64 = 1e-6;
+
+/// A family of distributions over the records of a key space.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Distribution {
+    /// Every record equally.
+    Uniform,
+    /// Probability of rank r proportional to `(r + 1)^-exponent`; ranks are scattered over the key space. Any
+    /// exponent from 0 on.
+    Zipf {
+        /// The constant.
+        exponent: f64,
+    },
+    /// Zipf over age: the record inserted last is the most popular (YCSB workload D).
+    Latest {
+        /// The constant.
+        exponent: f64,
+    },
+    /// A share of the records gets a share of the accesses, evenly inside and outside.
+    Hotspot {
+        /// Share of the records that is hot.
+        record_share: f64,
+        /// Share of the accesses that goes to them.
+        access_share: f64,
+    },
+}
+
+impl FromStr for Distribution {
+    type Err = WorkloadError;
+
+    fn from_str(text: &str) -> Result<Self, WorkloadError> {
+        let unknown = || WorkloadError::UnknownDistribution { got: text.to_owned() };
+        let mut parts = text.split(':');
+        let name = parts.next().unwrap_or_default();
+        let numbers = parts.map(f64::from_str).collect::<Result<Vec<_>, _>>().map_err(|_| unknown())?;
+        let distribution = match (name, numbers.as_slice()) {
+            ("uniform", []) => Distribution::Uniform,
+            ("zipf", &[exponent]) => Distribution::Zipf { exponent },
+            ("latest", &[exponent]) => Distribution::Latest { exponent },
+            ("hotspot", &[record_share, access_share]) => {
+                Distribution::Hotspot { record_share, access_share }
+            }
+            _ => return Err(unknown()),
+        };
+        distribution.check()?;
+        Ok(distribution)
+    }
+}
+
+impl std::fmt::Display for Distribution {
+    /// The form that [`FromStr`] reads.
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Distribution::Uniform => write!(f, "uniform"),
+            Distribution::Zipf { exponent } => write!(f, "zipf:{exponent}"),
+            Distribution::Latest { exponent } => write!(f, "latest:{exponent}"),
+            Distribution::Hotspot { record_share, access_share } => {
+                write!(f, "hotspot:{record_share}:{access_share}")
+            }
+        }
+    }
+}
+
+impl Distribution {
+    fn check(&self) -> Result<(), WorkloadError> {
+        let share = |what, got: f64| match got {
+            got if got > 0.0 && got < 1.0 => Ok(()),
+            got => Err(WorkloadError::OutOfRange { what, got, expected: "more than 0 and less than 1" }),
+        };
+        match *self {
+            Distribution::Uniform => Ok(()),
+            Distribution::Zipf { exponent } | Distribution::Latest { exponent } => {
+                if (0.0..=100.0).contains(&exponent) {
+                    Ok(())
+                } else {
+                    Err(WorkloadError::OutOfRange {
+                        what: "Zipf constant",
+                        got: exponent,
+                        expected: "0 to 100",
+                    })
+                }
+            }
+            Distribution::Hotspot { record_share, access_share } => {
+                share("hot share of records", record_share)?;
+                share("hot share of accesses", access_share)
+            }
+        }
+    }
+
+    /// The sampler of ranks `0..records`.
+    ///
+    /// # Errors
+    /// [`WorkloadError::OutOfRange`] for no records, or parameters outside their ranges.
+    pub fn sampler(&self, records: u64) -> Result<Sampler, WorkloadError> {
+        self.check()?;
+        if records == 0 {
+            return Err(WorkloadError::OutOfRange { what: "records", got: 0.0, expected: "at least 1" });
+        }
+        Ok(match *self {
+            Distribution::Uniform => Sampler::Uniform { records },
+            Distribution::Zipf { exponent } | Distribution::Latest { exponent } => {
+                let exponent = if (exponent - 1.0).abs() < NEAR_ONE { 1.0 } else { exponent };
+                let zipf = Zipf::new(records as f64, exponent).map_err(|_| WorkloadError::OutOfRange {
+                    what: "Zipf constant",
+                    got: exponent,
+                    expected: "0 to 100",
+                })?;
+                Sampler::Zipf { records, zipf }
+            }
+            Distribution::Hotspot { record_share, access_share } => {
+                let hot_records = ((records as f64 * record_share).round() as u64).clamp(1, records);
+                Sampler::Hotspot { records, hot_records, access_share }
+            }
+        })
+    }
+}
+
+/// Draws ranks; rank 0 is the most popular.
+#[derive(Clone, Copy, Debug)]
+pub enum Sampler {
+    /// See [`Distribution::Uniform`].
+    Uniform {
+        /// Ranks.
+        records: u64,
+    },
+    /// See [`Distribution::Zipf`].
+    Zipf {
+        /// Ranks.
+        records: u64,
+        /// The law, over `1..=records`.
+        zipf: Zipf<f64>,
+    },
+    /// See [`Distribution::Hotspot`].
+    Hotspot {
+        /// Ranks.
+        records: u64,
+        /// Ranks that are hot.
+        hot_records: u64,
+        /// Share of accesses for them.
+        access_share: f64,
+    },
+}
+
+impl Sampler {
+    /// A rank in `0..records`. No allocation.
+    #[inline]
+    pub fn rank<R: Rng + ?Sized>(&self, rng: &mut R) -> u64 {
+        match *self {
+            Sampler::Uniform { records } => rng.random_range(0..records),
+            Sampler::Zipf { records, zipf } => {
+                let rank: f64 = rng.sample(zipf);
+                // Rounding at the far end of the law may give records + 1.
+                (rank as u64 - 1).min(records - 1)
+            }
+            Sampler::Hotspot { records, hot_records, access_share } => {
+                if hot_records == records || rng.random_bool(access_share) {
+                    rng.random_range(0..hot_records)
+                } else {
+                    rng.random_range(hot_records..records)
+                }
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use springbloom_testkit::{binomial, chi_square, seed};
+
+    fn zipf_pmf(records: u64, exponent: f64) -> Vec<f64> {
+        let weights: Vec<f64> = (1..=records).map(|rank| (rank as f64).powf(-exponent)).collect();
+        let total: f64 = weights.iter().rev().sum();
+        weights.iter().map(|weight| weight / total).collect()
+    }
+
+    fn counts(distribution: Distribution, records: u64, draws: u64, rng: &mut seed::TestRng) -> Vec<u64> {
+        let sampler = distribution.sampler(records).expect("valid settings");
+        let mut counts = vec![0; records as usize];
+        for _ in 0..draws {
+            counts[sampler.rank(rng) as usize] += 1;
+        }
+        counts
+    }
+
+    #[test]
+    fn zipf_fits_its_law_for_every_constant() {
+        let mut rng = seed::rng("zipf_fits_its_law_for_every_constant");
+        for exponent in [0.0, 0.6, 0.8, 0.99, 0.999_999_5, 1.0, 1.000_002, 1.1, 1.4, 3.0] {
+            for records in [1_000, 100_000] {
+                let counts = counts(Distribution::Zipf { exponent }, records, 400_000, &mut rng);
+                chi_square::assert_fits(
+                    &counts,
+                    &zipf_pmf(records, exponent),
+                    &format!("zipf {exponent} of {records}"),
+                );
+            }
+        }
+    }
+
+    #[test]
+    fn zipf_head_has_the_analytic_share_at_full_size() {
+        // H(5e6, 0.99) = 17.08: the hottest record of Setting S1 gets 1/17 of all accesses.
+        let mut rng = seed::rng("zipf_head_has_the_analytic_share_at_full_size");
+        let (records, draws) = (5_000_000, 500_000);
+        let head = zipf_pmf(records, 0.99)[0];
+        assert!((head - 0.0585).abs() < 0.001, "{head}");
+        let sampler = Distribution::Zipf { exponent: 0.99 }.sampler(records).expect("valid settings");
+        let hits = (0..draws).filter(|_| sampler.rank(&mut rng) == 0).count() as u64;
+        binomial::assert_rate(hits, draws, head, "hottest record");
+    }
+
+    #[test]
+    fn uniform_and_hotspot_fit() {
+        let mut rng = seed::rng("uniform_and_hotspot_fit");
+        let uniform = counts(Distribution::Uniform, 500, 200_000, &mut rng);
+        chi_square::assert_fits(&uniform, &[1.0 / 500.0; 500], "uniform");
+        let hotspot = Distribution::Hotspot { record_share: 0.2, access_share: 0.8 };
+        let expected: Vec<f64> =
+            (0..500).map(|rank| if rank < 100 { 0.8 / 100.0 } else { 0.2 / 400.0 }).collect();
+        chi_square::assert_fits(&counts(hotspot, 500, 200_000, &mut rng), &expected, "hotspot");
+    }
+
+    #[test]
+    fn one_record_is_a_distribution_too() {
+        let mut rng = seed::rng("one_record_is_a_distribution_too");
+        for text in ["uniform", "zipf:0.99", "zipf:1", "zipf:1.4", "hotspot:0.1:0.9"] {
+            let sampler = text.parse::<Distribution>().and_then(|d| d.sampler(1)).expect(text);
+            assert!((0..100).all(|_| sampler.rank(&mut rng) == 0), "{text}");
+        }
+    }
+
+    #[test]
+    fn text_forms() {
+        for text in ["uniform", "zipf:0.99", "latest:1.1", "hotspot:0.2:0.8"] {
+            assert_eq!(text.parse::<Distribution>().expect(text).to_string(), text);
+        }
+        for text in [
+            "",
+            "zipf",
+            "zipf:x",
+            "zipf:-1",
+            "zipf:NaN",
+            "hotspot:0:0.5",
+            "hotspot:0.5:1",
+            "pareto:1",
+            "uniform:1",
+        ] {
+            assert!(text.parse::<Distribution>().is_err(), "{text}");
+        }
+        assert!(Distribution::Uniform.sampler(0).is_err());
+    }
+}

@@ -1,0 +1,63 @@
+//! What can be wrong with the settings of a workload.
+
+use std::path::PathBuf;
+
+/// Errors of this crate.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum WorkloadError {
+    /// The text names no distribution.
+    #[error(
+        "unknown distribution {got:?}: expected uniform, zipf:EXPONENT, latest:EXPONENT or \
+         hotspot:RECORD_SHARE:ACCESS_SHARE"
+    )]
+    UnknownDistribution {
+        /// What was given.
+        got: String,
+    },
+    /// The text names no mix.
+    #[error("unknown workload {got:?}: expected get, or one of the letters a to f of YCSB")]
+    UnknownMix {
+        /// What was given.
+        got: String,
+    },
+    /// A number is outside its range.
+    #[error("{what}: got {got}, expected {expected}")]
+    OutOfRange {
+        /// The setting.
+        what: &'static str,
+        /// Its value.
+        got: f64,
+        /// The values that are possible.
+        expected: &'static str,
+    },
+    /// A file of keys could not be read.
+    #[error("cannot read keys from {path}: {source}", path = path.display())]
+    KeyFile {
+        /// The file.
+        path: PathBuf,
+        /// The cause.
+        source: std::io::Error,
+    },
+    /// A file has too few different keys to make a workload of.
+    #[error("{path} has {got} different keys, expected at least {expected}", path = path.display())]
+    TooFewKeys {
+        /// The file.
+        path: PathBuf,
+        /// Different keys in it.
+        got: u64,
+        /// Keys needed.
+        expected: u64,
+    },
+    /// Between the keys of a file there is no room for others.
+    #[error("no keys between those of {path} could be found: they leave no gaps", path = path.display())]
+    NoRoomForAbsentKeys {
+        /// The file.
+        path: PathBuf,
+    },
+    /// Inserts were asked for on keys of a file, which cannot be continued.
+    #[error(
+        "this workload inserts records, which keys from a file do not allow: use synthetic keys, or a mix without inserts"
+    )]
+    CannotInsert,
+}

@@ -1,0 +1,83 @@
+//! Keys made of numbers: `user` and 20 decimal digits, 24 bytes, in no order of record (YCSB's "hashed" insert order).
+//!
+//! The digits are a bijection of the record number, present records below 2^63 and absent ones above: no two keys are
+//! equal, present and absent keys are spread alike over the same range, and none needs a table.
+
+use crate::permutation::mix64;
+
+pub(super) const KEY_BYTES: usize = 24;
+const PREFIX: &[u8; 4] = b"user";
+const ABSENT: u64 = 1 << 63;
+
+#[inline]
+pub(super) fn present(record: u64, key: &mut Vec<u8>) {
+    debug_assert!(record < ABSENT, "record {record} is out of the key space");
+    write(record, key);
+}
+
+#[inline]
+pub(super) fn absent(record: u64, key: &mut Vec<u8>) {
+    debug_assert!(record < ABSENT, "record {record} is out of the key space");
+    write(record | ABSENT, key);
+}
+
+#[inline]
+fn write(number: u64, key: &mut Vec<u8>) {
+    let mut digits = [b'0'; KEY_BYTES];
+    digits[..PREFIX.len()].copy_from_slice(PREFIX);
+    // Record 0 would map to 0 and so be the least key of all: the offset moves the extremes to ordinary records.
+    let mut rest = mix64(number ^ 0x5851_F42D_4C95_7F2D);
+    for digit in digits[PREFIX.len()..].iter_mut().rev() {
+        *digit = b'0' + (rest % 10) as u8;
+        rest /= 10;
+    }
+    key.clear();
+    key.extend_from_slice(&digits);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use springbloom_testkit::chi_square;
+
+    fn key(make: fn(u64, &mut Vec<u8>), record: u64) -> Vec<u8> {
+        let mut key = Vec::new();
+        make(record, &mut key);
+        key
+    }
+
+    #[test]
+    fn keys_have_the_documented_form() {
+        for record in [0, 1, 4_999_999, ABSENT - 1] {
+            let key = key(present, record);
+            assert_eq!(key.len(), KEY_BYTES);
+            assert!(key.starts_with(PREFIX) && key[4..].iter().all(u8::is_ascii_digit));
+            assert_eq!(
+                String::from_utf8_lossy(&key[4..]).parse::<u128>().ok(),
+                Some(u128::from(mix64(record ^ 0x5851_F42D_4C95_7F2D)))
+            );
+        }
+    }
+
+    #[test]
+    fn absent_keys_are_absent_and_interleaved() {
+        let records = 20_000;
+        let mut present_keys: Vec<_> = (0..records).map(|record| key(present, record)).collect();
+        present_keys.sort();
+        present_keys.dedup();
+        assert_eq!(present_keys.len() as u64, records);
+        let mut counts = [0u64; 50];
+        let mut outside = 0;
+        for record in 0..records {
+            match present_keys.binary_search(&key(absent, record)) {
+                Ok(_) => panic!("absent key {record} is present"),
+                Err(0) => outside += 1,
+                Err(at) if at as u64 == records => outside += 1,
+                Err(at) => counts[at * counts.len() / records as usize] += 1,
+            }
+        }
+        // A uniform key falls outside the range of 20,000 others once in 10,000 times.
+        assert!(outside < 30, "{outside}");
+        chi_square::assert_fits(&counts, &[1.0 / 50.0; 50], "gaps that absent keys fall into");
+    }
+}

@@ -1,0 +1,399 @@
+//! The operations of a workload, one after the other.
+
+use rand::{RngExt, SeedableRng};
+use rand_pcg::Pcg64Mcg;
+
+use crate::distribution::{Distribution, Sampler};
+use crate::error::WorkloadError;
+use crate::keys::KeySpace;
+use crate::mix::Mix;
+use crate::permutation::{Permutation, mix64};
+
+/// Longest scan, in records (YCSB's `maxscanlength`).
+const MAX_SCAN_RECORDS: u32 = 100;
+
+/// One request, by record number.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Operation {
+    /// Read a present key.
+    Read(u64),
+    /// Read an absent key: the right answer is "not found".
+    ReadAbsent(u64),
+    /// Write the next version.
+    Update(u64),
+    /// Write a record that was not there before.
+    Insert(u64),
+    /// Read records in key order, starting with this one.
+    Scan {
+        /// Where it starts.
+        first: u64,
+        /// How many records.
+        records: u32,
+    },
+    /// Read, then write the next version.
+    ReadModifyWrite(u64),
+}
+
+/// How the popular records change while a workload runs. Periods are operations of one stream.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Movement {
+    /// They do not.
+    Still,
+    /// All at once, to other records, once in a period.
+    Jump {
+        /// The period.
+        period_ops: u64,
+    },
+    /// Each popular record at its own time, once in a period.
+    Drift {
+        /// The period.
+        period_ops: u64,
+    },
+    /// All at once, there and back between two sets: the worst case for a policy that follows.
+    Alternate {
+        /// Time in one set.
+        period_ops: u64,
+    },
+}
+
+/// Everything that decides a stream.
+#[derive(Clone, Copy, Debug)]
+pub struct StreamSettings {
+    /// Shares of operations.
+    pub mix: Mix,
+    /// Popularity of records.
+    pub distribution: Distribution,
+    /// Its change.
+    pub movement: Movement,
+    /// Share of reads that ask for absent keys; their popularity follows the same distribution over absent keys of its
+    /// own scattering (popular absent keys are not the neighbours of popular present ones).
+    pub zero_result_ratio: f64,
+    /// Which records are popular: another salt is another hot-key mapping.
+    pub salt: u64,
+    /// Random numbers of the requests.
+    pub seed: u64,
+    /// This stream's number among [`streams`](Self::streams) that run side by side.
+    pub stream: u64,
+    /// Streams that run side by side; they insert different records.
+    pub streams: u64,
+}
+
+impl StreamSettings {
+    /// Gets with Zipf `exponent`, one stream.
+    pub fn gets(exponent: f64, zero_result_ratio: f64, salt: u64, seed: u64) -> Self {
+        StreamSettings {
+            mix: Mix::GET,
+            distribution: Distribution::Zipf { exponent },
+            movement: Movement::Still,
+            zero_result_ratio,
+            salt,
+            seed,
+            stream: 0,
+            streams: 1,
+        }
+    }
+}
+
+/// An endless, deterministic sequence of operations. Generating one costs no allocation and under 200 ns.
+#[derive(Clone, Debug)]
+pub struct OperationStream {
+    settings: StreamSettings,
+    sampler: Sampler,
+    rng: Pcg64Mcg,
+    loaded_records: u64,
+    inserted_records: u64,
+    operations: u64,
+    /// Scatterings of the current period for present and absent keys.
+    present_places: Permutation,
+    absent_places: Permutation,
+}
+
+/// Distinguishes the salts of absent keys from those of present ones.
+const ABSENT_SALT: u64 = 0xA5A5_0000_5A5A_FFFF;
+
+impl OperationStream {
+    /// The stream that `settings` define over `keys`.
+    ///
+    /// # Errors
+    /// [`WorkloadError`] for settings outside their ranges and for inserts into keys that cannot grow.
+    pub fn new(settings: StreamSettings, keys: &KeySpace) -> Result<Self, WorkloadError> {
+        let out_of_range =
+            |what, got: u64, expected| WorkloadError::OutOfRange { what, got: got as f64, expected };
+        if !(0.0..=1.0).contains(&settings.zero_result_ratio) {
+            let got = settings.zero_result_ratio;
+            return Err(WorkloadError::OutOfRange { what: "zero-result ratio", got, expected: "0 to 1" });
+        }
+        if settings.stream >= settings.streams {
+            return Err(out_of_range("stream", settings.stream, "less than the number of streams"));
+        }
+        if settings.period_ops() == Some(0) {
+            return Err(out_of_range("period", 0, "at least 1 operation"));
+        }
+        if settings.mix.inserts() && !keys.can_grow() {
+            return Err(WorkloadError::CannotInsert);
+        }
+        let records = keys.records();
+        Ok(OperationStream {
+            sampler: settings.distribution.sampler(records)?,
+            rng: Pcg64Mcg::seed_from_u64(settings.seed ^ mix64(settings.stream)),
+            loaded_records: records,
+            inserted_records: 0,
+            operations: 0,
+            present_places: Permutation::new(records, settings.salt),
+            absent_places: Permutation::new(records, settings.salt ^ ABSENT_SALT),
+            settings,
+        })
+    }
+
+    /// The next operation.
+    #[inline]
+    pub fn next_operation(&mut self) -> Operation {
+        self.operations += 1;
+        let Mix { update, insert, scan, read_modify_write, .. } = self.settings.mix;
+        let mut share: f64 = if self.settings.mix == Mix::GET { 1.0 } else { self.rng.random() };
+        for (kind_share, kind) in [
+            (update, Kind::Update),
+            (insert, Kind::Insert),
+            (scan, Kind::Scan),
+            (read_modify_write, Kind::Rmw),
+        ] {
+            if share < kind_share {
+                return self.write_or_scan(kind);
+            }
+            share -= kind_share;
+        }
+        if self.settings.zero_result_ratio > 0.0 && self.rng.random_bool(self.settings.zero_result_ratio) {
+            let rank = self.sampler.rank(&mut self.rng);
+            return Operation::ReadAbsent(self.place(
+                rank,
+                self.absent_places,
+                self.settings.salt ^ ABSENT_SALT,
+            ));
+        }
+        Operation::Read(self.existing_record())
+    }
+
+    fn write_or_scan(&mut self, kind: Kind) -> Operation {
+        match kind {
+            Kind::Update => Operation::Update(self.existing_record()),
+            Kind::Rmw => Operation::ReadModifyWrite(self.existing_record()),
+            Kind::Scan => Operation::Scan {
+                first: self.existing_record(),
+                records: self.rng.random_range(1..=MAX_SCAN_RECORDS),
+            },
+            Kind::Insert => {
+                self.inserted_records += 1;
+                Operation::Insert(self.inserted(self.inserted_records - 1))
+            }
+        }
+    }
+
+    /// A record that this stream may expect to be there.
+    #[inline]
+    fn existing_record(&mut self) -> u64 {
+        let rank = self.sampler.rank(&mut self.rng);
+        if matches!(self.settings.distribution, Distribution::Latest { .. }) {
+            return match self.inserted_records.checked_sub(rank + 1) {
+                Some(newest) => self.inserted(newest),
+                None => self.loaded_records - 1 - (rank - self.inserted_records),
+            };
+        }
+        self.place(rank, self.present_places, self.settings.salt)
+    }
+
+    /// Number of the record that this stream inserts as its `index`-th.
+    fn inserted(&self, index: u64) -> u64 {
+        self.loaded_records + index * self.settings.streams + self.settings.stream
+    }
+
+    #[inline]
+    fn place(&self, rank: u64, still: Permutation, salt: u64) -> u64 {
+        let epoch = match self.settings.movement {
+            Movement::Still => 0,
+            Movement::Jump { period_ops } => self.operations / period_ops,
+            Movement::Drift { period_ops } => (self.operations + mix64(rank) % period_ops) / period_ops,
+            Movement::Alternate { period_ops } => self.operations / period_ops % 2,
+        };
+        match epoch {
+            0 => still.apply(rank),
+            epoch => Permutation::new(self.loaded_records, salt ^ mix64(epoch)).apply(rank),
+        }
+    }
+}
+
+impl StreamSettings {
+    fn period_ops(&self) -> Option<u64> {
+        match self.movement {
+            Movement::Still => None,
+            Movement::Jump { period_ops }
+            | Movement::Drift { period_ops }
+            | Movement::Alternate { period_ops } => Some(period_ops),
+        }
+    }
+}
+
+#[derive(Clone, Copy)]
+enum Kind {
+    Update,
+    Insert,
+    Scan,
+    Rmw,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use springbloom_testkit::{binomial, seed};
+    use std::collections::HashMap;
+
+    const KEYS: KeySpace = KeySpace::Synthetic { records: 10_000 };
+
+    fn settings(test: &str) -> StreamSettings {
+        StreamSettings::gets(0.99, 0.5, 1, seed::seed(test))
+    }
+
+    fn stream(settings: StreamSettings) -> OperationStream {
+        OperationStream::new(settings, &KEYS).expect("valid settings")
+    }
+
+    /// The present record that is asked for most in the next `operations` operations.
+    fn hottest(stream: &mut OperationStream, operations: usize) -> u64 {
+        let mut counts = HashMap::new();
+        for _ in 0..operations {
+            if let Operation::Read(record) = stream.next_operation() {
+                *counts.entry(record).or_insert(0u64) += 1;
+            }
+        }
+        counts.into_iter().max_by_key(|&(_, count)| count).expect("reads").0
+    }
+
+    #[test]
+    fn same_settings_same_stream_other_seed_other_stream() {
+        let settings = settings("same_settings_same_stream_other_seed_other_stream");
+        let take = |settings| {
+            let mut stream = stream(settings);
+            (0..1_000).map(|_| stream.next_operation()).collect::<Vec<_>>()
+        };
+        assert_eq!(take(settings), take(settings));
+        assert_ne!(take(settings), take(StreamSettings { seed: settings.seed ^ 1, ..settings }));
+        assert_ne!(take(settings), take(StreamSettings { streams: 2, stream: 1, ..settings }));
+    }
+
+    #[test]
+    fn shares_are_those_of_the_mix() {
+        let settings = settings("shares_are_those_of_the_mix");
+        let operations = 100_000;
+        for mix in Mix::ALL {
+            let mut stream = stream(StreamSettings { mix, ..settings });
+            let mut counts = [0u64; 6];
+            for _ in 0..operations {
+                counts[match stream.next_operation() {
+                    Operation::Read(_) => 0,
+                    Operation::ReadAbsent(_) => 1,
+                    Operation::Update(_) => 2,
+                    Operation::Insert(_) => 3,
+                    Operation::Scan { records, .. } => {
+                        assert!((1..=MAX_SCAN_RECORDS).contains(&records));
+                        4
+                    }
+                    Operation::ReadModifyWrite(_) => 5,
+                }] += 1;
+            }
+            let reads = 1.0 - mix.update - mix.insert - mix.scan - mix.read_modify_write;
+            let shares = [reads / 2.0, reads / 2.0, mix.update, mix.insert, mix.scan, mix.read_modify_write];
+            for (count, share) in counts.into_iter().zip(shares) {
+                binomial::assert_rate(count, operations, share.clamp(0.0, 1.0), mix.name());
+            }
+        }
+    }
+
+    #[test]
+    fn latest_reads_what_this_stream_inserted() {
+        let settings = settings("latest_reads_what_this_stream_inserted");
+        let distribution = Distribution::Latest { exponent: 0.99 };
+        let mut stream = stream(StreamSettings {
+            mix: Mix::D,
+            distribution,
+            streams: 3,
+            stream: 2,
+            zero_result_ratio: 0.0,
+            ..settings
+        });
+        let (mut newest, mut reads_of_newest, mut reads) = (None, 0, 0);
+        for _ in 0..100_000 {
+            match stream.next_operation() {
+                Operation::Insert(record) => {
+                    assert_eq!(record, newest.map_or(10_002, |newest| newest + 3));
+                    newest = Some(record);
+                }
+                Operation::Read(record) => {
+                    assert!(
+                        record < 10_000 || (record % 3 == 10_002 % 3 && Some(record) <= newest),
+                        "{record}"
+                    );
+                    reads += 1;
+                    reads_of_newest += u64::from(newest.is_none() || Some(record) == newest);
+                }
+                other => panic!("{other:?}"),
+            }
+        }
+        // Share of the first rank: 1 / H(10,000, 0.99) = 0.0993.
+        binomial::assert_rate_within(reads_of_newest, reads, 0.097, 0.102, "reads of the newest record");
+    }
+
+    #[test]
+    fn salts_move_the_hot_key_and_absent_keys_have_their_own() {
+        let settings = settings("salts_move_the_hot_key_and_absent_keys_have_their_own");
+        let hot: Vec<_> =
+            (1..=4).map(|salt| hottest(&mut stream(StreamSettings { salt, ..settings }), 20_000)).collect();
+        assert!((0..4).all(|i| (0..i).all(|j| hot[i] != hot[j])), "{hot:?}");
+        let mut stream = stream(settings);
+        let mut absent = HashMap::new();
+        for _ in 0..20_000 {
+            if let Operation::ReadAbsent(record) = stream.next_operation() {
+                *absent.entry(record).or_insert(0u64) += 1;
+            }
+        }
+        assert_ne!(absent.into_iter().max_by_key(|&(_, count)| count).expect("reads").0, hot[0]);
+    }
+
+    #[test]
+    fn movements() {
+        let settings = settings("movements");
+        let period_ops = 20_000;
+        let hot = |movement| {
+            let mut stream = stream(StreamSettings { movement, ..settings });
+            (0..4).map(|_| hottest(&mut stream, period_ops as usize)).collect::<Vec<_>>()
+        };
+        let still = hot(Movement::Still);
+        assert!(still.iter().all(|record| *record == still[0]));
+        let jump = hot(Movement::Jump { period_ops });
+        assert!(jump.windows(2).all(|pair| pair[0] != pair[1]), "{jump:?}");
+        let alternate = hot(Movement::Alternate { period_ops });
+        assert!(alternate[0] == alternate[2] && alternate[1] == alternate[3] && alternate[0] != alternate[1]);
+        // A drifting hot set keeps most of its records over a tenth of the period.
+        let drift = |start: usize| {
+            let mut stream = stream(StreamSettings { movement: Movement::Drift { period_ops }, ..settings });
+            (0..start).for_each(|_| _ = stream.next_operation());
+            (0..200).map(|rank| stream.place(rank, stream.present_places, settings.salt)).collect::<Vec<_>>()
+        };
+        let (first, soon, later) = (drift(0), drift(2_000), drift(20_000));
+        let kept = |other: &[u64]| first.iter().zip(other).filter(|(a, b)| a == b).count() as u64;
+        binomial::assert_rate(kept(&soon), 200, 0.9, "ranks in place after a tenth of the period");
+        assert_eq!(kept(&later), 0);
+    }
+
+    #[test]
+    fn bad_settings_are_refused() {
+        let settings = settings("bad_settings_are_refused");
+        for bad in [
+            StreamSettings { zero_result_ratio: 1.5, ..settings },
+            StreamSettings { zero_result_ratio: f64::NAN, ..settings },
+            StreamSettings { stream: 1, ..settings },
+            StreamSettings { movement: Movement::Jump { period_ops: 0 }, ..settings },
+            StreamSettings { distribution: Distribution::Zipf { exponent: -1.0 }, ..settings },
+        ] {
+            assert!(OperationStream::new(bad, &KEYS).is_err(), "{bad:?}");
+        }
+    }
+}
