@@ -1,0 +1,184 @@
+//! The hard ceiling on everything that a manager holds.
+//!
+//! Invariant: at no instant is more reserved than the limit, also not between threads, also not while the limit
+//! changes: reserving and lowering both take from one counter of *available* bytes, which never gets negative. Lowering
+//! below what is in use therefore stops at what is in use, and says so.
+
+use std::sync::atomic::{AtomicI64, AtomicU8, AtomicU64, AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex};
+
+use crossbeam_utils::CachePadded;
+
+/// What reserved bytes are for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u8)]
+pub enum MemoryKind {
+    /// Resident units with what owns them.
+    Units,
+    /// Per-table and per-segment state: fences, slots, hotness, queues.
+    Bookkeeping,
+    /// Buffers in which lookups note what they saw.
+    Buffers,
+    /// Units being read.
+    Loading,
+    /// Groups that were replaced but that a lookup still probes.
+    Garbage,
+}
+
+const KINDS: usize = 5;
+
+impl MemoryKind {
+    fn of(index: u8) -> Self {
+        [Self::Units, Self::Bookkeeping, Self::Buffers, Self::Loading, Self::Garbage][usize::from(index)]
+    }
+}
+
+#[derive(Debug)]
+struct Counters {
+    available_bytes: CachePadded<AtomicI64>,
+    limit_bytes: AtomicI64,
+    /// Odd while the limit and the available bytes are moved together.
+    limit_version: AtomicU64,
+    limit_change: Mutex<()>,
+    peak_bytes: AtomicUsize,
+    used_bytes_by_kind: [AtomicUsize; KINDS],
+}
+
+/// A ceiling in bytes that many threads reserve from. Clones share it.
+#[derive(Clone, Debug)]
+pub struct MemoryBudget {
+    counters: Arc<Counters>,
+}
+
+/// One consistent reading of a budget.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct BudgetSnapshot {
+    /// The ceiling.
+    pub limit_bytes: usize,
+    /// What is reserved; never more than the ceiling.
+    pub used_bytes: usize,
+}
+
+impl MemoryBudget {
+    /// A budget of `limit_bytes`, all of it available.
+    pub fn new(limit_bytes: usize) -> Self {
+        let limit = signed(limit_bytes);
+        Self {
+            counters: Arc::new(Counters {
+                available_bytes: CachePadded::new(AtomicI64::new(limit)),
+                limit_bytes: AtomicI64::new(limit),
+                limit_version: AtomicU64::new(0),
+                limit_change: Mutex::new(()),
+                peak_bytes: AtomicUsize::new(0),
+                used_bytes_by_kind: Default::default(),
+            }),
+        }
+    }
+
+    /// Takes `bytes` until the reservation is dropped; `None` if they are not available. Lock-free.
+    pub fn try_reserve(&self, kind: MemoryKind, bytes: usize) -> Option<Reservation> {
+        let wanted = i64::try_from(bytes).ok()?;
+        let available = &self.counters.available_bytes;
+        let before = available
+            .fetch_update(Ordering::AcqRel, Ordering::Acquire, |available| {
+                (available >= wanted).then(|| available - wanted)
+            })
+            .ok()?;
+        let limit = self.counters.limit_bytes.load(Ordering::Acquire);
+        self.counters.peak_bytes.fetch_max((limit - before + wanted).max(0) as usize, Ordering::Relaxed);
+        self.counters.used_bytes_by_kind[kind as usize].fetch_add(bytes, Ordering::Relaxed);
+        Some(Reservation { budget: self.clone(), bytes, kind: AtomicU8::new(kind as u8) })
+    }
+
+    /// Moves the ceiling to `limit_bytes`, or to what is in use if that is more; gives the ceiling that holds now.
+    /// The caller frees and calls again until it gets what it asked for.
+    pub fn set_limit_bytes(&self, limit_bytes: usize) -> usize {
+        let counters = &*self.counters;
+        let _changes = counters.limit_change.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
+        let old = counters.limit_bytes.load(Ordering::Acquire);
+        let wanted = signed(limit_bytes);
+        counters.limit_version.fetch_add(1, Ordering::AcqRel);
+        let taken = counters
+            .available_bytes
+            .fetch_update(Ordering::AcqRel, Ordering::Acquire, |available| {
+                Some(available - (old - wanted).min(available))
+            })
+            .map_or(0, |available| (old - wanted).min(available));
+        counters.limit_bytes.store(old - taken, Ordering::Release);
+        counters.limit_version.fetch_add(1, Ordering::AcqRel);
+        (old - taken) as usize
+    }
+
+    /// Ceiling and use at one instant. Lock-free; tries again while the ceiling is being moved.
+    pub fn snapshot(&self) -> BudgetSnapshot {
+        let counters = &*self.counters;
+        loop {
+            let version = counters.limit_version.load(Ordering::Acquire);
+            let limit = counters.limit_bytes.load(Ordering::Acquire);
+            let available = counters.available_bytes.load(Ordering::Acquire);
+            if version.is_multiple_of(2) && counters.limit_version.load(Ordering::Acquire) == version {
+                return BudgetSnapshot {
+                    limit_bytes: limit as usize,
+                    used_bytes: (limit - available).max(0) as usize,
+                };
+            }
+            std::hint::spin_loop();
+        }
+    }
+
+    /// The ceiling.
+    pub fn limit_bytes(&self) -> usize {
+        self.counters.limit_bytes.load(Ordering::Acquire) as usize
+    }
+
+    /// What is reserved now.
+    pub fn used_bytes(&self) -> usize {
+        self.snapshot().used_bytes
+    }
+
+    /// The most that was ever reserved.
+    pub fn peak_bytes(&self) -> usize {
+        self.counters.peak_bytes.load(Ordering::Relaxed)
+    }
+
+    /// What is reserved now for one kind of thing.
+    pub fn used_bytes_of(&self, kind: MemoryKind) -> usize {
+        self.counters.used_bytes_by_kind[kind as usize].load(Ordering::Relaxed)
+    }
+}
+
+fn signed(bytes: usize) -> i64 {
+    i64::try_from(bytes).unwrap_or(i64::MAX)
+}
+
+/// Bytes of a [`MemoryBudget`] that are given back on drop.
+#[derive(Debug)]
+pub struct Reservation {
+    budget: MemoryBudget,
+    bytes: usize,
+    kind: AtomicU8,
+}
+
+impl Reservation {
+    /// How many bytes.
+    pub fn bytes(&self) -> usize {
+        self.bytes
+    }
+
+    /// What the bytes are for from now on.
+    pub fn set_kind(&self, kind: MemoryKind) {
+        let counters = &self.budget.counters.used_bytes_by_kind;
+        let old = self.kind.swap(kind as u8, Ordering::AcqRel);
+        counters[kind as usize].fetch_add(self.bytes, Ordering::Relaxed);
+        counters[MemoryKind::of(old) as usize].fetch_sub(self.bytes, Ordering::Relaxed);
+    }
+}
+
+impl Drop for Reservation {
+    fn drop(&mut self) {
+        let counters = &*self.budget.counters;
+        let kind = self.kind.load(Ordering::Acquire);
+        counters.used_bytes_by_kind[usize::from(kind)].fetch_sub(self.bytes, Ordering::Relaxed);
+        counters.available_bytes.fetch_add(self.bytes as i64, Ordering::AcqRel);
+    }
+}

@@ -1,0 +1,35 @@
+//! Decides which filter units are resident in memory, under one hard budget in bytes, and holds them for lookups.
+//!
+//! Hosts [register](Manager::register) the tables they open; lookups probe and report through the [`TableHandle`] they
+//! get, without lock, allocation or wait; a background thread turns the reports into loads and evictions as the
+//! [policy](PolicyKind) decides (ElasticBF, ATC'19 sections 3.3 and 3.4). Knows no file format, no files and no clock.
+//!
+//! Invariants:
+//! - absent, loading, corrupt or unknown units answer "may match";
+//! - the policy, the budget and faults change cost, never answers;
+//! - what is reserved never exceeds the [`MemoryBudget`], bookkeeping, buffers and garbage included.
+
+mod budget;
+mod error;
+mod fences;
+mod handle;
+mod manager;
+mod memory;
+mod outcome;
+mod policy;
+mod settings;
+mod source;
+mod stats;
+mod table;
+
+pub use budget::{BudgetSnapshot, MemoryBudget, MemoryKind, Reservation};
+pub use error::ManagerError;
+pub use fences::{BytewiseOrder, Fences, KeyOrder};
+pub use handle::TableHandle;
+pub use manager::Manager;
+pub use outcome::Outcome;
+pub use policy::PolicyKind;
+pub use settings::ManagerSettings;
+pub use source::{UnitReadError, UnitSource};
+pub use stats::{LevelUnits, OutcomeTotals, Stats, UsedBytes};
+pub use table::{ScopeId, SegmentSpec, TableId, TableSpec};

@@ -1,0 +1,19 @@
+//! What one lookup learned about one segment.
+
+/// The end of a lookup's visit to one segment.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Outcome {
+    /// The resident units said no: a read was saved.
+    Rejected,
+    /// The units (or the lack of them) said maybe, a data block was read, and the key was not there.
+    WastedRead,
+    /// The key was there. No filter could have saved this read.
+    TruePositive,
+}
+
+impl Outcome {
+    /// Whether the key was absent from the segment: the only visits that a filter can help.
+    pub fn is_negative(self) -> bool {
+        self != Outcome::TruePositive
+    }
+}

@@ -1,0 +1,23 @@
+//! What a manager is told when it is made.
+
+use crate::PolicyKind;
+
+/// Settings of a [`Manager`](crate::Manager); `Default` and functional update are the way to make one.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ManagerSettings {
+    /// Ceiling of everything that the manager holds, in bytes. 0 is allowed: no filters at all.
+    pub budget_bytes: usize,
+    /// Who decides which units are resident.
+    pub policy: PolicyKind,
+    /// Multi-Queue: accesses of segments after which a segment that was not among them is expired (ATC'19 section
+    /// 3.3). `None`: as many as there are segments, the paper's advice.
+    pub lifetime: Option<u64>,
+    /// Accesses of segments in which measured use loses half its weight. `None`: 64 per segment.
+    pub half_life: Option<u64>,
+}
+
+impl Default for ManagerSettings {
+    fn default() -> Self {
+        Self { budget_bytes: 64 << 20, policy: PolicyKind::Benefit, lifetime: None, half_life: None }
+    }
+}

@@ -1,0 +1,89 @@
+//! What an operator sees: one reading of everything that the manager counts.
+
+use crate::PolicyKind;
+
+/// Lookups' visits to segments by their end, since the manager was made. Exact: every recorded visit is in it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct OutcomeTotals {
+    /// Visits that resident units ended.
+    pub rejected: u64,
+    /// Visits that read a data block for nothing.
+    pub wasted_reads: u64,
+    /// Visits that found the key.
+    pub true_positives: u64,
+}
+
+/// Reserved bytes by what they are for.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct UsedBytes {
+    /// Resident units with what owns them.
+    pub units: usize,
+    /// Per-table and per-segment state.
+    pub bookkeeping: usize,
+    /// Buffers in which lookups note what they saw.
+    pub buffers: usize,
+    /// Units being read.
+    pub loading: usize,
+    /// Replaced groups that a lookup still probes.
+    pub garbage: usize,
+}
+
+/// Segments of one level by their number of resident units.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct LevelUnits {
+    /// Level as the host told it.
+    pub level: Option<u8>,
+    /// `segments[n]` segments have `n` resident units.
+    pub segments: Vec<u64>,
+    /// Keys under these segments.
+    pub keys: u64,
+    /// Bytes of their resident units.
+    pub unit_bytes: usize,
+}
+
+/// A reading of a [`Manager`](crate::Manager).
+#[derive(Clone, Debug, Default, PartialEq)]
+#[non_exhaustive]
+pub struct Stats {
+    /// Who decides.
+    pub policy: PolicyKind,
+    /// The ceiling in force.
+    pub budget_bytes: usize,
+    /// Bytes in use, all kinds together; never more than the ceiling.
+    pub used_bytes: usize,
+    /// The most bytes that were ever in use.
+    pub peak_bytes: usize,
+    /// Bytes in use by kind.
+    pub used: UsedBytes,
+    /// Tables known, open or closed.
+    pub tables: usize,
+    /// Tables known that no reader has open.
+    pub closed_tables: usize,
+    /// Tables that were refused for want of room even for their bookkeeping.
+    pub refused_tables: u64,
+    /// Segments of all tables known.
+    pub segments: usize,
+    /// Residency by level, shallow levels first, tables of unknown level last.
+    pub levels: Vec<LevelUnits>,
+    /// Units that became resident by reading them.
+    pub loads: u64,
+    /// Bytes of those units.
+    pub load_bytes: u64,
+    /// Reads that brought them: a row of units counts once.
+    pub load_reads: u64,
+    /// Units that became resident without a read, handed over by the builder of their table.
+    pub handed_over_units: u64,
+    /// Units that were given up.
+    pub evictions: u64,
+    /// Units that were found corrupt.
+    pub corrupt_units: u64,
+    /// Reads of units that failed otherwise, panics of a source among them.
+    pub failed_reads: u64,
+    /// Visits that the policy never saw because lookups made them faster than it takes them.
+    pub dropped_events: u64,
+    /// Ends of all visits.
+    pub outcomes: OutcomeTotals,
+    /// E[Extra_IO] (ATC'19 section 3.4) by measured use and analytic rates: wasted reads to expect per visit of a
+    /// lookup to a segment. 0 before anything was measured.
+    pub expected_extra_io: f64,
+}

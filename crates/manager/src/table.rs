@@ -1,0 +1,47 @@
+//! What a host says about a table when it opens it.
+
+use std::sync::Arc;
+
+use springbloom_filter::GroupShape;
+
+use crate::{Fences, KeyOrder, UnitSource};
+
+/// Identity of one immutable sorted file: the same whenever the file is opened, different for any other file of the
+/// process. State that is worth keeping hangs on it, not on a reader.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct TableId(pub u128);
+
+/// A column family of one database: hotness is inherited only inside one scope.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct ScopeId(pub u64);
+
+/// One segment of a table as its directory describes it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct SegmentSpec {
+    /// What was built over the segment's keys.
+    pub shape: GroupShape,
+    /// Bytes of the entries that the segment covers.
+    pub data_bytes: u64,
+}
+
+/// A table that is being opened.
+pub struct TableSpec {
+    /// Identity of the file.
+    pub id: TableId,
+    /// Column family of a database.
+    pub scope: ScopeId,
+    /// Level of the tree, 0 for tables that overlap one another; `None` if the host does not know.
+    pub level: Option<u8>,
+    /// Order of the scope's user keys.
+    pub order: Arc<dyn KeyOrder>,
+    /// Segments in key order.
+    pub segments: Vec<SegmentSpec>,
+    /// First user key of each segment; as many as `segments`.
+    pub fences: Fences,
+    /// Last user key of the table, if known: bounds the last segment when hotness is inherited.
+    pub largest_key: Option<Vec<u8>>,
+    /// Reads this table's units.
+    pub source: Arc<dyn UnitSource>,
+    /// Unit 0 of each segment, if the builder of the table handed them over: used without I/O where they fit.
+    pub first_units: Option<Vec<Option<Vec<u8>>>>,
+}
