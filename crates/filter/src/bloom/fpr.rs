@@ -32,3 +32,40 @@ pub(super) fn bloom_fpr(bits: u64, keys: u64, probes: u8) -> f64 {
     }
     total.clamp(0.0, 1.0)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn close(got: f64, expected: f64, relative: f64) {
+        assert!((got - expected).abs() <= expected * relative, "{got:e}, expected {expected:e}");
+    }
+
+    #[test]
+    fn one_probe_is_the_share_of_set_bits() {
+        close(bloom_fpr(64, 16, 1), 1.0 - (63.0f64 / 64.0).powi(16), 1e-12);
+    }
+
+    #[test]
+    fn two_probes_by_hand() {
+        // Both probes on one bit: 1/m of the cases; two bits, both set: 1 - 2 P(one unset) + P(both unset).
+        let (m, throws) = (64.0f64, 20);
+        let (one, both) = ((1.0 - 1.0 / m).powi(throws), (1.0 - 2.0 / m).powi(throws));
+        close(bloom_fpr(64, 10, 2), (1.0 - one) / m + (1.0 - 1.0 / m) * (1.0 - 2.0 * one + both), 1e-12);
+    }
+
+    #[test]
+    fn large_filters_reach_the_textbook_formula() {
+        for (bits, probes) in [(4, 3), (8, 5), (1, 1)] {
+            let textbook = (1.0 - (-f64::from(probes) / bits as f64).exp()).powi(probes.into());
+            close(bloom_fpr(bits * 10_000_000, 10_000_000, probes), textbook, 1e-5);
+        }
+    }
+
+    #[test]
+    fn few_keys_in_many_bits_do_not_cancel_to_noise() {
+        let rate = bloom_fpr(64, 1, 5);
+        assert!(rate > (4.0f64 / 64.0).powi(5) && rate < (5.0f64 / 64.0).powi(5), "{rate:e}");
+        assert!(bloom_fpr(1 << 40, 1, 8) < 1e-12);
+    }
+}

@@ -86,18 +86,25 @@ impl BloomShape {
     }
 }
 
-/// Branch-free within a unit, with an exit between units: half of the bits are set, so a branch per probe would be
-/// mispredicted half of the time and would keep the loads from overlapping.
 #[inline]
 fn match_units<const PROBES: usize>(words: &[u64], unit_words: u32, digest: KeyDigest) -> bool {
-    let bits = u64::from(unit_words) * 64;
-    words.chunks_exact(unit_words as usize).enumerate().all(|(unit, words)| {
-        let stream = UnitStream::new(digest, unit);
-        let mut all = 1;
-        for probe in 0..PROBES {
-            let bit = stream.bit(probe, bits);
-            all &= words[(bit / 64) as usize] >> (bit % 64);
-        }
-        all & 1 == 1
-    })
+    let units = words.chunks_exact(unit_words as usize);
+    units.enumerate().all(|(unit, words)| match_unit::<PROBES>(words, unit, digest))
 }
+
+/// Branch-free: half of the bits are set, so a branch per probe would be mispredicted half of the time and would keep the
+/// loads from overlapping.
+#[inline]
+fn match_unit<const PROBES: usize>(words: &[u64], unit: usize, digest: KeyDigest) -> bool {
+    let bits = words.len() as u64 * 64;
+    let stream = UnitStream::new(digest, unit);
+    let mut all = 1;
+    for probe in 0..PROBES {
+        let bit = stream.bit(probe, bits);
+        all &= words[(bit / 64) as usize] >> (bit % 64);
+    }
+    all & 1 == 1
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,51 @@
+//! Bytes that may never change without a new family or format version. The expected values come from an independent
+//! implementation (Python over the C library's XXH3), not from this crate.
+
+use springbloom_filter::{GroupShape, KeyDigest, UnitSettings};
+
+const FRUIT: [&str; 8] = ["apple", "banana", "cherry", "damson", "elder", "fig", "grape", "hazel"];
+
+/// Bits per key, unit, its bytes over [`FRUIT`].
+const BLOOM_UNITS: [(u8, usize, &str); 12] = [
+    (1, 0, "008050040a020100"),
+    (1, 1, "2001420000000190"),
+    (1, 5, "1002480012200000"),
+    (1, 31, "0808015020040000"),
+    (4, 0, "138654045a8a212a"),
+    (4, 1, "3003e20c0c341190"),
+    (4, 5, "5662486a1a20c2a8"),
+    (4, 31, "1849137020861b00"),
+    (8, 0, "5386f46f5a8b232a"),
+    (8, 1, "3243e32e8c3491d0"),
+    (8, 5, "7763686e1aa1daa8"),
+    (8, 31, "1e5d937220969b03"),
+];
+
+fn hex(bytes: &[u8]) -> String {
+    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+#[test]
+fn bloom_units() {
+    let digests = FRUIT.map(|key| KeyDigest::of(key.as_bytes()));
+    for (bits_per_key, unit, bytes) in BLOOM_UNITS {
+        let built = UnitSettings::bloom(32, bits_per_key).unwrap().build(&digests);
+        assert_eq!(hex(&built.units[unit]), bytes, "{bits_per_key} bits per key, unit {unit}");
+    }
+}
+
+#[test]
+fn default_units_of_4096_keys() {
+    let digests: Vec<KeyDigest> = (0..4096u32).map(|i| KeyDigest::of(&i.to_be_bytes())).collect();
+    let all = UnitSettings::default().build(&digests).units.concat();
+    assert_eq!(KeyDigest::of(&all), KeyDigest { lo: 0xd09d31086f0d579f, hi: 0xc1edbf208a79a7e8 });
+}
+
+#[test]
+fn bloom_shape() {
+    let digests: Vec<KeyDigest> = (0..1000u32).map(|i| KeyDigest::of(&i.to_be_bytes())).collect();
+    let shape = UnitSettings::default().build(&digests).shape;
+    // Family 1, 6 units, 4 bits per key, 3 probes, 1000 keys.
+    assert_eq!(shape.encode(), [1, 6, 4, 3, 0xe8, 3, 0, 0]);
+    assert_eq!(GroupShape::decode(&[1, 6, 4, 3, 0xe8, 3, 0, 0]), Ok(shape));
+}

@@ -1,0 +1,190 @@
+//! What holds for the units of every family: no false negatives, prefixes that only get sharper, total decoding.
+
+mod support;
+
+use proptest::prelude::*;
+use rand::RngExt;
+use springbloom_filter::{FilterError, FilterGroup, GroupShape, KeyDigest, SHAPE_BYTES, UnitSettings};
+use springbloom_testkit::seed;
+use support::{digest, digests, every_settings, prefix};
+
+/// Sizes at which something changes: words, rows, and the smallest and largest that tests can afford.
+const KEY_COUNTS: [usize; 22] =
+    [0, 1, 2, 3, 15, 16, 17, 31, 32, 33, 47, 48, 56, 57, 63, 64, 65, 127, 500, 1000, 4096, 31_900];
+
+#[test]
+fn no_false_negative_under_any_prefix() {
+    let set = seed::seed("no_false_negative_under_any_prefix");
+    for settings in every_settings() {
+        for key_count in KEY_COUNTS {
+            let keys = digests(set, key_count);
+            let built = settings.build(&keys);
+            assert_eq!(built.shape.key_count() as usize, key_count);
+            assert_eq!(built.units.len(), usize::from(settings.unit_count()));
+            assert!(built.units.iter().all(|unit| unit.len() == built.shape.unit_bytes()));
+            for resident in 0..=settings.unit_count() {
+                let group = prefix(&built, resident);
+                let missing = keys.iter().position(|&key| !group.may_match(key));
+                assert_eq!(missing, None, "{settings}, {key_count} keys, {resident} resident");
+            }
+        }
+    }
+}
+
+#[test]
+fn repeated_digests_are_one_key() {
+    for settings in every_settings() {
+        let keys = digests(1, 300);
+        let repeated: Vec<KeyDigest> = keys.iter().flat_map(|&key| [key; 3]).collect();
+        for keys in [repeated, vec![keys[0]; 5000]] {
+            let built = settings.build(&keys);
+            let group = prefix(&built, settings.unit_count());
+            assert!(keys.iter().all(|&key| group.may_match(key)), "{settings}");
+        }
+    }
+}
+
+#[test]
+fn no_keys_match_nothing_once_a_unit_is_resident() {
+    for settings in every_settings() {
+        let built = settings.build(&[]);
+        assert_eq!((built.shape.key_count(), built.shape.unit_bytes()), (0, 0));
+        assert!(prefix(&built, 0).may_match(digest(0, 0)), "nothing resident: may match");
+        assert!(!prefix(&built, 1).may_match(digest(0, 0)));
+        assert_eq!(built.shape.false_positive_rate(0), 1.0);
+        assert_eq!(built.shape.false_positive_rate(1), 0.0);
+    }
+}
+
+#[test]
+fn every_way_to_a_prefix_gives_the_same_group() {
+    let mut rng = seed::rng("every_way_to_a_prefix_gives_the_same_group");
+    for settings in every_settings() {
+        for key_count in [0, 1, 64, 65, 3000] {
+            let built = settings.build(&digests(rng.random(), key_count));
+            let full = prefix(&built, settings.unit_count());
+            let mut grown = prefix(&built, 0);
+            for resident in 0..=settings.unit_count() {
+                let group = prefix(&built, resident);
+                assert_eq!(group, grown, "{settings}, {key_count} keys: grown to {resident}");
+                assert_eq!(
+                    group,
+                    full.truncated(resident),
+                    "{settings}, {key_count} keys: cut to {resident}"
+                );
+                assert_eq!(group.resident_units(), resident);
+                assert_eq!(group.shape(), built.shape);
+                if let Some(unit) = built.units.get(usize::from(resident)) {
+                    grown = grown.with_next_unit(unit).unwrap();
+                }
+            }
+            assert_eq!(full.truncated(u8::MAX), full);
+        }
+    }
+}
+
+#[test]
+fn a_longer_prefix_matches_a_subset() {
+    let mut rng = seed::rng("a_longer_prefix_matches_a_subset");
+    for settings in every_settings() {
+        for key_count in [1, 60, 65, 3000] {
+            let built = settings.build(&digests(rng.random(), key_count));
+            let groups: Vec<FilterGroup> = (0..=settings.unit_count()).map(|n| prefix(&built, n)).collect();
+            for _ in 0..2000 {
+                let absent = KeyDigest { lo: rng.random(), hi: rng.random() };
+                let rejected_at = groups.iter().position(|group| !group.may_match(absent));
+                if let Some(first) = rejected_at {
+                    assert!(groups[first..].iter().all(|group| !group.may_match(absent)), "{settings}");
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn wrong_units_are_errors_not_panics() {
+    for settings in every_settings() {
+        let built = settings.build(&digests(0, 100));
+        let expected = built.shape.unit_bytes();
+        for bad in [0, 1, expected - 8, expected - 1, expected + 1, expected + 8, 2 * expected] {
+            let bytes = vec![0xff; bad];
+            let error = FilterError::UnitBytes { unit: 0, got: bad, expected };
+            assert_eq!(FilterGroup::from_units(built.shape, &[&bytes]), Err(error.clone()));
+            assert_eq!(prefix(&built, 0).with_next_unit(&bytes), Err(error));
+        }
+        let got = built.units.len() + 1;
+        let mut units: Vec<&[u8]> = built.units.iter().map(Vec::as_slice).collect();
+        units.push(units[0]);
+        let error = Err(FilterError::TooManyUnits { got, built: settings.unit_count() });
+        assert_eq!(FilterGroup::from_units(built.shape, &units), error);
+        assert_eq!(prefix(&built, settings.unit_count()).with_next_unit(units[0]), error);
+    }
+}
+
+#[test]
+fn memory_is_known_before_the_group_exists() {
+    for settings in every_settings() {
+        for key_count in [0, 1, 65, 3000] {
+            let built = settings.build(&digests(0, key_count));
+            for resident in 0..=settings.unit_count() {
+                let group = prefix(&built, resident);
+                let known = FilterGroup::memory_bytes_for(built.shape, resident);
+                assert_eq!(group.memory_bytes(), known);
+                assert!(known >= usize::from(resident) * built.shape.unit_bytes() + size_of::<FilterGroup>());
+            }
+        }
+    }
+    assert!(size_of::<GroupShape>() <= 16);
+    assert!(size_of::<FilterGroup>() <= 32, "one lookup reads it all: keep it within half a cache line");
+}
+
+#[test]
+fn shapes_survive_encoding() {
+    for settings in every_settings() {
+        for key_count in KEY_COUNTS {
+            let shape = settings.build(&digests(0, key_count)).shape;
+            assert_eq!(GroupShape::decode(&shape.encode()), Ok(shape), "{settings}, {key_count} keys");
+        }
+    }
+}
+
+#[test]
+fn settings_out_of_range_are_errors() {
+    assert!(matches!(UnitSettings::bloom(0, 4), Err(FilterError::UnitCount { got: 0, .. })));
+    assert!(matches!(UnitSettings::bloom(33, 4), Err(FilterError::UnitCount { got: 33, .. })));
+    assert!(matches!(UnitSettings::bloom(6, 0), Err(FilterError::BitsPerKey { got: 0, .. })));
+    assert!(matches!(UnitSettings::bloom(6, 9), Err(FilterError::BitsPerKey { got: 9, .. })));
+    assert_eq!(UnitSettings::default(), UnitSettings::bloom(6, 4).unwrap());
+    assert_eq!(UnitSettings::default().to_string(), "bloom 6x4");
+}
+
+/// An encoded shape that is likely to be accepted: known family codes and small parameters.
+fn likely_shape() -> impl Strategy<Value = [u8; SHAPE_BYTES]> {
+    (0..4u8, 0..34u8, 0..10u8, 0..20u8, prop_oneof![0..70u32, 0..5000u32]).prop_map(
+        |(family, units, a, b, keys)| {
+            let [k0, k1, k2, k3] = keys.to_le_bytes();
+            [family, units, a, b, k0, k1, k2, k3]
+        },
+    )
+}
+
+proptest! {
+    #[test]
+    fn any_bytes_decode_to_a_usable_shape_or_an_error(bytes: Vec<u8>) {
+        if let Ok(shape) = GroupShape::decode(&bytes) {
+            prop_assert_eq!(shape.encode().to_vec(), bytes);
+        }
+    }
+
+    #[test]
+    fn any_shape_and_any_unit_bytes_answer(bytes in likely_shape(), fill: u64, lo: u64, hi: u64) {
+        let Ok(shape) = GroupShape::decode(&bytes) else { return Ok(()) };
+        let unit: Vec<u8> = (0..shape.unit_bytes() as u64).map(|i| (fill.rotate_left(i as u32) ^ i) as u8).collect();
+        for resident in [0, 1, shape.unit_count() / 2, shape.unit_count()] {
+            let rate = shape.false_positive_rate(resident);
+            prop_assert!((0.0..=1.0).contains(&rate), "{:?}: {}", shape, rate);
+            let group = FilterGroup::from_units(shape, &vec![unit.as_slice(); resident.into()]).unwrap();
+            group.may_match(KeyDigest { lo, hi });
+        }
+    }
+}
