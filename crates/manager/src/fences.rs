@@ -59,6 +59,12 @@ impl Fences {
         Some(&self.bytes[begin..end])
     }
 
+    /// All first keys, packed, and where each one ends: for hosts that search with their own comparator. Neither moves
+    /// while the fences live.
+    pub fn packed(&self) -> (&[u8], &[u32]) {
+        (&self.bytes, &self.ends)
+    }
+
     /// The segment whose run of keys would hold `key`: the last one that begins at or before it, the first one for
     /// keys before the first fence. `None` if there is no segment. O(log segments) comparisons, no allocation.
     #[inline]

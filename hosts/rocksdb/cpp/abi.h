@@ -1,0 +1,128 @@
+// The border between the C++ table factory and the Rust core: every function that crosses it, with its ownership.
+//
+// `sb_*` functions are written in Rust (src/ffi/) and called from C++; none of them unwinds or throws.
+// `springbloom_*` functions are written in C++ and called from Rust or by a C++ user; none of them throws.
+// A pointer is borrowed for the call unless the comment says that it is owned.
+#pragma once
+
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef struct sb_elastic sb_elastic;  // one shared set of settings + manager; reference counted
+typedef struct sb_builder sb_builder;  // filter units of a table that is being written
+typedef struct sb_table sb_table;      // filter units of an open table
+
+typedef struct {
+  const uint8_t* data;
+  size_t size;
+} sb_bytes;
+
+typedef struct {
+  uint64_t lo;
+  uint64_t hi;
+} sb_digest;
+
+// ---- settings and sharing -------------------------------------------------------------------------------------------
+
+typedef struct {
+  uint64_t budget_bytes;
+  uint64_t segment_data_bytes;
+  uint32_t unit_count;
+  uint32_t bits_per_unit;
+  sb_bytes policy;  // a policy's name, e.g. "multi-queue"
+} sb_settings;
+
+// The process-wide instance that option strings share. The first caller's settings create it; a later caller with another
+// budget changes the budget of all. Returns an owned reference, or null with a message in `error` (of `error_size` bytes).
+sb_elastic* sb_elastic_process_wide(const sb_settings* settings, char* error, size_t error_size);
+void sb_elastic_retain(const sb_elastic* elastic);
+void sb_elastic_release(const sb_elastic* elastic);  // gives one owned reference back
+uint64_t sb_elastic_budget_bytes(const sb_elastic* elastic);
+// Whether keys that a custom comparator calls equal may be trusted to be equal byte for byte.
+int sb_elastic_trusts_comparators(const sb_elastic* elastic);
+
+// ---- writing --------------------------------------------------------------------------------------------------------
+
+sb_builder* sb_builder_new(const sb_elastic* elastic);  // owned; release with sb_builder_free
+// Keys in the table's order, without timestamp. `entry_bytes`: key and value, uncompressed.
+void sb_builder_add(sb_builder* builder, const uint8_t* key, size_t key_size, uint64_t entry_bytes);
+uint64_t sb_builder_key_count(const sb_builder* builder);
+uint64_t sb_builder_bytes_estimate(const sb_builder* builder);  // size of the block if it ended now
+sb_bytes sb_builder_finish(sb_builder* builder);                // borrowed until sb_builder_free; empty without keys
+// Hands the first units of the table just written at `path` over to the reader that will open it, as far as the budget allows.
+void sb_builder_hand_over(const sb_builder* builder, const sb_elastic* elastic, const char* path, size_t path_size);
+void sb_builder_free(sb_builder* builder);
+
+// ---- reading --------------------------------------------------------------------------------------------------------
+
+// Reads `size` bytes at `offset` of the filter block into `into`; 0 on success. Called by a background thread.
+typedef int (*sb_read_fn)(void* source, uint64_t offset, size_t size, uint8_t* into);
+typedef int (*sb_exists_fn)(void* source);  // 1 while the table's file exists
+typedef void (*sb_free_fn)(void* source);
+// <0, 0, >0 as the column family's comparator orders two user keys without timestamp.
+typedef int (*sb_compare_fn)(const void* comparator, const uint8_t* a, size_t a_size, const uint8_t* b, size_t b_size);
+
+typedef struct {
+  sb_bytes path;
+  sb_bytes session;        // with `file_number`: which table this is, even when a path is used again
+  uint64_t file_number;
+  sb_bytes scope;          // names the column family of the database; hotness is inherited inside it alone
+  int32_t level;           // -1: unknown
+  sb_bytes largest_key;    // user key without timestamp; empty: unknown
+  const void* comparator;  // valid during sb_table_open alone
+  sb_compare_fn compare;
+  sb_bytes head;           // header and directory of the filter block
+  uint64_t block_bytes;    // size of the whole filter block
+  void* source;            // owned by the table from here on, even when opening fails
+  sb_read_fn read;
+  sb_exists_fn exists;
+  sb_free_fn free_source;
+} sb_table_spec;
+
+// How many bytes from the start of the block header and directory take, given at least sb_header_bytes() of them; 0: not ours.
+uint64_t sb_head_bytes(sb_bytes start, uint64_t block_bytes);
+size_t sb_header_bytes(void);
+// Why opening gave no table.
+enum { SB_OPENED = 0, SB_NO_ROOM = 1, SB_CORRUPT = 2 };
+// Owned; close with sb_table_close. Null: lookups pass unfiltered; `why` tells the reason.
+sb_table* sb_table_open(const sb_elastic* elastic, const sb_table_spec* spec, int* why);
+// Fences: `*count` first keys, segment by segment, packed into `bytes`; key i ends at `ends[i]`. Borrowed until close.
+void sb_table_fences(const sb_table* table, const uint8_t** bytes, const uint32_t** ends, uint32_t* count);
+uint64_t sb_table_memory_bytes(const sb_table* table);
+// `obsolete`: the file is going away, so its state may be forgotten.
+void sb_table_close(sb_table* table, int obsolete);
+
+sb_digest sb_digest_of(const uint8_t* key, size_t key_size);
+// The hot path. No lock, no allocation, no I/O.
+int sb_table_may_match(const sb_table* table, uint32_t segment, sb_digest digest);
+enum { SB_REJECTED = 0, SB_WASTED_READ = 1, SB_TRUE_POSITIVE = 2 };
+void sb_table_record(const sb_table* table, uint32_t segment, int outcome);
+
+// ---- C++ functions --------------------------------------------------------------------------------------------------
+
+// Makes the id "springbloom" known to option strings: table_factory={id=springbloom;budget=64M}.
+void springbloom_register(void);
+// Replaces the block-based table factory of a `rocksdb_options_t` by one that writes and reads filter units, keeping its
+// options. Retains `elastic`. 0 on success, else a message in `error`.
+int springbloom_install(void* rocksdb_options, const sb_elastic* elastic, char* error, size_t error_size);
+// Stock Bloom filters with bits per key by level (Monkey): level i takes bits[min(i, count - 1)].
+int springbloom_install_level_bloom(void* rocksdb_options, const double* bits, size_t count, char* error,
+                                    size_t error_size);
+
+typedef struct {
+  void* context;
+  void (*table)(void* context, uint64_t entries, uint64_t data_bytes, uint64_t filter_bytes, sb_bytes filter_policy,
+                uint64_t file_bytes);
+  void (*block)(void* context, const uint8_t* data, size_t size);  // the whole filter block, when there is one
+} springbloom_inspect_sink;
+// Reads one table file on its own. 0 on success.
+int springbloom_inspect_table(const char* path, size_t path_size, const springbloom_inspect_sink* sink, char* error,
+                              size_t error_size);
+
+#ifdef __cplusplus
+}
+#endif

@@ -1,0 +1,35 @@
+// Writes a standard block-based table and its filter units.
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "handle.h"
+#include "table/block_based/block_based_table_builder.h"
+#include "unit_block_policy.h"
+
+namespace springbloom {
+
+// Holds what must exist before the stock builder is constructed.
+struct TableUnits {
+  explicit TableUnits(const ElasticRef& e) : elastic(e), policy(std::make_shared<UnitBlockPolicy>(e)) {}
+
+  ElasticRef elastic;
+  std::shared_ptr<UnitBlockPolicy> policy;
+};
+
+// The stock builder with one method refined, so that whatever RocksDB asks of a builder is answered by stock code.
+class ElasticTableBuilder final : private TableUnits, public rocksdb::BlockBasedTableBuilder {
+ public:
+  ElasticTableBuilder(const ElasticRef& elastic, const rocksdb::BlockBasedTableOptions& table_options,
+                      const rocksdb::TableBuilderOptions& builder_options, rocksdb::WritableFileWriter* file);
+
+  void Add(const rocksdb::Slice& internal_key, const rocksdb::Slice& value) override;
+  rocksdb::Status Finish() override;
+
+ private:
+  const size_t timestamp_bytes_;
+  const std::string path_;
+};
+
+}  // namespace springbloom

@@ -1,0 +1,186 @@
+#include "elastic_table_factory.h"
+
+#include <cstring>
+#include <unordered_map>
+
+#include "elastic_table_builder.h"
+#include "elastic_table_reader.h"
+#include "rocksdb/env.h"
+#include "rocksdb/utilities/object_registry.h"
+#include "rocksdb/utilities/options_type.h"
+#include "rocksdb/version.h"
+#include "unit_table.h"
+
+// The internal headers are those of exactly one release; another one needs this host to be read again beside it.
+static_assert(ROCKSDB_MAJOR == 11 && ROCKSDB_MINOR == 8 && ROCKSDB_PATCH == 1,
+              "springbloom's RocksDB host is written for RocksDB 11.8.1");
+
+namespace springbloom {
+
+using rocksdb::OptionType;
+using rocksdb::OptionTypeFlags;
+using rocksdb::OptionTypeInfo;
+using rocksdb::OptionVerificationType;
+using rocksdb::Status;
+
+namespace {
+
+OptionTypeInfo Unwritten(int offset, OptionType type) {
+  return OptionTypeInfo(offset, type, OptionVerificationType::kNormal, OptionTypeFlags::kDontSerialize);
+}
+
+const std::unordered_map<std::string, OptionTypeInfo>& OptionMap() {
+  static const std::unordered_map<std::string, OptionTypeInfo> map = {
+      {"budget", Unwritten(offsetof(ElasticOptions, budget), OptionType::kUInt64T)},
+      {"segment_data_bytes", Unwritten(offsetof(ElasticOptions, segment_data_bytes), OptionType::kUInt64T)},
+      {"unit_count", Unwritten(offsetof(ElasticOptions, unit_count), OptionType::kUInt32T)},
+      {"bits_per_unit", Unwritten(offsetof(ElasticOptions, bits_per_unit), OptionType::kUInt32T)},
+      {"policy", Unwritten(offsetof(ElasticOptions, policy), OptionType::kString)},
+  };
+  return map;
+}
+
+}  // namespace
+
+ElasticTableFactory::ElasticTableFactory(const rocksdb::BlockBasedTableOptions& table_options, ElasticRef elastic)
+    : BlockBasedTableFactory(table_options), elastic_(std::move(elastic)) {
+  RegisterOptions(&options_, &OptionMap());
+}
+
+const rocksdb::BlockBasedTableOptions& ElasticTableFactory::TableOptions() const {
+  return *GetOptions<rocksdb::BlockBasedTableOptions>();
+}
+
+// RocksDB reads the OPTIONS file back into a stock factory and compares: what is not written must not be compared.
+const void* ElasticTableFactory::GetOptionsPtr(const std::string& name) const {
+  return name == ElasticOptions::kName() ? nullptr : BlockBasedTableFactory::GetOptionsPtr(name);
+}
+
+Status ElasticTableFactory::Connect() {
+  if (elastic_ != nullptr) {
+    return Status::OK();
+  }
+  sb_settings settings{};
+  settings.budget_bytes = options_.budget;
+  settings.segment_data_bytes = options_.segment_data_bytes;
+  settings.unit_count = options_.unit_count;
+  settings.bits_per_unit = options_.bits_per_unit;
+  settings.policy = Bytes(options_.policy);
+  char error[512] = "";
+  sb_elastic* elastic = sb_elastic_process_wide(&settings, error, sizeof(error));
+  if (elastic == nullptr) {
+    return Status::InvalidArgument("springbloom", error);
+  }
+  elastic_ = ElasticRef(elastic, ElasticRelease());
+  return Status::OK();
+}
+
+Status ElasticTableFactory::PrepareOptions(const rocksdb::ConfigOptions& config) {
+  Status s = BlockBasedTableFactory::PrepareOptions(config);
+  return s.ok() ? Connect() : s;
+}
+
+Status ElasticTableFactory::ValidateOptions(const rocksdb::DBOptions& db_options,
+                                            const rocksdb::ColumnFamilyOptions& cf_options) const {
+  Status s = BlockBasedTableFactory::ValidateOptions(db_options, cf_options);
+  if (!s.ok()) {
+    return s;
+  }
+  if (elastic_ == nullptr) {
+    return Status::InvalidArgument(
+        "springbloom", "the table factory was not prepared; call PrepareOptions, or leave ConfigOptions::"
+                       "invoke_prepare_options on");
+  }
+  rocksdb::Logger* log = db_options.info_log.get();
+  if (!Filterable(cf_options.comparator)) {
+    rocksdb::Warn(log, "springbloom: comparator %s may call keys equal that differ in their bytes, so no filter units are "
+                   "written or used; if it never does, say so (trust_comparators, or "
+                   "CanKeysWithDifferentByteContentsBeEqual() == false)",
+                   cf_options.comparator->Name());
+  }
+  if (sb_elastic_budget_bytes(elastic_.get()) == 0) {
+    rocksdb::Warn(log, "springbloom: the budget is 0 bytes: units are written but none is resident");
+  }
+  return Status::OK();
+}
+
+std::string ElasticTableFactory::GetPrintableOptions() const {
+  std::string options = BlockBasedTableFactory::GetPrintableOptions();
+  if (elastic_ != nullptr) {
+    options += "  springbloom.budget: " + std::to_string(sb_elastic_budget_bytes(elastic_.get())) + "\n";
+  }
+  return options;
+}
+
+// Keys that compare equal and differ in their bytes have different digests: a filter would hide one from the other.
+bool ElasticTableFactory::Filterable(const rocksdb::Comparator* comparator) const {
+  if (!comparator->CanKeysWithDifferentByteContentsBeEqual() || sb_elastic_trusts_comparators(elastic_.get())) {
+    return true;
+  }
+  // RocksDB's own timestamp comparators inherit the cautious default, but order the key itself bytewise.
+  for (const char* bytewise : {"leveldb.BytewiseComparator.u64ts", "rocksdb.ReverseBytewiseComparator.u64ts"}) {
+    if (std::strcmp(comparator->Name(), bytewise) == 0) {
+      return true;
+    }
+  }
+  // A stock filter policy asks the same of a comparator.
+  return TableOptions().filter_policy != nullptr;
+}
+
+rocksdb::TableBuilder* ElasticTableFactory::NewTableBuilder(const rocksdb::TableBuilderOptions& builder_options,
+                                                            rocksdb::WritableFileWriter* file) const {
+  if (elastic_ == nullptr || !Filterable(builder_options.internal_comparator.user_comparator())) {
+    return BlockBasedTableFactory::NewTableBuilder(builder_options, file);
+  }
+  return new ElasticTableBuilder(elastic_, TableOptions(), builder_options, file);
+}
+
+Status ElasticTableFactory::NewTableReader(const rocksdb::ReadOptions& read_options,
+                                           const rocksdb::TableReaderOptions& reader_options,
+                                           std::unique_ptr<rocksdb::RandomAccessFileReader>&& file, uint64_t file_size,
+                                           std::unique_ptr<rocksdb::TableReader>* table_reader,
+                                           bool prefetch_index_and_filter_in_cache) const {
+  std::optional<UnitTable> unit_table;
+  if (elastic_ != nullptr && Filterable(reader_options.internal_comparator.user_comparator())) {
+    unit_table = UnitTable::Find(read_options, reader_options, file.get(), file_size);
+  }
+  if (!unit_table) {
+    return BlockBasedTableFactory::NewTableReader(read_options, reader_options, std::move(file), file_size,
+                                                  table_reader, prefetch_index_and_filter_in_cache);
+  }
+  rocksdb::TableReaderOptions inner_options(reader_options);
+  // Without this the stock reader would prefetch every unit with the rest of the file's tail.
+  inner_options.tail_size = unit_table->BytesBehind(file_size);
+  std::unique_ptr<rocksdb::TableReader> inner;
+  Status s = BlockBasedTableFactory::NewTableReader(read_options, inner_options, std::move(file), file_size, &inner,
+                                                    prefetch_index_and_filter_in_cache);
+  if (!s.ok()) {
+    return s;
+  }
+  // Opened with skip_filters, the reader answers no lookup that a filter may answer.
+  std::unique_ptr<TableUnitsRef> units;
+  if (!reader_options.skip_filters) {
+    units = unit_table->Open(elastic_, reader_options, *inner->GetTableProperties());
+  }
+  if (units == nullptr) {
+    *table_reader = std::move(inner);
+  } else {
+    *table_reader = std::make_unique<ElasticTableReader>(std::move(inner), std::move(units), reader_options);
+  }
+  return Status::OK();
+}
+
+}  // namespace springbloom
+
+extern "C" void springbloom_register(void) {
+  static const bool once = [] {
+    rocksdb::ObjectLibrary::Default()->AddFactory<rocksdb::TableFactory>(
+        springbloom::ElasticTableFactory::kId,
+        [](const std::string&, std::unique_ptr<rocksdb::TableFactory>* guard, std::string*) {
+          guard->reset(new springbloom::ElasticTableFactory(rocksdb::BlockBasedTableOptions()));
+          return guard->get();
+        });
+    return true;
+  }();
+  (void)once;
+}

@@ -1,0 +1,59 @@
+// The block-based table factory with filter units: what a column family's options hold.
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "handle.h"
+#include "table/block_based/block_based_table_factory.h"
+
+namespace springbloom {
+
+// Settings that option strings can give. Not written to OPTIONS files, so that a stock engine reads those too.
+struct ElasticOptions {
+  static const char* kName() { return "SpringbloomOptions"; }
+
+  uint64_t budget = uint64_t{64} << 20;
+  uint64_t segment_data_bytes = uint64_t{4} << 20;
+  uint32_t unit_count = 6;
+  uint32_t bits_per_unit = 4;
+  std::string policy = "multi-queue";
+};
+
+// A subclass, not a wrapper: `ttl`, SetOptions, record-count verification and RocksDB's checked casts ask for the class
+// BlockBasedTableFactory and get it. Writes tables with units; opens tables with and without.
+class ElasticTableFactory final : public rocksdb::BlockBasedTableFactory {
+ public:
+  // The id in option strings.
+  static constexpr const char* kId = "springbloom";
+
+  // `elastic` null: the process-wide instance, made from the option string's settings when the options are validated.
+  explicit ElasticTableFactory(const rocksdb::BlockBasedTableOptions& table_options, ElasticRef elastic = nullptr);
+
+  using TableFactory::NewTableReader;
+  rocksdb::Status NewTableReader(const rocksdb::ReadOptions& read_options,
+                                 const rocksdb::TableReaderOptions& reader_options,
+                                 std::unique_ptr<rocksdb::RandomAccessFileReader>&& file, uint64_t file_size,
+                                 std::unique_ptr<rocksdb::TableReader>* table_reader,
+                                 bool prefetch_index_and_filter_in_cache) const override;
+  rocksdb::TableBuilder* NewTableBuilder(const rocksdb::TableBuilderOptions& builder_options,
+                                         rocksdb::WritableFileWriter* file) const override;
+  rocksdb::Status PrepareOptions(const rocksdb::ConfigOptions& config) override;
+  rocksdb::Status ValidateOptions(const rocksdb::DBOptions& db_options,
+                                  const rocksdb::ColumnFamilyOptions& cf_options) const override;
+  std::string GetPrintableOptions() const override;
+  std::unique_ptr<rocksdb::TableFactory> Clone() const override { return std::make_unique<ElasticTableFactory>(*this); }
+
+ protected:
+  const void* GetOptionsPtr(const std::string& name) const override;
+
+ private:
+  rocksdb::Status Connect();
+  bool Filterable(const rocksdb::Comparator* comparator) const;
+  const rocksdb::BlockBasedTableOptions& TableOptions() const;
+
+  ElasticOptions options_;
+  ElasticRef elastic_;
+};
+
+}  // namespace springbloom

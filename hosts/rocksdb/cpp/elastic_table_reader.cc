@@ -1,0 +1,157 @@
+#include "elastic_table_reader.h"
+
+#include <array>
+
+#include "db/dbformat.h"
+#include "lookup_digest.h"
+#include "monitoring/perf_context_imp.h"
+#include "monitoring/statistics_impl.h"
+#include "options/cf_options.h"
+
+namespace springbloom {
+
+using rocksdb::get_perf_context;
+using rocksdb::GetContext;
+using rocksdb::MultiGetContext;
+using rocksdb::PerfContextByLevel;
+using rocksdb::PerfLevel;
+using rocksdb::ReadOptions;
+using rocksdb::Slice;
+using rocksdb::SliceTransform;
+using rocksdb::Status;
+// The perf macros name these without their namespace.
+using rocksdb::perf_context;
+using rocksdb::perf_level;
+
+TableUnitsRef::TableUnitsRef(ElasticRef elastic, sb_table* table) : elastic_(std::move(elastic)), table_(table) {
+  sb_table_fences(table_, &fence_bytes_, &fence_ends_, &segment_count_);
+}
+
+TableUnitsRef::~TableUnitsRef() { sb_table_close(table_, obsolete_ ? 1 : 0); }
+
+uint32_t TableUnitsRef::SegmentOf(const rocksdb::Comparator& comparator, const Slice& key) const {
+  uint32_t low = 0;
+  uint32_t high = segment_count_;
+  while (high - low > 1) {
+    const uint32_t middle = low + (high - low) / 2;
+    if (comparator.CompareWithoutTimestamp(Fence(middle), /*a_has_ts=*/false, key, /*b_has_ts=*/false) <= 0) {
+      low = middle;
+    } else {
+      high = middle;
+    }
+  }
+  return low;
+}
+
+bool TableUnitsRef::MayMatch(uint32_t segment, const Slice& key) const {
+  return sb_table_may_match(table_, segment, LookupDigest(key)) != 0;
+}
+
+ElasticTableReader::ElasticTableReader(std::unique_ptr<rocksdb::TableReader> inner,
+                                       std::unique_ptr<TableUnitsRef> units,
+                                       const rocksdb::TableReaderOptions& options)
+    : inner_(std::move(inner)),
+      units_(std::move(units)),
+      comparator_(*options.internal_comparator.user_comparator()),
+      timestamp_bytes_(comparator_.timestamp_size()),
+      statistics_(options.ioptions.stats),
+      level_(options.level) {}
+
+bool ElasticTableReader::KeyMayMatch(const Slice& key_without_timestamp, uint32_t* segment) const {
+  *segment = units_->SegmentOf(comparator_, key_without_timestamp);
+  return units_->MayMatch(*segment, key_without_timestamp);
+}
+
+void ElasticTableReader::CountAnswers(uint64_t rejected, uint64_t passed) const {
+  if (rejected != 0) {
+    RecordTick(statistics_, rocksdb::BLOOM_FILTER_USEFUL, rejected);
+    PERF_COUNTER_ADD(bloom_sst_miss_count, rejected);
+    PERF_COUNTER_BY_LEVEL_ADD(bloom_filter_useful, rejected, level_);
+  }
+  if (passed != 0) {
+    RecordTick(statistics_, rocksdb::BLOOM_FILTER_FULL_POSITIVE, passed);
+    PERF_COUNTER_ADD(bloom_sst_hit_count, passed);
+    PERF_COUNTER_BY_LEVEL_ADD(bloom_filter_full_positive, passed, level_);
+  }
+}
+
+void ElasticTableReader::RecordPassed(uint32_t segment, GetContext::GetState before, const Status& status,
+                                      GetContext::GetState after) const {
+  if (!status.ok() || before != GetContext::kNotFound) {
+    // A failed or memory-only read says nothing, and neither does a further operand of a merge in progress.
+    return;
+  }
+  if (after == GetContext::kNotFound) {
+    units_->Record(segment, SB_WASTED_READ);
+    return;
+  }
+  units_->Record(segment, SB_TRUE_POSITIVE);
+  RecordTick(statistics_, rocksdb::BLOOM_FILTER_FULL_TRUE_POSITIVE);
+  PERF_COUNTER_BY_LEVEL_ADD(bloom_filter_full_true_positive, 1, level_);
+}
+
+Status ElasticTableReader::Get(const ReadOptions& read_options, const Slice& internal_key, GetContext* get_context,
+                               const SliceTransform* prefix_extractor, bool skip_filters) {
+  if (skip_filters) {
+    return inner_->Get(read_options, internal_key, get_context, prefix_extractor, skip_filters);
+  }
+  uint32_t segment = 0;
+  if (!KeyMayMatch(rocksdb::ExtractUserKeyAndStripTimestamp(internal_key, timestamp_bytes_), &segment)) {
+    CountAnswers(/*rejected=*/1, /*passed=*/0);
+    units_->Record(segment, SB_REJECTED);
+    return Status::OK();
+  }
+  CountAnswers(/*rejected=*/0, /*passed=*/1);
+  const GetContext::GetState before = get_context->State();
+  Status s = inner_->Get(read_options, internal_key, get_context, prefix_extractor, skip_filters);
+  RecordPassed(segment, before, s, get_context->State());
+  return s;
+}
+
+Status ElasticTableReader::MultiGetFilter(const ReadOptions&, const SliceTransform*, MultiGetContext::Range* range) {
+  uint64_t rejected = 0;
+  uint64_t passed = 0;
+  for (auto key = range->begin(); key != range->end(); ++key) {
+    uint32_t segment = 0;
+    if (KeyMayMatch(rocksdb::StripTimestampFromUserKey(key->ukey_with_ts, timestamp_bytes_), &segment)) {
+      ++passed;
+    } else {
+      ++rejected;
+      units_->Record(segment, SB_REJECTED);
+      range->SkipKey(key);
+    }
+  }
+  CountAnswers(rejected, passed);
+  return Status::OK();
+}
+
+void ElasticTableReader::MultiGet(const ReadOptions& read_options, const MultiGetContext::Range* range,
+                                  const SliceTransform* prefix_extractor, bool skip_filters) {
+  if (skip_filters) {
+    inner_->MultiGet(read_options, range, prefix_extractor, skip_filters);
+    return;
+  }
+  MultiGetContext::Range passed(*range, range->begin(), range->end());
+  MultiGetFilter(read_options, prefix_extractor, &passed).PermitUncheckedError();
+  if (passed.empty()) {
+    return;
+  }
+  // A copy, because reading marks the keys that it finds as done in every range over the batch.
+  struct Asked {
+    rocksdb::KeyContext* key;
+    GetContext::GetState before;
+  };
+  std::array<Asked, MultiGetContext::MAX_BATCH_SIZE> asked;
+  size_t count = 0;
+  for (auto key = passed.begin(); key != passed.end(); ++key) {
+    asked[count++] = {&*key, key->get_context->State()};
+  }
+  inner_->MultiGet(read_options, &passed, prefix_extractor, skip_filters);
+  for (size_t i = 0; i < count; ++i) {
+    rocksdb::KeyContext& key = *asked[i].key;
+    const Slice user_key = rocksdb::StripTimestampFromUserKey(key.ukey_with_ts, timestamp_bytes_);
+    RecordPassed(units_->SegmentOf(comparator_, user_key), asked[i].before, *key.s, key.get_context->State());
+  }
+}
+
+}  // namespace springbloom

@@ -1,0 +1,124 @@
+// A table whose lookups ask the resident filter units first.
+#pragma once
+
+#include <memory>
+
+#include "handle.h"
+#include "table/get_context.h"
+#include "table/multiget_context.h"
+#include "table/table_builder.h"
+#include "table/table_reader.h"
+
+namespace springbloom {
+
+// Owns an open sb_table.
+class TableUnitsRef {
+ public:
+  TableUnitsRef(ElasticRef elastic, sb_table* table);
+  ~TableUnitsRef();
+  TableUnitsRef(const TableUnitsRef&) = delete;
+  TableUnitsRef& operator=(const TableUnitsRef&) = delete;
+
+  // The segment that would hold `key` (without timestamp): the last whose fence is not above it.
+  uint32_t SegmentOf(const rocksdb::Comparator& comparator, const rocksdb::Slice& key) const;
+  bool MayMatch(uint32_t segment, const rocksdb::Slice& key) const;
+  void Record(uint32_t segment, int outcome) const { sb_table_record(table_, segment, outcome); }
+  size_t MemoryBytes() const { return sb_table_memory_bytes(table_); }
+  void MarkObsolete() { obsolete_ = true; }
+
+ private:
+  rocksdb::Slice Fence(uint32_t segment) const {
+    const uint32_t begin = segment == 0 ? 0 : fence_ends_[segment - 1];
+    return rocksdb::Slice(reinterpret_cast<const char*>(fence_bytes_) + begin, fence_ends_[segment] - begin);
+  }
+
+  ElasticRef elastic_;
+  sb_table* table_;
+  const uint8_t* fence_bytes_ = nullptr;
+  const uint32_t* fence_ends_ = nullptr;
+  uint32_t segment_count_ = 0;
+  bool obsolete_ = false;
+};
+
+// Forwards all of TableReader to the stock reader; Get, MultiGet and MultiGetFilter ask the units first. RocksDB's Bloom
+// tickers and perf counters count the answers as they count those of a stock filter.
+class ElasticTableReader final : public rocksdb::TableReader {
+ public:
+  ElasticTableReader(std::unique_ptr<rocksdb::TableReader> inner, std::unique_ptr<TableUnitsRef> units,
+                     const rocksdb::TableReaderOptions& options);
+
+  rocksdb::Status Get(const rocksdb::ReadOptions& read_options, const rocksdb::Slice& internal_key,
+                      rocksdb::GetContext* get_context, const rocksdb::SliceTransform* prefix_extractor,
+                      bool skip_filters) override;
+  void MultiGet(const rocksdb::ReadOptions& read_options, const rocksdb::MultiGetContext::Range* range,
+                const rocksdb::SliceTransform* prefix_extractor, bool skip_filters) override;
+  rocksdb::Status MultiGetFilter(const rocksdb::ReadOptions& read_options,
+                                 const rocksdb::SliceTransform* prefix_extractor,
+                                 rocksdb::MultiGetContext::Range* range) override;
+
+  // The rest is the stock reader's.
+  rocksdb::InternalIterator* NewIterator(const rocksdb::ReadOptions& read_options,
+                                         const rocksdb::SliceTransform* prefix_extractor, rocksdb::Arena* arena,
+                                         bool skip_filters, rocksdb::TableReaderCaller caller,
+                                         size_t compaction_readahead_size, bool allow_unprepared_value) override {
+    return inner_->NewIterator(read_options, prefix_extractor, arena, skip_filters, caller, compaction_readahead_size,
+                               allow_unprepared_value);
+  }
+  rocksdb::FragmentedRangeTombstoneIterator* NewRangeTombstoneIterator(
+      const rocksdb::ReadOptions& read_options) override {
+    return inner_->NewRangeTombstoneIterator(read_options);
+  }
+  rocksdb::FragmentedRangeTombstoneIterator* NewRangeTombstoneIterator(rocksdb::SequenceNumber read_seqno,
+                                                                       const rocksdb::Slice* timestamp) override {
+    return inner_->NewRangeTombstoneIterator(read_seqno, timestamp);
+  }
+  uint64_t ApproximateOffsetOf(const rocksdb::ReadOptions& read_options, const rocksdb::Slice& key,
+                               rocksdb::TableReaderCaller caller) override {
+    return inner_->ApproximateOffsetOf(read_options, key, caller);
+  }
+  uint64_t ApproximateSize(const rocksdb::ReadOptions& read_options, const rocksdb::Slice& start,
+                           const rocksdb::Slice& end, rocksdb::TableReaderCaller caller) override {
+    return inner_->ApproximateSize(read_options, start, end, caller);
+  }
+  rocksdb::Status ApproximateKeyAnchors(const rocksdb::ReadOptions& read_options,
+                                        std::vector<Anchor>& anchors) override {
+    return inner_->ApproximateKeyAnchors(read_options, anchors);
+  }
+  void SetupForCompaction() override { inner_->SetupForCompaction(); }
+  std::shared_ptr<const rocksdb::TableProperties> GetTableProperties() const override {
+    return inner_->GetTableProperties();
+  }
+  void Prepare(const rocksdb::Slice& target) override { inner_->Prepare(target); }
+  size_t ApproximateMemoryUsage() const override { return inner_->ApproximateMemoryUsage() + units_->MemoryBytes(); }
+  rocksdb::Status Prefetch(const rocksdb::ReadOptions& read_options, const rocksdb::Slice* begin,
+                           const rocksdb::Slice* end) override {
+    return inner_->Prefetch(read_options, begin, end);
+  }
+  rocksdb::Status DumpTable(rocksdb::WritableFile* out_file, bool show_sequence_number_type) override {
+    return inner_->DumpTable(out_file, show_sequence_number_type);
+  }
+  rocksdb::Status VerifyChecksum(const rocksdb::ReadOptions& read_options, rocksdb::TableReaderCaller caller,
+                                 bool meta_blocks_only) override {
+    return inner_->VerifyChecksum(read_options, caller, meta_blocks_only);
+  }
+  void MarkObsolete(uint32_t uncache_aggressiveness) override {
+    units_->MarkObsolete();
+    inner_->MarkObsolete(uncache_aggressiveness);
+  }
+
+ private:
+  bool KeyMayMatch(const rocksdb::Slice& key_without_timestamp, uint32_t* segment) const;
+  void CountAnswers(uint64_t rejected, uint64_t passed) const;
+  // What a lookup that the units let pass turned out to be; nothing where that cannot be told.
+  void RecordPassed(uint32_t segment, rocksdb::GetContext::GetState before, const rocksdb::Status& status,
+                    rocksdb::GetContext::GetState after) const;
+
+  std::unique_ptr<rocksdb::TableReader> inner_;
+  std::unique_ptr<TableUnitsRef> units_;
+  const rocksdb::Comparator& comparator_;
+  const size_t timestamp_bytes_;
+  rocksdb::Statistics* const statistics_;
+  const int level_;
+};
+
+}  // namespace springbloom

@@ -1,0 +1,66 @@
+// Reads one table file on its own, without its database.
+#include <cstdio>
+
+#include "abi.h"
+#include "file/random_access_file_reader.h"
+#include "handle.h"
+#include "options/cf_options.h"
+#include "rocksdb/env.h"
+#include "rocksdb/options.h"
+#include "rocksdb/table_properties.h"
+#include "table/format.h"
+#include "table/meta_blocks.h"
+#include "unit_block_policy.h"
+
+namespace {
+
+rocksdb::Status Inspect(const std::string& path, const springbloom_inspect_sink& sink) {
+  const rocksdb::Options options;
+  const rocksdb::ImmutableOptions ioptions(options);
+  const rocksdb::ReadOptions read_options;
+  uint64_t file_size = 0;
+  rocksdb::Status s = ioptions.fs->GetFileSize(path, rocksdb::IOOptions(), &file_size, nullptr);
+  std::unique_ptr<rocksdb::RandomAccessFileReader> file;
+  if (s.ok()) {
+    s = rocksdb::RandomAccessFileReader::Create(ioptions.fs, path, rocksdb::FileOptions(), &file, nullptr);
+  }
+  std::unique_ptr<rocksdb::TableProperties> properties;
+  if (s.ok()) {
+    s = rocksdb::ReadTableProperties(file.get(), file_size, rocksdb::kBlockBasedTableMagicNumber, ioptions,
+                                     read_options, &properties);
+  }
+  if (!s.ok()) {
+    return s;
+  }
+  sink.table(sink.context, properties->num_entries, properties->data_size, properties->filter_size,
+             springbloom::Bytes(properties->filter_policy_name), file_size);
+  rocksdb::BlockHandle block;
+  s = rocksdb::FindMetaBlockInFile(file.get(), file_size, rocksdb::kBlockBasedTableMagicNumber, ioptions, read_options,
+                                   springbloom::kUnitBlockMetaName, &block);
+  if (!s.ok() || block.IsNull()) {
+    // A table of stock RocksDB has no such block.
+    return rocksdb::Status::OK();
+  }
+  if (block.offset() > file_size || block.size() > file_size - block.offset()) {
+    return rocksdb::Status::Corruption("the filter block is said to end behind the end of the file", path);
+  }
+  std::string data(block.size(), '\0');
+  rocksdb::Slice result;
+  s = file->Read(rocksdb::IOOptions(), block.offset(), data.size(), &result, data.data());
+  if (s.ok()) {
+    sink.block(sink.context, reinterpret_cast<const uint8_t*>(result.data()), result.size());
+  }
+  return s;
+}
+
+}  // namespace
+
+extern "C" int springbloom_inspect_table(const char* path, size_t path_size, const springbloom_inspect_sink* sink,
+                                         char* error, size_t error_size) {
+  const rocksdb::Status s = Inspect(std::string(path, path_size), *sink);
+  if (s.ok()) {
+    return 0;
+  }
+  std::snprintf(error, error_size, "%s", s.ToString().c_str());
+  return 1;
+}

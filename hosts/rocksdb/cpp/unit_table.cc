@@ -1,0 +1,112 @@
+#include "unit_table.h"
+
+#include <algorithm>
+
+#include "rocksdb/env.h"
+#include "options/cf_options.h"
+#include "table/block_based/block_based_table_reader.h"
+#include "table/block_based/block_based_table_builder.h"
+#include "table/meta_blocks.h"
+#include "unit_block_policy.h"
+#include "unit_source.h"
+
+namespace springbloom {
+
+using rocksdb::RandomAccessFileReader;
+using rocksdb::ReadOptions;
+using rocksdb::Slice;
+using rocksdb::TableReaderOptions;
+
+namespace {
+
+// Most directories end within it, so that header and directory come in one read.
+constexpr uint64_t kFirstReadBytes = 4096;
+
+bool ReadAt(const ReadOptions& read_options, RandomAccessFileReader* file, uint64_t offset, uint64_t size,
+            std::string* out) {
+  rocksdb::IOOptions io_options;
+  rocksdb::IODebugContext dbg;
+  if (!file->PrepareIOOptions(read_options, io_options, &dbg).ok()) {
+    return false;
+  }
+  out->resize(size);
+  Slice result;
+  if (!file->Read(io_options, offset, size, &result, out->data(), nullptr, &dbg).ok() || result.size() != size) {
+    return false;
+  }
+  if (result.data() != out->data()) {
+    out->assign(result.data(), result.size());
+  }
+  return true;
+}
+
+int Compare(const void* comparator, const uint8_t* a, size_t a_size, const uint8_t* b, size_t b_size) {
+  return static_cast<const rocksdb::Comparator*>(comparator)
+      ->CompareWithoutTimestamp(Slice(reinterpret_cast<const char*>(a), a_size), /*a_has_ts=*/false,
+                                Slice(reinterpret_cast<const char*>(b), b_size), /*b_has_ts=*/false);
+}
+
+}  // namespace
+
+std::optional<UnitTable> UnitTable::Find(const ReadOptions& read_options, const TableReaderOptions& reader_options,
+                                         RandomAccessFileReader* file, uint64_t file_size) {
+  rocksdb::BlockHandle block;
+  if (!rocksdb::FindMetaBlockInFile(file, file_size, rocksdb::kBlockBasedTableMagicNumber, reader_options.ioptions,
+                                    read_options, kUnitBlockMetaName, &block)
+           .ok() ||
+      block.IsNull()) {
+    return std::nullopt;
+  }
+  constexpr uint64_t kTrailer = rocksdb::BlockBasedTable::kBlockTrailerSize;
+  if (block.offset() > file_size || file_size - block.offset() < kTrailer ||
+      file_size - block.offset() - kTrailer < block.size()) {
+    return std::nullopt;
+  }
+  std::string head;
+  if (!ReadAt(read_options, file, block.offset(), std::min(block.size(), kFirstReadBytes), &head)) {
+    head.clear();
+  }
+  const uint64_t head_bytes = sb_head_bytes(Bytes(head), block.size());
+  if (head_bytes > head.size() && !ReadAt(read_options, file, block.offset(), head_bytes, &head)) {
+    head.clear();
+  }
+  // A damaged head is reported when it is opened; where the block ends is known all the same.
+  return UnitTable(file->file_name(), block, std::move(head));
+}
+
+uint64_t UnitTable::BytesBehind(uint64_t file_size) const {
+  return file_size - (block_.offset() + block_.size() + rocksdb::BlockBasedTable::kBlockTrailerSize);
+}
+
+std::unique_ptr<TableUnitsRef> UnitTable::Open(const ElasticRef& elastic, const TableReaderOptions& reader_options,
+                                               const rocksdb::TableProperties& properties) const {
+  // A database's directory and the column family's id: what stays the same while tables come and go.
+  const std::string scope =
+      path_.substr(0, path_.find_last_of('/') + 1) + "#" + std::to_string(properties.column_family_id);
+  sb_table_spec spec{};
+  spec.path = Bytes(path_);
+  spec.session = Bytes(properties.db_session_id);
+  spec.file_number = properties.orig_file_number;
+  spec.scope = Bytes(scope);
+  spec.level = reader_options.level;
+  spec.comparator = reader_options.internal_comparator.user_comparator();
+  spec.compare = &Compare;
+  spec.head = Bytes(head_);
+  spec.block_bytes = block_.size();
+  spec.source = new UnitSource(reader_options.ioptions.fs, path_, rocksdb::FileOptions(reader_options.env_options),
+                               block_.offset(), block_.size());
+  spec.read = &UnitSource::Read;
+  spec.exists = &UnitSource::Exists;
+  spec.free_source = &UnitSource::Free;
+  int why = SB_OPENED;
+  sb_table* table = sb_table_open(elastic.get(), &spec, &why);
+  if (table == nullptr) {
+    rocksdb::Warn(reader_options.ioptions.logger, "springbloom: %s is read without filter units: %s", path_.c_str(),
+                   why == SB_NO_ROOM ? "the budget has no room for its bookkeeping"
+                                     : "its filter block is damaged or of a newer version");
+    return nullptr;
+  }
+  return std::make_unique<TableUnitsRef>(elastic, table);
+}
+
+}  // namespace springbloom

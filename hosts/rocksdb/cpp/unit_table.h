@@ -1,0 +1,41 @@
+// Finds the filter block of a table file and opens its units.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "elastic_table_reader.h"
+#include "file/random_access_file_reader.h"
+#include "rocksdb/table_properties.h"
+#include "table/format.h"
+#include "table/table_builder.h"
+
+namespace springbloom {
+
+class UnitTable {
+ public:
+  // Reads the metaindex, and the header and directory of the filter block. Empty for a table that has none, and for any
+  // error: the stock reader will meet it again and report it.
+  static std::optional<UnitTable> Find(const rocksdb::ReadOptions& read_options,
+                                       const rocksdb::TableReaderOptions& reader_options,
+                                       rocksdb::RandomAccessFileReader* file, uint64_t file_size);
+
+  // Bytes of the file behind the filter block: the tail that a reader without filters needs.
+  uint64_t BytesBehind(uint64_t file_size) const;
+
+  // Null when the directory is damaged or the budget has no room: the table is then read without units.
+  std::unique_ptr<TableUnitsRef> Open(const ElasticRef& elastic, const rocksdb::TableReaderOptions& reader_options,
+                                      const rocksdb::TableProperties& properties) const;
+
+ private:
+  UnitTable(std::string path, const rocksdb::BlockHandle& block, std::string head)
+      : path_(std::move(path)), block_(block), head_(std::move(head)) {}
+
+  std::string path_;
+  rocksdb::BlockHandle block_;
+  std::string head_;
+};
+
+}  // namespace springbloom

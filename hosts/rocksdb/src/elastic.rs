@@ -1,0 +1,156 @@
+//! The handle that a program holds: settings, the manager, and how they come into a database's options.
+
+use std::{sync::Arc, time::Duration};
+
+use springbloom_filter::UnitSettings;
+use springbloom_manager::{Manager, ManagerSettings, PolicyKind, Stats};
+
+use crate::{Error, ffi, handover::Handover, table_files::TableFiles};
+
+/// Smallest segment: below this a unit is a few bytes and bookkeeping outweighs it.
+const SEGMENT_DATA_BYTES_MIN: u64 = 16 << 10;
+
+/// What all tables that share one budget share.
+pub(crate) struct Shared {
+    pub(crate) manager: Arc<Manager>,
+    pub(crate) units: UnitSettings,
+    pub(crate) segment_data_bytes: u64,
+    pub(crate) trust_comparators: bool,
+    pub(crate) handover: Handover,
+    pub(crate) files: TableFiles,
+}
+
+/// Elastic filters under one memory budget, for any number of databases and column families of the process.
+///
+/// Cheap to clone; clones share the budget. Databases that it was installed into keep it alive.
+#[derive(Clone)]
+pub struct Elastic {
+    pub(crate) shared: Arc<Shared>,
+}
+
+impl Elastic {
+    /// Starts from the defaults: 64 MiB, segments of about 4 MiB of data, 6 Bloom units of 4 bits per key.
+    pub fn builder() -> ElasticBuilder {
+        ElasticBuilder::default()
+    }
+
+    /// Makes column families opened with these options write and use filter units.
+    ///
+    /// Call it after the block-based options are set (`set_block_based_table_factory`), which are kept; their filter policy
+    /// goes on serving tables that stock RocksDB wrote. Also makes the id `springbloom` known to option strings.
+    ///
+    /// Errors when the options use a table format other than block-based.
+    pub fn install(&self, options: &mut rocksdb::Options) -> Result<(), Error> {
+        ffi::install(options, &self.shared).map_err(Error::Install)
+    }
+
+    /// Changes the budget. A smaller one holds when this returns: units are evicted first.
+    pub fn set_budget_bytes(&self, budget_bytes: u64) {
+        self.shared.manager.set_budget_bytes(usize::try_from(budget_bytes).unwrap_or(usize::MAX));
+    }
+
+    /// A snapshot of what is resident and what it did.
+    pub fn stats(&self) -> Stats {
+        self.shared.manager.stats()
+    }
+
+    /// Waits until no unit is waiting to be loaded, at most `timeout`; whether that came true. For tests and benchmarks.
+    pub fn settle(&self, timeout: Duration) -> bool {
+        self.shared.manager.settle(timeout)
+    }
+}
+
+/// Collects the settings of an [`Elastic`].
+#[derive(Clone, Debug)]
+pub struct ElasticBuilder {
+    budget_bytes: u64,
+    segment_data_bytes: u64,
+    units: UnitSettings,
+    policy: PolicyKind,
+    lifetime: Option<u64>,
+    trust_comparators: bool,
+}
+
+impl Default for ElasticBuilder {
+    fn default() -> Self {
+        Self {
+            budget_bytes: 64 << 20,
+            segment_data_bytes: 4 << 20,
+            units: UnitSettings::default(),
+            policy: PolicyKind::default(),
+            lifetime: None,
+            trust_comparators: false,
+        }
+    }
+}
+
+impl ElasticBuilder {
+    /// Memory for filter units and all their bookkeeping, in bytes. 0 turns filters off, and loses nothing on disk.
+    pub fn budget_bytes(mut self, budget_bytes: u64) -> Self {
+        self.budget_bytes = budget_bytes;
+        self
+    }
+
+    /// Key and value bytes that one group of units covers, at least 16 KiB. Smaller segments follow hot ranges more
+    /// closely and cost more bookkeeping; a unit near one page of the device loads at the best price.
+    pub fn segment_data_bytes(mut self, segment_data_bytes: u64) -> Self {
+        self.segment_data_bytes = segment_data_bytes;
+        self
+    }
+
+    /// Kind, number and size of the units that new tables get.
+    pub fn units(mut self, units: UnitSettings) -> Self {
+        self.units = units;
+        self
+    }
+
+    /// Who decides which units are resident.
+    pub fn policy(mut self, policy: PolicyKind) -> Self {
+        self.policy = policy;
+        self
+    }
+
+    /// Lookups after which a segment that was not asked for counts as expired (multi-queue). Default: the number of
+    /// segments, as the paper advises.
+    pub fn lifetime(mut self, lookups: u64) -> Self {
+        self.lifetime = Some(lookups);
+        self
+    }
+
+    /// Promises that keys which a custom comparator calls equal are equal byte for byte.
+    ///
+    /// A filter knows bytes, not comparators: without the promise, column families whose comparator does not make it itself
+    /// (`CanKeysWithDifferentByteContentsBeEqual`) get no units, unless they had a stock filter policy, which needs the
+    /// same promise.
+    pub fn trust_comparators(mut self, trust: bool) -> Self {
+        self.trust_comparators = trust;
+        self
+    }
+
+    /// Starts the manager. Errors on a setting that cannot work.
+    pub fn build(self) -> Result<Elastic, Error> {
+        if self.segment_data_bytes < SEGMENT_DATA_BYTES_MIN {
+            return Err(Error::Setting {
+                name: "segment_data_bytes",
+                got: self.segment_data_bytes.to_string(),
+                expected: format!("at least {SEGMENT_DATA_BYTES_MIN}"),
+            });
+        }
+        let manager = Manager::new(ManagerSettings {
+            budget_bytes: usize::try_from(self.budget_bytes).unwrap_or(usize::MAX),
+            policy: self.policy,
+            lifetime: self.lifetime,
+            ..ManagerSettings::default()
+        });
+        Ok(Elastic {
+            shared: Arc::new(Shared {
+                manager,
+                units: self.units,
+                segment_data_bytes: self.segment_data_bytes,
+                trust_comparators: self.trust_comparators,
+                handover: Handover::default(),
+                files: TableFiles::default(),
+            }),
+        })
+    }
+}

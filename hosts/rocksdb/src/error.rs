@@ -1,0 +1,30 @@
+//! What can go wrong when elastic filters are set up or a table file is inspected.
+
+use std::path::PathBuf;
+
+/// An error of this crate. Lookups never meet one: a table whose units cannot be used is read without them.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum Error {
+    /// A setting has a value that cannot work.
+    #[error("setting {name}: got {got}, expected {expected}")]
+    Setting {
+        /// Name of the setting.
+        name: &'static str,
+        /// The value given.
+        got: String,
+        /// What is accepted.
+        expected: String,
+    },
+    /// The options do not take filter units.
+    #[error("cannot install elastic filters: {0}")]
+    Install(String),
+    /// A table file could not be read.
+    #[error("{}: {message}", path.display())]
+    Table {
+        /// The file.
+        path: PathBuf,
+        /// RocksDB's words.
+        message: String,
+    },
+}

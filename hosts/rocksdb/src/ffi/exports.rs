@@ -1,0 +1,301 @@
+//! Rust functions that C++ calls. None unwinds: what could panic is caught and answered as "no units".
+
+use std::{
+    cmp::Ordering,
+    ffi::{c_char, c_int, c_void},
+    panic::{AssertUnwindSafe, catch_unwind},
+    ptr,
+    sync::Arc,
+};
+
+use springbloom_filter::KeyDigest;
+use springbloom_format::{BlockHeader, HEADER_BYTES};
+use springbloom_manager::{KeyOrder, Outcome};
+
+use super::{
+    BlockFile,
+    types::{
+        Bytes, CORRUPT, CompareFn, Digest, NO_ROOM, OPENED, REJECTED, Settings, TRUE_POSITIVE, TableSpec, WASTED_READ,
+        bytes_at, write_message,
+    },
+};
+use crate::{
+    elastic::Shared,
+    open_table::{OpenTable, Opening, Unopened},
+    process_wide::{StringSettings, process_wide},
+    unit_builder::UnitBuilder,
+};
+
+/// Runs what might panic by a mistake of ours; a panic must not cross into C++.
+fn guarded<T>(on_panic: T, run: impl FnOnce() -> T) -> T {
+    catch_unwind(AssertUnwindSafe(run)).unwrap_or(on_panic)
+}
+
+/// # Safety
+/// See `cpp/abi.h`: `settings` is readable, `error` is writable for `error_size` bytes.
+#[unsafe(no_mangle)]
+unsafe extern "C" fn sb_elastic_process_wide(
+    settings: *const Settings,
+    error: *mut c_char,
+    error_size: usize,
+) -> *const Shared {
+    // SAFETY: borrowed for the call.
+    let (settings, policy) = unsafe { (&*settings, (*settings).policy.get()) };
+    let made = guarded(Err("an internal fault".to_owned()), || {
+        process_wide(&StringSettings {
+            budget_bytes: settings.budget_bytes,
+            segment_data_bytes: settings.segment_data_bytes,
+            unit_count: settings.unit_count,
+            bits_per_unit: settings.bits_per_unit,
+            policy: &String::from_utf8_lossy(policy),
+        })
+    });
+    match made {
+        Ok(shared) => Arc::into_raw(shared),
+        Err(message) => {
+            // SAFETY: the buffer is the caller's.
+            unsafe { write_message(error, error_size, &message) };
+            ptr::null()
+        }
+    }
+}
+
+/// # Safety
+/// `elastic` is alive.
+#[unsafe(no_mangle)]
+unsafe extern "C" fn sb_elastic_retain(elastic: *const Shared) {
+    // SAFETY: the pointer came from an Arc that is alive.
+    unsafe { Arc::increment_strong_count(elastic) }
+}
+
+/// # Safety
+/// The caller gives up a reference that it owns.
+#[unsafe(no_mangle)]
+unsafe extern "C" fn sb_elastic_release(elastic: *const Shared) {
+    // SAFETY: the reference is the caller's to give.
+    guarded((), || unsafe { Arc::decrement_strong_count(elastic) });
+}
+
+/// # Safety
+/// `elastic` is alive.
+#[unsafe(no_mangle)]
+unsafe extern "C" fn sb_elastic_budget_bytes(elastic: *const Shared) -> u64 {
+    // SAFETY: borrowed for the call.
+    unsafe { &*elastic }.manager.budget().limit_bytes() as u64
+}
+
+/// # Safety
+/// `elastic` is alive.
+#[unsafe(no_mangle)]
+unsafe extern "C" fn sb_elastic_trusts_comparators(elastic: *const Shared) -> c_int {
+    // SAFETY: borrowed for the call.
+    c_int::from(unsafe { &*elastic }.trust_comparators)
+}
+
+/// # Safety
+/// `elastic` is alive.
+#[unsafe(no_mangle)]
+unsafe extern "C" fn sb_builder_new(elastic: *const Shared) -> *mut UnitBuilder {
+    // SAFETY: borrowed for the call.
+    Box::into_raw(Box::new(UnitBuilder::new(unsafe { &*elastic })))
+}
+
+/// # Safety
+/// `builder` is alive and used by this thread alone; the key is readable.
+#[unsafe(no_mangle)]
+unsafe extern "C" fn sb_builder_add(builder: *mut UnitBuilder, key: *const u8, key_size: usize, entry_bytes: u64) {
+    // SAFETY: borrowed for the call.
+    let (builder, key) = unsafe { (&mut *builder, bytes_at(key, key_size)) };
+    if catch_unwind(AssertUnwindSafe(|| builder.add(key, entry_bytes))).is_err() {
+        builder.give_up();
+    }
+}
+
+/// # Safety
+/// `builder` is alive.
+#[unsafe(no_mangle)]
+unsafe extern "C" fn sb_builder_key_count(builder: *const UnitBuilder) -> u64 {
+    // SAFETY: borrowed for the call.
+    unsafe { &*builder }.key_count()
+}
+
+/// # Safety
+/// `builder` is alive.
+#[unsafe(no_mangle)]
+unsafe extern "C" fn sb_builder_bytes_estimate(builder: *const UnitBuilder) -> u64 {
+    // SAFETY: borrowed for the call.
+    unsafe { &*builder }.block_bytes_estimate()
+}
+
+/// # Safety
+/// `builder` is alive and used by this thread alone.
+#[unsafe(no_mangle)]
+unsafe extern "C" fn sb_builder_finish(builder: *mut UnitBuilder) -> Bytes {
+    // SAFETY: borrowed for the call; the bytes stay in the builder.
+    let builder = unsafe { &mut *builder };
+    guarded(Bytes::empty(), || Bytes::of(builder.finish()))
+}
+
+/// # Safety
+/// `builder` and `elastic` are alive; the path is readable.
+#[unsafe(no_mangle)]
+unsafe extern "C" fn sb_builder_hand_over(
+    builder: *const UnitBuilder,
+    elastic: *const Shared,
+    path: *const u8,
+    path_size: usize,
+) {
+    // SAFETY: borrowed for the call.
+    let (builder, shared, path) = unsafe { (&*builder, &*elastic, bytes_at(path, path_size)) };
+    guarded((), || builder.hand_over(shared, path));
+}
+
+/// # Safety
+/// The caller owned `builder`.
+#[unsafe(no_mangle)]
+unsafe extern "C" fn sb_builder_free(builder: *mut UnitBuilder) {
+    // SAFETY: ownership comes back to the Box that it came from.
+    drop(unsafe { Box::from_raw(builder) });
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn sb_header_bytes() -> usize {
+    HEADER_BYTES
+}
+
+/// # Safety
+/// `start` is readable.
+#[unsafe(no_mangle)]
+unsafe extern "C" fn sb_head_bytes(start: Bytes, block_bytes: u64) -> u64 {
+    // SAFETY: borrowed for the call.
+    let start = unsafe { start.get() };
+    guarded(0, || match BlockHeader::parse(start) {
+        Ok(header) if header.head_bytes() <= block_bytes => header.head_bytes(),
+        _ => 0,
+    })
+}
+
+/// The column family's comparator.
+struct Comparator {
+    comparator: *const c_void,
+    compare: CompareFn,
+}
+
+// SAFETY: RocksDB's comparators are thread-safe by contract.
+unsafe impl Send for Comparator {}
+// SAFETY: as above.
+unsafe impl Sync for Comparator {}
+
+impl KeyOrder for Comparator {
+    fn compare(&self, a: &[u8], b: &[u8]) -> Ordering {
+        // SAFETY: the comparator is alive while the table is being opened, and both keys are readable.
+        let order = unsafe { (self.compare)(self.comparator, a.as_ptr(), a.len(), b.as_ptr(), b.len()) };
+        order.cmp(&0)
+    }
+}
+
+/// # Safety
+/// See `cpp/abi.h`; `spec.source` belongs to the callee from here on.
+#[unsafe(no_mangle)]
+unsafe extern "C" fn sb_table_open(elastic: *const Shared, spec: *const TableSpec, why: *mut c_int) -> *mut OpenTable {
+    // SAFETY: borrowed for the call; a reference of our own is taken.
+    let (shared, spec) = unsafe {
+        Arc::increment_strong_count(elastic);
+        (Arc::from_raw(elastic), &*spec)
+    };
+    // SAFETY: the spec gives the source away.
+    let file = unsafe { BlockFile::new(spec.source, spec.read, spec.exists, spec.free_source) };
+    let order = Arc::new(Comparator { comparator: spec.comparator, compare: spec.compare });
+    let opened = guarded(Err(Unopened::Corrupt), || {
+        // SAFETY: the spec's bytes are borrowed for the call.
+        let (path, session, scope, head) =
+            unsafe { (spec.path.get(), spec.session.get(), spec.scope.get(), spec.head.get()) };
+        OpenTable::open(&shared, Opening {
+            path,
+            session,
+            file_number: spec.file_number,
+            scope,
+            level: u8::try_from(spec.level).ok(),
+            order,
+            head,
+            file,
+        })
+    });
+    let (table, reason) = match opened {
+        Ok(table) => (Box::into_raw(Box::new(table)), OPENED),
+        Err(Unopened::NoRoom) => (ptr::null_mut(), NO_ROOM),
+        Err(Unopened::Corrupt) => (ptr::null_mut(), CORRUPT),
+    };
+    // SAFETY: the caller's variable.
+    unsafe { *why = reason };
+    table
+}
+
+/// # Safety
+/// `table` is alive; the out-pointers are writable.
+#[unsafe(no_mangle)]
+unsafe extern "C" fn sb_table_fences(
+    table: *const OpenTable,
+    bytes: *mut *const u8,
+    ends: *mut *const u32,
+    count: *mut u32,
+) {
+    // SAFETY: borrowed for the call; fences do not move while the table is open.
+    unsafe {
+        let (packed, packed_ends) = (*table).handle.fences().packed();
+        *bytes = packed.as_ptr();
+        *ends = packed_ends.as_ptr();
+        *count = packed_ends.len() as u32;
+    }
+}
+
+/// # Safety
+/// `table` is alive.
+#[unsafe(no_mangle)]
+unsafe extern "C" fn sb_table_memory_bytes(table: *const OpenTable) -> u64 {
+    // SAFETY: borrowed for the call.
+    let table = unsafe { &*table };
+    guarded(0, || table.handle.fences().memory_bytes() as u64)
+}
+
+/// # Safety
+/// The caller owned `table`.
+#[unsafe(no_mangle)]
+unsafe extern "C" fn sb_table_close(table: *mut OpenTable, obsolete: c_int) {
+    // SAFETY: ownership comes back to the Box that it came from.
+    let table = unsafe { Box::from_raw(table) };
+    guarded((), || table.close(obsolete != 0));
+}
+
+/// # Safety
+/// The key is readable.
+#[unsafe(no_mangle)]
+unsafe extern "C" fn sb_digest_of(key: *const u8, key_size: usize) -> Digest {
+    // SAFETY: borrowed for the call.
+    let digest = KeyDigest::of(unsafe { bytes_at(key, key_size) });
+    Digest { lo: digest.lo, hi: digest.hi }
+}
+
+/// # Safety
+/// `table` is alive and has the segment.
+#[unsafe(no_mangle)]
+unsafe extern "C" fn sb_table_may_match(table: *const OpenTable, segment: u32, digest: Digest) -> c_int {
+    // SAFETY: borrowed for the call.
+    let handle = &unsafe { &*table }.handle;
+    c_int::from(handle.may_match(segment, KeyDigest { lo: digest.lo, hi: digest.hi }))
+}
+
+/// # Safety
+/// `table` is alive and has the segment.
+#[unsafe(no_mangle)]
+unsafe extern "C" fn sb_table_record(table: *const OpenTable, segment: u32, outcome: c_int) {
+    // SAFETY: borrowed for the call.
+    let handle = &unsafe { &*table }.handle;
+    let outcome = match outcome {
+        REJECTED => Outcome::Rejected,
+        WASTED_READ => Outcome::WastedRead,
+        TRUE_POSITIVE => Outcome::TruePositive,
+        _ => return,
+    };
+    handle.record(segment, outcome);
+}

@@ -1,0 +1,135 @@
+//! C++ functions that Rust calls, behind safe doors.
+
+use std::{
+    ffi::{c_char, c_int, c_void},
+    path::Path,
+    sync::Arc,
+};
+
+use rocksdb::AsRawPtr;
+
+use super::types::{Bytes, ExistsFn, FreeFn, InspectSink, ReadFn, bytes_at};
+use crate::elastic::Shared;
+
+unsafe extern "C" {
+    fn springbloom_install(options: *mut c_void, elastic: *const c_void, error: *mut c_char, size: usize) -> c_int;
+    fn springbloom_install_level_bloom(
+        options: *mut c_void,
+        bits: *const f64,
+        count: usize,
+        error: *mut c_char,
+        size: usize,
+    ) -> c_int;
+    fn springbloom_inspect_table(
+        path: *const u8,
+        path_size: usize,
+        sink: *const InspectSink,
+        error: *mut c_char,
+        size: usize,
+    ) -> c_int;
+}
+
+/// Calls a function that returns 0, or writes a message to the buffer that it is given.
+fn checked(call: impl FnOnce(*mut c_char, usize) -> c_int) -> Result<(), String> {
+    let mut message = [0u8; 512];
+    if call(message.as_mut_ptr().cast(), message.len()) == 0 {
+        return Ok(());
+    }
+    let end = message.iter().position(|&byte| byte == 0).unwrap_or(message.len());
+    Err(String::from_utf8_lossy(&message[..end]).into_owned())
+}
+
+pub(crate) fn install(options: &mut rocksdb::Options, shared: &Arc<Shared>) -> Result<(), String> {
+    // SAFETY: the options live through the call; C++ retains `shared` for itself (sb_elastic_retain).
+    checked(|error, size| unsafe {
+        springbloom_install(options.as_raw_ptr().cast(), Arc::as_ptr(shared).cast(), error, size)
+    })
+}
+
+pub(crate) fn install_level_bloom(options: &mut rocksdb::Options, bits: &[f64]) -> Result<(), String> {
+    // SAFETY: options and bits live through the call, which copies the bits.
+    checked(|error, size| unsafe {
+        springbloom_install_level_bloom(options.as_raw_ptr().cast(), bits.as_ptr(), bits.len(), error, size)
+    })
+}
+
+/// What a table file says of itself.
+#[derive(Debug, Default)]
+pub(crate) struct Inspected {
+    pub(crate) file_bytes: u64,
+    pub(crate) entries: u64,
+    pub(crate) data_bytes: u64,
+    pub(crate) filter_bytes: u64,
+    pub(crate) filter_policy: String,
+    pub(crate) block: Option<Vec<u8>>,
+}
+
+pub(crate) fn inspect_table(path: &Path) -> Result<Inspected, String> {
+    unsafe extern "C" fn on_table(
+        context: *mut c_void,
+        entries: u64,
+        data_bytes: u64,
+        filter_bytes: u64,
+        filter_policy: Bytes,
+        file_bytes: u64,
+    ) {
+        // SAFETY: `context` is the `Inspected` below, the name lives through the call.
+        let (inspected, name) = unsafe { (&mut *context.cast::<Inspected>(), filter_policy.get()) };
+        inspected.entries = entries;
+        inspected.data_bytes = data_bytes;
+        inspected.filter_bytes = filter_bytes;
+        inspected.filter_policy = String::from_utf8_lossy(name).into_owned();
+        inspected.file_bytes = file_bytes;
+    }
+    unsafe extern "C" fn on_block(context: *mut c_void, data: *const u8, size: usize) {
+        // SAFETY: `context` is the `Inspected` below, the block lives through the call.
+        let (inspected, block) = unsafe { (&mut *context.cast::<Inspected>(), bytes_at(data, size)) };
+        inspected.block = Some(block.to_vec());
+    }
+    let mut inspected = Inspected::default();
+    let sink = InspectSink { context: (&raw mut inspected).cast(), table: on_table, block: on_block };
+    let path = path.as_os_str().as_encoded_bytes();
+    // SAFETY: path and sink live through the call, and nothing else touches `inspected` meanwhile.
+    checked(|error, size| unsafe { springbloom_inspect_table(path.as_ptr(), path.len(), &sink, error, size) })?;
+    Ok(inspected)
+}
+
+/// A C++ object that reads the filter block of one table file.
+#[derive(Debug)]
+pub(crate) struct BlockFile {
+    source: *mut c_void,
+    read: ReadFn,
+    exists: ExistsFn,
+    free: FreeFn,
+}
+
+// SAFETY: the C++ object is immutable after its construction; each call opens a file of its own.
+unsafe impl Send for BlockFile {}
+// SAFETY: as above.
+unsafe impl Sync for BlockFile {}
+
+impl BlockFile {
+    /// # Safety
+    /// `source` belongs to the result from here on, and the functions take it.
+    pub(super) unsafe fn new(source: *mut c_void, read: ReadFn, exists: ExistsFn, free: FreeFn) -> Self {
+        Self { source, read, exists, free }
+    }
+
+    /// Fills `into` from `offset` within the block; whether that worked.
+    pub(crate) fn read(&self, offset: u64, into: &mut [u8]) -> bool {
+        // SAFETY: `into` is writable for its length, and `source` is alive until drop.
+        unsafe { (self.read)(self.source, offset, into.len(), into.as_mut_ptr()) == 0 }
+    }
+
+    pub(crate) fn exists(&self) -> bool {
+        // SAFETY: `source` is alive until drop.
+        unsafe { (self.exists)(self.source) != 0 }
+    }
+}
+
+impl Drop for BlockFile {
+    fn drop(&mut self) {
+        // SAFETY: `source` is owned and not used again.
+        unsafe { (self.free)(self.source) }
+    }
+}

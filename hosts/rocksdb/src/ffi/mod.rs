@@ -1,0 +1,11 @@
+//! The border to C++ (`cpp/abi.h`), and the only unsafe code of this crate.
+//!
+//! `exports` is what C++ calls, `imports` what Rust calls. Every pointer's ownership stands in `cpp/abi.h`.
+
+#![allow(unsafe_code)]
+
+mod exports;
+mod imports;
+mod types;
+
+pub(crate) use imports::{BlockFile, inspect_table, install, install_level_bloom};

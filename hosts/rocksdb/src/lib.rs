@@ -1,0 +1,43 @@
+//! Elastic filters in RocksDB: one byte budget for the filters of a process, spent where lookups need it.
+//!
+//! ```
+//! use springbloom_rocksdb::Elastic;
+//!
+//! # fn main() -> Result<(), Box<dyn std::error::Error>> {
+//! # let folder = tempfile::tempdir()?;
+//! # let path = folder.path();
+//! let elastic = Elastic::builder().budget_bytes(8 << 20).build()?;
+//! let mut options = rocksdb::Options::default();
+//! options.create_if_missing(true);
+//! elastic.install(&mut options)?;
+//! let db = rocksdb::DB::open(&options, path)?;
+//! db.put(b"key", b"value")?;
+//! db.flush()?;
+//! assert_eq!(db.get(b"key")?.as_deref(), Some(&b"value"[..]));
+//! assert_eq!(db.get(b"kez")?, None);
+//! # Ok(())
+//! # }
+//! ```
+//!
+//! Tables written this way are standard tables: stock RocksDB opens, verifies and compacts them. Invariants: a lookup takes
+//! no lock, allocates nothing and waits for no filter I/O in here; what is absent, damaged or unknown "may match"; policy,
+//! budget and faults change cost, never answers.
+
+#![deny(unsafe_code)]
+
+mod elastic;
+mod error;
+mod ffi;
+mod handover;
+pub mod inspect;
+mod open_table;
+mod process_wide;
+mod source;
+pub mod stock;
+mod table_files;
+mod unit_builder;
+
+pub use elastic::{Elastic, ElasticBuilder};
+pub use error::Error;
+pub use springbloom_filter::UnitSettings;
+pub use springbloom_manager::{PolicyKind, Stats};

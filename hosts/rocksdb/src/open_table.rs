@@ -1,0 +1,90 @@
+//! The filter units of an open table: what a RocksDB table reader holds.
+
+use std::sync::Arc;
+
+use springbloom_format::Directory;
+use springbloom_manager::{Fences, KeyOrder, ScopeId, SegmentSpec, TableHandle, TableId, TableSpec};
+use xxhash_rust::xxh3::{Xxh3, xxh3_64};
+
+use crate::{elastic::Shared, ffi::BlockFile, source::FileSource};
+
+/// Who a table is and where its units lie.
+pub(crate) struct Opening<'a> {
+    pub(crate) path: &'a [u8],
+    pub(crate) session: &'a [u8],
+    pub(crate) file_number: u64,
+    pub(crate) scope: &'a [u8],
+    pub(crate) level: Option<u8>,
+    pub(crate) order: Arc<dyn KeyOrder>,
+    pub(crate) head: &'a [u8],
+    pub(crate) file: BlockFile,
+}
+
+/// Why a table is read without units.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Unopened {
+    NoRoom,
+    Corrupt,
+}
+
+/// Keeps a table's units known to the manager while its reader is open.
+pub(crate) struct OpenTable {
+    pub(crate) handle: TableHandle,
+    shared: Arc<Shared>,
+    id: TableId,
+}
+
+impl OpenTable {
+    pub(crate) fn open(shared: &Arc<Shared>, opening: Opening<'_>) -> Result<Self, Unopened> {
+        shared.files.forget_deleted(&shared.manager);
+        let directory = Directory::parse(opening.head).map_err(|_| Unopened::Corrupt)?;
+        let id = table_id(&opening);
+        let first_units = shared.handover.take(opening.path, opening.head);
+        let source = Arc::new(FileSource::new(opening.file, directory.layout().clone()));
+        let segments = (0..directory.segment_count())
+            .map(|segment| SegmentSpec {
+                shape: directory.shape(segment),
+                data_bytes: directory.data_bytes(segment),
+            })
+            .collect();
+        let fences = Fences::from_keys((0..directory.segment_count()).map(|segment| directory.fence(segment)))
+            .ok_or(Unopened::Corrupt)?;
+        let handle = shared
+            .manager
+            .register(TableSpec {
+                id,
+                scope: ScopeId(xxh3_64(opening.scope)),
+                level: opening.level,
+                order: opening.order,
+                segments,
+                fences,
+                largest_key: None,
+                source: source.clone(),
+                first_units,
+            })
+            .ok_or(Unopened::NoRoom)?;
+        shared.files.insert(id, source);
+        Ok(Self { handle, shared: shared.clone(), id })
+    }
+
+    /// Closes the reader's view; the state stays for the next reader unless the file is going away.
+    pub(crate) fn close(self, obsolete: bool) {
+        let Self { handle, shared, id } = self;
+        drop(handle);
+        if obsolete {
+            shared.manager.forget(id);
+            shared.files.remove(id);
+        }
+    }
+}
+
+/// The path alone would confuse a database with one made anew in its place, the session alone a table with its copies.
+fn table_id(opening: &Opening<'_>) -> TableId {
+    let mut hash = Xxh3::new();
+    for part in [opening.path, opening.session] {
+        hash.update(&(part.len() as u64).to_le_bytes());
+        hash.update(part);
+    }
+    hash.update(&opening.file_number.to_le_bytes());
+    TableId(hash.digest128())
+}

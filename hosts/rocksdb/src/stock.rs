@@ -1,0 +1,9 @@
+//! Stock RocksDB filters that the Rust crate has no call for, to compare with.
+
+use crate::{Error, ffi};
+
+/// Gives tables of level `i` a stock Bloom filter of `bits_per_key[min(i, last)]` bits per key: Monkey (SIGMOD'17) on stock
+/// RocksDB. Under 0.5 bits means no filter. Errors on an empty list, or options of another table format.
+pub fn level_bloom(options: &mut rocksdb::Options, bits_per_key: &[f64]) -> Result<(), Error> {
+    ffi::install_level_bloom(options, bits_per_key).map_err(Error::Install)
+}
