@@ -5,9 +5,7 @@
 //! fpr in every unit, and the loss multiplies over the units. The few lines that a flat unit touches
 //! instead are fetched in parallel, because the probes of one unit do not depend on each other.
 //!
-//! Index stream of unit `u` for a digest (part of the on-disk format):
-//! `h = fold((lo ^ UNIT_LO[u]) * (hi ^ UNIT_HI[u]))` with `fold` the XOR of both halves of the 128-bit product;
-//! probe `i` is bit `high64(h * STEP^i * bits)`, multiplication by `STEP` modulo 2^64.
+//! The bit positions are part of the on-disk format (`docs/format.md`).
 //!
 //! Invariants: the streams of two units are independent (the product is not linear in the digest, so that no sum of streams
 //! cancels); a unit has a multiple of 64 bits.

@@ -1,0 +1,175 @@
+//! What is written is read back: segments against a naive oracle, units against a direct build.
+
+mod support;
+
+use std::collections::BTreeMap;
+
+use proptest::prelude::*;
+use rand::RngExt;
+use springbloom_filter::{FilterGroup, KeyDigest, UnitSettings};
+use springbloom_format::{BlockHeader, BlockWriter, Directory, HEADER_BYTES, MAX_SEGMENT_KEYS};
+use springbloom_testkit::seed;
+use support::write;
+
+/// A table's entries in order: user key and entry bytes; keys may repeat.
+type Entries = Vec<(Vec<u8>, u64)>;
+
+struct OracleSegment {
+    fence: Vec<u8>,
+    digests: Vec<KeyDigest>,
+    data_bytes: u64,
+}
+
+/// The segments that a table should have, from the rule alone.
+fn oracle(entries: &Entries, segment_data_bytes: u64) -> Vec<OracleSegment> {
+    let mut segments: Vec<OracleSegment> = Vec::new();
+    let mut last_key: Option<&[u8]> = None;
+    for (key, bytes) in entries {
+        let repeated = last_key == Some(key);
+        let cut = segments.last().is_none_or(|open| open.data_bytes >= segment_data_bytes);
+        if !repeated && cut {
+            segments.push(OracleSegment { fence: key.clone(), digests: Vec::new(), data_bytes: 0 });
+        }
+        let open = segments.last_mut().unwrap();
+        if !repeated {
+            open.digests.push(KeyDigest::of(key));
+        }
+        open.data_bytes += bytes;
+        last_key = Some(key);
+    }
+    segments
+}
+
+fn check(settings: UnitSettings, segment_data_bytes: u64, entries: &Entries) {
+    let block = write(settings, segment_data_bytes, entries);
+    let expected = oracle(entries, segment_data_bytes);
+    if expected.is_empty() {
+        assert!(block.is_empty());
+        return;
+    }
+    let header = BlockHeader::parse(&block[..HEADER_BYTES]).unwrap();
+    assert_eq!(header.block_bytes, block.len() as u64);
+    let directory = Directory::parse(&block[..header.head_bytes() as usize]).unwrap();
+    assert_eq!(directory.segment_count() as usize, expected.len());
+    assert_eq!(directory.unit_count(), settings.unit_count());
+    assert_eq!(
+        directory.key_count(),
+        expected.iter().map(|segment| segment.digests.len() as u64).sum::<u64>()
+    );
+    let (fence_bytes, fence_ends) = directory.packed_fences();
+    assert_eq!(fence_bytes, expected.iter().flat_map(|segment| segment.fence.clone()).collect::<Vec<u8>>());
+    assert_eq!(fence_ends.last().unwrap() as usize, fence_bytes.len());
+
+    // Spans tile the block in unit-major order.
+    let mut at = header.head_bytes();
+    for unit in 0..directory.unit_count() {
+        assert_eq!(directory.row_span(unit).start, at);
+        for segment in 0..directory.segment_count() {
+            let span = directory.unit_span(segment, unit);
+            assert_eq!(span.start, at);
+            at = span.end;
+        }
+        assert_eq!(directory.row_span(unit).end, at);
+    }
+    assert_eq!(at, header.block_bytes);
+
+    let slice = |span: std::ops::Range<u64>| &block[span.start as usize..span.end as usize];
+    for (segment, oracle) in (0..).zip(&expected) {
+        let built = settings.build(&oracle.digests);
+        assert_eq!(directory.shape(segment), built.shape);
+        assert_eq!(directory.fence(segment), oracle.fence);
+        assert_eq!(directory.data_bytes(segment), oracle.data_bytes);
+        for (unit, bytes) in (0..).zip(&built.units) {
+            let stored = slice(directory.unit_span(segment, unit));
+            assert_eq!(directory.decode_unit(segment, unit, stored).unwrap(), bytes);
+        }
+    }
+    for unit in 0..directory.unit_count() {
+        let row = slice(directory.row_span(unit));
+        let decoded: BTreeMap<u32, &[u8]> =
+            directory.decode_row(unit, row).map(|(segment, bytes)| (segment, bytes.unwrap())).collect();
+        assert_eq!(decoded.len(), expected.len());
+        for (segment, bytes) in decoded {
+            assert_eq!(
+                directory.decode_unit(segment, unit, slice(directory.unit_span(segment, unit))),
+                Ok(bytes)
+            );
+        }
+    }
+}
+
+fn settings() -> impl Strategy<Value = UnitSettings> {
+    (1..=32u8, 1..=8u8).prop_map(|(units, bits)| UnitSettings::bloom(units, bits).unwrap())
+}
+
+proptest! {
+    #[test]
+    fn any_table(
+        settings in settings(),
+        segment_data_bytes in 0..2000u64,
+        keys in prop::collection::btree_map(prop::collection::vec(any::<u8>(), 0..12), prop::collection::vec(0..300u64, 1..4), 0..120),
+    ) {
+        let entries: Entries = keys
+            .into_iter()
+            .flat_map(|(key, versions)| versions.into_iter().map(move |bytes| (key.clone(), bytes)))
+            .collect();
+        check(settings, segment_data_bytes, &entries);
+    }
+}
+
+#[test]
+fn a_table_of_the_default_shape() {
+    let mut rng = seed::rng("a_table_of_the_default_shape");
+    let entries: Entries = (0..30_000u32)
+        .flat_map(|i| {
+            vec![(format!("user{i:020}").into_bytes(), rng.random_range(900..1100)); rng.random_range(1..3)]
+        })
+        .collect();
+    check(UnitSettings::default(), 4 << 20, &entries);
+}
+
+#[test]
+fn entries_without_bytes_still_close_a_segment() {
+    let entries: Entries = (0..MAX_SEGMENT_KEYS as u32 + 1).map(|i| (i.to_be_bytes().to_vec(), 0)).collect();
+    let block = write(UnitSettings::bloom(1, 1).unwrap(), 4 << 20, &entries);
+    let directory = Directory::parse(&block).unwrap();
+    assert_eq!(directory.segment_count(), 2);
+    assert_eq!(directory.shape(1).key_count(), 1);
+}
+
+#[test]
+fn huge_entries_do_not_overflow() {
+    let entries: Entries = vec![(b"a".to_vec(), u64::MAX), (b"a".to_vec(), u64::MAX), (b"b".to_vec(), 1)];
+    let block = write(UnitSettings::default(), u64::MAX, &entries);
+    let directory = Directory::parse(&block).unwrap();
+    assert_eq!((directory.segment_count(), directory.data_bytes(0)), (2, u64::MAX));
+}
+
+#[test]
+fn the_empty_key_is_a_key() {
+    check(UnitSettings::default(), 1, &vec![(Vec::new(), 5), (Vec::new(), 5), (b"a".to_vec(), 5)]);
+}
+
+#[test]
+fn no_keys_no_block() {
+    assert_eq!(BlockWriter::new(UnitSettings::default(), 4 << 20).finish(), Vec::<u8>::new());
+}
+
+#[test]
+fn a_group_from_stored_units_knows_every_key() {
+    let entries: Entries = (0..5000u32).map(|i| (i.to_be_bytes().to_vec(), 1000)).collect();
+    let block = write(UnitSettings::default(), 1 << 20, &entries);
+    let directory = Directory::parse(&block).unwrap();
+    for (key, _) in &entries {
+        let segment =
+            (0..directory.segment_count()).rfind(|&s| directory.fence(s) <= key.as_slice()).unwrap();
+        let units: Vec<&[u8]> = (0..directory.unit_count())
+            .map(|unit| {
+                let span = directory.unit_span(segment, unit);
+                directory.decode_unit(segment, unit, &block[span.start as usize..span.end as usize]).unwrap()
+            })
+            .collect();
+        let group = FilterGroup::from_units(directory.shape(segment), &units).unwrap();
+        assert!(group.may_match(KeyDigest::of(key)));
+    }
+}
