@@ -1,0 +1,33 @@
+# The two commands of the README, and what developers call besides. Each target does all the set-up that it needs.
+
+# One shared target folder outside the checkout: RocksDB is compiled once per machine, whichever checkout builds it.
+CACHE_HOME := $(or $(XDG_CACHE_HOME),$(HOME)/.cache)
+export CARGO_TARGET_DIR ?= $(CACHE_HOME)/springbloom/target
+
+# Where the demo keeps its databases while it runs.
+DEMO_DIR ?= $(CACHE_HOME)/springbloom/demo
+
+.PHONY: demo test build setup lint sanitize fuzz
+
+demo: build
+	@mkdir -p $(DEMO_DIR)
+	@$(CARGO_TARGET_DIR)/release/springbloom compare --preset small --dir $(DEMO_DIR)/databases --reuse
+
+test: build lint
+	@cargo test --release --workspace
+
+build: setup
+	@scripts/build
+
+setup:
+	@scripts/setup
+
+lint: build
+	@cargo fmt --all --check
+	@cargo clippy --release --workspace --all-targets -- -D warnings
+
+sanitize: setup
+	@scripts/sanitize.sh
+
+fuzz: setup
+	@scripts/fuzz
