@@ -1,0 +1,60 @@
+//! A table from the fuzzer's keys, written and read back: every key matches in the segment that its fence says, under
+//! every prefix of the units, and segments follow the rule of a naive oracle.
+#![no_main]
+
+use std::collections::BTreeMap;
+
+use libfuzzer_sys::{arbitrary, fuzz_target};
+use springbloom_filter::{FilterGroup, KeyDigest, UnitSettings};
+use springbloom_format::{BlockWriter, Directory};
+
+#[derive(arbitrary::Arbitrary, Debug)]
+struct Table<'a> {
+    unit_count: u8,
+    bits_per_key: u8,
+    segment_data_bytes: u16,
+    /// Sizes of the versions of each key.
+    entries: BTreeMap<&'a [u8], Vec<u16>>,
+}
+
+fuzz_target!(|table: Table<'_>| {
+    let settings = UnitSettings::bloom(table.unit_count % 32 + 1, table.bits_per_key % 8 + 1).unwrap();
+    let mut writer = BlockWriter::new(settings, table.segment_data_bytes.into());
+    // Segments by the rule alone: a new key opens one if the last has its bytes.
+    let mut segments: Vec<(Vec<&[u8]>, u64)> = Vec::new();
+    for (key, versions) in &table.entries {
+        for (version, &bytes) in versions.iter().enumerate() {
+            writer.add(key, bytes.into());
+            let full =
+                segments.last().is_none_or(|(_, data_bytes)| *data_bytes >= table.segment_data_bytes.into());
+            if version == 0 && full {
+                segments.push((Vec::new(), 0));
+            }
+            let (keys, data_bytes) = segments.last_mut().unwrap();
+            *data_bytes += u64::from(bytes);
+            if version == 0 {
+                keys.push(key);
+            }
+        }
+    }
+    let block = writer.finish();
+    if segments.is_empty() {
+        assert!(block.is_empty());
+        return;
+    }
+    let directory = Directory::parse(&block).unwrap();
+    assert_eq!(directory.segment_count() as usize, segments.len());
+    assert_eq!(directory.block_bytes(), block.len() as u64);
+    for (segment, (keys, data_bytes)) in (0..).zip(&segments) {
+        assert_eq!(directory.fence(segment), keys[0]);
+        assert_eq!(directory.data_bytes(segment), *data_bytes);
+        assert_eq!(directory.shape(segment).key_count() as usize, keys.len());
+        let mut group = FilterGroup::from_units(directory.shape(segment), &[]).unwrap();
+        for unit in 0..directory.unit_count() {
+            let span = directory.unit_span(segment, unit);
+            let bytes = &block[span.start as usize..span.end as usize];
+            group = group.with_next_unit(directory.decode_unit(segment, unit, bytes).unwrap()).unwrap();
+            assert!(keys.iter().all(|key| group.may_match(KeyDigest::of(key))));
+        }
+    }
+});
