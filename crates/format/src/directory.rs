@@ -1,4 +1,4 @@
-//! The directory: shape, data bytes and first user key (fence) of every segment.
+//! The directory: shape, data bytes and first user key (fence) of every segment, and the table's last user key.
 
 use std::ops::{Deref, Range};
 
@@ -25,6 +25,7 @@ pub struct Directory {
     layout: UnitLayout,
     segments: Box<[SegmentEntry]>,
     fence_bytes: Box<[u8]>,
+    last_key: Box<[u8]>,
 }
 
 impl Directory {
@@ -47,15 +48,17 @@ impl Directory {
         if got != expected {
             return Err(FormatError::Checksum { part: "directory", got, expected });
         }
-        let (entries, fence_bytes) = bytes.split_at(entries_bytes as usize);
-        let segments = parse_entries(entries, header.unit_count, fence_bytes.len() as u64)?;
+        let (entries, keys) = bytes.split_at(entries_bytes as usize);
+        let segments = parse_entries(entries, header.unit_count, keys.len() as u64)?;
+        let fences_end = segments.last().map_or(0, |segment| segment.fence_end as usize);
+        let (fence_bytes, last_key) = keys.split_at(fences_end);
         let unit_bytes = segments.iter().map(|segment| segment.shape.unit_bytes());
         let layout = UnitLayout::new(header.head_bytes(), header.unit_count, unit_bytes);
         let derived_bytes = layout.as_ref().map_or(u64::MAX, UnitLayout::block_bytes);
         let Some(layout) = layout.filter(|_| derived_bytes == header.block_bytes) else {
             return Err(inconsistent("bytes of all units", derived_bytes, header.block_bytes));
         };
-        Ok(Self { layout, segments, fence_bytes: fence_bytes.into() })
+        Ok(Self { layout, segments, fence_bytes: fence_bytes.into(), last_key: last_key.into() })
     }
 
     /// What a segment's units were built as. Panics if there is no such segment.
@@ -71,6 +74,11 @@ impl Directory {
     /// Bytes of table data that a segment covers. Panics if there is no such segment.
     pub fn data_bytes(&self, segment: u32) -> u64 {
         self.segments[segment as usize].data_bytes
+    }
+
+    /// Last user key of the table.
+    pub fn last_key(&self) -> &[u8] {
+        &self.last_key
     }
 
     /// Keys of the table.
@@ -94,6 +102,7 @@ impl Directory {
             + self.layout.memory_bytes()
             + size_of_val(&*self.segments)
             + self.fence_bytes.len()
+            + self.last_key.len()
     }
 
     fn fence_span(&self, index: usize) -> Range<usize> {
@@ -110,11 +119,7 @@ impl Deref for Directory {
     }
 }
 
-fn parse_entries(
-    entries: &[u8],
-    unit_count: u8,
-    fence_bytes: u64,
-) -> Result<Box<[SegmentEntry]>, FormatError> {
+fn parse_entries(entries: &[u8], unit_count: u8, key_bytes: u64) -> Result<Box<[SegmentEntry]>, FormatError> {
     let mut fence_start = 0;
     let (entries, _) = entries.as_chunks::<ENTRY_BYTES>();
     let segments: Box<[SegmentEntry]> = entries
@@ -132,8 +137,8 @@ fn parse_entries(
             Ok(entry)
         })
         .collect::<Result<_, _>>()?;
-    if u64::from(fence_start) != fence_bytes {
-        return Err(inconsistent("fence_end", fence_start.into(), fence_bytes));
+    if u64::from(fence_start) > key_bytes {
+        return Err(inconsistent("fence_end", fence_start.into(), key_bytes));
     }
     Ok(segments)
 }
@@ -148,14 +153,16 @@ fn decode_entry(entry: &[u8; ENTRY_BYTES]) -> Result<SegmentEntry, springbloom_f
 }
 
 /// The directory's bytes, checksum included.
-pub(crate) fn encode(segments: &[SegmentEntry], fence_bytes: &[u8]) -> Vec<u8> {
-    let mut bytes = Vec::with_capacity(segments.len() * ENTRY_BYTES + fence_bytes.len() + CHECKSUM_BYTES);
+pub(crate) fn encode(segments: &[SegmentEntry], fence_bytes: &[u8], last_key: &[u8]) -> Vec<u8> {
+    let keys_bytes = fence_bytes.len() + last_key.len();
+    let mut bytes = Vec::with_capacity(segments.len() * ENTRY_BYTES + keys_bytes + CHECKSUM_BYTES);
     for segment in segments {
         bytes.extend_from_slice(&segment.shape.encode());
         bytes.extend_from_slice(&segment.data_bytes.to_le_bytes());
         bytes.extend_from_slice(&segment.fence_end.to_le_bytes());
     }
     bytes.extend_from_slice(fence_bytes);
+    bytes.extend_from_slice(last_key);
     let sum = checksum(Covers::Directory, &bytes);
     bytes.extend_from_slice(&sum.to_le_bytes());
     bytes

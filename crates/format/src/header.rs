@@ -73,8 +73,9 @@ impl BlockHeader {
         expect("reserved", reserved.into(), 0, reserved == 0)?;
         expect("segment_count", self.segment_count.into(), 1, self.segment_count > 0)?;
         expect("unit_count", self.unit_count.into(), 1, self.unit_count > 0)?;
-        let rest = self.block_bytes.saturating_sub(HEADER_BYTES as u64);
-        expect("directory_bytes", self.directory_bytes, rest, self.directory_bytes <= rest)
+        let head_bytes = self.directory_bytes.checked_add(HEADER_BYTES as u64);
+        let fits = head_bytes.is_some_and(|head_bytes| head_bytes <= self.block_bytes);
+        expect("directory_bytes", self.directory_bytes, self.block_bytes, fits)
     }
 
     pub(crate) fn encode(&self) -> [u8; HEADER_BYTES] {

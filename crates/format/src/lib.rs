@@ -2,8 +2,8 @@
 //!
 //! The layout lives in `docs/format.md` and nowhere else. In short: a [header](BlockHeader), a [directory](Directory)
 //! with the shape and first key of every segment, then the units, *unit-major*: unit 0 of all segments, then unit 1 of
-//! all, so that one sequential read makes a whole table usable (ElasticBF, ATC'19 section 3.2, keeps the units of a filter
-//! apart for the same reason).
+//! all, so that one sequential read makes a whole table usable and the units that are not resident are never read
+//! (ElasticBF, ATC'19 section 3.2: all units in secondary storage, the first ones loaded with the table).
 //!
 //! ```
 //! use springbloom_filter::{FilterGroup, KeyDigest, UnitSettings};

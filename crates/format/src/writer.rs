@@ -72,7 +72,7 @@ impl BlockWriter {
         let (Ok(segment_count @ 1..), Ok(_)) = (segment_count, u32::try_from(self.fence_bytes.len())) else {
             return Vec::new();
         };
-        let directory = directory::encode(&self.segments, &self.fence_bytes);
+        let directory = directory::encode(&self.segments, &self.fence_bytes, &self.last_key);
         let rows_bytes: usize = self.rows.iter().map(Vec::len).sum();
         let header = BlockHeader {
             block_bytes: (HEADER_BYTES + directory.len() + rows_bytes) as u64,

@@ -99,6 +99,18 @@ fn every_kind_of_wrong_block_has_its_own_error() {
 }
 
 #[test]
+fn a_block_shorter_than_its_own_header_is_an_error() {
+    for (block_bytes, directory_bytes) in [(0, 0), (39, 0), (40, 1), (100, 61), (100, u64::MAX)] {
+        let mut block = block_of(3, UnitSettings::default());
+        block[16..24].copy_from_slice(&u64::to_le_bytes(block_bytes));
+        block[24..32].copy_from_slice(&u64::to_le_bytes(directory_bytes));
+        sign(&mut block);
+        let error = BlockHeader::parse(&block).unwrap_err();
+        assert!(matches!(error, FormatError::Inconsistent { field: "directory_bytes", .. }), "{error}");
+    }
+}
+
+#[test]
 fn intact_units_in_the_wrong_place_are_damage() {
     let block = block_of(90, UnitSettings::default());
     let directory = Directory::parse(&block).unwrap();

@@ -117,7 +117,7 @@ fn a_reader_of_the_document_agrees_with_the_crate() {
         }
     }
     assert_eq!(at, block.len());
-    assert_eq!(fence_start, fences.len());
+    assert_eq!(&fences[fence_start..], directory.last_key());
 }
 
 #[test]
@@ -173,6 +173,9 @@ fn dump(document: &str, block: &[u8]) -> String {
         );
         at += fence.len();
     }
+    let last_key = directory.last_key();
+    line(at..at + last_key.len(), &format!("last key: \"{}\"", str::from_utf8(last_key).unwrap()));
+    at += last_key.len();
     line(at..at + 4, "directory: checksum");
     for unit in 0..directory.unit_count() {
         for segment in 0..directory.segment_count() {

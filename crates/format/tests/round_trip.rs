@@ -59,6 +59,7 @@ fn check(settings: UnitSettings, segment_data_bytes: u64, entries: &Entries) {
     let (fence_bytes, fence_ends) = directory.packed_fences();
     assert_eq!(fence_bytes, expected.iter().flat_map(|segment| segment.fence.clone()).collect::<Vec<u8>>());
     assert_eq!(fence_ends.last().unwrap() as usize, fence_bytes.len());
+    assert_eq!(directory.last_key(), entries.last().unwrap().0);
 
     // Spans tile the block in unit-major order.
     let mut at = header.head_bytes();

@@ -72,7 +72,6 @@ typedef struct {
   uint64_t file_number;
   sb_bytes scope;          // names the column family of the database; hotness is inherited inside it alone
   int32_t level;           // -1: unknown
-  sb_bytes largest_key;    // user key without timestamp; empty: unknown
   const void* comparator;  // valid during sb_table_open alone
   sb_compare_fn compare;
   sb_bytes head;           // header and directory of the filter block

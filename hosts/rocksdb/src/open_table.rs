@@ -58,7 +58,7 @@ impl OpenTable {
                 order: opening.order,
                 segments,
                 fences,
-                largest_key: None,
+                largest_key: Some(directory.last_key().to_vec()),
                 source: source.clone(),
                 first_units,
             })

@@ -67,7 +67,6 @@ pub(super) struct TableSpec {
     pub(super) file_number: u64,
     pub(super) scope: Bytes,
     pub(super) level: i32,
-    pub(super) largest_key: Bytes,
     pub(super) comparator: *const c_void,
     pub(super) compare: CompareFn,
     pub(super) head: Bytes,
