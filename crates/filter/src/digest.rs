@@ -1,5 +1,5 @@
 //! The 128-bit hash of a key, computed once per lookup and shared by every unit, segment and table it meets
-//! (SHaMBa, VLDB'23 section 4: sharing one digest is what makes many small filters affordable).
+//! (SHaMBa, VLDB'23 section 2, "Hash Sharing Across Levels").
 
 use xxhash_rust::xxh3::xxh3_128;
 

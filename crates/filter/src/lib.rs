@@ -3,7 +3,7 @@
 //! A table's keys are cut into segments. Over the keys of one segment stands a [`FilterGroup`]: a few small
 //! [filter units](UnitSettings) that each answer "may this key be present?" on their own, with independent errors, so
 //! that any *prefix* of the units can be resident in memory and the answer is the AND of those that are (ElasticBF,
-//! ATC'19 section 3.1).
+//! ATC'19 section 3.2).
 //!
 //! ```
 //! use springbloom_filter::{FilterGroup, KeyDigest, UnitSettings};

@@ -13,7 +13,7 @@ pub const MAX_UNITS: u8 = 32;
 const MAX_BLOOM_BITS_PER_KEY: u8 = 8;
 
 /// Which units to build over a segment's keys. The default is the paper's: 6 Bloom units of 4 bits per key
-/// (ElasticBF, ATC'19 section 4.1).
+/// (ElasticBF, ATC'19 section 3.2).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct UnitSettings {
     family: FamilySettings,

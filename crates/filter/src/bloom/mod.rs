@@ -1,4 +1,4 @@
-//! Bloom filter units (ElasticBF, ATC'19 section 3.1): each unit is a complete Bloom filter over the segment's keys, a
+//! Bloom filter units (ElasticBF, ATC'19 section 3.2): each unit is a complete Bloom filter over the segment's keys, a
 //! few bits per key, with an index stream of its own.
 //!
 //! A unit is one flat bit array, not cache-local blocks: at 4 bits per key the uneven load of 512-bit blocks costs
