@@ -27,7 +27,7 @@ TableUnitsRef::TableUnitsRef(ElasticRef elastic, sb_table* table) : elastic_(std
   sb_table_fences(table_, &fence_bytes_, &fence_ends_, &segment_count_);
 }
 
-TableUnitsRef::~TableUnitsRef() { sb_table_close(table_, obsolete_ ? 1 : 0); }
+TableUnitsRef::~TableUnitsRef() { sb_table_close(table_, obsolete_.load(std::memory_order_relaxed) ? 1 : 0); }
 
 uint32_t TableUnitsRef::SegmentOf(const rocksdb::Comparator& comparator, const Slice& key) const {
   uint32_t low = 0;

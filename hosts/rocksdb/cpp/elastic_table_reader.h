@@ -1,6 +1,7 @@
 // A table whose lookups ask the resident filter units first.
 #pragma once
 
+#include <atomic>
 #include <memory>
 
 #include "handle.h"
@@ -24,7 +25,7 @@ class TableUnitsRef {
   bool MayMatch(uint32_t segment, const rocksdb::Slice& key) const;
   void Record(uint32_t segment, int outcome) const { sb_table_record(table_, segment, outcome); }
   size_t MemoryBytes() const { return sb_table_memory_bytes(table_); }
-  void MarkObsolete() { obsolete_ = true; }
+  void MarkObsolete() { obsolete_.store(true, std::memory_order_relaxed); }
 
  private:
   rocksdb::Slice Fence(uint32_t segment) const {
@@ -37,7 +38,8 @@ class TableUnitsRef {
   const uint8_t* fence_bytes_ = nullptr;
   const uint32_t* fence_ends_ = nullptr;
   uint32_t segment_count_ = 0;
-  bool obsolete_ = false;
+  // Several references of the table cache may say so at once.
+  std::atomic<bool> obsolete_{false};
 };
 
 // Forwards all of TableReader to the stock reader; Get, MultiGet and MultiGetFilter ask the units first. RocksDB's Bloom

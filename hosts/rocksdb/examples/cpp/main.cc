@@ -1,0 +1,41 @@
+// Elastic filters from C++: one call to register, then an option string.
+#include <cstdio>
+#include <string>
+
+#include "abi.h"
+#include "rocksdb/convenience.h"
+#include "rocksdb/db.h"
+
+int main(int argc, char** argv) {
+  if (argc != 2) {
+    std::fprintf(stderr, "usage: %s FOLDER\n", argv[0]);
+    return 2;
+  }
+  springbloom_register();
+  rocksdb::Options options;
+  options.create_if_missing = true;
+  rocksdb::Status s = rocksdb::GetOptionsFromString(
+      rocksdb::ConfigOptions(), options, "table_factory={id=springbloom;budget=64M;policy=benefit;block_size=8K}",
+      &options);
+  rocksdb::DB* db = nullptr;
+  if (s.ok()) {
+    s = rocksdb::DB::Open(options, argv[1], &db);
+  }
+  if (s.ok()) {
+    s = db->Put(rocksdb::WriteOptions(), "key", "value");
+  }
+  if (s.ok()) {
+    s = db->Flush(rocksdb::FlushOptions());
+  }
+  std::string value;
+  if (s.ok()) {
+    s = db->Get(rocksdb::ReadOptions(), "key", &value);
+  }
+  if (!s.ok() || value != "value") {
+    std::fprintf(stderr, "%s\n", s.ToString().c_str());
+    return 1;
+  }
+  std::printf("%s\n", db->GetOptions().table_factory->GetPrintableOptions().c_str());
+  delete db;
+  return 0;
+}
