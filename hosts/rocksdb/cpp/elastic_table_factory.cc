@@ -43,7 +43,7 @@ const std::unordered_map<std::string, OptionTypeInfo>& OptionMap() {
 }  // namespace
 
 ElasticTableFactory::ElasticTableFactory(const rocksdb::BlockBasedTableOptions& table_options, ElasticRef elastic)
-    : BlockBasedTableFactory(table_options), elastic_(std::move(elastic)) {
+    : BlockBasedTableFactory(table_options), connection_(std::move(elastic)) {
   RegisterOptions(&options_, &OptionMap());
 }
 
@@ -56,49 +56,58 @@ const void* ElasticTableFactory::GetOptionsPtr(const std::string& name) const {
   return name == ElasticOptions::kName() ? nullptr : BlockBasedTableFactory::GetOptionsPtr(name);
 }
 
-Status ElasticTableFactory::Connect() {
-  if (elastic_ != nullptr) {
-    return Status::OK();
+ElasticTableFactory::Connection::Connection(const Connection& other) : given_(other.given_) {
+  std::lock_guard<std::mutex> lock(other.mutex_);
+  elastic_ = other.elastic_;
+  applied_budget_ = other.applied_budget_;
+}
+
+Status ElasticTableFactory::Connection::Get(const ElasticOptions& options, ElasticRef* elastic) {
+  std::lock_guard<std::mutex> lock(mutex_);
+  if (!given_ && (elastic_ == nullptr || applied_budget_ != options.budget)) {
+    sb_settings settings{};
+    settings.budget_bytes = options.budget;
+    settings.segment_data_bytes = options.segment_data_bytes;
+    settings.unit_count = options.unit_count;
+    settings.bits_per_unit = options.bits_per_unit;
+    settings.policy = Bytes(options.policy);
+    char error[512] = "";
+    const sb_elastic* made = sb_elastic_process_wide(&settings, error, sizeof(error));
+    if (made == nullptr) {
+      return Status::InvalidArgument("springbloom", error);
+    }
+    elastic_ = ElasticRef(made, ElasticRelease());
+    applied_budget_ = options.budget;
   }
-  sb_settings settings{};
-  settings.budget_bytes = options_.budget;
-  settings.segment_data_bytes = options_.segment_data_bytes;
-  settings.unit_count = options_.unit_count;
-  settings.bits_per_unit = options_.bits_per_unit;
-  settings.policy = Bytes(options_.policy);
-  char error[512] = "";
-  sb_elastic* elastic = sb_elastic_process_wide(&settings, error, sizeof(error));
-  if (elastic == nullptr) {
-    return Status::InvalidArgument("springbloom", error);
-  }
-  elastic_ = ElasticRef(elastic, ElasticRelease());
+  *elastic = elastic_;
   return Status::OK();
 }
 
-Status ElasticTableFactory::PrepareOptions(const rocksdb::ConfigOptions& config) {
-  Status s = BlockBasedTableFactory::PrepareOptions(config);
-  return s.ok() ? Connect() : s;
+ElasticRef ElasticTableFactory::Connected() const {
+  ElasticRef elastic;
+  connection_.Get(options_, &elastic).PermitUncheckedError();
+  return elastic;
 }
 
 Status ElasticTableFactory::ValidateOptions(const rocksdb::DBOptions& db_options,
                                             const rocksdb::ColumnFamilyOptions& cf_options) const {
   Status s = BlockBasedTableFactory::ValidateOptions(db_options, cf_options);
+  ElasticRef elastic;
+  if (s.ok()) {
+    s = connection_.Get(options_, &elastic);
+  }
   if (!s.ok()) {
     return s;
   }
-  if (elastic_ == nullptr) {
-    return Status::InvalidArgument(
-        "springbloom", "the table factory was not prepared; call PrepareOptions, or leave ConfigOptions::"
-                       "invoke_prepare_options on");
-  }
   rocksdb::Logger* log = db_options.info_log.get();
-  if (!Filterable(cf_options.comparator)) {
-    rocksdb::Warn(log, "springbloom: comparator %s may call keys equal that differ in their bytes, so no filter units are "
-                   "written or used; if it never does, say so (trust_comparators, or "
-                   "CanKeysWithDifferentByteContentsBeEqual() == false)",
-                   cf_options.comparator->Name());
+  if (!Filterable(elastic, cf_options.comparator)) {
+    rocksdb::Warn(log,
+                  "springbloom: comparator %s may call keys equal that differ in their bytes, so no filter units are "
+                  "written or used; if it never does, say so (trust_comparators, or "
+                  "CanKeysWithDifferentByteContentsBeEqual() == false)",
+                  cf_options.comparator->Name());
   }
-  if (sb_elastic_budget_bytes(elastic_.get()) == 0) {
+  if (sb_elastic_budget_bytes(elastic.get()) == 0) {
     rocksdb::Warn(log, "springbloom: the budget is 0 bytes: units are written but none is resident");
   }
   return Status::OK();
@@ -106,15 +115,15 @@ Status ElasticTableFactory::ValidateOptions(const rocksdb::DBOptions& db_options
 
 std::string ElasticTableFactory::GetPrintableOptions() const {
   std::string options = BlockBasedTableFactory::GetPrintableOptions();
-  if (elastic_ != nullptr) {
-    options += "  springbloom.budget: " + std::to_string(sb_elastic_budget_bytes(elastic_.get())) + "\n";
+  if (const ElasticRef elastic = Connected()) {
+    options += "  springbloom.budget: " + std::to_string(sb_elastic_budget_bytes(elastic.get())) + "\n";
   }
   return options;
 }
 
 // Keys that compare equal and differ in their bytes have different digests: a filter would hide one from the other.
-bool ElasticTableFactory::Filterable(const rocksdb::Comparator* comparator) const {
-  if (!comparator->CanKeysWithDifferentByteContentsBeEqual() || sb_elastic_trusts_comparators(elastic_.get())) {
+bool ElasticTableFactory::Filterable(const ElasticRef& elastic, const rocksdb::Comparator* comparator) const {
+  if (!comparator->CanKeysWithDifferentByteContentsBeEqual() || sb_elastic_trusts_comparators(elastic.get())) {
     return true;
   }
   // RocksDB's own timestamp comparators inherit the cautious default, but order the key itself bytewise.
@@ -129,10 +138,11 @@ bool ElasticTableFactory::Filterable(const rocksdb::Comparator* comparator) cons
 
 rocksdb::TableBuilder* ElasticTableFactory::NewTableBuilder(const rocksdb::TableBuilderOptions& builder_options,
                                                             rocksdb::WritableFileWriter* file) const {
-  if (elastic_ == nullptr || !Filterable(builder_options.internal_comparator.user_comparator())) {
+  const ElasticRef elastic = Connected();
+  if (elastic == nullptr || !Filterable(elastic, builder_options.internal_comparator.user_comparator())) {
     return BlockBasedTableFactory::NewTableBuilder(builder_options, file);
   }
-  return new ElasticTableBuilder(elastic_, TableOptions(), builder_options, file);
+  return new ElasticTableBuilder(elastic, TableOptions(), builder_options, file);
 }
 
 Status ElasticTableFactory::NewTableReader(const rocksdb::ReadOptions& read_options,
@@ -140,8 +150,9 @@ Status ElasticTableFactory::NewTableReader(const rocksdb::ReadOptions& read_opti
                                            std::unique_ptr<rocksdb::RandomAccessFileReader>&& file, uint64_t file_size,
                                            std::unique_ptr<rocksdb::TableReader>* table_reader,
                                            bool prefetch_index_and_filter_in_cache) const {
+  const ElasticRef elastic = Connected();
   std::optional<UnitTable> unit_table;
-  if (elastic_ != nullptr && Filterable(reader_options.internal_comparator.user_comparator())) {
+  if (elastic != nullptr && Filterable(elastic, reader_options.internal_comparator.user_comparator())) {
     unit_table = UnitTable::Find(read_options, reader_options, file.get(), file_size);
   }
   if (!unit_table) {
@@ -160,7 +171,7 @@ Status ElasticTableFactory::NewTableReader(const rocksdb::ReadOptions& read_opti
   // Opened with skip_filters, the reader answers no lookup that a filter may answer.
   std::unique_ptr<TableUnitsRef> units;
   if (!reader_options.skip_filters) {
-    units = unit_table->Open(elastic_, reader_options, *inner->GetTableProperties());
+    units = unit_table->Open(elastic, reader_options, *inner->GetTableProperties());
   }
   if (units == nullptr) {
     *table_reader = std::move(inner);

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <memory>
+#include <mutex>
 #include <string>
 
 #include "handle.h"
@@ -27,7 +28,7 @@ class ElasticTableFactory final : public rocksdb::BlockBasedTableFactory {
   // The id in option strings.
   static constexpr const char* kId = "springbloom";
 
-  // `elastic` null: the process-wide instance, made from the option string's settings when the options are validated.
+  // `elastic` null: the process-wide instance, made from the option string's settings when it is first needed.
   explicit ElasticTableFactory(const rocksdb::BlockBasedTableOptions& table_options, ElasticRef elastic = nullptr);
 
   using TableFactory::NewTableReader;
@@ -38,7 +39,6 @@ class ElasticTableFactory final : public rocksdb::BlockBasedTableFactory {
                                  bool prefetch_index_and_filter_in_cache) const override;
   rocksdb::TableBuilder* NewTableBuilder(const rocksdb::TableBuilderOptions& builder_options,
                                          rocksdb::WritableFileWriter* file) const override;
-  rocksdb::Status PrepareOptions(const rocksdb::ConfigOptions& config) override;
   rocksdb::Status ValidateOptions(const rocksdb::DBOptions& db_options,
                                   const rocksdb::ColumnFamilyOptions& cf_options) const override;
   std::string GetPrintableOptions() const override;
@@ -48,12 +48,30 @@ class ElasticTableFactory final : public rocksdb::BlockBasedTableFactory {
   const void* GetOptionsPtr(const std::string& name) const override;
 
  private:
-  rocksdb::Status Connect();
-  bool Filterable(const rocksdb::Comparator* comparator) const;
+  // Where a factory gets its instance from. A copy starts with what the original has.
+  class Connection {
+   public:
+    explicit Connection(ElasticRef elastic) : given_(elastic != nullptr), elastic_(std::move(elastic)) {}
+    Connection(const Connection& other);
+
+    // Makes or finds the process-wide instance, and applies a budget that the options have newly got, unless an instance was
+    // given.
+    rocksdb::Status Get(const ElasticOptions& options, ElasticRef* elastic);
+
+   private:
+    const bool given_;
+    mutable std::mutex mutex_;
+    ElasticRef elastic_;
+    uint64_t applied_budget_ = 0;
+  };
+
+  // Null if the options are wrong, which ValidateOptions reports.
+  ElasticRef Connected() const;
+  bool Filterable(const ElasticRef& elastic, const rocksdb::Comparator* comparator) const;
   const rocksdb::BlockBasedTableOptions& TableOptions() const;
 
   ElasticOptions options_;
-  ElasticRef elastic_;
+  mutable Connection connection_;
 };
 
 }  // namespace springbloom

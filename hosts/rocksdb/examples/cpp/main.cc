@@ -1,5 +1,6 @@
 // Elastic filters from C++: one call to register, then an option string.
 #include <cstdio>
+#include <memory>
 #include <string>
 
 #include "abi.h"
@@ -17,7 +18,7 @@ int main(int argc, char** argv) {
   rocksdb::Status s = rocksdb::GetOptionsFromString(
       rocksdb::ConfigOptions(), options, "table_factory={id=springbloom;budget=64M;policy=benefit;block_size=8K}",
       &options);
-  rocksdb::DB* db = nullptr;
+  std::unique_ptr<rocksdb::DB> db;
   if (s.ok()) {
     s = rocksdb::DB::Open(options, argv[1], &db);
   }
@@ -36,6 +37,5 @@ int main(int argc, char** argv) {
     return 1;
   }
   std::printf("%s\n", db->GetOptions().table_factory->GetPrintableOptions().c_str());
-  delete db;
   return 0;
 }
