@@ -82,9 +82,8 @@ typedef struct {
   sb_free_fn free_source;
 } sb_table_spec;
 
-// How many bytes from the start of the block header and directory take, given at least sb_header_bytes() of them; 0: not ours.
-uint64_t sb_head_bytes(sb_bytes start, uint64_t block_bytes);
-size_t sb_header_bytes(void);
+// Given the first bytes of a filter block: 1, and how long the head (header and directory) and the block are; 0: not ours.
+int sb_block_extent(sb_bytes start, uint64_t* head_bytes, uint64_t* block_bytes);
 // Why opening gave no table.
 enum { SB_OPENED = 0, SB_NO_ROOM = 1, SB_CORRUPT = 2 };
 // Owned; close with sb_table_close. Null: lookups pass unfiltered; `why` tells the reason.

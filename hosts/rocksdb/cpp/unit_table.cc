@@ -48,30 +48,61 @@ int Compare(const void* comparator, const uint8_t* a, size_t a_size, const uint8
 
 }  // namespace
 
-std::optional<UnitTable> UnitTable::Find(const ReadOptions& read_options, const TableReaderOptions& reader_options,
-                                         RandomAccessFileReader* file, uint64_t file_size) {
+// The block is the first of the file's tail when the stock builder wrote it, so that its first bytes usually are where the tail
+// begins: one read instead of footer, metaindex and block. Empty if it is not there.
+std::optional<rocksdb::BlockHandle> UnitTable::FindAtTail(const ReadOptions& read_options,
+                                                          const TableReaderOptions& reader_options,
+                                                          RandomAccessFileReader* file, uint64_t file_size,
+                                                          std::string* start) {
+  constexpr uint64_t kTrailer = rocksdb::BlockBasedTable::kBlockTrailerSize;
+  const uint64_t tail = reader_options.tail_size;
+  uint64_t head_bytes = 0;
+  uint64_t block_bytes = 0;
+  if (tail <= kTrailer || tail > file_size ||
+      !ReadAt(read_options, file, file_size - tail, std::min(tail, kFirstReadBytes), start) ||
+      !sb_block_extent(Bytes(*start), &head_bytes, &block_bytes) || block_bytes > tail - kTrailer) {
+    return std::nullopt;
+  }
+  return rocksdb::BlockHandle(file_size - tail, block_bytes);
+}
+
+std::optional<rocksdb::BlockHandle> UnitTable::FindInMetaindex(const ReadOptions& read_options,
+                                                               const TableReaderOptions& reader_options,
+                                                               RandomAccessFileReader* file, uint64_t file_size,
+                                                               std::string* start) {
+  constexpr uint64_t kTrailer = rocksdb::BlockBasedTable::kBlockTrailerSize;
   rocksdb::BlockHandle block;
   if (!rocksdb::FindMetaBlockInFile(file, file_size, rocksdb::kBlockBasedTableMagicNumber, reader_options.ioptions,
                                     read_options, kUnitBlockMetaName, &block)
            .ok() ||
-      block.IsNull()) {
-    return std::nullopt;
-  }
-  constexpr uint64_t kTrailer = rocksdb::BlockBasedTable::kBlockTrailerSize;
-  if (block.offset() > file_size || file_size - block.offset() < kTrailer ||
+      block.IsNull() || block.offset() > file_size || file_size - block.offset() < kTrailer ||
       file_size - block.offset() - kTrailer < block.size()) {
     return std::nullopt;
   }
+  if (!ReadAt(read_options, file, block.offset(), std::min(block.size(), kFirstReadBytes), start)) {
+    start->clear();
+  }
+  return block;
+}
+
+std::optional<UnitTable> UnitTable::Find(const ReadOptions& read_options, const TableReaderOptions& reader_options,
+                                         RandomAccessFileReader* file, uint64_t file_size) {
   std::string head;
-  if (!ReadAt(read_options, file, block.offset(), std::min(block.size(), kFirstReadBytes), &head)) {
+  auto block = FindAtTail(read_options, reader_options, file, file_size, &head);
+  if (!block) {
+    block = FindInMetaindex(read_options, reader_options, file, file_size, &head);
+  }
+  if (!block) {
+    return std::nullopt;
+  }
+  uint64_t head_bytes = 0;
+  uint64_t block_bytes = 0;
+  // A damaged head is reported when the table is opened; where the block ends is known all the same.
+  if (!sb_block_extent(Bytes(head), &head_bytes, &block_bytes) || block_bytes != block->size() ||
+      (head_bytes > head.size() && !ReadAt(read_options, file, block->offset(), head_bytes, &head))) {
     head.clear();
   }
-  const uint64_t head_bytes = sb_head_bytes(Bytes(head), block.size());
-  if (head_bytes > head.size() && !ReadAt(read_options, file, block.offset(), head_bytes, &head)) {
-    head.clear();
-  }
-  // A damaged head is reported when it is opened; where the block ends is known all the same.
-  return UnitTable(file->file_name(), block, std::move(head));
+  return UnitTable(file->file_name(), *block, std::move(head));
 }
 
 uint64_t UnitTable::BytesBehind(uint64_t file_size) const {

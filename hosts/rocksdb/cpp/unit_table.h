@@ -16,8 +16,8 @@ namespace springbloom {
 
 class UnitTable {
  public:
-  // Reads the metaindex, and the header and directory of the filter block. Empty for a table that has none, and for any
-  // error: the stock reader will meet it again and report it.
+  // Finds the filter block and reads its header and directory. Empty for a table that has none, and for any error: the stock
+  // reader will meet it again and report it.
   static std::optional<UnitTable> Find(const rocksdb::ReadOptions& read_options,
                                        const rocksdb::TableReaderOptions& reader_options,
                                        rocksdb::RandomAccessFileReader* file, uint64_t file_size);
@@ -30,6 +30,16 @@ class UnitTable {
                                       const rocksdb::TableProperties& properties) const;
 
  private:
+  // Both give the block's place, and its first bytes in `start`.
+  static std::optional<rocksdb::BlockHandle> FindAtTail(const rocksdb::ReadOptions& read_options,
+                                                        const rocksdb::TableReaderOptions& reader_options,
+                                                        rocksdb::RandomAccessFileReader* file, uint64_t file_size,
+                                                        std::string* start);
+  static std::optional<rocksdb::BlockHandle> FindInMetaindex(const rocksdb::ReadOptions& read_options,
+                                                             const rocksdb::TableReaderOptions& reader_options,
+                                                             rocksdb::RandomAccessFileReader* file, uint64_t file_size,
+                                                             std::string* start);
+
   UnitTable(std::string path, const rocksdb::BlockHandle& block, std::string head)
       : path_(std::move(path)), block_(block), head_(std::move(head)) {}
 

@@ -9,7 +9,7 @@ use std::{
 };
 
 use springbloom_filter::KeyDigest;
-use springbloom_format::{BlockHeader, HEADER_BYTES};
+use springbloom_format::BlockHeader;
 use springbloom_manager::{KeyOrder, Outcome};
 
 use super::{
@@ -158,21 +158,19 @@ unsafe extern "C" fn sb_builder_free(builder: *mut UnitBuilder) {
     drop(unsafe { Box::from_raw(builder) });
 }
 
-#[unsafe(no_mangle)]
-extern "C" fn sb_header_bytes() -> usize {
-    HEADER_BYTES
-}
-
 /// # Safety
-/// `start` is readable.
+/// `start` is readable; the out-pointers are writable.
 #[unsafe(no_mangle)]
-unsafe extern "C" fn sb_head_bytes(start: Bytes, block_bytes: u64) -> u64 {
+unsafe extern "C" fn sb_block_extent(start: Bytes, head_bytes: *mut u64, block_bytes: *mut u64) -> c_int {
     // SAFETY: borrowed for the call.
     let start = unsafe { start.get() };
-    guarded(0, || match BlockHeader::parse(start) {
-        Ok(header) if header.head_bytes() <= block_bytes => header.head_bytes(),
-        _ => 0,
-    })
+    let Some(header) = guarded(None, || BlockHeader::parse(start).ok()) else { return 0 };
+    // SAFETY: the caller's variables.
+    unsafe {
+        *head_bytes = header.head_bytes();
+        *block_bytes = header.block_bytes;
+    }
+    1
 }
 
 /// The column family's comparator.
