@@ -1,0 +1,4 @@
+//! The subcommands, one file each.
+
+pub(crate) mod compare;
+pub(crate) mod inspect;

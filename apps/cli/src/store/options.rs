@@ -1,0 +1,176 @@
+//! From a configuration's name to RocksDB's options.
+
+use anyhow::{Context, Result};
+use rocksdb::{
+    BlockBasedOptions, Cache, DBCompactionStyle, DBCompressionType, Options, UniversalCompactOptions,
+};
+use springbloom_rocksdb::{Elastic, PolicyKind, UnitSettings};
+
+use crate::store::config::Config;
+use crate::store::monkey;
+use crate::store::partitioned;
+use crate::store::preset::{Style, TreeShape};
+use crate::store::shape::Shape;
+
+/// RocksDB's default size of data blocks, the same for all configurations.
+pub(crate) const BLOCK_BYTES: u64 = 4096;
+/// What an entry takes in a data block beside key and value: lengths and sequence number, less shared prefixes.
+const ENTRY_OVERHEAD_BYTES: u64 = 11;
+/// Bytes per key of a stock Ribbon filter, as a share of the Bloom filter with its false positive rate, by which RocksDB
+/// wants it named. Measured; the reports show what was really resident.
+const RIBBON_SHARE_OF_BLOOM: f64 = 0.7;
+
+/// What the block cache adds to an index block: its handle and the block's own bookkeeping.
+const CACHED_BLOCK_OVERHEAD_BYTES: u64 = 512;
+
+/// Settings of elastic filters that are not their budget.
+#[derive(Clone, Debug)]
+pub(crate) struct ElasticSettings {
+    pub(crate) policy: PolicyKind,
+    pub(crate) units: UnitSettings,
+    pub(crate) segment_bytes: u64,
+    pub(crate) lifetime: Option<u64>,
+}
+
+/// What all configurations of a comparison share.
+#[derive(Clone, Debug)]
+pub(crate) struct CommonSettings {
+    pub(crate) tree: TreeShape,
+    /// Average key and value bytes.
+    pub(crate) record_bytes: u64,
+    /// Through the page cache instead of direct I/O.
+    pub(crate) buffered: bool,
+    /// Cache for data blocks; none by default.
+    pub(crate) block_cache_bytes: Option<u64>,
+    pub(crate) elastic: ElasticSettings,
+    /// Memory for configurations that are capped: in bytes rather than bits, if the user said so.
+    pub(crate) budget_bytes: Option<u64>,
+    /// Bits per key for capped configurations that do not say it themselves.
+    pub(crate) budget_bits: f64,
+}
+
+/// Whether RocksDB may compact by itself.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum AutoCompaction {
+    On,
+    Off,
+}
+
+/// Options ready to open with, and what must be kept beside the database.
+pub(crate) struct Prepared {
+    pub(crate) options: Options,
+    pub(crate) elastic: Option<Elastic>,
+}
+
+impl CommonSettings {
+    /// Memory of a capped configuration whose databases have `entries`.
+    pub(crate) fn budget_bytes(&self, config: &Config, entries: u64) -> u64 {
+        let bits = config.elastic_bits().unwrap_or(self.budget_bits);
+        self.budget_bytes.unwrap_or((entries as f64 * bits / 8.0) as u64)
+    }
+
+    /// What of `config`'s settings is in the tables that it writes, as text.
+    pub(crate) fn built_settings(&self, config: &Config) -> String {
+        match config {
+            Config::Elastic { .. } => {
+                format!("{:?}, segments of {} B", self.elastic.units, self.elastic.segment_bytes)
+            }
+            _ => "stock".to_owned(),
+        }
+    }
+
+    /// Options without a filter, for the tree that all databases are made from.
+    pub(crate) fn tree_options(&self, auto_compaction: AutoCompaction) -> Options {
+        let mut options = Options::default();
+        options.set_compression_type(DBCompressionType::None);
+        options.set_write_buffer_size(self.tree.write_buffer_bytes as usize);
+        options.set_target_file_size_base(self.tree.file_bytes);
+        options.set_max_bytes_for_level_base(self.tree.base_bytes);
+        options.set_max_bytes_for_level_multiplier(10.0);
+        options.set_level_compaction_dynamic_level_bytes(false);
+        options.set_level_zero_file_num_compaction_trigger(self.tree.l0_trigger as i32);
+        options.set_level_zero_slowdown_writes_trigger(
+            self.tree.l0_trigger.max(self.tree.l0_files_left) as i32 + 20,
+        );
+        options.set_level_zero_stop_writes_trigger(
+            self.tree.l0_trigger.max(self.tree.l0_files_left) as i32 + 36,
+        );
+        options.set_disable_auto_compactions(auto_compaction == AutoCompaction::Off);
+        if self.tree.style == Style::Universal {
+            options.set_compaction_style(DBCompactionStyle::Universal);
+            let mut universal = UniversalCompactOptions::default();
+            universal.set_max_size_amplification_percent(200);
+            options.set_universal_compaction_options(&universal);
+        }
+        // A second compaction at the same time would make the tree depend on timing.
+        options.set_max_background_jobs(2);
+        options.set_max_subcompactions(1);
+        options.set_max_open_files(-1);
+        options.set_use_direct_reads(!self.buffered);
+        options.set_use_direct_io_for_flush_and_compaction(!self.buffered);
+        options.set_stats_dump_period_sec(0);
+        options.set_keep_log_file_num(2);
+        options.set_block_based_table_factory(&self.tables());
+        options
+    }
+
+    fn tables(&self) -> BlockBasedOptions {
+        let mut tables = BlockBasedOptions::default();
+        tables.set_block_size(BLOCK_BYTES as usize);
+        match self.block_cache_bytes {
+            Some(bytes) => tables.set_block_cache(&Cache::new_lru_cache(bytes as usize)),
+            None => tables.disable_cache(),
+        }
+        tables
+    }
+
+    /// Options of `config` for a tree of `shape`.
+    pub(crate) fn prepare(
+        &self,
+        config: &Config,
+        shape: &Shape,
+        auto_compaction: AutoCompaction,
+    ) -> Result<Prepared> {
+        let mut options = self.tree_options(auto_compaction);
+        let mut elastic = None;
+        let mut tables = self.tables();
+        match *config {
+            Config::None => {}
+            Config::Bloom { bits } => {
+                tables.set_bloom_filter(bits, false);
+                options.set_block_based_table_factory(&tables);
+            }
+            Config::Ribbon { bits } => {
+                tables.set_ribbon_filter(bits / RIBBON_SHARE_OF_BLOOM);
+                options.set_block_based_table_factory(&tables);
+            }
+            Config::Partitioned { bits } => {
+                let budget_bytes = self.budget_bytes(config, shape.entries());
+                let data_cache_bytes = self.block_cache_bytes.unwrap_or(0);
+                let tables: u64 = shape.levels.iter().map(|level| level.files).sum();
+                let index_bytes = shape.index_bytes + tables * CACHED_BLOCK_OVERHEAD_BYTES;
+                let cache_bytes = budget_bytes + index_bytes + data_cache_bytes;
+                let entry_bytes = self.record_bytes + ENTRY_OVERHEAD_BYTES;
+                let text = partitioned::table_options(bits, entry_bytes, cache_bytes);
+                options = options.get_options_from_string(&text).context("options of partitioned filters")?;
+            }
+            Config::Monkey { bits } => {
+                springbloom_rocksdb::stock::level_bloom(&mut options, &monkey::bits_per_level(shape, bits))?;
+            }
+            Config::Elastic { .. } => {
+                let mut builder = Elastic::builder()
+                    .budget_bytes(self.budget_bytes(config, shape.entries()))
+                    .policy(self.elastic.policy)
+                    .segment_data_bytes(self.elastic.segment_bytes)
+                    .units(self.elastic.units);
+                if let Some(lookups) = self.elastic.lifetime {
+                    builder = builder.lifetime(lookups);
+                }
+                let filters = builder.build()?;
+                filters.install(&mut options)?;
+                elastic = Some(filters);
+            }
+        }
+        Ok(Prepared { options, elastic })
+    }
+}

@@ -1,0 +1,108 @@
+//! Shapes of trees: how many records of what size, and the compaction settings that arrange them.
+
+use clap::ValueEnum;
+use serde::{Deserialize, Serialize};
+
+/// A shape with a name.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub(crate) enum Preset {
+    /// 5 million records of 1,000 B, 16 MiB files, 16 MiB base x10: four levels
+    S1,
+    /// LevelDB 1.20: 4 MiB write buffer, 10 MiB base x10, 64 MiB files, up to 12 L0 files left in place: many sorted runs
+    Leveldb,
+    /// Universal compaction with up to ten sorted runs
+    Tiered,
+    /// 1 million records of 200 B in 2 MiB files: under a minute in all
+    Small,
+}
+
+/// How tables are arranged.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub(crate) enum Style {
+    /// One sorted run a level, each ten times the one above.
+    Leveled,
+    /// Runs of similar size, merged together (universal compaction).
+    Universal,
+}
+
+/// Everything about a preset that does not follow from command-line flags of their own.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct TreeShape {
+    pub(crate) style: Style,
+    /// A flush happens after this many bytes of keys and values.
+    pub(crate) write_buffer_bytes: u64,
+    pub(crate) file_bytes: u64,
+    /// Size of level 1; every further level is ten times as large.
+    pub(crate) base_bytes: u64,
+    /// L0 files (or, with universal compaction, sorted runs) that start a compaction.
+    pub l0_trigger: u32,
+    /// L0 files that the last flushes of a load leave in place, at most.
+    pub l0_files_left: u32,
+}
+
+/// What a preset runs when no flag says otherwise.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Defaults {
+    pub(crate) records: u64,
+    pub(crate) value_bytes: usize,
+    pub(crate) warmup_ops: u64,
+    pub(crate) ops: u64,
+    pub(crate) salts: u32,
+    pub(crate) rounds: u32,
+}
+
+const MIB: u64 = 1 << 20;
+
+impl Preset {
+    pub(crate) fn shape(self) -> TreeShape {
+        let leveled = TreeShape {
+            style: Style::Leveled,
+            write_buffer_bytes: 16 * MIB,
+            file_bytes: 16 * MIB,
+            base_bytes: 16 * MIB,
+            l0_trigger: 4,
+            l0_files_left: 0,
+        };
+        match self {
+            Preset::S1 => leveled,
+            Preset::Leveldb => TreeShape {
+                write_buffer_bytes: 4 * MIB,
+                file_bytes: 64 * MIB,
+                base_bytes: 10 * MIB,
+                // LevelDB stops writes at 12 files (kL0_StopWritesTrigger): what a busy store is left with.
+                l0_files_left: 12,
+                ..leveled
+            },
+            Preset::Tiered => {
+                TreeShape { style: Style::Universal, file_bytes: 64 * MIB, l0_trigger: 10, ..leveled }
+            }
+            Preset::Small => {
+                TreeShape { write_buffer_bytes: 2 * MIB, file_bytes: 2 * MIB, base_bytes: 2 * MIB, ..leveled }
+            }
+        }
+    }
+
+    pub(crate) fn defaults(self) -> Defaults {
+        let full = Defaults {
+            records: 5_000_000,
+            value_bytes: 1000,
+            warmup_ops: 300_000,
+            ops: 1_000_000,
+            salts: 4,
+            rounds: 5,
+        };
+        match self {
+            Preset::S1 | Preset::Leveldb | Preset::Tiered => full,
+            Preset::Small => Defaults {
+                records: 1_000_000,
+                value_bytes: 200,
+                warmup_ops: 15_000,
+                ops: 30_000,
+                salts: 1,
+                rounds: 3,
+            },
+        }
+    }
+}

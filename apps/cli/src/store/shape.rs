@@ -1,0 +1,111 @@
+//! The shape of a tree: which tables are on which level.
+
+use rocksdb::{DB, properties};
+use serde::Serialize;
+
+/// One table.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct TableShape {
+    pub(crate) level: usize,
+    pub(crate) first_key: Vec<u8>,
+    pub(crate) last_key: Vec<u8>,
+    pub(crate) entries: u64,
+}
+
+/// The tables of a level.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+pub(crate) struct LevelShape {
+    pub(crate) files: u64,
+    pub(crate) entries: u64,
+    /// Files in full, filters included: the only part that may differ between configurations.
+    pub(crate) bytes: u64,
+}
+
+/// The number behind the property whose name starts with `name`, in RocksDB's `name=value; name=value` form.
+fn property(properties: &str, name: &str) -> u64 {
+    properties
+        .split(';')
+        .filter_map(|property| property.rsplit_once('='))
+        .find(|(key, _)| key.trim().starts_with(name))
+        .and_then(|(_, value)| value.trim().parse().ok())
+        .unwrap_or(0)
+}
+
+/// A tree.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Shape {
+    /// By level, up to the deepest that is used.
+    pub(crate) levels: Vec<LevelShape>,
+    /// Sorted.
+    pub(crate) tables: Vec<TableShape>,
+    /// Index blocks of all tables.
+    pub(crate) index_bytes: u64,
+    /// Filter blocks of all tables (those of stock filters, not units).
+    pub(crate) filter_bytes: u64,
+}
+
+impl Shape {
+    /// The shape that `db` has now.
+    pub(crate) fn of(db: &DB) -> Result<Self, rocksdb::Error> {
+        let mut shape = Shape::default();
+        for file in db.live_files()? {
+            let level = usize::try_from(file.level).unwrap_or_default();
+            if shape.levels.len() <= level {
+                shape.levels.resize(level + 1, LevelShape::default());
+            }
+            let tables = &mut shape.levels[level];
+            tables.files += 1;
+            tables.entries += file.num_entries;
+            tables.bytes += file.size as u64;
+            shape.tables.push(TableShape {
+                level,
+                first_key: file.start_key.unwrap_or_default(),
+                last_key: file.end_key.unwrap_or_default(),
+                entries: file.num_entries,
+            });
+        }
+        shape.tables.sort();
+        if let Some(properties) = db.property_value(properties::AGGREGATED_TABLE_PROPERTIES)? {
+            shape.index_bytes = property(&properties, "index block size");
+            shape.filter_bytes = property(&properties, "filter block size");
+        }
+        Ok(shape)
+    }
+
+    /// Entries on all levels.
+    pub(crate) fn entries(&self) -> u64 {
+        self.levels.iter().map(|level| level.entries).sum()
+    }
+
+    /// Bytes of all files.
+    pub(crate) fn bytes(&self) -> u64 {
+        self.levels.iter().map(|level| level.bytes).sum()
+    }
+
+    /// Whether both have the same tables on the same levels.
+    pub(crate) fn same_tables(&self, other: &Shape) -> bool {
+        self.tables == other.tables
+    }
+
+    /// Such as `L1 1, L2 10, L3 109, L4 220 files`.
+    pub(crate) fn summary(&self) -> String {
+        let levels: Vec<String> = (self.levels.iter().enumerate())
+            .filter(|(_, level)| level.files > 0)
+            .map(|(number, level)| format!("L{number} {}", level.files))
+            .collect();
+        if levels.is_empty() { "no tables".to_owned() } else { format!("{} files", levels.join(", ")) }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn properties_are_found_by_the_start_of_their_names() {
+        let text = "# entries=5; data block size=99; index block size (user-key? 1, delta-value? 1)=1234; filter block size=77; ";
+        assert_eq!(property(text, "index block size"), 1234);
+        assert_eq!(property(text, "filter block size"), 77);
+        assert_eq!(property(text, "no such size"), 0);
+    }
+}
