@@ -1,10 +1,13 @@
 //! The resident prefix of a segment's units: the thing that a lookup probes.
 //!
-//! Invariant: `words` holds `resident * unit_words` words, unit after unit, in one allocation, so that a probe costs
-//! the group's own cache line and then the units' lines, nothing in between.
+//! Invariant: `words` holds `resident * unit_words` words in one allocation, so that a probe costs the group's own cache line
+//! and then the units' lines, nothing in between. Units follow each other in lanes of as many as the family reads
+//! together; within a lane their words are interleaved. The last lane may have fewer units.
 
-use crate::family::FamilyShape;
 use crate::{FilterError, GroupShape, KeyDigest};
+
+/// Units in a lane of a family that reads several together.
+pub(crate) const LANES: usize = 4;
 
 /// The first units of one segment's group, in memory. Immutable: growing or shrinking makes a new group.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -23,11 +26,15 @@ impl FilterGroup {
         if units.len() > usize::from(shape.unit_count()) {
             return Err(FilterError::TooManyUnits { got: units.len(), built: shape.unit_count() });
         }
-        let mut words = Vec::with_capacity(shape.unit_words() as usize * units.len());
+        // All of it before the allocation: a shape from damaged bytes may ask for gigabytes that nobody has.
         for (unit, bytes) in units.iter().enumerate() {
-            append_unit(&mut words, shape, unit, bytes)?;
+            check_unit_bytes(shape, unit, bytes)?;
         }
-        Ok(Self::new(shape, words, units.len() as u8))
+        let mut group = Self::zeroed(shape, units.len() as u8);
+        for (unit, bytes) in units.iter().enumerate() {
+            group.set_unit(unit, bytes);
+        }
+        Ok(group)
     }
 
     /// A copy of this group with one more unit. Errors as [`from_units`](Self::from_units).
@@ -38,21 +45,18 @@ impl FilterGroup {
                 built: self.shape.unit_count(),
             });
         }
-        let mut words = Vec::with_capacity(self.words.len() + self.unit_words as usize);
-        words.extend_from_slice(&self.words);
-        append_unit(&mut words, self.shape, usize::from(self.resident), unit)?;
-        Ok(Self::new(self.shape, words, self.resident + 1))
+        check_unit_bytes(self.shape, usize::from(self.resident), unit)?;
+        let mut group = Self::zeroed(self.shape, self.resident + 1);
+        group.copy_units(self);
+        group.set_unit(usize::from(self.resident), unit);
+        Ok(group)
     }
 
     /// A copy of this group's first `resident_units` units; all of them if there are fewer.
     pub fn truncated(&self, resident_units: u8) -> Self {
-        let resident = resident_units.min(self.resident);
-        let words = self.words[..self.unit_words as usize * usize::from(resident)].to_vec();
-        Self::new(self.shape, words, resident)
-    }
-
-    fn new(shape: GroupShape, words: Vec<u64>, resident: u8) -> Self {
-        Self { words: words.into_boxed_slice(), shape, unit_words: shape.unit_words(), resident }
+        let mut group = Self::zeroed(self.shape, resident_units.min(self.resident));
+        group.copy_units(self);
+        group
     }
 
     /// Whether a key with this digest may be in the segment; `false` is certain. No allocation, no lock.
@@ -61,9 +65,7 @@ impl FilterGroup {
         if self.unit_words == 0 {
             return self.resident == 0;
         }
-        match self.shape.family_shape() {
-            FamilyShape::Bloom(bloom) => bloom.may_match(&self.words, self.unit_words, digest),
-        }
+        self.shape.family_shape().may_match(&self.words, self.unit_words, self.resident, digest)
     }
 
     /// Units in memory.
@@ -87,6 +89,38 @@ impl FilterGroup {
         let resident = usize::from(resident_units.min(shape.unit_count()));
         size_of::<Self>() + allocated_bytes(shape.unit_bytes() * resident)
     }
+
+    fn zeroed(shape: GroupShape, resident: u8) -> Self {
+        let unit_words = shape.unit_words();
+        let words = vec![0; unit_words as usize * usize::from(resident)].into_boxed_slice();
+        Self { words, shape, unit_words, resident }
+    }
+
+    /// Where a unit's first word is, and how far its words are apart.
+    fn place(&self, unit: usize) -> (usize, usize) {
+        let lanes = self.shape.family_shape().lanes();
+        let first_of_lane = unit - unit % lanes;
+        let units_in_lane = lanes.min(usize::from(self.resident) - first_of_lane);
+        (first_of_lane * self.unit_words as usize + unit % lanes, units_in_lane)
+    }
+
+    /// `bytes` have the right length.
+    fn set_unit(&mut self, unit: usize, bytes: &[u8]) {
+        let (chunks, _) = bytes.as_chunks::<8>();
+        let (first, step) = self.place(unit);
+        let words = self.words.iter_mut().skip(first).step_by(step);
+        words.zip(chunks).for_each(|(word, &chunk)| *word = u64::from_le_bytes(chunk));
+    }
+
+    /// Copies the units that both groups have room for; both are of one shape.
+    fn copy_units(&mut self, from: &Self) {
+        for unit in 0..usize::from(self.resident.min(from.resident)) {
+            let ((first, step), (from_first, from_step)) = (self.place(unit), from.place(unit));
+            let words = self.words.iter_mut().skip(first).step_by(step);
+            let from_words = from.words.iter().skip(from_first).step_by(from_step);
+            words.zip(from_words.take(self.unit_words as usize)).for_each(|(to, from)| *to = *from);
+        }
+    }
 }
 
 /// Bytes that glibc's malloc takes for a request: a header of 8, in steps of 16, at least 32.
@@ -94,16 +128,9 @@ fn allocated_bytes(requested: usize) -> usize {
     if requested == 0 { 0 } else { (requested + 8).next_multiple_of(16).max(32) }
 }
 
-fn append_unit(
-    words: &mut Vec<u64>,
-    shape: GroupShape,
-    unit: usize,
-    bytes: &[u8],
-) -> Result<(), FilterError> {
-    if bytes.len() != shape.unit_bytes() {
-        return Err(FilterError::UnitBytes { unit, got: bytes.len(), expected: shape.unit_bytes() });
+fn check_unit_bytes(shape: GroupShape, unit: usize, bytes: &[u8]) -> Result<(), FilterError> {
+    match (bytes.len(), shape.unit_bytes()) {
+        (got, expected) if got != expected => Err(FilterError::UnitBytes { unit, got, expected }),
+        _ => Ok(()),
     }
-    let (chunks, _) = bytes.as_chunks::<8>();
-    words.extend(chunks.iter().map(|&chunk| u64::from_le_bytes(chunk)));
-    Ok(())
 }

@@ -28,8 +28,10 @@ mod digest;
 mod error;
 mod family;
 mod group;
+mod ribbon;
 mod settings;
 mod shape;
+mod stream;
 
 pub use digest::KeyDigest;
 pub use error::FilterError;

@@ -4,6 +4,7 @@ use std::fmt;
 
 use crate::bloom::BloomShape;
 use crate::family::FamilyShape;
+use crate::ribbon::{ALL_TRIES, RibbonShape};
 use crate::{Family, FilterError, GroupShape, KeyDigest};
 
 /// Most units that a group can have.
@@ -24,6 +25,7 @@ pub struct UnitSettings {
 #[non_exhaustive]
 enum FamilySettings {
     Bloom { bits_per_key: u8 },
+    Ribbon,
 }
 
 /// All units of one segment, as they are stored.
@@ -44,6 +46,11 @@ impl UnitSettings {
         Self::new(FamilySettings::Bloom { bits_per_key }, unit_count)
     }
 
+    /// `unit_count` (1..=32) ribbon units of one bit per key each.
+    pub fn ribbon(unit_count: u8) -> Result<Self, FilterError> {
+        Self::new(FamilySettings::Ribbon, unit_count)
+    }
+
     fn new(family: FamilySettings, unit_count: u8) -> Result<Self, FilterError> {
         if unit_count == 0 || unit_count > MAX_UNITS {
             return Err(FilterError::UnitCount { got: unit_count, max: MAX_UNITS });
@@ -60,6 +67,7 @@ impl UnitSettings {
     pub fn family(&self) -> Family {
         match self.family {
             FamilySettings::Bloom { .. } => Family::Bloom,
+            FamilySettings::Ribbon => Family::Ribbon,
         }
     }
 
@@ -67,18 +75,35 @@ impl UnitSettings {
     pub fn bits_per_key(&self) -> u8 {
         match self.family {
             FamilySettings::Bloom { bits_per_key } => bits_per_key,
+            FamilySettings::Ribbon => 1,
         }
     }
 
     /// Builds the units of one segment. Never fails. Digests may come in any order and may repeat (a repeat costs the
     /// space of a key); without digests the units are empty and reject every key. At most `u32::MAX` digests are
     /// counted in the shape.
+    ///
+    /// A ribbon that cannot be solved, which takes contrived digests, becomes Bloom units of the same nominal size.
     pub fn build(&self, digests: &[KeyDigest]) -> BuiltGroup {
+        match self.family {
+            FamilySettings::Bloom { bits_per_key } => self.build_bloom(bits_per_key, digests),
+            FamilySettings::Ribbon => self.build_ribbon(digests, ALL_TRIES),
+        }
+    }
+
+    fn build_bloom(&self, bits_per_key: u8, digests: &[KeyDigest]) -> BuiltGroup {
         let key_count = u32::try_from(digests.len()).unwrap_or(u32::MAX);
-        let FamilySettings::Bloom { bits_per_key } = self.family;
         let bloom = BloomShape::for_bits(bits_per_key);
         let shape = GroupShape::new(FamilyShape::Bloom(bloom), key_count, self.unit_count);
         let units = (0..self.unit_count).map(|unit| bloom.build(unit, shape.unit_words(), digests)).collect();
+        BuiltGroup { shape, units }
+    }
+
+    fn build_ribbon(&self, digests: &[KeyDigest], tries: usize) -> BuiltGroup {
+        let Some((ribbon, units)) = RibbonShape::build(digests, self.unit_count, tries) else {
+            return self.build_bloom(1, digests);
+        };
+        let shape = GroupShape::new(FamilyShape::Ribbon(ribbon), digests.len() as u32, self.unit_count);
         BuiltGroup { shape, units }
     }
 }
@@ -93,6 +118,23 @@ impl fmt::Display for UnitSettings {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.family {
             FamilySettings::Bloom { bits_per_key } => write!(f, "bloom {}x{bits_per_key}", self.unit_count),
+            FamilySettings::Ribbon => write!(f, "ribbon {}x1", self.unit_count),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::FilterGroup;
+
+    #[test]
+    fn a_ribbon_that_cannot_be_solved_becomes_bloom_units() {
+        let digests: Vec<_> = (0..1000).map(|i| KeyDigest { lo: i, hi: !i }).collect();
+        let built = UnitSettings::ribbon(7).unwrap().build_ribbon(&digests, 0);
+        assert_eq!((built.shape.family(), built.shape.unit_count()), (Family::Bloom, 7));
+        let units: Vec<&[u8]> = built.units.iter().map(Vec::as_slice).collect();
+        let group = FilterGroup::from_units(built.shape, &units).unwrap();
+        assert!(digests.iter().all(|&digest| group.may_match(digest)));
     }
 }

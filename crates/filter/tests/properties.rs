@@ -121,6 +121,19 @@ fn wrong_units_are_errors_not_panics() {
     }
 }
 
+/// Shapes that ask for 2 GiB a unit: refused by length, before anything of that size is allocated.
+#[test]
+fn a_shape_that_asks_for_gigabytes_allocates_nothing() {
+    for family in [[1, 32, 8, 3], [2, 32, 15, 0]] {
+        let shape = GroupShape::decode(&[family, [0xff; 4]].concat()).unwrap();
+        let expected = shape.unit_bytes();
+        assert!(expected > 1 << 29);
+        let error = Err(FilterError::UnitBytes { unit: 0, got: 8, expected });
+        assert_eq!(FilterGroup::from_units(shape, &[[0; 8].as_slice(); 32]), error);
+        assert_eq!(FilterGroup::from_units(shape, &[]).unwrap().with_next_unit(&[0; 8]), error);
+    }
+}
+
 #[test]
 fn memory_is_known_before_the_group_exists() {
     for settings in every_settings() {

@@ -1,5 +1,6 @@
 //! The bit positions that a digest probes in each unit.
 
+use crate::stream::{fold, splitmix64};
 use crate::{KeyDigest, MAX_UNITS};
 
 /// Multiplier from one probe to the next: a 64-bit MCG constant with good spectral quality up to 8 dimensions (Steele and
@@ -17,7 +18,7 @@ const STEPS: [u64; 8] = {
     steps
 };
 
-/// Per unit, what is XORed into the two halves of the digest: SplitMix64 (Steele, Lea and Flood 2014) from seed 0.
+/// Key of each unit's stream.
 const UNIT_KEYS: [(u64, u64); MAX_UNITS as usize] = {
     let mut keys = [(0, 0); MAX_UNITS as usize];
     let mut unit = 0;
@@ -28,14 +29,6 @@ const UNIT_KEYS: [(u64, u64); MAX_UNITS as usize] = {
     keys
 };
 
-/// Output `index` of SplitMix64 seeded with 0.
-const fn splitmix64(index: u64) -> u64 {
-    let mut z = (index + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15);
-    z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-    z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-    z ^ (z >> 31)
-}
-
 /// The probes of one digest in one unit.
 #[derive(Clone, Copy)]
 pub(super) struct UnitStream(u64);
@@ -44,9 +37,7 @@ impl UnitStream {
     /// `unit` below [`MAX_UNITS`].
     #[inline]
     pub(super) fn new(digest: KeyDigest, unit: usize) -> Self {
-        let (lo, hi) = UNIT_KEYS[unit];
-        let product = u128::from(digest.lo ^ lo) * u128::from(digest.hi ^ hi);
-        Self(product as u64 ^ (product >> 64) as u64)
+        Self(fold(digest, UNIT_KEYS[unit]))
     }
 
     /// Bit of probe `probe` (below 8) in a unit of `bits` bits: less than `bits`, which is not 0.

@@ -7,6 +7,7 @@ pub(crate) fn every_settings() -> Vec<UnitSettings> {
     let bloom = |units, bits| UnitSettings::bloom(units, bits).unwrap();
     let mut all: Vec<_> = (1..=8).map(|bits| bloom(6, bits)).collect();
     all.extend([bloom(1, 4), bloom(32, 1), bloom(32, 8)]);
+    all.extend([1, 2, 3, 4, 5, 8, 24, 31, 32].map(|units| UnitSettings::ribbon(units).unwrap()));
     all
 }
 

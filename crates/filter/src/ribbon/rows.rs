@@ -1,0 +1,79 @@
+//! What a digest is in the linear system: a start, a band of coefficients, a fingerprint.
+//!
+//! All three are products that are not linear in the digest, with keys of their own; only start and coefficients depend on the
+//! retry seed.
+
+use super::{BAND, SEEDS};
+use crate::KeyDigest;
+use crate::stream::{fold, splitmix64};
+
+/// Where the keys of this module begin in the sequence of SplitMix64, behind those of the Bloom units.
+const FIRST_KEY: u64 = 64;
+
+/// Slots by which the range of starts reaches beyond each end before it is clamped.
+const SMASH: u64 = 48;
+
+/// Odd multiplier that turns the start's hash into the upper half of the coefficients.
+const SPREAD: u64 = 0xd134_2543_de82_ef95;
+
+const FINGERPRINT_KEY: (u64, u64) = (splitmix64(FIRST_KEY), splitmix64(FIRST_KEY + 1));
+
+/// Per seed, the keys of the start and of the coefficients.
+const ROW_KEYS: [[(u64, u64); 2]; SEEDS as usize] = {
+    let mut keys = [[(0, 0); 2]; SEEDS as usize];
+    let mut seed = 0;
+    while seed < keys.len() {
+        let at = FIRST_KEY + 2 + 4 * seed as u64;
+        keys[seed] = [(splitmix64(at), splitmix64(at + 1)), (splitmix64(at + 2), splitmix64(at + 3))];
+        seed += 1;
+    }
+    keys
+};
+
+/// The left-hand side of a key's equation: coefficient `i` belongs to slot `start + i`. Coefficient 0 is 1.
+#[derive(Clone, Copy)]
+pub(super) struct Row {
+    pub(super) start: u64,
+    pub(super) coefficients: u128,
+}
+
+/// Makes the rows of one system.
+#[derive(Clone, Copy)]
+pub(super) struct RowHasher {
+    keys: [(u64, u64); 2],
+    /// Starts that fit: 1 for a system of a single word.
+    starts: u64,
+    /// Coefficients that fit: 64 in a system of a single word.
+    band_mask: u128,
+}
+
+impl RowHasher {
+    /// `seed` below [`SEEDS`], `unit_words` not 0.
+    #[inline]
+    pub(super) fn new(seed: u8, unit_words: u32) -> Self {
+        let keys = ROW_KEYS[usize::from(seed)];
+        match u64::from(unit_words) * 64 {
+            64 => Self { keys, starts: 1, band_mask: u64::MAX.into() },
+            slots => Self { keys, starts: slots - BAND + 1, band_mask: u128::MAX },
+        }
+    }
+
+    #[inline]
+    pub(super) fn row(self, digest: KeyDigest) -> Row {
+        let [start_key, coefficient_key] = self.keys;
+        let start = fold(digest, start_key);
+        let smashed = ((u128::from(start) * u128::from(self.starts + 2 * SMASH)) >> 64) as u64;
+        let low = fold(digest, coefficient_key) | 1;
+        let high = start.wrapping_mul(SPREAD);
+        Row {
+            start: smashed.saturating_sub(SMASH).min(self.starts - 1),
+            coefficients: (u128::from(high) << 64 | u128::from(low)) & self.band_mask,
+        }
+    }
+}
+
+/// Bit `u` is the right-hand side of the key's equation in unit `u`.
+#[inline]
+pub(super) fn fingerprint(digest: KeyDigest) -> u32 {
+    (fold(digest, FINGERPRINT_KEY) >> 32) as u32
+}

@@ -1,0 +1,165 @@
+//! Solves the banded system: Gaussian elimination key by key, then back-substitution for all columns at once.
+
+use super::rows::{RowHasher, fingerprint};
+use crate::KeyDigest;
+
+/// Rows that one table of the back-substitution covers.
+const CHUNK: usize = 8;
+
+/// Tables that a band of 128 coefficients can reach beyond its own chunk.
+const REACH: usize = 16;
+
+/// The eliminated system: at most one equation per slot, whose first coefficient is at that slot.
+#[derive(Default)]
+pub(super) struct Bands {
+    /// Coefficients from the slot on; 0 if the slot is free, else bit 0 is set.
+    coefficients: Vec<u128>,
+    /// Right-hand sides, a bit per column.
+    results: Vec<u32>,
+}
+
+impl Bands {
+    /// Eliminates the equations of all `digests`; `false` if two of them contradict each other. Repeated digests are one
+    /// equation. Expected time linear in the keys.
+    pub(super) fn eliminate(&mut self, digests: &[KeyDigest], rows: RowHasher, unit_words: u32) -> bool {
+        let slots = unit_words as usize * 64;
+        self.coefficients.clear();
+        self.coefficients.resize(slots, 0);
+        self.results.clear();
+        self.results.resize(slots, 0);
+        digests.iter().all(|&digest| self.add(digest, rows))
+    }
+
+    #[inline]
+    fn add(&mut self, digest: KeyDigest, rows: RowHasher) -> bool {
+        let row = rows.row(digest);
+        let (mut slot, mut coefficients) = (row.start as usize, row.coefficients);
+        let mut result = fingerprint(digest);
+        loop {
+            let pivot = self.coefficients[slot];
+            if pivot == 0 {
+                self.coefficients[slot] = coefficients;
+                self.results[slot] = result;
+                return true;
+            }
+            coefficients ^= pivot;
+            result ^= self.results[slot];
+            if coefficients == 0 {
+                return result == 0;
+            }
+            let shift = coefficients.trailing_zeros();
+            slot += shift as usize;
+            coefficients >>= shift;
+        }
+    }
+
+    /// The first `unit_count` columns of the solution with free variables 0, each as little-endian words.
+    ///
+    /// Works upwards from the last slot in chunks of eight slots with the method of the Four Russians: the solution of a
+    /// chunk becomes a table of the XOR of each of its subsets, and the part of a row that lies in later chunks is one lookup per
+    /// byte of its coefficients.
+    pub(super) fn solve(&self, unit_count: u8) -> Vec<Vec<u8>> {
+        let unit_words = self.coefficients.len() / 64;
+        let mut units = vec![vec![0; unit_words * 8]; usize::from(unit_count)];
+        let mut tables = Box::new([[0u32; 1 << CHUNK]; REACH]);
+        for word in (0..unit_words).rev() {
+            let mut solution = [0u32; 64];
+            for chunk_in_word in (0..64 / CHUNK).rev() {
+                let first = word * 64 + chunk_in_word * CHUNK;
+                let chunk = first / CHUNK;
+                let solved = self.solve_chunk(first, chunk, &tables);
+                tables[chunk % REACH] = subset_xors(solved);
+                solution[chunk_in_word * CHUNK..][..CHUNK].copy_from_slice(&solved);
+            }
+            let columns = transpose(solution);
+            for (unit, column) in units.iter_mut().zip(columns) {
+                unit[word * 8..][..8].copy_from_slice(&column.to_le_bytes());
+            }
+        }
+        units
+    }
+
+    /// The solution of the slots `first..first + CHUNK`. Table `(chunk + t) % REACH` covers the `t`-th chunk after this one.
+    #[inline]
+    fn solve_chunk(&self, first: usize, chunk: usize, tables: &[[u32; 1 << CHUNK]; REACH]) -> [u32; CHUNK] {
+        let mut solved = [0; CHUNK];
+        for offset in (0..CHUNK).rev() {
+            let coefficients = self.coefficients[first + offset];
+            if coefficients == 0 {
+                continue;
+            }
+            // Counted from the chunk's first slot: byte 0 is this chunk, byte t the t-th after it.
+            let low = (coefficients << offset).to_le_bytes();
+            let beyond = (coefficients >> 1 >> (127 - offset)) as u8;
+            let mut value = self.results[first + offset];
+            for t in 1..REACH {
+                value ^= tables[(chunk + t) % REACH][usize::from(low[t])];
+            }
+            value ^= tables[chunk % REACH][usize::from(beyond)];
+            // Rows of this chunk that are not solved yet are still 0.
+            for (bit, row) in solved.iter().enumerate() {
+                value ^= row & 0u32.wrapping_sub(u32::from(low[0] >> bit & 1));
+            }
+            solved[offset] = value;
+        }
+        solved
+    }
+}
+
+/// Entry `i` is the XOR of the `rows` whose bit is set in `i`.
+#[inline]
+fn subset_xors(rows: [u32; CHUNK]) -> [u32; 1 << CHUNK] {
+    let mut table = [0; 1 << CHUNK];
+    for (bit, row) in rows.into_iter().enumerate() {
+        let (known, next) = table.split_at_mut(1 << bit);
+        next.iter_mut().zip(known).for_each(|(next, known)| *next = *known ^ row);
+    }
+    table
+}
+
+/// Bit `row` of word `column` is bit `column` of `rows[row]`.
+fn transpose(rows: [u32; 64]) -> [u64; 32] {
+    // Rows r and r + 32 share a word; then halves of 16, 8, ... columns change places with as many rows (Hacker's Delight, 7-3).
+    let mut words: [u64; 32] = std::array::from_fn(|r| u64::from(rows[r]) | u64::from(rows[r + 32]) << 32);
+    let mut mask = 0x0000_ffff_0000_ffff;
+    let mut half = 16;
+    while half > 0 {
+        for r in (0..32).filter(|r| r & half == 0) {
+            let swap = (words[r] >> half ^ words[r + half]) & mask;
+            words[r] ^= swap << half;
+            words[r + half] ^= swap;
+        }
+        half /= 2;
+        mask ^= mask << half;
+    }
+    words
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn transpose_moves_every_bit() {
+        for row in 0..64 {
+            for column in 0..32 {
+                let mut rows = [0; 64];
+                rows[row] = 1 << column;
+                let columns = transpose(rows);
+                for (c, &word) in columns.iter().enumerate() {
+                    assert_eq!(word, if c == column { 1 << row } else { 0 }, "row {row} column {column}");
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn subset_xors_are_what_they_say() {
+        let rows = std::array::from_fn(|i| (i as u32 + 1).wrapping_mul(0x9e37_79b9));
+        for (subset, &value) in subset_xors(rows).iter().enumerate() {
+            let expected =
+                (0..CHUNK).filter(|bit| subset >> bit & 1 == 1).fold(0, |sum, bit| sum ^ rows[bit]);
+            assert_eq!(value, expected);
+        }
+    }
+}
