@@ -128,7 +128,7 @@ impl Compare {
         let defaults = self.preset.defaults();
         let records = self.records(defaults.records, self.value_bytes.unwrap_or(defaults.value_bytes))?;
         let stream = self.stream(&records.keys)?;
-        let common = self.common(&records)?;
+        let common = self.common()?;
         let temporary;
         let dir = match &self.dir {
             Some(dir) => dir.as_path(),
@@ -214,7 +214,7 @@ impl Compare {
         Ok(settings)
     }
 
-    fn common(&self, records: &Records) -> Result<CommonSettings> {
+    fn common(&self) -> Result<CommonSettings> {
         const DEFAULT_BUDGET_BITS: f64 = 4.0;
         let mut names: Vec<String> = self.configs.iter().map(Config::to_string).collect();
         names.sort();
@@ -226,7 +226,6 @@ impl Compare {
         })?;
         Ok(CommonSettings {
             tree: self.preset.shape(),
-            record_bytes: records.record_bytes(),
             buffered: self.buffered,
             block_cache_bytes: self.block_cache.map(|size| size.bytes).filter(|&bytes| bytes > 0),
             elastic: ElasticSettings {

@@ -40,7 +40,7 @@ pub(crate) struct Table {
     column_family: String,
     entries: u64,
     file_bytes: u64,
-    /// Of stock filters.
+    /// Of its filter block, be it a stock filter or units.
     filter_bytes: u64,
     filter_policy: String,
     /// Absent for a table without units.
@@ -178,7 +178,7 @@ impl Inspection {
             "level",
             "entries",
             "file",
-            "stock filter",
+            "filter block",
             "segments",
             "units",
             "keys/segment",

@@ -14,14 +14,9 @@ use crate::store::shape::Shape;
 
 /// RocksDB's default size of data blocks, the same for all configurations.
 pub(crate) const BLOCK_BYTES: u64 = 4096;
-/// What an entry takes in a data block beside key and value: lengths and sequence number, less shared prefixes.
-const ENTRY_OVERHEAD_BYTES: u64 = 11;
 /// Bytes per key of a stock Ribbon filter, as a share of the Bloom filter with its false positive rate, by which RocksDB
 /// wants it named. Measured; the reports show what was really resident.
 const RIBBON_SHARE_OF_BLOOM: f64 = 0.7;
-
-/// What the block cache adds to an index block: its handle and the block's own bookkeeping.
-const CACHED_BLOCK_OVERHEAD_BYTES: u64 = 512;
 
 /// Settings of elastic filters that are not their budget.
 #[derive(Clone, Debug)]
@@ -36,8 +31,6 @@ pub(crate) struct ElasticSettings {
 #[derive(Clone, Debug)]
 pub(crate) struct CommonSettings {
     pub(crate) tree: TreeShape,
-    /// Average key and value bytes.
-    pub(crate) record_bytes: u64,
     /// Through the page cache instead of direct I/O.
     pub(crate) buffered: bool,
     /// Cache for data blocks; none by default.
@@ -147,11 +140,7 @@ impl CommonSettings {
             Config::Partitioned { bits } => {
                 let budget_bytes = self.budget_bytes(config, shape.entries());
                 let data_cache_bytes = self.block_cache_bytes.unwrap_or(0);
-                let tables: u64 = shape.levels.iter().map(|level| level.files).sum();
-                let index_bytes = shape.index_bytes + tables * CACHED_BLOCK_OVERHEAD_BYTES;
-                let cache_bytes = budget_bytes + index_bytes + data_cache_bytes;
-                let entry_bytes = self.record_bytes + ENTRY_OVERHEAD_BYTES;
-                let text = partitioned::table_options(bits, entry_bytes, cache_bytes);
+                let text = partitioned::table_options(bits, shape, budget_bytes, data_cache_bytes);
                 options = options.get_options_from_string(&text).context("options of partitioned filters")?;
             }
             Config::Monkey { bits } => {
