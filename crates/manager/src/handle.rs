@@ -1,35 +1,49 @@
 //! What a lookup holds of a table.
 
+use std::sync::Arc;
+
 use springbloom_filter::KeyDigest;
 
+use crate::opened::OpenTable;
 use crate::{Fences, Outcome, TableId};
 
 /// An open reader's access to its table's filters. Dropping it says that the reader was closed; the table's state stays.
 pub struct TableHandle {
-    id: TableId,
-    fences: Fences,
+    table: Arc<OpenTable>,
+    reader: u64,
 }
 
 impl TableHandle {
-    pub(crate) fn new(id: TableId, fences: Fences) -> Self {
-        Self { id, fences }
+    pub(crate) fn new(table: Arc<OpenTable>, reader: u64) -> Self {
+        Self { table, reader }
     }
 
     /// Identity of the table.
     pub fn id(&self) -> TableId {
-        self.id
+        self.table.id
     }
 
     /// First keys of the table's segments.
     pub fn fences(&self) -> &Fences {
-        &self.fences
+        &self.table.fences
     }
 
-    /// Whether `segment` may hold the key with this digest; `false` is certain. Lock-free, without allocation.
-    pub fn may_match(&self, _segment: u32, _digest: KeyDigest) -> bool {
-        true
+    /// Whether `segment` may hold the key with this digest; `false` is certain. Lock-free, without allocation (but for
+    /// the thread's first lookup). Unknown segments may match.
+    #[inline]
+    pub fn may_match(&self, segment: u32, digest: KeyDigest) -> bool {
+        self.table.slots.may_match(segment, digest)
     }
 
-    /// Notes how a lookup's visit to `segment` ended. Lock-free; allocates once per thread.
-    pub fn record(&self, _segment: u32, _outcome: Outcome) {}
+    /// Notes how a lookup's visit to `segment` ended. Lock-free, without allocation (but for the thread's first visit).
+    #[inline]
+    pub fn record(&self, segment: u32, outcome: Outcome) {
+        self.table.events.record(self.table.event_base, segment, outcome);
+    }
+}
+
+impl Drop for TableHandle {
+    fn drop(&mut self) {
+        self.table.close_reader(self.reader);
+    }
 }

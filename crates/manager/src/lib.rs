@@ -9,25 +9,40 @@
 //! - the policy, the budget and faults change cost, never answers;
 //! - what is reserved never exceeds the [`MemoryBudget`], bookkeeping, buffers and garbage included.
 
+mod allocation;
+mod background;
 mod budget;
 mod error;
+mod events;
 mod fences;
 mod handle;
+mod hotness;
+mod inherit;
+mod loader;
+mod loads;
 mod manager;
 mod memory;
+mod opened;
 mod outcome;
+mod planner;
 mod policy;
+mod registry;
+mod resident;
+mod segments;
 mod settings;
 mod source;
 mod stats;
 mod table;
+mod totals;
 
 pub use budget::{BudgetSnapshot, MemoryBudget, MemoryKind, Reservation};
 pub use error::ManagerError;
 pub use fences::{BytewiseOrder, Fences, KeyOrder};
 pub use handle::TableHandle;
+pub use hotness::Hotness;
 pub use manager::Manager;
 pub use outcome::Outcome;
+pub use planner::Planner;
 pub use policy::PolicyKind;
 pub use settings::ManagerSettings;
 pub use source::{UnitReadError, UnitSource};

@@ -1,54 +1,175 @@
 //! The door of the crate: one manager that many databases and column families share.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
+use std::thread::JoinHandle;
 use std::time::Duration;
 
-use crate::{ManagerSettings, MemoryBudget, Stats, TableHandle, TableId, TableSpec};
+use crate::allocation::group_bytes;
+use crate::background::Shared;
+use crate::events::EventHub;
+use crate::registry::Registry;
+use crate::{
+    LevelUnits, ManagerSettings, MemoryBudget, MemoryKind, PolicyKind, Stats, TableHandle, TableId,
+    TableSpec, UsedBytes,
+};
 
 /// Holds the resident units of all tables under one budget.
 pub struct Manager {
+    shared: Arc<Shared>,
     budget: MemoryBudget,
+    policy: PolicyKind,
+    thread: Option<JoinHandle<()>>,
 }
 
 impl Manager {
-    /// A manager with its background thread.
+    /// A manager with its background thread. A budget of 0, or one too small for the bookkeeping, is a manager without
+    /// filters.
     pub fn new(settings: ManagerSettings) -> Arc<Self> {
-        Arc::new(Self { budget: MemoryBudget::new(settings.budget_bytes) })
+        let budget = MemoryBudget::new(settings.budget_bytes);
+        let hub = Arc::new(EventHub::new(&budget));
+        let registry = Registry::new(&settings, budget.clone(), hub.clone());
+        let shared = Arc::new(Shared::new(registry, hub));
+        let worker = shared.clone();
+        let thread = std::thread::Builder::new().name("springbloom".into()).spawn(move || worker.run());
+        if let Ok(thread) = &thread {
+            shared.hub.set_consumer(thread.thread().clone());
+        }
+        let thread = thread.inspect_err(|error| log::error!("no thread to load filter units: {error}")).ok();
+        Arc::new(Self { shared, budget, policy: settings.policy, thread })
     }
 
     /// Takes in a table that a reader opened. A [`TableId`] that is already known keeps its resident units and its
     /// measured use. `None`: there is no room even for the bookkeeping; lookups then go without filters.
+    ///
+    /// Takes the manager's mutex; O(tables of the scope + segments). No I/O.
     pub fn register(&self, spec: TableSpec) -> Option<TableHandle> {
-        Some(TableHandle::new(spec.id, spec.fences))
+        let handle = self.shared.registry().register(spec);
+        self.wake();
+        handle
     }
 
     /// The file is gone: frees everything about the table. Handles that are still held answer "may match".
-    pub fn forget(&self, _id: TableId) {}
+    pub fn forget(&self, id: TableId) {
+        self.shared.registry().forget(id);
+    }
 
     /// Known tables that no reader has open; the host checks which of their files are gone.
     pub fn closed_tables(&self) -> Vec<TableId> {
-        Vec::new()
+        self.shared.registry().closed_tables()
     }
 
     /// Moves the ceiling. Returns when what is in use fits, with the ceiling that holds then: more than asked for only
-    /// if the bookkeeping of open tables takes more.
+    /// if the bookkeeping of known tables and the lookups' buffers take more.
     pub fn set_budget_bytes(&self, budget_bytes: usize) -> usize {
-        self.budget.set_limit_bytes(budget_bytes)
+        loop {
+            {
+                let mut registry = self.shared.registry();
+                registry.headroom_bytes = 0;
+                self.shared.hub.fit(budget_bytes);
+                registry.fit_limit(budget_bytes, 0);
+                let limit_bytes = self.budget.set_limit_bytes(budget_bytes);
+                let movable = [MemoryKind::Units, MemoryKind::Loading, MemoryKind::Garbage];
+                let movable_bytes: usize = movable.map(|kind| self.budget.used_bytes_of(kind)).iter().sum();
+                if limit_bytes <= budget_bytes {
+                    self.shared.hub.fit(budget_bytes);
+                    registry.fit(0);
+                    self.wake();
+                    return limit_bytes;
+                }
+                if movable_bytes == 0 {
+                    log::warn!(
+                        "a filter budget of {budget_bytes} bytes is less than the bookkeeping takes: {limit_bytes} bytes"
+                    );
+                    return limit_bytes;
+                }
+            }
+            // A lookup still probes what was evicted, or a read is under way.
+            std::thread::sleep(Duration::from_micros(50));
+        }
     }
 
-    /// The budget, for reading.
+    /// The budget, for reading and for charging the host's own needs to it.
     pub fn budget(&self) -> &MemoryBudget {
         &self.budget
     }
 
-    /// A reading of all counters.
-    pub fn stats(&self) -> Stats {
-        Stats::default()
-    }
-
     /// Waits until the background thread has taken in what was recorded (by this thread, and what other threads handed
     /// on) and has nothing left to load. `false` if `timeout` passed first.
-    pub fn settle(&self, _timeout: Duration) -> bool {
-        true
+    pub fn settle(&self, timeout: Duration) -> bool {
+        self.shared.hub.flush_thread();
+        self.thread.as_ref().is_none_or(|thread| self.shared.settle(thread.thread(), timeout))
+    }
+
+    /// A reading of all counters. O(segments), under the manager's mutex.
+    pub fn stats(&self) -> Stats {
+        let registry = self.shared.registry();
+        let budget = self.budget.snapshot();
+        let used = |kind| self.budget.used_bytes_of(kind);
+        let counters = registry.counters;
+        Stats {
+            policy: self.policy,
+            budget_bytes: budget.limit_bytes,
+            used_bytes: budget.used_bytes,
+            peak_bytes: self.budget.peak_bytes(),
+            used: UsedBytes {
+                units: used(MemoryKind::Units),
+                bookkeeping: used(MemoryKind::Bookkeeping),
+                buffers: used(MemoryKind::Buffers),
+                loading: used(MemoryKind::Loading),
+                garbage: used(MemoryKind::Garbage),
+            },
+            tables: registry.tables.iter().flatten().count(),
+            closed_tables: registry.closed_tables().len(),
+            refused_tables: counters.refused_tables,
+            segments: registry.planner.allocation().segment_count(),
+            levels: levels(&registry),
+            loads: counters.loads,
+            load_bytes: counters.load_bytes,
+            load_reads: counters.load_reads,
+            handed_over_units: counters.handed_over_units,
+            evictions: counters.evictions,
+            corrupt_units: counters.corrupt_units,
+            failed_reads: counters.failed_reads,
+            dropped_events: self.shared.hub.dropped_events(),
+            outcomes: self.shared.hub.totals(),
+            expected_extra_io: registry.planner.expected_extra_io(),
+        }
+    }
+
+    fn wake(&self) {
+        if let Some(thread) = &self.thread {
+            thread.thread().unpark();
+        }
+    }
+}
+
+fn levels(registry: &Registry) -> Vec<LevelUnits> {
+    // Unknown levels last.
+    let mut levels: BTreeMap<u16, LevelUnits> = BTreeMap::new();
+    for (slot, table) in registry.tables.iter().enumerate() {
+        let Some(table) = table else { continue };
+        let level = levels.entry(table.level.map_or(u16::MAX, u16::from)).or_default();
+        level.level = table.level;
+        for state in registry.planner.allocation().segments().table(slot as u32) {
+            let units = usize::from(state.resident);
+            if level.segments.len() <= units {
+                level.segments.resize(units + 1, 0);
+            }
+            level.segments[units] += 1;
+            level.keys += u64::from(state.shape.key_count());
+            level.unit_bytes += group_bytes(state.shape, state.resident);
+        }
+    }
+    levels.into_values().collect()
+}
+
+impl Drop for Manager {
+    fn drop(&mut self) {
+        self.shared.stop();
+        if let Some(thread) = self.thread.take() {
+            thread.thread().unpark();
+            let _ = thread.join(); // its panics are contained and logged
+        }
     }
 }

@@ -87,3 +87,16 @@ pub struct Stats {
     /// lookup to a segment. 0 before anything was measured.
     pub expected_extra_io: f64,
 }
+
+/// What the registry counts as it goes.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Counters {
+    pub loads: u64,
+    pub load_bytes: u64,
+    pub load_reads: u64,
+    pub handed_over_units: u64,
+    pub evictions: u64,
+    pub corrupt_units: u64,
+    pub failed_reads: u64,
+    pub refused_tables: u64,
+}

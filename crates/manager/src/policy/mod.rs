@@ -1,5 +1,71 @@
 //! Who decides which units are resident: one file per policy behind one trait.
 
+mod benefit;
 mod kind;
+mod lists;
+mod monkey;
+mod multi_queue;
+mod sorted_runs;
+mod uniform;
 
 pub use kind::PolicyKind;
+
+use crate::Outcome;
+use crate::allocation::Allocation;
+use crate::segments::SegmentRef;
+
+/// Decides. Driven by one thread at a time; sees logical time only, so that equal calls give equal decisions.
+///
+/// Each call changes the units of a bounded number of segments (at most [`CHANGES_MAX`]), so that decisions can be carried out
+/// between calls with a bounded list.
+pub(crate) trait AllocationPolicy: Send {
+    /// A table with no units allocated came into the allocation.
+    fn add_table(&mut self, table: u32, allocation: &mut Allocation);
+
+    /// Gives a segment of a new table what its inherited use and the free bytes allow.
+    fn place(&mut self, segment: SegmentRef, allocation: &mut Allocation);
+
+    /// A table is about to leave the allocation.
+    fn remove_table(&mut self, table: u32, allocation: &Allocation);
+
+    /// A visit that the allocation has just recorded.
+    fn on_access(&mut self, segment: SegmentRef, outcome: Outcome, allocation: &mut Allocation);
+
+    /// Somebody else changed the segment's allocated units (a read failed).
+    fn on_units_changed(&mut self, segment: SegmentRef, allocation: &Allocation);
+
+    /// All measured use was scaled down.
+    fn on_rescale(&mut self, allocation: &Allocation);
+
+    /// Evicts the unit that is worth least, to get under the ceiling; `false` if there is none.
+    fn evict_one(&mut self, allocation: &mut Allocation) -> bool;
+
+    /// Does a bounded piece of work that no single visit asks for; `false` if there was none.
+    fn rebalance(&mut self, allocation: &mut Allocation) -> bool;
+
+    /// Bytes of the policy's own state per segment.
+    fn segment_bytes(&self) -> usize;
+
+    /// Bytes of the policy's own state whatever the number of segments.
+    fn fixed_bytes(&self) -> usize;
+
+    /// Asserts that the policy's state agrees with the allocation. O(segments).
+    #[cfg(test)]
+    fn assert_consistent(&self, allocation: &Allocation);
+}
+
+/// Most segments whose units one call may change.
+pub(crate) const CHANGES_MAX: usize = 256;
+
+/// Most units that are evicted to make room for one.
+const VICTIMS_MAX: usize = 8;
+
+/// The policy of that kind.
+pub(crate) fn build(kind: PolicyKind, lifetime: Option<u64>) -> Box<dyn AllocationPolicy> {
+    match kind {
+        PolicyKind::Uniform => Box::new(uniform::new()),
+        PolicyKind::Monkey => Box::new(monkey::new()),
+        PolicyKind::MultiQueue => Box::new(multi_queue::MultiQueue::new(lifetime)),
+        PolicyKind::Benefit => Box::new(benefit::Benefit::new()),
+    }
+}

@@ -1,0 +1,322 @@
+//! What was decided: how many units of every segment are to be resident, under a ceiling in bytes, with the measured use
+//! that the decision rests upon. Pure bookkeeping: what is resident in fact follows later.
+//!
+//! Invariants:
+//! - `planned_bytes` is the sum of [`group_bytes`] over all segments with their allocated units;
+//! - [`admit`](Allocation::admit) never takes `planned_bytes` over the ceiling (a ceiling that was lowered can leave it
+//!   there until units are evicted);
+//! - every segment whose allocated units changed is in `changed` until somebody takes it out.
+
+use springbloom_filter::{FilterGroup, GroupShape};
+
+use crate::hotness::{Decay, Hotness};
+use crate::memory::allocated_bytes;
+use crate::resident::GROUP_OWNER_BYTES;
+use crate::segments::{PerSegment, SegmentRef};
+use crate::{Outcome, ScopeId};
+
+/// Bytes that a segment's group takes with `units` units resident, with everything that owns it.
+pub(crate) fn group_bytes(shape: GroupShape, units: u8) -> usize {
+    if units == 0 {
+        return 0;
+    }
+    FilterGroup::memory_bytes_for(shape, units) - size_of::<FilterGroup>()
+        + allocated_bytes(GROUP_OWNER_BYTES)
+}
+
+/// A segment as the policies see it.
+#[derive(Clone, Debug)]
+pub(crate) struct SegmentState {
+    pub shape: GroupShape,
+    pub hotness: Hotness,
+    /// fpr with one unit less than allocated (1 if none is), as allocated, with one more (as allocated if all are).
+    fpr_fewer: f32,
+    fpr: f32,
+    fpr_more: f32,
+    /// Units allocated.
+    units: u8,
+    /// Units that can be had: fewer than were built once one was found corrupt.
+    units_max: u8,
+    /// Units resident in fact; the registry's.
+    pub resident: u8,
+    /// Reads of this segment's units that failed; the registry's.
+    pub failed_reads: u8,
+}
+
+impl SegmentState {
+    fn new(shape: GroupShape, hotness: Hotness) -> Self {
+        let mut state = Self {
+            shape,
+            hotness,
+            fpr_fewer: 1.0,
+            fpr: 1.0,
+            fpr_more: 1.0,
+            units: 0,
+            units_max: shape.unit_count(),
+            resident: 0,
+            failed_reads: 0,
+        };
+        state.refresh_rates();
+        state
+    }
+
+    /// The analytic rate is costly (exact Bloom rates), so it is taken when units change, not when segments are used.
+    fn refresh_rates(&mut self) {
+        let rate = |units| self.shape.false_positive_rate(units) as f32;
+        (self.fpr_fewer, self.fpr, self.fpr_more) = (
+            rate(self.units.saturating_sub(1)),
+            rate(self.units),
+            rate((self.units + 1).min(self.units_max)),
+        );
+    }
+
+    pub(crate) fn units(&self) -> u8 {
+        self.units
+    }
+
+    pub(crate) fn units_max(&self) -> u8 {
+        self.units_max
+    }
+
+    pub(crate) fn fpr(&self) -> f32 {
+        self.fpr
+    }
+
+    /// How much the next unit lowers the fpr; 0 if there is none.
+    pub(crate) fn fpr_gain(&self) -> f32 {
+        if self.units < self.units_max { self.fpr - self.fpr_more } else { 0.0 }
+    }
+
+    /// How much giving up the last unit raises the fpr; 0 if there is none.
+    pub(crate) fn fpr_loss(&self) -> f32 {
+        self.fpr_fewer - self.fpr
+    }
+
+    /// Bytes that the next unit takes; `None` if there is none.
+    pub(crate) fn next_unit_bytes(&self) -> Option<usize> {
+        (self.units < self.units_max)
+            .then(|| group_bytes(self.shape, self.units + 1) - group_bytes(self.shape, self.units))
+    }
+
+    /// Bytes that the last unit takes; `None` if there is none.
+    pub(crate) fn last_unit_bytes(&self) -> Option<usize> {
+        (self.units > 0)
+            .then(|| group_bytes(self.shape, self.units) - group_bytes(self.shape, self.units - 1))
+    }
+}
+
+/// A table as the policies see it.
+#[derive(Clone, Debug)]
+pub(crate) struct TablePlan {
+    pub scope: ScopeId,
+    pub level: Option<u8>,
+    /// No unit of this table is admitted before this tick: reads of it failed.
+    pub backoff_until: u64,
+}
+
+/// The decision.
+pub(crate) struct Allocation {
+    segments: PerSegment<SegmentState>,
+    tables: Vec<Option<TablePlan>>,
+    segment_count: usize,
+    planned_bytes: usize,
+    ceiling_bytes: usize,
+    ticks: u64,
+    decay: Decay,
+    fixed_half_life: Option<u64>,
+    changed: Vec<SegmentRef>,
+}
+
+/// Default half-life of measured use, in visits per known segment.
+const HALF_LIFE_PER_SEGMENT: u64 = 64;
+/// The least default half-life: a handful of segments must not forget within a few lookups.
+const HALF_LIFE_MIN: u64 = 16_384;
+
+impl Allocation {
+    pub(crate) fn new(half_life: Option<u64>) -> Self {
+        Self {
+            segments: PerSegment::new(),
+            tables: Vec::new(),
+            segment_count: 0,
+            planned_bytes: 0,
+            ceiling_bytes: 0,
+            ticks: 0,
+            decay: Decay::new(half_life.unwrap_or(HALF_LIFE_MIN)),
+            fixed_half_life: half_life,
+            changed: Vec::new(),
+        }
+    }
+
+    /// Takes in a table whose segments have these shapes and this use, without units.
+    pub(crate) fn add_table(
+        &mut self,
+        table: u32,
+        plan: TablePlan,
+        segments: impl ExactSizeIterator<Item = (GroupShape, Hotness)>,
+    ) {
+        let slot = table as usize;
+        if self.tables.len() <= slot {
+            self.tables.resize(slot + 1, None);
+        }
+        self.tables[slot] = Some(plan);
+        self.segment_count += segments.len();
+        self.segments.insert_table(table, segments.map(|(shape, hotness)| SegmentState::new(shape, hotness)));
+        self.segment_count_changed();
+    }
+
+    /// Forgets a table and plans nothing for it any more.
+    pub(crate) fn remove_table(&mut self, table: u32) {
+        for state in self.segments.table(table) {
+            self.planned_bytes -= group_bytes(state.shape, state.units);
+        }
+        self.segment_count -= self.segments.table(table).len();
+        self.changed.retain(|segment| segment.table != table);
+        self.segments.remove_table(table);
+        if let Some(plan) = self.tables.get_mut(table as usize) {
+            *plan = None;
+        }
+        self.segment_count_changed();
+    }
+
+    fn segment_count_changed(&mut self) {
+        let half_life = (self.segment_count as u64 * HALF_LIFE_PER_SEGMENT).max(HALF_LIFE_MIN);
+        self.decay.set_half_life(self.fixed_half_life.unwrap_or(half_life));
+    }
+
+    /// Takes in one visit. Gives the factor that all use was scaled by, if that was due; O(1) except then.
+    pub(crate) fn record(&mut self, segment: SegmentRef, outcome: Outcome) -> Option<f32> {
+        self.ticks += 1;
+        let weight = self.decay.tick();
+        self.segments[segment].hotness.record(outcome, weight);
+        let factor = self.decay.rescale()?;
+        self.segments.iter_mut().for_each(|state| state.hotness.scale(factor));
+        Some(factor)
+    }
+
+    /// Allocates the segment's next unit; `false`, and nothing changes, if there is none or no room for it.
+    pub(crate) fn admit(&mut self, segment: SegmentRef) -> bool {
+        let Some(bytes) = self.admissible_bytes(segment) else { return false };
+        if bytes > self.free_bytes() {
+            return false;
+        }
+        self.planned_bytes += bytes;
+        let state = &mut self.segments[segment];
+        if state.fpr > 0.0 {
+            state.hotness.wasted_reads *= state.fpr_more / state.fpr;
+        }
+        state.units += 1;
+        state.refresh_rates();
+        self.note_change(segment);
+        true
+    }
+
+    /// Gives up the segment's last unit; `false` if it has none.
+    pub(crate) fn evict(&mut self, segment: SegmentRef) -> bool {
+        let state = &mut self.segments[segment];
+        let Some(bytes) = state.last_unit_bytes() else { return false };
+        state.hotness.wasted_reads += state.hotness.negatives * state.fpr_loss();
+        state.units -= 1;
+        state.refresh_rates();
+        self.planned_bytes -= bytes;
+        self.note_change(segment);
+        true
+    }
+
+    fn note_change(&mut self, segment: SegmentRef) {
+        if self.changed.last() != Some(&segment) {
+            self.changed.push(segment);
+        }
+    }
+
+    /// No more than `units_max` units of the segment can be had from now on.
+    pub(crate) fn cap_units(&mut self, segment: SegmentRef, units_max: u8) {
+        while self.segments[segment].units > units_max {
+            self.evict(segment);
+        }
+        let state = &mut self.segments[segment];
+        state.units_max = state.units_max.min(units_max);
+        state.refresh_rates();
+    }
+
+    /// Bytes that the segment's next unit takes, if it may be admitted (there may be no room for it).
+    pub(crate) fn admissible_bytes(&self, segment: SegmentRef) -> Option<usize> {
+        let plan = self.tables.get(segment.table as usize)?.as_ref()?;
+        self.segments[segment].next_unit_bytes().filter(|_| self.ticks >= plan.backoff_until)
+    }
+
+    pub(crate) fn set_backoff(&mut self, table: u32, ticks: u64) {
+        if let Some(Some(plan)) = self.tables.get_mut(table as usize) {
+            plan.backoff_until = self.ticks + ticks;
+        }
+    }
+
+    pub(crate) fn set_ceiling_bytes(&mut self, ceiling_bytes: usize) {
+        self.ceiling_bytes = ceiling_bytes;
+    }
+
+    pub(crate) fn ceiling_bytes(&self) -> usize {
+        self.ceiling_bytes
+    }
+
+    pub(crate) fn planned_bytes(&self) -> usize {
+        self.planned_bytes
+    }
+
+    /// Bytes under the ceiling that no unit is planned for.
+    pub(crate) fn free_bytes(&self) -> usize {
+        self.ceiling_bytes.saturating_sub(self.planned_bytes)
+    }
+
+    /// Whether units must be evicted.
+    pub(crate) fn is_over(&self) -> bool {
+        self.planned_bytes > self.ceiling_bytes
+    }
+
+    /// Visits taken in: the papers' `currentTime`.
+    pub(crate) fn ticks(&self) -> u64 {
+        self.ticks
+    }
+
+    pub(crate) fn decay(&self) -> &Decay {
+        &self.decay
+    }
+
+    pub(crate) fn half_life(&self) -> u64 {
+        self.fixed_half_life.unwrap_or((self.segment_count as u64 * HALF_LIFE_PER_SEGMENT).max(HALF_LIFE_MIN))
+    }
+
+    pub(crate) fn segment_count(&self) -> usize {
+        self.segment_count
+    }
+
+    pub(crate) fn segments(&self) -> &PerSegment<SegmentState> {
+        &self.segments
+    }
+
+    pub(crate) fn state_mut(&mut self, segment: SegmentRef) -> &mut SegmentState {
+        &mut self.segments[segment]
+    }
+
+    pub(crate) fn table_plan(&self, table: u32) -> Option<&TablePlan> {
+        self.tables.get(table as usize)?.as_ref()
+    }
+
+    /// One of the segments whose allocated units changed.
+    pub(crate) fn take_changed(&mut self) -> Option<SegmentRef> {
+        self.changed.pop()
+    }
+
+    pub(crate) fn changed_count(&self) -> usize {
+        self.changed.len()
+    }
+
+    /// Wasted reads to expect per visit by measured use and analytic rates. O(segments).
+    pub(crate) fn expected_extra_io(&self) -> f64 {
+        let wasted: f64 = self
+            .segments
+            .iter()
+            .map(|(_, state)| f64::from(state.hotness.negatives) * f64::from(state.fpr))
+            .sum();
+        if self.decay.total() > 0.0 { wasted / self.decay.total() } else { 0.0 }
+    }
+}

@@ -1,0 +1,134 @@
+//! The thread that learns, decides and loads, so that lookups need not.
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard};
+use std::time::Duration;
+
+use crate::UnitReadError;
+use crate::events::EventHub;
+use crate::loader::{Job, NextJob};
+use crate::registry::Registry;
+
+/// Batches that are taken in before a load gets its turn.
+const BATCHES_PER_ROUND: usize = 8;
+/// Loads before visits get their turn.
+const LOADS_PER_ROUND: usize = 4;
+/// Pieces of the policy's own work per round.
+const REBALANCES_PER_ROUND: usize = 4;
+/// How long the thread sleeps when it finds nothing to do, at first and at most. Lookups do not wake it: that would
+/// cost them a system call.
+const NAP_MIN: Duration = Duration::from_millis(1);
+const NAP_MAX: Duration = Duration::from_millis(16);
+
+/// Who waits for the thread to have nothing to do.
+#[derive(Default)]
+struct Settling {
+    asked: u64,
+    answered: u64,
+}
+
+/// What the manager and its thread share.
+pub(crate) struct Shared {
+    registry: Mutex<Registry>,
+    pub hub: Arc<EventHub>,
+    settling: Mutex<Settling>,
+    settled: Condvar,
+    stop: AtomicBool,
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
+}
+
+impl Shared {
+    pub(crate) fn new(registry: Registry, hub: Arc<EventHub>) -> Self {
+        Self {
+            registry: Mutex::new(registry),
+            hub,
+            settling: Mutex::default(),
+            settled: Condvar::new(),
+            stop: AtomicBool::new(false),
+        }
+    }
+
+    pub(crate) fn registry(&self) -> MutexGuard<'_, Registry> {
+        lock(&self.registry)
+    }
+
+    pub(crate) fn stop(&self) {
+        self.stop.store(true, Ordering::Release);
+        self.hub.close();
+    }
+
+    /// Works until it is stopped.
+    pub(crate) fn run(&self) {
+        let mut nap = NAP_MIN;
+        while !self.stop.load(Ordering::Acquire) {
+            let asked = lock(&self.settling).asked;
+            // Sources are contained where they are called; this is for our own mistakes: better a stale plan than none.
+            let worked = catch_unwind(AssertUnwindSafe(|| self.round())).unwrap_or_else(|_| {
+                log::error!("the filter manager's thread panicked and goes on");
+                false
+            });
+            if worked {
+                nap = NAP_MIN;
+                continue;
+            }
+            lock(&self.settling).answered = asked;
+            self.settled.notify_all();
+            std::thread::park_timeout(nap);
+            nap = (nap * 2).min(NAP_MAX);
+        }
+        lock(&self.settling).answered = u64::MAX;
+        self.settled.notify_all();
+    }
+
+    /// Waits until a round that began after this call found nothing to do.
+    pub(crate) fn settle(&self, thread: &std::thread::Thread, timeout: Duration) -> bool {
+        let mut settling = lock(&self.settling);
+        settling.asked += 1;
+        let asked = settling.asked;
+        thread.unpark();
+        let waited = self.settled.wait_timeout_while(settling, timeout, |settling| settling.answered < asked);
+        !waited.unwrap_or_else(|poisoned| poisoned.into_inner()).1.timed_out()
+    }
+
+    /// One turn of everything; whether there was something to do.
+    fn round(&self) -> bool {
+        let mut worked = false;
+        for _ in 0..BATCHES_PER_ROUND {
+            let Some(batch) = self.hub.take() else { break };
+            self.registry().take_in(&batch);
+            self.hub.give_back(batch);
+            worked = true;
+        }
+        self.registry().fit(0);
+        for _ in 0..REBALANCES_PER_ROUND {
+            worked |= self.registry().rebalance();
+        }
+        for _ in 0..LOADS_PER_ROUND {
+            let next = self.registry().next_job();
+            match next {
+                NextJob::Read(job) => self.load(job),
+                NextJob::Blocked => {
+                    std::thread::yield_now(); // a lookup holds the bytes for the time of one probe
+                    return true;
+                }
+                NextJob::None => return worked,
+            }
+            worked = true;
+        }
+        worked
+    }
+
+    fn load(&self, mut job: Job) {
+        let read = catch_unwind(AssertUnwindSafe(|| {
+            job.read(|job, segment, read| self.registry().complete(job, segment, read))
+        }));
+        let error = read.unwrap_or_else(|_| {
+            Some(UnitReadError::Io(std::io::Error::other("the source of filter units panicked")))
+        });
+        self.registry().finish(&job, error);
+    }
+}

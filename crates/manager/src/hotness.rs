@@ -1,0 +1,118 @@
+//! Measured use of a segment, fading exponentially with logical time.
+//!
+//! Time is the number of visits of lookups to segments that were taken in (the papers' `currentTime`). Instead of fading
+//! every segment at every tick, new visits weigh more and more (forward decay); ratios are all that matters. When
+//! the weight gets large everything is scaled back by a power of two, once in [`RESCALE_LOG2`] half-lives.
+
+use crate::Outcome;
+
+/// Weights stay below 2^this: far from overflow in `f32`, and rescaling is rare.
+pub(crate) const RESCALE_LOG2: i32 = 40;
+
+/// Weighted visits of lookups to one segment.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Hotness {
+    /// All visits: the papers' access frequency `f`.
+    pub access_count: f32,
+    /// Visits for keys that the segment does not hold: what a filter can help.
+    pub negatives: f32,
+    /// Of those, the reads that were wasted, as they would be with the units that are allocated now.
+    pub wasted_reads: f32,
+}
+
+impl Hotness {
+    pub(crate) fn record(&mut self, outcome: Outcome, weight: f32) {
+        self.access_count += weight;
+        if outcome.is_negative() {
+            self.negatives += weight;
+        }
+        if outcome == Outcome::WastedRead {
+            self.wasted_reads += weight;
+        }
+    }
+
+    pub(crate) fn scale(&mut self, factor: f32) {
+        self.access_count *= factor;
+        self.negatives *= factor;
+        self.wasted_reads *= factor;
+    }
+}
+
+/// The weight of a visit made now.
+#[derive(Clone, Debug)]
+pub(crate) struct Decay {
+    weight: f64,
+    growth: f64,
+    /// Weighted visits to all segments.
+    total: f64,
+}
+
+impl Decay {
+    pub(crate) fn new(half_life: u64) -> Self {
+        let mut decay = Self { weight: 1.0, growth: 1.0, total: 0.0 };
+        decay.set_half_life(half_life);
+        decay
+    }
+
+    /// From now on use loses half its weight in `half_life` visits.
+    pub(crate) fn set_half_life(&mut self, half_life: u64) {
+        self.growth = (std::f64::consts::LN_2 / half_life.max(1) as f64).exp();
+    }
+
+    /// Takes in one visit and gives its weight.
+    pub(crate) fn tick(&mut self) -> f32 {
+        self.weight *= self.growth;
+        self.total += self.weight;
+        self.weight as f32
+    }
+
+    /// The factor to scale all measured use by, when it is time to.
+    pub(crate) fn rescale(&mut self) -> Option<f32> {
+        let factor = (-f64::from(RESCALE_LOG2)).exp2();
+        (self.weight * factor >= 1.0).then(|| {
+            self.weight *= factor;
+            self.total *= factor;
+            factor as f32
+        })
+    }
+
+    /// Weight of a visit made now.
+    pub(crate) fn weight(&self) -> f64 {
+        self.weight
+    }
+
+    /// Weighted visits to all segments.
+    pub(crate) fn total(&self) -> f64 {
+        self.total
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn use_halves_in_a_half_life_whatever_is_rescaled_between() {
+        let mut decay = Decay::new(100);
+        let mut old = Hotness::default();
+        old.record(Outcome::Rejected, decay.tick());
+        for _ in 0..(100 * (RESCALE_LOG2 as usize + 3)) {
+            decay.tick();
+            if let Some(factor) = decay.rescale() {
+                old.scale(factor);
+            }
+        }
+        let left = f64::from(old.negatives) / decay.weight();
+        let expected = (-f64::from(RESCALE_LOG2 + 3)).exp2();
+        assert!((left / expected - 1.0).abs() < 1e-3, "{left} instead of {expected}");
+    }
+
+    #[test]
+    fn outcomes_count_where_they_teach() {
+        let mut hotness = Hotness::default();
+        hotness.record(Outcome::Rejected, 1.0);
+        hotness.record(Outcome::WastedRead, 1.0);
+        hotness.record(Outcome::TruePositive, 1.0);
+        assert_eq!(hotness, Hotness { access_count: 3.0, negatives: 2.0, wasted_reads: 1.0 });
+    }
+}

@@ -1,0 +1,200 @@
+//! An allocation with the policy that makes it: all of the manager that decides, none of what holds memory or reads.
+//!
+//! Public so that a policy can be run over any sequence of visits without units, threads or files: what runs here is what
+//! runs in the store. Deterministic: equal calls give equal decisions.
+
+use springbloom_filter::GroupShape;
+
+use crate::allocation::{Allocation, TablePlan};
+use crate::hotness::Hotness;
+use crate::policy::{self, AllocationPolicy};
+use crate::segments::SegmentRef;
+use crate::{ManagerSettings, Outcome, PolicyKind, ScopeId};
+
+/// Decides how many units each segment should have.
+pub struct Planner {
+    allocation: Allocation,
+    policy: Box<dyn AllocationPolicy>,
+    kind: PolicyKind,
+    admitted_units: u64,
+    evicted_units: u64,
+}
+
+impl Planner {
+    /// A planner without tables; the budget is the ceiling on bytes of units alone.
+    pub fn new(settings: &ManagerSettings) -> Self {
+        let mut allocation = Allocation::new(settings.half_life);
+        allocation.set_ceiling_bytes(settings.budget_bytes);
+        Self {
+            allocation,
+            policy: policy::build(settings.policy, settings.lifetime),
+            kind: settings.policy,
+            admitted_units: 0,
+            evicted_units: 0,
+        }
+    }
+
+    /// Takes in table `table` (a small number of the caller's choice, not in use) with these segments, and gives them
+    /// units as far as the policy sees fit.
+    pub fn add_table(
+        &mut self,
+        table: u32,
+        scope: ScopeId,
+        level: Option<u8>,
+        segments: &[(GroupShape, Hotness)],
+    ) {
+        self.insert_table(table, scope, level, segments);
+        for segment in self.placement_order(table) {
+            self.place(segment);
+            self.count_changes();
+        }
+    }
+
+    /// Forgets a table.
+    pub fn remove_table(&mut self, table: u32) {
+        self.policy.remove_table(table, &self.allocation);
+        self.allocation.remove_table(table);
+    }
+
+    /// Takes in one visit of a lookup to a segment; a segment that is not there is ignored.
+    pub fn visit(&mut self, table: u32, segment: u32, outcome: Outcome) {
+        self.record(SegmentRef { table, segment }, outcome);
+        self.count_changes();
+    }
+
+    /// Does what the policy has to do beside visits; `false` if there was nothing.
+    pub fn rebalance(&mut self) -> bool {
+        let worked = self.rebalance_step();
+        self.count_changes();
+        worked
+    }
+
+    /// Moves the ceiling and evicts until the units fit.
+    pub fn set_budget_bytes(&mut self, budget_bytes: usize) {
+        self.allocation.set_ceiling_bytes(budget_bytes);
+        while self.shrink_step() {
+            self.count_changes();
+        }
+    }
+
+    /// Units allocated to a segment; 0 for one that is not there.
+    pub fn units(&self, table: u32, segment: u32) -> u8 {
+        self.allocation.segments().get(SegmentRef { table, segment }).map_or(0, |state| state.units())
+    }
+
+    /// Bytes of all allocated units.
+    pub fn planned_bytes(&self) -> usize {
+        self.allocation.planned_bytes()
+    }
+
+    /// Units that were allocated and given up by calls of the public methods, ever: the loads a store would make.
+    pub fn changed_units(&self) -> (u64, u64) {
+        (self.admitted_units, self.evicted_units)
+    }
+
+    /// Wasted reads to expect per visit by measured use. O(segments).
+    pub fn expected_extra_io(&self) -> f64 {
+        self.allocation.expected_extra_io()
+    }
+
+    /// Who decides.
+    pub fn kind(&self) -> PolicyKind {
+        self.kind
+    }
+
+    pub(crate) fn insert_table(
+        &mut self,
+        table: u32,
+        scope: ScopeId,
+        level: Option<u8>,
+        segments: &[(GroupShape, Hotness)],
+    ) {
+        let plan = TablePlan { scope, level, backoff_until: 0 };
+        self.allocation.add_table(table, plan, segments.iter().copied());
+        self.policy.add_table(table, &mut self.allocation);
+    }
+
+    /// Segments of a new table, those with the most inherited use first.
+    pub(crate) fn placement_order(&self, table: u32) -> Vec<SegmentRef> {
+        let states = self.allocation.segments().table(table);
+        let mut order: Vec<u32> = (0..states.len() as u32).collect();
+        let negatives = |segment: u32| states[segment as usize].hotness.negatives;
+        order.sort_by(|&a, &b| negatives(b).total_cmp(&negatives(a)));
+        order.into_iter().map(|segment| SegmentRef { table, segment }).collect()
+    }
+
+    pub(crate) fn place(&mut self, segment: SegmentRef) {
+        self.policy.place(segment, &mut self.allocation);
+    }
+
+    pub(crate) fn record(&mut self, segment: SegmentRef, outcome: Outcome) {
+        if self.allocation.segments().get(segment).is_none() {
+            return;
+        }
+        if self.allocation.record(segment, outcome).is_some() {
+            self.policy.on_rescale(&self.allocation);
+        }
+        self.policy.on_access(segment, outcome, &mut self.allocation);
+    }
+
+    pub(crate) fn rebalance_step(&mut self) -> bool {
+        self.policy.rebalance(&mut self.allocation)
+    }
+
+    /// Evicts something if the plan is over the ceiling; `false` if it is not, or nothing is left to evict.
+    pub(crate) fn shrink_step(&mut self) -> bool {
+        self.allocation.is_over()
+            && (self.policy.rebalance(&mut self.allocation) || self.policy.evict_one(&mut self.allocation))
+    }
+
+    /// No more than `units_max` units of the segment can be had.
+    pub(crate) fn cap_units(&mut self, segment: SegmentRef, units_max: u8) {
+        self.allocation.cap_units(segment, units_max);
+        self.policy.on_units_changed(segment, &self.allocation);
+    }
+
+    /// Takes the segment's units back to `units`, to be decided anew after `backoff_ticks` visits.
+    pub(crate) fn withdraw(&mut self, segment: SegmentRef, units: u8, backoff_ticks: u64) {
+        while self.allocation.segments()[segment].units() > units {
+            self.allocation.evict(segment);
+        }
+        self.allocation.set_backoff(segment.table, backoff_ticks);
+        self.policy.on_units_changed(segment, &self.allocation);
+    }
+
+    pub(crate) fn allocation(&self) -> &Allocation {
+        &self.allocation
+    }
+
+    pub(crate) fn allocation_mut(&mut self) -> &mut Allocation {
+        &mut self.allocation
+    }
+
+    /// Bytes of the plan's state per segment, and whatever the number of segments.
+    pub(crate) fn state_bytes(&self) -> (usize, usize) {
+        (
+            size_of::<crate::allocation::SegmentState>() + self.policy.segment_bytes(),
+            self.policy.fixed_bytes(),
+        )
+    }
+
+    /// Without a registry behind it the plan is at once the truth.
+    fn count_changes(&mut self) {
+        while let Some(segment) = self.allocation.take_changed() {
+            let state = self.allocation.state_mut(segment);
+            let units = state.units();
+            let resident = std::mem::replace(&mut state.resident, units);
+            self.admitted_units += u64::from(units.saturating_sub(resident));
+            self.evicted_units += u64::from(resident.saturating_sub(units));
+        }
+    }
+
+    #[cfg(test)]
+    pub(crate) fn assert_consistent(&self) {
+        let planned = self.allocation.segments().iter();
+        let bytes: usize =
+            planned.map(|(_, state)| crate::allocation::group_bytes(state.shape, state.units())).sum();
+        assert_eq!(bytes, self.allocation.planned_bytes());
+        self.policy.assert_consistent(&self.allocation);
+    }
+}

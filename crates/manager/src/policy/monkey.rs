@@ -1,0 +1,15 @@
+//! Monkey (Dayan et al., SIGMOD'17): the best static allocation for lookups spread evenly over the keys.
+//!
+//! A lookup visits every sorted run once, so a unit's worth is the same fall of fpr in a small run as in a large one but
+//! costs less: small runs get more units. A run is a level of a scope, or a single table where tables overlap
+//! (level 0) or the level is unknown.
+
+use super::sorted_runs::{RunKey, SortedRuns};
+
+/// The policy `monkey`.
+pub(super) fn new() -> SortedRuns {
+    SortedRuns::new(|table, plan| match plan.level {
+        None | Some(0) => RunKey::table(table),
+        Some(level) => RunKey::level(plan.scope, level),
+    })
+}

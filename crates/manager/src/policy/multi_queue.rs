@@ -1,0 +1,205 @@
+//! ElasticBF's Multi-Queue (ATC'19 sections 3.3 and 3.4, HotStorage'18 section 3.3).
+//!
+//! Queue `Qi` holds the segments with `i` units allocated, least recently used first. Every visit moves its segment to
+//! the recent end and sets its expiry to `currentTime + lifetime`. Then the segment gets its next unit if that lowers
+//! E[Extra_IO]: from free bytes, or else from expired segments, searched from `Qn` to `Q1` and from the least recent end
+//! of each; if none is expired the adjustment is skipped.
+//!
+//! Chosen where the papers are silent: a segment that lost a unit goes to the *least* recent end of the next lower
+//! queue, as its last visit is older than `lifetime`; a search looks at a few expired segments per queue, so that one
+//! hot but momentarily expired segment does not shield the rest, and stays O(1); one visit evicts at most a few units
+//! (more than one only if sizes differ). `access_count` fades as all measured use does.
+
+use super::lists::{Linked, Links, List};
+use super::{AllocationPolicy, VICTIMS_MAX};
+use crate::Outcome;
+use crate::allocation::Allocation;
+use crate::segments::{PerSegment, SegmentRef};
+
+/// Expired segments that one search looks at in each queue.
+const SEARCH_PER_QUEUE: usize = 4;
+
+#[derive(Clone, Debug)]
+struct Node {
+    links: Links,
+    /// Tick after which the segment counts as cold.
+    expires_at: u64,
+    /// The queue it stands in: its units when it was put there.
+    queue: u8,
+}
+
+impl Linked for Node {
+    fn links(&mut self) -> &mut Links {
+        &mut self.links
+    }
+
+    fn next(&self) -> SegmentRef {
+        self.links.next()
+    }
+}
+
+/// The policy `multi-queue`.
+pub(super) struct MultiQueue {
+    queues: Vec<List>,
+    nodes: PerSegment<Node>,
+    fixed_lifetime: Option<u64>,
+}
+
+impl MultiQueue {
+    /// `lifetime` in visits; `None`: always the number of segments, as the paper advises.
+    pub(super) fn new(lifetime: Option<u64>) -> Self {
+        Self { queues: vec![List::EMPTY; 256], nodes: PerSegment::new(), fixed_lifetime: lifetime }
+    }
+
+    fn unlink(&mut self, segment: SegmentRef) {
+        let queue = self.nodes[segment].queue;
+        self.queues[usize::from(queue)].remove(&mut self.nodes, segment);
+    }
+
+    fn link_recent(&mut self, segment: SegmentRef, units: u8) {
+        self.nodes[segment].queue = units;
+        self.queues[usize::from(units)].push_back(&mut self.nodes, segment);
+    }
+
+    fn link_cold(&mut self, segment: SegmentRef, units: u8) {
+        self.nodes[segment].queue = units;
+        self.queues[usize::from(units)].push_front(&mut self.nodes, segment);
+    }
+
+    fn evict(&mut self, victim: SegmentRef, allocation: &mut Allocation) {
+        self.unlink(victim);
+        allocation.evict(victim);
+        self.link_cold(victim, allocation.segments()[victim].units());
+    }
+
+    /// Expired segments whose last units together free `bytes_wanted` and cost less than `gain`, if there are any.
+    fn victims(
+        &self,
+        segment: SegmentRef,
+        gain: f32,
+        bytes_wanted: usize,
+        allocation: &Allocation,
+    ) -> Option<([SegmentRef; VICTIMS_MAX], usize)> {
+        let (mut victims, mut count) = ([SegmentRef::NONE; VICTIMS_MAX], 0);
+        let (mut bytes, mut loss) = (0, 0.0);
+        for queue in self.queues[1..].iter().rev() {
+            for candidate in queue.iter(&self.nodes).take(SEARCH_PER_QUEUE) {
+                if self.nodes[candidate].expires_at >= allocation.ticks() {
+                    break;
+                }
+                let state = &allocation.segments()[candidate];
+                let candidate_loss = state.hotness.access_count * state.fpr_loss();
+                if candidate == segment || loss + candidate_loss >= gain {
+                    continue;
+                }
+                victims[count] = candidate;
+                count += 1;
+                loss += candidate_loss;
+                bytes += state.last_unit_bytes().unwrap_or(0);
+                if bytes >= bytes_wanted {
+                    return Some((victims, count));
+                }
+                if count == VICTIMS_MAX {
+                    return None;
+                }
+            }
+        }
+        None
+    }
+
+    /// The adjusting rule for one segment; whether it got a unit.
+    fn try_grow(&mut self, segment: SegmentRef, allocation: &mut Allocation) -> bool {
+        let Some(bytes) = allocation.admissible_bytes(segment) else { return false };
+        let state = &allocation.segments()[segment];
+        let gain = state.hotness.access_count * state.fpr_gain();
+        if gain <= 0.0 {
+            return false;
+        }
+        if bytes > allocation.free_bytes() {
+            let wanted = bytes - allocation.free_bytes();
+            let Some((victims, count)) = self.victims(segment, gain, wanted, allocation) else {
+                return false;
+            };
+            victims[..count].iter().for_each(|&victim| self.evict(victim, allocation));
+        }
+        self.unlink(segment);
+        let admitted = allocation.admit(segment);
+        self.link_recent(segment, allocation.segments()[segment].units());
+        admitted
+    }
+
+    fn touch(&mut self, segment: SegmentRef, allocation: &Allocation) {
+        let lifetime = self.fixed_lifetime.unwrap_or(allocation.segment_count() as u64);
+        self.unlink(segment);
+        self.nodes[segment].expires_at = allocation.ticks() + lifetime;
+        self.link_recent(segment, allocation.segments()[segment].units());
+    }
+}
+
+impl AllocationPolicy for MultiQueue {
+    fn add_table(&mut self, table: u32, allocation: &mut Allocation) {
+        let lifetime = self.fixed_lifetime.unwrap_or(allocation.segment_count() as u64);
+        let node = Node { links: Links::UNLINKED, expires_at: allocation.ticks() + lifetime, queue: 0 };
+        let segments = allocation.segments().table(table).len();
+        self.nodes.insert_table(table, std::iter::repeat_n(node, segments));
+        (0..segments as u32).for_each(|segment| self.link_recent(SegmentRef { table, segment }, 0));
+    }
+
+    fn place(&mut self, segment: SegmentRef, allocation: &mut Allocation) {
+        if allocation.segments()[segment].hotness.access_count > 0.0 {
+            while self.try_grow(segment, allocation) {}
+        } else {
+            self.unlink(segment);
+            allocation.admit(segment);
+            self.link_recent(segment, allocation.segments()[segment].units());
+        }
+    }
+
+    fn remove_table(&mut self, table: u32, allocation: &Allocation) {
+        let segments = allocation.segments().table(table).len() as u32;
+        (0..segments).for_each(|segment| self.unlink(SegmentRef { table, segment }));
+        self.nodes.remove_table(table);
+    }
+
+    fn on_access(&mut self, segment: SegmentRef, _outcome: Outcome, allocation: &mut Allocation) {
+        self.touch(segment, allocation);
+        self.try_grow(segment, allocation);
+    }
+
+    fn on_units_changed(&mut self, segment: SegmentRef, allocation: &Allocation) {
+        self.unlink(segment);
+        self.link_cold(segment, allocation.segments()[segment].units());
+    }
+
+    fn on_rescale(&mut self, _allocation: &Allocation) {}
+
+    fn evict_one(&mut self, allocation: &mut Allocation) -> bool {
+        let victim = self.queues[1..].iter().rev().find_map(|queue| queue.iter(&self.nodes).next());
+        victim.inspect(|&victim| self.evict(victim, allocation)).is_some()
+    }
+
+    fn rebalance(&mut self, _allocation: &mut Allocation) -> bool {
+        false
+    }
+
+    fn segment_bytes(&self) -> usize {
+        size_of::<Node>()
+    }
+
+    fn fixed_bytes(&self) -> usize {
+        size_of_val(&*self.queues)
+    }
+
+    #[cfg(test)]
+    fn assert_consistent(&self, allocation: &Allocation) {
+        let mut seen = 0;
+        for (units, queue) in self.queues.iter().enumerate() {
+            for segment in queue.iter(&self.nodes) {
+                assert_eq!(usize::from(allocation.segments()[segment].units()), units);
+                assert_eq!(usize::from(self.nodes[segment].queue), units);
+                seen += 1;
+            }
+        }
+        assert_eq!(seen, allocation.segment_count());
+    }
+}

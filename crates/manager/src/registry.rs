@@ -1,0 +1,386 @@
+//! All tables that are known, the plan for them, and the carrying out of the plan. Single-threaded: stands behind one mutex
+//! that no lookup takes.
+//!
+//! Invariants:
+//! - resident units never exceed the planned ones except while a read is under way, and are evicted at once when the plan shrinks;
+//! - the plan leaves room for everything else that is reserved, and for the copy that a group is replaced by;
+//! - every group that lookups can find was built from units that were verified for its segment.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use springbloom_filter::FilterGroup;
+
+use crate::allocation::group_bytes;
+use crate::events::{Batch, EventBase, EventHub, SEGMENTS_MAX, TABLES_MAX};
+use crate::handle::TableHandle;
+use crate::hotness::Hotness;
+use crate::inherit::{self, Relative};
+use crate::loads::LoadQueue;
+use crate::opened::OpenTable;
+use crate::planner::Planner;
+use crate::policy::CHANGES_MAX;
+use crate::segments::SegmentRef;
+use crate::stats::Counters;
+use crate::{KeyOrder, ManagerSettings, MemoryBudget, MemoryKind, Reservation, ScopeId, TableId, TableSpec};
+
+/// A known table.
+pub(crate) struct Table {
+    pub shared: Arc<OpenTable>,
+    pub generation: u16,
+    pub scope: ScopeId,
+    pub level: Option<u8>,
+    order: Arc<dyn KeyOrder>,
+    largest_key: Option<Box<[u8]>>,
+    /// Whether the table stands in the load queue.
+    pub is_noted: bool,
+}
+
+/// Bytes per table in the registry's own maps and queues: an estimate on the safe side.
+const TABLE_MAP_BYTES: usize = 160;
+
+/// Where a wanted unit is noted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum LoadBy {
+    /// A lookup wasted a read: soon, by itself.
+    Segment,
+    /// It is one of many: with its table, in rows.
+    Table,
+}
+
+/// The manager's state.
+pub(crate) struct Registry {
+    pub planner: Planner,
+    pub budget: MemoryBudget,
+    pub tables: Vec<Option<Table>>,
+    ids: HashMap<TableId, u32>,
+    scopes: HashMap<ScopeId, Vec<u32>>,
+    free_slots: Vec<u32>,
+    next_generation: u16,
+    next_reader: u64,
+    hub: Arc<EventHub>,
+    pub loads: LoadQueue,
+    pub counters: Counters,
+    /// Bytes kept free of planned units for the copy that a growing group needs.
+    pub headroom_bytes: usize,
+    fixed_reservation: Option<Reservation>,
+}
+
+impl Registry {
+    pub(crate) fn new(settings: &ManagerSettings, budget: MemoryBudget, hub: Arc<EventHub>) -> Self {
+        let mut planner = Planner::new(settings);
+        planner.set_budget_bytes(0);
+        let fixed_bytes = planner.state_bytes().1
+            + LoadQueue::FIXED_BYTES
+            + CHANGES_MAX * size_of::<SegmentRef>()
+            + size_of::<Self>();
+        let mut registry = Self {
+            planner,
+            fixed_reservation: budget.try_reserve(MemoryKind::Bookkeeping, fixed_bytes),
+            budget,
+            tables: Vec::new(),
+            ids: HashMap::new(),
+            scopes: HashMap::new(),
+            free_slots: Vec::new(),
+            next_generation: 0,
+            next_reader: 0,
+            hub,
+            loads: LoadQueue::new(),
+            counters: Counters::default(),
+            headroom_bytes: 0,
+        };
+        if registry.fixed_reservation.is_none() {
+            log::warn!(
+                "a filter budget of {} bytes is too small for the bookkeeping ({fixed_bytes} bytes): lookups go without filters",
+                registry.budget.limit_bytes()
+            );
+        }
+        registry.fit(0);
+        registry
+    }
+
+    /// Takes in a table that a reader opened; see [`Manager::register`](crate::Manager::register).
+    pub(crate) fn register(&mut self, spec: TableSpec) -> Option<TableHandle> {
+        self.next_reader += 1;
+        let reader = self.next_reader;
+        if let Some(&table) = self.ids.get(&spec.id) {
+            if self.matches(table, &spec) {
+                return self.reattach(table, reader, spec);
+            }
+            log::warn!(
+                "two tables of different content have the identity {:?}: the older one is forgotten",
+                spec.id
+            );
+            self.forget(spec.id);
+        }
+        let sane = spec.segments.len() == spec.fences.len() && spec.segments.len() < SEGMENTS_MAX;
+        let slots_left = self.tables.len() < TABLES_MAX || !self.free_slots.is_empty();
+        let reservation = if sane && slots_left { self.reserve_bookkeeping(&spec) } else { None };
+        let Some(reservation) = reservation else {
+            if self.counters.refused_tables == 0 {
+                log::warn!(
+                    "no room for the bookkeeping of a table with {} segments in a filter budget of {} bytes: \
+                     its lookups go without filters",
+                    spec.segments.len(),
+                    self.budget.limit_bytes()
+                );
+            }
+            self.counters.refused_tables += 1;
+            return None;
+        };
+        let slot = self.insert(spec, reader, reservation);
+        let shared = self.tables[slot as usize].as_ref()?.shared.clone();
+        Some(TableHandle::new(shared, reader))
+    }
+
+    fn matches(&self, table: u32, spec: &TableSpec) -> bool {
+        let Some(known) = &self.tables[table as usize] else { return false };
+        let states = self.planner.allocation().segments().table(table);
+        known.shared.fences == spec.fences
+            && states.len() == spec.segments.len()
+            && states.iter().zip(&spec.segments).all(|(state, segment)| state.shape == segment.shape)
+    }
+
+    fn reattach(&mut self, table: u32, reader: u64, spec: TableSpec) -> Option<TableHandle> {
+        let known = self.tables[table as usize].as_mut()?;
+        known.shared.open_reader(reader, spec.source);
+        let shared = known.shared.clone();
+        self.note_table(table);
+        Some(TableHandle::new(shared, reader))
+    }
+
+    fn reserve_bookkeeping(&mut self, spec: &TableSpec) -> Option<Reservation> {
+        self.fixed_reservation.as_ref()?;
+        let bytes = OpenTable::bytes_for(&spec.fences)
+            + spec.segments.len() * self.planner.state_bytes().0
+            + spec.largest_key.as_ref().map_or(0, Vec::len)
+            + size_of::<Table>()
+            + TABLE_MAP_BYTES;
+        // Bookkeeping without units saves no read: at least half of the budget is theirs.
+        let bookkeeping = self.budget.used_bytes_of(MemoryKind::Bookkeeping) + bytes;
+        if bookkeeping > self.budget.limit_bytes() / 2 {
+            return None;
+        }
+        if let Some(reservation) = self.budget.try_reserve(MemoryKind::Bookkeeping, bytes) {
+            self.fit(0);
+            return Some(reservation);
+        }
+        self.fit(bytes);
+        let reservation = self.budget.try_reserve(MemoryKind::Bookkeeping, bytes);
+        self.fit(0);
+        reservation
+    }
+
+    fn insert(&mut self, mut spec: TableSpec, reader: u64, reservation: Reservation) -> u32 {
+        let hotness = self.inherited(&spec);
+        let slot = self.free_slots.pop().unwrap_or(self.tables.len() as u32);
+        self.next_generation = self.next_generation.wrapping_add(1);
+        let event_base = EventBase::new(slot, self.next_generation);
+        let fences = std::mem::take(&mut spec.fences);
+        let shared = Arc::new(OpenTable::new(spec.id, fences, self.hub.clone(), event_base, reservation));
+        shared.open_reader(reader, spec.source);
+        let table = Table {
+            shared,
+            generation: self.next_generation,
+            scope: spec.scope,
+            level: spec.level,
+            order: spec.order,
+            largest_key: spec.largest_key.map(Vec::into_boxed_slice),
+            is_noted: false,
+        };
+        if slot as usize == self.tables.len() {
+            self.tables.push(None);
+        }
+        self.tables[slot as usize] = Some(table);
+        self.ids.insert(spec.id, slot);
+        self.scopes.entry(spec.scope).or_default().push(slot);
+        let segments: Vec<_> = spec.segments.iter().map(|segment| segment.shape).zip(hotness).collect();
+        self.planner.insert_table(slot, spec.scope, spec.level, &segments);
+        for segment in self.planner.placement_order(slot) {
+            self.planner.place(segment);
+            let handed_over =
+                spec.first_units.as_mut().and_then(|units| units.get_mut(segment.segment as usize));
+            if let Some(bytes) = handed_over.and_then(Option::take) {
+                self.take_handed_over(segment, &bytes);
+            }
+            self.carry_out(LoadBy::Table);
+        }
+        slot
+    }
+
+    fn take_handed_over(&mut self, segment: SegmentRef, bytes: &[u8]) {
+        let state = &self.planner.allocation().segments()[segment];
+        if state.units() == 0 || state.resident != 0 {
+            return;
+        }
+        // Others may have been chosen to make room; their bytes must be free before this unit takes them.
+        self.carry_out(LoadBy::Table);
+        let shape = self.planner.allocation().segments()[segment].shape;
+        let Some(reservation) = self.budget.try_reserve(MemoryKind::Units, group_bytes(shape, 1)) else {
+            return;
+        };
+        match FilterGroup::from_units(shape, &[bytes]) {
+            Ok(group) => {
+                self.publish(segment, group, 1, reservation);
+                self.counters.handed_over_units += 1;
+            }
+            Err(error) => {
+                log::warn!("a filter unit that was handed over does not fit its table: {error}");
+                self.counters.corrupt_units += 1;
+            }
+        }
+    }
+
+    /// Hotness that the segments of a new table start with.
+    fn inherited(&self, spec: &TableSpec) -> Vec<Hotness> {
+        let allocation = self.planner.allocation();
+        if allocation.ticks() == 0 {
+            return vec![Hotness::default(); spec.segments.len()];
+        }
+        let family = self.scopes.get(&spec.scope).into_iter().flatten();
+        let tables = family.filter_map(|&slot| Some((slot, self.tables[slot as usize].as_ref()?)));
+        let tables: Vec<_> = tables.collect();
+        let uses: Vec<_> = tables
+            .iter()
+            .map(|&(slot, _)| {
+                let states = allocation.segments().table(slot);
+                move |segment: u32| {
+                    states.get(segment as usize).map(|state| state.hotness).unwrap_or_default()
+                }
+            })
+            .collect();
+        let relatives = tables.iter().zip(&uses).map(|((_, table), hotness)| Relative {
+            level: table.level,
+            fences: &table.shared.fences,
+            largest_key: table.largest_key.as_deref(),
+            hotness,
+        });
+        let mut hotness =
+            inherit::inherit(&spec.fences, spec.largest_key.as_deref(), spec.level, &*spec.order, relatives);
+        // What was wasted depends on the units that the old segments had; the new ones have none yet.
+        hotness.iter_mut().for_each(|hotness| hotness.wasted_reads = hotness.negatives);
+        hotness
+    }
+
+    /// Frees everything about a table.
+    pub(crate) fn forget(&mut self, id: TableId) {
+        let Some(slot) = self.ids.remove(&id) else { return };
+        let Some(table) = self.tables[slot as usize].take() else { return };
+        (0..table.shared.slots.len() as u32).for_each(|segment| table.shared.slots.clear(segment));
+        if let Some(family) = self.scopes.get_mut(&table.scope) {
+            family.retain(|&other| other != slot);
+            if family.is_empty() {
+                self.scopes.remove(&table.scope);
+            }
+        }
+        self.loads.remove_table(slot);
+        self.planner.remove_table(slot);
+        self.free_slots.push(slot);
+    }
+
+    /// Known tables that no reader has open.
+    pub(crate) fn closed_tables(&self) -> Vec<TableId> {
+        let closed = self.tables.iter().flatten().filter(|table| table.shared.is_closed());
+        closed.map(|table| table.shared.id).collect()
+    }
+
+    /// Lets the policy learn from a batch; visits to tables that were forgotten meanwhile are ignored.
+    pub(crate) fn take_in(&mut self, batch: &Batch) {
+        for event in batch.events() {
+            let segment = event.segment();
+            let known = self.tables.get(segment.table as usize).and_then(Option::as_ref);
+            if known.is_some_and(|table| table.generation == event.generation()) {
+                self.planner.record(segment, event.outcome());
+                self.carry_out(LoadBy::Segment);
+            }
+        }
+    }
+
+    /// A bounded piece of the policy's other work; `false` if there was none.
+    pub(crate) fn rebalance(&mut self) -> bool {
+        let worked = self.planner.rebalance_step();
+        self.carry_out(LoadBy::Table);
+        worked
+    }
+
+    /// Brings the plan under what the budget leaves for units, `spare_bytes` less, and evicts what is over.
+    pub(crate) fn fit(&mut self, spare_bytes: usize) {
+        self.fit_limit(self.budget.limit_bytes(), spare_bytes);
+    }
+
+    /// [`fit`](Self::fit) for a limit that is not yet in force.
+    pub(crate) fn fit_limit(&mut self, limit_bytes: usize, spare_bytes: usize) {
+        let fixed = self.budget.used_bytes_of(MemoryKind::Bookkeeping)
+            + self.budget.used_bytes_of(MemoryKind::Buffers)
+            + self.headroom_bytes
+            + spare_bytes;
+        self.planner.allocation_mut().set_ceiling_bytes(limit_bytes.saturating_sub(fixed));
+        while self.planner.shrink_step() {
+            self.carry_out(LoadBy::Table);
+        }
+    }
+
+    /// Carries out what the policy decided: evicts at once, notes what is to be loaded.
+    pub(crate) fn carry_out(&mut self, load_by: LoadBy) {
+        while let Some(segment) = self.planner.allocation_mut().take_changed() {
+            let state = &self.planner.allocation().segments()[segment];
+            if state.resident > state.units() {
+                self.evict_to(segment, state.units());
+            }
+            self.ask_for(segment, load_by);
+        }
+    }
+
+    /// Notes that a segment lacks units, if it does.
+    pub(crate) fn ask_for(&mut self, segment: SegmentRef, load_by: LoadBy) {
+        let state = &self.planner.allocation().segments()[segment];
+        if state.resident < state.units() && (load_by == LoadBy::Table || !self.loads.push_segment(segment)) {
+            self.note_table(segment.table);
+        }
+    }
+
+    /// Makes the first `units` units of the segment the resident ones. Needs room for their copy; without it the
+    /// segment goes without units until they are read again.
+    fn evict_to(&mut self, segment: SegmentRef, units: u8) {
+        let Some(table) = self.tables[segment.table as usize].as_ref() else { return };
+        let slots = &table.shared.slots;
+        let state = self.planner.allocation_mut().state_mut(segment);
+        let before = state.resident;
+        let reserved = self.budget.try_reserve(MemoryKind::Units, group_bytes(state.shape, units));
+        let copy = slots.group(segment.segment).map(|resident| resident.group.truncated(units));
+        match (copy, reserved) {
+            (Some(copy), Some(reservation)) if units > 0 => {
+                slots.publish(segment.segment, copy, reservation);
+                state.resident = units;
+            }
+            _ => {
+                slots.clear(segment.segment);
+                state.resident = 0;
+            }
+        }
+        self.counters.evictions += u64::from(before - state.resident);
+    }
+
+    /// Makes `group` with `units` units what lookups find.
+    pub(crate) fn publish(
+        &mut self,
+        segment: SegmentRef,
+        group: FilterGroup,
+        units: u8,
+        reservation: Reservation,
+    ) {
+        if let Some(table) = &self.tables[segment.table as usize] {
+            table.shared.slots.publish(segment.segment, group, reservation);
+            self.planner.allocation_mut().state_mut(segment).resident = units;
+        }
+    }
+
+    /// Has a table searched for units that it lacks.
+    pub(crate) fn note_table(&mut self, table: u32) {
+        if let Some(Some(known)) = self.tables.get_mut(table as usize)
+            && !std::mem::replace(&mut known.is_noted, true)
+        {
+            self.loads.push_table(table);
+        }
+    }
+}

@@ -1,0 +1,94 @@
+//! How often visits ended which way: exact at any time, without a shared cache line between lookup threads.
+//!
+//! Each thread adds to counters of its own, which only it writes; a reading sums over the threads. A thread that ends
+//! leaves its counts behind.
+
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex};
+
+use crossbeam_utils::CachePadded;
+
+use crate::{Outcome, OutcomeTotals};
+
+/// One thread's counts.
+#[derive(Debug, Default)]
+pub(crate) struct ThreadTotals {
+    counts: CachePadded<[AtomicU64; 3]>,
+}
+
+impl ThreadTotals {
+    /// Adds one visit. Only the owning thread may call this.
+    #[inline]
+    pub(crate) fn add_owned(&self, outcome: Outcome) {
+        let count = &self.counts[outcome as usize];
+        count.store(count.load(Ordering::Relaxed) + 1, Ordering::Relaxed);
+    }
+
+    fn add_shared(&self, outcome: Outcome) {
+        self.counts[outcome as usize].fetch_add(1, Ordering::Relaxed);
+    }
+
+    fn read(&self) -> [u64; 3] {
+        [0, 1, 2].map(|at| self.counts[at].load(Ordering::Relaxed))
+    }
+}
+
+#[derive(Default)]
+struct Threads {
+    live: Vec<Arc<ThreadTotals>>,
+    ended: [u64; 3],
+}
+
+/// All threads' counts.
+#[derive(Default)]
+pub(crate) struct Totals {
+    threads: Mutex<Threads>,
+    /// For threads that have no counters of their own: no room in the budget, or ending.
+    shared: ThreadTotals,
+}
+
+impl Totals {
+    /// Bytes that a thread's counters take.
+    pub(crate) const THREAD_BYTES: usize =
+        2 * size_of::<usize>() + size_of::<ThreadTotals>() + size_of::<usize>();
+
+    /// Counters for a thread.
+    pub(crate) fn enter(&self) -> Arc<ThreadTotals> {
+        let totals = Arc::new(ThreadTotals::default());
+        self.threads().live.push(totals.clone());
+        totals
+    }
+
+    /// The thread ends: its counts stay.
+    pub(crate) fn leave(&self, totals: &Arc<ThreadTotals>) {
+        let mut threads = self.threads();
+        if let Some(at) = threads.live.iter().position(|live| Arc::ptr_eq(live, totals)) {
+            threads.live.swap_remove(at);
+            let counts = totals.read();
+            threads.ended.iter_mut().zip(counts).for_each(|(sum, count)| *sum += count);
+        }
+    }
+
+    /// Adds one visit of a thread without counters.
+    pub(crate) fn add(&self, outcome: Outcome) {
+        self.shared.add_shared(outcome);
+    }
+
+    /// The sums.
+    pub(crate) fn read(&self) -> OutcomeTotals {
+        let threads = self.threads();
+        let mut sum = threads.ended;
+        for counts in threads.live.iter().map(|live| live.read()).chain([self.shared.read()]) {
+            sum.iter_mut().zip(counts).for_each(|(sum, count)| *sum += count);
+        }
+        OutcomeTotals {
+            rejected: sum[Outcome::Rejected as usize],
+            wasted_reads: sum[Outcome::WastedRead as usize],
+            true_positives: sum[Outcome::TruePositive as usize],
+        }
+    }
+
+    fn threads(&self) -> std::sync::MutexGuard<'_, Threads> {
+        self.threads.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
+    }
+}

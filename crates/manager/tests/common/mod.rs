@@ -1,0 +1,107 @@
+//! Tables whose units live in memory, for the manager's tests.
+#![allow(dead_code, reason = "each test file uses its part")]
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::time::Duration;
+
+use springbloom_filter::{BuiltGroup, KeyDigest, UnitSettings};
+use springbloom_manager::{
+    BytewiseOrder, Fences, Manager, ManagerSettings, PolicyKind, ScopeId, SegmentSpec, TableId, TableSpec,
+    UnitReadError, UnitSource,
+};
+
+pub(crate) const SETTLE: Duration = Duration::from_secs(20);
+
+/// Keys of a table are `table * 2^32 + n` for even n below `2 * keys`; odd ones are absent.
+pub(crate) fn key(table: u64, n: u64) -> [u8; 8] {
+    (table << 32 | n).to_be_bytes()
+}
+
+pub(crate) struct MemoryTable {
+    pub(crate) id: u64,
+    pub(crate) groups: Vec<BuiltGroup>,
+    pub(crate) keys_per_segment: u64,
+    pub(crate) reads: AtomicU64,
+    pub(crate) fail: AtomicBool,
+    pub(crate) corrupt: AtomicBool,
+    pub(crate) panic: AtomicBool,
+}
+
+impl MemoryTable {
+    pub(crate) fn new(id: u64, segments: u64, keys_per_segment: u64) -> Arc<Self> {
+        Self::with_units(id, segments, keys_per_segment, UnitSettings::bloom(6, 4).unwrap())
+    }
+
+    pub(crate) fn with_units(
+        id: u64,
+        segments: u64,
+        keys_per_segment: u64,
+        units: UnitSettings,
+    ) -> Arc<Self> {
+        let groups = (0..segments)
+            .map(|segment| {
+                let from = segment * keys_per_segment;
+                let digests: Vec<_> =
+                    (from..from + keys_per_segment).map(|n| KeyDigest::of(&key(id, 2 * n))).collect();
+                units.build(&digests)
+            })
+            .collect();
+        Arc::new(Self {
+            id,
+            groups,
+            keys_per_segment,
+            reads: AtomicU64::new(0),
+            fail: AtomicBool::new(false),
+            corrupt: AtomicBool::new(false),
+            panic: AtomicBool::new(false),
+        })
+    }
+
+    pub(crate) fn spec(self: &Arc<Self>, level: Option<u8>) -> TableSpec {
+        let firsts =
+            (0..self.groups.len() as u64).map(|segment| key(self.id, 2 * segment * self.keys_per_segment));
+        TableSpec {
+            id: TableId(self.id.into()),
+            scope: ScopeId(1),
+            level,
+            order: Arc::new(BytewiseOrder),
+            segments: self
+                .groups
+                .iter()
+                .map(|group| SegmentSpec { shape: group.shape, data_bytes: 4 << 20 })
+                .collect(),
+            fences: Fences::from_keys(firsts).unwrap(),
+            largest_key: Some(
+                key(self.id, 2 * self.groups.len() as u64 * self.keys_per_segment - 2).to_vec(),
+            ),
+            source: self.clone(),
+            first_units: None,
+        }
+    }
+
+    /// Bytes of one unit of the whole table.
+    pub(crate) fn row_bytes(&self) -> usize {
+        self.groups.iter().map(|group| group.shape.unit_bytes()).sum()
+    }
+}
+
+impl UnitSource for MemoryTable {
+    fn read_unit(&self, segment: u32, unit: u8) -> Result<Vec<u8>, UnitReadError> {
+        self.reads.fetch_add(1, Ordering::Relaxed);
+        if self.panic.load(Ordering::Relaxed) {
+            panic!("a source that panics (expected by the test)");
+        }
+        if self.fail.load(Ordering::Relaxed) {
+            return Err(UnitReadError::Io(std::io::Error::other("pulled the plug")));
+        }
+        if self.corrupt.load(Ordering::Relaxed) {
+            return Err(UnitReadError::Corrupt("checksum".into()));
+        }
+        Ok(self.groups[segment as usize].units[usize::from(unit)].clone())
+    }
+}
+
+pub(crate) fn manager(budget_bytes: usize, policy: PolicyKind) -> Arc<Manager> {
+    Manager::new(ManagerSettings { budget_bytes, policy, ..ManagerSettings::default() })
+}

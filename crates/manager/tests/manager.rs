@@ -1,0 +1,167 @@
+//! One manager from the outside: tables come and go, units follow use, faults cost reads and nothing else.
+
+mod common;
+
+use std::sync::atomic::Ordering;
+
+use common::{MemoryTable, SETTLE, key, manager};
+use springbloom_filter::KeyDigest;
+use springbloom_manager::{Outcome, PolicyKind, TableHandle};
+
+/// Looks up key `n` of the table (odd ones are absent) and reports how it went, as a host does.
+fn look_up(handle: &TableHandle, table: &MemoryTable, n: u64) -> Outcome {
+    let sought = key(table.id, n);
+    let segment = handle.fences().segment_by(|fence| fence.cmp(&sought[..])).expect("tables have segments");
+    let outcome = if !handle.may_match(segment, KeyDigest::of(&sought)) {
+        assert!(!n.is_multiple_of(2), "false negative for {n}");
+        Outcome::Rejected
+    } else if n.is_multiple_of(2) {
+        Outcome::TruePositive
+    } else {
+        Outcome::WastedRead
+    };
+    handle.record(segment, outcome);
+    outcome
+}
+
+#[test]
+fn units_come_where_reads_are_wasted_under_every_policy() {
+    for policy in PolicyKind::ALL {
+        let manager = manager(1 << 20, policy);
+        let table = MemoryTable::new(1, 8, 1000);
+        let handle = manager.register(table.spec(Some(3))).expect("there is room");
+        assert!(manager.settle(SETTLE), "{policy}");
+        let stats = manager.stats();
+        assert_eq!(stats.levels[0].segments.get(0).copied().unwrap_or(0), 0, "{policy}: {stats:?}");
+        for round in 0..4 {
+            for n in 0..16_000 {
+                look_up(&handle, &table, n);
+                // A burst of more visits than there are buffers for would be a sample, and a scan's is one-sided.
+                assert!(n % 1000 != 0 || manager.settle(SETTLE), "{policy} round {round}");
+            }
+        }
+        let wasted = (0..16_000).filter(|&n| look_up(&handle, &table, n) == Outcome::WastedRead).count();
+        assert!(
+            wasted < 80,
+            "{policy}: {wasted} reads wasted with room for all units: {:?}",
+            manager.stats()
+        );
+        let stats = manager.stats();
+        assert!(stats.used_bytes <= stats.budget_bytes && stats.peak_bytes <= stats.budget_bytes);
+        assert_eq!(stats.outcomes.true_positives, 5 * 8000, "{policy}");
+        assert_eq!(stats.outcomes.rejected + stats.outcomes.wasted_reads, 5 * 8000, "{policy}");
+        assert!(stats.load_reads <= stats.loads);
+        drop(handle);
+        assert_eq!(manager.closed_tables().len(), 1);
+        manager.forget(manager.closed_tables()[0]);
+        let stats = manager.stats();
+        assert_eq!((stats.used.units, stats.used.garbage, stats.used.loading), (0, 0, 0), "{policy}");
+    }
+}
+
+#[test]
+fn a_reopened_table_finds_its_units() {
+    let manager = manager(1 << 20, PolicyKind::MultiQueue);
+    let table = MemoryTable::new(1, 4, 500);
+    let handle = manager.register(table.spec(Some(1))).unwrap();
+    (0..4000).for_each(|n| _ = look_up(&handle, &table, n));
+    assert!(manager.settle(SETTLE));
+    let before = manager.stats();
+    let reads = table.reads.load(Ordering::Relaxed);
+    drop(handle);
+    assert!(manager.settle(SETTLE));
+    let handle = manager.register(table.spec(Some(1))).unwrap();
+    assert!(manager.settle(SETTLE));
+    let after = manager.stats();
+    assert_eq!((before.levels, before.loads), (after.levels, after.loads));
+    assert_eq!(reads, table.reads.load(Ordering::Relaxed));
+    assert!((0..4000).any(|n| look_up(&handle, &table, n) == Outcome::Rejected));
+}
+
+#[test]
+fn units_that_are_handed_over_need_no_read() {
+    let manager = manager(1 << 20, PolicyKind::Benefit);
+    let table = MemoryTable::new(1, 4, 500);
+    let mut spec = table.spec(Some(1));
+    spec.first_units = Some(table.groups.iter().map(|group| Some(group.units[0].clone())).collect());
+    let handle = manager.register(spec).unwrap();
+    assert!((0..4000).any(|n| look_up(&handle, &table, n) == Outcome::Rejected));
+    let stats = manager.stats();
+    assert_eq!((stats.handed_over_units, stats.loads), (4, 0));
+}
+
+#[test]
+fn no_room_for_bookkeeping_is_no_filters() {
+    for budget_bytes in [0, 100, 5000] {
+        let manager = manager(budget_bytes, PolicyKind::Benefit);
+        let table = MemoryTable::new(1, 100, 50);
+        assert!(manager.register(table.spec(Some(1))).is_none());
+        assert!(manager.settle(SETTLE));
+        assert!(manager.stats().used_bytes <= budget_bytes);
+        assert_eq!(manager.stats().refused_tables, 1);
+    }
+}
+
+#[test]
+fn faults_of_a_source_cost_reads_only() {
+    for policy in PolicyKind::ALL {
+        let manager = manager(1 << 20, policy);
+        let tables: Vec<_> = (1..=3).map(|id| MemoryTable::new(id, 1, 2000)).collect();
+        tables[0].fail.store(true, Ordering::Relaxed);
+        tables[1].corrupt.store(true, Ordering::Relaxed);
+        tables[2].panic.store(true, Ordering::Relaxed);
+        let handles: Vec<_> =
+            tables.iter().map(|table| manager.register(table.spec(Some(1))).unwrap()).collect();
+        for round in 0..60 {
+            for (table, handle) in tables.iter().zip(&handles) {
+                (0..2000).for_each(|n| _ = look_up(handle, table, n));
+            }
+            if round % 10 == 0 {
+                assert!(manager.settle(SETTLE), "{policy}");
+            }
+        }
+        assert!(manager.settle(SETTLE), "{policy}");
+        let stats = manager.stats();
+        assert_eq!(stats.used.units, 0, "{policy}: {stats:?}");
+        assert_eq!(stats.corrupt_units, 1, "{policy}: corrupt units are not read again");
+        assert!(stats.failed_reads >= 2, "{policy}: {stats:?}");
+        assert!(stats.failed_reads <= 6, "{policy}: failed reads are not repeated for ever: {stats:?}");
+    }
+}
+
+#[test]
+fn a_lowered_budget_holds_when_the_call_returns() {
+    for policy in PolicyKind::ALL {
+        let manager = manager(4 << 20, policy);
+        let table = MemoryTable::new(1, 64, 1000);
+        let handle = manager.register(table.spec(Some(2))).unwrap();
+        for _ in 0..3 {
+            (0..128_000).step_by(7).for_each(|n| _ = look_up(&handle, &table, n));
+            assert!(manager.settle(SETTLE));
+        }
+        let mut seen = usize::MAX;
+        for budget_bytes in [300_000, 150_000, 100_000] {
+            assert_eq!(
+                manager.set_budget_bytes(budget_bytes),
+                budget_bytes,
+                "{policy}: {:?}",
+                manager.stats()
+            );
+            let stats = manager.stats();
+            assert!(stats.used_bytes <= budget_bytes, "{policy}");
+            assert!(stats.used.units < seen, "{policy}");
+            seen = stats.used.units;
+            assert!(manager.settle(SETTLE));
+        }
+        let floor = manager.set_budget_bytes(0);
+        let stats = manager.stats();
+        assert_eq!(stats.used.units, 0, "{policy}");
+        assert_eq!(floor, stats.used_bytes, "{policy}: only bookkeeping and buffers are left");
+        assert_eq!(manager.set_budget_bytes(4 << 20), 4 << 20);
+        for n in (0..128_000).step_by(7) {
+            look_up(&handle, &table, n);
+            assert!(n % 1000 != 0 || manager.settle(SETTLE), "{policy}");
+        }
+        assert!(manager.stats().used.units > 32 * 500, "{policy}: {:?}", manager.stats());
+    }
+}
