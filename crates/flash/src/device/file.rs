@@ -1,0 +1,246 @@
+//! Devices in files of one directory, read and written past the page cache.
+
+use std::fs::{File, OpenOptions, TryLockError};
+use std::io;
+use std::os::unix::fs::{FileExt, OpenOptionsExt};
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+
+use super::pool::ReadPool;
+use super::unsafe_uring::Ring;
+use super::{PageDevice, Span, Storage};
+
+/// Operations kept in flight by batched calls.
+const QUEUE_DEPTH: usize = 32;
+
+/// How batched reads and writes reach the device.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+pub enum IoEngine {
+    /// io_uring where the kernel has it, else threads.
+    #[default]
+    Auto,
+    /// A pool of threads with blocking reads.
+    Threads,
+}
+
+/// A file opened for direct I/O (or through the page cache, where the file system refuses direct I/O).
+pub struct FileDevice {
+    file: Arc<File>,
+    engine: IoEngine,
+    rings: Mutex<Vec<Ring>>,
+    pool: OnceLock<io::Result<ReadPool>>,
+}
+
+impl FileDevice {
+    /// Opens `path` for reading and writing; `create` makes or truncates it.
+    pub fn open(path: &Path, create: bool, engine: IoEngine) -> io::Result<FileDevice> {
+        let mut options = OpenOptions::new();
+        options.read(true).write(true).create(create).truncate(create);
+        let file = match options.clone().custom_flags(libc::O_DIRECT).open(path) {
+            Err(e) if e.raw_os_error() == Some(libc::EINVAL) => {
+                log::warn!(
+                    "{}: no direct I/O on this file system, reading through the page cache",
+                    path.display()
+                );
+                options.open(path)?
+            }
+            opened => opened?,
+        };
+        Ok(FileDevice { file: Arc::new(file), engine, rings: Mutex::new(Vec::new()), pool: OnceLock::new() })
+    }
+
+    /// A ring for one batched call; each concurrent caller has its own.
+    fn take_ring(&self) -> Option<Ring> {
+        if self.engine == IoEngine::Threads {
+            return None;
+        }
+        let kept = self.rings.lock().unwrap_or_else(PoisonError::into_inner).pop();
+        kept.or_else(|| Ring::new(QUEUE_DEPTH).ok())
+    }
+
+    fn keep_ring(&self, ring: Ring) {
+        self.rings.lock().unwrap_or_else(PoisonError::into_inner).push(ring);
+    }
+}
+
+impl PageDevice for FileDevice {
+    fn len_bytes(&self) -> u64 {
+        self.file.metadata().map_or(0, |m| m.len())
+    }
+
+    fn read_at(&self, offset: u64, buf: &mut [u8]) -> io::Result<()> {
+        self.file.read_exact_at(buf, offset)
+    }
+
+    fn write_at(&self, offset: u64, bytes: &[u8]) -> io::Result<()> {
+        self.file.write_all_at(bytes, offset)
+    }
+
+    fn sync(&self) -> io::Result<()> {
+        self.file.sync_data()
+    }
+
+    fn read_each(&self, spans: &[Span], visit: &mut dyn FnMut(usize, io::Result<&[u8]>)) {
+        if let Some(mut ring) = self.take_ring() {
+            ring.read_each(&self.file, spans, visit);
+            self.keep_ring(ring);
+            return;
+        }
+        match self.pool.get_or_init(|| ReadPool::start(self.file.clone(), QUEUE_DEPTH)) {
+            Ok(pool) => pool.read_each(spans, QUEUE_DEPTH, visit),
+            Err(e) => (0..spans.len()).for_each(|i| visit(i, Err(e.kind().into()))),
+        }
+    }
+
+    fn read_into(&self, reads: &mut [(u64, &mut [u8])]) -> io::Result<()> {
+        match self.take_ring() {
+            Some(mut ring) => {
+                let result = ring.read_into(&self.file, reads);
+                self.keep_ring(ring);
+                result
+            }
+            None => in_threads(reads, |(offset, buf)| self.read_at(*offset, buf)),
+        }
+    }
+
+    fn write_each(&self, writes: &[(u64, &[u8])]) -> io::Result<()> {
+        match self.take_ring() {
+            Some(mut ring) => {
+                let result = ring.write_each(&self.file, writes);
+                self.keep_ring(ring);
+                result
+            }
+            None => in_threads(&mut writes.to_vec(), |(offset, bytes)| self.write_at(*offset, bytes)),
+        }
+    }
+}
+
+/// Threads that share the large operations of one batch; a flush has few of them, each of many pages.
+const BATCH_THREADS: usize = 4;
+
+/// Does every operation, spread over a few threads; the first error is returned after all of them ended.
+fn in_threads<T: Send>(
+    operations: &mut [T],
+    run: impl Fn(&mut T) -> io::Result<()> + Sync,
+) -> io::Result<()> {
+    if operations.len() < 2 {
+        return operations.iter_mut().try_for_each(run);
+    }
+    let share = operations.len().div_ceil(BATCH_THREADS);
+    std::thread::scope(|scope| {
+        let run = &run;
+        let workers: Vec<_> = operations
+            .chunks_mut(share)
+            .map(|chunk| scope.spawn(move || chunk.iter_mut().try_for_each(run)))
+            .collect();
+        let mut first_error = Ok(());
+        for worker in workers {
+            let this = worker.join().unwrap_or_else(|_| Err(io::Error::other("an I/O thread panicked")));
+            first_error = first_error.and(this);
+        }
+        first_error
+    })
+}
+
+/// The devices of one directory. Holds the directory's lock: one process at a time.
+pub struct FileStorage {
+    directory: PathBuf,
+    engine: IoEngine,
+    _lock: File,
+}
+
+/// Name of the file whose lock says that the directory is in use.
+const LOCK_NAME: &str = "lock";
+
+impl FileStorage {
+    /// Opens `directory`, making it if `create`. `WouldBlock` when another process has it open.
+    pub fn open(directory: &Path, create: bool, engine: IoEngine) -> io::Result<FileStorage> {
+        if create {
+            std::fs::create_dir_all(directory)?;
+        } else if !directory.is_dir() {
+            return Err(io::Error::from(io::ErrorKind::NotFound));
+        }
+        let lock =
+            OpenOptions::new().write(true).create(true).truncate(false).open(directory.join(LOCK_NAME))?;
+        match lock.try_lock() {
+            Ok(()) => {}
+            Err(TryLockError::WouldBlock) => return Err(io::Error::from(io::ErrorKind::WouldBlock)),
+            Err(TryLockError::Error(e)) => return Err(e),
+        }
+        Ok(FileStorage { directory: directory.to_owned(), engine, _lock: lock })
+    }
+}
+
+impl Storage for FileStorage {
+    fn create(&self, name: &str, len_bytes: u64) -> io::Result<Arc<dyn PageDevice>> {
+        let device = FileDevice::open(&self.directory.join(name), true, self.engine)?;
+        device.file.set_len(len_bytes)?;
+        File::open(&self.directory)?.sync_all()?;
+        Ok(Arc::new(device))
+    }
+
+    fn open(&self, name: &str) -> io::Result<Arc<dyn PageDevice>> {
+        Ok(Arc::new(FileDevice::open(&self.directory.join(name), false, self.engine)?))
+    }
+
+    fn describe(&self, name: &str) -> String {
+        self.directory.join(name).display().to_string()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::AlignedBuf;
+
+    /// Every page is filled with its own number, so a page delivered under a wrong index shows.
+    fn numbered(engine: IoEngine, pages: usize) -> (tempfile::TempDir, Arc<dyn PageDevice>) {
+        let dir = tempfile::tempdir().unwrap();
+        let storage = FileStorage::open(dir.path(), true, engine).unwrap();
+        let device = storage.create("pages", (pages * 4096) as u64).unwrap();
+        let mut buf = AlignedBuf::new(pages * 4096);
+        for (i, page) in buf.chunks_mut(4096).enumerate() {
+            page.fill(i as u8);
+        }
+        let writes: Vec<(u64, &[u8])> =
+            buf.chunks(4096).enumerate().map(|(i, p)| (i as u64 * 4096, p)).collect();
+        device.write_each(&writes).unwrap();
+        device.sync().unwrap();
+        (dir, device)
+    }
+
+    #[test]
+    fn both_engines_deliver_every_span_once_and_report_reads_past_the_end() {
+        for engine in [IoEngine::Auto, IoEngine::Threads] {
+            let (_dir, device) = numbered(engine, 200);
+            let mut spans: Vec<Span> =
+                (0..200).rev().map(|i| Span { offset: i * 4096, len_bytes: 4096 }).collect();
+            spans.push(Span { offset: 4096, len_bytes: 8192 });
+            spans.push(Span { offset: 200 * 4096, len_bytes: 4096 });
+            let mut seen = vec![0; spans.len()];
+            device.read_each(&spans, &mut |i, page| {
+                seen[i] += 1;
+                match page {
+                    Ok(bytes) => {
+                        assert_eq!(bytes.len(), spans[i].len_bytes);
+                        assert!(bytes[..4096].iter().all(|b| u64::from(*b) == spans[i].offset / 4096));
+                    }
+                    Err(_) => {
+                        assert_eq!(i, spans.len() - 1, "{engine:?}: only the span past the end may fail")
+                    }
+                }
+            });
+            assert!(seen.iter().all(|n| *n == 1), "{engine:?}: {seen:?}");
+        }
+    }
+
+    #[test]
+    fn a_directory_has_one_owner() {
+        let dir = tempfile::tempdir().unwrap();
+        let first = FileStorage::open(dir.path(), true, IoEngine::Auto).unwrap();
+        let second = FileStorage::open(dir.path(), false, IoEngine::Auto);
+        assert_eq!(second.err().map(|e| e.kind()), Some(io::ErrorKind::WouldBlock));
+        drop(first);
+        assert!(FileStorage::open(dir.path(), false, IoEngine::Auto).is_ok());
+    }
+}

@@ -1,0 +1,62 @@
+//! What can go wrong in this crate, each with what was found, what was expected, and what the caller can do.
+
+use std::io;
+
+/// Errors of the flash structures. A lookup never returns one: what it cannot read answers "may match".
+#[non_exhaustive]
+#[allow(missing_docs, reason = "the messages say what each field is")]
+#[derive(Debug, thiserror::Error)]
+pub enum FlashError {
+    /// The operating system refused an operation on one of the files.
+    #[error("cannot {action} {name}: {source}")]
+    Io { action: &'static str, name: String, source: io::Error },
+
+    /// The file is something else altogether.
+    #[error("{name} is no Springbloom flash filter: it begins with {got:02x?}, expected {expected:02x?}")]
+    Foreign { name: String, got: [u8; 8], expected: [u8; 8] },
+
+    /// Written by a newer program than this one; upgrade to read it.
+    #[error(
+        "{name} has format version {got}, this program reads versions up to {expected}: upgrade to open it"
+    )]
+    NewerVersion { name: String, got: u32, expected: u32 },
+
+    /// The file says what it is, but its contents are not what was written.
+    #[error("{name} is damaged: {part} has {got}, expected {expected}")]
+    Damaged { name: String, part: &'static str, got: String, expected: String },
+
+    /// The file ends too early.
+    #[error("{name} is cut short: {got_bytes} bytes, expected {expected_bytes}")]
+    Truncated { name: String, got_bytes: u64, expected_bytes: u64 },
+
+    /// A setting that no filter can be built or opened with.
+    #[error("{setting} is {got}, expected {expected}")]
+    InvalidSetting { setting: &'static str, got: String, expected: String },
+
+    /// The memory budget does not hold the fixed parts; raise it, or use larger flush groups.
+    #[error("a memory budget of {got_bytes} bytes is too small: this filter needs at least {expected_bytes}")]
+    BudgetTooSmall { got_bytes: u64, expected_bytes: u64 },
+
+    /// Another process has the filter open for writing.
+    #[error("{name} is in use by another process: a flash filter has one writer")]
+    InUse { name: String },
+
+    /// `create` does not overwrite.
+    #[error("{name} exists already")]
+    AlreadyExists { name: String },
+
+    /// Two filters whose pages cannot be united.
+    #[error("the filters differ in {part}: {got}, expected {expected}")]
+    Incompatible { part: &'static str, got: String, expected: String },
+
+    /// An earlier write failed, so what is on the device is not known. Open the filter again to recover.
+    #[error("an earlier write of {name} failed; open it again to recover what was acknowledged")]
+    WriterFailed { name: String },
+}
+
+impl FlashError {
+    /// A closure for `map_err` that says what was being done to which file.
+    pub(crate) fn io(action: &'static str, name: &str) -> impl FnOnce(io::Error) -> FlashError {
+        move |source| FlashError::Io { action, name: name.to_owned(), source }
+    }
+}

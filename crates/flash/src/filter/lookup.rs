@@ -1,0 +1,205 @@
+//! Lookups, one at a time and many at a time.
+
+use std::cell::RefCell;
+use std::io;
+use std::sync::PoisonError;
+
+use springbloom_filter::KeyDigest;
+
+use super::layer::Layer;
+use super::{FlashFilter, State};
+use crate::AlignedBuf;
+use crate::device::Span;
+use crate::geometry::{Layout, Update};
+use crate::page::PageAnswer;
+use crate::pending::Pending;
+use crate::settings::PAGE_BYTES_MAX;
+use crate::stats::Counters;
+
+/// Keys of a batch that are worked on together: bounds the memory of a large one.
+const BATCH_KEYS: usize = 16_384;
+
+thread_local! {
+    /// Where a single lookup reads its page.
+    static PAGE: RefCell<AlignedBuf> = RefCell::new(AlignedBuf::new(PAGE_BYTES_MAX as usize));
+}
+
+/// A key of a batch and one place where it may be.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+struct Question {
+    page: u32,
+    key: u32,
+    value: u64,
+}
+
+impl FlashFilter {
+    /// Whether `digest` may have been inserted; "no" is certain. Reads one page unless the key waits in memory (two with
+    /// two choices; up to `probes` in the flat layout; of each filter of a chain that has grown). What cannot be read
+    /// answers "may match".
+    pub fn contains(&self, digest: KeyDigest) -> bool {
+        let state = self.state();
+        Counters::add(&self.counters.lookups, 1);
+        let newest = state.layers.len() - 1;
+        state
+            .layers
+            .iter()
+            .enumerate()
+            .rev()
+            .any(|(i, layer)| self.ask_one(layer, (i == newest).then_some(&state.pending), digest))
+    }
+
+    /// [`FlashFilter::contains`] of every digest, in order, with many pages in flight; keys that share a page share its
+    /// read. About 24 bytes of memory per digest for up to 16,384 at a time.
+    pub fn contains_many(&self, digests: &[KeyDigest]) -> Vec<bool> {
+        let state = self.state();
+        Counters::add(&self.counters.lookups, digests.len() as u64);
+        let mut answers = vec![false; digests.len()];
+        for (digests, answers) in digests.chunks(BATCH_KEYS).zip(answers.chunks_mut(BATCH_KEYS)) {
+            self.ask_batch(&state, digests, answers);
+        }
+        answers
+    }
+
+    fn ask_one(&self, layer: &Layer, pending: Option<&Pending>, digest: KeyDigest) -> bool {
+        let geometry = &layer.header.geometry;
+        let waits = |update: Update| pending.is_some_and(|pending| pending.contains(update));
+        let places = (0..geometry.reads_per_lookup_max()).map(|n| geometry.place(digest, n));
+        match geometry.layout {
+            Layout::Hierarchical | Layout::TwoChoices => {
+                if places.clone().any(waits) {
+                    Counters::add(&self.counters.pending_hits, 1);
+                    return true;
+                }
+                places.into_iter().any(|place| self.ask_page(layer, place))
+            }
+            Layout::Flat => places.into_iter().all(|place| waits(place) || self.ask_page(layer, place)),
+        }
+    }
+
+    /// Reads the page of `place` and asks it.
+    fn ask_page(&self, layer: &Layer, place: Update) -> bool {
+        let answer = self.read_and_ask(layer, place);
+        match answer {
+            Ok(answer) if !answer.damaged => answer.may_match,
+            _ => self.ask_again(layer, place),
+        }
+    }
+
+    fn read_and_ask(&self, layer: &Layer, place: Update) -> io::Result<PageAnswer> {
+        Counters::add(&self.counters.lookup_page_reads, 1);
+        PAGE.with_borrow_mut(|buf| {
+            let span = layer.span(place.page);
+            let bytes = &mut buf[..span.len_bytes];
+            layer.device.read_at(span.offset, bytes)?;
+            Ok(ask(layer, place, bytes))
+        })
+    }
+
+    /// The page failed: it was being written while it was read, or it is damaged. Reads it once more while nobody
+    /// writes; then "may match" is the answer.
+    fn ask_again(&self, layer: &Layer, place: Update) -> bool {
+        let _quiet = layer.writing.lock().unwrap_or_else(PoisonError::into_inner);
+        match self.read_and_ask(layer, place) {
+            Ok(answer) => {
+                Counters::add(&self.counters.damaged_answers, u64::from(answer.damaged));
+                answer.may_match
+            }
+            Err(_) => {
+                Counters::add(&self.counters.failed_reads, 1);
+                true
+            }
+        }
+    }
+
+    fn ask_batch(&self, state: &State, digests: &[KeyDigest], answers: &mut [bool]) {
+        let newest = state.layers.len() - 1;
+        for (i, layer) in state.layers.iter().enumerate().rev() {
+            let pending = (i == newest).then_some(&state.pending);
+            match layer.header.geometry.layout {
+                Layout::Hierarchical | Layout::TwoChoices => {
+                    self.ask_pages_of(layer, pending, digests, answers)
+                }
+                Layout::Flat => self.ask_bit_after_bit(layer, pending, digests, answers),
+            }
+        }
+    }
+
+    /// Hierarchical layouts: every page of every key that has no answer yet.
+    fn ask_pages_of(
+        &self,
+        layer: &Layer,
+        pending: Option<&Pending>,
+        digests: &[KeyDigest],
+        answers: &mut [bool],
+    ) {
+        let geometry = &layer.header.geometry;
+        let mut questions = Vec::with_capacity(digests.len());
+        for (key, (digest, answer)) in digests.iter().zip(answers.iter_mut()).enumerate() {
+            if *answer {
+                continue;
+            }
+            let places = (0..geometry.reads_per_lookup_max()).map(|n| geometry.place(*digest, n));
+            if pending.is_some_and(|pending| places.clone().any(|place| pending.contains(place))) {
+                Counters::add(&self.counters.pending_hits, 1);
+                *answer = true;
+            } else {
+                questions.extend(places.map(|place| Question {
+                    page: place.page,
+                    key: key as u32,
+                    value: place.value,
+                }));
+            }
+        }
+        self.ask_all(layer, &mut questions, &mut |key, may_match| answers[key] |= may_match);
+    }
+
+    /// Flat layout: the first bit of every key, the second bit of those that had it, and so on.
+    fn ask_bit_after_bit(
+        &self,
+        layer: &Layer,
+        pending: Option<&Pending>,
+        digests: &[KeyDigest],
+        answers: &mut [bool],
+    ) {
+        let geometry = &layer.header.geometry;
+        let mut alive: Vec<bool> = answers.iter().map(|answered| !answered).collect();
+        for n in 0..u32::from(geometry.probes) {
+            let mut questions: Vec<Question> = digests
+                .iter()
+                .enumerate()
+                .filter(|(key, _)| alive[*key])
+                .map(|(key, digest)| (key, geometry.place(*digest, n)))
+                .filter(|(_, place)| !pending.is_some_and(|pending| pending.contains(*place)))
+                .map(|(key, place)| Question { page: place.page, key: key as u32, value: place.value })
+                .collect();
+            self.ask_all(layer, &mut questions, &mut |key, may_match| alive[key] &= may_match);
+        }
+        answers.iter_mut().zip(alive).for_each(|(answer, alive)| *answer |= alive);
+    }
+
+    /// Reads each page once and answers every question about it.
+    fn ask_all(&self, layer: &Layer, questions: &mut [Question], answer: &mut dyn FnMut(usize, bool)) {
+        questions.sort_unstable();
+        let of_pages: Vec<&[Question]> = questions.chunk_by(|a, b| a.page == b.page).collect();
+        let spans: Vec<Span> = of_pages.iter().map(|of_page| layer.span(of_page[0].page)).collect();
+        Counters::add(&self.counters.lookup_page_reads, spans.len() as u64);
+        let mut again = Vec::new();
+        layer.device.read_each(&spans, &mut |i, page| {
+            for question in of_pages[i] {
+                let place = Update { page: question.page, value: question.value };
+                match page.as_ref().map(|bytes| ask(layer, place, bytes)) {
+                    Ok(PageAnswer { may_match, damaged: false }) => answer(question.key as usize, may_match),
+                    _ => again.push(*question),
+                }
+            }
+        });
+        for question in again {
+            let place = Update { page: question.page, value: question.value };
+            answer(question.key as usize, self.ask_again(layer, place));
+        }
+    }
+}
+
+fn ask(layer: &Layer, place: Update, bytes: &[u8]) -> PageAnswer {
+    layer.codec.query(u64::from(place.page), bytes, layer.header.geometry.bits_of(place.value))
+}

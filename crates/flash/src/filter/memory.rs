@@ -1,0 +1,114 @@
+//! How the memory of an open filter is divided.
+
+use crate::AlignedBuf;
+use crate::error::FlashError;
+use crate::flush_order::FlushOrder;
+use crate::geometry::{Geometry, Layout, Update};
+use crate::pending::Pending;
+use crate::settings::{BufferSettings, MemorySize};
+
+/// Groups that one flush reads, changes and writes together, at most: enough to keep a device busy.
+const FLUSH_GROUPS_MAX: u64 = 16;
+/// Updates that may wait for the log, at least and at most.
+const TAIL_UPDATES_MIN: u64 = 512;
+const TAIL_UPDATES_MAX: u64 = 16_384;
+/// Share of the memory that goes to each of the flush buffer and the log's tail, at most.
+const SHARE: u64 = 8;
+/// A filter with fewer bytes for waiting updates would flush at every insertion.
+const PENDING_BYTES_MIN: u64 = 4096;
+
+/// The parts of an open filter's memory.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct MemoryPlan {
+    /// Groups written by one flush.
+    pub(crate) flush_groups: u32,
+    /// Updates that may wait for the log before it is committed unasked.
+    pub(crate) tail_updates: usize,
+    /// Bytes of waiting updates.
+    pub(crate) pending_bytes_max: u64,
+    /// Number of waiting updates.
+    pub(crate) updates_max: u64,
+    /// Everything but the waiting updates.
+    pub(crate) fixed_bytes: u64,
+}
+
+impl MemoryPlan {
+    pub(crate) fn new(geometry: &Geometry, buffer: &BufferSettings) -> Result<MemoryPlan, FlashError> {
+        let pages = geometry.page_count;
+        let group_bytes = u64::from(buffer.group_pages.min(pages)) * u64::from(geometry.page_bytes);
+        let groups = pages.div_ceil(buffer.group_pages);
+        let loads_bytes = if geometry.layout == Layout::TwoChoices { u64::from(pages) * 2 } else { 0 };
+        let tables_bytes =
+            Pending::fixed_bytes(pages, buffer.group_pages) + FlushOrder::memory_bytes(groups) + loads_bytes;
+        let update_bytes = size_of::<Update>() as u64;
+        let fixed_bytes = |flush_groups: u64, tail_updates: u64| {
+            let scratch_bytes = AlignedBuf::memory_bytes_for((flush_groups * group_bytes) as usize) as u64;
+            tables_bytes + scratch_bytes + tail_updates * update_bytes
+        };
+        let plan = |flush_groups, tail_updates, pending_bytes_max, updates_max| MemoryPlan {
+            flush_groups: flush_groups as u32,
+            tail_updates: tail_updates as usize,
+            pending_bytes_max,
+            updates_max,
+            fixed_bytes: fixed_bytes(flush_groups, tail_updates),
+        };
+        let bytes = match buffer.memory {
+            MemorySize::Bytes(bytes) => bytes,
+            MemorySize::CacheSizeFactor(factor) => {
+                let bits = u64::from(factor) * u64::from(pages);
+                let bits_per_update =
+                    if geometry.layout == Layout::Flat { 1 } else { u64::from(geometry.probes) };
+                return Ok(plan(FLUSH_GROUPS_MAX, TAIL_UPDATES_MAX, u64::MAX, bits / bits_per_update));
+            }
+        };
+        let ample = (
+            (bytes / SHARE / group_bytes).clamp(1, FLUSH_GROUPS_MAX),
+            (bytes / SHARE / update_bytes).clamp(TAIL_UPDATES_MIN, TAIL_UPDATES_MAX),
+        );
+        let scarce = (1, TAIL_UPDATES_MIN);
+        for (flush_groups, tail_updates) in [ample, scarce] {
+            let rest = bytes.checked_sub(fixed_bytes(flush_groups, tail_updates));
+            if let Some(pending_bytes) = rest.filter(|rest| *rest >= PENDING_BYTES_MIN) {
+                return Ok(plan(flush_groups, tail_updates, pending_bytes, pending_bytes / 8));
+            }
+        }
+        let expected_bytes = fixed_bytes(scarce.0, scarce.1) + PENDING_BYTES_MIN;
+        Err(FlashError::BudgetTooSmall { got_bytes: bytes, expected_bytes })
+    }
+
+    /// The same with at most `updates_max` waiting updates, as many as the log can carry over.
+    pub(crate) fn limited_to(self, updates_max: u64) -> MemoryPlan {
+        MemoryPlan { updates_max: self.updates_max.min(updates_max), ..self }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const GEOMETRY: Geometry =
+        Geometry { layout: Layout::Hierarchical, page_bytes: 4096, page_count: 10_000, probes: 6 };
+
+    #[test]
+    fn the_parts_make_up_the_whole_and_too_little_is_an_error() {
+        for bytes in [200_000, 1_000_000, 100_000_000] {
+            let plan = MemoryPlan::new(&GEOMETRY, &BufferSettings::with_memory_bytes(bytes)).unwrap();
+            assert_eq!(plan.fixed_bytes + plan.pending_bytes_max, bytes);
+        }
+        let too_small = MemoryPlan::new(&GEOMETRY, &BufferSettings::with_memory_bytes(50_000));
+        let Err(FlashError::BudgetTooSmall { expected_bytes, .. }) = too_small else {
+            panic!("{too_small:?}")
+        };
+        assert!(MemoryPlan::new(&GEOMETRY, &BufferSettings::with_memory_bytes(expected_bytes)).is_ok());
+        assert!(MemoryPlan::new(&GEOMETRY, &BufferSettings::with_memory_bytes(expected_bytes - 1)).is_err());
+    }
+
+    #[test]
+    fn the_papers_measure_counts_bits() {
+        let buffer =
+            BufferSettings { memory: MemorySize::CacheSizeFactor(4), ..BufferSettings::with_memory_bytes(0) };
+        assert_eq!(MemoryPlan::new(&GEOMETRY, &buffer).unwrap().updates_max, 4 * 10_000 / 6);
+        let flat = Geometry { layout: Layout::Flat, ..GEOMETRY };
+        assert_eq!(MemoryPlan::new(&flat, &buffer).unwrap().updates_max, 4 * 10_000);
+    }
+}

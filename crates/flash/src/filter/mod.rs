@@ -1,0 +1,228 @@
+//! The flash filter: a Bloom filter in pages on a device, with updates that wait in memory and a log that makes them
+//! durable before their pages are written (BloomFlash section III).
+//!
+//! - A lookup looks at the waiting updates and then at one page (of each filter of a chain that has grown).
+//! - Any number of threads look up while others insert; insertions take turns. Locks are taken in the order journal,
+//!   writer, waiting updates.
+//! - Pages are written in place: a page holds a superset of what it held (see [`crate::page`]).
+
+mod layer;
+mod lookup;
+mod memory;
+mod merge;
+mod verify;
+mod write;
+
+use std::io;
+use std::path::Path;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
+
+use crate::device::{FileStorage, IoEngine, Storage};
+use crate::error::FlashError;
+use crate::fpr::either_of;
+use crate::geometry::Layout;
+use crate::header::FilterHeader;
+use crate::journal::Log;
+use crate::pending::Pending;
+use crate::settings::{BufferSettings, FilterSettings};
+use crate::stats::{Counters, FilterInfo, FilterStats};
+use layer::Layer;
+use memory::MemoryPlan;
+pub use verify::{LayerReport, VerifyReport};
+use write::Writer;
+
+/// A Bloom filter larger than memory. See the [module](self) for its guarantees.
+pub struct FlashFilter {
+    storage: Arc<dyn Storage>,
+    buffer: BufferSettings,
+    /// What lookups see; replaced as a whole when the chain grows.
+    state: RwLock<Arc<State>>,
+    journal: Mutex<Log>,
+    writer: Mutex<Writer>,
+    /// Updates up to this count (of [`Writer`]'s `appended`) are durable.
+    durable: AtomicU64,
+    counters: Counters,
+}
+
+/// The filters of the chain, oldest first, and the updates that wait for the last one.
+pub(crate) struct State {
+    layers: Vec<Arc<Layer>>,
+    pending: Pending,
+}
+
+impl State {
+    fn newest(&self) -> &Layer {
+        // A state is never made without a layer.
+        &self.layers[self.layers.len() - 1]
+    }
+}
+
+impl FlashFilter {
+    /// Makes a filter in `directory` (made if absent) and opens it. Writes every page once.
+    pub fn create(
+        directory: &Path,
+        settings: &FilterSettings,
+        buffer: BufferSettings,
+    ) -> Result<FlashFilter, FlashError> {
+        let storage = open_directory(directory, true)?;
+        FlashFilter::create_in(storage, settings, buffer)
+    }
+
+    /// Opens the filter in `directory` and recovers what was acknowledged. Reads the log and a sample of the pages.
+    pub fn open(directory: &Path, buffer: BufferSettings) -> Result<FlashFilter, FlashError> {
+        let storage = open_directory(directory, false)?;
+        FlashFilter::open_in(storage, buffer)
+    }
+
+    /// [`FlashFilter::create`] in any storage.
+    pub fn create_in(
+        storage: Arc<dyn Storage>,
+        settings: &FilterSettings,
+        buffer: BufferSettings,
+    ) -> Result<FlashFilter, FlashError> {
+        buffer.check()?;
+        let plan = settings.plan(0)?;
+        let name = storage.describe(&layer::file_name(0));
+        if let Ok(device) = storage.open(&layer::file_name(0))
+            && !matches!(
+                FilterHeader::read(&name, &*device),
+                Err(FlashError::Foreign { .. } | FlashError::Truncated { .. })
+            )
+        {
+            return Err(FlashError::AlreadyExists { name });
+        }
+        let memory = MemoryPlan::new(&plan.geometry, &buffer)?;
+        let layer = Layer::create(&*storage, settings.header(plan, rand::random(), 0), &mut |header| {
+            Log::create(&*storage, header.salt, Log::device_bytes(memory.updates_max))
+        })?;
+        let (layer, journal) = layer;
+        Ok(FlashFilter::assemble(storage, buffer, vec![Arc::new(layer)], journal, memory, 0))
+    }
+
+    /// [`FlashFilter::open`] in any storage.
+    pub fn open_in(storage: Arc<dyn Storage>, buffer: BufferSettings) -> Result<FlashFilter, FlashError> {
+        buffer.check()?;
+        let first = Layer::open(&*storage, 0)?;
+        let salt = first.header.salt;
+        let mut layers = vec![Arc::new(first)];
+        let mut waiting = Vec::new();
+        let mut insertions = 0;
+        let journal = Log::open(
+            &*storage,
+            salt,
+            &mut |update| {
+                waiting.push(update);
+                Ok(())
+            },
+            &mut |start| {
+                insertions = start.insertions;
+                for number in 1..start.layer_count {
+                    layers.push(Arc::new(Layer::open(&*storage, number)?));
+                }
+                Ok(())
+            },
+        )?;
+        for layer in &layers {
+            layer.estimate_fill()?;
+        }
+        let newest = &layers[layers.len() - 1];
+        if let Some(wrong) = waiting.iter().find(|u| u.page >= newest.header.geometry.page_count) {
+            return Err(FlashError::Damaged {
+                name: journal.name().to_owned(),
+                part: "the log",
+                got: format!("an update of page {}", wrong.page),
+                expected: format!("pages below {}", newest.header.geometry.page_count),
+            });
+        }
+        let memory = MemoryPlan::new(&newest.header.geometry, &buffer)?;
+        let mut filter = FlashFilter::assemble(storage, buffer, layers, journal, memory, insertions);
+        filter.replay(&waiting)?;
+        Ok(filter)
+    }
+
+    fn assemble(
+        storage: Arc<dyn Storage>,
+        buffer: BufferSettings,
+        layers: Vec<Arc<Layer>>,
+        journal: Log,
+        memory: MemoryPlan,
+        insertions: u64,
+    ) -> FlashFilter {
+        let geometry = layers[layers.len() - 1].header.geometry;
+        let memory = memory.limited_to(journal.snapshot_updates_max());
+        let pending = Pending::new(geometry.page_count, buffer.group_pages);
+        let loads = (geometry.layout == Layout::TwoChoices).then(|| layers[layers.len() - 1].loads());
+        let writer = Writer::new(memory, buffer.policy, pending.groups(), loads, insertions);
+        FlashFilter {
+            storage,
+            buffer,
+            state: RwLock::new(Arc::new(State { layers, pending })),
+            journal: Mutex::new(journal),
+            writer: Mutex::new(writer),
+            durable: AtomicU64::new(0),
+            counters: Counters::default(),
+        }
+    }
+
+    fn state(&self) -> Arc<State> {
+        self.state.read().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    fn journal(&self) -> MutexGuard<'_, Log> {
+        self.journal.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Counters since opening.
+    pub fn stats(&self) -> FilterStats {
+        let (log_bytes_written, log_syncs) = self.journal().written();
+        self.counters.snapshot(log_bytes_written, log_syncs)
+    }
+
+    /// The chance that a lookup of an absent key answers "may match" now, from the share of bits set.
+    pub fn estimated_fpr(&self) -> f64 {
+        let absent: f64 = self.state().layers.iter().map(|layer| 1.0 - layer.estimated_fpr()).product();
+        1.0 - absent
+    }
+
+    /// Whether the filter holds as many distinct keys as it was built for, so that its rate is about to exceed the one
+    /// asked for. A growing filter never is.
+    pub fn is_full(&self) -> bool {
+        let state = self.state();
+        !state.newest().header.grows && state.newest().is_full(state.pending.len())
+    }
+
+    /// What the filter is and how full.
+    pub fn info(&self) -> FilterInfo {
+        let state = self.state();
+        let (insertions, fixed_bytes) = {
+            let writer = self.writer();
+            (writer.insertions(), writer.fixed_bytes())
+        };
+        FilterInfo {
+            layers: state.layers.iter().map(|layer| layer.info()).collect(),
+            insertions,
+            pending_updates: state.pending.len(),
+            memory_bytes: fixed_bytes + state.pending.array_bytes(),
+            estimated_fpr: self.estimated_fpr(),
+        }
+    }
+
+    fn mark_durable(&self, appended: u64) {
+        self.durable.fetch_max(appended, Ordering::AcqRel);
+    }
+}
+
+/// Rate of one lookup that reads `pages` pages, each of which answers wrongly with chance `page_fpr`.
+fn lookup_fpr(page_fpr: f64, layout: Layout) -> f64 {
+    if layout == Layout::TwoChoices { either_of(page_fpr, 2) } else { page_fpr }
+}
+
+fn open_directory(directory: &Path, create: bool) -> Result<Arc<dyn Storage>, FlashError> {
+    let name = directory.display().to_string();
+    match FileStorage::open(directory, create, IoEngine::Auto) {
+        Ok(storage) => Ok(Arc::new(storage)),
+        Err(e) if e.kind() == io::ErrorKind::WouldBlock => Err(FlashError::InUse { name }),
+        Err(source) => Err(FlashError::Io { action: "open", name, source }),
+    }
+}

@@ -1,0 +1,148 @@
+//! Power losses at every kind of moment: what was acknowledged is there, and nothing is ever damaged beyond answering.
+//!
+//! `SPRINGBLOOM_CRASHES` sets the number of crash points (default 400).
+
+mod common;
+
+use std::sync::Arc;
+
+use common::{keys, small_buffer};
+use rand::RngExt;
+use springbloom_flash::device::{PowerLoss, SimPower, SimStorage};
+use springbloom_flash::{FilterSettings, FlashFilter, FlushPolicy, Layout};
+use springbloom_testkit::seed;
+
+/// What a run of the workload had acknowledged when the power went.
+#[derive(Default, Debug)]
+struct Acknowledged {
+    /// Keys `0..keys` of the family.
+    keys: u64,
+    is_created: bool,
+}
+
+/// Creates a filter and inserts in rounds of random length, committing and flushing at random, until the power goes or
+/// the keys run out.
+fn run(
+    storage: Arc<SimStorage>,
+    settings: &FilterSettings,
+    policy: FlushPolicy,
+    rng: &mut seed::TestRng,
+) -> Acknowledged {
+    let mut acknowledged = Acknowledged::default();
+    let Ok(filter) = FlashFilter::create_in(storage, settings, small_buffer(policy)) else {
+        return acknowledged;
+    };
+    acknowledged.is_created = true;
+    let mut inserted = 0;
+    while inserted < 12_000 {
+        let next = inserted + rng.random_range(1..600);
+        if filter.insert_many(&keys(1, inserted..next)).is_err() {
+            break;
+        }
+        inserted = next;
+        let ended = match rng.random_range(0..10) {
+            0 => filter.flush(),
+            1..=7 => filter.commit(),
+            _ => continue,
+        };
+        if ended.is_err() {
+            break;
+        }
+        acknowledged.keys = inserted;
+    }
+    acknowledged
+}
+
+fn check(storage: Arc<SimStorage>, acknowledged: &Acknowledged, policy: FlushPolicy, what: &str) {
+    let filter = match FlashFilter::open_in(storage.clone(), small_buffer(policy)) {
+        Ok(filter) => filter,
+        Err(_) if !acknowledged.is_created => return,
+        Err(e) => panic!("{what}: {acknowledged:?}: {e}"),
+    };
+    let known = keys(1, 0..acknowledged.keys);
+    let lost = filter.contains_many(&known).iter().filter(|found| !**found).count();
+    assert_eq!(lost, 0, "{what}: {acknowledged:?}");
+    // It goes on working, and what it takes from now on is durable too.
+    filter.insert_many(&keys(2, 0..300)).unwrap();
+    filter.commit().unwrap();
+    drop(filter);
+    let filter = FlashFilter::open_in(storage, small_buffer(policy)).unwrap();
+    let all: Vec<_> = known.into_iter().chain(keys(2, 0..300)).collect();
+    assert!(filter.contains_many(&all).iter().all(|found| *found), "{what}: after going on");
+}
+
+fn crashes() -> u64 {
+    std::env::var("SPRINGBLOOM_CRASHES").ok().and_then(|n| n.parse().ok()).unwrap_or(400)
+}
+
+#[test]
+fn nothing_acknowledged_is_lost_by_a_power_loss() {
+    let mut rng = seed::rng("nothing_acknowledged_is_lost_by_a_power_loss");
+    let mut unacknowledged_losses = 0;
+    for crash in 0..crashes() {
+        let policy = if crash % 2 == 0 { FlushPolicy::DirtiestGroupFirst } else { FlushPolicy::Sequential };
+        let settings = match crash % 5 {
+            0 => FilterSettings::new(3000, 0.02).growing(true),
+            1 => FilterSettings::new(12_000, 0.01).logged(false),
+            2 => FilterSettings::new(12_000, 0.01).layout(Layout::TwoChoices),
+            _ => FilterSettings::new(12_000, 0.01),
+        };
+        let loss = [PowerLoss::KILLED, PowerLoss::WHOLE_SECTORS, PowerLoss::TORN_SECTORS][crash as usize % 3];
+        let power = SimPower::steady();
+        // Operations of a whole run number a few hundred; the earliest ones are those of creation.
+        power.cut_after(rng.random_range(0..400));
+        let storage = Arc::new(SimStorage::new(power.clone()));
+        let acknowledged = run(storage.clone(), &settings, policy, &mut rng);
+        unacknowledged_losses += u64::from(power.is_cut());
+        let survived = Arc::new(storage.after_power_loss(loss, rng.random()));
+        check(survived, &acknowledged, policy, &format!("crash {crash}, {loss:?}, {settings:?}"));
+    }
+    assert!(unacknowledged_losses > crashes() / 4, "only {unacknowledged_losses} runs were interrupted");
+}
+
+#[test]
+fn a_second_power_loss_during_or_after_recovery_loses_nothing_either() {
+    let mut rng = seed::rng("a_second_power_loss_during_or_after_recovery");
+    for crash in 0..crashes() / 8 {
+        let settings = FilterSettings::new(12_000, 0.01);
+        let policy = FlushPolicy::DirtiestGroupFirst;
+        let power = SimPower::steady();
+        power.cut_after(rng.random_range(100..400));
+        let storage = Arc::new(SimStorage::new(power));
+        let mut acknowledged = run(storage.clone(), &settings, policy, &mut rng);
+        let mut storage = storage.after_power_loss(PowerLoss::TORN_SECTORS, rng.random());
+        for _ in 0..3 {
+            storage.power().cut_after(rng.random_range(0..30));
+            let shared = Arc::new(storage);
+            if let Ok(filter) = FlashFilter::open_in(shared.clone(), small_buffer(policy)) {
+                let next = acknowledged.keys + 200;
+                if filter
+                    .insert_many(&keys(1, acknowledged.keys..next))
+                    .and_then(|()| filter.commit())
+                    .is_ok()
+                {
+                    acknowledged.keys = next;
+                }
+            }
+            storage = shared.after_power_loss(PowerLoss::TORN_SECTORS, rng.random());
+        }
+        check(Arc::new(storage), &acknowledged, policy, &format!("crash {crash}"));
+    }
+}
+
+/// The tests above can fail: without the sync of a commit, they do.
+#[test]
+fn a_device_that_lies_about_syncs_is_found_out() {
+    let storage = Arc::new(SimStorage::new(SimPower::steady()));
+    let filter = FlashFilter::create_in(
+        storage.clone(),
+        &FilterSettings::new(12_000, 0.01),
+        small_buffer(FlushPolicy::Sequential),
+    )
+    .unwrap();
+    filter.insert_many(&keys(1, 0..500)).unwrap();
+    // Not committed: a power loss may take the keys, and this one does.
+    let survived = Arc::new(storage.after_power_loss(PowerLoss { kept: 0.0, torn: 0.0 }, 1));
+    let reopened = FlashFilter::open_in(survived, small_buffer(FlushPolicy::Sequential)).unwrap();
+    assert!(reopened.contains_many(&keys(1, 0..500)).iter().any(|found| !found));
+}

@@ -1,0 +1,99 @@
+//! Damaged, foreign and unfinished files: clear errors, or "may match".
+
+mod common;
+
+use common::{keys, memory, small_buffer};
+use springbloom_flash::device::PowerLoss;
+use springbloom_flash::{
+    BufferSettings, FilterSettings, FlashError, FlashFilter, FlushPolicy, HEADER_BYTES, Layout,
+};
+
+fn buffer() -> BufferSettings {
+    small_buffer(FlushPolicy::DirtiestGroupFirst)
+}
+
+#[test]
+fn a_damaged_page_answers_may_match_and_verify_reports_it() {
+    for layout in [Layout::Hierarchical, Layout::TwoChoices, Layout::Flat] {
+        let storage = memory();
+        let filter = FlashFilter::create_in(
+            storage.clone(),
+            &FilterSettings::new(10_000, 0.01).layout(layout),
+            buffer(),
+        )
+        .unwrap();
+        filter.insert_many(&keys(1, 0..10_000)).unwrap();
+        filter.flush().unwrap();
+        assert!(filter.verify(&mut |_, _| ()).is_sound());
+        let estimated = filter.estimated_fpr();
+        // Half of page 1 reads as zeros: without checksums, half of its keys would be gone.
+        storage.damage("filter-0000", HEADER_BYTES + 4096, |bytes| bytes[..2048].fill(0));
+        assert!(filter.contains_many(&keys(1, 0..10_000)).iter().all(|found| *found));
+        assert!(keys(1, 0..2000).into_iter().all(|digest| filter.contains(digest)));
+        assert!(filter.stats().damaged_answers > 0);
+        let report = filter.verify(&mut |_, _| ());
+        assert!(!report.is_sound());
+        assert_eq!((report.layers[0].damaged_sectors, &report.layers[0].faulty_pages[..]), (4, &[1][..]));
+        assert!(report.layers[0].fpr > estimated, "{layout:?}: damage costs accuracy");
+        // Writing to the page makes its sectors readable again; that they were lost stays known.
+        filter.insert_many(&keys(2, 0..2000)).unwrap();
+        filter.flush().unwrap();
+        let report = filter.verify(&mut |_, _| ());
+        assert_eq!((report.layers[0].damaged_sectors, report.layers[0].saturated_sectors), (0, 4));
+        assert!(filter.contains_many(&keys(1, 0..10_000)).iter().all(|found| *found));
+    }
+}
+
+#[test]
+fn foreign_newer_damaged_and_short_files_have_clear_errors() {
+    let fresh = || {
+        let storage = memory();
+        let filter =
+            FlashFilter::create_in(storage.clone(), &FilterSettings::new(1000, 0.01), buffer()).unwrap();
+        filter.insert_many(&keys(1, 0..10)).unwrap();
+        filter.commit().unwrap();
+        storage
+    };
+    let open = |storage| FlashFilter::open_in(storage, buffer()).map(|_| ()).unwrap_err();
+    let storage = fresh();
+    storage.damage("filter-0000", 0, |bytes| bytes[..8].copy_from_slice(b"SQLite f"));
+    assert!(matches!(open(storage), FlashError::Foreign { .. }));
+    let storage = fresh();
+    storage.damage("filter-0000", 8, |bytes| bytes[0] = 2);
+    assert!(matches!(open(storage), FlashError::NewerVersion { got: 2, expected: 1, .. }));
+    let storage = fresh();
+    storage.damage("filter-0000", 20, |bytes| bytes[0] ^= 1);
+    assert!(matches!(open(storage), FlashError::Damaged { .. }));
+    let storage = fresh();
+    storage.damage("log-a", 100, |bytes| bytes[0] ^= 1);
+    let error = open(storage);
+    assert!(matches!(error, FlashError::Damaged { part: "the log", .. }), "{error}");
+    assert!(matches!(open(memory()), FlashError::Io { .. }), "nothing there at all");
+}
+
+#[test]
+fn create_does_not_overwrite_but_takes_over_what_was_never_finished() {
+    let storage = memory();
+    let settings = FilterSettings::new(1000, 0.01);
+    drop(FlashFilter::create_in(storage.clone(), &settings, buffer()).unwrap());
+    let again = FlashFilter::create_in(storage.clone(), &settings, buffer());
+    assert!(matches!(again, Err(FlashError::AlreadyExists { .. })));
+    storage.damage("filter-0000", 0, |bytes| bytes[..HEADER_BYTES].fill(0));
+    let taken_over = FlashFilter::create_in(storage.clone(), &settings, buffer());
+    assert!(taken_over.is_ok());
+    drop(taken_over);
+    assert!(
+        FlashFilter::open_in(std::sync::Arc::new(storage.after_power_loss(PowerLoss::KILLED, 0)), buffer())
+            .is_ok()
+    );
+}
+
+#[test]
+fn a_directory_in_use_says_so() {
+    let directory = tempfile::tempdir().unwrap();
+    let settings = FilterSettings::new(1000, 0.01);
+    let first = FlashFilter::create(directory.path(), &settings, buffer()).unwrap();
+    assert!(matches!(FlashFilter::open(directory.path(), buffer()), Err(FlashError::InUse { .. })));
+    drop(first);
+    assert!(FlashFilter::open(directory.path(), buffer()).is_ok());
+}

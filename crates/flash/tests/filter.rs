@@ -1,0 +1,291 @@
+//! The flash filter through its public interface: answers, rates, costs, growth, union.
+
+mod common;
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use common::{key, keys, memory, small_buffer};
+use springbloom_flash::fpr::{bloom_fpr, expected_fpr};
+use springbloom_flash::{
+    BufferSettings, FilterSettings, FlashError, FlashFilter, FlushPolicy, Layout, MemorySize,
+};
+use springbloom_testkit::{binomial, seed};
+
+const LAYOUTS: [Layout; 3] = [Layout::Hierarchical, Layout::TwoChoices, Layout::Flat];
+const POLICIES: [FlushPolicy; 2] = [FlushPolicy::DirtiestGroupFirst, FlushPolicy::Sequential];
+
+#[test]
+fn every_layout_policy_page_and_group_size_gives_no_false_negative() {
+    let inserted = keys(1, 0..20_000);
+    for layout in LAYOUTS {
+        for policy in POLICIES {
+            for (page_bytes, group_pages) in [(2048, 1), (4096, 7), (16_384, 16)] {
+                let settings = FilterSettings::new(20_000, 0.01).layout(layout).page_bytes(page_bytes);
+                let buffer = BufferSettings { policy, group_pages, memory: MemorySize::CacheSizeFactor(60) };
+                let filter = FlashFilter::create_in(memory(), &settings, buffer).unwrap();
+                for chunk in inserted.chunks(1000) {
+                    filter.insert_many(chunk).unwrap();
+                    assert!(
+                        filter.contains_many(chunk).iter().all(|found| *found),
+                        "at once, flushed or not"
+                    );
+                }
+                let what = format!("{layout:?} {policy:?} {page_bytes} {group_pages}");
+                assert!(filter.stats().group_flushes > 0, "{what}: the buffer is small enough to overflow");
+                assert!(inserted.iter().all(|digest| filter.contains(*digest)), "{what}: one by one");
+                filter.flush().unwrap();
+                assert_eq!(filter.info().pending_updates, 0);
+                assert!(filter.contains_many(&inserted).iter().all(|found| *found), "{what}: flushed");
+            }
+        }
+    }
+}
+
+#[test]
+fn single_and_batched_lookups_agree() {
+    let filter = FlashFilter::create_in(
+        memory(),
+        &FilterSettings::new(5000, 0.2),
+        small_buffer(FlushPolicy::Sequential),
+    )
+    .unwrap();
+    filter.insert_many(&keys(1, 0..6000)).unwrap();
+    let asked: Vec<_> = keys(1, 5000..7000).into_iter().chain(keys(2, 0..3000)).collect();
+    let batched = filter.contains_many(&asked);
+    assert!(batched.iter().any(|found| !found), "a filter that always matches would agree too");
+    for (digest, found) in asked.iter().zip(batched) {
+        assert_eq!(filter.contains(*digest), found);
+    }
+}
+
+#[test]
+fn the_measured_rate_is_the_analytic_one_with_imbalance_and_close_to_flat() {
+    const KEYS: u64 = 200_000;
+    const ASKED: u64 = 400_000;
+    let family = seed::seed("the_measured_rate_is_the_analytic_one");
+    for layout in LAYOUTS {
+        let settings = FilterSettings::with_bits_per_key(KEYS, 8.66, 6).layout(layout);
+        let filter =
+            FlashFilter::create_in(memory(), &settings, BufferSettings::with_memory_bytes(1 << 20)).unwrap();
+        filter.insert_many(&keys(family, 0..KEYS)).unwrap();
+        filter.flush().unwrap();
+        let header = filter.info().layers[0].header;
+        let expected = expected_fpr(&header.geometry, KEYS);
+        let wrong = filter.contains_many(&keys(family ^ 1, 0..ASKED)).iter().filter(|found| **found).count();
+        binomial::assert_rate(wrong as u64, ASKED, expected, &format!("{layout:?}"));
+        let estimated = filter.estimated_fpr();
+        assert!(
+            (estimated / expected - 1.0).abs() < 0.02,
+            "{layout:?}: estimated {estimated}, expected {expected}"
+        );
+        let of_pages = filter.verify(&mut |_, _| ()).layers[0].fpr;
+        assert!(
+            (of_pages / expected - 1.0).abs() < 0.02,
+            "{layout:?}: pages say {of_pages}, expected {expected}"
+        );
+        if layout == Layout::Hierarchical {
+            let flat = bloom_fpr(KEYS as f64, header.geometry.bits() as f64, 6);
+            assert!(expected / flat < 1.02, "{}", expected / flat);
+        }
+    }
+}
+
+#[test]
+fn two_choices_even_out_pages() {
+    const KEYS: u64 = 100_000;
+    let fill_spread = |layout| {
+        let settings = FilterSettings::with_bits_per_key(KEYS, 8.66, 6).layout(layout);
+        let filter =
+            FlashFilter::create_in(memory(), &settings, BufferSettings::with_memory_bytes(1 << 20)).unwrap();
+        filter.insert_many(&keys(1, 0..KEYS)).unwrap();
+        filter.flush().unwrap();
+        let report = &filter.verify(&mut |_, _| ()).layers[0];
+        // The mean of fill^k exceeds the k-th power of the mean by the imbalance.
+        let one_page =
+            if layout == Layout::TwoChoices { 1.0 - (1.0 - report.fpr).sqrt() } else { report.fpr };
+        one_page / report.fill.powi(6)
+    };
+    let (one, two) = (fill_spread(Layout::Hierarchical), fill_spread(Layout::TwoChoices));
+    assert!(one > 1.0005 && two < 1.0 + (one - 1.0) / 2.0, "one choice {one}, two choices {two}");
+}
+
+#[test]
+fn an_uncached_lookup_reads_exactly_one_page() {
+    let settings = FilterSettings::with_bits_per_key(50_000, 8.66, 6);
+    let filter =
+        FlashFilter::create_in(memory(), &settings, small_buffer(FlushPolicy::DirtiestGroupFirst)).unwrap();
+    filter.insert_many(&keys(1, 0..50_000)).unwrap();
+    filter.flush().unwrap();
+    let before = filter.stats().lookup_page_reads;
+    let asked: Vec<_> = keys(1, 0..500).into_iter().chain(keys(2, 0..500)).collect();
+    asked.iter().for_each(|digest| {
+        filter.contains(*digest);
+    });
+    assert_eq!(filter.stats().lookup_page_reads - before, 1000);
+    let before = filter.stats().lookup_page_reads;
+    filter.contains_many(&asked);
+    assert!(filter.stats().lookup_page_reads - before <= 1000, "a batch reads a page once for all its keys");
+}
+
+#[test]
+fn waiting_keys_are_answered_without_a_read() {
+    let filter = FlashFilter::create_in(
+        memory(),
+        &FilterSettings::new(1000, 0.01),
+        BufferSettings::with_memory_bytes(1 << 20),
+    )
+    .unwrap();
+    filter.insert_many(&keys(1, 0..1000)).unwrap();
+    assert!(keys(1, 0..1000).into_iter().all(|digest| filter.contains(digest)));
+    assert_eq!((filter.stats().lookup_page_reads, filter.stats().pending_hits), (0, 1000));
+}
+
+#[test]
+fn memory_stays_within_its_budget() {
+    let budget_bytes = 150_000;
+    let settings = FilterSettings::new(200_000, 0.01);
+    let filter =
+        FlashFilter::create_in(memory(), &settings, BufferSettings::with_memory_bytes(budget_bytes)).unwrap();
+    let mut peak = 0;
+    for chunk in keys(1, 0..200_000).chunks(100) {
+        filter.insert_many(chunk).unwrap();
+        peak = peak.max(filter.info().memory_bytes);
+    }
+    assert!(peak <= budget_bytes && peak > budget_bytes * 9 / 10, "{peak} of {budget_bytes}");
+}
+
+#[test]
+fn a_full_filter_says_so_and_repeated_keys_do_not_fill_it() {
+    let filter = FlashFilter::create_in(
+        memory(),
+        &FilterSettings::new(10_000, 0.01),
+        small_buffer(FlushPolicy::Sequential),
+    )
+    .unwrap();
+    for _ in 0..5 {
+        filter.insert_many(&keys(1, 0..9000)).unwrap();
+        filter.flush().unwrap();
+    }
+    assert!(!filter.is_full(), "{:?}", filter.info());
+    assert!(filter.estimated_fpr() < 0.01);
+    filter.insert_many(&keys(1, 9000..11_000)).unwrap();
+    assert!(filter.is_full(), "{:?}", filter.info());
+    filter.insert_many(&keys(1, 11_000..30_000)).unwrap();
+    filter.flush().unwrap();
+    assert!(filter.estimated_fpr() > 0.1, "three times the capacity: {}", filter.estimated_fpr());
+}
+
+#[test]
+fn a_growing_filter_keeps_its_rate_and_survives_reopening() {
+    const KEYS: u64 = 60_000;
+    let storage = memory();
+    let settings = FilterSettings::new(4000, 0.02).growing(true);
+    let buffer = BufferSettings::with_memory_bytes(200 << 10);
+    let inserted = keys(1, 0..KEYS);
+    {
+        let filter = FlashFilter::create_in(storage.clone(), &settings, buffer).unwrap();
+        filter.insert_many(&inserted).unwrap();
+        filter.commit().unwrap();
+        assert!((4..=5).contains(&filter.info().layers.len()), "4, 8, 16, 32 thousand: {:?}", filter.info());
+    }
+    let filter = FlashFilter::open_in(storage, buffer).unwrap();
+    assert!(filter.contains_many(&inserted).iter().all(|found| *found));
+    let wrong = filter.contains_many(&keys(2, 0..100_000)).iter().filter(|found| **found).count();
+    binomial::assert_rate_at_most(wrong as u64, 100_000, 0.02, "a chain of filters");
+    assert!(filter.estimated_fpr() <= 0.02 && !filter.is_full());
+}
+
+#[test]
+fn a_union_has_the_keys_of_both() {
+    let settings = FilterSettings::new(20_000, 0.01);
+    let buffer = small_buffer(FlushPolicy::DirtiestGroupFirst);
+    let (ours, theirs) = (memory(), memory());
+    let a = FlashFilter::create_in(ours.clone(), &settings, buffer).unwrap();
+    let b = FlashFilter::create_in(theirs, &settings, buffer).unwrap();
+    a.insert_many(&keys(1, 0..8000)).unwrap();
+    b.insert_many(&keys(1, 6000..16_000)).unwrap();
+    a.merge_from(&b, &mut |_, _| ()).unwrap();
+    assert!(a.contains_many(&keys(1, 0..16_000)).iter().all(|found| *found));
+    let distinct = a.info().layers[0].estimated_keys;
+    assert!((distinct / 16_000.0 - 1.0).abs() < 0.02, "{distinct}");
+    drop(a);
+    let a = FlashFilter::open_in(ours, buffer).unwrap();
+    assert!(a.contains_many(&keys(1, 0..16_000)).iter().all(|found| *found), "durable");
+    assert!(a.verify(&mut |_, _| ()).is_sound());
+    let other = FlashFilter::create_in(memory(), &FilterSettings::new(30_000, 0.01), buffer).unwrap();
+    assert!(matches!(a.merge_from(&other, &mut |_, _| ()), Err(FlashError::Incompatible { .. })));
+}
+
+#[test]
+fn readers_see_every_key_whose_insertion_returned_while_the_writer_flushes_and_grows() {
+    const KEYS: u64 = 60_000;
+    let settings = FilterSettings::new(10_000, 0.05).growing(true);
+    let directory = tempfile::tempdir().unwrap();
+    let buffer = BufferSettings {
+        memory: MemorySize::CacheSizeFactor(60),
+        ..small_buffer(FlushPolicy::DirtiestGroupFirst)
+    };
+    let filter = FlashFilter::create(directory.path(), &settings, buffer).unwrap();
+    let inserted = AtomicU64::new(0);
+    std::thread::scope(|scope| {
+        for reader in 0..3u64 {
+            let (filter, inserted) = (&filter, &inserted);
+            scope.spawn(move || {
+                let mut round = reader;
+                loop {
+                    let known = inserted.load(Ordering::Acquire);
+                    if known > 0 {
+                        let from = round.wrapping_mul(0x9e37_79b9_7f4a_7c15) % known;
+                        let asked = keys(1, from..known.min(from + 200));
+                        assert!(
+                            filter.contains_many(&asked).iter().all(|found| *found),
+                            "batch from {from} of {known}"
+                        );
+                        assert!(filter.contains(key(1, from)), "key {from} of {known}");
+                    }
+                    if known == KEYS {
+                        break;
+                    }
+                    round += 3;
+                }
+            });
+        }
+        for first in (0..KEYS).step_by(500) {
+            filter.insert_many(&keys(1, first..first + 500)).unwrap();
+            inserted.store(first + 500, Ordering::Release);
+        }
+    });
+    let stats = filter.stats();
+    assert!(stats.group_flushes > 100 && stats.damaged_answers == 0, "{stats:?}");
+}
+
+#[test]
+fn threads_that_commit_together_share_syncs() {
+    let directory = tempfile::tempdir().unwrap();
+    let filter = Arc::new(
+        FlashFilter::create(
+            directory.path(),
+            &FilterSettings::new(100_000, 0.01),
+            BufferSettings::with_memory_bytes(4 << 20),
+        )
+        .unwrap(),
+    );
+    let before = filter.stats().log_syncs;
+    std::thread::scope(|scope| {
+        for thread in 0..8 {
+            let filter = filter.clone();
+            scope.spawn(move || {
+                for n in 0..50 {
+                    filter.insert(key(thread, n)).unwrap();
+                    filter.commit().unwrap();
+                }
+            });
+        }
+    });
+    let syncs = filter.stats().log_syncs - before;
+    assert!(syncs < 400, "{syncs} syncs for 400 commits");
+    drop(filter);
+    let filter = FlashFilter::open(directory.path(), BufferSettings::with_memory_bytes(4 << 20)).unwrap();
+    assert!((0..8).all(|thread| filter.contains_many(&keys(thread, 0..50)).iter().all(|found| *found)));
+}
