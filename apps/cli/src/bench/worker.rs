@@ -175,3 +175,95 @@ fn unlogged() -> WriteOptions {
     options.disable_wal(true);
     options
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use springbloom_workload::{Mix, StreamSettings};
+
+    const VALUE_BYTES: usize = 40;
+
+    fn records() -> Records {
+        Records { keys: KeySpace::Synthetic { records: 50 }, value_bytes: VALUE_BYTES, seed: 1 }
+    }
+
+    fn loaded(records: &Records, path: &std::path::Path) -> DB {
+        let db = DB::open_default(path).expect("database");
+        let (mut key, mut bytes) = (Vec::new(), Vec::new());
+        for record in 0..records.keys.records() {
+            records.keys.present(record, &mut key);
+            value::write(record, 0, VALUE_BYTES, &mut bytes);
+            db.put(&key, &bytes).expect("put");
+        }
+        db
+    }
+
+    /// What 2,000 operations of `mix` end with, after `damage` was done to the database.
+    fn outcome(mix: Mix, damage: impl FnOnce(&DB, &Records)) -> Result<Measured> {
+        let folder = tempfile::tempdir()?;
+        let records = records();
+        let db = loaded(&records, folder.path());
+        damage(&db, &records);
+        let oracle = Oracle::new(50, 3_000);
+        let settings = StreamSettings { mix, ..StreamSettings::gets(0.5, 0.3, 1, 1) };
+        let mut stream = OperationStream::new(settings, &records.keys)?;
+        run(&Target { db: &db, records: &records, oracle: &oracle }, &mut stream, 2_000)
+    }
+
+    fn assert_wrong(result: Result<Measured>) {
+        let message = result.expect_err("a wrong answer must end the run").to_string();
+        assert!(message.contains("WRONG ANSWER"), "{message}");
+    }
+
+    fn present(records: &Records, record: u64) -> Vec<u8> {
+        let mut key = Vec::new();
+        records.keys.present(record, &mut key);
+        key
+    }
+
+    #[test]
+    fn right_answers_are_counted() {
+        for mix in Mix::ALL {
+            let measured = outcome(mix, |_, _| ()).expect("right answers");
+            assert_eq!(measured.operations, 2_000);
+            assert_eq!(measured.found_by_read, 0, "everything is in the memtable");
+        }
+    }
+
+    #[test]
+    fn a_lost_record_is_noticed() {
+        assert_wrong(outcome(Mix::GET, |db, records| db.delete(present(records, 7)).expect("delete")));
+    }
+
+    #[test]
+    fn a_flipped_bit_in_a_value_is_noticed() {
+        for mix in [Mix::GET, Mix::E] {
+            assert_wrong(outcome(mix, |db, records| {
+                let mut bytes = Vec::new();
+                value::write(7, 0, VALUE_BYTES, &mut bytes);
+                bytes[VALUE_BYTES - 1] ^= 1;
+                db.put(present(records, 7), bytes).expect("put");
+            }));
+        }
+    }
+
+    #[test]
+    fn a_stale_or_foreign_value_is_noticed() {
+        for (record, version) in [(8, 0), (7, 1)] {
+            assert_wrong(outcome(Mix::GET, |db, records| {
+                let mut bytes = Vec::new();
+                value::write(record, version, VALUE_BYTES, &mut bytes);
+                db.put(present(records, 7), bytes).expect("put");
+            }));
+        }
+    }
+
+    #[test]
+    fn an_invented_record_is_noticed() {
+        assert_wrong(outcome(Mix::GET, |db, records| {
+            let mut key = Vec::new();
+            records.keys.absent(7, &mut key);
+            db.put(key, b"invented").expect("put");
+        }));
+    }
+}

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, Result};
 use clap::Args;
 use rustix::fs::OFlags;
-use springbloom_rocksdb::{PolicyKind, UnitSettings};
+use springbloom_rocksdb::{Elastic, PolicyKind, UnitSettings};
 use springbloom_workload::{
     Distribution, FileKeys, KeySpace, Mix, Movement, OperationStream, StreamSettings, value,
 };
@@ -29,6 +29,7 @@ use crate::store::preset::Preset;
 /// Loads one tree, makes a database of it for each configuration, runs the workload on them in turns and prints one table.
 /// Every answer is verified.
 #[derive(Args, Debug)]
+#[command(args_override_self = true)]
 pub(crate) struct Compare {
     /// Shape of the tree and size of the run
     #[arg(long, value_enum, default_value = "small", help_heading = "Data")]
@@ -224,6 +225,11 @@ impl Compare {
         let units = UnitSettings::bloom(self.units, self.bits_per_unit).map_err(|error| {
             bad_input(format!("--units {} --bits-per-unit {}: {error}", self.units, self.bits_per_unit))
         })?;
+        // Tried here so that a bad setting is reported before minutes of loading.
+        Elastic::builder()
+            .segment_data_bytes(self.segment_bytes.bytes)
+            .build()
+            .map_err(|error| bad_input(format!("--segment-bytes {}: {error}", self.segment_bytes)))?;
         Ok(CommonSettings {
             tree: self.preset.shape(),
             buffered: self.buffered,

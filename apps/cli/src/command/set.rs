@@ -1,0 +1,60 @@
+//! `springbloom set`: a set of keys on flash that answers "may be there" or "certainly not", larger than memory.
+
+mod add;
+mod check;
+mod create;
+mod info;
+mod keys;
+mod merge;
+mod open;
+mod verify;
+
+use std::process::ExitCode;
+
+use anyhow::Result;
+use clap::{Args, Subcommand};
+
+/// Exit code of `check` and of `add --print-new` when no key was printed.
+const EXIT_NOTHING_PRINTED: u8 = 3;
+
+/// Keep a set of keys in a Bloom filter on flash, larger than memory
+///
+/// Keys are lines (or, with --null, separated by NUL). Exit codes: 0 done; 1 failed, or damage found; 2 wrong usage or
+/// unusable files; 3 `check` or `add --print-new` printed no key.
+#[derive(Args, Debug)]
+pub(crate) struct Set {
+    #[command(subcommand)]
+    action: Action,
+}
+
+#[derive(Subcommand, Debug)]
+enum Action {
+    Create(create::Create),
+    Add(add::Add),
+    Check(check::Check),
+    Info(info::Info),
+    Verify(verify::Verify),
+    Merge(merge::Merge),
+}
+
+impl Set {
+    /// Runs the subcommand.
+    ///
+    /// # Errors
+    /// What the subcommand could not do.
+    pub(crate) fn run(&self) -> Result<ExitCode> {
+        match &self.action {
+            Action::Create(create) => create.run(),
+            Action::Add(add) => add.run(),
+            Action::Check(check) => check.run(),
+            Action::Info(info) => info.run(),
+            Action::Verify(verify) => verify.run(),
+            Action::Merge(merge) => merge.run(),
+        }
+    }
+}
+
+/// The exit code of a filter that printed `printed` keys.
+fn printed_code(printed: u64) -> ExitCode {
+    if printed == 0 { ExitCode::from(EXIT_NOTHING_PRINTED) } else { ExitCode::SUCCESS }
+}

@@ -1,0 +1,93 @@
+//! Which crate may depend on which: the directions that keep policies usable without a store, and filters without either.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use cargo_metadata::{DependencyKind, MetadataCommand};
+
+/// Every crate of the workspace, with the crates of the workspace that it may depend on.
+const ALLOWED: [(&str, &[&str]); 8] = [
+    ("springbloom-filter", &[]),
+    ("springbloom-format", &["springbloom-filter"]),
+    ("springbloom-manager", &["springbloom-filter"]),
+    ("springbloom-flash", &["springbloom-filter"]),
+    ("springbloom-workload", &[]),
+    ("springbloom-testkit", &[]),
+    ("springbloom-rocksdb", &["springbloom-filter", "springbloom-format", "springbloom-manager"]),
+    (
+        "springbloom",
+        &[
+            "springbloom-filter",
+            "springbloom-format",
+            "springbloom-manager",
+            "springbloom-flash",
+            "springbloom-workload",
+            "springbloom-rocksdb",
+        ],
+    ),
+];
+
+/// Crates that need no store to be built: none of their dependencies, at any depth, may bring one.
+const ENGINE_NEUTRAL: [&str; 5] = [
+    "springbloom-filter",
+    "springbloom-format",
+    "springbloom-manager",
+    "springbloom-flash",
+    "springbloom-workload",
+];
+
+#[test]
+fn dependencies_point_inwards() {
+    let metadata = MetadataCommand::new().no_deps().exec().expect("cargo metadata");
+    let allowed: BTreeMap<&str, &[&str]> = ALLOWED.into_iter().collect();
+    let members: BTreeSet<&str> = metadata.packages.iter().map(|package| package.name.as_str()).collect();
+    for package in &metadata.packages {
+        let name = package.name.as_str();
+        let Some(may) = allowed.get(name) else { panic!("{name} is new: say here what it may depend on") };
+        for dependency in &package.dependencies {
+            let other = dependency.name.as_str();
+            if !members.contains(other) || dependency.kind == DependencyKind::Development {
+                continue;
+            }
+            assert!(may.contains(&other), "{name} depends on {other}, allowed are {may:?}");
+        }
+    }
+    let missing: Vec<_> = allowed.keys().filter(|name| !members.contains(*name)).collect();
+    assert!(missing.is_empty(), "{missing:?} are gone from the workspace");
+}
+
+#[test]
+fn engine_neutral_crates_bring_no_store() {
+    let metadata = MetadataCommand::new().exec().expect("cargo metadata");
+    let resolve = metadata.resolve.as_ref().expect("resolved dependencies");
+    let nodes: BTreeMap<_, _> = resolve.nodes.iter().map(|node| (&node.id, node)).collect();
+    for name in ENGINE_NEUTRAL {
+        let start = metadata.packages.iter().find(|package| package.name.as_str() == name).expect("a member");
+        let (mut seen, mut open) = (BTreeSet::new(), vec![&start.id]);
+        while let Some(id) = open.pop() {
+            if !seen.insert(id) {
+                continue;
+            }
+            let normal = nodes[id].deps.iter().filter(|dependency| {
+                dependency.dep_kinds.iter().any(|kind| kind.kind != DependencyKind::Development)
+            });
+            open.extend(normal.map(|dependency| &dependency.pkg));
+        }
+        let stores: Vec<_> = (metadata.packages.iter())
+            .filter(|package| seen.contains(&package.id) && package.name.as_str().contains("rocksdb"))
+            .map(|package| package.name.as_str())
+            .collect();
+        assert!(stores.is_empty(), "{name} brings {stores:?}");
+    }
+}
+
+#[test]
+fn testkit_is_for_tests() {
+    let metadata = MetadataCommand::new().no_deps().exec().expect("cargo metadata");
+    for package in &metadata.packages {
+        for dependency in
+            package.dependencies.iter().filter(|dependency| dependency.name == "springbloom-testkit")
+        {
+            assert_eq!(dependency.kind, DependencyKind::Development, "{} ships testkit", package.name);
+        }
+    }
+}

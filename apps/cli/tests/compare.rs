@@ -1,0 +1,246 @@
+//! `springbloom compare` on tiny databases.
+
+use std::path::Path;
+
+use assert_cmd::Command;
+use predicates::prelude::*;
+use predicates::str::contains;
+use serde_json::Value;
+
+/// A run of a second: tiny and through the page cache, which every file system allows.
+fn compare(arguments: &[&str]) -> Command {
+    let mut command = Command::cargo_bin("springbloom").expect("the program is built for its tests");
+    command.args(["compare", "--buffered", "--records", "20000", "--value-bytes", "100"]);
+    command.args(["--ops", "1500", "--warmup", "300", "--rounds", "2"]).args(arguments);
+    command
+}
+
+fn json(arguments: &[&str]) -> Value {
+    let output = compare(arguments).arg("--json").output().expect("run");
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    serde_json::from_slice(&output.stdout).expect("standard output is one JSON document")
+}
+
+fn rows(document: &Value) -> &Vec<Value> {
+    document["rows"].as_array().expect("rows")
+}
+
+fn number(row: &Value, field: &str) -> f64 {
+    row[field].as_f64().unwrap_or_else(|| panic!("{field} in {row}"))
+}
+
+#[test]
+fn every_configuration_reports_every_figure() {
+    let document = json(&[
+        "--configs",
+        "none,bloom:4,bloom:10,ribbon:4,partitioned:10,monkey:4,elastic:6",
+        "--salts",
+        "2",
+    ]);
+    let rows = rows(&document);
+    assert_eq!(rows.len(), 14);
+    for row in rows {
+        assert_eq!(number(row, "threads"), 1.0);
+        assert_eq!(number(row, "operations"), 1500.0);
+        for field in [
+            "salt",
+            "ops_per_s",
+            "p50_us",
+            "p99_us",
+            "data_reads_per_get",
+            "load_s",
+            "load_cpu_s",
+            "cpu_us_per_op",
+        ] {
+            assert!(number(row, field) > 0.0, "{field} in {row}");
+        }
+        for field in [
+            "wasted_reads_per_get",
+            "filter_reads_per_get",
+            "index_reads_per_get",
+            "unit_reads",
+            "resident_filter_bytes",
+        ] {
+            assert!(number(row, field) >= 0.0, "{field} in {row}");
+        }
+    }
+    for field in [
+        "machine",
+        "seed",
+        "records",
+        "value_bytes",
+        "distribution",
+        "zero_result_ratio",
+        "levels",
+        "budget_bytes",
+    ] {
+        assert!(!document["header"][field].is_null(), "{field} in the header");
+    }
+    assert_eq!(document["medians"].as_array().map(Vec::len), Some(7));
+}
+
+#[test]
+fn figures_tell_filters_apart() {
+    let document = json(&["--configs", "none,bloom:4,bloom:10", "--zero-result", "1"]);
+    let [none, bloom4, bloom10] = rows(&document).as_slice() else { panic!("three rows") };
+    let wasted = |row| number(row, "wasted_reads_per_get");
+    // Zero-result lookups alone: every data read is wasted, and without filters there is at least one per get.
+    assert_eq!(wasted(none), number(none, "data_reads_per_get"));
+    assert!(wasted(none) >= 0.9, "{none}");
+    assert!(wasted(bloom4) < wasted(none) / 2.0 && wasted(bloom10) < wasted(bloom4) / 2.0, "{document}");
+    assert_eq!(number(none, "resident_filter_bytes"), 0.0);
+    let bits = |row| number(row, "resident_filter_bytes") * 8.0 / 20_000.0;
+    assert!((3.9..4.5).contains(&bits(bloom4)) && (9.9..10.5).contains(&bits(bloom10)), "{document}");
+}
+
+#[test]
+fn elastic_filters_stay_within_their_budget() {
+    let document = json(&["--configs", "elastic:4", "--budget", "20KiB", "--policy", "uniform"]);
+    let resident = number(&rows(&document)[0], "resident_filter_bytes");
+    assert!(resident > 0.0 && resident <= 20_480.0, "{resident}");
+    assert_eq!(document["header"]["budget_bytes"].as_u64(), Some(20_480));
+}
+
+#[test]
+fn every_ycsb_workload_runs_on_several_threads() {
+    for workload in ["a", "b", "c", "d", "e", "f"] {
+        let document = json(&["--configs", "bloom:10,elastic:6", "--workload", workload, "--threads", "1,3"]);
+        assert_eq!(rows(&document).len(), 4, "{workload}");
+        // E has no gets, and so no rates per get.
+        let has_gets = !rows(&document)[0]["data_reads_per_get"].is_null();
+        assert_eq!(has_gets, workload != "e", "{workload}");
+    }
+}
+
+#[test]
+fn other_presets_arrange_other_trees() {
+    let levels = |preset: &str, records: &str| {
+        let document =
+            json(&["--preset", preset, "--records", records, "--configs", "bloom:4", "--ops", "100"]);
+        document["header"]["tree"].as_str().expect("tree").to_owned()
+    };
+    let leveldb = levels("leveldb", "600000");
+    assert!(leveldb.starts_with("L0 12, L"), "{leveldb}");
+    let small = levels("small", "100000");
+    assert!(!small.contains("L0") && small.contains("L1"), "{small}");
+}
+
+#[test]
+fn keys_of_a_file_are_used() {
+    let folder = tempfile::tempdir().expect("folder");
+    let keys = folder.path().join("keys");
+    let lines: Vec<String> = (0..3_000).map(|i| format!("/usr/lib/package-{}/file-{i}.so", i % 91)).collect();
+    std::fs::write(&keys, lines.join("\n")).expect("write");
+    let path = keys.to_str().expect("path");
+    let document = json(&["--keys", path, "--configs", "none,elastic:8"]);
+    assert_eq!(document["header"]["records"].as_u64(), Some(3_000));
+    compare(&["--keys", path, "--configs", "none", "--workload", "d"])
+        .assert()
+        .code(2)
+        .stderr(contains("inserts records"));
+}
+
+#[test]
+fn the_table_is_on_standard_output_and_progress_is_not() {
+    compare(&["--configs", "none,bloom:10"])
+        .assert()
+        .success()
+        .stdout(
+            contains("wasted/get")
+                .and(contains("bloom:10"))
+                .and(contains("seed 1"))
+                .and(contains("loading").not()),
+        )
+        .stderr(contains("loading 20000 records"));
+}
+
+#[test]
+fn bad_input_is_refused_with_exit_code_2() {
+    for (arguments, message) in [
+        (&["--configs", "cuckoo:8"][..], "expected none, bloom:BITS"),
+        (&["--configs", "bloom:4,bloom:4"], "bloom:4 is there twice"),
+        (&["--configs", "bloom:-1"], "bits per key"),
+        (&["--preset", "huge"], "invalid value 'huge'"),
+        (&["--workload", "g"], "unknown workload"),
+        (&["--zipf=-1"], "Zipf constant"),
+        (&["--zero-result", "1.5"], "zero-result ratio"),
+        (&["--distribution", "pareto"], "unknown distribution"),
+        (&["--value-bytes", "3"], "expected 12 to"),
+        (&["--threads", "0"], "--threads"),
+        (&["--budget", "many"], "expected a size"),
+        (&["--policy", "guess"], "multi-queue"),
+        (&["--units", "0"], "--units 0"),
+        (&["--segment-bytes", "1"], "segment_data_bytes"),
+        (&["--keys", "/nonexistent/keys"], "/nonexistent/keys"),
+        (&["--reuse"], "--dir"),
+        (&["--dir", "/proc/springbloom"], "cannot create /proc/springbloom"),
+        (&["--records", "1000000000000"], "free, this comparison needs about"),
+    ] {
+        compare(arguments).assert().code(2).stderr(contains(message));
+    }
+}
+
+fn kept(dir: &Path, arguments: &[&str]) -> Command {
+    let mut command = compare(arguments);
+    command.arg("--dir").arg(dir);
+    command
+}
+
+#[test]
+fn kept_databases_are_reused_with_the_same_settings_only() {
+    let folder = tempfile::tempdir().expect("folder");
+    let dir = folder.path().join("databases");
+    let configs = ["--configs", "bloom:4,elastic:4"];
+    kept(&dir, &configs).assert().success();
+    kept(&dir, &configs).assert().code(2).stderr(contains("--reuse"));
+    // More configurations may be added, and what is not in the databases may change.
+    kept(
+        &dir,
+        &[
+            "--reuse",
+            "--configs",
+            "bloom:4,elastic:4,none",
+            "--zipf",
+            "1.2",
+            "--policy",
+            "uniform",
+            "--workload",
+            "a",
+        ],
+    )
+    .assert()
+    .success()
+    .stderr(contains("writing tables with none").and(contains("writing tables with bloom:4").not()));
+    // What a workload wrote is gone.
+    kept(&dir, &["--reuse", "--configs", "bloom:4,elastic:4,none"]).assert().success();
+    kept(&dir, &["--reuse", "--configs", "bloom:4", "--seed", "2"])
+        .assert()
+        .code(2)
+        .stderr(contains("seed is 1, asked for is 2"));
+    kept(&dir, &["--reuse", "--configs", "bloom:4", "--preset", "leveldb"])
+        .assert()
+        .code(2)
+        .stderr(contains("write_buffer_bytes is 2097152, asked for is 4194304"));
+    kept(&dir, &["--reuse", "--configs", "elastic:4", "--segment-bytes", "64KiB"])
+        .assert()
+        .code(2)
+        .stderr(contains("segments of 65536 B"));
+    std::fs::write(dir.join("tree.json"), "{").expect("damage");
+    kept(&dir, &["--reuse"]).assert().code(2).stderr(contains("tree.json is damaged"));
+}
+
+#[test]
+fn an_interrupted_build_is_done_again() {
+    let folder = tempfile::tempdir().expect("folder");
+    let dir = folder.path();
+    kept(dir, &["--configs", "bloom:4"]).assert().success();
+    // As after an interruption: databases are there, manifests are not.
+    std::fs::remove_file(dir.join("bloom-4.json")).expect("manifest");
+    kept(dir, &["--reuse", "--configs", "bloom:4"])
+        .assert()
+        .success()
+        .stderr(contains("writing tables with bloom:4"));
+    std::fs::remove_file(dir.join("tree.json")).expect("manifest");
+    std::fs::remove_file(dir.join("bloom-4.json")).expect("manifest");
+    kept(dir, &["--configs", "bloom:4"]).assert().success().stderr(contains("loading 20000 records"));
+}
