@@ -12,6 +12,9 @@ use springbloom_flash::device::{PowerLoss, SimPower, SimStorage};
 use springbloom_flash::{FilterSettings, FlashFilter, FlushPolicy, Layout};
 use springbloom_testkit::seed;
 
+const LOSSES: [PowerLoss; 4] =
+    [PowerLoss::KILLED, PowerLoss::WHOLE_WRITES, PowerLoss::WHOLE_SECTORS, PowerLoss::TORN_SECTORS];
+
 /// What a run of the workload had acknowledged when the power went.
 #[derive(Default, Debug)]
 struct Acknowledged {
@@ -81,13 +84,13 @@ fn nothing_acknowledged_is_lost_by_a_power_loss() {
     let mut unacknowledged_losses = 0;
     for crash in 0..crashes() {
         let policy = if crash % 2 == 0 { FlushPolicy::DirtiestGroupFirst } else { FlushPolicy::Sequential };
-        let settings = match crash % 5 {
+        let settings = match rng.random_range(0..5) {
             0 => FilterSettings::new(3000, 0.02).growing(true),
             1 => FilterSettings::new(12_000, 0.01).logged(false),
             2 => FilterSettings::new(12_000, 0.01).layout(Layout::TwoChoices),
             _ => FilterSettings::new(12_000, 0.01),
         };
-        let loss = [PowerLoss::KILLED, PowerLoss::WHOLE_SECTORS, PowerLoss::TORN_SECTORS][crash as usize % 3];
+        let loss = LOSSES[crash as usize % LOSSES.len()];
         let power = SimPower::steady();
         // Operations of a whole run number a few hundred; the earliest ones are those of creation.
         power.cut_after(rng.random_range(0..400));
@@ -142,7 +145,7 @@ fn a_device_that_lies_about_syncs_is_found_out() {
     .unwrap();
     filter.insert_many(&keys(1, 0..500)).unwrap();
     // Not committed: a power loss may take the keys, and this one does.
-    let survived = Arc::new(storage.after_power_loss(PowerLoss { kept: 0.0, torn: 0.0 }, 1));
+    let survived = Arc::new(storage.after_power_loss(PowerLoss::ALL_LOST, 1));
     let reopened = FlashFilter::open_in(survived, small_buffer(FlushPolicy::Sequential)).unwrap();
     assert!(reopened.contains_many(&keys(1, 0..500)).iter().any(|found| !found));
 }

@@ -5,6 +5,7 @@ mod common;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
+use common::watched::WatchedStorage;
 use common::{key, keys, memory, small_buffer};
 use springbloom_flash::fpr::{bloom_fpr, expected_fpr};
 use springbloom_flash::{
@@ -258,6 +259,34 @@ fn readers_see_every_key_whose_insertion_returned_while_the_writer_flushes_and_g
     });
     let stats = filter.stats();
     assert!(stats.group_flushes > 100 && stats.damaged_answers == 0, "{stats:?}");
+}
+
+#[test]
+fn keys_stay_visible_in_the_middle_of_every_flush() {
+    let storage = Arc::new(WatchedStorage::new(memory()));
+    let buffer = BufferSettings {
+        memory: MemorySize::CacheSizeFactor(600),
+        ..small_buffer(FlushPolicy::DirtiestGroupFirst)
+    };
+    let filter = Arc::new(
+        FlashFilter::create_in(storage.clone(), &FilterSettings::new(20_000, 0.01), buffer).unwrap(),
+    );
+    let inserted = Arc::new(AtomicU64::new(0));
+    let looks = Arc::new(AtomicU64::new(0));
+    {
+        let (filter, inserted, looks) = (Arc::downgrade(&filter), inserted.clone(), looks.clone());
+        storage.during_writes(move || {
+            let Some(filter) = filter.upgrade() else { return };
+            let known = keys(1, 0..inserted.load(Ordering::Relaxed));
+            assert!(filter.contains_many(&known).iter().all(|found| *found), "{} keys", known.len());
+            looks.fetch_add(1, Ordering::Relaxed);
+        });
+    }
+    for first in (0..20_000).step_by(200) {
+        filter.insert_many(&keys(1, first..first + 200)).unwrap();
+        inserted.store(first + 200, Ordering::Relaxed);
+    }
+    assert!(looks.load(Ordering::Relaxed) > 20, "{looks:?} writes");
 }
 
 #[test]

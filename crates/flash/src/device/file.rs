@@ -80,6 +80,10 @@ impl PageDevice for FileDevice {
         self.file.sync_data()
     }
 
+    fn grow(&self, len_bytes: u64) -> io::Result<()> {
+        if self.len_bytes() < len_bytes { self.file.set_len(len_bytes) } else { Ok(()) }
+    }
+
     fn read_each(&self, spans: &[Span], visit: &mut dyn FnMut(usize, io::Result<&[u8]>)) {
         if let Some(mut ring) = self.take_ring() {
             ring.read_each(&self.file, spans, visit);

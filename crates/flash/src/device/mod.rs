@@ -44,6 +44,9 @@ pub trait PageDevice: Send + Sync {
     /// Returns when everything written before is durable.
     fn sync(&self) -> io::Result<()>;
 
+    /// Makes the device `len_bytes` long if it is shorter; what is new reads as zeros. Durable after [`PageDevice::sync`].
+    fn grow(&self, len_bytes: u64) -> io::Result<()>;
+
     /// Reads every span, as many at a time as the device is good for, and hands each to `visit` with its index, in the
     /// order in which they arrive. The bytes are only lent. A failed span is visited with its error; the others go on.
     fn read_each(&self, spans: &[Span], visit: &mut dyn FnMut(usize, io::Result<&[u8]>)) {

@@ -53,22 +53,28 @@ impl SimPower {
     }
 }
 
-/// What a power loss leaves of the sectors that were written and not synced.
+/// What a power loss leaves of what was written and not synced.
 #[derive(Clone, Copy, Debug)]
 pub struct PowerLoss {
-    /// Chance that a sector holds what was written last.
+    /// Chance that a piece holds what was written last.
     pub kept: f64,
-    /// Chance that a sector holds garbage (else: what was there before).
+    /// Chance that a piece holds garbage (else: what was there before).
     pub torn: f64,
+    /// Pieces that share their fate: sectors, or whole writes.
+    pub by_sector: bool,
 }
 
 impl PowerLoss {
     /// The process dies and the machine goes on: everything written is there.
-    pub const KILLED: PowerLoss = PowerLoss { kept: 1.0, torn: 0.0 };
+    pub const KILLED: PowerLoss = PowerLoss { kept: 1.0, torn: 0.0, by_sector: false };
+    /// Nothing that was not synced is there.
+    pub const ALL_LOST: PowerLoss = PowerLoss { kept: 0.0, torn: 0.0, by_sector: false };
+    /// Whole writes arrive or not: the worst for what relies on their order.
+    pub const WHOLE_WRITES: PowerLoss = PowerLoss { kept: 0.5, torn: 0.0, by_sector: false };
     /// Whole sectors arrive or not.
-    pub const WHOLE_SECTORS: PowerLoss = PowerLoss { kept: 0.5, torn: 0.0 };
+    pub const WHOLE_SECTORS: PowerLoss = PowerLoss { kept: 0.5, torn: 0.0, by_sector: true };
     /// Sectors that were being written may hold garbage.
-    pub const TORN_SECTORS: PowerLoss = PowerLoss { kept: 0.45, torn: 0.1 };
+    pub const TORN_SECTORS: PowerLoss = PowerLoss { kept: 0.45, torn: 0.1, by_sector: true };
 }
 
 #[derive(Debug, Default, Clone)]
@@ -128,6 +134,15 @@ impl PageDevice for SimDevice {
         }
         Ok(())
     }
+
+    fn grow(&self, len_bytes: u64) -> io::Result<()> {
+        let mut image = self.image();
+        self.power.spend()?;
+        let len = image.live.len().max(len_bytes as usize);
+        image.live.resize(len, 0);
+        image.durable.resize(len, 0);
+        Ok(())
+    }
 }
 
 /// Devices in memory, by name.
@@ -164,13 +179,14 @@ impl SimStorage {
                 let image = devices[name].image().clone();
                 let mut found = image.durable;
                 for (from, bytes) in image.unsynced {
-                    for (i, sector) in bytes.chunks(SECTOR_BYTES).enumerate() {
-                        let at = from + i * SECTOR_BYTES;
+                    let piece_bytes = if loss.by_sector { SECTOR_BYTES } else { bytes.len().max(1) };
+                    for (i, piece) in bytes.chunks(piece_bytes).enumerate() {
+                        let at = from + i * piece_bytes;
                         let draw: f64 = rng.random();
                         if draw < loss.kept {
-                            found[at..at + sector.len()].copy_from_slice(sector);
+                            found[at..at + piece.len()].copy_from_slice(piece);
                         } else if draw < loss.kept + loss.torn {
-                            rng.fill(&mut found[at..at + sector.len()]);
+                            rng.fill(&mut found[at..at + piece.len()]);
                         }
                     }
                 }

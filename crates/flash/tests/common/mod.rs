@@ -1,6 +1,8 @@
 //! What the tests of the public interface share.
 #![allow(dead_code, unreachable_pub, reason = "every test file uses its own part")]
 
+pub mod watched;
+
 use std::sync::Arc;
 
 use springbloom_filter::KeyDigest;
