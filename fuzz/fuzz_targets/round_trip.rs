@@ -11,6 +11,7 @@ use springbloom_format::{BlockWriter, Directory};
 #[derive(arbitrary::Arbitrary, Debug)]
 struct Table<'a> {
     unit_count: u8,
+    /// 0 for ribbon units.
     bits_per_key: u8,
     segment_data_bytes: u16,
     /// Sizes of the versions of each key.
@@ -18,7 +19,12 @@ struct Table<'a> {
 }
 
 fuzz_target!(|table: Table<'_>| {
-    let settings = UnitSettings::bloom(table.unit_count % 32 + 1, table.bits_per_key % 8 + 1).unwrap();
+    let unit_count = table.unit_count % 32 + 1;
+    let settings = match table.bits_per_key % 9 {
+        0 => UnitSettings::ribbon(unit_count),
+        bits => UnitSettings::bloom(unit_count, bits),
+    };
+    let settings = settings.unwrap();
     let mut writer = BlockWriter::new(settings, table.segment_data_bytes.into());
     // Segments by the rule alone: a new key opens one if the last has its bytes.
     let mut segments: Vec<(Vec<&[u8]>, u64)> = Vec::new();

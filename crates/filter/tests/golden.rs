@@ -21,6 +21,10 @@ const BLOOM_UNITS: [(u8, usize, &str); 12] = [
     (8, 31, "1e5d937220969b03"),
 ];
 
+/// Unit, its bytes over [`FRUIT`].
+const RIBBON_UNITS: [(usize, &str); 4] =
+    [(0, "1300000000000000"), (1, "5101000000000000"), (15, "0701000000000000"), (31, "3500000000000000")];
+
 fn hex(bytes: &[u8]) -> String {
     bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }
@@ -48,4 +52,28 @@ fn bloom_shape() {
     // Family 1, 6 units, 4 bits per key, 3 probes, 1000 keys.
     assert_eq!(shape.encode(), [1, 6, 4, 3, 0xe8, 3, 0, 0]);
     assert_eq!(GroupShape::decode(&[1, 6, 4, 3, 0xe8, 3, 0, 0]), Ok(shape));
+}
+
+#[test]
+fn ribbon_units() {
+    let built = UnitSettings::ribbon(32).unwrap().build(&FRUIT.map(|key| KeyDigest::of(key.as_bytes())));
+    for (unit, bytes) in RIBBON_UNITS {
+        assert_eq!(hex(&built.units[unit]), bytes, "unit {unit}");
+    }
+    // Family 2, 32 units, first size, first seed, 8 keys.
+    assert_eq!(built.shape.encode(), [2, 32, 0, 0, 8, 0, 0, 0]);
+}
+
+/// The smallest system with bands of 128, and one of the default segment size.
+#[test]
+fn ribbon_units_of_61_and_4096_keys() {
+    let golden = [
+        (61, KeyDigest { lo: 0x6103cf36982e5c2b, hi: 0xcb8e90f6b2a9b4e7 }),
+        (4096, KeyDigest { lo: 0xf9ab6cc3f24f70ad, hi: 0xbb6dfb7d02a8dd90 }),
+    ];
+    for (key_count, digest) in golden {
+        let digests: Vec<KeyDigest> = (0..key_count).map(|i: u32| KeyDigest::of(&i.to_be_bytes())).collect();
+        let all = UnitSettings::ribbon(24).unwrap().build(&digests).units.concat();
+        assert_eq!(KeyDigest::of(&all), digest, "{key_count} keys");
+    }
 }

@@ -35,8 +35,11 @@ fn block_of(keys: u32, settings: UnitSettings) -> Vec<u8> {
 
 #[test]
 fn no_flipped_bit_gives_other_units() {
-    for pristine in [block_of(3, UnitSettings::bloom(2, 4).unwrap()), block_of(100, UnitSettings::default())]
-    {
+    for pristine in [
+        block_of(3, UnitSettings::bloom(2, 4).unwrap()),
+        block_of(100, UnitSettings::default()),
+        block_of(100, UnitSettings::ribbon(8).unwrap()),
+    ] {
         let expected = readable_units(&pristine);
         for bit in 0..pristine.len() * 8 {
             let mut block = pristine.clone();
@@ -149,7 +152,8 @@ fn sign(block: &mut [u8]) {
 #[test]
 fn damage_with_right_checksums_never_panics() {
     let mut rng = seed::rng("damage_with_right_checksums_never_panics");
-    let pristine = block_of(60, UnitSettings::bloom(3, 4).unwrap());
+    let settings = [UnitSettings::bloom(3, 4).unwrap(), UnitSettings::ribbon(3).unwrap()];
+    let pristine = block_of(60, settings[rng.random_range(0..2)]);
     let head = head_bytes(&pristine);
     let interesting = [0u8, 1, 2, 0x7f, 0x80, 0xff];
     let mut accepted = 0;

@@ -100,7 +100,9 @@ fn check(settings: UnitSettings, segment_data_bytes: u64, entries: &Entries) {
 }
 
 fn settings() -> impl Strategy<Value = UnitSettings> {
-    (1..=32u8, 1..=8u8).prop_map(|(units, bits)| UnitSettings::bloom(units, bits).unwrap())
+    let bloom = (1..=32u8, 1..=8u8).prop_map(|(units, bits)| UnitSettings::bloom(units, bits).unwrap());
+    let ribbon = (1..=32u8).prop_map(|units| UnitSettings::ribbon(units).unwrap());
+    prop_oneof![bloom, ribbon]
 }
 
 proptest! {
@@ -126,7 +128,9 @@ fn a_table_of_the_default_shape() {
             vec![(format!("user{i:020}").into_bytes(), rng.random_range(900..1100)); rng.random_range(1..3)]
         })
         .collect();
-    check(UnitSettings::default(), 4 << 20, &entries);
+    for settings in [UnitSettings::default(), UnitSettings::ribbon(16).unwrap()] {
+        check(settings, 4 << 20, &entries);
+    }
 }
 
 #[test]

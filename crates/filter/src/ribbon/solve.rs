@@ -12,45 +12,105 @@ const REACH: usize = 16;
 /// The eliminated system: at most one equation per slot, whose first coefficient is at that slot.
 #[derive(Default)]
 pub(super) struct Bands {
-    /// Coefficients from the slot on; 0 if the slot is free, else bit 0 is set.
-    coefficients: Vec<u128>,
+    /// Coefficients from the slot on, low and high half; 0 if the slot is free, else bit 0 is set.
+    coefficients: Vec<[u64; 2]>,
     /// Right-hand sides, a bit per column.
     results: Vec<u32>,
+}
+
+/// An equation on its way to a free slot: bit 0 of `low` is the coefficient of `slot`, and set.
+#[derive(Clone, Copy)]
+struct Equation {
+    slot: usize,
+    low: u64,
+    high: u64,
+    result: u32,
+}
+
+/// What became of an equation in one step.
+enum Step {
+    /// Another equation was subtracted; it goes on at a later slot.
+    Reduced,
+    /// It has found its slot, or says nothing new.
+    Done,
+    /// It contradicts the equations before it.
+    Contradiction,
+}
+
+impl Equation {
+    #[inline]
+    fn new(digest: KeyDigest, rows: RowHasher) -> Self {
+        let row = rows.row(digest);
+        let (low, high) = (row.coefficients as u64, (row.coefficients >> 64) as u64);
+        Self { slot: row.start as usize, low, high, result: fingerprint(digest) }
+    }
 }
 
 impl Bands {
     /// Eliminates the equations of all `digests`; `false` if two of them contradict each other. Repeated digests are one
     /// equation. Expected time linear in the keys.
+    ///
+    /// Two equations are on their way at a time: each step waits for the one before it, and two that do not wait for each other
+    /// take little longer than one. The result does not depend on the order.
     pub(super) fn eliminate(&mut self, digests: &[KeyDigest], rows: RowHasher, unit_words: u32) -> bool {
         let slots = unit_words as usize * 64;
         self.coefficients.clear();
-        self.coefficients.resize(slots, 0);
+        self.coefficients.resize(slots, [0; 2]);
         self.results.clear();
         self.results.resize(slots, 0);
-        digests.iter().all(|&digest| self.add(digest, rows))
+        let mut equations = digests.iter().map(|&digest| Equation::new(digest, rows));
+        let Some(first) = equations.next() else { return true };
+        let Some(second) = equations.next() else { return self.finish(first) };
+        let mut under_way = [first, second];
+        loop {
+            for lane in 0..under_way.len() {
+                match self.step(&mut under_way[lane]) {
+                    Step::Reduced => {}
+                    Step::Done => match equations.next() {
+                        Some(equation) => under_way[lane] = equation,
+                        None => return self.finish(under_way[1 - lane]),
+                    },
+                    Step::Contradiction => return false,
+                }
+            }
+        }
     }
 
-    #[inline]
-    fn add(&mut self, digest: KeyDigest, rows: RowHasher) -> bool {
-        let row = rows.row(digest);
-        let (mut slot, mut coefficients) = (row.start as usize, row.coefficients);
-        let mut result = fingerprint(digest);
+    /// The last equation, alone.
+    fn finish(&mut self, mut equation: Equation) -> bool {
         loop {
-            let pivot = self.coefficients[slot];
-            if pivot == 0 {
-                self.coefficients[slot] = coefficients;
-                self.results[slot] = result;
-                return true;
+            match self.step(&mut equation) {
+                Step::Reduced => {}
+                Step::Done => return true,
+                Step::Contradiction => return false,
             }
-            coefficients ^= pivot;
-            result ^= self.results[slot];
-            if coefficients == 0 {
-                return result == 0;
-            }
-            let shift = coefficients.trailing_zeros();
-            slot += shift as usize;
-            coefficients >>= shift;
         }
+    }
+
+    #[inline(always)]
+    fn step(&mut self, equation: &mut Equation) -> Step {
+        let [low, high] = self.coefficients[equation.slot];
+        if low == 0 {
+            self.coefficients[equation.slot] = [equation.low, equation.high];
+            self.results[equation.slot] = equation.result;
+            return Step::Done;
+        }
+        equation.low ^= low;
+        equation.high ^= high;
+        equation.result ^= self.results[equation.slot];
+        // Rare: 64 random coefficients that agree, or an equation near its end.
+        if equation.low == 0 {
+            if equation.high == 0 {
+                return if equation.result == 0 { Step::Done } else { Step::Contradiction };
+            }
+            (equation.low, equation.high) = (equation.high, 0);
+            equation.slot += 64;
+        }
+        let shift = equation.low.trailing_zeros();
+        equation.slot += shift as usize;
+        equation.low = equation.low >> shift | equation.high << 1 << (63 - shift);
+        equation.high >>= shift;
+        Step::Reduced
     }
 
     /// The first `unit_count` columns of the solution with free variables 0, each as little-endian words.
@@ -84,10 +144,11 @@ impl Bands {
     fn solve_chunk(&self, first: usize, chunk: usize, tables: &[[u32; 1 << CHUNK]; REACH]) -> [u32; CHUNK] {
         let mut solved = [0; CHUNK];
         for offset in (0..CHUNK).rev() {
-            let coefficients = self.coefficients[first + offset];
-            if coefficients == 0 {
+            let [low, high] = self.coefficients[first + offset];
+            if low == 0 {
                 continue;
             }
+            let coefficients = u128::from(high) << 64 | u128::from(low);
             // Counted from the chunk's first slot: byte 0 is this chunk, byte t the t-th after it.
             let low = (coefficients << offset).to_le_bytes();
             let beyond = (coefficients >> 1 >> (127 - offset)) as u8;
