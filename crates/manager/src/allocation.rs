@@ -281,10 +281,6 @@ impl Allocation {
         &self.decay
     }
 
-    pub(crate) fn half_life(&self) -> u64 {
-        self.fixed_half_life.unwrap_or((self.segment_count as u64 * HALF_LIFE_PER_SEGMENT).max(HALF_LIFE_MIN))
-    }
-
     pub(crate) fn segment_count(&self) -> usize {
         self.segment_count
     }

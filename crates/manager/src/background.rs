@@ -1,7 +1,7 @@
 //! The thread that learns, decides and loads, so that lookups need not.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard};
 use std::time::Duration;
 
@@ -35,6 +35,7 @@ pub(crate) struct Shared {
     settling: Mutex<Settling>,
     settled: Condvar,
     stop: AtomicBool,
+    thread_panics: AtomicU64,
 }
 
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
@@ -49,6 +50,7 @@ impl Shared {
             settling: Mutex::default(),
             settled: Condvar::new(),
             stop: AtomicBool::new(false),
+            thread_panics: AtomicU64::new(0),
         }
     }
 
@@ -61,6 +63,11 @@ impl Shared {
         self.hub.close();
     }
 
+    /// Rounds of the thread that panicked.
+    pub(crate) fn thread_panics(&self) -> u64 {
+        self.thread_panics.load(Ordering::Relaxed)
+    }
+
     /// Works until it is stopped.
     pub(crate) fn run(&self) {
         let mut nap = NAP_MIN;
@@ -68,6 +75,7 @@ impl Shared {
             let asked = lock(&self.settling).asked;
             // Sources are contained where they are called; this is for our own mistakes: better a stale plan than none.
             let worked = catch_unwind(AssertUnwindSafe(|| self.round())).unwrap_or_else(|_| {
+                self.thread_panics.fetch_add(1, Ordering::Relaxed);
                 log::error!("the filter manager's thread panicked and goes on");
                 false
             });

@@ -50,8 +50,4 @@ impl LoadQueue {
         self.segments.retain(|segment| segment.table != table);
         self.tables.retain(|&noted| noted != table);
     }
-
-    pub(crate) fn is_empty(&self) -> bool {
-        self.segments.is_empty() && self.tables.is_empty()
-    }
 }

@@ -131,6 +131,7 @@ impl Manager {
             evictions: counters.evictions,
             corrupt_units: counters.corrupt_units,
             failed_reads: counters.failed_reads,
+            thread_panics: self.shared.thread_panics(),
             dropped_events: self.shared.hub.dropped_events(),
             outcomes: self.shared.hub.totals(),
             expected_extra_io: registry.planner.expected_extra_io(),

@@ -16,7 +16,7 @@ pub(crate) struct OpenTable {
     /// One source per open reader: a reader that closes takes its file handle with it.
     sources: Mutex<Vec<(u64, Arc<dyn UnitSource>)>>,
     /// Everything that is kept for the table except its units.
-    pub reservation: Reservation,
+    _reservation: Reservation,
 }
 
 impl OpenTable {
@@ -28,7 +28,15 @@ impl OpenTable {
         reservation: Reservation,
     ) -> Self {
         let slots = Slots::new(fences.len());
-        Self { id, fences, slots, events, event_base, sources: Mutex::new(Vec::new()), reservation }
+        Self {
+            id,
+            fences,
+            slots,
+            events,
+            event_base,
+            sources: Mutex::new(Vec::new()),
+            _reservation: reservation,
+        }
     }
 
     /// Bytes of a table with these fences, beside those that are kept per segment.

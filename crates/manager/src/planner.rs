@@ -198,3 +198,88 @@ impl Planner {
         self.policy.assert_consistent(&self.allocation);
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+    use springbloom_filter::{KeyDigest, UnitSettings};
+
+    use super::*;
+
+    fn shape(keys: u32) -> GroupShape {
+        let digests: Vec<_> = (0..keys).map(|n| KeyDigest::of(&n.to_le_bytes())).collect();
+        UnitSettings::bloom(4, 4).unwrap().build(&digests).shape
+    }
+
+    #[derive(Clone, Debug)]
+    enum Step {
+        Add { table: u32, segments: usize, keys: u32, hot: bool },
+        Remove { table: u32 },
+        Visit { table: u32, segment: u32, outcome: Outcome, times: u8 },
+        Budget { bytes: usize },
+        Cap { table: u32, segment: u32, units: u8 },
+        Rebalance,
+    }
+
+    fn step() -> impl Strategy<Value = Step> {
+        let outcome =
+            prop_oneof![Just(Outcome::Rejected), Just(Outcome::WastedRead), Just(Outcome::TruePositive)];
+        prop_oneof![
+            1 => (0..8u32, 0..5usize, 0..3u32, any::<bool>())
+                .prop_map(|(table, segments, keys, hot)| Step::Add { table, segments, keys: keys * 100, hot }),
+            1 => (0..8u32).prop_map(|table| Step::Remove { table }),
+            12 => (0..8u32, 0..5u32, outcome, 0..40u8)
+                .prop_map(|(table, segment, outcome, times)| Step::Visit { table, segment, outcome, times }),
+            1 => (0..8000usize).prop_map(|bytes| Step::Budget { bytes }),
+            1 => (0..8u32, 0..5u32, 0..4u8).prop_map(|(table, segment, units)| Step::Cap { table, segment, units }),
+            2 => Just(Step::Rebalance),
+        ]
+    }
+
+    proptest! {
+        /// Whatever happens, the plan adds up, stays under its ceiling, and the policy's lists agree with it.
+        #[test]
+        fn the_plan_adds_up(steps in prop::collection::vec(step(), 1..120), kind in 0..4usize, half_life in 1..500u64) {
+            let shapes = [shape(0), shape(100), shape(200)];
+            let mut planner = Planner::new(&ManagerSettings {
+                budget_bytes: 2000,
+                policy: PolicyKind::ALL[kind],
+                lifetime: Some(20),
+                half_life: Some(half_life),
+            });
+            let mut known = [false; 8];
+            for step in steps {
+                match step {
+                    Step::Add { table, segments, keys, hot } => {
+                        if !std::mem::replace(&mut known[table as usize], true) {
+                            let negatives = f32::from(u8::from(hot)) * 10.0;
+                            let hotness = Hotness { access_count: negatives, negatives, wasted_reads: negatives };
+                            let segments = vec![(shapes[keys as usize / 100], hotness); segments];
+                            planner.add_table(table, ScopeId(1), (table % 3).checked_sub(1).map(|l| l as u8), &segments);
+                        }
+                    }
+                    Step::Remove { table } => {
+                        if std::mem::take(&mut known[table as usize]) {
+                            planner.remove_table(table);
+                        }
+                    }
+                    Step::Visit { table, segment, outcome, times } => {
+                        (0..times).for_each(|_| planner.visit(table, segment, outcome));
+                    }
+                    Step::Budget { bytes } => planner.set_budget_bytes(bytes),
+                    Step::Cap { table, segment, units } => {
+                        let segment = SegmentRef { table, segment };
+                        if planner.allocation.segments().get(segment).is_some() {
+                            planner.cap_units(segment, units);
+                            planner.count_changes();
+                            prop_assert!(planner.units(table, segment.segment) <= units);
+                        }
+                    }
+                    Step::Rebalance => while planner.rebalance() {},
+                }
+                planner.assert_consistent();
+                prop_assert!(planner.planned_bytes() <= planner.allocation.ceiling_bytes());
+            }
+        }
+    }
+}

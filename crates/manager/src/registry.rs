@@ -22,7 +22,7 @@ use crate::planner::Planner;
 use crate::policy::CHANGES_MAX;
 use crate::segments::SegmentRef;
 use crate::stats::Counters;
-use crate::{KeyOrder, ManagerSettings, MemoryBudget, MemoryKind, Reservation, ScopeId, TableId, TableSpec};
+use crate::{ManagerSettings, MemoryBudget, MemoryKind, Reservation, ScopeId, TableId, TableSpec};
 
 /// A known table.
 pub(crate) struct Table {
@@ -30,7 +30,6 @@ pub(crate) struct Table {
     pub generation: u16,
     pub scope: ScopeId,
     pub level: Option<u8>,
-    order: Arc<dyn KeyOrder>,
     largest_key: Option<Box<[u8]>>,
     /// Whether the table stands in the load queue.
     pub is_noted: bool,
@@ -184,7 +183,6 @@ impl Registry {
             generation: self.next_generation,
             scope: spec.scope,
             level: spec.level,
-            order: spec.order,
             largest_key: spec.largest_key.map(Vec::into_boxed_slice),
             is_noted: false,
         };

@@ -79,6 +79,8 @@ pub struct Stats {
     pub corrupt_units: u64,
     /// Reads of units that failed otherwise, panics of a source among them.
     pub failed_reads: u64,
+    /// Panics of the manager's own thread, which goes on: a mistake in this crate, please report it.
+    pub thread_panics: u64,
     /// Visits that the policy never saw because lookups made them faster than it takes them.
     pub dropped_events: u64,
     /// Ends of all visits.

@@ -51,6 +51,7 @@ fn units_come_where_reads_are_wasted_under_every_policy() {
         assert_eq!(stats.outcomes.true_positives, 5 * 8000, "{policy}");
         assert_eq!(stats.outcomes.rejected + stats.outcomes.wasted_reads, 5 * 8000, "{policy}");
         assert!(stats.load_reads <= stats.loads);
+        assert_eq!(stats.thread_panics, 0, "{policy}");
         drop(handle);
         assert_eq!(manager.closed_tables().len(), 1);
         manager.forget(manager.closed_tables()[0]);
@@ -123,6 +124,7 @@ fn faults_of_a_source_cost_reads_only() {
         assert!(manager.settle(SETTLE), "{policy}");
         let stats = manager.stats();
         assert_eq!(stats.used.units, 0, "{policy}: {stats:?}");
+        assert_eq!(stats.thread_panics, 0, "{policy}: a source's panic is a failed read");
         assert_eq!(stats.corrupt_units, 1, "{policy}: corrupt units are not read again");
         assert!(stats.failed_reads >= 2, "{policy}: {stats:?}");
         assert!(stats.failed_reads <= 6, "{policy}: failed reads are not repeated for ever: {stats:?}");
@@ -153,6 +155,7 @@ fn a_lowered_budget_holds_when_the_call_returns() {
             seen = stats.used.units;
             assert!(manager.settle(SETTLE));
         }
+        assert_eq!(manager.stats().thread_panics, 0, "{policy}");
         let floor = manager.set_budget_bytes(0);
         let stats = manager.stats();
         assert_eq!(stats.used.units, 0, "{policy}");

@@ -203,3 +203,118 @@ impl AllocationPolicy for MultiQueue {
         assert_eq!(seen, allocation.segment_count());
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+    use springbloom_filter::{GroupShape, KeyDigest, UnitSettings};
+
+    use super::*;
+    use crate::ScopeId;
+    use crate::allocation::{TablePlan, group_bytes};
+    use crate::hotness::Hotness;
+
+    const UNITS: u8 = 4;
+    const LIFETIME: u64 = 6;
+
+    fn shape() -> GroupShape {
+        let digests: Vec<_> = (0..100u32).map(|n| KeyDigest::of(&n.to_le_bytes())).collect();
+        UnitSettings::bloom(UNITS, 4).unwrap().build(&digests).shape
+    }
+
+    /// The rule again, with vectors that are searched from end to end.
+    struct Naive {
+        shape: GroupShape,
+        queues: Vec<Vec<usize>>,
+        visits: Vec<f32>,
+        expires_at: Vec<u64>,
+        budget_bytes: usize,
+    }
+
+    impl Naive {
+        fn units(&self, segment: usize) -> u8 {
+            self.queues.iter().position(|queue| queue.contains(&segment)).unwrap() as u8
+        }
+
+        fn bytes(&self) -> usize {
+            self.queues
+                .iter()
+                .enumerate()
+                .map(|(units, queue)| queue.len() * group_bytes(self.shape, units as u8))
+                .sum()
+        }
+
+        fn fpr(&self, units: u8) -> f32 {
+            self.shape.false_positive_rate(units) as f32
+        }
+
+        fn visit(&mut self, segment: usize, now: u64) {
+            let units = self.units(segment);
+            self.visits[segment] += 1.0;
+            self.expires_at[segment] = now + LIFETIME;
+            self.queues[usize::from(units)].retain(|&other| other != segment);
+            self.queues[usize::from(units)].push(segment);
+            if units == UNITS {
+                return;
+            }
+            let gain = self.visits[segment] * (self.fpr(units) - self.fpr(units + 1));
+            let cost = |units: u8| group_bytes(self.shape, units + 1) - group_bytes(self.shape, units);
+            let (mut victims, mut loss) = (Vec::new(), 0.0);
+            let mut free = self.budget_bytes - self.bytes();
+            for queue in (1..=UNITS).rev() {
+                let expired = self.queues[usize::from(queue)].iter().take(SEARCH_PER_QUEUE);
+                for &victim in expired.take_while(|&&victim| self.expires_at[victim] < now) {
+                    let its_loss = self.visits[victim] * (self.fpr(queue - 1) - self.fpr(queue));
+                    if free >= cost(units) || victim == segment || loss + its_loss >= gain {
+                        continue;
+                    }
+                    loss += its_loss;
+                    free += cost(queue - 1);
+                    victims.push((victim, queue));
+                }
+            }
+            if free < cost(units) {
+                return;
+            }
+            for (victim, queue) in victims {
+                self.queues[usize::from(queue)].retain(|&other| other != victim);
+                self.queues[usize::from(queue) - 1].insert(0, victim);
+            }
+            self.queues[usize::from(units)].retain(|&other| other != segment);
+            self.queues[usize::from(units) + 1].push(segment);
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn queues_follow_the_naive_rule(visits in prop::collection::vec(0..8usize, 1..300), units in 1..14usize) {
+            let shape = shape();
+            let budget_bytes = units * group_bytes(shape, 1);
+            let mut allocation = Allocation::new(Some(1 << 40)); // visits weigh the same, exactly, in the naive rule
+            allocation.set_ceiling_bytes(budget_bytes);
+            let mut policy = MultiQueue::new(Some(LIFETIME));
+            let plan = TablePlan { scope: ScopeId(0), level: None, backoff_until: 0 };
+            allocation.add_table(0, plan, vec![(shape, Hotness::default()); 8].into_iter());
+            policy.add_table(0, &mut allocation);
+            let mut naive = Naive {
+                shape,
+                queues: vec![Vec::new(); usize::from(UNITS) + 1],
+                visits: vec![0.0; 8],
+                expires_at: vec![LIFETIME; 8],
+                budget_bytes,
+            };
+            naive.queues[0].extend(0..8);
+            for (at, &visited) in visits.iter().enumerate() {
+                let segment = SegmentRef { table: 0, segment: visited as u32 };
+                allocation.record(segment, Outcome::Rejected);
+                policy.on_access(segment, Outcome::Rejected, &mut allocation);
+                naive.visit(visited, at as u64 + 1);
+                for other in 0..8 {
+                    let units = allocation.segments()[SegmentRef { table: 0, segment: other as u32 }].units();
+                    prop_assert_eq!(units, naive.units(other), "segment {} after {:?}", other, &visits[..=at]);
+                }
+            }
+            policy.assert_consistent(&allocation);
+        }
+    }
+}

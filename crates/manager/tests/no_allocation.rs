@@ -1,0 +1,59 @@
+//! A lookup allocates nothing after its thread's first one: counted by the process's allocator. (It may free: a group that was
+//! replaced while it was probed.)
+
+mod common;
+
+use std::alloc::{GlobalAlloc, Layout, System};
+use std::cell::Cell;
+
+use common::{MemoryTable, SETTLE, key, manager};
+use springbloom_filter::KeyDigest;
+use springbloom_manager::{Outcome, PolicyKind};
+
+struct Counting;
+
+thread_local! {
+    static CALLS: Cell<u64> = const { Cell::new(0) };
+}
+
+fn count() {
+    let _ = CALLS.try_with(|calls| calls.set(calls.get() + 1));
+}
+
+// SAFETY: every call goes to the system's allocator unchanged.
+unsafe impl GlobalAlloc for Counting {
+    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
+        count();
+        // SAFETY: the caller's promise is passed on.
+        unsafe { System.alloc(layout) }
+    }
+
+    unsafe fn dealloc(&self, pointer: *mut u8, layout: Layout) {
+        // SAFETY: the caller's promise is passed on.
+        unsafe { System.dealloc(pointer, layout) }
+    }
+}
+
+#[global_allocator]
+static ALLOCATOR: Counting = Counting;
+
+#[test]
+fn lookups_do_not_allocate() {
+    let manager = manager(1 << 20, PolicyKind::Benefit);
+    let table = MemoryTable::new(1, 8, 1000);
+    let handle = manager.register(table.spec(Some(1))).unwrap();
+    assert!(manager.settle(SETTLE));
+    let look_up = |n: u64| {
+        let sought = key(1, n);
+        let segment = handle.fences().segment_by(|fence| fence.cmp(&sought[..])).unwrap();
+        let may_match = handle.may_match(segment, KeyDigest::of(&sought));
+        handle.record(segment, if may_match { Outcome::WastedRead } else { Outcome::Rejected });
+        may_match
+    };
+    look_up(1);
+    let before = CALLS.get();
+    // Many batches, more than the pool holds, with the background thread at work on them.
+    let passed = (0..200_000u64).filter(|n| look_up(2 * (n % 8000) + 1)).count();
+    assert_eq!(CALLS.get(), before, "allocations on the lookup path");
+    assert!(passed < 100_000);
+}
