@@ -142,28 +142,31 @@ impl Bands {
     /// The solution of the slots `first..first + CHUNK`. Table `(chunk + t) % REACH` covers the `t`-th chunk after this one.
     #[inline]
     fn solve_chunk(&self, first: usize, chunk: usize, tables: &[[u32; 1 << CHUNK]; REACH]) -> [u32; CHUNK] {
-        let mut solved = [0; CHUNK];
-        for offset in (0..CHUNK).rev() {
+        let mut values = [0; CHUNK];
+        let mut near = [0u32; CHUNK];
+        for offset in 0..CHUNK {
             let [low, high] = self.coefficients[first + offset];
-            if low == 0 {
-                continue;
-            }
             let coefficients = u128::from(high) << 64 | u128::from(low);
             // Counted from the chunk's first slot: byte 0 is this chunk, byte t the t-th after it.
-            let low = (coefficients << offset).to_le_bytes();
+            let bytes = (coefficients << offset).to_le_bytes();
             let beyond = (coefficients >> 1 >> (127 - offset)) as u8;
-            let mut value = self.results[first + offset];
+            let mut value = self.results[first + offset] ^ tables[chunk % REACH][usize::from(beyond)];
             for t in 1..REACH {
-                value ^= tables[(chunk + t) % REACH][usize::from(low[t])];
+                value ^= tables[(chunk + t) % REACH][usize::from(bytes[t])];
             }
-            value ^= tables[chunk % REACH][usize::from(beyond)];
-            // Rows of this chunk that are not solved yet are still 0.
-            for (bit, row) in solved.iter().enumerate() {
-                value ^= row & 0u32.wrapping_sub(u32::from(low[0] >> bit & 1));
-            }
-            solved[offset] = value;
+            values[offset] = value;
+            near[offset] = u32::from(bytes[0]);
         }
-        solved
+        // From the last row up, each row that is solved is subtracted from all rows before it that contain it. A row contains
+        // none before it, and itself only by the bit that is left out.
+        for solved in (1..CHUNK).rev() {
+            let row = values[solved];
+            for offset in 0..CHUNK {
+                let contains = if offset < solved { near[offset] >> solved & 1 } else { 0 };
+                values[offset] ^= row & 0u32.wrapping_sub(contains);
+            }
+        }
+        values
     }
 }
 
