@@ -38,14 +38,15 @@ fn run(
     acknowledged.is_created = true;
     let mut inserted = 0;
     while inserted < 12_000 {
-        let next = inserted + rng.random_range(1..600);
+        // Many small commits fill the log, so that generations change with keys still waiting.
+        let next = inserted + rng.random_range(1..200);
         if filter.insert_many(&keys(1, inserted..next)).is_err() {
             break;
         }
         inserted = next;
-        let ended = match rng.random_range(0..10) {
+        let ended = match rng.random_range(0..40) {
             0 => filter.flush(),
-            1..=7 => filter.commit(),
+            1..=30 => filter.commit(),
             _ => continue,
         };
         if ended.is_err() {
@@ -101,6 +102,41 @@ fn nothing_acknowledged_is_lost_by_a_power_loss() {
         check(survived, &acknowledged, policy, &format!("crash {crash}, {loss:?}, {settings:?}"));
     }
     assert!(unacknowledged_losses > crashes() / 4, "only {unacknowledged_losses} runs were interrupted");
+}
+
+/// A short run that changes the log's generation with keys still waiting, and whose every operation is the last one once.
+#[test]
+fn every_single_operation_may_be_the_last() {
+    let mut rng = seed::rng("every_single_operation_may_be_the_last");
+    let policy = FlushPolicy::Sequential;
+    let workload = |power: Arc<SimPower>| {
+        let storage = Arc::new(SimStorage::new(power));
+        let mut acknowledged = Acknowledged::default();
+        let settings = FilterSettings::new(2000, 0.01);
+        if let Ok(filter) = FlashFilter::create_in(storage.clone(), &settings, small_buffer(policy)) {
+            acknowledged.is_created = true;
+            // One block of the log per commit; it has 64.
+            for first in (0..800).step_by(10) {
+                let inserted = filter.insert_many(&keys(1, first..first + 10)).and_then(|()| filter.commit());
+                if inserted.is_err() {
+                    break;
+                }
+                acknowledged.keys = first + 10;
+            }
+        }
+        (storage, acknowledged)
+    };
+    let steady = SimPower::steady();
+    assert_eq!(workload(steady.clone()).1.keys, 800);
+    for operations in 0..steady.operations() {
+        let power = SimPower::steady();
+        power.cut_after(operations);
+        let (storage, acknowledged) = workload(power);
+        for loss in LOSSES {
+            let survived = Arc::new(storage.after_power_loss(loss, rng.random()));
+            check(survived, &acknowledged, policy, &format!("operation {operations}, {loss:?}"));
+        }
+    }
 }
 
 #[test]
