@@ -69,10 +69,7 @@ impl Registry {
     pub(crate) fn new(settings: &ManagerSettings, budget: MemoryBudget, hub: Arc<EventHub>) -> Self {
         let mut planner = Planner::new(settings);
         planner.set_budget_bytes(0);
-        let fixed_bytes = planner.state_bytes().1
-            + LoadQueue::FIXED_BYTES
-            + CHANGES_MAX * size_of::<SegmentRef>()
-            + size_of::<Self>();
+        let fixed_bytes = Self::fixed_bytes(&planner);
         let mut registry = Self {
             planner,
             fixed_reservation: budget.try_reserve(MemoryKind::Bookkeeping, fixed_bytes),
@@ -148,7 +145,20 @@ impl Registry {
         Some(TableHandle::new(shared, reader))
     }
 
+    /// Bytes of what is kept however few tables there are.
+    fn fixed_bytes(planner: &Planner) -> usize {
+        planner.state_bytes().1
+            + LoadQueue::FIXED_BYTES
+            + CHANGES_MAX * size_of::<SegmentRef>()
+            + size_of::<Self>()
+    }
+
     fn reserve_bookkeeping(&mut self, spec: &TableSpec) -> Option<Reservation> {
+        if self.fixed_reservation.is_none() {
+            // The budget may have grown since the manager was made.
+            let fixed_bytes = Self::fixed_bytes(&self.planner);
+            self.fixed_reservation = self.budget.try_reserve(MemoryKind::Bookkeeping, fixed_bytes);
+        }
         self.fixed_reservation.as_ref()?;
         let bytes = OpenTable::bytes_for(&spec.fences)
             + spec.segments.len() * self.planner.state_bytes().0
