@@ -56,7 +56,8 @@ fn main() {
     }
     build.flag("-include").flag("cstdint");
     if let Some(cpu) = target_cpu() {
-        let flag = if env::var("CARGO_CFG_TARGET_ARCH").as_deref() == Ok("aarch64") { "-mcpu=" } else { "-march=" };
+        let flag =
+            if env::var("CARGO_CFG_TARGET_ARCH").as_deref() == Ok("aarch64") { "-mcpu=" } else { "-march=" };
         build.flag_if_supported(format!("{flag}{cpu}"));
     }
     // Option maps name members by offset, as RocksDB's own do.

@@ -15,8 +15,8 @@ use springbloom_manager::{KeyOrder, Outcome};
 use super::{
     BlockFile,
     types::{
-        Bytes, CORRUPT, CompareFn, Digest, NO_ROOM, OPENED, REJECTED, Settings, TRUE_POSITIVE, TableSpec, WASTED_READ,
-        bytes_at, write_message,
+        Bytes, CORRUPT, CompareFn, Digest, NO_ROOM, OPENED, REJECTED, Settings, TRUE_POSITIVE, TableSpec,
+        WASTED_READ, bytes_at, write_message,
     },
 };
 use crate::{
@@ -103,7 +103,12 @@ unsafe extern "C" fn sb_builder_new(elastic: *const Shared) -> *mut UnitBuilder 
 /// # Safety
 /// `builder` is alive and used by this thread alone; the key is readable.
 #[unsafe(no_mangle)]
-unsafe extern "C" fn sb_builder_add(builder: *mut UnitBuilder, key: *const u8, key_size: usize, entry_bytes: u64) {
+unsafe extern "C" fn sb_builder_add(
+    builder: *mut UnitBuilder,
+    key: *const u8,
+    key_size: usize,
+    entry_bytes: u64,
+) {
     // SAFETY: borrowed for the call.
     let (builder, key) = unsafe { (&mut *builder, bytes_at(key, key_size)) };
     if catch_unwind(AssertUnwindSafe(|| builder.add(key, entry_bytes))).is_err() {
@@ -195,7 +200,11 @@ impl KeyOrder for Comparator {
 /// # Safety
 /// See `cpp/abi.h`; `spec.source` belongs to the callee from here on.
 #[unsafe(no_mangle)]
-unsafe extern "C" fn sb_table_open(elastic: *const Shared, spec: *const TableSpec, why: *mut c_int) -> *mut OpenTable {
+unsafe extern "C" fn sb_table_open(
+    elastic: *const Shared,
+    spec: *const TableSpec,
+    why: *mut c_int,
+) -> *mut OpenTable {
     // SAFETY: borrowed for the call; a reference of our own is taken.
     let (shared, spec) = unsafe {
         Arc::increment_strong_count(elastic);
@@ -208,16 +217,19 @@ unsafe extern "C" fn sb_table_open(elastic: *const Shared, spec: *const TableSpe
         // SAFETY: the spec's bytes are borrowed for the call.
         let (path, session, scope, head) =
             unsafe { (spec.path.get(), spec.session.get(), spec.scope.get(), spec.head.get()) };
-        OpenTable::open(&shared, Opening {
-            path,
-            session,
-            file_number: spec.file_number,
-            scope,
-            level: u8::try_from(spec.level).ok(),
-            order,
-            head,
-            file,
-        })
+        OpenTable::open(
+            &shared,
+            Opening {
+                path,
+                session,
+                file_number: spec.file_number,
+                scope,
+                level: u8::try_from(spec.level).ok(),
+                order,
+                head,
+                file,
+            },
+        )
     });
     let (table, reason) = match opened {
         Ok(table) => (Box::into_raw(Box::new(table)), OPENED),

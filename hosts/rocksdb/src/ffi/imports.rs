@@ -12,7 +12,12 @@ use super::types::{Bytes, ExistsFn, FreeFn, InspectSink, ReadFn, bytes_at};
 use crate::elastic::Shared;
 
 unsafe extern "C" {
-    fn springbloom_install(options: *mut c_void, elastic: *const c_void, error: *mut c_char, size: usize) -> c_int;
+    fn springbloom_install(
+        options: *mut c_void,
+        elastic: *const c_void,
+        error: *mut c_char,
+        size: usize,
+    ) -> c_int;
     fn springbloom_install_level_bloom(
         options: *mut c_void,
         bits: *const f64,
@@ -90,7 +95,9 @@ pub(crate) fn inspect_table(path: &Path) -> Result<Inspected, String> {
     let sink = InspectSink { context: (&raw mut inspected).cast(), table: on_table, block: on_block };
     let path = path.as_os_str().as_encoded_bytes();
     // SAFETY: path and sink live through the call, and nothing else touches `inspected` meanwhile.
-    checked(|error, size| unsafe { springbloom_inspect_table(path.as_ptr(), path.len(), &sink, error, size) })?;
+    checked(|error, size| unsafe {
+        springbloom_inspect_table(path.as_ptr(), path.len(), &sink, error, size)
+    })?;
     Ok(inspected)
 }
 
