@@ -23,6 +23,7 @@ ElasticTableBuilder::ElasticTableBuilder(const ElasticRef& e, const rocksdb::Blo
     : TableUnits(e),
       BlockBasedTableBuilder(WithPolicy(table_options, policy), builder_options, file),
       timestamp_bytes_(builder_options.internal_comparator.user_comparator()->timestamp_size()),
+      opened_next_(builder_options.reason != rocksdb::TableFileCreationReason::kMisc),
       path_(file->file_name()) {}
 
 void ElasticTableBuilder::Add(const rocksdb::Slice& internal_key, const rocksdb::Slice& value) {
@@ -36,7 +37,7 @@ void ElasticTableBuilder::Add(const rocksdb::Slice& internal_key, const rocksdb:
 
 rocksdb::Status ElasticTableBuilder::Finish() {
   rocksdb::Status s = BlockBasedTableBuilder::Finish();
-  if (s.ok() && policy->units() != nullptr) {
+  if (s.ok() && opened_next_ && policy->units() != nullptr) {
     sb_builder_hand_over(policy->units(), elastic.get(), path_.data(), path_.size());
   }
   return s;

@@ -29,6 +29,8 @@ class ElasticTableBuilder final : private TableUnits, public rocksdb::BlockBased
 
  private:
   const size_t timestamp_bytes_;
+  // Flushes and compactions open what they write; a SstFileWriter's table may never be opened under this name.
+  const bool opened_next_;
   const std::string path_;
 };
 

@@ -5,6 +5,7 @@
 
 #include "elastic_table_builder.h"
 #include "elastic_table_reader.h"
+#include "file/writable_file_writer.h"
 #include "rocksdb/env.h"
 #include "rocksdb/utilities/object_registry.h"
 #include "rocksdb/utilities/options_type.h"
@@ -100,13 +101,6 @@ Status ElasticTableFactory::ValidateOptions(const rocksdb::DBOptions& db_options
     return s;
   }
   rocksdb::Logger* log = db_options.info_log.get();
-  if (!Filterable(elastic, cf_options.comparator)) {
-    rocksdb::Warn(log,
-                  "springbloom: comparator %s may call keys equal that differ in their bytes, so no filter units are "
-                  "written or used; if it never does, say so (trust_comparators, or "
-                  "CanKeysWithDifferentByteContentsBeEqual() == false)",
-                  cf_options.comparator->Name());
-  }
   if (sb_elastic_budget_bytes(elastic.get()) == 0) {
     rocksdb::Warn(log, "springbloom: the budget is 0 bytes: units are written but none is resident");
   }
@@ -139,7 +133,16 @@ bool ElasticTableFactory::Filterable(const ElasticRef& elastic, const rocksdb::C
 rocksdb::TableBuilder* ElasticTableFactory::NewTableBuilder(const rocksdb::TableBuilderOptions& builder_options,
                                                             rocksdb::WritableFileWriter* file) const {
   const ElasticRef elastic = Connected();
-  if (elastic == nullptr || !Filterable(elastic, builder_options.internal_comparator.user_comparator())) {
+  if (elastic == nullptr) {
+    return BlockBasedTableFactory::NewTableBuilder(builder_options, file);
+  }
+  const rocksdb::Comparator* comparator = builder_options.internal_comparator.user_comparator();
+  if (!Filterable(elastic, comparator)) {
+    // Not when options are validated: a database has no log by then.
+    rocksdb::Warn(builder_options.ioptions.logger,
+                  "springbloom: comparator %s may call keys equal that differ in their bytes, so %s gets no filter units; "
+                  "if it never does, say so (trust_comparators, or CanKeysWithDifferentByteContentsBeEqual() == false)",
+                  comparator->Name(), file->file_name().c_str());
     return BlockBasedTableFactory::NewTableBuilder(builder_options, file);
   }
   return new ElasticTableBuilder(elastic, TableOptions(), builder_options, file);

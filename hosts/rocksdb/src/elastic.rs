@@ -46,7 +46,8 @@ impl Elastic {
 
     /// Changes the budget. A smaller one holds when this returns: units are evicted first.
     pub fn set_budget_bytes(&self, budget_bytes: u64) {
-        self.shared.manager.set_budget_bytes(usize::try_from(budget_bytes).unwrap_or(usize::MAX));
+        let budget_bytes = usize::try_from(budget_bytes).unwrap_or(usize::MAX);
+        self.shared.handover.without_any(|| self.shared.manager.set_budget_bytes(budget_bytes));
     }
 
     /// A snapshot of what is resident and what it did.

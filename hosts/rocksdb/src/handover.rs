@@ -2,7 +2,7 @@
 
 use std::{
     collections::VecDeque,
-    sync::{Mutex, PoisonError},
+    sync::{Mutex, MutexGuard, PoisonError},
 };
 
 use springbloom_format::Directory;
@@ -33,22 +33,40 @@ impl Handover {
     /// Keeps the first units of a finished block, if the budget has room for them.
     pub(crate) fn offer(&self, budget: &MemoryBudget, path: &[u8], head: &[u8], row: &[u8]) {
         let Ok(directory) = Directory::parse(head) else { return };
-        let Some(reservation) = budget.try_reserve(MemoryKind::Loading, path.len() + head.len() + row.len()) else { return };
-        let units = directory
-            .decode_row(0, row)
-            .map(|(_, unit)| unit.ok().map(<[u8]>::to_vec))
-            .collect();
-        let mut waiting = self.waiting.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut waiting = self.lock();
+        let Some(reservation) = budget.try_reserve(MemoryKind::Loading, path.len() + head.len() + row.len())
+        else {
+            return;
+        };
+        let units = directory.decode_row(0, row).map(|(_, unit)| unit.ok().map(<[u8]>::to_vec)).collect();
         if waiting.len() == WAITING_TABLES_MAX {
             waiting.pop_front();
         }
-        waiting.push_back(Waiting { path: path.to_vec(), head: head.to_vec(), units, _reservation: reservation });
+        waiting.push_back(Waiting {
+            path: path.to_vec(),
+            head: head.to_vec(),
+            units,
+            _reservation: reservation,
+        });
     }
 
-    /// The units of the table at `path`, if it is the one that was offered.
-    pub(crate) fn take(&self, path: &[u8], head: &[u8]) -> Option<FirstUnits> {
-        let mut waiting = self.waiting.lock().unwrap_or_else(PoisonError::into_inner);
-        let position = waiting.iter().position(|offer| offer.path == path && offer.head == head)?;
+    /// The units of the table at `path`, if it is the one that was offered. `start`: its block's header and directory,
+    /// and whatever was read with them.
+    pub(crate) fn take(&self, path: &[u8], start: &[u8]) -> Option<FirstUnits> {
+        let mut waiting = self.lock();
+        let position =
+            waiting.iter().position(|offer| offer.path == path && start.starts_with(&offer.head))?;
         waiting.remove(position).map(|offer| offer.units)
+    }
+
+    /// Runs `run` while nothing waits: what waits holds memory that the manager cannot free.
+    pub(crate) fn without_any<T>(&self, run: impl FnOnce() -> T) -> T {
+        let mut waiting = self.lock();
+        waiting.clear();
+        run()
+    }
+
+    fn lock(&self) -> MutexGuard<'_, VecDeque<Waiting>> {
+        self.waiting.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

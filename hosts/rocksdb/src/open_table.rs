@@ -47,8 +47,10 @@ impl OpenTable {
                 data_bytes: directory.data_bytes(segment),
             })
             .collect();
-        let fences = Fences::from_keys((0..directory.segment_count()).map(|segment| directory.fence(segment)))
-            .ok_or(Unopened::Corrupt)?;
+        let fences =
+            Fences::from_keys((0..directory.segment_count()).map(|segment| directory.fence(segment)))
+                .ok_or(Unopened::Corrupt)?;
+        shared.files.open(id, source.clone());
         let handle = shared
             .manager
             .register(TableSpec {
@@ -59,11 +61,13 @@ impl OpenTable {
                 segments,
                 fences,
                 largest_key: Some(directory.last_key().to_vec()),
-                source: source.clone(),
+                source,
                 first_units,
             })
-            .ok_or(Unopened::NoRoom)?;
-        shared.files.insert(id, source);
+            .ok_or_else(|| {
+                shared.files.close(id, true, &shared.manager);
+                Unopened::NoRoom
+            })?;
         Ok(Self { handle, shared: shared.clone(), id })
     }
 
@@ -71,10 +75,7 @@ impl OpenTable {
     pub(crate) fn close(self, obsolete: bool) {
         let Self { handle, shared, id } = self;
         drop(handle);
-        if obsolete {
-            shared.manager.forget(id);
-            shared.files.remove(id);
-        }
+        shared.files.close(id, obsolete, &shared.manager);
     }
 }
 
