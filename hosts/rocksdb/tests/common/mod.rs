@@ -1,0 +1,109 @@
+//! What the test programs of this crate share.
+
+#![allow(dead_code, reason = "every test program uses a part of it")]
+
+pub(crate) mod contents;
+pub(crate) mod stock;
+pub(crate) mod tables;
+mod unsafe_calls;
+
+use std::{
+    path::Path,
+    time::{Duration, Instant},
+};
+
+use rocksdb::Options;
+use springbloom_rocksdb::{Elastic, PolicyKind};
+use tempfile::TempDir;
+
+/// Generous, because the machine may be busy.
+pub(crate) const SETTLE_TIMEOUT: Duration = Duration::from_secs(60);
+
+/// A folder on the disk of the build rather than in `/tmp`, which may be memory that refuses direct I/O.
+pub(crate) fn folder() -> TempDir {
+    TempDir::with_prefix_in("springbloom-", env!("CARGO_TARGET_TMPDIR"))
+        .expect("the build folder is writable")
+}
+
+/// Options for small trees: a few hundred kilobytes make three levels of many tables.
+pub(crate) fn small_tree() -> Options {
+    let mut options = Options::default();
+    options.create_if_missing(true);
+    options.create_missing_column_families(true);
+    options.set_write_buffer_size(64 << 10);
+    options.set_target_file_size_base(48 << 10);
+    options.set_max_bytes_for_level_base(128 << 10);
+    options.set_max_bytes_for_level_multiplier(3.0);
+    options.set_level_compaction_dynamic_level_bytes(false);
+    options.set_level_zero_file_num_compaction_trigger(3);
+    options.set_max_background_jobs(2);
+    options.set_compression_type(rocksdb::DBCompressionType::None);
+    options.set_keep_log_file_num(2);
+    options
+}
+
+/// Longest value that [`append`] makes: the newest bytes stay, which keeps it associative.
+pub(crate) const MERGED_BYTES_MAX: usize = 200;
+
+/// The tests' merge operator: appends `operand`.
+pub(crate) fn append(value: Option<&[u8]>, operand: &[u8]) -> Vec<u8> {
+    let mut merged = value.unwrap_or_default().to_vec();
+    merged.extend_from_slice(operand);
+    merged.drain(..merged.len().saturating_sub(MERGED_BYTES_MAX));
+    merged
+}
+
+/// Makes `options` merge with [`append`].
+pub(crate) fn merge_by_append(options: &mut Options) {
+    options.set_merge_operator_associative("append", |_key, value, operands| {
+        Some(
+            operands
+                .iter()
+                .fold(value.unwrap_or_default().to_vec(), |merged, operand| append(Some(&merged), operand)),
+        )
+    });
+}
+
+/// Plenty for the small databases of these tests.
+pub(crate) const AMPLE_BYTES: u64 = 16 << 20;
+
+/// An ample budget, small segments, and a policy that loads all that fits without having to be asked.
+pub(crate) fn ample() -> Elastic {
+    Elastic::builder()
+        .budget_bytes(AMPLE_BYTES)
+        .segment_data_bytes(16 << 10)
+        .policy(PolicyKind::Uniform)
+        .build()
+        .expect("the settings are sound")
+}
+
+/// `options` with elastic filters.
+pub(crate) fn installed(elastic: &Elastic, options: &Options) -> Options {
+    let mut options = options.clone();
+    elastic.install(&mut options).expect("install");
+    options
+}
+
+/// Waits for something that a background thread brings about.
+///
+/// # Panics
+/// When it does not come true in a time that is ample on a busy machine.
+pub(crate) fn wait_until(what: &str, mut holds: impl FnMut() -> bool) {
+    let deadline = Instant::now() + SETTLE_TIMEOUT;
+    while !holds() {
+        assert!(Instant::now() < deadline, "never came true: {what}");
+        std::thread::sleep(Duration::from_millis(10));
+    }
+}
+
+/// Copies a folder of files, as a crash or a careless administrator would.
+pub(crate) fn copy_files(from: &Path, to: &Path) {
+    std::fs::create_dir_all(to).expect("the target can be made");
+    for entry in std::fs::read_dir(from).expect("the source can be listed") {
+        let path = entry.expect("the source can be listed").path();
+        if path.is_file() {
+            std::fs::copy(&path, to.join(path.file_name().expect("a file has a name")))
+                .expect("a file can be copied");
+        }
+    }
+}

@@ -1,0 +1,107 @@
+//! Custom comparators: filters know bytes, comparators may not.
+
+use std::cmp::Ordering;
+
+use rocksdb::{DB, Options};
+use springbloom_rocksdb::{Elastic, PolicyKind};
+
+use crate::common::{
+    ample,
+    contents::{check_db, check_db_filtered, fill_db, rejections},
+    folder, installed, small_tree, tables,
+};
+
+fn trusting() -> Elastic {
+    Elastic::builder()
+        .segment_data_bytes(16 << 10)
+        .policy(PolicyKind::Uniform)
+        .trust_comparators(true)
+        .build()
+        .expect("the settings are sound")
+}
+
+fn backward() -> Options {
+    let mut options = small_tree();
+    options.set_comparator("backward", Box::new(|a, b| b.cmp(a)));
+    options
+}
+
+/// Orders keys as if all letters were small: keys that differ in their bytes may be equal.
+fn ignoring_case() -> Options {
+    fn compare(a: &[u8], b: &[u8]) -> Ordering {
+        a.iter().map(u8::to_ascii_lowercase).cmp(b.iter().map(u8::to_ascii_lowercase))
+    }
+    let mut options = small_tree();
+    options.set_comparator("ignoring case", Box::new(compare));
+    options
+}
+
+#[test]
+fn a_custom_comparator_gets_no_filters_by_default() {
+    let (folder, elastic) = (folder(), ample());
+    let db = DB::open(&installed(&elastic, &backward()), folder.path()).expect("open");
+    fill_db(&db, "backward");
+    assert_eq!(rejections(&elastic, || check_db(&db, "backward")), 0);
+    assert_eq!(tables::with_and_without_units(folder.path()).0, 0);
+    let log = std::fs::read_to_string(folder.path().join("LOG")).expect("the log can be read");
+    assert!(log.contains("springbloom: comparator backward"), "the log says so");
+}
+
+#[test]
+fn a_trusted_comparator_gets_filters_and_orders_the_segments() {
+    let (folder, elastic) = (folder(), trusting());
+    let db = DB::open(&installed(&elastic, &backward()), folder.path()).expect("open");
+    fill_db(&db, "backward");
+    check_db_filtered(&elastic, &db, "backward");
+    db.compact_range(None::<&[u8]>, None::<&[u8]>);
+    check_db_filtered(&elastic, &db, "backward");
+    for report in tables::reports(folder.path()) {
+        let units = report.units.expect("a trusted table has units").expect("sound");
+        assert!(
+            units.segments.windows(2).all(|pair| pair[0].first_key > pair[1].first_key),
+            "fences run backward"
+        );
+    }
+    // The comparator dies with these options while the manager still knows the tables.
+    drop(db);
+    let db = DB::open(&installed(&elastic, &backward()), folder.path()).expect("open");
+    check_db_filtered(&elastic, &db, "backward");
+    fill_db(&db, "forward");
+    check_db_filtered(&elastic, &db, "forward");
+}
+
+#[test]
+fn keys_that_are_equal_in_other_bytes_are_found() {
+    let (folder, elastic) = (folder(), ample());
+    let db = DB::open(&installed(&elastic, &ignoring_case()), folder.path()).expect("open");
+    for number in 0..3_000 {
+        db.put(format!("Key{number:06}"), format!("{number}")).expect("put");
+    }
+    db.flush().expect("flush");
+    elastic.settle(crate::common::SETTLE_TIMEOUT);
+    for number in 0..3_000 {
+        for spelling in ["Key", "KEY", "key"] {
+            let got = db.get(format!("{spelling}{number:06}")).expect("get");
+            assert_eq!(got, Some(format!("{number}").into_bytes()), "{spelling}{number}");
+        }
+        assert_eq!(db.get(format!("Kez{number:06}")).expect("get"), None);
+    }
+    let keys: Vec<_> = (0..3_000).map(|number| format!("kEY{number:06}")).collect();
+    assert!(db.multi_get(&keys).into_iter().all(|got| got.expect("multi_get").is_some()));
+    assert_eq!(tables::with_and_without_units(folder.path()).0, 0);
+}
+
+#[test]
+fn units_written_in_trust_are_not_read_without_it() {
+    let folder = folder();
+    {
+        let elastic = trusting();
+        let db = DB::open(&installed(&elastic, &backward()), folder.path()).expect("open");
+        fill_db(&db, "trusted");
+        check_db_filtered(&elastic, &db, "trusted");
+    }
+    assert!(tables::with_and_without_units(folder.path()).0 > 0);
+    let elastic = ample();
+    let db = DB::open(&installed(&elastic, &backward()), folder.path()).expect("open");
+    assert_eq!(rejections(&elastic, || check_db(&db, "trusted")), 0);
+}

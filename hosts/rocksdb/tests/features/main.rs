@@ -1,0 +1,17 @@
+//! Elastic filters beside the rest of RocksDB: everything that works with stock tables works with ours.
+
+#[path = "../common/mod.rs"]
+mod common;
+
+mod column_families;
+mod comparators;
+mod copies;
+mod counters;
+mod ingestion;
+mod option_strings;
+mod options;
+mod other_readers;
+mod residency;
+mod timestamps;
+mod transactions;
+mod values;

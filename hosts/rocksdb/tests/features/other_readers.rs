@@ -1,0 +1,78 @@
+//! The same files under several readers: read-only, secondary, and stock beside elastic.
+
+use rocksdb::DB;
+
+use crate::common::{
+    ample,
+    contents::{check_db, check_db_filtered, fill_db, key},
+    folder, installed, small_tree,
+};
+
+#[test]
+fn a_read_only_database_has_filters() {
+    let (folder, elastic) = (folder(), ample());
+    let options = installed(&elastic, &small_tree());
+    drop({
+        let db = DB::open(&options, folder.path()).expect("open");
+        fill_db(&db, "read only");
+        db
+    });
+    let db = DB::open_for_read_only(&options, folder.path(), true).expect("open");
+    check_db_filtered(&elastic, &db, "read only");
+    db.put("a", "b").expect_err("read only");
+    // Opened twice at once: one table, two readers.
+    let again = DB::open_for_read_only(&options, folder.path(), true).expect("open");
+    check_db_filtered(&elastic, &again, "read only");
+    drop(db);
+    check_db_filtered(&elastic, &again, "read only");
+}
+
+#[test]
+fn a_secondary_follows_its_primary() {
+    for shared_budget in [true, false] {
+        let (folder, elastic) = (folder(), ample());
+        let secondary_elastic = if shared_budget { elastic.clone() } else { ample() };
+        let (primary_path, secondary_path) = (folder.path().join("primary"), folder.path().join("secondary"));
+        let primary = DB::open(&installed(&elastic, &small_tree()), &primary_path).expect("open");
+        fill_db(&primary, "first");
+        let mut options = small_tree();
+        // A secondary must hold files that the primary may delete.
+        options.set_max_open_files(-1);
+        let secondary =
+            DB::open_as_secondary(&installed(&secondary_elastic, &options), &primary_path, &secondary_path)
+                .expect("open");
+        check_db_filtered(&secondary_elastic, &secondary, "first");
+        fill_db(&primary, "second");
+        primary.compact_range(None::<&[u8]>, None::<&[u8]>);
+        check_db_filtered(&secondary_elastic, &secondary, "first");
+        secondary.try_catch_up_with_primary().expect("catch up");
+        check_db_filtered(&secondary_elastic, &secondary, "second");
+        check_db_filtered(&elastic, &primary, "second");
+    }
+}
+
+#[test]
+fn stock_tables_and_ours_live_in_one_tree() {
+    let (folder, elastic) = (folder(), ample());
+    let elastic_options = installed(&elastic, &small_tree());
+    for round in 0..6 {
+        let options = if round % 2 == 0 { &elastic_options } else { &small_tree() };
+        let db = DB::open(options, folder.path()).expect("open");
+        for number in (round..2_000).step_by(6) {
+            db.put(key(number), format!("{round}")).expect("put");
+        }
+        db.flush().expect("flush");
+        for number in 0..2_000 {
+            let written = number % 6 <= round;
+            let expected = written.then(|| format!("{}", number % 6).into_bytes());
+            assert_eq!(db.get(key(number)).expect("get"), expected, "number {number} in round {round}");
+        }
+    }
+    drop(elastic);
+    let db = DB::open(&small_tree(), folder.path()).expect("open");
+    fill_db(&db, "all stock");
+    for number in (1..2_000).step_by(2) {
+        db.delete(key(number)).expect("delete");
+    }
+    check_db(&db, "all stock");
+}

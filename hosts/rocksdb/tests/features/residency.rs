@@ -1,0 +1,151 @@
+//! What is resident: handed over, kept over reopening, forgotten with its file, bounded by the budget.
+
+use rocksdb::{BlockBasedOptions, DB, WaitForCompactOptions, statistics::Ticker};
+use springbloom_rocksdb::{Elastic, PolicyKind};
+
+use crate::common::{
+    AMPLE_BYTES, SETTLE_TIMEOUT, ample,
+    contents::{check_db, check_db_filtered, fill_db, rejections},
+    folder, installed, small_tree, stock, tables, wait_until,
+};
+
+fn with_budget(budget_bytes: u64) -> Elastic {
+    Elastic::builder()
+        .budget_bytes(budget_bytes)
+        .segment_data_bytes(16 << 10)
+        .policy(PolicyKind::Uniform)
+        .build()
+        .expect("the settings are sound")
+}
+
+/// RocksDB's log of a database.
+fn log_of(database: &std::path::Path) -> String {
+    std::fs::read_to_string(database.join("LOG")).expect("the log can be read")
+}
+
+#[test]
+fn first_units_come_without_a_read() {
+    let (folder, elastic) = (folder(), ample());
+    let db = DB::open(&installed(&elastic, &small_tree()), folder.path()).expect("open");
+    fill_db(&db, "handed over");
+    assert!(elastic.settle(SETTLE_TIMEOUT), "the loader never came to rest");
+    assert!(elastic.stats().handed_over_units > 0, "{:?}", elastic.stats());
+}
+
+#[test]
+fn readers_that_come_and_go_with_the_table_cache_find_their_units_again() {
+    let (folder, elastic) = (folder(), ample());
+    let mut options = small_tree();
+    // RocksDB keeps half of it for other files: ten tables are open at a time.
+    options.set_max_open_files(20);
+    options.set_target_file_size_base(2 << 10);
+    let mut table = BlockBasedOptions::default();
+    table.set_block_size(512);
+    options.set_block_based_table_factory(&table);
+    options.set_max_file_opening_threads(1);
+    options.enable_statistics();
+    let options = installed(&elastic, &options);
+    let db = DB::open(&options, folder.path()).expect("open");
+    fill_db(&db, "kept");
+    stock::rewrite(&db);
+    db.wait_for_compact(&WaitForCompactOptions::default()).expect("compaction");
+    wait_until("every unit of every table is resident", || {
+        check_db(&db, "kept");
+        let levels = elastic.stats().levels;
+        elastic.settle(SETTLE_TIMEOUT)
+            && levels.iter().all(|level| level.segments[..6].iter().all(|&lacking| lacking == 0))
+    });
+    let before = (elastic.stats(), options.get_ticker_count(Ticker::NoFileOpens));
+    check_db_filtered(&elastic, &db, "kept");
+    let after = (elastic.stats(), options.get_ticker_count(Ticker::NoFileOpens));
+    assert!(after.0.tables > 20 && after.0.closed_tables > 0, "{:?}", after.0);
+    assert!(
+        after.1 > before.1 + 20,
+        "the table cache was not too small: {} files were opened",
+        after.1 - before.1
+    );
+    assert_eq!(after.0.loads, before.0.loads, "units were read again after reopening");
+}
+
+#[test]
+fn deleted_tables_are_forgotten_even_when_their_readers_were_closed() {
+    for max_open_files in [-1, 20] {
+        let (folder, elastic) = (folder(), ample());
+        let mut options = small_tree();
+        options.set_max_open_files(max_open_files);
+        let db = DB::open(&installed(&elastic, &options), folder.path()).expect("open");
+        for round in 0..4 {
+            fill_db(&db, &format!("round {round}"));
+            check_db(&db, &format!("round {round}"));
+        }
+        db.compact_range(None::<&[u8]>, None::<&[u8]>);
+        db.wait_for_compact(&WaitForCompactOptions::default()).expect("compaction");
+        // Closed tables are looked after when others open.
+        let live = || db.live_files().expect("live_files").len();
+        wait_until("no more tables are known than there are files", || {
+            check_db(&db, "round 3");
+            elastic.stats().tables <= live()
+        });
+    }
+}
+
+#[test]
+fn a_budget_of_zero_works_and_says_so() {
+    let (folder, elastic) = (folder(), with_budget(0));
+    let options = installed(&elastic, &small_tree());
+    let db = DB::open(&options, folder.path()).expect("open");
+    fill_db(&db, "zero");
+    assert_eq!(rejections(&elastic, || check_db(&db, "zero")), 0);
+    assert_eq!(elastic.stats().used_bytes, 0);
+    let log = log_of(folder.path());
+    assert!(
+        log.contains("springbloom.budget: 0") && log.contains("no room for its bookkeeping"),
+        "the log says so"
+    );
+    // Nothing is lost on disk: the units are there when a budget comes.
+    assert!(tables::with_and_without_units(folder.path()).0 > 0);
+    drop(db);
+    elastic.set_budget_bytes(AMPLE_BYTES);
+    let db = DB::open(&options, folder.path()).expect("open");
+    check_db_filtered(&elastic, &db, "zero");
+}
+
+#[test]
+fn a_budget_below_the_bookkeeping_works_and_says_so() {
+    let (folder, elastic) = (folder(), with_budget(200));
+    let db = DB::open(&installed(&elastic, &small_tree()), folder.path()).expect("open");
+    fill_db(&db, "small");
+    check_db(&db, "small");
+    let stats = elastic.stats();
+    assert!(stats.used_bytes <= 200 && stats.peak_bytes <= 200, "{stats:?}");
+    assert!(stats.refused_tables > 0, "{stats:?}");
+    assert!(log_of(folder.path()).contains("no room for its bookkeeping"), "the log says so");
+}
+
+#[test]
+fn a_smaller_budget_holds_when_the_call_returns() {
+    let (folder, elastic) = (folder(), ample());
+    let mut options = small_tree();
+    // A table written while the budget is too small for its bookkeeping goes without units until it is opened again.
+    options.set_disable_auto_compactions(true);
+    let db = DB::open(&installed(&elastic, &options), folder.path()).expect("open");
+    fill_db(&db, "shrinking");
+    check_db_filtered(&elastic, &db, "shrinking");
+    let bookkeeping_bytes = {
+        let used = elastic.stats().used;
+        (used.bookkeeping + used.buffers) as u64
+    };
+    for divisor in [2, 4, 8, 64] {
+        let budget_bytes = elastic.stats().used_bytes as u64 / divisor;
+        elastic.set_budget_bytes(budget_bytes);
+        let stats = elastic.stats();
+        assert!(stats.used_bytes <= stats.budget_bytes, "{stats:?}");
+        assert!(
+            stats.budget_bytes as u64 <= budget_bytes.max(bookkeeping_bytes),
+            "asked for {budget_bytes}, with {bookkeeping_bytes} of bookkeeping: {stats:?}"
+        );
+        check_db(&db, "shrinking");
+    }
+    elastic.set_budget_bytes(AMPLE_BYTES);
+    check_db_filtered(&elastic, &db, "shrinking");
+}

@@ -1,0 +1,134 @@
+//! Values that are not plain: blobs, entries with a time to live, merge operands across tables.
+
+use std::time::Duration;
+
+use rocksdb::{DB, MergeOperands};
+
+use crate::common::{
+    ample,
+    contents::{check_db_filtered, fill_db, key, rejections},
+    folder, installed, merge_by_append, small_tree, stock,
+};
+
+#[test]
+fn blob_files_hold_the_values_and_filters_the_keys() {
+    let (folder, elastic) = (folder(), ample());
+    let mut options = small_tree();
+    options.set_enable_blob_files(true);
+    options.set_min_blob_size(40);
+    options.set_blob_file_size(64 << 10);
+    options.set_enable_blob_gc(true);
+    options.set_blob_gc_age_cutoff(0.8);
+    let db = DB::open(&installed(&elastic, &options), folder.path()).expect("open");
+    for round in ["first", "second"] {
+        fill_db(&db, round);
+        check_db_filtered(&elastic, &db, round);
+        db.compact_range(None::<&[u8]>, None::<&[u8]>);
+        check_db_filtered(&elastic, &db, round);
+        let keys: Vec<_> = (0..300).map(key).collect();
+        let found =
+            db.multi_get(&keys).into_iter().filter(|got| got.as_ref().is_ok_and(Option::is_some)).count();
+        assert_eq!(found, 150);
+    }
+    let blobs = std::fs::read_dir(folder.path())
+        .expect("list")
+        .filter(|entry| {
+            entry.as_ref().is_ok_and(|entry| entry.path().extension().is_some_and(|ext| ext == "blob"))
+        })
+        .count();
+    assert!(blobs > 0, "no blob file was written");
+}
+
+#[test]
+fn a_time_to_live_ends_entries_and_not_filters() {
+    let (folder, elastic) = (folder(), ample());
+    let options = installed(&elastic, &small_tree());
+    {
+        let db = DB::open_with_ttl(&options, folder.path(), Duration::from_secs(100_000)).expect("open");
+        fill_db(&db, "mortal");
+        check_db_filtered(&elastic, &db, "mortal");
+    }
+    std::thread::sleep(Duration::from_secs(2));
+    let db = DB::open_with_ttl(&options, folder.path(), Duration::from_secs(1)).expect("open");
+    db.compact_range(None::<&[u8]>, None::<&[u8]>);
+    for number in 0..500 {
+        assert_eq!(db.get(key(number)).expect("get"), None);
+    }
+    fill_db(&db, "young");
+    check_db_filtered(&elastic, &db, "young");
+}
+
+#[test]
+fn merge_operands_are_collected_from_every_table_that_has_one() {
+    fn concatenate(_: &[u8], value: Option<&[u8]>, operands: &MergeOperands) -> Option<Vec<u8>> {
+        Some(
+            operands
+                .iter()
+                .fold(value.unwrap_or_default().to_vec(), |merged, operand| [&merged, operand].concat()),
+        )
+    }
+    let (folder, elastic) = (folder(), ample());
+    let mut options = small_tree();
+    // No partial merges, and no compaction: each operand stays in its own table.
+    options.set_merge_operator("concatenate", concatenate, |_, _, _| None);
+    options.set_disable_auto_compactions(true);
+    let db = DB::open(&installed(&elastic, &options), folder.path()).expect("open");
+    for round in 0..8_u32 {
+        for number in (0..1_000).filter(|number| number % (round + 1) == 0) {
+            db.merge(key(number), format!("{round},")).expect("merge");
+        }
+        db.flush().expect("flush");
+    }
+    let check = || {
+        for number in 0..1_000 {
+            let expected: String =
+                (0..8).filter(|round| number % (round + 1) == 0).map(|round| format!("{round},")).collect();
+            assert_eq!(db.get(key(number)).expect("get"), Some(expected.into_bytes()), "{number}");
+            assert_eq!(db.get([&key(number)[..], b"?"].concat()).expect("get"), None);
+        }
+    };
+    assert!(rejections(&elastic, check) > 8_000 / 2, "tables without an operand are skipped");
+    stock::rewrite(&db);
+    check();
+}
+
+#[test]
+fn a_merge_over_a_deletion_does_not_see_what_was_deleted() {
+    let (folder, elastic) = (folder(), ample());
+    let mut options = small_tree();
+    merge_by_append(&mut options);
+    options.set_disable_auto_compactions(true);
+    let db = DB::open(&installed(&elastic, &options), folder.path()).expect("open");
+    let steps: [(&str, fn(&DB)); 4] = [
+        ("put", |db| (0..900).for_each(|number| db.put(key(number), "old").expect("put"))),
+        ("delete", |db| (0..900).step_by(3).for_each(|number| db.delete(key(number)).expect("delete"))),
+        ("delete_range", |db| {
+            let mut batch = rocksdb::WriteBatch::default();
+            batch.delete_range(key(600), key(700));
+            db.write(batch).expect("write");
+        }),
+        ("merge", |db| (0..900).step_by(2).for_each(|number| db.merge(key(number), "new").expect("merge"))),
+    ];
+    for (name, step) in steps {
+        step(&db);
+        db.flush().unwrap_or_else(|error| panic!("flush after {name}: {error}"));
+    }
+    elastic.settle(crate::common::SETTLE_TIMEOUT);
+    for number in 0..900_u32 {
+        let gone = number % 3 == 0 || (600..700).contains(&number);
+        let expected = match (gone, number % 2 == 0) {
+            (true, true) => Some("new"),
+            (true, false) => None,
+            (false, true) => Some("oldnew"),
+            (false, false) => Some("old"),
+        };
+        assert_eq!(db.get(key(number)).expect("get").as_deref(), expected.map(str::as_bytes), "{number}");
+    }
+    check_nothing_between(&db);
+}
+
+fn check_nothing_between(db: &DB) {
+    for number in 0..900 {
+        assert_eq!(db.get([&key(number)[..], b"?"].concat()).expect("get"), None);
+    }
+}

@@ -1,0 +1,106 @@
+//! Random operations against an ordered map, under many option sets; each database then goes to stock RocksDB and back.
+//!
+//! `SPRINGBLOOM_ORACLE_OPS` sets the number of operations over all sets (default a million), `SPRINGBLOOM_SEED` the seed.
+
+#[path = "../common/mod.rs"]
+mod common;
+mod keys;
+mod model;
+mod operations;
+mod run;
+mod sets;
+
+use rocksdb::DBCompressionType;
+use springbloom_rocksdb::PolicyKind;
+use springbloom_testkit::seed::seed;
+
+use crate::{
+    run::{operations_per_set, run},
+    sets::{Budget, plain},
+};
+
+macro_rules! option_sets {
+    ($($name:ident => $set:expr;)*) => {
+        const SET_COUNT: u64 = [$(stringify!($name)),*].len() as u64;
+
+        $(
+            #[test]
+            fn $name() {
+                run($set, seed(stringify!($name)), operations_per_set(SET_COUNT));
+            }
+        )*
+    };
+}
+
+option_sets! {
+    plain_options => plain();
+    lz4 => plain().compression(DBCompressionType::Lz4);
+    zstd => plain().compression(DBCompressionType::Zstd);
+    parallel_compression => plain().parallel_compression();
+    compression_dictionary => plain().compression_dictionary();
+    parallel_compression_with_dictionary => plain().parallel_compression().compression_dictionary();
+    format_version_2 => plain().format_version(2);
+    format_version_3 => plain().format_version(3);
+    format_version_4 => plain().format_version(4).compression(DBCompressionType::Lz4);
+    format_version_5 => plain().format_version(5);
+    format_version_6 => plain().format_version(6);
+    format_version_7 => plain().format_version(7).compression(DBCompressionType::Zstd);
+    partitioned_index => plain().partitioned_index();
+    partitioned_stock_filter => plain().partitioned_stock_filter();
+    stock_bloom => plain().table(|table| table.set_bloom_filter(10.0, false));
+    stock_bloom_in_block_cache => plain().block_cache(Some(256 << 10)).table(|table| {
+        table.set_ribbon_filter(10.0);
+        table.set_cache_index_and_filter_blocks(true);
+        table.set_pin_l0_filter_and_index_blocks_in_cache(true);
+    });
+    mmap_reads => plain().db(|db| db.set_allow_mmap_reads(true));
+    direct_io => plain().block_cache(Some(64 << 10)).db(|db| {
+        db.set_use_direct_reads(true);
+        db.set_use_direct_io_for_flush_and_compaction(true);
+    });
+    tiny_table_cache => plain().db(|db| db.set_max_open_files(20));
+    subcompactions => plain().db(|db| {
+        db.set_max_subcompactions(4);
+        db.set_max_background_jobs(4);
+    });
+    universal_compaction => plain().universal();
+    index_in_block_cache => plain().block_cache(Some(128 << 10))
+        .table(|table| table.set_cache_index_and_filter_blocks(true));
+    no_block_cache => plain().block_cache(None);
+    prefix_extractor => plain().prefix_extractor();
+    prefix_extractor_without_whole_keys => plain().prefix_extractor().table(|table| {
+        table.set_bloom_filter(10.0, false);
+        table.set_whole_key_filtering(false);
+    });
+    without_whole_keys => plain().table(|table| table.set_whole_key_filtering(false));
+    hash_index => plain().hash_index();
+    data_block_hash => plain().data_block_hash();
+    optimize_filters_for_hits => plain().db(|db| db.set_optimize_filters_for_hits(true));
+    large_segments => plain().segment_data_bytes(4 << 20);
+    one_fat_unit => plain().units(1, 8);
+    many_thin_units => plain().units(12, 1).segment_data_bytes(64 << 10);
+    no_budget => plain().budget(Budget::Fixed(0));
+    budget_below_bookkeeping => plain().budget(Budget::Fixed(300));
+    tiny_budget => plain().budget(Budget::Fixed(6 << 10));
+    wandering_budget => plain().budget(Budget::Wandering);
+    wandering_budget_tiny_table_cache => plain().budget(Budget::Wandering).db(|db| db.set_max_open_files(20));
+    uniform => plain().policy(PolicyKind::Uniform);
+    uniform_wandering => plain().policy(PolicyKind::Uniform).budget(Budget::Wandering);
+    monkey => plain().policy(PolicyKind::Monkey);
+    monkey_wandering => plain().policy(PolicyKind::Monkey).budget(Budget::Wandering);
+    multi_queue => plain().policy(PolicyKind::MultiQueue);
+    multi_queue_wandering => plain().policy(PolicyKind::MultiQueue).budget(Budget::Wandering);
+}
+
+#[test]
+fn the_same_operations_give_the_same_answers_under_every_policy_and_budget() {
+    let seed = seed("the_same_operations_give_the_same_answers_under_every_policy_and_budget");
+    let count = 3_000;
+    let expected = run(plain(), seed, count);
+    for policy in PolicyKind::ALL {
+        for budget in [Budget::Fixed(0), Budget::Fixed(40 << 10), Budget::Wandering] {
+            assert_eq!(run(plain().policy(policy).budget(budget), seed, count), expected, "{policy}");
+        }
+    }
+    assert_eq!(run(plain().universal().compression(DBCompressionType::Lz4), seed, count), expected);
+}

@@ -1,0 +1,373 @@
+//! Random operations on a database, every answer compared with the model's.
+
+use std::{
+    hash::{DefaultHasher, Hash, Hasher},
+    sync::Arc,
+};
+
+use rand::RngExt;
+use rocksdb::{ColumnFamily, DB, Direction, IteratorMode, ReadOptions, SnapshotWithThreadMode, WriteBatch};
+use springbloom_testkit::seed::TestRng;
+
+use crate::{
+    keys::{self, Keys},
+    model::Model,
+};
+
+/// Column families of the database, the default one first.
+pub(crate) const COLUMN_FAMILIES: [&str; 2] = ["default", "side"];
+
+/// Longest walk of an iterator.
+const STEPS_MAX: usize = 60;
+
+/// A snapshot and what it must show.
+struct Held<'db> {
+    snapshot: SnapshotWithThreadMode<'db, DB>,
+    models: [Arc<Model>; 2],
+}
+
+/// One sequence of operations. Which operations come depends on the seed alone, so that the same seed under other options
+/// must give the same answers.
+pub(crate) struct Operations {
+    rng: TestRng,
+    keys: Keys,
+    prefixes: bool,
+    pub(crate) models: [Arc<Model>; 2],
+    values: u64,
+    answers: DefaultHasher,
+}
+
+/// One open database with the snapshots taken of it.
+pub(crate) struct Session<'db> {
+    db: &'db DB,
+    held: Vec<Held<'db>>,
+}
+
+impl<'db> Session<'db> {
+    pub(crate) fn new(db: &'db DB) -> Self {
+        Self { db, held: Vec::new() }
+    }
+
+    fn column_family(&self, index: usize) -> &'db ColumnFamily {
+        self.db.cf_handle(COLUMN_FAMILIES[index]).expect("the column family is open")
+    }
+}
+
+impl Operations {
+    /// `prefixes`: the database has a prefix extractor of three bytes.
+    pub(crate) fn new(rng: TestRng, prefixes: bool) -> Self {
+        Self {
+            rng,
+            keys: Keys { short: !prefixes },
+            prefixes,
+            models: Default::default(),
+            values: 0,
+            answers: DefaultHasher::new(),
+        }
+    }
+
+    /// Digest of all answers so far.
+    pub(crate) fn answers(&self) -> u64 {
+        self.answers.finish()
+    }
+
+    /// One operation.
+    pub(crate) fn step(&mut self, session: &mut Session<'_>) {
+        let cf = usize::from(self.rng.random_ratio(1, 6));
+        match self.rng.random_range(0..1000) {
+            0..170 => self.put(session, cf),
+            170..215 => self.delete(session, cf),
+            215..245 => self.single(session, cf),
+            245..290 => self.merge(session, cf),
+            290..294 => self.delete_range(session, cf),
+            294..310 => self.batch(session),
+            310..720 => self.get(session, cf),
+            720..790 => self.get_at_snapshot(session, cf),
+            790..830 => self.multi_get(session),
+            830..860 => self.multi_get_of_both(session),
+            860..900 => self.batched_multi_get(session, cf),
+            900..945 => self.walk_forward(session, cf),
+            945..980 => self.walk_backward(session, cf),
+            980..995 => self.walk_prefix(session, cf),
+            995..998 => self.hold_or_release(session),
+            998 => session.db.flush_cf(session.column_family(cf)).expect("flush"),
+            _ => self.compact(session, cf),
+        }
+    }
+
+    fn model(&mut self, cf: usize) -> &mut Model {
+        Arc::make_mut(&mut self.models[cf])
+    }
+
+    fn value(&mut self) -> Vec<u8> {
+        self.values += 1;
+        let mut value = format!("{:08}/", self.values).into_bytes();
+        value.resize(value.len() + self.rng.random_range(0..130), b'v');
+        value
+    }
+
+    fn put(&mut self, session: &Session<'_>, cf: usize) {
+        let (key, value) = (self.keys.general(&mut self.rng), self.value());
+        session.db.put_cf(session.column_family(cf), &key, &value).expect("put");
+        self.model(cf).put(&key, &value);
+    }
+
+    fn delete(&mut self, session: &Session<'_>, cf: usize) {
+        let key = self.keys.general(&mut self.rng);
+        session.db.delete_cf(session.column_family(cf), &key).expect("delete");
+        self.model(cf).delete(&key);
+    }
+
+    fn single(&mut self, session: &Session<'_>, cf: usize) {
+        let key = self.keys.single(&mut self.rng);
+        let mut batch = WriteBatch::default();
+        if self.models[cf].get(&key).is_some() {
+            batch.single_delete_cf(session.column_family(cf), &key);
+            self.model(cf).delete(&key);
+        } else {
+            let value = self.value();
+            batch.put_cf(session.column_family(cf), &key, &value);
+            self.model(cf).put(&key, &value);
+        }
+        session.db.write(batch).expect("write");
+    }
+
+    fn merge(&mut self, session: &Session<'_>, cf: usize) {
+        let (key, operand) = (self.keys.general(&mut self.rng), self.value());
+        session.db.merge_cf(session.column_family(cf), &key, &operand).expect("merge");
+        self.model(cf).merge(&key, &operand);
+    }
+
+    fn delete_range(&mut self, session: &Session<'_>, cf: usize) {
+        let (from, to) = self.keys.range(&mut self.rng);
+        if from < to {
+            session.db.delete_range_cf(session.column_family(cf), &from, &to).expect("delete_range");
+            self.model(cf).delete_range(&from, &to);
+        }
+    }
+
+    fn batch(&mut self, session: &Session<'_>) {
+        let mut batch = WriteBatch::default();
+        for _ in 0..self.rng.random_range(1..20) {
+            let cf = usize::from(self.rng.random_ratio(1, 3));
+            let handle = session.column_family(cf);
+            let key = self.keys.general(&mut self.rng);
+            match self.rng.random_range(0..10) {
+                0..6 => {
+                    let value = self.value();
+                    batch.put_cf(handle, &key, &value);
+                    self.model(cf).put(&key, &value);
+                }
+                6..8 => {
+                    batch.delete_cf(handle, &key);
+                    self.model(cf).delete(&key);
+                }
+                _ => {
+                    let operand = self.value();
+                    batch.merge_cf(handle, &key, &operand);
+                    self.model(cf).merge(&key, &operand);
+                }
+            }
+        }
+        session.db.write(batch).expect("write");
+    }
+
+    fn get(&mut self, session: &Session<'_>, cf: usize) {
+        let key = self.keys.any(&mut self.rng);
+        let got = session.db.get_pinned_cf(session.column_family(cf), &key).expect("get");
+        self.check(&key, got.as_deref(), self.models[cf].get(&key).map(<[u8]>::to_vec));
+    }
+
+    fn get_at_snapshot(&mut self, session: &Session<'_>, cf: usize) {
+        let key = self.keys.any(&mut self.rng);
+        let Some(held) = pick(&mut self.rng, &session.held) else { return };
+        let got = held.snapshot.get_cf(session.column_family(cf), &key).expect("get");
+        self.check(&key, got.as_deref(), held.models[cf].get(&key).map(<[u8]>::to_vec));
+    }
+
+    fn some_keys(&mut self) -> Vec<Vec<u8>> {
+        // More than 32, the size of RocksDB's own batches, now and then.
+        let count = self.rng.random_range(1..50);
+        (0..count).map(|_| self.keys.any(&mut self.rng)).collect()
+    }
+
+    fn multi_get(&mut self, session: &Session<'_>) {
+        let keys = self.some_keys();
+        for (key, got) in keys.iter().zip(session.db.multi_get(&keys)) {
+            self.check(key, got.expect("multi_get").as_deref(), self.models[0].get(key).map(<[u8]>::to_vec));
+        }
+    }
+
+    fn multi_get_of_both(&mut self, session: &Session<'_>) {
+        let keys: Vec<_> =
+            self.some_keys().into_iter().map(|key| (usize::from(self.rng.random_bool(0.5)), key)).collect();
+        let got = session.db.multi_get_cf(keys.iter().map(|(cf, key)| (session.column_family(*cf), key)));
+        for ((cf, key), got) in keys.iter().zip(got) {
+            self.check(
+                key,
+                got.expect("multi_get_cf").as_deref(),
+                self.models[*cf].get(key).map(<[u8]>::to_vec),
+            );
+        }
+    }
+
+    fn batched_multi_get(&mut self, session: &Session<'_>, cf: usize) {
+        let mut keys = self.some_keys();
+        let sorted = self.rng.random_bool(0.5);
+        if sorted {
+            keys.sort();
+        }
+        let held = pick(&mut self.rng, &session.held).filter(|_| self.rng.random_bool(0.3));
+        let mut options = ReadOptions::default();
+        options.set_async_io(self.rng.random_bool(0.2));
+        let model = match held {
+            Some(held) => {
+                options.set_snapshot(&held.snapshot);
+                held.models[cf].clone()
+            }
+            None => self.models[cf].clone(),
+        };
+        let got = session.db.batched_multi_get_cf_opt(session.column_family(cf), &keys, sorted, &options);
+        for (key, got) in keys.iter().zip(got) {
+            self.check(
+                key,
+                got.expect("batched_multi_get_cf").as_deref(),
+                model.get(key).map(<[u8]>::to_vec),
+            );
+        }
+    }
+
+    /// Read options for a walk, and the model that it must follow.
+    fn walk_options(&mut self, session: &Session<'_>, cf: usize) -> (ReadOptions, Arc<Model>) {
+        let mut options = ReadOptions::default();
+        options.set_total_order_seek(self.prefixes);
+        options.set_verify_checksums(self.rng.random_bool(0.5));
+        options.set_pin_data(self.rng.random_bool(0.2));
+        options.fill_cache(self.rng.random_bool(0.5));
+        let held = pick(&mut self.rng, &session.held).filter(|_| self.rng.random_bool(0.3));
+        let model = match held {
+            Some(held) => {
+                options.set_snapshot(&held.snapshot);
+                held.models[cf].clone()
+            }
+            None => self.models[cf].clone(),
+        };
+        (options, model)
+    }
+
+    fn walk_forward(&mut self, session: &Session<'_>, cf: usize) {
+        let (mut options, model) = self.walk_options(session, cf);
+        let from = self.keys.any(&mut self.rng);
+        let to = self.rng.random_bool(0.3).then(|| self.keys.any(&mut self.rng)).filter(|to| *to > from);
+        if let Some(to) = &to {
+            options.set_iterate_upper_bound(to.clone());
+        }
+        let steps = self.rng.random_range(1..STEPS_MAX);
+        let mode = IteratorMode::From(&from, Direction::Forward);
+        let walk = session.db.iterator_cf_opt(session.column_family(cf), options, mode);
+        self.compare_walk(walk, model.between(&from, to.as_deref()), steps);
+    }
+
+    fn walk_backward(&mut self, session: &Session<'_>, cf: usize) {
+        let (options, model) = self.walk_options(session, cf);
+        let from = self.keys.any(&mut self.rng);
+        let steps = self.rng.random_range(1..STEPS_MAX);
+        let mode = IteratorMode::From(&from, Direction::Reverse);
+        let walk = session.db.iterator_cf_opt(session.column_family(cf), options, mode);
+        self.compare_walk(walk, model.backward_from(&from), steps);
+    }
+
+    /// All keys of one prefix, by prefix seek where the database has an extractor.
+    fn walk_prefix(&mut self, session: &Session<'_>, cf: usize) {
+        let prefix = self.rng.random_range(0..keys::PREFIXES + 2);
+        let (from, to) = (keys::prefix(prefix), keys::prefix(prefix + 1));
+        let mut options = ReadOptions::default();
+        if self.prefixes {
+            options.set_prefix_same_as_start(true);
+        } else {
+            options.set_iterate_upper_bound(to.clone());
+        }
+        let model = self.models[cf].clone();
+        let mode = IteratorMode::From(&from, Direction::Forward);
+        let walk = session.db.iterator_cf_opt(session.column_family(cf), options, mode);
+        self.compare_walk(walk, model.between(&from, Some(&to)), STEPS_MAX);
+    }
+
+    fn hold_or_release<'db>(&mut self, session: &mut Session<'db>) {
+        if session.held.len() < 3 {
+            session.held.push(Held { snapshot: session.db.snapshot(), models: self.models.clone() });
+        } else {
+            let index = self.rng.random_range(0..session.held.len());
+            session.held.swap_remove(index);
+        }
+    }
+
+    fn compact(&mut self, session: &Session<'_>, cf: usize) {
+        let handle = session.column_family(cf);
+        if self.rng.random_bool(0.3) {
+            session.db.compact_range_cf(handle, None::<&[u8]>, None::<&[u8]>);
+        } else {
+            let (from, to) = (self.keys.any(&mut self.rng), self.keys.any(&mut self.rng));
+            let (from, to) = if from < to { (from, to) } else { (to, from) };
+            session.db.compact_range_cf(handle, Some(from), Some(to));
+        }
+    }
+
+    fn compare_walk<'m>(
+        &mut self,
+        walk: impl Iterator<Item = Result<(Box<[u8]>, Box<[u8]>), rocksdb::Error>>,
+        mut expected: impl Iterator<Item = (&'m [u8], &'m [u8])>,
+        steps: usize,
+    ) {
+        let mut walk = walk.map(|entry| entry.expect("the iterator reads"));
+        for _ in 0..steps {
+            let (got, expected) = (walk.next(), expected.next());
+            let got = got.as_ref().map(|(key, value)| (key.as_ref(), value.as_ref()));
+            assert_eq!(got.map(printable), expected.map(printable), "an iterator differs from the oracle");
+            got.hash(&mut self.answers);
+            if got.is_none() {
+                return;
+            }
+        }
+    }
+
+    fn check(&mut self, key: &[u8], got: Option<&[u8]>, expected: Option<Vec<u8>>) {
+        assert!(
+            got == expected.as_deref(),
+            "key {:?}: got {:?}, expected {:?}",
+            String::from_utf8_lossy(key),
+            got.map(String::from_utf8_lossy),
+            expected.as_deref().map(String::from_utf8_lossy),
+        );
+        got.hash(&mut self.answers);
+    }
+
+    /// Compares everything: all entries in order, and each key by a lookup, with absent neighbours between.
+    pub(crate) fn compare_all(&mut self, db: &DB) {
+        for (index, name) in COLUMN_FAMILIES.into_iter().enumerate() {
+            let handle = db.cf_handle(name).expect("the column family is open");
+            let model = self.models[index].clone();
+            let mut options = ReadOptions::default();
+            options.set_total_order_seek(true);
+            options.set_verify_checksums(true);
+            let walk = db.iterator_cf_opt(handle, options, IteratorMode::Start);
+            self.compare_walk(walk, model.all(), usize::MAX);
+            for (key, value) in model.all() {
+                let got = db.get_pinned_cf(handle, key).expect("get");
+                self.check(key, got.as_deref(), Some(value.to_vec()));
+                let absent = [key, b"?!"].concat();
+                self.check(&absent, db.get_pinned_cf(handle, &absent).expect("get").as_deref(), None);
+            }
+        }
+    }
+}
+
+fn printable<'e>((key, value): (&'e [u8], &'e [u8])) -> (String, String) {
+    (String::from_utf8_lossy(key).into_owned(), String::from_utf8_lossy(value).into_owned())
+}
+
+fn pick<'a, T>(rng: &mut TestRng, of: &'a [T]) -> Option<&'a T> {
+    // Drawn also when there is nothing to pick, so that the sequence of operations stays the same.
+    let draw = rng.random::<u32>() as usize;
+    of.get(draw % of.len().max(1))
+}

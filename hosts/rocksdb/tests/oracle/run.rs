@@ -1,0 +1,143 @@
+//! Runs operations under one option set, then hands the database to stock RocksDB and back.
+
+use std::path::Path;
+
+use rand::RngExt;
+use rocksdb::{ColumnFamilyDescriptor, DB, Options};
+use springbloom_rocksdb::Elastic;
+use springbloom_testkit::seed::{TestRng, rng_from};
+
+use crate::{
+    common::{self, SETTLE_TIMEOUT, stock, tables},
+    operations::{COLUMN_FAMILIES, Operations, Session},
+    sets::{Budget, OptionSet},
+};
+
+/// Operations of all option sets together, unless `SPRINGBLOOM_ORACLE_OPS` says otherwise.
+const OPERATIONS_TOTAL: u64 = 1_000_000;
+/// How often the database is closed and opened again while the operations run.
+const REOPENINGS: u64 = 4;
+/// Operations between two changes of a wandering budget.
+const BUDGET_CHANGE_OPERATIONS: u64 = 400;
+
+/// Operations of one option set out of `sets`.
+pub(crate) fn operations_per_set(sets: u64) -> u64 {
+    let total = match std::env::var("SPRINGBLOOM_ORACLE_OPS") {
+        Ok(text) => text.parse().expect("SPRINGBLOOM_ORACLE_OPS is a number"),
+        Err(_) => OPERATIONS_TOTAL,
+    };
+    total.div_ceil(sets)
+}
+
+/// Runs `count` operations drawn from `seed`; gives a digest of all answers.
+///
+/// # Panics
+/// When an answer differs from the oracle's, here or under stock RocksDB.
+pub(crate) fn run(set: OptionSet, seed: u64, count: u64) -> u64 {
+    let folder = common::folder();
+    let path = folder.path();
+    let elastic = elastic(&set);
+    let mut stock_options = set.db.clone();
+    stock_options.set_block_based_table_factory(&set.table);
+    let mut elastic_options = stock_options.clone();
+    elastic.install(&mut elastic_options).expect("install");
+
+    let mut operations = Operations::new(rng_from(seed), set.prefixes);
+    let mut host_rng = rng_from(!seed);
+    for opening in 0..=REOPENINGS {
+        let db = open(&elastic_options, path);
+        let mut session = Session::new(&db);
+        for step in 0..count.div_ceil(REOPENINGS + 1) {
+            if step % BUDGET_CHANGE_OPERATIONS == 0 {
+                wander(&set, &elastic, &mut host_rng);
+            }
+            operations.step(&mut session);
+        }
+        drop(session);
+        if opening == REOPENINGS {
+            for name in COLUMN_FAMILIES {
+                db.flush_cf(db.cf_handle(name).expect("the column family is open")).expect("flush");
+            }
+        }
+        assert!(elastic.settle(SETTLE_TIMEOUT), "the loader never came to rest");
+        operations.compare_all(&db);
+        stock::verify_checksums(&db).expect("checksums under the elastic factory");
+    }
+    let stats = elastic.stats();
+    assert!(stats.peak_bytes <= peak_allowed(&set), "{} bytes were resident at a time", stats.peak_bytes);
+    assert_eq!(stats.corrupt_units, 0, "sound tables were called corrupt");
+    assert_eq!(stats.failed_reads, 0, "units of live tables could not be read");
+    if set.must_reject {
+        assert!(stats.outcomes.rejected > 0, "no lookup was rejected: {stats:?}");
+        assert!(tables::with_and_without_units(path).0 > 0, "no table has filter units");
+    }
+
+    through_stock(&stock_options, path, &mut operations);
+    assert_eq!(tables::with_and_without_units(path).0, 0, "stock RocksDB wrote filter units");
+    back_to_elastic(&elastic_options, &elastic, path, &mut operations);
+    operations.answers()
+}
+
+fn elastic(set: &OptionSet) -> Elastic {
+    Elastic::builder()
+        .budget_bytes(match set.budget {
+            Budget::Fixed(bytes) => bytes,
+            Budget::Wandering => 1 << 20,
+        })
+        .segment_data_bytes(set.segment_data_bytes)
+        .units(set.units)
+        .policy(set.policy)
+        .build()
+        .expect("the settings are sound")
+}
+
+fn wander(set: &OptionSet, elastic: &Elastic, rng: &mut TestRng) {
+    if matches!(set.budget, Budget::Wandering) {
+        elastic.set_budget_bytes(match rng.random_range(0..4) {
+            0 => 0,
+            1 => rng.random_range(0..20 << 10),
+            2 => rng.random_range(0..200 << 10),
+            _ => rng.random_range(0..4 << 20),
+        });
+    }
+}
+
+fn peak_allowed(set: &OptionSet) -> usize {
+    match set.budget {
+        Budget::Fixed(bytes) => bytes as usize,
+        Budget::Wandering => 4 << 20,
+    }
+}
+
+fn open(options: &Options, path: &Path) -> DB {
+    let families = COLUMN_FAMILIES.map(|name| ColumnFamilyDescriptor::new(name, options.clone()));
+    DB::open_cf_descriptors(options, path, families).expect("open")
+}
+
+/// Opened, scanned, verified and rewritten by stock RocksDB.
+fn through_stock(options: &Options, path: &Path, operations: &mut Operations) {
+    let mut names = DB::list_cf(options, path).expect("list_cf");
+    names.sort();
+    assert_eq!(names, COLUMN_FAMILIES);
+    let db = open(options, path);
+    stock::verify_checksums(&db).expect("checksums under stock RocksDB");
+    operations.compare_all(&db);
+    for name in COLUMN_FAMILIES {
+        stock::rewrite_family(&db, name);
+    }
+    operations.compare_all(&db);
+}
+
+/// Stock tables under the elastic factory, then new tables beside them.
+fn back_to_elastic(options: &Options, elastic: &Elastic, path: &Path, operations: &mut Operations) {
+    let db = open(options, path);
+    operations.compare_all(&db);
+    let mut session = Session::new(&db);
+    for _ in 0..400 {
+        operations.step(&mut session);
+    }
+    drop(session);
+    elastic.settle(SETTLE_TIMEOUT);
+    operations.compare_all(&db);
+    stock::verify_checksums(&db).expect("checksums under the elastic factory");
+}

@@ -1,0 +1,147 @@
+//! The option sets under which the same operations must give the same answers.
+
+use rocksdb::{
+    BlockBasedIndexType, BlockBasedOptions, Cache, DBCompactionStyle, DBCompressionType, DataBlockIndexType,
+    Options, SliceTransform,
+};
+use springbloom_rocksdb::{PolicyKind, UnitSettings};
+
+use crate::keys::PREFIX_BYTES;
+
+/// What happens to the budget while a run goes on.
+#[derive(Clone, Copy)]
+pub(crate) enum Budget {
+    /// It stays at this many bytes.
+    Fixed(u64),
+    /// It is set to a random size now and then, 0 included.
+    Wandering,
+}
+
+/// Plenty for the small databases of these tests.
+pub(crate) const AMPLE_BYTES: u64 = 16 << 20;
+
+/// One way to set up a database.
+pub(crate) struct OptionSet {
+    pub(crate) db: Options,
+    pub(crate) table: BlockBasedOptions,
+    pub(crate) units: UnitSettings,
+    pub(crate) segment_data_bytes: u64,
+    pub(crate) policy: PolicyKind,
+    pub(crate) budget: Budget,
+    /// The database has a prefix extractor.
+    pub(crate) prefixes: bool,
+    /// Lookups must have been rejected by units at the end.
+    pub(crate) must_reject: bool,
+}
+
+/// The plain set, which the others vary: small segments, an ample budget.
+pub(crate) fn plain() -> OptionSet {
+    let mut db = crate::common::small_tree();
+    crate::common::merge_by_append(&mut db);
+    OptionSet {
+        db,
+        table: BlockBasedOptions::default(),
+        units: UnitSettings::default(),
+        segment_data_bytes: 16 << 10,
+        policy: PolicyKind::default(),
+        budget: Budget::Fixed(AMPLE_BYTES),
+        prefixes: false,
+        must_reject: true,
+    }
+}
+
+impl OptionSet {
+    pub(crate) fn db(mut self, set: impl FnOnce(&mut Options)) -> Self {
+        set(&mut self.db);
+        self
+    }
+
+    pub(crate) fn table(mut self, set: impl FnOnce(&mut BlockBasedOptions)) -> Self {
+        set(&mut self.table);
+        self
+    }
+
+    pub(crate) fn budget(mut self, budget: Budget) -> Self {
+        self.must_reject = matches!(budget, Budget::Fixed(AMPLE_BYTES..));
+        self.budget = budget;
+        self
+    }
+
+    pub(crate) fn policy(mut self, policy: PolicyKind) -> Self {
+        self.policy = policy;
+        self
+    }
+
+    pub(crate) fn segment_data_bytes(mut self, segment_data_bytes: u64) -> Self {
+        self.segment_data_bytes = segment_data_bytes;
+        self
+    }
+
+    pub(crate) fn units(mut self, unit_count: u8, bits_per_key: u8) -> Self {
+        self.units = UnitSettings::bloom(unit_count, bits_per_key).expect("the settings are sound");
+        self
+    }
+
+    pub(crate) fn compression(self, kind: DBCompressionType) -> Self {
+        self.db(|db| db.set_compression_type(kind))
+    }
+
+    pub(crate) fn format_version(self, version: i32) -> Self {
+        self.table(|table| table.set_format_version(version))
+    }
+
+    pub(crate) fn prefix_extractor(mut self) -> Self {
+        self.prefixes = true;
+        self.db(|db| db.set_prefix_extractor(SliceTransform::create_fixed_prefix(PREFIX_BYTES)))
+    }
+
+    pub(crate) fn partitioned_index(self) -> Self {
+        self.table(|table| {
+            table.set_index_type(BlockBasedIndexType::TwoLevelIndexSearch);
+            table.set_metadata_block_size(512);
+        })
+    }
+
+    /// A stock policy with partitioned filters, which the elastic factory must keep from our builder.
+    pub(crate) fn partitioned_stock_filter(self) -> Self {
+        self.partitioned_index().table(|table| {
+            table.set_bloom_filter(8.0, false);
+            table.set_partition_filters(true);
+            table.set_cache_index_and_filter_blocks(true);
+        })
+    }
+
+    pub(crate) fn hash_index(self) -> Self {
+        self.prefix_extractor().table(|table| table.set_index_type(BlockBasedIndexType::HashSearch))
+    }
+
+    pub(crate) fn data_block_hash(self) -> Self {
+        self.table(|table| {
+            table.set_data_block_index_type(DataBlockIndexType::BinaryAndHash);
+            table.set_data_block_hash_ratio(0.75);
+        })
+    }
+
+    pub(crate) fn block_cache(self, bytes: Option<usize>) -> Self {
+        self.table(|table| match bytes {
+            Some(bytes) => table.set_block_cache(&Cache::new_lru_cache(bytes)),
+            None => table.disable_cache(),
+        })
+    }
+
+    pub(crate) fn parallel_compression(self) -> Self {
+        self.compression(DBCompressionType::Zstd).db(|db| db.set_compression_options_parallel_threads(3))
+    }
+
+    /// The builder buffers data blocks until it has seen enough to make a dictionary of them.
+    pub(crate) fn compression_dictionary(self) -> Self {
+        self.compression(DBCompressionType::Zstd).db(|db| {
+            db.set_compression_options(-14, 3, 0, 4 << 10);
+            db.set_zstd_max_train_bytes(16 << 10);
+        })
+    }
+
+    pub(crate) fn universal(self) -> Self {
+        self.db(|db| db.set_compaction_style(DBCompactionStyle::Universal))
+    }
+}
