@@ -12,7 +12,7 @@ pub enum FlashError {
     Io { action: &'static str, name: String, source: io::Error },
 
     /// The file is something else altogether.
-    #[error("{name} is no Springbloom flash filter: it begins with {got:02x?}, expected {expected:02x?}")]
+    #[error("{name} is no file of Springbloom's kind: it begins with {got:02x?}, expected {expected:02x?}")]
     Foreign { name: String, got: [u8; 8], expected: [u8; 8] },
 
     /// Written by a newer program than this one; upgrade to read it.
@@ -32,6 +32,14 @@ pub enum FlashError {
     /// A setting that no filter can be built or opened with.
     #[error("{setting} is {got}, expected {expected}")]
     InvalidSetting { setting: &'static str, got: String, expected: String },
+
+    /// A key or a value that a record of the index cannot hold.
+    #[error("a {part} of {got_bytes} bytes, expected {expected}")]
+    RecordLength { part: &'static str, got_bytes: usize, expected: &'static str },
+
+    /// More entries with the same digest than a partition holds; keys made to collide.
+    #[error("{got_entries} records have digests alike, more than a partition of the index can hold")]
+    Crowded { got_entries: usize },
 
     /// The memory budget does not hold the fixed parts; raise it, or use larger flush groups.
     #[error("a memory budget of {got_bytes} bytes is too small: this filter needs at least {expected_bytes}")]

@@ -16,6 +16,7 @@ mod flush_order;
 pub mod fpr;
 mod geometry;
 mod header;
+pub mod index;
 mod journal;
 mod mix;
 mod page;

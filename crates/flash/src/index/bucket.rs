@@ -1,6 +1,6 @@
 //! A partition's entries on flash: sectors that are appended and never rewritten in place. Layout: `docs/flash-index.md`.
 //!
-//! Entries are ordered by page, oldest first, within a sector and from sector to sector. Each sector's checksum is keyed
+//! Entries are ordered by page, oldest first, within a sector, and mostly from sector to sector. Each sector's checksum is keyed
 //! with the bucket's slot and birth, so what another bucket left in the slot is as wrong as a flipped bit.
 
 use springbloom_filter::KeyDigest;
@@ -115,7 +115,7 @@ impl<'a> Sector<'a> {
     }
 }
 
-/// Calls `visit` with every entry of the sectors in `bytes`, oldest first. On a damaged sector: its number.
+/// Calls `visit` with every entry of the sectors in `bytes`. On a damaged sector: its number.
 pub(crate) fn decode(key: BucketKey, bytes: &[u8], mut visit: impl FnMut(Entry)) -> Result<(), usize> {
     for (number, bytes) in bytes.chunks_exact(SECTOR_BYTES).enumerate() {
         let sector = Sector::open(key, number, bytes).ok_or(number)?;
@@ -126,7 +126,7 @@ pub(crate) fn decode(key: BucketKey, bytes: &[u8], mut visit: impl FnMut(Entry))
     Ok(())
 }
 
-/// Appends to `pages` the pages of all entries that match `digest`, oldest first; `depth` is that of the partition. On a
+/// Appends to `pages` the pages of all entries that match `digest`; `depth` is that of the partition. On a
 /// damaged sector: its number.
 pub(crate) fn matches(
     key: BucketKey,
@@ -138,7 +138,8 @@ pub(crate) fn matches(
     for (number, bytes) in bytes.chunks_exact(SECTOR_BYTES).enumerate() {
         let sector = Sector::open(key, number, bytes).ok_or(number)?;
         let wanted = fingerprint(digest, depth, sector.bits);
-        pages.extend((0..sector.entries).filter(|i| sector.fingerprint(*i) == wanted).map(|i| sector.page(i)));
+        pages
+            .extend((0..sector.entries).filter(|i| sector.fingerprint(*i) == wanted).map(|i| sector.page(i)));
     }
     Ok(())
 }
@@ -198,14 +199,16 @@ mod tests {
 
     #[test]
     fn damage_and_foreign_sectors_are_noticed() {
-        let entries: Vec<Entry> = (0..300).map(|i| Entry { page: i, fingerprint: i as u32, bits: 20 }).collect();
+        let entries: Vec<Entry> =
+            (0..300).map(|i| Entry { page: i, fingerprint: i as u32, bits: 20 }).collect();
         let bytes = write(&entries);
         for bit in (0..bytes.len() * 8).step_by(97) {
             let mut copy = bytes.clone();
             copy[bit / 8] ^= 1 << (bit % 8);
             assert_eq!(read(&copy), Err(bit / 8 / SECTOR_BYTES));
         }
-        for key in [BucketKey { slot: 5, ..KEY }, BucketKey { birth: 3, ..KEY }, BucketKey { salt: 8, ..KEY }] {
+        for key in [BucketKey { slot: 5, ..KEY }, BucketKey { birth: 3, ..KEY }, BucketKey { salt: 8, ..KEY }]
+        {
             assert_eq!(decode(key, &bytes, |_| ()), Err(0));
         }
         let mut swapped = bytes.clone();

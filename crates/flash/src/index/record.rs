@@ -95,7 +95,8 @@ impl<'a> Page<'a> {
             used: u16::from_le_bytes(field(bytes, 22)),
         };
         let (first, used) = (usize::from(head.first), usize::from(head.used));
-        let is_sane = head.page == page && PAGE_HEAD_BYTES <= first && first <= used && used <= INDEX_PAGE_BYTES;
+        let is_sane =
+            head.page == page && PAGE_HEAD_BYTES <= first && first <= used && used <= INDEX_PAGE_BYTES;
         is_sane.then_some(Page { head, bytes })
     }
 
@@ -195,7 +196,8 @@ mod tests {
             bytes[used..used + here].copy_from_slice(&record[..here]);
             used += here;
         }
-        let head = PageHead { epoch: 3, page: 7, unsynced: 1, first: PAGE_HEAD_BYTES as u16, used: used as u16 };
+        let head =
+            PageHead { epoch: 3, page: 7, unsynced: 1, first: PAGE_HEAD_BYTES as u16, used: used as u16 };
         seal(1, head, &mut bytes);
         bytes
     }

@@ -1,0 +1,26 @@
+//! A key-value index on flash with less than a byte of memory per key (BloomStore: Lu, Nam, Du, MSST 2012), for the chunk
+//! indexes of backup and deduplication programs. Structure, budget and byte layouts: `docs/flash-index.md`.
+//!
+//! Invariants: what [`FlashIndex::flush`] acknowledged is found again after any crash; a lookup never answers "absent" for a key
+//! that is there: what cannot be read is an error; memory per key does not depend on how many there are.
+
+mod bucket;
+mod entry;
+mod lookup;
+mod manifest;
+mod partitions;
+mod prefilter;
+mod record;
+mod record_log;
+mod repeats;
+mod settings;
+mod stats;
+mod store;
+mod sweep;
+mod zones;
+
+pub use manifest::{INDEX_MAGIC, INDEX_VERSION};
+pub use record::{INDEX_PAGE_BYTES, KEY_BYTES_MAX, VALUE_BYTES_MAX};
+pub use settings::{IndexMemory, IndexSettings};
+pub use stats::{IndexInfo, IndexStats};
+pub use store::FlashIndex;

@@ -1,0 +1,459 @@
+//! The log of records: the pairs themselves, in arrival order, and at the same time what makes them durable.
+//!
+//! One writer appends (the index holds its writer's lock meanwhile); any number of readers read pages, of which the newest are
+//! still in memory. Invariants: a page is written once under its number, within one epoch; pages before
+//! [`RecordLog::synced`] are durable.
+
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, Condvar, Mutex, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
+
+use super::record::{
+    INDEX_PAGE_BYTES, LONG_START_BYTES, PAGE_BODY_BYTES, PAGE_HEAD_BYTES, Page, PageHead, encode, seal,
+};
+use super::zones::Zones;
+use crate::AlignedBuf;
+use crate::device::{PageDevice, Span};
+use crate::error::FlashError;
+
+/// Pages that wait in memory and are written together.
+const TAIL_PAGES: usize = 64;
+/// Those, and the page being filled.
+const TAIL_BYTES: usize = (TAIL_PAGES + 1) * INDEX_PAGE_BYTES;
+
+/// Why a page could not be had.
+#[derive(Debug)]
+pub(crate) enum PageFault {
+    /// Its zone has been reclaimed.
+    Reclaimed,
+    /// What is there is something else.
+    Damaged,
+    /// The device refused.
+    Device(std::io::Error),
+}
+
+/// See the module.
+pub(crate) struct RecordLog {
+    device: Arc<dyn PageDevice>,
+    name: String,
+    salt: u64,
+    epoch: u32,
+    tail: RwLock<Tail>,
+    pub(crate) zones: RwLock<Zones>,
+    sync: Mutex<Sync>,
+    sync_done: Condvar,
+    failed: AtomicBool,
+    written_bytes: AtomicU64,
+    syncs: AtomicU64,
+}
+
+/// The pages that are not on the device. `page` is the one that is being filled.
+struct Tail {
+    first_page: u64,
+    page: u64,
+    buf: AlignedBuf,
+    /// End of the records in the page being filled.
+    used: usize,
+    /// Where the first record begins that begins in it.
+    first: Option<usize>,
+    record: Vec<u8>,
+}
+
+struct Sync {
+    /// Pages before this one are durable.
+    synced: u64,
+    is_busy: bool,
+}
+
+impl Tail {
+    fn slot(&self, page: u64) -> std::ops::Range<usize> {
+        let at = (page - self.first_page) as usize * INDEX_PAGE_BYTES;
+        at..at + INDEX_PAGE_BYTES
+    }
+
+    fn is_page_empty(&self) -> bool {
+        self.used == PAGE_HEAD_BYTES
+    }
+}
+
+impl RecordLog {
+    /// A log whose next page is `page`; the pages before it are durable.
+    pub(crate) fn new(
+        device: Arc<dyn PageDevice>,
+        name: String,
+        salt: u64,
+        epoch: u32,
+        zones: Zones,
+        page: u64,
+    ) -> RecordLog {
+        let buf = AlignedBuf::new(TAIL_BYTES);
+        let tail =
+            Tail { first_page: page, page, buf, used: PAGE_HEAD_BYTES, first: None, record: Vec::new() };
+        RecordLog {
+            device,
+            name,
+            salt,
+            epoch,
+            tail: RwLock::new(tail),
+            zones: RwLock::new(zones),
+            sync: Mutex::new(Sync { synced: page, is_busy: false }),
+            sync_done: Condvar::new(),
+            failed: AtomicBool::new(false),
+            written_bytes: AtomicU64::new(0),
+            syncs: AtomicU64::new(0),
+        }
+    }
+
+    fn tail(&self) -> RwLockReadGuard<'_, Tail> {
+        self.tail.read().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn tail_mut(&self) -> RwLockWriteGuard<'_, Tail> {
+        self.tail.write().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    pub(crate) fn zones(&self) -> RwLockReadGuard<'_, Zones> {
+        self.zones.read().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    pub(crate) fn zones_mut(&self) -> RwLockWriteGuard<'_, Zones> {
+        self.zones.write().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    pub(crate) fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// The page that is being filled.
+    pub(crate) fn newest_page(&self) -> u64 {
+        self.tail().page
+    }
+
+    /// Bytes written and syncs since opening.
+    pub(crate) fn written(&self) -> (u64, u64) {
+        (self.written_bytes.load(Ordering::Relaxed), self.syncs.load(Ordering::Relaxed))
+    }
+
+    /// Bytes of memory of the tail.
+    pub(crate) fn memory_bytes(&self) -> u64 {
+        AlignedBuf::memory_bytes_for(TAIL_BYTES) as u64
+    }
+
+    /// Appends a record (a tombstone without a value) and returns its page. Only the writer calls this. Lengths have been
+    /// checked. Cost: a copy; once per 64 pages a write.
+    pub(crate) fn append(&self, key: &[u8], value: Option<&[u8]>) -> Result<u64, FlashError> {
+        self.check_alive()?;
+        let mut tail = self.tail_mut();
+        let mut record = std::mem::take(&mut tail.record);
+        encode(key, value, &mut record);
+        let left = INDEX_PAGE_BYTES - tail.used;
+        let is_long = record.len() > PAGE_BODY_BYTES;
+        if (is_long && left < LONG_START_BYTES) || (!is_long && left < record.len()) {
+            tail = self.next_page(tail)?;
+        }
+        if is_long {
+            tail = self.keep_in_one_zone(tail, record.len())?;
+        }
+        if tail.is_page_empty() {
+            self.open_zone(tail.page)?;
+        }
+        let page = tail.page;
+        let at = tail.used;
+        tail.first.get_or_insert(at);
+        let mut rest = &record[..];
+        loop {
+            let here = rest.len().min(INDEX_PAGE_BYTES - tail.used);
+            let at = tail.slot(tail.page).start + tail.used;
+            tail.buf[at..at + here].copy_from_slice(&rest[..here]);
+            tail.used += here;
+            rest = &rest[here..];
+            if rest.is_empty() {
+                break;
+            }
+            tail = self.next_page(tail)?;
+        }
+        tail.record = record;
+        drop(tail);
+        self.zones_mut().count_record(page);
+        Ok(page)
+    }
+
+    /// Fills the zone up if a record of `len_bytes` would leave it: a zone is contiguous on the device, two are not.
+    fn keep_in_one_zone<'a>(
+        &'a self,
+        mut tail: RwLockWriteGuard<'a, Tail>,
+        len_bytes: usize,
+    ) -> Result<RwLockWriteGuard<'a, Tail>, FlashError> {
+        let beyond = len_bytes.saturating_sub(INDEX_PAGE_BYTES - tail.used);
+        let last_page = tail.page + beyond.div_ceil(PAGE_BODY_BYTES) as u64;
+        let (zone, last_zone) = {
+            let zones = self.zones();
+            (zones.zone_of(tail.page), zones.zone_of(last_page))
+        };
+        if zone != last_zone {
+            let next = self.zones().first_page(zone + 1);
+            while tail.page < next {
+                tail = self.next_page(tail)?;
+            }
+        }
+        Ok(tail)
+    }
+
+    /// Seals the page that is being filled and begins the next; writes the tail if it is full or the zone ends.
+    fn next_page<'a>(
+        &'a self,
+        mut tail: RwLockWriteGuard<'a, Tail>,
+    ) -> Result<RwLockWriteGuard<'a, Tail>, FlashError> {
+        let page = tail.page;
+        if tail.is_page_empty() {
+            self.open_zone(page)?;
+        }
+        let synced = self.sync_state().synced;
+        let head = PageHead {
+            epoch: self.epoch,
+            page,
+            unsynced: u32::try_from(page - synced).unwrap_or(u32::MAX),
+            first: tail.first.unwrap_or(tail.used) as u16,
+            used: tail.used as u16,
+        };
+        let slot = tail.slot(page);
+        seal(self.salt, head, &mut tail.buf[slot]);
+        tail.page += 1;
+        (tail.used, tail.first) = (PAGE_HEAD_BYTES, None);
+        let is_full = (tail.page - tail.first_page) as usize == TAIL_PAGES;
+        if is_full || self.zones().begins_at(tail.page) {
+            drop(tail);
+            self.write_sealed()?;
+            tail = self.tail_mut();
+        }
+        Ok(tail)
+    }
+
+    fn open_zone(&self, page: u64) -> Result<(), FlashError> {
+        let mut zones = self.zones_mut();
+        if zones.device_page(page).is_some() {
+            return Ok(());
+        }
+        let zone = zones.zone_of(page);
+        zones.open(zone);
+        let len_bytes = u64::from(zones.slots) * u64::from(zones.zone_pages) * INDEX_PAGE_BYTES as u64;
+        self.device.grow(len_bytes).map_err(|e| self.failed("grow", e))
+    }
+
+    /// Writes the sealed pages of the tail. Readers go on meanwhile.
+    fn write_sealed(&self) -> Result<(), FlashError> {
+        let page = {
+            let tail = self.tail();
+            if tail.page == tail.first_page {
+                return Ok(());
+            }
+            let at = self.zones().device_page(tail.first_page).unwrap_or_default() * INDEX_PAGE_BYTES as u64;
+            let bytes = &tail.buf[..(tail.page - tail.first_page) as usize * INDEX_PAGE_BYTES];
+            self.device.write_at(at, bytes).map_err(|e| self.failed("write", e))?;
+            self.written_bytes.fetch_add(bytes.len() as u64, Ordering::Relaxed);
+            tail.page
+        };
+        self.tail_mut().first_page = page;
+        Ok(())
+    }
+
+    /// Ends the page that is being filled, writes everything and returns the page before which a sync makes all durable. Only
+    /// the writer calls this.
+    pub(crate) fn write_out(&self) -> Result<u64, FlashError> {
+        self.check_alive()?;
+        let tail = self.tail_mut();
+        let tail = if tail.is_page_empty() { tail } else { self.next_page(tail)? };
+        drop(tail);
+        self.write_sealed()?;
+        Ok(self.newest_page())
+    }
+
+    fn sync_state(&self) -> std::sync::MutexGuard<'_, Sync> {
+        self.sync.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Returns when the pages before `page`, which have been written, are durable. Concurrent callers share one sync.
+    pub(crate) fn sync_to(&self, page: u64) -> Result<(), FlashError> {
+        let mut state = self.sync_state();
+        loop {
+            self.check_alive()?;
+            if state.synced >= page {
+                return Ok(());
+            }
+            if state.is_busy {
+                state = self.sync_done.wait(state).unwrap_or_else(PoisonError::into_inner);
+                continue;
+            }
+            state.is_busy = true;
+            drop(state);
+            let written = self.tail().first_page;
+            let result = self.device.sync();
+            state = self.sync_state();
+            state.is_busy = false;
+            self.sync_done.notify_all();
+            result.map_err(|e| self.failed("sync", e))?;
+            self.syncs.fetch_add(1, Ordering::Relaxed);
+            state.synced = written;
+        }
+    }
+
+    fn check_alive(&self) -> Result<(), FlashError> {
+        if self.failed.load(Ordering::Acquire) {
+            return Err(FlashError::WriterFailed { name: self.name.clone() });
+        }
+        Ok(())
+    }
+
+    /// After a failed write nobody knows what is on the device: no more writing until the index is opened again.
+    pub(crate) fn failed(&self, action: &'static str, error: std::io::Error) -> FlashError {
+        self.failed.store(true, Ordering::Release);
+        FlashError::io(action, &self.name)(error)
+    }
+
+    /// Reads `pages` and hands each to `visit` with its index, those on the device in the order of their arrival.
+    pub(crate) fn read_each(&self, pages: &[u64], visit: &mut dyn FnMut(usize, Result<Page<'_>, PageFault>)) {
+        let (mut spans, mut asked) = (Vec::with_capacity(pages.len()), Vec::with_capacity(pages.len()));
+        let mut from_memory = AlignedBuf::new(0);
+        for (i, &page) in pages.iter().enumerate() {
+            if self.copy_from_tail(page, &mut from_memory) {
+                // The page being filled has no checksum yet; what is in memory needs none.
+                let opened = Page::open(self.salt, page, &from_memory).ok_or(PageFault::Damaged);
+                visit(i, opened);
+                continue;
+            }
+            let at = self.zones().device_page(page);
+            match at {
+                None => visit(i, Err(PageFault::Reclaimed)),
+                Some(at) => {
+                    let offset = at * INDEX_PAGE_BYTES as u64;
+                    spans.push(Span { offset, len_bytes: INDEX_PAGE_BYTES });
+                    asked.push(i);
+                }
+            }
+        }
+        self.device.read_each(&spans, &mut |n, bytes| {
+            let i = asked[n];
+            visit(i, bytes.map_err(PageFault::Device).and_then(|bytes| self.checked(pages[i], bytes)));
+        });
+    }
+
+    fn checked<'b>(&self, page: u64, bytes: &'b [u8]) -> Result<Page<'b>, PageFault> {
+        Page::open(self.salt, page, bytes).ok_or_else(|| {
+            let is_live = self.zones().device_page(page).is_some();
+            if is_live { PageFault::Damaged } else { PageFault::Reclaimed }
+        })
+    }
+
+    /// Copies `page` if it is in the tail; the page being filled is sealed in the copy.
+    fn copy_from_tail(&self, page: u64, into: &mut AlignedBuf) -> bool {
+        let tail = self.tail();
+        if page < tail.first_page || page > tail.page {
+            return false;
+        }
+        if into.is_empty() {
+            *into = AlignedBuf::new(INDEX_PAGE_BYTES);
+        }
+        into.copy_from_slice(&tail.buf[tail.slot(page)]);
+        if page == tail.page {
+            let first = tail.first.unwrap_or(tail.used) as u16;
+            let head = PageHead { epoch: self.epoch, page, unsynced: 0, first, used: tail.used as u16 };
+            seal(self.salt, head, into);
+        }
+        true
+    }
+
+    /// Reads the contiguous pages from `page` into `buf`, one device operation at most. All of one zone.
+    pub(crate) fn read_run<'b>(
+        &self,
+        page: u64,
+        buf: &'b mut AlignedBuf,
+    ) -> Result<Vec<Page<'b>>, PageFault> {
+        let mut one = AlignedBuf::new(0);
+        let count = (buf.len() / INDEX_PAGE_BYTES) as u64;
+        let on_device = self.tail().first_page.saturating_sub(page).min(count);
+        if on_device > 0 {
+            let at = self.zones().device_page(page).ok_or(PageFault::Reclaimed)? * INDEX_PAGE_BYTES as u64;
+            let bytes = &mut buf[..on_device as usize * INDEX_PAGE_BYTES];
+            self.device.read_at(at, bytes).map_err(PageFault::Device)?;
+        }
+        for n in on_device..count {
+            if !self.copy_from_tail(page + n, &mut one) {
+                // Written meanwhile.
+                let at = self.zones().device_page(page + n).ok_or(PageFault::Reclaimed)?;
+                one = AlignedBuf::new(INDEX_PAGE_BYTES);
+                self.device.read_at(at * INDEX_PAGE_BYTES as u64, &mut one).map_err(PageFault::Device)?;
+            }
+            let at = n as usize * INDEX_PAGE_BYTES;
+            buf[at..at + INDEX_PAGE_BYTES].copy_from_slice(&one);
+        }
+        let buf: &'b AlignedBuf = buf;
+        buf.chunks(INDEX_PAGE_BYTES).zip(page..).map(|(bytes, page)| self.checked(page, bytes)).collect()
+    }
+}
+
+/// What [`replay`] found behind a page.
+pub(crate) struct ReplayEnd {
+    /// The first page that is not log.
+    pub(crate) page: u64,
+    /// Zones, with those that replaying found opened.
+    pub(crate) zones: Zones,
+}
+
+/// Pages read at once while replaying; also how far behind the end signs of a lost page are looked for.
+const REPLAY_PAGES: usize = 64;
+
+/// Calls `visit` for each page of the log from `page` on, in order, and finds where the log ends. A page that was
+/// acknowledged and cannot be read is an error. Reads sequentially.
+pub(crate) fn replay(
+    device: &dyn PageDevice,
+    name: &str,
+    salt: u64,
+    mut zones: Zones,
+    from_page: u64,
+    visit: &mut dyn FnMut(&Page<'_>, &mut Zones),
+) -> Result<ReplayEnd, FlashError> {
+    let mut buf = AlignedBuf::new(REPLAY_PAGES * INDEX_PAGE_BYTES);
+    let (mut page, mut epoch) = (from_page, 0);
+    let mut end: Option<u64> = None;
+    loop {
+        let known = zones.clone();
+        zones.open(zones.zone_of(page));
+        let next_zone = zones.first_page(zones.zone_of(page) + 1);
+        let count = (next_zone - page).min(REPLAY_PAGES as u64) as usize;
+        let at = zones.device_page(page).unwrap_or_default() * INDEX_PAGE_BYTES as u64;
+        let is_there = at + (count * INDEX_PAGE_BYTES) as u64 <= device.len_bytes();
+        let bytes = &mut buf[..count * INDEX_PAGE_BYTES];
+        if is_there {
+            device.read_at(at, bytes).map_err(FlashError::io("read", name))?;
+        }
+        let pages = bytes.chunks(INDEX_PAGE_BYTES).zip(page..);
+        for opened in
+            pages.map(|(bytes, page)| Page::open(salt, page, bytes).filter(|_| is_there).ok_or(page))
+        {
+            match (opened, end) {
+                (Ok(page), None) if page.head.epoch >= epoch => {
+                    epoch = page.head.epoch;
+                    visit(&page, &mut zones);
+                }
+                (Ok(page), None) => end = Some(page.head.page),
+                (Err(number), None) => end = Some(number),
+                (Ok(page), Some(lost)) if page.head.epoch >= epoch => {
+                    let synced = page.head.page - u64::from(page.head.unsynced).min(page.head.page);
+                    if synced > lost {
+                        return Err(FlashError::Damaged {
+                            name: name.to_owned(),
+                            part: "the log",
+                            got: format!("an acknowledged page {lost} that cannot be read"),
+                            expected: "every acknowledged page".to_owned(),
+                        });
+                    }
+                }
+                _ => {}
+            }
+        }
+        if let Some(end) = end {
+            let zones = if end == page { known } else { zones };
+            return Ok(ReplayEnd { page: end, zones });
+        }
+        page += count as u64;
+    }
+}

@@ -1,0 +1,75 @@
+//! Drops the entries of records that were replaced, where a partition has many of one key: a key that is put again and again
+//! would otherwise fill its partition, which no division empties.
+
+use std::collections::HashSet;
+
+use springbloom_filter::KeyDigest;
+
+use super::entry::{Entry, fingerprint};
+use super::store::FlashIndex;
+use crate::error::FlashError;
+
+/// Entries with one fingerprint before their pages are read. Different keys hardly ever share one this often, and a key
+/// that is replaced less often costs little.
+const REPEATS_MIN: usize = 8;
+
+impl FlashIndex {
+    /// `entries` (ordered by page) of the partition at `prefix` without those of replaced records, as far as there are many of a
+    /// fingerprint. Reads the pages of those.
+    pub(super) fn without_repeats(
+        &self,
+        entries: Vec<Entry>,
+        prefix: u64,
+        depth: u8,
+    ) -> Result<Vec<Entry>, FlashError> {
+        let mut order: Vec<usize> = (0..entries.len()).collect();
+        order.sort_by_key(|&i| (entries[i].bits, entries[i].fingerprint, i));
+        let mut dropped = HashSet::new();
+        for group in order.chunk_by(|&a, &b| {
+            (entries[a].bits, entries[a].fingerprint) == (entries[b].bits, entries[b].fingerprint)
+        }) {
+            if group.len() >= REPEATS_MIN {
+                self.drop_replaced(&entries, group, prefix, depth, &mut dropped)?;
+            }
+        }
+        let kept = entries.iter().enumerate().filter(|(i, _)| !dropped.contains(i));
+        Ok(kept.map(|(_, entry)| *entry).collect())
+    }
+
+    fn drop_replaced(
+        &self,
+        entries: &[Entry],
+        group: &[usize],
+        prefix: u64,
+        depth: u8,
+        dropped: &mut HashSet<usize>,
+    ) -> Result<(), FlashError> {
+        let of_partition = |digest: KeyDigest| depth == 0 || (digest.hi ^ prefix) >> (64 - depth) == 0;
+        let mut seen: HashSet<Vec<u8>> = HashSet::new();
+        for &i in group.iter().rev() {
+            let entry = entries[i];
+            let mut is_replaced = true;
+            let mut failure = None;
+            self.log.read_each(&[entry.page], &mut |_, page| match page {
+                Ok(page) => {
+                    for record in page.records() {
+                        let digest = KeyDigest::of(record.key);
+                        let is_meant = of_partition(digest)
+                            && fingerprint(digest, depth, entry.bits) == entry.fingerprint;
+                        if is_meant && seen.insert(record.key.to_vec()) {
+                            is_replaced = false;
+                        }
+                    }
+                }
+                Err(fault) => failure = Some(self.page_error(entry.page, fault)),
+            });
+            if let Some(error) = failure {
+                return Err(error);
+            }
+            if is_replaced {
+                dropped.insert(i);
+            }
+        }
+        Ok(())
+    }
+}

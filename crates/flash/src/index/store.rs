@@ -1,0 +1,336 @@
+//! The index as its callers see it: making, opening, putting, deleting, making durable. Lookups are in `lookup`, what moves entries from memory to
+//! buckets in `sweep`.
+
+use std::path::Path;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
+
+use springbloom_filter::KeyDigest;
+
+use super::entry::{FINGERPRINT_BITS, PendingEntry, fingerprint};
+use super::manifest::Manifest;
+use super::partitions::{Partition, Partitions};
+use super::record::{INDEX_PAGE_BYTES, PAGE_BODY_BYTES, Page, Value, check_lengths};
+use super::record_log::{RecordLog, replay};
+use super::settings::{IndexMemory, IndexSettings};
+use super::stats::{Counters, IndexInfo, IndexStats};
+use super::sweep::Writer;
+use super::zones::Zones;
+use crate::device::{FileStorage, IoEngine, PageDevice, SECTOR_BYTES, Storage};
+use crate::error::FlashError;
+
+const LOG_NAME: &str = "records";
+const BUCKETS_NAME: &str = "buckets";
+
+/// A durable map from short keys to values, on flash, with less than a byte of memory per key. See [`crate::index`].
+///
+/// One process opens an index at a time; within it, any number of threads may look up while others write.
+pub struct FlashIndex {
+    pub(super) storage: Arc<dyn Storage>,
+    pub(super) settings: IndexSettings,
+    pub(super) memory: IndexMemory,
+    pub(super) salt: u64,
+    pub(super) log: RecordLog,
+    pub(super) buckets: Arc<dyn PageDevice>,
+    pub(super) table: RwLock<Partitions>,
+    pub(super) writer: Mutex<Writer>,
+    pub(super) counters: Counters,
+}
+
+impl FlashIndex {
+    /// Makes an index in the files of `directory`, which must hold none, and opens it.
+    pub fn create(
+        directory: &Path,
+        settings: IndexSettings,
+        memory: IndexMemory,
+    ) -> Result<FlashIndex, FlashError> {
+        let storage = file_storage(directory, true)?;
+        FlashIndex::create_in(storage, settings, memory, rand::random())
+    }
+
+    /// Opens the index in `directory`, replaying what was acknowledged since its last checkpoint.
+    pub fn open(directory: &Path, memory: IndexMemory) -> Result<FlashIndex, FlashError> {
+        FlashIndex::open_in(file_storage(directory, false)?, memory)
+    }
+
+    /// As [`create`](Self::create), in any storage. `salt` keys the checksums, so that pages of another index are noticed.
+    pub fn create_in(
+        storage: Arc<dyn Storage>,
+        settings: IndexSettings,
+        memory: IndexMemory,
+        salt: u64,
+    ) -> Result<FlashIndex, FlashError> {
+        settings.check()?;
+        if Manifest::exists(&*storage) {
+            return Err(FlashError::AlreadyExists { name: storage.describe("") });
+        }
+        for file in [LOG_NAME, BUCKETS_NAME] {
+            let name = storage.describe(file);
+            storage.create(file, 0).map_err(FlashError::io("create", &name))?;
+        }
+        let manifest = Manifest {
+            sequence: 0,
+            epoch: 0,
+            salt,
+            settings,
+            replay_page: 0,
+            counted_page: 0,
+            births: 0,
+            bucket_slots: 0,
+            zone_slots: 0,
+            free_zone_slots: Vec::new(),
+            zones: Vec::new(),
+            partitions: vec![(settings.first_depth(), None); 1 << settings.first_depth()],
+        };
+        manifest.write(&*storage)?;
+        FlashIndex::open_in(storage, memory)
+    }
+
+    /// As [`open`](Self::open), in any storage.
+    pub fn open_in(storage: Arc<dyn Storage>, memory: IndexMemory) -> Result<FlashIndex, FlashError> {
+        memory.check()?;
+        let mut manifest = Manifest::read(&*storage)?;
+        let log_name = storage.describe(LOG_NAME);
+        let zone_bytes = u64::from(manifest.settings.zone_pages) * INDEX_PAGE_BYTES as u64;
+        let log_device = open_device(&*storage, LOG_NAME, u64::from(manifest.zone_slots) * zone_bytes)?;
+        let bucket_bytes = usize::from(manifest.settings.bucket_sectors) * SECTOR_BYTES;
+        let buckets =
+            open_device(&*storage, BUCKETS_NAME, u64::from(manifest.bucket_slots) * bucket_bytes as u64)?;
+        let list = manifest.partitions.iter().map(|&(depth, bucket)| Partition::new(depth, bucket, None));
+        let partitions = Partitions::from_ordered(list.collect()).ok_or_else(|| FlashError::Damaged {
+            name: storage.describe("manifest"),
+            part: "the directory",
+            got: "partitions that do not cover every key once".to_owned(),
+            expected: "partitions that do".to_owned(),
+        })?;
+        let mut replayed = Replayed { partitions, unfinished: None };
+        let zones = Zones::restored(
+            manifest.settings.zone_pages,
+            manifest.zones.iter().copied(),
+            manifest.free_zone_slots.iter().copied(),
+            manifest.zone_slots,
+        );
+        let counted_page = manifest.counted_page;
+        let end = replay(
+            &*log_device,
+            &log_name,
+            manifest.salt,
+            zones,
+            manifest.replay_page,
+            &mut |page, zones| {
+                let is_new = page.head.page >= counted_page;
+                replayed.take(page, |record_page| {
+                    if is_new {
+                        zones.count_record(record_page);
+                    }
+                });
+            },
+        )?;
+        // Before a page of the new epoch is written, no later opening may take the same.
+        manifest.epoch += 1;
+        manifest.sequence += 1;
+        let manifest_bytes = manifest.write(&*storage)?;
+        let log = RecordLog::new(log_device, log_name, manifest.salt, manifest.epoch, end.zones, end.page);
+        let writer = Writer::restored(&manifest, &replayed.partitions, &log);
+        let counters = Counters::default();
+        counters.manifest_bytes_written.add(manifest_bytes);
+        Ok(FlashIndex {
+            storage,
+            settings: manifest.settings,
+            memory,
+            salt: manifest.salt,
+            log,
+            buckets,
+            writer: Mutex::new(writer),
+            table: RwLock::new(replayed.partitions),
+            counters,
+        })
+    }
+
+    pub(super) fn table(&self) -> RwLockReadGuard<'_, Partitions> {
+        self.table.read().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    pub(super) fn table_mut(&self) -> RwLockWriteGuard<'_, Partitions> {
+        self.table.write().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    pub(super) fn writer(&self) -> MutexGuard<'_, Writer> {
+        self.writer.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Says that `key` has `value` now; durable after the next [`flush`](Self::flush). Lookups see it at once.
+    ///
+    /// Errors: a key of no or more than 255 bytes, a value of more than 65,536; a device that refuses. Cost: a copy, and its share of
+    /// a sweep.
+    pub fn put(&self, key: &[u8], value: &[u8]) -> Result<(), FlashError> {
+        self.put_many(&[(key, value)])
+    }
+
+    /// [`put`](Self::put) for each pair in order; refused as a whole if one of them is too long.
+    pub fn put_many(&self, pairs: &[(&[u8], &[u8])]) -> Result<(), FlashError> {
+        pairs.iter().try_for_each(|(key, value)| check_lengths(key, value))?;
+        let mut writer = self.writer();
+        for (key, value) in pairs {
+            self.append(&mut writer, key, Some(value))?;
+            self.counters.inserted_bytes.add((key.len() + value.len()) as u64);
+        }
+        self.counters.records_appended.add(pairs.len() as u64);
+        Ok(())
+    }
+
+    /// Says that `key` is gone; durable after the next [`flush`](Self::flush). Whether it was there is not looked up.
+    pub fn delete(&self, key: &[u8]) -> Result<(), FlashError> {
+        check_lengths(key, &[])?;
+        let mut writer = self.writer();
+        let page = self.append(&mut writer, key, None)?;
+        self.counters.records_appended.add(1);
+        self.counters.inserted_bytes.add(key.len() as u64);
+        self.log.zones_mut().count_stale(page);
+        Ok(())
+    }
+
+    /// Appends a record and its entry, and does the sweeping that is due. Returns the record's page.
+    pub(super) fn append(
+        &self,
+        writer: &mut Writer,
+        key: &[u8],
+        value: Option<&[u8]>,
+    ) -> Result<u64, FlashError> {
+        let digest = KeyDigest::of(key);
+        let page = self.log.append(key, value)?;
+        {
+            let mut table = self.table_mut();
+            let partition = table.find(digest.hi);
+            let partition = table.get_mut(partition);
+            let fingerprint = fingerprint(digest, partition.depth, FINGERPRINT_BITS);
+            partition.push(PendingEntry::new(fingerprint, page));
+        }
+        writer.pending_entries += 1;
+        writer.records += 1;
+        self.sweep_if_due(writer)?;
+        Ok(page)
+    }
+
+    /// Returns when everything put and deleted before is durable. Concurrent callers share one sync; a flush writes the page that is being
+    /// filled, so it costs up to a page of space.
+    pub fn flush(&self) -> Result<(), FlashError> {
+        let page = {
+            let _writer = self.writer();
+            self.log.write_out()?
+        };
+        self.log.sync_to(page)
+    }
+
+    /// Flushes, and writes a checkpoint, so that the next opening has little to replay.
+    pub fn close(self) -> Result<(), FlashError> {
+        let mut writer = self.writer();
+        self.checkpoint(&mut writer)
+    }
+
+    /// Counters since opening.
+    pub fn stats(&self) -> IndexStats {
+        let (log_bytes_written, log_syncs) = self.log.written();
+        IndexStats { log_bytes_written, log_syncs, ..self.counters.snapshot() }
+    }
+
+    /// Sizes now.
+    pub fn info(&self) -> IndexInfo {
+        let pending_entries = self.writer().pending_entries;
+        let table = self.table();
+        let zones = self.log.zones();
+        let records: u64 = zones.live.values().map(|zone| u64::from(zone.records)).sum();
+        let stale: u64 = zones.live.values().map(|zone| u64::from(zone.stale)).sum();
+        IndexInfo {
+            live_records: records - stale,
+            records,
+            partitions: table.len() as u64,
+            zones: zones.live.len() as u64,
+            log_bytes: zones.live.len() as u64 * u64::from(zones.zone_pages) * INDEX_PAGE_BYTES as u64,
+            bucket_bytes: self.buckets.len_bytes(),
+            memory_bytes: table.memory_bytes() + self.log.memory_bytes(),
+            prefilter_bytes: table.filter_bytes(),
+            pending_entries,
+        }
+    }
+
+    pub(super) fn bucket_bytes(&self) -> usize {
+        usize::from(self.settings.bucket_sectors) * SECTOR_BYTES
+    }
+
+    pub(super) fn damaged(&self, file: &str, part: &'static str, got: String) -> FlashError {
+        let expected = "what was written".to_owned();
+        FlashError::Damaged { name: self.storage.describe(file), part, got, expected }
+    }
+
+    pub(super) fn damaged_bucket(&self, slot: u32, sector: usize) -> FlashError {
+        self.damaged(BUCKETS_NAME, "a bucket", format!("a wrong checksum in sector {sector} of slot {slot}"))
+    }
+
+    pub(super) fn damaged_page(&self, page: u64) -> FlashError {
+        self.damaged(LOG_NAME, "the log", format!("a wrong checksum in page {page}"))
+    }
+
+    pub(super) fn unread_bucket(&self, error: std::io::Error) -> FlashError {
+        FlashError::io("read", &self.storage.describe(BUCKETS_NAME))(error)
+    }
+}
+
+fn file_storage(directory: &Path, create: bool) -> Result<Arc<dyn Storage>, FlashError> {
+    let name = directory.display().to_string();
+    match FileStorage::open(directory, create, IoEngine::Auto) {
+        Ok(storage) => Ok(Arc::new(storage)),
+        Err(e) if e.kind() == std::io::ErrorKind::WouldBlock => Err(FlashError::InUse { name }),
+        Err(e) => Err(FlashError::io("open", &name)(e)),
+    }
+}
+
+fn open_device(
+    storage: &dyn Storage,
+    file: &str,
+    expected_bytes: u64,
+) -> Result<Arc<dyn PageDevice>, FlashError> {
+    let name = storage.describe(file);
+    let device = storage.open(file).map_err(FlashError::io("open", &name))?;
+    let got_bytes = device.len_bytes();
+    if got_bytes < expected_bytes {
+        return Err(FlashError::Truncated { name, got_bytes, expected_bytes });
+    }
+    Ok(device)
+}
+
+/// The entries of the log since the checkpoint.
+struct Replayed {
+    partitions: Partitions,
+    /// A record that goes on in later pages: digest, its page, and the page in which it ends.
+    unfinished: Option<(KeyDigest, u64, u64)>,
+}
+
+impl Replayed {
+    fn take(&mut self, page: &Page<'_>, mut taken: impl FnMut(u64)) {
+        // A long record counts once its last page is there: without, it was never acknowledged.
+        if let Some((digest, first, _)) = self.unfinished.take_if(|(_, _, last)| *last <= page.head.page) {
+            self.push(digest, first);
+            taken(first);
+        }
+        for record in page.records() {
+            let digest = KeyDigest::of(record.key);
+            match record.value {
+                Value::Begun { len_bytes, here } => {
+                    let more_pages = (len_bytes - here.len()).div_ceil(PAGE_BODY_BYTES) as u64;
+                    self.unfinished = Some((digest, page.head.page, page.head.page + more_pages));
+                }
+                Value::Whole(_) | Value::Tombstone => {
+                    self.push(digest, page.head.page);
+                    taken(page.head.page);
+                }
+            }
+        }
+    }
+
+    fn push(&mut self, digest: KeyDigest, page: u64) {
+        let partition = self.partitions.find(digest.hi);
+        let partition = self.partitions.get_mut(partition);
+        let fingerprint = fingerprint(digest, partition.depth, FINGERPRINT_BITS);
+        partition.push(PendingEntry::new(fingerprint, page));
+    }
+}

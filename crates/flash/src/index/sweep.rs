@@ -1,0 +1,355 @@
+//! Moves entries from memory to buckets, partition after partition in the order of their prefixes, and writes a checkpoint after
+//! each round.
+//!
+//! Why in order rather than fullest first: with hashed keys both append the same number of entries at a time (twice the mean
+//! that waits), and in order nothing waits longer than a round, which bounds what recovery replays.
+
+use springbloom_filter::FilterGroup;
+
+use super::bucket::{decode, encode, runs};
+use super::entry::{DEPTH_MAX, Entry, FINGERPRINT_BITS, PENDING_PAGES_MAX, PendingEntry};
+use super::manifest::Manifest;
+use super::partitions::{Bucket, Partition, Partitions, next_prefix};
+use super::prefilter;
+use super::record_log::RecordLog;
+use super::store::FlashIndex;
+use crate::AlignedBuf;
+use crate::device::{SECTOR_BYTES, Span};
+use crate::error::FlashError;
+
+/// Partitions whose buckets are read and written together.
+const BATCH_PARTITIONS: usize = 64;
+/// A round ends at the latest when the log has grown by this much (a gibibyte), however few entries wait.
+const ROUND_PAGES_MAX: u64 = 1 << 18;
+const _: () = assert!(2 * ROUND_PAGES_MAX < PENDING_PAGES_MAX);
+
+/// What the writer knows besides the table; whoever holds it is the writer.
+pub(super) struct Writer {
+    pub(super) pending_entries: u64,
+    pub(super) records: u64,
+    /// Where the round goes on.
+    cursor: u64,
+    /// Entries of earlier pages are in their buckets, save those of the partitions that this round has yet to visit.
+    round_page: u64,
+    /// Entries of earlier pages are all in their buckets.
+    replay_page: u64,
+    sequence: u64,
+    epoch: u32,
+    births: u32,
+    bucket_slots: u32,
+    free_slots: Vec<u32>,
+    /// Slots that the last manifest refers to and the next will not.
+    returned_slots: Vec<u32>,
+}
+
+impl Writer {
+    pub(super) fn restored(manifest: &Manifest, table: &Partitions, log: &RecordLog) -> Writer {
+        let mut is_used = vec![false; manifest.bucket_slots as usize];
+        for bucket in manifest.partitions.iter().filter_map(|(_, bucket)| *bucket) {
+            is_used[bucket.slot as usize] = true;
+        }
+        Writer {
+            pending_entries: table.ordered().map(|p| p.pending.len() as u64).sum(),
+            records: log.zones().live.values().map(|zone| u64::from(zone.records)).sum(),
+            cursor: 0,
+            round_page: log.newest_page(),
+            replay_page: manifest.replay_page,
+            sequence: manifest.sequence,
+            epoch: manifest.epoch,
+            births: manifest.births,
+            bucket_slots: manifest.bucket_slots,
+            free_slots: (0..manifest.bucket_slots).rev().filter(|slot| !is_used[*slot as usize]).collect(),
+            returned_slots: Vec::new(),
+        }
+    }
+
+    /// A bucket of `sectors` in a slot that no manifest refers to.
+    fn new_bucket(&mut self, sectors: usize) -> Bucket {
+        let slot = self.free_slots.pop().unwrap_or_else(|| {
+            self.bucket_slots += 1;
+            self.bucket_slots - 1
+        });
+        self.births = self.births.wrapping_add(1);
+        Bucket { slot, birth: self.births, sectors: sectors as u8 }
+    }
+}
+
+/// A partition whose pending entries are to be moved.
+struct Job {
+    prefix: u64,
+    depth: u8,
+    bucket: Option<Bucket>,
+    pending: Vec<Entry>,
+}
+
+/// What becomes of it.
+enum Outcome {
+    Appended(Bucket, Option<FilterGroup>),
+    Replaced(Vec<Partition>),
+}
+
+/// Sectors to be written, each piece at its place on the device.
+#[derive(Default)]
+struct Writes {
+    pieces: Vec<(u64, Vec<u8>)>,
+}
+
+impl FlashIndex {
+    /// Sweeps a batch if more entries wait than memory allows, or if the round has become too long.
+    pub(super) fn sweep_if_due(&self, writer: &mut Writer) -> Result<(), FlashError> {
+        let pending_bytes = writer.pending_entries * size_of::<PendingEntry>() as u64;
+        let is_long = writer.records.is_multiple_of(1024)
+            && self.log.newest_page() - writer.round_page > ROUND_PAGES_MAX;
+        if pending_bytes > self.memory.pending_bytes(writer.records) {
+            self.sweep_batch(writer)?;
+        } else if is_long {
+            while !self.sweep_batch(writer)? {}
+        }
+        Ok(())
+    }
+
+    /// Moves the pending entries of the next partitions; writes a checkpoint and returns true when the round is over.
+    pub(super) fn sweep_batch(&self, writer: &mut Writer) -> Result<bool, FlashError> {
+        let (jobs, next) = self.next_jobs(writer.cursor);
+        let mut writes = Writes::default();
+        let mut outcomes: Vec<Option<Outcome>> = jobs.iter().map(|_| None).collect();
+        let (mut spans, mut asked) = (Vec::new(), Vec::new());
+        for (i, job) in jobs.iter().enumerate() {
+            match job.bucket {
+                None => outcomes[i] = Some(self.settle(writer, job, Vec::new(), &mut writes)?),
+                Some(bucket) => {
+                    let offset = u64::from(bucket.slot) * self.bucket_bytes() as u64;
+                    spans.push(Span { offset, len_bytes: usize::from(bucket.sectors) * SECTOR_BYTES });
+                    asked.push((i, bucket));
+                }
+            }
+        }
+        let mut failure = None;
+        self.buckets.read_each(&spans, &mut |n, bytes| {
+            let (i, bucket) = asked[n];
+            let job = &jobs[i];
+            let settled = bytes.map_err(|e| self.unread_bucket(e)).and_then(|bytes| {
+                let mut entries = Vec::with_capacity(bytes.len() / 4);
+                decode(bucket.key(self.salt), bytes, |entry| entries.push(entry))
+                    .map_err(|sector| self.damaged_bucket(bucket.slot, sector))?;
+                self.settle(writer, job, entries, &mut writes)
+            });
+            match settled {
+                Ok(outcome) => outcomes[i] = Some(outcome),
+                Err(error) => failure = failure.take().or(Some(error)),
+            }
+        });
+        if let Some(error) = failure {
+            return Err(error);
+        }
+        self.counters.sweep_reads.add(spans.len() as u64);
+        self.write_buckets(writer, writes)?;
+        self.install(writer, jobs, outcomes);
+        writer.cursor = next.unwrap_or(0);
+        if next.is_none() {
+            writer.replay_page = writer.round_page;
+            writer.round_page = self.log.newest_page();
+            self.checkpoint(writer)?;
+        }
+        Ok(next.is_none())
+    }
+
+    /// The partitions of the next batch that have pending entries, and where to go on; `None` at the end of the round.
+    fn next_jobs(&self, cursor: u64) -> (Vec<Job>, Option<u64>) {
+        let newest_page = self.log.newest_page();
+        let table = self.table();
+        let (mut jobs, mut at) = (Vec::new(), Some(cursor));
+        for _ in 0..BATCH_PARTITIONS {
+            let Some(prefix) = at else { break };
+            let partition = table.get(table.find(prefix));
+            if !partition.pending.is_empty() {
+                let pending = partition.pending_entries(newest_page);
+                jobs.push(Job { prefix, depth: partition.depth, bucket: partition.bucket, pending });
+            }
+            at = next_prefix(prefix, partition.depth);
+        }
+        (jobs, at)
+    }
+
+    /// Decides what becomes of a partition whose bucket holds `entries`, and describes it in `writes`.
+    fn settle(
+        &self,
+        writer: &mut Writer,
+        job: &Job,
+        mut entries: Vec<Entry>,
+        writes: &mut Writes,
+    ) -> Result<Outcome, FlashError> {
+        self.count_stale(&entries, &job.pending);
+        let appended = runs(&job.pending).count();
+        if let Some(bucket) = job.bucket
+            && usize::from(bucket.sectors) + appended <= usize::from(self.settings.bucket_sectors)
+        {
+            entries.extend_from_slice(&job.pending);
+            self.write_entries(bucket, usize::from(bucket.sectors), &job.pending, writes);
+            let filter = self.filter(&entries);
+            let sectors = bucket.sectors + appended as u8;
+            return Ok(Outcome::Appended(Bucket { sectors, ..bucket }, filter));
+        }
+        {
+            let zones = self.log.zones();
+            entries.retain(|entry| zones.device_page(entry.page).is_some());
+        }
+        entries.extend_from_slice(&job.pending);
+        // Entries that were replayed may be in the bucket already, and be older than others there.
+        entries.sort_by_key(|entry| entry.page);
+        entries.dedup();
+        let entries = self.without_repeats(entries, job.prefix, job.depth)?;
+        let mut parts = Vec::new();
+        self.divide(writer, job.depth, entries, writes, &mut parts)?;
+        writer.returned_slots.extend(job.bucket.map(|bucket| bucket.slot));
+        Ok(Outcome::Replaced(parts))
+    }
+
+    /// Packs `entries` into one new bucket, or divides them until each part fits one with a quarter of it to spare.
+    fn divide(
+        &self,
+        writer: &mut Writer,
+        depth: u8,
+        entries: Vec<Entry>,
+        writes: &mut Writes,
+        parts: &mut Vec<Partition>,
+    ) -> Result<(), FlashError> {
+        let sectors_max = usize::from(self.settings.bucket_sectors);
+        let sectors = runs(&entries).count();
+        if sectors <= sectors_max - sectors_max / 4 {
+            let bucket = (sectors > 0).then(|| writer.new_bucket(sectors));
+            if let Some(bucket) = bucket {
+                self.write_entries(bucket, 0, &entries, writes);
+            }
+            parts.push(Partition::new(depth, bucket, self.filter(&entries)));
+            return Ok(());
+        }
+        // Hashed keys spread evenly; a partition far deeper than the number of records explains is full of one digest.
+        if depth >= DEPTH_MAX.min(writer.records.max(1).ilog2() as u8 + 8) {
+            return Err(FlashError::Crowded { got_entries: entries.len() });
+        }
+        self.counters.divisions.add(1);
+        let (mut lower, mut upper) = (Vec::new(), Vec::new());
+        for (half, entry) in entries.into_iter().map(Entry::divided) {
+            if half != Some(true) {
+                lower.push(entry);
+            }
+            if half != Some(false) {
+                upper.push(entry);
+            }
+        }
+        self.divide(writer, depth + 1, lower, writes, parts)?;
+        self.divide(writer, depth + 1, upper, writes, parts)
+    }
+
+    fn filter(&self, entries: &[Entry]) -> Option<FilterGroup> {
+        self.memory.prefilter.as_ref().and_then(|units| prefilter::build(units, entries))
+    }
+
+    fn write_entries(&self, bucket: Bucket, first_sector: usize, entries: &[Entry], writes: &mut Writes) {
+        let mut bytes = Vec::new();
+        for (n, run) in runs(entries).enumerate() {
+            let at = n * SECTOR_BYTES;
+            bytes.resize(at + SECTOR_BYTES, 0);
+            encode(bucket.key(self.salt), first_sector + n, run, &mut bytes[at..]);
+        }
+        let slot = u64::from(bucket.slot) * self.bucket_bytes() as u64;
+        writes.pieces.push((slot + (first_sector * SECTOR_BYTES) as u64, bytes));
+    }
+
+    fn write_buckets(&self, writer: &Writer, writes: Writes) -> Result<(), FlashError> {
+        let len_bytes = u64::from(writer.bucket_slots) * self.bucket_bytes() as u64;
+        let total: usize = writes.pieces.iter().map(|(_, bytes)| bytes.len()).sum();
+        // Every piece begins at an aligned address, as direct I/O wants it.
+        let stride = |bytes: &[u8]| bytes.len().next_multiple_of(crate::ALIGNMENT_BYTES);
+        let mut buf = AlignedBuf::new(writes.pieces.iter().map(|(_, bytes)| stride(bytes)).sum());
+        let mut at = 0;
+        for (_, bytes) in &writes.pieces {
+            buf[at..at + bytes.len()].copy_from_slice(bytes);
+            at += stride(bytes);
+        }
+        let mut rest = &buf[..];
+        let aligned: Vec<(u64, &[u8])> = writes
+            .pieces
+            .iter()
+            .map(|(offset, bytes)| {
+                let (piece, behind) = rest.split_at(stride(bytes));
+                rest = behind;
+                (*offset, &piece[..bytes.len()])
+            })
+            .collect();
+        let written = self.buckets.grow(len_bytes).and_then(|()| self.buckets.write_each(&aligned));
+        written.map_err(|e| self.log.failed("write buckets beside", e))?;
+        self.counters.bucket_bytes_written.add(total as u64);
+        Ok(())
+    }
+
+    /// Makes the outcomes what lookups see.
+    fn install(&self, writer: &mut Writer, jobs: Vec<Job>, outcomes: Vec<Option<Outcome>>) {
+        let mut table = self.table_mut();
+        for (job, outcome) in jobs.into_iter().zip(outcomes) {
+            let Some(outcome) = outcome else { continue };
+            writer.pending_entries -= job.pending.len() as u64;
+            match outcome {
+                Outcome::Appended(bucket, filter) => {
+                    let partition = table.find(job.prefix);
+                    *table.get_mut(partition) = Partition::new(job.depth, Some(bucket), filter);
+                }
+                Outcome::Replaced(parts) => table.replace(job.prefix, parts),
+            }
+        }
+    }
+
+    /// Notes in which zones records have been replaced: an estimate, since equal fingerprints need not be equal keys.
+    fn count_stale(&self, entries: &[Entry], pending: &[Entry]) {
+        let mut newest: Vec<(u32, Option<u64>)> = Vec::with_capacity(pending.len());
+        let mut by_fingerprint: Vec<&Entry> = pending.iter().collect();
+        by_fingerprint.sort_by_key(|entry| (entry.fingerprint, entry.page));
+        let mut zones = self.log.zones_mut();
+        for pair in by_fingerprint.windows(2).filter(|pair| pair[0].fingerprint == pair[1].fingerprint) {
+            zones.count_stale(pair[0].page);
+        }
+        newest.extend(by_fingerprint.iter().map(|entry| (entry.fingerprint, None)));
+        newest.dedup();
+        for entry in entries {
+            let spread = FINGERPRINT_BITS - entry.bits.min(FINGERPRINT_BITS);
+            let at = newest.partition_point(|(fingerprint, _)| fingerprint >> spread < entry.fingerprint);
+            if let Some((fingerprint, older)) = newest.get_mut(at)
+                && *fingerprint >> spread == entry.fingerprint
+            {
+                *older = Some(entry.page);
+            }
+        }
+        newest.iter().filter_map(|(_, older)| *older).for_each(|page| zones.count_stale(page));
+    }
+
+    /// Makes everything durable and writes a manifest, from which the next opening starts.
+    pub(super) fn checkpoint(&self, writer: &mut Writer) -> Result<(), FlashError> {
+        let page = self.log.write_out()?;
+        self.log.sync_to(page)?;
+        self.buckets.sync().map_err(|e| self.log.failed("sync buckets beside", e))?;
+        writer.sequence += 1;
+        let manifest = {
+            let (table, zones) = (self.table(), self.log.zones());
+            Manifest {
+                sequence: writer.sequence,
+                epoch: writer.epoch,
+                salt: self.salt,
+                settings: self.settings,
+                replay_page: writer.replay_page,
+                counted_page: page,
+                births: writer.births,
+                bucket_slots: writer.bucket_slots,
+                zone_slots: zones.slots,
+                free_zone_slots: zones.free_after_checkpoint().collect(),
+                zones: zones.live.iter().map(|(number, zone)| (*number, *zone)).collect(),
+                partitions: table.ordered().map(|p| (p.depth, p.bucket)).collect(),
+            }
+        };
+        let written = manifest.write(&*self.storage)?;
+        self.counters.manifest_bytes_written.add(written);
+        writer.free_slots.append(&mut writer.returned_slots);
+        self.log.zones_mut().checkpointed();
+        Ok(())
+    }
+}
