@@ -4,7 +4,7 @@
 //! changes: reserving and lowering both take from one counter of *available* bytes, which never gets negative. Lowering
 //! below what is in use therefore stops at what is in use, and says so.
 
-use std::sync::atomic::{AtomicI64, AtomicU8, AtomicU64, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicI64, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 
 use crossbeam_utils::CachePadded;
@@ -13,7 +13,7 @@ use crossbeam_utils::CachePadded;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
 pub enum MemoryKind {
-    /// Resident units with what owns them.
+    /// Units with what owns them: the resident ones, and replaced ones that a lookup still probes.
     Units,
     /// Per-table and per-segment state: fences, slots, hotness, queues.
     Bookkeeping,
@@ -21,17 +21,9 @@ pub enum MemoryKind {
     Buffers,
     /// Units being read.
     Loading,
-    /// Groups that were replaced but that a lookup still probes.
-    Garbage,
 }
 
-const KINDS: usize = 5;
-
-impl MemoryKind {
-    fn of(index: u8) -> Self {
-        [Self::Units, Self::Bookkeeping, Self::Buffers, Self::Loading, Self::Garbage][usize::from(index)]
-    }
-}
+const KINDS: usize = 4;
 
 #[derive(Debug)]
 struct Counters {
@@ -87,7 +79,13 @@ impl MemoryBudget {
         let limit = self.counters.limit_bytes.load(Ordering::Acquire);
         self.counters.peak_bytes.fetch_max((limit - before + wanted).max(0) as usize, Ordering::Relaxed);
         self.counters.used_bytes_by_kind[kind as usize].fetch_add(bytes, Ordering::Relaxed);
-        Some(Reservation { budget: self.clone(), bytes, kind: AtomicU8::new(kind as u8) })
+        Some(Reservation { budget: self.clone(), bytes, kind })
+    }
+
+    /// Gives bytes back that were [handed over](Reservation::hand_over).
+    pub(crate) fn release(&self, kind: MemoryKind, bytes: usize) {
+        self.counters.used_bytes_by_kind[kind as usize].fetch_sub(bytes, Ordering::Relaxed);
+        self.counters.available_bytes.fetch_add(bytes as i64, Ordering::AcqRel);
     }
 
     /// Moves the ceiling to `limit_bytes`, or to what is in use if that is more; gives the ceiling that holds now.
@@ -156,7 +154,7 @@ fn signed(bytes: usize) -> i64 {
 pub struct Reservation {
     budget: MemoryBudget,
     bytes: usize,
-    kind: AtomicU8,
+    kind: MemoryKind,
 }
 
 impl Reservation {
@@ -165,20 +163,72 @@ impl Reservation {
         self.bytes
     }
 
-    /// What the bytes are for from now on.
-    pub fn set_kind(&self, kind: MemoryKind) {
+    /// Hands the bytes to an owner that knows by itself how many they are, and of what kind: it must
+    /// [release](MemoryBudget::release) as many when it goes.
+    pub(crate) fn hand_over(mut self, kind: MemoryKind) -> MemoryBudget {
         let counters = &self.budget.counters.used_bytes_by_kind;
-        let old = self.kind.swap(kind as u8, Ordering::AcqRel);
         counters[kind as usize].fetch_add(self.bytes, Ordering::Relaxed);
-        counters[MemoryKind::of(old) as usize].fetch_sub(self.bytes, Ordering::Relaxed);
+        counters[self.kind as usize].fetch_sub(self.bytes, Ordering::Relaxed);
+        self.bytes = 0;
+        self.budget.clone()
     }
 }
 
 impl Drop for Reservation {
     fn drop(&mut self) {
-        let counters = &*self.budget.counters;
-        let kind = self.kind.load(Ordering::Acquire);
-        counters.used_bytes_by_kind[usize::from(kind)].fetch_sub(self.bytes, Ordering::Relaxed);
-        counters.available_bytes.fetch_add(self.bytes as i64, Ordering::AcqRel);
+        self.budget.release(self.kind, self.bytes);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_reserved_is_counted_by_kind_until_it_is_dropped() {
+        let budget = MemoryBudget::new(100);
+        let first = budget.try_reserve(MemoryKind::Units, 60).unwrap();
+        assert!(budget.try_reserve(MemoryKind::Buffers, 41).is_none());
+        let second = budget.try_reserve(MemoryKind::Buffers, 40).unwrap();
+        assert_eq!(budget.snapshot(), BudgetSnapshot { limit_bytes: 100, used_bytes: 100 });
+        assert_eq!((budget.used_bytes_of(MemoryKind::Units), second.bytes()), (60, 40));
+        drop(first);
+        assert_eq!((budget.used_bytes(), budget.peak_bytes()), (40, 100));
+        assert!(budget.try_reserve(MemoryKind::Units, usize::MAX).is_none());
+    }
+
+    #[test]
+    fn lowering_stops_at_what_is_in_use() {
+        let budget = MemoryBudget::new(100);
+        let held = budget.try_reserve(MemoryKind::Units, 60).unwrap();
+        assert_eq!(budget.set_limit_bytes(10), 60);
+        assert!(budget.try_reserve(MemoryKind::Units, 1).is_none());
+        drop(held);
+        assert_eq!(budget.set_limit_bytes(10), 10);
+        assert_eq!(budget.set_limit_bytes(1000), 1000);
+        assert_eq!(budget.snapshot(), BudgetSnapshot { limit_bytes: 1000, used_bytes: 0 });
+    }
+
+    #[test]
+    fn threads_together_never_exceed_the_limit() {
+        let budget = MemoryBudget::new(1000);
+        std::thread::scope(|scope| {
+            for thread in 0..4 {
+                let budget = &budget;
+                scope.spawn(move || {
+                    for round in 0..20_000usize {
+                        let held = budget.try_reserve(MemoryKind::Units, 100 + (round * 7 + thread) % 400);
+                        let now = budget.snapshot();
+                        assert!(now.used_bytes <= now.limit_bytes, "{now:?}");
+                        if thread == 0 {
+                            budget.set_limit_bytes(round % 1500);
+                        }
+                        drop(held);
+                    }
+                });
+            }
+        });
+        assert_eq!(budget.used_bytes(), 0);
+        assert_eq!(budget.used_bytes_of(MemoryKind::Units), 0);
     }
 }

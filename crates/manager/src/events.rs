@@ -89,7 +89,7 @@ impl Batch {
 }
 
 /// Share of the budget that buffers take.
-const BUDGET_SHARE: usize = 32;
+const BUDGET_SHARE: usize = 64;
 const POOL_BYTES_MAX: usize = 256 << 10;
 const BATCHES_AIMED_AT: usize = 64;
 const BATCH_EVENTS_MAX: usize = 128;

@@ -45,6 +45,6 @@ pub use outcome::Outcome;
 pub use planner::Planner;
 pub use policy::PolicyKind;
 pub use settings::ManagerSettings;
-pub use source::{UnitReadError, UnitSource};
+pub use source::{RowVisitor, UnitReadError, UnitSource};
 pub use stats::{LevelUnits, OutcomeTotals, Stats, UsedBytes};
 pub use table::{ScopeId, SegmentSpec, TableId, TableSpec};

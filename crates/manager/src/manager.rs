@@ -69,7 +69,7 @@ impl Manager {
                 self.shared.hub.fit(budget_bytes);
                 registry.fit_limit(budget_bytes, 0);
                 let limit_bytes = self.budget.set_limit_bytes(budget_bytes);
-                let movable = [MemoryKind::Units, MemoryKind::Loading, MemoryKind::Garbage];
+                let movable = [MemoryKind::Units, MemoryKind::Loading];
                 let movable_bytes: usize = movable.map(|kind| self.budget.used_bytes_of(kind)).iter().sum();
                 if limit_bytes <= budget_bytes {
                     self.shared.hub.fit(budget_bytes);
@@ -107,23 +107,25 @@ impl Manager {
         let budget = self.budget.snapshot();
         let used = |kind| self.budget.used_bytes_of(kind);
         let counters = registry.counters;
+        let levels = levels(&registry);
+        let resident_bytes = levels.iter().map(|level| level.unit_bytes).sum();
         Stats {
             policy: self.policy,
             budget_bytes: budget.limit_bytes,
             used_bytes: budget.used_bytes,
             peak_bytes: self.budget.peak_bytes(),
             used: UsedBytes {
-                units: used(MemoryKind::Units),
+                units: resident_bytes,
                 bookkeeping: used(MemoryKind::Bookkeeping),
                 buffers: used(MemoryKind::Buffers),
                 loading: used(MemoryKind::Loading),
-                garbage: used(MemoryKind::Garbage),
+                garbage: used(MemoryKind::Units).saturating_sub(resident_bytes),
             },
             tables: registry.tables.iter().flatten().count(),
             closed_tables: registry.closed_tables().len(),
             refused_tables: counters.refused_tables,
             segments: registry.planner.allocation().segment_count(),
-            levels: levels(&registry),
+            levels,
             loads: counters.loads,
             load_bytes: counters.load_bytes,
             load_reads: counters.load_reads,

@@ -2,19 +2,27 @@
 //!
 //! Each segment has an [`ArcSwapOption`]: a lookup borrows the group for the time of one probe without touching its
 //! reference count; replacing it frees the old group at once, or, in the rare case that a lookup is probing it, when
-//! that probe ends. The reservation lives in the group's owner, so bytes come back exactly when memory does.
+//! that probe ends. The group's owner gives its bytes back to the budget when it is freed, not before.
 
 use std::sync::Arc;
 
 use arc_swap::ArcSwapOption;
 use springbloom_filter::{FilterGroup, KeyDigest};
 
-use crate::{MemoryKind, Reservation};
+use crate::allocation::group_bytes;
+use crate::{MemoryBudget, MemoryKind, Reservation};
 
-/// A group and the bytes that were reserved for it.
+/// A group that owns the bytes reserved for it: those that [`group_bytes`] says.
 pub(crate) struct ResidentGroup {
-    pub group: FilterGroup,
-    reservation: Reservation,
+    pub(crate) group: FilterGroup,
+    budget: MemoryBudget,
+}
+
+impl Drop for ResidentGroup {
+    fn drop(&mut self) {
+        let bytes = group_bytes(self.group.shape(), self.group.resident_units());
+        self.budget.release(MemoryKind::Units, bytes);
+    }
 }
 
 /// Bytes of the allocation that owns a group: the two counts of its `Arc` and the owner.
@@ -50,23 +58,19 @@ impl Slots {
         self.slots.get(segment as usize)?.load_full()
     }
 
-    /// Puts a group in place of the one that is there. `reservation` is for the whole group.
+    /// Puts a group in place of the one that is there. `reservation` is for the whole group, as [`group_bytes`] says.
     pub(crate) fn publish(&self, segment: u32, group: FilterGroup, reservation: Reservation) {
-        reservation.set_kind(MemoryKind::Units);
-        self.replace(segment, Some(Arc::new(ResidentGroup { group, reservation })));
+        debug_assert_eq!(reservation.bytes(), group_bytes(group.shape(), group.resident_units()));
+        if let Some(slot) = self.slots.get(segment as usize) {
+            let budget = reservation.hand_over(MemoryKind::Units);
+            slot.store(Some(Arc::new(ResidentGroup { group, budget })));
+        }
     }
 
     /// Takes the segment's group away.
     pub(crate) fn clear(&self, segment: u32) {
-        self.replace(segment, None);
-    }
-
-    fn replace(&self, segment: u32, group: Option<Arc<ResidentGroup>>) {
-        let Some(slot) = self.slots.get(segment as usize) else { return };
-        if let Some(old) = slot.swap(group)
-            && Arc::strong_count(&old) > 1
-        {
-            old.reservation.set_kind(MemoryKind::Garbage);
+        if let Some(slot) = self.slots.get(segment as usize) {
+            slot.store(None);
         }
     }
 }

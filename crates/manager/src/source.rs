@@ -12,6 +12,9 @@ pub enum UnitReadError {
     Corrupt(String),
 }
 
+/// Takes a segment's number with the verified bytes of its unit, or with what is wrong with them.
+pub type RowVisitor<'a> = &'a mut (dyn FnMut(u32, Result<&[u8], UnitReadError>) + 'a);
+
 /// The units of one table, read on request. Called by the manager's background thread alone, never on the lookup path,
 /// so it may block; it should not panic, but a panic is contained and counted as a failed read.
 pub trait UnitSource: Send + Sync {
@@ -20,12 +23,7 @@ pub trait UnitSource: Send + Sync {
 
     /// Unit `unit` of every segment of the table (there are `segments`), ideally in one read: calls `visit` once per
     /// segment with the verified bytes or with what is wrong with them. An error means that nothing further is visited.
-    fn read_row(
-        &self,
-        unit: u8,
-        segments: u32,
-        visit: &mut dyn FnMut(u32, Result<&[u8], UnitReadError>),
-    ) -> Result<(), UnitReadError> {
+    fn read_row(&self, unit: u8, segments: u32, visit: RowVisitor<'_>) -> Result<(), UnitReadError> {
         for segment in 0..segments {
             match self.read_unit(segment, unit) {
                 Ok(bytes) => visit(segment, Ok(&bytes)),

@@ -20,6 +20,7 @@ pub(crate) fn key(table: u64, n: u64) -> [u8; 8] {
 
 pub(crate) struct MemoryTable {
     pub(crate) id: u64,
+    pub(crate) key_space: u64,
     pub(crate) groups: Vec<BuiltGroup>,
     pub(crate) keys_per_segment: u64,
     pub(crate) reads: AtomicU64,
@@ -30,25 +31,23 @@ pub(crate) struct MemoryTable {
 
 impl MemoryTable {
     pub(crate) fn new(id: u64, segments: u64, keys_per_segment: u64) -> Arc<Self> {
-        Self::with_units(id, segments, keys_per_segment, UnitSettings::bloom(6, 4).unwrap())
+        Self::over_keys_of(id, id, segments, keys_per_segment)
     }
 
-    pub(crate) fn with_units(
-        id: u64,
-        segments: u64,
-        keys_per_segment: u64,
-        units: UnitSettings,
-    ) -> Arc<Self> {
+    /// Another table, `id`, with the keys of the table `key_space`.
+    pub(crate) fn over_keys_of(key_space: u64, id: u64, segments: u64, keys_per_segment: u64) -> Arc<Self> {
+        let units = UnitSettings::bloom(6, 4).unwrap();
         let groups = (0..segments)
             .map(|segment| {
                 let from = segment * keys_per_segment;
                 let digests: Vec<_> =
-                    (from..from + keys_per_segment).map(|n| KeyDigest::of(&key(id, 2 * n))).collect();
+                    (from..from + keys_per_segment).map(|n| KeyDigest::of(&key(key_space, 2 * n))).collect();
                 units.build(&digests)
             })
             .collect();
         Arc::new(Self {
             id,
+            key_space,
             groups,
             keys_per_segment,
             reads: AtomicU64::new(0),
@@ -59,8 +58,8 @@ impl MemoryTable {
     }
 
     pub(crate) fn spec(self: &Arc<Self>, level: Option<u8>) -> TableSpec {
-        let firsts =
-            (0..self.groups.len() as u64).map(|segment| key(self.id, 2 * segment * self.keys_per_segment));
+        let firsts = (0..self.groups.len() as u64)
+            .map(|segment| key(self.key_space, 2 * segment * self.keys_per_segment));
         TableSpec {
             id: TableId(self.id.into()),
             scope: ScopeId(1),
@@ -73,7 +72,7 @@ impl MemoryTable {
                 .collect(),
             fences: Fences::from_keys(firsts).unwrap(),
             largest_key: Some(
-                key(self.id, 2 * self.groups.len() as u64 * self.keys_per_segment - 2).to_vec(),
+                key(self.key_space, 2 * self.groups.len() as u64 * self.keys_per_segment - 2).to_vec(),
             ),
             source: self.clone(),
             first_units: None,
