@@ -57,8 +57,47 @@ fn random_operations_agree_with_a_map_across_reopenings() {
         }
     }
     compare(&index, &model, 0..KEYS + 500);
-    let stats = index.stats();
-    println!("{stats:?}\n{:?}", index.info());
+    let before = index.info();
+    let report = index.compact().unwrap();
+    assert!(report.zones_reclaimed > 0, "{report:?} {before:?}");
+    compare(&index, &model, 0..KEYS + 500);
+    let mut found = HashMap::new();
+    index
+        .for_each(&mut |key, value| {
+            assert!(found.insert(key.to_vec(), value.to_vec()).is_none(), "twice");
+            Ok(())
+        })
+        .unwrap();
+    assert_eq!(found.len(), model.len());
+    assert!(model.iter().all(|(n, value)| found[&key(*n)] == *value));
+    let verified = index.verify().unwrap();
+    assert!(verified.is_sound() && verified.records >= model.len() as u64, "{verified:?}");
+    index.close().unwrap();
+    compare(&opened(&storage), &model, 0..KEYS + 500);
+}
+
+#[test]
+fn space_is_used_again() {
+    let storage = steady();
+    let index = created(&storage);
+    let mut most = 0;
+    for version in 0..40u64 {
+        for n in 0..2000 {
+            index.put(&key(n), &value(n, version, 100)).unwrap();
+        }
+        if version == 10 {
+            most = index.info().log_bytes;
+        }
+    }
+    let (info, stats) = (index.info(), index.stats());
+    assert!(info.log_bytes < 2 * most, "{most} {info:?}");
+    assert!(
+        stats.records_moved < stats.records_appended,
+        "at most one moved for each one reclaimed: {stats:?}"
+    );
+    for n in 0..2000 {
+        assert_eq!(index.get(&key(n)).unwrap(), Some(value(n, 39, 100)));
+    }
 }
 
 #[test]

@@ -28,6 +28,8 @@ pub(super) struct Found {
     pub(super) offset: u16,
     /// None for a tombstone; empty if values were not asked for.
     pub(super) value: Option<Vec<u8>>,
+    /// Pages that may hold older records of the key, oldest first; None if its bucket was not looked into.
+    pub(super) older_pages: Option<Vec<u64>>,
 }
 
 /// One key's way to its record.
@@ -218,7 +220,10 @@ impl FlashIndex {
                 if missing_bytes > 0 {
                     begun.push((i, missing_bytes));
                 }
-                searches[i].found = Some(Found { page: number, offset: record.offset, value });
+                let older_pages =
+                    searches[i].bucket.is_none().then(|| std::mem::take(&mut searches[i].pages));
+                let offset = record.offset;
+                searches[i].found = Some(Found { page: number, offset, value, older_pages });
             }
             wasted += u64::from(is_wasted);
         });

@@ -5,6 +5,7 @@
 //! that is there: what cannot be read is an error; memory per key does not depend on how many there are.
 
 mod bucket;
+mod clean;
 mod entry;
 mod lookup;
 mod manifest;
@@ -13,14 +14,18 @@ mod prefilter;
 mod record;
 mod record_log;
 mod repeats;
+mod scan;
 mod settings;
 mod stats;
 mod store;
 mod sweep;
+mod verify;
 mod zones;
 
+pub use clean::CompactReport;
 pub use manifest::{INDEX_MAGIC, INDEX_VERSION};
 pub use record::{INDEX_PAGE_BYTES, KEY_BYTES_MAX, VALUE_BYTES_MAX};
 pub use settings::{IndexMemory, IndexSettings};
 pub use stats::{IndexInfo, IndexStats};
 pub use store::FlashIndex;
+pub use verify::IndexVerifyReport;

@@ -32,7 +32,7 @@ pub(super) struct Writer {
     /// Entries of earlier pages are in their buckets, save those of the partitions that this round has yet to visit.
     round_page: u64,
     /// Entries of earlier pages are all in their buckets.
-    replay_page: u64,
+    pub(super) replay_page: u64,
     sequence: u64,
     epoch: u32,
     births: u32,
@@ -40,6 +40,8 @@ pub(super) struct Writer {
     free_slots: Vec<u32>,
     /// Slots that the last manifest refers to and the next will not.
     returned_slots: Vec<u32>,
+    /// Records of a zone are being moved; no other zone is, meanwhile.
+    pub(super) is_cleaning: bool,
 }
 
 impl Writer {
@@ -60,6 +62,7 @@ impl Writer {
             bucket_slots: manifest.bucket_slots,
             free_slots: (0..manifest.bucket_slots).rev().filter(|slot| !is_used[*slot as usize]).collect(),
             returned_slots: Vec::new(),
+            is_cleaning: false,
         }
     }
 
@@ -150,6 +153,7 @@ impl FlashIndex {
             writer.replay_page = writer.round_page;
             writer.round_page = self.log.newest_page();
             self.checkpoint(writer)?;
+            self.clean(writer)?;
         }
         Ok(next.is_none())
     }
