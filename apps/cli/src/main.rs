@@ -27,6 +27,7 @@ struct Arguments {
 enum Command {
     Compare(Box<command::compare::Compare>),
     Inspect(command::inspect::Inspect),
+    Set(command::set::Set),
 }
 
 fn main() -> ExitCode {
@@ -34,6 +35,10 @@ fn main() -> ExitCode {
     let result = match Arguments::parse().command {
         Command::Compare(compare) => compare.run(),
         Command::Inspect(inspect) => inspect.run(),
+        Command::Set(set) => match set.run() {
+            Ok(code) => return code,
+            Err(error) => Err(error),
+        },
     };
     match result {
         Ok(()) => ExitCode::SUCCESS,

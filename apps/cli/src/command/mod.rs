@@ -2,3 +2,4 @@
 
 pub(crate) mod compare;
 pub(crate) mod inspect;
+pub(crate) mod set;

@@ -65,7 +65,9 @@ impl Create {
                 probes.map_or(settings, |probes| settings.probes(probes))
             }
         };
-        settings = settings.page_bytes(page_bytes).growing(self.grow).logged(!self.no_log).layout(match self.layout {
+        settings = settings.page_bytes(page_bytes).growing(self.grow).logged(!self.no_log).layout(match self
+            .layout
+        {
             LayoutName::Hierarchical => Layout::Hierarchical,
             LayoutName::TwoChoices => Layout::TwoChoices,
             LayoutName::Flat => Layout::Flat,

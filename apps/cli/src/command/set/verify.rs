@@ -27,7 +27,8 @@ pub(crate) struct Verify {
 impl Verify {
     pub(super) fn run(&self) -> Result<ExitCode> {
         let filter = open(&self.set, &self.buffer)?;
-        let pages = filter.info().layers.iter().map(|layer| u64::from(layer.header.geometry.page_count)).sum();
+        let pages =
+            filter.info().layers.iter().map(|layer| u64::from(layer.header.geometry.page_count)).sum();
         let step = Step::start("verifying", pages);
         let mut done = 0;
         let report = filter.verify(&mut |now, _| {
@@ -71,6 +72,9 @@ impl Verify {
         if report.is_sound() {
             return Ok(ExitCode::SUCCESS);
         }
-        anyhow::bail!("{} is damaged; no key is lost, but more absent keys are taken for present", self.set.display())
+        anyhow::bail!(
+            "{} is damaged; no key is lost, but more absent keys are taken for present",
+            self.set.display()
+        )
     }
 }

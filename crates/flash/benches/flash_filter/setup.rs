@@ -1,0 +1,142 @@
+//! Where and how large: settings of a run, its header, and filters to measure.
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::time::{Duration, Instant};
+
+use springbloom_filter::KeyDigest;
+use springbloom_flash::{BufferSettings, FilterSettings, FlashFilter, FlushPolicy, Layout};
+
+/// The paper's setting: 6 bits per key set, half of all bits when full.
+pub(crate) const PROBES: u8 = 6;
+pub(crate) const BITS_PER_KEY: f64 = PROBES as f64 / std::f64::consts::LN_2;
+/// What an open filter may use, everything included.
+pub(crate) const MEMORY_BITS_PER_KEY: u64 = 2;
+
+/// Settings of a run, each from an environment variable.
+pub(crate) struct Setup {
+    /// `SPRINGBLOOM_BENCH_DIR`: on the device to measure. Default: a folder in the system's temporary folder.
+    pub(crate) directory: PathBuf,
+    /// `SPRINGBLOOM_BENCH_MIB`: size of the filter, default 64.
+    pub(crate) filter_bytes: u64,
+    /// `SPRINGBLOOM_BENCH_SECONDS`: time of each measurement, default 2.
+    pub(crate) time: Duration,
+    /// `SPRINGBLOOM_BENCH_ROUNDS`: repetitions of which the median counts, default 3.
+    pub(crate) rounds: usize,
+    /// `SPRINGBLOOM_SEED`: default 1.
+    pub(crate) seed: u64,
+}
+
+fn number(name: &str, default: u64) -> u64 {
+    std::env::var(name).ok().and_then(|text| text.parse().ok()).unwrap_or(default)
+}
+
+impl Setup {
+    pub(crate) fn from_environment() -> Setup {
+        let directory = std::env::var_os("SPRINGBLOOM_BENCH_DIR").map(PathBuf::from);
+        Setup {
+            directory: directory.unwrap_or_else(|| std::env::temp_dir().join("springbloom-flash-bench")),
+            filter_bytes: number("SPRINGBLOOM_BENCH_MIB", 64) << 20,
+            time: Duration::from_secs(number("SPRINGBLOOM_BENCH_SECONDS", 2)),
+            rounds: number("SPRINGBLOOM_BENCH_ROUNDS", 3) as usize,
+            seed: number("SPRINGBLOOM_SEED", 1),
+        }
+    }
+
+    /// Machine, commit and settings, for the head of the output.
+    pub(crate) fn header(&self) -> String {
+        let line = |path: &str, key: &str| {
+            let text = std::fs::read_to_string(path).unwrap_or_default();
+            let found = text.lines().find(|line| line.starts_with(key)).unwrap_or_default();
+            found.split_once(':').map_or(found, |(_, value)| value).trim().to_owned()
+        };
+        let commit = Command::new("git").args(["describe", "--always", "--dirty"]).output();
+        let commit = commit.map_or_else(|_| "unknown".to_owned(), |o| String::from_utf8_lossy(&o.stdout).trim().to_owned());
+        format!(
+            "cpu {}, {} cores, kernel {}, commit {commit}, seed {}\n{} MiB filter, {PROBES} bits per key set, {BITS_PER_KEY:.2} bits per \
+             key, {MEMORY_BITS_PER_KEY} bits of memory per key, {} s and {} rounds per measurement, in {}",
+            line("/proc/cpuinfo", "model name"),
+            std::thread::available_parallelism().map_or(1, usize::from),
+            line("/proc/sys/kernel/osrelease", ""),
+            self.seed,
+            self.filter_bytes >> 20,
+            self.time.as_secs(),
+            self.rounds,
+            self.directory.display(),
+        )
+    }
+
+    /// Keys that a filter of the run's size is built for.
+    pub(crate) fn capacity_keys(&self) -> u64 {
+        (self.filter_bytes as f64 * 8.0 * 508.0 / 512.0 / BITS_PER_KEY) as u64
+    }
+
+    pub(crate) fn memory_bytes(&self) -> u64 {
+        self.capacity_keys() * MEMORY_BITS_PER_KEY / 8
+    }
+
+    pub(crate) fn settings(&self, layout: Layout) -> FilterSettings {
+        FilterSettings::with_bits_per_key(self.capacity_keys(), BITS_PER_KEY, PROBES).layout(layout)
+    }
+
+    pub(crate) fn buffer(&self) -> BufferSettings {
+        BufferSettings { policy: FlushPolicy::DirtiestGroupFirst, ..BufferSettings::with_memory_bytes(self.memory_bytes()) }
+    }
+
+    /// An empty folder of this name.
+    pub(crate) fn fresh(&self, name: &str) -> PathBuf {
+        let path = self.directory.join(name);
+        let _ = std::fs::remove_dir_all(&path);
+        std::fs::create_dir_all(&path).expect("a folder for the filter");
+        path
+    }
+
+    /// The n-th key of a family; families share no keys.
+    pub(crate) fn key(&self, family: u64, n: u64) -> KeyDigest {
+        let mut bytes = [0; 24];
+        bytes[..8].copy_from_slice(&self.seed.to_le_bytes());
+        bytes[8..16].copy_from_slice(&family.to_le_bytes());
+        bytes[16..].copy_from_slice(&n.to_le_bytes());
+        KeyDigest::of(&bytes)
+    }
+
+    pub(crate) fn keys(&self, family: u64, range: std::ops::Range<u64>) -> Vec<KeyDigest> {
+        range.map(|n| self.key(family, n)).collect()
+    }
+
+    /// Inserts keys `0..count` of family 0, flushes, and checks some of them.
+    pub(crate) fn fill(&self, filter: &FlashFilter, count: u64) {
+        for first in (0..count).step_by(1 << 16) {
+            filter.insert_many(&self.keys(0, first..count.min(first + (1 << 16)))).expect("insert");
+        }
+        filter.flush().expect("flush");
+        let sample = self.keys(0, 0..count.min(1000));
+        assert!(filter.contains_many(&sample).iter().all(|found| *found), "a false negative");
+    }
+}
+
+/// Repeats `work` (which returns how many operations it did) for `time`; operations per second.
+pub(crate) fn rate(time: Duration, mut work: impl FnMut() -> u64) -> f64 {
+    let start = Instant::now();
+    let mut operations = 0;
+    while start.elapsed() < time {
+        operations += work();
+    }
+    operations as f64 / start.elapsed().as_secs_f64()
+}
+
+/// The middle one (of an even number, the upper middle).
+pub(crate) fn median(mut values: Vec<f64>) -> f64 {
+    values.sort_by(f64::total_cmp);
+    values.get(values.len() / 2).copied().unwrap_or(f64::NAN)
+}
+
+/// Copies a filter's folder, so that several runs start from the same state.
+pub(crate) fn copy_folder(from: &Path, to: &Path) {
+    for entry in std::fs::read_dir(from).expect("folder") {
+        let entry = entry.expect("entry");
+        std::fs::copy(entry.path(), to.join(entry.file_name())).expect("copy");
+    }
+    // Dirty pages of the copies would be written back in the middle of a measurement.
+    let _ = Command::new("sync").status();
+}

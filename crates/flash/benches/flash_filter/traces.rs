@@ -1,0 +1,100 @@
+//! The two workloads of the paper (Table I), rebuilt: what an operation asks, not what it does to a filter.
+//!
+//! - *Dedupe*: chunk digests, 20 bytes. Every chunk is looked up, and inserted if it is absent; 1.3 chunks are repetitions
+//!   for each that is new (27,748,824 chunks, 12,082,492 distinct). Repetitions are drawn from all chunks seen.
+//! - *Xbox*: dot-separated keys of 94 bytes, 165 lookups for each insertion, the keys of lookups drawn with Zipf's law
+//!   (exponent 1.4) or uniformly from twice as many keys as there are in the set: half of the universe is absent.
+
+use rand::rngs::StdRng;
+use rand::{RngExt, SeedableRng};
+use springbloom_filter::KeyDigest;
+
+/// One operation of a trace.
+pub(crate) enum Operation {
+    Lookup(KeyDigest),
+    Insert(KeyDigest),
+    /// Look up, and insert if absent.
+    LookupOrInsert(KeyDigest),
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Trace {
+    Dedupe,
+    XboxZipf,
+    XboxUniform,
+}
+
+pub(crate) const TRACES: [Trace; 3] = [Trace::Dedupe, Trace::XboxZipf, Trace::XboxUniform];
+
+/// Repetitions per new chunk.
+const DUPLICATES_PER_INSERT: f64 = 15_666_332.0 / 12_082_492.0;
+const LOOKUPS_PER_INSERT: f64 = 165.0;
+const ZIPF_EXPONENT: f64 = 1.4;
+
+/// Draws the operations of `trace` over a set that holds keys `0..held`.
+pub(crate) struct Operations {
+    trace: Trace,
+    rng: StdRng,
+    held: u64,
+}
+
+impl Operations {
+    pub(crate) fn new(trace: Trace, held: u64, seed: u64) -> Operations {
+        Operations { trace, rng: StdRng::seed_from_u64(seed), held }
+    }
+
+    /// The key number `n` of a trace.
+    pub(crate) fn key(trace: Trace, n: u64) -> KeyDigest {
+        match trace {
+            // A digest of a chunk is as good as random; the first 20 bytes of another hash stand for SHA-1.
+            Trace::Dedupe => {
+                let chunk = KeyDigest::of(&n.to_le_bytes());
+                let mut key = [0; 20];
+                key[..8].copy_from_slice(&chunk.lo.to_le_bytes());
+                key[8..16].copy_from_slice(&chunk.hi.to_le_bytes());
+                KeyDigest::of(&key)
+            }
+            Trace::XboxZipf | Trace::XboxUniform => {
+                let key = format!(
+                    "game.{:02}.session.{:012}.region.{:03}.player.{n:020}.state.round.{:04}.answer.latest",
+                    n % 17,
+                    n / 3,
+                    n % 211,
+                    n % 1000
+                );
+                KeyDigest::of(key.as_bytes())
+            }
+        }
+    }
+
+    pub(crate) fn next(&mut self) -> Operation {
+        let trace = self.trace;
+        match trace {
+            Trace::Dedupe => {
+                let is_new = self.rng.random::<f64>() < 1.0 / (1.0 + DUPLICATES_PER_INSERT);
+                let n = if is_new { self.held } else { self.rng.random_range(0..self.held) };
+                self.held += u64::from(is_new);
+                Operation::LookupOrInsert(Self::key(trace, n))
+            }
+            Trace::XboxZipf | Trace::XboxUniform => {
+                if self.rng.random::<f64>() < 1.0 / (1.0 + LOOKUPS_PER_INSERT) {
+                    self.held += 1;
+                    return Operation::Insert(Self::key(trace, self.held - 1));
+                }
+                let universe = 2 * self.held;
+                let rank = if trace == Trace::XboxZipf { self.zipf(universe) } else { self.rng.random_range(0..universe) };
+                // Odd ranks are keys beyond those held: popularity says nothing about presence.
+                let n = if rank % 2 == 0 { rank / 2 } else { (1 << 40) + rank };
+                Operation::Lookup(Self::key(trace, n))
+            }
+        }
+    }
+
+    /// A rank in `0..universe`, by inversion of the continuous law.
+    fn zipf(&mut self, universe: u64) -> u64 {
+        let tail = 1.0 - (universe as f64).powf(1.0 - ZIPF_EXPONENT);
+        let draw: f64 = self.rng.random();
+        let rank = (1.0 - draw * tail).powf(1.0 / (1.0 - ZIPF_EXPONENT));
+        (rank as u64 - 1).min(universe - 1)
+    }
+}

@@ -1,0 +1,123 @@
+//! Where and how large: settings of a run, its header, keys and values.
+
+use std::path::PathBuf;
+use std::process::Command;
+use std::time::{Duration, Instant};
+
+/// A 20-byte key, as a SHA-1 digest is, with its value of 44 bytes: the paper's pairs.
+pub(crate) const KEY_BYTES: usize = 20;
+pub(crate) const VALUE_BYTES: usize = 44;
+/// Pairs put, or keys looked up, in one call.
+pub(crate) const BATCH: u64 = 1024;
+
+/// Settings of a run, each from an environment variable.
+pub(crate) struct Setup {
+    /// `SPRINGBLOOM_BENCH_DIR`: on the device to measure. Default: a folder in the system's temporary folder.
+    pub(crate) directory: PathBuf,
+    /// `SPRINGBLOOM_BENCH_KEYS`: keys of the index, default 2 million.
+    pub(crate) keys: u64,
+    /// `SPRINGBLOOM_BENCH_SECONDS`: time of each measurement of lookups, default 3.
+    pub(crate) time: Duration,
+    /// `SPRINGBLOOM_SEED`: default 1.
+    pub(crate) seed: u64,
+}
+
+fn number(name: &str, default: u64) -> u64 {
+    std::env::var(name).ok().and_then(|text| text.parse().ok()).unwrap_or(default)
+}
+
+impl Setup {
+    pub(crate) fn from_environment() -> Setup {
+        let directory = std::env::var_os("SPRINGBLOOM_BENCH_DIR").map(PathBuf::from);
+        Setup {
+            directory: directory.unwrap_or_else(|| std::env::temp_dir().join("springbloom-index-bench")),
+            keys: number("SPRINGBLOOM_BENCH_KEYS", 2_000_000),
+            time: Duration::from_secs(number("SPRINGBLOOM_BENCH_SECONDS", 3)),
+            seed: number("SPRINGBLOOM_SEED", 1),
+        }
+    }
+
+    /// Machine, commit and settings, for the head of the output.
+    pub(crate) fn header(&self) -> String {
+        let field = |path: &str, key: &str| {
+            let text = std::fs::read_to_string(path).unwrap_or_default();
+            let found = text.lines().find(|line| line.starts_with(key)).unwrap_or_default();
+            found.split_once(':').map_or(found, |(_, value)| value).trim().to_owned()
+        };
+        let commit = Command::new("git").args(["describe", "--always", "--dirty"]).output();
+        let commit =
+            commit.map_or_else(|_| "unknown".to_owned(), |o| String::from_utf8_lossy(&o.stdout).trim().to_owned());
+        format!(
+            "cpu {}, {} cores, kernel {}, commit {commit}, seed {}\n{} keys of {KEY_BYTES} bytes with values of {VALUE_BYTES}, \
+             {} s per measurement of lookups, in {}",
+            field("/proc/cpuinfo", "model name"),
+            std::thread::available_parallelism().map_or(1, usize::from),
+            field("/proc/sys/kernel/osrelease", ""),
+            self.seed,
+            self.keys,
+            self.time.as_secs(),
+            self.directory.display(),
+        )
+    }
+
+    /// An empty folder of this name.
+    pub(crate) fn fresh(&self, name: &str) -> PathBuf {
+        let path = self.directory.join(name);
+        let _ = std::fs::remove_dir_all(&path);
+        std::fs::create_dir_all(&path).expect("a folder to measure in");
+        path
+    }
+
+    /// The n-th key; those from [`Setup::keys`] on are absent.
+    pub(crate) fn key(&self, n: u64) -> [u8; KEY_BYTES] {
+        let mut key = [0; KEY_BYTES];
+        for (word, bytes) in key.chunks_mut(8).enumerate() {
+            let word = mix(mix(self.seed ^ (word as u64) << 56) ^ n);
+            bytes.copy_from_slice(&word.to_le_bytes()[..bytes.len()]);
+        }
+        key
+    }
+
+    pub(crate) fn key_range(&self, range: std::ops::Range<u64>) -> Vec<[u8; KEY_BYTES]> {
+        range.map(|n| self.key(n)).collect()
+    }
+
+    /// `BATCH` random ones of the keys that are there, or of as many that are not.
+    pub(crate) fn random_keys(&self, draw: &mut u64, are_present: bool) -> Vec<[u8; KEY_BYTES]> {
+        let first = if are_present { 0 } else { self.keys };
+        let next = |_| {
+            *draw = draw.wrapping_add(0x9e37_79b9_7f4a_7c15);
+            self.key(first + mix(*draw) % self.keys)
+        };
+        (0..BATCH).map(next).collect()
+    }
+}
+
+/// The value of a key: tells whose it is.
+pub(crate) fn value_of(key: &[u8; KEY_BYTES]) -> [u8; VALUE_BYTES] {
+    std::array::from_fn(|i| key[i % KEY_BYTES] ^ (i / KEY_BYTES) as u8)
+}
+
+/// SplitMix64's finaliser.
+fn mix(value: u64) -> u64 {
+    let value = (value ^ (value >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    let value = (value ^ (value >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+    value ^ (value >> 31)
+}
+
+/// Repeats `work` (which returns how many operations it did) for `time`; operations per second.
+pub(crate) fn rate(time: Duration, mut work: impl FnMut() -> u64) -> f64 {
+    let start = Instant::now();
+    let mut operations = 0;
+    while start.elapsed() < time {
+        operations += work();
+    }
+    operations as f64 / start.elapsed().as_secs_f64()
+}
+
+/// Resident memory of this process, in bytes.
+pub(crate) fn resident_bytes() -> u64 {
+    let text = std::fs::read_to_string("/proc/self/statm").unwrap_or_default();
+    let pages: u64 = text.split_whitespace().nth(1).and_then(|n| n.parse().ok()).unwrap_or(0);
+    pages * 4096
+}

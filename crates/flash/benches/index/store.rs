@@ -1,0 +1,87 @@
+//! What every structure that is compared can do.
+
+use crate::setup::{BATCH, KEY_BYTES, Setup, rate, resident_bytes, value_of};
+
+/// A durable map under measurement.
+pub(crate) trait Store {
+    fn put_many(&mut self, keys: &[[u8; KEY_BYTES]]);
+    /// Everything put before is durable on return.
+    fn flush(&mut self);
+    /// Values of `keys`; each must be its key's, or the run ends.
+    fn get_many(&mut self, keys: &[[u8; KEY_BYTES]]) -> usize;
+    /// Device reads for lookups so far, if they can be told.
+    fn reads(&self) -> Option<u64>;
+    /// Bytes written so far, if they can be told.
+    fn written_bytes(&self) -> Option<u64>;
+}
+
+/// What a store showed.
+pub(crate) struct Measured {
+    pub(crate) inserts_per_second: f64,
+    pub(crate) memory_bytes_per_key: f64,
+    pub(crate) hits_per_second: f64,
+    pub(crate) reads_per_hit: Option<f64>,
+    pub(crate) absent_per_second: f64,
+    pub(crate) reads_per_absent: Option<f64>,
+    pub(crate) written_per_inserted: Option<f64>,
+}
+
+/// Fills `store` (made by `make`, in a process that has not measured yet) and looks keys up at random, in batches.
+pub(crate) fn measure<S: Store>(setup: &Setup, make: impl FnOnce() -> S) -> Measured {
+    let empty_bytes = resident_bytes();
+    let mut store = make();
+    let start = std::time::Instant::now();
+    for first in (0..setup.keys).step_by(BATCH as usize) {
+        store.put_many(&setup.key_range(first..(first + BATCH).min(setup.keys)));
+        if first % (BATCH * 128) == 0 {
+            store.flush();
+        }
+    }
+    store.flush();
+    let inserts_per_second = setup.keys as f64 / start.elapsed().as_secs_f64();
+    let mut draw = setup.seed;
+    let mut phase = |store: &mut S, are_present: bool| {
+        let before = store.reads();
+        let mut looked_up = 0;
+        let per_second = rate(setup.time, || {
+            let keys = setup.random_keys(&mut draw, are_present);
+            let found = store.get_many(&keys);
+            assert_eq!(found, if are_present { keys.len() } else { 0 }, "found something else than was put");
+            looked_up += keys.len();
+            keys.len() as u64
+        });
+        let reads = store.reads().zip(before).map(|(after, before)| (after - before) as f64 / looked_up as f64);
+        (per_second, reads)
+    };
+    // Once before, so that what is made on first use is there.
+    phase(&mut store, false);
+    let (hits_per_second, reads_per_hit) = phase(&mut store, true);
+    let (absent_per_second, reads_per_absent) = phase(&mut store, false);
+    let grown = resident_bytes().saturating_sub(empty_bytes);
+    let inserted = setup.keys as f64 * (KEY_BYTES + value_of(&[0; KEY_BYTES]).len()) as f64;
+    Measured {
+        inserts_per_second,
+        memory_bytes_per_key: grown as f64 / setup.keys as f64,
+        hits_per_second,
+        reads_per_hit,
+        absent_per_second,
+        reads_per_absent,
+        written_per_inserted: store.written_bytes().map(|bytes| bytes as f64 / inserted),
+    }
+}
+
+impl Measured {
+    pub(crate) fn print(&self, name: &str) {
+        let number = |value: Option<f64>| value.map_or("-".to_owned(), |value| format!("{value:.3}"));
+        println!(
+            "{name:28} {:>9.0} inserts/s  {:>6.3} B/key  {:>8.0} hits/s ({} reads)  {:>8.0} absent/s ({} reads)  {} B written per B",
+            self.inserts_per_second,
+            self.memory_bytes_per_key,
+            self.hits_per_second,
+            number(self.reads_per_hit),
+            self.absent_per_second,
+            number(self.reads_per_absent),
+            number(self.written_per_inserted),
+        );
+    }
+}
