@@ -304,3 +304,44 @@ impl Drop for ThreadEntry {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_event_keeps_what_is_put_in() {
+        for (table, generation, segment, outcome) in [
+            (0, 0, 0, Outcome::Rejected),
+            (TABLES_MAX as u32 - 1, u16::MAX, SEGMENTS_MAX as u32 - 1, Outcome::TruePositive),
+            (5, 7, 9, Outcome::WastedRead),
+        ] {
+            let event = Event::new(EventBase::new(table, generation), segment, outcome);
+            assert_eq!(event.segment(), SegmentRef { table, segment });
+            assert_eq!((event.generation(), event.outcome()), (generation, outcome));
+        }
+    }
+
+    #[test]
+    fn without_an_empty_batch_visits_are_dropped_but_counted() {
+        let budget = MemoryBudget::new(64 << 10);
+        let hub = Arc::new(EventHub::new(&budget));
+        let base = EventBase::new(1, 1);
+        let visits = 10 * (64 << 10) / 8;
+        (0..visits).for_each(|_| hub.record(base, 3, Outcome::Rejected));
+        hub.flush_thread();
+        let mut taken = 0;
+        while let Some(batch) = hub.take() {
+            taken += batch.events().len() as u64;
+            hub.give_back(batch);
+        }
+        assert_eq!(hub.totals().rejected, visits);
+        assert!(taken > 0 && hub.dropped_events() > 0);
+        hub.flush_thread();
+        while let Some(batch) = hub.take() {
+            taken += batch.events().len() as u64;
+        }
+        assert_eq!(taken + hub.dropped_events(), visits);
+        assert!(budget.used_bytes_of(MemoryKind::Buffers) <= (64 << 10) / BUDGET_SHARE + 1024);
+    }
+}

@@ -197,3 +197,20 @@ fn the_output_of_a_compaction_inherits_the_use_of_its_inputs() {
         assert!(wasted < 60, "{policy}: {wasted} of 500");
     }
 }
+
+#[test]
+fn visits_to_a_forgotten_table_do_not_count_for_the_next_in_its_place() {
+    let manager = manager(1 << 20, PolicyKind::Benefit);
+    let [first, second] = [1, 2].map(|id| MemoryTable::new(id, 2, 100));
+    let handle = manager.register(first.spec(None)).unwrap();
+    (0..5).for_each(|_| handle.record(0, Outcome::WastedRead));
+    manager.forget(first.spec(None).id);
+    let next = manager.register(second.spec(None)).unwrap();
+    assert!(manager.settle(SETTLE));
+    assert_eq!(manager.stats().expected_extra_io, 0.0);
+    assert!(handle.may_match(0, KeyDigest::of(b"absent")), "a forgotten table's units are gone");
+    next.record(0, Outcome::WastedRead);
+    assert!(manager.settle(SETTLE));
+    assert!(manager.stats().expected_extra_io > 0.0);
+    assert_eq!(manager.stats().outcomes.wasted_reads, 6);
+}
