@@ -51,6 +51,7 @@ fuzz_target!(|table: Table<'_>| {
     let directory = Directory::parse(&block).unwrap();
     assert_eq!(directory.segment_count() as usize, segments.len());
     assert_eq!(directory.block_bytes(), block.len() as u64);
+    assert_eq!(segments.last().and_then(|(keys, _)| keys.last()), Some(&directory.last_key()));
     for (segment, (keys, data_bytes)) in (0..).zip(&segments) {
         assert_eq!(directory.fence(segment), keys[0]);
         assert_eq!(directory.data_bytes(segment), *data_bytes);
