@@ -61,13 +61,26 @@ impl SegmentState {
     }
 
     /// The analytic rate is costly (exact Bloom rates), so it is taken when units change, not when segments are used.
+    fn rate(&self, units: u8) -> f32 {
+        self.shape.false_positive_rate(units) as f32
+    }
+
     fn refresh_rates(&mut self) {
-        let rate = |units| self.shape.false_positive_rate(units) as f32;
-        (self.fpr_fewer, self.fpr, self.fpr_more) = (
-            rate(self.units.saturating_sub(1)),
-            rate(self.units),
-            rate((self.units + 1).min(self.units_max)),
-        );
+        self.fpr_fewer = self.rate(self.units.saturating_sub(1));
+        self.fpr = self.rate(self.units);
+        self.fpr_more = self.rate((self.units + 1).min(self.units_max));
+    }
+
+    fn add_unit(&mut self) {
+        self.units += 1;
+        (self.fpr_fewer, self.fpr) = (self.fpr, self.fpr_more);
+        self.fpr_more = self.rate((self.units + 1).min(self.units_max));
+    }
+
+    fn drop_unit(&mut self) {
+        self.units -= 1;
+        (self.fpr, self.fpr_more) = (self.fpr_fewer, self.fpr);
+        self.fpr_fewer = self.rate(self.units.saturating_sub(1));
     }
 
     pub(crate) fn units(&self) -> u8 {
@@ -204,8 +217,7 @@ impl Allocation {
         if state.fpr > 0.0 {
             state.hotness.wasted_reads *= state.fpr_more / state.fpr;
         }
-        state.units += 1;
-        state.refresh_rates();
+        state.add_unit();
         self.note_change(segment);
         true
     }
@@ -215,8 +227,7 @@ impl Allocation {
         let state = &mut self.segments[segment];
         let Some(bytes) = state.last_unit_bytes() else { return false };
         state.hotness.wasted_reads += state.hotness.negatives * state.fpr_loss();
-        state.units -= 1;
-        state.refresh_rates();
+        state.drop_unit();
         self.planned_bytes -= bytes;
         self.note_change(segment);
         true
