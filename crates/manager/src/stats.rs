@@ -85,7 +85,7 @@ pub struct Stats {
     pub dropped_events: u64,
     /// Ends of all visits.
     pub outcomes: OutcomeTotals,
-    /// E[Extra_IO] (ATC'19 section 3.4) by measured use and analytic rates: wasted reads to expect per visit of a
+    /// `E[Extra_IO]` (ATC'19 section 3.4) by measured use and analytic rates: wasted reads to expect per visit of a
     /// lookup to a segment. 0 before anything was measured.
     pub expected_extra_io: f64,
 }
