@@ -220,7 +220,7 @@ fn kept_databases_are_reused_with_the_same_settings_only() {
     kept(&dir, &["--reuse", "--configs", "bloom:4", "--preset", "leveldb"])
         .assert()
         .code(2)
-        .stderr(contains("write_buffer_bytes is 2097152, asked for is 4194304"));
+        .stderr(contains("write_buffer_bytes is 1048576, asked for is 4194304"));
     kept(&dir, &["--reuse", "--configs", "elastic:4", "--segment-bytes", "64KiB"])
         .assert()
         .code(2)

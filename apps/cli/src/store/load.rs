@@ -1,7 +1,7 @@
 //! Loading the tree that all databases are made from.
 //!
-//! Records arrive in a random but fixed order; a flush happens after a fixed number of them and waits for compactions to
-//! finish. So the tree is a function of the settings, not of timing.
+//! Records arrive in a random but fixed order. A flush happens after a fixed number of records, and compaction catches up
+//! after a fixed number of flushes, while the load waits. So the tree is a function of the settings, not of timing.
 
 use std::path::Path;
 
@@ -11,7 +11,7 @@ use springbloom_workload::{KeySpace, Permutation, value};
 
 use crate::progress::Step;
 use crate::store::options::{AutoCompaction, CommonSettings};
-use crate::store::preset::Style;
+use crate::store::preset::{Style, TreeShape};
 use crate::store::shape::Shape;
 
 /// The records that databases hold.
@@ -30,7 +30,7 @@ impl Records {
 
 /// Writes `records` into a new database at `path`, without filters, and leaves the shape that the preset defines.
 pub(crate) fn load_tree(path: &Path, records: &Records, common: &CommonSettings) -> Result<Shape> {
-    let mut options = common.tree_options(AutoCompaction::On);
+    let mut options = common.tree_options(AutoCompaction::Off);
     options.create_if_missing(true);
     options.set_error_if_exists(true);
     // Flushes are ours to trigger: the memtable must not fill up first, whatever its own overhead.
@@ -41,14 +41,12 @@ pub(crate) fn load_tree(path: &Path, records: &Records, common: &CommonSettings)
 
     let count = records.keys.records();
     let order = Permutation::new(count, records.seed);
-    let flush_records = (common.tree.write_buffer_bytes / records.record_bytes().max(1)).max(1);
-    let flushes = count.div_ceil(flush_records);
+    let schedule = Schedule::new(count, records.record_bytes(), &common.tree);
     let step = Step::start(&format!("loading {count} records"), count);
     let (mut key, mut bytes) = (Vec::new(), Vec::new());
-    let mut compacting = true;
-    for flush in 0..flushes {
-        let batch = flush * flush_records..((flush + 1) * flush_records).min(count);
-        step.advance(batch.end - batch.start);
+    for flush in 0..schedule.flushes {
+        let batch = schedule.records_of(flush, count);
+        let batch_records = batch.end - batch.start;
         for index in batch {
             let record = order.apply(index);
             records.keys.present(record, &mut key);
@@ -56,25 +54,82 @@ pub(crate) fn load_tree(path: &Path, records: &Records, common: &CommonSettings)
             db.put_opt(&key, &bytes, &unlogged)?;
         }
         db.flush()?;
-        if compacting {
-            settle(&db)?;
-            let flushes_left = flushes - flush - 1;
-            let l0_files = Shape::of(&db)?.levels.first().map_or(0, |level| level.files);
-            if flushes_left + l0_files <= u64::from(common.tree.l0_files_left) {
-                db.set_options(&[("disable_auto_compactions", "true")])?;
-                compacting = false;
-            }
+        if schedule.compacts_after(flush) {
+            compact(&db, common.tree.l0_trigger)?;
         }
-    }
-    if compacting && common.tree.style == Style::Leveled {
-        // The last flushes were too few to start a compaction: without this, how many L0 files are left would depend on
-        // the number of records modulo the trigger.
-        db.set_options(&[("level0_file_num_compaction_trigger", "1")])?;
-        settle(&db)?;
+        if flush + 1 == schedule.compacted_flushes && common.tree.style == Style::Leveled {
+            // However few: how many files are left must not depend on the number of records modulo the trigger.
+            compact(&db, 1)?;
+        }
+        step.advance(batch_records);
     }
     Ok(Shape::of(&db)?)
 }
 
-fn settle(db: &DB) -> Result<()> {
-    Ok(db.wait_for_compact(&WaitForCompactOptions::default())?)
+/// Lets RocksDB compact until it finds nothing to do.
+fn compact(db: &DB, l0_trigger: u32) -> Result<()> {
+    let trigger = l0_trigger.to_string();
+    db.set_options(&[
+        ("level0_file_num_compaction_trigger", &trigger),
+        ("disable_auto_compactions", "false"),
+    ])?;
+    db.wait_for_compact(&WaitForCompactOptions::default())?;
+    Ok(db.set_options(&[("disable_auto_compactions", "true")])?)
+}
+
+/// When a load flushes and compacts.
+struct Schedule {
+    flush_records: u64,
+    flushes: u64,
+    /// The first ones; the files of those behind them stay in L0.
+    compacted_flushes: u64,
+    /// Times that compaction catches up, evenly spread.
+    compactions: u64,
+}
+
+impl Schedule {
+    fn new(records: u64, record_bytes: u64, tree: &TreeShape) -> Self {
+        let flush_records = (tree.write_buffer_bytes / record_bytes.max(1)).max(1);
+        let flushes = records.div_ceil(flush_records);
+        let compacted_flushes = flushes.saturating_sub(u64::from(tree.l0_files_left));
+        let lag = u64::from(tree.lag_flushes.max(1));
+        Schedule { flush_records, flushes, compacted_flushes, compactions: compacted_flushes.div_ceil(lag) }
+    }
+
+    fn records_of(&self, flush: u64, records: u64) -> std::ops::Range<u64> {
+        flush * self.flush_records..((flush + 1) * self.flush_records).min(records)
+    }
+
+    fn compacts_after(&self, flush: u64) -> bool {
+        let done = |flushes: u64| flushes * self.compactions / self.compacted_flushes.max(1);
+        flush < self.compacted_flushes && done(flush + 1) > done(flush)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::store::preset::Preset;
+
+    fn compactions(schedule: &Schedule) -> Vec<u64> {
+        (0..schedule.flushes).filter(|&flush| schedule.compacts_after(flush)).collect()
+    }
+
+    #[test]
+    fn compactions_are_spread_evenly_and_end_with_the_compacted_part() {
+        let s1 = Schedule::new(5_000_000, 1_024, &Preset::S1.shape());
+        let after = compactions(&s1);
+        assert_eq!((s1.flushes, after.len(), after.last()), (306, 9, Some(&305)));
+        assert!(after.windows(2).all(|pair| (34..=34).contains(&(pair[1] - pair[0]))), "{after:?}");
+        let all: u64 = (0..s1.flushes).map(|flush| s1.records_of(flush, 5_000_000).count() as u64).sum();
+        assert_eq!(all, 5_000_000);
+    }
+
+    #[test]
+    fn files_that_are_left_are_never_compacted() {
+        let leveldb = Schedule::new(5_000_000, 1_024, &Preset::Leveldb.shape());
+        assert_eq!(compactions(&leveldb).last(), Some(&(leveldb.flushes - 13)));
+        let few = Schedule::new(10_000, 1_024, &Preset::Leveldb.shape());
+        assert_eq!((few.flushes, compactions(&few)), (3, vec![]));
+    }
 }

@@ -18,6 +18,9 @@ pub(crate) const BLOCK_BYTES: u64 = 4096;
 /// wants it named. Measured; the reports show what was really resident.
 const RIBBON_SHARE_OF_BLOOM: f64 = 0.7;
 
+/// Loads say themselves when compaction catches up; stalls would only add waiting.
+const NO_L0_LIMIT: i32 = 1 << 20;
+
 /// Settings of elastic filters that are not their budget.
 #[derive(Clone, Debug)]
 pub(crate) struct ElasticSettings {
@@ -82,12 +85,8 @@ impl CommonSettings {
         options.set_max_bytes_for_level_multiplier(10.0);
         options.set_level_compaction_dynamic_level_bytes(false);
         options.set_level_zero_file_num_compaction_trigger(self.tree.l0_trigger as i32);
-        options.set_level_zero_slowdown_writes_trigger(
-            self.tree.l0_trigger.max(self.tree.l0_files_left) as i32 + 20,
-        );
-        options.set_level_zero_stop_writes_trigger(
-            self.tree.l0_trigger.max(self.tree.l0_files_left) as i32 + 36,
-        );
+        options.set_level_zero_slowdown_writes_trigger(NO_L0_LIMIT);
+        options.set_level_zero_stop_writes_trigger(NO_L0_LIMIT);
         options.set_disable_auto_compactions(auto_compaction == AutoCompaction::Off);
         if self.tree.style == Style::Universal {
             options.set_compaction_style(DBCompactionStyle::Universal);

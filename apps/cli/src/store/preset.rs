@@ -9,11 +9,11 @@ use serde::{Deserialize, Serialize};
 pub(crate) enum Preset {
     /// 5 million records of 1,000 B, 16 MiB files, 16 MiB base x10: four levels
     S1,
-    /// LevelDB 1.20: 4 MiB write buffer, 10 MiB base x10, 64 MiB files, up to 12 L0 files left in place: many sorted runs
+    /// LevelDB 1.20: 4 MiB write buffer, 10 MiB base x10, 64 MiB files, 12 L0 files left in place: many sorted runs
     Leveldb,
     /// Universal compaction with up to ten sorted runs
     Tiered,
-    /// 1 million records of 200 B in 2 MiB files: under a minute in all
+    /// 2 million records of 100 B, 1 MiB files, 1 MiB base x10: four levels, under a minute in all
     Small,
 }
 
@@ -37,9 +37,12 @@ pub(crate) struct TreeShape {
     /// Size of level 1; every further level is ten times as large.
     pub(crate) base_bytes: u64,
     /// L0 files (or, with universal compaction, sorted runs) that start a compaction.
-    pub l0_trigger: u32,
-    /// L0 files that the last flushes of a load leave in place, at most.
-    pub l0_files_left: u32,
+    pub(crate) l0_trigger: u32,
+    /// Flushes by which a load runs ahead of compaction. The more, the narrower are the ranges that the upper levels are
+    /// left with once compaction has caught up.
+    pub(crate) lag_flushes: u32,
+    /// L0 files that the last flushes of a load leave in place.
+    pub(crate) l0_files_left: u32,
 }
 
 /// What a preset runs when no flag says otherwise.
@@ -63,6 +66,8 @@ impl Preset {
             file_bytes: 16 * MIB,
             base_bytes: 16 * MIB,
             l0_trigger: 4,
+            // Where RocksDB stops writes (level0_stop_writes_trigger): a load at full speed.
+            lag_flushes: 36,
             l0_files_left: 0,
         };
         match self {
@@ -71,15 +76,21 @@ impl Preset {
                 write_buffer_bytes: 4 * MIB,
                 file_bytes: 64 * MIB,
                 base_bytes: 10 * MIB,
+                // kL0_SlowdownWritesTrigger.
+                lag_flushes: 8,
                 // LevelDB stops writes at 12 files (kL0_StopWritesTrigger): what a busy store is left with.
                 l0_files_left: 12,
                 ..leveled
             },
-            Preset::Tiered => {
-                TreeShape { style: Style::Universal, file_bytes: 64 * MIB, l0_trigger: 10, ..leveled }
-            }
+            Preset::Tiered => TreeShape {
+                style: Style::Universal,
+                file_bytes: 64 * MIB,
+                l0_trigger: 10,
+                lag_flushes: 1,
+                ..leveled
+            },
             Preset::Small => {
-                TreeShape { write_buffer_bytes: 2 * MIB, file_bytes: 2 * MIB, base_bytes: 2 * MIB, ..leveled }
+                TreeShape { write_buffer_bytes: MIB, file_bytes: MIB, base_bytes: MIB, ..leveled }
             }
         }
     }
@@ -96,8 +107,8 @@ impl Preset {
         match self {
             Preset::S1 | Preset::Leveldb | Preset::Tiered => full,
             Preset::Small => Defaults {
-                records: 1_000_000,
-                value_bytes: 200,
+                records: 2_000_000,
+                value_bytes: 100,
                 warmup_ops: 15_000,
                 ops: 30_000,
                 salts: 1,
