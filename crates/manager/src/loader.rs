@@ -112,7 +112,8 @@ impl Registry {
             let bytes: usize = row_states().map(|state| state.shape.unit_bytes()).sum();
             // Each group of the row needs its place beside the buffer before the one that it replaces goes; a row that
             // finds no place for one would be read again and again.
-            let group_bytes_max = row_states().map(|state| group_bytes(state.shape, unit + 1)).max().unwrap_or(0);
+            let group_bytes_max =
+                row_states().map(|state| group_bytes(state.shape, unit + 1)).max().unwrap_or(0);
             let budget = self.budget.snapshot();
             let is_roomy = budget.limit_bytes - budget.used_bytes >= 2 * bytes + group_bytes_max;
             if let (true, Some(buffer)) = (is_roomy, self.budget.try_reserve(MemoryKind::Loading, bytes)) {
