@@ -28,20 +28,21 @@ enum Command {
     Compare(Box<command::compare::Compare>),
     Inspect(command::inspect::Inspect),
     Set(command::set::Set),
+    Index(command::index::Index),
+    Dedup(command::dedup::Dedup),
 }
 
 fn main() -> ExitCode {
     env_logger::init();
     let result = match Arguments::parse().command {
-        Command::Compare(compare) => compare.run(),
-        Command::Inspect(inspect) => inspect.run(),
-        Command::Set(set) => match set.run() {
-            Ok(code) => return code,
-            Err(error) => Err(error),
-        },
+        Command::Compare(compare) => compare.run().map(|()| ExitCode::SUCCESS),
+        Command::Inspect(inspect) => inspect.run().map(|()| ExitCode::SUCCESS),
+        Command::Set(set) => set.run(),
+        Command::Index(index) => index.run(),
+        Command::Dedup(dedup) => dedup.run(),
     };
     match result {
-        Ok(()) => ExitCode::SUCCESS,
+        Ok(code) => code,
         Err(error) => {
             eprintln!("springbloom: {error:#}");
             ExitCode::from(failure::exit_code(&error))

@@ -1,5 +1,7 @@
 //! The subcommands, one file each.
 
 pub(crate) mod compare;
+pub(crate) mod dedup;
+pub(crate) mod index;
 pub(crate) mod inspect;
 pub(crate) mod set;

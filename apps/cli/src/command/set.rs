@@ -4,7 +4,7 @@ mod add;
 mod check;
 mod create;
 mod info;
-mod keys;
+pub(crate) mod keys;
 mod merge;
 mod open;
 mod verify;

@@ -16,17 +16,25 @@ use std::process::Command;
 use ours::Ours;
 use setup::Setup;
 use skimpy::Skimpy;
+use springbloom_filter::UnitSettings;
 use springbloom_flash::index::{IndexMemory, IndexSettings};
 use store::measure;
 
 type Section = fn(&Setup);
 
-const SECTIONS: [(&str, Section); 5] =
-    [("ours", ours), ("bare", bare), ("skimpy", skimpy), ("device", device), ("cold", cold)];
+const SECTIONS: [(&str, Section); 6] = [
+    ("ours", ours),
+    ("variants", variants),
+    ("bare", bare),
+    ("skimpy", skimpy),
+    ("device", device),
+    ("cold", cold),
+];
 
 fn main() {
     // Cargo adds `--bench`; the name is what is left.
-    let named: Vec<String> = std::env::args().skip(1).filter(|argument| !argument.starts_with("--")).collect();
+    let named: Vec<String> =
+        std::env::args().skip(1).filter(|argument| !argument.starts_with("--")).collect();
     let setup = Setup::from_environment();
     if let Some(name) = named.first() {
         let section = SECTIONS.iter().find(|(section, _)| section == name);
@@ -43,6 +51,24 @@ fn main() {
 fn ours(setup: &Setup) {
     let settings = IndexSettings::new(0);
     measure(setup, || Ours::make(setup, "ours", settings, IndexMemory::standard())).print("springbloom");
+}
+
+/// Settings that were considered, one by one.
+fn variants(setup: &Setup) {
+    let standard = IndexMemory::standard();
+    let units = |units: Result<UnitSettings, _>| IndexMemory { prefilter: units.ok(), ..standard };
+    let buckets = |bucket_sectors| IndexSettings { bucket_sectors, ..IndexSettings::new(0) };
+    let pending = |pending_bytes_per_record| IndexMemory { pending_bytes_per_record, ..standard };
+    for (name, settings, memory) in [
+        ("bloom 1x4", buckets(16), units(UnitSettings::bloom(1, 4))),
+        ("ribbon 4x1", buckets(16), units(UnitSettings::ribbon(4))),
+        ("8 sectors", buckets(8), standard),
+        ("32 sectors", buckets(32), standard),
+        ("pending 0.1", buckets(16), pending(0.1)),
+        ("pending 0.3", buckets(16), pending(0.3)),
+    ] {
+        measure(setup, || Ours::make(setup, "variants", settings, memory)).print(name);
+    }
 }
 
 fn bare(setup: &Setup) {
@@ -70,7 +96,8 @@ fn cold(setup: &Setup) {
     const LOOKUPS: u64 = 524_288;
     let directory = setup.directory.join("ours");
     let start = std::time::Instant::now();
-    let index = springbloom_flash::index::FlashIndex::open(&directory, IndexMemory::standard()).expect("open");
+    let index =
+        springbloom_flash::index::FlashIndex::open(&directory, IndexMemory::standard()).expect("open");
     println!("opened in {:.3} s", start.elapsed().as_secs_f64());
     let start = std::time::Instant::now();
     let mut draw = setup.seed + 1;

@@ -45,8 +45,8 @@ impl Setup {
             found.split_once(':').map_or(found, |(_, value)| value).trim().to_owned()
         };
         let commit = Command::new("git").args(["describe", "--always", "--dirty"]).output();
-        let commit =
-            commit.map_or_else(|_| "unknown".to_owned(), |o| String::from_utf8_lossy(&o.stdout).trim().to_owned());
+        let commit = commit
+            .map_or_else(|_| "unknown".to_owned(), |o| String::from_utf8_lossy(&o.stdout).trim().to_owned());
         format!(
             "cpu {}, {} cores, kernel {}, commit {commit}, seed {}\n{} keys of {KEY_BYTES} bytes with values of {VALUE_BYTES}, \
              {} s per measurement of lookups, in {}",

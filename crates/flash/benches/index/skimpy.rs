@@ -75,7 +75,12 @@ impl Skimpy {
 }
 
 /// Looks for `key` from the end of a page's records; its page in the chain otherwise.
-fn look(bytes: &[u8], in_page: usize, key: &[u8; KEY_BYTES], is_mine: impl Fn(&[u8]) -> bool) -> Result<Vec<u8>, u32> {
+fn look(
+    bytes: &[u8],
+    in_page: usize,
+    key: &[u8; KEY_BYTES],
+    is_mine: impl Fn(&[u8]) -> bool,
+) -> Result<Vec<u8>, u32> {
     let mut next = NONE;
     for record in bytes.chunks_exact(RECORD_BYTES).take(in_page).rev() {
         if &record[..KEY_BYTES] == key {
@@ -96,7 +101,9 @@ impl Store for Skimpy {
             if self.in_page == RECORDS_PER_PAGE {
                 (self.page, self.in_page) = (self.page + 1, 0);
                 if (self.page - self.tail_first) as usize == TAIL_PAGES {
-                    self.device.write_at(u64::from(self.tail_first) * PAGE_BYTES as u64, &self.tail).expect("write");
+                    self.device
+                        .write_at(u64::from(self.tail_first) * PAGE_BYTES as u64, &self.tail)
+                        .expect("write");
                     self.written += self.tail.len() as u64;
                     self.tail_first = self.page;
                 }
@@ -131,7 +138,8 @@ impl Store for Skimpy {
         // Each round follows every chain by one page; all reads of a round are in flight together.
         while !walks.is_empty() {
             let mut next = Vec::new();
-            let (in_memory, on_device): (Vec<_>, Vec<_>) = walks.into_iter().partition(|walk| walk.2 >= self.tail_first);
+            let (in_memory, on_device): (Vec<_>, Vec<_>) =
+                walks.into_iter().partition(|walk| walk.2 >= self.tail_first);
             let mut step = |(i, bucket, page): (usize, usize, u32), bytes: &[u8]| {
                 let in_page = if page == self.page { self.in_page } else { RECORDS_PER_PAGE };
                 match look(bytes, in_page, &keys[i], |key| self.bucket(KeyDigest::of(key)) == bucket) {

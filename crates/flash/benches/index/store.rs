@@ -50,7 +50,8 @@ pub(crate) fn measure<S: Store>(setup: &Setup, make: impl FnOnce() -> S) -> Meas
             looked_up += keys.len();
             keys.len() as u64
         });
-        let reads = store.reads().zip(before).map(|(after, before)| (after - before) as f64 / looked_up as f64);
+        let reads =
+            store.reads().zip(before).map(|(after, before)| (after - before) as f64 / looked_up as f64);
         (per_second, reads)
     };
     // Once before, so that what is made on first use is there.

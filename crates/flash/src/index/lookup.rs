@@ -4,10 +4,11 @@
 //! have been replaced meanwhile: sectors and pages that are not what was looked for are compared with what memory knows now, and the search starts over if that has changed; else they
 //! are damage, which is an error.
 
-use springbloom_filter::KeyDigest;
+use springbloom_filter::{FilterGroup, KeyDigest};
 
-use super::bucket::matches;
+use super::bucket::{decode, matches};
 use super::partitions::Bucket;
+use super::prefilter;
 use super::record::{INDEX_PAGE_BYTES, PAGE_BODY_BYTES, Record, Value, check_lengths};
 use super::record_log::PageFault;
 use super::store::FlashIndex;
@@ -37,6 +38,8 @@ struct Search<'k> {
     key: &'k [u8],
     digest: KeyDigest,
     depth: u8,
+    /// The partition has a bucket and no pre-filter, as all have after opening.
+    lacks_filter: bool,
     /// Read once the pages run out.
     bucket: Option<Bucket>,
     /// Where the record may be, newest last.
@@ -81,6 +84,7 @@ impl FlashIndex {
                 key,
                 digest: KeyDigest::of(key),
                 depth: 0,
+                lacks_filter: false,
                 bucket: None,
                 pages: Vec::new(),
                 reclaimed: 0,
@@ -129,6 +133,7 @@ impl FlashIndex {
             search.pages.clear();
             partition.pending_pages(search.digest, newest_page, &mut search.pages);
             search.bucket = partition.bucket_for(search.digest);
+            search.lacks_filter = partition.filter.is_none();
             (search.depth, search.reclaimed) = (partition.depth, reclaimed);
         }
         Ok(())
@@ -152,7 +157,15 @@ impl FlashIndex {
             .collect();
         self.counters.bucket_reads.add(spans.len() as u64);
         let mut failure = None;
+        let mut filters = Vec::new();
         self.buckets.read_each(&spans, &mut |n, bytes| {
+            let (bucket, first) = groups[n][0];
+            if let Ok(bytes) = bytes
+                && searches[first].lacks_filter
+                && let Some(filter) = self.filter_of(bucket, bytes)
+            {
+                filters.push((searches[first].digest, bucket, filter));
+            }
             for &(bucket, i) in groups[n] {
                 let search = &mut searches[i];
                 let read = match &bytes {
@@ -174,7 +187,31 @@ impl FlashIndex {
                 }
             }
         });
+        self.install_filters(filters);
         failure.map_or(Ok(()), Err)
+    }
+
+    /// The pre-filter over a bucket that was read anyway.
+    fn filter_of(&self, bucket: Bucket, bytes: &[u8]) -> Option<FilterGroup> {
+        let units = self.memory.prefilter.as_ref()?;
+        let mut entries = Vec::new();
+        decode(bucket.key(self.salt), bytes, |entry| entries.push(entry)).ok()?;
+        prefilter::build(units, &entries)
+    }
+
+    /// Gives the partitions of these digests their pre-filters, unless they have another bucket by now.
+    fn install_filters(&self, filters: Vec<(KeyDigest, Bucket, FilterGroup)>) {
+        if filters.is_empty() {
+            return;
+        }
+        let mut table = self.table_mut();
+        for (digest, bucket, filter) in filters {
+            let partition = table.find(digest.hi);
+            let partition = table.get_mut(partition);
+            if partition.bucket == Some(bucket) && partition.filter.is_none() {
+                partition.filter = Some(filter);
+            }
+        }
     }
 
     /// Whether the partition has another bucket by now.

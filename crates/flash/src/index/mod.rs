@@ -25,6 +25,7 @@ mod zones;
 pub use clean::CompactReport;
 pub use manifest::{INDEX_MAGIC, INDEX_VERSION};
 pub use record::{INDEX_PAGE_BYTES, KEY_BYTES_MAX, VALUE_BYTES_MAX};
+pub use scan::Visitor;
 pub use settings::{IndexMemory, IndexSettings};
 pub use stats::{IndexInfo, IndexStats};
 pub use store::FlashIndex;

@@ -20,6 +20,9 @@ pub(super) struct LiveRecord {
     pub(super) older_pages: Option<Vec<u64>>,
 }
 
+/// Takes a key and its value; an error ends the walk.
+pub type Visitor<'v> = dyn FnMut(&[u8], &[u8]) -> Result<(), FlashError> + 'v;
+
 impl FlashIndex {
     /// Calls `visit` with every live record that begins in the pages from `first_page` to before `end_page`, all of one zone,
     /// in their order. Cost: the pages read in sequence, and a lookup for each record, in batches.
@@ -55,14 +58,11 @@ impl FlashIndex {
         Ok(())
     }
 
-    /// Calls `visit` with every key and its value, in no particular order; an error that it returns ends the walk. What is put
+    /// Calls `visit` with every key and its value, in no particular order. What is put
     /// or deleted meanwhile may be visited or not.
     ///
     /// Cost: the log read in sequence, and a lookup for each record, in batches.
-    pub fn for_each(
-        &self,
-        visit: &mut dyn FnMut(&[u8], &[u8]) -> Result<(), FlashError>,
-    ) -> Result<(), FlashError> {
+    pub fn for_each(&self, visit: &mut Visitor<'_>) -> Result<(), FlashError> {
         // No cleaning while walking: the records of a zone would be visited again where they went.
         let _writer = self.writer();
         self.log.write_out()?;

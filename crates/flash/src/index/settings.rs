@@ -7,8 +7,11 @@ use super::record::INDEX_PAGE_BYTES;
 use crate::FlashError;
 use crate::settings::require;
 
-/// Entries that a bucket holds on average, for the number of partitions to begin with.
+/// Entries that a bucket of 16 sectors holds on average, for the number of partitions to begin with.
 const ENTRIES_PER_PARTITION: u64 = 1200;
+/// No index begins with less than 256 partitions (25 kB of memory): entries that wait while it is small would have to be divided
+/// again and again, and lose a bit each time.
+const EXPECTED_KEYS_MIN: u64 = 256 * ENTRIES_PER_PARTITION;
 
 /// Fixed when an index is made, and stored in it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -24,6 +27,7 @@ pub struct IndexSettings {
 impl IndexSettings {
     /// Buckets of 16 sectors (8 KiB), zones of 64 MiB.
     pub fn new(expected_keys: u64) -> IndexSettings {
+        let expected_keys = expected_keys.max(EXPECTED_KEYS_MIN);
         IndexSettings { expected_keys, bucket_sectors: 16, zone_pages: (64 << 20) / INDEX_PAGE_BYTES as u32 }
     }
 
@@ -116,8 +120,8 @@ mod tests {
 
     #[test]
     fn the_first_depth_follows_the_hint() {
-        assert_eq!(IndexSettings::new(0).first_depth(), 0);
-        assert_eq!(IndexSettings::new(1200 * 256).first_depth(), 8);
+        assert_eq!(IndexSettings::new(0).first_depth(), 8);
+        assert_eq!(IndexSettings::new(1200 * 1024).first_depth(), 10);
         assert!(IndexSettings::new(u64::MAX).first_depth() <= 20);
     }
 }

@@ -28,7 +28,7 @@ impl KeyOptions {
     }
 
     /// Reads all keys and hands them to `visit` in batches, with a counter on standard error when it is a terminal.
-    pub(super) fn each_batch(&self, visit: &mut dyn FnMut(&Batch) -> Result<()>) -> Result<()> {
+    pub(crate) fn each_batch(&self, visit: &mut dyn FnMut(&Batch) -> Result<()>) -> Result<()> {
         let counter = counter();
         if self.files.is_empty() {
             return self.read(&mut io::stdin().lock(), "standard input", &counter, visit);
@@ -63,7 +63,7 @@ impl KeyOptions {
     }
 
     /// Where keys are printed.
-    pub(super) fn output(&self) -> KeyWriter {
+    pub(crate) fn output(&self) -> KeyWriter {
         KeyWriter { out: BufWriter::new(io::stdout().lock()), separator: self.separator(), printed: 0 }
     }
 }
@@ -79,11 +79,11 @@ fn counter() -> ProgressBar {
 
 /// Some keys and their digests.
 #[derive(Default)]
-pub(super) struct Batch {
+pub(crate) struct Batch {
     bytes: Vec<u8>,
     ends: Vec<usize>,
     /// Digest of each key.
-    pub(super) digests: Vec<KeyDigest>,
+    pub(crate) digests: Vec<KeyDigest>,
 }
 
 impl Batch {
@@ -107,32 +107,32 @@ impl Batch {
     }
 
     /// The n-th key.
-    pub(super) fn key(&self, n: usize) -> &[u8] {
+    pub(crate) fn key(&self, n: usize) -> &[u8] {
         let start = n.checked_sub(1).map_or(0, |before| self.ends[before]);
         &self.bytes[start..self.ends[n]]
     }
 }
 
 /// Prints keys as they were read.
-pub(super) struct KeyWriter {
+pub(crate) struct KeyWriter {
     out: BufWriter<StdoutLock<'static>>,
     separator: u8,
     printed: u64,
 }
 
 impl KeyWriter {
-    pub(super) fn print(&mut self, key: &[u8]) -> Result<()> {
+    pub(crate) fn print(&mut self, key: &[u8]) -> Result<()> {
         self.printed += 1;
         self.out.write_all(key).and_then(|()| self.out.write_all(&[self.separator])).context("cannot print")
     }
 
     /// Keys printed.
-    pub(super) fn printed(&self) -> u64 {
+    pub(crate) fn printed(&self) -> u64 {
         self.printed
     }
 
     /// Hands everything to whoever reads the output.
-    pub(super) fn finish(&mut self) -> Result<()> {
+    pub(crate) fn finish(&mut self) -> Result<()> {
         self.out.flush().context("cannot print")
     }
 }

@@ -1,0 +1,38 @@
+//! `springbloom dedup`: how much of some data is there already.
+
+mod chunks;
+mod files;
+mod known;
+mod report;
+mod scan;
+mod state;
+mod tally;
+
+use std::process::ExitCode;
+
+use anyhow::Result;
+use clap::{Args, Subcommand};
+
+/// Find out how much of some data is there already
+#[derive(Args, Debug)]
+pub(crate) struct Dedup {
+    #[command(subcommand)]
+    action: Action,
+}
+
+#[derive(Subcommand, Debug)]
+enum Action {
+    Scan(scan::Scan),
+}
+
+impl Dedup {
+    /// Runs the subcommand.
+    ///
+    /// # Errors
+    /// What the subcommand could not do.
+    pub(crate) fn run(&self) -> Result<ExitCode> {
+        match &self.action {
+            Action::Scan(scan) => scan.run(),
+        }
+    }
+}

@@ -1,0 +1,94 @@
+//! `springbloom index` and `springbloom dedup scan` as scripts use them.
+
+use std::path::Path;
+
+use assert_cmd::Command;
+use predicates::prelude::*;
+use serde_json::Value;
+
+fn springbloom(arguments: &[&str]) -> Command {
+    let mut command = Command::cargo_bin("springbloom").unwrap();
+    command.args(arguments);
+    command
+}
+
+fn scan(index: &Path, arguments: &[&str]) -> Value {
+    let index = index.to_str().unwrap();
+    let mut all = vec!["dedup", "scan", "--json", "--index", index];
+    all.extend_from_slice(arguments);
+    let output = springbloom(&all).assert().success().get_output().stdout.clone();
+    serde_json::from_slice(&output).unwrap()
+}
+
+#[test]
+fn lines_are_put_got_deleted_and_compacted() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("index");
+    let index = path.to_str().unwrap();
+    springbloom(&["index", "get", index]).write_stdin("a\n").assert().code(2);
+    springbloom(&["index", "create", index]).assert().success();
+    springbloom(&["index", "create", index])
+        .assert()
+        .code(2)
+        .stderr(predicate::str::contains("exists already"));
+    springbloom(&["index", "put", index]).write_stdin("a\t1\nb\t2\t3\nc\n").assert().success();
+    springbloom(&["index", "get", index]).write_stdin("c\nb\nx\n").assert().code(0).stdout("c\t\nb\t2\t3\n");
+    springbloom(&["index", "get", "--absent", index]).write_stdin("b\nx\n").assert().code(0).stdout("x\n");
+    springbloom(&["index", "delete", index]).write_stdin("b\n").assert().success();
+    springbloom(&["index", "get", index]).write_stdin("b\n").assert().code(3).stdout("");
+    springbloom(&["index", "compact", index]).assert().success();
+    springbloom(&["index", "verify", index]).assert().success();
+    let info =
+        springbloom(&["index", "info", "--json", index]).assert().success().get_output().stdout.clone();
+    let info: Value = serde_json::from_slice(&info).unwrap();
+    assert_eq!(info["records"], 4);
+}
+
+#[test]
+fn a_second_scan_knows_what_the_first_has_seen() {
+    let dir = tempfile::tempdir().unwrap();
+    let tree = dir.path().join("tree");
+    std::fs::create_dir(&tree).unwrap();
+    let noise = |seed: u64, len: u64| -> Vec<u8> {
+        (0..len / 8)
+            .flat_map(|n| (seed ^ n).wrapping_mul(0x9e37_79b9_7f4a_7c15).rotate_left(23).to_le_bytes())
+            .collect()
+    };
+    std::fs::write(tree.join("one.bin"), noise(1, 400_000)).unwrap();
+    std::fs::write(tree.join("two.bin"), noise(1, 400_000)).unwrap();
+    std::fs::write(tree.join("three.txt"), noise(1 << 40, 200_000)).unwrap();
+    let index = dir.path().join("index");
+    let first = scan(&index, &[tree.to_str().unwrap()]);
+    let total = &first["total"];
+    assert_eq!((first["files"].as_u64(), total["bytes"].as_u64()), (Some(3), Some(1_000_000)));
+    assert_eq!(total["new_bytes"], 600_000);
+    assert_eq!(total["repeated_bytes"], 400_000);
+    assert_eq!(first["by_type"]["txt"]["new_bytes"], 200_000);
+    std::fs::write(tree.join("four.txt"), noise(1 << 50, 100_000)).unwrap();
+    let second = scan(&index, &[tree.to_str().unwrap()]);
+    assert_eq!(second["total"]["known_bytes"], 1_000_000);
+    assert_eq!(second["total"]["new_bytes"], 100_000);
+    springbloom(&[
+        "dedup",
+        "scan",
+        "--chunk-size",
+        "1KiB",
+        "--index",
+        index.to_str().unwrap(),
+        tree.to_str().unwrap(),
+    ])
+    .assert()
+    .code(2)
+    .stderr(predicate::str::contains("--chunk-size 8192"));
+}
+
+#[test]
+fn a_stream_is_scanned_from_standard_input() {
+    let dir = tempfile::tempdir().unwrap();
+    let index = dir.path().join("index");
+    let mut command = springbloom(&["dedup", "scan", "-", "--json", "--index", index.to_str().unwrap()]);
+    let output = command.write_stdin(vec![7; 300_000]).assert().success().get_output().stdout.clone();
+    let report: Value = serde_json::from_slice(&output).unwrap();
+    assert_eq!(report["total"]["bytes"], 300_000);
+    assert!(report["total"]["new_bytes"].as_u64().unwrap() <= 2 * 65_536, "{report}");
+}
