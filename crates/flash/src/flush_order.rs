@@ -19,9 +19,9 @@ impl FlushOrder {
         u64::from(groups.next_power_of_two()) * 8
     }
 
-    /// Records that `group` has `updates` waiting.
-    pub(crate) fn note(&mut self, group: u32, updates: u32) {
-        self.counts.set(group, updates);
+    /// Records that `group` has one more update waiting.
+    pub(crate) fn note(&mut self, group: u32) {
+        self.counts.set(group, self.counts.get(group) + 1);
     }
 
     /// Takes the next group to write, counting it as empty from now on; `None` if nothing waits.
@@ -104,13 +104,13 @@ mod tests {
         let counts = [(0, 3), (2, 9), (4, 1), (5, 9)];
         let filled = |policy| {
             let mut order = FlushOrder::new(policy, 7);
-            counts.iter().for_each(|(group, n)| order.note(*group, *n));
+            counts.iter().for_each(|(group, n)| (0..*n).for_each(|_| order.note(*group)));
             order
         };
         assert_eq!(drain(filled(FlushPolicy::DirtiestGroupFirst)), [2, 5, 0, 4]);
         let mut order = filled(FlushPolicy::Sequential);
         assert_eq!([order.take(), order.take()], [Some(0), Some(2)]);
-        order.note(0, 100);
+        order.note(0);
         assert_eq!(drain(order), [4, 5, 0], "a group behind the cursor waits for the next round");
     }
 

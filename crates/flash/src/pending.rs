@@ -1,53 +1,141 @@
-//! Updates that wait in memory until their pages are written, grouped by the pages that are written together.
+//! Updates that wait in memory until their pages are written.
 //!
-//! What waits is the key's tag, not the bits it sets: 8 bytes per key, against 12 for six bit positions of 15 bits (as
-//! 16-bit words) or 24 for positions within a group. That also makes a waiting key an exact match instead of a probable
-//! one. (In the flat layout the bits of a key belong to different groups, so there each bit waits on its own.)
+//! What waits is the key's tag, not the bits it sets: 8 bytes per key, against 12 for six bit positions of 16 bits each.
+//! That also makes a waiting key an exact match instead of a probable one. (In the flat layout the bits of a key belong to
+//! different pages, so there each bit waits on its own.)
 //!
-//! A group is a sorted array of `page in group << 56 | tag`. Readers look into it under a shared lock; only the writer
-//! changes it. Flushed updates are removed after their pages were written, so a reader that looks here first and at the
-//! page second finds a key in at least one of the two.
+//! The updates of a page are a chain of chunks from one pool, whose memory is reused and never returned: what the process
+//! takes is what the peak took, without holes. Readers walk chains under a shared lock; only the writer changes them.
+//! Flushed updates are removed after their pages were written, so a reader that looks here first and at the page second
+//! finds a key in at least one of the two.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 
-use crate::geometry::{TAG_BITS, Update};
+use crate::geometry::Update;
 
-/// Locks over which the groups are spread, so that a reader rarely meets the writer.
-const SHARDS: usize = 64;
-/// A group's array starts with this many updates and grows by a quarter: little slack, few moves.
-const FIRST_CAPACITY: usize = 8;
-/// What the allocator adds to each array, about.
-const ALLOCATION_BYTES: u64 = 16;
+/// Updates in a chunk: with its length and link, 128 bytes.
+const CHUNK_VALUES: usize = 15;
+/// Chunks that are allocated together.
+const SEGMENT_CHUNKS: usize = 32;
+/// No chunk.
+const NONE: u32 = u32::MAX;
 
+/// Bytes of memory that one chunk takes.
+pub(crate) const CHUNK_BYTES: u64 = size_of::<Chunk>() as u64;
+
+#[derive(Clone, Copy)]
+struct Chunk {
+    values: [u64; CHUNK_VALUES],
+    len: u32,
+    next: u32,
+}
+
+const EMPTY: Chunk = Chunk { values: [0; CHUNK_VALUES], len: 0, next: NONE };
+
+impl Chunk {
+    fn values(&self) -> &[u64] {
+        &self.values[..self.len as usize]
+    }
+}
+
+/// Chunks by number, in segments that never move.
+struct Pool {
+    segments: Vec<Box<[Chunk]>>,
+    free: u32,
+}
+
+impl Pool {
+    fn chunk(&self, number: u32) -> &Chunk {
+        &self.segments[number as usize / SEGMENT_CHUNKS][number as usize % SEGMENT_CHUNKS]
+    }
+
+    fn chunk_mut(&mut self, number: u32) -> &mut Chunk {
+        &mut self.segments[number as usize / SEGMENT_CHUNKS][number as usize % SEGMENT_CHUNKS]
+    }
+
+    /// An empty chunk that links to `next`.
+    fn take(&mut self, next: u32) -> u32 {
+        if self.free == NONE {
+            let first = (self.segments.len() * SEGMENT_CHUNKS) as u32;
+            let mut segment = vec![EMPTY; SEGMENT_CHUNKS].into_boxed_slice();
+            for (number, chunk) in (first + 1..).zip(&mut segment[..SEGMENT_CHUNKS - 1]) {
+                chunk.next = number;
+            }
+            self.segments.push(segment);
+            self.free = first;
+        }
+        let number = self.free;
+        let chunk = self.chunk_mut(number);
+        let after = chunk.next;
+        (chunk.len, chunk.next) = (0, next);
+        self.free = after;
+        number
+    }
+
+    fn give_back(&mut self, number: u32) {
+        let free = self.free;
+        self.chunk_mut(number).next = free;
+        self.free = number;
+    }
+
+    fn chain(&self, head: u32) -> impl Iterator<Item = &Chunk> {
+        std::iter::successors((head != NONE).then(|| self.chunk(head)), |chunk| {
+            (chunk.next != NONE).then(|| self.chunk(chunk.next))
+        })
+    }
+}
+
+struct Waiting {
+    /// First chunk of each page.
+    heads: Vec<u32>,
+    pool: Pool,
+}
+
+impl Waiting {
+    fn contains(&self, update: Update) -> bool {
+        self.pool.chain(self.heads[update.page as usize]).any(|chunk| chunk.values().contains(&update.value))
+    }
+}
+
+/// The waiting updates of one filter, by page; pages are flushed in groups.
 pub(crate) struct Pending {
-    shards: Box<[RwLock<Vec<Vec<u64>>>]>,
+    waiting: RwLock<Waiting>,
+    page_count: u32,
     group_pages: u32,
-    groups: u32,
     updates: AtomicU64,
-    array_bytes: AtomicU64,
+    chunks: AtomicU64,
 }
 
 impl Pending {
     pub(crate) fn new(page_count: u32, group_pages: u32) -> Pending {
-        let groups = page_count.div_ceil(group_pages);
-        let shard_groups = (groups as usize).div_ceil(SHARDS);
-        let shards = (0..SHARDS).map(|_| RwLock::new(vec![Vec::new(); shard_groups])).collect();
-        Pending { shards, group_pages, groups, updates: AtomicU64::new(0), array_bytes: AtomicU64::new(0) }
+        let pool = Pool { segments: Vec::new(), free: NONE };
+        let waiting = Waiting { heads: vec![NONE; page_count as usize], pool };
+        Pending {
+            waiting: RwLock::new(waiting),
+            page_count,
+            group_pages,
+            updates: AtomicU64::new(0),
+            chunks: AtomicU64::new(0),
+        }
     }
 
     /// Bytes that the empty structure takes.
-    pub(crate) fn fixed_bytes(page_count: u32, group_pages: u32) -> u64 {
-        let groups = u64::from(page_count.div_ceil(group_pages));
-        (groups + SHARDS as u64) * size_of::<Vec<u64>>() as u64 + (SHARDS * 64) as u64
+    pub(crate) fn fixed_bytes(page_count: u32) -> u64 {
+        u64::from(page_count) * 4 + SEGMENT_CHUNKS as u64 * CHUNK_BYTES
     }
 
     pub(crate) fn groups(&self) -> u32 {
-        self.groups
+        self.page_count.div_ceil(self.group_pages)
     }
 
     pub(crate) fn group_of(&self, page: u32) -> u32 {
         page / self.group_pages
+    }
+
+    fn pages_of(&self, group: u32) -> std::ops::Range<u32> {
+        let first = group * self.group_pages;
+        first..self.page_count.min(first.saturating_add(self.group_pages))
     }
 
     /// Updates that wait.
@@ -55,72 +143,86 @@ impl Pending {
         self.updates.load(Ordering::Relaxed)
     }
 
-    /// Bytes that the waiting updates take, with slack and what the allocator adds.
-    pub(crate) fn array_bytes(&self) -> u64 {
-        self.array_bytes.load(Ordering::Relaxed)
+    /// Bytes that the waiting updates take.
+    pub(crate) fn bytes(&self) -> u64 {
+        self.chunks.load(Ordering::Relaxed) * CHUNK_BYTES
     }
 
-    fn word(&self, update: Update) -> u64 {
-        (u64::from(update.page % self.group_pages) << TAG_BITS) | update.value
+    fn read(&self) -> RwLockReadGuard<'_, Waiting> {
+        self.waiting.read().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// The update behind a word of `group`.
-    pub(crate) fn update(&self, group: u32, word: u64) -> Update {
-        let page = group * self.group_pages + (word >> TAG_BITS) as u32;
-        Update { page, value: word & ((1 << TAG_BITS) - 1) }
-    }
-
-    fn read(&self, group: u32) -> RwLockReadGuard<'_, Vec<Vec<u64>>> {
-        self.shards[group as usize % SHARDS].read().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    fn write(&self, group: u32) -> RwLockWriteGuard<'_, Vec<Vec<u64>>> {
-        self.shards[group as usize % SHARDS].write().unwrap_or_else(PoisonError::into_inner)
+    fn write(&self) -> RwLockWriteGuard<'_, Waiting> {
+        self.waiting.write().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Whether `update` waits. Waits for no I/O.
     pub(crate) fn contains(&self, update: Update) -> bool {
-        if self.len() == 0 {
+        self.len() > 0 && self.read().contains(update)
+    }
+
+    /// Adds `update`; `false` if it waited already.
+    pub(crate) fn insert(&self, update: Update) -> bool {
+        let mut waiting = self.write();
+        if waiting.contains(update) {
             return false;
         }
-        let group = self.group_of(update.page);
-        self.read(group)[group as usize / SHARDS].binary_search(&self.word(update)).is_ok()
-    }
-
-    /// Adds `update`; returns how many updates its group has now, or `None` if it waited already.
-    pub(crate) fn insert(&self, update: Update) -> Option<u32> {
-        let group = self.group_of(update.page);
-        let word = self.word(update);
-        let mut shard = self.write(group);
-        let array = &mut shard[group as usize / SHARDS];
-        let at = array.binary_search(&word).err()?;
-        if array.len() == array.capacity() {
-            let before = footprint_bytes(array);
-            array.reserve_exact(FIRST_CAPACITY.max(array.len() / 4));
-            self.array_bytes.fetch_add(footprint_bytes(array) - before, Ordering::Relaxed);
+        let Waiting { heads, pool } = &mut *waiting;
+        let head = &mut heads[update.page as usize];
+        if *head == NONE || pool.chunk(*head).len as usize == CHUNK_VALUES {
+            *head = pool.take(*head);
+            self.chunks.fetch_add(1, Ordering::Relaxed);
         }
-        array.insert(at, word);
+        let chunk = pool.chunk_mut(*head);
+        chunk.values[chunk.len as usize] = update.value;
+        chunk.len += 1;
         self.updates.fetch_add(1, Ordering::Relaxed);
-        Some(array.len() as u32)
+        true
     }
 
-    /// The words of `group`, sorted, so page after page.
-    pub(crate) fn words(&self, group: u32) -> Vec<u64> {
-        self.read(group)[group as usize / SHARDS].clone()
+    /// The pages of `group` that updates wait for, in order.
+    pub(crate) fn dirty_pages(&self, group: u32) -> Vec<u32> {
+        let waiting = self.read();
+        self.pages_of(group).filter(|page| waiting.heads[*page as usize] != NONE).collect()
+    }
+
+    /// Lends the values that wait for `page`.
+    pub(crate) fn with_values<T>(
+        &self,
+        page: u32,
+        visit: impl FnOnce(&mut dyn Iterator<Item = u64>) -> T,
+    ) -> T {
+        let waiting = self.read();
+        let chain = waiting.pool.chain(waiting.heads[page as usize]);
+        visit(&mut chain.flat_map(|chunk| chunk.values().iter().copied()))
+    }
+
+    /// The updates of `group`, page after page.
+    pub(crate) fn updates_of(&self, group: u32) -> Vec<Update> {
+        let waiting = self.read();
+        let mut updates = Vec::new();
+        for page in self.pages_of(group) {
+            for chunk in waiting.pool.chain(waiting.heads[page as usize]) {
+                updates.extend(chunk.values().iter().map(|value| Update { page, value: *value }));
+            }
+        }
+        updates
     }
 
     /// Forgets the updates of `group`, whose pages have been written.
     pub(crate) fn clear(&self, group: u32) {
-        let flushed = std::mem::take(&mut self.write(group)[group as usize / SHARDS]);
-        self.updates.fetch_sub(flushed.len() as u64, Ordering::Relaxed);
-        self.array_bytes.fetch_sub(footprint_bytes(&flushed), Ordering::Relaxed);
-    }
-}
-
-fn footprint_bytes(array: &Vec<u64>) -> u64 {
-    match array.capacity() as u64 {
-        0 => 0,
-        capacity => capacity * 8 + ALLOCATION_BYTES,
+        let mut waiting = self.write();
+        let Waiting { heads, pool } = &mut *waiting;
+        for page in self.pages_of(group) {
+            let mut head = std::mem::replace(&mut heads[page as usize], NONE);
+            while head != NONE {
+                let Chunk { len, next, .. } = *pool.chunk(head);
+                pool.give_back(head);
+                self.updates.fetch_sub(u64::from(len), Ordering::Relaxed);
+                self.chunks.fetch_sub(1, Ordering::Relaxed);
+                head = next;
+            }
+        }
     }
 }
 
@@ -128,28 +230,43 @@ fn footprint_bytes(array: &Vec<u64>) -> u64 {
 mod tests {
     use super::*;
 
+    fn update(n: u64) -> Update {
+        Update { page: (n * 37 % 1000) as u32, value: n.wrapping_mul(0x9e37_79b9_7f4a) }
+    }
+
     #[test]
     fn updates_wait_until_their_group_is_cleared() {
         let pending = Pending::new(1000, 16);
-        let update =
-            |n: u64| Update { page: (n * 37 % 1000) as u32, value: n.wrapping_mul(0x9e37_79b9_7f4a) };
-        for n in 0..5000 {
-            assert!(pending.insert(update(n)).is_some());
-            assert!(pending.insert(update(n)).is_none(), "twice is once");
+        for n in 0..50_000 {
+            assert!(pending.insert(update(n)));
+            assert!(!pending.insert(update(n)), "twice is once");
         }
-        assert_eq!(pending.len(), 5000);
-        assert!((0..5000).all(|n| pending.contains(update(n))));
-        assert!(!pending.contains(update(5000)));
-        let bytes_before = pending.array_bytes();
-        assert!((5000 * 8..5000 * 12).contains(&bytes_before), "{bytes_before}");
-        let words = pending.words(3);
-        assert!(words.is_sorted());
-        assert!(words.iter().all(|w| pending.group_of(pending.update(3, *w).page) == 3));
-        pending.clear(3);
-        for n in 0..5000 {
-            assert_eq!(pending.contains(update(n)), pending.group_of(update(n).page) != 3);
+        assert_eq!((pending.len(), pending.groups()), (50_000, 63));
+        assert!((0..50_000).all(|n| pending.contains(update(n))));
+        assert!(!pending.contains(update(50_000)));
+        let of_group = pending.updates_of(62);
+        assert!(
+            of_group.is_sorted_by_key(|u| u.page) && of_group.len() == 8 * 50,
+            "the last group has 8 pages"
+        );
+        pending.clear(62);
+        for n in 0..50_000 {
+            assert_eq!(pending.contains(update(n)), pending.group_of(update(n).page) != 62);
         }
         (0..pending.groups()).for_each(|g| pending.clear(g));
-        assert_eq!((pending.len(), pending.array_bytes()), (0, 0));
+        assert_eq!((pending.len(), pending.bytes()), (0, 0));
+    }
+
+    #[test]
+    fn memory_is_used_well_and_used_again() {
+        assert_eq!(CHUNK_BYTES, 128);
+        let pending = Pending::new(1000, 16);
+        let fill = || (0..100_000).for_each(|n| assert!(pending.insert(update(n))));
+        fill();
+        let (bytes, segments) = (pending.bytes(), pending.read().pool.segments.len());
+        assert!((800_000..960_000).contains(&bytes), "{bytes} bytes for 100,000 updates");
+        (0..pending.groups()).for_each(|g| pending.clear(g));
+        fill();
+        assert_eq!((pending.bytes(), pending.read().pool.segments.len()), (bytes, segments));
     }
 }

@@ -44,6 +44,21 @@ fn every_layout_policy_page_and_group_size_gives_no_false_negative() {
 }
 
 #[test]
+fn groups_of_one_page_with_clean_pages_between_them_are_flushed_together() {
+    let settings = FilterSettings::new(1_000_000, 0.01);
+    let buffer = BufferSettings {
+        memory: MemorySize::CacheSizeFactor(1),
+        group_pages: 1,
+        policy: FlushPolicy::Sequential,
+    };
+    let filter = FlashFilter::create_in(memory(), &settings, buffer).unwrap();
+    filter.insert_many(&keys(1, 0..3000)).unwrap();
+    assert!(filter.stats().flush_writes > 100, "{:?}", filter.stats());
+    filter.flush().unwrap();
+    assert!(filter.contains_many(&keys(1, 0..3000)).iter().all(|found| *found));
+}
+
+#[test]
 fn single_and_batched_lookups_agree() {
     let filter = FlashFilter::create_in(
         memory(),
@@ -313,7 +328,7 @@ fn threads_that_commit_together_share_syncs() {
         }
     });
     let syncs = filter.stats().log_syncs - before;
-    assert!(syncs < 400, "{syncs} syncs for 400 commits");
+    assert!(syncs < 200, "{syncs} syncs for 400 commits of 8 threads");
     drop(filter);
     let filter = FlashFilter::open(directory.path(), BufferSettings::with_memory_bytes(4 << 20)).unwrap();
     assert!((0..8).all(|thread| filter.contains_many(&keys(thread, 0..50)).iter().all(|found| *found)));

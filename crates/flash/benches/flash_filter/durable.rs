@@ -13,8 +13,8 @@ const THREADS: u64 = 16;
 
 pub(crate) fn run(setup: &Setup) {
     let directory = setup.fresh("durable");
-    let filter =
-        FlashFilter::create(&directory, &setup.settings(Layout::Hierarchical), setup.buffer()).expect("create");
+    let filter = FlashFilter::create(&directory, &setup.settings(Layout::Hierarchical), setup.buffer())
+        .expect("create");
     // The buffer is filled first, so that its flushes are part of every rate.
     setup.fill(&filter, setup.memory_bytes() / 8 * 2);
     let mut next = 0;
@@ -26,7 +26,10 @@ pub(crate) fn run(setup: &Setup) {
     let before = filter.stats();
     let batched = rate(setup.time * 4, || {
         next += BATCH;
-        filter.insert_many(&setup.keys(1, next..next + BATCH)).and_then(|()| filter.commit()).expect("insert");
+        filter
+            .insert_many(&setup.keys(1, next..next + BATCH))
+            .and_then(|()| filter.commit())
+            .expect("insert");
         BATCH
     });
     let after = filter.stats();

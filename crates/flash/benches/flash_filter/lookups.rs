@@ -13,8 +13,8 @@ const BATCH: u64 = 8192;
 
 pub(crate) fn run(setup: &Setup) {
     let directory = setup.fresh("lookups");
-    let filter =
-        FlashFilter::create(&directory, &setup.settings(Layout::Hierarchical), setup.buffer()).expect("create");
+    let filter = FlashFilter::create(&directory, &setup.settings(Layout::Hierarchical), setup.buffer())
+        .expect("create");
     let keys = setup.capacity_keys() / 4;
     setup.fill(&filter, keys);
     let file = directory.join("filter-0000");
@@ -39,14 +39,18 @@ pub(crate) fn run(setup: &Setup) {
             wrong += filter.contains_many(&asked).iter().filter(|found| **found).count() as u64;
             BATCH
         }));
-        reads_per_key = (filter.stats().lookup_page_reads - read_before) as f64 / (next - asked_before) as f64;
+        reads_per_key =
+            (filter.stats().lookup_page_reads - read_before) as f64 / (next - asked_before) as f64;
     }
     let stats = filter.stats();
-    let (lookups, reads) = (stats.lookups - before.lookups, stats.lookup_page_reads - before.lookup_page_reads);
+    let (lookups, reads) =
+        (stats.lookups - before.lookups, stats.lookup_page_reads - before.lookup_page_reads);
     let geometry = filter.info().layers[0].header.geometry;
     drop(filter);
     let threads = with_threads(setup, &directory);
-    println!("| lookups of absent keys | keys/s | pages/s | fio pages/s | ratio of pages |\n|---|---|---|---|---|");
+    println!(
+        "| lookups of absent keys | keys/s | pages/s | fio pages/s | ratio of pages |\n|---|---|---|---|---|"
+    );
     for (name, reads, ours, fio) in [
         ("one at a time", 1.0, single, fio_single),
         ("batches of 8,192, io_uring", reads_per_key, batched, fio_batched.clone()),

@@ -29,7 +29,8 @@ const SECTIONS: [(&str, Section); 6] = [
 
 fn main() {
     // Cargo adds `--bench`; names are what is left.
-    let named: Vec<String> = std::env::args().skip(1).filter(|argument| !argument.starts_with("--")).collect();
+    let named: Vec<String> =
+        std::env::args().skip(1).filter(|argument| !argument.starts_with("--")).collect();
     let setup = Setup::from_environment();
     println!("{}", setup.header());
     for (name, section) in SECTIONS {

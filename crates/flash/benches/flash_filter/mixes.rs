@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use springbloom_flash::{BufferSettings, FlashFilter, FlushPolicy, Layout, MemorySize};
 
 use crate::setup::{Setup, copy_folder};
-use crate::traces::{Operation, Operations, TRACES, Trace};
+use crate::traces::{Operation, Operations, Trace};
 
 /// The paper's buffers: none, and CacheSizeFactor 4 with GroupSize 16 in both orders.
 const BUFFERS: [(&str, u32, FlushPolicy); 3] = [
@@ -15,8 +15,10 @@ const BUFFERS: [(&str, u32, FlushPolicy); 3] = [
     ("dirtiest group", 4, FlushPolicy::DirtiestGroupFirst),
     ("sequential", 4, FlushPolicy::Sequential),
 ];
-/// The flat filter needs `probes` times as many updates to fill; a quarter of the run's size keeps that short.
-const SHRINK: u64 = 4;
+/// The flat filter takes `probes` times as many updates to fill; half of the run's size keeps that short.
+const SHRINK: u64 = 2;
+/// Traces that begin with the same keys in the set.
+const TRACES: [&[Trace]; 2] = [&[Trace::Dedupe], &[Trace::XboxZipf, Trace::XboxUniform, Trace::XboxHeld]];
 
 struct Outcome {
     operations_per_second: f64,
@@ -29,26 +31,32 @@ pub(crate) fn run(setup: &Setup) {
     println!(
         "| trace | buffer | flat ops/s (reads, page writes per op) | hierarchical ops/s (reads, page writes per op) | ratio |\n|---|---|---|---|---|"
     );
-    for trace in TRACES {
-        let filled = [Layout::Flat, Layout::Hierarchical].map(|layout| prepare(setup, layout, trace, held));
-        for (name, factor, policy) in BUFFERS {
-            let buffer =
-                BufferSettings { memory: MemorySize::CacheSizeFactor(factor), policy, group_pages: 16 };
-            let outcomes = filled.each_ref().map(|folder| one_at_a_time(setup, folder, buffer, trace, held));
-            report(&format!("{trace:?}"), name, &outcomes);
+    for traces in TRACES {
+        let filled =
+            [Layout::Flat, Layout::Hierarchical].map(|layout| prepare(setup, layout, traces[0], held));
+        for trace in traces {
+            compare(setup, &filled, *trace, held);
         }
-        let budget = BufferSettings::with_memory_bytes(setup.memory_bytes() / SHRINK);
-        let outcomes = filled.each_ref().map(|folder| one_at_a_time(setup, folder, budget, trace, held));
-        report(&format!("{trace:?}"), "2 bits/key", &outcomes);
-        let outcomes = filled.each_ref().map(|folder| in_batches(setup, folder, budget, trace, held));
-        report(&format!("{trace:?}"), "2 bits/key, batches of 4,096", &outcomes);
     }
 }
 
-fn report(trace: &str, buffer: &str, [flat, ours]: &[Outcome; 2]) {
+fn compare(setup: &Setup, filled: &[PathBuf; 2], trace: Trace, held: u64) {
+    for (name, factor, policy) in BUFFERS {
+        let buffer = BufferSettings { memory: MemorySize::CacheSizeFactor(factor), policy, group_pages: 16 };
+        let outcomes = filled.each_ref().map(|folder| one_at_a_time(setup, folder, buffer, trace, held));
+        report(trace, name, &outcomes);
+    }
+    let budget = BufferSettings::with_memory_bytes(setup.memory_bytes() / SHRINK);
+    let outcomes = filled.each_ref().map(|folder| one_at_a_time(setup, folder, budget, trace, held));
+    report(trace, "1.9 bits/key", &outcomes);
+    let outcomes = filled.each_ref().map(|folder| in_batches(setup, folder, budget, trace, held));
+    report(trace, "1.9 bits/key, batches of 4,096", &outcomes);
+}
+
+fn report(trace: Trace, buffer: &str, [flat, ours]: &[Outcome; 2]) {
     let cell = |o: &Outcome| format!("{:.0} ({:.2}, {:.3})", o.operations_per_second, o.reads, o.writes);
     let ratio = ours.operations_per_second / flat.operations_per_second;
-    println!("| {trace} | {buffer} | {} | {} | {ratio:.2} |", cell(flat), cell(ours));
+    println!("| {trace:?} | {buffer} | {} | {} | {ratio:.2} |", cell(flat), cell(ours));
 }
 
 fn prepare(setup: &Setup, layout: Layout, trace: Trace, held: u64) -> PathBuf {
@@ -58,8 +66,8 @@ fn prepare(setup: &Setup, layout: Layout, trace: Trace, held: u64) -> PathBuf {
         crate::setup::BITS_PER_KEY,
         crate::setup::PROBES,
     );
-    // Groups of one page keep the waiting updates of a group few while the filter is filled with ample memory.
-    let buffer = BufferSettings { group_pages: 1, ..BufferSettings::with_memory_bytes(64 << 20) };
+    // Few updates per page wait while the filter is filled: adding one looks at those that wait already.
+    let buffer = BufferSettings { group_pages: 1, ..BufferSettings::with_memory_bytes(8 << 20) };
     let filter = FlashFilter::create(&folder, &settings.layout(layout), buffer).expect("create");
     for first in (0..held).step_by(1 << 16) {
         let keys: Vec<_> = (first..held.min(first + (1 << 16))).map(|n| Operations::key(trace, n)).collect();

@@ -12,8 +12,8 @@ const BATCH: u64 = 8192;
 
 pub(crate) fn run(setup: &Setup) {
     let directory = setup.fresh("rivals");
-    let filter =
-        FlashFilter::create(&directory, &setup.settings(Layout::Hierarchical), setup.buffer()).expect("create");
+    let filter = FlashFilter::create(&directory, &setup.settings(Layout::Hierarchical), setup.buffer())
+        .expect("create");
     let keys = setup.capacity_keys() / 4;
     let insert_start = std::time::Instant::now();
     setup.fill(&filter, keys);
@@ -31,7 +31,10 @@ pub(crate) fn run(setup: &Setup) {
             .collect(),
     );
     drop(filter);
-    println!("ours: {inserts:.0} insertions/s, {lookups:.0} lookups/s in batches, memory {} KiB", setup.memory_bytes() >> 10);
+    println!(
+        "ours: {inserts:.0} insertions/s, {lookups:.0} lookups/s in batches, memory {} KiB",
+        setup.memory_bytes() >> 10
+    );
     in_memory(setup, keys);
     let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("benches/flash_filter/mapped_flat.py");
     let mapped = Command::new("python3")

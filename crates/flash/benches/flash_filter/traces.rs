@@ -22,9 +22,9 @@ pub(crate) enum Trace {
     Dedupe,
     XboxZipf,
     XboxUniform,
+    /// Zipf's law, and every key that is asked for is in the set: a flat filter cannot stop early.
+    XboxHeld,
 }
-
-pub(crate) const TRACES: [Trace; 3] = [Trace::Dedupe, Trace::XboxZipf, Trace::XboxUniform];
 
 /// Repetitions per new chunk.
 const DUPLICATES_PER_INSERT: f64 = 15_666_332.0 / 12_082_492.0;
@@ -54,7 +54,7 @@ impl Operations {
                 key[8..16].copy_from_slice(&chunk.hi.to_le_bytes());
                 KeyDigest::of(&key)
             }
-            Trace::XboxZipf | Trace::XboxUniform => {
+            _ => {
                 let key = format!(
                     "game.{:02}.session.{:012}.region.{:03}.player.{n:020}.state.round.{:04}.answer.latest",
                     n % 17,
@@ -76,15 +76,22 @@ impl Operations {
                 self.held += u64::from(is_new);
                 Operation::LookupOrInsert(Self::key(trace, n))
             }
-            Trace::XboxZipf | Trace::XboxUniform => {
+            _ => {
                 if self.rng.random::<f64>() < 1.0 / (1.0 + LOOKUPS_PER_INSERT) {
                     self.held += 1;
                     return Operation::Insert(Self::key(trace, self.held - 1));
                 }
-                let universe = 2 * self.held;
-                let rank = if trace == Trace::XboxZipf { self.zipf(universe) } else { self.rng.random_range(0..universe) };
+                let universe = if trace == Trace::XboxHeld { self.held } else { 2 * self.held };
+                let rank = match trace {
+                    Trace::XboxUniform => self.rng.random_range(0..universe),
+                    _ => self.zipf(universe),
+                };
                 // Odd ranks are keys beyond those held: popularity says nothing about presence.
-                let n = if rank % 2 == 0 { rank / 2 } else { (1 << 40) + rank };
+                let n = match (trace, rank % 2) {
+                    (Trace::XboxHeld, _) => rank,
+                    (_, 0) => rank / 2,
+                    _ => (1 << 40) + rank,
+                };
                 Operation::Lookup(Self::key(trace, n))
             }
         }

@@ -38,8 +38,7 @@ impl MemoryPlan {
         let group_bytes = u64::from(buffer.group_pages.min(pages)) * u64::from(geometry.page_bytes);
         let groups = pages.div_ceil(buffer.group_pages);
         let loads_bytes = if geometry.layout == Layout::TwoChoices { u64::from(pages) * 2 } else { 0 };
-        let tables_bytes =
-            Pending::fixed_bytes(pages, buffer.group_pages) + FlushOrder::memory_bytes(groups) + loads_bytes;
+        let tables_bytes = Pending::fixed_bytes(pages) + FlushOrder::memory_bytes(groups) + loads_bytes;
         let update_bytes = size_of::<Update>() as u64;
         let fixed_bytes = |flush_groups: u64, tail_updates: u64| {
             let scratch_bytes = AlignedBuf::memory_bytes_for((flush_groups * group_bytes) as usize) as u64;

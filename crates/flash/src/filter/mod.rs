@@ -10,6 +10,7 @@ mod layer;
 mod lookup;
 mod memory;
 mod merge;
+mod turn;
 mod verify;
 mod write;
 
@@ -29,6 +30,7 @@ use crate::settings::{BufferSettings, FilterSettings};
 use crate::stats::{Counters, FilterInfo, FilterStats};
 use layer::Layer;
 use memory::MemoryPlan;
+use turn::CommitTurn;
 pub use verify::{LayerReport, VerifyReport};
 use write::Writer;
 
@@ -40,6 +42,7 @@ pub struct FlashFilter {
     state: RwLock<Arc<State>>,
     journal: Mutex<Log>,
     writer: Mutex<Writer>,
+    commit_turn: CommitTurn,
     /// Updates up to this count (of [`Writer`]'s `appended`) are durable.
     durable: AtomicU64,
     counters: Counters,
@@ -160,6 +163,7 @@ impl FlashFilter {
             state: RwLock::new(Arc::new(State { layers, pending })),
             journal: Mutex::new(journal),
             writer: Mutex::new(writer),
+            commit_turn: CommitTurn::default(),
             durable: AtomicU64::new(0),
             counters: Counters::default(),
         }
@@ -203,7 +207,7 @@ impl FlashFilter {
             layers: state.layers.iter().map(|layer| layer.info()).collect(),
             insertions,
             pending_updates: state.pending.len(),
-            memory_bytes: fixed_bytes + state.pending.array_bytes(),
+            memory_bytes: fixed_bytes + state.pending.bytes(),
             estimated_fpr: self.estimated_fpr(),
         }
     }

@@ -74,11 +74,10 @@ impl Writer {
     }
 }
 
-/// A contiguous piece of a group that is read, changed and written as one.
+/// Contiguous pages that are read, changed and written as one.
 struct Run {
     first_page: u32,
     pages: u32,
-    group: u32,
 }
 
 impl FlashFilter {
@@ -133,14 +132,9 @@ impl FlashFilter {
         if !self.state().newest().header.is_logged {
             return self.flush();
         }
-        if self.durable.load(Ordering::Acquire) >= target {
-            return Ok(());
-        }
-        let mut journal = self.journal();
-        if self.durable.load(Ordering::Acquire) >= target {
-            return Ok(());
-        }
-        self.commit_tail(&mut journal)
+        let is_durable = || self.durable.load(Ordering::Acquire) >= target;
+        let Some(_turn) = self.commit_turn.take(is_durable) else { return Ok(()) };
+        self.commit_tail(&mut self.journal())
     }
 
     fn commit_tail(&self, journal: &mut Log) -> Result<(), FlashError> {
@@ -232,10 +226,11 @@ impl FlashFilter {
     /// Lets `update` wait in memory; `false` if it did already. Makes room by flushing if there is none.
     fn put(&self, writer: &mut Writer, state: &State, update: Update) -> Result<bool, FlashError> {
         let pending = &state.pending;
-        let Some(in_group) = pending.insert(update) else { return Ok(false) };
-        writer.order.note(pending.group_of(update.page), in_group);
-        while pending.len() > writer.plan.updates_max || pending.array_bytes() > writer.plan.pending_bytes_max
-        {
+        if !pending.insert(update) {
+            return Ok(false);
+        }
+        writer.order.note(pending.group_of(update.page));
+        while pending.len() > writer.plan.updates_max || pending.bytes() > writer.plan.pending_bytes_max {
             self.flush_some(writer, state)?;
         }
         Ok(true)
@@ -322,11 +317,11 @@ impl FlashFilter {
         if writer.scratch.len() < scratch_bytes {
             writer.scratch = AlignedBuf::new(scratch_bytes);
         }
-        let groups: Vec<u32> =
+        let mut groups: Vec<u32> =
             std::iter::from_fn(|| writer.order.take()).take(writer.plan.flush_groups as usize).collect();
-        let words: Vec<Vec<u64>> = groups.iter().map(|group| pending.words(*group)).collect();
-        let runs: Vec<Run> =
-            groups.iter().zip(&words).flat_map(|(group, words)| dirty_runs(pending, *group, words)).collect();
+        groups.sort_unstable();
+        let pages: Vec<u32> = groups.iter().flat_map(|group| pending.dirty_pages(*group)).collect();
+        let runs = runs_of(&pages, pending);
         let mut pieces = cut(&mut writer.scratch, &runs, page_bytes);
         let mut reads: Vec<(u64, &mut [u8])> = runs
             .iter()
@@ -336,9 +331,7 @@ impl FlashFilter {
         layer.device.read_into(&mut reads).map_err(FlashError::io("read", &layer.name))?;
         let (mut pages_written, mut ones_added) = (0, 0);
         for (run, piece) in runs.iter().zip(&mut pieces) {
-            let words =
-                groups.iter().position(|group| *group == run.group).map_or(&[][..], |i| &words[i][..]);
-            ones_added += apply(layer, pending, run, words, piece);
+            ones_added += apply(layer, pending, run, piece);
             pages_written += u64::from(run.pages);
         }
         {
@@ -367,21 +360,25 @@ fn restart(journal: &mut Log, state: &State, insertions: u64) -> Result<(), Flas
     state.newest().sync()?;
     let pending = &state.pending;
     let start = Start { layer_count: state.layers.len() as u32, insertions, ..Start::default() };
-    let mut waiting = (0..pending.groups())
-        .flat_map(|group| pending.words(group).into_iter().map(move |word| pending.update(group, word)));
+    let mut waiting = (0..pending.groups()).flat_map(|group| pending.updates_of(group));
     journal.restart(start, &mut waiting)
 }
 
-/// The runs of pages that `words` of `group` change.
-fn dirty_runs(pending: &Pending, group: u32, words: &[u64]) -> Vec<Run> {
+/// The runs that cover `pages`, which are in order. Every page of a run belongs to a group of one of `pages`, so runs are
+/// no longer than these groups.
+fn runs_of(pages: &[u32], pending: &Pending) -> Vec<Run> {
     let mut runs: Vec<Run> = Vec::new();
-    for word in words {
-        let page = pending.update(group, *word).page;
+    for &page in pages {
+        let joins = |run: &Run| {
+            let end = run.first_page + run.pages;
+            let is_in_same_group = pending.group_of(page) == pending.group_of(end - 1);
+            page == end || (page <= end + GAP_PAGES_MAX && is_in_same_group)
+        };
         match runs.last_mut() {
-            Some(run) if page <= run.first_page + run.pages + GAP_PAGES_MAX => {
-                run.pages = run.pages.max(page + 1 - run.first_page);
+            Some(run) if joins(run) => {
+                run.pages = page + 1 - run.first_page;
             }
-            _ => runs.push(Run { first_page: page, pages: 1, group }),
+            _ => runs.push(Run { first_page: page, pages: 1 }),
         }
     }
     runs
@@ -399,22 +396,15 @@ fn cut<'a>(scratch: &'a mut [u8], runs: &[Run], page_bytes: usize) -> Vec<&'a mu
         .collect()
 }
 
-/// Sets the bits of `words` in the pages of `run`; returns how many were not set before.
-fn apply(layer: &Layer, pending: &Pending, run: &Run, words: &[u64], piece: &mut [u8]) -> u64 {
+/// Sets the bits of what waits for the pages of `run`; returns how many were not set before.
+fn apply(layer: &Layer, pending: &Pending, run: &Run, piece: &mut [u8]) -> u64 {
     let geometry = &layer.header.geometry;
-    let page_bytes = geometry.page_bytes as usize;
-    let page_of = |word: u64| pending.update(run.group, word).page;
     let mut added = 0;
-    for of_page in words.chunk_by(|a, b| page_of(*a) == page_of(*b)) {
-        let page = page_of(of_page[0]);
-        if !(run.first_page..run.first_page + run.pages).contains(&page) {
-            continue;
-        }
-        let at = (page - run.first_page) as usize * page_bytes;
-        let bytes = &mut piece[at..at + page_bytes];
+    for (page, bytes) in (run.first_page..).zip(piece.chunks_mut(geometry.page_bytes as usize)) {
         let before = layer.codec.ones(bytes);
-        let bits = of_page.iter().flat_map(|word| geometry.bits_of(pending.update(run.group, *word).value));
-        let damaged = layer.codec.set(u64::from(page), bytes, bits);
+        let damaged = pending.with_values(page, |values| {
+            layer.codec.set(u64::from(page), bytes, values.flat_map(|value| geometry.bits_of(value)))
+        });
         if damaged > 0 {
             log::warn!(
                 "{}: page {page}: {damaged} damaged sectors answer \"may match\" from now on",
