@@ -11,6 +11,8 @@ pub(crate) enum Covers {
     Header,
     Directory,
     Unit { segment: u32, unit: u8 },
+    HotnessHeader,
+    HotnessBody,
 }
 
 pub(crate) fn checksum(covers: Covers, bytes: &[u8]) -> u32 {
@@ -18,6 +20,8 @@ pub(crate) fn checksum(covers: Covers, bytes: &[u8]) -> u32 {
         Covers::Header => 1 << 56,
         Covers::Directory => 2 << 56,
         Covers::Unit { segment, unit } => 3 << 56 | u64::from(segment) << 8 | u64::from(unit),
+        Covers::HotnessHeader => 4 << 56,
+        Covers::HotnessBody => 5 << 56,
     };
     xxh3_64_with_seed(bytes, seed) as u32
 }

@@ -1,4 +1,4 @@
-//! Why bytes are not a filter block of ours.
+//! Why bytes are not a filter block or hotness file of ours.
 
 use springbloom_filter::FilterError;
 use thiserror::Error;
@@ -17,16 +17,16 @@ pub enum FormatError {
         /// Bytes needed.
         expected: u64,
     },
-    /// The bytes do not begin with our magic number: not a block of ours.
-    #[error("not a Springbloom filter block: magic is {got:02x?}, expected {expected:02x?}")]
+    /// The bytes do not begin with our magic number: not written by us.
+    #[error("not written by Springbloom: magic is {got:02x?}, expected {expected:02x?}")]
     Foreign {
         /// First bytes found.
         got: [u8; 8],
         /// Magic number of the format.
         expected: [u8; 8],
     },
-    /// A newer version wrote the block; this one cannot read it, the table works without filters.
-    #[error("block version {got} is newer than {newest}, the newest that this version reads")]
+    /// A newer version wrote it; this one cannot read it: the table works without filters, the start is a cold one.
+    #[error("version {got} is newer than {newest}, the newest that this version reads")]
     NewerVersion {
         /// Version found.
         got: u16,

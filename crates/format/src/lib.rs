@@ -1,4 +1,5 @@
-//! The stored form of a table's filter units: one block per table, bytes in, bytes out. Opens no files.
+//! The stored form of a table's filter units, one block per table, and of what is remembered of their use: bytes in, bytes
+//! out. Opens no files.
 //!
 //! The layout lives in `docs/format.md` and nowhere else. In short: a [header](BlockHeader), a [directory](Directory)
 //! with the shape and first key of every segment, then the units, *unit-major*: unit 0 of all segments, then unit 1 of
@@ -32,11 +33,15 @@ mod checksum;
 mod directory;
 mod error;
 mod header;
+mod hotness;
 mod layout;
 mod writer;
 
 pub use directory::Directory;
 pub use error::FormatError;
 pub use header::{BlockHeader, FORMAT_VERSION, HEADER_BYTES, MAGIC};
+pub use hotness::{
+    HOTNESS_HEADER_BYTES, HOTNESS_MAGIC, HOTNESS_VERSION, StoredHotness, StoredSegment, StoredTable,
+};
 pub use layout::UnitLayout;
 pub use writer::{BlockWriter, MAX_SEGMENT_KEYS};

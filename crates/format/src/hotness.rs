@@ -1,0 +1,223 @@
+//! The hotness file: what is remembered of a database's tables from one run to the next. Layout: `docs/format.md`.
+//!
+//! A hint, never needed for a right answer: whoever cannot read it starts cold.
+
+use crate::FormatError;
+use crate::checksum::{CHECKSUM_BYTES, Covers, checksum};
+
+/// First bytes of every hotness file.
+pub const HOTNESS_MAGIC: [u8; 8] = *b"SpgHotns";
+
+/// Version that this crate writes, and the newest that it reads.
+pub const HOTNESS_VERSION: u16 = 1;
+
+/// Bytes of the header.
+pub const HOTNESS_HEADER_BYTES: usize = 48;
+
+const CHECKSUM_AT: usize = 44;
+const TABLE_BYTES: usize = 28;
+const SEGMENT_BYTES: usize = 13;
+
+/// Everything in a hotness file.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct StoredHotness {
+    /// Budget in force when the file was written.
+    pub budget_bytes: u64,
+    /// Of it, what these tables took beside their units.
+    pub other_bytes: u64,
+    /// Visits to segments that one lookup made; 0 if nobody counted.
+    pub visits_per_lookup: f32,
+    /// The tables, in any order.
+    pub tables: Vec<StoredTable>,
+}
+
+/// What is remembered of one table.
+#[derive(Clone, Debug, PartialEq)]
+pub struct StoredTable {
+    /// Which table: a digest of what stays with a table when its file is copied or moved.
+    pub id: u128,
+    /// Number in the file's name, which tells tables of the same identity apart (a file ingested twice).
+    pub file_number: u64,
+    /// Segments in key order.
+    pub segments: Vec<StoredSegment>,
+}
+
+/// What is remembered of one segment. Counts are in visits made when the file was written; older ones had faded.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct StoredSegment {
+    /// Visits of lookups.
+    pub access_count: f32,
+    /// Visits for keys that the segment does not hold.
+    pub negatives: f32,
+    /// Of those, wasted reads.
+    pub wasted_reads: f32,
+    /// Units resident.
+    pub units: u8,
+}
+
+impl StoredHotness {
+    /// The file's bytes. Counts that the format has no place for (negative, infinite, not a number) are written as 0.
+    pub fn encode(&self) -> Vec<u8> {
+        let segments: usize = self.tables.iter().map(|table| table.segments.len()).sum();
+        let body_bytes = self.tables.len() * TABLE_BYTES + segments * SEGMENT_BYTES;
+        let mut bytes = Vec::with_capacity(HOTNESS_HEADER_BYTES + body_bytes + CHECKSUM_BYTES);
+        bytes.extend(HOTNESS_MAGIC);
+        bytes.extend(HOTNESS_VERSION.to_le_bytes());
+        bytes.extend([0; 2]);
+        bytes.extend((self.tables.len() as u32).to_le_bytes());
+        bytes.extend((body_bytes as u64).to_le_bytes());
+        bytes.extend(self.budget_bytes.to_le_bytes());
+        bytes.extend(self.other_bytes.to_le_bytes());
+        bytes.extend(storable(self.visits_per_lookup).to_le_bytes());
+        bytes.extend(checksum(Covers::HotnessHeader, &bytes).to_le_bytes());
+        for table in &self.tables {
+            bytes.extend(table.id.to_le_bytes());
+            bytes.extend(table.file_number.to_le_bytes());
+            bytes.extend((table.segments.len() as u32).to_le_bytes());
+            for segment in &table.segments {
+                for count in [segment.access_count, segment.negatives, segment.wasted_reads] {
+                    bytes.extend(storable(count).to_le_bytes());
+                }
+                bytes.push(segment.units);
+            }
+        }
+        bytes.extend(checksum(Covers::HotnessBody, &bytes[HOTNESS_HEADER_BYTES..]).to_le_bytes());
+        bytes
+    }
+
+    /// Reads a whole file. Memory is bounded by a small multiple of the bytes given.
+    pub fn decode(bytes: &[u8]) -> Result<Self, FormatError> {
+        let (header, body) = split_header(bytes)?;
+        let [table_count, body_bytes] = [u64::from(u32_at(header, 12)), u64_at(header, 16)];
+        let got = body.len() as u64;
+        let Some((records, stored)) = body.split_last_chunk::<CHECKSUM_BYTES>() else {
+            return Err(FormatError::Truncated { part: "hotness", got, expected: body_bytes });
+        };
+        let expected = body_bytes.saturating_add(CHECKSUM_BYTES as u64);
+        if got < expected {
+            return Err(FormatError::Truncated { part: "hotness", got, expected });
+        }
+        if got > expected {
+            return Err(inconsistent("body_bytes", got, expected));
+        }
+        let (got, expected) = (checksum(Covers::HotnessBody, records), u32::from_le_bytes(*stored));
+        if got != expected {
+            return Err(FormatError::Checksum { part: "hotness", got, expected });
+        }
+        let tables = decode_tables(records)?;
+        if tables.len() as u64 != table_count {
+            return Err(inconsistent("table_count", table_count, tables.len() as u64));
+        }
+        Ok(Self {
+            budget_bytes: u64_at(header, 24),
+            other_bytes: u64_at(header, 32),
+            visits_per_lookup: count(&header[40..44])?,
+            tables,
+        })
+    }
+}
+
+fn split_header(bytes: &[u8]) -> Result<(&[u8; HOTNESS_HEADER_BYTES], &[u8]), FormatError> {
+    let (got, expected) = (bytes.len() as u64, HOTNESS_HEADER_BYTES as u64);
+    let truncated = FormatError::Truncated { part: "hotness header", got, expected };
+    let Some(&magic) = bytes.first_chunk::<8>() else { return Err(truncated) };
+    if magic != HOTNESS_MAGIC {
+        return Err(FormatError::Foreign { got: magic, expected: HOTNESS_MAGIC });
+    }
+    let Some((header, body)) = bytes.split_first_chunk::<HOTNESS_HEADER_BYTES>() else {
+        return Err(truncated);
+    };
+    // Before the checksum: a newer version may place its checksum elsewhere.
+    let version = u16::from_le_bytes([header[8], header[9]]);
+    if version > HOTNESS_VERSION {
+        return Err(FormatError::NewerVersion { got: version, newest: HOTNESS_VERSION });
+    }
+    let (got, expected) =
+        (checksum(Covers::HotnessHeader, &header[..CHECKSUM_AT]), u32_at(header, CHECKSUM_AT));
+    if got != expected {
+        return Err(FormatError::Checksum { part: "hotness header", got, expected });
+    }
+    if version != HOTNESS_VERSION {
+        return Err(inconsistent("version", version.into(), HOTNESS_VERSION.into()));
+    }
+    if header[10..12] != [0; 2] {
+        return Err(inconsistent("reserved", u16::from_le_bytes([header[10], header[11]]).into(), 0));
+    }
+    Ok((header, body))
+}
+
+fn decode_tables(mut records: &[u8]) -> Result<Vec<StoredTable>, FormatError> {
+    let mut tables = Vec::new();
+    while !records.is_empty() {
+        let Some((table, rest)) = records.split_first_chunk::<TABLE_BYTES>() else {
+            return Err(inconsistent("bytes of a table", records.len() as u64, TABLE_BYTES as u64));
+        };
+        let [id @ .., _, _, _, _, _, _, _, _, _, _, _, _] = table;
+        let segment_bytes = u64::from(u32_at(table, 24)) * SEGMENT_BYTES as u64;
+        if segment_bytes > rest.len() as u64 {
+            return Err(inconsistent("bytes of segments", segment_bytes, rest.len() as u64));
+        }
+        let (segments, rest) = rest.split_at(segment_bytes as usize);
+        let segments = segments.as_chunks::<SEGMENT_BYTES>().0.iter().map(decode_segment);
+        tables.push(StoredTable {
+            id: u128::from_le_bytes(*id),
+            file_number: u64_at(table, 16),
+            segments: segments.collect::<Result<_, _>>()?,
+        });
+        records = rest;
+    }
+    Ok(tables)
+}
+
+fn decode_segment(bytes: &[u8; SEGMENT_BYTES]) -> Result<StoredSegment, FormatError> {
+    Ok(StoredSegment {
+        access_count: count(&bytes[..4])?,
+        negatives: count(&bytes[4..8])?,
+        wasted_reads: count(&bytes[8..12])?,
+        units: bytes[12],
+    })
+}
+
+fn is_count(value: f32) -> bool {
+    value.is_finite() && value >= 0.0
+}
+
+fn storable(value: f32) -> f32 {
+    if is_count(value) { value } else { 0.0 }
+}
+
+/// A count from its four bytes.
+fn count(bytes: &[u8]) -> Result<f32, FormatError> {
+    let bits = u32::from_le_bytes([bytes[0], bytes[1], bytes[2], bytes[3]]);
+    let value = f32::from_bits(bits);
+    if is_count(value) { Ok(value) } else { Err(inconsistent("a count's bits", bits.into(), 0)) }
+}
+
+fn u32_at(bytes: &[u8], at: usize) -> u32 {
+    u32::from_le_bytes([bytes[at], bytes[at + 1], bytes[at + 2], bytes[at + 3]])
+}
+
+fn u64_at(bytes: &[u8], at: usize) -> u64 {
+    u64::from(u32_at(bytes, at)) | u64::from(u32_at(bytes, at + 4)) << 32
+}
+
+fn inconsistent(field: &'static str, got: u64, expected: u64) -> FormatError {
+    FormatError::Inconsistent { part: "hotness", field, got, expected }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn counts_that_have_no_place_in_the_file_become_zero() {
+        let segment =
+            StoredSegment { access_count: f32::NAN, negatives: -1.0, wasted_reads: f32::INFINITY, units: 3 };
+        let table = StoredTable { id: 1, file_number: 2, segments: vec![segment] };
+        let file =
+            StoredHotness { visits_per_lookup: f32::NEG_INFINITY, tables: vec![table], ..Default::default() };
+        let read = StoredHotness::decode(&file.encode()).unwrap();
+        assert_eq!(read.tables[0].segments[0], StoredSegment { units: 3, ..StoredSegment::default() });
+        assert_eq!(read.visits_per_lookup, 0.0);
+    }
+}

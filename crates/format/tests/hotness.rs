@@ -1,0 +1,134 @@
+//! The hotness file: what is written is read back, damage is an error, and `docs/format.md` describes it.
+
+use proptest::prelude::*;
+use springbloom_format::{
+    FormatError, HOTNESS_HEADER_BYTES, HOTNESS_MAGIC, HOTNESS_VERSION, StoredHotness, StoredSegment,
+    StoredTable,
+};
+use xxhash_rust::xxh3::xxh3_64_with_seed;
+
+fn count() -> impl Strategy<Value = f32> {
+    prop_oneof![Just(0.0f32), 0.0f32..1e6, Just(f32::MAX), Just(f32::MIN_POSITIVE)]
+}
+
+fn segment() -> impl Strategy<Value = StoredSegment> {
+    (count(), count(), count(), any::<u8>()).prop_map(|(access_count, negatives, wasted_reads, units)| {
+        StoredSegment { access_count, negatives, wasted_reads, units }
+    })
+}
+
+fn file() -> impl Strategy<Value = StoredHotness> {
+    let table = (any::<u128>(), any::<u64>(), prop::collection::vec(segment(), 0..9))
+        .prop_map(|(id, file_number, segments)| StoredTable { id, file_number, segments });
+    (any::<u64>(), any::<u64>(), count(), prop::collection::vec(table, 0..6)).prop_map(
+        |(budget_bytes, other_bytes, visits_per_lookup, tables)| StoredHotness {
+            budget_bytes,
+            other_bytes,
+            visits_per_lookup,
+            tables,
+        },
+    )
+}
+
+proptest! {
+    #[test]
+    fn what_is_written_is_read(file in file()) {
+        prop_assert_eq!(StoredHotness::decode(&file.encode()), Ok(file));
+    }
+
+    #[test]
+    fn every_cut_and_every_flipped_bit_is_an_error(file in file(), at in any::<prop::sample::Index>(), bit in 0..8u8) {
+        let mut bytes = file.encode();
+        let at = at.index(bytes.len());
+        prop_assert!(StoredHotness::decode(&bytes[..at]).is_err());
+        bytes[at] ^= 1 << bit;
+        prop_assert!(StoredHotness::decode(&bytes).is_err());
+    }
+
+    #[test]
+    fn any_bytes_are_read_or_refused(bytes in prop::collection::vec(any::<u8>(), 0..300)) {
+        let _ = StoredHotness::decode(&bytes);
+    }
+}
+
+/// A small file, and what makes it whole again after a change.
+fn small() -> Vec<u8> {
+    let segments = vec![StoredSegment { access_count: 3.0, negatives: 2.0, wasted_reads: 1.0, units: 4 }; 2];
+    StoredHotness {
+        budget_bytes: 1 << 20,
+        other_bytes: 1000,
+        visits_per_lookup: 2.5,
+        tables: vec![StoredTable { id: 7, file_number: 9, segments }],
+    }
+    .encode()
+}
+
+fn seal(bytes: &mut [u8]) {
+    let header = xxh3_64_with_seed(&bytes[..44], 4 << 56) as u32;
+    bytes[44..48].copy_from_slice(&header.to_le_bytes());
+    let end = bytes.len() - 4;
+    let body = xxh3_64_with_seed(&bytes[HOTNESS_HEADER_BYTES..end], 5 << 56) as u32;
+    bytes[end..].copy_from_slice(&body.to_le_bytes());
+}
+
+#[test]
+fn foreign_newer_and_inconsistent_files_are_told_apart() {
+    let changed = |at: usize, to: &[u8]| {
+        let mut bytes = small();
+        bytes[at..at + to.len()].copy_from_slice(to);
+        seal(&mut bytes);
+        StoredHotness::decode(&bytes).unwrap_err()
+    };
+    assert!(matches!(changed(0, b"SpgBloom"), FormatError::Foreign { .. }));
+    assert_eq!(changed(8, &[2]), FormatError::NewerVersion { got: 2, newest: HOTNESS_VERSION });
+    for (at, to) in [
+        (8, &[0u8][..]),
+        (10, &[1]),
+        (12, &[2]),
+        (16, &[0]),
+        (72, &[3]),
+        (76, &f32::NAN.to_le_bytes()),
+        (76, &(-1.0f32).to_le_bytes()),
+    ] {
+        let error = changed(at, to);
+        assert!(matches!(error, FormatError::Inconsistent { .. }), "{at}: {error}");
+    }
+    let mut longer = small();
+    longer.push(0);
+    assert!(matches!(StoredHotness::decode(&longer), Err(FormatError::Inconsistent { .. })));
+}
+
+#[test]
+fn the_document_gives_the_places_of_all_fields() {
+    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/format.md");
+    let document = std::fs::read_to_string(path).unwrap();
+    let field = |heading: &str, name: &str| {
+        let section =
+            document.split(&format!("\n{heading}\n")).nth(1).unwrap_or_else(|| panic!("no {heading}"));
+        let row = section.lines().find(|line| line.contains(&format!("| {name} |")));
+        let cells: Vec<&str> = row.unwrap_or_else(|| panic!("no {name}")).split('|').map(str::trim).collect();
+        let [offset, bytes] = [cells[1], cells[2]].map(|cell| cell.parse::<usize>().unwrap());
+        offset..offset + bytes
+    };
+    let bytes = small();
+    let header = |name| &bytes[field("## Hotness header", name)];
+    assert_eq!(header("magic"), HOTNESS_MAGIC);
+    assert_eq!(header("version"), HOTNESS_VERSION.to_le_bytes());
+    assert_eq!(header("table_count"), 1u32.to_le_bytes());
+    assert_eq!(header("body_bytes"), (28u64 + 2 * 13).to_le_bytes());
+    assert_eq!(header("budget_bytes"), (1u64 << 20).to_le_bytes());
+    assert_eq!(header("other_bytes"), 1000u64.to_le_bytes());
+    assert_eq!(header("visits_per_lookup"), 2.5f32.to_le_bytes());
+    assert_eq!(field("## Hotness header", "checksum").end, HOTNESS_HEADER_BYTES);
+    let records = &bytes[HOTNESS_HEADER_BYTES..];
+    let table = |name| &records[field("## Table record", name)];
+    assert_eq!(table("id"), 7u128.to_le_bytes());
+    assert_eq!(table("file_number"), 9u64.to_le_bytes());
+    assert_eq!(table("segment_count"), 2u32.to_le_bytes());
+    let segments = &records[field("## Table record", "segment_count").end..];
+    let segment = |name| &segments[field("## Segment record", name)];
+    assert_eq!(segment("access_count"), 3.0f32.to_le_bytes());
+    assert_eq!(segment("negatives"), 2.0f32.to_le_bytes());
+    assert_eq!(segment("wasted_reads"), 1.0f32.to_le_bytes());
+    assert_eq!(segment("units"), [4]);
+}
