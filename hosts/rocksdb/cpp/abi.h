@@ -110,6 +110,12 @@ int springbloom_install(void* rocksdb_options, const sb_elastic* elastic, char* 
 // Stock Bloom filters with bits per key by level (Monkey): level i takes bits[min(i, count - 1)].
 int springbloom_install_level_bloom(void* rocksdb_options, const double* bits, size_t count, char* error,
                                     size_t error_size);
+// Stock filters in a block cache of their own: filter blocks share `capacity_bytes`, index blocks are kept free of charge
+// and data blocks are not kept.
+int springbloom_install_filter_cache(void* rocksdb_options, uint64_t capacity_bytes, char* error, size_t error_size);
+
+// Digests that lookups of this process computed, each thread's in steps of 64: for the proof that a lookup needs one.
+uint64_t springbloom_digests_computed(void);
 
 typedef struct {
   void* context;

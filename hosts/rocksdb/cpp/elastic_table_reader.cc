@@ -43,8 +43,8 @@ uint32_t TableUnitsRef::SegmentOf(const rocksdb::Comparator& comparator, const S
   return low;
 }
 
-bool TableUnitsRef::MayMatch(uint32_t segment, const Slice& key) const {
-  return sb_table_may_match(table_, segment, LookupDigest(key)) != 0;
+bool TableUnitsRef::MayMatch(uint32_t segment, const sb_digest& digest) const {
+  return sb_table_may_match(table_, segment, digest) != 0;
 }
 
 ElasticTableReader::ElasticTableReader(std::unique_ptr<rocksdb::TableReader> inner,
@@ -56,11 +56,6 @@ ElasticTableReader::ElasticTableReader(std::unique_ptr<rocksdb::TableReader> inn
       timestamp_bytes_(comparator_.timestamp_size()),
       statistics_(options.ioptions.stats),
       level_(options.level) {}
-
-bool ElasticTableReader::KeyMayMatch(const Slice& key_without_timestamp, uint32_t* segment) const {
-  *segment = units_->SegmentOf(comparator_, key_without_timestamp);
-  return units_->MayMatch(*segment, key_without_timestamp);
-}
 
 void ElasticTableReader::CountAnswers(uint64_t rejected, uint64_t passed) const {
   if (rejected != 0) {
@@ -95,8 +90,9 @@ Status ElasticTableReader::Get(const ReadOptions& read_options, const Slice& int
   if (skip_filters) {
     return inner_->Get(read_options, internal_key, get_context, prefix_extractor, skip_filters);
   }
-  uint32_t segment = 0;
-  if (!KeyMayMatch(rocksdb::ExtractUserKeyAndStripTimestamp(internal_key, timestamp_bytes_), &segment)) {
+  const Slice key = rocksdb::ExtractUserKeyAndStripTimestamp(internal_key, timestamp_bytes_);
+  const uint32_t segment = units_->SegmentOf(comparator_, key);
+  if (!units_->MayMatch(segment, LookupDigest(key))) {
     CountAnswers(/*rejected=*/1, /*passed=*/0);
     units_->Record(segment, SB_REJECTED);
     return Status::OK();
@@ -112,8 +108,9 @@ Status ElasticTableReader::MultiGetFilter(const ReadOptions&, const SliceTransfo
   uint64_t rejected = 0;
   uint64_t passed = 0;
   for (auto key = range->begin(); key != range->end(); ++key) {
-    uint32_t segment = 0;
-    if (KeyMayMatch(rocksdb::StripTimestampFromUserKey(key->ukey_with_ts, timestamp_bytes_), &segment)) {
+    const Slice user_key = rocksdb::StripTimestampFromUserKey(key->ukey_with_ts, timestamp_bytes_);
+    const uint32_t segment = units_->SegmentOf(comparator_, user_key);
+    if (units_->MayMatch(segment, BatchDigest(user_key, key.index()))) {
       ++passed;
     } else {
       ++rejected;

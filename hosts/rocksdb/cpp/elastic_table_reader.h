@@ -22,7 +22,7 @@ class TableUnitsRef {
 
   // The segment that would hold `key` (without timestamp): the last whose fence is not above it.
   uint32_t SegmentOf(const rocksdb::Comparator& comparator, const rocksdb::Slice& key) const;
-  bool MayMatch(uint32_t segment, const rocksdb::Slice& key) const;
+  bool MayMatch(uint32_t segment, const sb_digest& digest) const;
   void Record(uint32_t segment, int outcome) const { sb_table_record(table_, segment, outcome); }
   size_t MemoryBytes() const { return sb_table_memory_bytes(table_); }
   void MarkObsolete() { obsolete_.store(true, std::memory_order_relaxed); }
@@ -109,7 +109,6 @@ class ElasticTableReader final : public rocksdb::TableReader {
   }
 
  private:
-  bool KeyMayMatch(const rocksdb::Slice& key_without_timestamp, uint32_t* segment) const;
   void CountAnswers(uint64_t rejected, uint64_t passed) const;
   // What a lookup that the units let pass turned out to be; nothing where that cannot be told.
   void RecordPassed(uint32_t segment, rocksdb::GetContext::GetState before, const rocksdb::Status& status,

@@ -5,6 +5,7 @@
 
 #include "abi.h"
 #include "elastic_table_factory.h"
+#include "filter_cache.h"
 #include "rocksdb/filter_policy.h"
 #include "rocksdb/options.h"
 
@@ -80,5 +81,21 @@ extern "C" int springbloom_install_level_bloom(void* rocksdb_options, const doub
   rocksdb::BlockBasedTableOptions with_policy = *table_options;
   with_policy.filter_policy = std::make_shared<LevelBloomPolicy>(bits, count);
   options.table_factory.reset(rocksdb::NewBlockBasedTableFactory(with_policy));
+  return 0;
+}
+
+extern "C" int springbloom_install_filter_cache(void* rocksdb_options, uint64_t capacity_bytes, char* error,
+                                                size_t error_size) {
+  rocksdb::Options& options = static_cast<rocksdb_options_t*>(rocksdb_options)->rep;
+  const rocksdb::BlockBasedTableOptions* table_options = TableOptions(options);
+  if (table_options == nullptr) {
+    return Refuse(error, error_size, NotBlockBased(options));
+  }
+  rocksdb::BlockBasedTableOptions with_cache = *table_options;
+  with_cache.no_block_cache = false;
+  with_cache.block_cache = springbloom::NewFilterCache(capacity_bytes);
+  with_cache.cache_index_and_filter_blocks = true;
+  with_cache.cache_index_and_filter_blocks_with_high_priority = true;
+  options.table_factory.reset(rocksdb::NewBlockBasedTableFactory(with_cache));
   return 0;
 }

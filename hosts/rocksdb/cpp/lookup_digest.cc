@@ -3,44 +3,56 @@
 #include <atomic>
 #include <cstring>
 
+#include "table/multiget_context.h"
+
 namespace springbloom {
 
 namespace {
 
-// Longer keys are rare, and hashed each time rather than copied.
-constexpr size_t kRememberedKeyBytes = 1024;
+std::atomic<uint64_t> digests_computed{0};
 
-struct LastKey {
+sb_digest ComputeDigest(const rocksdb::Slice& key) {
+  // Published in steps, to keep threads off each other's cache line.
+  constexpr uint64_t kStep = 64;
+  thread_local uint64_t computed = 0;
+  if (++computed % kStep == 0) {
+    digests_computed.fetch_add(kStep, std::memory_order_relaxed);
+  }
+  return sb_digest_of(reinterpret_cast<const uint8_t*>(key.data()), key.size());
+}
+
+// Longer keys than `kBytes` are rare, and hashed each time rather than copied.
+template <size_t kBytes>
+struct RememberedKey {
   size_t size = SIZE_MAX;
-  uint64_t computed = 0;
   sb_digest digest{};
-  char bytes[kRememberedKeyBytes];
+  char bytes[kBytes];
+
+  sb_digest DigestOf(const rocksdb::Slice& key) {
+    if (size == key.size() && std::memcmp(bytes, key.data(), size) == 0) {
+      return digest;
+    }
+    const sb_digest computed = ComputeDigest(key);
+    if (key.size() <= kBytes) {
+      size = key.size();
+      digest = computed;
+      std::memcpy(bytes, key.data(), size);
+    }
+    return computed;
+  }
 };
 
-std::atomic<uint64_t> digests_computed{0};
-thread_local LastKey last;
+thread_local RememberedKey<1024> last;
+thread_local RememberedKey<128> batch[rocksdb::MultiGetContext::MAX_BATCH_SIZE];
 
 }  // namespace
 
-sb_digest LookupDigest(const rocksdb::Slice& key) {
-  LastKey& known = last;
-  if (known.size == key.size() && std::memcmp(known.bytes, key.data(), key.size()) == 0) {
-    return known.digest;
-  }
-  const sb_digest digest = sb_digest_of(reinterpret_cast<const uint8_t*>(key.data()), key.size());
-  // Published in steps, to keep threads off each other's cache line.
-  constexpr uint64_t kStep = 64;
-  if (++known.computed % kStep == 0) {
-    digests_computed.fetch_add(kStep, std::memory_order_relaxed);
-  }
-  if (key.size() <= kRememberedKeyBytes) {
-    known.size = key.size();
-    known.digest = digest;
-    std::memcpy(known.bytes, key.data(), key.size());
-  }
-  return digest;
-}
+sb_digest LookupDigest(const rocksdb::Slice& key) { return last.DigestOf(key); }
 
-uint64_t DigestsComputed() { return digests_computed.load(std::memory_order_relaxed); }
+sb_digest BatchDigest(const rocksdb::Slice& key, size_t index) { return batch[index].DigestOf(key); }
 
 }  // namespace springbloom
+
+extern "C" uint64_t springbloom_digests_computed(void) {
+  return springbloom::digests_computed.load(std::memory_order_relaxed);
+}

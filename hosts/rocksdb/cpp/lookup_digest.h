@@ -10,7 +10,8 @@ namespace springbloom {
 // path, and cannot be wrong, as the address of a key could.
 sb_digest LookupDigest(const rocksdb::Slice& key);
 
-// How many digests were computed in this process, for the proof that a lookup needs one.
-uint64_t DigestsComputed();
+// The same for a batch, whose keys meet a table one after the other before they meet the next one. `index` is the key's place
+// in the batch, below MultiGetContext::MAX_BATCH_SIZE.
+sb_digest BatchDigest(const rocksdb::Slice& key, size_t index);
 
 }  // namespace springbloom

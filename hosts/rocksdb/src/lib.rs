@@ -35,6 +35,8 @@ mod process_wide;
 mod source;
 pub mod stock;
 mod table_files;
+#[doc(hidden)]
+pub mod testing;
 mod unit_builder;
 
 pub use elastic::{Elastic, ElasticBuilder};

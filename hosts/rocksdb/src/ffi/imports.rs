@@ -12,6 +12,7 @@ use super::types::{Bytes, ExistsFn, FreeFn, InspectSink, ReadFn, bytes_at};
 use crate::elastic::Shared;
 
 unsafe extern "C" {
+    safe fn springbloom_digests_computed() -> u64;
     fn springbloom_install(
         options: *mut c_void,
         elastic: *const c_void,
@@ -25,6 +26,12 @@ unsafe extern "C" {
         error: *mut c_char,
         size: usize,
     ) -> c_int;
+    fn springbloom_install_filter_cache(
+        options: *mut c_void,
+        capacity_bytes: u64,
+        error: *mut c_char,
+        size: usize,
+    ) -> c_int;
     fn springbloom_inspect_table(
         path: *const u8,
         path_size: usize,
@@ -32,6 +39,10 @@ unsafe extern "C" {
         error: *mut c_char,
         size: usize,
     ) -> c_int;
+}
+
+pub(crate) fn digests_computed() -> u64 {
+    springbloom_digests_computed()
 }
 
 /// Calls a function that returns 0, or writes a message to the buffer that it is given.
@@ -55,6 +66,16 @@ pub(crate) fn install_level_bloom(options: &mut rocksdb::Options, bits: &[f64]) 
     // SAFETY: options and bits live through the call, which copies the bits.
     checked(|error, size| unsafe {
         springbloom_install_level_bloom(options.as_raw_ptr().cast(), bits.as_ptr(), bits.len(), error, size)
+    })
+}
+
+pub(crate) fn install_filter_cache(
+    options: &mut rocksdb::Options,
+    capacity_bytes: u64,
+) -> Result<(), String> {
+    // SAFETY: the options live through the call, and keep the cache that it makes.
+    checked(|error, size| unsafe {
+        springbloom_install_filter_cache(options.as_raw_ptr().cast(), capacity_bytes, error, size)
     })
 }
 

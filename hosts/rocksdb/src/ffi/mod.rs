@@ -8,4 +8,6 @@ mod exports;
 mod imports;
 mod types;
 
-pub(crate) use imports::{BlockFile, inspect_table, install, install_level_bloom};
+pub(crate) use imports::{
+    BlockFile, digests_computed, inspect_table, install, install_filter_cache, install_level_bloom,
+};

@@ -1,0 +1,10 @@
+//! What the tests of this crate must see and nobody else needs.
+
+/// Digests that lookups of this process computed; each thread's are published in steps of
+/// [`DIGESTS_STEP`].
+pub fn digests_computed() -> u64 {
+    crate::ffi::digests_computed()
+}
+
+/// See [`digests_computed`].
+pub const DIGESTS_STEP: u64 = 64;
