@@ -2,6 +2,7 @@
 
 use rocksdb::{BottommostLevelCompaction, CompactOptions, DB};
 
+#[allow(unused_imports, reason = "every test program uses a part of it")]
 pub(crate) use super::unsafe_calls::verify_checksums;
 
 /// Writes every table of a column family anew.

@@ -82,6 +82,10 @@ option_sets! {
     no_budget => plain().budget(Budget::Fixed(0));
     budget_below_bookkeeping => plain().budget(Budget::Fixed(300));
     tiny_budget => plain().budget(Budget::Fixed(6 << 10));
+    budget_of_a_few_units => plain().budget(Budget::Fixed(40 << 10));
+    budget_of_a_few_units_uniform => plain().policy(PolicyKind::Uniform).budget(Budget::Fixed(48 << 10));
+    budget_of_a_few_units_monkey => plain().policy(PolicyKind::Monkey).budget(Budget::Fixed(56 << 10));
+    budget_of_a_few_units_multi_queue => plain().policy(PolicyKind::MultiQueue).budget(Budget::Fixed(64 << 10));
     wandering_budget => plain().budget(Budget::Wandering);
     wandering_budget_tiny_table_cache => plain().budget(Budget::Wandering).db(|db| db.set_max_open_files(20));
     uniform => plain().policy(PolicyKind::Uniform);

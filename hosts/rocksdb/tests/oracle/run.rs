@@ -59,7 +59,7 @@ pub(crate) fn run(set: OptionSet, seed: u64, count: u64) -> u64 {
                 db.flush_cf(db.cf_handle(name).expect("the column family is open")).expect("flush");
             }
         }
-        assert!(elastic.settle(SETTLE_TIMEOUT), "the loader never came to rest");
+        assert!(elastic.settle(SETTLE_TIMEOUT), "the loader never came to rest: {:?}", elastic.stats());
         operations.compare_all(&db);
         stock::verify_checksums(&db).expect("checksums under the elastic factory");
     }
@@ -137,7 +137,7 @@ fn back_to_elastic(options: &Options, elastic: &Elastic, path: &Path, operations
         operations.step(&mut session);
     }
     drop(session);
-    elastic.settle(SETTLE_TIMEOUT);
+    assert!(elastic.settle(SETTLE_TIMEOUT), "the loader never came to rest: {:?}", elastic.stats());
     operations.compare_all(&db);
     stock::verify_checksums(&db).expect("checksums under the elastic factory");
 }
