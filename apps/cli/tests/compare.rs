@@ -169,7 +169,7 @@ fn bad_input_is_refused_with_exit_code_2() {
         (&["--threads", "0"], "--threads"),
         (&["--budget", "many"], "expected a size"),
         (&["--policy", "guess"], "multi-queue"),
-        (&["--units", "0"], "--units 0"),
+        (&["--units", "ribbon:0"], "ribbon:0"),
         (&["--segment-bytes", "1"], "segment_data_bytes"),
         (&["--keys", "/nonexistent/keys"], "/nonexistent/keys"),
         (&["--reuse"], "--dir"),

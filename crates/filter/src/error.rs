@@ -22,6 +22,12 @@ pub enum FilterError {
         /// Most bits per key of one unit.
         max: u8,
     },
+    /// A text does not name units.
+    #[error("units {got:?}: expected ribbon:UNITS or bloom:UNITSxBITS, such as ribbon:16 or bloom:6x4")]
+    UnitSettings {
+        /// The text given.
+        got: String,
+    },
     /// An encoded shape has the wrong length.
     #[error("an encoded group shape is {expected} bytes long, got {got}")]
     ShapeBytes {

@@ -1,6 +1,7 @@
 //! What to build: family, number and size of the units, and the build itself.
 
 use std::fmt;
+use std::str::FromStr;
 
 use crate::bloom::BloomShape;
 use crate::family::FamilyShape;
@@ -117,8 +118,26 @@ impl Default for UnitSettings {
 impl fmt::Display for UnitSettings {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.family {
-            FamilySettings::Bloom { bits_per_key } => write!(f, "bloom {}x{bits_per_key}", self.unit_count),
-            FamilySettings::Ribbon => write!(f, "ribbon {}x1", self.unit_count),
+            FamilySettings::Bloom { bits_per_key } => write!(f, "bloom:{}x{bits_per_key}", self.unit_count),
+            FamilySettings::Ribbon => write!(f, "ribbon:{}", self.unit_count),
+        }
+    }
+}
+
+impl FromStr for UnitSettings {
+    type Err = FilterError;
+
+    /// `ribbon:UNITS` or `bloom:UNITSxBITS`, as [`Display`](fmt::Display) writes them.
+    fn from_str(text: &str) -> Result<Self, FilterError> {
+        let unknown = || FilterError::UnitSettings { got: text.to_owned() };
+        let number = |digits: &str| digits.parse::<u8>().map_err(|_| unknown());
+        match text.split_once(':') {
+            Some(("ribbon", units)) => Self::ribbon(number(units)?),
+            Some(("bloom", size)) => {
+                let (units, bits) = size.split_once('x').ok_or_else(unknown)?;
+                Self::bloom(number(units)?, number(bits)?)
+            }
+            _ => Err(unknown()),
         }
     }
 }
@@ -127,6 +146,18 @@ impl fmt::Display for UnitSettings {
 mod tests {
     use super::*;
     use crate::FilterGroup;
+
+    #[test]
+    fn settings_read_what_they_write() {
+        for settings in [UnitSettings::default(), UnitSettings::ribbon(20).unwrap()] {
+            assert_eq!(settings.to_string().parse(), Ok(settings));
+        }
+        assert_eq!("ribbon:33".parse::<UnitSettings>(), Err(FilterError::UnitCount { got: 33, max: MAX_UNITS }));
+        for wrong in ["", "ribbon", "ribbon:", "ribbon:300", "bloom:6", "bloom:6x", "cuckoo:4"] {
+            let error = FilterError::UnitSettings { got: wrong.to_owned() };
+            assert_eq!(wrong.parse::<UnitSettings>(), Err(error));
+        }
+    }
 
     #[test]
     fn a_ribbon_that_cannot_be_solved_becomes_bloom_units() {

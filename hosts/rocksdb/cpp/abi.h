@@ -31,8 +31,7 @@ typedef struct {
 typedef struct {
   uint64_t budget_bytes;
   uint64_t segment_data_bytes;
-  uint32_t unit_count;
-  uint32_t bits_per_unit;
+  sb_bytes units;   // "ribbon:UNITS" or "bloom:UNITSxBITS"; empty: the default
   sb_bytes policy;  // a policy's name, e.g. "multi-queue"
 } sb_settings;
 

@@ -34,8 +34,7 @@ const std::unordered_map<std::string, OptionTypeInfo>& OptionMap() {
   static const std::unordered_map<std::string, OptionTypeInfo> map = {
       {"budget", Unwritten(offsetof(ElasticOptions, budget), OptionType::kUInt64T)},
       {"segment_data_bytes", Unwritten(offsetof(ElasticOptions, segment_data_bytes), OptionType::kUInt64T)},
-      {"unit_count", Unwritten(offsetof(ElasticOptions, unit_count), OptionType::kUInt32T)},
-      {"bits_per_unit", Unwritten(offsetof(ElasticOptions, bits_per_unit), OptionType::kUInt32T)},
+      {"units", Unwritten(offsetof(ElasticOptions, units), OptionType::kString)},
       {"policy", Unwritten(offsetof(ElasticOptions, policy), OptionType::kString)},
   };
   return map;
@@ -69,8 +68,7 @@ Status ElasticTableFactory::Connection::Get(const ElasticOptions& options, Elast
     sb_settings settings{};
     settings.budget_bytes = options.budget;
     settings.segment_data_bytes = options.segment_data_bytes;
-    settings.unit_count = options.unit_count;
-    settings.bits_per_unit = options.bits_per_unit;
+    settings.units = Bytes(options.units);
     settings.policy = Bytes(options.policy);
     char error[512] = "";
     const sb_elastic* made = sb_elastic_process_wide(&settings, error, sizeof(error));

@@ -16,9 +16,8 @@ struct ElasticOptions {
 
   uint64_t budget = uint64_t{64} << 20;
   uint64_t segment_data_bytes = uint64_t{4} << 20;
-  uint32_t unit_count = 6;
-  uint32_t bits_per_unit = 4;
-  std::string policy = "multi-queue";
+  std::string units;  // empty: the default
+  std::string policy = "benefit";
 };
 
 // A subclass, not a wrapper: `ttl`, SetOptions, record-count verification and RocksDB's checked casts ask for the class

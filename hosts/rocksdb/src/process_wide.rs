@@ -2,7 +2,7 @@
 
 use std::sync::{Arc, Mutex, PoisonError};
 
-use springbloom_filter::UnitSettings;
+use springbloom_filter::{FilterError, UnitSettings};
 use springbloom_manager::PolicyKind;
 
 use crate::{Elastic, elastic::Shared};
@@ -13,8 +13,8 @@ static INSTANCE: Mutex<Option<Arc<Shared>>> = Mutex::new(None);
 pub(crate) struct StringSettings<'a> {
     pub(crate) budget_bytes: u64,
     pub(crate) segment_data_bytes: u64,
-    pub(crate) unit_count: u32,
-    pub(crate) bits_per_unit: u32,
+    /// Empty for the default.
+    pub(crate) units: &'a str,
     pub(crate) policy: &'a str,
 }
 
@@ -22,9 +22,10 @@ pub(crate) struct StringSettings<'a> {
 /// segments of an existing instance stay as they are, because its tables share them.
 pub(crate) fn process_wide(settings: &StringSettings<'_>) -> Result<Arc<Shared>, String> {
     let policy: PolicyKind = settings.policy.parse().map_err(|error| format!("policy: {error}"))?;
-    let count = u8::try_from(settings.unit_count).unwrap_or(u8::MAX);
-    let bits = u8::try_from(settings.bits_per_unit).unwrap_or(u8::MAX);
-    let units = UnitSettings::bloom(count, bits).map_err(|error| error.to_string())?;
+    let units = match settings.units {
+        "" => UnitSettings::default(),
+        text => text.parse().map_err(|error: FilterError| error.to_string())?,
+    };
     let mut instance = INSTANCE.lock().unwrap_or_else(PoisonError::into_inner);
     if let Some(shared) = &*instance {
         let elastic = Elastic { shared: shared.clone() };

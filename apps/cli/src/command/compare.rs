@@ -64,12 +64,9 @@ pub(crate) struct Compare {
     /// Who decides which units are resident: uniform, monkey, multi-queue or benefit
     #[arg(long, default_value_t, help_heading = "Filters")]
     policy: PolicyKind,
-    /// Units of each filter
-    #[arg(long, default_value_t = 6, help_heading = "Filters")]
-    units: u8,
-    /// Bits per key of each unit
-    #[arg(long, default_value_t = 4, help_heading = "Filters")]
-    bits_per_unit: u8,
+    /// Units of each filter: ribbon:UNITS (of one bit per key) or bloom:UNITSxBITS
+    #[arg(long, default_value_t, help_heading = "Filters")]
+    units: UnitSettings,
     /// Data that one filter covers
     #[arg(long, value_name = "SIZE", default_value = "4MiB", help_heading = "Filters")]
     segment_bytes: Size,
@@ -222,9 +219,6 @@ impl Compare {
         if let Some(twice) = names.windows(2).find(|pair| pair[0] == pair[1]) {
             return Err(bad_input(format!("--configs: {} is there twice", twice[0])));
         }
-        let units = UnitSettings::bloom(self.units, self.bits_per_unit).map_err(|error| {
-            bad_input(format!("--units {} --bits-per-unit {}: {error}", self.units, self.bits_per_unit))
-        })?;
         // Tried here so that a bad setting is reported before minutes of loading.
         Elastic::builder()
             .segment_data_bytes(self.segment_bytes.bytes)
@@ -236,7 +230,7 @@ impl Compare {
             block_cache_bytes: self.block_cache.map(|size| size.bytes).filter(|&bytes| bytes > 0),
             elastic: ElasticSettings {
                 policy: self.policy,
-                units,
+                units: self.units,
                 segment_bytes: self.segment_bytes.bytes,
                 lifetime: self.lifetime,
             },
@@ -309,8 +303,8 @@ impl Compare {
             block_cache_bytes: plan.common.block_cache_bytes.unwrap_or(0),
             budget_bytes: plan.common.budget_bytes(&Config::None, entries),
             elastic: format!(
-                "{} units of {} bits per key, segments of {}, policy {}",
-                self.units, self.bits_per_unit, self.segment_bytes, elastic.policy
+                "units {}, segments of {}, policy {}",
+                self.units, self.segment_bytes, elastic.policy
             ),
             levels,
             tree,

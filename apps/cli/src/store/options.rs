@@ -1,6 +1,6 @@
 //! From a configuration's name to RocksDB's options.
 
-use anyhow::{Context, Result};
+use anyhow::Result;
 use rocksdb::{
     BlockBasedOptions, Cache, DBCompactionStyle, DBCompressionType, Options, UniversalCompactOptions,
 };
@@ -69,7 +69,7 @@ impl CommonSettings {
     pub(crate) fn built_settings(&self, config: &Config) -> String {
         match config {
             Config::Elastic { .. } => {
-                format!("{:?}, segments of {} B", self.elastic.units, self.elastic.segment_bytes)
+                format!("{}, segments of {} B", self.elastic.units, self.elastic.segment_bytes)
             }
             _ => "stock".to_owned(),
         }
@@ -138,9 +138,7 @@ impl CommonSettings {
             }
             Config::Partitioned { bits } => {
                 let budget_bytes = self.budget_bytes(config, shape.entries());
-                let data_cache_bytes = self.block_cache_bytes.unwrap_or(0);
-                let text = partitioned::table_options(bits, shape, budget_bytes, data_cache_bytes);
-                options = options.get_options_from_string(&text).context("options of partitioned filters")?;
+                partitioned::install(&mut options, tables, bits, budget_bytes)?;
             }
             Config::Monkey { bits } => {
                 springbloom_rocksdb::stock::level_bloom(&mut options, &monkey::bits_per_level(shape, bits))?;

@@ -40,13 +40,13 @@ unsafe extern "C" fn sb_elastic_process_wide(
     error_size: usize,
 ) -> *const Shared {
     // SAFETY: borrowed for the call.
-    let (settings, policy) = unsafe { (&*settings, (*settings).policy.get()) };
+    let (settings, units, policy) =
+        unsafe { (&*settings, (*settings).units.get(), (*settings).policy.get()) };
     let made = guarded(Err("an internal fault".to_owned()), || {
         process_wide(&StringSettings {
             budget_bytes: settings.budget_bytes,
             segment_data_bytes: settings.segment_data_bytes,
-            unit_count: settings.unit_count,
-            bits_per_unit: settings.bits_per_unit,
+            units: &String::from_utf8_lossy(units),
             policy: &String::from_utf8_lossy(policy),
         })
     });

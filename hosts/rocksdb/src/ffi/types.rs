@@ -50,8 +50,7 @@ pub(super) struct Digest {
 pub(super) struct Settings {
     pub(super) budget_bytes: u64,
     pub(super) segment_data_bytes: u64,
-    pub(super) unit_count: u32,
-    pub(super) bits_per_unit: u32,
+    pub(super) units: Bytes,
     pub(super) policy: Bytes,
 }
 

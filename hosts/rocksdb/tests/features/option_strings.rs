@@ -48,8 +48,8 @@ fn settings_that_cannot_work_are_refused_in_words() {
     for (setting, word) in [
         ("policy=lru", "policy"),
         ("budget=plenty", "budget"),
-        ("bits_per_unit=0", "0"),
-        ("unit_count=300", "255"),
+        ("units=bloom:6x0", "0"),
+        ("units=ribbon:300", "ribbon:300"),
         ("colour=green", "not recognized"),
     ] {
         let text = format!("table_factory={{id=springbloom;{setting}}}");
