@@ -155,3 +155,35 @@ fn only_an_index_is_opened_and_none_is_overwritten() {
     let again = FlashIndex::create_in(storage.clone(), settings, memory, 1);
     assert!(matches!(again.err(), Some(FlashError::AlreadyExists { .. })));
 }
+
+#[test]
+fn a_stream_is_answered_from_chapters_and_correctly() {
+    let storage = steady();
+    let index = created(&storage);
+    let keys: Vec<Vec<u8>> = (0..30_000).map(key).collect();
+    for key in &keys {
+        index.put(key, &key[..8]).unwrap();
+    }
+    index.flush().unwrap();
+    let absent: Vec<Vec<u8>> = (100_000..130_000).map(key).collect();
+    let mut stream = index.stream(4);
+    let before = index.stats();
+    for (batch, absent) in keys.chunks(500).zip(absent.chunks(500)) {
+        // Every tenth is one that was never put.
+        let wanted: Vec<&[u8]> = batch
+            .iter()
+            .zip(absent)
+            .enumerate()
+            .map(|(n, (key, other))| if n % 10 == 3 { other } else { key })
+            .map(Vec::as_slice)
+            .collect();
+        for (n, (key, value)) in wanted.iter().zip(stream.get_many(&wanted).unwrap()).enumerate() {
+            assert_eq!(value.as_deref(), (n % 10 != 3).then_some(&key[..8]));
+        }
+    }
+    let after = index.stats();
+    assert!(after.locality_hits > 20_000, "{after:?}");
+    let reads =
+        after.bucket_reads + after.page_reads + after.chapter_reads - before.bucket_reads - before.page_reads;
+    assert!(reads < 6_000, "{reads} reads for 30,000 keys: {after:?}");
+}

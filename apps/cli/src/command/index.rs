@@ -11,6 +11,7 @@ use std::process::ExitCode;
 
 use anyhow::Result;
 use clap::{Args, Subcommand};
+use springbloom_flash::index::FlashIndex;
 
 /// Exit code of `get` when no key was found.
 const EXIT_NOTHING_FOUND: u8 = 3;
@@ -34,6 +35,7 @@ enum Action {
     Info(info::Info),
     Verify(info::Verify),
     Compact(Compact),
+    Repair(Repair),
 }
 
 /// Reclaim the space of replaced and deleted records
@@ -43,6 +45,17 @@ struct Compact {
     index: PathBuf,
     #[command(flatten)]
     memory: open::MemoryOptions,
+}
+
+/// Make a new index of what can be read of a damaged one
+///
+/// The damaged one is left as it is. Records in damaged pages are lost; a key whose deletion is among them may be back.
+#[derive(Args, Debug)]
+struct Repair {
+    /// Folder of the damaged index
+    index: PathBuf,
+    /// Folder for the new one
+    to: PathBuf,
 }
 
 impl Index {
@@ -59,6 +72,7 @@ impl Index {
             Action::Info(info) => info.run(),
             Action::Verify(verify) => verify.run(),
             Action::Compact(compact) => compact.run(),
+            Action::Repair(repair) => repair.run(),
         }
     }
 }
@@ -69,6 +83,17 @@ impl Compact {
         let report = index.compact().map_err(open::explain)?;
         eprintln!("{} zones reclaimed, {} records moved", report.zones_reclaimed, report.records_moved);
         index.close().map_err(open::explain)?;
+        Ok(ExitCode::SUCCESS)
+    }
+}
+
+impl Repair {
+    fn run(&self) -> Result<ExitCode> {
+        let report = FlashIndex::salvage(&self.index, &self.to).map_err(open::explain)?;
+        eprintln!(
+            "{} records salvaged; {} pages are damaged, {} records broken",
+            report.records, report.damaged_pages, report.broken_records
+        );
         Ok(ExitCode::SUCCESS)
     }
 }

@@ -9,10 +9,9 @@ use springbloom_filter::{FilterGroup, KeyDigest};
 use super::bucket::{decode, matches};
 use super::partitions::Bucket;
 use super::prefilter;
-use super::record::{INDEX_PAGE_BYTES, PAGE_BODY_BYTES, Record, Value, check_lengths};
+use super::record::{Record, Value, check_lengths};
 use super::record_log::PageFault;
 use super::store::FlashIndex;
-use crate::AlignedBuf;
 use crate::device::{SECTOR_BYTES, Span};
 use crate::error::FlashError;
 
@@ -269,7 +268,7 @@ impl FlashIndex {
         for (i, missing_bytes) in begun {
             let Some(found) = &mut searches[i].found else { continue };
             let Some(value) = &mut found.value else { continue };
-            if let Err(fault) = self.read_rest(found.page + 1, missing_bytes, value) {
+            if let Err(fault) = self.log.read_rest(found.page + 1, missing_bytes, value) {
                 if !matches!(fault, PageFault::Reclaimed) {
                     failure = failure.take().or(Some(self.page_error(found.page, fault)));
                 }
@@ -278,21 +277,6 @@ impl FlashIndex {
             }
         }
         failure.map_or(Ok(()), Err)
-    }
-
-    /// Appends to `value` the `missing_bytes` of it that are in the pages from `page` on.
-    pub(super) fn read_rest(
-        &self,
-        page: u64,
-        missing_bytes: usize,
-        value: &mut Vec<u8>,
-    ) -> Result<(), PageFault> {
-        let whole = value.len() + missing_bytes;
-        let mut buf = AlignedBuf::new(missing_bytes.div_ceil(PAGE_BODY_BYTES) * INDEX_PAGE_BYTES);
-        for page in self.log.read_run(page, &mut buf)? {
-            value.extend_from_slice(page.continuation());
-        }
-        if value.len() == whole { Ok(()) } else { Err(PageFault::Damaged) }
     }
 
     pub(super) fn page_error(&self, page: u64, fault: PageFault) -> FlashError {

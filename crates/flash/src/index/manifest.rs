@@ -160,9 +160,13 @@ impl Manifest {
         Ok(bytes.len() as u64)
     }
 
-    /// Whether an index was ever made here.
+    /// Whether an index was ever made here. A file without contents is what an interrupted making leaves.
     pub(crate) fn exists(storage: &dyn Storage) -> bool {
-        NAMES.iter().any(|file| storage.open(file).is_ok())
+        NAMES.iter().any(|file| {
+            let mut sector = AlignedBuf::new(ALIGNMENT);
+            let read = storage.open(file).and_then(|device| device.read_at(0, &mut sector));
+            read.is_ok() && sector[..8] != [0; 8]
+        })
     }
 
     /// The newer of the two that can be read; if neither can, what is wrong with the one that seems closest.

@@ -388,6 +388,21 @@ impl RecordLog {
         let buf: &'b AlignedBuf = buf;
         buf.chunks(INDEX_PAGE_BYTES).zip(page..).map(|(bytes, page)| self.checked(page, bytes)).collect()
     }
+
+    /// Appends to `value` the `missing_bytes` of it that are in the pages from `page` on.
+    pub(crate) fn read_rest(
+        &self,
+        page: u64,
+        missing_bytes: usize,
+        value: &mut Vec<u8>,
+    ) -> Result<(), PageFault> {
+        let whole_bytes = value.len() + missing_bytes;
+        let mut buf = AlignedBuf::new(missing_bytes.div_ceil(PAGE_BODY_BYTES) * INDEX_PAGE_BYTES);
+        for page in self.read_run(page, &mut buf)? {
+            value.extend_from_slice(page.continuation());
+        }
+        if value.len() == whole_bytes { Ok(()) } else { Err(PageFault::Damaged) }
+    }
 }
 
 /// What [`replay`] found behind a page.

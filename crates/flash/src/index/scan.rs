@@ -48,7 +48,8 @@ impl FlashIndex {
                 let Some(found) = found.filter(is_newest) else { continue };
                 let (mut value, missing_bytes) = value_of(record, true);
                 if let Some(value) = value.as_mut().filter(|_| missing_bytes > 0) {
-                    self.read_rest(number + 1, missing_bytes, value)
+                    self.log
+                        .read_rest(number + 1, missing_bytes, value)
                         .map_err(|fault| self.page_error(*number, fault))?;
                 }
                 visit(LiveRecord { key: record.key.to_vec(), value, older_pages: found.older_pages })?;

@@ -14,8 +14,10 @@ pub struct IndexStats {
     pub page_reads: u64,
     /// Pages read that did not hold the key.
     pub wasted_reads: u64,
-    /// Keys answered by the pages kept for the sake of locality.
+    /// Keys of streams answered by a chapter in memory.
     pub locality_hits: u64,
+    /// Chapters read for streams, of many pages each.
+    pub chapter_reads: u64,
     /// Lookups that met the writer and started over.
     pub restarts: u64,
     /// Records appended by callers; relocated ones are not among them.
@@ -41,6 +43,12 @@ pub struct IndexStats {
 }
 
 impl IndexStats {
+    /// Device reads for each key asked for; `None` before any was.
+    pub fn reads_per_lookup(&self) -> Option<f64> {
+        let reads = self.bucket_reads + self.page_reads + self.chapter_reads;
+        (self.lookups > 0).then(|| reads as f64 / self.lookups as f64)
+    }
+
     /// Bytes written for each byte inserted; `None` before anything was.
     pub fn write_amplification(&self) -> Option<f64> {
         let written = self.log_bytes_written + self.bucket_bytes_written + self.manifest_bytes_written;
@@ -68,6 +76,7 @@ counters!(
     page_reads,
     wasted_reads,
     locality_hits,
+    chapter_reads,
     restarts,
     records_appended,
     inserted_bytes,

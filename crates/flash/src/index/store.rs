@@ -18,7 +18,7 @@ use super::zones::Zones;
 use crate::device::{FileStorage, IoEngine, PageDevice, SECTOR_BYTES, Storage};
 use crate::error::FlashError;
 
-const LOG_NAME: &str = "records";
+pub(super) const LOG_NAME: &str = "records";
 const BUCKETS_NAME: &str = "buckets";
 
 /// A durable map from short keys to values, on flash, with less than a byte of memory per key. See [`crate::index`].
@@ -103,12 +103,7 @@ impl FlashIndex {
             expected: "partitions that do".to_owned(),
         })?;
         let mut replayed = Replayed { partitions, unfinished: None };
-        let zones = Zones::restored(
-            manifest.settings.zone_pages,
-            manifest.zones.iter().copied(),
-            manifest.free_zone_slots.iter().copied(),
-            manifest.zone_slots,
-        );
+        let zones = Zones::restored(&manifest);
         let counted_page = manifest.counted_page;
         let end = replay(
             &*log_device,
@@ -275,7 +270,7 @@ impl FlashIndex {
     }
 }
 
-fn file_storage(directory: &Path, create: bool) -> Result<Arc<dyn Storage>, FlashError> {
+pub(super) fn file_storage(directory: &Path, create: bool) -> Result<Arc<dyn Storage>, FlashError> {
     let name = directory.display().to_string();
     match FileStorage::open(directory, create, IoEngine::Auto) {
         Ok(storage) => Ok(Arc::new(storage)),

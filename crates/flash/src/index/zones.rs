@@ -6,6 +6,8 @@
 
 use std::collections::{BTreeMap, VecDeque};
 
+use super::manifest::Manifest;
+
 /// One zone that holds records.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Zone {
@@ -31,13 +33,14 @@ pub(crate) struct Zones {
 
 impl Zones {
     /// The zones that a manifest describes.
-    pub(crate) fn restored(
-        zone_pages: u32,
-        live: impl Iterator<Item = (u64, Zone)>,
-        free: impl Iterator<Item = u32>,
-        slots: u32,
-    ) -> Zones {
-        Zones { zone_pages, live: live.collect(), free: free.collect(), slots, returned: Vec::new() }
+    pub(crate) fn restored(manifest: &Manifest) -> Zones {
+        Zones {
+            zone_pages: manifest.settings.zone_pages,
+            live: manifest.zones.iter().copied().collect(),
+            free: manifest.free_zone_slots.iter().copied().collect(),
+            slots: manifest.zone_slots,
+            returned: Vec::new(),
+        }
     }
 
     pub(crate) fn zone_of(&self, page: u64) -> u64 {
@@ -104,9 +107,14 @@ impl Zones {
 mod tests {
     use super::*;
 
+    fn none() -> Zones {
+        let (live, free) = (BTreeMap::new(), VecDeque::new());
+        Zones { zone_pages: 16, live, free, slots: 0, returned: Vec::new() }
+    }
+
     #[test]
     fn slots_are_used_again_only_after_a_checkpoint_and_in_order() {
-        let mut zones = Zones::restored(16, [].into_iter(), [].into_iter(), 0);
+        let mut zones = none();
         (0..3).for_each(|zone| zones.open(zone));
         assert_eq!(zones.device_page(33), Some(33));
         zones.reclaim(1);
@@ -126,7 +134,7 @@ mod tests {
 
     #[test]
     fn counts_stay_with_their_zone() {
-        let mut zones = Zones::restored(16, [].into_iter(), [].into_iter(), 0);
+        let mut zones = none();
         zones.open(0);
         zones.count_record(3);
         zones.count_stale(3);

@@ -7,7 +7,7 @@
 use std::collections::HashMap;
 
 use anyhow::Result;
-use springbloom_flash::index::FlashIndex;
+use springbloom_flash::index::{FlashIndex, StreamLookup};
 
 use super::chunks::{Batch, DIGEST_BYTES};
 use crate::command::index::open::explain;
@@ -54,10 +54,16 @@ impl Owner {
     }
 }
 
-/// Tells for every chunk of `batch`, in order, how it stands, and puts the new ones into the index.
-pub(super) fn stand(index: &FlashIndex, scan: u32, batch: &Batch) -> Result<Vec<Standing>> {
+/// Tells for every chunk of `batch`, in order, how it stands, and puts the new ones into the index. `seen` looks up chunks: these
+/// are put once, so that a stream's lookups suit them.
+pub(super) fn stand(
+    index: &FlashIndex,
+    seen: &mut StreamLookup<'_>,
+    scan: u32,
+    batch: &Batch,
+) -> Result<Vec<Standing>> {
     let keys: Vec<&[u8]> = batch.chunks.iter().map(|chunk| &chunk.digest[..]).collect();
-    let found = index.get_many(&keys).map_err(explain)?;
+    let found = seen.get_many(&keys).map_err(explain)?;
     let mut here: HashMap<[u8; DIGEST_BYTES], Owner> = HashMap::new();
     let mut new = Vec::new();
     let mut standings = Vec::with_capacity(keys.len());
@@ -104,11 +110,13 @@ mod tests {
                 .collect(),
             ends: Vec::new(),
         };
+        let mut seen = index.stream(1);
+        let mut stand = |scan, batch: &Batch| stand(&index, &mut seen, scan, batch).unwrap();
         use Standing::{Known, New, Repeated};
         for _ in 0..2 {
-            assert_eq!(stand(&index, 1, &batch(0, b"aba")).unwrap(), [New, New, Repeated]);
+            assert_eq!(stand(1, &batch(0, b"aba")), [New, New, Repeated]);
         }
-        assert_eq!(stand(&index, 1, &batch(1, b"ac")).unwrap(), [Repeated, New]);
-        assert_eq!(stand(&index, 2, &batch(0, b"abd")).unwrap(), [Known, Known, New]);
+        assert_eq!(stand(1, &batch(1, b"ac")), [Repeated, New]);
+        assert_eq!(stand(2, &batch(0, b"abd")), [Known, Known, New]);
     }
 }

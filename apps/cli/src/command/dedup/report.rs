@@ -2,7 +2,7 @@
 
 use comfy_table::{CellAlignment, Table, presets};
 use serde_json::{Value, json};
-use springbloom_flash::index::{FlashIndex, IndexStats};
+use springbloom_flash::index::FlashIndex;
 
 use super::tally::{Sums, Tally};
 use crate::sizes::Size;
@@ -48,12 +48,8 @@ pub(super) fn print(tally: &Tally, index: &FlashIndex) {
         "\nindex: about {} chunks, {} of memory, {:.3} reads per lookup",
         info.live_records,
         size(info.memory_bytes),
-        reads_per_lookup(&stats).unwrap_or(0.0)
+        stats.reads_per_lookup().unwrap_or(0.0)
     );
-}
-
-fn reads_per_lookup(stats: &IndexStats) -> Option<f64> {
-    (stats.lookups > 0).then(|| (stats.bucket_reads + stats.page_reads) as f64 / stats.lookups as f64)
 }
 
 /// The same as one JSON document.
@@ -76,8 +72,9 @@ pub(super) fn document(tally: &Tally, index: &FlashIndex) -> Value {
             "lookups": stats.lookups,
             "bucket_reads": stats.bucket_reads,
             "page_reads": stats.page_reads,
+            "chapter_reads": stats.chapter_reads,
             "locality_hits": stats.locality_hits,
-            "reads_per_lookup": reads_per_lookup(&stats),
+            "reads_per_lookup": stats.reads_per_lookup(),
         },
     })
 }

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use anyhow::Result;
 use clap::Args;
-use springbloom_flash::index::{FlashIndex, IndexSettings};
+use springbloom_flash::index::{FlashIndex, IndexSettings, StreamLookup};
 
 use super::chunks::{Batch, ChunkSizes, chunk_all};
 use super::files::{Source, digest, sources};
@@ -18,6 +18,9 @@ use crate::sizes::Size;
 
 /// How much work an interruption can cost.
 const STATE_EVERY: Duration = Duration::from_secs(5);
+
+/// Runs of chunks kept in memory for those that follow, 80 KiB each.
+const CHAPTERS: usize = 16;
 
 /// Scan files, folders and streams for data that is there already
 ///
@@ -61,12 +64,14 @@ impl Scan {
         let step = Step::start("scanning", left.map(|source| source.len_bytes).sum());
         let threads =
             self.threads.unwrap_or_else(|| std::thread::available_parallelism().map_or(1, usize::from));
-        let mut progress = Progress { open: Open::default(), written: Instant::now() };
+        let seen = index.stream(CHAPTERS);
+        let mut progress = Progress { open: Open::default(), seen, written: Instant::now() };
         let first = state.next_source;
         chunk_all(&sources, first, sizes, threads.max(1), &mut |batch| {
             step.advance(batch.chunks.iter().map(|chunk| u64::from(chunk.len_bytes)).sum());
             progress.take(&index, &sources, &mut state, batch)
         })?;
+        drop(progress);
         drop(step);
         state.is_finished = true;
         state.write(&index)?;
@@ -88,12 +93,13 @@ impl Scan {
 }
 
 /// What is between two states.
-struct Progress {
+struct Progress<'i> {
     open: Open,
+    seen: StreamLookup<'i>,
     written: Instant,
 }
 
-impl Progress {
+impl Progress<'_> {
     fn take(
         &mut self,
         index: &FlashIndex,
@@ -101,7 +107,7 @@ impl Progress {
         state: &mut ScanState,
         batch: Batch,
     ) -> Result<()> {
-        let standings = known::stand(index, state.scan, &batch)?;
+        let standings = known::stand(index, &mut self.seen, state.scan, &batch)?;
         for (chunk, standing) in batch.chunks.iter().zip(standings) {
             self.open.sums(chunk.source).add_chunk(chunk.len_bytes, standing);
         }
