@@ -52,6 +52,7 @@ fn opened(segments: u64) -> (Arc<Manager>, TableHandle) {
             largest_key: None,
             source: Arc::new(InMemory(groups)),
             first_units: None,
+            remembered: None,
         })
         .unwrap();
     assert!(manager.settle(Duration::from_secs(30)));

@@ -5,13 +5,13 @@ use std::sync::Arc;
 use std::thread::JoinHandle;
 use std::time::Duration;
 
-use crate::allocation::group_bytes;
+use crate::resident::group_bytes;
 use crate::background::Shared;
 use crate::events::EventHub;
 use crate::registry::Registry;
 use crate::{
-    LevelUnits, ManagerSettings, MemoryBudget, MemoryKind, PolicyKind, Stats, TableHandle, TableId,
-    TableSpec, UsedBytes,
+    LevelUnits, ManagerSettings, MemoryBudget, MemoryCurve, MemoryKind, PolicyKind, Reservation,
+    SegmentDemand, SegmentUse, Stats, TableHandle, TableId, TableSpec, UsedBytes,
 };
 
 /// Holds the resident units of all tables under one budget.
@@ -52,6 +52,41 @@ impl Manager {
     /// The file is gone: frees everything about the table. Handles that are still held answer "may match".
     pub fn forget(&self, id: TableId) {
         self.shared.registry().forget(id);
+    }
+
+    /// Measured use of each segment of a table, to be [remembered](TableSpec::remembered) over a restart; `None` if the table is
+    /// not known. O(segments of the table), under the manager's mutex.
+    pub fn table_use(&self, id: TableId) -> Option<Vec<SegmentUse>> {
+        self.shared.registry().use_of(id)
+    }
+
+    /// Wasted reads to expect at any budget, from what was measured. O(segments), half of it under the manager's mutex.
+    pub fn memory_curve(&self) -> MemoryCurve {
+        let registry = self.shared.registry();
+        let states = registry.planner.allocation().segments();
+        let mut demands = Vec::with_capacity(registry.planner.allocation().segment_count());
+        let mut visits = 0.0;
+        for (_, state) in states.iter() {
+            visits += f64::from(state.hotness.access_count);
+            let negatives = f64::from(state.hotness.negatives);
+            demands.push(SegmentDemand { shape: state.shape, units_max: state.units_max(), negatives });
+        }
+        let other_bytes = self.other_bytes() + registry.headroom_bytes;
+        drop(registry);
+        MemoryCurve::of(demands, visits, other_bytes as u64)
+    }
+
+    /// Takes `bytes` of the budget for something that the host keeps, and evicts units for it. `None` if they cannot be had.
+    pub fn reserve(&self, bytes: usize) -> Option<Reservation> {
+        self.shared.registry().reserve(bytes)
+    }
+
+    /// What the budget pays for beside units.
+    fn other_bytes(&self) -> usize {
+        [MemoryKind::Bookkeeping, MemoryKind::Buffers]
+            .map(|kind| self.budget.used_bytes_of(kind))
+            .iter()
+            .sum()
     }
 
     /// Known tables that no reader has open; the host checks which of their files are gone.

@@ -127,6 +127,16 @@ impl Planner {
         self.policy.place(segment, &mut self.allocation);
     }
 
+    /// Gives a segment of a new table `units` units from free bytes, and what the policy sees fit if there are too few.
+    pub(crate) fn place_units(&mut self, segment: SegmentRef, units: u8) {
+        let has = |allocation: &Allocation| allocation.segments()[segment].units();
+        while has(&self.allocation) < units && self.allocation.admit(segment) {}
+        self.policy.on_units_changed(segment, &self.allocation);
+        if has(&self.allocation) < units {
+            self.policy.place(segment, &mut self.allocation);
+        }
+    }
+
     pub(crate) fn record(&mut self, segment: SegmentRef, outcome: Outcome) {
         if self.allocation.segments().get(segment).is_none() {
             return;
@@ -193,7 +203,7 @@ impl Planner {
     pub(crate) fn assert_consistent(&self) {
         let planned = self.allocation.segments().iter();
         let bytes: usize =
-            planned.map(|(_, state)| crate::allocation::group_bytes(state.shape, state.units())).sum();
+            planned.map(|(_, state)| crate::resident::group_bytes(state.shape, state.units())).sum();
         assert_eq!(bytes, self.allocation.planned_bytes());
         self.policy.assert_consistent(&self.allocation);
     }

@@ -11,7 +11,7 @@ use std::sync::Arc;
 
 use springbloom_filter::FilterGroup;
 
-use crate::allocation::group_bytes;
+use crate::resident::group_bytes;
 use crate::events::{Batch, EventBase, EventHub, SEGMENTS_MAX, TABLES_MAX};
 use crate::handle::TableHandle;
 use crate::hotness::Hotness;
@@ -22,7 +22,9 @@ use crate::planner::Planner;
 use crate::policy::CHANGES_MAX;
 use crate::segments::SegmentRef;
 use crate::stats::Counters;
-use crate::{ManagerSettings, MemoryBudget, MemoryKind, Reservation, ScopeId, TableId, TableSpec};
+use crate::{
+    ManagerSettings, MemoryBudget, MemoryKind, Reservation, ScopeId, SegmentUse, TableId, TableSpec,
+};
 
 /// A known table.
 pub(crate) struct Table {
@@ -165,6 +167,11 @@ impl Registry {
             + spec.largest_key.as_ref().map_or(0, Vec::len)
             + size_of::<Table>()
             + TABLE_MAP_BYTES;
+        self.reserve(bytes)
+    }
+
+    /// Takes bytes of the budget for bookkeeping, and evicts units for them.
+    pub(crate) fn reserve(&mut self, bytes: usize) -> Option<Reservation> {
         // Bookkeeping without units saves no read: at least half of the budget is theirs.
         let bookkeeping = self.budget.used_bytes_of(MemoryKind::Bookkeeping) + bytes;
         if bookkeeping > self.budget.limit_bytes() / 2 {
@@ -181,7 +188,12 @@ impl Registry {
     }
 
     fn insert(&mut self, mut spec: TableSpec, reader: u64, reservation: Reservation) -> u32 {
-        let hotness = self.inherited(&spec);
+        let fits = |remembered: &Vec<SegmentUse>| remembered.len() == spec.segments.len();
+        let remembered = spec.remembered.take().filter(fits);
+        let hotness = match &remembered {
+            Some(remembered) => self.remembered_hotness(remembered),
+            None => self.inherited(&spec),
+        };
         let slot = self.free_slots.pop().unwrap_or(self.tables.len() as u32);
         self.next_generation = self.next_generation.wrapping_add(1);
         let event_base = EventBase::new(slot, self.next_generation);
@@ -193,7 +205,7 @@ impl Registry {
             generation: self.next_generation,
             scope: spec.scope,
             level: spec.level,
-            largest_key: spec.largest_key.map(Vec::into_boxed_slice),
+            largest_key: spec.largest_key.take().map(Vec::into_boxed_slice),
             is_noted: false,
         };
         if slot as usize == self.tables.len() {
@@ -205,7 +217,10 @@ impl Registry {
         let segments: Vec<_> = spec.segments.iter().map(|segment| segment.shape).zip(hotness).collect();
         self.planner.insert_table(slot, spec.scope, spec.level, &segments);
         for segment in self.planner.placement_order(slot) {
-            self.planner.place(segment);
+            match &remembered {
+                Some(remembered) => self.place_again(segment, remembered[segment.segment as usize]),
+                None => self.planner.place(segment),
+            }
             let handed_over =
                 spec.first_units.as_mut().and_then(|units| units.get_mut(segment.segment as usize));
             if let Some(bytes) = handed_over.and_then(Option::take) {
@@ -284,6 +299,10 @@ impl Registry {
         self.loads.remove_table(slot);
         self.planner.remove_table(slot);
         self.free_slots.push(slot);
+    }
+
+    pub(crate) fn slot_of(&self, id: TableId) -> Option<u32> {
+        self.ids.get(&id).copied()
     }
 
     /// Known tables that no reader has open.

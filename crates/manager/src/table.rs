@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use springbloom_filter::GroupShape;
 
-use crate::{Fences, KeyOrder, UnitSource};
+use crate::{Fences, KeyOrder, SegmentUse, UnitSource};
 
 /// Identity of one immutable sorted file: the same whenever the file is opened, different for any other file of the
 /// process. State that is worth keeping hangs on it, not on a reader.
@@ -44,4 +44,7 @@ pub struct TableSpec {
     pub source: Arc<dyn UnitSource>,
     /// Unit 0 of each segment, if the builder of the table handed them over: used without I/O where they fit.
     pub first_units: Option<Vec<Option<Vec<u8>>>>,
+    /// Use of each segment as [`Manager::table_use`](crate::Manager::table_use) once gave it: goes before what the table would inherit,
+    /// and brings back the units it had. Ignored if it is not one per segment.
+    pub remembered: Option<Vec<SegmentUse>>,
 }

@@ -63,6 +63,7 @@ impl OpenTable {
                 largest_key: Some(directory.last_key().to_vec()),
                 source,
                 first_units,
+                remembered: None,
             })
             .ok_or_else(|| {
                 shared.files.close(id, true, &shared.manager);

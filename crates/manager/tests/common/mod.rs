@@ -76,6 +76,7 @@ impl MemoryTable {
             ),
             source: self.clone(),
             first_units: None,
+            remembered: None,
         }
     }
 

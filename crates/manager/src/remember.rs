@@ -1,0 +1,59 @@
+//! Use and units of a table's segments, taken out to be kept over a restart and put in again.
+//!
+//! What is taken out is in visits made now, so that it can be put into a manager whose clock stands elsewhere: weights of
+//! [`hotness`](crate::hotness) grow with time, only their ratios count.
+
+use crate::TableId;
+use crate::hotness::Hotness;
+use crate::registry::Registry;
+use crate::segments::SegmentRef;
+
+/// A segment's measured use, in visits made now, and the units it has.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct SegmentUse {
+    /// Measured use; older visits have faded.
+    pub hotness: Hotness,
+    /// Units that are resident or about to be.
+    pub units: u8,
+}
+
+impl Registry {
+    /// Use of each segment of a table; `None` if it is not known.
+    pub(crate) fn use_of(&self, id: TableId) -> Option<Vec<SegmentUse>> {
+        let allocation = self.planner.allocation();
+        let now = (1.0 / allocation.decay().weight()) as f32;
+        let states = allocation.segments().table(self.slot_of(id)?).iter();
+        Some(
+            states
+                .map(|state| {
+                    let mut hotness = state.hotness;
+                    hotness.scale(now);
+                    SegmentUse { hotness, units: state.units() }
+                })
+                .collect(),
+        )
+    }
+
+    /// Hotness that the segments of a table start with that are remembered like this.
+    pub(crate) fn remembered_hotness(&self, remembered: &[SegmentUse]) -> Vec<Hotness> {
+        let weight = self.planner.allocation().decay().weight() as f32;
+        let hotness = remembered.iter().map(|segment| {
+            let mut hotness = segment.hotness;
+            hotness.scale(weight);
+            // As it would be with the units that it has now: none.
+            hotness.wasted_reads = hotness.negatives;
+            hotness
+        });
+        hotness.collect()
+    }
+
+    /// Gives a segment of a new table the units that it had, as far as there is room; else as the policy sees fit.
+    pub(crate) fn place_again(&mut self, segment: SegmentRef, remembered: SegmentUse) {
+        self.planner.place_units(segment, remembered.units);
+        let weight = self.planner.allocation().decay().weight() as f32;
+        let state = self.planner.allocation_mut().state_mut(segment);
+        if state.units() == remembered.units {
+            state.hotness.wasted_reads = remembered.hotness.wasted_reads * weight;
+        }
+    }
+}

@@ -1,0 +1,111 @@
+//! Use and allocation outlive the manager: put into a new one, lookups waste what they wasted before.
+
+mod common;
+
+use std::sync::Arc;
+
+use common::{MemoryTable, SETTLE, key, manager};
+use springbloom_filter::KeyDigest;
+use springbloom_manager::{Manager, Outcome, PolicyKind, SegmentUse, TableHandle, TableId};
+
+const TABLES: u64 = 12;
+const SEGMENTS: u64 = 8;
+const KEYS: u64 = 1000;
+
+fn open(
+    manager: &Manager,
+    tables: &[Arc<MemoryTable>],
+    remembered: &[Option<Vec<SegmentUse>>],
+) -> Vec<TableHandle> {
+    let specs = tables.iter().zip(remembered).map(|(table, remembered)| {
+        let mut spec = table.spec(Some(2));
+        spec.remembered = remembered.clone();
+        spec
+    });
+    let handles = specs.map(|spec| manager.register(spec).expect("there is room")).collect();
+    assert!(manager.settle(SETTLE));
+    handles
+}
+
+/// Looks up absent keys, hot segments far more often than others; gives the wasted reads.
+fn look_up(handles: &[TableHandle], rounds: u64, seed: u64) -> u64 {
+    let mut state = seed;
+    let mut wasted = 0;
+    for _ in 0..rounds {
+        state = state.wrapping_mul(0x5851_F42D_4C95_7F2D).wrapping_add(0x1405_7B7E_F767_814F);
+        let random = state >> 33;
+        // The product of two uniforms: half of all visits go to an eighth of the segments.
+        let place = (random % 997) * (random / 997 % 997) * (TABLES * SEGMENTS) / (997 * 997);
+        let (table, segment) = (place / SEGMENTS, place % SEGMENTS);
+        let sought = key(table, 2 * (segment * KEYS + random % KEYS) + 1);
+        let handle = &handles[table as usize];
+        let segment = handle.fences().segment_by(|fence| fence.cmp(&sought[..])).unwrap();
+        let may_match = handle.may_match(segment, KeyDigest::of(&sought));
+        handle.record(segment, if may_match { Outcome::WastedRead } else { Outcome::Rejected });
+        wasted += u64::from(may_match);
+    }
+    wasted
+}
+
+#[test]
+fn what_is_remembered_is_resident_after_one_pass_of_loading() {
+    for policy in [PolicyKind::Benefit, PolicyKind::MultiQueue] {
+        let tables: Vec<_> = (0..TABLES).map(|id| MemoryTable::new(id, SEGMENTS, KEYS)).collect();
+        let budget_bytes = 112 << 10;
+        let before = manager(budget_bytes, policy);
+        let handles = open(&before, &tables, &vec![None; tables.len()]);
+        for round in 0..20 {
+            look_up(&handles, 10_000, round);
+            assert!(before.settle(SETTLE));
+        }
+        let wasted_before = look_up(&handles, 50_000, 99);
+        assert!(before.settle(SETTLE));
+        let uses: Vec<_> = tables.iter().map(|table| before.table_use(TableId(table.id.into()))).collect();
+        assert_eq!(before.table_use(TableId(1 << 70)), None);
+
+        let warm = manager(budget_bytes, policy);
+        let handles = open(&warm, &tables, &uses);
+        let uses_again: Vec<_> =
+            tables.iter().map(|table| warm.table_use(TableId(table.id.into())).unwrap()).collect();
+        for (had, has) in uses.iter().flatten().flatten().zip(uses_again.iter().flatten()) {
+            assert_eq!((had.units, had.hotness), (has.units, has.hotness), "{policy}");
+        }
+        let wasted_warm = look_up(&handles, 50_000, 99);
+        let cold = manager(budget_bytes, policy);
+        let handles = open(&cold, &tables, &vec![None; tables.len()]);
+        let wasted_cold = look_up(&handles, 50_000, 99);
+        println!("{policy}: {wasted_before} before, {wasted_warm} warm, {wasted_cold} cold");
+        assert!(
+            wasted_warm as f64 <= 1.1 * wasted_before as f64,
+            "{policy}: {wasted_warm} after {wasted_before}"
+        );
+        assert!(wasted_cold as f64 > 1.2 * wasted_before as f64, "{policy}: cold is no worse: {wasted_cold}");
+    }
+}
+
+#[test]
+fn what_does_not_fit_the_table_is_ignored() {
+    let manager = manager(1 << 20, PolicyKind::Benefit);
+    let tables = [MemoryTable::new(1, 4, 100)];
+    open(&manager, &tables, &[Some(vec![SegmentUse { units: 200, ..SegmentUse::default() }; 3])]);
+    let units = manager.table_use(TableId(1)).unwrap();
+    assert!(units.iter().all(|segment| segment.units <= 6), "{units:?}");
+}
+
+#[test]
+fn the_memory_curve_follows_the_visits() {
+    let manager = manager(160 << 10, PolicyKind::Benefit);
+    let tables: Vec<_> = (0..TABLES).map(|id| MemoryTable::new(id, SEGMENTS, KEYS)).collect();
+    let handles = open(&manager, &tables, &vec![None; tables.len()]);
+    assert_eq!(manager.memory_curve().points().len(), 1, "nothing is known yet");
+    for round in 0..20 {
+        look_up(&handles, 10_000, round);
+        assert!(manager.settle(SETTLE));
+    }
+    let (curve, stats) = (manager.memory_curve(), manager.stats());
+    assert!((curve.points()[0].wasted_reads_per_visit - 1.0).abs() < 1e-6, "all visits were for absent keys");
+    let (best, now) = (curve.wasted_reads_per_visit(stats.budget_bytes as u64), stats.expected_extra_io);
+    assert!(best <= 1.02 * now && now <= 1.3 * best, "the curve says {best}, the allocation has {now}");
+    let half = curve.wasted_reads_per_visit(stats.budget_bytes as u64 / 2);
+    assert!(half > 1.5 * best, "{half} with half the memory, {best} with all of it");
+}
