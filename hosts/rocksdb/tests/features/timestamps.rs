@@ -74,9 +74,9 @@ fn fill(db: &DB) {
 
 fn expected(number: u64, time: u64) -> Option<Vec<u8>> {
     let written = match () {
-        () if time >= 30 && number % 5 == 0 => None,
-        () if time >= 20 && number % 3 == 0 => Some(20),
-        () if time >= 10 && number % 2 == 0 => Some(10),
+        () if time >= 30 && number.is_multiple_of(5) => None,
+        () if time >= 20 && number.is_multiple_of(3) => Some(20),
+        () if time >= 10 && number.is_multiple_of(2) => Some(10),
         () => None,
     };
     written.map(|time| format!("{time}/{number}").into_bytes())

@@ -99,7 +99,8 @@ fn a_merge_over_a_deletion_does_not_see_what_was_deleted() {
     merge_by_append(&mut options);
     options.set_disable_auto_compactions(true);
     let db = DB::open(&installed(&elastic, &options), folder.path()).expect("open");
-    let steps: [(&str, fn(&DB)); 4] = [
+    type Step = fn(&DB);
+    let steps: [(&str, Step); 4] = [
         ("put", |db| (0..900).for_each(|number| db.put(key(number), "old").expect("put"))),
         ("delete", |db| (0..900).step_by(3).for_each(|number| db.delete(key(number)).expect("delete"))),
         ("delete_range", |db| {
