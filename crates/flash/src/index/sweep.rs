@@ -4,6 +4,8 @@
 //! Why in order rather than fullest first: with hashed keys both append the same number of entries at a time (twice the mean
 //! that waits), and in order nothing waits longer than a round, which bounds what recovery replays.
 
+use std::collections::HashSet;
+
 use springbloom_filter::FilterGroup;
 
 use super::bucket::{decode, encode, runs};
@@ -40,6 +42,8 @@ pub(super) struct Writer {
     free_slots: Vec<u32>,
     /// Slots that the last manifest refers to and the next will not.
     returned_slots: Vec<u32>,
+    /// The end of the log at opening: entries of earlier pages were replayed.
+    opened_page: u64,
     /// Records of a zone are being moved; no other zone is, meanwhile.
     pub(super) is_cleaning: bool,
 }
@@ -62,6 +66,7 @@ impl Writer {
             bucket_slots: manifest.bucket_slots,
             free_slots: (0..manifest.bucket_slots).rev().filter(|slot| !is_used[*slot as usize]).collect(),
             returned_slots: Vec::new(),
+            opened_page: log.newest_page(),
             is_cleaning: false,
         }
     }
@@ -183,13 +188,20 @@ impl FlashIndex {
         mut entries: Vec<Entry>,
         writes: &mut Writes,
     ) -> Result<Outcome, FlashError> {
-        self.count_stale(&entries, &job.pending);
-        let appended = runs(&job.pending).count();
+        let mut pending = job.pending.clone();
+        if pending.first().is_some_and(|entry| entry.page < writer.opened_page) {
+            // Replayed: those that were appended before the last checkpoint are there already.
+            let there: HashSet<(u64, u32)> =
+                entries.iter().map(|entry| (entry.page, entry.fingerprint)).collect();
+            pending.retain(|entry| !there.contains(&(entry.page, entry.fingerprint)));
+        }
+        self.count_stale(&entries, &pending);
+        let appended = runs(&pending).count();
         if let Some(bucket) = job.bucket
             && usize::from(bucket.sectors) + appended <= usize::from(self.settings.bucket_sectors)
         {
-            entries.extend_from_slice(&job.pending);
-            self.write_entries(bucket, usize::from(bucket.sectors), &job.pending, writes);
+            entries.extend_from_slice(&pending);
+            self.write_entries(bucket, usize::from(bucket.sectors), &pending, writes);
             let filter = self.filter(&entries);
             let sectors = bucket.sectors + appended as u8;
             return Ok(Outcome::Appended(Bucket { sectors, ..bucket }, filter));
@@ -198,8 +210,8 @@ impl FlashIndex {
             let zones = self.log.zones();
             entries.retain(|entry| zones.device_page(entry.page).is_some());
         }
-        entries.extend_from_slice(&job.pending);
-        // Entries that were replayed may be in the bucket already, and be older than others there.
+        entries.extend_from_slice(&pending);
+        // Entries that were replayed may be older than others of the bucket.
         entries.sort_by_key(|entry| entry.page);
         entries.dedup();
         let entries = self.without_repeats(entries, job.prefix, job.depth)?;
@@ -306,25 +318,27 @@ impl FlashIndex {
 
     /// Notes in which zones records have been replaced: an estimate, since equal fingerprints need not be equal keys.
     fn count_stale(&self, entries: &[Entry], pending: &[Entry]) {
-        let mut newest: Vec<(u32, Option<u64>)> = Vec::with_capacity(pending.len());
-        let mut by_fingerprint: Vec<&Entry> = pending.iter().collect();
-        by_fingerprint.sort_by_key(|entry| (entry.fingerprint, entry.page));
+        let mut newest: Vec<(u32, u64)> =
+            pending.iter().map(|entry| (entry.fingerprint, entry.page)).collect();
+        newest.sort_unstable();
         let mut zones = self.log.zones_mut();
-        for pair in by_fingerprint.windows(2).filter(|pair| pair[0].fingerprint == pair[1].fingerprint) {
-            zones.count_stale(pair[0].page);
+        for pair in newest.windows(2).filter(|pair| pair[0].0 == pair[1].0) {
+            zones.count_stale(pair[0].1);
         }
-        newest.extend(by_fingerprint.iter().map(|entry| (entry.fingerprint, None)));
-        newest.dedup();
+        newest.dedup_by_key(|(fingerprint, _)| *fingerprint);
+        // Of a key that was replaced before, only the last record is stale anew.
+        let mut replaced: Vec<Option<u64>> = vec![None; newest.len()];
         for entry in entries {
             let spread = FINGERPRINT_BITS - entry.bits.min(FINGERPRINT_BITS);
             let at = newest.partition_point(|(fingerprint, _)| fingerprint >> spread < entry.fingerprint);
-            if let Some((fingerprint, older)) = newest.get_mut(at)
-                && *fingerprint >> spread == entry.fingerprint
+            if let Some((fingerprint, page)) = newest.get(at)
+                && fingerprint >> spread == entry.fingerprint
+                && entry.page < *page
             {
-                *older = Some(entry.page);
+                replaced[at] = replaced[at].max(Some(entry.page));
             }
         }
-        newest.iter().filter_map(|(_, older)| *older).for_each(|page| zones.count_stale(page));
+        replaced.into_iter().flatten().for_each(|page| zones.count_stale(page));
     }
 
     /// Makes everything durable and writes a manifest, from which the next opening starts.
