@@ -216,15 +216,18 @@ pub struct BufferSettings {
     pub policy: FlushPolicy,
     /// Contiguous pages that are written together (the paper's GroupSize), 1 to 256.
     pub group_pages: u32,
+    /// How much of the memory keeps pages that were read lately: for loads that ask for the same keys again and again.
+    pub cache_bytes: u64,
 }
 
 impl BufferSettings {
-    /// Groups of 16 pages, dirtiest first, within `memory_bytes`.
+    /// Groups of 16 pages, dirtiest first, within `memory_bytes`, and no page cache.
     pub fn with_memory_bytes(memory_bytes: u64) -> BufferSettings {
         BufferSettings {
             memory: MemorySize::Bytes(memory_bytes),
             policy: FlushPolicy::DirtiestGroupFirst,
             group_pages: 16,
+            cache_bytes: 0,
         }
     }
 

@@ -11,6 +11,8 @@ pub struct FilterStats {
     pub lookups: u64,
     /// Of these, answered by updates that wait in memory.
     pub pending_hits: u64,
+    /// Pages that lookups found in the page cache.
+    pub cached_pages: u64,
     /// Pages read for lookups.
     pub lookup_page_reads: u64,
     /// Sectors that were probed, failed their checksum and answered "may match".
@@ -40,6 +42,7 @@ pub struct FilterStats {
 pub(crate) struct Counters {
     pub(crate) lookups: AtomicU64,
     pub(crate) pending_hits: AtomicU64,
+    pub(crate) cached_pages: AtomicU64,
     pub(crate) lookup_page_reads: AtomicU64,
     pub(crate) damaged_answers: AtomicU64,
     pub(crate) failed_reads: AtomicU64,
@@ -61,6 +64,7 @@ impl Counters {
         FilterStats {
             lookups: get(&self.lookups),
             pending_hits: get(&self.pending_hits),
+            cached_pages: get(&self.cached_pages),
             lookup_page_reads: get(&self.lookup_page_reads),
             damaged_answers: get(&self.damaged_answers),
             failed_reads: get(&self.failed_reads),

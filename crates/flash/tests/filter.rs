@@ -23,7 +23,12 @@ fn every_layout_policy_page_and_group_size_gives_no_false_negative() {
         for policy in POLICIES {
             for (page_bytes, group_pages) in [(2048, 1), (4096, 7), (16_384, 16)] {
                 let settings = FilterSettings::new(20_000, 0.01).layout(layout).page_bytes(page_bytes);
-                let buffer = BufferSettings { policy, group_pages, memory: MemorySize::CacheSizeFactor(60) };
+                let buffer = BufferSettings {
+                    policy,
+                    group_pages,
+                    memory: MemorySize::CacheSizeFactor(60),
+                    cache_bytes: 20 << 10,
+                };
                 let filter = FlashFilter::create_in(memory(), &settings, buffer).unwrap();
                 for chunk in inserted.chunks(1000) {
                     filter.insert_many(chunk).unwrap();
@@ -50,6 +55,7 @@ fn groups_of_one_page_with_clean_pages_between_them_are_flushed_together() {
         memory: MemorySize::CacheSizeFactor(1),
         group_pages: 1,
         policy: FlushPolicy::Sequential,
+        cache_bytes: 0,
     };
     let filter = FlashFilter::create_in(memory(), &settings, buffer).unwrap();
     filter.insert_many(&keys(1, 0..3000)).unwrap();
@@ -240,6 +246,7 @@ fn readers_see_every_key_whose_insertion_returned_while_the_writer_flushes_and_g
     let directory = tempfile::tempdir().unwrap();
     let buffer = BufferSettings {
         memory: MemorySize::CacheSizeFactor(60),
+        cache_bytes: 40 << 10,
         ..small_buffer(FlushPolicy::DirtiestGroupFirst)
     };
     let filter = FlashFilter::create(directory.path(), &settings, buffer).unwrap();
@@ -278,8 +285,15 @@ fn readers_see_every_key_whose_insertion_returned_while_the_writer_flushes_and_g
 
 #[test]
 fn keys_stay_visible_in_the_middle_of_every_flush() {
+    for cache_bytes in [0, 20 << 10] {
+        look_in_the_middle_of_every_flush(cache_bytes);
+    }
+}
+
+fn look_in_the_middle_of_every_flush(cache_bytes: u64) {
     let storage = Arc::new(WatchedStorage::new(memory()));
     let buffer = BufferSettings {
+        cache_bytes,
         memory: MemorySize::CacheSizeFactor(600),
         ..small_buffer(FlushPolicy::DirtiestGroupFirst)
     };

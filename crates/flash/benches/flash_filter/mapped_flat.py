@@ -49,7 +49,7 @@ def main():
     how = "control group" if group else "dropped when touched pages reach the ceiling"
     print(
         f"pybloomfiltermmap3, mapped flat file of {os.path.getsize(path) >> 20} MiB under {ceiling >> 10} KiB ({how}): "
-        f"{inserts:.0} insertions/s (not durable), {lookups:.0} lookups/s"
+        f"{inserts:.0f} insertions/s (not durable), {lookups:.0f} lookups/s"
     )
     os.unlink(path)
 

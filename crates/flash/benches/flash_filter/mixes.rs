@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use springbloom_flash::{BufferSettings, FlashFilter, FlushPolicy, Layout, MemorySize};
 
 use crate::setup::{Setup, copy_folder};
-use crate::traces::{Operation, Operations, Trace};
+use crate::traces::{Operation, Operations, Trace, real_chunks};
 
 /// The paper's buffers: none, and CacheSizeFactor 4 with GroupSize 16 in both orders.
 const BUFFERS: [(&str, u32, FlushPolicy); 3] = [
@@ -18,7 +18,8 @@ const BUFFERS: [(&str, u32, FlushPolicy); 3] = [
 /// The flat filter takes `probes` times as many updates to fill; half of the run's size keeps that short.
 const SHRINK: u64 = 2;
 /// Traces that begin with the same keys in the set.
-const TRACES: [&[Trace]; 2] = [&[Trace::Dedupe], &[Trace::XboxZipf, Trace::XboxUniform, Trace::XboxHeld]];
+const TRACES: [&[Trace]; 2] =
+    [&[Trace::Dedupe, Trace::DedupeReal], &[Trace::XboxZipf, Trace::XboxUniform, Trace::XboxHeld]];
 
 struct Outcome {
     operations_per_second: f64,
@@ -34,7 +35,7 @@ pub(crate) fn run(setup: &Setup) {
     for traces in TRACES {
         let filled =
             [Layout::Flat, Layout::Hierarchical].map(|layout| prepare(setup, layout, traces[0], held));
-        for trace in traces {
+        for trace in traces.iter().filter(|trace| **trace != Trace::DedupeReal || real_chunks().is_some()) {
             compare(setup, &filled, *trace, held);
         }
     }
@@ -42,13 +43,22 @@ pub(crate) fn run(setup: &Setup) {
 
 fn compare(setup: &Setup, filled: &[PathBuf; 2], trace: Trace, held: u64) {
     for (name, factor, policy) in BUFFERS {
-        let buffer = BufferSettings { memory: MemorySize::CacheSizeFactor(factor), policy, group_pages: 16 };
+        let buffer = BufferSettings {
+            memory: MemorySize::CacheSizeFactor(factor),
+            policy,
+            group_pages: 16,
+            cache_bytes: 0,
+        };
         let outcomes = filled.each_ref().map(|folder| one_at_a_time(setup, folder, buffer, trace, held));
         report(trace, name, &outcomes);
     }
     let budget = BufferSettings::with_memory_bytes(setup.memory_bytes() / SHRINK);
     let outcomes = filled.each_ref().map(|folder| one_at_a_time(setup, folder, budget, trace, held));
     report(trace, "1.9 bits/key", &outcomes);
+    let MemorySize::Bytes(memory_bytes) = budget.memory else { return };
+    let cached = BufferSettings { cache_bytes: memory_bytes / 4, ..budget };
+    let outcomes = filled.each_ref().map(|folder| one_at_a_time(setup, folder, cached, trace, held));
+    report(trace, "1.9 bits/key, a quarter of it page cache", &outcomes);
     let outcomes = filled.each_ref().map(|folder| in_batches(setup, folder, budget, trace, held));
     report(trace, "1.9 bits/key, batches of 4,096", &outcomes);
 }
@@ -94,13 +104,20 @@ fn measure(
         let start = Instant::now();
         let mut done = 0;
         while start.elapsed() < time {
-            done += work(&filter, &mut operations);
+            match work(&filter, &mut operations) {
+                0 => break,
+                more => done += more,
+            }
         }
         (done as f64, start.elapsed().as_secs_f64())
     };
-    run(setup.time / 2);
+    // A file is taken from its beginning to its end.
+    let is_file = trace == Trace::DedupeReal;
+    let (warm_up, time) =
+        if is_file { (Duration::ZERO, Duration::MAX) } else { (setup.time / 2, setup.time) };
+    run(warm_up);
     let before = filter.stats();
-    let (done, seconds) = run(setup.time);
+    let (done, seconds) = run(time);
     let after = filter.stats();
     Outcome {
         operations_per_second: done / seconds,
@@ -112,11 +129,12 @@ fn measure(
 fn one_at_a_time(setup: &Setup, folder: &Path, buffer: BufferSettings, trace: Trace, held: u64) -> Outcome {
     measure(setup, folder, buffer, trace, held, |filter, operations| {
         match operations.next() {
-            Operation::Lookup(key) => {
+            None => return 0,
+            Some(Operation::Lookup(key)) => {
                 std::hint::black_box(filter.contains(key));
             }
-            Operation::Insert(key) => filter.insert(key).expect("insert"),
-            Operation::LookupOrInsert(key) => {
+            Some(Operation::Insert(key)) => filter.insert(key).expect("insert"),
+            Some(Operation::LookupOrInsert(key)) => {
                 if !filter.contains(key) {
                     filter.insert(key).expect("insert");
                 }
@@ -129,8 +147,8 @@ fn one_at_a_time(setup: &Setup, folder: &Path, buffer: BufferSettings, trace: Tr
 fn in_batches(setup: &Setup, folder: &Path, buffer: BufferSettings, trace: Trace, held: u64) -> Outcome {
     measure(setup, folder, buffer, trace, held, |filter, operations| {
         let (mut asked, mut inserted, mut either) = (Vec::new(), Vec::new(), Vec::new());
-        for _ in 0..4096 {
-            match operations.next() {
+        for operation in std::iter::from_fn(|| operations.next()).take(4096) {
+            match operation {
                 Operation::Lookup(key) => asked.push(key),
                 Operation::Insert(key) => inserted.push(key),
                 Operation::LookupOrInsert(key) => either.push(key),
@@ -138,8 +156,10 @@ fn in_batches(setup: &Setup, folder: &Path, buffer: BufferSettings, trace: Trace
         }
         std::hint::black_box(filter.contains_many(&asked));
         let found = filter.contains_many(&either);
-        inserted.extend(either.iter().zip(found).filter(|(_, found)| !found).map(|(key, _)| *key));
+        let new = either.iter().zip(found).filter(|(_, found)| !found).map(|(key, _)| *key);
+        let done = (asked.len() + either.len() + inserted.len()) as u64;
+        inserted.extend(new);
         filter.insert_many(&inserted).expect("insert");
-        4096
+        done
     })
 }

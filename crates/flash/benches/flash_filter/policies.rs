@@ -19,12 +19,12 @@ pub(crate) fn run(setup: &Setup) {
     for policy in POLICIES {
         for group_pages in [1, 4, 16, 64] {
             let memory = MemorySize::Bytes(setup.memory_bytes());
-            row(setup, BufferSettings { memory, policy, group_pages }, "1.9 bits/key");
+            row(setup, BufferSettings { memory, policy, group_pages, cache_bytes: 0 }, "1.9 bits/key");
         }
         for factor in [1, 4, 16, 64] {
             let memory = MemorySize::CacheSizeFactor(factor);
             let name = format!("CacheSizeFactor {factor}");
-            row(setup, BufferSettings { memory, policy, group_pages: 16 }, &name);
+            row(setup, BufferSettings { memory, policy, group_pages: 16, cache_bytes: 0 }, &name);
         }
     }
 }

@@ -4,6 +4,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 
 use super::lookup_fpr;
+use super::page_cache::PageName;
 use crate::AlignedBuf;
 use crate::device::{PageDevice, Span, Storage};
 use crate::error::FlashError;
@@ -96,6 +97,10 @@ impl Layer {
 
     pub(crate) fn sync(&self) -> Result<(), FlashError> {
         self.device.sync().map_err(FlashError::io("sync", &self.name))
+    }
+
+    pub(super) fn page_name(&self, page: u32) -> PageName {
+        PageName { layer: self.header.layer, page }
     }
 
     pub(crate) fn span(&self, page: u32) -> Span {

@@ -7,6 +7,7 @@ use std::sync::PoisonError;
 use springbloom_filter::KeyDigest;
 
 use super::layer::Layer;
+use super::page_cache::Ticket;
 use super::{FlashFilter, State};
 use crate::AlignedBuf;
 use crate::device::Span;
@@ -86,11 +87,20 @@ impl FlashFilter {
     }
 
     fn read_and_ask(&self, layer: &Layer, place: Update) -> io::Result<PageAnswer> {
+        let name = layer.page_name(place.page);
+        let ticket = match self.cache.ask(name, |bytes| ask(layer, place, bytes)) {
+            Ok(answer) => {
+                Counters::add(&self.counters.cached_pages, 1);
+                return Ok(answer);
+            }
+            Err(ticket) => ticket,
+        };
         Counters::add(&self.counters.lookup_page_reads, 1);
         PAGE.with_borrow_mut(|buf| {
             let span = layer.span(place.page);
             let bytes = &mut buf[..span.len_bytes];
             layer.device.read_at(span.offset, bytes)?;
+            self.cache.keep(ticket.as_ref(), name, bytes);
             Ok(ask(layer, place, bytes))
         })
     }
@@ -180,18 +190,35 @@ impl FlashFilter {
     /// Reads each page once and answers every question about it.
     fn ask_all(&self, layer: &Layer, questions: &mut [Question], answer: &mut dyn FnMut(usize, bool)) {
         questions.sort_unstable();
-        let of_pages: Vec<&[Question]> = questions.chunk_by(|a, b| a.page == b.page).collect();
-        let spans: Vec<Span> = of_pages.iter().map(|of_page| layer.span(of_page[0].page)).collect();
-        Counters::add(&self.counters.lookup_page_reads, spans.len() as u64);
         let mut again = Vec::new();
-        layer.device.read_each(&spans, &mut |i, page| {
-            for question in of_pages[i] {
+        let mut ask_page = |of_page: &[Question], page: Option<&[u8]>| {
+            for question in of_page {
                 let place = Update { page: question.page, value: question.value };
-                match page.as_ref().map(|bytes| ask(layer, place, bytes)) {
-                    Ok(PageAnswer { may_match, damaged: false }) => answer(question.key as usize, may_match),
+                match page.map(|bytes| ask(layer, place, bytes)) {
+                    Some(PageAnswer { may_match, damaged: false }) => {
+                        answer(question.key as usize, may_match)
+                    }
                     _ => again.push(*question),
                 }
             }
+        };
+        let mut unread: Vec<(&[Question], Option<Ticket>)> = Vec::new();
+        for of_page in questions.chunk_by(|a, b| a.page == b.page) {
+            let name = layer.page_name(of_page[0].page);
+            match self.cache.ask(name, |bytes| ask_page(of_page, Some(bytes))) {
+                Ok(()) => Counters::add(&self.counters.cached_pages, 1),
+                Err(ticket) => unread.push((of_page, ticket)),
+            }
+        }
+        let spans: Vec<Span> = unread.iter().map(|(of_page, _)| layer.span(of_page[0].page)).collect();
+        Counters::add(&self.counters.lookup_page_reads, spans.len() as u64);
+        layer.device.read_each(&spans, &mut |i, page| {
+            let (of_page, ticket) = &unread[i];
+            let page = page.ok();
+            if let Some(bytes) = page {
+                self.cache.keep(ticket.as_ref(), layer.page_name(of_page[0].page), bytes);
+            }
+            ask_page(of_page, page);
         });
         for question in again {
             let place = Update { page: question.page, value: question.value };

@@ -1,5 +1,6 @@
 //! How the memory of an open filter is divided.
 
+use super::page_cache::PageCache;
 use crate::AlignedBuf;
 use crate::error::FlashError;
 use crate::flush_order::FlushOrder;
@@ -28,6 +29,8 @@ pub(crate) struct MemoryPlan {
     pub(crate) pending_bytes_max: u64,
     /// Number of waiting updates.
     pub(crate) updates_max: u64,
+    /// Pages that the page cache holds.
+    pub(crate) cache_pages: usize,
     /// Everything but the waiting updates.
     pub(crate) fixed_bytes: u64,
 }
@@ -38,7 +41,11 @@ impl MemoryPlan {
         let group_bytes = u64::from(buffer.group_pages.min(pages)) * u64::from(geometry.page_bytes);
         let groups = pages.div_ceil(buffer.group_pages);
         let loads_bytes = if geometry.layout == Layout::TwoChoices { u64::from(pages) * 2 } else { 0 };
-        let tables_bytes = Pending::fixed_bytes(pages) + FlushOrder::memory_bytes(groups) + loads_bytes;
+        let cache_page_bytes = PageCache::page_memory_bytes(geometry.page_bytes);
+        let cache_pages = buffer.cache_bytes / cache_page_bytes;
+        let cache_bytes = cache_pages * cache_page_bytes;
+        let tables_bytes =
+            Pending::fixed_bytes(pages) + FlushOrder::memory_bytes(groups) + loads_bytes + cache_bytes;
         let update_bytes = size_of::<Update>() as u64;
         let fixed_bytes = |flush_groups: u64, tail_updates: u64| {
             let scratch_bytes = AlignedBuf::memory_bytes_for((flush_groups * group_bytes) as usize) as u64;
@@ -49,6 +56,7 @@ impl MemoryPlan {
             tail_updates: tail_updates as usize,
             pending_bytes_max,
             updates_max,
+            cache_pages: cache_pages as usize,
             fixed_bytes: fixed_bytes(flush_groups, tail_updates),
         };
         let bytes = match buffer.memory {

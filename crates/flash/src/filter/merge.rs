@@ -30,6 +30,7 @@ impl FlashFilter {
             // A flush in between would read pages before and write them after.
             let _writer = self.sound_writer()?;
             ours.unite(theirs, first, count)?;
+            (first..first + count).for_each(|page| self.cache.forget(ours.page_name(page)));
             first += count;
             progress(u64::from(first), u64::from(pages));
         }

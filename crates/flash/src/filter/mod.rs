@@ -10,6 +10,7 @@ mod layer;
 mod lookup;
 mod memory;
 mod merge;
+mod page_cache;
 mod turn;
 mod verify;
 mod write;
@@ -30,6 +31,7 @@ use crate::settings::{BufferSettings, FilterSettings};
 use crate::stats::{Counters, FilterInfo, FilterStats};
 use layer::Layer;
 use memory::MemoryPlan;
+use page_cache::PageCache;
 use turn::CommitTurn;
 pub use verify::{LayerReport, VerifyReport};
 use write::Writer;
@@ -43,6 +45,7 @@ pub struct FlashFilter {
     journal: Mutex<Log>,
     writer: Mutex<Writer>,
     commit_turn: CommitTurn,
+    cache: PageCache,
     /// Updates up to this count (of [`Writer`]'s `appended`) are durable.
     durable: AtomicU64,
     counters: Counters,
@@ -164,6 +167,7 @@ impl FlashFilter {
             journal: Mutex::new(journal),
             writer: Mutex::new(writer),
             commit_turn: CommitTurn::default(),
+            cache: PageCache::new(memory.cache_pages),
             durable: AtomicU64::new(0),
             counters: Counters::default(),
         }

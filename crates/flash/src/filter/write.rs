@@ -343,6 +343,10 @@ impl FlashFilter {
                 .collect();
             layer.device.write_each(&writes).map_err(FlashError::io("write", &layer.name))?;
         }
+        for run in &runs {
+            (run.first_page..run.first_page + run.pages)
+                .for_each(|page| self.cache.forget(layer.page_name(page)));
+        }
         groups.iter().for_each(|group| pending.clear(*group));
         layer.add_ones(ones_added);
         let counters = &self.counters;

@@ -15,6 +15,9 @@ pub(crate) struct BufferOptions {
     /// Memory for everything: waiting keys, tables, buffers
     #[arg(long, value_name = "SIZE", default_value = "16MiB")]
     memory: Size,
+    /// How much of the memory keeps pages that were read lately
+    #[arg(long, value_name = "SIZE", default_value = "0")]
+    cache: Size,
     /// Which pages are written when the memory is full
     #[arg(long, value_enum, default_value_t = Policy::Dirtiest)]
     policy: Policy,
@@ -40,6 +43,7 @@ impl BufferOptions {
                 Policy::Sequential => FlushPolicy::Sequential,
             },
             group_pages: self.group_pages,
+            cache_bytes: self.cache.bytes,
         }
     }
 }

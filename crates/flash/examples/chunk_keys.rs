@@ -1,0 +1,18 @@
+//! Cuts standard input into chunks at content-defined places (FastCDC) and writes the SHA-1 digest of each, 20 bytes, to
+//! standard output: the dedupe workload of the flash filter's benchmark. The argument is the average size of a chunk in
+//! bytes (default 2,048).
+
+use std::io::{BufWriter, Read, Write, stdin, stdout};
+
+use fastcdc::v2020::StreamCDC;
+use sha1::{Digest, Sha1};
+
+fn main() -> std::io::Result<()> {
+    let average: usize = std::env::args().nth(1).and_then(|text| text.parse().ok()).unwrap_or(2048);
+    let input: Box<dyn Read> = Box::new(stdin().lock());
+    let mut output = BufWriter::new(stdout().lock());
+    for chunk in StreamCDC::new(input, average / 4, average, average * 8) {
+        output.write_all(&Sha1::digest(chunk?.data))?;
+    }
+    output.flush()
+}
