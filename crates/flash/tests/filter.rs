@@ -219,6 +219,42 @@ fn a_growing_filter_keeps_its_rate_and_survives_reopening() {
 }
 
 #[test]
+fn logs_are_no_larger_than_their_filter_and_grow_with_it() {
+    let directory = tempfile::tempdir().unwrap();
+    let settings = FilterSettings::new(5000, 0.01).growing(true);
+    let log_bytes = || {
+        let sizes = ["log-a", "log-b"].map(|name| directory.path().join(name).metadata().unwrap().len());
+        sizes.into_iter().max().unwrap()
+    };
+    let filter =
+        FlashFilter::create(directory.path(), &settings, BufferSettings::with_memory_bytes(16 << 20))
+            .unwrap();
+    assert_eq!(log_bytes(), 256 << 10, "a small filter has a small log, however much memory it may use");
+    filter.insert_many(&keys(1, 0..600_000)).unwrap();
+    filter.commit().unwrap();
+    assert!(log_bytes() > 400 << 10, "{}", log_bytes());
+    drop(filter);
+    let filter = FlashFilter::open(directory.path(), BufferSettings::with_memory_bytes(1 << 20)).unwrap();
+    assert!(filter.contains_many(&keys(1, 0..600_000)).iter().all(|found| *found));
+}
+
+#[test]
+fn a_log_made_for_little_memory_grows_when_there_is_more() {
+    let storage = memory();
+    let settings = FilterSettings::new(1_000_000, 0.01);
+    let little = small_buffer(FlushPolicy::Sequential);
+    drop(FlashFilter::create_in(storage.clone(), &settings, little).unwrap());
+    let ample = BufferSettings::with_memory_bytes(2 << 20);
+    let filter = FlashFilter::open_in(storage.clone(), ample).unwrap();
+    filter.insert_many(&keys(1, 0..40_000)).unwrap();
+    filter.commit().unwrap();
+    assert_eq!(filter.stats().group_flushes, 0, "all of them fit into memory, and into a snapshot");
+    drop(filter);
+    let filter = FlashFilter::open_in(storage, little).unwrap();
+    assert!(filter.contains_many(&keys(1, 0..40_000)).iter().all(|found| *found));
+}
+
+#[test]
 fn a_union_has_the_keys_of_both() {
     let settings = FilterSettings::new(20_000, 0.01);
     let buffer = small_buffer(FlushPolicy::DirtiestGroupFirst);

@@ -5,6 +5,7 @@ use crate::AlignedBuf;
 use crate::error::FlashError;
 use crate::flush_order::FlushOrder;
 use crate::geometry::{Geometry, Layout, Update};
+use crate::journal::Log;
 use crate::pending::Pending;
 use crate::settings::{BufferSettings, MemorySize};
 
@@ -81,6 +82,11 @@ impl MemoryPlan {
         }
         let expected_bytes = fixed_bytes(scarce.0, scarce.1) + PENDING_BYTES_MIN;
         Err(FlashError::BudgetTooSmall { got_bytes: bytes, expected_bytes })
+    }
+
+    /// Size of the log's devices that goes with this plan.
+    pub(crate) fn log_bytes(&self, geometry: &Geometry) -> u64 {
+        Log::device_bytes(self.updates_max, geometry.pages_bytes())
     }
 
     /// The same with at most `updates_max` waiting updates, as many as the log can carry over.

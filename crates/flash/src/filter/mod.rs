@@ -100,7 +100,7 @@ impl FlashFilter {
         }
         let memory = MemoryPlan::new(&plan.geometry, &buffer)?;
         let layer = Layer::create(&*storage, settings.header(plan, rand::random(), 0), &mut |header| {
-            Log::create(&*storage, header.salt, Log::device_bytes(memory.updates_max))
+            Log::create(&*storage, header.salt, memory.log_bytes(&header.geometry))
         })?;
         let (layer, journal) = layer;
         Ok(FlashFilter::assemble(storage, buffer, vec![Arc::new(layer)], journal, memory, 0))
@@ -144,6 +144,7 @@ impl FlashFilter {
         let memory = MemoryPlan::new(&newest.header.geometry, &buffer)?;
         let mut filter = FlashFilter::assemble(storage, buffer, layers, journal, memory, insertions);
         filter.replay(&waiting)?;
+        filter.fit_log(memory)?;
         Ok(filter)
     }
 

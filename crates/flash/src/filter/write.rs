@@ -16,6 +16,7 @@ use crate::AlignedBuf;
 use crate::error::FlashError;
 use crate::flush_order::FlushOrder;
 use crate::geometry::{Layout, Update};
+use crate::header::FilterHeader;
 use crate::journal::Log;
 use crate::journal::block::{LAYERS_MAX, Start};
 use crate::pending::Pending;
@@ -183,6 +184,16 @@ impl FlashFilter {
         waiting.iter().try_for_each(|update| self.put(&mut writer, &state, *update).map(|_| ()))
     }
 
+    /// Makes the log as large as `plan` wants it, if it was made for less memory.
+    pub(super) fn fit_log(&mut self, plan: MemoryPlan) -> Result<(), FlashError> {
+        let mut journal = self.journal();
+        if journal.want(plan.log_bytes(&self.state().newest().header.geometry)) {
+            self.checkpoint(&mut journal)?;
+            self.writer().plan = plan.limited_to(journal.snapshot_updates_max());
+        }
+        Ok(())
+    }
+
     fn add(&self, writer: &mut Writer, state: &State, digest: KeyDigest) -> Result<(), FlashError> {
         let geometry = state.newest().header.geometry;
         let place = |n: u32| geometry.place(digest, n);
@@ -271,30 +282,39 @@ impl FlashFilter {
         if !state.newest().is_full(state.pending.len()) || state.layers.len() >= LAYERS_MAX {
             return Ok(());
         }
-        let grown = self.grow_locked(&mut journal, &mut writer, &state);
-        writer.has_failed |= grown.is_err();
-        grown
-    }
-
-    fn grow_locked(&self, journal: &mut Log, writer: &mut Writer, state: &State) -> Result<(), FlashError> {
-        self.flush_all(writer, state)?;
         let first = &state.layers[0].header;
         let number = state.layers.len() as u32;
         let settings = FilterSettings::of_chain(first);
         let header = settings.header(settings.plan(number)?, first.salt ^ u64::from(number), number);
-        let memory = MemoryPlan::new(&header.geometry, &self.buffer)?;
+        let plan = MemoryPlan::new(&header.geometry, &self.buffer)?;
+        let grown = self.grow_to(&mut journal, &mut writer, &state, header, plan);
+        writer.has_failed |= grown.is_err();
+        grown
+    }
+
+    fn grow_to(
+        &self,
+        journal: &mut Log,
+        writer: &mut Writer,
+        state: &State,
+        header: FilterHeader,
+        plan: MemoryPlan,
+    ) -> Result<(), FlashError> {
+        self.flush_all(writer, state)?;
         let (layer, ()) = Layer::create(&*self.storage, header, &mut |_| Ok(()))?;
-        let mut layers = state.layers.clone();
         let loads = (header.geometry.layout == Layout::TwoChoices).then(|| layer.loads());
+        let mut layers = state.layers.clone();
         layers.push(Arc::new(layer));
         let pending = Pending::new(header.geometry.page_count, self.buffer.group_pages);
         state.newest().sync()?;
-        let start = Start { layer_count: number + 1, insertions: writer.insertions, ..Start::default() };
+        journal.want(plan.log_bytes(&header.geometry));
+        let start =
+            Start { layer_count: layers.len() as u32, insertions: writer.insertions, ..Start::default() };
         journal.restart(start, &mut std::iter::empty())?;
         self.mark_durable(writer.appended);
         let (appended, insertions) = (writer.appended, writer.insertions);
-        let memory = memory.limited_to(journal.snapshot_updates_max());
-        *writer = Writer::new(memory, self.buffer.policy, pending.groups(), loads, insertions);
+        let plan = plan.limited_to(journal.snapshot_updates_max());
+        *writer = Writer::new(plan, self.buffer.policy, pending.groups(), loads, insertions);
         writer.appended = appended;
         *self.state.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(State { layers, pending });
         Ok(())

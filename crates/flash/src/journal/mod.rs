@@ -36,15 +36,25 @@ pub(crate) struct Log {
     active: usize,
     generation: u64,
     next_block: u32,
+    /// What a device grows to when its next generation begins.
+    wanted_bytes: u64,
     written_bytes: u64,
     syncs: u64,
 }
 
 impl Log {
-    /// Size of each of the two devices for `waiting_updates_max` updates in memory: a snapshot takes a quarter at most.
-    pub(crate) fn device_bytes(waiting_updates_max: u64) -> u64 {
-        let snapshot_bytes = waiting_updates_max.div_ceil(BLOCK_RECORDS as u64) * BLOCK_BYTES as u64;
-        (snapshot_bytes * 4).max(LOG_BYTES_MIN).next_multiple_of(BLOCK_BYTES as u64)
+    /// Size of each of the two devices for `waiting_updates_max` updates in memory and pages of `pages_bytes`: a snapshot
+    /// takes a quarter, unless that would make the log larger than the filter.
+    pub(crate) fn device_bytes(waiting_updates_max: u64, pages_bytes: u64) -> u64 {
+        let snapshot_blocks = waiting_updates_max.div_ceil(BLOCK_RECORDS as u64);
+        let ample_bytes = snapshot_blocks.saturating_mul(4 * BLOCK_BYTES as u64);
+        ample_bytes.min(pages_bytes.next_multiple_of(BLOCK_BYTES as u64)).max(LOG_BYTES_MIN)
+    }
+
+    /// Sets the size that a device grows to when its next generation begins. Says whether the present one is smaller.
+    pub(crate) fn want(&mut self, device_bytes: u64) -> bool {
+        self.wanted_bytes = device_bytes;
+        self.device().len_bytes() < device_bytes
     }
 
     /// Makes both devices. The log is valid (and empty) on return.
@@ -67,8 +77,17 @@ impl Log {
             Ok(device)
         };
         let devices = [make(0)?, make(1)?];
-        let mut log =
-            Log { devices, names, salt, active: 1, generation: 0, next_block: 0, written_bytes: 0, syncs: 0 };
+        let mut log = Log {
+            devices,
+            names,
+            salt,
+            active: 1,
+            generation: 0,
+            next_block: 0,
+            wanted_bytes: 0,
+            written_bytes: 0,
+            syncs: 0,
+        };
         let start = Start { layer_count: 1, ..Start::default() };
         log.restart(start, &mut std::iter::empty())?;
         Ok(log)
@@ -114,8 +133,17 @@ impl Log {
                 expected: "one in either file".to_owned(),
             });
         };
-        let mut log =
-            Log { devices, names, salt, active, generation, next_block: 0, written_bytes: 0, syncs: 0 };
+        let mut log = Log {
+            devices,
+            names,
+            salt,
+            active,
+            generation,
+            next_block: 0,
+            wanted_bytes: 0,
+            written_bytes: 0,
+            syncs: 0,
+        };
         begin(&start)?;
         log.replay(&start, visit)?;
         Ok(log)
@@ -223,6 +251,7 @@ impl Log {
         let old = self.active;
         let new = 1 - old;
         let generation = self.generation + 1;
+        self.devices[new].grow(self.wanted_bytes).map_err(FlashError::io("grow", &self.names[new]))?;
         let next_block = self.write_blocks(new, generation, 1, BlockKind::Snapshot, snapshot)?;
         if next_block > 1 {
             self.sync(new)?;
@@ -318,7 +347,7 @@ mod tests {
     #[test]
     fn commits_and_snapshots_come_back_in_order() {
         let storage = SimStorage::new(SimPower::steady());
-        let mut log = Log::create(&storage, 1, Log::device_bytes(0)).unwrap();
+        let mut log = Log::create(&storage, 1, Log::device_bytes(0, 0)).unwrap();
         log.commit(&batch(0, 1000)).unwrap();
         log.commit(&batch(1000, 1)).unwrap();
         assert_eq!(reopen(&storage).unwrap().2, batch(0, 1001));
@@ -335,7 +364,7 @@ mod tests {
     #[test]
     fn damage_to_what_was_acknowledged_is_an_error_and_a_torn_tail_is_not() {
         let storage = SimStorage::new(SimPower::steady());
-        let mut log = Log::create(&storage, 1, Log::device_bytes(0)).unwrap();
+        let mut log = Log::create(&storage, 1, Log::device_bytes(0, 0)).unwrap();
         (0..3).for_each(|n| log.commit(&batch(n * 10, 10)).unwrap());
         let intact = storage.after_power_loss(PowerLoss::KILLED, 0);
         for (block, is_error) in [(0, true), (1, true), (2, true), (3, false)] {
