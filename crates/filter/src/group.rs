@@ -1,21 +1,97 @@
 //! The resident prefix of a segment's units: the thing that a lookup probes.
 //!
-//! Invariant: `words` holds `resident * unit_words` words in one allocation, so that a probe costs the group's own cache line
+//! Invariant: a group's `resident * unit_words` words lie in one allocation, so that a probe costs the group's own cache line
 //! and then the units' lines, nothing in between. Units follow each other in lanes of as many as the family reads
 //! together; within a lane their words are interleaved. The last lane may have fewer units.
 
+use crate::family::FamilyShape;
 use crate::{FilterError, GroupShape, KeyDigest};
 
 /// Units in a lane of a family that reads several together.
 pub(crate) const LANES: usize = 4;
+
+/// How the words of a group lie, in eight bytes: all that a probe needs beside the words themselves. For holders that keep
+/// a group's words in an allocation of their own; [`FilterGroup`] is for all others.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct GroupHead {
+    unit_words: u32,
+    family: FamilyShape,
+    resident: u8,
+}
+
+impl GroupHead {
+    /// For the first `resident_units` units of `shape`; all of them if it has fewer.
+    pub fn new(shape: GroupShape, resident_units: u8) -> Self {
+        Self {
+            unit_words: shape.unit_words(),
+            family: shape.family_shape(),
+            resident: resident_units.min(shape.unit_count()),
+        }
+    }
+
+    /// Words that the group takes.
+    pub fn words(&self) -> usize {
+        self.unit_words as usize * usize::from(self.resident)
+    }
+
+    /// Units in memory.
+    pub fn resident_units(&self) -> u8 {
+        self.resident
+    }
+
+    /// Whether a key with this digest may be in the segment whose units are in `words`; `false` is certain. No allocation.
+    ///
+    /// # Panics
+    /// If there are fewer words than [`words`](Self::words).
+    #[inline]
+    pub fn may_match(&self, words: &[u64], digest: KeyDigest) -> bool {
+        if self.unit_words == 0 {
+            return self.resident == 0;
+        }
+        self.family.may_match(&words[..self.words()], self.unit_words, self.resident, digest)
+    }
+
+    /// Puts a unit into its place among `words`. Errors: a unit of the wrong length, or beyond the resident ones.
+    pub fn set_unit(&self, words: &mut [u64], unit: usize, bytes: &[u8]) -> Result<(), FilterError> {
+        if unit >= usize::from(self.resident) {
+            return Err(FilterError::TooManyUnits { got: unit + 1, built: self.resident });
+        }
+        let expected = self.unit_words as usize * 8;
+        if bytes.len() != expected {
+            return Err(FilterError::UnitBytes { unit, got: bytes.len(), expected });
+        }
+        let (chunks, _) = bytes.as_chunks::<8>();
+        let (first, step) = self.place(unit);
+        let words = words.iter_mut().skip(first).step_by(step);
+        words.zip(chunks).for_each(|(word, &chunk)| *word = u64::from_le_bytes(chunk));
+        Ok(())
+    }
+
+    /// Copies the units that both groups have room for; both are of one shape.
+    pub fn copy_units(&self, words: &mut [u64], from: &Self, from_words: &[u64]) {
+        for unit in 0..usize::from(self.resident.min(from.resident)) {
+            let ((first, step), (from_first, from_step)) = (self.place(unit), from.place(unit));
+            let words = words.iter_mut().skip(first).step_by(step);
+            let from_words = from_words.iter().skip(from_first).step_by(from_step);
+            words.zip(from_words.take(self.unit_words as usize)).for_each(|(to, from)| *to = *from);
+        }
+    }
+
+    /// Where a unit's first word is, and how far its words are apart.
+    fn place(&self, unit: usize) -> (usize, usize) {
+        let lanes = self.family.lanes();
+        let first_of_lane = unit - unit % lanes;
+        let units_in_lane = lanes.min(usize::from(self.resident) - first_of_lane);
+        (first_of_lane * self.unit_words as usize + unit % lanes, units_in_lane)
+    }
+}
 
 /// The first units of one segment's group, in memory. Immutable: growing or shrinking makes a new group.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FilterGroup {
     words: Box<[u64]>,
     shape: GroupShape,
-    unit_words: u32,
-    resident: u8,
+    head: GroupHead,
 }
 
 impl FilterGroup {
@@ -32,45 +108,43 @@ impl FilterGroup {
         }
         let mut group = Self::zeroed(shape, units.len() as u8);
         for (unit, bytes) in units.iter().enumerate() {
-            group.set_unit(unit, bytes);
+            group.head.set_unit(&mut group.words, unit, bytes)?;
         }
         Ok(group)
     }
 
     /// A copy of this group with one more unit. Errors as [`from_units`](Self::from_units).
     pub fn with_next_unit(&self, unit: &[u8]) -> Result<Self, FilterError> {
-        if self.resident >= self.shape.unit_count() {
+        let resident = self.head.resident;
+        if resident >= self.shape.unit_count() {
             return Err(FilterError::TooManyUnits {
-                got: usize::from(self.resident) + 1,
+                got: usize::from(resident) + 1,
                 built: self.shape.unit_count(),
             });
         }
-        check_unit_bytes(self.shape, usize::from(self.resident), unit)?;
-        let mut group = Self::zeroed(self.shape, self.resident + 1);
-        group.copy_units(self);
-        group.set_unit(usize::from(self.resident), unit);
+        check_unit_bytes(self.shape, usize::from(resident), unit)?;
+        let mut group = Self::zeroed(self.shape, resident + 1);
+        group.head.copy_units(&mut group.words, &self.head, &self.words);
+        group.head.set_unit(&mut group.words, usize::from(resident), unit)?;
         Ok(group)
     }
 
     /// A copy of this group's first `resident_units` units; all of them if there are fewer.
     pub fn truncated(&self, resident_units: u8) -> Self {
-        let mut group = Self::zeroed(self.shape, resident_units.min(self.resident));
-        group.copy_units(self);
+        let mut group = Self::zeroed(self.shape, resident_units.min(self.head.resident));
+        group.head.copy_units(&mut group.words, &self.head, &self.words);
         group
     }
 
     /// Whether a key with this digest may be in the segment; `false` is certain. No allocation, no lock.
     #[inline]
     pub fn may_match(&self, digest: KeyDigest) -> bool {
-        if self.unit_words == 0 {
-            return self.resident == 0;
-        }
-        self.shape.family_shape().may_match(&self.words, self.unit_words, self.resident, digest)
+        self.head.may_match(&self.words, digest)
     }
 
     /// Units in memory.
     pub fn resident_units(&self) -> u8 {
-        self.resident
+        self.head.resident
     }
 
     /// What the segment's units were built as.
@@ -81,7 +155,7 @@ impl FilterGroup {
     /// Bytes of memory that this group takes: itself and its allocation with the allocator's rounding. What holds the
     /// group (an `Arc`, a slot) is the holder's to count.
     pub fn memory_bytes(&self) -> usize {
-        Self::memory_bytes_for(self.shape, self.resident)
+        Self::memory_bytes_for(self.shape, self.head.resident)
     }
 
     /// [`memory_bytes`](Self::memory_bytes) of a group that does not exist yet.
@@ -91,35 +165,8 @@ impl FilterGroup {
     }
 
     fn zeroed(shape: GroupShape, resident: u8) -> Self {
-        let unit_words = shape.unit_words();
-        let words = vec![0; unit_words as usize * usize::from(resident)].into_boxed_slice();
-        Self { words, shape, unit_words, resident }
-    }
-
-    /// Where a unit's first word is, and how far its words are apart.
-    fn place(&self, unit: usize) -> (usize, usize) {
-        let lanes = self.shape.family_shape().lanes();
-        let first_of_lane = unit - unit % lanes;
-        let units_in_lane = lanes.min(usize::from(self.resident) - first_of_lane);
-        (first_of_lane * self.unit_words as usize + unit % lanes, units_in_lane)
-    }
-
-    /// `bytes` have the right length.
-    fn set_unit(&mut self, unit: usize, bytes: &[u8]) {
-        let (chunks, _) = bytes.as_chunks::<8>();
-        let (first, step) = self.place(unit);
-        let words = self.words.iter_mut().skip(first).step_by(step);
-        words.zip(chunks).for_each(|(word, &chunk)| *word = u64::from_le_bytes(chunk));
-    }
-
-    /// Copies the units that both groups have room for; both are of one shape.
-    fn copy_units(&mut self, from: &Self) {
-        for unit in 0..usize::from(self.resident.min(from.resident)) {
-            let ((first, step), (from_first, from_step)) = (self.place(unit), from.place(unit));
-            let words = self.words.iter_mut().skip(first).step_by(step);
-            let from_words = from.words.iter().skip(from_first).step_by(from_step);
-            words.zip(from_words.take(self.unit_words as usize)).for_each(|(to, from)| *to = *from);
-        }
+        let head = GroupHead::new(shape, resident);
+        Self { words: vec![0; head.words()].into_boxed_slice(), shape, head }
     }
 }
 

@@ -36,6 +36,6 @@ mod stream;
 pub use digest::KeyDigest;
 pub use error::FilterError;
 pub use family::Family;
-pub use group::FilterGroup;
+pub use group::{FilterGroup, GroupHead};
 pub use settings::{BuiltGroup, MAX_UNITS, UnitSettings};
 pub use shape::{GroupShape, SHAPE_BYTES};
