@@ -6,6 +6,7 @@
 //!   writer, waiting updates.
 //! - Pages are written in place: a page holds a superset of what it held (see [`crate::page`]).
 
+mod flush;
 mod layer;
 mod lookup;
 mod memory;
@@ -36,7 +37,28 @@ use turn::CommitTurn;
 pub use verify::{LayerReport, VerifyReport};
 use write::Writer;
 
-/// A Bloom filter larger than memory. See the [module](self) for its guarantees.
+/// A Bloom filter larger than memory.
+///
+/// Lookups answer "no" only for keys that were never inserted: what is damaged or cannot be read answers "may match" and is
+/// counted. Any number of threads look up while others insert; insertions take turns.
+///
+/// ```
+/// use springbloom_filter::KeyDigest;
+/// use springbloom_flash::{BufferSettings, FilterSettings, FlashFilter};
+///
+/// # let folder = tempfile::tempdir()?;
+/// # let folder = folder.path();
+/// let memory = BufferSettings::with_memory_bytes(1 << 20);
+/// let filter = FlashFilter::create(folder, &FilterSettings::new(100_000, 0.01), memory)?;
+/// filter.insert(KeyDigest::of(b"https://example.org/"))?;
+/// filter.commit()?; // durable from here
+/// drop(filter);
+///
+/// let filter = FlashFilter::open(folder, memory)?;
+/// let asked = [KeyDigest::of(b"https://example.org/"), KeyDigest::of(b"https://example.com/")];
+/// assert_eq!(filter.contains_many(&asked), [true, false]);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 pub struct FlashFilter {
     storage: Arc<dyn Storage>,
     buffer: BufferSettings,
