@@ -82,12 +82,18 @@ impl FamilyShape {
         }
     }
 
-    /// Whether `digest` matches all `resident` units in `words`; `unit_words` is not 0.
+    /// The first of the `resident` units in `words` that `digest` does not match; `unit_words` is not 0.
     #[inline]
-    pub(crate) fn may_match(self, words: &[u64], unit_words: u32, resident: u8, digest: KeyDigest) -> bool {
+    pub(crate) fn rejecting_unit(
+        self,
+        words: &[u64],
+        unit_words: u32,
+        resident: u8,
+        digest: KeyDigest,
+    ) -> Option<u8> {
         match self {
-            Self::Bloom(bloom) => bloom.may_match(words, unit_words, digest),
-            Self::Ribbon(ribbon) => ribbon.may_match(words, unit_words, resident, digest),
+            Self::Bloom(bloom) => bloom.rejecting_unit(words, unit_words, digest),
+            Self::Ribbon(ribbon) => ribbon.rejecting_unit(words, unit_words, resident, digest),
         }
     }
 }

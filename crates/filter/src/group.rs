@@ -39,16 +39,24 @@ impl GroupHead {
         self.resident
     }
 
-    /// Whether a key with this digest may be in the segment whose units are in `words`; `false` is certain. No allocation.
+    /// Whether a key with this digest may be in the segment whose units are in `words`; `false` is certain.
+    #[inline]
+    pub fn may_match(&self, words: &[u64], digest: KeyDigest) -> bool {
+        self.rejecting_unit(words, digest).is_none()
+    }
+
+    /// The first unit in `words` that says that no key with this digest is in the segment, which is certain then; `None`: it may
+    /// be. No allocation.
     ///
     /// # Panics
     /// If there are fewer words than [`words`](Self::words).
     #[inline]
-    pub fn may_match(&self, words: &[u64], digest: KeyDigest) -> bool {
+    pub fn rejecting_unit(&self, words: &[u64], digest: KeyDigest) -> Option<u8> {
         if self.unit_words == 0 {
-            return self.resident == 0;
+            // Units over no keys reject every key.
+            return (self.resident > 0).then_some(0);
         }
-        self.family.may_match(&words[..self.words()], self.unit_words, self.resident, digest)
+        self.family.rejecting_unit(&words[..self.words()], self.unit_words, self.resident, digest)
     }
 
     /// Puts a unit into its place among `words`. Errors: a unit of the wrong length, or beyond the resident ones.
@@ -140,6 +148,12 @@ impl FilterGroup {
     #[inline]
     pub fn may_match(&self, digest: KeyDigest) -> bool {
         self.head.may_match(&self.words, digest)
+    }
+
+    /// The first resident unit that says no; `None` if the key may be in the segment.
+    #[inline]
+    pub fn rejecting_unit(&self, digest: KeyDigest) -> Option<u8> {
+        self.head.rejecting_unit(&self.words, digest)
     }
 
     /// Units in memory.

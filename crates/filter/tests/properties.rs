@@ -32,6 +32,20 @@ fn no_false_negative_under_any_prefix() {
 }
 
 #[test]
+fn the_rejecting_unit_is_the_one_that_ends_the_longest_matching_prefix() {
+    let set = seed::seed("the_rejecting_unit");
+    for settings in every_settings() {
+        let built = settings.build(&digests(set, 700));
+        let whole = prefix(&built, settings.unit_count());
+        for stranger in digests(set + 1, 300) {
+            let longest = (0..=settings.unit_count()).rev().find(|&n| prefix(&built, n).may_match(stranger));
+            let expected = longest.filter(|&units| units < settings.unit_count());
+            assert_eq!(whole.rejecting_unit(stranger), expected, "{settings}");
+        }
+    }
+}
+
+#[test]
 fn repeated_digests_are_one_key() {
     for settings in every_settings() {
         let keys = digests(1, 300);
@@ -168,7 +182,7 @@ fn settings_out_of_range_are_errors() {
     assert!(matches!(UnitSettings::bloom(6, 0), Err(FilterError::BitsPerKey { got: 0, .. })));
     assert!(matches!(UnitSettings::bloom(6, 9), Err(FilterError::BitsPerKey { got: 9, .. })));
     assert_eq!(UnitSettings::default(), UnitSettings::bloom(6, 4).unwrap());
-    assert_eq!(UnitSettings::default().to_string(), "bloom 6x4");
+    assert_eq!(UnitSettings::default().to_string(), "bloom:6x4");
 }
 
 /// An encoded shape that is likely to be accepted: known family codes and small parameters.

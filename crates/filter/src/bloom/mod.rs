@@ -70,24 +70,25 @@ impl BloomShape {
 
     /// `words` are the resident units, one after the other, `unit_words` > 0 words each.
     #[inline]
-    pub(crate) fn may_match(self, words: &[u64], unit_words: u32, digest: KeyDigest) -> bool {
+    pub(crate) fn rejecting_unit(self, words: &[u64], unit_words: u32, digest: KeyDigest) -> Option<u8> {
         match self.probes {
-            1 => match_units::<1>(words, unit_words, digest),
-            2 => match_units::<2>(words, unit_words, digest),
-            3 => match_units::<3>(words, unit_words, digest),
-            4 => match_units::<4>(words, unit_words, digest),
-            5 => match_units::<5>(words, unit_words, digest),
-            6 => match_units::<6>(words, unit_words, digest),
-            7 => match_units::<7>(words, unit_words, digest),
-            _ => match_units::<8>(words, unit_words, digest),
+            1 => first_rejection::<1>(words, unit_words, digest),
+            2 => first_rejection::<2>(words, unit_words, digest),
+            3 => first_rejection::<3>(words, unit_words, digest),
+            4 => first_rejection::<4>(words, unit_words, digest),
+            5 => first_rejection::<5>(words, unit_words, digest),
+            6 => first_rejection::<6>(words, unit_words, digest),
+            7 => first_rejection::<7>(words, unit_words, digest),
+            _ => first_rejection::<8>(words, unit_words, digest),
         }
     }
 }
 
 #[inline]
-fn match_units<const PROBES: usize>(words: &[u64], unit_words: u32, digest: KeyDigest) -> bool {
-    let units = words.chunks_exact(unit_words as usize);
-    units.enumerate().all(|(unit, words)| match_unit::<PROBES>(words, unit, digest))
+fn first_rejection<const PROBES: usize>(words: &[u64], unit_words: u32, digest: KeyDigest) -> Option<u8> {
+    let mut units = words.chunks_exact(unit_words as usize).enumerate();
+    let rejecting = units.position(|(unit, words)| !match_unit::<PROBES>(words, unit, digest));
+    rejecting.map(|unit| unit as u8)
 }
 
 /// Branch-free: half of the bits are set, so a branch per probe would be mispredicted half of the time and would keep the

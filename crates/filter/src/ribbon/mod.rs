@@ -77,8 +77,14 @@ impl RibbonShape {
     }
 
     #[inline]
-    pub(crate) fn may_match(self, words: &[u64], unit_words: u32, resident: u8, digest: KeyDigest) -> bool {
-        query::may_match(words, rows::RowHasher::new(self.seed, unit_words), unit_words, resident, digest)
+    pub(crate) fn rejecting_unit(
+        self,
+        words: &[u64],
+        unit_words: u32,
+        resident: u8,
+        digest: KeyDigest,
+    ) -> Option<u8> {
+        query::rejecting_unit(words, rows::RowHasher::new(self.seed, unit_words), unit_words, resident, digest)
     }
 }
 

@@ -13,16 +13,16 @@ struct Window {
     words: [usize; 3],
 }
 
-/// Whether all resident units agree with the digest's fingerprint. Branch-free for four units, then an exit: one
-/// absent key in 16 sees the fifth unit.
+/// The first resident unit that disagrees with the digest's fingerprint. Branch-free for four units, then an exit: one absent
+/// key in 16 sees the fifth unit.
 #[inline]
-pub(super) fn may_match(
+pub(super) fn rejecting_unit(
     words: &[u64],
     rows: RowHasher,
     unit_words: u32,
     resident: u8,
     digest: KeyDigest,
-) -> bool {
+) -> Option<u8> {
     let row = rows.row(digest);
     let shift = row.start % 64;
     let low = row.coefficients << shift;
@@ -36,25 +36,27 @@ pub(super) fn may_match(
     let fingerprint = fingerprint(digest);
     let lane_words = LANES * unit_words as usize;
     let full_lanes = usize::from(resident) / LANES;
-    let all_full_match = (0..full_lanes).all(|lane| {
-        match_lane::<LANES>(&words[lane * lane_words..][..lane_words], &window, fingerprint >> (lane * LANES))
-    });
-    if !all_full_match {
-        return false;
+    for lane in 0..full_lanes {
+        let words = &words[lane * lane_words..][..lane_words];
+        let disagreeing = disagreeing_units::<LANES>(words, &window, fingerprint >> (lane * LANES));
+        if disagreeing != 0 {
+            return Some((lane * LANES) as u8 + disagreeing.trailing_zeros() as u8);
+        }
     }
     let rest = &words[full_lanes * lane_words..];
     let fingerprint = fingerprint.checked_shr((full_lanes * LANES) as u32).unwrap_or(0);
-    match usize::from(resident) % LANES {
-        0 => true,
-        1 => match_lane::<1>(rest, &window, fingerprint),
-        2 => match_lane::<2>(rest, &window, fingerprint),
-        _ => match_lane::<3>(rest, &window, fingerprint),
-    }
+    let disagreeing = match usize::from(resident) % LANES {
+        0 => 0,
+        1 => disagreeing_units::<1>(rest, &window, fingerprint),
+        2 => disagreeing_units::<2>(rest, &window, fingerprint),
+        _ => disagreeing_units::<3>(rest, &window, fingerprint),
+    };
+    (disagreeing != 0).then(|| (full_lanes * LANES) as u8 + disagreeing.trailing_zeros() as u8)
 }
 
-/// Whether `UNITS` interleaved units agree with the low bits of `fingerprint`.
+/// Which of `UNITS` interleaved units disagree with the low bits of `fingerprint`, as bits.
 #[inline]
-fn match_lane<const UNITS: usize>(words: &[u64], window: &Window, fingerprint: u32) -> bool {
+fn disagreeing_units<const UNITS: usize>(words: &[u64], window: &Window, fingerprint: u32) -> u32 {
     let (interleaved, _) = words.as_chunks::<UNITS>();
     let [a, b, c] = window.words.map(|word| &interleaved[word]);
     let [mask_a, mask_b, mask_c] = window.masks;
@@ -63,5 +65,5 @@ fn match_lane<const UNITS: usize>(words: &[u64], window: &Window, fingerprint: u
         let product = a[unit] & mask_a ^ b[unit] & mask_b ^ c[unit] & mask_c;
         bits |= (product.count_ones() & 1) << unit;
     }
-    bits == fingerprint & ((1 << UNITS) - 1)
+    bits ^ fingerprint & ((1 << UNITS) - 1)
 }
