@@ -33,7 +33,7 @@ pub(crate) enum Trace {
 }
 
 /// One in so many keys of a file of real chunks is taken.
-const REAL_SHARE: u64 = 32;
+const REAL_SHARE: u64 = 128;
 /// Repetitions per new chunk.
 const DUPLICATES_PER_INSERT: f64 = 15_666_332.0 / 12_082_492.0;
 const LOOKUPS_PER_INSERT: f64 = 165.0;
