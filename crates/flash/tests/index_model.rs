@@ -1,4 +1,6 @@
 //! The index against a map, through everything that moves records and entries around.
+//!
+//! `SPRINGBLOOM_OPERATIONS` sets how many random operations there are (default 60,000).
 
 mod index_support;
 
@@ -26,7 +28,9 @@ fn random_operations_agree_with_a_map_across_reopenings() {
     let mut index = created(&storage);
     let mut model = HashMap::new();
     const KEYS: u64 = 6000;
-    for version in 0..60_000u64 {
+    let operations =
+        std::env::var("SPRINGBLOOM_OPERATIONS").ok().and_then(|n| n.parse().ok()).unwrap_or(60_000u64);
+    for version in 0..operations {
         let n = rng.random_range(0..KEYS);
         match rng.random_range(0..1000) {
             0..550 => {

@@ -1,15 +1,19 @@
 //! Measures the flash index against what it must beat, and prints ratios taken within this one run.
 //!
 //! `cargo bench -p springbloom-flash --bench index -- SECTION`, sections: `ours`, `bare` (without pre-filter), `skimpy`,
-//! `device`, `stream`; with `--features peers` also `rocksdb`, `lmdb`, `redb`. Each in a process of its own, so that memory is measured
+//! `device`, `cold`, `stream` (the last three use what `ours` left), `summaries`, `variants`; with `--features peers` also `rocksdb`, `lmdb`, `redb`. Each in a process of its own, so that memory is measured
 //! as the process's growth; without a section, all of them are run so. Settings come from the environment, see [`setup::Setup`].
 
 #[path = "../flash_filter/fio.rs"]
 mod fio;
 mod ours;
+#[cfg(feature = "peers")]
+#[allow(unsafe_code, reason = "LMDB is opened so")]
+mod peers;
 mod setup;
 mod skimpy;
 mod store;
+mod summaries;
 
 use std::process::Command;
 
@@ -22,13 +26,21 @@ use store::measure;
 
 type Section = fn(&Setup);
 
-const SECTIONS: [(&str, Section); 6] = [
+const SECTIONS: &[(&str, Section)] = &[
     ("ours", ours),
-    ("variants", variants),
     ("bare", bare),
     ("skimpy", skimpy),
     ("device", device),
     ("cold", cold),
+    ("stream", stream),
+    ("summaries", summaries::run),
+    ("variants", variants),
+    #[cfg(feature = "peers")]
+    ("rocksdb", rocksdb),
+    #[cfg(feature = "peers")]
+    ("lmdb", lmdb),
+    #[cfg(feature = "peers")]
+    ("redb", redb),
 ];
 
 fn main() {
@@ -37,7 +49,7 @@ fn main() {
         std::env::args().skip(1).filter(|argument| !argument.starts_with("--")).collect();
     let setup = Setup::from_environment();
     if let Some(name) = named.first() {
-        let section = SECTIONS.iter().find(|(section, _)| section == name);
+        let section = SECTIONS.iter().find(|(section, _)| *section == name);
         section.unwrap_or_else(|| panic!("no section {name}")).1(&setup);
         return;
     }
@@ -46,6 +58,21 @@ fn main() {
         let this = std::env::current_exe().expect("this program");
         assert!(Command::new(this).arg(name).status().expect("a process").success(), "{name} failed");
     }
+}
+
+#[cfg(feature = "peers")]
+fn rocksdb(setup: &Setup) {
+    measure(setup, || peers::RocksDb::make(setup)).print("RocksDB, Bloom 10");
+}
+
+#[cfg(feature = "peers")]
+fn lmdb(setup: &Setup) {
+    measure(setup, || peers::Lmdb::make(setup)).print("LMDB");
+}
+
+#[cfg(feature = "peers")]
+fn redb(setup: &Setup) {
+    measure(setup, || peers::Redb::make(setup)).print("redb");
 }
 
 fn ours(setup: &Setup) {
@@ -107,4 +134,44 @@ fn cold(setup: &Setup) {
         assert!(index.get_many(&wanted).expect("get").iter().all(Option::is_some));
     }
     println!("{LOOKUPS} cold lookups in {:.2} s", start.elapsed().as_secs_f64());
+}
+
+/// A backup of what was backed up before: all keys in the order in which they were put, every fourth one changed (so absent), with and without
+/// locality.
+fn stream(setup: &Setup) {
+    let directory = setup.directory.join("ours");
+    let index =
+        springbloom_flash::index::FlashIndex::open(&directory, IndexMemory::standard()).expect("open");
+    let lookups = setup.keys.min(2_000_000);
+    let batch_of = |first: u64| -> Vec<[u8; setup::KEY_BYTES]> {
+        let numbers = first..first + setup::BATCH;
+        numbers.map(|n| setup.key(if n % 4 == 3 { n + setup.keys } else { n })).collect()
+    };
+    for with_locality in [false, true] {
+        let before = index.stats();
+        let start = std::time::Instant::now();
+        let mut seen = index.stream(16);
+        let mut found = 0;
+        for first in (0..lookups).step_by(setup::BATCH as usize) {
+            let keys = batch_of(first);
+            let wanted: Vec<&[u8]> = keys.iter().map(|key| &key[..]).collect();
+            let values = if with_locality { seen.get_many(&wanted) } else { index.get_many(&wanted) };
+            found += values.expect("get").iter().filter(|value| value.is_some()).count();
+            if start.elapsed() > 4 * setup.time {
+                break;
+            }
+        }
+        let after = index.stats();
+        let looked_up = after.lookups - before.lookups;
+        let reads = |stats: &springbloom_flash::index::IndexStats| {
+            stats.bucket_reads + stats.page_reads + stats.chapter_reads
+        };
+        println!(
+            "stream, {} locality: {:>9.0} lookups/s, {:.4} reads per lookup, {:.3} found",
+            if with_locality { "with" } else { "without" },
+            looked_up as f64 / start.elapsed().as_secs_f64(),
+            (reads(&after) - reads(&before)) as f64 / looked_up as f64,
+            found as f64 / looked_up as f64
+        );
+    }
 }
