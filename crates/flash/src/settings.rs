@@ -107,7 +107,10 @@ impl FilterSettings {
     pub(crate) fn plan(&self, layer: u32) -> Result<LayerPlan, FlashError> {
         self.check()?;
         let (capacity_keys, fpr) = if self.grows {
-            (self.capacity_keys << layer.min(40), self.fpr / f64::from(2u32.pow(layer.min(30) + 1)))
+            (
+                self.capacity_keys.saturating_mul(1 << layer.min(40)),
+                self.fpr / f64::from(2u32.pow(layer.min(30) + 1)),
+            )
         } else {
             (self.capacity_keys, self.fpr)
         };
@@ -146,12 +149,18 @@ impl FilterSettings {
             self.fpr,
             "between 0 and 1, both excluded",
         )?;
+        // A chain chooses them anew for the rate of each filter.
+        require(
+            !(self.grows && self.probes.is_some()),
+            "growth",
+            "a fixed number of probes",
+            "no number of probes",
+        )?;
         if let Some(probes) = self.probes {
             require((1..=PROBES_MAX).contains(&probes), "probes", probes, "1 to 32")?;
         }
         if let Some(bits) = self.bits_per_key {
             require((1.0..=1024.0).contains(&bits), "bits per key", bits, "1 to 1024")?;
-            require(!self.grows, "growth", "a filter sized by bits per key", "a filter sized by its rate")?;
         }
         Ok(())
     }
@@ -280,6 +289,7 @@ mod tests {
             fine.page_bytes(5000),
             fine.probes(0),
             FilterSettings::with_bits_per_key(10, 0.0, 6),
+            FilterSettings::with_bits_per_key(10, 8.0, 6).growing(true),
         ] {
             assert!(matches!(wrong.plan(0), Err(FlashError::InvalidSetting { .. })), "{wrong:?}");
         }

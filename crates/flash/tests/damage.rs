@@ -2,8 +2,9 @@
 
 mod common;
 
-use common::{keys, memory, small_buffer};
-use springbloom_flash::device::PowerLoss;
+use common::watched::WatchedStorage;
+use common::{key, keys, memory, small_buffer};
+use springbloom_flash::device::{PowerLoss, SimPower, SimStorage};
 use springbloom_flash::{
     BufferSettings, FilterSettings, FlashError, FlashFilter, FlushPolicy, HEADER_BYTES, Layout,
 };
@@ -96,4 +97,42 @@ fn a_directory_in_use_says_so() {
     assert!(matches!(FlashFilter::open(directory.path(), buffer()), Err(FlashError::InUse { .. })));
     drop(first);
     assert!(FlashFilter::open(directory.path(), buffer()).is_ok());
+}
+
+#[test]
+fn pages_that_cannot_be_read_answer_may_match_and_are_counted() {
+    for layout in [Layout::Hierarchical, Layout::TwoChoices, Layout::Flat] {
+        let storage = std::sync::Arc::new(WatchedStorage::new(memory()));
+        let settings = FilterSettings::new(10_000, 0.001).layout(layout);
+        let filter = FlashFilter::create_in(storage.clone(), &settings, buffer()).unwrap();
+        filter.insert_many(&keys(1, 0..5000)).unwrap();
+        filter.flush().unwrap();
+        assert!(!filter.contains(key(2, 0)));
+        storage.fail_reads();
+        assert!(filter.contains(key(2, 0)));
+        assert!(filter.contains_many(&keys(2, 0..100)).iter().all(|found| *found));
+        assert!(filter.stats().failed_reads > 100);
+        let report = filter.verify(&mut |_, _| ());
+        assert!(!report.is_sound() && report.layers[0].unreadable_pages > 1 && report.layers[0].fpr == 1.0);
+    }
+}
+
+#[test]
+fn after_a_failed_write_nothing_more_is_acknowledged_and_lookups_go_on() {
+    let power = SimPower::steady();
+    let storage = std::sync::Arc::new(SimStorage::new(power.clone()));
+    let filter =
+        FlashFilter::create_in(storage.clone(), &FilterSettings::new(10_000, 0.01), buffer()).unwrap();
+    filter.insert_many(&keys(1, 0..100)).unwrap();
+    filter.commit().unwrap();
+    power.cut_after(0);
+    filter.insert_many(&keys(1, 100..200)).unwrap();
+    assert!(matches!(filter.commit(), Err(FlashError::Io { .. })));
+    assert!(matches!(filter.commit(), Err(FlashError::WriterFailed { .. })));
+    assert!(matches!(filter.insert(key(1, 200)), Err(FlashError::WriterFailed { .. })));
+    assert!(matches!(filter.flush(), Err(FlashError::WriterFailed { .. })));
+    assert!(filter.contains_many(&keys(1, 0..200)).iter().all(|found| *found));
+    let survived = std::sync::Arc::new(storage.after_power_loss(PowerLoss::ALL_LOST, 1));
+    let filter = FlashFilter::open_in(survived, buffer()).unwrap();
+    assert!(filter.contains_many(&keys(1, 0..100)).iter().all(|found| *found));
 }

@@ -1,9 +1,11 @@
-//! A storage that runs a hook in the middle of every write, to look at a filter at the moments when it changes.
+//! A storage that runs a hook in the middle of every write, to look at a filter at the moments when it changes, and whose
+//! reads can be made to fail.
 
 use std::io;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 
-use springbloom_flash::device::{PageDevice, SimStorage, Span, Storage};
+use springbloom_flash::device::{PageDevice, SimStorage, Storage};
 
 type Hook = Box<dyn FnMut() + Send>;
 
@@ -11,20 +13,26 @@ type Hook = Box<dyn FnMut() + Send>;
 pub struct WatchedStorage {
     inner: Arc<SimStorage>,
     hook: Arc<Mutex<Option<Hook>>>,
+    fails_reads: Arc<AtomicBool>,
 }
 
 impl WatchedStorage {
     pub fn new(inner: Arc<SimStorage>) -> WatchedStorage {
-        WatchedStorage { inner, hook: Arc::default() }
+        WatchedStorage { inner, hook: Arc::default(), fails_reads: Arc::default() }
     }
 
     pub fn during_writes(&self, hook: impl FnMut() + Send + 'static) {
         *self.hook.lock().unwrap() = Some(Box::new(hook));
     }
 
+    /// From now on, no device whose name begins with `filter` can be read.
+    pub fn fail_reads(&self) {
+        self.fails_reads.store(true, Ordering::Relaxed);
+    }
+
     fn watch(&self, name: &str, device: Arc<dyn PageDevice>) -> Arc<dyn PageDevice> {
         if name.starts_with("filter") {
-            Arc::new(Watched { device, hook: self.hook.clone() })
+            Arc::new(Watched { device, hook: self.hook.clone(), fails_reads: self.fails_reads.clone() })
         } else {
             device
         }
@@ -48,6 +56,7 @@ impl Storage for WatchedStorage {
 struct Watched {
     device: Arc<dyn PageDevice>,
     hook: Arc<Mutex<Option<Hook>>>,
+    fails_reads: Arc<AtomicBool>,
 }
 
 impl PageDevice for Watched {
@@ -56,6 +65,9 @@ impl PageDevice for Watched {
     }
 
     fn read_at(&self, offset: u64, buf: &mut [u8]) -> io::Result<()> {
+        if self.fails_reads.load(Ordering::Relaxed) {
+            return Err(io::Error::other("the device does not answer"));
+        }
         self.device.read_at(offset, buf)
     }
 
@@ -72,9 +84,5 @@ impl PageDevice for Watched {
 
     fn grow(&self, len_bytes: u64) -> io::Result<()> {
         self.device.grow(len_bytes)
-    }
-
-    fn read_each(&self, spans: &[Span], visit: &mut dyn FnMut(usize, io::Result<&[u8]>)) {
-        self.device.read_each(spans, visit);
     }
 }
