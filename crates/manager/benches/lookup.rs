@@ -43,13 +43,12 @@ fn opened(segments: u64) -> (Arc<Manager>, TableHandle) {
             id: TableId(1),
             scope: ScopeId(1),
             level: Some(1),
-            order: Arc::new(BytewiseOrder),
+            order: &BytewiseOrder,
             segments: groups
                 .iter()
                 .map(|group| SegmentSpec { shape: group.shape, data_bytes: 4 << 20 })
                 .collect(),
             fences: Fences::from_keys((0..segments).map(|segment| (segment * KEYS).to_be_bytes())).unwrap(),
-            largest_key: None,
             source: Arc::new(InMemory(groups)),
             first_units: None,
             remembered: None,

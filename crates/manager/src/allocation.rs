@@ -7,21 +7,29 @@
 //!   there until units are evicted);
 //! - every segment whose allocated units changed is in `changed` until somebody takes it out.
 
-use springbloom_filter::{FilterGroup, GroupShape};
+use springbloom_filter::GroupShape;
 
+use crate::ScopeId;
 use crate::hotness::{Decay, Hotness};
-use crate::memory::allocated_bytes;
-use crate::resident::GROUP_OWNER_BYTES;
+use crate::memory::{grow_thriftily, thrifty_bytes};
+use crate::outcome::Visit;
+use crate::resident::group_bytes;
 use crate::segments::{PerSegment, SegmentRef};
-use crate::{Outcome, ScopeId};
 
-/// Bytes that a segment's group takes with `units` units resident, with everything that owns it.
-pub(crate) fn group_bytes(shape: GroupShape, units: u8) -> usize {
-    if units == 0 {
-        return 0;
+/// The rate of one unit: `2^(-n/32)`, so half a percent off on average. Units of a group err independently, so it gives those of all
+/// prefixes; ribbon units are exact.
+#[derive(Clone, Copy, Debug)]
+struct UnitRate(u8);
+
+impl UnitRate {
+    /// Costly for Bloom units, whose exact rate is a long sum.
+    fn of(shape: GroupShape) -> Self {
+        Self((-32.0 * shape.false_positive_rate(1).log2()).round() as u8) // saturates; a unit without keys never errs
     }
-    FilterGroup::memory_bytes_for(shape, units) - size_of::<FilterGroup>()
-        + allocated_bytes(GROUP_OWNER_BYTES)
+
+    fn of_units(self, units: u8) -> f32 {
+        (-f32::from(u16::from(self.0) * u16::from(units)) / 32.0).exp2()
+    }
 }
 
 /// A segment as the policies see it.
@@ -29,58 +37,27 @@ pub(crate) fn group_bytes(shape: GroupShape, units: u8) -> usize {
 pub(crate) struct SegmentState {
     pub shape: GroupShape,
     pub hotness: Hotness,
-    /// fpr with one unit less than allocated (1 if none is), as allocated, with one more (as allocated if all are).
-    fpr_fewer: f32,
-    fpr: f32,
-    fpr_more: f32,
+    rate: UnitRate,
     /// Units allocated.
     units: u8,
-    /// Units that can be had: fewer than were built once one was found corrupt.
-    units_max: u8,
+    /// Units that can be had, fewer than were built once one was found corrupt; above [`UNITS_BITS`], reads that failed.
+    units_max_and_failures: u8,
     /// Units resident in fact; the registry's.
     pub resident: u8,
-    /// Reads of this segment's units that failed; the registry's.
-    pub failed_reads: u8,
 }
+
+const UNITS_BITS: u32 = 6;
+const UNITS_MASK: u8 = (1 << UNITS_BITS) - 1;
+const _: () = assert!(springbloom_filter::MAX_UNITS <= UNITS_MASK && size_of::<SegmentState>() == 24);
+
+/// Most failed reads that a segment remembers.
+pub(crate) const FAILED_READS_MAX: u8 = 3;
+const _: () = assert!(FAILED_READS_MAX as u32 == u8::MAX as u32 >> UNITS_BITS);
 
 impl SegmentState {
     fn new(shape: GroupShape, hotness: Hotness) -> Self {
-        let mut state = Self {
-            shape,
-            hotness,
-            fpr_fewer: 1.0,
-            fpr: 1.0,
-            fpr_more: 1.0,
-            units: 0,
-            units_max: shape.unit_count(),
-            resident: 0,
-            failed_reads: 0,
-        };
-        state.refresh_rates();
-        state
-    }
-
-    /// The analytic rate is costly (exact Bloom rates), so it is taken when units change, not when segments are used.
-    fn rate(&self, units: u8) -> f32 {
-        self.shape.false_positive_rate(units) as f32
-    }
-
-    fn refresh_rates(&mut self) {
-        self.fpr_fewer = self.rate(self.units.saturating_sub(1));
-        self.fpr = self.rate(self.units);
-        self.fpr_more = self.rate((self.units + 1).min(self.units_max));
-    }
-
-    fn add_unit(&mut self) {
-        self.units += 1;
-        (self.fpr_fewer, self.fpr) = (self.fpr, self.fpr_more);
-        self.fpr_more = self.rate((self.units + 1).min(self.units_max));
-    }
-
-    fn drop_unit(&mut self) {
-        self.units -= 1;
-        (self.fpr, self.fpr_more) = (self.fpr_fewer, self.fpr);
-        self.fpr_fewer = self.rate(self.units.saturating_sub(1));
+        let rate = UnitRate::of(shape);
+        Self { shape, hotness, rate, units: 0, units_max_and_failures: shape.unit_count(), resident: 0 }
     }
 
     pub(crate) fn units(&self) -> u8 {
@@ -88,26 +65,47 @@ impl SegmentState {
     }
 
     pub(crate) fn units_max(&self) -> u8 {
-        self.units_max
+        self.units_max_and_failures & UNITS_MASK
+    }
+
+    fn lower_units_max(&mut self, units_max: u8) {
+        let lower = self.units_max().min(units_max);
+        self.units_max_and_failures = self.units_max_and_failures & !UNITS_MASK | lower;
+    }
+
+    /// Reads of this segment's units that failed since one succeeded.
+    pub(crate) fn failed_reads(&self) -> u8 {
+        self.units_max_and_failures >> UNITS_BITS
+    }
+
+    /// At most [`FAILED_READS_MAX`].
+    pub(crate) fn set_failed_reads(&mut self, failed_reads: u8) {
+        let kept = failed_reads.min(FAILED_READS_MAX) << UNITS_BITS;
+        self.units_max_and_failures = self.units_max() | kept;
     }
 
     pub(crate) fn fpr(&self) -> f32 {
-        self.fpr
+        self.rate.of_units(self.units)
     }
 
     /// How much the next unit lowers the fpr; 0 if there is none.
     pub(crate) fn fpr_gain(&self) -> f32 {
-        if self.units < self.units_max { self.fpr - self.fpr_more } else { 0.0 }
+        if self.units < self.units_max() { self.fpr() * self.next_share() } else { 0.0 }
+    }
+
+    /// Share of what passes the allocated units that the next one stops.
+    pub(crate) fn next_share(&self) -> f32 {
+        1.0 - self.rate.of_units(1)
     }
 
     /// How much giving up the last unit raises the fpr; 0 if there is none.
     pub(crate) fn fpr_loss(&self) -> f32 {
-        self.fpr_fewer - self.fpr
+        self.units.checked_sub(1).map_or(0.0, |fewer| self.rate.of_units(fewer) * self.next_share())
     }
 
     /// Bytes that the next unit takes; `None` if there is none.
     pub(crate) fn next_unit_bytes(&self) -> Option<usize> {
-        (self.units < self.units_max)
+        (self.units < self.units_max())
             .then(|| group_bytes(self.shape, self.units + 1) - group_bytes(self.shape, self.units))
     }
 
@@ -160,6 +158,11 @@ impl Allocation {
         }
     }
 
+    /// Bytes of a table with so many segments.
+    pub(crate) fn table_bytes(segments: usize) -> usize {
+        PerSegment::<SegmentState>::table_bytes(segments) + thrifty_bytes::<Option<TablePlan>>()
+    }
+
     /// Takes in a table whose segments have these shapes and this use, without units.
     pub(crate) fn add_table(
         &mut self,
@@ -169,6 +172,7 @@ impl Allocation {
     ) {
         let slot = table as usize;
         if self.tables.len() <= slot {
+            grow_thriftily(&mut self.tables, slot + 1);
             self.tables.resize(slot + 1, None);
         }
         self.tables[slot] = Some(plan);
@@ -196,11 +200,11 @@ impl Allocation {
         self.decay.set_half_life(self.fixed_half_life.unwrap_or(half_life));
     }
 
-    /// Takes in one visit. Gives the factor that all use was scaled by, if that was due; O(1) except then.
-    pub(crate) fn record(&mut self, segment: SegmentRef, outcome: Outcome) -> Option<f32> {
+    /// Takes in a visit. Gives the factor that all use was scaled by, if that was due; O(1) except then.
+    pub(crate) fn record(&mut self, visit: Visit) -> Option<f32> {
         self.ticks += 1;
-        let weight = self.decay.tick();
-        self.segments[segment].hotness.record(outcome, weight);
+        let weight = self.decay.tick(visit.stands_for);
+        self.segments[visit.segment].hotness.record(visit.outcome, weight);
         let factor = self.decay.rescale()?;
         self.segments.iter_mut().for_each(|state| state.hotness.scale(factor));
         Some(factor)
@@ -214,10 +218,8 @@ impl Allocation {
         }
         self.planned_bytes += bytes;
         let state = &mut self.segments[segment];
-        if state.fpr > 0.0 {
-            state.hotness.wasted_reads *= state.fpr_more / state.fpr;
-        }
-        state.add_unit();
+        state.hotness.wasted_reads *= 1.0 - state.next_share();
+        state.units += 1;
         self.note_change(segment);
         true
     }
@@ -227,7 +229,7 @@ impl Allocation {
         let state = &mut self.segments[segment];
         let Some(bytes) = state.last_unit_bytes() else { return false };
         state.hotness.wasted_reads += state.hotness.negatives * state.fpr_loss();
-        state.drop_unit();
+        state.units -= 1;
         self.planned_bytes -= bytes;
         self.note_change(segment);
         true
@@ -244,9 +246,7 @@ impl Allocation {
         while self.segments[segment].units > units_max {
             self.evict(segment);
         }
-        let state = &mut self.segments[segment];
-        state.units_max = state.units_max.min(units_max);
-        state.refresh_rates();
+        self.segments[segment].lower_units_max(units_max);
     }
 
     /// Bytes that the segment's next unit takes, if it may be admitted (there may be no room for it).
@@ -283,7 +283,7 @@ impl Allocation {
         self.planned_bytes > self.ceiling_bytes
     }
 
-    /// Visits taken in: the papers' `currentTime`.
+    /// Visits taken in, whatever they stand for: the papers' `currentTime`.
     pub(crate) fn ticks(&self) -> u64 {
         self.ticks
     }
@@ -322,7 +322,7 @@ impl Allocation {
         let wasted: f64 = self
             .segments
             .iter()
-            .map(|(_, state)| f64::from(state.hotness.negatives) * f64::from(state.fpr))
+            .map(|(_, state)| f64::from(state.hotness.negatives) * f64::from(state.fpr()))
             .sum();
         if self.decay.total() > 0.0 { wasted / self.decay.total() } else { 0.0 }
     }

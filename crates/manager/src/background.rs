@@ -3,7 +3,7 @@
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use crate::UnitReadError;
 use crate::events::EventHub;
@@ -16,10 +16,43 @@ const BATCHES_PER_ROUND: usize = 8;
 const LOADS_PER_ROUND: usize = 4;
 /// Pieces of the policy's own work per round.
 const REBALANCES_PER_ROUND: usize = 4;
-/// How long the thread sleeps when it finds nothing to do, at first and at most. Lookups do not wake it: that would
-/// cost them a system call.
+/// How long the thread sleeps when it finds nothing to do, at first and at most. Lookups wake it when their batches pile up, not
+/// for each: that would cost them a system call.
 const NAP_MIN: Duration = Duration::from_millis(1);
 const NAP_MAX: Duration = Duration::from_millis(16);
+
+/// Share of one core that learning from visits may take: one part in this.
+const DUTY_PARTS: u32 = 50;
+/// What the thread may work at once after it had nothing to do for long.
+const CREDIT_MAX: Duration = Duration::from_millis(10);
+
+/// Keeps the time that is spent on visits at a fixed share of all time: a budget of time that fills as time passes. Reading
+/// units is not held back: the policy sees to it that reads repay themselves.
+struct Duty {
+    credit: Duration,
+    debt: Duration,
+    seen: Instant,
+}
+
+impl Duty {
+    fn new() -> Self {
+        Self { credit: CREDIT_MAX, debt: Duration::ZERO, seen: Instant::now() }
+    }
+
+    /// How long nothing must be worked until what was worked is at most its share of the time that passed.
+    fn rest(&mut self) -> Duration {
+        let now = Instant::now();
+        let had = self.credit + now.duration_since(self.seen) / DUTY_PARTS;
+        self.seen = now;
+        self.credit = had.saturating_sub(self.debt).min(CREDIT_MAX);
+        self.debt = self.debt.saturating_sub(had);
+        self.debt * DUTY_PARTS
+    }
+
+    fn worked(&mut self, time: Duration) {
+        self.debt += time;
+    }
+}
 
 /// Who waits for the thread to have nothing to do.
 #[derive(Default)]
@@ -71,10 +104,11 @@ impl Shared {
     /// Works until it is stopped.
     pub(crate) fn run(&self) {
         let mut nap = NAP_MIN;
+        let mut duty = Duty::new();
         while !self.stop.load(Ordering::Acquire) {
             let asked = lock(&self.settling).asked;
             // Sources are contained where they are called; this is for our own mistakes: better a stale plan than none.
-            let worked = catch_unwind(AssertUnwindSafe(|| self.round())).unwrap_or_else(|_| {
+            let worked = catch_unwind(AssertUnwindSafe(|| self.round(&mut duty))).unwrap_or_else(|_| {
                 self.thread_panics.fetch_add(1, Ordering::Relaxed);
                 log::error!("the filter manager's thread panicked and goes on");
                 false
@@ -85,8 +119,15 @@ impl Shared {
             }
             lock(&self.settling).answered = asked;
             self.settled.notify_all();
-            std::thread::park_timeout(nap);
-            nap = (nap * 2).min(NAP_MAX);
+            let rest = duty.rest();
+            if rest.is_zero() {
+                self.hub.set_consumer_naps(true);
+                std::thread::park_timeout(nap);
+                self.hub.set_consumer_naps(false);
+                nap = (nap * 2).min(NAP_MAX);
+            } else {
+                std::thread::park_timeout(rest.min(NAP_MAX));
+            }
         }
         lock(&self.settling).answered = u64::MAX;
         self.settled.notify_all();
@@ -102,14 +143,19 @@ impl Shared {
         !waited.unwrap_or_else(|poisoned| poisoned.into_inner()).1.timed_out()
     }
 
+    /// Whether somebody waits for the thread to have nothing to do: then it does not spare itself.
+    fn is_asked_to_settle(&self) -> bool {
+        let settling = lock(&self.settling);
+        settling.asked > settling.answered
+    }
+
     /// One turn of everything; whether there was something to do.
-    fn round(&self) -> bool {
-        let mut worked = false;
-        for _ in 0..BATCHES_PER_ROUND {
-            let Some(batch) = self.hub.take() else { break };
-            self.registry().take_in(&batch);
-            self.hub.give_back(batch);
-            worked = true;
+    fn round(&self, duty: &mut Duty) -> bool {
+        let mut worked = self.is_asked_to_settle() || duty.rest().is_zero();
+        if worked {
+            let begun = Instant::now();
+            worked = self.learn();
+            duty.worked(begun.elapsed());
         }
         self.registry().fit(0);
         for _ in 0..REBALANCES_PER_ROUND {
@@ -128,6 +174,19 @@ impl Shared {
             worked = true;
         }
         worked
+    }
+
+    /// Takes in some batches; whether there were any.
+    fn learn(&self) -> bool {
+        for taken in 0..BATCHES_PER_ROUND {
+            let Some(batch) = self.hub.take() else {
+                self.hub.sample_more();
+                return taken > 0;
+            };
+            self.registry().take_in(&batch);
+            self.hub.give_back(batch);
+        }
+        true
     }
 
     fn load(&self, mut job: Job) {

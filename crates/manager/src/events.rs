@@ -1,12 +1,14 @@
 //! How visits get from lookups to the policy: full batches go through a bounded lock-free queue and come back empty
 //! through another.
 //!
-//! The pool of batches is made once, within the budget. A thread fills a batch of its own; when there is no empty one
-//! to go on with, the full one is emptied and its visits are dropped (and counted). So lookups never wait, and the
-//! background thread takes in no more than it can: a sample.
+//! The pool of batches is made once, within the budget. A thread fills a batch of its own; when there is no empty one to go on with,
+//! because lookups make visits faster than the background thread may take them in, it makes one of two: of its own and of the
+//! oldest full one it throws half of the visits away, each with the same chance, and goes on to note one visit in twice as many. A
+//! batch says how many visits each of its visits stands for, so the policy's counts stay unbiased whatever the rate and however
+//! bursty it is; totals are counted apart and exact. When the queue runs empty, threads are told to note more again.
 
 use std::cell::RefCell;
-use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, OnceLock};
 use std::thread::Thread;
 
@@ -70,11 +72,12 @@ impl Event {
     }
 }
 
-/// Visits of one thread, a fixed number at most; none at all without a reservation.
+/// Visits of one thread, a fixed number at most; none at all in place of one for which there is no room.
 #[derive(Debug, Default)]
 pub(crate) struct Batch {
     events: Vec<Event>,
-    _reservation: Option<Reservation>,
+    /// Each event was noted with a chance of one in 2^this.
+    period_log2: u8,
 }
 
 impl Batch {
@@ -82,16 +85,63 @@ impl Batch {
         &self.events
     }
 
+    /// Visits that each event stands for.
+    pub(crate) fn stands_for(&self) -> u32 {
+        1 << self.period_log2
+    }
+
     #[inline]
     fn is_full(&self) -> bool {
         self.events.len() == self.events.capacity()
     }
+
+    /// Lets each event stand for more visits and keeps it with a chance that makes up for it.
+    fn thin_to(&mut self, period_log2: u8, chance: &mut Chance) {
+        let doublings = period_log2.saturating_sub(self.period_log2);
+        if doublings > 0 {
+            self.period_log2 = period_log2;
+            self.events.retain(|_| chance.is_one_in(doublings));
+        }
+    }
+
+    /// Moves events here from a batch of the same period until this one is full.
+    fn fill_from(&mut self, other: &mut Batch) {
+        let room = self.events.capacity() - self.events.len();
+        let moved = other.events.len().saturating_sub(room)..;
+        self.events.extend(other.events.drain(moved));
+    }
+}
+
+/// Rarest sampling: one visit in 2^this.
+const PERIOD_LOG2_MAX: u8 = 20;
+
+/// Bernoulli trials from a small generator (xorshift64*), a thread's own.
+#[derive(Debug)]
+struct Chance(u64);
+
+impl Chance {
+    /// Different for every `seed`.
+    fn new(seed: u64) -> Self {
+        Self((seed + 1).wrapping_mul(0x9E37_79B9_7F4A_7C15) | 1 << 63)
+    }
+
+    /// True with a chance of one in 2^`log2`.
+    #[inline]
+    fn is_one_in(&mut self, log2: u8) -> bool {
+        self.0 ^= self.0 >> 12;
+        self.0 ^= self.0 << 25;
+        self.0 ^= self.0 >> 27;
+        self.0.wrapping_mul(0x2545_F491_4F6C_DD1D) >> (64 - u32::from(log2.max(1))) == 0
+    }
 }
 
 /// Share of the budget that buffers take.
-const BUDGET_SHARE: usize = 64;
+const BUDGET_SHARE: usize = 256;
 const POOL_BYTES_MAX: usize = 256 << 10;
-const BATCHES_AIMED_AT: usize = 64;
+/// A small budget gives more for them, up to this share: a handful of batches must go round.
+const SMALL_BUDGET_SHARE: usize = 32;
+const POOL_BYTES_MIN: usize = 2048;
+const BATCHES_AIMED_AT: usize = 32;
 const BATCH_EVENTS_MAX: usize = 128;
 const BATCH_EVENTS_MIN: usize = 8;
 
@@ -104,17 +154,23 @@ pub(crate) struct EventHub {
     batches: AtomicUsize,
     totals: Totals,
     dropped_events: AtomicU64,
+    /// What new batches are filled with: one visit in 2^this.
+    period_log2: AtomicU8,
+    /// Threads that ever noted something: seeds their chances.
+    threads: AtomicU64,
     /// The manager is gone; threads let go of the hub when they next enter another.
     closed: AtomicBool,
-    /// Takes batches in; woken when they pile up.
+    /// Takes batches in; woken once per nap when they pile up.
     consumer: OnceLock<Thread>,
+    consumer_naps: AtomicBool,
     budget: MemoryBudget,
     _queues: Option<Reservation>,
 }
 
 /// Bytes of the buffers under a limit.
 fn pool_bytes(limit_bytes: usize) -> usize {
-    (limit_bytes / BUDGET_SHARE).min(POOL_BYTES_MAX)
+    let least = POOL_BYTES_MIN.min(limit_bytes / SMALL_BUDGET_SHARE);
+    (limit_bytes / BUDGET_SHARE).clamp(least, POOL_BYTES_MAX)
 }
 
 impl EventHub {
@@ -135,8 +191,11 @@ impl EventHub {
             batches: AtomicUsize::new(0),
             totals: Totals::default(),
             dropped_events: AtomicU64::new(0),
+            period_log2: AtomicU8::new(0),
+            threads: AtomicU64::new(0),
             closed: AtomicBool::new(false),
             consumer: OnceLock::new(),
+            consumer_naps: AtomicBool::new(false),
             budget: budget.clone(),
             _queues: queues,
         };
@@ -154,12 +213,14 @@ impl EventHub {
         let wanted = (pool_bytes(limit_bytes) / self.batch_bytes()).min(self.empty.capacity());
         while self.batches.load(Ordering::Relaxed) > wanted && self.empty.pop().is_some() {
             self.batches.fetch_sub(1, Ordering::Relaxed);
+            self.budget.release(MemoryKind::Buffers, self.batch_bytes());
         }
         while self.batches.load(Ordering::Relaxed) < wanted {
             let reservation = self.budget.try_reserve(MemoryKind::Buffers, self.batch_bytes());
             let Some(reservation) = reservation else { return };
+            reservation.hand_over(MemoryKind::Buffers);
             let events = Vec::with_capacity(self.batch_events);
-            let _ = self.empty.push(Batch { events, _reservation: Some(reservation) }); // as many places as batches
+            let _ = self.empty.push(Batch { events, period_log2: 0 }); // as many places as batches
             self.batches.fetch_add(1, Ordering::Relaxed);
         }
     }
@@ -185,14 +246,18 @@ impl EventHub {
         }
     }
 
-    /// Hands on what this thread has noted so far.
-    pub(crate) fn flush_thread(self: &Arc<Self>) {
-        let _ = THREAD.try_with(|thread| {
+    /// Hands on what this thread has noted so far; `false` if there was no empty batch to go on with.
+    pub(crate) fn flush_thread(self: &Arc<Self>) -> bool {
+        let flushed = THREAD.try_with(|thread| {
             let mut hubs = thread.borrow_mut();
-            if let Some(entry) = hubs.iter_mut().find(|entry| Arc::ptr_eq(&entry.hub, self)) {
-                entry.hand_on();
-            }
+            let entry = hubs.iter_mut().find(|entry| Arc::ptr_eq(&entry.hub, self));
+            entry.is_none_or(|entry| entry.batch.events.is_empty() || entry.swap())
         });
+        flushed.unwrap_or(true)
+    }
+
+    pub(crate) fn budget(&self) -> &MemoryBudget {
+        &self.budget
     }
 
     /// A full batch, if there is one; give it back with [`give_back`](Self::give_back).
@@ -210,13 +275,30 @@ impl EventHub {
         let _ = self.consumer.set(thread); // one thread per hub
     }
 
-    /// A nap ends early when half of the batches wait: a system call then, for a batch, not for a visit.
+    /// The consumer naps from now on, or does no longer: whether batches that pile up may wake it.
+    pub(crate) fn set_consumer_naps(&self, naps: bool) {
+        self.consumer_naps.store(naps, Ordering::Relaxed);
+    }
+
+    /// A nap ends early when half of the batches wait: a system call then, for a nap, not for a visit.
     fn wake_if_piled_up(&self) {
-        if self.full.len() * 2 >= self.full.capacity()
+        if self.full.len() * 2 >= self.batches.load(Ordering::Relaxed)
+            && self.consumer_naps.swap(false, Ordering::Relaxed)
             && let Some(consumer) = self.consumer.get()
         {
             consumer.unpark();
         }
+    }
+
+    /// Has threads note twice as many of their visits, if it is not all of them.
+    pub(crate) fn sample_more(&self) {
+        let more = |log2: u8| log2.checked_sub(1);
+        let _ = self.period_log2.fetch_update(Ordering::Relaxed, Ordering::Relaxed, more); // all already
+    }
+
+    /// Visits that each one noted now stands for.
+    pub(crate) fn stands_for(&self) -> u32 {
+        1 << self.period_log2.load(Ordering::Relaxed)
     }
 
     pub(crate) fn close(&self) {
@@ -232,10 +314,19 @@ impl EventHub {
     }
 }
 
+impl Drop for EventHub {
+    fn drop(&mut self) {
+        // Whoever holds a batch holds the hub, so all of them are back.
+        let batches = *self.batches.get_mut();
+        self.budget.release(MemoryKind::Buffers, batches * self.batch_bytes());
+    }
+}
+
 /// What a thread keeps for one hub.
 struct ThreadEntry {
     hub: Arc<EventHub>,
     batch: Batch,
+    chance: Chance,
     totals: Option<Arc<ThreadTotals>>,
     _reservation: Option<Reservation>,
 }
@@ -253,6 +344,7 @@ impl ThreadEntry {
         Self {
             hub: hub.clone(),
             batch: hub.empty.pop().unwrap_or_default(),
+            chance: Chance::new(hub.threads.fetch_add(1, Ordering::Relaxed)),
             totals,
             _reservation: reservation,
         }
@@ -267,6 +359,10 @@ impl ThreadEntry {
         if self.batch.is_full() {
             self.hand_on();
         }
+        let log2 = self.batch.period_log2;
+        if log2 != 0 && !self.chance.is_one_in(log2) {
+            return;
+        }
         if !self.batch.is_full() {
             self.batch.events.push(event);
         } else {
@@ -274,22 +370,41 @@ impl ThreadEntry {
         }
     }
 
-    /// Swaps the batch for an empty one, or empties it if there is none.
+    /// Swaps the batch for an empty one, or makes room in it if there is none.
     #[cold]
     fn hand_on(&mut self) {
-        match self.hub.empty.pop() {
-            Some(empty) => {
-                let full = std::mem::replace(&mut self.batch, empty);
-                if full.events.capacity() > 0 {
-                    let _ = self.hub.full.push(full); // as many places as batches
-                }
-                self.hub.wake_if_piled_up();
-            }
-            None => {
-                self.hub.dropped_events.fetch_add(self.batch.events.len() as u64, Ordering::Relaxed);
-                self.batch.events.clear();
-            }
+        if !self.swap() && self.batch.events.capacity() > 0 {
+            self.fold();
         }
+    }
+
+    /// Swaps the batch for an empty one; `false` if there is none.
+    fn swap(&mut self) -> bool {
+        let Some(mut empty) = self.hub.empty.pop() else { return false };
+        empty.period_log2 = self.hub.period_log2.load(Ordering::Relaxed);
+        let full = std::mem::replace(&mut self.batch, empty);
+        if full.events.capacity() > 0 {
+            let _ = self.hub.full.push(full); // as many places as batches
+        }
+        self.hub.wake_if_piled_up();
+        true
+    }
+
+    /// Makes room in the full batch: one of this and the oldest batch that waits.
+    fn fold(&mut self) {
+        let mut old = self.hub.full.pop();
+        let (own_log2, old_log2) =
+            (self.batch.period_log2, old.as_ref().map_or(self.batch.period_log2, |old| old.period_log2));
+        let log2 = own_log2.max(old_log2) + u8::from(own_log2 == old_log2);
+        let log2 = log2.min(PERIOD_LOG2_MAX);
+        self.hub.period_log2.fetch_max(log2, Ordering::Relaxed);
+        self.batch.thin_to(log2, &mut self.chance);
+        let Some(mut old) = old.take() else { return };
+        old.thin_to(log2, &mut self.chance);
+        self.batch.fill_from(&mut old);
+        let done = if self.batch.is_full() { std::mem::replace(&mut self.batch, old) } else { old };
+        let queue = if done.events.is_empty() { &self.hub.empty } else { &self.hub.full };
+        let _ = queue.push(done); // as many places as batches
     }
 }
 
@@ -322,26 +437,82 @@ mod tests {
         }
     }
 
-    #[test]
-    fn without_an_empty_batch_visits_are_dropped_but_counted() {
-        let budget = MemoryBudget::new(64 << 10);
-        let hub = Arc::new(EventHub::new(&budget));
-        let base = EventBase::new(1, 1);
-        let visits = 10 * (64 << 10) / 8;
-        (0..visits).for_each(|_| hub.record(base, 3, Outcome::Rejected));
-        hub.flush_thread();
-        let mut taken = 0;
+    fn drain(hub: &EventHub, mut take_in: impl FnMut(&Batch)) {
         while let Some(batch) = hub.take() {
-            taken += batch.events().len() as u64;
+            take_in(&batch);
             hub.give_back(batch);
         }
-        assert_eq!(hub.totals().rejected, visits);
-        assert!(taken > 0 && hub.dropped_events() > 0);
-        hub.flush_thread();
-        while let Some(batch) = hub.take() {
+    }
+
+    /// Visits to each of `parts` equal parts of a scan over `segments` segments, as a consumer that takes in one batch for
+    /// every `visits_per_batch` visits (`None`: at the end) would count them. Gives the visits taken in as well.
+    fn scan(segments: u32, parts: u32, visits_per_batch: Option<u32>) -> (Vec<f64>, u64) {
+        let hub = Arc::new(EventHub::new(&MemoryBudget::new(1 << 20)));
+        let base = EventBase::new(1, 1);
+        let (mut counts, mut taken) = (vec![0.0; parts as usize], 0);
+        let mut take_in = |batch: &Batch| {
             taken += batch.events().len() as u64;
+            for event in batch.events() {
+                let part = event.segment().segment / (segments / parts);
+                counts[part as usize] += f64::from(batch.stands_for());
+            }
+        };
+        for segment in 0..segments {
+            hub.record(base, segment, Outcome::Rejected);
+            if visits_per_batch.is_some_and(|visits| segment % visits == 0)
+                && let Some(batch) = hub.take()
+            {
+                take_in(&batch);
+                hub.give_back(batch);
+            }
         }
-        assert_eq!(taken + hub.dropped_events(), visits);
-        assert!(budget.used_bytes_of(MemoryKind::Buffers) <= (64 << 10) / BUDGET_SHARE + 1024);
+        hub.flush_thread();
+        drain(&hub, &mut take_in);
+        hub.flush_thread(); // there was no empty batch to hand the last one on for
+        drain(&hub, &mut take_in);
+        assert_eq!(hub.totals().rejected, u64::from(segments));
+        assert_eq!(hub.dropped_events(), 0);
+        (counts, taken)
+    }
+
+    #[test]
+    fn a_scan_faster_than_the_policy_is_sampled_evenly() {
+        let (segments, parts) = (1 << 22, 16);
+        let expected = f64::from(segments / parts);
+        for visits_per_batch in [100, 1000, 10_000] {
+            let (counts, taken) = scan(segments, parts, Some(visits_per_batch));
+            assert!(taken < u64::from(segments) / 2, "it was not too fast");
+            for count in &counts {
+                // Each part has at least a third of its share of samples: Poisson, six standard deviations.
+                let samples = taken as f64 / f64::from(parts) / 3.0;
+                let off = (count / expected - 1.0).abs();
+                assert!(off < 6.0 / samples.sqrt(), "{visits_per_batch}: {off} in {counts:?}");
+            }
+        }
+    }
+
+    #[test]
+    fn a_burst_that_nobody_takes_in_is_sampled_evenly() {
+        let (segments, parts) = (1 << 20, 8);
+        let (counts, taken) = scan(segments, parts, None);
+        for count in &counts {
+            let off = (count / f64::from(segments / parts) - 1.0).abs();
+            let samples = taken as f64 / f64::from(parts) / 3.0;
+            assert!(taken < 2048 && off < 6.0 / samples.sqrt(), "{off} of {taken}: {counts:?}");
+        }
+    }
+
+    #[test]
+    fn buffers_stay_in_their_share_of_the_budget() {
+        for limit_bytes in [0, 1000, 64 << 10, 2_500_000, 1 << 30] {
+            let budget = MemoryBudget::new(limit_bytes);
+            let hub = Arc::new(EventHub::new(&budget));
+            hub.record(EventBase::new(1, 1), 3, Outcome::Rejected);
+            assert!(
+                budget.used_bytes_of(MemoryKind::Buffers) <= pool_bytes(limit_bytes) + 512,
+                "{limit_bytes}"
+            );
+            assert_eq!(hub.totals().rejected, 1);
+        }
     }
 }

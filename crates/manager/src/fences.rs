@@ -21,48 +21,82 @@ impl KeyOrder for BytewiseOrder {
     }
 }
 
-/// First keys of a table's segments in one allocation for the bytes and one for their ends.
+/// First keys of a table's segments, and its last key if it is known, in one allocation: where each key ends, then the keys.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Fences {
-    bytes: Box<[u8]>,
-    ends: Box<[u32]>,
+    packed: Box<[u8]>,
+    segments: u32,
+    /// Keys there are: one more than segments if the last key is known.
+    keys: u32,
 }
+
+/// Bytes of the place where a key ends.
+const END_BYTES: usize = size_of::<u32>();
 
 impl Fences {
     /// Packs first keys given in key order. `None` if they take 4 GiB or more.
     pub fn from_keys<K: AsRef<[u8]>>(keys: impl IntoIterator<Item = K>) -> Option<Self> {
-        let mut bytes = Vec::new();
-        let mut ends = Vec::new();
-        for key in keys {
-            bytes.extend_from_slice(key.as_ref());
-            ends.push(u32::try_from(bytes.len()).ok()?);
+        Self::pack(keys, None)
+    }
+
+    /// The same with the table's last key, which bounds its last segment when hotness is inherited.
+    pub fn with_last_key(self, last_key: &[u8]) -> Option<Self> {
+        Self::pack((0..self.segments).filter_map(|segment| self.get(segment)), Some(last_key))
+    }
+
+    fn pack<K: AsRef<[u8]>>(firsts: impl IntoIterator<Item = K>, last_key: Option<&[u8]>) -> Option<Self> {
+        let (mut bytes, mut ends) = (Vec::new(), Vec::new());
+        let mut push = |key: &[u8]| {
+            bytes.extend_from_slice(key);
+            ends.extend_from_slice(&u32::try_from(bytes.len()).ok()?.to_ne_bytes());
+            Some((ends.len() / END_BYTES) as u32)
+        };
+        let mut segments = 0;
+        for key in firsts {
+            segments = push(key.as_ref())?;
         }
-        Some(Self { bytes: bytes.into_boxed_slice(), ends: ends.into_boxed_slice() })
+        let keys = match last_key {
+            Some(last_key) => push(last_key)?,
+            None => segments,
+        };
+        Some(Self { packed: [ends, bytes].concat().into_boxed_slice(), segments, keys })
     }
 
     /// Segments.
     pub fn len(&self) -> usize {
-        self.ends.len()
+        self.segments as usize
     }
 
     /// Whether there is no segment.
     pub fn is_empty(&self) -> bool {
-        self.ends.is_empty()
+        self.segments == 0
     }
 
     /// First key of segment `segment`; `None` past the end.
     #[inline]
     pub fn get(&self, segment: u32) -> Option<&[u8]> {
-        let segment = segment as usize;
-        let end = *self.ends.get(segment)? as usize;
-        let begin = if segment == 0 { 0 } else { self.ends[segment - 1] as usize };
-        Some(&self.bytes[begin..end])
+        (segment < self.segments).then(|| self.key(segment))
     }
 
-    /// All first keys, packed, and where each one ends: for hosts that search with their own comparator. Neither moves
-    /// while the fences live.
-    pub fn packed(&self) -> (&[u8], &[u32]) {
-        (&self.bytes, &self.ends)
+    /// The table's last key, if it is known.
+    pub fn last_key(&self) -> Option<&[u8]> {
+        (self.keys > self.segments).then(|| self.key(self.segments))
+    }
+
+    /// All keys, packed, and where the first key of each segment ends, as `u32` of the machine's byte order without alignment:
+    /// for hosts that search with their own comparator. Neither moves while the fences live.
+    pub fn packed(&self) -> (&[u8], &[u8]) {
+        let (ends, bytes) = self.packed.split_at(self.keys as usize * END_BYTES);
+        (bytes, &ends[..self.len() * END_BYTES])
+    }
+
+    /// `key` is below `self.keys`.
+    #[inline]
+    fn key(&self, key: u32) -> &[u8] {
+        let (ends, bytes) = self.packed.split_at(self.keys as usize * END_BYTES);
+        let (ends, _) = ends.as_chunks::<END_BYTES>();
+        let end = |key: u32| u32::from_ne_bytes(ends[key as usize]) as usize;
+        &bytes[key.checked_sub(1).map_or(0, end)..end(key)]
     }
 
     /// The segment whose run of keys would hold `key`: the last one that begins at or before it, the first one for
@@ -87,10 +121,9 @@ impl Fences {
         (!self.is_empty()).then(|| low.saturating_sub(1))
     }
 
-    /// Bytes of the two allocations, the allocator's rounding included.
+    /// Bytes of the allocation, the allocator's rounding included.
     pub fn memory_bytes(&self) -> usize {
-        crate::memory::allocated_bytes(self.bytes.len())
-            + crate::memory::allocated_bytes(size_of_val(&*self.ends))
+        crate::memory::allocated_bytes(self.packed.len())
     }
 }
 
@@ -118,5 +151,17 @@ mod tests {
         assert_eq!(fences.get(0), Some(&b""[..]));
         assert_eq!(fences.segment_of(b"", &BytewiseOrder), Some(0));
         assert_eq!(fences.segment_of(b"x", &BytewiseOrder), Some(1));
+    }
+
+    #[test]
+    fn the_last_key_is_no_fence() {
+        let plain = Fences::from_keys(["b", "d"]).unwrap();
+        let fences = plain.clone().with_last_key(b"ff").unwrap();
+        assert_eq!((plain.last_key(), fences.last_key()), (None, Some(&b"ff"[..])));
+        assert_eq!((fences.len(), fences.get(1), fences.get(2)), (2, Some(&b"d"[..]), None));
+        assert_eq!(fences.segment_of(b"zz", &BytewiseOrder), Some(1));
+        assert_ne!(plain, fences);
+        let (bytes, ends) = fences.packed();
+        assert_eq!((bytes, ends.len()), (&b"bdff"[..], 8));
     }
 }

@@ -1,49 +1,50 @@
 //! What a lookup holds of a table.
 
-use std::sync::Arc;
-
 use springbloom_filter::KeyDigest;
 
+use crate::events::EventBase;
 use crate::opened::OpenTable;
 use crate::{Fences, Outcome, TableId};
 
 /// An open reader's access to its table's filters. Dropping it says that the reader was closed; the table's state stays.
 pub struct TableHandle {
-    table: Arc<OpenTable>,
-    reader: u64,
+    table: OpenTable,
+    event_base: EventBase,
+    id: TableId,
 }
 
 impl TableHandle {
-    pub(crate) fn new(table: Arc<OpenTable>, reader: u64) -> Self {
-        Self { table, reader }
+    pub(crate) fn new(table: OpenTable, event_base: EventBase, id: TableId) -> Self {
+        table.open_reader();
+        Self { table, event_base, id }
     }
 
     /// Identity of the table.
     pub fn id(&self) -> TableId {
-        self.table.id
+        self.id
     }
 
     /// First keys of the table's segments.
     pub fn fences(&self) -> &Fences {
-        &self.table.fences
+        self.table.fences()
     }
 
     /// Whether `segment` may hold the key with this digest; `false` is certain. Lock-free, without allocation (but for
     /// the thread's first lookup). Unknown segments may match.
     #[inline]
     pub fn may_match(&self, segment: u32, digest: KeyDigest) -> bool {
-        self.table.slots.may_match(segment, digest)
+        self.table.slots().get(segment as usize).is_none_or(|slot| slot.may_match(digest))
     }
 
     /// Notes how a lookup's visit to `segment` ended. Lock-free, without allocation (but for the thread's first visit).
     #[inline]
     pub fn record(&self, segment: u32, outcome: Outcome) {
-        self.table.events.record(self.table.event_base, segment, outcome);
+        self.table.hub().record(self.event_base, segment, outcome);
     }
 }
 
 impl Drop for TableHandle {
     fn drop(&mut self) {
-        self.table.close_reader(self.reader);
+        self.table.close_reader();
     }
 }

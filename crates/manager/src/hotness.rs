@@ -1,6 +1,7 @@
 //! Measured use of a segment, fading exponentially with logical time.
 //!
-//! Time is the number of visits of lookups to segments that were taken in (the papers' `currentTime`). Instead of fading
+//! Time is the number of visits of lookups to segments that were taken in (the papers' `currentTime`); where they are sampled, each
+//! weighs as much as the visits that it stands for, but is one step of time: a memory holds as many samples. Instead of fading
 //! every segment at every tick, new visits weigh more and more (forward decay); ratios are all that matters. When
 //! the weight gets large everything is scaled back by a power of two, once in [`RESCALE_LOG2`] half-lives.
 
@@ -59,11 +60,12 @@ impl Decay {
         self.growth = (std::f64::consts::LN_2 / half_life.max(1) as f64).exp();
     }
 
-    /// Takes in one visit and gives its weight.
-    pub(crate) fn tick(&mut self) -> f32 {
+    /// Takes in one visit that stands for `count` of them and gives their weight.
+    pub(crate) fn tick(&mut self, count: u32) -> f32 {
         self.weight *= self.growth;
-        self.total += self.weight;
-        self.weight as f32
+        let weight = self.weight * f64::from(count);
+        self.total += weight;
+        weight as f32
     }
 
     /// The factor to scale all measured use by, when it is time to.
@@ -95,9 +97,9 @@ mod tests {
     fn use_halves_in_a_half_life_whatever_is_rescaled_between() {
         let mut decay = Decay::new(100);
         let mut old = Hotness::default();
-        old.record(Outcome::Rejected, decay.tick());
+        old.record(Outcome::Rejected, decay.tick(1));
         for _ in 0..(100 * (RESCALE_LOG2 as usize + 3)) {
-            decay.tick();
+            decay.tick(1);
             if let Some(factor) = decay.rescale() {
                 old.scale(factor);
             }

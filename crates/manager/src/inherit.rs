@@ -13,12 +13,11 @@ use crate::{Fences, KeyOrder};
 pub(crate) struct Relative<'a> {
     pub level: Option<u8>,
     pub fences: &'a Fences,
-    pub largest_key: Option<&'a [u8]>,
     /// Use of each segment.
     pub hotness: &'a dyn Fn(u32) -> Hotness,
 }
 
-/// A key range: from the first key, up to but without the next segment's first key, or up to and with the largest key.
+/// A key range: from the first key, up to but without the next segment's first key, or up to and with the last key.
 #[derive(Clone, Copy)]
 struct KeyRange<'a> {
     first: &'a [u8],
@@ -43,10 +42,10 @@ impl End<'_> {
     }
 }
 
-fn range_of<'a>(fences: &'a Fences, segment: u32, largest_key: Option<&'a [u8]>) -> Option<KeyRange<'a>> {
+fn range_of(fences: &Fences, segment: u32) -> Option<KeyRange<'_>> {
     let end = match fences.get(segment + 1) {
         Some(next) => End::Before(next),
-        None => largest_key.map_or(End::Unknown, End::At),
+        None => fences.last_key().map_or(End::Unknown, End::At),
     };
     Some(KeyRange { first: fences.get(segment)?, end })
 }
@@ -77,7 +76,6 @@ impl Mean {
 /// Use of every segment of a new table; none where nothing overlaps. O(tables + overlapping segments).
 pub(crate) fn inherit<'a>(
     fences: &Fences,
-    largest_key: Option<&[u8]>,
     level: Option<u8>,
     order: &dyn KeyOrder,
     relatives: impl Iterator<Item = Relative<'a>>,
@@ -91,7 +89,7 @@ pub(crate) fn inherit<'a>(
             _ => 2,
         };
         for (segment, means) in means.iter_mut().enumerate() {
-            let Some(range) = range_of(fences, segment as u32, largest_key) else { continue };
+            let Some(range) = range_of(fences, segment as u32) else { continue };
             add_overlapping(&mut means[nearness], range, &relative, order);
         }
     }
@@ -101,7 +99,7 @@ pub(crate) fn inherit<'a>(
 fn add_overlapping(mean: &mut Mean, range: KeyRange, relative: &Relative, order: &dyn KeyOrder) {
     let Some(begin) = relative.fences.segment_of(range.first, order) else { return };
     for theirs in begin..relative.fences.len() as u32 {
-        let Some(their_range) = range_of(relative.fences, theirs, relative.largest_key) else { return };
+        let Some(their_range) = range_of(relative.fences, theirs) else { return };
         if !range.end.reaches(their_range.first, order) {
             return;
         }
@@ -122,9 +120,16 @@ mod tests {
 
     type Known<'a> = (Option<u8>, &'a [&'a str], Option<&'a str>, &'a [f32]);
 
-    fn inherited(new: &[&str], largest: Option<&str>, level: Option<u8>, known: &[Known]) -> Vec<f32> {
+    fn inherited(new: &[&str], last_key: Option<&str>, level: Option<u8>, known: &[Known]) -> Vec<f32> {
+        let packed = |firsts: &[&str], last_key: Option<&str>| {
+            let fences = Fences::from_keys(firsts).unwrap();
+            match last_key {
+                Some(last_key) => fences.with_last_key(last_key.as_bytes()).unwrap(),
+                None => fences,
+            }
+        };
         let fences: Vec<Fences> =
-            known.iter().map(|(_, fences, ..)| Fences::from_keys(fences.iter()).unwrap()).collect();
+            known.iter().map(|&(_, firsts, last_key, _)| packed(firsts, last_key)).collect();
         let hotness: Vec<Box<dyn Fn(u32) -> Hotness>> = known
             .iter()
             .map(|&(.., uses)| {
@@ -135,11 +140,9 @@ mod tests {
         let relatives = known.iter().zip(&fences).zip(&hotness).map(|((known, fences), hotness)| Relative {
             level: known.0,
             fences,
-            largest_key: known.2.map(str::as_bytes),
             hotness,
         });
-        let new = Fences::from_keys(new.iter()).unwrap();
-        let inherited = inherit(&new, largest.map(str::as_bytes), level, &BytewiseOrder, relatives);
+        let inherited = inherit(&packed(new, last_key), level, &BytewiseOrder, relatives);
         inherited.into_iter().map(|hotness| hotness.negatives).collect()
     }
 
@@ -150,7 +153,7 @@ mod tests {
         assert_eq!(inherited(&["0"], Some("9"), Some(2), known), [0.0], "before all");
         assert_eq!(inherited(&["zz"], None, Some(2), known), [0.0], "after all");
         assert_eq!(inherited(&["0"], None, Some(2), known), [4.0], "over all");
-        assert_eq!(inherited(&["z"], None, Some(2), known), [8.0], "the largest key is inside");
+        assert_eq!(inherited(&["z"], None, Some(2), known), [8.0], "the last key is inside");
     }
 
     #[test]

@@ -2,7 +2,8 @@
 //!
 //! Hosts [register](Manager::register) the tables they open; lookups probe and report through the [`TableHandle`] they
 //! get, without lock, allocation or wait; a background thread turns the reports into loads and evictions as the
-//! [policy](PolicyKind) decides (ElasticBF, ATC'19 sections 3.3 and 3.4). Knows no file format, no files and no clock.
+//! [policy](PolicyKind) decides (ElasticBF, ATC'19 sections 3.3 and 3.4), within a bounded share of one core. Knows no file format
+//! and no files; policies know no clock.
 //!
 //! Invariants:
 //! - absent, loading, corrupt or unknown units answer "may match";
@@ -18,6 +19,7 @@ mod events;
 mod fences;
 mod handle;
 mod hotness;
+mod identities;
 mod inherit;
 mod loader;
 mod loads;

@@ -4,17 +4,14 @@
 
 use std::sync::Arc;
 
-use springbloom_filter::FilterGroup;
-
-use crate::allocation::group_bytes;
+use crate::allocation::FAILED_READS_MAX;
 use crate::memory::allocated_bytes;
 use crate::opened::OpenTable;
 use crate::registry::{LoadBy, Registry};
+use crate::resident::group_bytes;
 use crate::segments::SegmentRef;
 use crate::{MemoryKind, Reservation, UnitReadError, UnitSource};
 
-/// Reads of one segment's units that may fail before the manager gives up on further ones.
-const FAILURES_MAX: u8 = 3;
 /// Visits (to any segment) after the first failed read before units of that table are asked for again; four times as many
 /// after each further failure.
 const BACKOFF_TICKS: u64 = 4096;
@@ -28,7 +25,7 @@ pub(crate) struct Job {
     generation: u16,
     unit: u8,
     is_row: bool,
-    table: Arc<OpenTable>,
+    table: OpenTable,
     source: Arc<dyn UnitSource>,
     /// For the bytes while they are read.
     _buffer: Reservation,
@@ -81,7 +78,7 @@ impl Registry {
 
     /// A segment of the table that lacks units, and whether its unit should be read as part of a row.
     fn wanted_of_table(&self, table: u32) -> Option<(SegmentRef, bool)> {
-        self.tables.get(table as usize)?.as_ref()?.shared.source()?;
+        self.tables.get(table as usize)?.as_ref()?;
         let states = self.planner.allocation().segments().table(table);
         let segment = states.iter().position(|state| state.resident < state.units())?;
         let unit = states[segment].resident;
@@ -96,8 +93,7 @@ impl Registry {
         let Some(known) = self.tables.get(segment.table as usize).and_then(Option::as_ref) else {
             return NextJob::None;
         };
-        let Some(source) = known.shared.source() else { return NextJob::None };
-        let (table, generation) = (known.shared.clone(), known.generation);
+        let (table, source, generation) = (known.open.clone(), known.source.clone(), known.generation);
         let states = self.planner.allocation().segments();
         let state = &states[segment];
         if state.resident >= state.units() {
@@ -182,16 +178,11 @@ impl Registry {
             .take()
             .or_else(|| self.budget.try_reserve(MemoryKind::Loading, group_bytes(shape, job.unit + 1)));
         let Some(reservation) = reserved else { return };
-        let group = match job.table.slots.group(segment.segment) {
-            Some(resident) => resident.group.with_next_unit(bytes),
-            None => FilterGroup::from_units(shape, &[bytes]),
-        };
-        match group {
-            Ok(group) => {
-                self.publish(segment, group, job.unit + 1, reservation);
+        match self.grow(segment, job.unit + 1, bytes, reservation) {
+            Ok(()) => {
                 self.counters.loads += 1;
                 self.counters.load_bytes += bytes.len() as u64;
-                self.planner.allocation_mut().state_mut(segment).failed_reads = 0;
+                self.planner.allocation_mut().state_mut(segment).set_failed_reads(0);
                 if !job.is_row {
                     self.ask_for(segment, LoadBy::Segment);
                 }
@@ -212,9 +203,9 @@ impl Registry {
         log::debug!("a filter unit could not be read: {error}");
         self.counters.failed_reads += 1;
         let state = self.planner.allocation_mut().state_mut(segment);
-        state.failed_reads += 1;
-        let (failures, resident) = (state.failed_reads, state.resident);
-        if failures >= FAILURES_MAX {
+        let (failures, resident) = (state.failed_reads() + 1, state.resident);
+        state.set_failed_reads(failures);
+        if failures >= FAILED_READS_MAX {
             log::warn!("reading filter units failed {failures} times, a segment does without: {error}");
             self.planner.cap_units(segment, resident);
         } else {
@@ -227,7 +218,7 @@ impl Registry {
     pub(crate) fn finish(&mut self, job: &Job, row_error: Option<UnitReadError>) {
         self.counters.load_reads += 1;
         let Some(error) = row_error else { return };
-        let segments = job.table.slots.len() as u32;
+        let segments = job.table.slots().len() as u32;
         for segment in (0..segments).map(|segment| SegmentRef { table: job.segment.table, segment }) {
             if self.still_wants(job, segment)
                 && self.planner.allocation().segments()[segment].units() > job.unit
@@ -254,7 +245,7 @@ impl Job {
             }
             return None;
         }
-        let segments = self.table.slots.len() as u32;
+        let segments = self.table.slots().len() as u32;
         source.read_row(self.unit, segments, &mut |segment, read| take(self, segment, read)).err()
     }
 }

@@ -5,10 +5,10 @@ use std::sync::Arc;
 use std::thread::JoinHandle;
 use std::time::Duration;
 
-use crate::resident::group_bytes;
 use crate::background::Shared;
 use crate::events::EventHub;
 use crate::registry::Registry;
+use crate::resident::group_bytes;
 use crate::{
     LevelUnits, ManagerSettings, MemoryBudget, MemoryCurve, MemoryKind, PolicyKind, Reservation,
     SegmentDemand, SegmentUse, Stats, TableHandle, TableId, TableSpec, UsedBytes,
@@ -132,8 +132,16 @@ impl Manager {
     /// Waits until the background thread has taken in what was recorded (by this thread, and what other threads handed
     /// on) and has nothing left to load. `false` if `timeout` passed first.
     pub fn settle(&self, timeout: Duration) -> bool {
-        self.shared.hub.flush_thread();
-        self.thread.as_ref().is_none_or(|thread| self.shared.settle(thread.thread(), timeout))
+        let Some(thread) = &self.thread else { return true };
+        loop {
+            let is_flushed = self.shared.hub.flush_thread();
+            if !self.shared.settle(thread.thread(), timeout) {
+                return false;
+            }
+            if is_flushed {
+                return true;
+            }
+        }
     }
 
     /// A reading of all counters. O(segments), under the manager's mutex.
@@ -170,6 +178,7 @@ impl Manager {
             failed_reads: counters.failed_reads,
             thread_panics: self.shared.thread_panics(),
             dropped_events: self.shared.hub.dropped_events(),
+            sampled_one_in: self.shared.hub.stands_for(),
             outcomes: self.shared.hub.totals(),
             expected_extra_io: registry.planner.expected_extra_io(),
         }
@@ -186,9 +195,10 @@ fn levels(registry: &Registry) -> Vec<LevelUnits> {
     // Unknown levels last.
     let mut levels: BTreeMap<u16, LevelUnits> = BTreeMap::new();
     for (slot, table) in registry.tables.iter().enumerate() {
-        let Some(table) = table else { continue };
-        let level = levels.entry(table.level.map_or(u16::MAX, u16::from)).or_default();
-        level.level = table.level;
+        let plan = registry.planner.allocation().table_plan(slot as u32);
+        let (Some(_), Some(plan)) = (table, plan) else { continue };
+        let level = levels.entry(plan.level.map_or(u16::MAX, u16::from)).or_default();
+        level.level = plan.level;
         for state in registry.planner.allocation().segments().table(slot as u32) {
             let units = usize::from(state.resident);
             if level.segments.len() <= units {

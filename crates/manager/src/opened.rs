@@ -1,71 +1,72 @@
-//! What lookups and the background thread share of a table: its fences, its resident groups, its sources.
+//! What lookups share with the background thread of a table: its fences and its resident groups, in one allocation.
 
-use std::sync::{Arc, Mutex, MutexGuard};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, Ordering};
 
-use crate::events::{EventBase, EventHub};
-use crate::resident::Slots;
-use crate::{Fences, Reservation, TableId, UnitSource};
+use triomphe::ThinArc;
 
-/// A table that some reader has open, or had.
-pub(crate) struct OpenTable {
-    pub id: TableId,
-    pub fences: Fences,
-    pub slots: Slots,
-    pub events: Arc<EventHub>,
-    pub event_base: EventBase,
-    /// One source per open reader: a reader that closes takes its file handle with it.
-    sources: Mutex<Vec<(u64, Arc<dyn UnitSource>)>>,
+use crate::events::EventHub;
+use crate::memory::allocated_bytes;
+use crate::resident::Slot;
+use crate::{Fences, MemoryKind, Reservation};
+
+/// What stands before a table's slots.
+struct Head {
+    fences: Fences,
+    hub: Arc<EventHub>,
     /// Everything that is kept for the table except its units.
-    _reservation: Reservation,
+    bookkeeping_bytes: usize,
+    open_readers: AtomicU32,
 }
 
+impl Drop for Head {
+    fn drop(&mut self) {
+        self.hub.budget().release(MemoryKind::Bookkeeping, self.bookkeeping_bytes);
+    }
+}
+
+/// A table that some reader has open, or had. Clones share it.
+#[derive(Clone)]
+pub(crate) struct OpenTable(ThinArc<Head, Slot>);
+
 impl OpenTable {
-    pub(crate) fn new(
-        id: TableId,
-        fences: Fences,
-        events: Arc<EventHub>,
-        event_base: EventBase,
-        reservation: Reservation,
-    ) -> Self {
-        let slots = Slots::new(fences.len());
-        Self {
-            id,
-            fences,
-            slots,
-            events,
-            event_base,
-            sources: Mutex::new(Vec::new()),
-            _reservation: reservation,
-        }
+    /// `reservation` is for everything that is kept for the table except its units.
+    pub(crate) fn new(fences: Fences, hub: Arc<EventHub>, reservation: Reservation) -> Self {
+        let bookkeeping_bytes = reservation.bytes();
+        reservation.hand_over(MemoryKind::Bookkeeping);
+        let slots = std::iter::repeat_with(Slot::default).take(fences.len());
+        let head = Head { fences, hub, bookkeeping_bytes, open_readers: AtomicU32::new(0) };
+        Self(ThinArc::from_header_and_iter(head, slots))
     }
 
-    /// Bytes of a table with these fences, beside those that are kept per segment.
+    /// Bytes of a table with these fences, beside those that are kept elsewhere.
     pub(crate) fn bytes_for(fences: &Fences) -> usize {
-        size_of::<Self>() + fences.memory_bytes() + fences.len() * Slots::BYTES
+        let head = 2 * size_of::<usize>() + size_of::<Head>(); // with count and length
+        fences.memory_bytes() + allocated_bytes(head + fences.len() * size_of::<Slot>())
     }
 
-    pub(crate) fn open_reader(&self, reader: u64, source: Arc<dyn UnitSource>) {
-        self.sources().push((reader, source));
+    pub(crate) fn fences(&self) -> &Fences {
+        &self.0.header.header.fences
     }
 
-    pub(crate) fn close_reader(&self, reader: u64) {
-        let mut sources = self.sources();
-        let closed =
-            sources.iter().position(|&(opened, _)| opened == reader).map(|at| sources.swap_remove(at));
-        drop(sources); // the host's source may take its time to close
-        drop(closed);
+    pub(crate) fn hub(&self) -> &Arc<EventHub> {
+        &self.0.header.header.hub
     }
 
-    /// The source of the reader that was opened last.
-    pub(crate) fn source(&self) -> Option<Arc<dyn UnitSource>> {
-        self.sources().last().map(|(_, source)| source.clone())
+    /// One slot per segment.
+    pub(crate) fn slots(&self) -> &[Slot] {
+        &self.0.slice
+    }
+
+    pub(crate) fn open_reader(&self) {
+        self.0.header.header.open_readers.fetch_add(1, Ordering::Relaxed);
+    }
+
+    pub(crate) fn close_reader(&self) {
+        self.0.header.header.open_readers.fetch_sub(1, Ordering::Relaxed);
     }
 
     pub(crate) fn is_closed(&self) -> bool {
-        self.sources().is_empty()
-    }
-
-    fn sources(&self) -> MutexGuard<'_, Vec<(u64, Arc<dyn UnitSource>)>> {
-        self.sources.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
+        self.0.header.header.open_readers.load(Ordering::Relaxed) == 0
     }
 }

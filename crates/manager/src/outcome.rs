@@ -1,5 +1,7 @@
 //! What one lookup learned about one segment.
 
+use crate::segments::SegmentRef;
+
 /// The end of a lookup's visit to one segment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Outcome {
@@ -16,4 +18,13 @@ impl Outcome {
     pub fn is_negative(self) -> bool {
         self != Outcome::TruePositive
     }
+}
+
+/// A visit that was taken in.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Visit {
+    pub segment: SegmentRef,
+    pub outcome: Outcome,
+    /// Visits that this one stands for: so many were made for one that was taken in.
+    pub stands_for: u32,
 }

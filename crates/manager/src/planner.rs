@@ -7,6 +7,7 @@ use springbloom_filter::GroupShape;
 
 use crate::allocation::{Allocation, TablePlan};
 use crate::hotness::Hotness;
+use crate::outcome::Visit;
 use crate::policy::{self, AllocationPolicy};
 use crate::segments::SegmentRef;
 use crate::{ManagerSettings, Outcome, PolicyKind, ScopeId};
@@ -58,7 +59,12 @@ impl Planner {
 
     /// Takes in one visit of a lookup to a segment; a segment that is not there is ignored.
     pub fn visit(&mut self, table: u32, segment: u32, outcome: Outcome) {
-        self.record(SegmentRef { table, segment }, outcome);
+        self.visit_for(table, segment, outcome, 1);
+    }
+
+    /// The same for a visit that was sampled out of `stands_for` of them.
+    pub fn visit_for(&mut self, table: u32, segment: u32, outcome: Outcome, stands_for: u32) {
+        self.record(Visit { segment: SegmentRef { table, segment }, outcome, stands_for });
         self.count_changes();
     }
 
@@ -137,14 +143,14 @@ impl Planner {
         }
     }
 
-    pub(crate) fn record(&mut self, segment: SegmentRef, outcome: Outcome) {
-        if self.allocation.segments().get(segment).is_none() {
+    pub(crate) fn record(&mut self, visit: Visit) {
+        if self.allocation.segments().get(visit.segment).is_none() {
             return;
         }
-        if self.allocation.record(segment, outcome).is_some() {
-            self.policy.on_rescale(&self.allocation);
+        if let Some(factor) = self.allocation.record(visit) {
+            self.policy.on_rescale(factor);
         }
-        self.policy.on_access(segment, outcome, &mut self.allocation);
+        self.policy.on_access(visit, &mut self.allocation);
     }
 
     pub(crate) fn rebalance_step(&mut self) -> bool {
@@ -180,12 +186,14 @@ impl Planner {
         &mut self.allocation
     }
 
-    /// Bytes of the plan's state per segment, and whatever the number of segments.
-    pub(crate) fn state_bytes(&self) -> (usize, usize) {
-        (
-            size_of::<crate::allocation::SegmentState>() + self.policy.segment_bytes(),
-            self.policy.fixed_bytes(),
-        )
+    /// Bytes of the plan's state for a table of so many segments.
+    pub(crate) fn table_bytes(&self, segments: usize) -> usize {
+        Allocation::table_bytes(segments) + self.policy.table_bytes(segments)
+    }
+
+    /// Bytes of the plan's state whatever the number of tables.
+    pub(crate) fn fixed_bytes(&self) -> usize {
+        self.policy.fixed_bytes()
     }
 
     /// Without a registry behind it the plan is at once the truth.

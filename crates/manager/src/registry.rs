@@ -9,36 +9,40 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use springbloom_filter::FilterGroup;
+use springbloom_filter::FilterError;
 
-use crate::resident::group_bytes;
 use crate::events::{Batch, EventBase, EventHub, SEGMENTS_MAX, TABLES_MAX};
 use crate::handle::TableHandle;
 use crate::hotness::Hotness;
+use crate::identities::Identities;
 use crate::inherit::{self, Relative};
 use crate::loads::LoadQueue;
+use crate::memory::{grow_thriftily, thrifty_bytes};
 use crate::opened::OpenTable;
+use crate::outcome::Visit;
 use crate::planner::Planner;
 use crate::policy::CHANGES_MAX;
+use crate::resident::{Slot, group_bytes};
 use crate::segments::SegmentRef;
 use crate::stats::Counters;
 use crate::{
     ManagerSettings, MemoryBudget, MemoryKind, Reservation, ScopeId, SegmentUse, TableId, TableSpec,
+    UnitSource,
 };
 
 /// A known table.
 pub(crate) struct Table {
-    pub shared: Arc<OpenTable>,
+    pub open: OpenTable,
+    pub source: Arc<dyn UnitSource>,
+    pub id: TableId,
     pub generation: u16,
-    pub scope: ScopeId,
-    pub level: Option<u8>,
-    largest_key: Option<Box<[u8]>>,
     /// Whether the table stands in the load queue.
     pub is_noted: bool,
 }
 
-/// Bytes per table in the registry's own maps and queues: an estimate on the safe side.
-const TABLE_MAP_BYTES: usize = 160;
+/// Bytes per table in the registry's own lists: its scope's and the load queue may have doubled.
+const TABLE_BYTES: usize =
+    thrifty_bytes::<Option<Table>>() + Identities::TABLE_BYTES + 2 * 2 * size_of::<u32>();
 
 /// Where a wanted unit is noted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -49,16 +53,19 @@ pub(crate) enum LoadBy {
     Table,
 }
 
+fn id_at(tables: &[Option<Table>], slot: u32) -> Option<TableId> {
+    tables.get(slot as usize)?.as_ref().map(|table| table.id)
+}
+
 /// The manager's state.
 pub(crate) struct Registry {
     pub planner: Planner,
     pub budget: MemoryBudget,
     pub tables: Vec<Option<Table>>,
-    ids: HashMap<TableId, u32>,
+    ids: Identities,
     scopes: HashMap<ScopeId, Vec<u32>>,
     free_slots: Vec<u32>,
     next_generation: u16,
-    next_reader: u64,
     hub: Arc<EventHub>,
     pub loads: LoadQueue,
     pub counters: Counters,
@@ -77,11 +84,10 @@ impl Registry {
             fixed_reservation: budget.try_reserve(MemoryKind::Bookkeeping, fixed_bytes),
             budget,
             tables: Vec::new(),
-            ids: HashMap::new(),
+            ids: Identities::default(),
             scopes: HashMap::new(),
             free_slots: Vec::new(),
             next_generation: 0,
-            next_reader: 0,
             hub,
             loads: LoadQueue::new(),
             counters: Counters::default(),
@@ -99,11 +105,9 @@ impl Registry {
 
     /// Takes in a table that a reader opened; see [`Manager::register`](crate::Manager::register).
     pub(crate) fn register(&mut self, spec: TableSpec) -> Option<TableHandle> {
-        self.next_reader += 1;
-        let reader = self.next_reader;
-        if let Some(&table) = self.ids.get(&spec.id) {
+        if let Some(table) = self.slot_of(spec.id) {
             if self.matches(table, &spec) {
-                return self.reattach(table, reader, spec);
+                return self.reattach(table, spec);
             }
             log::warn!(
                 "two tables of different content have the identity {:?}: the older one is forgotten",
@@ -126,30 +130,32 @@ impl Registry {
             self.counters.refused_tables += 1;
             return None;
         };
-        let slot = self.insert(spec, reader, reservation);
-        let shared = self.tables[slot as usize].as_ref()?.shared.clone();
-        Some(TableHandle::new(shared, reader))
+        let slot = self.insert(spec, reservation);
+        self.handle(slot)
+    }
+
+    fn handle(&self, slot: u32) -> Option<TableHandle> {
+        let table = self.tables[slot as usize].as_ref()?;
+        Some(TableHandle::new(table.open.clone(), EventBase::new(slot, table.generation), table.id))
     }
 
     fn matches(&self, table: u32, spec: &TableSpec) -> bool {
         let Some(known) = &self.tables[table as usize] else { return false };
         let states = self.planner.allocation().segments().table(table);
-        known.shared.fences == spec.fences
+        *known.open.fences() == spec.fences
             && states.len() == spec.segments.len()
             && states.iter().zip(&spec.segments).all(|(state, segment)| state.shape == segment.shape)
     }
 
-    fn reattach(&mut self, table: u32, reader: u64, spec: TableSpec) -> Option<TableHandle> {
-        let known = self.tables[table as usize].as_mut()?;
-        known.shared.open_reader(reader, spec.source);
-        let shared = known.shared.clone();
+    fn reattach(&mut self, table: u32, spec: TableSpec) -> Option<TableHandle> {
+        self.tables[table as usize].as_mut()?.source = spec.source;
         self.note_table(table);
-        Some(TableHandle::new(shared, reader))
+        self.handle(table)
     }
 
     /// Bytes of what is kept however few tables there are.
     fn fixed_bytes(planner: &Planner) -> usize {
-        planner.state_bytes().1
+        planner.fixed_bytes()
             + LoadQueue::FIXED_BYTES
             + CHANGES_MAX * size_of::<SegmentRef>()
             + size_of::<Self>()
@@ -162,11 +168,8 @@ impl Registry {
             self.fixed_reservation = self.budget.try_reserve(MemoryKind::Bookkeeping, fixed_bytes);
         }
         self.fixed_reservation.as_ref()?;
-        let bytes = OpenTable::bytes_for(&spec.fences)
-            + spec.segments.len() * self.planner.state_bytes().0
-            + spec.largest_key.as_ref().map_or(0, Vec::len)
-            + size_of::<Table>()
-            + TABLE_MAP_BYTES;
+        let bytes =
+            OpenTable::bytes_for(&spec.fences) + self.planner.table_bytes(spec.segments.len()) + TABLE_BYTES;
         self.reserve(bytes)
     }
 
@@ -187,7 +190,7 @@ impl Registry {
         reservation
     }
 
-    fn insert(&mut self, mut spec: TableSpec, reader: u64, reservation: Reservation) -> u32 {
+    fn insert(&mut self, mut spec: TableSpec, reservation: Reservation) -> u32 {
         let fits = |remembered: &Vec<SegmentUse>| remembered.len() == spec.segments.len();
         let remembered = spec.remembered.take().filter(fits);
         let hotness = match &remembered {
@@ -196,23 +199,19 @@ impl Registry {
         };
         let slot = self.free_slots.pop().unwrap_or(self.tables.len() as u32);
         self.next_generation = self.next_generation.wrapping_add(1);
-        let event_base = EventBase::new(slot, self.next_generation);
-        let fences = std::mem::take(&mut spec.fences);
-        let shared = Arc::new(OpenTable::new(spec.id, fences, self.hub.clone(), event_base, reservation));
-        shared.open_reader(reader, spec.source);
         let table = Table {
-            shared,
+            open: OpenTable::new(std::mem::take(&mut spec.fences), self.hub.clone(), reservation),
+            source: spec.source,
+            id: spec.id,
             generation: self.next_generation,
-            scope: spec.scope,
-            level: spec.level,
-            largest_key: spec.largest_key.take().map(Vec::into_boxed_slice),
             is_noted: false,
         };
         if slot as usize == self.tables.len() {
+            grow_thriftily(&mut self.tables, slot as usize + 1);
             self.tables.push(None);
         }
         self.tables[slot as usize] = Some(table);
-        self.ids.insert(spec.id, slot);
+        self.ids.insert(spec.id, slot, |slot| id_at(&self.tables, slot));
         self.scopes.entry(spec.scope).or_default().push(slot);
         let segments: Vec<_> = spec.segments.iter().map(|segment| segment.shape).zip(hotness).collect();
         self.planner.insert_table(slot, spec.scope, spec.level, &segments);
@@ -242,11 +241,8 @@ impl Registry {
         let Some(reservation) = self.budget.try_reserve(MemoryKind::Units, group_bytes(shape, 1)) else {
             return;
         };
-        match FilterGroup::from_units(shape, &[bytes]) {
-            Ok(group) => {
-                self.publish(segment, group, 1, reservation);
-                self.counters.handed_over_units += 1;
-            }
+        match self.grow(segment, 1, bytes, reservation) {
+            Ok(()) => self.counters.handed_over_units += 1,
             Err(error) => {
                 log::warn!("a filter unit that was handed over does not fit its table: {error}");
                 self.counters.corrupt_units += 1;
@@ -272,14 +268,12 @@ impl Registry {
                 }
             })
             .collect();
-        let relatives = tables.iter().zip(&uses).map(|((_, table), hotness)| Relative {
-            level: table.level,
-            fences: &table.shared.fences,
-            largest_key: table.largest_key.as_deref(),
+        let relatives = tables.iter().zip(&uses).map(|(&(slot, table), hotness)| Relative {
+            level: allocation.table_plan(slot).and_then(|plan| plan.level),
+            fences: table.open.fences(),
             hotness,
         });
-        let mut hotness =
-            inherit::inherit(&spec.fences, spec.largest_key.as_deref(), spec.level, &*spec.order, relatives);
+        let mut hotness = inherit::inherit(&spec.fences, spec.level, spec.order, relatives);
         // What was wasted depends on the units that the old segments had; the new ones have none yet.
         hotness.iter_mut().for_each(|hotness| hotness.wasted_reads = hotness.negatives);
         hotness
@@ -287,13 +281,14 @@ impl Registry {
 
     /// Frees everything about a table.
     pub(crate) fn forget(&mut self, id: TableId) {
-        let Some(slot) = self.ids.remove(&id) else { return };
+        let Some(slot) = self.ids.remove(id, |slot| id_at(&self.tables, slot)) else { return };
         let Some(table) = self.tables[slot as usize].take() else { return };
-        (0..table.shared.slots.len() as u32).for_each(|segment| table.shared.slots.clear(segment));
-        if let Some(family) = self.scopes.get_mut(&table.scope) {
+        table.open.slots().iter().for_each(Slot::clear);
+        let scope = self.planner.allocation().table_plan(slot).map(|plan| plan.scope);
+        if let Some((scope, family)) = scope.and_then(|scope| Some((scope, self.scopes.get_mut(&scope)?))) {
             family.retain(|&other| other != slot);
             if family.is_empty() {
-                self.scopes.remove(&table.scope);
+                self.scopes.remove(&scope);
             }
         }
         self.loads.remove_table(slot);
@@ -302,13 +297,13 @@ impl Registry {
     }
 
     pub(crate) fn slot_of(&self, id: TableId) -> Option<u32> {
-        self.ids.get(&id).copied()
+        self.ids.find(id, |slot| id_at(&self.tables, slot))
     }
 
     /// Known tables that no reader has open.
     pub(crate) fn closed_tables(&self) -> Vec<TableId> {
-        let closed = self.tables.iter().flatten().filter(|table| table.shared.is_closed());
-        closed.map(|table| table.shared.id).collect()
+        let closed = self.tables.iter().flatten().filter(|table| table.open.is_closed());
+        closed.map(|table| table.id).collect()
     }
 
     /// Lets the policy learn from a batch; visits to tables that were forgotten meanwhile are ignored.
@@ -317,7 +312,11 @@ impl Registry {
             let segment = event.segment();
             let known = self.tables.get(segment.table as usize).and_then(Option::as_ref);
             if known.is_some_and(|table| table.generation == event.generation()) {
-                self.planner.record(segment, event.outcome());
+                self.planner.record(Visit {
+                    segment,
+                    outcome: event.outcome(),
+                    stands_for: batch.stands_for(),
+                });
                 self.carry_out(LoadBy::Segment);
             }
         }
@@ -370,36 +369,35 @@ impl Registry {
     /// segment goes without units until they are read again.
     fn evict_to(&mut self, segment: SegmentRef, units: u8) {
         let Some(table) = self.tables[segment.table as usize].as_ref() else { return };
-        let slots = &table.shared.slots;
+        let slot = &table.open.slots()[segment.segment as usize];
         let state = self.planner.allocation_mut().state_mut(segment);
         let before = state.resident;
-        let reserved = self.budget.try_reserve(MemoryKind::Units, group_bytes(state.shape, units));
-        let copy = slots.group(segment.segment).map(|resident| resident.group.truncated(units));
-        match (copy, reserved) {
-            (Some(copy), Some(reservation)) if units > 0 => {
-                slots.publish(segment.segment, copy, reservation);
+        match self.budget.try_reserve(MemoryKind::Units, group_bytes(state.shape, units)) {
+            Some(reservation) if units > 0 => {
+                slot.shrink(state.shape, units, reservation);
                 state.resident = units;
             }
             _ => {
-                slots.clear(segment.segment);
+                slot.clear();
                 state.resident = 0;
             }
         }
         self.counters.evictions += u64::from(before - state.resident);
     }
 
-    /// Makes `group` with `units` units what lookups find.
-    pub(crate) fn publish(
+    /// Makes `unit` the last one of the segment's `units` units that lookups find.
+    pub(crate) fn grow(
         &mut self,
         segment: SegmentRef,
-        group: FilterGroup,
         units: u8,
+        unit: &[u8],
         reservation: Reservation,
-    ) {
-        if let Some(table) = &self.tables[segment.table as usize] {
-            table.shared.slots.publish(segment.segment, group, reservation);
-            self.planner.allocation_mut().state_mut(segment).resident = units;
-        }
+    ) -> Result<(), FilterError> {
+        let Some(table) = &self.tables[segment.table as usize] else { return Ok(()) };
+        let state = self.planner.allocation_mut().state_mut(segment);
+        table.open.slots()[segment.segment as usize].grow(state.shape, units, unit, reservation)?;
+        state.resident = units;
+        Ok(())
     }
 
     /// Has a table searched for units that it lacks.

@@ -5,6 +5,8 @@
 
 use std::ops::{Index, IndexMut};
 
+use crate::memory::{allocated_bytes, grow_thriftily, thrifty_bytes};
+
 /// A segment of a known table: the table's slot and the segment's number in the table.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct SegmentRef {
@@ -35,10 +37,16 @@ impl<T> PerSegment<T> {
         Self { tables: Vec::new() }
     }
 
+    /// Bytes of a table with so many segments.
+    pub(crate) fn table_bytes(segments: usize) -> usize {
+        thrifty_bytes::<Box<[T]>>() + allocated_bytes(segments * size_of::<T>())
+    }
+
     /// Puts in a table's elements, in segment order.
     pub(crate) fn insert_table(&mut self, table: u32, elements: impl IntoIterator<Item = T>) {
         let table = table as usize;
         if self.tables.len() <= table {
+            grow_thriftily(&mut self.tables, table + 1);
             self.tables.resize_with(table + 1, Box::default);
         }
         self.tables[table] = elements.into_iter().collect();
@@ -68,6 +76,17 @@ impl<T> PerSegment<T> {
     /// All elements.
     pub(crate) fn iter_mut(&mut self) -> impl Iterator<Item = &mut T> {
         self.tables.iter_mut().flatten()
+    }
+
+    /// The first segment at or after this name, which need not be one's; from the start again after the last one.
+    pub(crate) fn at_or_after(&self, name: SegmentRef) -> Option<SegmentRef> {
+        let (from, slots) = (name.table as usize, self.tables.len());
+        if (name.segment as usize) < self.table(name.table).len() {
+            return Some(name);
+        }
+        let is_any = |table: &usize| !self.tables[*table].is_empty();
+        let table = (from + 1..slots).find(is_any).or_else(|| (0..slots).find(is_any))?;
+        Some(SegmentRef { table: table as u32, segment: 0 })
     }
 
     /// The element of a segment, if there is one.
@@ -111,6 +130,12 @@ mod tests {
         array.remove_table(9);
         assert_eq!(array.get(SegmentRef { table: 2, segment: 0 }), None);
         assert_eq!(array.table(1), &[] as &[i32]);
+        let name = |table, segment| SegmentRef { table, segment };
+        array.insert_table(4, [8, 9]);
+        let names = std::iter::successors(Some(name(0, 0)), |&SegmentRef { table, segment }| {
+            array.at_or_after(name(table, segment + 1))
+        });
+        assert_eq!(names.take(4).collect::<Vec<_>>(), [name(0, 0), name(4, 0), name(4, 1), name(0, 0)]);
     }
 
     #[test]

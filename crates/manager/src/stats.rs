@@ -81,8 +81,10 @@ pub struct Stats {
     pub failed_reads: u64,
     /// Panics of the manager's own thread, which goes on: a mistake in this crate, please report it.
     pub thread_panics: u64,
-    /// Visits that the policy never saw because lookups made them faster than it takes them.
+    /// Visits that were lost to the policy for want of any buffer in the budget.
     pub dropped_events: u64,
+    /// The policy now learns from one visit in so many, as lookups make them faster than it takes them in.
+    pub sampled_one_in: u32,
     /// Ends of all visits.
     pub outcomes: OutcomeTotals,
     /// `E[Extra_IO]` (ATC'19 section 3.4) by measured use and analytic rates: wasted reads to expect per visit of a

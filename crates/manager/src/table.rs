@@ -25,22 +25,21 @@ pub struct SegmentSpec {
 }
 
 /// A table that is being opened.
-pub struct TableSpec {
+pub struct TableSpec<'a> {
     /// Identity of the file.
     pub id: TableId,
     /// Column family of a database.
     pub scope: ScopeId,
     /// Level of the tree, 0 for tables that overlap one another; `None` if the host does not know.
     pub level: Option<u8>,
-    /// Order of the scope's user keys.
-    pub order: Arc<dyn KeyOrder>,
+    /// Order of the scope's user keys; used while the table is registered, and not kept.
+    pub order: &'a dyn KeyOrder,
     /// Segments in key order.
     pub segments: Vec<SegmentSpec>,
-    /// First user key of each segment; as many as `segments`.
+    /// First user key of each segment, as many as `segments`, and the last user key of the table if it is known.
     pub fences: Fences,
-    /// Last user key of the table, if known: bounds the last segment when hotness is inherited.
-    pub largest_key: Option<Vec<u8>>,
-    /// Reads this table's units.
+    /// Reads this table's units; kept until another reader of the table brings its own or the table is forgotten, so it must work
+    /// without the reader.
     pub source: Arc<dyn UnitSource>,
     /// Unit 0 of each segment, if the builder of the table handed them over: used without I/O where they fit.
     pub first_units: Option<Vec<Option<Vec<u8>>>>,

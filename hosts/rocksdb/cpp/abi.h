@@ -87,8 +87,9 @@ int sb_block_extent(sb_bytes start, uint64_t* head_bytes, uint64_t* block_bytes)
 enum { SB_OPENED = 0, SB_NO_ROOM = 1, SB_CORRUPT = 2 };
 // Owned; close with sb_table_close. Null: lookups pass unfiltered; `why` tells the reason.
 sb_table* sb_table_open(const sb_elastic* elastic, const sb_table_spec* spec, int* why);
-// Fences: `*count` first keys, segment by segment, packed into `bytes`; key i ends at `ends[i]`. Borrowed until close.
-void sb_table_fences(const sb_table* table, const uint8_t** bytes, const uint32_t** ends, uint32_t* count);
+// Fences: `*count` first keys, segment by segment, packed into `bytes`; key i ends at the
+// unaligned uint32_t number i of `ends`. Borrowed until close.
+void sb_table_fences(const sb_table* table, const uint8_t** bytes, const uint8_t** ends, uint32_t* count);
 uint64_t sb_table_memory_bytes(const sb_table* table);
 // `obsolete`: the file is going away, so its state may be forgotten.
 void sb_table_close(sb_table* table, int obsolete);

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <atomic>
+#include <cstring>
 #include <memory>
 
 #include "handle.h"
@@ -29,14 +30,19 @@ class TableUnitsRef {
 
  private:
   rocksdb::Slice Fence(uint32_t segment) const {
-    const uint32_t begin = segment == 0 ? 0 : fence_ends_[segment - 1];
-    return rocksdb::Slice(reinterpret_cast<const char*>(fence_bytes_) + begin, fence_ends_[segment] - begin);
+    const uint32_t begin = segment == 0 ? 0 : FenceEnd(segment - 1);
+    return rocksdb::Slice(reinterpret_cast<const char*>(fence_bytes_) + begin, FenceEnd(segment) - begin);
+  }
+  uint32_t FenceEnd(uint32_t segment) const {
+    uint32_t end;
+    std::memcpy(&end, fence_ends_ + segment * sizeof(end), sizeof(end));
+    return end;
   }
 
   ElasticRef elastic_;
   sb_table* table_;
   const uint8_t* fence_bytes_ = nullptr;
-  const uint32_t* fence_ends_ = nullptr;
+  const uint8_t* fence_ends_ = nullptr;
   uint32_t segment_count_ = 0;
   // Several references of the table cache may say so at once.
   std::atomic<bool> obsolete_{false};

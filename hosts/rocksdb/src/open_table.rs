@@ -15,7 +15,7 @@ pub(crate) struct Opening<'a> {
     pub(crate) file_number: u64,
     pub(crate) scope: &'a [u8],
     pub(crate) level: Option<u8>,
-    pub(crate) order: Arc<dyn KeyOrder>,
+    pub(crate) order: &'a dyn KeyOrder,
     pub(crate) head: &'a [u8],
     pub(crate) file: BlockFile,
 }
@@ -49,6 +49,7 @@ impl OpenTable {
             .collect();
         let fences =
             Fences::from_keys((0..directory.segment_count()).map(|segment| directory.fence(segment)))
+                .and_then(|fences| fences.with_last_key(directory.last_key()))
                 .ok_or(Unopened::Corrupt)?;
         shared.files.open(id, source.clone());
         let handle = shared
@@ -60,7 +61,6 @@ impl OpenTable {
                 order: opening.order,
                 segments,
                 fences,
-                largest_key: Some(directory.last_key().to_vec()),
                 source,
                 first_units,
                 remembered: None,

@@ -62,10 +62,6 @@ pub(super) struct List {
 impl List {
     pub(super) const EMPTY: List = List { front: SegmentRef::NONE, back: SegmentRef::NONE };
 
-    pub(super) fn is_empty(&self) -> bool {
-        self.front == SegmentRef::NONE
-    }
-
     /// Adds at the most recent end. The segment must be in no list.
     pub(super) fn push_back<N: Linked>(&mut self, nodes: &mut PerSegment<N>, segment: SegmentRef) {
         *nodes[segment].links() = Links { previous: self.back.into(), next: Packed::NONE };

@@ -1,6 +1,7 @@
 //! Who decides which units are resident: one file per policy behind one trait.
 
 mod benefit;
+mod candidates;
 mod kind;
 mod lists;
 mod monkey;
@@ -10,8 +11,8 @@ mod uniform;
 
 pub use kind::PolicyKind;
 
-use crate::Outcome;
 use crate::allocation::Allocation;
+use crate::outcome::Visit;
 use crate::segments::SegmentRef;
 
 /// Decides. Driven by one thread at a time; sees logical time only, so that equal calls give equal decisions.
@@ -29,13 +30,13 @@ pub(crate) trait AllocationPolicy: Send {
     fn remove_table(&mut self, table: u32, allocation: &Allocation);
 
     /// A visit that the allocation has just recorded.
-    fn on_access(&mut self, segment: SegmentRef, outcome: Outcome, allocation: &mut Allocation);
+    fn on_access(&mut self, visit: Visit, allocation: &mut Allocation);
 
     /// Somebody else changed the segment's allocated units (a read failed).
     fn on_units_changed(&mut self, segment: SegmentRef, allocation: &Allocation);
 
-    /// All measured use was scaled down.
-    fn on_rescale(&mut self, allocation: &Allocation);
+    /// All measured use was scaled by this.
+    fn on_rescale(&mut self, factor: f32);
 
     /// Evicts the unit that is worth least, to get under the ceiling; `false` if there is none.
     fn evict_one(&mut self, allocation: &mut Allocation) -> bool;
@@ -43,10 +44,10 @@ pub(crate) trait AllocationPolicy: Send {
     /// Does a bounded piece of work that no single visit asks for; `false` if there was none.
     fn rebalance(&mut self, allocation: &mut Allocation) -> bool;
 
-    /// Bytes of the policy's own state per segment.
-    fn segment_bytes(&self) -> usize;
+    /// Bytes of the policy's own state for a table of so many segments.
+    fn table_bytes(&self, segments: usize) -> usize;
 
-    /// Bytes of the policy's own state whatever the number of segments.
+    /// Bytes of the policy's own state whatever the number of tables.
     fn fixed_bytes(&self) -> usize;
 
     /// Asserts that the policy's state agrees with the allocation. O(segments).

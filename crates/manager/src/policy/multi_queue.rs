@@ -10,20 +10,38 @@
 //! hot but momentarily expired segment does not shield the rest, and stays O(1); one visit evicts at most a few units
 //! (more than one only if sizes differ). `access_count` fades as all measured use does.
 
+use springbloom_filter::MAX_UNITS;
+
 use super::lists::{Linked, Links, List};
 use super::{AllocationPolicy, VICTIMS_MAX};
-use crate::Outcome;
 use crate::allocation::Allocation;
+use crate::outcome::Visit;
 use crate::segments::{PerSegment, SegmentRef};
 
 /// Expired segments that one search looks at in each queue.
 const SEARCH_PER_QUEUE: usize = 4;
 
+/// A tick in six bytes: enough for a million visits a second in eight years.
+#[derive(Clone, Copy, Debug)]
+struct Tick([u8; 6]);
+
+impl Tick {
+    fn new(tick: u64) -> Self {
+        let [t0, t1, t2, t3, t4, t5, ..] = tick.to_le_bytes();
+        Self([t0, t1, t2, t3, t4, t5])
+    }
+
+    fn get(self) -> u64 {
+        let [t0, t1, t2, t3, t4, t5] = self.0;
+        u64::from_le_bytes([t0, t1, t2, t3, t4, t5, 0, 0])
+    }
+}
+
 #[derive(Clone, Debug)]
 struct Node {
     links: Links,
     /// Tick after which the segment counts as cold.
-    expires_at: u64,
+    expires_at: Tick,
     /// The queue it stands in: its units when it was put there.
     queue: u8,
 }
@@ -48,7 +66,11 @@ pub(super) struct MultiQueue {
 impl MultiQueue {
     /// `lifetime` in visits; `None`: always the number of segments, as the paper advises.
     pub(super) fn new(lifetime: Option<u64>) -> Self {
-        Self { queues: vec![List::EMPTY; 256], nodes: PerSegment::new(), fixed_lifetime: lifetime }
+        Self {
+            queues: vec![List::EMPTY; usize::from(MAX_UNITS) + 1],
+            nodes: PerSegment::new(),
+            fixed_lifetime: lifetime,
+        }
     }
 
     fn unlink(&mut self, segment: SegmentRef) {
@@ -84,7 +106,7 @@ impl MultiQueue {
         let (mut bytes, mut loss) = (0, 0.0);
         for queue in self.queues[1..].iter().rev() {
             for candidate in queue.iter(&self.nodes).take(SEARCH_PER_QUEUE) {
-                if self.nodes[candidate].expires_at >= allocation.ticks() {
+                if self.nodes[candidate].expires_at.get() >= allocation.ticks() {
                     break;
                 }
                 let state = &allocation.segments()[candidate];
@@ -131,7 +153,7 @@ impl MultiQueue {
     fn touch(&mut self, segment: SegmentRef, allocation: &Allocation) {
         let lifetime = self.fixed_lifetime.unwrap_or(allocation.segment_count() as u64);
         self.unlink(segment);
-        self.nodes[segment].expires_at = allocation.ticks() + lifetime;
+        self.nodes[segment].expires_at = Tick::new(allocation.ticks() + lifetime);
         self.link_recent(segment, allocation.segments()[segment].units());
     }
 }
@@ -139,7 +161,8 @@ impl MultiQueue {
 impl AllocationPolicy for MultiQueue {
     fn add_table(&mut self, table: u32, allocation: &mut Allocation) {
         let lifetime = self.fixed_lifetime.unwrap_or(allocation.segment_count() as u64);
-        let node = Node { links: Links::UNLINKED, expires_at: allocation.ticks() + lifetime, queue: 0 };
+        let node =
+            Node { links: Links::UNLINKED, expires_at: Tick::new(allocation.ticks() + lifetime), queue: 0 };
         let segments = allocation.segments().table(table).len();
         self.nodes.insert_table(table, std::iter::repeat_n(node, segments));
         (0..segments as u32).for_each(|segment| self.link_recent(SegmentRef { table, segment }, 0));
@@ -161,9 +184,9 @@ impl AllocationPolicy for MultiQueue {
         self.nodes.remove_table(table);
     }
 
-    fn on_access(&mut self, segment: SegmentRef, _outcome: Outcome, allocation: &mut Allocation) {
-        self.touch(segment, allocation);
-        self.try_grow(segment, allocation);
+    fn on_access(&mut self, visit: Visit, allocation: &mut Allocation) {
+        self.touch(visit.segment, allocation);
+        self.try_grow(visit.segment, allocation);
     }
 
     fn on_units_changed(&mut self, segment: SegmentRef, allocation: &Allocation) {
@@ -171,7 +194,7 @@ impl AllocationPolicy for MultiQueue {
         self.link_cold(segment, allocation.segments()[segment].units());
     }
 
-    fn on_rescale(&mut self, _allocation: &Allocation) {}
+    fn on_rescale(&mut self, _factor: f32) {}
 
     fn evict_one(&mut self, allocation: &mut Allocation) -> bool {
         let victim = self.queues[1..].iter().rev().find_map(|queue| queue.iter(&self.nodes).next());
@@ -182,8 +205,8 @@ impl AllocationPolicy for MultiQueue {
         false
     }
 
-    fn segment_bytes(&self) -> usize {
-        size_of::<Node>()
+    fn table_bytes(&self, segments: usize) -> usize {
+        PerSegment::<Node>::table_bytes(segments)
     }
 
     fn fixed_bytes(&self) -> usize {
@@ -210,9 +233,10 @@ mod tests {
     use springbloom_filter::{GroupShape, KeyDigest, UnitSettings};
 
     use super::*;
-    use crate::ScopeId;
-    use crate::allocation::{TablePlan, group_bytes};
+    use crate::allocation::TablePlan;
     use crate::hotness::Hotness;
+    use crate::resident::group_bytes;
+    use crate::{Outcome, ScopeId};
 
     const UNITS: u8 = 4;
     const LIFETIME: u64 = 6;
@@ -306,8 +330,9 @@ mod tests {
             naive.queues[0].extend(0..8);
             for (at, &visited) in visits.iter().enumerate() {
                 let segment = SegmentRef { table: 0, segment: visited as u32 };
-                allocation.record(segment, Outcome::Rejected);
-                policy.on_access(segment, Outcome::Rejected, &mut allocation);
+                let visit = Visit { segment, outcome: Outcome::Rejected, stands_for: 1 };
+                allocation.record(visit);
+                policy.on_access(visit, &mut allocation);
                 naive.visit(visited, at as u64 + 1);
                 for other in 0..8 {
                     let units = allocation.segments()[SegmentRef { table: 0, segment: other as u32 }].units();

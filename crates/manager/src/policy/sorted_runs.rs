@@ -10,9 +10,11 @@
 use std::collections::HashMap;
 
 use super::{AllocationPolicy, CHANGES_MAX};
-use crate::allocation::{Allocation, SegmentState, TablePlan, group_bytes};
+use crate::ScopeId;
+use crate::allocation::{Allocation, SegmentState, TablePlan};
+use crate::outcome::Visit;
+use crate::resident::group_bytes;
 use crate::segments::SegmentRef;
-use crate::{Outcome, ScopeId};
 
 /// Names a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -201,7 +203,7 @@ impl AllocationPolicy for SortedRuns {
         self.stale = true;
     }
 
-    fn on_access(&mut self, _segment: SegmentRef, _outcome: Outcome, allocation: &mut Allocation) {
+    fn on_access(&mut self, _visit: Visit, allocation: &mut Allocation) {
         // Reads that failed are tried again after a while.
         if self.phase == Phase::Idle && allocation.ticks().is_multiple_of(RETRY_TICKS) {
             self.phase = Phase::Admit(START);
@@ -212,7 +214,7 @@ impl AllocationPolicy for SortedRuns {
         self.stale = true;
     }
 
-    fn on_rescale(&mut self, _allocation: &Allocation) {}
+    fn on_rescale(&mut self, _factor: f32) {}
 
     fn evict_one(&mut self, allocation: &mut Allocation) -> bool {
         let most = allocation.segments().iter().max_by_key(|(_, state)| state.units());
@@ -234,7 +236,7 @@ impl AllocationPolicy for SortedRuns {
         true
     }
 
-    fn segment_bytes(&self) -> usize {
+    fn table_bytes(&self, _segments: usize) -> usize {
         0
     }
 

@@ -57,23 +57,21 @@ impl MemoryTable {
         })
     }
 
-    pub(crate) fn spec(self: &Arc<Self>, level: Option<u8>) -> TableSpec {
+    pub(crate) fn spec(self: &Arc<Self>, level: Option<u8>) -> TableSpec<'static> {
         let firsts = (0..self.groups.len() as u64)
             .map(|segment| key(self.key_space, 2 * segment * self.keys_per_segment));
+        let last_key = key(self.key_space, 2 * self.groups.len() as u64 * self.keys_per_segment - 2);
         TableSpec {
             id: TableId(self.id.into()),
             scope: ScopeId(1),
             level,
-            order: Arc::new(BytewiseOrder),
+            order: &BytewiseOrder,
             segments: self
                 .groups
                 .iter()
                 .map(|group| SegmentSpec { shape: group.shape, data_bytes: 4 << 20 })
                 .collect(),
-            fences: Fences::from_keys(firsts).unwrap(),
-            largest_key: Some(
-                key(self.key_space, 2 * self.groups.len() as u64 * self.keys_per_segment - 2).to_vec(),
-            ),
+            fences: Fences::from_keys(firsts).unwrap().with_last_key(&last_key).unwrap(),
             source: self.clone(),
             first_units: None,
             remembered: None,

@@ -212,7 +212,7 @@ unsafe extern "C" fn sb_table_open(
     };
     // SAFETY: the spec gives the source away.
     let file = unsafe { BlockFile::new(spec.source, spec.read, spec.exists, spec.free_source) };
-    let order = Arc::new(Comparator { comparator: spec.comparator, compare: spec.compare });
+    let order = Comparator { comparator: spec.comparator, compare: spec.compare };
     let opened = guarded(Err(Unopened::Corrupt), || {
         // SAFETY: the spec's bytes are borrowed for the call.
         let (path, session, scope, head) =
@@ -225,7 +225,7 @@ unsafe extern "C" fn sb_table_open(
                 file_number: spec.file_number,
                 scope,
                 level: u8::try_from(spec.level).ok(),
-                order,
+                order: &order,
                 head,
                 file,
             },
@@ -247,7 +247,7 @@ unsafe extern "C" fn sb_table_open(
 unsafe extern "C" fn sb_table_fences(
     table: *const OpenTable,
     bytes: *mut *const u8,
-    ends: *mut *const u32,
+    ends: *mut *const u8,
     count: *mut u32,
 ) {
     // SAFETY: borrowed for the call; fences do not move while the table is open.
@@ -255,7 +255,7 @@ unsafe extern "C" fn sb_table_fences(
         let (packed, packed_ends) = (*table).handle.fences().packed();
         *bytes = packed.as_ptr();
         *ends = packed_ends.as_ptr();
-        *count = packed_ends.len() as u32;
+        *count = (packed_ends.len() / size_of::<u32>()) as u32;
     }
 }
 

@@ -1,0 +1,125 @@
+//! The segments whose last units are worth least, found by looking at a few segments now and then.
+//!
+//! A hand goes round over all segments and the least worthy of those that it has seen stand in a short list. Worth is
+//! weighted with time, so that it stays as it is until a segment is visited, and then it grows: what the list says is at most
+//! too low, and is asked again before anybody acts on it. Between two evictions the hand sees some hundred segments, so the victim
+//! is the least of about so many; no segment needs a place in a queue, and a visit moves nothing.
+
+use crate::allocation::{Allocation, SegmentState};
+use crate::segments::SegmentRef;
+
+/// Places in the list.
+const PLACES: usize = 64;
+/// Segments that are looked at when the list is empty, before the least of them will do.
+const SEEN_MIN: usize = 1024;
+
+/// A segment whose last unit could go.
+#[derive(Clone, Copy, Debug)]
+struct Candidate {
+    segment: SegmentRef,
+    /// Weighted wasted reads per byte that its last unit saves, at least.
+    worth: f32,
+}
+
+/// The list and the hand.
+#[derive(Debug)]
+pub(super) struct Candidates {
+    /// Least worth last.
+    places: Vec<Candidate>,
+    hand: SegmentRef,
+}
+
+/// Weighted wasted reads that the segment's last unit saves.
+pub(super) fn loss(state: &SegmentState) -> f32 {
+    state.hotness.negatives * state.fpr_loss()
+}
+
+fn worth(segment: SegmentRef, allocation: &Allocation) -> Option<f32> {
+    let state = allocation.segments().get(segment)?;
+    Some(loss(state) / state.last_unit_bytes()? as f32)
+}
+
+impl Candidates {
+    /// Bytes of the list.
+    pub(super) const BYTES: usize = PLACES * size_of::<Candidate>();
+
+    pub(super) fn new() -> Self {
+        Self { places: Vec::with_capacity(PLACES), hand: SegmentRef { table: 0, segment: 0 } }
+    }
+
+    /// Looks at the next `segments` segments.
+    pub(super) fn look(&mut self, segments: usize, allocation: &Allocation) {
+        for _ in 0..segments {
+            let Some(segment) = allocation.segments().at_or_after(self.hand) else { return };
+            self.hand = SegmentRef { segment: segment.segment + 1, ..segment };
+            self.offer(segment, allocation);
+        }
+    }
+
+    /// Takes the segment in if its last unit is worth less than one in the list.
+    pub(super) fn offer(&mut self, segment: SegmentRef, allocation: &Allocation) {
+        let Some(worth) = worth(segment, allocation) else { return };
+        self.places.retain(|place| place.segment != segment);
+        if self.places.len() == PLACES {
+            if self.places[0].worth <= worth {
+                return;
+            }
+            self.places.remove(0);
+        }
+        let at = self.places.partition_point(|place| place.worth > worth);
+        self.places.insert(at, Candidate { segment, worth });
+    }
+
+    /// The least worth per byte of any candidate; the true one may be more. 0 if nothing is known.
+    pub(super) fn least_worth(&self) -> f32 {
+        self.places.last().map_or(0.0, |least| least.worth)
+    }
+
+    /// Takes out the segment whose last unit is worth least. `None` if no segment has units.
+    pub(super) fn pop(&mut self, allocation: &Allocation) -> Option<SegmentRef> {
+        loop {
+            if self.places.is_empty() {
+                self.search(allocation);
+            }
+            let least = self.places.pop()?;
+            match worth(least.segment, allocation) {
+                None => continue,
+                Some(worth) if worth <= least.worth || self.least_worth() >= worth => {
+                    return Some(least.segment);
+                }
+                // It was visited since: back to where it belongs.
+                Some(_) => self.offer(least.segment, allocation),
+            }
+        }
+    }
+
+    /// Looks at [`SEEN_MIN`] segments, and on until one has units or all were seen.
+    fn search(&mut self, allocation: &Allocation) {
+        let all = allocation.segment_count();
+        let mut seen = 0;
+        while seen < all && (seen < SEEN_MIN || self.places.is_empty()) {
+            let step = SEEN_MIN.min(all - seen);
+            self.look(step, allocation);
+            seen += step;
+        }
+    }
+
+    /// Forgets a table's segments.
+    pub(super) fn remove_table(&mut self, table: u32) {
+        self.places.retain(|place| place.segment.table != table);
+    }
+
+    /// All worth was scaled.
+    pub(super) fn scale(&mut self, factor: f32) {
+        self.places.iter_mut().for_each(|place| place.worth *= factor);
+    }
+
+    #[cfg(test)]
+    pub(super) fn assert_consistent(&self, allocation: &Allocation) {
+        assert!(self.places.len() <= PLACES && self.places.is_sorted_by(|a, b| a.worth >= b.worth));
+        for (at, place) in self.places.iter().enumerate() {
+            assert!(allocation.segments().get(place.segment).is_some());
+            assert!(self.places[..at].iter().all(|other| other.segment != place.segment));
+        }
+    }
+}
