@@ -4,6 +4,7 @@ mod common;
 
 use common::watched::WatchedStorage;
 use common::{key, keys, memory, small_buffer};
+use rand::RngExt;
 use springbloom_flash::device::{PowerLoss, SimPower, SimStorage};
 use springbloom_flash::{
     BufferSettings, FilterSettings, FlashError, FlashFilter, FlushPolicy, HEADER_BYTES, Layout,
@@ -135,4 +136,48 @@ fn after_a_failed_write_nothing_more_is_acknowledged_and_lookups_go_on() {
     let survived = std::sync::Arc::new(storage.after_power_loss(PowerLoss::ALL_LOST, 1));
     let filter = FlashFilter::open_in(survived, buffer()).unwrap();
     assert!(filter.contains_many(&keys(1, 0..100)).iter().all(|found| *found));
+}
+
+/// Media that rots anywhere: an error or right answers, never a lost key and never a panic. (The last commit is left out:
+/// damage to it looks like a commit that was interrupted.)
+#[test]
+fn random_damage_anywhere_is_an_error_or_costs_accuracy_only() {
+    let mut rng = springbloom_testkit::seed::rng("random_damage_anywhere");
+    let storage = memory();
+    let filter =
+        FlashFilter::create_in(storage.clone(), &FilterSettings::new(10_000, 0.01), buffer()).unwrap();
+    filter.insert_many(&keys(1, 0..6000)).unwrap();
+    filter.flush().unwrap();
+    for first in (6000..8000).step_by(500) {
+        filter.insert_many(&keys(1, first..first + 500)).unwrap();
+        filter.commit().unwrap();
+    }
+    let acknowledged = keys(1, 0..7500);
+    let (mut errors, mut opened) = (0, 0);
+    for _ in 0..400 {
+        let copy = storage.after_power_loss(PowerLoss::KILLED, 0);
+        let (name, len) =
+            [("filter-0000", 16 << 10), ("log-a", 40 << 10), ("log-b", 40 << 10)][rng.random_range(0..3)];
+        let (at, count) = (rng.random_range(0..len), rng.random_range(1..2000));
+        copy.damage(name, at, |bytes| {
+            let count = count.min(bytes.len());
+            rng.fill(&mut bytes[..count]);
+        });
+        match FlashFilter::open_in(std::sync::Arc::new(copy), buffer()) {
+            Ok(filter) => {
+                opened += 1;
+                assert!(
+                    filter.contains_many(&acknowledged).iter().all(|found| *found),
+                    "{name} at {at}, {count} bytes"
+                );
+            }
+            Err(
+                FlashError::Foreign { .. } | FlashError::NewerVersion { .. } | FlashError::Damaged { .. },
+            ) => {
+                errors += 1;
+            }
+            Err(e) => panic!("{name} at {at}, {count} bytes: {e}"),
+        }
+    }
+    assert!(errors > 40 && opened > 40, "{errors} errors, {opened} opened");
 }
