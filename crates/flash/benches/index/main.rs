@@ -1,7 +1,7 @@
 //! Measures the flash index against what it must beat, and prints ratios taken within this one run.
 //!
 //! `cargo bench -p springbloom-flash --bench index -- SECTION`, sections: `ours`, `bare` (without pre-filter), `skimpy`,
-//! `device`, `cold`, `stream` (the last three use what `ours` left), `summaries`, `variants`; with `--features peers` also `rocksdb`, `lmdb`, `redb`. Each in a process of its own, so that memory is measured
+//! `device`, `cold`, `stream`, `threads` (these use what `ours` left), `summaries`, `variants`; with `--features peers` also `rocksdb`, `lmdb`, `redb`. Each in a process of its own, so that memory is measured
 //! as the process's growth; without a section, all of them are run so. Settings come from the environment, see [`setup::Setup`].
 
 #[path = "../flash_filter/fio.rs"]
@@ -33,6 +33,7 @@ const SECTIONS: &[(&str, Section)] = &[
     ("device", device),
     ("cold", cold),
     ("stream", stream),
+    ("threads", threads),
     ("summaries", summaries::run),
     ("variants", variants),
     #[cfg(feature = "peers")]
@@ -173,5 +174,28 @@ fn stream(setup: &Setup) {
             (reads(&after) - reads(&before)) as f64 / looked_up as f64,
             found as f64 / looked_up as f64
         );
+    }
+}
+
+/// Several callers at once: what a batch costs the processor beside the device.
+fn threads(setup: &Setup) {
+    let directory = setup.directory.join("ours");
+    let index =
+        springbloom_flash::index::FlashIndex::open(&directory, IndexMemory::standard()).expect("open");
+    for threads in [1u64, 2, 4] {
+        let rates: Vec<f64> = std::thread::scope(|scope| {
+            let run = |thread: u64| {
+                let mut draw = setup.seed + thread;
+                setup::rate(setup.time, || {
+                    let keys = setup.random_keys(&mut draw, true);
+                    let wanted: Vec<&[u8]> = keys.iter().map(|key| &key[..]).collect();
+                    assert!(index.get_many(&wanted).expect("get").iter().all(Option::is_some));
+                    setup::BATCH
+                })
+            };
+            let workers: Vec<_> = (0..threads).map(|thread| scope.spawn(move || run(thread))).collect();
+            workers.into_iter().map(|worker| worker.join().expect("a thread")).collect()
+        });
+        println!("{threads} threads: {:>9.0} hits/s", rates.iter().sum::<f64>());
     }
 }

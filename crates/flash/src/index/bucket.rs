@@ -155,8 +155,8 @@ fn window(body: &[u8], at: usize) -> (usize, usize) {
 fn get_bits(body: &[u8], at: usize, bits: u8) -> u64 {
     let (byte, shift) = window(body, at);
     let word = u64::from_le_bytes(field(body, byte));
-    // A field of no bits may lie behind the last one.
-    word.checked_shr(shift as u32).unwrap_or(0) & ((1 << bits) - 1)
+    // A field of no bits may lie behind the last byte; the mask makes it zero whatever the shift does.
+    word.wrapping_shr(shift as u32) & ((1 << bits) - 1)
 }
 
 fn put_bits(body: &mut [u8], at: usize, bits: u8, value: u64) {
