@@ -59,7 +59,8 @@ impl FlashIndex {
         Ok(())
     }
 
-    /// Calls `visit` with every key and its value, in no particular order. What is put
+    /// Calls `visit` with every key and its value, in no particular order. `visit` must not write to
+    /// the index: writers wait until the walk has ended. What is put
     /// or deleted meanwhile may be visited or not.
     ///
     /// Cost: the log read in sequence, and a lookup for each record, in batches.
