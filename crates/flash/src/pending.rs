@@ -4,8 +4,8 @@
 //! That also makes a waiting key an exact match instead of a probable one. (In the flat layout the bits of a key belong to
 //! different pages, so there each bit waits on its own.)
 //!
-//! The updates of a page are a chain of chunks from one pool, whose memory is reused and never returned: what the process
-//! takes is what the peak took, without holes. Readers walk chains under a shared lock; only the writer changes them.
+//! The updates of a page are a chain of chunks from one pool, whose memory is reused and never returned: the heap gets no
+//! holes. Readers walk chains under a shared lock; only the writer changes them.
 //! Flushed updates are removed after their pages were written, so a reader that looks here first and at the page second
 //! finds a key in at least one of the two.
 

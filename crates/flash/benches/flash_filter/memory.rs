@@ -37,9 +37,9 @@ pub(crate) fn run(setup: &Setup) {
     );
 }
 
-/// Resident memory of this process.
+/// Memory that this process has to itself: without the program's own code, which is mapped from its file.
 fn resident_bytes() -> u64 {
-    let text = std::fs::read_to_string("/proc/self/statm").unwrap_or_default();
-    let pages: u64 = text.split_whitespace().nth(1).and_then(|n| n.parse().ok()).unwrap_or(0);
-    pages * 4096
+    let text = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let line = text.lines().find_map(|line| line.strip_prefix("RssAnon:"));
+    line.and_then(|line| line.split_whitespace().next()?.parse::<u64>().ok()).map_or(0, |kib| kib << 10)
 }

@@ -54,13 +54,13 @@ fn compare(setup: &Setup, filled: &[PathBuf; 2], trace: Trace, held: u64) {
     }
     let budget = BufferSettings::with_memory_bytes(setup.memory_bytes() / SHRINK);
     let outcomes = filled.each_ref().map(|folder| one_at_a_time(setup, folder, budget, trace, held));
-    report(trace, "1.9 bits/key", &outcomes);
+    report(trace, "1.8 bits/key", &outcomes);
     let MemorySize::Bytes(memory_bytes) = budget.memory else { return };
     let cached = BufferSettings { cache_bytes: memory_bytes / 4, ..budget };
     let outcomes = filled.each_ref().map(|folder| one_at_a_time(setup, folder, cached, trace, held));
-    report(trace, "1.9 bits/key, a quarter of it page cache", &outcomes);
+    report(trace, "1.8 bits/key, a quarter of it page cache", &outcomes);
     let outcomes = filled.each_ref().map(|folder| in_batches(setup, folder, budget, trace, held));
-    report(trace, "1.9 bits/key, batches of 4,096", &outcomes);
+    report(trace, "1.8 bits/key, batches of 4,096", &outcomes);
 }
 
 fn report(trace: Trace, buffer: &str, [flat, ours]: &[Outcome; 2]) {

@@ -19,7 +19,7 @@ pub(crate) fn run(setup: &Setup) {
     for policy in POLICIES {
         for group_pages in [1, 4, 16, 64] {
             let memory = MemorySize::Bytes(setup.memory_bytes());
-            row(setup, BufferSettings { memory, policy, group_pages, cache_bytes: 0 }, "1.9 bits/key");
+            row(setup, BufferSettings { memory, policy, group_pages, cache_bytes: 0 }, "1.8 bits/key");
         }
         for factor in [1, 4, 16, 64] {
             let memory = MemorySize::CacheSizeFactor(factor);

@@ -11,7 +11,7 @@ use springbloom_flash::{BufferSettings, FilterSettings, FlashFilter, FlushPolicy
 pub(crate) const PROBES: u8 = 6;
 pub(crate) const BITS_PER_KEY: f64 = PROBES as f64 / std::f64::consts::LN_2;
 /// What an open filter may use; buffers of running lookups come on top and must stay below 2 bits per key together.
-pub(crate) const MEMORY_BITS_PER_KEY: f64 = 1.9;
+pub(crate) const MEMORY_BITS_PER_KEY: f64 = 1.8;
 
 /// Settings of a run, each from an environment variable.
 pub(crate) struct Setup {
