@@ -109,6 +109,23 @@ impl<'a> Sector<'a> {
         get_bits(self.body, i * usize::from(self.bits), self.bits) as u32
     }
 
+    /// Calls `visit` with the numbers of the entries with this fingerprint: the inner loop of every lookup.
+    fn each_match(&self, wanted: u32, mut visit: impl FnMut(usize)) {
+        let bits = usize::from(self.bits);
+        let mask = (1u64 << bits) - 1;
+        // As long as eight bytes follow, a window needs no moving back.
+        let unmoved = ((self.body.len() - 8) * 8).checked_div(bits).unwrap_or(0).min(self.entries);
+        let mut at = 0;
+        for i in 0..unmoved {
+            let word = u64::from_le_bytes(field(&self.body[at / 8..], 0));
+            if (word >> (at % 8)) & mask == u64::from(wanted) {
+                visit(i);
+            }
+            at += bits;
+        }
+        (unmoved..self.entries).filter(|i| self.fingerprint(*i) == wanted).for_each(visit);
+    }
+
     fn page(&self, i: usize) -> u64 {
         let at = self.entries * usize::from(self.bits) + i * usize::from(self.page_bits);
         self.first + get_bits(self.body, at, self.page_bits)
@@ -137,9 +154,7 @@ pub(crate) fn matches(
 ) -> Result<(), usize> {
     for (number, bytes) in bytes.chunks_exact(SECTOR_BYTES).enumerate() {
         let sector = Sector::open(key, number, bytes).ok_or(number)?;
-        let wanted = fingerprint(digest, depth, sector.bits);
-        pages
-            .extend((0..sector.entries).filter(|i| sector.fingerprint(*i) == wanted).map(|i| sector.page(i)));
+        sector.each_match(fingerprint(digest, depth, sector.bits), |i| pages.push(sector.page(i)));
     }
     Ok(())
 }
