@@ -9,6 +9,7 @@
 
 use springbloom_filter::GroupShape;
 
+use crate::Outcome;
 use crate::ScopeId;
 use crate::hotness::{Decay, Hotness};
 use crate::memory::{grow_thriftily, thrifty_bytes};
@@ -37,6 +38,8 @@ impl UnitRate {
 pub(crate) struct SegmentState {
     pub shape: GroupShape,
     pub hotness: Hotness,
+    /// Weighted rejections that the last allocated unit alone made.
+    lone_rejections: f32,
     rate: UnitRate,
     /// Units allocated.
     units: u8,
@@ -46,9 +49,19 @@ pub(crate) struct SegmentState {
     pub resident: u8,
 }
 
+/// Visits of evidence that the analytic rates count for, against what was observed. Which keys a unit lets pass is fixed, so
+/// that a few hot keys make a segment's true rate anything; with some evidence, what is seen is right and the rate is not.
+const PRIOR_VISITS: f32 = 1.0;
+
+/// Mean of a Gamma-Poisson posterior: what follows from the rates, corrected by what was observed. All weighted.
+fn believed(expected: f32, observed: f32, weight: f32) -> f32 {
+    let prior = PRIOR_VISITS * weight;
+    expected * ((prior + observed) / (prior + expected))
+}
+
 const UNITS_BITS: u32 = 6;
 const UNITS_MASK: u8 = (1 << UNITS_BITS) - 1;
-const _: () = assert!(springbloom_filter::MAX_UNITS <= UNITS_MASK && size_of::<SegmentState>() == 24);
+const _: () = assert!(springbloom_filter::MAX_UNITS <= UNITS_MASK && size_of::<SegmentState>() == 28);
 
 /// Most failed reads that a segment remembers.
 pub(crate) const FAILED_READS_MAX: u8 = 3;
@@ -57,7 +70,37 @@ const _: () = assert!(FAILED_READS_MAX as u32 == u8::MAX as u32 >> UNITS_BITS);
 impl SegmentState {
     fn new(shape: GroupShape, hotness: Hotness) -> Self {
         let rate = UnitRate::of(shape);
-        Self { shape, hotness, rate, units: 0, units_max_and_failures: shape.unit_count(), resident: 0 }
+        Self {
+            shape,
+            hotness,
+            lone_rejections: 0.0,
+            rate,
+            units: 0,
+            units_max_and_failures: shape.unit_count(),
+            resident: 0,
+        }
+    }
+
+    /// Weighted reads that are wasted with the allocated units. `weight` is that of a visit made now.
+    pub(crate) fn wasted(&self, weight: f32) -> f32 {
+        believed(self.hotness.negatives * self.fpr(), self.hotness.wasted_reads, weight)
+    }
+
+    /// Weighted reads that would be wasted beside these without the last unit. `weight` is that of a visit made now.
+    pub(crate) fn saved_by_last(&self, weight: f32) -> f32 {
+        believed(self.hotness.negatives * self.fpr_loss(), self.lone_rejections, weight)
+    }
+
+    fn record(&mut self, outcome: Outcome, weight: f32) {
+        self.hotness.record(outcome, weight);
+        if outcome == Outcome::RejectedByLast {
+            self.lone_rejections += weight;
+        }
+    }
+
+    fn scale(&mut self, factor: f32) {
+        self.hotness.scale(factor);
+        self.lone_rejections *= factor;
     }
 
     pub(crate) fn units(&self) -> u8 {
@@ -204,9 +247,9 @@ impl Allocation {
     pub(crate) fn record(&mut self, visit: Visit) -> Option<f32> {
         self.ticks += 1;
         let weight = self.decay.tick(visit.stands_for);
-        self.segments[visit.segment].hotness.record(visit.outcome, weight);
+        self.segments[visit.segment].record(visit.outcome, weight);
         let factor = self.decay.rescale()?;
-        self.segments.iter_mut().for_each(|state| state.hotness.scale(factor));
+        self.segments.iter_mut().for_each(|state| state.scale(factor));
         Some(factor)
     }
 
@@ -217,8 +260,12 @@ impl Allocation {
             return false;
         }
         self.planned_bytes += bytes;
+        let weight = self.decay.weight() as f32;
         let state = &mut self.segments[segment];
-        state.hotness.wasted_reads *= 1.0 - state.next_share();
+        // What passed so far: the new unit will stop its share of it, until it is seen what it really stops.
+        let (wasted, stopped) = (state.wasted(weight), state.next_share());
+        state.hotness.wasted_reads = wasted * (1.0 - stopped);
+        state.lone_rejections = wasted * stopped;
         state.units += 1;
         self.note_change(segment);
         true
@@ -226,10 +273,15 @@ impl Allocation {
 
     /// Gives up the segment's last unit; `false` if it has none.
     pub(crate) fn evict(&mut self, segment: SegmentRef) -> bool {
+        let weight = self.decay.weight() as f32;
         let state = &mut self.segments[segment];
         let Some(bytes) = state.last_unit_bytes() else { return false };
-        state.hotness.wasted_reads += state.hotness.negatives * state.fpr_loss();
+        state.hotness.wasted_reads = state.wasted(weight) + state.saved_by_last(weight);
         state.units -= 1;
+        // By the analytic rates; nobody has counted for the unit that is the last now.
+        let stopped = state.next_share();
+        state.lone_rejections =
+            if state.units == 0 { 0.0 } else { state.hotness.wasted_reads * stopped / (1.0 - stopped) };
         self.planned_bytes -= bytes;
         self.note_change(segment);
         true

@@ -67,7 +67,8 @@ impl Event {
         match self.0 & 3 {
             0 => Outcome::Rejected,
             1 => Outcome::WastedRead,
-            _ => Outcome::TruePositive,
+            2 => Outcome::TruePositive,
+            _ => Outcome::RejectedByLast,
         }
     }
 }
@@ -430,6 +431,7 @@ mod tests {
             (0, 0, 0, Outcome::Rejected),
             (TABLES_MAX as u32 - 1, u16::MAX, SEGMENTS_MAX as u32 - 1, Outcome::TruePositive),
             (5, 7, 9, Outcome::WastedRead),
+            (6, 7, 9, Outcome::RejectedByLast),
         ] {
             let event = Event::new(EventBase::new(table, generation), segment, outcome);
             assert_eq!(event.segment(), SegmentRef { table, segment });

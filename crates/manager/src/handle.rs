@@ -33,7 +33,13 @@ impl TableHandle {
     /// the thread's first lookup). Unknown segments may match.
     #[inline]
     pub fn may_match(&self, segment: u32, digest: KeyDigest) -> bool {
-        self.table.slots().get(segment as usize).is_none_or(|slot| slot.may_match(digest))
+        self.rejection(segment, digest).is_none()
+    }
+
+    /// As [`may_match`](Self::may_match), with the outcome to [`record`](Self::record) when the key is certainly not there.
+    #[inline]
+    pub fn rejection(&self, segment: u32, digest: KeyDigest) -> Option<Outcome> {
+        self.table.slots().get(segment as usize)?.rejection(digest)
     }
 
     /// Notes how a lookup's visit to `segment` ended. Lock-free, without allocation (but for the thread's first visit).

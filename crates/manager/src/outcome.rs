@@ -5,12 +5,14 @@ use crate::segments::SegmentRef;
 /// The end of a lookup's visit to one segment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Outcome {
-    /// The resident units said no: a read was saved.
+    /// The resident units said no: a read was saved, and would have been with one unit less.
     Rejected,
     /// The units (or the lack of them) said maybe, a data block was read, and the key was not there.
     WastedRead,
     /// The key was there. No filter could have saved this read.
     TruePositive,
+    /// The last resident unit alone said no: without it a read would have been wasted.
+    RejectedByLast,
 }
 
 impl Outcome {

@@ -9,7 +9,7 @@ use springbloom_filter::{FilterError, GroupHead, GroupShape, KeyDigest};
 use triomphe::{Arc, ThinArc};
 
 use crate::memory::allocated_bytes;
-use crate::{MemoryBudget, MemoryKind, Reservation};
+use crate::{MemoryBudget, MemoryKind, Outcome, Reservation};
 
 /// What stands before a group's words.
 struct Owner {
@@ -59,10 +59,16 @@ fn build(
 pub(crate) struct Slot(ArcSwapAny<Option<ResidentGroup>>);
 
 impl Slot {
-    /// Whether the segment may hold the key. Lock-free, no allocation (but for the thread's first use of any slot).
+    /// How the resident units reject the key; `None` if the segment may hold it. Lock-free, no allocation (but for the thread's
+    /// first use of any slot).
     #[inline]
-    pub(crate) fn may_match(&self, digest: KeyDigest) -> bool {
-        self.0.load().as_ref().is_none_or(|group| group.header.header.head.may_match(&group.slice, digest))
+    pub(crate) fn rejection(&self, digest: KeyDigest) -> Option<Outcome> {
+        let group = self.0.load();
+        let group = group.as_ref()?;
+        let head = &group.header.header.head;
+        let unit = head.rejecting_unit(&group.slice, digest)?;
+        let is_last = unit + 1 == head.resident_units();
+        Some(if is_last { Outcome::RejectedByLast } else { Outcome::Rejected })
     }
 
     /// Adds a unit to the group that is there; `units` says how many it has with it. `reservation` is for the whole group, as
@@ -118,8 +124,8 @@ mod tests {
             let reserve =
                 |units| budget.try_reserve(MemoryKind::Loading, group_bytes(built.shape, units)).unwrap();
             let passing = |slot: &Slot| {
-                assert!(digests.iter().all(|&digest| slot.may_match(digest)));
-                strangers.iter().filter(|&&digest| slot.may_match(digest)).count()
+                assert!(digests.iter().all(|&digest| slot.rejection(digest).is_none()));
+                strangers.iter().filter(|&&digest| slot.rejection(digest).is_none()).count()
             };
             let mut passed = vec![strangers.len()];
             for units in 1..=settings.unit_count() {

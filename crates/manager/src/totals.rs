@@ -10,10 +10,13 @@ use crossbeam_utils::CachePadded;
 
 use crate::{Outcome, OutcomeTotals};
 
+/// Kinds of [`Outcome`].
+const OUTCOMES: usize = 4;
+
 /// One thread's counts.
 #[derive(Debug, Default)]
 pub(crate) struct ThreadTotals {
-    counts: CachePadded<[AtomicU64; 3]>,
+    counts: CachePadded<[AtomicU64; OUTCOMES]>,
 }
 
 impl ThreadTotals {
@@ -28,15 +31,15 @@ impl ThreadTotals {
         self.counts[outcome as usize].fetch_add(1, Ordering::Relaxed);
     }
 
-    fn read(&self) -> [u64; 3] {
-        [0, 1, 2].map(|at| self.counts[at].load(Ordering::Relaxed))
+    fn read(&self) -> [u64; OUTCOMES] {
+        std::array::from_fn(|at| self.counts[at].load(Ordering::Relaxed))
     }
 }
 
 #[derive(Default)]
 struct Threads {
     live: Vec<Arc<ThreadTotals>>,
-    ended: [u64; 3],
+    ended: [u64; OUTCOMES],
 }
 
 /// All threads' counts.
@@ -82,7 +85,7 @@ impl Totals {
             sum.iter_mut().zip(counts).for_each(|(sum, count)| *sum += count);
         }
         OutcomeTotals {
-            rejected: sum[Outcome::Rejected as usize],
+            rejected: sum[Outcome::Rejected as usize] + sum[Outcome::RejectedByLast as usize],
             wasted_reads: sum[Outcome::WastedRead as usize],
             true_positives: sum[Outcome::TruePositive as usize],
         }

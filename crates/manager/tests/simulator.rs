@@ -4,16 +4,23 @@
 #[path = "common/simulation.rs"]
 mod simulation;
 
-use simulation::{Distribution, Keys, Run, Tree, look_up, measure, planner, run, unit_bytes, units_for};
+use simulation::{
+    Distribution, Keys, Run, Tree, look_up, measure, planner, run, run_in, unit_bytes, units_for,
+};
+use springbloom_filter::UnitSettings;
 use springbloom_manager::{ManagerSettings, Planner, PolicyKind};
 
-const DISTRIBUTIONS: [(&str, Distribution); 6] = [
+const DISTRIBUTIONS: [(&str, Distribution); 9] = [
     ("uniform", Distribution::Uniform),
     ("zipf .6", Distribution::Zipf(0.6)),
     ("zipf .99", Distribution::Zipf(0.99)),
     ("zipf 1.2", Distribution::Zipf(1.2)),
     ("zipf 1.4", Distribution::Zipf(1.4)),
     ("hotspot 1%/90%", Distribution::Hotspot { share: 0.01, hits: 0.9 }),
+    // A rank moves on often, as inserts make the latest key another.
+    ("latest", Distribution::Drifting { zipf: 0.99, lookups_per_key: 2 }),
+    ("drifting", Distribution::Drifting { zipf: 1.2, lookups_per_key: 200 }),
+    ("alternating", Distribution::Alternating { share: 1e-3, hits: 0.9, lookups: 5000 }),
 ];
 
 fn settings(policy: PolicyKind) -> ManagerSettings {
@@ -40,9 +47,17 @@ fn benefit_is_near_the_optimum_and_never_worse_than_uniform() {
                 "{name}, {bits} bits: {cost} against {}",
                 uniform.wasted_per_get
             );
+            // No static allocation is the best one where the hot set moves.
+            let moves =
+                matches!(distribution, Distribution::Drifting { .. } | Distribution::Alternating { .. });
             let wasted = benefit.wasted_per_get;
+            println!(
+                "{name}, {bits} bits: uniform {:.4}, benefit {wasted:.4} + {:.4} loads",
+                uniform.wasted_per_get,
+                cost - wasted
+            );
             assert!(
-                wasted <= 1.1 * benefit.optimum,
+                moves || wasted <= 1.1 * benefit.optimum,
                 "{name}, {bits} bits: {wasted} where {} can be",
                 benefit.optimum
             );
@@ -108,7 +123,7 @@ fn equal_visits_give_equal_decisions() {
 #[test]
 #[ignore = "prints a table of the full-size tree in a few minutes; run in release mode with --nocapture"]
 fn table() {
-    let tree = Tree::s1();
+    let tree = Tree::s1(UnitSettings::default());
     for (name, distribution) in DISTRIBUTIONS {
         for bits in [4.0, 2.0] {
             for policy in PolicyKind::ALL {
@@ -136,5 +151,41 @@ fn table() {
             "{policy}: {} lookups to adapt",
             lookups_to_adapt(&tree, &settings(policy), 300_000, 20_000)
         );
+    }
+}
+
+/// Share of the budget of Setting S1 that bookkeeping and buffers take (`tests/overhead.rs`); owners are in the plan.
+const OTHER_SHARE: [(f64, &str); 3] = [(0.0, "nothing"), (0.12, "12%"), (0.075, "7.5%")];
+
+#[test]
+#[ignore = "prints what bookkeeping costs in Setting S1, in about a minute; run in release mode with --nocapture"]
+fn bookkeeping_counted() {
+    for bits in [4.0, 2.0] {
+        for units in [UnitSettings::default(), UnitSettings::ribbon(16).unwrap()] {
+            let tree = Tree::s1(units);
+            for policy in [PolicyKind::MultiQueue, PolicyKind::Benefit] {
+                for (other_share, name) in OTHER_SHARE {
+                    let budget_bytes = tree.keys as f64 * bits / 8.0 * (1.0 - other_share);
+                    let runs = [1, 2].map(|salt| {
+                        let mut keys = Keys::new(Distribution::Zipf(0.99), tree.keys, salt);
+                        let ideal_units = units_for(&tree, bits);
+                        run_in(
+                            &tree,
+                            &settings(policy),
+                            budget_bytes as usize,
+                            ideal_units,
+                            &mut keys,
+                            300_000,
+                        )
+                    });
+                    println!(
+                        "{units}, {bits} bits, {policy:12} {name:8} beside units: wasted/get {:.4}, optimum of its units {:.4}, loads/get {:.4}",
+                        (runs[0].wasted_per_get + runs[1].wasted_per_get) / 2.0,
+                        (runs[0].optimum + runs[1].optimum) / 2.0,
+                        (runs[0].loads + runs[1].loads) as f64 / 6e5,
+                    );
+                }
+            }
+        }
     }
 }

@@ -95,9 +95,9 @@ uint64_t sb_table_memory_bytes(const sb_table* table);
 void sb_table_close(sb_table* table, int obsolete);
 
 sb_digest sb_digest_of(const uint8_t* key, size_t key_size);
-// The hot path. No lock, no allocation, no I/O.
+// The hot path. No lock, no allocation, no I/O. A "no" is recorded; what a "maybe" turns out to be, sb_table_record is told.
 int sb_table_may_match(const sb_table* table, uint32_t segment, sb_digest digest);
-enum { SB_REJECTED = 0, SB_WASTED_READ = 1, SB_TRUE_POSITIVE = 2 };
+enum { SB_WASTED_READ = 1, SB_TRUE_POSITIVE = 2 };
 void sb_table_record(const sb_table* table, uint32_t segment, int outcome);
 
 // ---- C++ functions --------------------------------------------------------------------------------------------------
@@ -116,6 +116,14 @@ int springbloom_install_filter_cache(void* rocksdb_options, uint64_t capacity_by
 
 // Digests that lookups of this process computed, each thread's in steps of 64: for the proof that a lookup needs one.
 uint64_t springbloom_digests_computed(void);
+
+typedef struct springbloom_charge springbloom_charge;  // bytes of a block cache that filters take
+// Of the block cache in a `rocksdb_options_t`; nothing at first. Owned; release with springbloom_charge_free, which gives the
+// bytes back. Null, with a message in `error`, when the options have no block cache.
+springbloom_charge* springbloom_charge_new(void* rocksdb_options, char* error, size_t error_size);
+// Moves the charge to `bytes`, rounded up to 256 KiB; gives what the cache grants. One caller at a time.
+uint64_t springbloom_charge_update(springbloom_charge* charge, uint64_t bytes);
+void springbloom_charge_free(springbloom_charge* charge);
 
 typedef struct {
   void* context;

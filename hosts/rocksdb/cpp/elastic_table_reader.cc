@@ -94,7 +94,6 @@ Status ElasticTableReader::Get(const ReadOptions& read_options, const Slice& int
   const uint32_t segment = units_->SegmentOf(comparator_, key);
   if (!units_->MayMatch(segment, LookupDigest(key))) {
     CountAnswers(/*rejected=*/1, /*passed=*/0);
-    units_->Record(segment, SB_REJECTED);
     return Status::OK();
   }
   CountAnswers(/*rejected=*/0, /*passed=*/1);
@@ -114,7 +113,6 @@ Status ElasticTableReader::MultiGetFilter(const ReadOptions&, const SliceTransfo
       ++passed;
     } else {
       ++rejected;
-      units_->Record(segment, SB_REJECTED);
       range->SkipKey(key);
     }
   }

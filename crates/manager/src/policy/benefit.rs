@@ -1,12 +1,13 @@
 //! Units ranked by what they were observed to do, per byte (beyond the papers; the idea of SHaMBa's utility
 //! `f * (1 - tp) * (difference of fpr)` with measured instead of assumed terms).
 //!
-//! A segment's next unit is worth the wasted reads it would have stopped; its last unit is worth the rejections that it
-//! alone made, `negatives * (fpr_{n-1} - fpr_n)`. True positives teach nothing. A wasted read is the occasion to ask whether the segment
+//! A segment's next unit is worth its share of the wasted reads that were seen; its last unit is worth the rejections that it
+//! alone was seen to make. Both start from the analytic rates and soon follow what is seen: which keys a unit lets pass is
+//! fixed, and where a few keys are hot that, not the rate, decides. True positives teach nothing. A wasted read is the occasion to ask whether the segment
 //! should have its next unit: from free bytes if it repays its own read within the memory of the measurement, else in
 //! place of the units that are worth least, if it is worth clearly more than they are *and* repays its read.
 
-use super::candidates::{Candidates, loss};
+use super::candidates::Candidates;
 use super::{AllocationPolicy, VICTIMS_MAX};
 use crate::Outcome;
 use crate::allocation::{Allocation, SegmentState};
@@ -19,19 +20,15 @@ const LOOKS: usize = 4;
 const HYSTERESIS: f32 = 1.1;
 /// Wasted reads within the memory of the measurement that a load must save, net, to repay its own read.
 const REPAY_READS: f32 = 1.0;
-/// How far observed wasted reads are believed over those that follow from the analytic rate.
-const OBSERVED_SHARE: f32 = 0.5;
 
 /// The policy `benefit`.
 pub(super) struct Benefit {
     candidates: Candidates,
 }
 
-/// Weighted wasted reads that the next unit would save.
-fn gain(state: &SegmentState) -> f32 {
-    let expected = state.hotness.negatives * state.fpr();
-    let wasted = OBSERVED_SHARE * state.hotness.wasted_reads + (1.0 - OBSERVED_SHARE) * expected;
-    if state.units() < state.units_max() { wasted * state.next_share() } else { 0.0 }
+/// Weighted wasted reads that the next unit would save. `weight` is that of a visit made now.
+fn gain(state: &SegmentState, weight: f32) -> f32 {
+    if state.units() < state.units_max() { state.wasted(weight) * state.next_share() } else { 0.0 }
 }
 
 impl Benefit {
@@ -42,7 +39,8 @@ impl Benefit {
     /// Gives the segment its next unit if that is worth it. `repay` is the weight of the visits that its own read must save.
     fn try_grow(&mut self, segment: SegmentRef, repay: f32, allocation: &mut Allocation) -> bool {
         let Some(bytes) = allocation.admissible_bytes(segment) else { return false };
-        let gain = gain(&allocation.segments()[segment]);
+        let weight = allocation.decay().weight() as f32;
+        let gain = gain(&allocation.segments()[segment], weight);
         let mut free = allocation.free_bytes();
         let least_lost = self.candidates.least_worth() * bytes.saturating_sub(free) as f32;
         if gain < repay || gain < least_lost * HYSTERESIS + repay {
@@ -56,7 +54,7 @@ impl Benefit {
             count += 1;
             if victim != segment {
                 let state = &allocation.segments()[victim];
-                lost += loss(state);
+                lost += state.saved_by_last(weight);
                 free += state.last_unit_bytes().unwrap_or(0);
             }
         }

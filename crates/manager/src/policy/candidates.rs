@@ -1,11 +1,11 @@
 //! The segments whose last units are worth least, found by looking at a few segments now and then.
 //!
 //! A hand goes round over all segments and the least worthy of those that it has seen stand in a short list. Worth is
-//! weighted with time, so that it stays as it is until a segment is visited, and then it grows: what the list says is at most
-//! too low, and is asked again before anybody acts on it. Between two evictions the hand sees some hundred segments, so the victim
+//! weighted with time, so that it hardly changes until a segment is visited, and then it mostly grows: what the list says is
+//! rarely too high, and is asked again before anybody acts on it. Between two evictions the hand sees some hundred segments, so the victim
 //! is the least of about so many; no segment needs a place in a queue, and a visit moves nothing.
 
-use crate::allocation::{Allocation, SegmentState};
+use crate::allocation::Allocation;
 use crate::segments::SegmentRef;
 
 /// Places in the list.
@@ -29,14 +29,9 @@ pub(super) struct Candidates {
     hand: SegmentRef,
 }
 
-/// Weighted wasted reads that the segment's last unit saves.
-pub(super) fn loss(state: &SegmentState) -> f32 {
-    state.hotness.negatives * state.fpr_loss()
-}
-
 fn worth(segment: SegmentRef, allocation: &Allocation) -> Option<f32> {
     let state = allocation.segments().get(segment)?;
-    Some(loss(state) / state.last_unit_bytes()? as f32)
+    Some(state.saved_by_last(allocation.decay().weight() as f32) / state.last_unit_bytes()? as f32)
 }
 
 impl Candidates {

@@ -29,16 +29,21 @@ pub(crate) fn unit_interval(x: u64) -> f64 {
 impl Tree {
     /// Segments of 4,096 keys with six units of four bits per key.
     pub(crate) fn new(levels: &[u32]) -> Self {
+        Self::with_units(levels, UnitSettings::bloom(6, 4).unwrap())
+    }
+
+    /// Segments of 4,096 keys with these units.
+    pub(crate) fn with_units(levels: &[u32], units: UnitSettings) -> Self {
         let digests: Vec<_> =
             (0..4096u32).map(|n| springbloom_filter::KeyDigest::of(&n.to_le_bytes())).collect();
-        let shape = UnitSettings::bloom(6, 4).unwrap().build(&digests).shape;
-        let fpr = (0..=6).map(|units| shape.false_positive_rate(units)).collect();
+        let shape = units.build(&digests).shape;
+        let fpr = (0..=shape.unit_count()).map(|units| shape.false_positive_rate(units)).collect();
         Self { levels: levels.to_vec(), keys: u64::from(levels.iter().sum::<u32>()) * 4096, shape, fpr }
     }
 
     /// The tree of Setting S1: four levels, about five million keys.
-    pub(crate) fn s1() -> Self {
-        Self::new(&[4, 40, 436, 880])
+    pub(crate) fn s1(units: UnitSettings) -> Self {
+        Self::with_units(&[4, 40, 436, 880], units)
     }
 
     pub(crate) fn segments(&self) -> u32 {
@@ -57,11 +62,16 @@ impl Tree {
         self.levels.len() - 1
     }
 
-    /// Whether an absent key passes the first `units` units of a segment.
-    fn passes(&self, level: usize, key: u64, units: u8) -> bool {
-        (0..units).all(|unit| {
-            unit_interval(key.wrapping_mul(31) ^ mix((level as u64) << 8 | u64::from(unit))) < self.fpr[1]
-        })
+    /// How the first `units` units of a segment end the visit of an absent key.
+    fn outcome(&self, level: usize, key: u64, units: u8) -> Outcome {
+        let rejecting = (0..units).find(|&unit| {
+            unit_interval(key.wrapping_mul(31) ^ mix((level as u64) << 8 | u64::from(unit))) >= self.fpr[1]
+        });
+        match rejecting {
+            None => Outcome::WastedRead,
+            Some(unit) if unit + 1 == units => Outcome::RejectedByLast,
+            Some(_) => Outcome::Rejected,
+        }
     }
 
     /// Visits of one lookup until the key is found: (level, segment, whether it is there).
@@ -78,7 +88,21 @@ impl Tree {
 pub(crate) enum Distribution {
     Uniform,
     Zipf(f64),
-    Hotspot { share: f64, hits: f64 },
+    Hotspot {
+        share: f64,
+        hits: f64,
+    },
+    /// Zipf over the ranks, and all ranks move on by one key every so many lookups.
+    Drifting {
+        zipf: f64,
+        lookups_per_key: u64,
+    },
+    /// Two hot sets take turns, each for so many lookups: what was learned is wrong when it is used.
+    Alternating {
+        share: f64,
+        hits: f64,
+        lookups: u64,
+    },
 }
 
 /// Key numbers by rank through a salted mapping.
@@ -88,12 +112,13 @@ pub(crate) struct Keys {
     zeta: f64,
     salt: u64,
     state: u64,
+    lookups: u64,
 }
 
 impl Keys {
     pub(crate) fn new(distribution: Distribution, count: u64, salt: u64) -> Self {
         let zeta = match distribution {
-            Distribution::Zipf(s) => {
+            Distribution::Zipf(s) | Distribution::Drifting { zipf: s, .. } => {
                 // Euler-Maclaurin beyond the first 10,000.
                 let head: f64 = (1..=10_000u64).map(|rank| (rank as f64).powf(-s)).sum();
                 let (a, b) = (10_000.5f64, count as f64 + 0.5);
@@ -105,7 +130,7 @@ impl Keys {
             }
             _ => 0.0,
         };
-        Self { distribution, count, zeta, salt, state: salt }
+        Self { distribution, count, zeta, salt, state: salt, lookups: 0 }
     }
 
     fn random(&mut self) -> f64 {
@@ -117,7 +142,7 @@ impl Keys {
         let u = self.random();
         match self.distribution {
             Distribution::Uniform => (u * self.count as f64) as u64,
-            Distribution::Hotspot { share, hits } => {
+            Distribution::Hotspot { share, hits } | Distribution::Alternating { share, hits, .. } => {
                 let hot = share * self.count as f64;
                 if u < hits {
                     (u / hits * hot) as u64
@@ -125,7 +150,7 @@ impl Keys {
                     (hot + (u - hits) / (1.0 - hits) * (self.count as f64 - hot)) as u64
                 }
             }
-            Distribution::Zipf(s) => {
+            Distribution::Zipf(s) | Distribution::Drifting { zipf: s, .. } => {
                 // Inverse of the (continuous beyond 100) cumulative distribution.
                 let mut target = u * self.zeta;
                 for rank in 1..=100u64 {
@@ -149,7 +174,13 @@ impl Keys {
     pub(crate) fn next(&mut self) -> (u64, bool) {
         let absent = self.random() < 0.5;
         let rank = self.rank();
-        (mix(rank ^ self.salt.wrapping_mul(0x1234_5677)) ^ u64::from(absent), absent)
+        self.lookups += 1;
+        let moved = match self.distribution {
+            Distribution::Drifting { lookups_per_key, .. } => rank + self.lookups / lookups_per_key,
+            Distribution::Alternating { lookups, .. } => rank ^ ((self.lookups / lookups % 2) << 40),
+            _ => rank,
+        };
+        (mix(moved ^ self.salt.wrapping_mul(0x1234_5677)) ^ u64::from(absent), absent)
     }
 }
 
@@ -167,7 +198,7 @@ pub(crate) fn optimum(tree: &Tree, negatives: &[Vec<u64>], units_total: usize) -
     let mut wasted = 0.0;
     for &count in negatives.iter().flatten() {
         wasted += count as f64;
-        for unit in 0..6 {
+        for unit in 0..tree.fpr.len() - 1 {
             worths.push(count as f64 * (tree.fpr[unit] - tree.fpr[unit + 1]));
         }
     }
@@ -214,13 +245,9 @@ pub(crate) fn look_up(
             Outcome::TruePositive
         } else {
             note(level, segment);
-            if tree.passes(level, key, planner.units(table, inner)) {
-                wasted += 1;
-                Outcome::WastedRead
-            } else {
-                Outcome::Rejected
-            }
+            tree.outcome(level, key, planner.units(table, inner))
         };
+        wasted += u32::from(outcome == Outcome::WastedRead);
         planner.visit(table, inner, outcome);
     }
     wasted
@@ -229,7 +256,19 @@ pub(crate) fn look_up(
 /// Warms up with `gets / 2` lookups and measures `gets`; the budget is what `bits` bits per key would take in whole units.
 pub(crate) fn run(tree: &Tree, settings: &ManagerSettings, bits: f64, keys: &mut Keys, gets: u32) -> Run {
     let units = units_for(tree, bits);
-    let mut planner = planner(tree, settings, units * unit_bytes(tree));
+    run_in(tree, settings, units * unit_bytes(tree), units, keys, gets)
+}
+
+/// The same with a budget for units and their owners in bytes, against `units` units.
+pub(crate) fn run_in(
+    tree: &Tree,
+    settings: &ManagerSettings,
+    budget_bytes: usize,
+    units: usize,
+    keys: &mut Keys,
+    gets: u32,
+) -> Run {
+    let mut planner = planner(tree, settings, budget_bytes);
     for _ in 0..gets / 2 {
         let (key, absent) = keys.next();
         look_up(tree, &mut planner, key, absent, |_, _| ());
@@ -239,7 +278,7 @@ pub(crate) fn run(tree: &Tree, settings: &ManagerSettings, bits: f64, keys: &mut
 
 /// Units of the whole tree that so many bits per key pay for.
 pub(crate) fn units_for(tree: &Tree, bits: f64) -> usize {
-    (f64::from(tree.segments()) * bits / 4.0) as usize
+    (tree.keys as f64 * bits / 8.0 / tree.shape.unit_bytes() as f64) as usize
 }
 
 /// Looks up `gets` keys.

@@ -15,7 +15,7 @@ use springbloom_manager::{KeyOrder, Outcome};
 use super::{
     BlockFile,
     types::{
-        Bytes, CORRUPT, CompareFn, Digest, NO_ROOM, OPENED, REJECTED, Settings, TRUE_POSITIVE, TableSpec,
+        Bytes, CORRUPT, CompareFn, Digest, NO_ROOM, OPENED, Settings, TRUE_POSITIVE, TableSpec,
         WASTED_READ, bytes_at, write_message,
     },
 };
@@ -292,7 +292,13 @@ unsafe extern "C" fn sb_digest_of(key: *const u8, key_size: usize) -> Digest {
 unsafe extern "C" fn sb_table_may_match(table: *const OpenTable, segment: u32, digest: Digest) -> c_int {
     // SAFETY: borrowed for the call.
     let handle = &unsafe { &*table }.handle;
-    c_int::from(handle.may_match(segment, KeyDigest { lo: digest.lo, hi: digest.hi }))
+    match handle.rejection(segment, KeyDigest { lo: digest.lo, hi: digest.hi }) {
+        None => 1,
+        Some(outcome) => {
+            handle.record(segment, outcome);
+            0
+        }
+    }
 }
 
 /// # Safety
@@ -302,7 +308,6 @@ unsafe extern "C" fn sb_table_record(table: *const OpenTable, segment: u32, outc
     // SAFETY: borrowed for the call.
     let handle = &unsafe { &*table }.handle;
     let outcome = match outcome {
-        REJECTED => Outcome::Rejected,
         WASTED_READ => Outcome::WastedRead,
         TRUE_POSITIVE => Outcome::TruePositive,
         _ => return,
