@@ -80,7 +80,7 @@ fn register(manager: &Manager, table: u64, units: &Arc<Units>) -> TableHandle {
 fn bookkeeping_leaves_the_budget_to_units() {
     let digests: Vec<_> = (0..KEYS).map(|n| KeyDigest::of(key(n).as_bytes())).collect();
     for settings in
-        [UnitSettings::default(), UnitSettings::ribbon(16).unwrap(), UnitSettings::ribbon(24).unwrap()]
+        [UnitSettings::bloom(6, 4).unwrap(), UnitSettings::default(), UnitSettings::ribbon(24).unwrap()]
     {
         for policy in [PolicyKind::Uniform, PolicyKind::Benefit, PolicyKind::MultiQueue] {
             let units = Arc::new(Units(settings.build(&digests)));

@@ -123,7 +123,7 @@ fn equal_visits_give_equal_decisions() {
 #[test]
 #[ignore = "prints a table of the full-size tree in a few minutes; run in release mode with --nocapture"]
 fn table() {
-    let tree = Tree::s1(UnitSettings::default());
+    let tree = Tree::s1(UnitSettings::bloom(6, 4).unwrap());
     for (name, distribution) in DISTRIBUTIONS {
         for bits in [4.0, 2.0] {
             for policy in PolicyKind::ALL {
@@ -161,7 +161,7 @@ const OTHER_SHARE: [(f64, &str); 3] = [(0.0, "nothing"), (0.12, "12%"), (0.075, 
 #[ignore = "prints what bookkeeping costs in Setting S1, in about a minute; run in release mode with --nocapture"]
 fn bookkeeping_counted() {
     for bits in [4.0, 2.0] {
-        for units in [UnitSettings::default(), UnitSettings::ribbon(16).unwrap()] {
+        for units in [UnitSettings::bloom(6, 4).unwrap(), UnitSettings::default()] {
             let tree = Tree::s1(units);
             for policy in [PolicyKind::MultiQueue, PolicyKind::Benefit] {
                 for (other_share, name) in OTHER_SHARE {
