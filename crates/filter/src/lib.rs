@@ -10,10 +10,10 @@
 //!
 //! let digests: Vec<_> = (0..1000u32).map(|i| KeyDigest::of(&i.to_be_bytes())).collect();
 //! let built = UnitSettings::default().build(&digests);
-//! let first: Vec<&[u8]> = built.units[..2].iter().map(Vec::as_slice).collect();
+//! let first: Vec<&[u8]> = built.units[..6].iter().map(Vec::as_slice).collect();
 //! let group = FilterGroup::from_units(built.shape, &first)?;
 //! assert!(digests.iter().all(|&digest| group.may_match(digest)));
-//! assert!(built.shape.false_positive_rate(2) < 0.025);
+//! assert!(built.shape.false_positive_rate(6) < 0.016);
 //! # Ok::<(), springbloom_filter::FilterError>(())
 //! ```
 //!

@@ -14,8 +14,8 @@ pub const MAX_UNITS: u8 = 32;
 /// Most bits per key of one Bloom unit: beyond this a unit is no longer a small step.
 const MAX_BLOOM_BITS_PER_KEY: u8 = 8;
 
-/// Which units to build over a segment's keys. The default is the paper's: 6 Bloom units of 4 bits per key
-/// (ElasticBF, ATC'19 section 3.2).
+/// Which units to build over a segment's keys. The default is 16 ribbon units of one bit per key; the paper's are
+/// 6 Bloom units of 4 bits per key (ElasticBF, ATC'19 section 3.2).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct UnitSettings {
     family: FamilySettings,
@@ -111,7 +111,7 @@ impl UnitSettings {
 
 impl Default for UnitSettings {
     fn default() -> Self {
-        Self { family: FamilySettings::Bloom { bits_per_key: 4 }, unit_count: 6 }
+        Self { family: FamilySettings::Ribbon, unit_count: 16 }
     }
 }
 
@@ -149,7 +149,7 @@ mod tests {
 
     #[test]
     fn settings_read_what_they_write() {
-        for settings in [UnitSettings::default(), UnitSettings::ribbon(20).unwrap()] {
+        for settings in [UnitSettings::default(), UnitSettings::bloom(6, 4).unwrap()] {
             assert_eq!(settings.to_string().parse(), Ok(settings));
         }
         assert_eq!("ribbon:33".parse::<UnitSettings>(), Err(FilterError::UnitCount { got: 33, max: MAX_UNITS }));

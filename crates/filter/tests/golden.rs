@@ -41,14 +41,14 @@ fn bloom_units() {
 #[test]
 fn default_units_of_4096_keys() {
     let digests: Vec<KeyDigest> = (0..4096u32).map(|i| KeyDigest::of(&i.to_be_bytes())).collect();
-    let all = UnitSettings::default().build(&digests).units.concat();
+    let all = UnitSettings::bloom(6, 4).unwrap().build(&digests).units.concat();
     assert_eq!(KeyDigest::of(&all), KeyDigest { lo: 0xd09d31086f0d579f, hi: 0xc1edbf208a79a7e8 });
 }
 
 #[test]
 fn bloom_shape() {
     let digests: Vec<KeyDigest> = (0..1000u32).map(|i| KeyDigest::of(&i.to_be_bytes())).collect();
-    let shape = UnitSettings::default().build(&digests).shape;
+    let shape = UnitSettings::bloom(6, 4).unwrap().build(&digests).shape;
     // Family 1, 6 units, 4 bits per key, 3 probes, 1000 keys.
     assert_eq!(shape.encode(), [1, 6, 4, 3, 0xe8, 3, 0, 0]);
     assert_eq!(GroupShape::decode(&[1, 6, 4, 3, 0xe8, 3, 0, 0]), Ok(shape));

@@ -181,8 +181,8 @@ fn settings_out_of_range_are_errors() {
     assert!(matches!(UnitSettings::bloom(33, 4), Err(FilterError::UnitCount { got: 33, .. })));
     assert!(matches!(UnitSettings::bloom(6, 0), Err(FilterError::BitsPerKey { got: 0, .. })));
     assert!(matches!(UnitSettings::bloom(6, 9), Err(FilterError::BitsPerKey { got: 9, .. })));
-    assert_eq!(UnitSettings::default(), UnitSettings::bloom(6, 4).unwrap());
-    assert_eq!(UnitSettings::default().to_string(), "bloom:6x4");
+    assert_eq!(UnitSettings::default(), UnitSettings::ribbon(16).unwrap());
+    assert_eq!(UnitSettings::default().to_string(), "ribbon:16");
 }
 
 /// An encoded shape that is likely to be accepted: known family codes and small parameters.

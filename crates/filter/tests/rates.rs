@@ -77,7 +77,7 @@ fn tiny_segments() {
 
 #[test]
 fn six_units_of_four_bits_are_worth_one_filter_of_24_bits() {
-    let shape = UnitSettings::default().build(&digests(0, 10_000)).shape;
+    let shape = UnitSettings::bloom(6, 4).unwrap().build(&digests(0, 10_000)).shape;
     for units in 1..=6u8 {
         let bits = 4.0 * f64::from(units);
         // What an optimal Bloom filter of the same size does, with a fractional number of probes: 2^-(bits ln 2).

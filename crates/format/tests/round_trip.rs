@@ -128,7 +128,7 @@ fn a_table_of_the_default_shape() {
             vec![(format!("user{i:020}").into_bytes(), rng.random_range(900..1100)); rng.random_range(1..3)]
         })
         .collect();
-    for settings in [UnitSettings::default(), UnitSettings::ribbon(16).unwrap()] {
+    for settings in [UnitSettings::default(), UnitSettings::bloom(6, 4).unwrap()] {
         check(settings, 4 << 20, &entries);
     }
 }
