@@ -86,15 +86,27 @@ fn variants(setup: &Setup) {
     let standard = IndexMemory::standard();
     let units = |units: Result<UnitSettings, _>| IndexMemory { prefilter: units.ok(), ..standard };
     let buckets = |bucket_sectors| IndexSettings { bucket_sectors, ..IndexSettings::new(0) };
-    let pending = |pending_bytes_per_record| IndexMemory { pending_bytes_per_record, ..standard };
+    // With next to no least amount, so that a small index shows what a large one does.
+    let pending = |pending_bytes_per_record| IndexMemory {
+        pending_bytes_per_record,
+        pending_bytes_min: 64 << 10,
+        ..standard
+    };
+    let only = std::env::var("SPRINGBLOOM_BENCH_VARIANT").ok();
     for (name, settings, memory) in [
         ("bloom 1x4", buckets(16), units(UnitSettings::bloom(1, 4))),
         ("ribbon 4x1", buckets(16), units(UnitSettings::ribbon(4))),
         ("8 sectors", buckets(8), standard),
         ("32 sectors", buckets(32), standard),
-        ("pending 0.1", buckets(16), pending(0.1)),
-        ("pending 0.3", buckets(16), pending(0.3)),
-    ] {
+        ("pending 0.10", buckets(16), pending(0.10)),
+        ("pending 0.16", buckets(16), pending(0.16)),
+        ("pending 0.20", buckets(16), pending(0.20)),
+        ("pending 0.25", buckets(16), pending(0.25)),
+        ("32 sectors, pending 0.16", buckets(32), pending(0.16)),
+    ]
+    .into_iter()
+    .filter(|(name, ..)| only.as_ref().is_none_or(|only| name.contains(only)))
+    {
         measure(setup, || Ours::make(setup, "variants", settings, memory)).print(name);
     }
 }

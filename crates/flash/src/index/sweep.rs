@@ -1,5 +1,5 @@
-//! Moves entries from memory to buckets, partition after partition in the order of their prefixes, and writes a checkpoint after
-//! each round.
+//! Moves entries from memory to buckets, partition after partition in the order of their prefixes, and writes checkpoints between
+//! rounds.
 //!
 //! Why in order rather than fullest first: with hashed keys both append the same number of entries at a time (twice the mean
 //! that waits), and in order nothing waits longer than a round, which bounds what recovery replays.
@@ -23,6 +23,8 @@ use crate::error::FlashError;
 const BATCH_PARTITIONS: usize = 64;
 /// A round ends at the latest when the log has grown by this much (a gibibyte), however few entries wait.
 const ROUND_PAGES_MAX: u64 = 1 << 18;
+/// Checkpoints at most, while the log grows by a zone.
+const CHECKPOINTS_PER_ZONE: u64 = 4;
 const _: () = assert!(2 * ROUND_PAGES_MAX < PENDING_PAGES_MAX);
 
 /// What the writer knows besides the table; whoever holds it is the writer.
@@ -35,6 +37,8 @@ pub(super) struct Writer {
     round_page: u64,
     /// Entries of earlier pages are all in their buckets.
     pub(super) replay_page: u64,
+    /// End of the log at the last checkpoint.
+    checkpoint_page: u64,
     sequence: u64,
     epoch: u32,
     births: u32,
@@ -60,6 +64,7 @@ impl Writer {
             cursor: 0,
             round_page: log.newest_page(),
             replay_page: manifest.replay_page,
+            checkpoint_page: manifest.counted_page,
             sequence: manifest.sequence,
             epoch: manifest.epoch,
             births: manifest.births,
@@ -116,7 +121,8 @@ impl FlashIndex {
         Ok(())
     }
 
-    /// Moves the pending entries of the next partitions; writes a checkpoint and returns true when the round is over.
+    /// Moves the pending entries of the next partitions; returns true when the round is over, which is when
+    /// checkpoints are written.
     pub(super) fn sweep_batch(&self, writer: &mut Writer) -> Result<bool, FlashError> {
         let (jobs, next) = self.next_jobs(writer.cursor);
         let mut writes = Writes::default();
@@ -157,8 +163,12 @@ impl FlashIndex {
         if next.is_none() {
             writer.replay_page = writer.round_page;
             writer.round_page = self.log.newest_page();
-            self.checkpoint(writer)?;
-            self.clean(writer)?;
+            // A small index has short rounds; it need not wait for the device after each.
+            let pages = writer.round_page - writer.checkpoint_page;
+            if pages >= u64::from(self.settings.zone_pages) / CHECKPOINTS_PER_ZONE {
+                self.checkpoint(writer)?;
+                self.clean(writer)?;
+            }
         }
         Ok(next.is_none())
     }
@@ -347,6 +357,7 @@ impl FlashIndex {
         self.log.sync_to(page)?;
         self.buckets.sync().map_err(|e| self.log.failed("sync buckets beside", e))?;
         writer.sequence += 1;
+        writer.checkpoint_page = page;
         let manifest = {
             let (table, zones) = (self.table(), self.log.zones());
             Manifest {
