@@ -3,21 +3,35 @@
 use std::{sync::Arc, time::Duration};
 
 use springbloom_filter::UnitSettings;
-use springbloom_manager::{Manager, ManagerSettings, PolicyKind, Stats};
+use springbloom_manager::{Manager, ManagerSettings, MemoryCurve, PolicyKind, Stats};
 
-use crate::{Error, ffi, handover::Handover, table_files::TableFiles};
+use crate::{
+    Error, MemoryPressure,
+    budget_control::BudgetControl,
+    ffi,
+    folders::{self, Folders},
+    handover::Handover,
+    keeper::{Keeper, Upkeep},
+    table_files::TableFiles,
+};
 
 /// Smallest segment: below this a unit is a few bytes and bookkeeping outweighs it.
 const SEGMENT_DATA_BYTES_MIN: u64 = 16 << 10;
 
 /// What all tables that share one budget share.
 pub(crate) struct Shared {
+    /// First, so that it is stopped, and has written what is to be remembered, before the rest goes.
+    _keeper: Keeper,
     pub(crate) manager: Arc<Manager>,
     pub(crate) units: UnitSettings,
     pub(crate) segment_data_bytes: u64,
     pub(crate) trust_comparators: bool,
-    pub(crate) handover: Handover,
-    pub(crate) files: TableFiles,
+    pub(crate) handover: Arc<Handover>,
+    pub(crate) files: Arc<TableFiles>,
+    /// `None`: nothing is remembered over a restart.
+    pub(crate) folders: Option<Arc<Folders>>,
+    budget: Arc<BudgetControl>,
+    charges_block_cache: bool,
 }
 
 /// Elastic filters under one memory budget, for any number of databases and column families of the process.
@@ -41,18 +55,33 @@ impl Elastic {
     ///
     /// Errors when the options use a table format other than block-based.
     pub fn install(&self, options: &mut rocksdb::Options) -> Result<(), Error> {
+        if self.shared.charges_block_cache {
+            let charge = || ffi::CacheCharge::of(options);
+            self.shared.budget.charge_to(charge).map_err(Error::Install)?;
+        }
         ffi::install(options, &self.shared).map_err(Error::Install)
     }
 
     /// Changes the budget. A smaller one holds when this returns: units are evicted first.
     pub fn set_budget_bytes(&self, budget_bytes: u64) {
         let budget_bytes = usize::try_from(budget_bytes).unwrap_or(usize::MAX);
-        self.shared.handover.without_any(|| self.shared.manager.set_budget_bytes(budget_bytes));
+        self.shared.budget.ask(budget_bytes);
     }
 
     /// A snapshot of what is resident and what it did.
     pub fn stats(&self) -> Stats {
         self.shared.manager.stats()
+    }
+
+    /// Wasted reads to expect at any budget, from what was measured. O(segments).
+    pub fn memory_curve(&self) -> MemoryCurve {
+        self.shared.manager.memory_curve()
+    }
+
+    /// Visits to segments of tables that a lookup makes on average, to turn figures per visit into figures per lookup. `None` before
+    /// the first lookup. Lookups are counted for the whole process: with several `Elastic`s it is too low.
+    pub fn visits_per_lookup(&self) -> Option<f64> {
+        folders::visits_per_lookup(&self.shared.manager)
     }
 
     /// Waits until no unit is waiting to be loaded, at most `timeout`; whether that came true. For tests and benchmarks.
@@ -70,6 +99,9 @@ pub struct ElasticBuilder {
     policy: PolicyKind,
     lifetime: Option<u64>,
     trust_comparators: bool,
+    remember_every: Option<Duration>,
+    memory_pressure: Option<MemoryPressure>,
+    charge_to_block_cache: bool,
 }
 
 impl Default for ElasticBuilder {
@@ -81,6 +113,9 @@ impl Default for ElasticBuilder {
             policy: PolicyKind::default(),
             lifetime: None,
             trust_comparators: false,
+            remember_every: Some(Duration::from_secs(60)),
+            memory_pressure: None,
+            charge_to_block_cache: false,
         }
     }
 }
@@ -128,6 +163,26 @@ impl ElasticBuilder {
         self
     }
 
+    /// How often the use of tables is written to the file `SPRINGBLOOM-HOTNESS` in their database's folder, from which the
+    /// database starts warm; it is also written when a database closes. Default: every minute. `None`: neither written nor read.
+    pub fn remember_every(mut self, interval: Option<Duration>) -> Self {
+        self.remember_every = interval;
+        self
+    }
+
+    /// Shrinks the budget by steps while there is memory pressure, and takes it back slowly when there is none.
+    pub fn yield_to_memory_pressure(mut self, pressure: MemoryPressure) -> Self {
+        self.memory_pressure = Some(pressure);
+        self
+    }
+
+    /// Charges the budget to the block cache of the first options that this is [installed](Elastic::install) into, so that filters and
+    /// blocks together stay under the cache's capacity. The charge follows the budget; a cache with a strict limit bounds it.
+    pub fn charge_to_block_cache(mut self, charge: bool) -> Self {
+        self.charge_to_block_cache = charge;
+        self
+    }
+
     /// Starts the manager. Errors on a setting that cannot work.
     pub fn build(self) -> Result<Elastic, Error> {
         if self.segment_data_bytes < SEGMENT_DATA_BYTES_MIN {
@@ -143,14 +198,28 @@ impl ElasticBuilder {
             lifetime: self.lifetime,
             ..ManagerSettings::default()
         });
+        let (handover, files) = (Arc::new(Handover::default()), Arc::new(TableFiles::default()));
+        let folders = self.remember_every.map(|_| Arc::new(Folders::new(manager.clone(), files.clone())));
+        let budget = BudgetControl::new(manager.clone(), handover.clone(), self.memory_pressure);
+        let budget = Arc::new(budget);
+        let keeper = Keeper::start(Upkeep {
+            manager: manager.clone(),
+            files: files.clone(),
+            folders: folders.clone().zip(self.remember_every),
+            budget: budget.clone(),
+        });
         Ok(Elastic {
             shared: Arc::new(Shared {
+                _keeper: keeper,
                 manager,
                 units: self.units,
                 segment_data_bytes: self.segment_data_bytes,
                 trust_comparators: self.trust_comparators,
-                handover: Handover::default(),
-                files: TableFiles::default(),
+                handover,
+                files,
+                folders,
+                budget,
+                charges_block_cache: self.charge_to_block_cache,
             }),
         })
     }

@@ -25,11 +25,16 @@
 
 #![deny(unsafe_code)]
 
+mod budget_control;
 mod elastic;
 mod error;
 mod ffi;
+mod folders;
 mod handover;
+mod hotness_file;
 pub mod inspect;
+mod keeper;
+mod memory_pressure;
 mod open_table;
 mod process_wide;
 mod source;
@@ -41,5 +46,6 @@ mod unit_builder;
 
 pub use elastic::{Elastic, ElasticBuilder};
 pub use error::Error;
+pub use memory_pressure::MemoryPressure;
 pub use springbloom_filter::UnitSettings;
-pub use springbloom_manager::{PolicyKind, Stats};
+pub use springbloom_manager::{CurvePoint, MemoryCurve, PolicyKind, Stats};

@@ -2,11 +2,18 @@
 
 use std::sync::Arc;
 
-use springbloom_format::Directory;
-use springbloom_manager::{Fences, KeyOrder, ScopeId, SegmentSpec, TableHandle, TableId, TableSpec};
+use springbloom_format::{BlockHeader, Directory};
+use springbloom_manager::{
+    Fences, KeyOrder, ScopeId, SegmentSpec, SegmentUse, TableHandle, TableId, TableSpec,
+};
 use xxhash_rust::xxh3::{Xxh3, xxh3_64};
 
-use crate::{elastic::Shared, ffi::BlockFile, source::FileSource};
+use crate::{
+    elastic::Shared,
+    ffi::BlockFile,
+    folders::{OpenIn, stored_id},
+    source::FileSource,
+};
 
 /// Who a table is and where its units lie.
 pub(crate) struct Opening<'a> {
@@ -32,15 +39,15 @@ pub(crate) struct OpenTable {
     pub(crate) handle: TableHandle,
     shared: Arc<Shared>,
     id: TableId,
+    /// Its place in the folder that remembers it.
+    open_in: Option<OpenIn>,
 }
 
 impl OpenTable {
     pub(crate) fn open(shared: &Arc<Shared>, opening: Opening<'_>) -> Result<Self, Unopened> {
-        shared.files.forget_deleted(&shared.manager);
         let directory = Directory::parse(opening.head).map_err(|_| Unopened::Corrupt)?;
         let id = table_id(&opening);
         let first_units = shared.handover.take(opening.path, opening.head);
-        let source = Arc::new(FileSource::new(opening.file, directory.layout().clone()));
         let segments = (0..directory.segment_count())
             .map(|segment| SegmentSpec {
                 shape: directory.shape(segment),
@@ -51,6 +58,8 @@ impl OpenTable {
             Fences::from_keys((0..directory.segment_count()).map(|segment| directory.fence(segment)))
                 .and_then(|fences| fences.with_last_key(directory.last_key()))
                 .ok_or(Unopened::Corrupt)?;
+        let (open_in, remembered) = remember(shared, &opening, id);
+        let source = Arc::new(FileSource::new(opening.file, directory.layout().clone()));
         shared.files.open(id, source.clone());
         let handle = shared
             .manager
@@ -63,20 +72,41 @@ impl OpenTable {
                 fences,
                 source,
                 first_units,
-                remembered: None,
+                remembered,
             })
             .ok_or_else(|| {
-                shared.files.close(id, true, &shared.manager);
+                close_file(shared, id, open_in.as_ref(), true);
                 Unopened::NoRoom
             })?;
-        Ok(Self { handle, shared: shared.clone(), id })
+        Ok(Self { handle, shared: shared.clone(), id, open_in })
     }
 
     /// Closes the reader's view; the state stays for the next reader unless the file is going away.
     pub(crate) fn close(self, obsolete: bool) {
-        let Self { handle, shared, id } = self;
+        let Self { handle, shared, id, open_in } = self;
         drop(handle);
-        shared.files.close(id, obsolete, &shared.manager);
+        close_file(&shared, id, open_in.as_ref(), obsolete);
+    }
+}
+
+/// What the folder remembers of the table, and the table's place in it.
+fn remember(
+    shared: &Shared,
+    opening: &Opening<'_>,
+    id: TableId,
+) -> (Option<OpenIn>, Option<Vec<SegmentUse>>) {
+    let Some(folders) = &shared.folders else { return (None, None) };
+    let head_bytes = BlockHeader::parse(opening.head).map_or(0, |header| header.head_bytes() as usize);
+    let head = opening.head.get(..head_bytes).unwrap_or_default();
+    folders.open(opening.path, id, stored_id(opening.session, opening.file_number, head))
+}
+
+fn close_file(shared: &Shared, id: TableId, open_in: Option<&OpenIn>, obsolete: bool) {
+    shared.files.close(id);
+    match (&shared.folders, open_in) {
+        (Some(folders), Some(open_in)) => folders.close(open_in, obsolete),
+        _ if obsolete => shared.files.forget(id, &shared.manager),
+        _ => (),
     }
 }
 

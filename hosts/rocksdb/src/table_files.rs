@@ -1,7 +1,7 @@
 //! Which files the known tables lie in, so that the state of deleted ones is forgotten.
 //!
-//! Most tables say themselves that they are obsolete when RocksDB drops their reader. One whose reader the table cache had
-//! closed before cannot, so closed tables are looked up in the file system now and then.
+//! RocksDB marks the reader of a table that it is about to delete, and that of every table of a database that it closes, alike and
+//! before the file is gone; a reader that the table cache had closed before is not marked. So closed tables are looked up in the file system.
 
 use std::{
     collections::HashMap,
@@ -9,14 +9,19 @@ use std::{
         Arc, Mutex, PoisonError,
         atomic::{AtomicUsize, Ordering},
     },
+    time::{Duration, Instant},
 };
 
 use springbloom_manager::{Manager, TableId};
 
 use crate::source::FileSource;
 
-/// Files looked up when a table opens: enough to keep pace with deletions, few enough not to be felt.
-const CHECKED_AT_ONCE: usize = 4;
+/// Files looked up in one go: enough to keep pace with deletions, few enough not to be felt.
+const CHECKED_AT_ONCE: usize = 256;
+
+/// How long a table that RocksDB has no more use for is kept while its file exists: a database that closes is done by then, and
+/// RocksDB may leave the file for much longer.
+const SUSPECT_LINGER: Duration = Duration::from_secs(5);
 
 #[derive(Default)]
 pub(crate) struct TableFiles {
@@ -30,47 +35,65 @@ struct KnownFile {
     file: Arc<FileSource>,
     /// Two databases of one process may have the same file open: a primary and its secondary, a reader twice.
     open_readers: usize,
+    /// Since when RocksDB has no more use for the file.
+    suspect_since: Option<Instant>,
 }
 
 impl TableFiles {
     /// A reader is about to open the table.
     pub(crate) fn open(&self, id: TableId, file: Arc<FileSource>) {
         let mut files = self.lock();
-        let known = files.entry(id).or_insert_with(|| KnownFile { file: file.clone(), open_readers: 0 });
+        let known = files.entry(id).or_insert_with(|| KnownFile {
+            file: file.clone(),
+            open_readers: 0,
+            suspect_since: None,
+        });
         known.file = file;
+        known.suspect_since = None;
         known.open_readers += 1;
     }
 
-    /// A reader let go of the table. The table is forgotten with its last reader if its file is going away.
-    pub(crate) fn close(&self, id: TableId, obsolete: bool, manager: &Manager) {
+    /// A reader let go of the table.
+    pub(crate) fn close(&self, id: TableId) {
+        if let Some(known) = self.lock().get_mut(&id) {
+            known.open_readers -= 1;
+        }
+    }
+
+    /// The table's file may be about to be deleted.
+    pub(crate) fn suspect(&self, id: TableId) {
+        if let Some(known) = self.lock().get_mut(&id) {
+            known.suspect_since = Some(Instant::now());
+        }
+    }
+
+    /// Forgets a table that no reader has open.
+    pub(crate) fn forget(&self, id: TableId, manager: &Manager) {
         let mut files = self.lock();
-        let Some(known) = files.get_mut(&id) else { return };
-        known.open_readers -= 1;
-        if obsolete && known.open_readers == 0 {
+        if files.get(&id).is_some_and(|known| known.open_readers == 0) {
             files.remove(&id);
             // Under the lock, so that a reader that opens the table now is not forgotten with it.
             manager.forget(id);
         }
     }
 
-    /// Forgets some closed tables whose files are gone.
+    /// Forgets closed tables whose files are gone: all that are suspected, and some of the others.
     pub(crate) fn forget_deleted(&self, manager: &Manager) {
         let closed = manager.closed_tables();
         let looked_at = CHECKED_AT_ONCE.min(closed.len());
         let first = self.next_look.fetch_add(looked_at, Ordering::Relaxed) % closed.len().max(1);
         let candidates: Vec<_> = {
             let files = self.lock();
+            let suspects =
+                files.iter().filter(|(_, known)| known.suspect_since.is_some() && known.open_readers == 0);
             let closed = closed.iter().cycle().skip(first).take(looked_at);
-            closed.filter_map(|id| files.get(id).map(|known| (*id, known.file.clone()))).collect()
+            let closed = closed.filter_map(|id| files.get_key_value(id));
+            suspects.chain(closed).map(|(id, known)| (*id, known.file.clone(), known.suspect_since)).collect()
         };
-        for (id, file) in candidates {
-            if file.exists() {
-                continue;
-            }
-            let mut files = self.lock();
-            if files.get(&id).is_some_and(|known| known.open_readers == 0) {
-                files.remove(&id);
-                manager.forget(id);
+        for (id, file, suspect_since) in candidates {
+            let is_stale = suspect_since.is_some_and(|since| since.elapsed() > SUSPECT_LINGER);
+            if is_stale || !file.exists() {
+                self.forget(id, manager);
             }
         }
     }

@@ -48,11 +48,13 @@ pub(crate) fn digests_computed() -> u64 {
 /// Calls a function that returns 0, or writes a message to the buffer that it is given.
 fn checked(call: impl FnOnce(*mut c_char, usize) -> c_int) -> Result<(), String> {
     let mut message = [0u8; 512];
-    if call(message.as_mut_ptr().cast(), message.len()) == 0 {
-        return Ok(());
-    }
-    let end = message.iter().position(|&byte| byte == 0).unwrap_or(message.len());
-    Err(String::from_utf8_lossy(&message[..end]).into_owned())
+    if call(message.as_mut_ptr().cast(), message.len()) == 0 { Ok(()) } else { Err(message_of(&message)) }
+}
+
+/// What C++ wrote to a buffer, up to its NUL.
+pub(super) fn message_of(buffer: &[u8]) -> String {
+    let end = buffer.iter().position(|&byte| byte == 0).unwrap_or(buffer.len());
+    String::from_utf8_lossy(&buffer[..end]).into_owned()
 }
 
 pub(crate) fn install(options: &mut rocksdb::Options, shared: &Arc<Shared>) -> Result<(), String> {

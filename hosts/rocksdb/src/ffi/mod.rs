@@ -4,10 +4,12 @@
 
 #![allow(unsafe_code)]
 
+mod charge;
 mod exports;
 mod imports;
 mod types;
 
+pub(crate) use charge::CacheCharge;
 pub(crate) use imports::{
     BlockFile, digests_computed, inspect_table, install, install_filter_cache, install_level_bloom,
 };

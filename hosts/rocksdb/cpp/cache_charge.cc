@@ -1,0 +1,40 @@
+// Charges the filters' budget to a block cache, so that both live under the cache's capacity.
+#include <cstdio>
+
+#include "abi.h"
+#include "cache/cache_reservation_manager.h"
+#include "rocksdb/options.h"
+#include "rocksdb/table.h"
+
+// As the C interface of the pinned release has it.
+struct rocksdb_options_t {
+  rocksdb::Options rep;
+};
+
+// Entries without content in the cache, in steps of 256 KiB; cache statistics count them under the role "misc".
+struct springbloom_charge {
+  rocksdb::CacheReservationManagerImpl<rocksdb::CacheEntryRole::kMisc> entries;
+};
+
+extern "C" springbloom_charge* springbloom_charge_new(void* rocksdb_options, char* error, size_t error_size) {
+  const rocksdb::Options& options = static_cast<rocksdb_options_t*>(rocksdb_options)->rep;
+  const auto* table_options = options.table_factory->GetOptions<rocksdb::BlockBasedTableOptions>();
+  if (table_options == nullptr || table_options->block_cache == nullptr) {
+    std::snprintf(error, error_size, "the budget is to be charged to a block cache, and these options have none");
+    return nullptr;
+  }
+  return new springbloom_charge{
+      rocksdb::CacheReservationManagerImpl<rocksdb::CacheEntryRole::kMisc>(table_options->block_cache)};
+}
+
+extern "C" uint64_t springbloom_charge_update(springbloom_charge* charge, uint64_t bytes) {
+  // A cache with a strict limit may refuse: what it granted is what counts.
+  const rocksdb::Status s = charge->entries.UpdateCacheReservation(bytes);
+  const uint64_t reserved = charge->entries.GetTotalReservedCacheSize();
+  if (!s.ok()) {
+    charge->entries.UpdateCacheReservation(reserved).PermitUncheckedError();
+  }
+  return reserved;
+}
+
+extern "C" void springbloom_charge_free(springbloom_charge* charge) { delete charge; }

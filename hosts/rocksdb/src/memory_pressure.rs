@@ -1,0 +1,120 @@
+//! When the machine (or the container) is short of memory, by the kernel's pressure stall information.
+//!
+//! The share of time in which tasks waited for memory is asked, not how full the control group is: its page cache fills it to
+//! the limit on any machine that reads files, and is given back for nothing.
+
+use std::{
+    fs,
+    path::{Path, PathBuf},
+    time::Duration,
+};
+
+/// Where pressure is read, how much is too much, and how far the budget may be shrunk for it.
+#[derive(Clone, Debug)]
+pub struct MemoryPressure {
+    pressure_file: PathBuf,
+    floor_bytes: u64,
+    stall_percent: f64,
+    poll_interval: Duration,
+}
+
+impl MemoryPressure {
+    /// Pressure as this file says it: a control group's `memory.pressure` (version 2), or `/proc/pressure/memory`.
+    ///
+    /// Down to 0 bytes, when some task waited for memory 5% of the last ten seconds, asked every second,
+    /// unless told otherwise. A file that cannot be read is no pressure.
+    pub fn in_file(pressure_file: impl Into<PathBuf>) -> Self {
+        Self {
+            pressure_file: pressure_file.into(),
+            floor_bytes: 0,
+            stall_percent: 5.0,
+            poll_interval: Duration::from_secs(1),
+        }
+    }
+
+    /// Pressure in the control group of this process, else in the whole machine. `None` if the kernel tells neither.
+    pub fn of_this_process() -> Option<Self> {
+        let groups = fs::read_to_string("/proc/self/cgroup").unwrap_or_default();
+        pressure_file(&groups, Path::new("/sys/fs/cgroup"), Path::new("/proc")).map(Self::in_file)
+    }
+
+    /// The budget is not shrunk below this.
+    pub fn floor_bytes(mut self, floor_bytes: u64) -> Self {
+        self.floor_bytes = floor_bytes;
+        self
+    }
+
+    /// Share of the last ten seconds, in percent, in which some task waited for memory, from which on memory is yielded.
+    pub fn stall_percent(mut self, stall_percent: f64) -> Self {
+        self.stall_percent = stall_percent;
+        self
+    }
+
+    /// How often the file is read.
+    pub fn poll_interval(mut self, poll_interval: Duration) -> Self {
+        self.poll_interval = poll_interval;
+        self
+    }
+
+    pub(crate) fn floor(&self) -> u64 {
+        self.floor_bytes
+    }
+
+    pub(crate) fn interval(&self) -> Duration {
+        self.poll_interval.max(Duration::from_millis(1))
+    }
+
+    pub(crate) fn is_high(&self) -> bool {
+        let text = fs::read_to_string(&self.pressure_file).unwrap_or_default();
+        some_avg10(&text).is_some_and(|percent| percent >= self.stall_percent)
+    }
+}
+
+/// The first of: the process's version 2 group's file, those of the groups around it, the machine's.
+fn pressure_file(groups: &str, mount: &Path, proc: &Path) -> Option<PathBuf> {
+    let group = groups.lines().find_map(|line| line.strip_prefix("0::/"));
+    let around = group.map(|group| mount.join(group).ancestors().map(Path::to_owned).collect::<Vec<_>>());
+    let in_groups = around.into_iter().flatten().take_while(|folder| folder.starts_with(mount));
+    let files = in_groups.map(|folder| folder.join("memory.pressure"));
+    files.chain([proc.join("pressure/memory")]).find(|file| file.is_file())
+}
+
+/// `some avg10=0.12 avg60=...`
+fn some_avg10(text: &str) -> Option<f64> {
+    let some = text.lines().find_map(|line| line.strip_prefix("some "))?;
+    some.split_whitespace().find_map(|field| field.strip_prefix("avg10="))?.parse().ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_kernels_words_are_understood_and_others_are_no_pressure() {
+        let words = "some avg10=12.50 avg60=3.10 avg300=0.80 total=123456\nfull avg10=99.00 avg60=1 avg300=0 total=5\n";
+        assert_eq!(some_avg10(words), Some(12.5));
+        for other in ["", "full avg10=99.00", "some avg60=3", "some avg10=much"] {
+            assert_eq!(some_avg10(other), None, "{other}");
+        }
+        assert!(!MemoryPressure::in_file("/nonexistent").is_high());
+    }
+
+    #[test]
+    fn the_nearest_group_that_tells_is_asked() {
+        let root = tempfile::tempdir().unwrap();
+        let (mount, proc) = (root.path().join("cgroup"), root.path().join("proc"));
+        fs::create_dir_all(mount.join("outer/inner")).unwrap();
+        fs::create_dir_all(proc.join("pressure")).unwrap();
+        let groups = "4:memory:/old\n0::/outer/inner\n";
+        let found = || pressure_file(groups, &mount, &proc);
+        assert_eq!(found(), None);
+        for file in [
+            proc.join("pressure/memory"),
+            mount.join("outer/memory.pressure"),
+            mount.join("outer/inner/memory.pressure"),
+        ] {
+            fs::write(&file, "").unwrap();
+            assert_eq!(found(), Some(file));
+        }
+    }
+}

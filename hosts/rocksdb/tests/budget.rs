@@ -1,0 +1,111 @@
+//! A budget that breathes: charged to a block cache, yielded to memory pressure.
+
+mod common;
+
+use std::{fs, time::Duration};
+
+use rocksdb::{BlockBasedOptions, Cache, DB, Options};
+use springbloom_rocksdb::{Elastic, ElasticBuilder, MemoryPressure, PolicyKind};
+
+use crate::common::{
+    SETTLE_TIMEOUT,
+    contents::{check_db, fill_db},
+    folder, installed, small_tree, wait_until,
+};
+
+const MIB: usize = 1 << 20;
+
+fn builder(budget_bytes: usize) -> ElasticBuilder {
+    Elastic::builder()
+        .budget_bytes(budget_bytes as u64)
+        .segment_data_bytes(16 << 10)
+        .policy(PolicyKind::Uniform)
+        .remember_every(None)
+}
+
+fn with_cache(cache: &Cache) -> Options {
+    let mut table = BlockBasedOptions::default();
+    table.set_block_cache(cache);
+    let mut options = small_tree();
+    options.set_block_based_table_factory(&table);
+    options
+}
+
+/// The cache charges by quarter mebibytes, and some bytes for each entry.
+fn is_about(bytes: usize, expected: usize) -> bool {
+    (expected..=expected + MIB / 4 + expected / 100).contains(&bytes)
+}
+
+#[test]
+fn the_block_cache_pays_for_the_budget_and_follows_it() {
+    let folder = folder();
+    let cache = Cache::new_lru_cache(32 * MIB);
+    let elastic = builder(8 * MIB).charge_to_block_cache(true).build().expect("the settings are sound");
+    assert_eq!(cache.get_pinned_usage(), 0);
+    let options = installed(&elastic, &with_cache(&cache));
+    assert!(is_about(cache.get_pinned_usage(), 8 * MIB), "{}", cache.get_pinned_usage());
+    let db = DB::open(&options, folder.path()).expect("open");
+    fill_db(&db, "charged");
+    check_db(&db, "charged");
+    for budget_bytes in [20 * MIB, 2 * MIB, 0, 5 * MIB] {
+        elastic.set_budget_bytes(budget_bytes as u64);
+        let (usage, limit) = (cache.get_pinned_usage(), elastic.stats().budget_bytes);
+        // Bookkeeping of open tables keeps a budget of nothing from being nothing.
+        assert!(limit >= budget_bytes && limit <= budget_bytes + MIB, "{limit} for {budget_bytes}");
+        assert!(is_about(usage, limit), "{usage} bytes for a budget of {limit}");
+        assert!(cache.get_usage() <= 32 * MIB);
+        check_db(&db, "charged");
+    }
+    drop((db, options, elastic));
+    assert_eq!(cache.get_pinned_usage(), 0, "the charge goes with the filters");
+}
+
+#[test]
+fn without_a_block_cache_there_is_nothing_to_charge() {
+    let mut table = BlockBasedOptions::default();
+    table.disable_cache();
+    let mut options = small_tree();
+    options.set_block_based_table_factory(&table);
+    let elastic = builder(MIB).charge_to_block_cache(true).build().expect("the settings are sound");
+    let error = elastic.install(&mut options).expect_err("no cache");
+    assert!(error.to_string().contains("block cache"), "{error}");
+}
+
+#[test]
+fn memory_pressure_shrinks_the_budget_to_its_floor_and_calm_gives_it_back() {
+    let folder = folder();
+    let file = folder.path().join("memory.pressure");
+    let stalled = |percent: f64| {
+        let new = folder.path().join("new");
+        let words = format!("some avg10={percent:.2} avg60=0.00 avg300=0.00 total=1\nfull avg10=0.00\n");
+        fs::write(&new, words).expect("write");
+        fs::rename(&new, &file).expect("rename");
+    };
+    stalled(0.0);
+    let pressure = MemoryPressure::in_file(&file)
+        .floor_bytes(MIB as u64)
+        .stall_percent(10.0)
+        .poll_interval(Duration::from_millis(2));
+    let elastic =
+        builder(4 * MIB).yield_to_memory_pressure(pressure).build().expect("the settings are sound");
+    let db = DB::open(&installed(&elastic, &small_tree()), folder.path().join("db")).expect("open");
+    fill_db(&db, "pressed");
+    assert!(elastic.settle(SETTLE_TIMEOUT), "the loader never came to rest");
+    let budget_bytes = || elastic.stats().budget_bytes;
+    std::thread::sleep(Duration::from_millis(50));
+    assert_eq!(budget_bytes(), 4 * MIB, "no pressure");
+    stalled(9.0);
+    std::thread::sleep(Duration::from_millis(50));
+    assert_eq!(budget_bytes(), 4 * MIB, "less than the limit");
+    stalled(40.0);
+    wait_until("the floor is reached", || budget_bytes() == MIB);
+    std::thread::sleep(Duration::from_millis(50));
+    assert_eq!(budget_bytes(), MIB, "and kept");
+    check_db(&db, "pressed");
+    // What is asked for under pressure is what comes back after it.
+    elastic.set_budget_bytes(6 * MIB as u64);
+    assert!(budget_bytes() < 6 * MIB);
+    stalled(0.0);
+    wait_until("all is given back", || budget_bytes() == 6 * MIB);
+    check_db(&db, "pressed");
+}

@@ -1,0 +1,294 @@
+//! What is hot survives: closing, a kill, moving and copying the database; and nothing that is wrong with the file does harm.
+
+mod common;
+
+use std::{
+    fs,
+    path::Path,
+    process::Command,
+    time::{Duration, Instant},
+};
+
+use rocksdb::{DB, Options};
+use springbloom_rocksdb::{Elastic, UnitSettings};
+
+use crate::common::{SETTLE_TIMEOUT, contents, copy_files, folder, installed, small_tree, stock, wait_until};
+
+const FILE: &str = "SPRINGBLOOM-HOTNESS";
+/// Far less than all units take, so that what is resident matters.
+const BUDGET_BYTES: u64 = 56 << 10;
+const NUMBERS: u32 = 64_000;
+const ROUNDS: u64 = 120_000;
+
+fn elastic(remember_every: Option<Duration>) -> Elastic {
+    Elastic::builder()
+        .budget_bytes(BUDGET_BYTES)
+        .segment_data_bytes(16 << 10)
+        .units(UnitSettings::bloom(6, 4).expect("the settings are sound"))
+        .remember_every(remember_every)
+        .build()
+        .expect("the settings are sound")
+}
+
+fn hourly() -> Elastic {
+    elastic(Some(Duration::from_secs(3600)))
+}
+
+/// Several levels, none of which changes any more.
+fn tree() -> Options {
+    let mut options = small_tree();
+    options.set_disable_auto_compactions(true);
+    options
+}
+
+fn open(elastic: &Elastic, path: &Path) -> DB {
+    let db = DB::open(&installed(elastic, &tree()), path).expect("open");
+    assert!(elastic.settle(SETTLE_TIMEOUT), "the loader never came to rest");
+    db
+}
+
+/// Writes the numbers as several sorted runs that overlap.
+fn fill(db: &DB) {
+    for stride in 0..3 {
+        for number in (2 * stride..NUMBERS).step_by(6) {
+            db.put(contents::key(number), contents::value("warm", number)).expect("put");
+        }
+        db.flush().expect("flush");
+    }
+}
+
+/// Looks up absent numbers, most of them in a quarter of the keys; gives the wasted reads.
+fn look_up(elastic: &Elastic, db: &DB, rounds: u64, seed: u64) -> u64 {
+    let before = elastic.stats().outcomes.wasted_reads;
+    let mut state = seed;
+    for _ in 0..rounds {
+        state = state.wrapping_mul(0x5851_F42D_4C95_7F2D).wrapping_add(0x1405_7B7E_F767_814F);
+        let random = (state >> 33) as u32;
+        let range = if random.is_multiple_of(16) { NUMBERS } else { NUMBERS / 4 };
+        let number = ((random >> 4) % range) | 1;
+        assert!(db.get_pinned(contents::key(number)).expect("get").is_none());
+    }
+    assert!(elastic.settle(SETTLE_TIMEOUT), "the loader never came to rest");
+    elastic.stats().outcomes.wasted_reads - before
+}
+
+/// A database with a history, and the wasted reads of the last lookups of it.
+fn with_history(elastic: &Elastic, path: &Path) -> u64 {
+    let db = open(elastic, path);
+    fill(&db);
+    for seed in 0..4 {
+        look_up(elastic, &db, ROUNDS, seed);
+    }
+    look_up(elastic, &db, ROUNDS, 99)
+}
+
+fn assert_warm(path: &Path, before: u64, what: &str) {
+    let elastic = hourly();
+    let db = open(&elastic, path);
+    let warm = look_up(&elastic, &db, ROUNDS, 99);
+    println!("{what}: {before} wasted reads before, {warm} after");
+    // 10%, and three standard deviations of a count: the manager learns on meanwhile.
+    let most = 1.1 * before as f64 + 3.0 * (before as f64).sqrt();
+    assert!(warm as f64 <= most, "{what}: {warm} wasted reads, {before} before");
+}
+
+/// Wasted reads right after opening without a file.
+fn cold(path: &Path) -> u64 {
+    let elastic = elastic(None);
+    let db = open(&elastic, path);
+    look_up(&elastic, &db, ROUNDS / 50, 99)
+}
+
+#[test]
+fn a_database_that_was_closed_starts_warm_and_so_do_its_copies() {
+    let folder = folder();
+    let path = folder.path().join("db");
+    let before = with_history(&hourly(), &path);
+    assert!(path.join(FILE).is_file());
+    assert!(!path.join("SPRINGBLOOM-HOTNESS.new").exists());
+    // What the first lookups waste, where a cold start shows.
+    let first = |remember| {
+        let elastic = elastic(remember);
+        let db = open(&elastic, &path);
+        look_up(&elastic, &db, ROUNDS / 50, 99)
+    };
+    let (cold, warm) = (first(None), first(Some(Duration::from_secs(3600))));
+    println!("first {} lookups: {cold} wasted reads from cold, {warm} from warm", ROUNDS / 50);
+    assert!(cold as f64 > 1.5 * warm as f64, "the first lookups waste {cold} from cold, {warm} from warm");
+    copy_files(&path, &folder.path().join("copy"));
+    fs::rename(&path, folder.path().join("moved")).expect("rename");
+    assert_warm(&folder.path().join("copy"), before, "copied");
+    assert_warm(&folder.path().join("moved"), before, "moved");
+}
+
+#[test]
+fn a_database_whose_process_was_killed_starts_warm() {
+    const CHILD: &str = "SPRINGBLOOM_TEST_CHILD";
+    if let Some(path) = std::env::var_os(CHILD) {
+        // The child: works until it is killed.
+        let elastic = elastic(Some(Duration::from_millis(100)));
+        let path = Path::new(&path);
+        let db = open(&elastic, path);
+        fill(&db);
+        for seed in 0.. {
+            let wasted = look_up(&elastic, &db, ROUNDS, seed % 8);
+            fs::write(path.with_extension("new"), wasted.to_string()).expect("write");
+            fs::rename(path.with_extension("new"), path.with_extension("wasted")).expect("rename");
+            if seed >= 4 {
+                fs::write(path.with_extension("ready"), "").expect("write");
+            }
+        }
+    }
+    let folder = folder();
+    let path = folder.path().join("db");
+    let mut child = Command::new(std::env::current_exe().expect("path"))
+        .args(["a_database_whose_process_was_killed_starts_warm", "--exact"])
+        .env(CHILD, &path)
+        .spawn()
+        .expect("spawn");
+    wait_until("the child has a history", || path.with_extension("ready").exists());
+    std::thread::sleep(Duration::from_millis(300));
+    child.kill().expect("kill");
+    child.wait().expect("wait");
+    let wasted = fs::read_to_string(path.with_extension("wasted")).expect("read");
+    assert_warm(&path, wasted.parse().expect("number"), "killed");
+}
+
+#[test]
+fn whatever_is_wrong_with_the_file_is_a_cold_start() {
+    let folder = folder();
+    let path = folder.path().join("db");
+    with_history(&hourly(), &path);
+    let good = fs::read(path.join(FILE)).expect("read");
+    let mut flipped = good.clone();
+    flipped[good.len() / 2] ^= 4;
+    let mut newer = good.clone();
+    newer[8] = 77;
+    let baseline = cold(&path);
+    for (what, bytes) in [
+        ("empty", vec![]),
+        ("cut", good[..good.len() / 2].to_vec()),
+        ("flipped", flipped),
+        ("newer", newer),
+        ("foreign", b"something else, longer than a header of a file of ours would be, far longer".to_vec()),
+    ] {
+        fs::write(path.join(FILE), &bytes).expect("write");
+        let elastic = hourly();
+        let db = open(&elastic, &path);
+        let wasted = look_up(&elastic, &db, ROUNDS / 50, 99);
+        assert!(wasted as f64 > 0.4 * baseline as f64, "{what}: {wasted} of a cold start's {baseline}");
+        drop((db, elastic));
+        assert!(fs::read(path.join(FILE)).expect("read") != bytes, "{what}: replaced by a good one");
+    }
+    fs::remove_file(path.join(FILE)).expect("remove");
+    fs::create_dir(path.join(FILE)).expect("a folder in its place");
+    drop(open(&hourly(), &path));
+}
+
+#[test]
+fn tables_that_were_not_opened_in_between_are_still_remembered() {
+    let folder = folder();
+    let path = folder.path().join("db");
+    let before = with_history(&hourly(), &path);
+    {
+        // Opens but a few tables, and leaves.
+        let elastic = hourly();
+        let mut options = tree();
+        options.set_max_open_files(20);
+        let db = DB::open(&installed(&elastic, &options), &path).expect("open");
+        for _ in 0..100 {
+            assert!(db.get_pinned(contents::key(1)).expect("get").is_none());
+        }
+    }
+    assert_warm(&path, before, "after a short visit");
+}
+
+#[test]
+fn stock_rocksdb_takes_no_notice() {
+    let folder = folder();
+    let path = folder.path().join("db");
+    with_history(&hourly(), &path);
+    {
+        let db = DB::open(&tree(), &path).expect("stock opens it");
+        stock::rewrite(&db);
+        rocksdb::checkpoint::Checkpoint::new(&db)
+            .and_then(|checkpoint| checkpoint.create_checkpoint(folder.path().join("checkpoint")))
+            .expect("checkpoint");
+        let engine_folder = folder.path().join("backup");
+        let options = rocksdb::backup::BackupEngineOptions::new(&engine_folder).expect("options");
+        let env = rocksdb::Env::new().expect("env");
+        let mut engine = rocksdb::backup::BackupEngine::open(&options, &env).expect("backup engine");
+        engine.create_new_backup(&db).expect("backup");
+        engine
+            .restore_from_latest_backup(
+                folder.path().join("restored"),
+                folder.path().join("restored"),
+                &Default::default(),
+            )
+            .expect("restore");
+    }
+    assert!(!folder.path().join("checkpoint").join(FILE).exists());
+    assert!(path.join(FILE).exists(), "stock RocksDB does not clean it away");
+    // What is remembered is of tables that are gone: a cold start, and right answers.
+    let elastic = hourly();
+    look_up(&elastic, &open(&elastic, &path), 1000, 1);
+    drop(elastic);
+    DB::repair(&tree(), &path).expect("repair");
+    assert!(path.join(FILE).exists());
+    DB::destroy(&tree(), &path).expect("destroy");
+    let left: Vec<_> = fs::read_dir(&path).map(|entries| entries.flatten().collect()).unwrap_or_default();
+    // Repair keeps what it took out in a folder of its own.
+    assert!(left.iter().all(|entry| entry.file_name() == FILE || entry.file_name() == "lost"), "{left:?}");
+    let elastic = hourly();
+    drop(open(&elastic, &path));
+}
+
+#[test]
+fn a_folder_that_goes_away_is_not_made_again() {
+    let folder = folder();
+    let path = folder.path().join("db");
+    let elastic = elastic(Some(Duration::from_millis(50)));
+    {
+        let db = open(&elastic, &path);
+        fill(&db);
+        look_up(&elastic, &db, 2000, 1);
+        wait_until("the file is written while the database is open", || path.join(FILE).exists());
+    }
+    DB::destroy(&tree(), &path).expect("destroy");
+    let _ = fs::remove_dir_all(&path);
+    std::thread::sleep(Duration::from_millis(200));
+    drop(elastic);
+    assert!(!path.exists());
+}
+
+#[test]
+fn nothing_is_written_when_nothing_is_to_be_remembered() {
+    let folder = folder();
+    let path = folder.path().join("db");
+    with_history(&elastic(None), &path);
+    assert!(!path.join(FILE).exists());
+}
+
+/// Threads of this process by name.
+fn keepers() -> usize {
+    let tasks = fs::read_dir("/proc/self/task").expect("Linux");
+    let names = tasks.flatten().filter_map(|task| fs::read_to_string(task.path().join("comm")).ok());
+    names.filter(|name| name.trim() == "springbloom-kee").count()
+}
+
+#[test]
+fn dropping_the_last_reference_anywhere_ends_the_thread() {
+    let started = Instant::now();
+    let folder = folder();
+    let elastic = hourly();
+    let db = open(&elastic, folder.path());
+    drop(elastic);
+    // The database holds the last reference, and drops it on another thread.
+    std::thread::spawn(move || drop(db)).join().expect("no deadlock");
+    for _ in 0..50 {
+        drop(hourly());
+    }
+    assert!(started.elapsed() < Duration::from_secs(60));
+    // Other tests of this program run at the same time, with one each.
+    assert!(keepers() < 20, "{} threads are left", keepers());
+}
