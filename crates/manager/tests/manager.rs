@@ -80,6 +80,24 @@ fn a_reopened_table_finds_its_units() {
 }
 
 #[test]
+fn units_of_a_table_are_read_while_no_reader_has_it_open() {
+    let manager = manager(1 << 20, PolicyKind::Benefit);
+    let table = MemoryTable::new(1, 4, 500);
+    let handle = manager.register(table.spec(Some(1))).unwrap();
+    (0..4000).for_each(|n| _ = look_up(&handle, &table, n));
+    drop(handle);
+    assert_eq!(manager.closed_tables().len(), 1);
+    manager.set_budget_bytes(20_000); // takes units away
+    manager.set_budget_bytes(1 << 20);
+    let handle = manager.register(table.spec(Some(1))).unwrap();
+    (0..200).for_each(|n| handle.record(n % 4, Outcome::WastedRead));
+    let loads = manager.stats().loads;
+    drop(handle);
+    assert!(manager.settle(SETTLE));
+    assert!(manager.stats().loads > loads, "visits were taken in after the reader had closed");
+}
+
+#[test]
 fn units_that_are_handed_over_need_no_read() {
     let manager = manager(1 << 20, PolicyKind::Benefit);
     let table = MemoryTable::new(1, 4, 500);
