@@ -27,6 +27,7 @@ struct Arguments {
 enum Command {
     Compare(Box<command::compare::Compare>),
     Inspect(command::inspect::Inspect),
+    Advise(command::advise::Advise),
     Set(command::set::Set),
     Index(command::index::Index),
     Dedup(command::dedup::Dedup),
@@ -37,6 +38,7 @@ fn main() -> ExitCode {
     let result = match Arguments::parse().command {
         Command::Compare(compare) => compare.run().map(|()| ExitCode::SUCCESS),
         Command::Inspect(inspect) => inspect.run().map(|()| ExitCode::SUCCESS),
+        Command::Advise(advise) => advise.run().map(|()| ExitCode::SUCCESS),
         Command::Set(set) => set.run(),
         Command::Index(index) => index.run(),
         Command::Dedup(dedup) => dedup.run(),

@@ -128,11 +128,11 @@ void springbloom_charge_free(springbloom_charge* charge);
 typedef struct {
   void* context;
   void (*table)(void* context, uint64_t entries, uint64_t data_bytes, uint64_t filter_bytes, sb_bytes filter_policy,
-                uint64_t file_bytes);
-  void (*block)(void* context, const uint8_t* data, size_t size);  // the whole filter block, when there is one
+                uint64_t file_bytes, sb_bytes session, uint64_t orig_file_number);
+  void (*block)(void* context, const uint8_t* data, size_t size);  // the filter block, when there is one
 } springbloom_inspect_sink;
-// Reads one table file on its own. 0 on success.
-int springbloom_inspect_table(const char* path, size_t path_size, const springbloom_inspect_sink* sink, char* error,
+// Reads one table file on its own, of the filter block its header and directory alone if `head_only`. 0 on success.
+int springbloom_inspect_table(const char* path, size_t path_size, int head_only, const springbloom_inspect_sink* sink, char* error,
                               size_t error_size);
 
 #ifdef __cplusplus

@@ -1,4 +1,5 @@
 // Reads one table file on its own, without its database.
+#include <algorithm>
 #include <cstdio>
 
 #include "abi.h"
@@ -14,7 +15,10 @@
 
 namespace {
 
-rocksdb::Status Inspect(const std::string& path, const springbloom_inspect_sink& sink) {
+// Most directories end within it.
+constexpr uint64_t kFirstReadBytes = 4096;
+
+rocksdb::Status Inspect(const std::string& path, bool head_only, const springbloom_inspect_sink& sink) {
   const rocksdb::Options options;
   const rocksdb::ImmutableOptions ioptions(options);
   const rocksdb::ReadOptions read_options;
@@ -33,7 +37,8 @@ rocksdb::Status Inspect(const std::string& path, const springbloom_inspect_sink&
     return s;
   }
   sink.table(sink.context, properties->num_entries, properties->data_size, properties->filter_size,
-             springbloom::Bytes(properties->filter_policy_name), file_size);
+             springbloom::Bytes(properties->filter_policy_name), file_size,
+             springbloom::Bytes(properties->db_session_id), properties->orig_file_number);
   rocksdb::BlockHandle block;
   s = rocksdb::FindMetaBlockInFile(file.get(), file_size, rocksdb::kBlockBasedTableMagicNumber, ioptions, read_options,
                                    springbloom::kUnitBlockMetaName, &block);
@@ -44,9 +49,16 @@ rocksdb::Status Inspect(const std::string& path, const springbloom_inspect_sink&
   if (block.offset() > file_size || block.size() > file_size - block.offset()) {
     return rocksdb::Status::Corruption("the filter block is said to end behind the end of the file", path);
   }
-  std::string data(block.size(), '\0');
+  std::string data(head_only ? std::min<uint64_t>(block.size(), kFirstReadBytes) : block.size(), '\0');
   rocksdb::Slice result;
   s = file->Read(rocksdb::IOOptions(), block.offset(), data.size(), &result, data.data());
+  uint64_t head_bytes = 0;
+  uint64_t block_bytes = 0;
+  if (s.ok() && head_only && sb_block_extent(springbloom::Bytes(result), &head_bytes, &block_bytes) &&
+      head_bytes > result.size() && head_bytes <= block.size()) {
+    data.resize(head_bytes);
+    s = file->Read(rocksdb::IOOptions(), block.offset(), data.size(), &result, data.data());
+  }
   if (s.ok()) {
     sink.block(sink.context, reinterpret_cast<const uint8_t*>(result.data()), result.size());
   }
@@ -55,9 +67,9 @@ rocksdb::Status Inspect(const std::string& path, const springbloom_inspect_sink&
 
 }  // namespace
 
-extern "C" int springbloom_inspect_table(const char* path, size_t path_size, const springbloom_inspect_sink* sink,
+extern "C" int springbloom_inspect_table(const char* path, size_t path_size, int head_only, const springbloom_inspect_sink* sink,
                                          char* error, size_t error_size) {
-  const rocksdb::Status s = Inspect(std::string(path, path_size), *sink);
+  const rocksdb::Status s = Inspect(std::string(path, path_size), head_only != 0, *sink);
   if (s.ok()) {
     return 0;
   }

@@ -57,7 +57,7 @@ impl UnitsReport {
 /// Reads a table file on its own, without its database, and checks every unit of it.
 pub fn table(path: &Path) -> Result<TableReport, Error> {
     let inspected =
-        ffi::inspect_table(path).map_err(|message| Error::Table { path: path.to_owned(), message })?;
+        ffi::inspect_table(path, false).map_err(|message| Error::Table { path: path.to_owned(), message })?;
     let units = inspected.block.map(|block| units_of(&block));
     Ok(TableReport {
         file_bytes: inspected.file_bytes,

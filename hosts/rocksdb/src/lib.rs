@@ -35,6 +35,7 @@ mod hotness_file;
 pub mod inspect;
 mod keeper;
 mod memory_pressure;
+pub mod metrics;
 mod open_table;
 mod process_wide;
 mod source;
@@ -43,6 +44,7 @@ mod table_files;
 #[doc(hidden)]
 pub mod testing;
 mod unit_builder;
+pub mod usage;
 
 pub use elastic::{Elastic, ElasticBuilder};
 pub use error::Error;

@@ -3,13 +3,17 @@
 use std::io::stdout;
 use std::path::PathBuf;
 
-use anyhow::{Context, Result};
+use anyhow::Result;
 use clap::Args;
-use rocksdb::{DB, LiveFile, Options};
+use rocksdb::LiveFile;
 use springbloom_rocksdb::inspect;
+use springbloom_rocksdb::usage::Usage;
 
 use crate::failure::bad_input;
+use crate::report::heat_map::HeatMap;
 use crate::report::inspection::{Inspection, Table};
+use crate::report::plot;
+use crate::store::live_files::live_files;
 
 /// Show the filter units of a database by table and level, and verify their checksums
 #[derive(Args, Debug)]
@@ -19,6 +23,9 @@ pub(crate) struct Inspect {
     /// Print one JSON document instead of tables
     #[arg(long)]
     json: bool,
+    /// Draw a heat map of the segments' remembered use to this file: .svg or .png
+    #[arg(long)]
+    plot: Option<PathBuf>,
 }
 
 impl Inspect {
@@ -28,10 +35,11 @@ impl Inspect {
     /// A database that cannot be opened; corrupt units, after the report.
     pub(crate) fn run(&self) -> Result<()> {
         let mut tables = Vec::new();
-        for file in self.live_files()? {
+        let files = live_files(&self.db)?;
+        for file in &files {
             let path = self.db.join(file.name.trim_start_matches('/'));
             let report = inspect::table(&path)?;
-            tables.push(Table::new(&file, report));
+            tables.push(Table::new(file, report));
         }
         tables.sort_by(|a, b| (a.level, &a.name).cmp(&(b.level, &b.name)));
         let inspection = Inspection::new(tables);
@@ -41,6 +49,17 @@ impl Inspect {
         } else {
             inspection.write_tables(&mut out)?
         }
+        // A damaged table is told below; it must not hide what is known of the others' bytes.
+        let heat_map = if inspection.sound() { self.heat_map(&files)? } else { None };
+        if let (Some(map), false) = (&heat_map, self.json) {
+            map.write_text(&mut out)?;
+        }
+        if let Some(path) = &self.plot {
+            let map = heat_map.as_ref().ok_or_else(|| {
+                bad_input(format!("{} remembers no use that could be drawn", self.db.display()))
+            })?;
+            plot::heat_map(path, map)?;
+        }
         anyhow::ensure!(
             inspection.sound(),
             "{}: some filter units are damaged; lookups pass them by",
@@ -49,19 +68,15 @@ impl Inspect {
         Ok(())
     }
 
-    fn live_files(&self) -> Result<Vec<LiveFile>> {
-        if !self.db.join("CURRENT").is_file() {
-            return Err(bad_input(format!(
-                "{} is not a RocksDB database: it has no file CURRENT",
-                self.db.display()
-            )));
+    /// What is remembered of the tables' use; `None` if nothing is.
+    fn heat_map(&self, files: &[LiveFile]) -> Result<Option<HeatMap>> {
+        let Some(usage) = Usage::of_folder(&self.db)? else { return Ok(None) };
+        let mut tables = Vec::new();
+        for file in files {
+            if let Some(table) = usage.of_table(&self.db.join(file.name.trim_start_matches('/')))? {
+                tables.push(((file.column_family_name.clone(), file.level), table));
+            }
         }
-        let mut files = Vec::new();
-        let families = DB::list_cf(&Options::default(), &self.db)
-            .with_context(|| format!("cannot open {}", self.db.display()))?;
-        let db = DB::open_cf_for_read_only(&Options::default(), &self.db, families, false)
-            .with_context(|| format!("cannot open {}", self.db.display()))?;
-        files.extend(db.live_files()?);
-        Ok(files)
+        Ok(Some(HeatMap::new(&tables)))
     }
 }

@@ -1,5 +1,6 @@
 //! The subcommands, one file each.
 
+pub(crate) mod advise;
 pub(crate) mod compare;
 pub(crate) mod dedup;
 pub(crate) mod index;

@@ -5,6 +5,7 @@ pub(crate) mod build;
 mod compact_files;
 pub(crate) mod config;
 pub(crate) mod database;
+pub(crate) mod live_files;
 pub(crate) mod load;
 pub(crate) mod manifest;
 pub(crate) mod monkey;

@@ -35,6 +35,7 @@ unsafe extern "C" {
     fn springbloom_inspect_table(
         path: *const u8,
         path_size: usize,
+        head_only: c_int,
         sink: *const InspectSink,
         error: *mut c_char,
         size: usize,
@@ -89,10 +90,13 @@ pub(crate) struct Inspected {
     pub(crate) data_bytes: u64,
     pub(crate) filter_bytes: u64,
     pub(crate) filter_policy: String,
+    pub(crate) session: Vec<u8>,
+    pub(crate) orig_file_number: u64,
     pub(crate) block: Option<Vec<u8>>,
 }
 
-pub(crate) fn inspect_table(path: &Path) -> Result<Inspected, String> {
+/// `head_only`: of the filter block just header and directory.
+pub(crate) fn inspect_table(path: &Path, head_only: bool) -> Result<Inspected, String> {
     unsafe extern "C" fn on_table(
         context: *mut c_void,
         entries: u64,
@@ -100,14 +104,19 @@ pub(crate) fn inspect_table(path: &Path) -> Result<Inspected, String> {
         filter_bytes: u64,
         filter_policy: Bytes,
         file_bytes: u64,
+        session: Bytes,
+        orig_file_number: u64,
     ) {
-        // SAFETY: `context` is the `Inspected` below, the name lives through the call.
-        let (inspected, name) = unsafe { (&mut *context.cast::<Inspected>(), filter_policy.get()) };
+        // SAFETY: `context` is the `Inspected` below, the names live through the call.
+        let (inspected, name, session) =
+            unsafe { (&mut *context.cast::<Inspected>(), filter_policy.get(), session.get()) };
         inspected.entries = entries;
         inspected.data_bytes = data_bytes;
         inspected.filter_bytes = filter_bytes;
         inspected.filter_policy = String::from_utf8_lossy(name).into_owned();
         inspected.file_bytes = file_bytes;
+        inspected.session = session.to_vec();
+        inspected.orig_file_number = orig_file_number;
     }
     unsafe extern "C" fn on_block(context: *mut c_void, data: *const u8, size: usize) {
         // SAFETY: `context` is the `Inspected` below, the block lives through the call.
@@ -119,7 +128,7 @@ pub(crate) fn inspect_table(path: &Path) -> Result<Inspected, String> {
     let path = path.as_os_str().as_encoded_bytes();
     // SAFETY: path and sink live through the call, and nothing else touches `inspected` meanwhile.
     checked(|error, size| unsafe {
-        springbloom_inspect_table(path.as_ptr(), path.len(), &sink, error, size)
+        springbloom_inspect_table(path.as_ptr(), path.len(), head_only.into(), &sink, error, size)
     })?;
     Ok(inspected)
 }

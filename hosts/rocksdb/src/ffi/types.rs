@@ -86,7 +86,7 @@ pub(super) const TRUE_POSITIVE: c_int = 2;
 #[repr(C)]
 pub(super) struct InspectSink {
     pub(super) context: *mut c_void,
-    pub(super) table: unsafe extern "C" fn(*mut c_void, u64, u64, u64, Bytes, u64),
+    pub(super) table: unsafe extern "C" fn(*mut c_void, u64, u64, u64, Bytes, u64, Bytes, u64),
     pub(super) block: unsafe extern "C" fn(*mut c_void, *const u8, usize),
 }
 

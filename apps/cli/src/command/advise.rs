@@ -1,0 +1,79 @@
+//! `springbloom advise`: what more or less filter memory would do for a database, from what it remembers of its use.
+
+use std::io::stdout;
+use std::path::PathBuf;
+
+use anyhow::Result;
+use clap::Args;
+use springbloom_rocksdb::usage::{TableUsage, Usage};
+
+use crate::failure::bad_input;
+use crate::report::advice::{Advice, Question};
+use crate::report::plot;
+use crate::sizes::Size;
+use crate::store::live_files::live_files;
+
+/// Tell what more or less memory for filters would do, from the use that a database remembers
+///
+/// Reads the database's file SPRINGBLOOM-HOTNESS and the directories of its tables; the database may be in use.
+#[derive(Args, Debug)]
+pub(crate) struct Advise {
+    /// Folder of a RocksDB database
+    db: PathBuf,
+    /// Budget to start from [default: the one in force when the use was written down]
+    #[arg(long)]
+    budget: Option<Size>,
+    /// How much more or less to compare with
+    #[arg(long, default_value = "10MiB")]
+    step: Size,
+    /// Wasted reads per lookup to reach
+    #[arg(long)]
+    target: Option<f64>,
+    /// Print one JSON document instead
+    #[arg(long)]
+    json: bool,
+    /// Draw the curve to this file as well: .svg or .png
+    #[arg(long)]
+    plot: Option<PathBuf>,
+}
+
+impl Advise {
+    /// Prints the advice.
+    ///
+    /// # Errors
+    /// A database that cannot be opened, or remembers nothing; a picture that cannot be written.
+    pub(crate) fn run(&self) -> Result<()> {
+        let files = live_files(&self.db)?;
+        let nothing = |why: &str| {
+            bad_input(format!(
+                "{} {why}: open it with elastic filters and look keys up first",
+                self.db.display()
+            ))
+        };
+        let usage = Usage::of_folder(&self.db)?.ok_or_else(|| nothing("remembers no use"))?;
+        let tables: Vec<TableUsage> = (files.iter())
+            .map(|file| usage.of_table(&self.db.join(file.name.trim_start_matches('/'))))
+            .filter_map(Result::transpose)
+            .collect::<Result<_, _>>()?;
+        let curve = usage.memory_curve(&tables);
+        if curve.points().len() < 2 {
+            return Err(nothing("remembers no lookups of absent keys"));
+        }
+        let question = Question {
+            budget_bytes: self.budget.map_or(usage.budget_bytes(), |budget| budget.bytes),
+            step_bytes: self.step.bytes,
+            target: self.target,
+            visits_per_lookup: usage.visits_per_lookup(),
+            tables: tables.len(),
+            remembered_tables: tables.iter().filter(|table| table.is_remembered).count(),
+        };
+        let advice = Advice::new(&curve, question);
+        let mut out = stdout().lock();
+        if self.json {
+            advice.write_json(&mut out)?;
+        } else {
+            advice.write_text(&mut out)?;
+        }
+        self.plot.as_ref().map_or(Ok(()), |path| plot::curve(path, &advice))
+    }
+}

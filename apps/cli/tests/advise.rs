@@ -1,0 +1,71 @@
+//! `springbloom advise`, and the heat map of `inspect`, on a database that `compare` made and read.
+
+use std::fs;
+
+use assert_cmd::Command;
+use predicates::prelude::*;
+use predicates::str::contains;
+use serde_json::Value;
+
+fn springbloom() -> Command {
+    Command::cargo_bin("springbloom").expect("the program is built for its tests")
+}
+
+#[test]
+fn advice_follows_what_was_measured_and_pictures_are_drawn() {
+    let folder = tempfile::tempdir().expect("folder");
+    springbloom()
+        .args(["compare", "--buffered", "--records", "100000", "--value-bytes", "100", "--ops", "30000"])
+        .args(["--warmup", "30000", "--configs", "bloom:10,elastic:4", "--segment-bytes", "256KiB", "--dir"])
+        .arg(folder.path())
+        .assert()
+        .success();
+    let db = folder.path().join("elastic-4");
+    let advise = |arguments: &[&str]| {
+        let output =
+            springbloom().arg("advise").arg(&db).arg("--json").args(arguments).output().expect("run");
+        serde_json::from_slice::<Value>(&output.stdout).expect("standard output is one JSON document")
+    };
+    let advice = advise(&["--step", "8KiB", "--target", "0.01"]);
+    let wasted = |point: &Value| point["wasted_reads"].as_f64().expect("number");
+    let [less, now, more, all] = ["less", "now", "more", "all"].map(|name| wasted(&advice[name]));
+    assert!(less > now && now > more && more > all, "{advice}");
+    assert!(now > 0.0 && now < 0.5, "half of the lookups are for absent keys: {advice}");
+    assert_eq!(advice["remembered_tables"], advice["tables"]);
+    let target = advice["target_budget_bytes"].as_u64().expect("the target can be reached");
+    let reached = wasted(&advise(&["--budget", &target.to_string()])["now"]);
+    assert!((reached - 0.01).abs() < 1e-4, "{reached}");
+
+    for (name, begins) in [("curve.svg", &b"<svg"[..]), ("curve.png", b"\x89PNG")] {
+        let picture = folder.path().join(name);
+        let text = contains("wasted reads per lookup").and(contains("O"));
+        springbloom().arg("advise").arg(&db).arg("--plot").arg(&picture).assert().success().stdout(text);
+        assert!(fs::read(&picture).expect("picture").starts_with(begins));
+    }
+    let map = folder.path().join("map.svg");
+    springbloom()
+        .arg("inspect")
+        .arg(&db)
+        .arg("--plot")
+        .arg(&map)
+        .assert()
+        .success()
+        .stdout(contains("resident units by key range"));
+    assert!(fs::read_to_string(&map).expect("picture").contains("level"));
+    springbloom()
+        .arg("advise")
+        .arg(&db)
+        .args(["--plot", "map.gif"])
+        .assert()
+        .code(2)
+        .stderr(contains(".svg"));
+
+    let stock = folder.path().join("bloom-10");
+    springbloom().arg("advise").arg(&stock).assert().code(2).stderr(contains("remembers no use"));
+    springbloom()
+        .arg("advise")
+        .arg(folder.path())
+        .assert()
+        .code(2)
+        .stderr(contains("not a RocksDB database"));
+}

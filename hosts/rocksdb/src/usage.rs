@@ -1,0 +1,105 @@
+//! What is remembered of a database's filters, read from disk alone: its hotness file and the directories of its tables.
+
+use std::path::{Path, PathBuf};
+
+use springbloom_format::{BlockHeader, Directory, StoredHotness};
+use springbloom_manager::{MemoryCurve, SegmentDemand, SegmentUse};
+
+use crate::{
+    Error, ffi,
+    folders::{from_stored, place_of, stored_id},
+    hotness_file,
+};
+
+/// What is remembered of the tables in one folder.
+#[derive(Clone, Debug)]
+pub struct Usage {
+    stored: StoredHotness,
+}
+
+/// A segment of a table on disk.
+#[derive(Clone, Debug, PartialEq)]
+pub struct SegmentUsage {
+    /// First user key.
+    pub first_key: Vec<u8>,
+    /// Keys under it.
+    pub key_count: u32,
+    /// What is remembered of it.
+    pub remembered: SegmentUse,
+    /// What a filter could save.
+    pub demand: SegmentDemand,
+}
+
+/// A table with filter units, as it lies on disk.
+#[derive(Clone, Debug)]
+pub struct TableUsage {
+    /// Its segments in key order.
+    pub segments: Vec<SegmentUsage>,
+    /// Last user key.
+    pub last_key: Vec<u8>,
+    /// Whether anything is remembered of it.
+    pub is_remembered: bool,
+}
+
+impl Usage {
+    /// Reads the file of a database's folder; `None` if there is none. Errors on one that cannot be used.
+    pub fn of_folder(folder: &Path) -> Result<Option<Self>, Error> {
+        let unusable = |error: hotness_file::Unusable| Error::Table {
+            path: folder.join(hotness_file::FILE_NAME),
+            message: error.to_string(),
+        };
+        Ok(hotness_file::read(folder).map_err(unusable)?.map(|stored| Self { stored }))
+    }
+
+    /// Budget in force when the file was written.
+    pub fn budget_bytes(&self) -> u64 {
+        self.stored.budget_bytes
+    }
+
+    /// Visits to segments that a lookup made on average, if that was known.
+    pub fn visits_per_lookup(&self) -> Option<f64> {
+        let visits = f64::from(self.stored.visits_per_lookup);
+        (visits > 0.0).then_some(visits)
+    }
+
+    /// Looks a table file up; `None` for one without filter units. Reads its properties and its filter block's directory.
+    pub fn of_table(&self, path: &Path) -> Result<Option<TableUsage>, Error> {
+        let failed = |message: String| Error::Table { path: PathBuf::from(path), message };
+        let inspected = ffi::inspect_table(path, true).map_err(failed)?;
+        let Some(start) = inspected.block else { return Ok(None) };
+        let directory = Directory::parse(&start).map_err(|error| failed(error.to_string()))?;
+        let head_bytes = BlockHeader::parse(&start).map_or(0, |header| header.head_bytes() as usize);
+        let head = start.get(..head_bytes).unwrap_or_default();
+        let id = stored_id(&inspected.session, inspected.orig_file_number, head);
+        let number = place_of(path).map(|(_, number)| number);
+        let same = || self.stored.tables.iter().filter(|table| table.id == id);
+        let known = same().find(|table| Some(table.file_number) == number).or_else(|| same().next());
+        let segments = (0..directory.segment_count()).map(|segment| {
+            let stored = known.and_then(|table| table.segments.get(segment as usize));
+            let remembered = stored.copied().map(from_stored).unwrap_or_default();
+            let shape = directory.shape(segment);
+            SegmentUsage {
+                first_key: directory.fence(segment).to_vec(),
+                key_count: shape.key_count(),
+                remembered,
+                demand: SegmentDemand {
+                    shape,
+                    units_max: shape.unit_count(),
+                    negatives: remembered.hotness.negatives.into(),
+                },
+            }
+        });
+        Ok(Some(TableUsage {
+            segments: segments.collect(),
+            last_key: directory.last_key().to_vec(),
+            is_remembered: known.is_some(),
+        }))
+    }
+
+    /// The memory curve of these tables.
+    pub fn memory_curve(&self, tables: &[TableUsage]) -> MemoryCurve {
+        let segments = || tables.iter().flat_map(|table| &table.segments);
+        let visits = segments().map(|segment| f64::from(segment.remembered.hotness.access_count)).sum();
+        MemoryCurve::of(segments().map(|segment| segment.demand), visits, self.stored.other_bytes)
+    }
+}
