@@ -163,6 +163,7 @@ impl Registry {
         match read {
             Ok(bytes) => self.install(job, segment, bytes),
             Err(UnitReadError::Corrupt(what)) => self.give_up(segment, &what),
+            Err(UnitReadError::Gone) => self.expect_no_more(segment),
             Err(error) => self.put_off(segment, &error),
         }
     }
@@ -199,6 +200,13 @@ impl Registry {
         self.carry_out(LoadBy::Table);
     }
 
+    /// The segment's table was deleted: what it has stays until the host says so too.
+    fn expect_no_more(&mut self, segment: SegmentRef) {
+        let resident = self.planner.allocation().segments()[segment].resident;
+        self.planner.cap_units(segment, resident);
+        self.carry_out(LoadBy::Table);
+    }
+
     fn put_off(&mut self, segment: SegmentRef, error: &UnitReadError) {
         log::debug!("a filter unit could not be read: {error}");
         self.counters.failed_reads += 1;
@@ -223,7 +231,10 @@ impl Registry {
             if self.still_wants(job, segment)
                 && self.planner.allocation().segments()[segment].units() > job.unit
             {
-                self.put_off(segment, &error);
+                match error {
+                    UnitReadError::Gone => self.expect_no_more(segment),
+                    _ => self.put_off(segment, &error),
+                }
             }
         }
     }

@@ -133,15 +133,18 @@ impl Manager {
     /// on) and has nothing left to load. `false` if `timeout` passed first.
     pub fn settle(&self, timeout: Duration) -> bool {
         let Some(thread) = &self.thread else { return true };
-        loop {
+        // Twice: when all batches were full the first time, the thread has emptied some since. When there is none even then, a
+        // small budget has no room for two, and this thread keeps its visits until it has.
+        for _ in 0..2 {
             let is_flushed = self.shared.hub.flush_thread();
             if !self.shared.settle(thread.thread(), timeout) {
                 return false;
             }
             if is_flushed {
-                return true;
+                break;
             }
         }
+        true
     }
 
     /// A reading of all counters. O(segments), under the manager's mutex.

@@ -10,6 +10,9 @@ pub enum UnitReadError {
     /// The bytes are not what was written (checksum, length); never tried again for this segment.
     #[error("filter unit is corrupt: {0}")]
     Corrupt(String),
+    /// The table's file was deleted: nobody will look its keys up again. Not a fault, and not counted as one.
+    #[error("the table's file is gone")]
+    Gone,
 }
 
 /// Takes a segment's number with the verified bytes of its unit, or with what is wrong with them.

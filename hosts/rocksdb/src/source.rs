@@ -31,6 +31,8 @@ impl FileSource {
         bytes.resize(size, 0);
         match self.file.read(span.start, &mut bytes) {
             true => Ok(bytes),
+            // Of a table whose reader was closed before the file was deleted.
+            false if !self.exists() => Err(UnitReadError::Gone),
             false => Err(UnitReadError::Io(io::Error::other("RocksDB's file system failed"))),
         }
     }
