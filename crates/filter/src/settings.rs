@@ -152,7 +152,10 @@ mod tests {
         for settings in [UnitSettings::default(), UnitSettings::bloom(6, 4).unwrap()] {
             assert_eq!(settings.to_string().parse(), Ok(settings));
         }
-        assert_eq!("ribbon:33".parse::<UnitSettings>(), Err(FilterError::UnitCount { got: 33, max: MAX_UNITS }));
+        assert_eq!(
+            "ribbon:33".parse::<UnitSettings>(),
+            Err(FilterError::UnitCount { got: 33, max: MAX_UNITS })
+        );
         for wrong in ["", "ribbon", "ribbon:", "ribbon:300", "bloom:6", "bloom:6x", "cuckoo:4"] {
             let error = FilterError::UnitSettings { got: wrong.to_owned() };
             assert_eq!(wrong.parse::<UnitSettings>(), Err(error));

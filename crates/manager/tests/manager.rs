@@ -232,3 +232,29 @@ fn visits_to_a_forgotten_table_do_not_count_for_the_next_in_its_place() {
     assert!(manager.stats().expected_extra_io > 0.0);
     assert_eq!(manager.stats().outcomes.wasted_reads, 6);
 }
+
+#[test]
+fn settling_ends_when_other_threads_hold_all_batches() {
+    for budget_bytes in (0..64 << 10).step_by(2 << 10) {
+        let manager = manager(1 << 20, PolicyKind::Benefit);
+        let table = MemoryTable::new(1, 8, 1000);
+        let handle = manager.register(table.spec(Some(1))).expect("there is room");
+        manager.set_budget_bytes(budget_bytes);
+        let noted = std::sync::Barrier::new(5);
+        let settled = std::sync::Barrier::new(5);
+        std::thread::scope(|scope| {
+            for _ in 0..4 {
+                scope.spawn(|| {
+                    (0..2000).for_each(|n| drop(look_up(&handle, &table, n)));
+                    noted.wait();
+                    settled.wait();
+                });
+            }
+            noted.wait();
+            (0..2000).for_each(|n| drop(look_up(&handle, &table, n)));
+            let is_settled = manager.settle(SETTLE);
+            settled.wait();
+            assert!(is_settled, "{budget_bytes} bytes");
+        });
+    }
+}

@@ -93,10 +93,10 @@ impl HeatMap {
     /// Both maps as characters.
     pub(crate) fn write_text(&self, out: &mut impl Write) -> Result<()> {
         let shades: String = SHADES.iter().skip(1).collect();
-        let maps: [(&str, fn(&Self, &Cell) -> f64); 2] = [
-            ("visits for absent keys by key range", Self::visits_share),
-            ("resident units by key range", Self::units_share),
-        ];
+        type Share = fn(&HeatMap, &Cell) -> f64;
+        let visits: Share = Self::visits_share;
+        let units: Share = Self::units_share;
+        let maps = [("visits for absent keys by key range", visits), ("resident units by key range", units)];
         for (title, share) in maps {
             writeln!(out, "\n{title} (few {shades} many; blank: none; -: no segment)")?;
             for row in &self.rows {

@@ -84,7 +84,13 @@ impl RibbonShape {
         resident: u8,
         digest: KeyDigest,
     ) -> Option<u8> {
-        query::rejecting_unit(words, rows::RowHasher::new(self.seed, unit_words), unit_words, resident, digest)
+        query::rejecting_unit(
+            words,
+            rows::RowHasher::new(self.seed, unit_words),
+            unit_words,
+            resident,
+            digest,
+        )
     }
 }
 

@@ -15,8 +15,8 @@ use springbloom_manager::{KeyOrder, Outcome};
 use super::{
     BlockFile,
     types::{
-        Bytes, CORRUPT, CompareFn, Digest, NO_ROOM, OPENED, Settings, TRUE_POSITIVE, TableSpec,
-        WASTED_READ, bytes_at, write_message,
+        Bytes, CORRUPT, CompareFn, Digest, NO_ROOM, OPENED, Settings, TRUE_POSITIVE, TableSpec, WASTED_READ,
+        bytes_at, write_message,
     },
 };
 use crate::{
