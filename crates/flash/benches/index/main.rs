@@ -1,6 +1,6 @@
 //! Measures the flash index against what it must beat, and prints ratios taken within this one run.
 //!
-//! `cargo bench -p springbloom-flash --bench index -- SECTION`, sections: `ours`, `bare` (without pre-filter), `skimpy`,
+//! `cargo bench -p springbloom-flash --bench index -- SECTION`, sections: `ours`, `bare` (without pre-filter), `grown`, `skimpy`,
 //! `device`, `cold`, `stream`, `threads` (these use what `ours` left), `summaries`, `variants`; with `--features peers` also `rocksdb`, `lmdb`, `redb`. Each in a process of its own, so that memory is measured
 //! as the process's growth; without a section, all of them are run so. Settings come from the environment, see [`setup::Setup`].
 
@@ -29,6 +29,7 @@ type Section = fn(&Setup);
 const SECTIONS: &[(&str, Section)] = &[
     ("ours", ours),
     ("bare", bare),
+    ("grown", grown),
     ("skimpy", skimpy),
     ("device", device),
     ("cold", cold),
@@ -77,8 +78,15 @@ fn redb(setup: &Setup) {
 }
 
 fn ours(setup: &Setup) {
-    let settings = IndexSettings::new(0);
+    let settings = IndexSettings::new(setup.keys);
     measure(setup, || Ours::make(setup, "ours", settings, IndexMemory::standard())).print("springbloom");
+}
+
+/// An index that was not told how many keys to expect.
+fn grown(setup: &Setup) {
+    let settings = IndexSettings::new(0);
+    measure(setup, || Ours::make(setup, "grown", settings, IndexMemory::standard()))
+        .print("springbloom, grown");
 }
 
 /// Settings that were considered, one by one.
@@ -112,7 +120,7 @@ fn variants(setup: &Setup) {
 }
 
 fn bare(setup: &Setup) {
-    let settings = IndexSettings::new(0);
+    let settings = IndexSettings::new(setup.keys);
     let memory = IndexMemory::without_prefilter();
     measure(setup, || Ours::make(setup, "bare", settings, memory)).print("springbloom, no pre-filter");
 }

@@ -1,4 +1,4 @@
-//! A key-value index on flash with less than a byte of memory per key (BloomStore: Lu, Nam, Du, MSST 2012), for the chunk
+//! A key-value index on flash with about a byte of memory per key (BloomStore: Lu, Nam, Du, MSST 2012), for the chunk
 //! indexes of backup and deduplication programs. Structure, budget and byte layouts: `docs/flash-index.md`.
 //!
 //! Invariants: what [`FlashIndex::flush`] acknowledged is found again after any crash; a lookup never answers "absent" for a key

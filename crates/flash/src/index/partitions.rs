@@ -39,7 +39,7 @@ pub(crate) struct Partition {
 }
 
 /// Waiting entries get room for this many more at a time: little slack, few moves.
-const PENDING_STEP: usize = 16;
+const PENDING_STEP: usize = 8;
 /// What the allocator adds to a heap block, about.
 const HEAP_BLOCK_BYTES: usize = 16;
 
@@ -147,6 +147,10 @@ impl Partitions {
             if i == 0 {
                 self.list[old] = part;
             } else {
+                if self.list.len() == self.list.capacity() {
+                    // Not doubled: half of it would be empty for long.
+                    self.list.reserve_exact(self.list.len() / 8 + 1);
+                }
                 self.list.push(part);
             }
         }

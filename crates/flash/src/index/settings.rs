@@ -64,12 +64,12 @@ pub struct IndexMemory {
 }
 
 impl IndexMemory {
-    /// About 0.8 bytes per key all in, half a byte of it for a pre-filter of 4 ribbon units of a bit per key.
+    /// About 0.9 bytes per key all in, 0.4 of them for a pre-filter of 3 ribbon units of a bit per key.
     pub fn standard() -> IndexMemory {
         IndexMemory {
-            pending_bytes_per_record: 0.16,
+            pending_bytes_per_record: 0.25,
             pending_bytes_min: 1 << 20,
-            prefilter: UnitSettings::ribbon(4).ok(),
+            prefilter: UnitSettings::ribbon(3).ok(),
         }
     }
 
