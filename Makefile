@@ -7,24 +7,27 @@ export CARGO_TARGET_DIR ?= $(CACHE_HOME)/springbloom/target
 # Where the demo keeps its databases while it runs.
 DEMO_DIR ?= $(CACHE_HOME)/springbloom/demo
 
-.PHONY: demo test build setup lint sanitize fuzz
+.PHONY: demo test build build-all setup lint sanitize fuzz
 
 demo: build
 	@mkdir -p $(DEMO_DIR)
 	@$(CARGO_TARGET_DIR)/release/springbloom compare --preset small --dir $(DEMO_DIR)/databases --reuse
 
-test: build lint
-	@cargo test --release --workspace
+test: build-all lint
+	@cargo test --release --locked --workspace
 
 build: setup
 	@scripts/build
 
+build-all: setup
+	@scripts/build --all
+
 setup:
 	@scripts/setup
 
-lint: build
+lint: build-all
 	@cargo fmt --all --check
-	@cargo clippy --release --workspace --all-targets -- -D warnings
+	@cargo clippy --release --locked --workspace --all-targets -- -D warnings
 
 sanitize: setup
 	@scripts/sanitize.sh

@@ -51,3 +51,8 @@ pub use error::Error;
 pub use memory_pressure::MemoryPressure;
 pub use springbloom_filter::UnitSettings;
 pub use springbloom_manager::{CurvePoint, MemoryCurve, PolicyKind, Stats};
+
+/// Compiles and runs the README's example.
+#[cfg(doctest)]
+#[doc = include_str!("../../../README.md")]
+struct ReadmeExample;
