@@ -245,13 +245,17 @@ fn settling_ends_when_other_threads_hold_all_batches() {
         std::thread::scope(|scope| {
             for _ in 0..4 {
                 scope.spawn(|| {
-                    (0..2000).for_each(|n| drop(look_up(&handle, &table, n)));
+                    for n in 0..2000 {
+                        look_up(&handle, &table, n);
+                    }
                     noted.wait();
                     settled.wait();
                 });
             }
             noted.wait();
-            (0..2000).for_each(|n| drop(look_up(&handle, &table, n)));
+            for n in 0..2000 {
+                look_up(&handle, &table, n);
+            }
             let is_settled = manager.settle(SETTLE);
             settled.wait();
             assert!(is_settled, "{budget_bytes} bytes");
