@@ -74,7 +74,6 @@ typedef struct {
   const void* comparator;  // valid during sb_table_open alone
   sb_compare_fn compare;
   sb_bytes head;           // header and directory of the filter block
-  uint64_t block_bytes;    // size of the whole filter block
   void* source;            // owned by the table from here on, even when opening fails
   sb_read_fn read;
   sb_exists_fn exists;

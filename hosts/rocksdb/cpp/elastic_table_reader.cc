@@ -103,12 +103,13 @@ Status ElasticTableReader::Get(const ReadOptions& read_options, const Slice& int
   return s;
 }
 
-Status ElasticTableReader::MultiGetFilter(const ReadOptions&, const SliceTransform*, MultiGetContext::Range* range) {
+void ElasticTableReader::SkipRejected(MultiGetContext::Range* range, BatchSegments* segments) const {
   uint64_t rejected = 0;
   uint64_t passed = 0;
   for (auto key = range->begin(); key != range->end(); ++key) {
     const Slice user_key = rocksdb::StripTimestampFromUserKey(key->ukey_with_ts, timestamp_bytes_);
     const uint32_t segment = units_->SegmentOf(comparator_, user_key);
+    (*segments)[key.index()] = segment;
     if (units_->MayMatch(segment, BatchDigest(user_key, key.index()))) {
       ++passed;
     } else {
@@ -117,6 +118,11 @@ Status ElasticTableReader::MultiGetFilter(const ReadOptions&, const SliceTransfo
     }
   }
   CountAnswers(rejected, passed);
+}
+
+Status ElasticTableReader::MultiGetFilter(const ReadOptions&, const SliceTransform*, MultiGetContext::Range* range) {
+  BatchSegments segments;
+  SkipRejected(range, &segments);
   return Status::OK();
 }
 
@@ -127,25 +133,26 @@ void ElasticTableReader::MultiGet(const ReadOptions& read_options, const MultiGe
     return;
   }
   MultiGetContext::Range passed(*range, range->begin(), range->end());
-  MultiGetFilter(read_options, prefix_extractor, &passed).PermitUncheckedError();
+  BatchSegments segments;
+  SkipRejected(&passed, &segments);
   if (passed.empty()) {
     return;
   }
   // A copy, because reading marks the keys that it finds as done in every range over the batch.
   struct Asked {
     rocksdb::KeyContext* key;
+    uint32_t segment;
     GetContext::GetState before;
   };
   std::array<Asked, MultiGetContext::MAX_BATCH_SIZE> asked;
   size_t count = 0;
   for (auto key = passed.begin(); key != passed.end(); ++key) {
-    asked[count++] = {&*key, key->get_context->State()};
+    asked[count++] = {&*key, segments[key.index()], key->get_context->State()};
   }
   inner_->MultiGet(read_options, &passed, prefix_extractor, skip_filters);
   for (size_t i = 0; i < count; ++i) {
-    rocksdb::KeyContext& key = *asked[i].key;
-    const Slice user_key = rocksdb::StripTimestampFromUserKey(key.ukey_with_ts, timestamp_bytes_);
-    RecordPassed(units_->SegmentOf(comparator_, user_key), asked[i].before, *key.s, key.get_context->State());
+    const rocksdb::KeyContext& key = *asked[i].key;
+    RecordPassed(asked[i].segment, asked[i].before, *key.s, key.get_context->State());
   }
 }
 

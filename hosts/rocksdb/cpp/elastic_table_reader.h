@@ -1,6 +1,7 @@
 // A table whose lookups ask the resident filter units first.
 #pragma once
 
+#include <array>
 #include <atomic>
 #include <cstring>
 #include <memory>
@@ -115,6 +116,11 @@ class ElasticTableReader final : public rocksdb::TableReader {
   }
 
  private:
+  // Segments of the keys of a batch, by their index in it.
+  using BatchSegments = std::array<uint32_t, rocksdb::MultiGetContext::MAX_BATCH_SIZE>;
+
+  // Skips the keys that the units reject; gives the segments of all keys that it asked for.
+  void SkipRejected(rocksdb::MultiGetContext::Range* range, BatchSegments* segments) const;
   void CountAnswers(uint64_t rejected, uint64_t passed) const;
   // What a lookup that the units let pass turned out to be; nothing where that cannot be told.
   void RecordPassed(uint32_t segment, rocksdb::GetContext::GetState before, const rocksdb::Status& status,

@@ -101,6 +101,8 @@ std::optional<UnitTable> UnitTable::Find(const ReadOptions& read_options, const 
   if (!sb_block_extent(Bytes(head), &head_bytes, &block_bytes) || block_bytes != block->size() ||
       (head_bytes > head.size() && !ReadAt(read_options, file, block->offset(), head_bytes, &head))) {
     head.clear();
+  } else {
+    head.resize(head_bytes);
   }
   return UnitTable(file->file_name(), *block, std::move(head));
 }
@@ -123,7 +125,6 @@ std::unique_ptr<TableUnitsRef> UnitTable::Open(const ElasticRef& elastic, const 
   spec.comparator = reader_options.internal_comparator.user_comparator();
   spec.compare = &Compare;
   spec.head = Bytes(head_);
-  spec.block_bytes = block_.size();
   spec.source = new UnitSource(reader_options.ioptions.fs, path_, rocksdb::FileOptions(reader_options.env_options),
                                block_.offset(), block_.size());
   spec.read = &UnitSource::Read;

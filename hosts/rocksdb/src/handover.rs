@@ -50,12 +50,10 @@ impl Handover {
         });
     }
 
-    /// The units of the table at `path`, if it is the one that was offered. `start`: its block's header and directory,
-    /// and whatever was read with them.
-    pub(crate) fn take(&self, path: &[u8], start: &[u8]) -> Option<FirstUnits> {
+    /// The units of the table at `path`, if it is the one that was offered. `head`: its block's header and directory.
+    pub(crate) fn take(&self, path: &[u8], head: &[u8]) -> Option<FirstUnits> {
         let mut waiting = self.lock();
-        let position =
-            waiting.iter().position(|offer| offer.path == path && start.starts_with(&offer.head))?;
+        let position = waiting.iter().position(|offer| offer.path == path && offer.head == head)?;
         waiting.remove(position).map(|offer| offer.units)
     }
 

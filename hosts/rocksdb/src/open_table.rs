@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use springbloom_format::{BlockHeader, Directory};
+use springbloom_format::Directory;
 use springbloom_manager::{
     Fences, KeyOrder, ScopeId, SegmentSpec, SegmentUse, TableHandle, TableId, TableSpec,
 };
@@ -96,9 +96,7 @@ fn remember(
     id: TableId,
 ) -> (Option<OpenIn>, Option<Vec<SegmentUse>>) {
     let Some(folders) = &shared.folders else { return (None, None) };
-    let head_bytes = BlockHeader::parse(opening.head).map_or(0, |header| header.head_bytes() as usize);
-    let head = opening.head.get(..head_bytes).unwrap_or_default();
-    folders.open(opening.path, id, stored_id(opening.session, opening.file_number, head))
+    folders.open(opening.path, id, stored_id(opening.session, opening.file_number, opening.head))
 }
 
 fn close_file(shared: &Shared, id: TableId, open_in: Option<&OpenIn>, obsolete: bool) {

@@ -69,7 +69,6 @@ pub(super) struct TableSpec {
     pub(super) comparator: *const c_void,
     pub(super) compare: CompareFn,
     pub(super) head: Bytes,
-    pub(super) block_bytes: u64,
     pub(super) source: *mut c_void,
     pub(super) read: ReadFn,
     pub(super) exists: ExistsFn,
