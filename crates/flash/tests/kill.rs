@@ -3,20 +3,19 @@
 //! `SPRINGBLOOM_KILLS` sets how many children are killed (default 20).
 
 mod common;
+mod kill_support;
 
-use std::io::{BufRead, BufReader, Write};
 use std::path::Path;
-use std::process::{Command, Stdio};
 use std::time::Duration;
 
 use common::keys;
+use kill_support::{acknowledge, kill_child, kills};
 use rand::RngExt;
 use springbloom_flash::{BufferSettings, FilterSettings, FlashFilter};
 use springbloom_testkit::seed;
 
-/// Directory for the child; its presence makes the test below the child.
-const CHILD_DIRECTORY: &str = "SPRINGBLOOM_KILL_CHILD";
-const CHILD_FIRST_KEY: &str = "SPRINGBLOOM_KILL_FIRST_KEY";
+/// The test below, as a child is told to run it.
+const TEST: &str = "nothing_acknowledged_is_lost_when_the_process_is_killed";
 
 fn buffer() -> BufferSettings {
     BufferSettings { group_pages: 4, ..BufferSettings::with_memory_bytes(96 << 10) }
@@ -28,42 +27,25 @@ fn child(directory: &Path, first_key: u64) {
         Ok(filter) => filter,
         Err(_) => FlashFilter::create(directory, &FilterSettings::new(500_000, 0.01), buffer()).unwrap(),
     };
-    let mut out = std::io::stdout();
     for first in (first_key..).step_by(300) {
         filter.insert_many(&keys(1, first..first + 300)).unwrap();
         if first % 7 == 0 { filter.flush() } else { filter.commit() }.unwrap();
-        writeln!(out, "acknowledged {}", first + 300).and_then(|()| out.flush()).unwrap();
+        acknowledge(first + 300);
     }
 }
 
 #[test]
 fn nothing_acknowledged_is_lost_when_the_process_is_killed() {
-    if let Ok(directory) = std::env::var(CHILD_DIRECTORY) {
-        let first_key = std::env::var(CHILD_FIRST_KEY).unwrap().parse().unwrap();
-        return child(Path::new(&directory), first_key);
+    if let Some((directory, first_key)) = kill_support::child() {
+        return child(&directory, first_key);
     }
-    let kills: u32 = std::env::var("SPRINGBLOOM_KILLS").ok().and_then(|n| n.parse().ok()).unwrap_or(20);
-    let mut rng = seed::rng("nothing_acknowledged_is_lost_when_the_process_is_killed");
+    let kills = kills();
+    let mut rng = seed::rng(TEST);
     let directory = tempfile::tempdir().unwrap();
     let mut acknowledged = 0;
     for kill in 0..kills {
-        let mut process = Command::new(std::env::current_exe().unwrap())
-            .args(["--exact", "nothing_acknowledged_is_lost_when_the_process_is_killed", "--nocapture"])
-            .env(CHILD_DIRECTORY, directory.path())
-            .env(CHILD_FIRST_KEY, acknowledged.to_string())
-            .stdout(Stdio::piped())
-            .stderr(Stdio::null())
-            .spawn()
-            .unwrap();
-        let lines = BufReader::new(process.stdout.take().unwrap());
-        let reader = std::thread::spawn(move || {
-            let numbers = lines.lines().map_while(Result::ok);
-            numbers.filter_map(|line| line.strip_prefix("acknowledged ")?.parse::<u64>().ok()).last()
-        });
-        std::thread::sleep(Duration::from_millis(rng.random_range(20..250)));
-        process.kill().unwrap();
-        process.wait().unwrap();
-        acknowledged = reader.join().unwrap().unwrap_or(acknowledged);
+        let life = Duration::from_millis(rng.random_range(20..250));
+        acknowledged = kill_child(TEST, directory.path(), acknowledged, life).unwrap_or(acknowledged);
         let Ok(filter) = FlashFilter::open(directory.path(), buffer()) else {
             assert_eq!(acknowledged, 0, "kill {kill}: a filter with acknowledged keys does not open");
             continue;

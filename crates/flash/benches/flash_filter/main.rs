@@ -6,6 +6,7 @@
 mod durable;
 mod fio;
 mod lookups;
+mod machine;
 mod memory;
 mod mixes;
 mod policies;

@@ -1,9 +1,9 @@
 //! Where and how large: settings of a run, its header, and filters to measure.
 
 use std::path::{Path, PathBuf};
-use std::process::Command;
 use std::time::{Duration, Instant};
 
+use crate::machine;
 use springbloom_filter::KeyDigest;
 use springbloom_flash::{BufferSettings, FilterSettings, FlashFilter, FlushPolicy, Layout};
 
@@ -27,38 +27,23 @@ pub(crate) struct Setup {
     pub(crate) seed: u64,
 }
 
-fn number(name: &str, default: u64) -> u64 {
-    std::env::var(name).ok().and_then(|text| text.parse().ok()).unwrap_or(default)
-}
-
 impl Setup {
     pub(crate) fn from_environment() -> Setup {
-        let directory = std::env::var_os("SPRINGBLOOM_BENCH_DIR").map(PathBuf::from);
         Setup {
-            directory: directory.unwrap_or_else(|| std::env::temp_dir().join("springbloom-flash-bench")),
-            filter_bytes: number("SPRINGBLOOM_BENCH_MIB", 64) << 20,
-            time: Duration::from_secs(number("SPRINGBLOOM_BENCH_SECONDS", 2)),
-            rounds: number("SPRINGBLOOM_BENCH_ROUNDS", 3) as usize,
-            seed: number("SPRINGBLOOM_SEED", 1),
+            directory: machine::directory("springbloom-flash-bench"),
+            filter_bytes: machine::number("SPRINGBLOOM_BENCH_MIB", 64) << 20,
+            time: Duration::from_secs(machine::number("SPRINGBLOOM_BENCH_SECONDS", 2)),
+            rounds: machine::number("SPRINGBLOOM_BENCH_ROUNDS", 3) as usize,
+            seed: machine::number("SPRINGBLOOM_SEED", 1),
         }
     }
 
     /// Machine, commit and settings, for the head of the output.
     pub(crate) fn header(&self) -> String {
-        let line = |path: &str, key: &str| {
-            let text = std::fs::read_to_string(path).unwrap_or_default();
-            let found = text.lines().find(|line| line.starts_with(key)).unwrap_or_default();
-            found.split_once(':').map_or(found, |(_, value)| value).trim().to_owned()
-        };
-        let commit = Command::new("git").args(["describe", "--always", "--dirty"]).output();
-        let commit = commit
-            .map_or_else(|_| "unknown".to_owned(), |o| String::from_utf8_lossy(&o.stdout).trim().to_owned());
         format!(
-            "cpu {}, {} cores, kernel {}, commit {commit}, seed {}\n{} MiB filter, {PROBES} bits per key set, {BITS_PER_KEY:.2} bits per \
+            "{}, seed {}\n{} MiB filter, {PROBES} bits per key set, {BITS_PER_KEY:.2} bits per \
              key, {MEMORY_BITS_PER_KEY} bits of memory per key, {} s and {} rounds per measurement, in {}",
-            line("/proc/cpuinfo", "model name"),
-            std::thread::available_parallelism().map_or(1, usize::from),
-            line("/proc/sys/kernel/osrelease", ""),
+            machine::description(),
             self.seed,
             self.filter_bytes >> 20,
             self.time.as_secs(),
@@ -89,10 +74,7 @@ impl Setup {
 
     /// An empty folder of this name.
     pub(crate) fn fresh(&self, name: &str) -> PathBuf {
-        let path = self.directory.join(name);
-        let _ = std::fs::remove_dir_all(&path);
-        std::fs::create_dir_all(&path).expect("a folder for the filter");
-        path
+        machine::fresh(&self.directory, name)
     }
 
     /// The n-th key of a family; families share no keys.

@@ -6,6 +6,8 @@
 
 #[path = "../flash_filter/fio.rs"]
 mod fio;
+#[path = "../flash_filter/machine.rs"]
+mod machine;
 mod ours;
 #[cfg(feature = "peers")]
 #[allow(unsafe_code, reason = "LMDB is opened so")]

@@ -1,8 +1,9 @@
 //! Where and how large: settings of a run, its header, keys and values.
 
 use std::path::PathBuf;
-use std::process::Command;
 use std::time::{Duration, Instant};
+
+use crate::machine;
 
 /// A 20-byte key, as a SHA-1 digest is, with its value of 44 bytes: the paper's pairs.
 pub(crate) const KEY_BYTES: usize = 20;
@@ -22,37 +23,22 @@ pub(crate) struct Setup {
     pub(crate) seed: u64,
 }
 
-fn number(name: &str, default: u64) -> u64 {
-    std::env::var(name).ok().and_then(|text| text.parse().ok()).unwrap_or(default)
-}
-
 impl Setup {
     pub(crate) fn from_environment() -> Setup {
-        let directory = std::env::var_os("SPRINGBLOOM_BENCH_DIR").map(PathBuf::from);
         Setup {
-            directory: directory.unwrap_or_else(|| std::env::temp_dir().join("springbloom-index-bench")),
-            keys: number("SPRINGBLOOM_BENCH_KEYS", 2_000_000),
-            time: Duration::from_secs(number("SPRINGBLOOM_BENCH_SECONDS", 3)),
-            seed: number("SPRINGBLOOM_SEED", 1),
+            directory: machine::directory("springbloom-index-bench"),
+            keys: machine::number("SPRINGBLOOM_BENCH_KEYS", 2_000_000),
+            time: Duration::from_secs(machine::number("SPRINGBLOOM_BENCH_SECONDS", 3)),
+            seed: machine::number("SPRINGBLOOM_SEED", 1),
         }
     }
 
     /// Machine, commit and settings, for the head of the output.
     pub(crate) fn header(&self) -> String {
-        let field = |path: &str, key: &str| {
-            let text = std::fs::read_to_string(path).unwrap_or_default();
-            let found = text.lines().find(|line| line.starts_with(key)).unwrap_or_default();
-            found.split_once(':').map_or(found, |(_, value)| value).trim().to_owned()
-        };
-        let commit = Command::new("git").args(["describe", "--always", "--dirty"]).output();
-        let commit = commit
-            .map_or_else(|_| "unknown".to_owned(), |o| String::from_utf8_lossy(&o.stdout).trim().to_owned());
         format!(
-            "cpu {}, {} cores, kernel {}, commit {commit}, seed {}\n{} keys of {KEY_BYTES} bytes with values of {VALUE_BYTES}, \
+            "{}, seed {}\n{} keys of {KEY_BYTES} bytes with values of {VALUE_BYTES}, \
              {} s per measurement of lookups, in {}",
-            field("/proc/cpuinfo", "model name"),
-            std::thread::available_parallelism().map_or(1, usize::from),
-            field("/proc/sys/kernel/osrelease", ""),
+            machine::description(),
             self.seed,
             self.keys,
             self.time.as_secs(),
@@ -62,10 +48,7 @@ impl Setup {
 
     /// An empty folder of this name.
     pub(crate) fn fresh(&self, name: &str) -> PathBuf {
-        let path = self.directory.join(name);
-        let _ = std::fs::remove_dir_all(&path);
-        std::fs::create_dir_all(&path).expect("a folder to measure in");
-        path
+        machine::fresh(&self.directory, name)
     }
 
     /// The n-th key; those from [`Setup::keys`] on are absent.
