@@ -4,7 +4,8 @@
 #
 # RocksDB, the host's C++, Rust's standard library and our Rust are all instrumented: half of it would make the thread sanitizer
 # report races that are none. RocksDB is compiled once per sanitizer (20 minutes and more), into a folder of its own.
-# SANITIZE_JOBS: compilers at a time. SPRINGBLOOM_ORACLE_OPS, SPRINGBLOOM_SOAK_SECONDS: longer runs.
+# With ccache installed, an interrupted compilation goes on where it was. SANITIZE_JOBS: compilers at a time.
+# SPRINGBLOOM_ORACLE_OPS, SPRINGBLOOM_SOAK_SECONDS: longer runs.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -18,6 +19,7 @@ rustup run nightly rustc -V >/dev/null 2>&1 || fail "a nightly toolchain is need
 host=$(rustc +nightly -vV | sed -n 's/^host: //p')
 host_variable=${host//-/_}
 jobs=${SANITIZE_JOBS:-$(nproc)}
+launcher=$(command -v ccache || true)
 export SPRINGBLOOM_ORACLE_OPS=${SPRINGBLOOM_ORACLE_OPS:-48000}
 export SPRINGBLOOM_SOAK_SECONDS=${SPRINGBLOOM_SOAK_SECONDS:-40}
 
@@ -28,7 +30,7 @@ run() {
   [ "$sanitizer" = thread ] && rustflags+=" --cfg crossbeam_sanitize_thread"
   local cflags="-fsanitize=$sanitizer -fno-omit-frame-pointer -gline-tables-only"
   local cargo=(
-    env CC=clang CXX=clang++ "CFLAGS_$host_variable=$cflags" "CXXFLAGS_$host_variable=$cflags" RUSTFLAGS="$rustflags"
+    env "CC=${launcher:+$launcher }clang" "CXX=${launcher:+$launcher }clang++" "CFLAGS_$host_variable=$cflags" "CXXFLAGS_$host_variable=$cflags" RUSTFLAGS="$rustflags"
     CARGO_TARGET_DIR="${SPRINGBLOOM_CACHE:-$HOME/.cache/springbloom}/sanitize-$sanitizer"
     CARGO_PROFILE_RELEASE_OPT_LEVEL="${CARGO_PROFILE_RELEASE_OPT_LEVEL:-1}" CARGO_PROFILE_RELEASE_DEBUG_ASSERTIONS=true
     ASAN_OPTIONS="detect_stack_use_after_return=1:strict_init_order=1:check_initialization_order=1"
