@@ -33,6 +33,12 @@ pub enum FlashError {
     #[error("{setting} is {got}, expected {expected}")]
     InvalidSetting { setting: &'static str, got: String, expected: String },
 
+    /// The device does not take pieces as small as the filter's pages; make the filter with larger ones.
+    #[error(
+        "{name} has pages of {got_bytes} bytes, expected multiples of {expected_bytes}, the block of its device"
+    )]
+    PageSize { name: String, got_bytes: u32, expected_bytes: usize },
+
     /// A key or a value that a record of the index cannot hold.
     #[error("a {part} of {got_bytes} bytes, expected {expected}")]
     RecordLength { part: &'static str, got_bytes: usize, expected: &'static str },

@@ -140,6 +140,13 @@ impl FilterHeader {
         }
     }
 
+    /// Whether the creation of this file was interrupted before it had a header.
+    pub(crate) fn is_unwritten(device: &dyn PageDevice) -> bool {
+        let mut block = AlignedBuf::new(HEADER_BYTES);
+        device.len_bytes() == 0
+            || (device.read_at(0, &mut block).is_ok() && block.iter().all(|byte| *byte == 0))
+    }
+
     /// Reads the header of `device` and checks that the file is as long as it says.
     pub(crate) fn read(name: &str, device: &dyn PageDevice) -> Result<FilterHeader, FlashError> {
         let got_bytes = device.len_bytes();

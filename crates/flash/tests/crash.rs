@@ -8,12 +8,15 @@ use std::sync::Arc;
 
 use common::{keys, small_buffer};
 use rand::RngExt;
-use springbloom_flash::device::{PowerLoss, SimPower, SimStorage};
+use springbloom_flash::device::{BlockSizes, PowerLoss, SimPower, SimStorage};
 use springbloom_flash::{FilterSettings, FlashFilter, FlushPolicy, Layout};
 use springbloom_testkit::seed;
 
 const LOSSES: [PowerLoss; 4] =
     [PowerLoss::KILLED, PowerLoss::WHOLE_WRITES, PowerLoss::WHOLE_SECTORS, PowerLoss::TORN_SECTORS];
+
+/// Devices of every kind; with the second, a torn write costs neighbours too.
+const BLOCKS: [BlockSizes; 3] = [BlockSizes::SMALL, BlockSizes::EMULATED, BlockSizes::LARGE];
 
 /// What a run of the workload had acknowledged when the power went.
 #[derive(Default, Debug)]
@@ -92,14 +95,18 @@ fn nothing_acknowledged_is_lost_by_a_power_loss() {
             _ => FilterSettings::new(12_000, 0.01),
         };
         let loss = LOSSES[crash as usize % LOSSES.len()];
+        let blocks = BLOCKS[rng.random_range(0..BLOCKS.len())];
+        // Pages that share a piece of the device with a neighbour, where it takes them.
+        let halves = blocks.logical_bytes <= 2048 && rng.random_bool(0.5);
+        let settings = if halves { settings.page_bytes(2048) } else { settings };
         let power = SimPower::steady();
         // Operations of a whole run number a few hundred; the earliest ones are those of creation.
         power.cut_after(rng.random_range(0..400));
-        let storage = Arc::new(SimStorage::new(power.clone()));
+        let storage = Arc::new(SimStorage::with_blocks(power.clone(), blocks));
         let acknowledged = run(storage.clone(), &settings, policy, &mut rng);
         unacknowledged_losses += u64::from(power.is_cut());
         let survived = Arc::new(storage.after_power_loss(loss, rng.random()));
-        check(survived, &acknowledged, policy, &format!("crash {crash}, {loss:?}, {settings:?}"));
+        check(survived, &acknowledged, policy, &format!("crash {crash}, {loss:?}, {blocks:?}, {settings:?}"));
     }
     assert!(unacknowledged_losses > crashes() / 4, "only {unacknowledged_losses} runs were interrupted");
 }
@@ -109,8 +116,8 @@ fn nothing_acknowledged_is_lost_by_a_power_loss() {
 fn every_single_operation_may_be_the_last() {
     let mut rng = seed::rng("every_single_operation_may_be_the_last");
     let policy = FlushPolicy::Sequential;
-    let workload = |power: Arc<SimPower>| {
-        let storage = Arc::new(SimStorage::new(power));
+    let workload = |power: Arc<SimPower>, blocks: BlockSizes| {
+        let storage = Arc::new(SimStorage::with_blocks(power, blocks));
         let mut acknowledged = Acknowledged::default();
         let settings = FilterSettings::new(2000, 0.01);
         if let Ok(filter) = FlashFilter::create_in(storage.clone(), &settings, small_buffer(policy)) {
@@ -127,11 +134,11 @@ fn every_single_operation_may_be_the_last() {
         (storage, acknowledged)
     };
     let steady = SimPower::steady();
-    assert_eq!(workload(steady.clone()).1.keys, 800);
+    assert_eq!(workload(steady.clone(), BlockSizes::SMALL).1.keys, 800);
     for operations in 0..steady.operations() {
         let power = SimPower::steady();
         power.cut_after(operations);
-        let (storage, acknowledged) = workload(power);
+        let (storage, acknowledged) = workload(power, BLOCKS[operations as usize % BLOCKS.len()]);
         for loss in LOSSES {
             let survived = Arc::new(storage.after_power_loss(loss, rng.random()));
             check(survived, &acknowledged, policy, &format!("operation {operations}, {loss:?}"));
@@ -147,7 +154,8 @@ fn a_second_power_loss_during_or_after_recovery_loses_nothing_either() {
         let policy = FlushPolicy::DirtiestGroupFirst;
         let power = SimPower::steady();
         power.cut_after(rng.random_range(100..400));
-        let storage = Arc::new(SimStorage::new(power));
+        let blocks = BLOCKS[crash as usize % BLOCKS.len()];
+        let storage = Arc::new(SimStorage::with_blocks(power, blocks));
         let mut acknowledged = run(storage.clone(), &settings, policy, &mut rng);
         let mut storage = storage.after_power_loss(PowerLoss::TORN_SECTORS, rng.random());
         for _ in 0..3 {

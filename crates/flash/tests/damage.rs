@@ -5,7 +5,7 @@ mod common;
 use common::watched::WatchedStorage;
 use common::{key, keys, memory, small_buffer};
 use rand::RngExt;
-use springbloom_flash::device::{PowerLoss, SimPower, SimStorage};
+use springbloom_flash::device::{BlockSizes, PowerLoss, SimPower, SimStorage};
 use springbloom_flash::{
     BufferSettings, FilterSettings, FlashError, FlashFilter, FlushPolicy, HEADER_BYTES, Layout,
 };
@@ -80,6 +80,10 @@ fn create_does_not_overwrite_but_takes_over_what_was_never_finished() {
     drop(FlashFilter::create_in(storage.clone(), &settings, buffer()).unwrap());
     let again = FlashFilter::create_in(storage.clone(), &settings, buffer());
     assert!(matches!(again, Err(FlashError::AlreadyExists { .. })));
+    // A file of another kind, and a set that lost its end: not ours to overwrite.
+    storage.damage("filter-0000", 0, |bytes| bytes[..8].copy_from_slice(b"SQLite f"));
+    let foreign = FlashFilter::create_in(storage.clone(), &settings, buffer());
+    assert!(matches!(foreign, Err(FlashError::AlreadyExists { .. })));
     storage.damage("filter-0000", 0, |bytes| bytes[..HEADER_BYTES].fill(0));
     let taken_over = FlashFilter::create_in(storage.clone(), &settings, buffer());
     assert!(taken_over.is_ok());
@@ -88,6 +92,17 @@ fn create_does_not_overwrite_but_takes_over_what_was_never_finished() {
         FlashFilter::open_in(std::sync::Arc::new(storage.after_power_loss(PowerLoss::KILLED, 0)), buffer())
             .is_ok()
     );
+}
+
+#[test]
+fn pages_smaller_than_the_blocks_of_the_device_are_refused_at_once() {
+    let small_pages = FilterSettings::new(1000, 0.01).page_bytes(2048);
+    let storage = |blocks| std::sync::Arc::new(SimStorage::with_blocks(SimPower::steady(), blocks));
+    let refused = FlashFilter::create_in(storage(BlockSizes::LARGE), &small_pages, buffer());
+    assert!(matches!(refused, Err(FlashError::PageSize { got_bytes: 2048, expected_bytes: 4096, .. })));
+    assert!(FlashFilter::create_in(storage(BlockSizes::EMULATED), &small_pages, buffer()).is_ok());
+    let pages = FilterSettings::new(1000, 0.01);
+    assert!(FlashFilter::create_in(storage(BlockSizes::LARGE), &pages, buffer()).is_ok());
 }
 
 #[test]

@@ -8,7 +8,7 @@ use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use super::pool::ReadPool;
 use super::unsafe_uring::Ring;
-use super::{PageDevice, Span, Storage};
+use super::{BlockSizes, PageDevice, Span, Storage};
 
 /// Operations kept in flight by batched calls.
 const QUEUE_DEPTH: usize = 32;
@@ -27,6 +27,7 @@ pub enum IoEngine {
 pub struct FileDevice {
     file: Arc<File>,
     engine: IoEngine,
+    blocks: BlockSizes,
     rings: Mutex<Vec<Ring>>,
     pool: OnceLock<io::Result<ReadPool>>,
 }
@@ -46,7 +47,13 @@ impl FileDevice {
             }
             opened => opened?,
         };
-        Ok(FileDevice { file: Arc::new(file), engine, rings: Mutex::new(Vec::new()), pool: OnceLock::new() })
+        Ok(FileDevice {
+            blocks: BlockSizes::of_file(&file),
+            file: Arc::new(file),
+            engine,
+            rings: Mutex::new(Vec::new()),
+            pool: OnceLock::new(),
+        })
     }
 
     /// A ring for one batched call; each concurrent caller has its own.
@@ -66,6 +73,10 @@ impl FileDevice {
 impl PageDevice for FileDevice {
     fn len_bytes(&self) -> u64 {
         self.file.metadata().map_or(0, |m| m.len())
+    }
+
+    fn blocks(&self) -> BlockSizes {
+        self.blocks
     }
 
     fn read_at(&self, offset: u64, buf: &mut [u8]) -> io::Result<()> {

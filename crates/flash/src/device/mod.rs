@@ -5,8 +5,9 @@
 //! between any two operations, for tests of what survives.
 //!
 //! A write is durable only after a later [`PageDevice::sync`] returned. Before that, a power loss may keep any subset of
-//! its sectors, in any order.
+//! its sectors, in any order. Which pieces a device takes and keeps whole, [`PageDevice::blocks`] tells.
 
+mod blocks;
 mod file;
 mod pool;
 mod sim;
@@ -15,10 +16,12 @@ mod unsafe_uring;
 use std::io;
 use std::sync::Arc;
 
+pub use blocks::BlockSizes;
 pub use file::{FileDevice, FileStorage, IoEngine};
 pub use sim::{PowerLoss, SimPower, SimStorage};
 
-/// The smallest piece that a device writes whole, in bytes.
+/// The smallest piece that any device writes whole, in bytes. Checksums of pages are per sector whatever the device's
+/// pieces are: larger ones are rows of sectors with one fate.
 pub const SECTOR_BYTES: usize = 512;
 
 /// A contiguous piece of a device, in multiples of [`SECTOR_BYTES`].
@@ -34,6 +37,9 @@ pub struct Span {
 pub trait PageDevice: Send + Sync {
     /// Current length in bytes.
     fn len_bytes(&self) -> u64;
+
+    /// The pieces in which it works.
+    fn blocks(&self) -> BlockSizes;
 
     /// Fills `buf` from `offset`; an end of file before that is an error.
     fn read_at(&self, offset: u64, buf: &mut [u8]) -> io::Result<()>;

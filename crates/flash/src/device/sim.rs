@@ -1,5 +1,6 @@
 //! Devices in memory that can lose power: what was synced stays, of what was not any subset of sectors may stay, in any
-//! order, and a sector that was being written may hold garbage.
+//! order, and a sector that was being written may hold garbage. Where sectors are parts of larger pieces, the pieces are
+//! what stays or is garbage, neighbours of what was written included.
 //!
 //! All devices of one [`SimStorage`] hang on one [`SimPower`], so that a power loss hits them at the same moment.
 
@@ -11,7 +12,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use rand::rngs::StdRng;
 use rand::{RngExt, SeedableRng};
 
-use super::{PageDevice, SECTOR_BYTES, Storage};
+use super::{BlockSizes, PageDevice, Storage};
 
 /// Counts operations that change devices and cuts the power after a set number of them.
 #[derive(Debug)]
@@ -60,7 +61,8 @@ pub struct PowerLoss {
     pub kept: f64,
     /// Chance that a piece holds garbage (else: what was there before).
     pub torn: f64,
-    /// Pieces that share their fate: sectors, or whole writes.
+    /// What shares its fate: what lies in one piece of the device (a sector, unless the device is of another kind), or whole
+    /// writes.
     pub by_sector: bool,
 }
 
@@ -84,15 +86,52 @@ struct Image {
     unsynced: Vec<(usize, Vec<u8>)>,
 }
 
+impl Image {
+    /// What is found after a power loss.
+    fn after(self, loss: PowerLoss, physical_bytes: usize, rng: &mut StdRng) -> Vec<u8> {
+        let mut found = self.durable;
+        for (from, bytes) in self.unsynced {
+            let end = from + bytes.len();
+            let mut at = from;
+            while at < end {
+                let piece = at / physical_bytes * physical_bytes;
+                let next = if loss.by_sector { end.min(piece + physical_bytes) } else { end };
+                let draw: f64 = rng.random();
+                if draw < loss.kept {
+                    found[at..next].copy_from_slice(&bytes[at - from..next - from]);
+                } else if draw < loss.kept + loss.torn {
+                    let piece_end = found.len().min(next.next_multiple_of(physical_bytes));
+                    rng.fill(&mut found[piece..piece_end]);
+                }
+                at = next;
+            }
+        }
+        found
+    }
+}
+
 /// One device in memory.
 struct SimDevice {
     image: Mutex<Image>,
     power: Arc<SimPower>,
+    blocks: BlockSizes,
 }
 
 impl SimDevice {
     fn image(&self) -> MutexGuard<'_, Image> {
         self.image.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Refuses what direct I/O refuses.
+    fn check(&self, offset: u64, len: usize) -> io::Result<()> {
+        let block = self.blocks.logical_bytes;
+        if offset.is_multiple_of(block as u64) && len.is_multiple_of(block) {
+            return Ok(());
+        }
+        Err(io::Error::new(
+            io::ErrorKind::InvalidInput,
+            format!("{len} bytes at {offset}: no multiples of {block}"),
+        ))
     }
 }
 
@@ -101,7 +140,12 @@ impl PageDevice for SimDevice {
         self.image().live.len() as u64
     }
 
+    fn blocks(&self) -> BlockSizes {
+        self.blocks
+    }
+
     fn read_at(&self, offset: u64, buf: &mut [u8]) -> io::Result<()> {
+        self.check(offset, buf.len())?;
         let image = self.image();
         let from = offset as usize;
         let bytes = image.live.get(from..from.saturating_add(buf.len()));
@@ -110,6 +154,7 @@ impl PageDevice for SimDevice {
     }
 
     fn write_at(&self, offset: u64, bytes: &[u8]) -> io::Result<()> {
+        self.check(offset, bytes.len())?;
         let mut image = self.image();
         let from = offset as usize;
         if image.live.len() < from + bytes.len() {
@@ -149,12 +194,18 @@ impl PageDevice for SimDevice {
 pub struct SimStorage {
     devices: Mutex<HashMap<String, Arc<SimDevice>>>,
     power: Arc<SimPower>,
+    blocks: BlockSizes,
 }
 
 impl SimStorage {
-    /// An empty storage.
+    /// An empty storage with sectors of 512 bytes.
     pub fn new(power: Arc<SimPower>) -> SimStorage {
-        SimStorage { devices: Mutex::default(), power }
+        SimStorage::with_blocks(power, BlockSizes::SMALL)
+    }
+
+    /// An empty storage with pieces of these sizes.
+    pub fn with_blocks(power: Arc<SimPower>, blocks: BlockSizes) -> SimStorage {
+        SimStorage { devices: Mutex::default(), power, blocks }
     }
 
     fn devices(&self) -> MutexGuard<'_, HashMap<String, Arc<SimDevice>>> {
@@ -177,24 +228,16 @@ impl SimStorage {
             .into_iter()
             .map(|name| {
                 let image = devices[name].image().clone();
-                let mut found = image.durable;
-                for (from, bytes) in image.unsynced {
-                    let piece_bytes = if loss.by_sector { SECTOR_BYTES } else { bytes.len().max(1) };
-                    for (i, piece) in bytes.chunks(piece_bytes).enumerate() {
-                        let at = from + i * piece_bytes;
-                        let draw: f64 = rng.random();
-                        if draw < loss.kept {
-                            found[at..at + piece.len()].copy_from_slice(piece);
-                        } else if draw < loss.kept + loss.torn {
-                            rng.fill(&mut found[at..at + piece.len()]);
-                        }
-                    }
-                }
+                let found = image.after(loss, self.blocks.physical_bytes, &mut rng);
                 let image = Image { live: found.clone(), durable: found, unsynced: Vec::new() };
-                (name.clone(), Arc::new(SimDevice { image: Mutex::new(image), power: power.clone() }))
+                (name.clone(), self.device(image, power.clone()))
             })
             .collect();
-        SimStorage { devices: Mutex::new(survived), power }
+        SimStorage { devices: Mutex::new(survived), power, blocks: self.blocks }
+    }
+
+    fn device(&self, image: Image, power: Arc<SimPower>) -> Arc<SimDevice> {
+        Arc::new(SimDevice { image: Mutex::new(image), power, blocks: self.blocks })
     }
 
     /// Changes stored bytes behind everybody's back, as a failing device does. Panics if `name` does not exist.
@@ -211,7 +254,7 @@ impl Storage for SimStorage {
         self.power.spend()?;
         let zeros = vec![0; len_bytes as usize];
         let image = Image { live: zeros.clone(), durable: zeros, unsynced: Vec::new() };
-        let device = Arc::new(SimDevice { image: Mutex::new(image), power: self.power.clone() });
+        let device = self.device(image, self.power.clone());
         self.devices().insert(name.to_owned(), device.clone());
         Ok(device)
     }
@@ -241,7 +284,7 @@ mod tests {
         let found = storage.after_power_loss(PowerLoss::WHOLE_SECTORS, 7).open("d").unwrap();
         let mut page = [0; 4096];
         found.read_at(0, &mut page).unwrap();
-        for sector in page.chunks(SECTOR_BYTES) {
+        for sector in page.chunks(512) {
             assert!(sector.iter().all(|b| *b == sector[0]) && (sector[0] == 1 || sector[0] == 2));
             seen[usize::from(sector[0]) - 1] = true;
         }
@@ -266,5 +309,28 @@ mod tests {
             (1, 1, 0),
             "the write during the cut may arrive, later ones not"
         );
+    }
+
+    #[test]
+    fn a_torn_sector_takes_its_piece_along_and_odd_operations_are_refused() {
+        let torn = PowerLoss { kept: 0.0, torn: 1.0, by_sector: true };
+        for (blocks, lost) in [(BlockSizes::SMALL, 512..1024), (BlockSizes::EMULATED, 0..4096)] {
+            let storage = SimStorage::with_blocks(SimPower::steady(), blocks);
+            let device = storage.create("d", 8192).unwrap();
+            device.write_at(512, &[1; 512]).unwrap();
+            let found = storage.after_power_loss(torn, 3).open("d").unwrap();
+            let mut bytes = [0; 8192];
+            found.read_at(0, &mut bytes).unwrap();
+            let is_lost = |sector: &[u8]| sector.iter().any(|b| *b != 0);
+            let sectors: Vec<bool> = bytes.chunks(512).map(is_lost).collect();
+            assert!((0..16).all(|n| sectors[n] == lost.contains(&(n * 512))), "{blocks:?}: {sectors:?}");
+        }
+        let storage = SimStorage::with_blocks(SimPower::steady(), BlockSizes::LARGE);
+        let device = storage.create("d", 8192).unwrap();
+        for (offset, len) in [(512, 4096), (0, 512)] {
+            let refused = device.write_at(offset, &vec![0; len]).unwrap_err();
+            assert_eq!(refused.kind(), io::ErrorKind::InvalidInput);
+            assert!(device.read_at(offset, &mut vec![0; len]).is_err());
+        }
     }
 }

@@ -37,9 +37,17 @@ pub(crate) fn file_name(layer: u32) -> String {
 }
 
 impl Layer {
-    fn new(name: String, header: FilterHeader, device: Arc<dyn PageDevice>) -> Layer {
+    fn new(name: String, header: FilterHeader, device: Arc<dyn PageDevice>) -> Result<Layer, FlashError> {
+        let (page_bytes, blocks) = (header.geometry.page_bytes, device.blocks());
+        if !(page_bytes as usize).is_multiple_of(blocks.logical_bytes) {
+            return Err(FlashError::PageSize {
+                name,
+                got_bytes: page_bytes,
+                expected_bytes: blocks.logical_bytes,
+            });
+        }
         let codec = PageCodec::new(header.salt, header.geometry.page_bytes);
-        Layer { name, header, codec, device, writing: Mutex::new(()), ones: AtomicU64::new(0) }
+        Ok(Layer { name, header, codec, device, writing: Mutex::new(()), ones: AtomicU64::new(0) })
     }
 
     /// Writes an empty filter: pages, then whatever `before_header` makes, then the header that makes it valid.
@@ -51,7 +59,7 @@ impl Layer {
         let file = file_name(header.layer);
         let name = storage.describe(&file);
         let device = storage.create(&file, header.file_bytes()).map_err(FlashError::io("create", &name))?;
-        let layer = Layer::new(name, header, device);
+        let layer = Layer::new(name, header, device)?;
         layer.format_pages()?;
         layer.sync()?;
         let made = before_header(&layer.header)?;
@@ -92,7 +100,7 @@ impl Layer {
                 expected: number.to_string(),
             });
         }
-        Ok(Layer::new(name, header, device))
+        Layer::new(name, header, device)
     }
 
     pub(crate) fn sync(&self) -> Result<(), FlashError> {

@@ -113,10 +113,7 @@ impl FlashFilter {
         let plan = settings.plan(0)?;
         let name = storage.describe(&layer::file_name(0));
         if let Ok(device) = storage.open(&layer::file_name(0))
-            && !matches!(
-                FilterHeader::read(&name, &*device),
-                Err(FlashError::Foreign { .. } | FlashError::Truncated { .. })
-            )
+            && !FilterHeader::is_unwritten(&*device)
         {
             return Err(FlashError::AlreadyExists { name });
         }

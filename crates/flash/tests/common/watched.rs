@@ -5,7 +5,7 @@ use std::io;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 
-use springbloom_flash::device::{PageDevice, SimStorage, Storage};
+use springbloom_flash::device::{BlockSizes, PageDevice, SimStorage, Storage};
 
 type Hook = Box<dyn FnMut() + Send>;
 
@@ -62,6 +62,10 @@ struct Watched {
 impl PageDevice for Watched {
     fn len_bytes(&self) -> u64 {
         self.device.len_bytes()
+    }
+
+    fn blocks(&self) -> BlockSizes {
+        self.device.blocks()
     }
 
     fn read_at(&self, offset: u64, buf: &mut [u8]) -> io::Result<()> {
