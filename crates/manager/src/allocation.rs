@@ -313,6 +313,12 @@ impl Allocation {
         }
     }
 
+    pub(crate) fn set_level(&mut self, table: u32, level: Option<u8>) {
+        if let Some(Some(plan)) = self.tables.get_mut(table as usize) {
+            plan.level = level;
+        }
+    }
+
     pub(crate) fn set_ceiling_bytes(&mut self, ceiling_bytes: usize) {
         self.ceiling_bytes = ceiling_bytes;
     }

@@ -49,6 +49,12 @@ impl Manager {
         handle
     }
 
+    /// The table moved to another level of the tree as it is.
+    pub fn set_level(&self, id: TableId, level: Option<u8>) {
+        self.shared.registry().set_level(id, level);
+        self.wake();
+    }
+
     /// The file is gone: frees everything about the table. Handles that are still held answer "may match".
     pub fn forget(&self, id: TableId) {
         self.shared.registry().forget(id);

@@ -57,6 +57,12 @@ impl Planner {
         self.allocation.remove_table(table);
     }
 
+    /// A table moved to another level as it is.
+    pub fn set_level(&mut self, table: u32, level: Option<u8>) {
+        self.allocation.set_level(table, level);
+        self.policy.on_level_changed();
+    }
+
     /// Takes in one visit of a lookup to a segment; a segment that is not there is ignored.
     pub fn visit(&mut self, table: u32, segment: u32, outcome: Outcome) {
         self.visit_for(table, segment, outcome, 1);

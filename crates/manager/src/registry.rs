@@ -149,6 +149,10 @@ impl Registry {
 
     fn reattach(&mut self, table: u32, spec: TableSpec) -> Option<TableHandle> {
         self.tables[table as usize].as_mut()?.source = spec.source;
+        let level = self.planner.allocation().table_plan(table).and_then(|plan| plan.level);
+        if spec.level.is_some() && spec.level != level {
+            self.planner.set_level(table, spec.level);
+        }
         self.note_table(table);
         self.handle(table)
     }
@@ -277,6 +281,13 @@ impl Registry {
         // What was wasted depends on the units that the old segments had; the new ones have none yet.
         hotness.iter_mut().for_each(|hotness| hotness.wasted_reads = hotness.negatives);
         hotness
+    }
+
+    /// A table moved to another level; one that is not known is ignored.
+    pub(crate) fn set_level(&mut self, id: TableId, level: Option<u8>) {
+        if let Some(slot) = self.slot_of(id) {
+            self.planner.set_level(slot, level);
+        }
     }
 
     /// Frees everything about a table.

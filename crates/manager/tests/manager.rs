@@ -217,6 +217,36 @@ fn the_output_of_a_compaction_inherits_the_use_of_its_inputs() {
 }
 
 #[test]
+fn a_table_that_moves_to_another_level_is_planned_and_counted_there() {
+    let (small, large) = (MemoryTable::new(1, 2, 1000), MemoryTable::new(2, 64, 1000));
+    // Room for about three units of each segment, beside the bookkeeping.
+    let manager = manager(3 * (small.row_bytes() + large.row_bytes()) + 24_000, PolicyKind::Monkey);
+    let _small = manager.register(small.spec(Some(1))).unwrap();
+    let _large = manager.register(large.spec(Some(2))).unwrap();
+    let levels = || {
+        assert!(manager.settle(SETTLE));
+        let levels = manager.stats().levels;
+        levels.into_iter().map(|level| (level.level.unwrap(), level.segments)).collect::<Vec<_>>()
+    };
+    let before = levels();
+    assert_eq!((before[0].0, before[1].0), (1, 2));
+    assert!(before[0].1.len() > before[1].1.len(), "the smaller run has more units: {before:?}");
+    let together = |levels: &[(u8, Vec<u64>)]| {
+        // One run: the same number of units for every segment, or one more.
+        let [(2, segments)] = levels else { panic!("one level: {levels:?}") };
+        assert!(segments.iter().filter(|&&segments| segments > 0).count() <= 2, "{segments:?}");
+    };
+    manager.set_level(small.spec(None).id, Some(2));
+    together(&levels());
+    let _again = manager.register(small.spec(Some(1))).unwrap();
+    assert_eq!(levels()[0], before[0], "a reader that opens the table says where it is");
+    let _unknown = manager.register(small.spec(None)).unwrap();
+    assert_eq!(levels()[0], before[0], "one that does not know, does not");
+    manager.set_level(small.spec(None).id, Some(2));
+    together(&levels());
+}
+
+#[test]
 fn visits_to_a_forgotten_table_do_not_count_for_the_next_in_its_place() {
     let manager = manager(1 << 20, PolicyKind::Benefit);
     let [first, second] = [1, 2].map(|id| MemoryTable::new(id, 2, 100));

@@ -35,6 +35,9 @@ pub(crate) trait AllocationPolicy: Send {
     /// Somebody else changed the segment's allocated units (a read failed).
     fn on_units_changed(&mut self, segment: SegmentRef, allocation: &Allocation);
 
+    /// A table moved to another level as it is.
+    fn on_level_changed(&mut self) {}
+
     /// All measured use was scaled by this.
     fn on_rescale(&mut self, factor: f32);
 

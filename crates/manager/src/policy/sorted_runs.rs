@@ -214,6 +214,10 @@ impl AllocationPolicy for SortedRuns {
         self.stale = true;
     }
 
+    fn on_level_changed(&mut self) {
+        self.stale = true;
+    }
+
     fn on_rescale(&mut self, _factor: f32) {}
 
     fn evict_one(&mut self, allocation: &mut Allocation) -> bool {
