@@ -16,7 +16,7 @@ impl Step {
     pub(crate) fn start(what: &str, total: u64) -> Self {
         if !std::io::stderr().is_terminal() {
             eprintln!("{what}");
-            return Step { bar: ProgressBar::hidden() };
+            return Step::hidden();
         }
         let bar = ProgressBar::new(total);
         let style = ProgressStyle::with_template("{msg:40} {wide_bar} {percent:>3}% {eta:>4}");
@@ -24,6 +24,11 @@ impl Step {
         bar.set_message(what.to_owned());
         bar.enable_steady_tick(Duration::from_millis(200));
         Step { bar }
+    }
+
+    /// A step that nobody sees: it is part of another one.
+    pub(crate) fn hidden() -> Self {
+        Step { bar: ProgressBar::hidden() }
     }
 
     /// Notes that `work` more units are done.

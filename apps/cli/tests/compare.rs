@@ -50,6 +50,7 @@ fn every_configuration_reports_every_figure() {
             "data_reads_per_get",
             "load_s",
             "load_cpu_s",
+            "load_written_bytes",
             "cpu_us_per_op",
         ] {
             assert!(number(row, field) > 0.0, "{field} in {row}");
@@ -99,6 +100,55 @@ fn elastic_filters_stay_within_their_budget() {
     let resident = number(&rows(&document)[0], "resident_filter_bytes");
     assert!(resident > 0.0 && resident <= 20_480.0, "{resident}");
     assert_eq!(document["header"]["budget_bytes"].as_u64(), Some(20_480));
+}
+
+#[test]
+fn loads_are_compared_in_turns() {
+    let document = json(&["--load-only", "--load-records", "15000", "--load-rounds", "3"]);
+    let rows = rows(&document);
+    let turns: Vec<_> =
+        rows.iter().map(|row| (&row["round"], row["config"].as_str().expect("name"))).collect();
+    assert_eq!(turns.len(), 6);
+    assert_eq!((turns[0].1, turns[2].1, turns[4].1), ("bloom:10", "elastic:4", "bloom:10"), "{turns:?}");
+    for row in rows {
+        assert!(number(row, "load_s") > 0.0 && number(row, "load_cpu_s") > 0.0, "{row}");
+        // Every record is written at least once, with 100 B of value.
+        assert!(number(row, "load_written_bytes") > 15_000.0 * 100.0, "{row}");
+    }
+    assert_eq!(document["baseline"].as_str(), Some("bloom:10"));
+    assert_eq!(document["header"]["load_records"].as_u64(), Some(15_000));
+    let elastic = &document["medians"][1];
+    // 16 units of one bit take 6 bits a key more than a Bloom filter of 10: under 1% of such records.
+    let written = number(&elastic["written_ratio"], "median");
+    assert!((0.99..1.05).contains(&written), "{elastic}");
+    let without = json(&["--configs", "bloom:4", "--load-rounds", "0"]);
+    assert!(without["rows"][0]["load_s"].is_null(), "{without}");
+}
+
+#[test]
+fn the_experiment_of_shamba_has_every_cell() {
+    let folder = tempfile::tempdir().expect("folder");
+    let picture = folder.path().join("shamba.svg");
+    let plot = ["--preset", "shamba", "--plot", picture.to_str().expect("path")];
+    let document = json(&[&plot[..], &["--ops", "200", "--warmup", "200"]].concat());
+    let cells = document["cells"].as_array().expect("cells");
+    // Two popularities and three shares of existing keys, each with one uncapped and two capped configurations at 5 budgets.
+    assert_eq!(cells.len(), 2 * 3 * (1 + 2 * 5));
+    let full = number(&document, "full_filter_bytes");
+    assert_eq!(full, 20_000.0 * 10.0 / 8.0);
+    for cell in cells {
+        let resident = number(cell, "resident_filter_bytes");
+        match cell["budget_share"].as_f64() {
+            None => assert_eq!(cell["config"].as_str(), Some("bloom:10")),
+            // A cache of RocksDB may be over its capacity by a block.
+            Some(share) => assert!(resident <= share * full + 8192.0, "{cell}"),
+        }
+        let wasted = number(cell, "wasted_reads_per_get");
+        if number(cell, "existing_share") == 0.0 {
+            assert_eq!(wasted, number(cell, "data_reads_per_get"), "{cell}");
+        }
+    }
+    assert!(std::fs::read_to_string(&picture).expect("picture").contains("uniform, 50% existing"));
 }
 
 #[test]
@@ -175,6 +225,10 @@ fn bad_input_is_refused_with_exit_code_2() {
         (&["--reuse"], "--dir"),
         (&["--dir", "/proc/springbloom"], "cannot create /proc/springbloom"),
         (&["--records", "1000000000000"], "free, this comparison needs about"),
+        (&["--load-only", "--load-rounds", "0"], "--load-rounds 1 or more"),
+        (&["--preset", "shamba", "--zero-result", "1"], "leave --zero-result out"),
+        (&["--plot", "figure.svg"], "--preset shamba"),
+        (&["--preset", "shamba", "--plot", "figure.pdf"], ".svg or .png"),
     ] {
         compare(arguments).assert().code(2).stderr(contains(message));
     }

@@ -11,8 +11,9 @@ use std::{
 
 use springbloom_format::{FormatError, StoredHotness};
 
-/// Not a name that RocksDB gives a meaning to (`ParseFileName`), so that it neither reads, deletes nor copies it.
-pub(crate) const FILE_NAME: &str = "SPRINGBLOOM-HOTNESS";
+/// The file beside a database's tables that remembers their use over a restart. Not a name that RocksDB gives a meaning to
+/// (`ParseFileName`), so that it neither reads, deletes nor copies it.
+pub const FILE_NAME: &str = "SPRINGBLOOM-HOTNESS";
 const NEW_FILE_NAME: &str = "SPRINGBLOOM-HOTNESS.new";
 /// No database of a size that one machine serves needs more: 5 million segments.
 const FILE_BYTES_MAX: u64 = 64 << 20;

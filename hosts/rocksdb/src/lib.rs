@@ -48,6 +48,7 @@ pub mod usage;
 
 pub use elastic::{Elastic, ElasticBuilder};
 pub use error::Error;
+pub use hotness_file::FILE_NAME as HOTNESS_FILE_NAME;
 pub use memory_pressure::MemoryPressure;
 pub use springbloom_filter::UnitSettings;
 pub use springbloom_manager::{CurvePoint, MemoryCurve, PolicyKind, Stats};

@@ -106,7 +106,16 @@ fn counter(report: &str, name: &str) -> u64 {
 }
 
 fn thread_cpu() -> Duration {
-    let time = clock_gettime(ClockId::ThreadCPUTime);
+    cpu_of(ClockId::ThreadCPUTime)
+}
+
+/// CPU time of all threads so far, in user and system mode.
+pub(super) fn process_cpu() -> Duration {
+    cpu_of(ClockId::ProcessCPUTime)
+}
+
+fn cpu_of(clock: ClockId) -> Duration {
+    let time = clock_gettime(clock);
     Duration::new(u64::try_from(time.tv_sec).unwrap_or(0), u32::try_from(time.tv_nsec).unwrap_or(0))
 }
 

@@ -8,13 +8,13 @@ use serde::Serialize;
 use springbloom_workload::{OperationStream, StreamSettings};
 
 use crate::bench::Measured;
+use crate::bench::load::LoadCost;
 use crate::bench::oracle::Oracle;
 use crate::bench::worker::{self, Target};
 use crate::progress::Step;
 use crate::store::config::Config;
 use crate::store::database::Database;
 use crate::store::load::Records;
-use crate::store::manifest::LoadCost;
 use crate::store::options::CommonSettings;
 use crate::store::shape::Shape;
 
@@ -32,7 +32,18 @@ pub(crate) struct Plan<'a> {
     /// Operations measured for each configuration, salt and number of threads.
     pub(crate) ops: u64,
     pub(crate) rounds: u32,
-    pub(crate) databases: Vec<(Config, PathBuf, LoadCost)>,
+    pub(crate) entrants: &'a [Entrant],
+    /// Put before what is said about progress.
+    pub(crate) label: String,
+}
+
+/// A configuration with its database.
+#[derive(Clone, Debug)]
+pub(crate) struct Entrant {
+    pub(crate) config: Config,
+    pub(crate) path: PathBuf,
+    /// What a load costs with it, if that was measured.
+    pub(crate) load: Option<LoadCost>,
 }
 
 /// What one configuration did under one hot-key mapping with one number of threads. Rates per get are absent for
@@ -55,8 +66,10 @@ pub(crate) struct Row {
     pub(crate) resident_filter_bytes: u64,
     /// CPU time of the asking threads, per operation; the generation of keys and the verification of values included.
     pub(crate) cpu_us_per_op: f64,
-    pub(crate) load_s: f64,
-    pub(crate) load_cpu_s: f64,
+    /// Of a load that was measured apart from the databases that are looked up in.
+    pub(crate) load_s: Option<f64>,
+    pub(crate) load_cpu_s: Option<f64>,
+    pub(crate) load_written_bytes: Option<f64>,
 }
 
 /// Runs `plan`. Every salt starts with freshly opened databases and a warm-up.
@@ -67,9 +80,9 @@ pub(crate) fn run(plan: &Plan<'_>) -> Result<Vec<Row>> {
     let mut rows = Vec::new();
     for salt in 1..=plan.salts {
         let contestants = plan
-            .databases
+            .entrants
             .iter()
-            .map(|database| Contestant::open(plan, database))
+            .map(|entrant| Contestant::open(plan, entrant))
             .collect::<Result<Vec<_>>>()?;
         for (turn, &threads) in plan.threads.iter().enumerate() {
             rows.extend(race(plan, salt, threads, turn == 0, &contestants)?);
@@ -91,7 +104,7 @@ fn race(
         .map(|contestant| Run::new(plan, salt, threads, contestant))
         .collect::<Result<Vec<_>>>()?;
     if warmup && plan.warmup_ops > 0 {
-        let step = Step::start(&format!("salt {salt}: warm-up"), runs.len() as u64);
+        let step = Step::start(&format!("{}salt {salt}: warm-up", plan.label), runs.len() as u64);
         for run in &mut runs {
             run.advance(plan, plan.warmup_ops)?;
             run.contestant.database.settle();
@@ -99,7 +112,7 @@ fn race(
         }
     }
     let step = Step::start(
-        &format!("salt {salt}, {threads} threads: measuring"),
+        &format!("{}salt {salt}, {threads} threads: measuring", plan.label),
         runs.len() as u64 * u64::from(plan.rounds),
     );
     for run in &mut runs {
@@ -116,14 +129,13 @@ fn race(
 
 /// A database in the race.
 struct Contestant<'a> {
-    config: &'a Config,
-    load: LoadCost,
+    entrant: &'a Entrant,
     database: Database,
     oracle: Oracle,
 }
 
 impl<'a> Contestant<'a> {
-    fn open(plan: &Plan<'_>, (config, path, load): &'a (Config, PathBuf, LoadCost)) -> Result<Self> {
+    fn open(plan: &Plan<'_>, entrant: &'a Entrant) -> Result<Self> {
         let mix = plan.stream.mix;
         let open = if mix.writes() { Database::open_scratch } else { Database::open };
         let loaded = plan.records.keys.records();
@@ -137,9 +149,8 @@ impl<'a> Contestant<'a> {
             Oracle::read_only()
         };
         Ok(Contestant {
-            config,
-            load: *load,
-            database: open(*config, path, plan.shape, plan.common)?,
+            entrant,
+            database: open(entrant.config, &entrant.path, plan.shape, plan.common)?,
             oracle,
         })
     }
@@ -200,13 +211,14 @@ impl<'a> Run<'a> {
         });
         self.elapsed += start.elapsed();
         for result in results {
-            self.measured.add(&result.with_context(|| format!("running {}", self.contestant.config))?)?;
+            self.measured
+                .add(&result.with_context(|| format!("running {}", self.contestant.entrant.config))?)?;
         }
         Ok(())
     }
 
     fn row(&self, salt: u32, threads: u32) -> Result<Row> {
-        let Contestant { config, load, database, .. } = self.contestant;
+        let Contestant { entrant: Entrant { config, load, .. }, database, .. } = self.contestant;
         let measured = &self.measured;
         let per_get = |count: u64| (measured.gets > 0).then(|| count as f64 / measured.gets as f64);
         let latency_us = |quantile| measured.latencies_ns.value_at_quantile(quantile) as f64 / 1e3;
@@ -225,8 +237,9 @@ impl<'a> Run<'a> {
             unit_reads: database.unit_reads() - self.unit_reads_before,
             resident_filter_bytes: database.resident_filter_bytes()?,
             cpu_us_per_op: measured.cpu.as_secs_f64() * 1e6 / measured.operations.max(1) as f64,
-            load_s: load.load_s,
-            load_cpu_s: load.load_cpu_s,
+            load_s: load.map(|load| load.load_s),
+            load_cpu_s: load.map(|load| load.load_cpu_s),
+            load_written_bytes: load.map(|load| load.load_written_bytes),
         })
     }
 }

@@ -1,33 +1,34 @@
 //! `springbloom compare`: one workload on one tree under many filters.
 
+mod inputs;
+mod place;
+
 use std::fs;
 use std::io::stdout;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result};
 use clap::Args;
-use rustix::fs::OFlags;
-use springbloom_rocksdb::{Elastic, PolicyKind, UnitSettings};
-use springbloom_workload::{
-    Distribution, FileKeys, KeySpace, Mix, Movement, OperationStream, StreamSettings, value,
-};
+use springbloom_rocksdb::{PolicyKind, UnitSettings};
+use springbloom_workload::{Distribution, Mix};
 
-use crate::bench::{self, Plan};
+use crate::bench::{self, Entrant, LoadCost, LoadPlan, Plan, shamba};
 use crate::failure::bad_input;
-use crate::machine::{Machine, ROCKSDB_VERSION};
-use crate::report::{self, Header};
+use crate::report::{self, Header, Loads, Lookups, comparison, loads, shamba_plot};
 use crate::sizes::Size;
 use crate::store::build::Folder;
 use crate::store::config::Config;
 use crate::store::load::Records;
-use crate::store::manifest::{FORMAT_VERSION, TreeManifest};
-use crate::store::options::{CommonSettings, ElasticSettings};
-use crate::store::preset::Preset;
+use crate::store::options::CommonSettings;
+use crate::store::preset::{Defaults, Preset};
+
+/// Enough for a median and a spread of ratios.
+const LOAD_ONLY_ROUNDS: u32 = 5;
 
 /// Compare elastic filters with every filter of RocksDB, at the same memory and on the same tree
 ///
 /// Loads one tree, makes a database of it for each configuration, runs the workload on them in turns and prints one table.
-/// Every answer is verified.
+/// Every answer is verified. What a load costs is measured before, on databases of their own.
 #[derive(Args, Debug)]
 #[command(args_override_self = true)]
 pub(crate) struct Compare {
@@ -51,13 +52,10 @@ pub(crate) struct Compare {
     reuse: bool,
 
     /// Configurations: none, bloom:BITS, ribbon:BITS, partitioned:BITS, monkey:BITS, elastic:BITS (average bits per key)
-    #[arg(
-        long,
-        value_delimiter = ',',
-        default_value = "none,bloom:4,bloom:10,ribbon:4,partitioned:10,monkey:4,elastic:4",
-        help_heading = "Filters"
-    )]
-    configs: Vec<Config>,
+    /// [default: none,bloom:4,bloom:10,ribbon:4,partitioned:10,monkey:4,elastic:4; to load: bloom:10,elastic:4; shamba:
+    /// bloom:10,partitioned:10,elastic:10]
+    #[arg(long, value_delimiter = ',', help_heading = "Filters")]
+    configs: Option<Vec<Config>>,
     /// Memory for elastic filters, and for the cache of partitioned ones [default: bits of the first elastic configuration]
     #[arg(long, value_name = "SIZE", help_heading = "Filters")]
     budget: Option<Size>,
@@ -105,6 +103,16 @@ pub(crate) struct Compare {
     #[arg(long, default_value_t = 1, help_heading = "Workload")]
     seed: u64,
 
+    /// Records of a measured load: the first so many [default: a sample; with --load-only a larger one]
+    #[arg(long, value_parser = clap::value_parser!(u64).range(1..=1 << 40), help_heading = "Load")]
+    load_records: Option<u64>,
+    /// Measured loads of each configuration, in turns; 0 for none [default: 1; with --load-only 5]
+    #[arg(long, value_name = "ROUNDS", help_heading = "Load")]
+    load_rounds: Option<u32>,
+    /// Measure loads alone, as ratios to bloom:10 (or to the first configuration)
+    #[arg(long, help_heading = "Load")]
+    load_only: bool,
+
     /// Read through the page cache instead of direct I/O
     #[arg(long, help_heading = "Machine")]
     buffered: bool,
@@ -114,6 +122,9 @@ pub(crate) struct Compare {
     /// Print one JSON document instead of a table
     #[arg(long, help_heading = "Machine")]
     json: bool,
+    /// Draw the figures as well (preset shamba): .svg or .png
+    #[arg(long, value_name = "FILE", help_heading = "Machine")]
+    plot: Option<PathBuf>,
 }
 
 fn parse_mix(text: &str) -> Result<Mix, String> {
@@ -123,10 +134,11 @@ fn parse_mix(text: &str) -> Result<Mix, String> {
 impl Compare {
     /// Runs the comparison and prints the report.
     pub(crate) fn run(&self) -> Result<()> {
+        self.require_sense()?;
         let defaults = self.preset.defaults();
-        let records = self.records(defaults.records, self.value_bytes.unwrap_or(defaults.value_bytes))?;
-        let stream = self.stream(&records.keys)?;
-        let common = self.common()?;
+        let records = self.records(&defaults)?;
+        let configs = self.configs()?;
+        let common = self.common(&configs)?;
         let temporary;
         let dir = match &self.dir {
             Some(dir) => dir.as_path(),
@@ -139,21 +151,47 @@ impl Compare {
         fs::create_dir_all(dir)
             .map_err(|error| bad_input(format!("cannot create {}: {error}", dir.display())))?;
         if !self.buffered {
-            require_direct_io(dir)?;
+            place::require_direct_io(dir)?;
         }
-        self.require_space(dir, &records)?;
+        let work = Work { dir, records, configs, common, defaults };
+        if self.load_only { self.compare_loads(&work) } else { self.compare_lookups(&work) }
+    }
 
-        let manifest = self.manifest(&records, &common)?;
-        let folder = Folder::open(dir, self.reuse, &manifest, &records, &common)?;
-        let mut databases = Vec::new();
-        for config in &self.configs {
-            let built = folder.database(config, &common)?;
-            databases.push((*config, built.path, built.load));
+    fn compare_loads(&self, work: &Work<'_>) -> Result<()> {
+        let plan = self.load_plan(work, work.defaults.load_only_records, LOAD_ONLY_ROUNDS);
+        place::require_space(work.dir, work.records.record_bytes() * plan.load_records, 2)?;
+        let (rows, shape) = bench::run_loads(&plan)?;
+        let header = Header { loads: Some(plan.described()), ..self.header(work, &shape)? };
+        let mut out = stdout().lock();
+        if self.json {
+            loads::write_json(&mut out, &header, &rows)
+        } else {
+            loads::write_table(&mut out, &header, &rows)
         }
+    }
+
+    fn compare_lookups(&self, work: &Work<'_>) -> Result<()> {
+        let Work { dir, records, configs, common, defaults } = work;
+        let stream = self.stream(&records.keys)?;
+        let manifest = self.manifest(records, common)?;
+        if !self.reuse {
+            let data_bytes = records.record_bytes() * records.keys.records();
+            place::require_space(dir, data_bytes, configs.len() as u64 + 1)?;
+        }
+        let folder = Folder::open(dir, self.reuse, &manifest, records, common)?;
+        let load_plan = self.load_plan(work, defaults.load_records, defaults.load_rounds);
+        let load_rows = if load_plan.rounds > 0 { bench::run_loads(&load_plan)?.0 } else { Vec::new() };
+        let entrants = configs
+            .iter()
+            .map(|config| {
+                let path = folder.database(config, common)?;
+                Ok(Entrant { config: *config, path, load: LoadCost::of(&load_rows, config) })
+            })
+            .collect::<Result<Vec<_>>>()?;
         let plan = Plan {
-            records: &records,
+            records,
             shape: &folder.shape,
-            common: &common,
+            common,
             stream,
             seed: self.seed,
             salts: self.salts.unwrap_or(defaults.salts),
@@ -161,136 +199,15 @@ impl Compare {
             warmup_ops: self.warmup.unwrap_or(defaults.warmup_ops),
             ops: self.ops.unwrap_or(defaults.ops),
             rounds: self.rounds.unwrap_or(defaults.rounds),
-            databases,
+            entrants: &entrants,
+            label: String::new(),
         };
-        let rows = bench::run(&plan)?;
-        let header = self.header(&plan, &manifest);
-        let mut out = stdout().lock();
-        if self.json {
-            report::write_json(&mut out, &header, &rows)
-        } else {
-            report::write_table(&mut out, &header, &rows)
+        let mut header = self.header(work, &folder.shape)?;
+        header.loads = (load_plan.rounds > 0).then(|| load_plan.described());
+        if self.preset == Preset::Shamba {
+            return self.shamba(&plan, header);
         }
-    }
-
-    fn records(&self, default_records: u64, value_bytes: usize) -> Result<Records> {
-        const MAX_VALUE_BYTES: usize = 1 << 24;
-        if !(value::MIN_VALUE_BYTES..=MAX_VALUE_BYTES).contains(&value_bytes) {
-            return Err(bad_input(format!(
-                "--value-bytes: got {value_bytes}, expected {} to {MAX_VALUE_BYTES} (a value carries its record and version)",
-                value::MIN_VALUE_BYTES
-            )));
-        }
-        let keys = match &self.keys {
-            Some(path) => KeySpace::File(
-                FileKeys::read(path, self.records).map_err(|error| bad_input(error.to_string()))?,
-            ),
-            None => KeySpace::Synthetic { records: self.records.unwrap_or(default_records) },
-        };
-        Ok(Records { keys, value_bytes, seed: self.seed })
-    }
-
-    fn stream(&self, keys: &KeySpace) -> Result<StreamSettings> {
-        let distribution = match (self.distribution, self.zipf) {
-            (Some(distribution), _) => distribution,
-            (None, Some(exponent)) => Distribution::Zipf { exponent },
-            (None, None) => self.workload.default_distribution(),
-        };
-        let zero_result_ratio = self.zero_result.unwrap_or(if self.workload == Mix::GET { 0.5 } else { 0.0 });
-        let settings = StreamSettings {
-            mix: self.workload,
-            distribution,
-            movement: Movement::Still,
-            zero_result_ratio,
-            salt: 0,
-            seed: self.seed,
-            stream: 0,
-            streams: 1,
-        };
-        // Tried here so that a bad number is reported before minutes of loading.
-        OperationStream::new(settings, keys).map_err(|error| bad_input(error.to_string()))?;
-        Ok(settings)
-    }
-
-    fn common(&self) -> Result<CommonSettings> {
-        const DEFAULT_BUDGET_BITS: f64 = 4.0;
-        let mut names: Vec<String> = self.configs.iter().map(Config::to_string).collect();
-        names.sort();
-        if let Some(twice) = names.windows(2).find(|pair| pair[0] == pair[1]) {
-            return Err(bad_input(format!("--configs: {} is there twice", twice[0])));
-        }
-        // Tried here so that a bad setting is reported before minutes of loading.
-        Elastic::builder()
-            .segment_data_bytes(self.segment_bytes.bytes)
-            .build()
-            .map_err(|error| bad_input(format!("--segment-bytes {}: {error}", self.segment_bytes)))?;
-        Ok(CommonSettings {
-            tree: self.preset.shape(),
-            buffered: self.buffered,
-            block_cache_bytes: self.block_cache.map(|size| size.bytes).filter(|&bytes| bytes > 0),
-            elastic: ElasticSettings {
-                policy: self.policy,
-                units: self.units,
-                segment_bytes: self.segment_bytes.bytes,
-                lifetime: self.lifetime,
-            },
-            budget_bytes: self.budget.map(|size| size.bytes),
-            budget_bits: self.configs.iter().find_map(Config::elastic_bits).unwrap_or(DEFAULT_BUDGET_BITS),
-        })
-    }
-
-    fn manifest(&self, records: &Records, common: &CommonSettings) -> Result<TreeManifest> {
-        let keys = match &self.keys {
-            None => "synthetic".to_owned(),
-            Some(path) => {
-                // By content: the same file at another place holds the same keys.
-                let bytes = fs::read(path).with_context(|| format!("cannot read {}", path.display()))?;
-                format!("keys of file {}", &blake3::hash(&bytes).to_hex()[..16])
-            }
-        };
-        Ok(TreeManifest {
-            format_version: FORMAT_VERSION,
-            rocksdb: ROCKSDB_VERSION.to_owned(),
-            keys,
-            records: records.keys.records(),
-            value_bytes: records.value_bytes,
-            seed: records.seed,
-            shape: common.tree,
-        })
-    }
-
-    /// Room for the tree, a database for each configuration, and what a compaction needs besides.
-    fn require_space(&self, dir: &Path, records: &Records) -> Result<()> {
-        if self.reuse {
-            return Ok(());
-        }
-        const OVERHEAD: f64 = 1.15;
-        let copies = self.configs.len() as u64 + 1;
-        let needed = (records.record_bytes() * records.keys.records() * copies) as f64 * OVERHEAD;
-        let disk = rustix::fs::statvfs(dir)
-            .with_context(|| format!("cannot ask for the space in {}", dir.display()))?;
-        let free = disk.f_bavail as f64 * disk.f_frsize as f64;
-        if free < needed {
-            let [needed, free] = [needed, free].map(|bytes| Size { bytes: bytes as u64 });
-            return Err(bad_input(format!(
-                "{} has {free} free, this comparison needs about {needed}: choose another --dir, fewer --configs or \
-                 fewer --records",
-                dir.display()
-            )));
-        }
-        Ok(())
-    }
-
-    fn header(&self, plan: &Plan<'_>, manifest: &TreeManifest) -> Header {
-        let (levels, tree) = Header::describe_tree(plan.shape);
-        let elastic = &plan.common.elastic;
-        let entries = plan.shape.entries();
-        Header {
-            machine: Machine::this(),
-            preset: self.preset,
-            keys: manifest.keys.clone(),
-            records: manifest.records,
-            value_bytes: manifest.value_bytes,
+        header.lookups = Some(Lookups {
             workload: self.workload.name(),
             distribution: plan.stream.distribution.to_string(),
             zero_result_ratio: plan.stream.zero_result_ratio,
@@ -298,36 +215,51 @@ impl Compare {
             ops: plan.ops,
             rounds: plan.rounds,
             salts: plan.salts,
-            seed: self.seed,
-            direct_io: !self.buffered,
-            block_cache_bytes: plan.common.block_cache_bytes.unwrap_or(0),
-            budget_bytes: plan.common.budget_bytes(&Config::None, entries),
-            elastic: format!(
-                "units {}, segments of {}, policy {}",
-                self.units, self.segment_bytes, elastic.policy
-            ),
-            levels,
-            tree,
+        });
+        let rows = bench::run(&plan)?;
+        let mut out = stdout().lock();
+        if self.json {
+            comparison::write_json(&mut out, &header, &rows, &load_rows)
+        } else {
+            comparison::write_table(&mut out, &header, &rows)
+        }
+    }
+
+    fn shamba(&self, plan: &Plan<'_>, header: Header) -> Result<()> {
+        let exponent = self.zipf.unwrap_or(shamba::ZIPF_EXPONENT);
+        let experiment = shamba::run(plan, exponent)?;
+        let mut out = stdout().lock();
+        if self.json {
+            report::shamba::write_json(&mut out, &header, &experiment)?;
+        } else {
+            report::shamba::write_table(&mut out, &header, &experiment)?;
+        }
+        self.plot.as_ref().map_or(Ok(()), |path| shamba_plot::draw(path, &experiment))
+    }
+
+    fn load_plan<'a>(&self, work: &'a Work<'_>, records: u64, rounds: u32) -> LoadPlan<'a> {
+        LoadPlan {
+            dir: work.dir,
+            configs: &work.configs,
+            records: &work.records,
+            common: &work.common,
+            load_records: self.load_records.unwrap_or(records).min(work.records.keys.records()),
+            rounds: self.load_rounds.unwrap_or(rounds),
         }
     }
 }
 
-/// RocksDB would report a refusal as an unspecific I/O error of its first table.
-fn require_direct_io(dir: &Path) -> Result<()> {
-    let probe = dir.join(".direct-io-probe");
-    let write = || -> std::io::Result<()> {
-        fs::write(&probe, [0; 4096])?;
-        rustix::fs::open(&probe, OFlags::RDONLY | OFlags::DIRECT, rustix::fs::Mode::empty())?;
-        Ok(())
-    };
-    let result = write();
-    // Nothing depends on the probe going away, and its creation may be what failed.
-    _ = fs::remove_file(&probe);
-    result.map_err(|error| match error.raw_os_error() {
-        Some(code) if code == rustix::io::Errno::INVAL.raw_os_error() => bad_input(format!(
-            "the file system of {} refuses direct I/O: choose another --dir, or give --buffered to go through the page cache",
-            dir.display()
-        )),
-        _ => bad_input(format!("cannot write to {}: {error}", dir.display())),
-    })
+impl LoadPlan<'_> {
+    fn described(&self) -> Loads {
+        Loads { load_records: self.load_records, load_rounds: self.rounds }
+    }
+}
+
+/// What the command line asks for, made ready.
+struct Work<'a> {
+    dir: &'a Path,
+    records: Records,
+    configs: Vec<Config>,
+    common: CommonSettings,
+    defaults: Defaults,
 }

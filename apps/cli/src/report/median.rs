@@ -1,4 +1,4 @@
-//! A figure over several hot-key mappings: its median and how far they are apart.
+//! A figure over several hot-key mappings or rounds: its median and how far they are apart.
 
 use serde::Serialize;
 
@@ -20,6 +20,11 @@ impl Spread {
         let median =
             if values.len() % 2 == 1 { values[middle] } else { (values[middle - 1] + values[middle]) / 2.0 };
         Some(Spread { median, min, max })
+    }
+
+    /// Each figure in another unit; `convert` must keep their order.
+    pub(crate) fn map(self, convert: impl Fn(f64) -> f64) -> Self {
+        Spread { median: convert(self.median), min: convert(self.min), max: convert(self.max) }
     }
 
     /// `12.3` or, if values differ at this precision, `12.3 (11.9-13.0)`.

@@ -1,10 +1,15 @@
 //! Reports: a header that says where figures come from, then a table for people or JSON for programs.
 
 pub(crate) mod advice;
-mod comparison;
+pub(crate) mod comparison;
+mod header;
 pub(crate) mod heat_map;
 pub(crate) mod inspection;
+pub(crate) mod loads;
 mod median;
 pub(crate) mod plot;
+pub(crate) mod shamba;
+pub(crate) mod shamba_plot;
 
-pub(crate) use comparison::{Header, write_json, write_table};
+pub(crate) use header::{Header, Loads, Lookups};
+pub(crate) use median::Spread;

@@ -12,29 +12,42 @@ use crate::failure::bad_input;
 const SIZE: (u32, u32) = (900, 540);
 
 /// Draws with the backend that the file's name asks for.
-fn draw_to(
+pub(super) fn draw_to(
     path: &Path,
+    size: (u32, u32),
     svg: impl FnOnce(SVGBackend<'_>) -> Result<()>,
     png: impl FnOnce(BitMapBackend<'_>) -> Result<()>,
 ) -> Result<()> {
-    match path.extension().and_then(|extension| extension.to_str()) {
-        Some("svg") => svg(SVGBackend::new(path, SIZE)),
-        Some("png") => png(BitMapBackend::new(path, SIZE)),
+    match extension(path) {
+        Some("svg") => svg(SVGBackend::new(path, size)),
+        Some("png") => png(BitMapBackend::new(path, size)),
+        _ => require_picture_name(path),
+    }
+}
+
+/// Refuses a name that says no kind of picture, for callers that would draw only after minutes.
+pub(crate) fn require_picture_name(path: &Path) -> Result<()> {
+    match extension(path) {
+        Some("svg" | "png") => Ok(()),
         _ => Err(bad_input(format!("{}: expected a name that ends in .svg or .png", path.display()))),
     }
 }
 
+fn extension(path: &Path) -> Option<&str> {
+    path.extension().and_then(|extension| extension.to_str())
+}
+
 /// Wasted reads over the budget.
 pub(crate) fn curve(path: &Path, advice: &Advice) -> Result<()> {
-    draw_to(path, |backend| curve_on(backend, advice), |backend| curve_on(backend, advice))
+    draw_to(path, SIZE, |backend| curve_on(backend, advice), |backend| curve_on(backend, advice))
 }
 
 /// Segments by level and key.
 pub(crate) fn heat_map(path: &Path, map: &HeatMap) -> Result<()> {
-    draw_to(path, |backend| heat_map_on(backend, map), |backend| heat_map_on(backend, map))
+    draw_to(path, SIZE, |backend| heat_map_on(backend, map), |backend| heat_map_on(backend, map))
 }
 
-fn failed<E: std::error::Error>(error: E) -> anyhow::Error {
+pub(super) fn failed<E: std::error::Error>(error: E) -> anyhow::Error {
     anyhow!("cannot draw: {error}")
 }
 

@@ -4,37 +4,29 @@
 //! end up with different trees, and a hot key that happens to lie on another level changes wasted reads by more than a
 //! filter does. So one tree is loaded, without filters, and every configuration gets a copy of it in which each table was
 //! rewritten in place, by a compaction of its own, with the configuration's options. All data blocks and all levels are
-//! then the same. `load_s` is the time of these compactions: every table read, merged and written once, which is what a
-//! load does several times over.
+//! then the same. What a load costs is measured on databases of their own (`bench::load`).
 
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::time::Instant;
 
 use anyhow::{Context, Result, ensure};
 use rocksdb::DB;
 use rocksdb::checkpoint::Checkpoint;
-use rustix::time::{ClockId, clock_gettime};
 
 use crate::failure::bad_input;
 use crate::progress::Step;
 use crate::store::compact_files::rewrite_table;
 use crate::store::config::Config;
 use crate::store::load::{Records, load_tree};
-use crate::store::manifest::{self, BuiltWith, DatabaseManifest, LoadCost, TreeManifest};
+use crate::store::manifest::{self, BuiltWith, TreeManifest};
 use crate::store::options::{AutoCompaction, CommonSettings};
+use crate::store::remove;
 use crate::store::shape::Shape;
 
 /// A folder of databases with one tree.
 pub(crate) struct Folder {
     path: PathBuf,
     pub(crate) shape: Shape,
-}
-
-/// A database that is ready to run on.
-pub(crate) struct Built {
-    pub(crate) path: PathBuf,
-    pub(crate) load: LoadCost,
 }
 
 impl Folder {
@@ -71,7 +63,8 @@ impl Folder {
                 Ok(Folder { path: path.to_owned(), shape: Shape::of(&db)? })
             }
             None => {
-                remove_unfinished(&tree_path)?;
+                // Without a manifest it is what an interrupted load left.
+                remove::folder(&tree_path)?;
                 fs::create_dir_all(path).with_context(|| format!("cannot create {}", path.display()))?;
                 let shape = load_tree(&tree_path, records, common)?;
                 manifest::write(&manifest_path, wanted)?;
@@ -80,31 +73,32 @@ impl Folder {
         }
     }
 
-    /// The database of `config`: the one that is there if it was built with the same settings, else a new one.
+    /// Path of the database of `config`: the one that is there if it was built with the same settings, else a new one.
     ///
     /// # Errors
     /// [`BadInput`](crate::failure::BadInput) if the one that is there was built with other settings.
-    pub(crate) fn database(&self, config: &Config, common: &CommonSettings) -> Result<Built> {
+    pub(crate) fn database(&self, config: &Config, common: &CommonSettings) -> Result<PathBuf> {
         let path = self.path.join(config.folder());
         let manifest_path = self.path.join(format!("{}.json", config.folder()));
         let built_with = BuiltWith { config: config.to_string(), settings: common.built_settings(config) };
-        if let Some(there) = manifest::read::<DatabaseManifest>(&manifest_path)? {
-            let differences = manifest::differences(&there.built_with, &built_with)?;
+        if let Some(there) = manifest::read::<BuiltWith>(&manifest_path)? {
+            let differences = manifest::differences(&there, &built_with)?;
             if !differences.is_empty() {
                 return Err(bad_input(format!(
                     "the database {} was made with other settings: {differences}; give the same settings, or another --dir",
                     path.display()
                 )));
             }
-            return Ok(Built { path, load: there.load });
+            return Ok(path);
         }
-        remove_unfinished(&path)?;
-        let load = self.rewrite(&path, config, common)?;
-        manifest::write(&manifest_path, &DatabaseManifest { built_with, load })?;
-        Ok(Built { path, load })
+        // Without a manifest it is what an interrupted build left.
+        remove::folder(&path)?;
+        self.rewrite(&path, config, common)?;
+        manifest::write(&manifest_path, &built_with)?;
+        Ok(path)
     }
 
-    fn rewrite(&self, path: &Path, config: &Config, common: &CommonSettings) -> Result<LoadCost> {
+    fn rewrite(&self, path: &Path, config: &Config, common: &CommonSettings) -> Result<()> {
         let tree_options = common.tree_options(AutoCompaction::Off);
         clone_database(&DB::open_for_read_only(&tree_options, self.path.join("tree"), false)?, path)?;
         let prepared = common.prepare(config, &self.shape, AutoCompaction::Off)?;
@@ -114,14 +108,12 @@ impl Folder {
         // By level, deepest first, and by key: the order in which an ageing tree is rewritten.
         files.sort_by(|a, b| (b.level, &a.start_key).cmp(&(a.level, &b.start_key)));
         let step = Step::start(&format!("writing tables with {config}"), self.shape.bytes());
-        let (wall, cpu) = (Instant::now(), process_cpu_s());
         for file in &files {
             rewrite_table(&db, &file.name, usize::try_from(file.level).unwrap_or_default()).map_err(
                 |message| anyhow::anyhow!("cannot rewrite {} with {config}: {message}", file.name),
             )?;
             step.advance(file.size as u64);
         }
-        let load = LoadCost { load_s: wall.elapsed().as_secs_f64(), load_cpu_s: process_cpu_s() - cpu };
         let shape = Shape::of(&db)?;
         ensure!(
             shape.same_tables(&self.shape),
@@ -129,7 +121,7 @@ impl Folder {
             shape.summary(),
             self.shape.summary()
         );
-        Ok(load)
+        Ok(())
     }
 }
 
@@ -138,20 +130,4 @@ pub(crate) fn clone_database(db: &DB, to: &Path) -> Result<()> {
     Checkpoint::new(db)
         .and_then(|checkpoint| checkpoint.create_checkpoint(to))
         .with_context(|| format!("cannot make {}", to.display()))
-}
-
-/// A folder without a manifest is what an interrupted build left.
-fn remove_unfinished(path: &Path) -> Result<()> {
-    match fs::remove_dir_all(path) {
-        Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
-            Err(error).with_context(|| format!("cannot remove the unfinished {}", path.display()))
-        }
-        _ => Ok(()),
-    }
-}
-
-/// CPU time of all threads so far.
-fn process_cpu_s() -> f64 {
-    let time = clock_gettime(ClockId::ProcessCPUTime);
-    time.tv_sec as f64 + time.tv_nsec as f64 / 1e9
 }

@@ -71,6 +71,11 @@ impl Config {
         self.to_string().replace(':', "-")
     }
 
+    /// Whether a budget bounds its filters in memory.
+    pub(crate) fn is_capped(&self) -> bool {
+        matches!(self, Config::Partitioned { .. } | Config::Elastic { .. })
+    }
+
     /// The budget in bits per key, if it has one of its own.
     pub(crate) fn elastic_bits(&self) -> Option<f64> {
         match self {

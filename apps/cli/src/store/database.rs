@@ -1,15 +1,16 @@
 //! A database opened for a run.
 
-use std::fs;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use anyhow::{Context, Result};
 use rocksdb::DB;
-use springbloom_rocksdb::Elastic;
+use springbloom_rocksdb::{Elastic, HOTNESS_FILE_NAME};
 
 use crate::store::build::clone_database;
 use crate::store::config::Config;
 use crate::store::options::{AutoCompaction, CommonSettings, Prepared};
+use crate::store::remove;
 use crate::store::shape::Shape;
 
 /// An open database and what can be asked about its filters.
@@ -35,7 +36,7 @@ impl Database {
         common: &CommonSettings,
     ) -> Result<Self> {
         let folder = path.with_extension("scratch");
-        remove_if_there(&folder)?;
+        remove::folder(&folder)?;
         let options = common.tree_options(AutoCompaction::Off);
         clone_database(&DB::open_for_read_only(&options, path, false)?, &folder)?;
         let scratch = Scratch { path: folder.clone() };
@@ -50,6 +51,8 @@ impl Database {
         common: &CommonSettings,
         auto_compaction: AutoCompaction,
     ) -> Result<Self> {
+        // Every run starts cold: what a database remembers of an earlier one belongs to another workload.
+        remove::file(&path.join(HOTNESS_FILE_NAME))?;
         let Prepared { options, elastic } = common.prepare(&config, shape, auto_compaction)?;
         let db = DB::open(&options, path).with_context(|| format!("cannot open {}", path.display()))?;
         Ok(Database { config, db, elastic, _scratch: scratch })
@@ -57,12 +60,7 @@ impl Database {
 
     /// Waits for unit loads that are under way, so that no configuration pays for another's.
     pub(crate) fn settle(&self) {
-        const PATIENCE: std::time::Duration = std::time::Duration::from_secs(10);
-        if let Some(elastic) = &self.elastic
-            && !elastic.settle(PATIENCE)
-        {
-            log::warn!("{}: units are still being loaded after {PATIENCE:?}", self.config);
-        }
+        self.elastic.iter().for_each(settle);
     }
 
     /// Filter bytes in memory now, with the bookkeeping of elastic ones.
@@ -84,6 +82,14 @@ impl Database {
     }
 }
 
+/// Waits for unit loads that are under way.
+pub(crate) fn settle(elastic: &Elastic) {
+    const PATIENCE: Duration = Duration::from_secs(10);
+    if !elastic.settle(PATIENCE) {
+        log::warn!("filter units are still being loaded after {PATIENCE:?}");
+    }
+}
+
 /// A folder that goes away.
 struct Scratch {
     path: PathBuf,
@@ -91,18 +97,9 @@ struct Scratch {
 
 impl Drop for Scratch {
     fn drop(&mut self) {
-        if let Err(error) = remove_if_there(&self.path) {
+        if let Err(error) = remove::folder(&self.path) {
             log::warn!("{error:#}");
         }
-    }
-}
-
-fn remove_if_there(path: &Path) -> Result<()> {
-    match fs::remove_dir_all(path) {
-        Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
-            Err(error).with_context(|| format!("cannot remove {}", path.display()))
-        }
-        _ => Ok(()),
     }
 }
 

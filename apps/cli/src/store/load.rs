@@ -1,4 +1,4 @@
-//! Loading the tree that all databases are made from.
+//! Loading records: the tree that all databases are made from, and loads that are measured.
 //!
 //! Records arrive in a random but fixed order. A flush happens after a fixed number of records, and compaction catches up
 //! after a fixed number of flushes, while the load waits. So the tree is a function of the settings, not of timing.
@@ -6,7 +6,7 @@
 use std::path::Path;
 
 use anyhow::{Context, Result};
-use rocksdb::{DB, WaitForCompactOptions, WriteOptions};
+use rocksdb::{DB, Options, WaitForCompactOptions, WriteOptions};
 use springbloom_workload::{KeySpace, Permutation, value};
 
 use crate::progress::Step;
@@ -30,19 +30,32 @@ impl Records {
 
 /// Writes `records` into a new database at `path`, without filters, and leaves the shape that the preset defines.
 pub(crate) fn load_tree(path: &Path, records: &Records, common: &CommonSettings) -> Result<Shape> {
+    let count = records.keys.records();
+    let step = Step::start(&format!("loading {count} records"), count);
     let mut options = common.tree_options(AutoCompaction::Off);
+    Ok(Shape::of(&load(path, &mut options, records, count, &common.tree, &step)?)?)
+}
+
+/// Writes the first `count` of `records` into a new database at `path` with `options`, through memtable, flush and
+/// compaction until there is nothing left to compact.
+pub(crate) fn load(
+    path: &Path,
+    options: &mut Options,
+    records: &Records,
+    count: u64,
+    tree: &TreeShape,
+    step: &Step,
+) -> Result<DB> {
     options.create_if_missing(true);
     options.set_error_if_exists(true);
     // Flushes are ours to trigger: the memtable must not fill up first, whatever its own overhead.
-    options.set_write_buffer_size(common.tree.write_buffer_bytes as usize * 8);
-    let db = DB::open(&options, path).with_context(|| format!("cannot create {}", path.display()))?;
+    options.set_write_buffer_size(tree.write_buffer_bytes as usize * 8);
+    let db = DB::open(options, path).with_context(|| format!("cannot create {}", path.display()))?;
     let mut unlogged = WriteOptions::default();
     unlogged.disable_wal(true);
 
-    let count = records.keys.records();
     let order = Permutation::new(count, records.seed);
-    let schedule = Schedule::new(count, records.record_bytes(), &common.tree);
-    let step = Step::start(&format!("loading {count} records"), count);
+    let schedule = Schedule::new(count, records.record_bytes(), tree);
     let (mut key, mut bytes) = (Vec::new(), Vec::new());
     for flush in 0..schedule.flushes {
         let batch = schedule.records_of(flush, count);
@@ -55,15 +68,15 @@ pub(crate) fn load_tree(path: &Path, records: &Records, common: &CommonSettings)
         }
         db.flush()?;
         if schedule.compacts_after(flush) {
-            compact(&db, common.tree.l0_trigger)?;
+            compact(&db, tree.l0_trigger)?;
         }
-        if flush + 1 == schedule.compacted_flushes && common.tree.style == Style::Leveled {
+        if flush + 1 == schedule.compacted_flushes && tree.style == Style::Leveled {
             // However few: how many files are left must not depend on the number of records modulo the trigger.
             compact(&db, 1)?;
         }
         step.advance(batch_records);
     }
-    Ok(Shape::of(&db)?)
+    Ok(db)
 }
 
 /// Lets RocksDB compact until it finds nothing to do.

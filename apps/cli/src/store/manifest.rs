@@ -1,7 +1,6 @@
 //! What a folder of databases was made with, so that reusing it with other settings is refused rather than measured.
 //!
-//! `DIR/tree.json` describes the records and the shape, `DIR/<configuration>.json` what one database was built with and
-//! how long that took. Each is written last, once its database is complete: a folder without one is not reused.
+//! `DIR/tree.json` describes the records and the shape, `DIR/<configuration>.json` what one database was built with. Each is written last, once its database is complete: a folder without one is not reused.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -14,7 +13,7 @@ use crate::failure::bad_input;
 use crate::store::preset::TreeShape;
 
 /// Version of these files and of everything that decides what is in a database.
-pub(crate) const FORMAT_VERSION: u32 = 1;
+pub(crate) const FORMAT_VERSION: u32 = 2;
 
 /// What decides the contents and the shape of all databases.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -28,25 +27,11 @@ pub(crate) struct TreeManifest {
     pub(crate) shape: TreeShape,
 }
 
-/// What one database was built with.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub(crate) struct DatabaseManifest {
-    pub(crate) built_with: BuiltWith,
-    pub(crate) load: LoadCost,
-}
-
-/// The settings of a configuration that are fixed at build, as text.
+/// What one database was built with: the settings of a configuration that are fixed at build, as text.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub(crate) struct BuiltWith {
     pub(crate) config: String,
     pub(crate) settings: String,
-}
-
-/// What it cost to write all tables once.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub(crate) struct LoadCost {
-    pub(crate) load_s: f64,
-    pub(crate) load_cpu_s: f64,
 }
 
 /// Reads a manifest; `None` if there is none.
@@ -98,25 +83,28 @@ fn collect_differences(
 mod tests {
     use super::*;
 
-    fn cost() -> LoadCost {
-        LoadCost { load_s: 1.0, load_cpu_s: 0.5 }
+    fn built() -> BuiltWith {
+        BuiltWith { config: "bloom:4".to_owned(), settings: "stock".to_owned() }
     }
 
     #[test]
     fn manifests_come_back_and_absent_ones_are_none() {
         let folder = tempfile::tempdir().expect("folder");
         let path = folder.path().join("tree.json");
-        assert_eq!(read::<LoadCost>(&path).expect("read"), None);
-        write(&path, &cost()).expect("write");
-        assert_eq!(read::<LoadCost>(&path).expect("read"), Some(cost()));
+        assert_eq!(read::<BuiltWith>(&path).expect("read"), None);
+        write(&path, &built()).expect("write");
+        assert_eq!(read::<BuiltWith>(&path).expect("read"), Some(built()));
         fs::write(&path, "{").expect("damage");
-        assert!(read::<LoadCost>(&path).expect_err("damaged").to_string().contains("damaged"));
+        assert!(read::<BuiltWith>(&path).expect_err("damaged").to_string().contains("damaged"));
     }
 
     #[test]
     fn differences_name_the_settings() {
-        assert_eq!(differences(&cost(), &cost()).expect("json"), "");
-        let other = LoadCost { load_s: 2.0, ..cost() };
-        assert_eq!(differences(&cost(), &other).expect("json"), "load_s is 1.0, asked for is 2.0");
+        assert_eq!(differences(&built(), &built()).expect("json"), "");
+        let other = BuiltWith { settings: "other".to_owned(), ..built() };
+        assert_eq!(
+            differences(&built(), &other).expect("json"),
+            "settings is \"stock\", asked for is \"other\""
+        );
     }
 }

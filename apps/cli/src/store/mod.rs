@@ -12,4 +12,5 @@ pub(crate) mod monkey;
 pub(crate) mod options;
 mod partitioned;
 pub(crate) mod preset;
+pub(crate) mod remove;
 pub(crate) mod shape;

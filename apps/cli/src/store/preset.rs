@@ -15,6 +15,9 @@ pub(crate) enum Preset {
     Tiered,
     /// 2 million records of 100 B, 1 MiB files, 1 MiB base x10: under a minute in all
     Small,
+    /// SHaMBa's experiment on the tree of `small`: budgets of 10 to 150% of full filters, lookups for existing keys from none
+    /// to all, uniform and Zipf
+    Shamba,
 }
 
 /// How tables are arranged.
@@ -54,6 +57,10 @@ pub(crate) struct Defaults {
     pub(crate) ops: u64,
     pub(crate) salts: u32,
     pub(crate) rounds: u32,
+    /// Records and rounds of measured loads, and records where loads alone are measured.
+    pub(crate) load_records: u64,
+    pub(crate) load_rounds: u32,
+    pub(crate) load_only_records: u64,
 }
 
 const MIB: u64 = 1 << 20;
@@ -89,7 +96,7 @@ impl Preset {
                 lag_flushes: 1,
                 ..leveled
             },
-            Preset::Small => {
+            Preset::Small | Preset::Shamba => {
                 TreeShape { write_buffer_bytes: MIB, file_bytes: MIB, base_bytes: MIB, ..leveled }
             }
         }
@@ -103,17 +110,27 @@ impl Preset {
             ops: 1_000_000,
             salts: 4,
             rounds: 5,
+            load_records: 200_000,
+            load_rounds: 1,
+            load_only_records: 1_000_000,
+        };
+        let small = Defaults {
+            records: 2_000_000,
+            value_bytes: 100,
+            warmup_ops: 15_000,
+            ops: 30_000,
+            salts: 1,
+            rounds: 3,
+            load_records: 250_000,
+            load_rounds: 1,
+            load_only_records: 2_000_000,
         };
         match self {
             Preset::S1 | Preset::Leveldb | Preset::Tiered => full,
-            Preset::Small => Defaults {
-                records: 2_000_000,
-                value_bytes: 100,
-                warmup_ops: 15_000,
-                ops: 30_000,
-                salts: 1,
-                rounds: 3,
-            },
+            Preset::Small => small,
+            Preset::Shamba => {
+                Defaults { warmup_ops: 30_000, ops: 20_000, rounds: 2, load_rounds: 0, ..small }
+            }
         }
     }
 }
