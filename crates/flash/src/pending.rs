@@ -4,8 +4,8 @@
 //! That also makes a waiting key an exact match instead of a probable one. (In the flat layout the bits of a key belong to
 //! different pages, so there each bit waits on its own.)
 //!
-//! The updates of a page are a chain of chunks from one pool, whose memory is reused and never returned: the heap gets no
-//! holes. Readers walk chains under a shared lock; only the writer changes them.
+//! The updates of a page are a chain of chunks from one pool, whose memory is reserved at once, reused and never returned: chunks
+//! allocated one by one between other things left holes in the heap that took 8% more memory than they did. Readers walk chains under a shared lock; only the writer changes them.
 //! Flushed updates are removed after their pages were written, so a reader that looks here first and at the page second
 //! finds a key in at least one of the two.
 
@@ -16,8 +16,6 @@ use crate::geometry::Update;
 
 /// Updates in a chunk: with its length and link, 128 bytes.
 const CHUNK_VALUES: usize = 15;
-/// Chunks that are allocated together.
-const SEGMENT_CHUNKS: usize = 32;
 /// No chunk.
 const NONE: u32 = u32::MAX;
 
@@ -39,31 +37,26 @@ impl Chunk {
     }
 }
 
-/// Chunks by number, in segments that never move.
+/// Chunks by number.
 struct Pool {
-    segments: Vec<Box<[Chunk]>>,
+    chunks: Vec<Chunk>,
     free: u32,
 }
 
 impl Pool {
     fn chunk(&self, number: u32) -> &Chunk {
-        &self.segments[number as usize / SEGMENT_CHUNKS][number as usize % SEGMENT_CHUNKS]
+        &self.chunks[number as usize]
     }
 
     fn chunk_mut(&mut self, number: u32) -> &mut Chunk {
-        &mut self.segments[number as usize / SEGMENT_CHUNKS][number as usize % SEGMENT_CHUNKS]
+        &mut self.chunks[number as usize]
     }
 
     /// An empty chunk that links to `next`.
     fn take(&mut self, next: u32) -> u32 {
         if self.free == NONE {
-            let first = (self.segments.len() * SEGMENT_CHUNKS) as u32;
-            let mut segment = vec![EMPTY; SEGMENT_CHUNKS].into_boxed_slice();
-            for (number, chunk) in (first + 1..).zip(&mut segment[..SEGMENT_CHUNKS - 1]) {
-                chunk.next = number;
-            }
-            self.segments.push(segment);
-            self.free = first;
+            self.chunks.push(Chunk { next, ..EMPTY });
+            return self.chunks.len() as u32 - 1;
         }
         let number = self.free;
         let chunk = self.chunk_mut(number);
@@ -108,8 +101,13 @@ pub(crate) struct Pending {
 }
 
 impl Pending {
-    pub(crate) fn new(page_count: u32, group_pages: u32) -> Pending {
-        let pool = Pool { segments: Vec::new(), free: NONE };
+    /// Room for `bytes_max` or `updates_max`, whichever is reached first, before the pool has to move.
+    pub(crate) fn new(page_count: u32, group_pages: u32, bytes_max: u64, updates_max: u64) -> Pending {
+        let chunks_for_updates = updates_max / CHUNK_VALUES as u64 + updates_max.min(page_count.into());
+        // Whether there is still room is asked after an update was added, so one more.
+        let chunks = (bytes_max / CHUNK_BYTES).min(chunks_for_updates) + 1;
+        // What is reserved takes no memory before it is used.
+        let pool = Pool { chunks: Vec::with_capacity(chunks as usize), free: NONE };
         let waiting = Waiting { heads: vec![NONE; page_count as usize], pool };
         Pending {
             waiting: RwLock::new(waiting),
@@ -122,7 +120,7 @@ impl Pending {
 
     /// Bytes that the empty structure takes.
     pub(crate) fn fixed_bytes(page_count: u32) -> u64 {
-        u64::from(page_count) * 4 + SEGMENT_CHUNKS as u64 * CHUNK_BYTES
+        u64::from(page_count) * 4 + CHUNK_BYTES
     }
 
     pub(crate) fn groups(&self) -> u32 {
@@ -236,7 +234,7 @@ mod tests {
 
     #[test]
     fn updates_wait_until_their_group_is_cleared() {
-        let pending = Pending::new(1000, 16);
+        let pending = Pending::new(1000, 16, u64::MAX, 100_000);
         for n in 0..50_000 {
             assert!(pending.insert(update(n)));
             assert!(!pending.insert(update(n)), "twice is once");
@@ -260,13 +258,16 @@ mod tests {
     #[test]
     fn memory_is_used_well_and_used_again() {
         assert_eq!(CHUNK_BYTES, 128);
-        let pending = Pending::new(1000, 16);
+        let pending = Pending::new(1000, 16, u64::MAX, 100_000);
         let fill = || (0..100_000).for_each(|n| assert!(pending.insert(update(n))));
         fill();
-        let (bytes, segments) = (pending.bytes(), pending.read().pool.segments.len());
+        let (bytes, chunks) = (pending.bytes(), pending.read().pool.chunks.len());
         assert!((800_000..960_000).contains(&bytes), "{bytes} bytes for 100,000 updates");
         (0..pending.groups()).for_each(|g| pending.clear(g));
+        let place = pending.read().pool.chunks.as_ptr();
         fill();
-        assert_eq!((pending.bytes(), pending.read().pool.segments.len()), (bytes, segments));
+        assert_eq!(pending.read().pool.chunks.as_ptr(), place, "the pool did not move");
+        assert_eq!((pending.bytes(), pending.read().pool.chunks.len()), (bytes, chunks));
+        assert_eq!(chunks as u64 * CHUNK_BYTES, bytes, "no chunk was free");
     }
 }

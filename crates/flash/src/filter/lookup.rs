@@ -17,9 +17,6 @@ use crate::pending::Pending;
 use crate::settings::PAGE_BYTES_MAX;
 use crate::stats::Counters;
 
-/// Keys of a batch that are worked on together: bounds the memory of a large one.
-const BATCH_KEYS: usize = 16_384;
-
 thread_local! {
     /// Where a single lookup reads its page.
     static PAGE: RefCell<AlignedBuf> = RefCell::new(AlignedBuf::new(PAGE_BYTES_MAX as usize));
@@ -38,6 +35,29 @@ impl FlashFilter {
     /// two choices; up to `probes` in the flat layout; of each filter of a chain that has grown). What cannot be read
     /// answers "may match".
     pub fn contains(&self, digest: KeyDigest) -> bool {
+        self.ask(digest, false)
+    }
+
+    /// [`FlashFilter::contains`] of every digest, in order, with many pages in flight; keys that share a page share its
+    /// read. Takes up to 48 bytes of memory per digest, for as many at a time as the memory of the filter allows (256 to 16,384).
+    pub fn contains_many(&self, digests: &[KeyDigest]) -> Vec<bool> {
+        let state = self.state();
+        Counters::add(&self.counters.lookups, digests.len() as u64);
+        let mut answers = vec![false; digests.len()];
+        for (digests, answers) in digests.chunks(self.lookup_keys).zip(answers.chunks_mut(self.lookup_keys)) {
+            self.ask_batch(&state, digests, answers);
+        }
+        answers
+    }
+
+    /// [`FlashFilter::contains`] that reads the pages of all bits of a key, even after one that is not set. Other answers do not
+    /// come of it, only more reads in the flat layout: the flat filter that BloomFlash's figures are of (see
+    /// `docs/flash-filter.md`), to measure against.
+    pub fn contains_reading_all(&self, digest: KeyDigest) -> bool {
+        self.ask(digest, true)
+    }
+
+    fn ask(&self, digest: KeyDigest, reads_all: bool) -> bool {
         let state = self.state();
         Counters::add(&self.counters.lookups, 1);
         let newest = state.layers.len() - 1;
@@ -46,22 +66,10 @@ impl FlashFilter {
             .iter()
             .enumerate()
             .rev()
-            .any(|(i, layer)| self.ask_one(layer, (i == newest).then_some(&state.pending), digest))
+            .any(|(i, layer)| self.ask_one(layer, (i == newest).then_some(&state.pending), digest, reads_all))
     }
 
-    /// [`FlashFilter::contains`] of every digest, in order, with many pages in flight; keys that share a page share its
-    /// read. About 24 bytes of memory per digest for up to 16,384 at a time.
-    pub fn contains_many(&self, digests: &[KeyDigest]) -> Vec<bool> {
-        let state = self.state();
-        Counters::add(&self.counters.lookups, digests.len() as u64);
-        let mut answers = vec![false; digests.len()];
-        for (digests, answers) in digests.chunks(BATCH_KEYS).zip(answers.chunks_mut(BATCH_KEYS)) {
-            self.ask_batch(&state, digests, answers);
-        }
-        answers
-    }
-
-    fn ask_one(&self, layer: &Layer, pending: Option<&Pending>, digest: KeyDigest) -> bool {
+    fn ask_one(&self, layer: &Layer, pending: Option<&Pending>, digest: KeyDigest, reads_all: bool) -> bool {
         let geometry = &layer.header.geometry;
         let waits = |update: Update| pending.is_some_and(|pending| pending.contains(update));
         let places = (0..geometry.reads_per_lookup_max()).map(|n| geometry.place(digest, n));
@@ -73,7 +81,10 @@ impl FlashFilter {
                 }
                 places.into_iter().any(|place| self.ask_page(layer, place))
             }
-            Layout::Flat => places.into_iter().all(|place| waits(place) || self.ask_page(layer, place)),
+            Layout::Flat => {
+                let mut has_bit = places.map(|place| waits(place) || self.ask_page(layer, place));
+                if reads_all { has_bit.fold(true, |all, has| all & has) } else { has_bit.all(|has| has) }
+            }
         }
     }
 
@@ -202,21 +213,26 @@ impl FlashFilter {
                 }
             }
         };
-        let mut unread: Vec<(&[Question], Option<Ticket>)> = Vec::new();
+        // Room for all at once: growing lists leave holes in the heap. Tickets take none without a cache.
+        let mut unread: Vec<&[Question]> = Vec::with_capacity(questions.len());
+        let mut tickets: Vec<Ticket> = Vec::new();
         for of_page in questions.chunk_by(|a, b| a.page == b.page) {
             let name = layer.page_name(of_page[0].page);
             match self.cache.ask(name, |bytes| ask_page(of_page, Some(bytes))) {
                 Ok(()) => Counters::add(&self.counters.cached_pages, 1),
-                Err(ticket) => unread.push((of_page, ticket)),
+                Err(ticket) => {
+                    unread.push(of_page);
+                    tickets.extend(ticket);
+                }
             }
         }
-        let spans: Vec<Span> = unread.iter().map(|(of_page, _)| layer.span(of_page[0].page)).collect();
+        let spans: Vec<Span> = unread.iter().map(|of_page| layer.span(of_page[0].page)).collect();
         Counters::add(&self.counters.lookup_page_reads, spans.len() as u64);
         layer.device.read_each(&spans, &mut |i, page| {
-            let (of_page, ticket) = &unread[i];
+            let of_page = unread[i];
             let page = page.ok();
             if let Some(bytes) = page {
-                self.cache.keep(ticket.as_ref(), layer.page_name(of_page[0].page), bytes);
+                self.cache.keep(tickets.get(i), layer.page_name(of_page[0].page), bytes);
             }
             ask_page(of_page, page);
         });

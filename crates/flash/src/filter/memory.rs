@@ -16,6 +16,14 @@ const TAIL_UPDATES_MIN: u64 = 512;
 const TAIL_UPDATES_MAX: u64 = 16_384;
 /// Share of the memory that goes to each of the flush buffer and the log's tail, at most.
 const SHARE: u64 = 8;
+/// Keys of a batched lookup that are worked on together, at least and at most, and what each takes.
+const LOOKUP_KEYS_MIN: u64 = 256;
+const LOOKUP_KEYS_MAX: u64 = 16_384;
+const LOOKUP_KEY_BYTES: u64 = 48;
+/// Share of the memory that they may take, at most.
+const LOOKUP_SHARE: u64 = 16;
+/// Pages that a batched lookup reads at the same time, each into a buffer.
+const LOOKUP_PAGES: u64 = 32;
 /// A filter with fewer bytes for waiting updates would flush at every insertion.
 const PENDING_BYTES_MIN: u64 = 4096;
 
@@ -32,8 +40,20 @@ pub(crate) struct MemoryPlan {
     pub(crate) updates_max: u64,
     /// Pages that the page cache holds.
     pub(crate) cache_pages: usize,
-    /// Everything but the waiting updates.
+    /// Keys of a batched lookup that are worked on together.
+    pub(crate) lookup_keys: usize,
+    /// Everything but the waiting updates. Buffers of one caller's lookups are among it, if there is memory for them.
     pub(crate) fixed_bytes: u64,
+}
+
+/// What the parts other than waiting updates are given.
+#[derive(Clone, Copy)]
+struct Shares {
+    flush_groups: u64,
+    tail_updates: u64,
+    lookup_keys: u64,
+    /// Whether lookups are paid for from the budget; where it is too small for that, their buffers come on top.
+    has_lookups: bool,
 }
 
 impl MemoryPlan {
@@ -48,17 +68,29 @@ impl MemoryPlan {
         let tables_bytes =
             Pending::fixed_bytes(pages) + FlushOrder::memory_bytes(groups) + loads_bytes + cache_bytes;
         let update_bytes = size_of::<Update>() as u64;
-        let fixed_bytes = |flush_groups: u64, tail_updates: u64| {
-            let scratch_bytes = AlignedBuf::memory_bytes_for((flush_groups * group_bytes) as usize) as u64;
-            tables_bytes + scratch_bytes + tail_updates * update_bytes
+        let fixed_bytes = |shares: Shares| {
+            let scratch_bytes =
+                AlignedBuf::memory_bytes_for((shares.flush_groups * group_bytes) as usize) as u64;
+            let read_bytes =
+                AlignedBuf::memory_bytes_for((LOOKUP_PAGES * u64::from(geometry.page_bytes)) as usize) as u64;
+            let lookup_bytes =
+                if shares.has_lookups { read_bytes + shares.lookup_keys * LOOKUP_KEY_BYTES } else { 0 };
+            tables_bytes + scratch_bytes + shares.tail_updates * update_bytes + lookup_bytes
         };
-        let plan = |flush_groups, tail_updates, pending_bytes_max, updates_max| MemoryPlan {
-            flush_groups: flush_groups as u32,
-            tail_updates: tail_updates as usize,
+        let plan = |shares: Shares, pending_bytes_max, updates_max| MemoryPlan {
+            flush_groups: shares.flush_groups as u32,
+            tail_updates: shares.tail_updates as usize,
             pending_bytes_max,
             updates_max,
             cache_pages: cache_pages as usize,
-            fixed_bytes: fixed_bytes(flush_groups, tail_updates),
+            lookup_keys: shares.lookup_keys as usize,
+            fixed_bytes: fixed_bytes(shares),
+        };
+        let most = Shares {
+            flush_groups: FLUSH_GROUPS_MAX,
+            tail_updates: TAIL_UPDATES_MAX,
+            lookup_keys: LOOKUP_KEYS_MAX,
+            has_lookups: true,
         };
         let bytes = match buffer.memory {
             MemorySize::Bytes(bytes) => bytes,
@@ -66,22 +98,34 @@ impl MemoryPlan {
                 let bits = u64::from(factor) * u64::from(pages);
                 let bits_per_update =
                     if geometry.layout == Layout::Flat { 1 } else { u64::from(geometry.probes) };
-                return Ok(plan(FLUSH_GROUPS_MAX, TAIL_UPDATES_MAX, u64::MAX, bits / bits_per_update));
+                return Ok(plan(most, u64::MAX, bits / bits_per_update));
             }
         };
-        let ample = (
-            (bytes / SHARE / group_bytes).clamp(1, FLUSH_GROUPS_MAX),
-            (bytes / SHARE / update_bytes).clamp(TAIL_UPDATES_MIN, TAIL_UPDATES_MAX),
-        );
-        let scarce = (1, TAIL_UPDATES_MIN);
-        for (flush_groups, tail_updates) in [ample, scarce] {
-            let rest = bytes.checked_sub(fixed_bytes(flush_groups, tail_updates));
+        let ample = Shares {
+            flush_groups: (bytes / SHARE / group_bytes).clamp(1, FLUSH_GROUPS_MAX),
+            tail_updates: (bytes / SHARE / update_bytes).clamp(TAIL_UPDATES_MIN, TAIL_UPDATES_MAX),
+            lookup_keys: (bytes / LOOKUP_SHARE / LOOKUP_KEY_BYTES).clamp(LOOKUP_KEYS_MIN, LOOKUP_KEYS_MAX),
+            has_lookups: true,
+        };
+        let scarce = Shares {
+            flush_groups: 1,
+            tail_updates: TAIL_UPDATES_MIN,
+            lookup_keys: LOOKUP_KEYS_MIN,
+            has_lookups: false,
+        };
+        for shares in [ample, scarce] {
+            let rest = bytes.checked_sub(fixed_bytes(shares));
             if let Some(pending_bytes) = rest.filter(|rest| *rest >= PENDING_BYTES_MIN) {
-                return Ok(plan(flush_groups, tail_updates, pending_bytes, pending_bytes / 8));
+                return Ok(plan(shares, pending_bytes, pending_bytes / 8));
             }
         }
-        let expected_bytes = fixed_bytes(scarce.0, scarce.1) + PENDING_BYTES_MIN;
+        let expected_bytes = fixed_bytes(scarce) + PENDING_BYTES_MIN;
         Err(FlashError::BudgetTooSmall { got_bytes: bytes, expected_bytes })
+    }
+
+    /// Where updates of a filter of this geometry wait.
+    pub(crate) fn pending(&self, geometry: &Geometry, group_pages: u32) -> Pending {
+        Pending::new(geometry.page_count, group_pages, self.pending_bytes_max, self.updates_max)
     }
 
     /// Size of the log's devices that goes with this plan.

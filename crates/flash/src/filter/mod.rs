@@ -68,6 +68,8 @@ pub struct FlashFilter {
     writer: Mutex<Writer>,
     commit_turn: CommitTurn,
     cache: PageCache,
+    /// Keys of a batched lookup that are worked on together: bounds its memory.
+    lookup_keys: usize,
     /// Updates up to this count (of [`Writer`]'s `appended`) are durable.
     durable: AtomicU64,
     counters: Counters,
@@ -176,8 +178,9 @@ impl FlashFilter {
         insertions: u64,
     ) -> FlashFilter {
         let geometry = layers[layers.len() - 1].header.geometry;
+        // Reserved for the whole plan: the log may grow with it.
+        let pending = memory.pending(&geometry, buffer.group_pages);
         let memory = memory.limited_to(journal.snapshot_updates_max());
-        let pending = Pending::new(geometry.page_count, buffer.group_pages);
         let loads = (geometry.layout == Layout::TwoChoices).then(|| layers[layers.len() - 1].loads());
         let writer = Writer::new(memory, buffer.policy, pending.groups(), loads, insertions);
         FlashFilter {
@@ -188,6 +191,7 @@ impl FlashFilter {
             writer: Mutex::new(writer),
             commit_turn: CommitTurn::default(),
             cache: PageCache::new(memory.cache_pages),
+            lookup_keys: memory.lookup_keys,
             durable: AtomicU64::new(0),
             counters: Counters::default(),
         }

@@ -19,7 +19,6 @@ use crate::geometry::{Layout, Update};
 use crate::header::FilterHeader;
 use crate::journal::Log;
 use crate::journal::block::{LAYERS_MAX, Start};
-use crate::pending::Pending;
 use crate::settings::{FilterSettings, FlushPolicy};
 use crate::stats::Counters;
 
@@ -87,14 +86,6 @@ impl FlashFilter {
         Ok(writer)
     }
 
-    /// Runs a write; after a failed one nothing is known about the device, so the writer refuses from then on.
-    fn guarded<T>(&self, result: Result<T, FlashError>) -> Result<T, FlashError> {
-        if result.is_err() {
-            self.writer().has_failed = true;
-        }
-        result
-    }
-
     /// Inserts one key. Not durable before [`FlashFilter::commit`] or [`FlashFilter::flush`]. Usually no I/O; writes
     /// groups of pages when the memory for waiting updates is full.
     pub fn insert(&self, digest: KeyDigest) -> Result<(), FlashError> {
@@ -131,7 +122,7 @@ impl FlashFilter {
     }
 
     fn commit_tail(&self, journal: &mut Log) -> Result<(), FlashError> {
-        let (batch, appended) = {
+        let (mut batch, appended) = {
             let mut writer = self.sound_writer()?;
             (std::mem::take(&mut writer.tail), writer.appended)
         };
@@ -139,7 +130,15 @@ impl FlashFilter {
             return self.checkpoint(journal);
         }
         let committed = journal.commit(&batch);
-        self.guarded(committed)?;
+        let mut writer = self.writer();
+        writer.has_failed |= committed.is_err();
+        // Its memory is used again, unless somebody has begun the next one.
+        if writer.tail.capacity() == 0 {
+            batch.clear();
+            writer.tail = batch;
+        }
+        drop(writer);
+        committed?;
         self.mark_durable(appended);
         Ok(())
     }
@@ -220,6 +219,10 @@ impl FlashFilter {
 
     fn append(&self, writer: &mut Writer, state: &State, update: Update) -> Result<(), FlashError> {
         if self.put(writer, state, update)? && state.newest().header.is_logged {
+            if writer.tail.capacity() == 0 {
+                // Committed when it is as long as planned, which is noticed after a chunk of keys.
+                writer.tail.reserve_exact(writer.plan.tail_updates + CHUNK_KEYS);
+            }
             writer.tail.push(update);
             writer.appended += 1;
         }
@@ -297,7 +300,6 @@ impl FlashFilter {
         let loads = (header.geometry.layout == Layout::TwoChoices).then(|| layer.loads());
         let mut layers = state.layers.clone();
         layers.push(Arc::new(layer));
-        let pending = Pending::new(header.geometry.page_count, self.buffer.group_pages);
         state.newest().sync()?;
         journal.want(plan.log_bytes(&header.geometry));
         let start =
@@ -306,6 +308,7 @@ impl FlashFilter {
         self.mark_durable(writer.appended);
         let (appended, insertions) = (writer.appended, writer.insertions);
         let plan = plan.limited_to(journal.snapshot_updates_max());
+        let pending = plan.pending(&header.geometry, self.buffer.group_pages);
         *writer = Writer::new(plan, self.buffer.policy, pending.groups(), loads, insertions);
         writer.appended = appended;
         *self.state.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(State { layers, pending });
