@@ -33,7 +33,7 @@ pub enum FlashError {
     #[error("{setting} is {got}, expected {expected}")]
     InvalidSetting { setting: &'static str, got: String, expected: String },
 
-    /// The device does not take pieces as small as the filter's pages; make the filter with larger ones.
+    /// The device does not take pieces as small as the pages of a filter (make it with larger ones) or the sectors of an index.
     #[error(
         "{name} has pages of {got_bytes} bytes, expected multiples of {expected_bytes}, the block of its device"
     )]

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use index_support::{created, key, opened, small, steady, value};
 use springbloom_flash::FlashError;
-use springbloom_flash::device::{PowerLoss, SimStorage};
+use springbloom_flash::device::{BlockSizes, PowerLoss, SimPower, SimStorage};
 use springbloom_flash::index::{FlashIndex, INDEX_PAGE_BYTES, IndexMemory};
 
 fn filled(keys: std::ops::Range<u64>) -> Arc<SimStorage> {
@@ -127,4 +127,16 @@ fn what_can_be_read_is_salvaged() {
     assert!((1..80).contains(&missing), "one page of records is lost: {missing}");
     assert!((0..500).all(|n| index.get(&key(n)).unwrap().is_none()), "deleted keys stay deleted");
     assert_eq!(index.get(&key(9000)).unwrap(), Some(value(9000, 1, 60_000)));
+}
+
+#[test]
+fn devices_that_do_not_take_sectors_are_refused_before_anything_is_made() {
+    let storage = Arc::new(SimStorage::with_blocks(SimPower::steady(), BlockSizes::LARGE));
+    for _ in 0..2 {
+        let made = FlashIndex::create_in(storage.clone(), small().0, IndexMemory::standard(), 3);
+        assert!(matches!(
+            made.err(),
+            Some(FlashError::PageSize { got_bytes: 512, expected_bytes: 4096, .. })
+        ));
+    }
 }

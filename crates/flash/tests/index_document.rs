@@ -86,12 +86,12 @@ fn files_are_as_documented() {
     let sector = table("Sector of `buckets`");
     let buckets = file("buckets");
     let entries = read(&sector, &buckets, "entries") as usize;
-    assert_eq!(read(&sector, &buckets, "fingerprint bits"), 20);
+    assert_eq!(read(&sector, &buckets, "fingerprint bits"), 28, "as of a partition of 8 bits");
     let page_bits = read(&sector, &buckets, "page bits") as usize;
     let pages = records.len() / INDEX_PAGE_BYTES;
     assert!(
-        entries > 0 && 14 * 8 + entries * (20 + page_bits) <= 512 * 8,
-        "{entries} entries of 20 and {page_bits} bits"
+        entries > 0 && 14 * 8 + entries * (28 + page_bits) <= 512 * 8,
+        "{entries} entries of 28 and {page_bits} bits"
     );
     assert!((read(&sector, &buckets, "first page") as usize) < pages);
 }

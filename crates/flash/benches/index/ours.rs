@@ -43,4 +43,7 @@ impl Store for Ours {
         let stats = self.index.stats();
         Some(stats.log_bytes_written + stats.bucket_bytes_written + stats.manifest_bytes_written)
     }
+    fn counted_bytes(&self) -> Option<u64> {
+        Some(self.index.info().memory_bytes)
+    }
 }

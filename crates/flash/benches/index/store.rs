@@ -13,12 +13,17 @@ pub(crate) trait Store {
     fn reads(&self) -> Option<u64>;
     /// Bytes written so far, if they can be told.
     fn written_bytes(&self) -> Option<u64>;
+    /// Bytes of memory that it says it takes.
+    fn counted_bytes(&self) -> Option<u64> {
+        None
+    }
 }
 
 /// What a store showed.
 pub(crate) struct Measured {
     pub(crate) inserts_per_second: f64,
     pub(crate) memory_bytes_per_key: f64,
+    pub(crate) counted_bytes_per_key: Option<f64>,
     pub(crate) hits_per_second: f64,
     pub(crate) reads_per_hit: Option<f64>,
     pub(crate) absent_per_second: f64,
@@ -26,10 +31,14 @@ pub(crate) struct Measured {
     pub(crate) written_per_inserted: Option<f64>,
 }
 
-/// Fills `store` (made by `make`, in a process that has not measured yet) and looks keys up at random, in batches.
+/// Fills `store` (made by `make`, in a process that has not measured yet) and looks keys up at random, in batches. Memory is that
+/// of the process then, less that of it with the empty store.
 pub(crate) fn measure<S: Store>(setup: &Setup, make: impl FnOnce() -> S) -> Measured {
-    let empty_bytes = resident_bytes();
     let mut store = make();
+    let mut draw = setup.seed;
+    // Once before, so that what is made on first use is there.
+    assert_eq!(store.get_many(&setup.random_keys(&mut draw, false)), 0, "nothing was put yet");
+    let empty_bytes = resident_bytes();
     let start = std::time::Instant::now();
     for first in (0..setup.keys).step_by(BATCH as usize) {
         store.put_many(&setup.key_range(first..(first + BATCH).min(setup.keys)));
@@ -39,7 +48,6 @@ pub(crate) fn measure<S: Store>(setup: &Setup, make: impl FnOnce() -> S) -> Meas
     }
     store.flush();
     let inserts_per_second = setup.keys as f64 / start.elapsed().as_secs_f64();
-    let mut draw = setup.seed;
     let mut phase = |store: &mut S, are_present: bool| {
         let before = store.reads();
         let mut looked_up = 0;
@@ -54,8 +62,6 @@ pub(crate) fn measure<S: Store>(setup: &Setup, make: impl FnOnce() -> S) -> Meas
             store.reads().zip(before).map(|(after, before)| (after - before) as f64 / looked_up as f64);
         (per_second, reads)
     };
-    // Once before, so that what is made on first use is there.
-    phase(&mut store, false);
     let (hits_per_second, reads_per_hit) = phase(&mut store, true);
     let (absent_per_second, reads_per_absent) = phase(&mut store, false);
     let grown = resident_bytes().saturating_sub(empty_bytes);
@@ -63,6 +69,7 @@ pub(crate) fn measure<S: Store>(setup: &Setup, make: impl FnOnce() -> S) -> Meas
     Measured {
         inserts_per_second,
         memory_bytes_per_key: grown as f64 / setup.keys as f64,
+        counted_bytes_per_key: store.counted_bytes().map(|bytes| bytes as f64 / setup.keys as f64),
         hits_per_second,
         reads_per_hit,
         absent_per_second,
@@ -75,9 +82,10 @@ impl Measured {
     pub(crate) fn print(&self, name: &str) {
         let number = |value: Option<f64>| value.map_or("-".to_owned(), |value| format!("{value:.3}"));
         println!(
-            "{name:28} {:>9.0} inserts/s  {:>6.3} B/key  {:>8.0} hits/s ({} reads)  {:>8.0} absent/s ({} reads)  {} B written per B",
+            "{name:28} {:>9.0} inserts/s  {:>6.3} B/key ({} counted)  {:>8.0} hits/s ({} reads)  {:>8.0} absent/s ({} reads)  {} B written per B",
             self.inserts_per_second,
             self.memory_bytes_per_key,
+            number(self.counted_bytes_per_key),
             self.hits_per_second,
             number(self.reads_per_hit),
             self.absent_per_second,

@@ -8,10 +8,12 @@ use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use super::pool::ReadPool;
 use super::unsafe_uring::Ring;
-use super::{BlockSizes, PageDevice, Span, Storage};
+use super::{BlockSizes, PageDevice, ReadPlan, Span, Storage, plan};
 
 /// Operations kept in flight by batched calls.
 const QUEUE_DEPTH: usize = 32;
+/// Reads kept in flight by plans, which spend time on what has arrived.
+const PLAN_DEPTH: usize = 64;
 
 /// How batched reads and writes reach the device.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
@@ -29,6 +31,7 @@ pub struct FileDevice {
     engine: IoEngine,
     blocks: BlockSizes,
     rings: Mutex<Vec<Ring>>,
+    plan_rings: Mutex<Vec<Ring>>,
     pool: OnceLock<io::Result<ReadPool>>,
 }
 
@@ -47,27 +50,31 @@ impl FileDevice {
             }
             opened => opened?,
         };
-        Ok(FileDevice {
-            blocks: BlockSizes::of_file(&file),
-            file: Arc::new(file),
-            engine,
-            rings: Mutex::new(Vec::new()),
-            pool: OnceLock::new(),
-        })
+        let (rings, plan_rings, pool) = (Mutex::default(), Mutex::default(), OnceLock::new());
+        let blocks = BlockSizes::of_file(&file);
+        Ok(FileDevice { file: Arc::new(file), engine, blocks, rings, plan_rings, pool })
     }
 
     /// A ring for one batched call; each concurrent caller has its own.
     fn take_ring(&self) -> Option<Ring> {
+        self.take(&self.rings, QUEUE_DEPTH)
+    }
+
+    fn take(&self, rings: &Mutex<Vec<Ring>>, depth: usize) -> Option<Ring> {
         if self.engine == IoEngine::Threads {
             return None;
         }
-        let kept = self.rings.lock().unwrap_or_else(PoisonError::into_inner).pop();
-        kept.or_else(|| Ring::new(QUEUE_DEPTH).ok())
+        let kept = rings.lock().unwrap_or_else(PoisonError::into_inner).pop();
+        kept.or_else(|| Ring::new(depth).ok())
     }
 
     fn keep_ring(&self, ring: Ring) {
-        self.rings.lock().unwrap_or_else(PoisonError::into_inner).push(ring);
+        keep(&self.rings, ring);
     }
+}
+
+fn keep(rings: &Mutex<Vec<Ring>>, ring: Ring) {
+    rings.lock().unwrap_or_else(PoisonError::into_inner).push(ring);
 }
 
 impl PageDevice for FileDevice {
@@ -105,6 +112,21 @@ impl PageDevice for FileDevice {
             Ok(pool) => pool.read_each(spans, QUEUE_DEPTH, visit),
             Err(e) => (0..spans.len()).for_each(|i| visit(i, Err(e.kind().into()))),
         }
+    }
+
+    fn read_planned(&self, beside: &dyn PageDevice, longest_bytes: usize, plan: &mut dyn ReadPlan) {
+        let ring = beside.file().and_then(|file| Some((file, self.take(&self.plan_rings, PLAN_DEPTH)?)));
+        match ring {
+            Some((file, mut ring)) => {
+                ring.read_planned([&self.file, file], longest_bytes, plan);
+                keep(&self.plan_rings, ring);
+            }
+            None => plan::in_waves(self, beside, plan),
+        }
+    }
+
+    fn file(&self) -> Option<&File> {
+        Some(&self.file)
     }
 
     fn read_into(&self, reads: &mut [(u64, &mut [u8])]) -> io::Result<()> {

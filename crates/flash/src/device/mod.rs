@@ -9,6 +9,7 @@
 
 mod blocks;
 mod file;
+mod plan;
 mod pool;
 mod sim;
 mod unsafe_uring;
@@ -18,6 +19,7 @@ use std::sync::Arc;
 
 pub use blocks::BlockSizes;
 pub use file::{FileDevice, FileStorage, IoEngine};
+pub use plan::{PlannedRead, ReadPlan};
 pub use sim::{PowerLoss, SimPower, SimStorage};
 
 /// The smallest piece that any device writes whole, in bytes. Checksums of pages are per sector whatever the device's
@@ -65,6 +67,18 @@ pub trait PageDevice: Send + Sync {
                 Err(e) => visit(i, Err(e)),
             }
         }
+    }
+
+    /// Carries out `plan`, whose reads are of this device and of `beside` and at most `longest_bytes` long, with as many in
+    /// flight as the device is good for. Returns when the plan has no next read and all have arrived.
+    fn read_planned(&self, beside: &dyn PageDevice, longest_bytes: usize, plan: &mut dyn ReadPlan) {
+        let _ = longest_bytes;
+        plan::in_waves(self, beside, plan);
+    }
+
+    /// The file that this device is, for a ring that reads several of them.
+    fn file(&self) -> Option<&std::fs::File> {
+        None
     }
 
     /// Fills every buffer from its offset, as many at a time as the device is good for; the first error is returned after

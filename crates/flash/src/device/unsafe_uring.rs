@@ -11,7 +11,7 @@ use std::os::fd::AsRawFd;
 
 use io_uring::{IoUring, opcode, squeue, types};
 
-use super::Span;
+use super::{PlannedRead, ReadPlan, Span};
 use crate::AlignedBuf;
 
 /// A submission queue with `depth` slots, and a read buffer cut into as many pieces.
@@ -27,6 +27,16 @@ impl Ring {
         Ok(Ring { ring: IoUring::new(depth as u32)?, buffer: AlignedBuf::new(0), depth })
     }
 
+    /// A buffer with room for `slots` pieces of `len` bytes, and the address of each. The pointer is taken once, so that no `&mut` to the
+    /// buffer exists while the kernel may write into it.
+    fn pieces(&mut self, slots: usize, len: usize) -> impl Fn(usize) -> *mut u8 + Copy + use<> {
+        if self.buffer.len() < slots * len {
+            self.buffer = AlignedBuf::new(slots * len);
+        }
+        let buffer = self.buffer.as_mut_ptr();
+        move |slot: usize| buffer.wrapping_add(slot * len)
+    }
+
     /// See [`super::PageDevice::read_each`].
     pub(super) fn read_each(
         &mut self,
@@ -36,31 +46,61 @@ impl Ring {
     ) {
         let len_max = spans.iter().map(|s| s.len_bytes).max().unwrap_or(0);
         let slots = self.depth.min(spans.len());
-        if self.buffer.len() < slots * len_max {
-            self.buffer = AlignedBuf::new(slots * len_max);
-        }
+        let piece = self.pieces(slots, len_max);
         let fd = types::Fd(file.as_raw_fd());
-        // The pointer is taken once, so that no `&mut` to the buffer exists while the kernel may write into it. Every
-        // slot's piece lies within the buffer: `slot < slots`.
-        let buffer = self.buffer.as_mut_ptr();
-        let piece = |slot: usize| buffer.wrapping_add(slot * len_max);
-        drive(
-            &mut self.ring,
-            slots,
-            spans.len(),
-            &mut |op, slot| {
+        let mut operations = Counted {
+            left: 0..spans.len(),
+            entry: |op: usize, slot| {
                 opcode::Read::new(fd, piece(slot), spans[op].len_bytes as u32)
                     .offset(spans[op].offset)
                     .build()
             },
-            &mut |op, slot, outcome| {
-                let len = spans[op].len_bytes;
-                // SAFETY: the operation of this slot has completed and the slot is not reused before this call returns;
-                // its piece of the buffer has at least `len` bytes, zeroed when allocated.
-                let bytes = unsafe { std::slice::from_raw_parts(piece(slot), len) };
-                visit(op, whole(outcome, len).map(|()| bytes));
+            done: |op: usize, slot, outcome| {
+                // SAFETY: every slot's piece lies within the buffer, since `slot < slots`.
+                let bytes = unsafe { arrived(piece(slot), spans[op].len_bytes, outcome) };
+                visit(op, bytes);
             },
-        );
+        };
+        drive(&mut self.ring, slots, &mut operations);
+    }
+
+    /// See [`super::PageDevice::read_planned`]; the files are those of the device and the one beside.
+    pub(super) fn read_planned(&mut self, files: [&File; 2], longest_bytes: usize, plan: &mut dyn ReadPlan) {
+        struct Planned<'p, P> {
+            plan: &'p mut dyn ReadPlan,
+            fds: [types::Fd; 2],
+            longest_bytes: usize,
+            piece: P,
+            /// Tag and length of the read in each slot.
+            reads: Vec<(usize, usize)>,
+        }
+        impl<P: Fn(usize) -> *mut u8> Operations for Planned<'_, P> {
+            fn next(&mut self, slot: usize) -> Option<(usize, squeue::Entry)> {
+                loop {
+                    let PlannedRead { tag, is_beside, span } = self.plan.next_read()?;
+                    if span.len_bytes > self.longest_bytes {
+                        self.plan.arrived(tag, Err(io::ErrorKind::InvalidInput.into()));
+                        continue;
+                    }
+                    self.reads[slot] = (tag, span.len_bytes);
+                    let fd = self.fds[usize::from(is_beside)];
+                    let read = opcode::Read::new(fd, (self.piece)(slot), span.len_bytes as u32);
+                    return Some((tag, read.offset(span.offset).build()));
+                }
+            }
+
+            fn done(&mut self, _: usize, slot: usize, outcome: i32) {
+                let (tag, len) = self.reads[slot];
+                // SAFETY: the slot's piece is `longest_bytes` long, and `len` is not more: see `next`.
+                let bytes = unsafe { arrived((self.piece)(slot), len, outcome) };
+                self.plan.arrived(tag, bytes);
+            }
+        }
+        let slots = self.depth;
+        let piece = self.pieces(slots, longest_bytes);
+        let fds = files.map(|file| types::Fd(file.as_raw_fd()));
+        let reads = vec![(0, 0); slots];
+        drive(&mut self.ring, slots, &mut Planned { plan, fds, longest_bytes, piece, reads });
     }
 
     /// See [`super::PageDevice::read_into`].
@@ -69,16 +109,15 @@ impl Ring {
         let targets: Vec<(u64, *mut u8, usize)> =
             reads.iter_mut().map(|(offset, bytes)| (*offset, bytes.as_mut_ptr(), bytes.len())).collect();
         let mut first_error = Ok(());
-        drive(
-            &mut self.ring,
-            self.depth.min(targets.len()),
-            targets.len(),
-            &mut |op, _| {
+        let mut operations = Counted {
+            left: 0..targets.len(),
+            entry: |op: usize, _| {
                 let (offset, bytes, len) = targets[op];
                 opcode::Read::new(fd, bytes, len as u32).offset(offset).build()
             },
-            &mut |op, _, outcome| keep_first(&mut first_error, whole(outcome, targets[op].2)),
-        );
+            done: |op: usize, _, outcome| keep_first(&mut first_error, whole(outcome, targets[op].2)),
+        };
+        drive(&mut self.ring, self.depth.min(targets.len()), &mut operations);
         first_error
     }
 
@@ -86,16 +125,15 @@ impl Ring {
     pub(super) fn write_each(&mut self, file: &File, writes: &[(u64, &[u8])]) -> io::Result<()> {
         let fd = types::Fd(file.as_raw_fd());
         let mut first_error = Ok(());
-        drive(
-            &mut self.ring,
-            self.depth.min(writes.len()),
-            writes.len(),
-            &mut |op, _| {
+        let mut operations = Counted {
+            left: 0..writes.len(),
+            entry: |op: usize, _| {
                 let (offset, bytes) = writes[op];
                 opcode::Write::new(fd, bytes.as_ptr(), bytes.len() as u32).offset(offset).build()
             },
-            &mut |op, _, outcome| keep_first(&mut first_error, whole(outcome, writes[op].1.len())),
-        );
+            done: |op: usize, _, outcome| keep_first(&mut first_error, whole(outcome, writes[op].1.len())),
+        };
+        drive(&mut self.ring, self.depth.min(writes.len()), &mut operations);
         first_error
     }
 }
@@ -117,37 +155,65 @@ fn whole(outcome: i32, len: usize) -> io::Result<()> {
     }
 }
 
-/// Runs `count` operations with at most `slots` in flight. `entry(op, slot)` describes one, `done(op, slot, code)` is
-/// called when it has completed.
-fn drive(
-    ring: &mut IoUring,
-    slots: usize,
-    count: usize,
-    entry: &mut dyn FnMut(usize, usize) -> squeue::Entry,
-    done: &mut dyn FnMut(usize, usize, i32),
-) {
+/// The bytes of a read that has completed with this code.
+///
+/// # Safety
+/// From `piece` on lie `len` bytes that were initialised once, and that nobody writes to while the result is in use.
+unsafe fn arrived<'b>(piece: *const u8, len: usize, outcome: i32) -> io::Result<&'b [u8]> {
+    // SAFETY: as this function asks for. The buffers of a ring are zeroed when allocated, and a slot is not used again
+    // before `done` has returned.
+    let bytes = unsafe { std::slice::from_raw_parts(piece, len) };
+    whole(outcome, len).map(|()| bytes)
+}
+
+/// What [`drive`] is to run.
+trait Operations {
+    /// Number (below 2^48) and description of the next operation, in slot `slot`; `None` while there is none.
+    fn next(&mut self, slot: usize) -> Option<(usize, squeue::Entry)>;
+    /// An operation has completed.
+    fn done(&mut self, op: usize, slot: usize, code: i32);
+}
+
+/// Operations that are known beforehand, by number.
+struct Counted<E, D> {
+    left: std::ops::Range<usize>,
+    entry: E,
+    done: D,
+}
+
+impl<E: FnMut(usize, usize) -> squeue::Entry, D: FnMut(usize, usize, i32)> Operations for Counted<E, D> {
+    fn next(&mut self, slot: usize) -> Option<(usize, squeue::Entry)> {
+        self.left.next().map(|op| (op, (self.entry)(op, slot)))
+    }
+
+    fn done(&mut self, op: usize, slot: usize, code: i32) {
+        (self.done)(op, slot, code);
+    }
+}
+
+/// Runs operations with at most `slots` in flight, until there is no next one and all have completed.
+fn drive(ring: &mut IoUring, slots: usize, operations: &mut dyn Operations) {
     let mut flight = Flight { ring, in_flight: 0 };
     let mut free: Vec<usize> = (0..slots).rev().collect();
     let mut completed: Vec<(usize, usize, i32)> = Vec::with_capacity(slots);
-    let mut next = 0;
-    while next < count || flight.in_flight > 0 {
-        while next < count
-            && let Some(slot) = free.pop()
+    loop {
+        while let Some(&slot) = free.last()
+            && let Some((op, entry)) = operations.next(slot)
         {
-            let described = entry(next, slot).user_data(((next as u64) << 16) | slot as u64);
+            let described = entry.user_data(((op as u64) << 16) | slot as u64);
             // SAFETY: the buffer behind the entry outlives the operation: it belongs to the caller of `drive`, which does
             // not return before the operation has completed (see `Flight`).
             let pushed = unsafe { flight.ring.submission().push(&described) };
-            if pushed.is_err() {
-                free.push(slot);
-                break;
-            }
+            assert!(pushed.is_ok(), "the queue has as many entries as there are slots");
+            free.pop();
             flight.in_flight += 1;
-            next += 1;
+        }
+        if flight.in_flight == 0 {
+            return;
         }
         flight.wait(&mut completed);
         for (op, slot, code) in completed.drain(..) {
-            done(op, slot, code);
+            operations.done(op, slot, code);
             free.push(slot);
         }
     }

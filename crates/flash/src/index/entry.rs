@@ -7,12 +7,22 @@
 
 use springbloom_filter::KeyDigest;
 
-/// Bits of a fingerprint when it is written.
-pub(crate) const FINGERPRINT_BITS: u8 = 20;
+/// Least and most bits of a fingerprint when it is written.
+const FINGERPRINT_BITS_MIN: u8 = 20;
+pub(crate) const FINGERPRINT_BITS_MAX: u8 = 28;
+/// Bits of the digest that prefix and fingerprint know together, within these bounds: what is written while the index is small
+/// (and its pages' numbers short) has bits to lose.
+const KNOWN_BITS: u8 = 36;
 /// Longest prefix of a partition; 2^40 partitions are more than any device holds.
 pub(crate) const DEPTH_MAX: u8 = 40;
 /// Bits of a page's number.
 pub(crate) const PAGE_BITS: u8 = 48;
+
+/// Bits of the fingerprints that a partition of this depth writes.
+#[inline]
+pub(crate) fn fingerprint_bits(depth: u8) -> u8 {
+    KNOWN_BITS.saturating_sub(depth).clamp(FINGERPRINT_BITS_MIN, FINGERPRINT_BITS_MAX)
+}
 
 /// The `bits` bits of `digest` behind a prefix of `depth` bits. `depth + bits` is at most 64, `bits` at most 32.
 #[inline]
@@ -48,37 +58,6 @@ impl Entry {
     }
 }
 
-/// An entry that waits in memory, in six bytes: it knows all [`FINGERPRINT_BITS`], and its page lies at most 2^28 pages
-/// (a tebibyte) behind the newest.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct PendingEntry([u16; 3]);
-
-const PENDING_PAGE_BITS: u8 = 48 - FINGERPRINT_BITS;
-/// Pages behind the newest that a pending entry can be.
-pub(crate) const PENDING_PAGES_MAX: u64 = 1 << PENDING_PAGE_BITS;
-
-impl PendingEntry {
-    pub(crate) fn new(fingerprint: u32, page: u64) -> PendingEntry {
-        let word = (u64::from(fingerprint) << PENDING_PAGE_BITS) | (page & (PENDING_PAGES_MAX - 1));
-        PendingEntry([word as u16, (word >> 16) as u16, (word >> 32) as u16])
-    }
-
-    fn word(self) -> u64 {
-        let [a, b, c] = self.0.map(u64::from);
-        a | (b << 16) | (c << 32)
-    }
-
-    pub(crate) fn fingerprint(self) -> u32 {
-        (self.word() >> PENDING_PAGE_BITS) as u32
-    }
-
-    /// The entry in full; `newest_page` is at or behind none of the pages that wait.
-    pub(crate) fn entry(self, newest_page: u64) -> Entry {
-        let behind = newest_page.wrapping_sub(self.word()) & (PENDING_PAGES_MAX - 1);
-        Entry { page: newest_page - behind, fingerprint: self.fingerprint(), bits: FINGERPRINT_BITS }
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -103,15 +82,5 @@ mod tests {
             entry = child;
         }
         assert_eq!(entry.divided(), (None, entry), "no bits: both halves");
-    }
-
-    #[test]
-    fn pending_entries_come_back_as_written() {
-        assert_eq!(size_of::<PendingEntry>(), 6);
-        let newest = 5 * PENDING_PAGES_MAX + 17;
-        for page in [newest, newest - 1, newest - 18, newest - PENDING_PAGES_MAX + 1] {
-            let entry = PendingEntry::new(0xabcde, page).entry(newest);
-            assert_eq!(entry, Entry { page, fingerprint: 0xabcde, bits: 20 });
-        }
     }
 }

@@ -1,22 +1,29 @@
-//! Finding records: one key or many at once, so that the device has as many reads to do as it can take.
+//! Finding records: one key or many at once, so that the device always has as many reads to do as it can take.
 //!
-//! A search takes what memory knows (pages of waiting entries, the bucket) under a shared lock and reads without any. What it reads may
+//! A search takes what memory knows (pages of waiting entries, the bucket) under a shared lock and reads without any; what a read
+//! shows decides the search's next one, and searches that need the same page or bucket share a read. What is read may
 //! have been replaced meanwhile: sectors and pages that are not what was looked for are compared with what memory knows now, and the search starts over if that has changed; else they
 //! are damage, which is an error.
 
-use springbloom_filter::{FilterGroup, KeyDigest};
+use std::collections::hash_map::Entry as MapEntry;
+use std::collections::{HashMap, VecDeque};
+use std::io;
+
+use springbloom_filter::KeyDigest;
 
 use super::bucket::{decode, matches};
 use super::partitions::Bucket;
-use super::prefilter;
-use super::record::{Record, Value, check_lengths};
-use super::record_log::PageFault;
+use super::prefilter::{self, Prefilter};
+use super::record::{INDEX_PAGE_BYTES, Page, Record, Value, check_lengths};
+use super::record_log::{PageFault, PagePlace};
 use super::store::FlashIndex;
-use crate::device::{SECTOR_BYTES, Span};
+use crate::device::{PlannedRead, ReadPlan, SECTOR_BYTES, Span};
 use crate::error::FlashError;
 
 /// Keys of one batch; bounds the memory of a call.
-const BATCH_KEYS: usize = 1024;
+const BATCH_KEYS: usize = 4096;
+/// Searches that are started together when the reads of those before run out.
+const STARTED_KEYS: usize = 512;
 /// A search that meets the writer this often is not unlucky: something is wrong.
 const RESTARTS_MAX: u8 = 100;
 
@@ -49,6 +56,30 @@ struct Search<'k> {
     found: Option<Found>,
 }
 
+/// What a read is of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+enum Target {
+    Bucket { slot: u32, birth: u32, sectors: u8 },
+    Page(u64),
+}
+
+/// The searches of one batch on their way.
+struct Searches<'s, 'k> {
+    index: &'s FlashIndex,
+    wants_values: bool,
+    searches: Vec<Search<'k>>,
+    /// Searches before this one have been started.
+    started: usize,
+    queue: VecDeque<usize>,
+    /// All reads so far, by tag: what of, and for which searches.
+    reads: Vec<(Target, Vec<usize>)>,
+    /// The reads that have not arrived.
+    asked: HashMap<Target, usize>,
+    /// Searches whose value goes on in later pages, and the bytes that are missing.
+    begun: Vec<(usize, usize)>,
+    failure: Option<FlashError>,
+}
+
 impl FlashIndex {
     /// The value of `key`, or `None` if it was never put or is deleted.
     ///
@@ -76,213 +107,258 @@ impl FlashIndex {
         keys: &[&[u8]],
         wants_values: bool,
     ) -> Result<Vec<Option<Found>>, FlashError> {
-        let mut searches = Vec::with_capacity(keys.len());
-        for key in keys {
-            check_lengths(key, &[])?;
-            searches.push(Search {
-                key,
-                digest: KeyDigest::of(key),
-                depth: 0,
-                lacks_filter: false,
-                bucket: None,
-                pages: Vec::new(),
-                reclaimed: 0,
-                restarts: 0,
-                found: None,
-            });
-        }
-        let all: Vec<usize> = (0..keys.len()).collect();
-        self.start(&mut searches, &all)?;
-        loop {
-            let (mut pages, mut buckets) = (Vec::new(), Vec::new());
-            for (i, search) in searches.iter_mut().enumerate().filter(|(_, search)| search.found.is_none()) {
-                if let Some(page) = search.pages.pop() {
-                    pages.push((page, i));
-                } else if let Some(bucket) = search.bucket.take() {
-                    buckets.push((bucket, i));
-                }
-            }
-            if pages.is_empty() && buckets.is_empty() {
-                return Ok(searches.into_iter().map(|search| search.found).collect());
-            }
-            let mut again = Vec::new();
-            self.read_buckets(&mut searches, &mut buckets, &mut again)?;
-            self.read_pages(&mut searches, &mut pages, wants_values, &mut again)?;
-            self.counters.restarts.add(again.len() as u64);
-            self.start(&mut searches, &again)?;
-        }
-    }
-
-    /// Takes what memory knows about the searches numbered `which`.
-    fn start(&self, searches: &mut [Search<'_>], which: &[usize]) -> Result<(), FlashError> {
-        if which.is_empty() {
-            return Ok(());
-        }
-        let reclaimed = self.counters.snapshot().zones_reclaimed;
-        let table = self.table();
-        // Taken under the table's lock: nothing is pushed meanwhile, so no waiting entry is of a later page.
-        let newest_page = self.log.newest_page();
-        for &i in which {
-            let search = &mut searches[i];
-            search.restarts += 1;
-            if search.restarts > RESTARTS_MAX {
-                return Err(self.damaged_page(newest_page));
-            }
-            let partition = table.get(table.find(search.digest.hi));
-            search.pages.clear();
-            partition.pending_pages(search.digest, newest_page, &mut search.pages);
-            search.bucket = partition.bucket_for(search.digest);
-            search.lacks_filter = partition.filter.is_none();
-            (search.depth, search.reclaimed) = (partition.depth, reclaimed);
-        }
-        Ok(())
-    }
-
-    fn read_buckets(
-        &self,
-        searches: &mut [Search<'_>],
-        wanted: &mut [(Bucket, usize)],
-        again: &mut Vec<usize>,
-    ) -> Result<(), FlashError> {
-        wanted.sort_by_key(|(bucket, _)| bucket.slot);
-        let groups: Vec<&[(Bucket, usize)]> = wanted.chunk_by(|a, b| a.0 == b.0).collect();
-        let bucket_bytes = self.bucket_bytes() as u64;
-        let spans: Vec<Span> = groups
-            .iter()
-            .map(|group| Span {
-                offset: u64::from(group[0].0.slot) * bucket_bytes,
-                len_bytes: usize::from(group[0].0.sectors) * SECTOR_BYTES,
-            })
-            .collect();
-        self.counters.bucket_reads.add(spans.len() as u64);
-        let mut failure = None;
-        let mut filters = Vec::new();
-        self.buckets.read_each(&spans, &mut |n, bytes| {
-            let (bucket, first) = groups[n][0];
-            if let Ok(bytes) = bytes
-                && searches[first].lacks_filter
-                && let Some(filter) = self.filter_of(bucket, bytes)
-            {
-                filters.push((searches[first].digest, bucket, filter));
-            }
-            for &(bucket, i) in groups[n] {
-                let search = &mut searches[i];
-                let read = match &bytes {
-                    Ok(bytes) => {
-                        matches(bucket.key(self.salt), bytes, search.digest, search.depth, &mut search.pages)
-                            .map(|()| {
-                                // Appended after a replay, older entries may stand behind newer ones, and twice.
-                                search.pages.sort_unstable();
-                                search.pages.dedup();
-                            })
-                            .map_err(|sector| self.damaged_bucket(bucket.slot, sector))
-                    }
-                    Err(e) => Err(self.unread_bucket(e.kind().into())),
-                };
-                match read {
-                    Ok(()) => {}
-                    Err(_) if self.has_changed(search.digest, bucket) => again.push(i),
-                    Err(error) => failure = failure.take().or(Some(error)),
-                }
-            }
+        keys.iter().try_for_each(|key| check_lengths(key, &[]))?;
+        let searches = keys.iter().map(|key| Search {
+            key,
+            digest: KeyDigest::of(key),
+            depth: 0,
+            lacks_filter: false,
+            bucket: None,
+            pages: Vec::new(),
+            reclaimed: 0,
+            restarts: 0,
+            found: None,
         });
-        self.install_filters(filters);
-        failure.map_or(Ok(()), Err)
+        let mut searches = Searches {
+            index: self,
+            wants_values,
+            searches: searches.collect(),
+            started: 0,
+            queue: VecDeque::new(),
+            reads: Vec::with_capacity(2 * keys.len()),
+            asked: HashMap::new(),
+            begun: Vec::new(),
+            failure: None,
+        };
+        loop {
+            self.buckets.read_planned(
+                self.log.device(),
+                self.bucket_bytes().max(INDEX_PAGE_BYTES),
+                &mut searches,
+            );
+            if let Some(failure) = searches.failure {
+                return Err(failure);
+            }
+            if searches.begun.is_empty() {
+                return Ok(searches.searches.into_iter().map(|search| search.found).collect());
+            }
+            searches.finish_values();
+        }
     }
 
     /// The pre-filter over a bucket that was read anyway.
-    fn filter_of(&self, bucket: Bucket, bytes: &[u8]) -> Option<FilterGroup> {
+    fn filter_of(&self, bucket: Bucket, bytes: &[u8]) -> Option<Prefilter> {
         let units = self.memory.prefilter.as_ref()?;
         let mut entries = Vec::new();
         decode(bucket.key(self.salt), bytes, |entry| entries.push(entry)).ok()?;
         prefilter::build(units, &entries)
     }
 
-    /// Gives the partitions of these digests their pre-filters, unless they have another bucket by now.
-    fn install_filters(&self, filters: Vec<(KeyDigest, Bucket, FilterGroup)>) {
-        if filters.is_empty() {
-            return;
-        }
-        let mut table = self.table_mut();
-        for (digest, bucket, filter) in filters {
-            let partition = table.find(digest.hi);
-            let partition = table.get_mut(partition);
-            if partition.bucket == Some(bucket) && partition.filter.is_none() {
-                partition.filter = Some(filter);
-            }
-        }
-    }
-
     /// Whether the partition has another bucket by now.
     fn has_changed(&self, digest: KeyDigest, bucket: Bucket) -> bool {
         let table = self.table();
-        let now = table.get(table.find(digest.hi)).bucket;
+        let now = table.at(digest.hi).bucket();
         now.is_none_or(|now| (now.slot, now.birth) != (bucket.slot, bucket.birth))
-    }
-
-    fn read_pages(
-        &self,
-        searches: &mut [Search<'_>],
-        wanted: &mut [(u64, usize)],
-        wants_values: bool,
-        again: &mut Vec<usize>,
-    ) -> Result<(), FlashError> {
-        wanted.sort_unstable();
-        let groups: Vec<&[(u64, usize)]> = wanted.chunk_by(|a, b| a.0 == b.0).collect();
-        let pages: Vec<u64> = groups.iter().map(|group| group[0].0).collect();
-        let mut failure = None;
-        let mut begun = Vec::new();
-        let (mut reads, mut wasted) = (0, 0);
-        self.log.read_each(&pages, &mut |n, page| {
-            let page = match page {
-                Ok(page) => page,
-                Err(PageFault::Reclaimed) => {
-                    // Entries outlive their zones; only a zone that went away during the search may have held the record.
-                    let now = self.counters.snapshot().zones_reclaimed;
-                    again.extend(groups[n].iter().map(|(_, i)| *i).filter(|i| searches[*i].reclaimed != now));
-                    return;
-                }
-                Err(fault) => {
-                    failure = failure.take().or(Some(self.page_error(pages[n], fault)));
-                    return;
-                }
-            };
-            reads += 1;
-            let mut is_wasted = true;
-            for &(number, i) in groups[n] {
-                let Some(record) = page.find(searches[i].key) else { continue };
-                is_wasted = false;
-                let (value, missing_bytes) = value_of(&record, wants_values);
-                if missing_bytes > 0 {
-                    begun.push((i, missing_bytes));
-                }
-                let older_pages =
-                    searches[i].bucket.is_none().then(|| std::mem::take(&mut searches[i].pages));
-                let offset = record.offset;
-                searches[i].found = Some(Found { page: number, offset, value, older_pages });
-            }
-            wasted += u64::from(is_wasted);
-        });
-        self.counters.page_reads.add(reads);
-        self.counters.wasted_reads.add(wasted);
-        for (i, missing_bytes) in begun {
-            let Some(found) = &mut searches[i].found else { continue };
-            let Some(value) = &mut found.value else { continue };
-            if let Err(fault) = self.log.read_rest(found.page + 1, missing_bytes, value) {
-                if !matches!(fault, PageFault::Reclaimed) {
-                    failure = failure.take().or(Some(self.page_error(found.page, fault)));
-                }
-                searches[i].found = None;
-                again.push(i);
-            }
-        }
-        failure.map_or(Ok(()), Err)
     }
 
     pub(super) fn page_error(&self, page: u64, fault: PageFault) -> FlashError {
         match fault {
             PageFault::Device(e) => FlashError::io("read", self.log.name())(e),
             PageFault::Damaged | PageFault::Reclaimed => self.damaged_page(page),
+        }
+    }
+}
+
+impl Searches<'_, '_> {
+    /// Takes what memory knows about the searches `which`, and asks for their first reads.
+    fn start(&mut self, which: impl Iterator<Item = usize> + Clone) {
+        let reclaimed = self.index.counters.snapshot().zones_reclaimed;
+        {
+            let table = self.index.table();
+            for i in which.clone() {
+                let search = &mut self.searches[i];
+                search.pages.clear();
+                let known = table.look(search.digest, &mut search.pages);
+                (search.depth, search.bucket, search.lacks_filter) =
+                    (known.depth, known.bucket, !known.has_filter);
+                search.reclaimed = reclaimed;
+            }
+        }
+        which.for_each(|i| self.go_on(i));
+    }
+
+    fn start_over(&mut self, i: usize) {
+        self.index.counters.restarts.add(1);
+        let search = &mut self.searches[i];
+        search.restarts += 1;
+        if search.restarts > RESTARTS_MAX {
+            let page = search.pages.pop().unwrap_or_default();
+            self.failure = Some(self.index.damaged_page(page));
+            return;
+        }
+        self.start(std::iter::once(i));
+    }
+
+    /// Asks for the next read of a search that has not found its record, if there is any.
+    fn go_on(&mut self, i: usize) {
+        let search = &mut self.searches[i];
+        let target = match search.pages.pop() {
+            Some(page) => Target::Page(page),
+            None => match search.bucket.take() {
+                Some(Bucket { slot, birth, sectors }) => Target::Bucket { slot, birth, sectors },
+                None => return,
+            },
+        };
+        match self.asked.entry(target) {
+            MapEntry::Occupied(read) => self.reads[*read.get()].1.push(i),
+            MapEntry::Vacant(vacant) => {
+                let tag = self.reads.len();
+                vacant.insert(tag);
+                self.reads.push((target, vec![i]));
+                self.queue.push_back(tag);
+            }
+        }
+    }
+
+    fn bucket_arrived(&mut self, bucket: Bucket, bytes: io::Result<&[u8]>, waiting: &[usize]) {
+        let index = self.index;
+        let mut has_matches = false;
+        for &i in waiting {
+            let search = &mut self.searches[i];
+            let read = match &bytes {
+                Ok(bytes) => {
+                    matches(bucket.key(index.salt), bytes, search.digest, search.depth, &mut search.pages)
+                        .map_err(|sector| index.damaged_bucket(bucket.slot, sector))
+                }
+                Err(e) => Err(index.unread_bucket(e.kind().into())),
+            };
+            match read {
+                Ok(()) => {
+                    // Appended after a replay, older entries may stand behind newer ones, and twice.
+                    search.pages.sort_unstable();
+                    search.pages.dedup();
+                    has_matches |= !search.pages.is_empty();
+                    self.go_on(i);
+                }
+                Err(_) if index.has_changed(search.digest, bucket) => self.start_over(i),
+                Err(error) => self.failure = self.failure.take().or(Some(error)),
+            }
+        }
+        // Made where one would have saved the read: who looks for what is there has no use for it.
+        let search = &self.searches[waiting[0]];
+        if let Ok(bytes) = bytes
+            && search.lacks_filter
+            && !has_matches
+            && let Some(filter) = index.filter_of(bucket, bytes)
+        {
+            index.table_mut().set_filter(search.digest.hi, bucket, filter);
+        }
+    }
+
+    fn take_waiting(&mut self, tag: usize) -> Vec<usize> {
+        let (target, waiting) = &mut self.reads[tag];
+        self.asked.remove(target);
+        std::mem::take(waiting)
+    }
+
+    fn page_arrived(&mut self, number: u64, page: Result<Page<'_>, PageFault>, waiting: &[usize]) {
+        let index = self.index;
+        let page = match page {
+            Ok(page) => page,
+            Err(PageFault::Reclaimed) => {
+                // Entries outlive their zones; only a zone that went away during the search may have held the record.
+                let now = index.counters.snapshot().zones_reclaimed;
+                for &i in waiting {
+                    if self.searches[i].reclaimed != now { self.start_over(i) } else { self.go_on(i) }
+                }
+                return;
+            }
+            Err(fault) => {
+                self.failure = self.failure.take().or(Some(index.page_error(number, fault)));
+                return;
+            }
+        };
+        let mut is_wasted = true;
+        for &i in waiting {
+            let search = &mut self.searches[i];
+            let Some(record) = page.find(search.key) else {
+                self.go_on(i);
+                continue;
+            };
+            is_wasted = false;
+            let (value, missing_bytes) = value_of(&record, self.wants_values);
+            if missing_bytes > 0 {
+                self.begun.push((i, missing_bytes));
+            }
+            let older_pages = search.bucket.is_none().then(|| std::mem::take(&mut search.pages));
+            search.found = Some(Found { page: number, offset: record.offset, value, older_pages });
+        }
+        index.counters.page_reads.add(1);
+        index.counters.wasted_reads.add(is_wasted.into());
+    }
+
+    /// Reads the rest of the values that go on in later pages; searches that fail in that start over.
+    fn finish_values(&mut self) {
+        for (i, missing_bytes) in std::mem::take(&mut self.begun) {
+            let Some(found) = &mut self.searches[i].found else { continue };
+            let Some(value) = &mut found.value else { continue };
+            if let Err(fault) = self.index.log.read_rest(found.page + 1, missing_bytes, value) {
+                if !matches!(fault, PageFault::Reclaimed) {
+                    let error = self.index.page_error(found.page, fault);
+                    self.failure = self.failure.take().or(Some(error));
+                }
+                self.searches[i].found = None;
+                self.start_over(i);
+            }
+        }
+    }
+}
+
+impl ReadPlan for Searches<'_, '_> {
+    fn next_read(&mut self) -> Option<PlannedRead> {
+        while self.failure.is_none() {
+            let Some(tag) = self.queue.pop_front() else {
+                let first = self.started;
+                self.started = (first + STARTED_KEYS).min(self.searches.len());
+                if first == self.started {
+                    return None;
+                }
+                self.start(first..self.started);
+                continue;
+            };
+            match self.reads[tag].0 {
+                Target::Bucket { slot, sectors, .. } => {
+                    self.index.counters.bucket_reads.add(1);
+                    let offset = u64::from(slot) * self.index.bucket_bytes() as u64;
+                    let span = Span { offset, len_bytes: usize::from(sectors) * SECTOR_BYTES };
+                    return Some(PlannedRead { tag, is_beside: false, span });
+                }
+                Target::Page(page) => match self.index.log.place(page) {
+                    PagePlace::Device(span) => return Some(PlannedRead { tag, is_beside: true, span }),
+                    PagePlace::Memory(bytes) => {
+                        self.arrived(tag, Ok(&bytes));
+                    }
+                    PagePlace::Gone => {
+                        let waiting = self.take_waiting(tag);
+                        self.page_arrived(page, Err(PageFault::Reclaimed), &waiting);
+                    }
+                },
+            }
+        }
+        None
+    }
+
+    fn arrived(&mut self, tag: usize, bytes: io::Result<&[u8]>) {
+        let waiting = self.take_waiting(tag);
+        match self.reads[tag].0 {
+            Target::Bucket { slot, birth, sectors } => {
+                self.bucket_arrived(Bucket { slot, birth, sectors }, bytes, &waiting);
+            }
+            Target::Page(number) => {
+                let page =
+                    bytes.map_err(PageFault::Device).and_then(|bytes| self.index.log.checked(number, bytes));
+                self.page_arrived(number, page, &waiting);
+            }
         }
     }
 }

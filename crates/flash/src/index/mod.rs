@@ -7,9 +7,11 @@
 mod bucket;
 mod clean;
 mod entry;
+mod filters;
 mod lookup;
 mod manifest;
 mod partitions;
+mod pending;
 mod prefilter;
 mod record;
 mod record_log;

@@ -1,13 +1,18 @@
 //! What is in memory of every partition, and the directory that finds it: extendible hashing over the digest's first bits.
 //!
+//! A partition takes 32 bytes, its four in the directory, a chain of waiting entries in [`Pending`] and its pre-filter in [`FilterStore`];
+//! nothing has a heap block of its own, so what is counted is what the process takes.
+//!
 //! Invariant: the partitions' prefixes cover every digest exactly once; the directory has an entry for every prefix of
 //! `depth` bits, the depth of the deepest partition.
 
-use springbloom_filter::{FilterGroup, KeyDigest};
+use springbloom_filter::{GroupHead, KeyDigest};
 
 use super::bucket::BucketKey;
-use super::entry::{Entry, FINGERPRINT_BITS, PendingEntry, fingerprint};
-use super::prefilter;
+use super::entry::{Entry, fingerprint, fingerprint_bits};
+use super::filters::{FilterStore, Place};
+use super::pending::{Chain, Pending};
+use super::prefilter::{self, Prefilter};
 
 /// The bucket of a partition.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -26,56 +31,86 @@ impl Bucket {
 }
 
 /// One partition.
-#[derive(Debug)]
+#[derive(Clone, Copy, Debug)]
 pub(crate) struct Partition {
     /// Bits of its prefix.
     pub(crate) depth: u8,
-    /// None before the first entries were appended.
-    pub(crate) bucket: Option<Bucket>,
-    /// Entries that are not in the bucket, oldest first.
-    pub(crate) pending: Vec<PendingEntry>,
-    /// Over the entries of the bucket; without one they may match.
-    pub(crate) filter: Option<FilterGroup>,
+    /// Sectors of its bucket; none before the first entries were appended.
+    sectors: u8,
+    slot: u32,
+    birth: u32,
+    /// Entries that are not in the bucket.
+    pending: Chain,
+    /// The filter over the entries of the bucket; without one they may match.
+    filter: Place,
+    /// Of the filter, if there is one.
+    head: Option<GroupHead>,
 }
 
-/// Waiting entries get room for this many more at a time: little slack, few moves.
-const PENDING_STEP: usize = 8;
-/// What the allocator adds to a heap block, about.
-const HEAP_BLOCK_BYTES: usize = 16;
-
 impl Partition {
-    pub(crate) fn new(depth: u8, bucket: Option<Bucket>, filter: Option<FilterGroup>) -> Partition {
-        Partition { depth, bucket, pending: Vec::new(), filter }
+    fn new(depth: u8, bucket: Option<Bucket>) -> Partition {
+        let Bucket { slot, birth, sectors } = bucket.unwrap_or(Bucket { slot: 0, birth: 0, sectors: 0 });
+        let (pending, filter) = (Chain::EMPTY, Place::NONE);
+        Partition { depth, sectors, slot, birth, pending, filter, head: None }
     }
 
-    pub(crate) fn push(&mut self, entry: PendingEntry) {
-        if self.pending.len() == self.pending.capacity() {
-            self.pending.reserve_exact(PENDING_STEP);
+    pub(crate) fn bucket(&self) -> Option<Bucket> {
+        let Partition { slot, birth, sectors, .. } = *self;
+        (sectors > 0).then_some(Bucket { slot, birth, sectors })
+    }
+
+    pub(crate) fn has_pending(&self) -> bool {
+        !self.pending.is_empty()
+    }
+}
+
+/// What becomes of a partition or a part of it.
+#[derive(Debug)]
+pub(crate) struct Part {
+    pub(crate) depth: u8,
+    pub(crate) bucket: Option<Bucket>,
+    pub(crate) filter: Option<Prefilter>,
+}
+
+/// What memory knows about a digest.
+#[derive(Debug)]
+pub(crate) struct Known {
+    pub(crate) depth: u8,
+    /// The bucket that may hold an entry for it.
+    pub(crate) bucket: Option<Bucket>,
+    pub(crate) has_filter: bool,
+}
+
+/// Partitions that are allocated together: 128 KiB.
+const SEGMENT_PARTITIONS: usize = 4096;
+
+/// Partitions by number, in segments that never move.
+#[derive(Debug, Default)]
+struct List {
+    segments: Vec<Vec<Partition>>,
+}
+
+impl List {
+    fn len(&self) -> usize {
+        let before = self.segments.len().saturating_sub(1) * SEGMENT_PARTITIONS;
+        before + self.segments.last().map_or(0, Vec::len)
+    }
+
+    fn push(&mut self, partition: Partition) {
+        if self.len().is_multiple_of(SEGMENT_PARTITIONS) {
+            self.segments.push(Vec::with_capacity(SEGMENT_PARTITIONS));
         }
-        self.pending.push(entry);
+        if let Some(segment) = self.segments.last_mut() {
+            segment.push(partition);
+        }
     }
 
-    /// The bucket that may hold an entry for `digest`.
-    pub(crate) fn bucket_for(&self, digest: KeyDigest) -> Option<Bucket> {
-        let may_match = self.filter.as_ref().is_none_or(|f| prefilter::may_match(f, digest, self.depth));
-        self.bucket.filter(|_| may_match)
+    fn get(&self, number: u32) -> &Partition {
+        &self.segments[number as usize / SEGMENT_PARTITIONS][number as usize % SEGMENT_PARTITIONS]
     }
 
-    /// Pages that waiting entries name for `digest`, oldest first.
-    pub(crate) fn pending_pages(&self, digest: KeyDigest, newest_page: u64, pages: &mut Vec<u64>) {
-        let wanted = fingerprint(digest, self.depth, FINGERPRINT_BITS);
-        let matching = self.pending.iter().filter(|entry| entry.fingerprint() == wanted);
-        pages.extend(matching.map(|entry| entry.entry(newest_page).page));
-    }
-
-    pub(crate) fn pending_entries(&self, newest_page: u64) -> Vec<Entry> {
-        self.pending.iter().map(|entry| entry.entry(newest_page)).collect()
-    }
-
-    fn memory_bytes(&self) -> usize {
-        let pending = self.pending.capacity() * size_of::<PendingEntry>() + HEAP_BLOCK_BYTES;
-        let filter = self.filter.as_ref().map_or(0, |f| f.memory_bytes() - size_of::<FilterGroup>());
-        size_of::<Partition>() + pending + filter
+    fn get_mut(&mut self, number: u32) -> &mut Partition {
+        &mut self.segments[number as usize / SEGMENT_PARTITIONS][number as usize % SEGMENT_PARTITIONS]
     }
 }
 
@@ -84,22 +119,26 @@ impl Partition {
 pub(crate) struct Partitions {
     directory: Vec<u32>,
     depth: u8,
-    list: Vec<Partition>,
+    list: List,
+    pending: Pending,
+    filters: FilterStore,
 }
 
 impl Partitions {
     /// Partitions in the order of their prefixes, which must cover every digest: `None` if they do not.
-    pub(crate) fn from_ordered(list: Vec<Partition>) -> Option<Partitions> {
-        let depth = list.iter().map(|p| p.depth).max()?;
-        let mut directory = Vec::new();
-        for (i, partition) in list.iter().enumerate() {
-            let span = 1usize << (depth - partition.depth);
+    pub(crate) fn from_ordered(ordered: &[(u8, Option<Bucket>)]) -> Option<Partitions> {
+        let depth = ordered.iter().map(|(depth, _)| *depth).max()?;
+        let (mut directory, mut list) = (Vec::new(), List::default());
+        for (number, &(its_depth, bucket)) in (0..).zip(ordered) {
+            let span = 1usize << (depth - its_depth);
             if !directory.len().is_multiple_of(span) {
                 return None;
             }
-            directory.resize(directory.len() + span, i as u32);
+            directory.resize(directory.len() + span, number);
+            list.push(Partition::new(its_depth, bucket));
         }
-        (directory.len() == 1 << depth).then_some(Partitions { directory, depth, list })
+        let (pending, filters) = (Pending::new(), FilterStore::default());
+        (directory.len() == 1 << depth).then_some(Partitions { directory, depth, list, pending, filters })
     }
 
     pub(crate) fn len(&self) -> usize {
@@ -110,62 +149,123 @@ impl Partitions {
         (prefix.checked_shr(64 - u32::from(self.depth)).unwrap_or(0)) as usize
     }
 
-    /// Number of the partition of the digests whose high half begins as `prefix` does.
-    pub(crate) fn find(&self, prefix: u64) -> usize {
-        self.directory[self.slot(prefix)] as usize
+    fn number(&self, prefix: u64) -> u32 {
+        self.directory[self.slot(prefix)]
     }
 
-    pub(crate) fn get(&self, partition: usize) -> &Partition {
-        &self.list[partition]
-    }
-
-    pub(crate) fn get_mut(&mut self, partition: usize) -> &mut Partition {
-        &mut self.list[partition]
+    /// The partition of the digests whose high half begins as `prefix` does.
+    pub(crate) fn at(&self, prefix: u64) -> &Partition {
+        self.list.get(self.number(prefix))
     }
 
     /// All partitions in the order of their prefixes.
     pub(crate) fn ordered(&self) -> impl Iterator<Item = &Partition> {
-        self.directory.chunk_by(|a, b| a == b).map(|span| &self.list[span[0] as usize])
+        self.directory.chunk_by(|a, b| a == b).map(|span| self.list.get(span[0]))
     }
 
-    /// Puts `parts`, in the order of their prefixes, in the place of the partition at `prefix`; together they cover it.
-    pub(crate) fn replace(&mut self, prefix: u64, parts: Vec<Partition>) {
+    /// Adds an entry for the newest record: the one of `digest` in `page`.
+    pub(crate) fn push(&mut self, digest: KeyDigest, page: u64) {
+        let number = self.number(digest.hi);
+        let partition = self.list.get_mut(number);
+        let bits = fingerprint_bits(partition.depth);
+        let fingerprint = fingerprint(digest, partition.depth, bits);
+        self.pending.push(&mut partition.pending, fingerprint, bits, page);
+    }
+
+    /// What is known about `digest`; appends to `pages` those that waiting entries name, oldest first.
+    pub(crate) fn look(&self, digest: KeyDigest, pages: &mut Vec<u64>) -> Known {
+        let partition = self.at(digest.hi);
+        let depth = partition.depth;
+        let bits = fingerprint_bits(depth);
+        self.pending.pages_of(partition.pending, fingerprint(digest, depth, bits), bits, pages);
+        let may_match = partition.head.is_none_or(|head| {
+            let words = self.filters.words(partition.filter, head.words());
+            prefilter::may_match(head, words, digest, depth)
+        });
+        Known {
+            depth,
+            bucket: partition.bucket().filter(|_| may_match),
+            has_filter: partition.head.is_some(),
+        }
+    }
+
+    /// The waiting entries of a partition, oldest first.
+    pub(crate) fn pending_entries(&self, partition: &Partition) -> Vec<Entry> {
+        self.pending.entries(partition.pending, fingerprint_bits(partition.depth))
+    }
+
+    /// Bytes of the waiting entries.
+    pub(crate) fn pending_bytes(&self) -> u64 {
+        self.pending.used_bytes()
+    }
+
+    /// Gives the partition at `prefix` its filter, unless it has one or another bucket by now.
+    pub(crate) fn set_filter(&mut self, prefix: u64, bucket: Bucket, filter: Prefilter) {
+        let number = self.number(prefix);
+        let partition = self.list.get(number);
+        if partition.head.is_none() && partition.bucket() == Some(bucket) {
+            self.store_filter(number, Some(filter));
+        }
+    }
+
+    fn store_filter(&mut self, number: u32, filter: Option<Prefilter>) {
+        let partition = self.list.get_mut(number);
+        if let Some(head) = partition.head.take() {
+            self.filters.remove(partition.filter, head.words());
+        }
+        if let Some(Prefilter { head, words }) = filter {
+            (partition.head, partition.filter) = (Some(head), self.filters.store(number, &words));
+        }
+        while let Some(taken) = self.filters.take_sparsest() {
+            for (owner, place, words) in taken.filters() {
+                let partition = self.list.get_mut(owner);
+                if partition.head.is_some() && partition.filter == place {
+                    partition.filter = self.filters.store(owner, words);
+                }
+            }
+            self.filters.put_back(taken);
+        }
+    }
+
+    /// Puts `parts`, in the order of their prefixes, in the place of the partition at `prefix`, whose waiting entries they
+    /// hold; together they cover it.
+    pub(crate) fn replace(&mut self, prefix: u64, parts: Vec<Part>) {
         let deepest = parts.iter().map(|p| p.depth).max().unwrap_or(0);
         while self.depth < deepest {
             self.directory = self.directory.iter().flat_map(|&p| [p, p]).collect();
             self.depth += 1;
         }
-        let old = self.find(prefix);
-        let old_depth = self.list[old].depth;
+        let old = self.number(prefix);
+        let old_depth = self.list.get(old).depth;
         let mut at =
             self.slot(if old_depth == 0 { 0 } else { prefix >> (64 - old_depth) << (64 - old_depth) });
         for (i, part) in parts.into_iter().enumerate() {
-            let number = if i == 0 { old } else { self.list.len() };
+            let number = if i == 0 { old } else { self.list.len() as u32 };
             let span = 1usize << (self.depth - part.depth);
-            self.directory[at..at + span].fill(number as u32);
+            self.directory[at..at + span].fill(number);
             at += span;
             if i == 0 {
-                self.list[old] = part;
+                self.store_filter(old, None);
+                let partition = self.list.get_mut(old);
+                self.pending.clear(&mut partition.pending);
+                *partition = Partition::new(part.depth, part.bucket);
             } else {
-                if self.list.len() == self.list.capacity() {
-                    // Not doubled: half of it would be empty for long.
-                    self.list.reserve_exact(self.list.len() / 8 + 1);
-                }
-                self.list.push(part);
+                self.list.push(Partition::new(part.depth, part.bucket));
             }
+            self.store_filter(number, part.filter);
         }
     }
 
-    /// Bytes of memory that all of this takes, heap blocks included.
+    /// Bytes of memory that all of this takes.
     pub(crate) fn memory_bytes(&self) -> u64 {
-        let spare = (self.list.capacity() - self.list.len()) * size_of::<Partition>();
-        let partitions: usize = self.list.iter().map(Partition::memory_bytes).sum();
-        (partitions + spare + self.directory.capacity() * size_of::<u32>()) as u64
+        let segments = self.list.segments.len() * SEGMENT_PARTITIONS * size_of::<Partition>();
+        let fixed = (segments + self.directory.capacity() * size_of::<u32>()) as u64;
+        fixed + self.pending.memory_bytes() + self.filters.memory_bytes()
     }
 
     /// Bytes of the pre-filters.
     pub(crate) fn filter_bytes(&self) -> u64 {
-        self.list.iter().filter_map(|p| p.filter.as_ref()).map(|f| f.memory_bytes() as u64).sum()
+        self.filters.live_bytes()
     }
 }
 
@@ -186,13 +286,23 @@ mod tests {
         partitions.ordered().map(|p| p.depth).collect()
     }
 
-    fn parts(depths: &[u8]) -> Vec<Partition> {
-        depths.iter().map(|d| Partition::new(*d, None, None)).collect()
+    fn parts(depths: &[u8]) -> Vec<Part> {
+        depths.iter().map(|&depth| Part { depth, bucket: None, filter: None }).collect()
+    }
+
+    fn ordered(depths: &[u8]) -> Option<Partitions> {
+        let list: Vec<_> = depths.iter().map(|&depth| (depth, None)).collect();
+        Partitions::from_ordered(&list)
+    }
+
+    #[test]
+    fn a_partition_takes_32_bytes() {
+        assert!(size_of::<Partition>() <= 36, "{}", size_of::<Partition>());
     }
 
     #[test]
     fn dividing_keeps_every_prefix_covered() {
-        let mut partitions = Partitions::from_ordered(parts(&[0])).unwrap();
+        let mut partitions = ordered(&[0]).unwrap();
         partitions.replace(77, parts(&[1, 2, 2]));
         assert_eq!(depths(&partitions), [1, 2, 2]);
         partitions.replace(0, parts(&[3, 3, 2]));
@@ -202,20 +312,20 @@ mod tests {
         let mut prefix = Some(0);
         let mut walked = Vec::new();
         while let Some(at) = prefix {
-            let partition = partitions.get(partitions.find(at));
+            let partition = partitions.at(at);
             walked.push(partition.depth);
             prefix = next_prefix(at, partition.depth);
         }
         assert_eq!(walked, depths(&partitions));
-        let again = Partitions::from_ordered(parts(&walked)).unwrap();
+        let again = ordered(&walked).unwrap();
         assert_eq!(again.directory.len(), 8);
     }
 
     #[test]
     fn partitions_that_do_not_cover_everything_are_refused() {
         for wrong in [&[1u8][..], &[1, 1, 1], &[2, 1, 2], &[]] {
-            assert!(Partitions::from_ordered(parts(wrong)).is_none(), "{wrong:?}");
+            assert!(ordered(wrong).is_none(), "{wrong:?}");
         }
-        assert!(Partitions::from_ordered(parts(&[0])).is_some());
+        assert!(ordered(&[0]).is_some());
     }
 }

@@ -5,7 +5,7 @@
 //! Invariant: no false negative: an entry that knows fewer bits stands for all values that it may have; where these are too
 //! many, there is no filter, and every key may match.
 
-use springbloom_filter::{FilterGroup, KeyDigest, UnitSettings};
+use springbloom_filter::{GroupHead, KeyDigest, UnitSettings};
 
 use super::entry::{Entry, fingerprint};
 use crate::mix::{GOLDEN, mix};
@@ -20,8 +20,15 @@ fn digest_of(value: u32) -> KeyDigest {
     KeyDigest { lo: mix(seed.wrapping_mul(GOLDEN)), hi: mix(!seed.wrapping_mul(GOLDEN)) }
 }
 
+/// A filter on its way to where the filters of all partitions lie.
+#[derive(Clone, Debug)]
+pub(crate) struct Prefilter {
+    pub(crate) head: GroupHead,
+    pub(crate) words: Vec<u64>,
+}
+
 /// The filter over `entries`, or none if they know too little. About 70 ns per entry.
-pub(crate) fn build(settings: &UnitSettings, entries: &[Entry]) -> Option<FilterGroup> {
+pub(crate) fn build(settings: &UnitSettings, entries: &[Entry]) -> Option<Prefilter> {
     let mut values = Vec::with_capacity(entries.len());
     for entry in entries {
         if entry.bits >= FILTERED_BITS {
@@ -39,13 +46,17 @@ pub(crate) fn build(settings: &UnitSettings, entries: &[Entry]) -> Option<Filter
     values.dedup();
     let digests: Vec<KeyDigest> = values.into_iter().map(digest_of).collect();
     let built = settings.build(&digests);
-    let units: Vec<&[u8]> = built.units.iter().map(Vec::as_slice).collect();
-    FilterGroup::from_units(built.shape, &units).ok()
+    let head = GroupHead::new(built.shape, settings.unit_count());
+    let mut words = vec![0; head.words()];
+    for (unit, bytes) in built.units.iter().enumerate() {
+        head.set_unit(&mut words, unit, bytes).ok()?;
+    }
+    Some(Prefilter { head, words })
 }
 
 /// Whether an entry of a key with this digest may be in the bucket; `depth` is that of the partition.
-pub(crate) fn may_match(filter: &FilterGroup, digest: KeyDigest, depth: u8) -> bool {
-    filter.may_match(digest_of(fingerprint(digest, depth, FILTERED_BITS)))
+pub(crate) fn may_match(head: GroupHead, words: &[u64], digest: KeyDigest, depth: u8) -> bool {
+    head.may_match(words, digest_of(fingerprint(digest, depth, FILTERED_BITS)))
 }
 
 #[cfg(test)]
@@ -68,7 +79,7 @@ mod tests {
     fn entries_match_whatever_they_know() {
         for settings in [UnitSettings::ribbon(4).unwrap(), UnitSettings::bloom(1, 4).unwrap()] {
             let filter = build(&settings, &entries(5, |n| 20 - (n % 13) as u8)).unwrap();
-            assert!((0..1400).all(|n| may_match(&filter, digest(n), 5)));
+            assert!((0..1400).all(|n| may_match(filter.head, &filter.words, digest(n), 5)));
         }
         assert!(build(&UnitSettings::ribbon(4).unwrap(), &entries(5, |_| 7)).is_none());
     }
@@ -76,7 +87,8 @@ mod tests {
     #[test]
     fn absent_keys_pass_at_the_rate_on_paper() {
         let filter = build(&UnitSettings::ribbon(4).unwrap(), &entries(0, |_| 20)).unwrap();
-        let passed = (10_000..60_000).filter(|n| may_match(&filter, digest(*n), 0)).count();
+        let passed =
+            (10_000..60_000).filter(|n| may_match(filter.head, &filter.words, digest(*n), 0)).count();
         // The filter's own rate, and the chance to share 16 bits with an entry.
         let expected = 1.0 - (1.0 - 1.0 / 16.0) * (1.0 - 1.0 / 65_536.0f64).powi(1400);
         binomial::assert_rate_within(passed as u64, 50_000, expected * 0.85, expected * 1.15, "absent keys");

@@ -31,6 +31,17 @@ pub(crate) enum PageFault {
     Device(std::io::Error),
 }
 
+/// Where a page can be had.
+#[derive(Debug)]
+pub(crate) enum PagePlace {
+    /// It has not been written out: its bytes.
+    Memory(AlignedBuf),
+    /// On the device.
+    Device(Span),
+    /// Its zone has been reclaimed.
+    Gone,
+}
+
 /// See the module.
 pub(crate) struct RecordLog {
     device: Arc<dyn PageDevice>,
@@ -309,23 +320,28 @@ impl RecordLog {
         FlashError::io(action, &self.name)(error)
     }
 
+    pub(crate) fn device(&self) -> &dyn PageDevice {
+        &*self.device
+    }
+
+    pub(crate) fn place(&self, page: u64) -> PagePlace {
+        let mut bytes = AlignedBuf::new(0);
+        if self.copy_from_tail(page, &mut bytes) {
+            return PagePlace::Memory(bytes);
+        }
+        let Some(at) = self.zones().device_page(page) else { return PagePlace::Gone };
+        PagePlace::Device(Span { offset: at * INDEX_PAGE_BYTES as u64, len_bytes: INDEX_PAGE_BYTES })
+    }
+
     /// Reads `pages` and hands each to `visit` with its index, those on the device in the order of their arrival.
     pub(crate) fn read_each(&self, pages: &[u64], visit: &mut dyn FnMut(usize, Result<Page<'_>, PageFault>)) {
         let (mut spans, mut asked) = (Vec::with_capacity(pages.len()), Vec::with_capacity(pages.len()));
-        let mut from_memory = AlignedBuf::new(0);
         for (i, &page) in pages.iter().enumerate() {
-            if self.copy_from_tail(page, &mut from_memory) {
-                // The page being filled has no checksum yet; what is in memory needs none.
-                let opened = Page::open(self.salt, page, &from_memory).ok_or(PageFault::Damaged);
-                visit(i, opened);
-                continue;
-            }
-            let at = self.zones().device_page(page);
-            match at {
-                None => visit(i, Err(PageFault::Reclaimed)),
-                Some(at) => {
-                    let offset = at * INDEX_PAGE_BYTES as u64;
-                    spans.push(Span { offset, len_bytes: INDEX_PAGE_BYTES });
+            match self.place(page) {
+                PagePlace::Memory(bytes) => visit(i, self.checked(page, &bytes)),
+                PagePlace::Gone => visit(i, Err(PageFault::Reclaimed)),
+                PagePlace::Device(span) => {
+                    spans.push(span);
                     asked.push(i);
                 }
             }
@@ -336,7 +352,7 @@ impl RecordLog {
         });
     }
 
-    fn checked<'b>(&self, page: u64, bytes: &'b [u8]) -> Result<Page<'b>, PageFault> {
+    pub(crate) fn checked<'b>(&self, page: u64, bytes: &'b [u8]) -> Result<Page<'b>, PageFault> {
         Page::open(self.salt, page, bytes).ok_or_else(|| {
             let is_live = self.zones().device_page(page).is_some();
             if is_live { PageFault::Damaged } else { PageFault::Reclaimed }

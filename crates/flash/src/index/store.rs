@@ -6,9 +6,8 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock, RwLockReadGuard, Rw
 
 use springbloom_filter::KeyDigest;
 
-use super::entry::{FINGERPRINT_BITS, PendingEntry, fingerprint};
 use super::manifest::Manifest;
-use super::partitions::{Partition, Partitions};
+use super::partitions::Partitions;
 use super::record::{INDEX_PAGE_BYTES, PAGE_BODY_BYTES, Page, Value, check_lengths};
 use super::record_log::{RecordLog, replay};
 use super::settings::{IndexMemory, IndexSettings};
@@ -65,7 +64,8 @@ impl FlashIndex {
         }
         for file in [LOG_NAME, BUCKETS_NAME] {
             let name = storage.describe(file);
-            storage.create(file, 0).map_err(FlashError::io("create", &name))?;
+            let device = storage.create(file, 0).map_err(FlashError::io("create", &name))?;
+            check_blocks(&*device, name)?;
         }
         let manifest = Manifest {
             sequence: 0,
@@ -95,13 +95,13 @@ impl FlashIndex {
         let bucket_bytes = usize::from(manifest.settings.bucket_sectors) * SECTOR_BYTES;
         let buckets =
             open_device(&*storage, BUCKETS_NAME, u64::from(manifest.bucket_slots) * bucket_bytes as u64)?;
-        let list = manifest.partitions.iter().map(|&(depth, bucket)| Partition::new(depth, bucket, None));
-        let partitions = Partitions::from_ordered(list.collect()).ok_or_else(|| FlashError::Damaged {
-            name: storage.describe("manifest"),
-            part: "the directory",
-            got: "partitions that do not cover every key once".to_owned(),
-            expected: "partitions that do".to_owned(),
-        })?;
+        let partitions =
+            Partitions::from_ordered(&manifest.partitions).ok_or_else(|| FlashError::Damaged {
+                name: storage.describe("manifest"),
+                part: "the directory",
+                got: "partitions that do not cover every key once".to_owned(),
+                expected: "partitions that do".to_owned(),
+            })?;
         let mut replayed = Replayed { partitions, unfinished: None };
         let zones = Zones::restored(&manifest);
         let counted_page = manifest.counted_page;
@@ -195,10 +195,8 @@ impl FlashIndex {
         let page = self.log.append(key, value)?;
         {
             let mut table = self.table_mut();
-            let partition = table.find(digest.hi);
-            let partition = table.get_mut(partition);
-            let fingerprint = fingerprint(digest, partition.depth, FINGERPRINT_BITS);
-            partition.push(PendingEntry::new(fingerprint, page));
+            table.push(digest, page);
+            writer.pending_bytes = table.pending_bytes();
         }
         writer.pending_entries += 1;
         writer.records += 1;
@@ -290,7 +288,17 @@ fn open_device(
     if got_bytes < expected_bytes {
         return Err(FlashError::Truncated { name, got_bytes, expected_bytes });
     }
+    check_blocks(&*device, name)?;
     Ok(device)
+}
+
+/// Buckets are written in sectors of 512 bytes, which a device with larger blocks does not take.
+fn check_blocks(device: &dyn PageDevice, name: String) -> Result<(), FlashError> {
+    let expected_bytes = device.blocks().logical_bytes;
+    if SECTOR_BYTES.is_multiple_of(expected_bytes) {
+        return Ok(());
+    }
+    Err(FlashError::PageSize { name, got_bytes: SECTOR_BYTES as u32, expected_bytes })
 }
 
 /// The entries of the log since the checkpoint.
@@ -323,9 +331,6 @@ impl Replayed {
     }
 
     fn push(&mut self, digest: KeyDigest, page: u64) {
-        let partition = self.partitions.find(digest.hi);
-        let partition = self.partitions.get_mut(partition);
-        let fingerprint = fingerprint(digest, partition.depth, FINGERPRINT_BITS);
-        partition.push(PendingEntry::new(fingerprint, page));
+        self.partitions.push(digest, page);
     }
 }

@@ -6,13 +6,11 @@
 
 use std::collections::HashSet;
 
-use springbloom_filter::FilterGroup;
-
 use super::bucket::{decode, encode, runs};
-use super::entry::{DEPTH_MAX, Entry, FINGERPRINT_BITS, PENDING_PAGES_MAX, PendingEntry};
+use super::entry::{DEPTH_MAX, Entry, fingerprint_bits};
 use super::manifest::Manifest;
-use super::partitions::{Bucket, Partition, Partitions, next_prefix};
-use super::prefilter;
+use super::partitions::{Bucket, Part, Partitions, next_prefix};
+use super::prefilter::{self, Prefilter};
 use super::record_log::RecordLog;
 use super::store::FlashIndex;
 use crate::AlignedBuf;
@@ -20,16 +18,17 @@ use crate::device::{SECTOR_BYTES, Span};
 use crate::error::FlashError;
 
 /// Partitions whose buckets are read and written together.
-const BATCH_PARTITIONS: usize = 64;
+const BATCH_PARTITIONS: usize = 32;
 /// A round ends at the latest when the log has grown by this much (a gibibyte), however few entries wait.
 const ROUND_PAGES_MAX: u64 = 1 << 18;
 /// Checkpoints at most, while the log grows by a zone.
 const CHECKPOINTS_PER_ZONE: u64 = 4;
-const _: () = assert!(2 * ROUND_PAGES_MAX < PENDING_PAGES_MAX);
 
 /// What the writer knows besides the table; whoever holds it is the writer.
 pub(super) struct Writer {
     pub(super) pending_entries: u64,
+    /// Memory that these take.
+    pub(super) pending_bytes: u64,
     pub(super) records: u64,
     /// Where the round goes on.
     cursor: u64,
@@ -59,7 +58,8 @@ impl Writer {
             is_used[bucket.slot as usize] = true;
         }
         Writer {
-            pending_entries: table.ordered().map(|p| p.pending.len() as u64).sum(),
+            pending_entries: table.ordered().map(|p| table.pending_entries(p).len() as u64).sum(),
+            pending_bytes: table.pending_bytes(),
             records: log.zones().live.values().map(|zone| u64::from(zone.records)).sum(),
             cursor: 0,
             round_page: log.newest_page(),
@@ -92,13 +92,14 @@ struct Job {
     prefix: u64,
     depth: u8,
     bucket: Option<Bucket>,
-    pending: Vec<Entry>,
 }
 
 /// What becomes of it.
-enum Outcome {
-    Appended(Bucket, Option<FilterGroup>),
-    Replaced(Vec<Partition>),
+#[derive(Default)]
+struct Outcome {
+    parts: Vec<Part>,
+    /// Entries that waited.
+    moved: usize,
 }
 
 /// Sectors to be written, each piece at its place on the device.
@@ -110,10 +111,9 @@ struct Writes {
 impl FlashIndex {
     /// Sweeps a batch if more entries wait than memory allows, or if the round has become too long.
     pub(super) fn sweep_if_due(&self, writer: &mut Writer) -> Result<(), FlashError> {
-        let pending_bytes = writer.pending_entries * size_of::<PendingEntry>() as u64;
         let is_long = writer.records.is_multiple_of(1024)
             && self.log.newest_page() - writer.round_page > ROUND_PAGES_MAX;
-        if pending_bytes > self.memory.pending_bytes(writer.records) {
+        if writer.pending_bytes > self.memory.pending_bytes(writer.records) {
             self.sweep_batch(writer)?;
         } else if is_long {
             while !self.sweep_batch(writer)? {}
@@ -126,11 +126,11 @@ impl FlashIndex {
     pub(super) fn sweep_batch(&self, writer: &mut Writer) -> Result<bool, FlashError> {
         let (jobs, next) = self.next_jobs(writer.cursor);
         let mut writes = Writes::default();
-        let mut outcomes: Vec<Option<Outcome>> = jobs.iter().map(|_| None).collect();
+        let mut outcomes: Vec<Outcome> = jobs.iter().map(|_| Outcome::default()).collect();
         let (mut spans, mut asked) = (Vec::new(), Vec::new());
         for (i, job) in jobs.iter().enumerate() {
             match job.bucket {
-                None => outcomes[i] = Some(self.settle(writer, job, Vec::new(), &mut writes)?),
+                None => outcomes[i] = self.settle(writer, job, Vec::new(), &mut writes)?,
                 Some(bucket) => {
                     let offset = u64::from(bucket.slot) * self.bucket_bytes() as u64;
                     spans.push(Span { offset, len_bytes: usize::from(bucket.sectors) * SECTOR_BYTES });
@@ -149,7 +149,7 @@ impl FlashIndex {
                 self.settle(writer, job, entries, &mut writes)
             });
             match settled {
-                Ok(outcome) => outcomes[i] = Some(outcome),
+                Ok(outcome) => outcomes[i] = outcome,
                 Err(error) => failure = failure.take().or(Some(error)),
             }
         });
@@ -175,22 +175,20 @@ impl FlashIndex {
 
     /// The partitions of the next batch that have pending entries, and where to go on; `None` at the end of the round.
     fn next_jobs(&self, cursor: u64) -> (Vec<Job>, Option<u64>) {
-        let newest_page = self.log.newest_page();
         let table = self.table();
         let (mut jobs, mut at) = (Vec::new(), Some(cursor));
         for _ in 0..BATCH_PARTITIONS {
             let Some(prefix) = at else { break };
-            let partition = table.get(table.find(prefix));
-            if !partition.pending.is_empty() {
-                let pending = partition.pending_entries(newest_page);
-                jobs.push(Job { prefix, depth: partition.depth, bucket: partition.bucket, pending });
+            let partition = table.at(prefix);
+            if partition.has_pending() {
+                jobs.push(Job { prefix, depth: partition.depth, bucket: partition.bucket() });
             }
             at = next_prefix(prefix, partition.depth);
         }
         (jobs, at)
     }
 
-    /// Decides what becomes of a partition whose bucket holds `entries`, and describes it in `writes`.
+    /// Decides what a partition whose bucket holds `entries` becomes, and describes its sectors in `writes`.
     fn settle(
         &self,
         writer: &mut Writer,
@@ -198,14 +196,18 @@ impl FlashIndex {
         mut entries: Vec<Entry>,
         writes: &mut Writes,
     ) -> Result<Outcome, FlashError> {
-        let mut pending = job.pending.clone();
+        let mut pending = {
+            let table = self.table();
+            table.pending_entries(table.at(job.prefix))
+        };
+        let moved = pending.len();
         if pending.first().is_some_and(|entry| entry.page < writer.opened_page) {
             // Replayed: those that were appended before the last checkpoint are there already.
             let there: HashSet<(u64, u32)> =
                 entries.iter().map(|entry| (entry.page, entry.fingerprint)).collect();
             pending.retain(|entry| !there.contains(&(entry.page, entry.fingerprint)));
         }
-        self.count_stale(&entries, &pending);
+        self.count_stale(&entries, &pending, job.depth);
         let appended = runs(&pending).count();
         if let Some(bucket) = job.bucket
             && usize::from(bucket.sectors) + appended <= usize::from(self.settings.bucket_sectors)
@@ -214,7 +216,8 @@ impl FlashIndex {
             self.write_entries(bucket, usize::from(bucket.sectors), &pending, writes);
             let filter = self.filter(&entries);
             let sectors = bucket.sectors + appended as u8;
-            return Ok(Outcome::Appended(Bucket { sectors, ..bucket }, filter));
+            let part = Part { depth: job.depth, bucket: Some(Bucket { sectors, ..bucket }), filter };
+            return Ok(Outcome { parts: vec![part], moved });
         }
         {
             let zones = self.log.zones();
@@ -228,7 +231,7 @@ impl FlashIndex {
         let mut parts = Vec::new();
         self.divide(writer, job.depth, entries, writes, &mut parts)?;
         writer.returned_slots.extend(job.bucket.map(|bucket| bucket.slot));
-        Ok(Outcome::Replaced(parts))
+        Ok(Outcome { parts, moved })
     }
 
     /// Packs `entries` into one new bucket, or divides them until each part fits one with a quarter of it to spare.
@@ -238,7 +241,7 @@ impl FlashIndex {
         depth: u8,
         entries: Vec<Entry>,
         writes: &mut Writes,
-        parts: &mut Vec<Partition>,
+        parts: &mut Vec<Part>,
     ) -> Result<(), FlashError> {
         let sectors_max = usize::from(self.settings.bucket_sectors);
         let sectors = runs(&entries).count();
@@ -247,7 +250,7 @@ impl FlashIndex {
             if let Some(bucket) = bucket {
                 self.write_entries(bucket, 0, &entries, writes);
             }
-            parts.push(Partition::new(depth, bucket, self.filter(&entries)));
+            parts.push(Part { depth, bucket, filter: self.filter(&entries) });
             return Ok(());
         }
         // Hashed keys spread evenly; a partition far deeper than the number of records explains is full of one digest.
@@ -268,7 +271,7 @@ impl FlashIndex {
         self.divide(writer, depth + 1, upper, writes, parts)
     }
 
-    fn filter(&self, entries: &[Entry]) -> Option<FilterGroup> {
+    fn filter(&self, entries: &[Entry]) -> Option<Prefilter> {
         self.memory.prefilter.as_ref().and_then(|units| prefilter::build(units, entries))
     }
 
@@ -311,23 +314,18 @@ impl FlashIndex {
     }
 
     /// Makes the outcomes what lookups see.
-    fn install(&self, writer: &mut Writer, jobs: Vec<Job>, outcomes: Vec<Option<Outcome>>) {
+    fn install(&self, writer: &mut Writer, jobs: Vec<Job>, outcomes: Vec<Outcome>) {
         let mut table = self.table_mut();
-        for (job, outcome) in jobs.into_iter().zip(outcomes) {
-            let Some(outcome) = outcome else { continue };
-            writer.pending_entries -= job.pending.len() as u64;
-            match outcome {
-                Outcome::Appended(bucket, filter) => {
-                    let partition = table.find(job.prefix);
-                    *table.get_mut(partition) = Partition::new(job.depth, Some(bucket), filter);
-                }
-                Outcome::Replaced(parts) => table.replace(job.prefix, parts),
-            }
+        for (job, Outcome { parts, moved }) in jobs.into_iter().zip(outcomes) {
+            writer.pending_entries -= moved as u64;
+            table.replace(job.prefix, parts);
         }
+        writer.pending_bytes = table.pending_bytes();
     }
 
     /// Notes in which zones records have been replaced: an estimate, since equal fingerprints need not be equal keys.
-    fn count_stale(&self, entries: &[Entry], pending: &[Entry]) {
+    fn count_stale(&self, entries: &[Entry], pending: &[Entry], depth: u8) {
+        let bits = fingerprint_bits(depth);
         let mut newest: Vec<(u32, u64)> =
             pending.iter().map(|entry| (entry.fingerprint, entry.page)).collect();
         newest.sort_unstable();
@@ -339,7 +337,7 @@ impl FlashIndex {
         // Of a key that was replaced before, only the last record is stale anew.
         let mut replaced: Vec<Option<u64>> = vec![None; newest.len()];
         for entry in entries {
-            let spread = FINGERPRINT_BITS - entry.bits.min(FINGERPRINT_BITS);
+            let spread = bits - entry.bits.min(bits);
             let at = newest.partition_point(|(fingerprint, _)| fingerprint >> spread < entry.fingerprint);
             if let Some((fingerprint, page)) = newest.get(at)
                 && fingerprint >> spread == entry.fingerprint
@@ -372,7 +370,7 @@ impl FlashIndex {
                 zone_slots: zones.slots,
                 free_zone_slots: zones.free_after_checkpoint().collect(),
                 zones: zones.live.iter().map(|(number, zone)| (*number, *zone)).collect(),
-                partitions: table.ordered().map(|p| (p.depth, p.bucket)).collect(),
+                partitions: table.ordered().map(|p| (p.depth, p.bucket())).collect(),
             }
         };
         let written = manifest.write(&*self.storage)?;

@@ -1,6 +1,7 @@
 //! Reads everything and says what is damaged.
 
 use super::bucket::decode;
+use super::partitions::Partition;
 use super::record_log::PageFault;
 use super::store::FlashIndex;
 use crate::device::{SECTOR_BYTES, Span};
@@ -50,7 +51,7 @@ impl FlashIndex {
     }
 
     fn verify_buckets(&self, report: &mut IndexVerifyReport) -> Result<(), FlashError> {
-        let buckets: Vec<_> = self.table().ordered().filter_map(|p| p.bucket).collect();
+        let buckets: Vec<_> = self.table().ordered().filter_map(Partition::bucket).collect();
         for batch in buckets.chunks(BATCH) {
             let spans: Vec<Span> = batch
                 .iter()
