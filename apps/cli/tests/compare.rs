@@ -78,6 +78,10 @@ fn every_configuration_reports_every_figure() {
         assert!(!document["header"][field].is_null(), "{field} in the header");
     }
     assert_eq!(document["medians"].as_array().map(Vec::len), Some(7));
+    let elastic = rows.iter().find(|row| row["config"] == "elastic:6").expect("row");
+    // One digest a get, published in steps of 64 for each thread of each round.
+    assert!((number(elastic, "digests_per_get") - 1.0).abs() <= 2.0 * 64.0 / 1500.0, "{elastic}");
+    assert!(number(elastic, "visits_per_get") >= 1.0, "{elastic}");
 }
 
 #[test]

@@ -1,4 +1,4 @@
-//! What the tests of this crate must see and nobody else needs.
+//! What tests and benchmarks must see and nobody else needs.
 
 /// Digests that lookups of this process computed; each thread's are published in steps of
 /// [`DIGESTS_STEP`].

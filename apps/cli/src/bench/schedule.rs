@@ -5,6 +5,7 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result};
 use serde::Serialize;
+use springbloom_rocksdb::testing::digests_computed;
 use springbloom_workload::{OperationStream, StreamSettings};
 
 use crate::bench::Measured;
@@ -13,7 +14,7 @@ use crate::bench::oracle::Oracle;
 use crate::bench::worker::{self, Target};
 use crate::progress::Step;
 use crate::store::config::Config;
-use crate::store::database::Database;
+use crate::store::database::{Database, FilterWork};
 use crate::store::load::Records;
 use crate::store::options::CommonSettings;
 use crate::store::shape::Shape;
@@ -63,6 +64,10 @@ pub(crate) struct Row {
     pub(crate) index_reads_per_get: Option<f64>,
     /// Reads of elastic filter units, by the background thread.
     pub(crate) unit_reads: u64,
+    /// Tables with elastic filters that a get asked.
+    pub(crate) visits_per_get: Option<f64>,
+    /// Digests of its key that a get computed.
+    pub(crate) digests_per_get: Option<f64>,
     pub(crate) resident_filter_bytes: u64,
     /// CPU time of the asking threads, per operation; the generation of keys and the verification of values included.
     pub(crate) cpu_us_per_op: f64,
@@ -162,7 +167,9 @@ struct Run<'a> {
     streams: Vec<OperationStream>,
     elapsed: Duration,
     measured: Measured,
-    unit_reads_before: u64,
+    filter_work_before: FilterWork,
+    /// Digests of keys during the turns of this run: the process has one count for all.
+    digests: u64,
 }
 
 impl<'a> Run<'a> {
@@ -181,13 +188,15 @@ impl<'a> Run<'a> {
             })
             .collect::<Result<_, _>>()?;
         let measured = Measured::nothing()?;
-        Ok(Run { contestant, streams, elapsed: Duration::ZERO, measured, unit_reads_before: 0 })
+        let filter_work_before = FilterWork::default();
+        Ok(Run { contestant, streams, elapsed: Duration::ZERO, measured, filter_work_before, digests: 0 })
     }
 
     fn forget_measurements(&mut self) -> Result<()> {
         self.elapsed = Duration::ZERO;
         self.measured = Measured::nothing()?;
-        self.unit_reads_before = self.contestant.database.unit_reads();
+        self.filter_work_before = self.contestant.database.filter_work();
+        self.digests = 0;
         Ok(())
     }
 
@@ -199,6 +208,7 @@ impl<'a> Run<'a> {
             oracle: &self.contestant.oracle,
         };
         let each = operations.div_ceil(self.streams.len() as u64);
+        let digests_before = digests_computed();
         let start = Instant::now();
         let results: Vec<Result<Measured>> = std::thread::scope(|scope| {
             let threads: Vec<_> = (self.streams.iter_mut())
@@ -210,6 +220,7 @@ impl<'a> Run<'a> {
                 .collect()
         });
         self.elapsed += start.elapsed();
+        self.digests += digests_computed() - digests_before;
         for result in results {
             self.measured
                 .add(&result.with_context(|| format!("running {}", self.contestant.entrant.config))?)?;
@@ -220,6 +231,7 @@ impl<'a> Run<'a> {
     fn row(&self, salt: u32, threads: u32) -> Result<Row> {
         let Contestant { entrant: Entrant { config, load, .. }, database, .. } = self.contestant;
         let measured = &self.measured;
+        let (before, after) = (self.filter_work_before, database.filter_work());
         let per_get = |count: u64| (measured.gets > 0).then(|| count as f64 / measured.gets as f64);
         let latency_us = |quantile| measured.latencies_ns.value_at_quantile(quantile) as f64 / 1e3;
         Ok(Row {
@@ -234,7 +246,9 @@ impl<'a> Run<'a> {
             wasted_reads_per_get: per_get(measured.wasted_reads()),
             filter_reads_per_get: per_get(measured.filter_reads),
             index_reads_per_get: per_get(measured.index_reads),
-            unit_reads: database.unit_reads() - self.unit_reads_before,
+            unit_reads: after.unit_reads - before.unit_reads,
+            visits_per_get: config.elastic_bits().and_then(|_| per_get(after.visits - before.visits)),
+            digests_per_get: config.elastic_bits().and_then(|_| per_get(self.digests)),
             resident_filter_bytes: database.resident_filter_bytes()?,
             cpu_us_per_op: measured.cpu.as_secs_f64() * 1e6 / measured.operations.max(1) as f64,
             load_s: load.map(|load| load.load_s),

@@ -73,6 +73,15 @@ pub(crate) fn write_table(out: &mut impl Write, header: &Header, rows: &[Row]) -
     }
     table.column_iter_mut().skip(1).for_each(|column| column.set_cell_alignment(CellAlignment::Right));
     writeln!(out, "{}", table.trim_fmt())?;
+    for line in medians(rows) {
+        if let Some((visits, digests)) = line.visits_per_get.zip(line.digests_per_get) {
+            writeln!(
+                out,
+                "{}, {} threads: a get asks {visits:.2} tables and computes {digests:.2} digests",
+                line.config, line.threads
+            )?;
+        }
+    }
     Ok(())
 }
 
@@ -90,6 +99,8 @@ struct Medians {
     index_reads_per_get: Option<Spread>,
     resident_filter_bytes: f64,
     unit_reads: f64,
+    visits_per_get: Option<f64>,
+    digests_per_get: Option<f64>,
     cpu_us_per_op: f64,
     load_s: Option<f64>,
     load_cpu_s: Option<f64>,
@@ -125,6 +136,8 @@ fn medians(rows: &[Row]) -> Vec<Medians> {
                 index_reads_per_get: rate(|row| row.index_reads_per_get),
                 resident_filter_bytes: middle(|row| row.resident_filter_bytes as f64)?,
                 unit_reads: middle(|row| row.unit_reads as f64)?,
+                visits_per_get: rate(|row| row.visits_per_get).map(|spread| spread.median),
+                digests_per_get: rate(|row| row.digests_per_get).map(|spread| spread.median),
                 cpu_us_per_op: middle(|row| row.cpu_us_per_op)?,
                 // The same in all rows of a configuration.
                 load_s: group().find_map(|row| row.load_s),

@@ -76,10 +76,26 @@ impl Database {
         })
     }
 
-    /// Reads of filter units so far.
-    pub(crate) fn unit_reads(&self) -> u64 {
-        self.elastic.as_ref().map_or(0, |elastic| elastic.stats().load_reads)
+    /// What elastic filters did so far.
+    pub(crate) fn filter_work(&self) -> FilterWork {
+        self.elastic.as_ref().map_or(FilterWork::default(), |elastic| {
+            let stats = elastic.stats();
+            let outcomes = stats.outcomes;
+            FilterWork {
+                unit_reads: stats.load_reads,
+                visits: outcomes.rejected + outcomes.wasted_reads + outcomes.true_positives,
+            }
+        })
     }
+}
+
+/// What elastic filters do.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct FilterWork {
+    /// Reads of filter units, by the background thread.
+    pub(crate) unit_reads: u64,
+    /// Visits of lookups to tables.
+    pub(crate) visits: u64,
 }
 
 /// Waits for unit loads that are under way.

@@ -19,6 +19,9 @@ use crate::store::options::{CommonSettings, ElasticSettings};
 use crate::store::preset::{Defaults, Preset};
 use crate::store::shape::Shape;
 
+/// Keys that are made of record numbers.
+const SYNTHETIC: &str = "synthetic";
+
 impl Compare {
     /// Refuses flags that contradict each other.
     pub(super) fn require_sense(&self) -> Result<()> {
@@ -123,10 +126,10 @@ impl Compare {
         })
     }
 
-    /// What the keys are, as text.
-    fn keys_name(&self) -> Result<String> {
+    /// What tells the keys from others.
+    fn keys_identity(&self) -> Result<String> {
         match &self.keys {
-            None => Ok("synthetic".to_owned()),
+            None => Ok(SYNTHETIC.to_owned()),
             Some(path) => {
                 // By content: the same file at another place holds the same keys.
                 let bytes = fs::read(path).with_context(|| format!("cannot read {}", path.display()))?;
@@ -139,7 +142,7 @@ impl Compare {
         Ok(TreeManifest {
             format_version: FORMAT_VERSION,
             rocksdb: ROCKSDB_VERSION.to_owned(),
-            keys: self.keys_name()?,
+            keys: self.keys_identity()?,
             records: records.keys.records(),
             value_bytes: records.value_bytes,
             seed: records.seed,
@@ -154,7 +157,10 @@ impl Compare {
         Ok(Header {
             machine: Machine::this(),
             preset: self.preset,
-            keys: self.keys_name()?,
+            keys: self.keys.as_ref().map_or_else(
+                || SYNTHETIC.to_owned(),
+                |path| format!("keys of {}", path.file_name().unwrap_or_default().display()),
+            ),
             records: entries,
             key_bytes_mean: records.keys.key_bytes() as f64 / records.keys.records() as f64,
             value_bytes: records.value_bytes,
