@@ -35,21 +35,24 @@ run() {
     CARGO_PROFILE_RELEASE_OPT_LEVEL="${CARGO_PROFILE_RELEASE_OPT_LEVEL:-1}" CARGO_PROFILE_RELEASE_DEBUG_ASSERTIONS=true
     ASAN_OPTIONS="detect_stack_use_after_return=1:strict_init_order=1:check_initialization_order=1"
     TSAN_OPTIONS="halt_on_error=0:history_size=4:second_deadlock_stack=1:suppressions=$PWD/scripts/tsan.suppressions"
-    cargo +nightly test -Zbuild-std --target "$host" --release --locked --jobs "$jobs"
+    cargo +nightly test -Zbuild-std --target "$host" --release --locked --no-fail-fast --jobs "$jobs"
   )
   say "$sanitizer: the manager"
-  "${cargo[@]}" -p springbloom-manager --lib --tests
+  "${cargo[@]}" -p springbloom-manager --lib --tests || findings+=("$sanitizer: the manager")
   say "$sanitizer: the RocksDB host (RocksDB itself is compiled at the first run)"
-  "${cargo[@]}" -p springbloom-rocksdb --test corruption --test digests --test features --test oracle --test soak
+  "${cargo[@]}" -p springbloom-rocksdb --test corruption --test digests --test features --test oracle --test soak ||
+    findings+=("$sanitizer: the RocksDB host")
 }
 
 if [ $# -eq 0 ]; then
   set -- address thread
 fi
+findings=()
 for sanitizer in "$@"; do
   case $sanitizer in
     address | thread) run "$sanitizer" ;;
     *) fail "unknown sanitizer $sanitizer, expected address or thread" ;;
   esac
 done
+[ ${#findings[@]} -eq 0 ] || fail "findings, see above: $(printf '%s; ' "${findings[@]}")"
 say "no findings"

@@ -26,6 +26,15 @@ typedef struct {
   uint64_t hi;
 } sb_digest;
 
+// A table file. `source` is owned by whoever is given the struct.
+typedef struct {
+  void* source;
+  // Reads `size` bytes at `offset` of the filter block into `into`; 0 on success. Called by a background thread.
+  int (*read)(void* source, uint64_t offset, size_t size, uint8_t* into);
+  int (*exists)(void* source);  // 1 while the table's file exists
+  void (*free)(void* source);
+} sb_file;
+
 // ---- settings and sharing -------------------------------------------------------------------------------------------
 
 typedef struct {
@@ -38,6 +47,8 @@ typedef struct {
 // The process-wide instance that option strings share. The first caller's settings create it; a later caller with another
 // budget changes the budget of all. Returns an owned reference, or null with a message in `error` (of `error_size` bytes).
 sb_elastic* sb_elastic_process_wide(const sb_settings* settings, char* error, size_t error_size);
+// The process-wide instance if there is one, as an owned reference; else null.
+sb_elastic* sb_elastic_process_wide_if_any(void);
 void sb_elastic_retain(const sb_elastic* elastic);
 void sb_elastic_release(const sb_elastic* elastic);  // gives one owned reference back
 uint64_t sb_elastic_budget_bytes(const sb_elastic* elastic);
@@ -53,15 +64,13 @@ uint64_t sb_builder_key_count(const sb_builder* builder);
 uint64_t sb_builder_bytes_estimate(const sb_builder* builder);  // size of the block if it ended now
 sb_bytes sb_builder_finish(sb_builder* builder);                // borrowed until sb_builder_free; empty without keys
 // Hands the first units of the table just written at `path` over to the reader that will open it, as far as the budget allows.
-void sb_builder_hand_over(const sb_builder* builder, const sb_elastic* elastic, const char* path, size_t path_size);
+// Owns `file` from here on, and never reads of it.
+void sb_builder_hand_over(const sb_builder* builder, const sb_elastic* elastic, const char* path, size_t path_size,
+                          const sb_file* file);
 void sb_builder_free(sb_builder* builder);
 
 // ---- reading --------------------------------------------------------------------------------------------------------
 
-// Reads `size` bytes at `offset` of the filter block into `into`; 0 on success. Called by a background thread.
-typedef int (*sb_read_fn)(void* source, uint64_t offset, size_t size, uint8_t* into);
-typedef int (*sb_exists_fn)(void* source);  // 1 while the table's file exists
-typedef void (*sb_free_fn)(void* source);
 // <0, 0, >0 as the column family's comparator orders two user keys without timestamp.
 typedef int (*sb_compare_fn)(const void* comparator, const uint8_t* a, size_t a_size, const uint8_t* b, size_t b_size);
 
@@ -74,10 +83,7 @@ typedef struct {
   const void* comparator;  // valid during sb_table_open alone
   sb_compare_fn compare;
   sb_bytes head;           // header and directory of the filter block
-  void* source;            // owned by the table from here on, even when opening fails
-  sb_read_fn read;
-  sb_exists_fn exists;
-  sb_free_fn free_source;
+  sb_file file;            // owned by the table from here on, even when opening fails
 } sb_table_spec;
 
 // Given the first bytes of a filter block: 1, and how long the head (header and directory) and the block are; 0: not ours.
@@ -86,6 +92,13 @@ int sb_block_extent(sb_bytes start, uint64_t* head_bytes, uint64_t* block_bytes)
 enum { SB_OPENED = 0, SB_NO_ROOM = 1, SB_CORRUPT = 2 };
 // Owned; close with sb_table_close. Null: lookups pass unfiltered; `why` tells the reason.
 sb_table* sb_table_open(const sb_elastic* elastic, const sb_table_spec* spec, int* why);
+// A reader whose table was refused for lack of room. When there is more, a background thread calls `retry`, which opens the table
+// again and gives why it did not; after SB_NO_ROOM it is called again, after anything else it is not.
+void sb_refused_add(const sb_elastic* elastic, void* context, int (*retry)(void* context));
+// When this returns, `retry` neither runs nor will be called. A context that is not known is ignored.
+void sb_refused_remove(const sb_elastic* elastic, void* context);
+// The table file at `path` is at another level of its tree from now on.
+void sb_table_moved(const sb_elastic* elastic, const char* path, size_t path_size, int32_t level);
 // Fences: `*count` first keys, segment by segment, packed into `bytes`; key i ends at the
 // unaligned uint32_t number i of `ends`. Borrowed until close.
 void sb_table_fences(const sb_table* table, const uint8_t** bytes, const uint8_t** ends, uint32_t* count);

@@ -2,6 +2,8 @@
 
 #include "db/dbformat.h"
 #include "file/writable_file_writer.h"
+#include "options/cf_options.h"
+#include "unit_source.h"
 
 namespace springbloom {
 
@@ -24,7 +26,8 @@ ElasticTableBuilder::ElasticTableBuilder(const ElasticRef& e, const rocksdb::Blo
       BlockBasedTableBuilder(WithPolicy(table_options, policy), builder_options, file),
       timestamp_bytes_(builder_options.internal_comparator.user_comparator()->timestamp_size()),
       opened_next_(builder_options.reason != rocksdb::TableFileCreationReason::kMisc),
-      path_(file->file_name()) {}
+      path_(file->file_name()),
+      fs_(builder_options.ioptions.fs) {}
 
 void ElasticTableBuilder::Add(const rocksdb::Slice& internal_key, const rocksdb::Slice& value) {
   sb_builder* units = policy->units();
@@ -38,7 +41,8 @@ void ElasticTableBuilder::Add(const rocksdb::Slice& internal_key, const rocksdb:
 rocksdb::Status ElasticTableBuilder::Finish() {
   rocksdb::Status s = BlockBasedTableBuilder::Finish();
   if (s.ok() && opened_next_ && policy->units() != nullptr) {
-    sb_builder_hand_over(policy->units(), elastic.get(), path_.data(), path_.size());
+    const sb_file file = UnitSource::Make(fs_, path_, rocksdb::FileOptions(), 0, 0);
+    sb_builder_hand_over(policy->units(), elastic.get(), path_.data(), path_.size(), &file);
   }
   return s;
 }

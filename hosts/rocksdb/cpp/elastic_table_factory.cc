@@ -6,10 +6,12 @@
 #include "elastic_table_builder.h"
 #include "elastic_table_reader.h"
 #include "file/writable_file_writer.h"
+#include "refused_table_reader.h"
 #include "rocksdb/env.h"
 #include "rocksdb/utilities/object_registry.h"
 #include "rocksdb/utilities/options_type.h"
 #include "rocksdb/version.h"
+#include "table_moves.h"
 #include "unit_table.h"
 
 // The internal headers are those of exactly one release; another one needs this host to be read again beside it.
@@ -160,6 +162,7 @@ Status ElasticTableFactory::NewTableReader(const rocksdb::ReadOptions& read_opti
     return BlockBasedTableFactory::NewTableReader(read_options, reader_options, std::move(file), file_size,
                                                   table_reader, prefetch_index_and_filter_in_cache);
   }
+  std::string path = file->file_name();
   rocksdb::TableReaderOptions inner_options(reader_options);
   // Without this the stock reader would prefetch every unit with the rest of the file's tail.
   inner_options.tail_size = unit_table->BytesBehind(file_size);
@@ -171,13 +174,17 @@ Status ElasticTableFactory::NewTableReader(const rocksdb::ReadOptions& read_opti
   }
   // Opened with skip_filters, the reader answers no lookup that a filter may answer.
   std::unique_ptr<TableUnitsRef> units;
+  int why = SB_OPENED;
   if (!reader_options.skip_filters) {
-    units = unit_table->Open(elastic, reader_options, *inner->GetTableProperties());
+    units = unit_table->Open(elastic, reader_options, *inner->GetTableProperties(), &why);
   }
-  if (units == nullptr) {
-    *table_reader = std::move(inner);
-  } else {
+  if (units != nullptr) {
     *table_reader = std::make_unique<ElasticTableReader>(std::move(inner), std::move(units), reader_options);
+  } else if (why == SB_NO_ROOM) {
+    *table_reader = std::make_unique<RefusedTableReader>(elastic, std::move(inner), reader_options, std::move(path),
+                                                         file_size);
+  } else {
+    *table_reader = std::move(inner);
   }
   return Status::OK();
 }
@@ -190,6 +197,12 @@ extern "C" void springbloom_register(void) {
         springbloom::ElasticTableFactory::kId,
         [](const std::string&, std::unique_ptr<rocksdb::TableFactory>* guard, std::string*) {
           guard->reset(new springbloom::ElasticTableFactory(rocksdb::BlockBasedTableOptions()));
+          return guard->get();
+        });
+    rocksdb::ObjectLibrary::Default()->AddFactory<rocksdb::EventListener>(
+        springbloom::TableMoves::kId,
+        [](const std::string&, std::unique_ptr<rocksdb::EventListener>* guard, std::string*) {
+          guard->reset(new springbloom::TableMoves(nullptr));
           return guard->get();
         });
     return true;

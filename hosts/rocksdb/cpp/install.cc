@@ -1,4 +1,5 @@
 // Puts our table factory, or stock per-level Bloom filters to compare with, into a `rocksdb_options_t`.
+#include <algorithm>
 #include <cstdio>
 #include <cstring>
 #include <vector>
@@ -8,6 +9,7 @@
 #include "filter_cache.h"
 #include "rocksdb/filter_policy.h"
 #include "rocksdb/options.h"
+#include "table_moves.h"
 
 // As the C interface of the pinned release has it.
 struct rocksdb_options_t {
@@ -63,8 +65,15 @@ extern "C" int springbloom_install(void* rocksdb_options, const sb_elastic* elas
     return Refuse(error, error_size, NotBlockBased(options));
   }
   springbloom_register();
-  options.table_factory =
-      std::make_shared<springbloom::ElasticTableFactory>(*table_options, springbloom::Share(elastic));
+  const springbloom::ElasticRef shared = springbloom::Share(elastic);
+  options.table_factory = std::make_shared<springbloom::ElasticTableFactory>(*table_options, shared);
+  const auto tells_us = [elastic](const std::shared_ptr<rocksdb::EventListener>& listener) {
+    return std::strcmp(listener->Name(), springbloom::TableMoves::kClassName()) == 0 &&
+           static_cast<const springbloom::TableMoves&>(*listener).IsOf(elastic);
+  };
+  if (std::none_of(options.listeners.begin(), options.listeners.end(), tells_us)) {
+    options.listeners.push_back(std::make_shared<springbloom::TableMoves>(shared));
+  }
   return 0;
 }
 

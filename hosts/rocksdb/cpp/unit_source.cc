@@ -17,6 +17,12 @@ UnitSource::UnitSource(std::shared_ptr<rocksdb::FileSystem> fs, std::string path
   options_.use_mmap_reads = false;
 }
 
+sb_file UnitSource::Make(std::shared_ptr<rocksdb::FileSystem> fs, std::string path, const rocksdb::FileOptions& options,
+                         uint64_t block_offset, uint64_t block_bytes) {
+  return sb_file{new UnitSource(std::move(fs), std::move(path), options, block_offset, block_bytes), &Read, &Exists,
+                 &Free};
+}
+
 int UnitSource::Read(void* source, uint64_t offset, size_t size, uint8_t* into) {
   auto* self = static_cast<UnitSource*>(source);
   if (offset > self->block_bytes_ || size > self->block_bytes_ - offset) {

@@ -4,6 +4,7 @@
 #include <memory>
 #include <string>
 
+#include "abi.h"
 #include "rocksdb/file_system.h"
 
 namespace springbloom {
@@ -12,6 +13,11 @@ namespace springbloom {
 // reader's own file cannot serve: it goes away with the reader while the units outlive it.
 class UnitSource {
  public:
+  // Owned by whoever is given the result.
+  static sb_file Make(std::shared_ptr<rocksdb::FileSystem> fs, std::string path, const rocksdb::FileOptions& options,
+                      uint64_t block_offset, uint64_t block_bytes);
+
+ private:
   UnitSource(std::shared_ptr<rocksdb::FileSystem> fs, std::string path, const rocksdb::FileOptions& options,
              uint64_t block_offset, uint64_t block_bytes);
 
@@ -20,7 +26,6 @@ class UnitSource {
   static int Exists(void* source);
   static void Free(void* source);
 
- private:
   std::shared_ptr<rocksdb::FileSystem> fs_;
   std::string path_;
   rocksdb::FileOptions options_;

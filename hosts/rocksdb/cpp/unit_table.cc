@@ -112,7 +112,7 @@ uint64_t UnitTable::BytesBehind(uint64_t file_size) const {
 }
 
 std::unique_ptr<TableUnitsRef> UnitTable::Open(const ElasticRef& elastic, const TableReaderOptions& reader_options,
-                                               const rocksdb::TableProperties& properties) const {
+                                               const rocksdb::TableProperties& properties, int* why) const {
   // A database's directory and the column family's id: what stays the same while tables come and go.
   const std::string scope =
       path_.substr(0, path_.find_last_of('/') + 1) + "#" + std::to_string(properties.column_family_id);
@@ -125,16 +125,12 @@ std::unique_ptr<TableUnitsRef> UnitTable::Open(const ElasticRef& elastic, const 
   spec.comparator = reader_options.internal_comparator.user_comparator();
   spec.compare = &Compare;
   spec.head = Bytes(head_);
-  spec.source = new UnitSource(reader_options.ioptions.fs, path_, rocksdb::FileOptions(reader_options.env_options),
+  spec.file = UnitSource::Make(reader_options.ioptions.fs, path_, rocksdb::FileOptions(reader_options.env_options),
                                block_.offset(), block_.size());
-  spec.read = &UnitSource::Read;
-  spec.exists = &UnitSource::Exists;
-  spec.free_source = &UnitSource::Free;
-  int why = SB_OPENED;
-  sb_table* table = sb_table_open(elastic.get(), &spec, &why);
+  sb_table* table = sb_table_open(elastic.get(), &spec, why);
   if (table == nullptr) {
     rocksdb::Warn(reader_options.ioptions.logger, "springbloom: %s is read without filter units: %s", path_.c_str(),
-                   why == SB_NO_ROOM ? "the budget has no room for its bookkeeping"
+                   *why == SB_NO_ROOM ? "the budget has no room for its bookkeeping"
                                      : "its filter block is damaged or of a newer version");
     return nullptr;
   }

@@ -25,9 +25,10 @@ class UnitTable {
   // Bytes of the file behind the filter block: the tail that a reader without filters needs.
   uint64_t BytesBehind(uint64_t file_size) const;
 
-  // Null when the directory is damaged or the budget has no room: the table is then read without units.
+  // Null when the directory is damaged or the budget has no room, as `why` (of abi.h) tells: the table is then read without
+  // units.
   std::unique_ptr<TableUnitsRef> Open(const ElasticRef& elastic, const rocksdb::TableReaderOptions& reader_options,
-                                      const rocksdb::TableProperties& properties) const;
+                                      const rocksdb::TableProperties& properties, int* why) const;
 
  private:
   // Both give the block's place, and its first bytes in `start`.

@@ -12,6 +12,7 @@ use crate::{
     folders::{self, Folders},
     handover::Handover,
     keeper::{Keeper, Upkeep},
+    refused::RefusedTables,
     table_files::TableFiles,
 };
 
@@ -28,6 +29,7 @@ pub(crate) struct Shared {
     pub(crate) trust_comparators: bool,
     pub(crate) handover: Arc<Handover>,
     pub(crate) files: Arc<TableFiles>,
+    pub(crate) refused: Arc<RefusedTables>,
     /// `None`: nothing is remembered over a restart.
     pub(crate) folders: Option<Arc<Folders>>,
     budget: Arc<BudgetControl>,
@@ -199,6 +201,7 @@ impl ElasticBuilder {
             ..ManagerSettings::default()
         });
         let (handover, files) = (Arc::new(Handover::default()), Arc::new(TableFiles::default()));
+        let refused = Arc::new(RefusedTables::default());
         let folders = self.remember_every.map(|_| Arc::new(Folders::new(manager.clone(), files.clone())));
         let budget = BudgetControl::new(manager.clone(), handover.clone(), self.memory_pressure);
         let budget = Arc::new(budget);
@@ -207,6 +210,8 @@ impl ElasticBuilder {
             files: files.clone(),
             folders: folders.clone().zip(self.remember_every),
             budget: budget.clone(),
+            handover: handover.clone(),
+            refused: refused.clone(),
         });
         Ok(Elastic {
             shared: Arc::new(Shared {
@@ -217,6 +222,7 @@ impl ElasticBuilder {
                 trust_comparators: self.trust_comparators,
                 handover,
                 files,
+                refused,
                 folders,
                 budget,
                 charges_block_cache: self.charge_to_block_cache,

@@ -1,4 +1,5 @@
-//! The host's one thread: writes hotness files, forgets tables whose files are gone, yields memory when the machine needs it.
+//! The host's one thread: writes hotness files, forgets tables whose files are gone, opens refused tables again when there is
+//! room, yields memory when the machine needs it.
 //!
 //! Holds what it works on, never the [`Shared`](crate::elastic::Shared) that owns it: so it cannot be the one that drops the last
 //! reference, and dropping the [`Keeper`] stops and joins it.
@@ -11,10 +12,13 @@ use std::{
 
 use springbloom_manager::Manager;
 
-use crate::{budget_control::BudgetControl, folders::Folders, table_files::TableFiles};
+use crate::{
+    budget_control::BudgetControl, folders::Folders, handover::Handover, refused::RefusedTables,
+    table_files::TableFiles,
+};
 
-/// How often closed tables are looked after: what deleted ones hold is missing elsewhere.
-const FILE_CHECK_INTERVAL: Duration = Duration::from_millis(500);
+/// How often tables are looked after: what deleted ones hold is missing elsewhere, and refused ones waste reads.
+const TABLE_CHECK_INTERVAL: Duration = Duration::from_millis(500);
 
 /// What the thread works on.
 pub(crate) struct Upkeep {
@@ -23,6 +27,8 @@ pub(crate) struct Upkeep {
     /// With how often it is written.
     pub(crate) folders: Option<(Arc<Folders>, Duration)>,
     pub(crate) budget: Arc<BudgetControl>,
+    pub(crate) handover: Arc<Handover>,
+    pub(crate) refused: Arc<RefusedTables>,
 }
 
 #[derive(Default)]
@@ -90,7 +96,7 @@ impl Turn {
 
 impl Upkeep {
     fn run(&self, stop: &Stop) {
-        let mut check = Turn::every(FILE_CHECK_INTERVAL);
+        let mut check = Turn::every(TABLE_CHECK_INTERVAL);
         let mut save = self.folders.as_ref().map(|(_, interval)| Turn::every(*interval));
         let mut poll = self.budget.poll_interval().map(Turn::every);
         loop {
@@ -101,6 +107,8 @@ impl Upkeep {
             }
             if check.is_due() {
                 self.files.forget_deleted(&self.manager);
+                self.handover.expire();
+                self.refused.retry(&self.manager);
                 if let Some((folders, _)) = &self.folders {
                     folders.forget_closed();
                 }

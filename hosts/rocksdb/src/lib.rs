@@ -38,6 +38,7 @@ mod memory_pressure;
 pub mod metrics;
 mod open_table;
 mod process_wide;
+mod refused;
 mod source;
 pub mod stock;
 mod table_files;

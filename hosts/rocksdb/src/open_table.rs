@@ -60,7 +60,7 @@ impl OpenTable {
                 .ok_or(Unopened::Corrupt)?;
         let (open_in, remembered) = remember(shared, &opening, id);
         let source = Arc::new(FileSource::new(opening.file, directory.layout().clone()));
-        shared.files.open(id, source.clone());
+        shared.files.open(id, opening.path, source.clone());
         let handle = shared
             .manager
             .register(TableSpec {

@@ -18,6 +18,11 @@ pub(crate) struct StringSettings<'a> {
     pub(crate) policy: &'a str,
 }
 
+/// The process-wide instance, if there is one.
+pub(crate) fn process_wide_if_any() -> Option<Arc<Shared>> {
+    INSTANCE.lock().unwrap_or_else(PoisonError::into_inner).clone()
+}
+
 /// The process-wide instance. The first settings make it; later ones change its budget, the last word winning. Units and
 /// segments of an existing instance stay as they are, because its tables share them.
 pub(crate) fn process_wide(settings: &StringSettings<'_>) -> Result<Arc<Shared>, String> {

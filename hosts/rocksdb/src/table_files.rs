@@ -13,6 +13,7 @@ use std::{
 };
 
 use springbloom_manager::{Manager, TableId};
+use xxhash_rust::xxh3::xxh3_64;
 
 use crate::source::FileSource;
 
@@ -35,17 +36,20 @@ struct KnownFile {
     file: Arc<FileSource>,
     /// Two databases of one process may have the same file open: a primary and its secondary, a reader twice.
     open_readers: usize,
+    /// Of its path.
+    path_hash: u64,
     /// Since when RocksDB has no more use for the file.
     suspect_since: Option<Instant>,
 }
 
 impl TableFiles {
     /// A reader is about to open the table.
-    pub(crate) fn open(&self, id: TableId, file: Arc<FileSource>) {
+    pub(crate) fn open(&self, id: TableId, path: &[u8], file: Arc<FileSource>) {
         let mut files = self.lock();
         let known = files.entry(id).or_insert_with(|| KnownFile {
             file: file.clone(),
             open_readers: 0,
+            path_hash: xxh3_64(path),
             suspect_since: None,
         });
         known.file = file;
@@ -64,6 +68,18 @@ impl TableFiles {
     pub(crate) fn suspect(&self, id: TableId) {
         if let Some(known) = self.lock().get_mut(&id) {
             known.suspect_since = Some(Instant::now());
+        }
+    }
+
+    /// The table at `path` moved to another level as it is. O(known tables): moves are few beside lookups.
+    pub(crate) fn set_level(&self, path: &[u8], level: Option<u8>, manager: &Manager) {
+        let path_hash = xxh3_64(path);
+        let files = self.lock();
+        let at_path = files.iter().filter(|(_, known)| known.path_hash == path_hash);
+        let moved: Vec<_> = at_path.map(|(id, _)| *id).collect();
+        drop(files);
+        for id in moved {
+            manager.set_level(id, level);
         }
     }
 

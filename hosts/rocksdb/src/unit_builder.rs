@@ -2,7 +2,7 @@
 
 use springbloom_format::{BlockHeader, BlockWriter, Directory, HEADER_BYTES};
 
-use crate::elastic::Shared;
+use crate::{elastic::Shared, ffi::BlockFile};
 
 /// Takes the table's keys, then gives its filter block.
 pub(crate) struct UnitBuilder {
@@ -53,12 +53,12 @@ impl UnitBuilder {
     }
 
     /// Offers unit 0 of each segment to the reader that will open `path`.
-    pub(crate) fn hand_over(&self, shared: &Shared, path: &[u8]) {
+    pub(crate) fn hand_over(&self, shared: &Shared, path: &[u8], file: BlockFile) {
         let Some(head) = self.head() else { return };
         let Ok(directory) = Directory::parse(head) else { return };
         let span = directory.row_span(0);
         let Some(row) = self.block.get(span.start as usize..span.end as usize) else { return };
-        shared.handover.offer(shared.manager.budget(), path, head, row);
+        shared.handover.offer(shared.manager.budget(), path, file, head, row);
     }
 
     fn head(&self) -> Option<&[u8]> {

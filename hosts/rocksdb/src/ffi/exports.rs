@@ -15,14 +15,15 @@ use springbloom_manager::{KeyOrder, Outcome};
 use super::{
     BlockFile,
     types::{
-        Bytes, CORRUPT, CompareFn, Digest, NO_ROOM, OPENED, Settings, TRUE_POSITIVE, TableSpec, WASTED_READ,
-        bytes_at, write_message,
+        Bytes, CORRUPT, CompareFn, Digest, File, NO_ROOM, OPENED, RetryFn, Settings, TRUE_POSITIVE,
+        TableSpec, WASTED_READ, bytes_at, write_message,
     },
 };
 use crate::{
     elastic::Shared,
     open_table::{OpenTable, Opening, Unopened},
-    process_wide::{StringSettings, process_wide},
+    process_wide::{StringSettings, process_wide, process_wide_if_any},
+    refused::Retry,
     unit_builder::UnitBuilder,
 };
 
@@ -58,6 +59,11 @@ unsafe extern "C" fn sb_elastic_process_wide(
             ptr::null()
         }
     }
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn sb_elastic_process_wide_if_any() -> *const Shared {
+    guarded(None, process_wide_if_any).map_or(ptr::null(), Arc::into_raw)
 }
 
 /// # Safety
@@ -142,17 +148,20 @@ unsafe extern "C" fn sb_builder_finish(builder: *mut UnitBuilder) -> Bytes {
 }
 
 /// # Safety
-/// `builder` and `elastic` are alive; the path is readable.
+/// `builder` and `elastic` are alive; path and `file` are readable, and `file.source` belongs to the callee from here on.
 #[unsafe(no_mangle)]
 unsafe extern "C" fn sb_builder_hand_over(
     builder: *const UnitBuilder,
     elastic: *const Shared,
     path: *const u8,
     path_size: usize,
+    file: *const File,
 ) {
     // SAFETY: borrowed for the call.
     let (builder, shared, path) = unsafe { (&*builder, &*elastic, bytes_at(path, path_size)) };
-    guarded((), || builder.hand_over(shared, path));
+    // SAFETY: the caller gives the source away.
+    let file = unsafe { BlockFile::new(*file) };
+    guarded((), || builder.hand_over(shared, path, file));
 }
 
 /// # Safety
@@ -211,7 +220,7 @@ unsafe extern "C" fn sb_table_open(
         (Arc::from_raw(elastic), &*spec)
     };
     // SAFETY: the spec gives the source away.
-    let file = unsafe { BlockFile::new(spec.source, spec.read, spec.exists, spec.free_source) };
+    let file = unsafe { BlockFile::new(spec.file) };
     let order = Comparator { comparator: spec.comparator, compare: spec.compare };
     let opened = guarded(Err(Unopened::Corrupt), || {
         // SAFETY: the spec's bytes are borrowed for the call.
@@ -239,6 +248,53 @@ unsafe extern "C" fn sb_table_open(
     // SAFETY: the caller's variable.
     unsafe { *why = reason };
     table
+}
+
+/// A reader in C++ whose table was refused.
+struct RefusedReader {
+    context: *mut c_void,
+    retry: RetryFn,
+}
+
+// SAFETY: C++ lets any one thread at a time retry.
+unsafe impl Send for RefusedReader {}
+
+impl Retry for RefusedReader {
+    fn retry(&self) -> Result<(), Unopened> {
+        // SAFETY: the reader is alive until it was removed, and removing waits for this call.
+        match unsafe { (self.retry)(self.context) } {
+            OPENED => Ok(()),
+            NO_ROOM => Err(Unopened::NoRoom),
+            _ => Err(Unopened::Corrupt),
+        }
+    }
+}
+
+/// # Safety
+/// `elastic` is alive; `context` is until it is removed.
+#[unsafe(no_mangle)]
+unsafe extern "C" fn sb_refused_add(elastic: *const Shared, context: *mut c_void, retry: RetryFn) {
+    // SAFETY: borrowed for the call.
+    let refused = unsafe { &(*elastic).refused };
+    guarded((), || refused.add(context as usize, Box::new(RefusedReader { context, retry })));
+}
+
+/// # Safety
+/// `elastic` is alive.
+#[unsafe(no_mangle)]
+unsafe extern "C" fn sb_refused_remove(elastic: *const Shared, context: *mut c_void) {
+    // SAFETY: borrowed for the call.
+    let refused = unsafe { &(*elastic).refused };
+    guarded((), || refused.remove(context as usize));
+}
+
+/// # Safety
+/// `elastic` is alive; the path is readable.
+#[unsafe(no_mangle)]
+unsafe extern "C" fn sb_table_moved(elastic: *const Shared, path: *const u8, path_size: usize, level: i32) {
+    // SAFETY: borrowed for the call.
+    let (shared, path) = unsafe { (&*elastic, bytes_at(path, path_size)) };
+    guarded((), || shared.files.set_level(path, u8::try_from(level).ok(), &shared.manager));
 }
 
 /// # Safety

@@ -8,7 +8,7 @@ use std::{
 
 use rocksdb::AsRawPtr;
 
-use super::types::{Bytes, ExistsFn, FreeFn, InspectSink, ReadFn, bytes_at};
+use super::types::{Bytes, File, InspectSink, bytes_at};
 use crate::elastic::Shared;
 
 unsafe extern "C" {
@@ -136,10 +136,7 @@ pub(crate) fn inspect_table(path: &Path, head_only: bool) -> Result<Inspected, S
 /// A C++ object that reads the filter block of one table file.
 #[derive(Debug)]
 pub(crate) struct BlockFile {
-    source: *mut c_void,
-    read: ReadFn,
-    exists: ExistsFn,
-    free: FreeFn,
+    file: File,
 }
 
 // SAFETY: the C++ object is immutable after its construction; each call opens a file of its own.
@@ -149,26 +146,26 @@ unsafe impl Sync for BlockFile {}
 
 impl BlockFile {
     /// # Safety
-    /// `source` belongs to the result from here on, and the functions take it.
-    pub(super) unsafe fn new(source: *mut c_void, read: ReadFn, exists: ExistsFn, free: FreeFn) -> Self {
-        Self { source, read, exists, free }
+    /// `file.source` belongs to the result from here on, and the functions take it.
+    pub(super) unsafe fn new(file: File) -> Self {
+        Self { file }
     }
 
     /// Fills `into` from `offset` within the block; whether that worked.
     pub(crate) fn read(&self, offset: u64, into: &mut [u8]) -> bool {
         // SAFETY: `into` is writable for its length, and `source` is alive until drop.
-        unsafe { (self.read)(self.source, offset, into.len(), into.as_mut_ptr()) == 0 }
+        unsafe { (self.file.read)(self.file.source, offset, into.len(), into.as_mut_ptr()) == 0 }
     }
 
     pub(crate) fn exists(&self) -> bool {
         // SAFETY: `source` is alive until drop.
-        unsafe { (self.exists)(self.source) != 0 }
+        unsafe { (self.file.exists)(self.file.source) != 0 }
     }
 }
 
 impl Drop for BlockFile {
     fn drop(&mut self) {
         // SAFETY: `source` is owned and not used again.
-        unsafe { (self.free)(self.source) }
+        unsafe { (self.file.free)(self.file.source) }
     }
 }

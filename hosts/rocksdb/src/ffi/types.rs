@@ -57,7 +57,17 @@ pub(super) struct Settings {
 pub(super) type ReadFn = unsafe extern "C" fn(*mut c_void, u64, usize, *mut u8) -> c_int;
 pub(super) type ExistsFn = unsafe extern "C" fn(*mut c_void) -> c_int;
 pub(super) type FreeFn = unsafe extern "C" fn(*mut c_void);
+pub(super) type RetryFn = unsafe extern "C" fn(*mut c_void) -> c_int;
 pub(super) type CompareFn = unsafe extern "C" fn(*const c_void, *const u8, usize, *const u8, usize) -> c_int;
+
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub(super) struct File {
+    pub(super) source: *mut c_void,
+    pub(super) read: ReadFn,
+    pub(super) exists: ExistsFn,
+    pub(super) free: FreeFn,
+}
 
 #[repr(C)]
 pub(super) struct TableSpec {
@@ -69,10 +79,7 @@ pub(super) struct TableSpec {
     pub(super) comparator: *const c_void,
     pub(super) compare: CompareFn,
     pub(super) head: Bytes,
-    pub(super) source: *mut c_void,
-    pub(super) read: ReadFn,
-    pub(super) exists: ExistsFn,
-    pub(super) free_source: FreeFn,
+    pub(super) file: File,
 }
 
 pub(super) const OPENED: c_int = 0;

@@ -5,7 +5,7 @@
 pub(crate) mod contents;
 pub(crate) mod stock;
 pub(crate) mod tables;
-mod unsafe_calls;
+pub(crate) mod unsafe_calls;
 
 use std::{
     path::Path,

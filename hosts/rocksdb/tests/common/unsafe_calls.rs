@@ -21,3 +21,9 @@ pub(crate) fn verify_checksums(db: &DB) -> Result<(), String> {
         Err(message)
     }
 }
+
+/// Aborts manual compactions that run, and every later one.
+pub(crate) fn disable_manual_compaction(db: &DB) {
+    // SAFETY: the database is open through the call.
+    unsafe { c::rocksdb_disable_manual_compaction(db.as_raw_ptr()) }
+}

@@ -8,6 +8,7 @@ mod comparators;
 mod copies;
 mod counters;
 mod ingestion;
+mod moves;
 mod option_strings;
 mod options;
 mod other_readers;

@@ -1,12 +1,20 @@
 //! What is resident: handed over, kept over reopening, forgotten with its file, bounded by the budget.
 
-use rocksdb::{BlockBasedOptions, DB, WaitForCompactOptions, statistics::Ticker};
+use std::{
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering},
+    },
+    time::Duration,
+};
+
+use rocksdb::{BlockBasedOptions, DB, WaitForCompactOptions, compaction_filter, statistics::Ticker};
 use springbloom_rocksdb::{Elastic, PolicyKind};
 
 use crate::common::{
     AMPLE_BYTES, SETTLE_TIMEOUT, ample,
     contents::{check_db, check_db_filtered, fill_db, rejections},
-    folder, installed, small_tree, stock, tables, wait_until,
+    folder, installed, small_tree, stock, tables, unsafe_calls, wait_until,
 };
 
 fn with_budget(budget_bytes: u64) -> Elastic {
@@ -53,7 +61,7 @@ fn readers_that_come_and_go_with_the_table_cache_find_their_units_again() {
         check_db(&db, "kept");
         let levels = elastic.stats().levels;
         elastic.settle(SETTLE_TIMEOUT)
-            && levels.iter().all(|level| level.segments[..6].iter().all(|&lacking| lacking == 0))
+            && levels.iter().all(|level| level.segments.iter().take(6).all(|&lacking| lacking == 0))
     });
     let before = (elastic.stats(), options.get_ticker_count(Ticker::NoFileOpens));
     check_db_filtered(&elastic, &db, "kept");
@@ -111,6 +119,110 @@ fn a_budget_of_zero_works_and_says_so() {
 }
 
 #[test]
+fn tables_that_were_refused_get_their_units_when_the_budget_grows() {
+    let (folder, elastic) = (folder(), with_budget(0));
+    let db = DB::open(&installed(&elastic, &small_tree()), folder.path()).expect("open");
+    fill_db(&db, "refused");
+    db.wait_for_compact(&WaitForCompactOptions::default()).expect("compaction");
+    let live = db.live_files().expect("live_files").len();
+    // Looked up all the while, so that readers change under lookups.
+    std::thread::scope(|scope| {
+        let lookups: Vec<_> = (0..2).map(|_| scope.spawn(|| check_db(&db, "refused"))).collect();
+        elastic.set_budget_bytes(AMPLE_BYTES);
+        wait_until("every open table is known", || {
+            check_db(&db, "refused");
+            elastic.stats().tables == live
+        });
+        lookups.into_iter().for_each(|thread| thread.join().expect("no lookup fails"));
+    });
+    check_db_filtered(&elastic, &db, "refused");
+    let keys: Vec<_> = (0..300).map(crate::common::contents::key).collect();
+    let rejected = rejections(&elastic, || {
+        let found = db.multi_get(&keys).into_iter().filter(|got| got.as_ref().is_ok_and(Option::is_some));
+        assert_eq!(found.count(), 150);
+    });
+    assert!(rejected > 100, "{rejected}");
+    fill_db(&db, "then");
+    db.compact_range(None::<&[u8]>, None::<&[u8]>);
+    check_db_filtered(&elastic, &db, "then");
+}
+
+#[test]
+fn tables_that_were_refused_get_their_units_when_others_go() {
+    let folders = [folder(), folder()];
+    let elastic = ample();
+    let mut options = small_tree();
+    // Many tables, beside which the bookkeeping that there is in any case is little.
+    options.set_target_file_size_base(4 << 10);
+    let options = installed(&elastic, &options);
+    let mut databases: Vec<_> = folders
+        .iter()
+        .map(|folder| {
+            let db = DB::open(&options, folder.path()).expect("open");
+            fill_db(&db, "one of two");
+            db.compact_range(None::<&[u8]>, None::<&[u8]>);
+            db
+        })
+        .collect();
+    let tables_of = |db: &DB| db.live_files().expect("live_files").len();
+    wait_until("only live tables are known", || {
+        elastic.stats().tables == databases.iter().map(tables_of).sum::<usize>()
+    });
+    // Room for the bookkeeping of three quarters of the tables: half of a budget is for units.
+    let budget_bytes = elastic.stats().used.bookkeeping * 3 / 2;
+    databases.clear();
+    elastic.set_budget_bytes(budget_bytes as u64);
+    for folder in &folders {
+        databases.push(DB::open(&options, folder.path()).expect("open"));
+    }
+    let both: usize = databases.iter().map(tables_of).sum();
+    let known = elastic.stats().tables;
+    assert!(known < both, "{known} of {both} tables fit the budget");
+    drop(databases.remove(0));
+    wait_until("every table of the database that is left is known", || {
+        elastic.stats().tables == tables_of(&databases[0])
+    });
+    check_db(&databases[0], "one of two");
+}
+
+#[test]
+fn units_of_tables_that_an_aborted_compaction_wrote_do_not_wait_for_ever() {
+    let (folder, elastic) = (folder(), ample());
+    let mut options = small_tree();
+    options.set_disable_auto_compactions(true);
+    let (reached, go_on) = (Arc::new(AtomicBool::new(false)), Arc::new(AtomicBool::new(false)));
+    let (filter_reached, filter_goes_on) = (reached.clone(), go_on.clone());
+    options.set_compaction_filter("stops at the last keys", move |_, key: &[u8], _: &[u8]| {
+        if key >= b"key0003900".as_slice() {
+            filter_reached.store(true, Ordering::SeqCst);
+            while !filter_goes_on.load(Ordering::SeqCst) {
+                std::thread::sleep(Duration::from_millis(1));
+            }
+        }
+        compaction_filter::Decision::Keep
+    });
+    let db = DB::open(&installed(&elastic, &options), folder.path()).expect("open");
+    fill_db(&db, "aborted");
+    assert!(elastic.settle(SETTLE_TIMEOUT), "the loader never came to rest");
+    assert_eq!(elastic.stats().used.loading, 0);
+    let mut waiting_bytes = 0;
+    std::thread::scope(|scope| {
+        scope.spawn(|| db.compact_range(None::<&[u8]>, None::<&[u8]>));
+        wait_until("the compaction has come far", || reached.load(Ordering::SeqCst));
+        waiting_bytes = elastic.stats().used.loading;
+        // Aborts the compaction, and returns when it has ended.
+        scope.spawn(|| unsafe_calls::disable_manual_compaction(&db));
+        std::thread::sleep(Duration::from_millis(200));
+        go_on.store(true, Ordering::SeqCst);
+    });
+    assert!(waiting_bytes > 0, "finished tables wait to be opened");
+    let tables = db.live_files().expect("live_files");
+    assert!(tables.iter().all(|table| table.level == 0), "the compaction was aborted");
+    wait_until("nothing waits any more", || elastic.stats().used.loading == 0);
+    check_db_filtered(&elastic, &db, "aborted");
+}
+
+#[test]
 fn a_budget_below_the_bookkeeping_works_and_says_so() {
     let (folder, elastic) = (folder(), with_budget(200));
     let db = DB::open(&installed(&elastic, &small_tree()), folder.path()).expect("open");
@@ -126,7 +238,6 @@ fn a_budget_below_the_bookkeeping_works_and_says_so() {
 fn a_smaller_budget_holds_when_the_call_returns() {
     let (folder, elastic) = (folder(), ample());
     let mut options = small_tree();
-    // A table written while the budget is too small for its bookkeeping goes without units until it is opened again.
     options.set_disable_auto_compactions(true);
     let db = DB::open(&installed(&elastic, &options), folder.path()).expect("open");
     fill_db(&db, "shrinking");

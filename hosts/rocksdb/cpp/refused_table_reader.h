@@ -1,0 +1,59 @@
+// A table that the budget had no room for when it was opened, until it has.
+#pragma once
+
+#include <atomic>
+#include <memory>
+
+#include "elastic_table_reader.h"
+#include "forwarding_table_reader.h"
+#include "handle.h"
+
+namespace springbloom {
+
+// Lookups go to the stock reader until room was found, from then on to an ElasticTableReader. It is looked for by the keeper
+// thread, never by a lookup.
+class RefusedTableReader final : public ForwardingTableReader {
+ public:
+  RefusedTableReader(ElasticRef elastic, std::unique_ptr<rocksdb::TableReader> stock,
+                     const rocksdb::TableReaderOptions& options, std::string path, uint64_t file_size);
+  ~RefusedTableReader() override;
+
+  rocksdb::Status Get(const rocksdb::ReadOptions& read_options, const rocksdb::Slice& internal_key,
+                      rocksdb::GetContext* get_context, const rocksdb::SliceTransform* prefix_extractor,
+                      bool skip_filters) override {
+    return Current().Get(read_options, internal_key, get_context, prefix_extractor, skip_filters);
+  }
+  void MultiGet(const rocksdb::ReadOptions& read_options, const rocksdb::MultiGetContext::Range* range,
+                const rocksdb::SliceTransform* prefix_extractor, bool skip_filters) override {
+    Current().MultiGet(read_options, range, prefix_extractor, skip_filters);
+  }
+  rocksdb::Status MultiGetFilter(const rocksdb::ReadOptions& read_options,
+                                 const rocksdb::SliceTransform* prefix_extractor,
+                                 rocksdb::MultiGetContext::Range* range) override {
+    return Current().MultiGetFilter(read_options, prefix_extractor, range);
+  }
+  size_t ApproximateMemoryUsage() const override { return Current().ApproximateMemoryUsage() + sizeof(*this); }
+  void MarkObsolete(uint32_t uncache_aggressiveness) override;
+
+ private:
+  rocksdb::TableReader& Current() const {
+    rocksdb::TableReader* filtered = current_.load(std::memory_order_acquire);
+    return filtered == nullptr ? stock_ : *filtered;
+  }
+  // Callback of abi.h; `context` is a RefusedTableReader*.
+  static int Retry(void* context);
+
+  const ElasticRef elastic_;
+  const std::string path_;
+  const uint64_t file_size_;
+  // What `options_` refers to and the caller's options need not outlive.
+  const rocksdb::FileOptions file_options_;
+  const std::shared_ptr<const rocksdb::SliceTransform> prefix_extractor_;
+  const rocksdb::TableReaderOptions options_;
+  // The stock reader, until `filtered_` takes it over.
+  std::unique_ptr<rocksdb::TableReader> unfiltered_;
+  std::unique_ptr<ElasticTableReader> filtered_;
+  std::atomic<rocksdb::TableReader*> current_{nullptr};
+};
+
+}  // namespace springbloom

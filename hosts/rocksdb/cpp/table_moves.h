@@ -1,0 +1,30 @@
+// Tells the manager of tables that a compaction moved to another level as they are: their readers stay open and RocksDB tells
+// them nothing.
+#pragma once
+
+#include "handle.h"
+#include "rocksdb/listener.h"
+
+namespace springbloom {
+
+class TableMoves final : public rocksdb::EventListener {
+ public:
+  static const char* kClassName() { return "springbloom.TableMoves"; }
+  // The id in option strings.
+  static constexpr const char* kId = "springbloom";
+
+  // `elastic` null: the process-wide instance.
+  explicit TableMoves(ElasticRef elastic) : elastic_(std::move(elastic)) {}
+
+  const char* Name() const override { return kClassName(); }
+  // Not written to OPTIONS files: a stock engine does not know it.
+  std::string GetId() const override { return ""; }
+  void OnCompactionCompleted(rocksdb::DB* db, const rocksdb::CompactionJobInfo& job) override;
+
+  bool IsOf(const sb_elastic* elastic) const { return elastic_.get() == elastic; }
+
+ private:
+  const ElasticRef elastic_;
+};
+
+}  // namespace springbloom
