@@ -44,8 +44,8 @@ impl FamilyShape {
     /// Family code and two bytes of parameters.
     pub(crate) fn encode(self) -> [u8; 3] {
         match self {
-            Self::Bloom(bloom) => [Family::Bloom as u8, bloom.bits_per_key, bloom.probes],
-            Self::Ribbon(ribbon) => [Family::Ribbon as u8, ribbon.growth, ribbon.seed],
+            Self::Bloom(bloom) => [Family::Bloom as u8, bloom.bits_per_key(), bloom.probes()],
+            Self::Ribbon(ribbon) => [Family::Ribbon as u8, ribbon.growth(), ribbon.seed()],
         }
     }
 

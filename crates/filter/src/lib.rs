@@ -38,4 +38,4 @@ pub use error::FilterError;
 pub use family::Family;
 pub use group::{FilterGroup, GroupHead};
 pub use settings::{BuiltGroup, MAX_UNITS, UnitSettings};
-pub use shape::{GroupShape, SHAPE_BYTES};
+pub use shape::{GroupShape, KEYS_MAX, SHAPE_BYTES};

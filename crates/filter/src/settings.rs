@@ -6,7 +6,7 @@ use std::str::FromStr;
 use crate::bloom::BloomShape;
 use crate::family::FamilyShape;
 use crate::ribbon::{ALL_TRIES, RibbonShape};
-use crate::{Family, FilterError, GroupShape, KeyDigest};
+use crate::{Family, FilterError, GroupShape, KEYS_MAX, KeyDigest};
 
 /// Most units that a group can have.
 pub const MAX_UNITS: u8 = 32;
@@ -81,7 +81,7 @@ impl UnitSettings {
     }
 
     /// Builds the units of one segment. Never fails. Digests may come in any order and may repeat (a repeat costs the
-    /// space of a key); without digests the units are empty and reject every key. At most `u32::MAX` digests are
+    /// space of a key); without digests the units are empty and reject every key. At most [`KEYS_MAX`] digests are
     /// counted in the shape.
     ///
     /// A ribbon that cannot be solved, which takes contrived digests, becomes Bloom units of the same nominal size.
@@ -93,7 +93,7 @@ impl UnitSettings {
     }
 
     fn build_bloom(&self, bits_per_key: u8, digests: &[KeyDigest]) -> BuiltGroup {
-        let key_count = u32::try_from(digests.len()).unwrap_or(u32::MAX);
+        let key_count = u32::try_from(digests.len()).unwrap_or(KEYS_MAX).min(KEYS_MAX);
         let bloom = BloomShape::for_bits(bits_per_key);
         let shape = GroupShape::new(FamilyShape::Bloom(bloom), key_count, self.unit_count);
         let units = (0..self.unit_count).map(|unit| bloom.build(unit, shape.unit_words(), digests)).collect();

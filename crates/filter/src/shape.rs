@@ -1,4 +1,4 @@
-//! What was built over one segment: all that is needed to read its units, in eight bytes.
+//! What was built over one segment: all that is needed to read its units, in six bytes (eight when stored).
 
 use crate::family::FamilyShape;
 use crate::{Family, FilterError, MAX_UNITS};
@@ -6,17 +6,44 @@ use crate::{Family, FilterError, MAX_UNITS};
 /// Bytes of an encoded [`GroupShape`].
 pub const SHAPE_BYTES: usize = 8;
 
+/// Most keys that a shape counts.
+pub const KEYS_MAX: u32 = (1 << 24) - 1;
+
+/// Two numbers below 16 in one byte: there is a shape for every segment in memory.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Nibbles(u8);
+
+impl Nibbles {
+    /// Both below 16.
+    pub(crate) fn new(low: u8, high: u8) -> Self {
+        debug_assert!(low < 16 && high < 16);
+        Self(low | high << 4)
+    }
+
+    pub(crate) fn low(self) -> u8 {
+        self.0 & 15
+    }
+
+    pub(crate) fn high(self) -> u8 {
+        self.0 >> 4
+    }
+}
+
 /// Family, parameters, number of keys and number of units of a group. Sizes and rates are derived from these.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct GroupShape {
-    key_count: u32,
+    /// Little-endian, so that a shape has no padding.
+    key_count: [u8; 3],
     family: FamilyShape,
     unit_count: u8,
 }
 
+const _: () = assert!(size_of::<GroupShape>() == 6);
+
 impl GroupShape {
     pub(crate) fn new(family: FamilyShape, key_count: u32, unit_count: u8) -> Self {
-        Self { key_count, family, unit_count }
+        let [k0, k1, k2, _] = key_count.min(KEYS_MAX).to_le_bytes();
+        Self { key_count: [k0, k1, k2], family, unit_count }
     }
 
     /// Kind of the units.
@@ -26,7 +53,8 @@ impl GroupShape {
 
     /// Keys that the group was built over.
     pub fn key_count(&self) -> u32 {
-        self.key_count
+        let [k0, k1, k2] = self.key_count;
+        u32::from_le_bytes([k0, k1, k2, 0])
     }
 
     /// Units that were built (and are on disk), at least 1.
@@ -44,15 +72,15 @@ impl GroupShape {
     pub fn false_positive_rate(&self, resident_units: u8) -> f64 {
         match resident_units.min(self.unit_count) {
             0 => 1.0,
-            _ if self.key_count == 0 => 0.0,
-            resident => self.family.unit_fpr(self.key_count).powi(i32::from(resident)),
+            _ if self.key_count() == 0 => 0.0,
+            resident => self.family.unit_fpr(self.key_count()).powi(i32::from(resident)),
         }
     }
 
     /// The stored form; `docs/format.md` has the table.
     pub fn encode(&self) -> [u8; SHAPE_BYTES] {
         let [family, a, b] = self.family.encode();
-        let [k0, k1, k2, k3] = self.key_count.to_le_bytes();
+        let [k0, k1, k2, k3] = self.key_count().to_le_bytes();
         [family, self.unit_count, a, b, k0, k1, k2, k3]
     }
 
@@ -65,7 +93,11 @@ impl GroupShape {
         if unit_count == 0 || unit_count > MAX_UNITS {
             return Err(FilterError::UnitCount { got: unit_count, max: MAX_UNITS });
         }
-        Ok(Self::new(family, u32::from_le_bytes([k0, k1, k2, k3]), unit_count))
+        let key_count = u32::from_le_bytes([k0, k1, k2, k3]);
+        if key_count > KEYS_MAX {
+            return Err(FilterError::ShapeParameter { name: "key_count", got: key_count.into() });
+        }
+        Ok(Self::new(family, key_count, unit_count))
     }
 
     pub(crate) fn family_shape(&self) -> FamilyShape {
@@ -73,6 +105,6 @@ impl GroupShape {
     }
 
     pub(crate) fn unit_words(&self) -> u32 {
-        self.family.unit_words(self.key_count)
+        self.family.unit_words(self.key_count())
     }
 }

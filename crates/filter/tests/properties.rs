@@ -4,7 +4,9 @@ mod support;
 
 use proptest::prelude::*;
 use rand::RngExt;
-use springbloom_filter::{FilterError, FilterGroup, GroupShape, KeyDigest, SHAPE_BYTES, UnitSettings};
+use springbloom_filter::{
+    FilterError, FilterGroup, GroupShape, KEYS_MAX, KeyDigest, SHAPE_BYTES, UnitSettings,
+};
 use springbloom_testkit::seed;
 use support::{digest, digests, every_settings, prefix};
 
@@ -135,13 +137,15 @@ fn wrong_units_are_errors_not_panics() {
     }
 }
 
-/// Shapes that ask for 2 GiB a unit: refused by length, before anything of that size is allocated.
+/// Shapes of half a gigabyte: more is refused at once, and these by length, before anything of that size is allocated.
 #[test]
 fn a_shape_that_asks_for_gigabytes_allocates_nothing() {
     for family in [[1, 32, 8, 3], [2, 32, 15, 0]] {
-        let shape = GroupShape::decode(&[family, [0xff; 4]].concat()).unwrap();
+        let error = FilterError::ShapeParameter { name: "key_count", got: 0xffff_ffff };
+        assert_eq!(GroupShape::decode(&[family, [0xff; 4]].concat()), Err(error));
+        let shape = GroupShape::decode(&[family, KEYS_MAX.to_le_bytes()].concat()).unwrap();
         let expected = shape.unit_bytes();
-        assert!(expected > 1 << 29);
+        assert!(expected > 1 << 21);
         let error = Err(FilterError::UnitBytes { unit: 0, got: 8, expected });
         assert_eq!(FilterGroup::from_units(shape, &[[0; 8].as_slice(); 32]), error);
         assert_eq!(FilterGroup::from_units(shape, &[]).unwrap().with_next_unit(&[0; 8]), error);
@@ -161,7 +165,7 @@ fn memory_is_known_before_the_group_exists() {
             }
         }
     }
-    assert!(size_of::<GroupShape>() <= 16);
+    assert!(size_of::<GroupShape>() <= 6, "there is one for every segment in memory");
     assert!(size_of::<FilterGroup>() <= 32, "one lookup reads it all: keep it within half a cache line");
 }
 

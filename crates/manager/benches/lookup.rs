@@ -48,7 +48,12 @@ fn opened(segments: u64) -> (Arc<Manager>, TableHandle) {
                 .iter()
                 .map(|group| SegmentSpec { shape: group.shape, data_bytes: 4 << 20 })
                 .collect(),
-            fences: Fences::from_keys((0..segments).map(|segment| (segment * KEYS).to_be_bytes())).unwrap(),
+            fences: Fences::pack(
+                (0..segments).map(|segment| (segment * KEYS).to_be_bytes()),
+                None,
+                &BytewiseOrder,
+            )
+            .unwrap(),
             source: Arc::new(InMemory(groups)),
             first_units: None,
             remembered: None,

@@ -7,14 +7,15 @@
 //!   there until units are evicted);
 //! - every segment whose allocated units changed is in `changed` until somebody takes it out.
 
+use std::collections::HashMap;
+
 use springbloom_filter::GroupShape;
 
-use crate::Outcome;
-use crate::ScopeId;
+use crate::counts::{Counts, Dice};
 use crate::hotness::{Decay, Hotness};
-use crate::memory::{grow_thriftily, thrifty_bytes};
 use crate::outcome::Visit;
 use crate::resident::group_bytes;
+use crate::runs::{Run, Runs};
 use crate::segments::{PerSegment, SegmentRef};
 
 /// The rate of one unit: `2^(-n/32)`, so half a percent off on average. Units of a group err independently, so it gives those of all
@@ -37,9 +38,7 @@ impl UnitRate {
 #[derive(Clone, Debug)]
 pub(crate) struct SegmentState {
     pub shape: GroupShape,
-    pub hotness: Hotness,
-    /// Weighted rejections that the last allocated unit alone made.
-    lone_rejections: f32,
+    counts: Counts,
     rate: UnitRate,
     /// Units allocated.
     units: u8,
@@ -61,46 +60,32 @@ fn believed(expected: f32, observed: f32, weight: f32) -> f32 {
 
 const UNITS_BITS: u32 = 6;
 const UNITS_MASK: u8 = (1 << UNITS_BITS) - 1;
-const _: () = assert!(springbloom_filter::MAX_UNITS <= UNITS_MASK && size_of::<SegmentState>() == 28);
+const _: () = assert!(springbloom_filter::MAX_UNITS <= UNITS_MASK && size_of::<SegmentState>() == 18);
 
 /// Most failed reads that a segment remembers.
 pub(crate) const FAILED_READS_MAX: u8 = 3;
 const _: () = assert!(FAILED_READS_MAX as u32 == u8::MAX as u32 >> UNITS_BITS);
 
 impl SegmentState {
-    fn new(shape: GroupShape, hotness: Hotness) -> Self {
+    fn new(shape: GroupShape, hotness: Hotness, dice: &mut Dice) -> Self {
         let rate = UnitRate::of(shape);
-        Self {
-            shape,
-            hotness,
-            lone_rejections: 0.0,
-            rate,
-            units: 0,
-            units_max_and_failures: shape.unit_count(),
-            resident: 0,
-        }
+        let mut counts = Counts::default();
+        counts.set_hotness(hotness, dice);
+        Self { shape, counts, rate, units: 0, units_max_and_failures: shape.unit_count(), resident: 0 }
+    }
+
+    pub(crate) fn counts(&self) -> &Counts {
+        &self.counts
     }
 
     /// Weighted reads that are wasted with the allocated units. `weight` is that of a visit made now.
     pub(crate) fn wasted(&self, weight: f32) -> f32 {
-        believed(self.hotness.negatives * self.fpr(), self.hotness.wasted_reads, weight)
+        believed(self.counts.negatives() * self.fpr(), self.counts.wasted_reads(), weight)
     }
 
     /// Weighted reads that would be wasted beside these without the last unit. `weight` is that of a visit made now.
     pub(crate) fn saved_by_last(&self, weight: f32) -> f32 {
-        believed(self.hotness.negatives * self.fpr_loss(), self.lone_rejections, weight)
-    }
-
-    fn record(&mut self, outcome: Outcome, weight: f32) {
-        self.hotness.record(outcome, weight);
-        if outcome == Outcome::RejectedByLast {
-            self.lone_rejections += weight;
-        }
-    }
-
-    fn scale(&mut self, factor: f32) {
-        self.hotness.scale(factor);
-        self.lone_rejections *= factor;
+        believed(self.counts.negatives() * self.fpr_loss(), self.counts.lone_rejections(), weight)
     }
 
     pub(crate) fn units(&self) -> u8 {
@@ -159,25 +144,19 @@ impl SegmentState {
     }
 }
 
-/// A table as the policies see it.
-#[derive(Clone, Debug)]
-pub(crate) struct TablePlan {
-    pub scope: ScopeId,
-    pub level: Option<u8>,
-    /// No unit of this table is admitted before this tick: reads of it failed.
-    pub backoff_until: u64,
-}
-
 /// The decision.
 pub(crate) struct Allocation {
     segments: PerSegment<SegmentState>,
-    tables: Vec<Option<TablePlan>>,
+    runs: Runs,
+    /// No unit of these tables is admitted before a tick: reads of them failed.
+    backoffs: HashMap<u32, u64>,
     segment_count: usize,
     planned_bytes: usize,
     ceiling_bytes: usize,
     ticks: u64,
     decay: Decay,
     fixed_half_life: Option<u64>,
+    dice: Dice,
     changed: Vec<SegmentRef>,
 }
 
@@ -190,37 +169,36 @@ impl Allocation {
     pub(crate) fn new(half_life: Option<u64>) -> Self {
         Self {
             segments: PerSegment::new(),
-            tables: Vec::new(),
+            runs: Runs::default(),
+            backoffs: HashMap::new(),
             segment_count: 0,
             planned_bytes: 0,
             ceiling_bytes: 0,
             ticks: 0,
             decay: Decay::new(half_life.unwrap_or(HALF_LIFE_MIN)),
             fixed_half_life: half_life,
+            dice: Dice::new(),
             changed: Vec::new(),
         }
     }
 
     /// Bytes of a table with so many segments.
     pub(crate) fn table_bytes(segments: usize) -> usize {
-        PerSegment::<SegmentState>::table_bytes(segments) + thrifty_bytes::<Option<TablePlan>>()
+        PerSegment::<SegmentState>::table_bytes(segments) + Runs::TABLE_BYTES
     }
 
     /// Takes in a table whose segments have these shapes and this use, without units.
     pub(crate) fn add_table(
         &mut self,
         table: u32,
-        plan: TablePlan,
+        run: Run,
         segments: impl ExactSizeIterator<Item = (GroupShape, Hotness)>,
     ) {
-        let slot = table as usize;
-        if self.tables.len() <= slot {
-            grow_thriftily(&mut self.tables, slot + 1);
-            self.tables.resize(slot + 1, None);
-        }
-        self.tables[slot] = Some(plan);
+        self.runs.insert_table(table, run);
         self.segment_count += segments.len();
-        self.segments.insert_table(table, segments.map(|(shape, hotness)| SegmentState::new(shape, hotness)));
+        let dice = &mut self.dice;
+        let states = segments.map(|(shape, hotness)| SegmentState::new(shape, hotness, dice));
+        self.segments.insert_table(table, states);
         self.segment_count_changed();
     }
 
@@ -232,9 +210,8 @@ impl Allocation {
         self.segment_count -= self.segments.table(table).len();
         self.changed.retain(|segment| segment.table != table);
         self.segments.remove_table(table);
-        if let Some(plan) = self.tables.get_mut(table as usize) {
-            *plan = None;
-        }
+        self.runs.remove_table(table);
+        self.backoffs.remove(&table);
         self.segment_count_changed();
     }
 
@@ -247,9 +224,9 @@ impl Allocation {
     pub(crate) fn record(&mut self, visit: Visit) -> Option<f32> {
         self.ticks += 1;
         let weight = self.decay.tick(visit.stands_for);
-        self.segments[visit.segment].record(visit.outcome, weight);
+        self.segments[visit.segment].counts.record(visit.outcome, weight, &mut self.dice);
         let factor = self.decay.rescale()?;
-        self.segments.iter_mut().for_each(|state| state.scale(factor));
+        self.segments.iter_mut().for_each(|state| state.counts.scale(factor));
         Some(factor)
     }
 
@@ -264,8 +241,8 @@ impl Allocation {
         let state = &mut self.segments[segment];
         // What passed so far: the new unit will stop its share of it, until it is seen what it really stops.
         let (wasted, stopped) = (state.wasted(weight), state.next_share());
-        state.hotness.wasted_reads = wasted * (1.0 - stopped);
-        state.lone_rejections = wasted * stopped;
+        state.counts.set_wasted_reads(wasted * (1.0 - stopped), &mut self.dice);
+        state.counts.set_lone_rejections(wasted * stopped, &mut self.dice);
         state.units += 1;
         self.note_change(segment);
         true
@@ -276,12 +253,13 @@ impl Allocation {
         let weight = self.decay.weight() as f32;
         let state = &mut self.segments[segment];
         let Some(bytes) = state.last_unit_bytes() else { return false };
-        state.hotness.wasted_reads = state.wasted(weight) + state.saved_by_last(weight);
+        let wasted = state.wasted(weight) + state.saved_by_last(weight);
         state.units -= 1;
         // By the analytic rates; nobody has counted for the unit that is the last now.
         let stopped = state.next_share();
-        state.lone_rejections =
-            if state.units == 0 { 0.0 } else { state.hotness.wasted_reads * stopped / (1.0 - stopped) };
+        let lone_rejections = if state.units == 0 { 0.0 } else { wasted * stopped / (1.0 - stopped) };
+        state.counts.set_wasted_reads(wasted, &mut self.dice);
+        state.counts.set_lone_rejections(lone_rejections, &mut self.dice);
         self.planned_bytes -= bytes;
         self.note_change(segment);
         true
@@ -303,19 +281,20 @@ impl Allocation {
 
     /// Bytes that the segment's next unit takes, if it may be admitted (there may be no room for it).
     pub(crate) fn admissible_bytes(&self, segment: SegmentRef) -> Option<usize> {
-        let plan = self.tables.get(segment.table as usize)?.as_ref()?;
-        self.segments[segment].next_unit_bytes().filter(|_| self.ticks >= plan.backoff_until)
+        let may_read = self.backoffs.is_empty()
+            || self.backoffs.get(&segment.table).is_none_or(|&until| self.ticks >= until);
+        self.segments[segment].next_unit_bytes().filter(|_| may_read)
     }
 
     pub(crate) fn set_backoff(&mut self, table: u32, ticks: u64) {
-        if let Some(Some(plan)) = self.tables.get_mut(table as usize) {
-            plan.backoff_until = self.ticks + ticks;
-        }
+        self.backoffs.retain(|_, until| *until > self.ticks);
+        self.backoffs.insert(table, self.ticks + ticks);
     }
 
     pub(crate) fn set_level(&mut self, table: u32, level: Option<u8>) {
-        if let Some(Some(plan)) = self.tables.get_mut(table as usize) {
-            plan.level = level;
+        if let Some(run) = self.runs.of(table) {
+            self.runs.remove_table(table);
+            self.runs.insert_table(table, Run { level, ..run });
         }
     }
 
@@ -362,8 +341,14 @@ impl Allocation {
         &mut self.segments[segment]
     }
 
-    pub(crate) fn table_plan(&self, table: u32) -> Option<&TablePlan> {
-        self.tables.get(table as usize)?.as_ref()
+    /// Sets what is known of reads that a segment's units would have stopped: it differs from what was recorded where the segment had
+    /// other units then.
+    pub(crate) fn set_wasted_reads(&mut self, segment: SegmentRef, wasted_reads: f32) {
+        self.segments[segment].counts.set_wasted_reads(wasted_reads, &mut self.dice);
+    }
+
+    pub(crate) fn runs(&self) -> &Runs {
+        &self.runs
     }
 
     /// One of the segments whose allocated units changed.
@@ -380,7 +365,7 @@ impl Allocation {
         let wasted: f64 = self
             .segments
             .iter()
-            .map(|(_, state)| f64::from(state.hotness.negatives) * f64::from(state.fpr()))
+            .map(|(_, state)| f64::from(state.counts.negatives()) * f64::from(state.fpr()))
             .sum();
         if self.decay.total() > 0.0 { wasted / self.decay.total() } else { 0.0 }
     }

@@ -165,12 +165,11 @@ impl Reservation {
 
     /// Hands the bytes to an owner that knows by itself how many they are, and of what kind: it must
     /// [release](MemoryBudget::release) as many when it goes.
-    pub(crate) fn hand_over(mut self, kind: MemoryKind) -> MemoryBudget {
+    pub(crate) fn hand_over(mut self, kind: MemoryKind) {
         let counters = &self.budget.counters.used_bytes_by_kind;
         counters[kind as usize].fetch_add(self.bytes, Ordering::Relaxed);
         counters[self.kind as usize].fetch_sub(self.bytes, Ordering::Relaxed);
         self.bytes = 0;
-        self.budget.clone()
     }
 }
 

@@ -257,10 +257,6 @@ impl EventHub {
         flushed.unwrap_or(true)
     }
 
-    pub(crate) fn budget(&self) -> &MemoryBudget {
-        &self.budget
-    }
-
     /// A full batch, if there is one; give it back with [`give_back`](Self::give_back).
     pub(crate) fn take(&self) -> Option<Batch> {
         self.full.pop()

@@ -1,5 +1,8 @@
 //! The first key of every segment of a table, packed: how a lookup finds its segment.
 //!
+//! Under the bytewise order what all keys of a table begin with is kept once, and the table's ends, which only bound what is
+//! inherited, are rounded outwards to a few bytes. Other orders say nothing about parts of keys, so theirs are kept whole.
+//!
 //! Invariant: keys ascend in the table's [`KeyOrder`] (the caller's duty; a violation costs wasted reads in the wrong
 //! segment's filter only if the host also *wrote* its segments by other fences, so hosts verify their directory).
 
@@ -9,6 +12,11 @@ use std::cmp::Ordering;
 pub trait KeyOrder: Send + Sync {
     /// Compares two user keys.
     fn compare(&self, a: &[u8], b: &[u8]) -> Ordering;
+
+    /// Whether that is plain byte order.
+    fn is_bytewise(&self) -> bool {
+        false
+    }
 }
 
 /// Plain byte order.
@@ -19,47 +27,90 @@ impl KeyOrder for BytewiseOrder {
     fn compare(&self, a: &[u8], b: &[u8]) -> Ordering {
         a.cmp(b)
     }
+
+    fn is_bytewise(&self) -> bool {
+        true
+    }
 }
 
-/// First keys of a table's segments, and its last key if it is known, in one allocation: where each key ends, then the keys.
+/// First keys of a table's segments, and its last key if it is known, in one allocation: a [`Header`], where each key's rest ends,
+/// what all keys begin with, and their rests.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Fences {
     packed: Box<[u8]>,
     segments: u32,
-    /// Keys there are: one more than segments if the last key is known.
-    keys: u32,
 }
 
-/// Bytes of the place where a key ends.
-const END_BYTES: usize = size_of::<u32>();
+/// What the packed form begins with.
+#[derive(Clone, Copy)]
+struct Header {
+    has_last_key: bool,
+    /// Bytes of the place where a rest ends: 1, 2 or 4, as the rests together need.
+    end_bytes: u8,
+    prefix_bytes: u16,
+}
+
+const HEADER_BYTES: usize = 4;
+
+impl Header {
+    fn pack(self) -> [u8; HEADER_BYTES] {
+        let [p0, p1] = self.prefix_bytes.to_ne_bytes();
+        [self.has_last_key.into(), self.end_bytes, p0, p1]
+    }
+
+    fn unpack([has_last_key, end_bytes, p0, p1]: [u8; HEADER_BYTES]) -> Self {
+        Self { has_last_key: has_last_key != 0, end_bytes, prefix_bytes: u16::from_ne_bytes([p0, p1]) }
+    }
+}
 
 impl Fences {
-    /// Packs first keys given in key order. `None` if they take 4 GiB or more.
-    pub fn from_keys<K: AsRef<[u8]>>(keys: impl IntoIterator<Item = K>) -> Option<Self> {
-        Self::pack(keys, None)
-    }
-
-    /// The same with the table's last key, which bounds its last segment when hotness is inherited.
-    pub fn with_last_key(self, last_key: &[u8]) -> Option<Self> {
-        Self::pack((0..self.segments).filter_map(|segment| self.get(segment)), Some(last_key))
-    }
-
-    fn pack<K: AsRef<[u8]>>(firsts: impl IntoIterator<Item = K>, last_key: Option<&[u8]>) -> Option<Self> {
-        let (mut bytes, mut ends) = (Vec::new(), Vec::new());
-        let mut push = |key: &[u8]| {
-            bytes.extend_from_slice(key);
-            ends.extend_from_slice(&u32::try_from(bytes.len()).ok()?.to_ne_bytes());
-            Some((ends.len() / END_BYTES) as u32)
-        };
-        let mut segments = 0;
-        for key in firsts {
-            segments = push(key.as_ref())?;
+    /// Packs first keys given in the order, and the table's last key, which bounds its last segment when hotness is inherited.
+    /// `None` if they take 4 GiB or more.
+    pub fn pack<K: AsRef<[u8]>>(
+        firsts: impl IntoIterator<Item = K>,
+        last_key: Option<&[u8]>,
+        order: &dyn KeyOrder,
+    ) -> Option<Self> {
+        let firsts: Vec<K> = firsts.into_iter().collect();
+        let whole: Vec<&[u8]> = firsts.iter().map(AsRef::as_ref).chain(last_key).collect();
+        let rounded_last;
+        let mut keys = whole.clone();
+        if let ([first, second, ..], true) = (&whole[..], order.is_bytewise()) {
+            keys[0] = rounded_down(first, second);
+            if let (Some(last_key), [.., before, _]) = (last_key, &whole[..]) {
+                rounded_last = rounded_up(last_key, before);
+                keys[firsts.len()] = &rounded_last;
+            }
         }
-        let keys = match last_key {
-            Some(last_key) => push(last_key)?,
-            None => segments,
+        let keys = || keys.iter().copied();
+        let first = keys().next().filter(|_| order.is_bytewise()).unwrap_or_default();
+        let shared = keys().map(|key| common_bytes(first, key)).min().unwrap_or(0).min(u16::MAX.into());
+        let rests_bytes: usize = keys().map(|key| key.len() - shared).sum();
+        let end_bytes = match rests_bytes {
+            0..=0xff => 1,
+            0x100..=0xffff => 2,
+            _ => 4,
         };
-        Some(Self { packed: [ends, bytes].concat().into_boxed_slice(), segments, keys })
+        let header = Header { has_last_key: last_key.is_some(), end_bytes, prefix_bytes: shared as u16 };
+        let ends_bytes = keys().count() * usize::from(end_bytes);
+        let packed_bytes = HEADER_BYTES + ends_bytes + shared + rests_bytes;
+        let (Ok(_), Ok(segments)) = (u32::try_from(packed_bytes), u32::try_from(firsts.len())) else {
+            return None;
+        };
+        let mut packed = Vec::with_capacity(packed_bytes);
+        packed.extend_from_slice(&header.pack());
+        let mut end = 0;
+        for key in keys() {
+            end += key.len() - shared;
+            match end_bytes {
+                1 => packed.push(end as u8),
+                2 => packed.extend_from_slice(&(end as u16).to_ne_bytes()),
+                _ => packed.extend_from_slice(&(end as u32).to_ne_bytes()),
+            }
+        }
+        packed.extend_from_slice(&first[..shared]);
+        keys().for_each(|key| packed.extend_from_slice(&key[shared..]));
+        Some(Self { packed: packed.into_boxed_slice(), segments })
     }
 
     /// Segments.
@@ -72,44 +123,165 @@ impl Fences {
         self.segments == 0
     }
 
+    /// For searching.
+    pub fn as_ref(&self) -> FencesRef<'_> {
+        FencesRef::new(&self.packed, self.segments)
+    }
+
+    pub(crate) fn packed(&self) -> &[u8] {
+        &self.packed
+    }
+}
+
+/// Bytes of a table's end that are kept beyond what it shares with the nearest fence: enough to tell it from its neighbour's end
+/// within a thousandth of a segment even if keys are decimal numbers.
+const END_KEY_BYTES: usize = 3;
+
+fn common_bytes(a: &[u8], b: &[u8]) -> usize {
+    a.iter().zip(b).take_while(|(a, b)| a == b).count()
+}
+
+/// A key at or before `first`, in byte order, and hardly before it as seen from `next`.
+fn rounded_down<'a>(first: &'a [u8], next: &[u8]) -> &'a [u8] {
+    first.get(..common_bytes(first, next) + END_KEY_BYTES).unwrap_or(first)
+}
+
+/// A key at or behind `last`, in byte order, and hardly behind it as seen from `before`.
+fn rounded_up(last: &[u8], before: &[u8]) -> Vec<u8> {
+    let mut rounded = last.to_vec();
+    rounded.truncate(common_bytes(last, before) + END_KEY_BYTES);
+    match rounded.last_mut() {
+        Some(byte) if *byte < u8::MAX && last.len() > common_bytes(last, before) + END_KEY_BYTES => {
+            *byte += 1
+        }
+        _ => rounded = last.to_vec(),
+    }
+    rounded
+}
+
+/// A key in two parts.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Fence<'a> {
+    prefix: &'a [u8],
+    rest: &'a [u8],
+}
+
+impl Fence<'_> {
+    /// Compares two fences of one order.
+    pub(crate) fn compare(self, other: Self, order: &dyn KeyOrder) -> Ordering {
+        if self.prefix.is_empty() && other.prefix.is_empty() {
+            return order.compare(self.rest, other.rest);
+        }
+        // There are prefixes under the bytewise order alone.
+        let key = |fence: Self| fence.prefix.iter().chain(fence.rest);
+        key(self).cmp(key(other))
+    }
+}
+
+/// [`Fences`] that somebody else holds.
+#[derive(Clone, Copy, Debug)]
+pub struct FencesRef<'a> {
+    segments: u32,
+    /// Keys there are: one more than segments if the last key is known.
+    keys: u32,
+    end_bytes: u8,
+    ends: &'a [u8],
+    prefix: &'a [u8],
+    rests: &'a [u8],
+}
+
+/// Fences as they lie in memory, for hosts that search with their own comparator. Nothing of it moves while the table is open.
+#[derive(Clone, Copy, Debug)]
+pub struct PackedFences<'a> {
+    /// What all keys begin with; not empty under the bytewise order alone.
+    pub prefix: &'a [u8],
+    /// What follows in each key, one after the other.
+    pub rests: &'a [u8],
+    /// Where the rest of each segment's first key ends: integers in the machine's byte order, without alignment.
+    pub ends: &'a [u8],
+    /// Bytes of each of these integers: 1, 2 or 4.
+    pub end_bytes: u8,
+}
+
+impl PartialEq for FencesRef<'_> {
+    fn eq(&self, other: &Self) -> bool {
+        let key = |fences: &Self| (fences.segments, fences.keys, fences.end_bytes);
+        key(self) == key(other)
+            && (self.ends, self.prefix, self.rests) == (other.ends, other.prefix, other.rests)
+    }
+}
+
+impl<'a> FencesRef<'a> {
+    pub(crate) fn new(packed: &'a [u8], segments: u32) -> Self {
+        let Some((header, packed)) = packed.split_first_chunk() else {
+            return Self { segments: 0, keys: 0, end_bytes: 1, ends: &[], prefix: &[], rests: &[] };
+        };
+        let Header { has_last_key, end_bytes, prefix_bytes } = Header::unpack(*header);
+        let keys = segments + u32::from(has_last_key);
+        let (ends, keys_bytes) = packed.split_at(keys as usize * usize::from(end_bytes));
+        let (prefix, rests) = keys_bytes.split_at(prefix_bytes.into());
+        Self { segments, keys, end_bytes, ends, prefix, rests }
+    }
+
+    /// Segments.
+    pub fn len(&self) -> usize {
+        self.segments as usize
+    }
+
+    /// Whether there is no segment.
+    pub fn is_empty(&self) -> bool {
+        self.segments == 0
+    }
+
+    /// As they lie in memory, without the last key.
+    pub fn packed(&self) -> PackedFences<'a> {
+        let ends = &self.ends[..self.len() * usize::from(self.end_bytes)];
+        PackedFences { prefix: self.prefix, rests: self.rests, ends, end_bytes: self.end_bytes }
+    }
+
     /// First key of segment `segment`; `None` past the end.
     #[inline]
-    pub fn get(&self, segment: u32) -> Option<&[u8]> {
-        (segment < self.segments).then(|| self.key(segment))
+    pub(crate) fn get(&self, segment: u32) -> Option<Fence<'a>> {
+        (segment < self.segments).then(|| Fence { prefix: self.prefix, rest: self.rest(segment) })
     }
 
     /// The table's last key, if it is known.
-    pub fn last_key(&self) -> Option<&[u8]> {
-        (self.keys > self.segments).then(|| self.key(self.segments))
-    }
-
-    /// All keys, packed, and where the first key of each segment ends, as `u32` of the machine's byte order without alignment:
-    /// for hosts that search with their own comparator. Neither moves while the fences live.
-    pub fn packed(&self) -> (&[u8], &[u8]) {
-        let (ends, bytes) = self.packed.split_at(self.keys as usize * END_BYTES);
-        (bytes, &ends[..self.len() * END_BYTES])
+    pub(crate) fn last_key(&self) -> Option<Fence<'a>> {
+        (self.keys > self.segments).then(|| Fence { prefix: self.prefix, rest: self.rest(self.segments) })
     }
 
     /// `key` is below `self.keys`.
     #[inline]
-    fn key(&self, key: u32) -> &[u8] {
-        let (ends, bytes) = self.packed.split_at(self.keys as usize * END_BYTES);
-        let (ends, _) = ends.as_chunks::<END_BYTES>();
-        let end = |key: u32| u32::from_ne_bytes(ends[key as usize]) as usize;
-        &bytes[key.checked_sub(1).map_or(0, end)..end(key)]
+    fn rest(&self, key: u32) -> &'a [u8] {
+        &self.rests[key.checked_sub(1).map_or(0, |before| self.end(before))..self.end(key)]
+    }
+
+    #[inline]
+    fn end(&self, key: u32) -> usize {
+        let key = key as usize;
+        match self.end_bytes {
+            1 => self.ends[key].into(),
+            2 => u16::from_ne_bytes(self.ends.as_chunks().0[key]).into(),
+            _ => u32::from_ne_bytes(self.ends.as_chunks().0[key]) as usize,
+        }
     }
 
     /// The segment whose run of keys would hold `key`: the last one that begins at or before it, the first one for
     /// keys before the first fence. `None` if there is no segment. O(log segments) comparisons, no allocation.
     #[inline]
     pub fn segment_of(&self, key: &[u8], order: &dyn KeyOrder) -> Option<u32> {
-        self.segment_by(|fence| order.compare(fence, key))
+        let common = key.len().min(self.prefix.len());
+        match key[..common].cmp(self.prefix) {
+            Ordering::Less => self.segment_by(|_| Ordering::Greater),
+            Ordering::Greater => self.segment_by(|_| Ordering::Less),
+            Ordering::Equal => self.segment_by(|fence| order.compare(fence.rest, &key[common..])),
+        }
     }
 
-    /// [`segment_of`](Self::segment_of) with the comparison of a fence against the sought key as a closure.
+    /// The same with a closure that compares a fence against the sought key.
     #[inline]
-    pub fn segment_by(&self, mut compare_fence: impl FnMut(&[u8]) -> Ordering) -> Option<u32> {
-        let (mut low, mut high) = (0u32, self.len() as u32);
+    pub(crate) fn segment_by(&self, mut compare_fence: impl FnMut(Fence<'a>) -> Ordering) -> Option<u32> {
+        let (mut low, mut high) = (0u32, self.segments);
         while low < high {
             let middle = low + (high - low) / 2;
             if compare_fence(self.get(middle)?) == Ordering::Greater {
@@ -120,48 +292,131 @@ impl Fences {
         }
         (!self.is_empty()).then(|| low.saturating_sub(1))
     }
-
-    /// Bytes of the allocation, the allocator's rounding included.
-    pub fn memory_bytes(&self) -> usize {
-        crate::memory::allocated_bytes(self.packed.len())
-    }
 }
 
 #[cfg(test)]
 mod tests {
+    use proptest::prelude::*;
+
     use super::*;
+
+    /// Byte order that keeps quiet about it.
+    struct Whole;
+
+    impl KeyOrder for Whole {
+        fn compare(&self, a: &[u8], b: &[u8]) -> Ordering {
+            a.cmp(b)
+        }
+    }
+
+    fn keys_of(fences: &FencesRef) -> Vec<Vec<u8>> {
+        let all = (0..fences.segments).map_while(|segment| fences.get(segment)).chain(fences.last_key());
+        all.map(|fence| [fence.prefix, fence.rest].concat()).collect()
+    }
 
     #[test]
     fn segment_of_is_the_last_fence_at_or_before_the_key() {
-        let fences = Fences::from_keys(["b", "d", "d", "f"]).unwrap();
-        let of = |key: &str| fences.segment_of(key.as_bytes(), &BytewiseOrder);
+        let fences = Fences::pack(["b", "d", "d", "f"], None, &BytewiseOrder).unwrap();
+        let of = |key: &str| fences.as_ref().segment_of(key.as_bytes(), &BytewiseOrder);
         assert_eq!(of("a"), Some(0));
         assert_eq!(of("b"), Some(0));
         assert_eq!(of("c"), Some(0));
         assert_eq!(of("d"), Some(2), "equal fences: the last one");
         assert_eq!(of("e"), Some(2));
         assert_eq!(of("zz"), Some(3));
-        assert_eq!(Fences::default().segment_of(b"a", &BytewiseOrder), None);
-        assert_eq!(fences.get(4), None);
-    }
-
-    #[test]
-    fn empty_keys_are_keys() {
-        let fences = Fences::from_keys(["", "x"]).unwrap();
-        assert_eq!(fences.get(0), Some(&b""[..]));
-        assert_eq!(fences.segment_of(b"", &BytewiseOrder), Some(0));
-        assert_eq!(fences.segment_of(b"x", &BytewiseOrder), Some(1));
+        assert_eq!(Fences::default().as_ref().segment_of(b"a", &BytewiseOrder), None);
+        assert!(fences.as_ref().get(4).is_none());
     }
 
     #[test]
     fn the_last_key_is_no_fence() {
-        let plain = Fences::from_keys(["b", "d"]).unwrap();
-        let fences = plain.clone().with_last_key(b"ff").unwrap();
-        assert_eq!((plain.last_key(), fences.last_key()), (None, Some(&b"ff"[..])));
-        assert_eq!((fences.len(), fences.get(1), fences.get(2)), (2, Some(&b"d"[..]), None));
-        assert_eq!(fences.segment_of(b"zz", &BytewiseOrder), Some(1));
-        assert_ne!(plain, fences);
-        let (bytes, ends) = fences.packed();
-        assert_eq!((bytes, ends.len()), (&b"bdff"[..], 8));
+        let plain = Fences::pack(["b", "d"], None, &BytewiseOrder).unwrap();
+        let fences = Fences::pack(["b", "d"], Some(b"ff"), &BytewiseOrder).unwrap();
+        assert!(plain.as_ref().last_key().is_none() && fences.as_ref().last_key().is_some());
+        assert_eq!((fences.len(), fences.as_ref().get(2).is_none()), (2, true));
+        assert_eq!(fences.as_ref().segment_of(b"zz", &BytewiseOrder), Some(1));
+        assert!(plain.as_ref() != fences.as_ref());
+        let packed = fences.as_ref().packed();
+        assert_eq!((packed.rests, packed.ends.len(), packed.end_bytes), (&b"bdff"[..], 2, 1));
+    }
+
+    #[test]
+    fn what_all_keys_begin_with_is_kept_once_under_the_bytewise_order() {
+        let keys = ["user000017", "user000023", "user000041"];
+        let bytewise = Fences::pack(keys, Some(b"user000059"), &BytewiseOrder).unwrap();
+        let whole = Fences::pack(keys, Some(b"user000059"), &Whole).unwrap();
+        assert_eq!((bytewise.as_ref().prefix, whole.as_ref().prefix), (&b"user0000"[..], &b""[..]));
+        assert_eq!(keys_of(&bytewise.as_ref()), keys_of(&whole.as_ref()));
+        assert_eq!(bytewise.packed().len(), HEADER_BYTES + 4 + 8 + 4 * 2);
+    }
+
+    #[test]
+    fn the_ends_of_a_table_are_rounded_outwards() {
+        let keys = ["4f81aa07c1", "4f93b1d0e2", "4fa9ffffff"];
+        let fences = Fences::pack(&keys[..2], Some(keys[2].as_bytes()), &BytewiseOrder).unwrap();
+        assert_eq!(keys_of(&fences.as_ref()), [&b"4f81a"[..], b"4f93b1d0e2", b"4fa9g"]);
+        assert_eq!(
+            rounded_up(b"ab\xff\xff\xff\xff", b"ab"),
+            b"ab\xff\xff\xff\xff",
+            "there is no rounding up"
+        );
+        assert_eq!(
+            (rounded_down(b"abc", b"abd"), rounded_up(b"abd", b"abc")),
+            (&b"abc"[..], b"abd".to_vec())
+        );
+    }
+
+    #[test]
+    fn long_keys_have_wide_ends() {
+        let wide: Vec<_> =
+            [20, 2000, 20_000].map(|bytes| [[1u8], [2], [3], [4]].map(|key| key.repeat(bytes))).into();
+        for (keys, end_bytes) in wide.iter().zip([1, 2, 4]) {
+            let fences = Fences::pack(keys, None, &Whole).unwrap();
+            assert_eq!(fences.as_ref().packed().end_bytes, end_bytes);
+            assert_eq!(keys_of(&fences.as_ref()), keys);
+            assert_eq!(fences.as_ref().segment_of(&keys[3], &BytewiseOrder), Some(3));
+        }
+        let alike: Vec<Vec<u8>> = (0..4u8).map(|n| [vec![7; 100_000], vec![n]].concat()).collect();
+        let fences = Fences::pack(&alike, None, &BytewiseOrder).unwrap();
+        assert_eq!(fences.as_ref().prefix.len(), usize::from(u16::MAX));
+        assert_eq!(keys_of(&fences.as_ref()), alike);
+    }
+
+    proptest! {
+        /// Whatever is kept once, a search finds what a search over whole keys finds.
+        #[test]
+        fn shared_beginnings_change_no_search(
+            mut keys in prop::collection::vec("[ab]{0,5}", 1..12),
+            sought in "[abc]{0,6}",
+            has_last_key: bool,
+        ) {
+            keys.sort();
+            let last_key = keys.last().filter(|_| has_last_key).map(|key| key.clone() + "b");
+            let last_key = last_key.as_deref().map(str::as_bytes);
+            let shared = Fences::pack(&keys, last_key, &BytewiseOrder).unwrap();
+            let whole = Fences::pack(&keys, last_key, &Whole).unwrap();
+            let (shared, whole) = (shared.as_ref(), whole.as_ref());
+            let (kept, all) = (keys_of(&shared), keys_of(&whole));
+            let inner = 1..keys.len();
+            prop_assert_eq!(&kept[inner.clone()], &all[inner]);
+            prop_assert!(kept[0] <= all[0] && kept.last() >= all.last());
+            let found = whole.segment_of(sought.as_bytes(), &Whole);
+            prop_assert_eq!(shared.segment_of(sought.as_bytes(), &BytewiseOrder), found);
+            let sought = Fence { prefix: &[], rest: sought.as_bytes() };
+            let by_fence = shared.segment_by(|fence| fence.compare(sought, &BytewiseOrder));
+            prop_assert_eq!(by_fence, found);
+        }
+
+        /// A caller that breaks its promise breaks nothing here.
+        #[test]
+        fn keys_that_do_not_ascend_are_kept_as_they_are(keys in prop::collection::vec("[ab]{0,5}", 0..6)) {
+            let fences = Fences::pack(&keys, None, &BytewiseOrder).unwrap();
+            let kept = keys_of(&fences.as_ref());
+            let but_for_the_first = keys.iter().skip(1).map(String::as_bytes);
+            prop_assert!(kept.iter().skip(1).map(Vec::as_slice).eq(but_for_the_first));
+            for sought in &keys {
+                fences.as_ref().segment_of(sought.as_bytes(), &BytewiseOrder);
+            }
+        }
     }
 }

@@ -1,22 +1,24 @@
 //! What a lookup holds of a table.
 
+use std::sync::Arc;
+
 use springbloom_filter::KeyDigest;
 
-use crate::events::EventBase;
+use crate::events::{EventBase, EventHub};
 use crate::opened::OpenTable;
-use crate::{Fences, Outcome, TableId};
+use crate::{FencesRef, Outcome, TableId};
 
 /// An open reader's access to its table's filters. Dropping it says that the reader was closed; the table's state stays.
 pub struct TableHandle {
     table: OpenTable,
+    hub: Arc<EventHub>,
     event_base: EventBase,
     id: TableId,
 }
 
 impl TableHandle {
-    pub(crate) fn new(table: OpenTable, event_base: EventBase, id: TableId) -> Self {
-        table.open_reader();
-        Self { table, event_base, id }
+    pub(crate) fn new(table: OpenTable, hub: Arc<EventHub>, event_base: EventBase, id: TableId) -> Self {
+        Self { table, hub, event_base, id }
     }
 
     /// Identity of the table.
@@ -25,8 +27,13 @@ impl TableHandle {
     }
 
     /// First keys of the table's segments.
-    pub fn fences(&self) -> &Fences {
+    pub fn fences(&self) -> FencesRef<'_> {
         self.table.fences()
+    }
+
+    /// Bytes that the table's fences and places of groups take.
+    pub fn memory_bytes(&self) -> usize {
+        self.table.bytes()
     }
 
     /// Whether `segment` may hold the key with this digest; `false` is certain. Lock-free, without allocation (but for
@@ -45,12 +52,6 @@ impl TableHandle {
     /// Notes how a lookup's visit to `segment` ended. Lock-free, without allocation (but for the thread's first visit).
     #[inline]
     pub fn record(&self, segment: u32, outcome: Outcome) {
-        self.table.hub().record(self.event_base, segment, outcome);
-    }
-}
-
-impl Drop for TableHandle {
-    fn drop(&mut self) {
-        self.table.close_reader();
+        self.hub.record(self.event_base, segment, outcome);
     }
 }

@@ -5,8 +5,6 @@
 //! every segment at every tick, new visits weigh more and more (forward decay); ratios are all that matters. When
 //! the weight gets large everything is scaled back by a power of two, once in [`RESCALE_LOG2`] half-lives.
 
-use crate::Outcome;
-
 /// Weights stay below 2^this: far from overflow in `f32`, and rescaling is rare.
 pub(crate) const RESCALE_LOG2: i32 = 40;
 
@@ -22,16 +20,6 @@ pub struct Hotness {
 }
 
 impl Hotness {
-    pub(crate) fn record(&mut self, outcome: Outcome, weight: f32) {
-        self.access_count += weight;
-        if outcome.is_negative() {
-            self.negatives += weight;
-        }
-        if outcome == Outcome::WastedRead {
-            self.wasted_reads += weight;
-        }
-    }
-
     pub(crate) fn scale(&mut self, factor: f32) {
         self.access_count *= factor;
         self.negatives *= factor;
@@ -97,7 +85,7 @@ mod tests {
     fn use_halves_in_a_half_life_whatever_is_rescaled_between() {
         let mut decay = Decay::new(100);
         let mut old = Hotness::default();
-        old.record(Outcome::Rejected, decay.tick(1));
+        old.negatives += decay.tick(1);
         for _ in 0..(100 * (RESCALE_LOG2 as usize + 3)) {
             decay.tick(1);
             if let Some(factor) = decay.rescale() {
@@ -107,14 +95,5 @@ mod tests {
         let left = f64::from(old.negatives) / decay.weight();
         let expected = (-f64::from(RESCALE_LOG2 + 3)).exp2();
         assert!((left / expected - 1.0).abs() < 1e-3, "{left} instead of {expected}");
-    }
-
-    #[test]
-    fn outcomes_count_where_they_teach() {
-        let mut hotness = Hotness::default();
-        hotness.record(Outcome::Rejected, 1.0);
-        hotness.record(Outcome::WastedRead, 1.0);
-        hotness.record(Outcome::TruePositive, 1.0);
-        assert_eq!(hotness, Hotness { access_count: 3.0, negatives: 2.0, wasted_reads: 1.0 });
     }
 }

@@ -41,7 +41,7 @@ mod tests {
 
     #[test]
     fn slots_are_found_by_identity_until_they_are_taken_out() {
-        let ids: Vec<_> = (0..1000).map(|n| TableId(n << 64)).collect();
+        let ids: Vec<_> = (0..1000).map(|n| TableId(n << 32)).collect();
         let id_at = |slot: u32| ids.get(slot as usize).copied();
         let mut index = Identities::default();
         (0..1000).for_each(|slot| index.insert(ids[slot as usize], slot, id_at));

@@ -6,13 +6,14 @@
 
 use std::cmp::Ordering;
 
+use crate::KeyOrder;
+use crate::fences::{Fence, FencesRef};
 use crate::hotness::Hotness;
-use crate::{Fences, KeyOrder};
 
 /// A known table as inheritance sees it.
 pub(crate) struct Relative<'a> {
     pub level: Option<u8>,
-    pub fences: &'a Fences,
+    pub fences: FencesRef<'a>,
     /// Use of each segment.
     pub hotness: &'a dyn Fn(u32) -> Hotness,
 }
@@ -20,29 +21,29 @@ pub(crate) struct Relative<'a> {
 /// A key range: from the first key, up to but without the next segment's first key, or up to and with the last key.
 #[derive(Clone, Copy)]
 struct KeyRange<'a> {
-    first: &'a [u8],
+    first: Fence<'a>,
     end: End<'a>,
 }
 
 #[derive(Clone, Copy)]
 enum End<'a> {
-    Before(&'a [u8]),
-    At(&'a [u8]),
+    Before(Fence<'a>),
+    At(Fence<'a>),
     Unknown,
 }
 
 impl End<'_> {
     /// Whether keys before this end may be at or after `key`.
-    fn reaches(&self, key: &[u8], order: &dyn KeyOrder) -> bool {
+    fn reaches(self, key: Fence, order: &dyn KeyOrder) -> bool {
         match self {
-            End::Before(end) => order.compare(key, end) == Ordering::Less,
-            End::At(end) => order.compare(key, end) != Ordering::Greater,
+            End::Before(end) => key.compare(end, order) == Ordering::Less,
+            End::At(end) => key.compare(end, order) != Ordering::Greater,
             End::Unknown => true,
         }
     }
 }
 
-fn range_of(fences: &Fences, segment: u32) -> Option<KeyRange<'_>> {
+fn range_of(fences: FencesRef<'_>, segment: u32) -> Option<KeyRange<'_>> {
     let end = match fences.get(segment + 1) {
         Some(next) => End::Before(next),
         None => fences.last_key().map_or(End::Unknown, End::At),
@@ -75,7 +76,7 @@ impl Mean {
 
 /// Use of every segment of a new table; none where nothing overlaps. O(tables + overlapping segments).
 pub(crate) fn inherit<'a>(
-    fences: &Fences,
+    fences: FencesRef<'_>,
     level: Option<u8>,
     order: &dyn KeyOrder,
     relatives: impl Iterator<Item = Relative<'a>>,
@@ -97,7 +98,8 @@ pub(crate) fn inherit<'a>(
 }
 
 fn add_overlapping(mean: &mut Mean, range: KeyRange, relative: &Relative, order: &dyn KeyOrder) {
-    let Some(begin) = relative.fences.segment_of(range.first, order) else { return };
+    let begin = relative.fences.segment_by(|fence| fence.compare(range.first, order));
+    let Some(begin) = begin else { return };
     for theirs in begin..relative.fences.len() as u32 {
         let Some(their_range) = range_of(relative.fences, theirs) else { return };
         if !range.end.reaches(their_range.first, order) {
@@ -112,7 +114,7 @@ fn add_overlapping(mean: &mut Mean, range: KeyRange, relative: &Relative, order:
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::BytewiseOrder;
+    use crate::{BytewiseOrder, Fences};
 
     fn use_of(negatives: f32) -> Hotness {
         Hotness { access_count: negatives, negatives, wasted_reads: 0.0 }
@@ -122,11 +124,7 @@ mod tests {
 
     fn inherited(new: &[&str], last_key: Option<&str>, level: Option<u8>, known: &[Known]) -> Vec<f32> {
         let packed = |firsts: &[&str], last_key: Option<&str>| {
-            let fences = Fences::from_keys(firsts).unwrap();
-            match last_key {
-                Some(last_key) => fences.with_last_key(last_key.as_bytes()).unwrap(),
-                None => fences,
-            }
+            Fences::pack(firsts, last_key.map(str::as_bytes), &BytewiseOrder).unwrap()
         };
         let fences: Vec<Fences> =
             known.iter().map(|&(_, firsts, last_key, _)| packed(firsts, last_key)).collect();
@@ -139,10 +137,10 @@ mod tests {
             .collect();
         let relatives = known.iter().zip(&fences).zip(&hotness).map(|((known, fences), hotness)| Relative {
             level: known.0,
-            fences,
+            fences: fences.as_ref(),
             hotness,
         });
-        let inherited = inherit(&packed(new, last_key), level, &BytewiseOrder, relatives);
+        let inherited = inherit(packed(new, last_key).as_ref(), level, &BytewiseOrder, relatives);
         inherited.into_iter().map(|hotness| hotness.negatives).collect()
     }
 

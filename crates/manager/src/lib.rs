@@ -10,13 +10,17 @@
 //! - the policy, the budget and faults change cost, never answers;
 //! - what is reserved never exceeds the [`MemoryBudget`], bookkeeping, buffers and garbage included.
 
+#![deny(unsafe_code)]
+
 mod allocation;
 mod background;
 mod budget;
+mod counts;
 mod curve;
 mod error;
 mod events;
 mod fences;
+mod garbage;
 mod handle;
 mod hotness;
 mod identities;
@@ -32,17 +36,19 @@ mod policy;
 mod registry;
 mod remember;
 mod resident;
+mod runs;
 mod segments;
 mod settings;
 mod source;
 mod stats;
 mod table;
 mod totals;
+mod unsafe_thin;
 
 pub use budget::{BudgetSnapshot, MemoryBudget, MemoryKind, Reservation};
 pub use curve::{CurvePoint, MemoryCurve, SegmentDemand};
 pub use error::ManagerError;
-pub use fences::{BytewiseOrder, Fences, KeyOrder};
+pub use fences::{BytewiseOrder, Fences, FencesRef, KeyOrder, PackedFences};
 pub use handle::TableHandle;
 pub use hotness::Hotness;
 pub use manager::Manager;

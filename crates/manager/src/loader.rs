@@ -49,17 +49,10 @@ impl Registry {
         loop {
             let (segment, row) = if let Some(segment) = self.loads.pop_segment() {
                 (segment, false)
-            } else if let Some(table) = self.loads.pop_table() {
-                match self.wanted_of_table(table) {
-                    Some(found) => {
-                        self.loads.push_table(table);
-                        found
-                    }
-                    None => {
-                        self.clear_noted(table);
-                        continue;
-                    }
-                }
+            } else if let Some(table) = self.loads.pop_table(&mut self.tables) {
+                let Some(found) = self.wanted_of_table(table) else { continue };
+                self.note_table(table); // it may lack more
+                found
             } else {
                 return NextJob::None;
             };
@@ -67,12 +60,6 @@ impl Registry {
                 NextJob::None => continue,
                 job => return job,
             }
-        }
-    }
-
-    fn clear_noted(&mut self, table: u32) {
-        if let Some(Some(known)) = self.tables.get_mut(table as usize) {
-            known.is_noted = false;
         }
     }
 

@@ -73,8 +73,8 @@ impl Manager {
         let mut demands = Vec::with_capacity(registry.planner.allocation().segment_count());
         let mut visits = 0.0;
         for (_, state) in states.iter() {
-            visits += f64::from(state.hotness.access_count);
-            let negatives = f64::from(state.hotness.negatives);
+            visits += f64::from(state.counts().access_count());
+            let negatives = f64::from(state.counts().negatives());
             demands.push(SegmentDemand { shape: state.shape, units_max: state.units_max(), negatives });
         }
         let other_bytes = self.other_bytes() + registry.headroom_bytes;
@@ -204,10 +204,10 @@ fn levels(registry: &Registry) -> Vec<LevelUnits> {
     // Unknown levels last.
     let mut levels: BTreeMap<u16, LevelUnits> = BTreeMap::new();
     for (slot, table) in registry.tables.iter().enumerate() {
-        let plan = registry.planner.allocation().table_plan(slot as u32);
-        let (Some(_), Some(plan)) = (table, plan) else { continue };
-        let level = levels.entry(plan.level.map_or(u16::MAX, u16::from)).or_default();
-        level.level = plan.level;
+        let run = registry.planner.allocation().runs().of(slot as u32);
+        let (Some(_), Some(run)) = (table, run) else { continue };
+        let level = levels.entry(run.level.map_or(u16::MAX, u16::from)).or_default();
+        level.level = run.level;
         for state in registry.planner.allocation().segments().table(slot as u32) {
             let units = usize::from(state.resident);
             if level.segments.len() <= units {

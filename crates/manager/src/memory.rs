@@ -5,14 +5,17 @@ pub(crate) fn allocated_bytes(requested: usize) -> usize {
     if requested == 0 { 0 } else { (requested + 8).next_multiple_of(16).max(32) }
 }
 
-/// Has room for `length` elements, with an eighth to spare where a `Vec` would double.
+/// A vector that grows thriftily grows by one part in this.
+const SPARE: usize = 32;
+
+/// Has room for `length` elements, with one in [`SPARE`] to spare where a `Vec` would double: growing copies each element about that often.
 pub(crate) fn grow_thriftily<T>(elements: &mut Vec<T>, length: usize) {
     if elements.capacity() < length {
-        elements.reserve_exact(length + length / 8 - elements.len());
+        elements.reserve_exact(length + length / SPARE - elements.len());
     }
 }
 
 /// Bytes of one `T` in a vector that grows thriftily.
 pub(crate) const fn thrifty_bytes<T>() -> usize {
-    (size_of::<T>() * 9).div_ceil(8)
+    (size_of::<T>() * (SPARE + 1)).div_ceil(SPARE)
 }

@@ -1,72 +1,48 @@
 //! What lookups share with the background thread of a table: its fences and its resident groups, in one allocation.
 
-use std::sync::Arc;
-use std::sync::atomic::{AtomicU32, Ordering};
-
-use triomphe::ThinArc;
-
-use crate::events::EventHub;
-use crate::memory::allocated_bytes;
+use crate::fences::{Fences, FencesRef};
 use crate::resident::Slot;
-use crate::{Fences, MemoryKind, Reservation};
+use crate::unsafe_thin::Thin;
 
-/// What stands before a table's slots.
-struct Head {
-    fences: Fences,
-    hub: Arc<EventHub>,
-    /// Everything that is kept for the table except its units.
-    bookkeeping_bytes: usize,
-    open_readers: AtomicU32,
+/// What stands before a table's slots and its packed fences.
+#[derive(Clone, Copy)]
+pub(crate) struct TableHead {
+    pub segments: u32,
+    pub fence_bytes: u32,
 }
 
-impl Drop for Head {
-    fn drop(&mut self) {
-        self.hub.budget().release(MemoryKind::Bookkeeping, self.bookkeeping_bytes);
-    }
-}
-
-/// A table that some reader has open, or had. Clones share it.
+/// A table that some reader has open, or had. Clones share it; beside the registry's, open readers and reads under way hold one.
 #[derive(Clone)]
-pub(crate) struct OpenTable(ThinArc<Head, Slot>);
+pub(crate) struct OpenTable(Thin<TableHead>);
 
 impl OpenTable {
-    /// `reservation` is for everything that is kept for the table except its units.
-    pub(crate) fn new(fences: Fences, hub: Arc<EventHub>, reservation: Reservation) -> Self {
-        let bookkeeping_bytes = reservation.bytes();
-        reservation.hand_over(MemoryKind::Bookkeeping);
-        let slots = std::iter::repeat_with(Slot::default).take(fences.len());
-        let head = Head { fences, hub, bookkeeping_bytes, open_readers: AtomicU32::new(0) };
-        Self(ThinArc::from_header_and_iter(head, slots))
+    pub(crate) fn new(fences: &Fences) -> Self {
+        let head = TableHead { segments: fences.len() as u32, fence_bytes: fences.packed().len() as u32 };
+        Self(Thin::new(head, Slot::default, fences.packed()))
     }
 
-    /// Bytes of a table with these fences, beside those that are kept elsewhere.
+    /// Bytes of a table with these fences.
     pub(crate) fn bytes_for(fences: &Fences) -> usize {
-        let head = 2 * size_of::<usize>() + size_of::<Head>(); // with count and length
-        fences.memory_bytes() + allocated_bytes(head + fences.len() * size_of::<Slot>())
+        Thin::<TableHead>::bytes_for(fences.len(), fences.packed().len())
     }
 
-    pub(crate) fn fences(&self) -> &Fences {
-        &self.0.header.header.fences
+    /// Bytes of this table.
+    pub(crate) fn bytes(&self) -> usize {
+        self.0.allocated_bytes()
     }
 
-    pub(crate) fn hub(&self) -> &Arc<EventHub> {
-        &self.0.header.header.hub
+    pub(crate) fn fences(&self) -> FencesRef<'_> {
+        FencesRef::new(self.0.bytes(), self.0.head().segments)
     }
 
     /// One slot per segment.
+    #[inline]
     pub(crate) fn slots(&self) -> &[Slot] {
-        &self.0.slice
+        self.0.items()
     }
 
-    pub(crate) fn open_reader(&self) {
-        self.0.header.header.open_readers.fetch_add(1, Ordering::Relaxed);
-    }
-
-    pub(crate) fn close_reader(&self) {
-        self.0.header.header.open_readers.fetch_sub(1, Ordering::Relaxed);
-    }
-
+    /// Whether no reader has the table open: nobody but the caller holds it.
     pub(crate) fn is_closed(&self) -> bool {
-        self.0.header.header.open_readers.load(Ordering::Relaxed) == 0
+        self.0.is_unique()
     }
 }

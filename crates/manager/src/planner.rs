@@ -5,10 +5,11 @@
 
 use springbloom_filter::GroupShape;
 
-use crate::allocation::{Allocation, TablePlan};
+use crate::allocation::Allocation;
 use crate::hotness::Hotness;
 use crate::outcome::Visit;
 use crate::policy::{self, AllocationPolicy};
+use crate::runs::Run;
 use crate::segments::SegmentRef;
 use crate::{ManagerSettings, Outcome, PolicyKind, ScopeId};
 
@@ -121,8 +122,7 @@ impl Planner {
         level: Option<u8>,
         segments: &[(GroupShape, Hotness)],
     ) {
-        let plan = TablePlan { scope, level, backoff_until: 0 };
-        self.allocation.add_table(table, plan, segments.iter().copied());
+        self.allocation.add_table(table, Run { scope, level }, segments.iter().copied());
         self.policy.add_table(table, &mut self.allocation);
     }
 
@@ -130,7 +130,7 @@ impl Planner {
     pub(crate) fn placement_order(&self, table: u32) -> Vec<SegmentRef> {
         let states = self.allocation.segments().table(table);
         let mut order: Vec<u32> = (0..states.len() as u32).collect();
-        let negatives = |segment: u32| states[segment as usize].hotness.negatives;
+        let negatives = |segment: u32| states[segment as usize].counts().negatives();
         order.sort_by(|&a, &b| negatives(b).total_cmp(&negatives(a)));
         order.into_iter().map(|segment| SegmentRef { table, segment }).collect()
     }

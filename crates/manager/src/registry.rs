@@ -6,28 +6,27 @@
 //! - the plan leaves room for everything else that is reserved, and for the copy that a group is replaced by;
 //! - every group that lookups can find was built from units that were verified for its segment.
 
-use std::collections::HashMap;
 use std::sync::Arc;
 
 use springbloom_filter::FilterError;
 
 use crate::events::{Batch, EventBase, EventHub, SEGMENTS_MAX, TABLES_MAX};
+use crate::garbage::Garbage;
 use crate::handle::TableHandle;
 use crate::hotness::Hotness;
 use crate::identities::Identities;
 use crate::inherit::{self, Relative};
-use crate::loads::LoadQueue;
+use crate::loads::{LoadQueue, Noted};
 use crate::memory::{grow_thriftily, thrifty_bytes};
 use crate::opened::OpenTable;
 use crate::outcome::Visit;
 use crate::planner::Planner;
 use crate::policy::CHANGES_MAX;
-use crate::resident::{Slot, group_bytes};
+use crate::resident::group_bytes;
 use crate::segments::SegmentRef;
 use crate::stats::Counters;
 use crate::{
-    ManagerSettings, MemoryBudget, MemoryKind, Reservation, ScopeId, SegmentUse, TableId, TableSpec,
-    UnitSource,
+    ManagerSettings, MemoryBudget, MemoryKind, Reservation, SegmentUse, TableId, TableSpec, UnitSource,
 };
 
 /// A known table.
@@ -36,13 +35,12 @@ pub(crate) struct Table {
     pub source: Arc<dyn UnitSource>,
     pub id: TableId,
     pub generation: u16,
-    /// Whether the table stands in the load queue.
-    pub is_noted: bool,
+    /// Its place in the load queue.
+    pub noted: Noted,
 }
 
-/// Bytes per table in the registry's own lists: its scope's and the load queue may have doubled.
-const TABLE_BYTES: usize =
-    thrifty_bytes::<Option<Table>>() + Identities::TABLE_BYTES + 2 * 2 * size_of::<u32>();
+/// Bytes per table in the registry's own lists.
+const TABLE_BYTES: usize = thrifty_bytes::<Option<Table>>() + Identities::TABLE_BYTES;
 
 /// Where a wanted unit is noted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -63,11 +61,11 @@ pub(crate) struct Registry {
     pub budget: MemoryBudget,
     pub tables: Vec<Option<Table>>,
     ids: Identities,
-    scopes: HashMap<ScopeId, Vec<u32>>,
     free_slots: Vec<u32>,
     next_generation: u16,
     hub: Arc<EventHub>,
     pub loads: LoadQueue,
+    garbage: Garbage,
     pub counters: Counters,
     /// Bytes kept free of planned units for the copy that a growing group needs.
     pub headroom_bytes: usize,
@@ -82,10 +80,10 @@ impl Registry {
         let mut registry = Self {
             planner,
             fixed_reservation: budget.try_reserve(MemoryKind::Bookkeeping, fixed_bytes),
+            garbage: Garbage::new(budget.clone()),
             budget,
             tables: Vec::new(),
             ids: Identities::default(),
-            scopes: HashMap::new(),
             free_slots: Vec::new(),
             next_generation: 0,
             hub,
@@ -136,20 +134,21 @@ impl Registry {
 
     fn handle(&self, slot: u32) -> Option<TableHandle> {
         let table = self.tables[slot as usize].as_ref()?;
-        Some(TableHandle::new(table.open.clone(), EventBase::new(slot, table.generation), table.id))
+        let base = EventBase::new(slot, table.generation);
+        Some(TableHandle::new(table.open.clone(), self.hub.clone(), base, table.id))
     }
 
     fn matches(&self, table: u32, spec: &TableSpec) -> bool {
         let Some(known) = &self.tables[table as usize] else { return false };
         let states = self.planner.allocation().segments().table(table);
-        *known.open.fences() == spec.fences
+        known.open.fences() == spec.fences.as_ref()
             && states.len() == spec.segments.len()
             && states.iter().zip(&spec.segments).all(|(state, segment)| state.shape == segment.shape)
     }
 
     fn reattach(&mut self, table: u32, spec: TableSpec) -> Option<TableHandle> {
         self.tables[table as usize].as_mut()?.source = spec.source;
-        let level = self.planner.allocation().table_plan(table).and_then(|plan| plan.level);
+        let level = self.planner.allocation().runs().of(table).and_then(|run| run.level);
         if spec.level.is_some() && spec.level != level {
             self.planner.set_level(table, spec.level);
         }
@@ -172,9 +171,12 @@ impl Registry {
             self.fixed_reservation = self.budget.try_reserve(MemoryKind::Bookkeeping, fixed_bytes);
         }
         self.fixed_reservation.as_ref()?;
-        let bytes =
-            OpenTable::bytes_for(&spec.fences) + self.planner.table_bytes(spec.segments.len()) + TABLE_BYTES;
-        self.reserve(bytes)
+        self.reserve(OpenTable::bytes_for(&spec.fences) + self.other_bytes_for(spec.segments.len()))
+    }
+
+    /// Bytes of a table beside those that lookups share.
+    fn other_bytes_for(&self, segments: usize) -> usize {
+        self.planner.table_bytes(segments) + TABLE_BYTES
     }
 
     /// Takes bytes of the budget for bookkeeping, and evicts units for them.
@@ -204,19 +206,19 @@ impl Registry {
         let slot = self.free_slots.pop().unwrap_or(self.tables.len() as u32);
         self.next_generation = self.next_generation.wrapping_add(1);
         let table = Table {
-            open: OpenTable::new(std::mem::take(&mut spec.fences), self.hub.clone(), reservation),
+            open: OpenTable::new(&spec.fences),
             source: spec.source,
             id: spec.id,
             generation: self.next_generation,
-            is_noted: false,
+            noted: Noted::NOT,
         };
+        reservation.hand_over(MemoryKind::Bookkeeping); // the garbage gives it back
         if slot as usize == self.tables.len() {
             grow_thriftily(&mut self.tables, slot as usize + 1);
             self.tables.push(None);
         }
         self.tables[slot as usize] = Some(table);
         self.ids.insert(spec.id, slot, |slot| id_at(&self.tables, slot));
-        self.scopes.entry(spec.scope).or_default().push(slot);
         let segments: Vec<_> = spec.segments.iter().map(|segment| segment.shape).zip(hotness).collect();
         self.planner.insert_table(slot, spec.scope, spec.level, &segments);
         for segment in self.planner.placement_order(slot) {
@@ -260,24 +262,24 @@ impl Registry {
         if allocation.ticks() == 0 {
             return vec![Hotness::default(); spec.segments.len()];
         }
-        let family = self.scopes.get(&spec.scope).into_iter().flatten();
-        let tables = family.filter_map(|&slot| Some((slot, self.tables[slot as usize].as_ref()?)));
+        let family = allocation.runs().tables_of(spec.scope);
+        let tables = family.filter_map(|(slot, run)| Some((slot, run, self.tables[slot as usize].as_ref()?)));
         let tables: Vec<_> = tables.collect();
         let uses: Vec<_> = tables
             .iter()
-            .map(|&(slot, _)| {
+            .map(|&(slot, ..)| {
                 let states = allocation.segments().table(slot);
                 move |segment: u32| {
-                    states.get(segment as usize).map(|state| state.hotness).unwrap_or_default()
+                    states.get(segment as usize).map(|state| state.counts().hotness()).unwrap_or_default()
                 }
             })
             .collect();
-        let relatives = tables.iter().zip(&uses).map(|(&(slot, table), hotness)| Relative {
-            level: allocation.table_plan(slot).and_then(|plan| plan.level),
+        let relatives = tables.iter().zip(&uses).map(|(&(_, run, table), hotness)| Relative {
+            level: run.level,
             fences: table.open.fences(),
             hotness,
         });
-        let mut hotness = inherit::inherit(&spec.fences, spec.level, spec.order, relatives);
+        let mut hotness = inherit::inherit(spec.fences.as_ref(), spec.level, spec.order, relatives);
         // What was wasted depends on the units that the old segments had; the new ones have none yet.
         hotness.iter_mut().for_each(|hotness| hotness.wasted_reads = hotness.negatives);
         hotness
@@ -293,18 +295,13 @@ impl Registry {
     /// Frees everything about a table.
     pub(crate) fn forget(&mut self, id: TableId) {
         let Some(slot) = self.ids.remove(id, |slot| id_at(&self.tables, slot)) else { return };
-        let Some(table) = self.tables[slot as usize].take() else { return };
-        table.open.slots().iter().for_each(Slot::clear);
-        let scope = self.planner.allocation().table_plan(slot).map(|plan| plan.scope);
-        if let Some((scope, family)) = scope.and_then(|scope| Some((scope, self.scopes.get_mut(&scope)?))) {
-            family.retain(|&other| other != slot);
-            if family.is_empty() {
-                self.scopes.remove(&scope);
-            }
-        }
-        self.loads.remove_table(slot);
+        self.loads.remove_table(&mut self.tables, slot);
         self.planner.remove_table(slot);
         self.free_slots.push(slot);
+        let Some(Table { open, .. }) = self.tables[slot as usize].take() else { return };
+        open.slots().iter().for_each(|slot| self.garbage.take_group(slot.clear()));
+        let bytes = open.bytes() + self.other_bytes_for(open.slots().len());
+        self.garbage.take_table(open, bytes);
     }
 
     pub(crate) fn slot_of(&self, id: TableId) -> Option<u32> {
@@ -347,6 +344,7 @@ impl Registry {
 
     /// [`fit`](Self::fit) for a limit that is not yet in force.
     pub(crate) fn fit_limit(&mut self, limit_bytes: usize, spare_bytes: usize) {
+        self.garbage.collect();
         let fixed = self.budget.used_bytes_of(MemoryKind::Bookkeeping)
             + self.budget.used_bytes_of(MemoryKind::Buffers)
             + self.headroom_bytes
@@ -385,11 +383,11 @@ impl Registry {
         let before = state.resident;
         match self.budget.try_reserve(MemoryKind::Units, group_bytes(state.shape, units)) {
             Some(reservation) if units > 0 => {
-                slot.shrink(state.shape, units, reservation);
+                self.garbage.take_group(slot.shrink(state.shape, units, reservation));
                 state.resident = units;
             }
             _ => {
-                slot.clear();
+                self.garbage.take_group(slot.clear());
                 state.resident = 0;
             }
         }
@@ -406,17 +404,14 @@ impl Registry {
     ) -> Result<(), FilterError> {
         let Some(table) = &self.tables[segment.table as usize] else { return Ok(()) };
         let state = self.planner.allocation_mut().state_mut(segment);
-        table.open.slots()[segment.segment as usize].grow(state.shape, units, unit, reservation)?;
+        let slot = &table.open.slots()[segment.segment as usize];
+        self.garbage.take_group(slot.grow(state.shape, units, unit, reservation)?);
         state.resident = units;
         Ok(())
     }
 
     /// Has a table searched for units that it lacks.
     pub(crate) fn note_table(&mut self, table: u32) {
-        if let Some(Some(known)) = self.tables.get_mut(table as usize)
-            && !std::mem::replace(&mut known.is_noted, true)
-        {
-            self.loads.push_table(table);
-        }
+        self.loads.push_table(&mut self.tables, table);
     }
 }

@@ -26,7 +26,7 @@ impl Registry {
         Some(
             states
                 .map(|state| {
-                    let mut hotness = state.hotness;
+                    let mut hotness = state.counts().hotness();
                     hotness.scale(now);
                     SegmentUse { hotness, units: state.units() }
                 })
@@ -51,9 +51,9 @@ impl Registry {
     pub(crate) fn place_again(&mut self, segment: SegmentRef, remembered: SegmentUse) {
         self.planner.place_units(segment, remembered.units);
         let weight = self.planner.allocation().decay().weight() as f32;
-        let state = self.planner.allocation_mut().state_mut(segment);
-        if state.units() == remembered.units {
-            state.hotness.wasted_reads = remembered.hotness.wasted_reads * weight;
+        let allocation = self.planner.allocation_mut();
+        if allocation.segments()[segment].units() == remembered.units {
+            allocation.set_wasted_reads(segment, remembered.hotness.wasted_reads * weight);
         }
     }
 }

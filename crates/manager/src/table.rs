@@ -7,9 +7,9 @@ use springbloom_filter::GroupShape;
 use crate::{Fences, KeyOrder, SegmentUse, UnitSource};
 
 /// Identity of one immutable sorted file: the same whenever the file is opened, different for any other file of the
-/// process. State that is worth keeping hangs on it, not on a reader.
+/// process (a good hash will do: what is registered again under it must have the same segments, too). State that is worth keeping hangs on it, not on a reader.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub struct TableId(pub u128);
+pub struct TableId(pub u64);
 
 /// A column family of one database: hotness is inherited only inside one scope.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]

@@ -6,12 +6,12 @@ use std::sync::atomic::Ordering;
 
 use common::{MemoryTable, SETTLE, key, manager};
 use springbloom_filter::KeyDigest;
-use springbloom_manager::{Outcome, PolicyKind, TableHandle};
+use springbloom_manager::{BytewiseOrder, Outcome, PolicyKind, TableHandle};
 
 /// Looks up key `n` of the table (odd ones are absent) and reports how it went, as a host does.
 fn look_up(handle: &TableHandle, table: &MemoryTable, n: u64) -> Outcome {
     let sought = key(table.key_space, n);
-    let segment = handle.fences().segment_by(|fence| fence.cmp(&sought[..])).expect("tables have segments");
+    let segment = handle.fences().segment_of(&sought, &BytewiseOrder).expect("tables have segments");
     let outcome = if !handle.may_match(segment, KeyDigest::of(&sought)) {
         assert!(!n.is_multiple_of(2), "false negative for {n}");
         Outcome::Rejected
@@ -22,6 +22,21 @@ fn look_up(handle: &TableHandle, table: &MemoryTable, n: u64) -> Outcome {
     };
     handle.record(segment, outcome);
     outcome
+}
+
+#[test]
+fn segments_of_a_few_keys_get_all_their_units() {
+    // One word a unit: every second unit fits the allocator's rounding of the one before.
+    let table = MemoryTable::new(1, 8, 10);
+    for policy in [PolicyKind::Uniform, PolicyKind::Monkey, PolicyKind::MultiQueue] {
+        let manager = manager(1 << 20, policy);
+        let handle = manager.register(table.spec(Some(1))).unwrap();
+        for _ in 0..20 {
+            (0..160).for_each(|n| _ = look_up(&handle, &table, n));
+            assert!(manager.settle(SETTLE));
+        }
+        assert_eq!(manager.stats().levels[0].segments, [0, 0, 0, 0, 0, 0, 8], "{policy}");
+    }
 }
 
 #[test]

@@ -8,7 +8,7 @@ use std::cell::Cell;
 
 use common::{MemoryTable, SETTLE, key, manager};
 use springbloom_filter::KeyDigest;
-use springbloom_manager::{Outcome, PolicyKind};
+use springbloom_manager::{BytewiseOrder, Outcome, PolicyKind};
 
 struct Counting;
 
@@ -45,7 +45,7 @@ fn lookups_do_not_allocate() {
     assert!(manager.settle(SETTLE));
     let look_up = |n: u64| {
         let sought = key(1, n);
-        let segment = handle.fences().segment_by(|fence| fence.cmp(&sought[..])).unwrap();
+        let segment = handle.fences().segment_of(&sought, &BytewiseOrder).unwrap();
         let may_match = handle.may_match(segment, KeyDigest::of(&sought));
         handle.record(segment, if may_match { Outcome::WastedRead } else { Outcome::Rejected });
         may_match

@@ -60,14 +60,12 @@ fn key(n: u64) -> String {
 fn register(manager: &Manager, table: u64, units: &Arc<Units>) -> TableHandle {
     let first = |segment: u64| key((table * SEGMENTS + segment) * KEYS);
     let handle = manager.register(TableSpec {
-        id: TableId(table.into()),
+        id: TableId(table),
         scope: ScopeId(1),
         level: Some(2),
         order: &BytewiseOrder,
         segments: vec![SegmentSpec { shape: units.0.shape, data_bytes: 4 << 20 }; SEGMENTS as usize],
-        fences: Fences::from_keys((0..SEGMENTS).map(first))
-            .unwrap()
-            .with_last_key(first(SEGMENTS).as_bytes())
+        fences: Fences::pack((0..SEGMENTS).map(first), Some(first(SEGMENTS).as_bytes()), &BytewiseOrder)
             .unwrap(),
         source: units.clone(),
         first_units: None,

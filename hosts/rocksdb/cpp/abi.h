@@ -82,6 +82,7 @@ typedef struct {
   int32_t level;           // -1: unknown
   const void* comparator;  // valid during sb_table_open alone
   sb_compare_fn compare;
+  int bytewise;            // whether that is the order of bytes
   sb_bytes head;           // header and directory of the filter block
   sb_file file;            // owned by the table from here on, even when opening fails
 } sb_table_spec;
@@ -99,9 +100,16 @@ void sb_refused_add(const sb_elastic* elastic, void* context, int (*retry)(void*
 void sb_refused_remove(const sb_elastic* elastic, void* context);
 // The table file at `path` is at another level of its tree from now on.
 void sb_table_moved(const sb_elastic* elastic, const char* path, size_t path_size, int32_t level);
-// Fences: `*count` first keys, segment by segment, packed into `bytes`; key i ends at the
-// unaligned uint32_t number i of `ends`. Borrowed until close.
-void sb_table_fences(const sb_table* table, const uint8_t** bytes, const uint8_t** ends, uint32_t* count);
+// First keys of `count` segments. All begin with `prefix`, which is empty unless the order is that of bytes; what follows in each
+// lies one after the other in `rests` and ends at the unaligned integer number i, of `end_bytes` (1, 2 or 4) bytes, of `ends`.
+typedef struct {
+  sb_bytes prefix;
+  const uint8_t* rests;
+  const uint8_t* ends;
+  uint32_t end_bytes;
+  uint32_t count;
+} sb_fences;
+sb_fences sb_table_fences(const sb_table* table);  // borrowed until close
 uint64_t sb_table_memory_bytes(const sb_table* table);
 // `obsolete`: the file is going away, so its state may be forgotten.
 void sb_table_close(sb_table* table, int obsolete);

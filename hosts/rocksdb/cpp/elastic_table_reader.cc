@@ -1,5 +1,6 @@
 #include "elastic_table_reader.h"
 
+#include <algorithm>
 #include <array>
 
 #include "db/dbformat.h"
@@ -23,18 +24,27 @@ using rocksdb::Status;
 using rocksdb::perf_context;
 using rocksdb::perf_level;
 
-TableUnitsRef::TableUnitsRef(ElasticRef elastic, sb_table* table) : elastic_(std::move(elastic)), table_(table) {
-  sb_table_fences(table_, &fence_bytes_, &fence_ends_, &segment_count_);
-}
+TableUnitsRef::TableUnitsRef(ElasticRef elastic, sb_table* table)
+    : elastic_(std::move(elastic)), table_(table), fences_(sb_table_fences(table)) {}
 
 TableUnitsRef::~TableUnitsRef() { sb_table_close(table_, obsolete_.load(std::memory_order_relaxed) ? 1 : 0); }
 
 uint32_t TableUnitsRef::SegmentOf(const rocksdb::Comparator& comparator, const Slice& key) const {
   uint32_t low = 0;
-  uint32_t high = segment_count_;
+  uint32_t high = fences_.count;
+  Slice rest = key;
+  if (fences_.prefix.size != 0) {
+    // All fences, and so all keys of the table, begin with it, and bytes are the order.
+    const size_t common = std::min(key.size(), fences_.prefix.size);
+    const int order = std::memcmp(key.data(), fences_.prefix.data, common);
+    if (order != 0 || common < fences_.prefix.size) {
+      return order > 0 ? high - 1 : 0;
+    }
+    rest.remove_prefix(common);
+  }
   while (high - low > 1) {
     const uint32_t middle = low + (high - low) / 2;
-    if (comparator.CompareWithoutTimestamp(Fence(middle), /*a_has_ts=*/false, key, /*b_has_ts=*/false) <= 0) {
+    if (comparator.CompareWithoutTimestamp(FenceRest(middle), /*a_has_ts=*/false, rest, /*b_has_ts=*/false) <= 0) {
       low = middle;
     } else {
       high = middle;

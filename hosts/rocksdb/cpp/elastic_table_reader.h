@@ -30,21 +30,28 @@ class TableUnitsRef {
   void MarkObsolete() { obsolete_.store(true, std::memory_order_relaxed); }
 
  private:
-  rocksdb::Slice Fence(uint32_t segment) const {
+  // A fence without the prefix of all.
+  rocksdb::Slice FenceRest(uint32_t segment) const {
     const uint32_t begin = segment == 0 ? 0 : FenceEnd(segment - 1);
-    return rocksdb::Slice(reinterpret_cast<const char*>(fence_bytes_) + begin, FenceEnd(segment) - begin);
+    return rocksdb::Slice(reinterpret_cast<const char*>(fences_.rests) + begin, FenceEnd(segment) - begin);
   }
   uint32_t FenceEnd(uint32_t segment) const {
+    if (fences_.end_bytes == sizeof(uint8_t)) {
+      return fences_.ends[segment];
+    }
+    if (fences_.end_bytes == sizeof(uint16_t)) {
+      uint16_t end;
+      std::memcpy(&end, fences_.ends + segment * sizeof(end), sizeof(end));
+      return end;
+    }
     uint32_t end;
-    std::memcpy(&end, fence_ends_ + segment * sizeof(end), sizeof(end));
+    std::memcpy(&end, fences_.ends + segment * sizeof(end), sizeof(end));
     return end;
   }
 
   ElasticRef elastic_;
   sb_table* table_;
-  const uint8_t* fence_bytes_ = nullptr;
-  const uint8_t* fence_ends_ = nullptr;
-  uint32_t segment_count_ = 0;
+  sb_fences fences_;
   // Several references of the table cache may say so at once.
   std::atomic<bool> obsolete_{false};
 };

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "rocksdb/comparator.h"
 #include "rocksdb/env.h"
 #include "options/cf_options.h"
 #include "table/block_based/block_based_table_reader.h"
@@ -124,6 +125,7 @@ std::unique_ptr<TableUnitsRef> UnitTable::Open(const ElasticRef& elastic, const 
   spec.level = reader_options.level;
   spec.comparator = reader_options.internal_comparator.user_comparator();
   spec.compare = &Compare;
+  spec.bytewise = spec.comparator == rocksdb::BytewiseComparator() ? 1 : 0;
   spec.head = Bytes(head_);
   spec.file = UnitSource::Make(reader_options.ioptions.fs, path_, rocksdb::FileOptions(reader_options.env_options),
                                block_.offset(), block_.size());

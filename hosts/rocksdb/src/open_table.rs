@@ -54,10 +54,9 @@ impl OpenTable {
                 data_bytes: directory.data_bytes(segment),
             })
             .collect();
+        let firsts = (0..directory.segment_count()).map(|segment| directory.fence(segment));
         let fences =
-            Fences::from_keys((0..directory.segment_count()).map(|segment| directory.fence(segment)))
-                .and_then(|fences| fences.with_last_key(directory.last_key()))
-                .ok_or(Unopened::Corrupt)?;
+            Fences::pack(firsts, Some(directory.last_key()), opening.order).ok_or(Unopened::Corrupt)?;
         let (open_in, remembered) = remember(shared, &opening, id);
         let source = Arc::new(FileSource::new(opening.file, directory.layout().clone()));
         shared.files.open(id, opening.path, source.clone());
@@ -116,5 +115,5 @@ fn table_id(opening: &Opening<'_>) -> TableId {
         hash.update(part);
     }
     hash.update(&opening.file_number.to_le_bytes());
-    TableId(hash.digest128())
+    TableId(hash.digest())
 }

@@ -13,6 +13,7 @@
 mod fpr;
 mod stream;
 
+use crate::shape::Nibbles;
 use crate::{FilterError, KeyDigest};
 use stream::UnitStream;
 
@@ -22,17 +23,14 @@ const PROBES: [u8; 8] = [1, 1, 2, 3, 3, 4, 5, 5];
 /// Most probes that a stored unit may ask for.
 const MAX_PROBES: u8 = 8;
 
-/// Parameters of Bloom units.
+/// Parameters of Bloom units: bits per key in the low half, probes in the high half.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct BloomShape {
-    pub(crate) bits_per_key: u8,
-    pub(crate) probes: u8,
-}
+pub(crate) struct BloomShape(Nibbles);
 
 impl BloomShape {
     /// `bits_per_key` in 1..=8.
     pub(crate) fn for_bits(bits_per_key: u8) -> Self {
-        Self { bits_per_key, probes: PROBES[usize::from(bits_per_key) - 1] }
+        Self(Nibbles::new(bits_per_key, PROBES[usize::from(bits_per_key) - 1]))
     }
 
     pub(crate) fn from_parameters(bits_per_key: u8, probes: u8) -> Result<Self, FilterError> {
@@ -42,16 +40,24 @@ impl BloomShape {
         if probes == 0 || probes > MAX_PROBES {
             return Err(FilterError::ShapeParameter { name: "probes", got: probes.into() });
         }
-        Ok(Self { bits_per_key, probes })
+        Ok(Self(Nibbles::new(bits_per_key, probes)))
+    }
+
+    pub(crate) fn bits_per_key(self) -> u8 {
+        self.0.low()
+    }
+
+    pub(crate) fn probes(self) -> u8 {
+        self.0.high()
     }
 
     pub(crate) fn unit_words(self, key_count: u32) -> u32 {
-        (u64::from(key_count) * u64::from(self.bits_per_key)).div_ceil(64) as u32
+        (u64::from(key_count) * u64::from(self.bits_per_key())).div_ceil(64) as u32
     }
 
     pub(crate) fn unit_fpr(self, key_count: u32) -> f64 {
         let bits = u64::from(self.unit_words(key_count)) * 64;
-        fpr::bloom_fpr(bits, key_count.into(), self.probes)
+        fpr::bloom_fpr(bits, key_count.into(), self.probes())
     }
 
     /// One unit as bytes.
@@ -60,7 +66,7 @@ impl BloomShape {
         let bits = u64::from(unit_words) * 64;
         for &digest in digests {
             let stream = UnitStream::new(digest, usize::from(unit));
-            for probe in 0..self.probes {
+            for probe in 0..self.probes() {
                 let bit = stream.bit(usize::from(probe), bits);
                 bytes[(bit / 8) as usize] |= 1 << (bit % 8);
             }
@@ -71,7 +77,7 @@ impl BloomShape {
     /// `words` are the resident units, one after the other, `unit_words` > 0 words each.
     #[inline]
     pub(crate) fn rejecting_unit(self, words: &[u64], unit_words: u32, digest: KeyDigest) -> Option<u8> {
-        match self.probes {
+        match self.probes() {
             1 => first_rejection::<1>(words, unit_words, digest),
             2 => first_rejection::<2>(words, unit_words, digest),
             3 => first_rejection::<3>(words, unit_words, digest),

@@ -19,7 +19,7 @@ fn probe_counts_are_the_best_or_within_a_percent() {
         let keys = 1 << 20;
         let rate = |probes| fpr::bloom_fpr(keys * u64::from(bits_per_key), keys, probes);
         let best = (1..=MAX_PROBES).map(rate).fold(1.0, f64::min);
-        let chosen = BloomShape::for_bits(bits_per_key).probes;
+        let chosen = BloomShape::for_bits(bits_per_key).probes();
         assert!(
             rate(chosen) <= best * 1.01,
             "{bits_per_key} bits: {chosen} probes {} > {best}",
@@ -45,7 +45,7 @@ fn all_32_units_alone_err_at_the_analytic_rate_and_in_pairs_and_triples_at_its_p
         .iter()
         .map(|words| {
             let set: u32 = words.iter().map(|word| word.count_ones()).sum();
-            (f64::from(set) / (words.len() * 64) as f64).powi(bloom.probes.into())
+            (f64::from(set) / (words.len() * 64) as f64).powi(bloom.probes().into())
         })
         .collect();
     let mean = rates.iter().sum::<f64>() / f64::from(MAX_UNITS);

@@ -19,6 +19,7 @@ mod query;
 mod rows;
 mod solve;
 
+use crate::shape::{KEYS_MAX, Nibbles};
 use crate::{FilterError, KeyDigest};
 
 /// Coefficients of a row, and slots of the smallest system that is wider than one word.
@@ -32,16 +33,28 @@ const MAX_KEYS_IN_A_WORD: u32 = 60;
 const SEEDS: u8 = 16;
 const GROWTHS: u8 = 16;
 
-/// Parameters of ribbon units: which try has succeeded.
+/// Parameters of ribbon units, which try has succeeded: growth in the low half, seed in the high half.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct RibbonShape {
-    /// Sixteenths by which the system is larger than usual, below [`GROWTHS`].
-    pub(crate) growth: u8,
-    /// Seed of the rows, below [`SEEDS`].
-    pub(crate) seed: u8,
-}
+pub(crate) struct RibbonShape(Nibbles);
+
+const _: () = assert!(SEEDS <= 16 && GROWTHS <= 16);
 
 impl RibbonShape {
+    /// `growth` below [`GROWTHS`], `seed` below [`SEEDS`].
+    fn new(growth: u8, seed: u8) -> Self {
+        Self(Nibbles::new(growth, seed))
+    }
+
+    /// Sixteenths by which the system is larger than usual, below [`GROWTHS`].
+    pub(crate) fn growth(self) -> u8 {
+        self.0.low()
+    }
+
+    /// Seed of the rows, below [`SEEDS`].
+    pub(crate) fn seed(self) -> u8 {
+        self.0.high()
+    }
+
     pub(crate) fn from_parameters(growth: u8, seed: u8) -> Result<Self, FilterError> {
         if growth >= GROWTHS {
             return Err(FilterError::ShapeParameter { name: "growth", got: growth.into() });
@@ -49,7 +62,7 @@ impl RibbonShape {
         if seed >= SEEDS {
             return Err(FilterError::ShapeParameter { name: "seed", got: seed.into() });
         }
-        Ok(Self { growth, seed })
+        Ok(Self::new(growth, seed))
     }
 
     /// Integers only: the size is part of the format and has to be the same everywhere.
@@ -59,19 +72,19 @@ impl RibbonShape {
             1..=MAX_KEYS_IN_A_WORD => 1,
             _ => (u64::from(key_count) + spare_slots(key_count)).div_ceil(64).max(BAND / 64),
         };
-        (usual + (usual * u64::from(self.growth)).div_ceil(16)) as u32
+        (usual + (usual * u64::from(self.growth())).div_ceil(16)) as u32
     }
 
     /// Solves the system for `unit_count` columns; `None` if none of the first `tries` tries succeeds.
     ///
     /// Memory beside the result: 20 bytes per slot.
     pub(crate) fn build(digests: &[KeyDigest], unit_count: u8, tries: usize) -> Option<(Self, Vec<Vec<u8>>)> {
-        let key_count = u32::try_from(digests.len()).ok()?;
-        let shapes = (0..GROWTHS).flat_map(|growth| (0..SEEDS).map(move |seed| Self { growth, seed }));
+        let key_count = u32::try_from(digests.len()).ok().filter(|&keys| keys <= KEYS_MAX)?;
+        let shapes = (0..GROWTHS).flat_map(|growth| (0..SEEDS).map(move |seed| Self::new(growth, seed)));
         let mut bands = solve::Bands::default();
         shapes.take(tries).find_map(|shape| {
             let unit_words = shape.unit_words(key_count);
-            let rows = rows::RowHasher::new(shape.seed, unit_words);
+            let rows = rows::RowHasher::new(shape.seed(), unit_words);
             bands.eliminate(digests, rows, unit_words).then(|| (shape, bands.solve(unit_count)))
         })
     }
@@ -86,7 +99,7 @@ impl RibbonShape {
     ) -> Option<u8> {
         query::rejecting_unit(
             words,
-            rows::RowHasher::new(self.seed, unit_words),
+            rows::RowHasher::new(self.seed(), unit_words),
             unit_words,
             resident,
             digest,

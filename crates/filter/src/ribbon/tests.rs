@@ -11,7 +11,7 @@ fn random_digests(rng: &mut impl rand::Rng, count: usize) -> Vec<KeyDigest> {
 
 #[test]
 fn units_are_dense() {
-    let usual = RibbonShape { growth: 0, seed: 0 };
+    let usual = RibbonShape::new(0, 0);
     assert_eq!((usual.unit_words(0), usual.unit_words(1), usual.unit_words(60)), (0, 1, 1));
     assert_eq!(usual.unit_words(61), 2);
     assert_eq!(usual.unit_words(31_900), 512, "a unit of 31,900 keys is one page");
@@ -24,7 +24,7 @@ fn units_are_dense() {
         let bound = if keys >= 4096 { 1.05 } else { 1.02 + 68.0 / f64::from(keys) };
         assert!(bits_per_key < bound, "{keys} keys: {bits_per_key}");
     }
-    assert!(RibbonShape { growth: 15, seed: 15 }.unit_words(u32::MAX) > 1 << 26);
+    assert!(RibbonShape::new(15, 15).unit_words(u32::MAX) > 1 << 26);
 }
 
 #[test]
@@ -62,8 +62,8 @@ fn retries_take_the_next_seed_and_then_more_room() {
         let digests = random_digests(&mut rng, 252);
         let first = RibbonShape::build(&digests, 3, 1);
         let (shape, _) = RibbonShape::build(&digests, 3, ALL_TRIES).unwrap();
-        assert_eq!(first.is_some(), shape == RibbonShape { growth: 0, seed: 0 });
-        retried += u32::from(shape.seed > 0);
+        assert_eq!(first.is_some(), shape == RibbonShape::new(0, 0));
+        retried += u32::from(shape.seed() > 0);
     }
     assert!(retried > 0, "the test must see a retry");
 }
@@ -89,7 +89,7 @@ fn the_solution_is_the_unique_one_whatever_the_order() {
 fn oracle(digests: &[KeyDigest], shape: RibbonShape) -> Vec<Vec<u8>> {
     let unit_words = shape.unit_words(digests.len() as u32);
     let slots = unit_words as usize * 64;
-    let hasher = rows::RowHasher::new(shape.seed, unit_words);
+    let hasher = rows::RowHasher::new(shape.seed(), unit_words);
     let mut matrix: Vec<(Vec<bool>, u32)> = digests
         .iter()
         .map(|&digest| {
@@ -127,5 +127,5 @@ fn oracle(digests: &[KeyDigest], shape: RibbonShape) -> Vec<Vec<u8>> {
 fn shape_parameters_out_of_range_are_errors() {
     assert!(RibbonShape::from_parameters(GROWTHS, 0).is_err());
     assert!(RibbonShape::from_parameters(0, SEEDS).is_err());
-    assert_eq!(RibbonShape::from_parameters(1, 15), Ok(RibbonShape { growth: 1, seed: 15 }));
+    assert_eq!(RibbonShape::from_parameters(1, 15), Ok(RibbonShape::new(1, 15)));
 }

@@ -31,7 +31,9 @@ pub(super) struct Candidates {
 
 fn worth(segment: SegmentRef, allocation: &Allocation) -> Option<f32> {
     let state = allocation.segments().get(segment)?;
-    Some(state.saved_by_last(allocation.decay().weight() as f32) / state.last_unit_bytes()? as f32)
+    // A small unit may fit the allocator's rounding of those before it.
+    let bytes = state.last_unit_bytes()?.max(1) as f32;
+    Some(state.saved_by_last(allocation.decay().weight() as f32) / bytes)
 }
 
 impl Candidates {

@@ -8,8 +8,8 @@ use super::sorted_runs::{RunKey, SortedRuns};
 
 /// The policy `monkey`.
 pub(super) fn new() -> SortedRuns {
-    SortedRuns::new(|table, plan| match plan.level {
+    SortedRuns::new(|table, run| match run.level {
         None | Some(0) => RunKey::table(table),
-        Some(level) => RunKey::level(plan.scope, level),
+        Some(level) => RunKey::level(run.scope, level),
     })
 }

@@ -110,7 +110,7 @@ impl MultiQueue {
                     break;
                 }
                 let state = &allocation.segments()[candidate];
-                let candidate_loss = state.hotness.access_count * state.fpr_loss();
+                let candidate_loss = state.counts().access_count() * state.fpr_loss();
                 if candidate == segment || loss + candidate_loss >= gain {
                     continue;
                 }
@@ -133,7 +133,7 @@ impl MultiQueue {
     fn try_grow(&mut self, segment: SegmentRef, allocation: &mut Allocation) -> bool {
         let Some(bytes) = allocation.admissible_bytes(segment) else { return false };
         let state = &allocation.segments()[segment];
-        let gain = state.hotness.access_count * state.fpr_gain();
+        let gain = state.counts().access_count() * state.fpr_gain();
         if gain <= 0.0 {
             return false;
         }
@@ -169,7 +169,7 @@ impl AllocationPolicy for MultiQueue {
     }
 
     fn place(&mut self, segment: SegmentRef, allocation: &mut Allocation) {
-        if allocation.segments()[segment].hotness.access_count > 0.0 {
+        if allocation.segments()[segment].counts().access_count() > 0.0 {
             while self.try_grow(segment, allocation) {}
         } else {
             self.unlink(segment);
@@ -233,9 +233,9 @@ mod tests {
     use springbloom_filter::{GroupShape, KeyDigest, UnitSettings};
 
     use super::*;
-    use crate::allocation::TablePlan;
     use crate::hotness::Hotness;
     use crate::resident::group_bytes;
+    use crate::runs::Run;
     use crate::{Outcome, ScopeId};
 
     const UNITS: u8 = 4;
@@ -317,8 +317,8 @@ mod tests {
             let mut allocation = Allocation::new(Some(1 << 40)); // visits weigh the same, exactly, in the naive rule
             allocation.set_ceiling_bytes(budget_bytes);
             let mut policy = MultiQueue::new(Some(LIFETIME));
-            let plan = TablePlan { scope: ScopeId(0), level: None, backoff_until: 0 };
-            allocation.add_table(0, plan, vec![(shape, Hotness::default()); 8].into_iter());
+            let run = Run { scope: ScopeId(0), level: None };
+            allocation.add_table(0, run, vec![(shape, Hotness::default()); 8].into_iter());
             policy.add_table(0, &mut allocation);
             let mut naive = Naive {
                 shape,

@@ -11,9 +11,10 @@ use std::collections::HashMap;
 
 use super::{AllocationPolicy, CHANGES_MAX};
 use crate::ScopeId;
-use crate::allocation::{Allocation, SegmentState, TablePlan};
+use crate::allocation::{Allocation, SegmentState};
 use crate::outcome::Visit;
 use crate::resident::group_bytes;
+use crate::runs::Run;
 use crate::segments::SegmentRef;
 
 /// Names a run.
@@ -63,7 +64,7 @@ const VISITS_MAX: usize = 16 * CHANGES_MAX;
 
 /// The common part of the policies `uniform` and `monkey`.
 pub(super) struct SortedRuns {
-    run_of: fn(u32, &TablePlan) -> RunKey,
+    run_of: fn(u32, Run) -> RunKey,
     runs: HashMap<RunKey, RunUnits>,
     planned_for_ceiling_bytes: usize,
     stale: bool,
@@ -71,12 +72,12 @@ pub(super) struct SortedRuns {
 }
 
 impl SortedRuns {
-    pub(super) fn new(run_of: fn(u32, &TablePlan) -> RunKey) -> Self {
+    pub(super) fn new(run_of: fn(u32, Run) -> RunKey) -> Self {
         Self { run_of, runs: HashMap::new(), planned_for_ceiling_bytes: 0, stale: false, phase: Phase::Idle }
     }
 
     fn run_of(&self, table: u32, allocation: &Allocation) -> Option<RunKey> {
-        Some((self.run_of)(table, allocation.table_plan(table)?))
+        Some((self.run_of)(table, allocation.runs().of(table)?))
     }
 
     fn wanted_units(&self, segment: SegmentRef, allocation: &Allocation) -> u8 {
@@ -89,11 +90,9 @@ impl SortedRuns {
     /// What the next unit of a run does; `None` if all its segments have all their units. The fall of fpr is that of a few
     /// segments: rates hardly differ inside a run, and the exact rate is costly.
     fn step(&self, tables: &[u32], units: u8, allocation: &Allocation) -> Option<RunStep> {
-        let bytes = tables
-            .iter()
-            .flat_map(|&table| allocation.segments().table(table))
-            .map(|state| next_bytes(state, units).unwrap_or(0))
-            .sum();
+        let segments = tables.iter().flat_map(|&table| allocation.segments().table(table));
+        // A small unit may fit the allocator's rounding of those before it.
+        let bytes = segments.filter_map(|state| next_bytes(state, units)).reduce(|sum, bytes| sum + bytes)?;
         let sampled = tables.iter().step_by(tables.len().div_ceil(SAMPLED_TABLES));
         let falls = sampled.filter_map(|&table| {
             let segments = allocation.segments().table(table);
@@ -101,7 +100,7 @@ impl SortedRuns {
             Some(state.shape.false_positive_rate(units) - state.shape.false_positive_rate(units + 1))
         });
         let (sum, count) = falls.fold((0.0, 0usize), |(sum, count), fall| (sum + fall, count + 1));
-        (bytes > 0).then(|| RunStep { fpr_fall: sum / count.max(1) as f64, bytes })
+        Some(RunStep { fpr_fall: sum / count.max(1) as f64, bytes })
     }
 
     fn plan(&mut self, allocation: &Allocation) {
@@ -117,7 +116,8 @@ impl SortedRuns {
         self.runs.clear();
         let mut left = allocation.ceiling_bytes();
         loop {
-            let worth = |step: &Option<RunStep>| step.as_ref().map(|step| step.fpr_fall / step.bytes as f64);
+            let worth =
+                |step: &Option<RunStep>| step.as_ref().map(|step| step.fpr_fall / step.bytes.max(1) as f64);
             let best = steps.iter_mut().filter(|(_, step)| step.is_some());
             let Some((key, step)) = best.max_by(|(_, a), (_, b)| worth(a).partial_cmp(&worth(b)).unwrap())
             else {

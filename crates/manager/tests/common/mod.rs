@@ -62,7 +62,7 @@ impl MemoryTable {
             .map(|segment| key(self.key_space, 2 * segment * self.keys_per_segment));
         let last_key = key(self.key_space, 2 * self.groups.len() as u64 * self.keys_per_segment - 2);
         TableSpec {
-            id: TableId(self.id.into()),
+            id: TableId(self.id),
             scope: ScopeId(1),
             level,
             order: &BytewiseOrder,
@@ -71,7 +71,7 @@ impl MemoryTable {
                 .iter()
                 .map(|group| SegmentSpec { shape: group.shape, data_bytes: 4 << 20 })
                 .collect(),
-            fences: Fences::from_keys(firsts).unwrap().with_last_key(&last_key).unwrap(),
+            fences: Fences::pack(firsts, Some(&last_key), &BytewiseOrder).unwrap(),
             source: self.clone(),
             first_units: None,
             remembered: None,

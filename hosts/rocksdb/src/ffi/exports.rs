@@ -10,13 +10,13 @@ use std::{
 
 use springbloom_filter::KeyDigest;
 use springbloom_format::BlockHeader;
-use springbloom_manager::{KeyOrder, Outcome};
+use springbloom_manager::{KeyOrder, Outcome, PackedFences};
 
 use super::{
     BlockFile,
     types::{
         Bytes, CORRUPT, CompareFn, Digest, File, NO_ROOM, OPENED, RetryFn, Settings, TRUE_POSITIVE,
-        TableSpec, WASTED_READ, bytes_at, write_message,
+        TableFences, TableSpec, WASTED_READ, bytes_at, write_message,
     },
 };
 use crate::{
@@ -191,6 +191,7 @@ unsafe extern "C" fn sb_block_extent(start: Bytes, head_bytes: *mut u64, block_b
 struct Comparator {
     comparator: *const c_void,
     compare: CompareFn,
+    is_bytewise: bool,
 }
 
 // SAFETY: RocksDB's comparators are thread-safe by contract.
@@ -203,6 +204,10 @@ impl KeyOrder for Comparator {
         // SAFETY: the comparator is alive while the table is being opened, and both keys are readable.
         let order = unsafe { (self.compare)(self.comparator, a.as_ptr(), a.len(), b.as_ptr(), b.len()) };
         order.cmp(&0)
+    }
+
+    fn is_bytewise(&self) -> bool {
+        self.is_bytewise
     }
 }
 
@@ -221,7 +226,8 @@ unsafe extern "C" fn sb_table_open(
     };
     // SAFETY: the spec gives the source away.
     let file = unsafe { BlockFile::new(spec.file) };
-    let order = Comparator { comparator: spec.comparator, compare: spec.compare };
+    let order =
+        Comparator { comparator: spec.comparator, compare: spec.compare, is_bytewise: spec.bytewise != 0 };
     let opened = guarded(Err(Unopened::Corrupt), || {
         // SAFETY: the spec's bytes are borrowed for the call.
         let (path, session, scope, head) =
@@ -298,20 +304,18 @@ unsafe extern "C" fn sb_table_moved(elastic: *const Shared, path: *const u8, pat
 }
 
 /// # Safety
-/// `table` is alive; the out-pointers are writable.
+/// `table` is alive.
 #[unsafe(no_mangle)]
-unsafe extern "C" fn sb_table_fences(
-    table: *const OpenTable,
-    bytes: *mut *const u8,
-    ends: *mut *const u8,
-    count: *mut u32,
-) {
+unsafe extern "C" fn sb_table_fences(table: *const OpenTable) -> TableFences {
     // SAFETY: borrowed for the call; fences do not move while the table is open.
-    unsafe {
-        let (packed, packed_ends) = (*table).handle.fences().packed();
-        *bytes = packed.as_ptr();
-        *ends = packed_ends.as_ptr();
-        *count = (packed_ends.len() / size_of::<u32>()) as u32;
+    let fences = unsafe { &*table }.handle.fences();
+    let PackedFences { prefix, rests, ends, end_bytes } = fences.packed();
+    TableFences {
+        prefix: Bytes::of(prefix),
+        rests: rests.as_ptr(),
+        ends: ends.as_ptr(),
+        end_bytes: end_bytes.into(),
+        count: fences.len() as u32,
     }
 }
 
@@ -321,7 +325,7 @@ unsafe extern "C" fn sb_table_fences(
 unsafe extern "C" fn sb_table_memory_bytes(table: *const OpenTable) -> u64 {
     // SAFETY: borrowed for the call.
     let table = unsafe { &*table };
-    guarded(0, || table.handle.fences().memory_bytes() as u64)
+    guarded(0, || table.handle.memory_bytes() as u64)
 }
 
 /// # Safety

@@ -78,8 +78,18 @@ pub(super) struct TableSpec {
     pub(super) level: i32,
     pub(super) comparator: *const c_void,
     pub(super) compare: CompareFn,
+    pub(super) bytewise: c_int,
     pub(super) head: Bytes,
     pub(super) file: File,
+}
+
+#[repr(C)]
+pub(super) struct TableFences {
+    pub(super) prefix: Bytes,
+    pub(super) rests: *const u8,
+    pub(super) ends: *const u8,
+    pub(super) end_bytes: u32,
+    pub(super) count: u32,
 }
 
 pub(super) const OPENED: c_int = 0;

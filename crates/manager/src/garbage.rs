@@ -1,0 +1,59 @@
+//! What was replaced or forgotten and may still be in somebody's hands: groups that a lookup is probing, tables that a reader has
+//! open. Freed, and its bytes given back to the budget, when nobody else holds it, by the one who looks after that here and not by
+//! those who let go: a lookup never frees, and what is held needs no way to the budget.
+
+use crate::opened::OpenTable;
+use crate::resident::ResidentGroup;
+use crate::{MemoryBudget, MemoryKind};
+
+/// Forgotten tables and replaced groups that were not free when they came in.
+pub(crate) struct Garbage {
+    budget: MemoryBudget,
+    groups: Vec<ResidentGroup>,
+    /// With the bytes that are reserved for each.
+    tables: Vec<(OpenTable, usize)>,
+}
+
+impl Garbage {
+    pub(crate) fn new(budget: MemoryBudget) -> Self {
+        Self { budget, groups: Vec::new(), tables: Vec::new() }
+    }
+
+    /// Takes a group that no slot has any more.
+    pub(crate) fn take_group(&mut self, group: Option<ResidentGroup>) {
+        self.groups.extend(group);
+        self.collect_groups();
+    }
+
+    /// Takes a table that is not known any more, and for whose bookkeeping `bytes` are reserved. Its slots are empty.
+    pub(crate) fn take_table(&mut self, table: OpenTable, bytes: usize) {
+        self.tables.push((table, bytes));
+        self.collect_tables();
+    }
+
+    /// Frees what nobody else holds any more.
+    pub(crate) fn collect(&mut self) {
+        self.collect_groups();
+        self.collect_tables();
+    }
+
+    fn collect_groups(&mut self) {
+        let budget = &self.budget;
+        // The bytes come back after the memory.
+        let free = self.groups.extract_if(.., |group| group.is_unique());
+        free.for_each(|group| {
+            let bytes = group.allocated_bytes();
+            drop(group);
+            budget.release(MemoryKind::Units, bytes);
+        });
+    }
+
+    fn collect_tables(&mut self) {
+        let budget = &self.budget;
+        let free = self.tables.extract_if(.., |(table, _)| table.is_closed());
+        free.for_each(|(table, bytes)| {
+            drop(table);
+            budget.release(MemoryKind::Bookkeeping, bytes);
+        });
+    }
+}

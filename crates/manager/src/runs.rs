@@ -1,0 +1,92 @@
+//! Which run each table belongs to: its column family and its level, which there are few of, so that a table keeps a number alone.
+
+use crate::ScopeId;
+use crate::memory::{grow_thriftily, thrifty_bytes};
+
+/// A level of a scope, as the host told it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Run {
+    pub scope: ScopeId,
+    pub level: Option<u8>,
+}
+
+/// A run with the number of its tables; free for another one when there are none.
+#[derive(Debug)]
+struct KnownRun {
+    run: Run,
+    tables: u32,
+}
+
+/// The run of every known table.
+#[derive(Debug, Default)]
+pub(crate) struct Runs {
+    known: Vec<KnownRun>,
+    /// Places in `known` by table; [`NO_RUN`] for free slots.
+    places: Vec<u32>,
+}
+
+const NO_RUN: u32 = u32::MAX;
+
+impl Runs {
+    /// Bytes of a table.
+    pub(crate) const TABLE_BYTES: usize = thrifty_bytes::<u32>();
+
+    /// Takes in a table that is not known. O(runs).
+    pub(crate) fn insert_table(&mut self, table: u32, run: Run) {
+        let slot = table as usize;
+        if self.places.len() <= slot {
+            grow_thriftily(&mut self.places, slot + 1);
+            self.places.resize(slot + 1, NO_RUN);
+        }
+        let is_it = |known: &KnownRun| known.tables > 0 && known.run == run;
+        let place = self.known.iter().position(is_it);
+        let place = place.or_else(|| self.known.iter().position(|known| known.tables == 0));
+        let place = place.unwrap_or_else(|| {
+            self.known.push(KnownRun { run, tables: 0 });
+            self.known.len() - 1
+        });
+        self.known[place] = KnownRun { run, tables: self.known[place].tables + 1 };
+        self.places[slot] = place as u32;
+    }
+
+    /// Forgets a table.
+    pub(crate) fn remove_table(&mut self, table: u32) {
+        let Some(place) = self.places.get_mut(table as usize) else { return };
+        let place = std::mem::replace(place, NO_RUN);
+        if let Some(known) = self.known.get_mut(place as usize) {
+            known.tables -= 1;
+        }
+    }
+
+    /// The run of a table; `None` for an unknown one.
+    pub(crate) fn of(&self, table: u32) -> Option<Run> {
+        let place = *self.places.get(table as usize)?;
+        self.known.get(place as usize).map(|known| known.run)
+    }
+
+    /// The known tables of a scope. O(tables).
+    pub(crate) fn tables_of(&self, scope: ScopeId) -> impl Iterator<Item = (u32, Run)> {
+        let all = (0..self.places.len() as u32).filter_map(|table| Some((table, self.of(table)?)));
+        all.filter(move |(_, run)| run.scope == scope)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn runs_are_shared_and_their_places_used_again() {
+        let run = |scope, level| Run { scope: ScopeId(scope), level };
+        let mut runs = Runs::default();
+        runs.insert_table(3, run(1, Some(2)));
+        runs.insert_table(0, run(1, Some(2)));
+        runs.insert_table(1, run(2, None));
+        assert_eq!((runs.of(0), runs.of(2), runs.of(9)), (Some(run(1, Some(2))), None, None));
+        assert_eq!(runs.tables_of(ScopeId(1)).map(|(table, _)| table).collect::<Vec<_>>(), [0, 3]);
+        runs.remove_table(1);
+        runs.remove_table(1);
+        runs.insert_table(5, run(3, Some(0)));
+        assert_eq!((runs.known.len(), runs.of(5), runs.of(1)), (2, Some(run(3, Some(0))), None));
+    }
+}
