@@ -7,7 +7,10 @@ export CARGO_TARGET_DIR ?= $(CACHE_HOME)/springbloom/target
 # Where the demo keeps its databases while it runs.
 DEMO_DIR ?= $(CACHE_HOME)/springbloom/demo
 
-.PHONY: demo test build build-all setup lint sanitize fuzz
+# Where the tables of docs/benchmarks.md go that are measured again.
+BENCHMARKS_DIR ?= $(CACHE_HOME)/springbloom/benchmarks
+
+.PHONY: demo test build build-all setup lint sanitize fuzz benchmarks
 
 demo: build
 	@mkdir -p $(DEMO_DIR)
@@ -28,6 +31,10 @@ setup:
 lint: build-all
 	@cargo fmt --all --check
 	@cargo clippy --release --locked --workspace --all-targets -- -D warnings
+
+# TABLES="s1 shamba": these alone.
+benchmarks: build
+	@scripts/benchmarks $(BENCHMARKS_DIR) $(TABLES)
 
 sanitize: setup
 	@scripts/sanitize.sh

@@ -20,7 +20,11 @@ fn advice_follows_what_was_measured_and_pictures_are_drawn() {
         .arg(folder.path())
         .assert()
         .success();
-    let db = folder.path().join("elastic-4");
+    let db = std::fs::read_dir(folder.path())
+        .expect("folder")
+        .map(|entry| entry.expect("entry").path())
+        .find(|path| path.is_dir() && path.to_string_lossy().contains("elastic-4"))
+        .expect("the database");
     let advise = |arguments: &[&str]| {
         let output =
             springbloom().arg("advise").arg(&db).arg("--json").args(arguments).output().expect("run");

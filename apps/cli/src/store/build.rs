@@ -49,6 +49,10 @@ impl Folder {
                 "{} holds databases of an earlier run: give --reuse to run on them, or another --dir",
                 path.display()
             ))),
+            Some(there) if there.format_version != wanted.format_version => Err(bad_input(format!(
+                "the databases in {} were made by another version of this program: remove the folder, or give another --dir",
+                path.display()
+            ))),
             Some(there) => {
                 let differences = manifest::differences(&there, wanted)?;
                 if !differences.is_empty() {
@@ -78,8 +82,9 @@ impl Folder {
     /// # Errors
     /// [`BadInput`](crate::failure::BadInput) if the one that is there was built with other settings.
     pub(crate) fn database(&self, config: &Config, common: &CommonSettings) -> Result<PathBuf> {
-        let path = self.path.join(config.folder());
-        let manifest_path = self.path.join(format!("{}.json", config.folder()));
+        let name = common.folder(config);
+        let path = self.path.join(&name);
+        let manifest_path = self.path.join(format!("{name}.json"));
         let built_with = BuiltWith { config: config.to_string(), settings: common.built_settings(config) };
         if let Some(there) = manifest::read::<BuiltWith>(&manifest_path)? {
             let differences = manifest::differences(&there, &built_with)?;

@@ -66,11 +66,6 @@ impl fmt::Display for Config {
 }
 
 impl Config {
-    /// Name of the folder for its database.
-    pub(crate) fn folder(&self) -> String {
-        self.to_string().replace(':', "-")
-    }
-
     /// Whether a budget bounds its filters in memory.
     pub(crate) fn is_capped(&self) -> bool {
         matches!(self, Config::Partitioned { .. } | Config::Elastic { .. })

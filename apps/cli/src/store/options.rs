@@ -75,6 +75,17 @@ impl CommonSettings {
         }
     }
 
+    /// Name of the folder for the database of `config`: databases with other units or segments stand beside each other.
+    pub(crate) fn folder(&self, config: &Config) -> String {
+        let name = match config {
+            Config::Elastic { .. } => {
+                format!("{config}-{}-{}", self.elastic.units, self.elastic.segment_bytes)
+            }
+            _ => config.to_string(),
+        };
+        name.replace(':', "-")
+    }
+
     /// Options without a filter, for the tree that all databases are made from.
     pub(crate) fn tree_options(&self, auto_compaction: AutoCompaction) -> Options {
         let mut options = Options::default();
