@@ -1,0 +1,76 @@
+//! Any contents of the log behind right checksums, and any damage to it: opening gives an error, or a filter that has what its
+//! pages hold and that goes on working.
+#![no_main]
+
+mod flash;
+
+use flash::{FLUSHED, buffer, keys, len_bytes, salt, seal_log_block, template};
+use libfuzzer_sys::{arbitrary, fuzz_target};
+use springbloom_flash::FlashFilter;
+
+#[derive(arbitrary::Arbitrary, Debug)]
+struct Input<'a> {
+    layout: u8,
+    changes: Vec<Change<'a>>,
+}
+
+#[derive(arbitrary::Arbitrary, Debug)]
+enum Change<'a> {
+    /// Bytes written anywhere.
+    Damage { second: bool, at: u32, bytes: &'a [u8] },
+    /// Bytes of a block, from its magic on, and a right checksum.
+    Block { second: bool, number: u8, at: u16, bytes: &'a [u8] },
+    /// A whole block with right fields.
+    Forged { second: bool, number: u8, kind: u8, generation: u8, commit_first: u8, records: u16, start: [u32; 4], page: u32 },
+}
+
+fuzz_target!(|input: Input<'_>| {
+    let storage = template(input.layout);
+    let salt = salt(&storage);
+    let name = |second: bool| if second { "log-b" } else { "log-a" };
+    for change in &input.changes {
+        match change {
+            Change::Damage { second, at, bytes } => {
+                let len = len_bytes(&storage, name(*second));
+                let at = *at as usize % len;
+                let count = bytes.len().min(len - at);
+                storage.damage(name(*second), at, |log| log[..count].copy_from_slice(&bytes[..count]));
+            }
+            Change::Block { second, number, at, bytes } => {
+                storage.damage(name(*second), usize::from(number % 64) * 4096, |log| {
+                    let at = 8 + usize::from(*at) % 4088;
+                    let count = bytes.len().min(4096 - at);
+                    log[at..at + count].copy_from_slice(&bytes[..count]);
+                    seal_log_block(salt, &mut log[..4096]);
+                });
+            }
+            Change::Forged { second, number, kind, generation, commit_first, records, start, page } => {
+                let number = number % 64;
+                storage.damage(name(*second), usize::from(number) * 4096, |log| {
+                    let block = &mut log[..4096];
+                    block[8..16].copy_from_slice(b"SPBLFLOG");
+                    block[16..20].copy_from_slice(&1u32.to_le_bytes());
+                    block[20] = kind % 4;
+                    block[24..32].copy_from_slice(&u64::from(*generation % 8).to_le_bytes());
+                    block[32..36].copy_from_slice(&u32::from(number).to_le_bytes());
+                    block[36..40].copy_from_slice(&u32::from(*commit_first).to_le_bytes());
+                    block[40..44].copy_from_slice(&u32::from(*records % 400).to_le_bytes());
+                    for (field, value) in block[48..].chunks_exact_mut(4).zip(start) {
+                        field.copy_from_slice(&value.to_le_bytes());
+                    }
+                    for record in block[64..].chunks_exact_mut(12) {
+                        record[..4].copy_from_slice(&page.to_le_bytes());
+                    }
+                    seal_log_block(salt, block);
+                });
+            }
+        }
+    }
+    let Ok(filter) = FlashFilter::open_in(storage.clone(), buffer()) else { return };
+    assert!(filter.contains_many(&keys(FLUSHED)).iter().all(|found| *found));
+    let more = keys(1 << 32..(1 << 32) + 50);
+    filter.insert_many(&more).and_then(|()| filter.commit()).expect("a filter that opens can be written");
+    drop(filter);
+    let filter = FlashFilter::open_in(storage, buffer()).expect("and opened again");
+    assert!(filter.contains_many(&[keys(FLUSHED), more].concat()).iter().all(|found| *found));
+});
