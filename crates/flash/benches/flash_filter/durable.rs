@@ -5,13 +5,14 @@ use std::time::Instant;
 
 use springbloom_flash::{FlashFilter, Layout};
 
+use crate::claims::{Claim, Wanted};
 use crate::setup::{Setup, rate};
 
 /// Keys inserted between two commits of the batched writer.
 const BATCH: u64 = 16_384;
 const THREADS: u64 = 16;
 
-pub(crate) fn run(setup: &Setup) {
+pub(crate) fn run(setup: &Setup) -> Vec<Claim> {
     let directory = setup.fresh("durable");
     let filter = FlashFilter::create(&directory, &setup.settings(Layout::Hierarchical), setup.buffer())
         .expect("create");
@@ -45,6 +46,14 @@ pub(crate) fn run(setup: &Setup) {
         (after.log_bytes_written - before.log_bytes_written) as f64 / inserted,
         inserted / (after.flush_page_writes - before.flush_page_writes) as f64
     );
+    vec![
+        Claim::new(
+            "durable insertions with group commit, times one sync each",
+            batched / single,
+            Wanted::AtLeast(300.0),
+        ),
+        Claim::new("the same by 16 threads that commit each", threads / single, Wanted::Nothing),
+    ]
 }
 
 fn many_threads(setup: &Setup, filter: &FlashFilter) -> f64 {

@@ -13,7 +13,7 @@ pub(crate) fn random_reads_per_second(file: &Path, queue_depth: u32, time: Durat
         .arg(format!("--filename={}", file.display()))
         .arg(format!("--ioengine={engine}"))
         .arg(format!("--iodepth={queue_depth}"))
-        .arg(format!("--runtime={}", time.as_secs()))
+        .arg(format!("--runtime={}ms", time.as_millis()))
         .output()
         .ok()?;
     let text = String::from_utf8_lossy(&output.stdout);

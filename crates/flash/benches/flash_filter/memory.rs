@@ -3,9 +3,10 @@
 
 use springbloom_flash::{FlashFilter, Layout};
 
+use crate::claims::{Claim, Wanted};
 use crate::setup::Setup;
 
-pub(crate) fn run(setup: &Setup) {
+pub(crate) fn run(setup: &Setup) -> Vec<Claim> {
     let directory = setup.fresh("memory");
     let settings = setup.settings(Layout::Hierarchical);
     drop(FlashFilter::create(&directory, &settings, setup.buffer()).expect("create"));
@@ -14,7 +15,7 @@ pub(crate) fn run(setup: &Setup) {
     drop(warm_up);
     let before = resident_bytes();
     let filter = FlashFilter::open(&directory, setup.buffer()).expect("open");
-    let keys = setup.memory_bytes() / 8 * 3;
+    let keys = setup.memory_bytes() / 8 * 2;
     let mut peak = 0;
     for first in (0..keys).step_by(4096) {
         filter.insert_many(&setup.keys(0, first..first + 4096)).expect("insert");
@@ -26,15 +27,24 @@ pub(crate) fn run(setup: &Setup) {
     let grown = peak.saturating_sub(before) as f64;
     let capacity = setup.capacity_keys() as f64;
     println!(
-        "{:.0} keys of capacity, file {:.1} MB: process grew by {:.2} MB at most = {:.2} bits per key (accounted for: {:.2} MB); \
-         file is {:.1} times that",
-        capacity,
+        "{capacity:.0} keys of capacity, file {:.1} MB: process grew by {:.2} MB at most = {:.2} bits per key (budget {:.2} MB, \
+         accounted for {:.2} MB); file is {:.1} times that",
         setup.filter_bytes as f64 / 1e6,
         grown / 1e6,
         grown * 8.0 / capacity,
+        setup.memory_bytes() as f64 / 1e6,
         filter.info().memory_bytes as f64 / 1e6,
         setup.filter_bytes as f64 / grown
     );
+    vec![
+        Claim::new("memory, bits per key, all in", grown * 8.0 / capacity, Wanted::AtMost(2.0)),
+        Claim::new(
+            "memory of the process, times its budget",
+            grown / setup.memory_bytes() as f64,
+            Wanted::AtMost(1.0),
+        ),
+        Claim::new("filter, times the memory", setup.filter_bytes as f64 / grown, Wanted::AtLeast(4.0)),
+    ]
 }
 
 /// Memory that this process has to itself: without the program's own code, which is mapped from its file.

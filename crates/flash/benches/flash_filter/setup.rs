@@ -1,6 +1,6 @@
 //! Where and how large: settings of a run, its header, and filters to measure.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
 use crate::machine;
@@ -17,9 +17,9 @@ pub(crate) const MEMORY_BITS_PER_KEY: f64 = 1.8;
 pub(crate) struct Setup {
     /// `SPRINGBLOOM_BENCH_DIR`: on the device to measure. Default: a folder in the system's temporary folder.
     pub(crate) directory: PathBuf,
-    /// `SPRINGBLOOM_BENCH_MIB`: size of the filter, default 64.
+    /// `SPRINGBLOOM_BENCH_MIB`: size of the filter, default 256. Sections that make many filters take a part of it.
     pub(crate) filter_bytes: u64,
-    /// `SPRINGBLOOM_BENCH_SECONDS`: time of each measurement, default 2.
+    /// `SPRINGBLOOM_BENCH_MILLISECONDS`: time of each measurement, default 2,000.
     pub(crate) time: Duration,
     /// `SPRINGBLOOM_BENCH_ROUNDS`: repetitions of which the median counts, default 3.
     pub(crate) rounds: usize,
@@ -31,22 +31,37 @@ impl Setup {
     pub(crate) fn from_environment() -> Setup {
         Setup {
             directory: machine::directory("springbloom-flash-bench"),
-            filter_bytes: machine::number("SPRINGBLOOM_BENCH_MIB", 64) << 20,
-            time: Duration::from_secs(machine::number("SPRINGBLOOM_BENCH_SECONDS", 2)),
+            filter_bytes: machine::number("SPRINGBLOOM_BENCH_MIB", 256) << 20,
+            time: Duration::from_millis(machine::number("SPRINGBLOOM_BENCH_MILLISECONDS", 2000)),
             rounds: machine::number("SPRINGBLOOM_BENCH_ROUNDS", 3) as usize,
             seed: machine::number("SPRINGBLOOM_SEED", 1),
         }
+    }
+
+    /// The same run with a filter of a part of the size and measurements of a part of the time.
+    pub(crate) fn divided(&self, size: u64, time: u32) -> Setup {
+        Setup {
+            directory: self.directory.clone(),
+            filter_bytes: self.filter_bytes / size,
+            time: self.time / time,
+            ..*self
+        }
+    }
+
+    /// Removes what the run made.
+    pub(crate) fn clean(&self) {
+        let _ = std::fs::remove_dir_all(&self.directory);
     }
 
     /// Machine, commit and settings, for the head of the output.
     pub(crate) fn header(&self) -> String {
         format!(
             "{}, seed {}\n{} MiB filter, {PROBES} bits per key set, {BITS_PER_KEY:.2} bits per \
-             key, {MEMORY_BITS_PER_KEY} bits of memory per key, {} s and {} rounds per measurement, in {}",
+             key, {MEMORY_BITS_PER_KEY} bits of memory per key, {} ms and {} rounds per measurement, in {}",
             machine::description(),
             self.seed,
             self.filter_bytes >> 20,
-            self.time.as_secs(),
+            self.time.as_millis(),
             self.rounds,
             self.directory.display(),
         )
@@ -115,15 +130,4 @@ pub(crate) fn rate(time: Duration, mut work: impl FnMut() -> u64) -> f64 {
 pub(crate) fn median(mut values: Vec<f64>) -> f64 {
     values.sort_by(f64::total_cmp);
     values.get(values.len() / 2).copied().unwrap_or(f64::NAN)
-}
-
-/// Copies a filter's folder, so that several runs start from the same state.
-pub(crate) fn copy_folder(from: &Path, to: &Path) {
-    for entry in std::fs::read_dir(from).expect("folder") {
-        let entry = entry.expect("entry");
-        let copy = to.join(entry.file_name());
-        std::fs::copy(entry.path(), &copy).expect("copy");
-        // Dirty pages of the copy would be written back in the middle of a measurement.
-        std::fs::File::open(copy).and_then(|file| file.sync_all()).expect("sync");
-    }
 }

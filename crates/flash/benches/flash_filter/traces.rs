@@ -33,7 +33,7 @@ pub(crate) enum Trace {
 }
 
 /// One in so many keys of a file of real chunks is taken.
-const REAL_SHARE: u64 = 128;
+const REAL_SHARES: u64 = 128;
 /// Repetitions per new chunk.
 const DUPLICATES_PER_INSERT: f64 = 15_666_332.0 / 12_082_492.0;
 const LOOKUPS_PER_INSERT: f64 = 165.0;
@@ -44,8 +44,9 @@ pub(crate) struct Operations {
     trace: Trace,
     rng: StdRng,
     held: u64,
-    /// Place in the file of real chunks.
+    /// Place in the file of real chunks, and which share of its keys is taken.
     at: usize,
+    share: u64,
 }
 
 /// The digests of real chunks in the order of their backups, if a file of them is given.
@@ -54,15 +55,20 @@ pub(crate) fn real_chunks() -> Option<&'static [KeyDigest]> {
     let read = || {
         let bytes =
             std::fs::read(std::env::var_os("SPRINGBLOOM_DEDUPE_KEYS")?).expect("a file of chunk digests");
-        let all = bytes.chunks_exact(20).map(KeyDigest::of);
-        Some(all.filter(|key| key.hi % REAL_SHARE == 0).collect())
+        Some(bytes.chunks_exact(20).map(KeyDigest::of).collect())
     };
     CHUNKS.get_or_init(read).as_deref()
 }
 
 impl Operations {
-    pub(crate) fn new(trace: Trace, held: u64, seed: u64) -> Operations {
-        Operations { trace, rng: StdRng::seed_from_u64(seed), held, at: 0 }
+    /// `share` chooses keys of a file of real chunks; operations of different shares have no key in common.
+    pub(crate) fn new(trace: Trace, held: u64, share: u64, seed: u64) -> Operations {
+        Operations { trace, rng: StdRng::seed_from_u64(seed), held, at: 0, share: share % REAL_SHARES }
+    }
+
+    /// Keys that the set holds now.
+    pub(crate) fn held(&self) -> u64 {
+        self.held
     }
 
     /// The key number `n` of a trace.
@@ -100,8 +106,10 @@ impl Operations {
                 Operation::LookupOrInsert(Self::key(trace, n))
             }
             Trace::DedupeReal => {
-                self.at += 1;
-                Operation::LookupOrInsert(*real_chunks()?.get(self.at - 1)?)
+                let mut rest = real_chunks()?[self.at..].iter();
+                let key = rest.find(|key| key.hi % REAL_SHARES == self.share)?;
+                self.at = real_chunks()?.len() - rest.len();
+                Operation::LookupOrInsert(*key)
             }
             _ => {
                 if self.rng.random::<f64>() < 1.0 / (1.0 + LOOKUPS_PER_INSERT) {

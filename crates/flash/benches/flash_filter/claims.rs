@@ -1,0 +1,53 @@
+//! What must be shown, each measured in this run: collected by the sections, printed as one table at the end.
+
+/// One measured figure and what it should be.
+pub(crate) struct Claim {
+    pub(crate) what: String,
+    pub(crate) measured: f64,
+    pub(crate) wanted: Wanted,
+}
+
+#[derive(Clone, Copy)]
+pub(crate) enum Wanted {
+    AtLeast(f64),
+    AtMost(f64),
+    /// Nobody asked for a number; it is said all the same.
+    Nothing,
+}
+
+impl Claim {
+    pub(crate) fn new(what: impl Into<String>, measured: f64, wanted: Wanted) -> Claim {
+        Claim { what: what.into(), measured, wanted }
+    }
+
+    fn verdict(&self) -> &'static str {
+        let holds = match self.wanted {
+            Wanted::AtLeast(bound) => self.measured >= bound,
+            Wanted::AtMost(bound) => self.measured <= bound,
+            Wanted::Nothing => return "",
+        };
+        if holds { "yes" } else { "**no**" }
+    }
+}
+
+pub(crate) fn print(claims: &[Claim]) {
+    println!("| claim | measured | wanted | holds |\n|---|---|---|---|");
+    for claim in claims {
+        let wanted = match claim.wanted {
+            Wanted::AtLeast(bound) => format!("at least {bound}"),
+            Wanted::AtMost(bound) => format!("at most {bound}"),
+            Wanted::Nothing => String::new(),
+        };
+        println!("| {} | {} | {wanted} | {} |", claim.what, figure(claim.measured), claim.verdict());
+    }
+}
+
+/// Four digits that count.
+fn figure(value: f64) -> String {
+    match value.abs() {
+        v if v >= 100.0 => format!("{value:.0}"),
+        v if v >= 10.0 => format!("{value:.1}"),
+        v if v >= 2.0 => format!("{value:.2}"),
+        _ => format!("{value:.4}"),
+    }
+}
