@@ -101,3 +101,93 @@ fn info_and_merge() {
     assert!((1900.0..2100.0).contains(&keys), "{info}");
     assert_eq!(info["filters"][0]["capacity_keys"], 100_000);
 }
+
+#[test]
+fn an_output_that_nobody_reads_any_more_ends_check_quietly_and_add_before_it_forgets_keys() {
+    use std::io::{BufRead, BufReader};
+    use std::process::{Command, Stdio};
+    let directory = tempfile::tempdir().expect("a folder");
+    create(directory.path());
+    let keys = directory.path().join("keys");
+    std::fs::write(&keys, lines(0..50_000)).expect("keys");
+    // Reads one line and closes the pipe, as `head -1` does.
+    let first_line_of = |action: &str, option: &str| {
+        let mut child = Command::new(assert_cmd::cargo::cargo_bin("springbloom"))
+            .args(["set", action, option])
+            .args([&directory.path().join("urls"), &keys])
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
+            .expect("the program");
+        let mut line = String::new();
+        BufReader::new(child.stdout.take().expect("a pipe")).read_line(&mut line).expect("a line");
+        assert_eq!(line, "https://example.org/0\n");
+        let output = child.wait_with_output().expect("it ends");
+        (output.status.code(), String::from_utf8_lossy(&output.stderr).into_owned())
+    };
+    assert_eq!(first_line_of("check", "--absent"), (Some(0), String::new()));
+    let (code, message) = first_line_of("add", "--print-new");
+    assert!(code == Some(1) && message.contains("were not added"), "{code:?}: {message}");
+    // What could not be printed is still new: at least the last of the 50,000.
+    let again = set(directory.path(), "add").arg("--print-new").arg(&keys).assert().success();
+    assert!(again.get_output().stdout.ends_with(b"https://example.org/49999\n"));
+    let all = set(directory.path(), "check").args(["--count"]).arg(&keys).assert().success();
+    all.stdout("50000\n");
+}
+
+#[test]
+fn counts_are_lines_and_a_dash_is_standard_input() {
+    let directory = tempfile::tempdir().expect("a folder");
+    create(directory.path());
+    set(directory.path(), "add").args(["-0", "-"]).write_stdin("a\nb\0c\0").assert().success();
+    set(directory.path(), "check").args(["-0", "-c", "-"]).write_stdin("a\nb\0c\0d").assert().stdout("2\n");
+    set(directory.path(), "check").arg("no-such-file").assert().code(2);
+}
+
+#[test]
+fn keys_come_through_a_pipe_that_stays_open() {
+    use std::io::{BufRead, BufReader, Write};
+    use std::process::{Command, Stdio};
+    let directory = tempfile::tempdir().expect("a folder");
+    create(directory.path());
+    let mut child = Command::new(assert_cmd::cargo::cargo_bin("springbloom"))
+        .args(["set", "add", "--print-new", "--line-buffered"])
+        .arg(directory.path().join("urls"))
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::null())
+        .spawn()
+        .expect("the program");
+    let mut keys = child.stdin.take().expect("a pipe");
+    let mut new = BufReader::new(child.stdout.take().expect("a pipe")).lines();
+    for (key, is_new) in [("a", true), ("b", true), ("a", false), ("c", true)] {
+        writeln!(keys, "{key}").and_then(|()| keys.flush()).expect("it reads");
+        if is_new {
+            assert_eq!(
+                new.next().expect("a line").expect("text"),
+                key,
+                "printed before the next one is asked"
+            );
+        }
+    }
+    drop(keys);
+    assert!(new.next().is_none() && child.wait().expect("it ends").success());
+}
+
+#[test]
+fn what_cannot_be_merged_or_opened_says_why() {
+    let directory = tempfile::tempdir().expect("a folder");
+    let other = tempfile::tempdir().expect("a folder");
+    create(directory.path());
+    set(other.path(), "create").args(["--capacity", "200000", "--fpr", "0.001"]).assert().success();
+    let merge = |from: &Path| set(directory.path(), "merge").arg(from.join("urls")).assert().code(2);
+    merge(other.path())
+        .stderr(predicate::str::contains("number of pages").and(predicate::str::contains("--capacity")));
+    merge(directory.path()).stderr(predicate::str::contains("into itself"));
+    std::fs::remove_file(other.path().join("urls/log-a")).expect("a log");
+    let incomplete = set(other.path(), "info").assert().code(2);
+    incomplete.stderr(predicate::str::contains("log-a").and(predicate::str::contains("incomplete")));
+    let nothing = tempfile::tempdir().expect("a folder");
+    set(nothing.path(), "create").args(["--capacity", "0"]).assert().code(2);
+    assert!(!nothing.path().join("urls").exists(), "nothing is made for settings that cannot be");
+}

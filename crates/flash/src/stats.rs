@@ -100,8 +100,8 @@ pub struct FilterInfo {
 pub struct LayerInfo {
     /// What it was built as.
     pub header: FilterHeader,
-    /// Distinct keys in its pages, from the share of bits set.
+    /// Distinct keys in its pages, from the share of bits set, and those that wait for them.
     pub estimated_keys: f64,
-    /// The rate that it has now.
+    /// The rate that its pages have now; what waits adds to it when it is written.
     pub estimated_fpr: f64,
 }

@@ -170,18 +170,23 @@ impl Layer {
         if keys.is_finite() { expected_fpr(&self.header.geometry, keys.round() as u64) } else { 1.0 }
     }
 
-    /// Whether the distinct keys, `pending` waiting updates included, are as many as the filter was built for.
-    pub(crate) fn is_full(&self, pending: u64) -> bool {
+    /// The same with `pending` waiting updates, which may repeat some of them.
+    fn estimated_keys_with(&self, pending: u64) -> f64 {
         let per_key =
             if self.header.geometry.layout == Layout::Flat { self.header.geometry.probes } else { 1 };
-        let keys = self.estimated_keys() + pending as f64 / f64::from(per_key);
-        keys >= self.header.capacity_keys as f64
+        self.estimated_keys() + pending as f64 / f64::from(per_key)
     }
 
-    pub(crate) fn info(&self) -> LayerInfo {
+    /// Whether the distinct keys, `pending` waiting updates included, are as many as the filter was built for.
+    pub(crate) fn is_full(&self, pending: u64) -> bool {
+        self.estimated_keys_with(pending) >= self.header.capacity_keys as f64
+    }
+
+    /// `pending` updates wait for it.
+    pub(crate) fn info(&self, pending: u64) -> LayerInfo {
         LayerInfo {
             header: self.header,
-            estimated_keys: self.estimated_keys(),
+            estimated_keys: self.estimated_keys_with(pending),
             estimated_fpr: self.estimated_fpr(),
         }
     }

@@ -22,7 +22,11 @@ impl FlashFilter {
         same("number of filters in the chain", theirs.layers.len(), ours.layers.len())?;
         same("growth (the second filter would be merged into one of another size)", ours.layers.len(), 1)?;
         let (ours, theirs) = (ours.newest(), theirs.newest());
-        same("geometry", format!("{:?}", theirs.header.geometry), format!("{:?}", ours.header.geometry))?;
+        let (our_shape, their_shape) = (ours.header.geometry, theirs.header.geometry);
+        same("layout", format!("{:?}", their_shape.layout), format!("{:?}", our_shape.layout))?;
+        same("bytes of a page", their_shape.page_bytes, our_shape.page_bytes)?;
+        same("bits set per key", their_shape.probes, our_shape.probes)?;
+        same("number of pages", their_shape.page_count, our_shape.page_count)?;
         let pages = ours.header.geometry.page_count;
         let mut first = 0;
         while first < pages {

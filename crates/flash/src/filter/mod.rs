@@ -28,8 +28,8 @@ use crate::geometry::Layout;
 use crate::header::FilterHeader;
 use crate::journal::Log;
 use crate::pending::Pending;
-use crate::settings::{BufferSettings, FilterSettings};
-use crate::stats::{Counters, FilterInfo, FilterStats};
+use crate::settings::{BufferSettings, FilterSettings, LayerPlan};
+use crate::stats::{Counters, FilterInfo, FilterStats, LayerInfo};
 use layer::Layer;
 use memory::MemoryPlan;
 use page_cache::PageCache;
@@ -95,6 +95,8 @@ impl FlashFilter {
         settings: &FilterSettings,
         buffer: BufferSettings,
     ) -> Result<FlashFilter, FlashError> {
+        // Before a folder is made that nobody needs.
+        check(settings, &buffer)?;
         let storage = open_directory(directory, true)?;
         FlashFilter::create_in(storage, settings, buffer)
     }
@@ -111,15 +113,13 @@ impl FlashFilter {
         settings: &FilterSettings,
         buffer: BufferSettings,
     ) -> Result<FlashFilter, FlashError> {
-        buffer.check()?;
-        let plan = settings.plan(0)?;
+        let (plan, memory) = check(settings, &buffer)?;
         let name = storage.describe(&layer::file_name(0));
         if let Ok(device) = storage.open(&layer::file_name(0))
             && !FilterHeader::is_unwritten(&*device)
         {
             return Err(FlashError::AlreadyExists { name });
         }
-        let memory = MemoryPlan::new(&plan.geometry, &buffer)?;
         let layer = Layer::create(&*storage, settings.header(plan, rand::random(), 0), &mut |header| {
             Log::create(&*storage, header.salt, memory.log_bytes(&header.geometry))
         })?;
@@ -213,8 +213,10 @@ impl FlashFilter {
 
     /// The chance that a lookup of an absent key answers "may match" now, from the share of bits set.
     pub fn estimated_fpr(&self) -> f64 {
-        let absent: f64 = self.state().layers.iter().map(|layer| 1.0 - layer.estimated_fpr()).product();
-        1.0 - absent
+        // In logarithms, or rates below 1e-16 would vanish.
+        let absent_log: f64 =
+            self.state().layers.iter().map(|layer| f64::ln_1p(-layer.estimated_fpr())).sum();
+        -absent_log.exp_m1()
     }
 
     /// Whether the filter holds as many distinct keys as it was built for, so that its rate is about to exceed the one
@@ -232,7 +234,7 @@ impl FlashFilter {
             (writer.insertions(), writer.fixed_bytes())
         };
         FilterInfo {
-            layers: state.layers.iter().map(|layer| layer.info()).collect(),
+            layers: infos_of(&state),
             insertions,
             pending_updates: state.pending.len(),
             memory_bytes: fixed_bytes + state.pending.bytes(),
@@ -245,9 +247,24 @@ impl FlashFilter {
     }
 }
 
+/// The first filter of a chain and the memory it is opened with, if both can be had.
+fn check(settings: &FilterSettings, buffer: &BufferSettings) -> Result<(LayerPlan, MemoryPlan), FlashError> {
+    buffer.check()?;
+    let plan = settings.plan(0)?;
+    let memory = MemoryPlan::new(&plan.geometry, buffer)?;
+    Ok((plan, memory))
+}
+
 /// Rate of one lookup that reads `pages` pages, each of which answers wrongly with chance `page_fpr`.
 fn lookup_fpr(page_fpr: f64, layout: Layout) -> f64 {
     if layout == Layout::TwoChoices { either_of(page_fpr, 2) } else { page_fpr }
+}
+
+/// What waits is counted with the filter that it waits for.
+fn infos_of(state: &State) -> Vec<LayerInfo> {
+    let newest = state.layers.len() - 1;
+    let waiting = |i: usize| if i == newest { state.pending.len() } else { 0 };
+    state.layers.iter().enumerate().map(|(i, layer)| layer.info(waiting(i))).collect()
 }
 
 fn open_directory(directory: &Path, create: bool) -> Result<Arc<dyn Storage>, FlashError> {

@@ -6,9 +6,10 @@ use std::process::ExitCode;
 use anyhow::Result;
 use clap::Args;
 
-use super::keys::KeyOptions;
+use super::keys::{BATCH_KEYS, KeyOptions, KeyWriter, is_closed_output};
 use super::open::{BufferOptions, open};
 use super::printed_code;
+use springbloom_flash::FlashFilter;
 
 /// Print the keys that may be in a set
 ///
@@ -29,6 +30,9 @@ pub(crate) struct Check {
     /// Print nothing: the exit code tells
     #[arg(short, long, conflicts_with = "count")]
     quiet: bool,
+    /// Look each key up and print it as it comes, not in batches: for pipes that stay open
+    #[arg(long)]
+    line_buffered: bool,
     #[command(flatten)]
     buffer: BufferOptions,
 }
@@ -36,23 +40,11 @@ pub(crate) struct Check {
 impl Check {
     pub(super) fn run(&self) -> Result<ExitCode> {
         let filter = open(&self.set, &self.buffer)?;
-        let mut output = self.keys.output();
-        let mut selected = 0;
-        self.keys.each_batch(&mut |batch| {
-            for (n, may_match) in filter.contains_many(&batch.digests).into_iter().enumerate() {
-                if may_match != self.absent {
-                    selected += 1;
-                    if !self.count && !self.quiet {
-                        output.print(batch.key(n))?;
-                    }
-                }
-            }
-            Ok(())
-        })?;
-        if self.count {
-            output.print(selected.to_string().as_bytes())?;
-        }
-        output.finish()?;
+        let selected = match self.select(&filter, &mut self.keys.output()) {
+            // Whoever read the keys has seen enough.
+            Err(error) if is_closed_output(&error) => return Ok(ExitCode::SUCCESS),
+            selected => selected?,
+        };
         let stats = filter.stats();
         if stats.damaged_answers + stats.failed_reads > 0 {
             eprintln!(
@@ -61,5 +53,27 @@ impl Check {
             );
         }
         Ok(printed_code(selected))
+    }
+
+    /// Prints the keys (or their number) and returns how many were selected.
+    fn select(&self, filter: &FlashFilter, output: &mut KeyWriter) -> Result<u64> {
+        let mut selected = 0;
+        let batch_keys = if self.line_buffered { 1 } else { BATCH_KEYS };
+        self.keys.each_batch_of(batch_keys, &mut |batch| {
+            for (n, may_match) in filter.contains_many(&batch.digests).into_iter().enumerate() {
+                if may_match != self.absent {
+                    selected += 1;
+                    if !self.count && !self.quiet {
+                        output.print(batch.key(n))?;
+                    }
+                }
+            }
+            output.finish()
+        })?;
+        if self.count {
+            output.print_count(selected)?;
+        }
+        output.finish()?;
+        Ok(selected)
     }
 }

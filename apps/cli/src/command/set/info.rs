@@ -52,7 +52,7 @@ impl Info {
             );
         }
         println!(
-            "insertions: {} ({} updates wait in memory)\nmemory: {}\nfalse positive rate: {:.2e}{}",
+            "insertions: {} ({} updates wait to be written to their pages)\nmemory: {}\nfalse positive rate: {:.2e}{}",
             info.insertions,
             info.pending_updates,
             Size { bytes: info.memory_bytes },

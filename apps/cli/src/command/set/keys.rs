@@ -9,13 +9,15 @@ use clap::Args;
 use indicatif::{ProgressBar, ProgressStyle};
 use springbloom_filter::KeyDigest;
 
+use crate::failure::bad_input;
+
 /// Keys that are looked up or inserted together: enough to keep a device busy, few enough to see progress.
-const BATCH_KEYS: usize = 8192;
+pub(super) const BATCH_KEYS: usize = 8192;
 
 /// Where keys come from
 #[derive(Args, Debug)]
 pub(crate) struct KeyOptions {
-    /// Files with keys; standard input if none is given
+    /// Files with keys, `-` for standard input; standard input if none is given
     files: Vec<PathBuf>,
     /// Keys are separated by NUL instead of newline, on input and on output
     #[arg(short = '0', long)]
@@ -29,42 +31,61 @@ impl KeyOptions {
 
     /// Reads all keys and hands them to `visit` in batches, with a counter on standard error when it is a terminal.
     pub(crate) fn each_batch(&self, visit: &mut dyn FnMut(&Batch) -> Result<()>) -> Result<()> {
-        let counter = counter();
-        if self.files.is_empty() {
-            return self.read(&mut io::stdin().lock(), "standard input", &counter, visit);
-        }
-        for path in &self.files {
-            let name = path.display().to_string();
-            let file = File::open(path).with_context(|| format!("cannot open {name}"))?;
-            self.read(&mut BufReader::with_capacity(1 << 16, file), &name, &counter, visit)?;
-        }
-        Ok(())
+        self.each_batch_of(BATCH_KEYS, visit)
     }
 
-    fn read(
+    /// The same in batches of `batch_keys`.
+    pub(super) fn each_batch_of(
         &self,
-        input: &mut dyn BufRead,
-        name: &str,
-        counter: &ProgressBar,
+        batch_keys: usize,
         visit: &mut dyn FnMut(&Batch) -> Result<()>,
     ) -> Result<()> {
-        let mut batch = Batch::default();
-        loop {
-            let has_more =
-                batch.fill(input, self.separator()).with_context(|| format!("cannot read {name}"))?;
-            if !batch.digests.is_empty() {
-                visit(&batch)?;
-                counter.inc(batch.digests.len() as u64);
+        let mut reader = Reader { separator: self.separator(), batch_keys, counter: counter(), visit };
+        let stdin = PathBuf::from("-");
+        let files = if self.files.is_empty() { std::slice::from_ref(&stdin) } else { &self.files };
+        for path in files {
+            if *path == stdin {
+                reader.read(&mut io::stdin().lock(), "standard input")?;
+                continue;
             }
-            if !has_more {
-                return Ok(());
-            }
+            let name = path.display().to_string();
+            let file = File::open(path).map_err(|error| match error.kind() {
+                io::ErrorKind::NotFound => bad_input(format!("cannot open {name}: {error}")),
+                _ => anyhow::Error::from(error).context(format!("cannot open {name}")),
+            })?;
+            reader.read(&mut BufReader::with_capacity(1 << 16, file), &name)?;
         }
+        Ok(())
     }
 
     /// Where keys are printed.
     pub(crate) fn output(&self) -> KeyWriter {
         KeyWriter { out: BufWriter::new(io::stdout().lock()), separator: self.separator(), printed: 0 }
+    }
+}
+
+struct Reader<'a> {
+    separator: u8,
+    batch_keys: usize,
+    counter: ProgressBar,
+    visit: &'a mut dyn FnMut(&Batch) -> Result<()>,
+}
+
+impl Reader<'_> {
+    fn read(&mut self, input: &mut dyn BufRead, name: &str) -> Result<()> {
+        let mut batch = Batch::default();
+        loop {
+            let has_more = batch
+                .fill(input, self.separator, self.batch_keys)
+                .with_context(|| format!("cannot read {name}"))?;
+            if !batch.digests.is_empty() {
+                (self.visit)(&batch)?;
+                self.counter.inc(batch.digests.len() as u64);
+            }
+            if !has_more {
+                return Ok(());
+            }
+        }
     }
 }
 
@@ -88,11 +109,11 @@ pub(crate) struct Batch {
 
 impl Batch {
     /// Replaces the contents by the next keys; `false` when the input has ended. A last key needs no separator.
-    fn fill(&mut self, input: &mut dyn BufRead, separator: u8) -> io::Result<bool> {
+    fn fill(&mut self, input: &mut dyn BufRead, separator: u8, batch_keys: usize) -> io::Result<bool> {
         self.bytes.clear();
         self.ends.clear();
         self.digests.clear();
-        while self.digests.len() < BATCH_KEYS {
+        while self.digests.len() < batch_keys {
             let start = self.bytes.len();
             if input.read_until(separator, &mut self.bytes)? == 0 {
                 return Ok(false);
@@ -131,10 +152,21 @@ impl KeyWriter {
         self.printed
     }
 
+    /// Prints the number of keys that were selected; like `grep -zc`, as a line whatever separates keys.
+    pub(crate) fn print_count(&mut self, count: u64) -> Result<()> {
+        writeln!(self.out, "{count}").context("cannot print")
+    }
+
     /// Hands everything to whoever reads the output.
     pub(crate) fn finish(&mut self) -> Result<()> {
         self.out.flush().context("cannot print")
     }
+}
+
+/// Whether `error` says that nobody reads the output any more, as after `| head`.
+pub(crate) fn is_closed_output(error: &anyhow::Error) -> bool {
+    let kinds = error.chain().filter_map(|cause| cause.downcast_ref::<io::Error>());
+    kinds.into_iter().any(|cause| cause.kind() == io::ErrorKind::BrokenPipe)
 }
 
 #[cfg(test)]
@@ -150,7 +182,7 @@ mod tests {
             (b"", b'\n', vec![]),
         ] {
             let mut batch = Batch::default();
-            assert!(!batch.fill(&mut &input[..], separator).unwrap());
+            assert!(!batch.fill(&mut &input[..], separator, BATCH_KEYS).unwrap());
             let keys: Vec<&[u8]> = (0..batch.digests.len()).map(|n| batch.key(n)).collect();
             assert_eq!(keys, expected);
             assert!(keys.iter().zip(&batch.digests).all(|(key, digest)| KeyDigest::of(key) == *digest));
@@ -163,7 +195,7 @@ mod tests {
         let mut reader = &input[..];
         let mut batch = Batch::default();
         let mut sizes = Vec::new();
-        while batch.fill(&mut reader, b'\n').unwrap() {
+        while batch.fill(&mut reader, b'\n', BATCH_KEYS).unwrap() {
             sizes.push(batch.digests.len());
         }
         sizes.push(batch.digests.len());

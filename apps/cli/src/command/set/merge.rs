@@ -1,12 +1,14 @@
 //! `springbloom set merge`: adds all keys of some sets to another.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use anyhow::Result;
 use clap::Args;
+use springbloom_flash::FlashError;
 
-use super::open::{BufferOptions, explain, open};
+use super::open::{BufferOptions, explain, open, warn_if_full};
+use crate::failure::bad_input;
 use crate::progress::Step;
 
 /// Add all keys of other sets, made with the same settings, to a set
@@ -26,6 +28,9 @@ impl Merge {
         let filter = open(&self.set, &self.buffer)?;
         let pages = u64::from(filter.info().layers[0].header.geometry.page_count);
         for path in &self.from {
+            if is_same(path, &self.set) {
+                return Err(bad_input(format!("{} cannot be merged into itself", path.display())));
+            }
             let other = open(path, &self.buffer)?;
             let step = Step::start(&format!("merging {}", path.display()), pages);
             let mut done = 0;
@@ -33,12 +38,21 @@ impl Merge {
                 step.advance(now - done);
                 done = now;
             });
-            merged.map_err(explain)?;
+            merged.map_err(|error| match error {
+                FlashError::Incompatible { .. } => bad_input(format!(
+                    "{} cannot be merged into {}: {error}. Sets can be merged that were made with the same --capacity, --fpr and layout, and \
+                     that have not grown",
+                    path.display(),
+                    self.set.display()
+                )),
+                _ => explain(error),
+            })?;
         }
-        if filter.is_full() {
-            let (set, rate) = (self.set.display(), filter.estimated_fpr());
-            eprintln!("springbloom: {set} is full: its false positive rate is {rate:.2e} now");
-        }
+        warn_if_full(&filter, &self.set);
         Ok(ExitCode::SUCCESS)
     }
+}
+
+fn is_same(one: &Path, other: &Path) -> bool {
+    matches!((one.canonicalize(), other.canonicalize()), (Ok(one), Ok(other)) if one == other)
 }

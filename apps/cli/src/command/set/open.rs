@@ -50,15 +50,34 @@ impl BufferOptions {
 
 /// Opens the set in `directory`, recovering what was acknowledged.
 pub(super) fn open(directory: &Path, buffer: &BufferOptions) -> Result<FlashFilter> {
-    FlashFilter::open(directory, buffer.settings()).map_err(explain)
+    FlashFilter::open(directory, buffer.settings()).map_err(|error| match error {
+        FlashError::Io { ref source, .. } if source.kind() == std::io::ErrorKind::NotFound => {
+            if directory.join("filter-0000").exists() {
+                bad_input(format!("{error}: the set is incomplete; restore the file from a copy"))
+            } else {
+                let set = directory.display();
+                bad_input(format!("{set} holds no set; `springbloom set create` makes one"))
+            }
+        }
+        _ => explain(error),
+    })
+}
+
+/// Says on standard error that a set has reached its capacity.
+pub(super) fn warn_if_full(filter: &FlashFilter, set: &Path) {
+    if filter.is_full() {
+        eprintln!(
+            "springbloom: {} is full: its false positive rate is {:.2e} now and rises; `springbloom set create` with a larger \
+             --capacity, or with --grow, makes one that takes more",
+            set.display(),
+            filter.estimated_fpr()
+        );
+    }
 }
 
 /// Errors of settings and files are the user's to correct; those of the machine are not.
 pub(super) fn explain(error: FlashError) -> anyhow::Error {
     match error {
-        FlashError::Io { ref source, .. } if source.kind() == std::io::ErrorKind::NotFound => {
-            bad_input(format!("{error}; `springbloom set create` makes a set"))
-        }
         FlashError::Io { .. } | FlashError::WriterFailed { .. } => error.into(),
         _ => bad_input(error.to_string()),
     }
