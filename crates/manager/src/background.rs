@@ -161,6 +161,7 @@ impl Shared {
         for _ in 0..REBALANCES_PER_ROUND {
             worked |= self.registry().rebalance();
         }
+        self.registry().tend_absences();
         for _ in 0..LOADS_PER_ROUND {
             let next = self.registry().next_job();
             match next {

@@ -21,9 +21,11 @@ pub enum MemoryKind {
     Buffers,
     /// Units being read.
     Loading,
+    /// Keys that are known to be absent though the units let them pass.
+    Absences,
 }
 
-const KINDS: usize = 4;
+const KINDS: usize = 5;
 
 #[derive(Debug)]
 struct Counters {

@@ -98,7 +98,7 @@ impl Counts {
         match outcome {
             Outcome::WastedRead => add(&mut self.wasted_reads),
             Outcome::RejectedByLast => add(&mut self.lone_rejections),
-            Outcome::Rejected | Outcome::TruePositive => (),
+            Outcome::Rejected | Outcome::TruePositive | Outcome::KnownAbsent => (),
         }
     }
 

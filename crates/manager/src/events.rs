@@ -47,6 +47,8 @@ pub(crate) struct Event(u64);
 impl Event {
     #[inline]
     fn new(base: EventBase, segment: u32, outcome: Outcome) -> Self {
+        // To the policy a key that is known to be absent is like one that is there: no unit has anything to save.
+        let outcome = if outcome == Outcome::KnownAbsent { Outcome::TruePositive } else { outcome };
         Self(base.0 | u64::from(segment) << OUTCOME_BITS | outcome as u64)
     }
 

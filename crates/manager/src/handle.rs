@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use springbloom_filter::KeyDigest;
 
+use crate::absences::{Absence, AbsenceCache};
 use crate::events::{EventBase, EventHub};
 use crate::opened::OpenTable;
 use crate::{FencesRef, Outcome, TableId};
@@ -14,11 +15,20 @@ pub struct TableHandle {
     hub: Arc<EventHub>,
     event_base: EventBase,
     id: TableId,
+    number: u32,
+    absences: Arc<AbsenceCache>,
 }
 
 impl TableHandle {
-    pub(crate) fn new(table: OpenTable, hub: Arc<EventHub>, event_base: EventBase, id: TableId) -> Self {
-        Self { table, hub, event_base, id }
+    pub(crate) fn new(
+        table: OpenTable,
+        hub: Arc<EventHub>,
+        event_base: EventBase,
+        id: TableId,
+        number: u32,
+        absences: Arc<AbsenceCache>,
+    ) -> Self {
+        Self { table, hub, event_base, id, number, absences }
     }
 
     /// Identity of the table.
@@ -47,6 +57,22 @@ impl TableHandle {
     #[inline]
     pub fn rejection(&self, segment: u32, digest: KeyDigest) -> Option<Outcome> {
         self.table.slots().get(segment as usize)?.rejection(digest)
+    }
+
+    /// Whether an earlier lookup [found](Self::learn_absence) that the table does not hold `key`; to be asked when the units let it pass, and
+    /// to be [recorded](Self::record) as [`Outcome::KnownAbsent`] if so. Lock-free, without allocation.
+    #[inline]
+    pub fn is_known_absent(&self, key: &[u8], digest: KeyDigest) -> bool {
+        self.absences.contains(&Absence::new(self.number, key, digest))
+    }
+
+    /// Remembers that the table holds no entry whatever for `key` (of any age or kind), as far as there is room. A table that says so by mistake
+    /// answers wrongly ever after: hosts must be certain. Keys of more than 112 bytes are not remembered. Lock-free, without
+    /// allocation.
+    pub fn learn_absence(&self, key: &[u8], digest: KeyDigest) {
+        if self.number != u32::MAX {
+            self.absences.insert(&Absence::new(self.number, key, digest));
+        }
     }
 
     /// Notes how a lookup's visit to `segment` ended. Lock-free, without allocation (but for the thread's first visit).

@@ -12,6 +12,7 @@
 
 #![deny(unsafe_code)]
 
+mod absences;
 mod allocation;
 mod background;
 mod budget;

@@ -22,7 +22,7 @@ const ROW_SEGMENTS_MAX: usize = 4096;
 pub(crate) struct Job {
     /// The segment, or the first one of a row.
     segment: SegmentRef,
-    generation: u16,
+    number: u32,
     unit: u8,
     is_row: bool,
     table: OpenTable,
@@ -80,7 +80,7 @@ impl Registry {
         let Some(known) = self.tables.get(segment.table as usize).and_then(Option::as_ref) else {
             return NextJob::None;
         };
-        let (table, source, generation) = (known.open.clone(), known.source.clone(), known.generation);
+        let (table, source, number) = (known.open.clone(), known.source.clone(), known.number);
         let states = self.planner.allocation().segments();
         let state = &states[segment];
         if state.resident >= state.units() {
@@ -88,7 +88,7 @@ impl Registry {
         }
         let (shape, unit) = (state.shape, state.resident);
         let job = |buffer, group, is_row| {
-            NextJob::Read(Job { segment, generation, unit, is_row, table, source, _buffer: buffer, group })
+            NextJob::Read(Job { segment, number, unit, is_row, table, source, _buffer: buffer, group })
         };
         if row {
             let row_states = || states.table(segment.table).iter();
@@ -132,7 +132,7 @@ impl Registry {
     /// Whether the segment still lacks just this unit of this very table.
     fn still_wants(&self, job: &Job, segment: SegmentRef) -> bool {
         let known = self.tables.get(segment.table as usize).and_then(Option::as_ref);
-        known.is_some_and(|known| known.generation == job.generation)
+        known.is_some_and(|known| known.number == job.number)
             && self
                 .planner
                 .allocation()

@@ -89,7 +89,7 @@ impl Manager {
 
     /// What the budget pays for beside units.
     fn other_bytes(&self) -> usize {
-        [MemoryKind::Bookkeeping, MemoryKind::Buffers]
+        [MemoryKind::Bookkeeping, MemoryKind::Buffers, MemoryKind::Absences]
             .map(|kind| self.budget.used_bytes_of(kind))
             .iter()
             .sum()
@@ -108,6 +108,7 @@ impl Manager {
                 let mut registry = self.shared.registry();
                 registry.headroom_bytes = 0;
                 self.shared.hub.fit(budget_bytes);
+                registry.fit_absences(budget_bytes.min(self.budget.limit_bytes()));
                 registry.fit_limit(budget_bytes, 0);
                 let limit_bytes = self.budget.set_limit_bytes(budget_bytes);
                 let movable = [MemoryKind::Units, MemoryKind::Loading];
@@ -115,8 +116,12 @@ impl Manager {
                 if limit_bytes <= budget_bytes {
                     self.shared.hub.fit(budget_bytes);
                     registry.fit(0);
+                    registry.fit_absences(limit_bytes);
                     self.wake();
                     return limit_bytes;
+                }
+                if movable_bytes == 0 && registry.give_up_absences() {
+                    continue;
                 }
                 if movable_bytes == 0 {
                     log::warn!(
@@ -171,6 +176,7 @@ impl Manager {
                 bookkeeping: used(MemoryKind::Bookkeeping),
                 buffers: used(MemoryKind::Buffers),
                 loading: used(MemoryKind::Loading),
+                absences: used(MemoryKind::Absences),
                 garbage: used(MemoryKind::Units).saturating_sub(resident_bytes),
             },
             tables: registry.tables.iter().flatten().count(),

@@ -13,12 +13,14 @@ pub enum Outcome {
     TruePositive,
     /// The last resident unit alone said no: without it a read would have been wasted.
     RejectedByLast,
+    /// The units let the key pass, but an earlier lookup had found that it is not there: a read was saved that no unit would have saved.
+    KnownAbsent,
 }
 
 impl Outcome {
-    /// Whether the key was absent from the segment: the only visits that a filter can help.
+    /// Whether units can help such visits: the key is absent from the segment, and was not known to be.
     pub fn is_negative(self) -> bool {
-        self != Outcome::TruePositive
+        !matches!(self, Outcome::TruePositive | Outcome::KnownAbsent)
     }
 }
 

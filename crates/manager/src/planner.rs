@@ -163,6 +163,14 @@ impl Planner {
         self.policy.rebalance(&mut self.allocation)
     }
 
+    /// Reads that the least worthy unit saves, per visit and byte; 0 while bytes are free. `None` if the policy does not measure that.
+    pub(crate) fn byte_price(&self) -> Option<f64> {
+        let least_worth = f64::from(self.policy.least_worth()?);
+        let has_free_bytes = self.allocation.free_bytes() * 16 > self.allocation.ceiling_bytes();
+        let visits = self.allocation.decay().total();
+        Some(if has_free_bytes || visits == 0.0 { 0.0 } else { least_worth / visits })
+    }
+
     /// Evicts something if the plan is over the ceiling; `false` if it is not, or nothing is left to evict.
     pub(crate) fn shrink_step(&mut self) -> bool {
         self.allocation.is_over()
@@ -270,6 +278,7 @@ mod tests {
                 policy: PolicyKind::ALL[kind],
                 lifetime: Some(20),
                 half_life: Some(half_life),
+                ..ManagerSettings::default()
             });
             let mut known = [false; 8];
             for step in steps {

@@ -10,6 +10,7 @@ use std::sync::Arc;
 
 use springbloom_filter::FilterError;
 
+use crate::absences::{AbsenceCache, Absences};
 use crate::events::{Batch, EventBase, EventHub, SEGMENTS_MAX, TABLES_MAX};
 use crate::garbage::Garbage;
 use crate::handle::TableHandle;
@@ -34,7 +35,8 @@ pub(crate) struct Table {
     pub open: OpenTable,
     pub source: Arc<dyn UnitSource>,
     pub id: TableId,
-    pub generation: u16,
+    /// Its number among all tables ever known.
+    pub number: u32,
     /// Its place in the load queue.
     pub noted: Noted,
 }
@@ -62,7 +64,8 @@ pub(crate) struct Registry {
     pub tables: Vec<Option<Table>>,
     ids: Identities,
     free_slots: Vec<u32>,
-    next_generation: u16,
+    last_number: u32,
+    pub absences: Absences,
     hub: Arc<EventHub>,
     pub loads: LoadQueue,
     garbage: Garbage,
@@ -81,11 +84,12 @@ impl Registry {
             planner,
             fixed_reservation: budget.try_reserve(MemoryKind::Bookkeeping, fixed_bytes),
             garbage: Garbage::new(budget.clone()),
-            budget,
             tables: Vec::new(),
             ids: Identities::default(),
             free_slots: Vec::new(),
-            next_generation: 0,
+            last_number: 0,
+            absences: Absences::new(AbsenceCache::new(budget.clone()), settings.remember_absences),
+            budget,
             hub,
             loads: LoadQueue::new(),
             counters: Counters::default(),
@@ -98,6 +102,7 @@ impl Registry {
             );
         }
         registry.fit(0);
+        registry.fit_absences(registry.budget.limit_bytes());
         registry
     }
 
@@ -134,8 +139,9 @@ impl Registry {
 
     fn handle(&self, slot: u32) -> Option<TableHandle> {
         let table = self.tables[slot as usize].as_ref()?;
-        let base = EventBase::new(slot, table.generation);
-        Some(TableHandle::new(table.open.clone(), self.hub.clone(), base, table.id))
+        let base = EventBase::new(slot, table.number as u16);
+        let absences = self.absences.cache.clone();
+        Some(TableHandle::new(table.open.clone(), self.hub.clone(), base, table.id, table.number, absences))
     }
 
     fn matches(&self, table: u32, spec: &TableSpec) -> bool {
@@ -161,6 +167,7 @@ impl Registry {
         planner.fixed_bytes()
             + LoadQueue::FIXED_BYTES
             + CHANGES_MAX * size_of::<SegmentRef>()
+            + Absences::FIXED_BYTES
             + size_of::<Self>()
     }
 
@@ -204,12 +211,12 @@ impl Registry {
             None => self.inherited(&spec),
         };
         let slot = self.free_slots.pop().unwrap_or(self.tables.len() as u32);
-        self.next_generation = self.next_generation.wrapping_add(1);
+        self.last_number = self.last_number.saturating_add(1);
         let table = Table {
             open: OpenTable::new(&spec.fences),
             source: spec.source,
             id: spec.id,
-            generation: self.next_generation,
+            number: self.last_number,
             noted: Noted::NOT,
         };
         reservation.hand_over(MemoryKind::Bookkeeping); // the garbage gives it back
@@ -298,7 +305,8 @@ impl Registry {
         self.loads.remove_table(&mut self.tables, slot);
         self.planner.remove_table(slot);
         self.free_slots.push(slot);
-        let Some(Table { open, .. }) = self.tables[slot as usize].take() else { return };
+        let Some(Table { open, number, .. }) = self.tables[slot as usize].take() else { return };
+        self.absences.forget(number);
         open.slots().iter().for_each(|slot| self.garbage.take_group(slot.clear()));
         let bytes = open.bytes() + self.other_bytes_for(open.slots().len());
         self.garbage.take_table(open, bytes);
@@ -319,7 +327,7 @@ impl Registry {
         for event in batch.events() {
             let segment = event.segment();
             let known = self.tables.get(segment.table as usize).and_then(Option::as_ref);
-            if known.is_some_and(|table| table.generation == event.generation()) {
+            if known.is_some_and(|table| table.number as u16 == event.generation()) {
                 self.planner.record(Visit {
                     segment,
                     outcome: event.outcome(),
@@ -328,6 +336,12 @@ impl Registry {
                 self.carry_out(LoadBy::Segment);
             }
         }
+    }
+
+    /// Visits ever made.
+    pub(crate) fn visits(&self) -> u64 {
+        let totals = self.hub.totals();
+        totals.rejected + totals.wasted_reads + totals.true_positives + totals.known_absent
     }
 
     /// A bounded piece of the policy's other work; `false` if there was none.
@@ -347,6 +361,7 @@ impl Registry {
         self.garbage.collect();
         let fixed = self.budget.used_bytes_of(MemoryKind::Bookkeeping)
             + self.budget.used_bytes_of(MemoryKind::Buffers)
+            + self.budget.used_bytes_of(MemoryKind::Absences)
             + self.headroom_bytes
             + spare_bytes;
         self.planner.allocation_mut().set_ceiling_bytes(limit_bytes.saturating_sub(fixed));

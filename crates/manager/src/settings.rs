@@ -14,10 +14,18 @@ pub struct ManagerSettings {
     pub lifetime: Option<u64>,
     /// Accesses of segments in which measured use loses half its weight. `None`: 64 per segment.
     pub half_life: Option<u64>,
+    /// Whether part of the budget remembers absent keys that the units let pass.
+    pub remember_absences: bool,
 }
 
 impl Default for ManagerSettings {
     fn default() -> Self {
-        Self { budget_bytes: 64 << 20, policy: PolicyKind::Benefit, lifetime: None, half_life: None }
+        Self {
+            budget_bytes: 64 << 20,
+            policy: PolicyKind::Benefit,
+            lifetime: None,
+            half_life: None,
+            remember_absences: true,
+        }
     }
 }

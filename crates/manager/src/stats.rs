@@ -11,6 +11,8 @@ pub struct OutcomeTotals {
     pub wasted_reads: u64,
     /// Visits that found the key.
     pub true_positives: u64,
+    /// Visits that the units let pass, but of which an earlier one had found that the key is not there.
+    pub known_absent: u64,
 }
 
 /// Reserved bytes by what they are for.
@@ -24,6 +26,8 @@ pub struct UsedBytes {
     pub buffers: usize,
     /// Units being read.
     pub loading: usize,
+    /// Keys that are known to be absent though the units let them pass.
+    pub absences: usize,
     /// Replaced groups that a lookup still probes.
     pub garbage: usize,
 }

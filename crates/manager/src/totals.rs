@@ -11,7 +11,7 @@ use crossbeam_utils::CachePadded;
 use crate::{Outcome, OutcomeTotals};
 
 /// Kinds of [`Outcome`].
-const OUTCOMES: usize = 4;
+const OUTCOMES: usize = 5;
 
 /// One thread's counts.
 #[derive(Debug, Default)]
@@ -88,6 +88,7 @@ impl Totals {
             rejected: sum[Outcome::Rejected as usize] + sum[Outcome::RejectedByLast as usize],
             wasted_reads: sum[Outcome::WastedRead as usize],
             true_positives: sum[Outcome::TruePositive as usize],
+            known_absent: sum[Outcome::KnownAbsent as usize],
         }
     }
 

@@ -75,6 +75,60 @@ fn units_come_where_reads_are_wasted_under_every_policy() {
     }
 }
 
+/// What a lookup for an absent key comes to, in a host that remembers absences.
+fn look_up_absent(handle: &TableHandle, table: &MemoryTable, n: u64) -> Outcome {
+    let sought = key(table.key_space, n);
+    let digest = KeyDigest::of(&sought);
+    let segment = handle.fences().segment_by(|fence| fence.cmp(&sought[..])).expect("tables have segments");
+    let known = || handle.is_known_absent(&sought, digest).then_some(Outcome::KnownAbsent);
+    let outcome = handle.rejection(segment, digest).or_else(known).unwrap_or_else(|| {
+        handle.learn_absence(&sought, digest);
+        Outcome::WastedRead
+    });
+    handle.record(segment, outcome);
+    outcome
+}
+
+#[test]
+fn an_absence_is_known_in_its_own_table_as_long_as_that_is() {
+    let manager = manager(1 << 20, PolicyKind::Uniform);
+    let tables = [1, 2].map(|id| MemoryTable::over_keys_of(1, id, 4, 500));
+    tables.iter().for_each(|table| table.fail.store(true, Ordering::Relaxed)); // no unit ever: all pass
+    let [first, second] = [0, 1].map(|at| manager.register(tables[at].spec(Some(1))).unwrap());
+    assert_eq!(look_up_absent(&first, &tables[0], 7), Outcome::WastedRead);
+    assert_eq!(look_up_absent(&first, &tables[0], 7), Outcome::KnownAbsent);
+    assert_eq!(look_up_absent(&first, &tables[0], 9), Outcome::WastedRead);
+    assert_eq!(look_up_absent(&second, &tables[1], 7), Outcome::WastedRead, "another table's");
+    let outcomes = manager.stats().outcomes;
+    assert_eq!((outcomes.known_absent, outcomes.wasted_reads), (1, 3));
+    drop(first);
+    let first = manager.register(tables[0].spec(Some(1))).unwrap();
+    assert_eq!(look_up_absent(&first, &tables[0], 7), Outcome::KnownAbsent, "the same table, reopened");
+    manager.forget(first.id());
+    let first = manager.register(tables[0].spec(Some(1))).unwrap();
+    assert_eq!(
+        look_up_absent(&first, &tables[0], 7),
+        Outcome::WastedRead,
+        "another table, for all one knows"
+    );
+    assert!(manager.stats().used.absences > 0);
+    assert_eq!(manager.set_budget_bytes(40_000), 40_000, "too little to remember any");
+    assert_eq!(manager.stats().used.absences, 0);
+    assert_eq!(look_up_absent(&second, &tables[1], 7), Outcome::WastedRead);
+}
+
+#[test]
+fn long_keys_are_not_remembered() {
+    let manager = manager(1 << 20, PolicyKind::Benefit);
+    let table = MemoryTable::new(1, 4, 500);
+    let handle = manager.register(table.spec(Some(1))).unwrap();
+    for (length, is_kept) in [(0, true), (1, true), (112, true), (113, false), (5000, false)] {
+        let long = vec![b'x'; length];
+        handle.learn_absence(&long, KeyDigest::of(&long));
+        assert_eq!(handle.is_known_absent(&long, KeyDigest::of(&long)), is_kept, "{length} bytes");
+    }
+}
+
 #[test]
 fn a_reopened_table_finds_its_units() {
     let manager = manager(1 << 20, PolicyKind::MultiQueue);

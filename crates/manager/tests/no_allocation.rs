@@ -46,8 +46,18 @@ fn lookups_do_not_allocate() {
     let look_up = |n: u64| {
         let sought = key(1, n);
         let segment = handle.fences().segment_of(&sought, &BytewiseOrder).unwrap();
-        let may_match = handle.may_match(segment, KeyDigest::of(&sought));
-        handle.record(segment, if may_match { Outcome::WastedRead } else { Outcome::Rejected });
+        let digest = KeyDigest::of(&sought);
+        let may_match = handle.may_match(segment, digest);
+        let known_absent = may_match && handle.is_known_absent(&sought, digest);
+        let outcome = match (may_match, known_absent) {
+            (false, _) => Outcome::Rejected,
+            (true, true) => Outcome::KnownAbsent,
+            (true, false) => {
+                handle.learn_absence(&sought, digest);
+                Outcome::WastedRead
+            }
+        };
+        handle.record(segment, outcome);
         may_match
     };
     look_up(1);

@@ -115,10 +115,11 @@ uint64_t sb_table_memory_bytes(const sb_table* table);
 void sb_table_close(sb_table* table, int obsolete);
 
 sb_digest sb_digest_of(const uint8_t* key, size_t key_size);
-// The hot path. No lock, no allocation, no I/O. A "no" is recorded; what a "maybe" turns out to be, sb_table_record is told.
-int sb_table_may_match(const sb_table* table, uint32_t segment, sb_digest digest);
-enum { SB_WASTED_READ = 1, SB_TRUE_POSITIVE = 2 };
-void sb_table_record(const sb_table* table, uint32_t segment, int outcome);
+// The hot path. No lock, no allocation, no I/O. A "no" is recorded; what a "maybe" turns out to be, the others are told.
+int sb_table_may_match(const sb_table* table, uint32_t segment, sb_digest digest, sb_bytes key);
+// The key was not found. `absent`: the table certainly has no entry of any age or kind for it, so that it may be remembered.
+void sb_table_record_wasted_read(const sb_table* table, uint32_t segment, sb_digest digest, sb_bytes key, int absent);
+void sb_table_record_true_positive(const sb_table* table, uint32_t segment);
 
 // ---- C++ functions --------------------------------------------------------------------------------------------------
 

@@ -53,9 +53,24 @@ uint32_t TableUnitsRef::SegmentOf(const rocksdb::Comparator& comparator, const S
   return low;
 }
 
-bool TableUnitsRef::MayMatch(uint32_t segment, const sb_digest& digest) const {
-  return sb_table_may_match(table_, segment, digest) != 0;
+namespace {
+
+// The largest sequence number of the table's entries, ingested ones included; one that no lookup has where it is not known, and where
+// what a lookup sees depends on timestamps too.
+rocksdb::SequenceNumber LargestSequenceNumber(const rocksdb::TableReader& table, const rocksdb::TableReaderOptions& options,
+                                              size_t timestamp_bytes) {
+  constexpr rocksdb::SequenceNumber kNever = UINT64_MAX;
+  if (timestamp_bytes != 0) {
+    return kNever;
+  }
+  const auto properties = table.GetTableProperties();
+  if (properties != nullptr && properties->HasKeyLargestSeqno()) {
+    return std::max<rocksdb::SequenceNumber>(properties->key_largest_seqno, options.largest_seqno);
+  }
+  return options.largest_seqno == 0 ? kNever : options.largest_seqno;
 }
+
+}  // namespace
 
 ElasticTableReader::ElasticTableReader(std::unique_ptr<rocksdb::TableReader> inner,
                                        std::unique_ptr<TableUnitsRef> units,
@@ -65,7 +80,8 @@ ElasticTableReader::ElasticTableReader(std::unique_ptr<rocksdb::TableReader> inn
       comparator_(*options.internal_comparator.user_comparator()),
       timestamp_bytes_(comparator_.timestamp_size()),
       statistics_(options.ioptions.stats),
-      level_(options.level) {}
+      level_(options.level),
+      sees_all_from_(LargestSequenceNumber(*inner_, options, timestamp_bytes_)) {}
 
 void ElasticTableReader::CountAnswers(uint64_t rejected, uint64_t passed) const {
   if (rejected != 0) {
@@ -80,17 +96,21 @@ void ElasticTableReader::CountAnswers(uint64_t rejected, uint64_t passed) const 
   }
 }
 
-void ElasticTableReader::RecordPassed(uint32_t segment, GetContext::GetState before, const Status& status,
-                                      GetContext::GetState after) const {
+void ElasticTableReader::RecordPassed(const Sought& sought, const ReadOptions& read_options, const Slice& internal_key,
+                                      GetContext::GetState before, const Status& status,
+                                      const GetContext& after) const {
   if (!status.ok() || before != GetContext::kNotFound) {
     // A failed or memory-only read says nothing, and neither does a further operand of a merge in progress.
     return;
   }
-  if (after == GetContext::kNotFound) {
-    units_->Record(segment, SB_WASTED_READ);
+  if (after.State() == GetContext::kNotFound) {
+    // An old snapshot or a transaction's callback may have hidden an entry that others see.
+    const bool absent = read_options.read_tier == rocksdb::kReadAllTier && !after.has_callback() &&
+                        rocksdb::GetInternalKeySeqno(internal_key) >= sees_all_from_;
+    units_->RecordWastedRead(sought.segment, sought.digest, sought.key, absent);
     return;
   }
-  units_->Record(segment, SB_TRUE_POSITIVE);
+  units_->RecordTruePositive(sought.segment);
   RecordTick(statistics_, rocksdb::BLOOM_FILTER_FULL_TRUE_POSITIVE);
   PERF_COUNTER_BY_LEVEL_ADD(bloom_filter_full_true_positive, 1, level_);
 }
@@ -101,26 +121,26 @@ Status ElasticTableReader::Get(const ReadOptions& read_options, const Slice& int
     return inner_->Get(read_options, internal_key, get_context, prefix_extractor, skip_filters);
   }
   const Slice key = rocksdb::ExtractUserKeyAndStripTimestamp(internal_key, timestamp_bytes_);
-  const uint32_t segment = units_->SegmentOf(comparator_, key);
-  if (!units_->MayMatch(segment, LookupDigest(key))) {
+  const Sought sought{key, LookupDigest(key), units_->SegmentOf(comparator_, key)};
+  if (!units_->MayMatch(sought.segment, sought.digest, key)) {
     CountAnswers(/*rejected=*/1, /*passed=*/0);
     return Status::OK();
   }
   CountAnswers(/*rejected=*/0, /*passed=*/1);
   const GetContext::GetState before = get_context->State();
   Status s = inner_->Get(read_options, internal_key, get_context, prefix_extractor, skip_filters);
-  RecordPassed(segment, before, s, get_context->State());
+  RecordPassed(sought, read_options, internal_key, before, s, *get_context);
   return s;
 }
 
-void ElasticTableReader::SkipRejected(MultiGetContext::Range* range, BatchSegments* segments) const {
+void ElasticTableReader::SkipRejected(MultiGetContext::Range* range, BatchSought* batch) const {
   uint64_t rejected = 0;
   uint64_t passed = 0;
   for (auto key = range->begin(); key != range->end(); ++key) {
     const Slice user_key = rocksdb::StripTimestampFromUserKey(key->ukey_with_ts, timestamp_bytes_);
-    const uint32_t segment = units_->SegmentOf(comparator_, user_key);
-    (*segments)[key.index()] = segment;
-    if (units_->MayMatch(segment, BatchDigest(user_key, key.index()))) {
+    Sought& sought = (*batch)[key.index()];
+    sought = {user_key, BatchDigest(user_key, key.index()), units_->SegmentOf(comparator_, user_key)};
+    if (units_->MayMatch(sought.segment, sought.digest, user_key)) {
       ++passed;
     } else {
       ++rejected;
@@ -131,8 +151,8 @@ void ElasticTableReader::SkipRejected(MultiGetContext::Range* range, BatchSegmen
 }
 
 Status ElasticTableReader::MultiGetFilter(const ReadOptions&, const SliceTransform*, MultiGetContext::Range* range) {
-  BatchSegments segments;
-  SkipRejected(range, &segments);
+  BatchSought sought;
+  SkipRejected(range, &sought);
   return Status::OK();
 }
 
@@ -143,26 +163,26 @@ void ElasticTableReader::MultiGet(const ReadOptions& read_options, const MultiGe
     return;
   }
   MultiGetContext::Range passed(*range, range->begin(), range->end());
-  BatchSegments segments;
-  SkipRejected(&passed, &segments);
+  BatchSought sought;
+  SkipRejected(&passed, &sought);
   if (passed.empty()) {
     return;
   }
   // A copy, because reading marks the keys that it finds as done in every range over the batch.
   struct Asked {
     rocksdb::KeyContext* key;
-    uint32_t segment;
+    const Sought* sought;
     GetContext::GetState before;
   };
   std::array<Asked, MultiGetContext::MAX_BATCH_SIZE> asked;
   size_t count = 0;
   for (auto key = passed.begin(); key != passed.end(); ++key) {
-    asked[count++] = {&*key, segments[key.index()], key->get_context->State()};
+    asked[count++] = {&*key, &sought[key.index()], key->get_context->State()};
   }
   inner_->MultiGet(read_options, &passed, prefix_extractor, skip_filters);
   for (size_t i = 0; i < count; ++i) {
     const rocksdb::KeyContext& key = *asked[i].key;
-    RecordPassed(asked[i].segment, asked[i].before, *key.s, key.get_context->State());
+    RecordPassed(*asked[i].sought, read_options, key.ikey, asked[i].before, *key.s, *key.get_context);
   }
 }
 

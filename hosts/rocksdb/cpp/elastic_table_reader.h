@@ -24,12 +24,21 @@ class TableUnitsRef {
 
   // The segment that would hold `key` (without timestamp): the last whose fence is not above it.
   uint32_t SegmentOf(const rocksdb::Comparator& comparator, const rocksdb::Slice& key) const;
-  bool MayMatch(uint32_t segment, const sb_digest& digest) const;
-  void Record(uint32_t segment, int outcome) const { sb_table_record(table_, segment, outcome); }
+  bool MayMatch(uint32_t segment, const sb_digest& digest, const rocksdb::Slice& key) const {
+    return sb_table_may_match(table_, segment, digest, Bytes(key)) != 0;
+  }
+  // `absent`: the table certainly has no entry of any age or kind for the key.
+  void RecordWastedRead(uint32_t segment, const sb_digest& digest, const rocksdb::Slice& key, bool absent) const {
+    sb_table_record_wasted_read(table_, segment, digest, Bytes(key), absent ? 1 : 0);
+  }
+  void RecordTruePositive(uint32_t segment) const { sb_table_record_true_positive(table_, segment); }
   size_t MemoryBytes() const { return sb_table_memory_bytes(table_); }
   void MarkObsolete() { obsolete_.store(true, std::memory_order_relaxed); }
 
  private:
+  static sb_bytes Bytes(const rocksdb::Slice& slice) {
+    return {reinterpret_cast<const uint8_t*>(slice.data()), slice.size()};
+  }
   // A fence without the prefix of all.
   rocksdb::Slice FenceRest(uint32_t segment) const {
     const uint32_t begin = segment == 0 ? 0 : FenceEnd(segment - 1);
@@ -123,15 +132,22 @@ class ElasticTableReader final : public rocksdb::TableReader {
   }
 
  private:
-  // Segments of the keys of a batch, by their index in it.
-  using BatchSegments = std::array<uint32_t, rocksdb::MultiGetContext::MAX_BATCH_SIZE>;
+  // A key that is asked for, without timestamp.
+  struct Sought {
+    rocksdb::Slice key;
+    sb_digest digest;
+    uint32_t segment;
+  };
+  // Keys of a batch by their index in it.
+  using BatchSought = std::array<Sought, rocksdb::MultiGetContext::MAX_BATCH_SIZE>;
 
-  // Skips the keys that the units reject; gives the segments of all keys that it asked for.
-  void SkipRejected(rocksdb::MultiGetContext::Range* range, BatchSegments* segments) const;
+  // Skips the keys that the units reject; gives what it sought.
+  void SkipRejected(rocksdb::MultiGetContext::Range* range, BatchSought* sought) const;
   void CountAnswers(uint64_t rejected, uint64_t passed) const;
-  // What a lookup that the units let pass turned out to be; nothing where that cannot be told.
-  void RecordPassed(uint32_t segment, rocksdb::GetContext::GetState before, const rocksdb::Status& status,
-                    rocksdb::GetContext::GetState after) const;
+  // What a lookup that the units let pass turned out to be; nothing where that cannot be told. `internal_key`: what was looked for.
+  void RecordPassed(const Sought& sought, const rocksdb::ReadOptions& read_options, const rocksdb::Slice& internal_key,
+                    rocksdb::GetContext::GetState before, const rocksdb::Status& status,
+                    const rocksdb::GetContext& after) const;
 
   std::unique_ptr<rocksdb::TableReader> inner_;
   std::unique_ptr<TableUnitsRef> units_;
@@ -139,6 +155,8 @@ class ElasticTableReader final : public rocksdb::TableReader {
   const size_t timestamp_bytes_;
   rocksdb::Statistics* const statistics_;
   const int level_;
+  // A lookup at this sequence number or a later one sees every entry of the table.
+  const rocksdb::SequenceNumber sees_all_from_;
 };
 
 }  // namespace springbloom

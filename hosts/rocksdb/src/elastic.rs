@@ -104,6 +104,7 @@ pub struct ElasticBuilder {
     remember_every: Option<Duration>,
     memory_pressure: Option<MemoryPressure>,
     charge_to_block_cache: bool,
+    remember_absences: bool,
 }
 
 impl Default for ElasticBuilder {
@@ -118,6 +119,7 @@ impl Default for ElasticBuilder {
             remember_every: Some(Duration::from_secs(60)),
             memory_pressure: None,
             charge_to_block_cache: false,
+            remember_absences: true,
         }
     }
 }
@@ -185,6 +187,14 @@ impl ElasticBuilder {
         self
     }
 
+    /// Whether part of the budget (a thirty-second at first, then as much as pays) remembers absent keys that the units let pass, so that
+    /// a hot one wastes one read and not one per lookup. Default: yes. Keys of more than 112 bytes, and column families with
+    /// user-defined timestamps, are not remembered.
+    pub fn remember_absences(mut self, remember: bool) -> Self {
+        self.remember_absences = remember;
+        self
+    }
+
     /// Starts the manager. Errors on a setting that cannot work.
     pub fn build(self) -> Result<Elastic, Error> {
         if self.segment_data_bytes < SEGMENT_DATA_BYTES_MIN {
@@ -198,6 +208,7 @@ impl ElasticBuilder {
             budget_bytes: usize::try_from(self.budget_bytes).unwrap_or(usize::MAX),
             policy: self.policy,
             lifetime: self.lifetime,
+            remember_absences: self.remember_absences,
             ..ManagerSettings::default()
         });
         let (handover, files) = (Arc::new(Handover::default()), Arc::new(TableFiles::default()));

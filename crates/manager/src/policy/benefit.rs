@@ -115,6 +115,10 @@ impl AllocationPolicy for Benefit {
         false
     }
 
+    fn least_worth(&self) -> Option<f32> {
+        Some(self.candidates.least_worth())
+    }
+
     fn table_bytes(&self, _segments: usize) -> usize {
         0
     }

@@ -47,6 +47,10 @@ pub(crate) trait AllocationPolicy: Send {
     /// Does a bounded piece of work that no single visit asks for; `false` if there was none.
     fn rebalance(&mut self, allocation: &mut Allocation) -> bool;
 
+    /// Weighted reads per byte that the least worthy unit saves; `None` from a policy that does not rank units by that.
+    fn least_worth(&self) -> Option<f32> {
+        None
+    }
     /// Bytes of the policy's own state for a table of so many segments.
     fn table_bytes(&self, segments: usize) -> usize;
 

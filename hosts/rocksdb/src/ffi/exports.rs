@@ -15,8 +15,8 @@ use springbloom_manager::{KeyOrder, Outcome, PackedFences};
 use super::{
     BlockFile,
     types::{
-        Bytes, CORRUPT, CompareFn, Digest, File, NO_ROOM, OPENED, RetryFn, Settings, TRUE_POSITIVE,
-        TableFences, TableSpec, WASTED_READ, bytes_at, write_message,
+        Bytes, CORRUPT, CompareFn, Digest, File, NO_ROOM, OPENED, RetryFn, Settings, TableFences, TableSpec,
+        bytes_at, write_message,
     },
 };
 use crate::{
@@ -347,12 +347,19 @@ unsafe extern "C" fn sb_digest_of(key: *const u8, key_size: usize) -> Digest {
 }
 
 /// # Safety
-/// `table` is alive and has the segment.
+/// `table` is alive and has the segment; `key` is readable.
 #[unsafe(no_mangle)]
-unsafe extern "C" fn sb_table_may_match(table: *const OpenTable, segment: u32, digest: Digest) -> c_int {
+unsafe extern "C" fn sb_table_may_match(
+    table: *const OpenTable,
+    segment: u32,
+    digest: Digest,
+    key: Bytes,
+) -> c_int {
     // SAFETY: borrowed for the call.
-    let handle = &unsafe { &*table }.handle;
-    match handle.rejection(segment, KeyDigest { lo: digest.lo, hi: digest.hi }) {
+    let (handle, key) = unsafe { (&(*table).handle, key.get()) };
+    let digest = KeyDigest { lo: digest.lo, hi: digest.hi };
+    let known_absent = || handle.is_known_absent(key, digest).then_some(Outcome::KnownAbsent);
+    match handle.rejection(segment, digest).or_else(known_absent) {
         None => 1,
         Some(outcome) => {
             handle.record(segment, outcome);
@@ -362,15 +369,27 @@ unsafe extern "C" fn sb_table_may_match(table: *const OpenTable, segment: u32, d
 }
 
 /// # Safety
+/// `table` is alive and has the segment; `key` is readable.
+#[unsafe(no_mangle)]
+unsafe extern "C" fn sb_table_record_wasted_read(
+    table: *const OpenTable,
+    segment: u32,
+    digest: Digest,
+    key: Bytes,
+    absent: c_int,
+) {
+    // SAFETY: borrowed for the call.
+    let (handle, key) = unsafe { (&(*table).handle, key.get()) };
+    if absent != 0 {
+        handle.learn_absence(key, KeyDigest { lo: digest.lo, hi: digest.hi });
+    }
+    handle.record(segment, Outcome::WastedRead);
+}
+
+/// # Safety
 /// `table` is alive and has the segment.
 #[unsafe(no_mangle)]
-unsafe extern "C" fn sb_table_record(table: *const OpenTable, segment: u32, outcome: c_int) {
+unsafe extern "C" fn sb_table_record_true_positive(table: *const OpenTable, segment: u32) {
     // SAFETY: borrowed for the call.
-    let handle = &unsafe { &*table }.handle;
-    let outcome = match outcome {
-        WASTED_READ => Outcome::WastedRead,
-        TRUE_POSITIVE => Outcome::TruePositive,
-        _ => return,
-    };
-    handle.record(segment, outcome);
+    unsafe { &*table }.handle.record(segment, Outcome::TruePositive);
 }

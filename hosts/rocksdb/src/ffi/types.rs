@@ -96,9 +96,6 @@ pub(super) const OPENED: c_int = 0;
 pub(super) const NO_ROOM: c_int = 1;
 pub(super) const CORRUPT: c_int = 2;
 
-pub(super) const WASTED_READ: c_int = 1;
-pub(super) const TRUE_POSITIVE: c_int = 2;
-
 #[repr(C)]
 pub(super) struct InspectSink {
     pub(super) context: *mut c_void,

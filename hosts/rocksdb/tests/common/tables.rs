@@ -15,7 +15,7 @@ pub(crate) fn table_paths(database: &Path) -> Vec<PathBuf> {
     paths
 }
 
-/// Reports on all table files in a database's folder.
+/// Reports on all table files in a database's folder but those that a compaction deletes meanwhile.
 pub(crate) fn reports(database: &Path) -> Vec<TableReport> {
     table_paths(database)
         .iter()

@@ -3,6 +3,7 @@
 #[path = "../common/mod.rs"]
 mod common;
 
+mod absences;
 mod column_families;
 mod comparators;
 mod copies;

@@ -1,0 +1,78 @@
+//! How much of the budget remembers absences: as much as saves more reads there than it would as units.
+//!
+//! Both sides are measured at the margin, in reads saved per visit and byte: what the least worthy resident unit saves, and what the last
+//! entry of each set does. The optimum is flat (on Zipf .99 any share from 1/40 to 1/10 is within 5% of it), so steps are coarse and rare.
+
+use super::{AbsenceCache, CHUNK_BYTES};
+
+/// Share of the budget to begin with, and of one whose policy puts no price on its units.
+const SHARE_AT_FIRST: usize = 32;
+/// Most that absences get.
+const SHARE_MAX: usize = 8;
+/// What they keep where they save nothing, so that it is seen when they would again.
+const SHARE_MIN: usize = 256;
+/// A budget below this has no share to give.
+const BUDGET_MIN_BYTES: usize = 16 * CHUNK_BYTES;
+
+/// Visits between two decisions.
+const WINDOW_VISITS: u64 = 1 << 16;
+/// Part of what was measured before that counts at the next decision.
+const MEMORY: f64 = 0.5;
+/// The better use of a byte must be this many times better.
+const HYSTERESIS: f64 = 1.25;
+/// A step is one part in so many.
+const STEP_PARTS: usize = 8;
+
+/// Decides the number of chunks.
+#[derive(Debug, Default)]
+pub(super) struct Share {
+    /// Visits ever made when the window began.
+    begun_at: u64,
+    /// Reads saved at the margin, per visit and byte.
+    worth: f64,
+}
+
+/// The most chunks under a limit.
+pub(super) fn chunks_max(limit_bytes: usize) -> usize {
+    if limit_bytes < BUDGET_MIN_BYTES { 0 } else { (limit_bytes / SHARE_MAX / CHUNK_BYTES).max(1) }
+}
+
+/// Chunks under a limit before anything is measured.
+pub(super) fn chunks_at_first(limit_bytes: usize) -> usize {
+    (limit_bytes / SHARE_AT_FIRST / CHUNK_BYTES).max(1).min(chunks_max(limit_bytes))
+}
+
+impl Share {
+    /// Whether it is time to decide, after `visits` ever.
+    pub(super) fn is_due(&self, visits: u64) -> bool {
+        visits - self.begun_at.min(visits) >= WINDOW_VISITS
+    }
+
+    /// Chunks that the cache should have. `price`: reads saved per visit and byte by the least worthy unit, if the policy tells.
+    pub(super) fn decide(
+        &mut self,
+        cache: &AbsenceCache,
+        visits: u64,
+        price: Option<f64>,
+        limit_bytes: usize,
+    ) -> usize {
+        let window = visits.saturating_sub(self.begun_at).max(1) as f64;
+        self.begun_at = visits;
+        let (saved, bytes) = cache.take_barely_saved();
+        let worth = if saved == 0 { 0.0 } else { saved as f64 / window / bytes };
+        self.worth = MEMORY * self.worth + (1.0 - MEMORY) * worth;
+        let (length, most) = (cache.len(), chunks_max(limit_bytes));
+        let Some(price) = price else { return chunks_at_first(limit_bytes) };
+        let step = (length / STEP_PARTS).max(1);
+        let wanted = if length == 0 {
+            chunks_at_first(limit_bytes)
+        } else if self.worth > price * HYSTERESIS {
+            length + step
+        } else if self.worth * HYSTERESIS < price {
+            length - step
+        } else {
+            length
+        };
+        wanted.max((limit_bytes / SHARE_MIN / CHUNK_BYTES).max(1)).min(most)
+    }
+}

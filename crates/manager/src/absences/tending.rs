@@ -1,0 +1,120 @@
+//! The registry's care for the cache of absences: its share of the budget, and what it knows of tables that are gone.
+
+use std::sync::Arc;
+
+use super::share::{Share, chunks_at_first, chunks_max};
+use super::{AbsenceCache, CHUNK_BYTES};
+use crate::MemoryKind;
+use crate::registry::Registry;
+
+/// Visits taken in between two questions whether the share should change.
+const ASK_EVERY_TICKS: u64 = 4096;
+/// Most forgotten tables that are noted; what is known of others goes when new absences need the place.
+const FORGOTTEN_MAX: usize = 256;
+
+/// The cache and what its care needs.
+pub(crate) struct Absences {
+    pub cache: Arc<AbsenceCache>,
+    is_enabled: bool,
+    share: Share,
+    ask_at: u64,
+    /// Numbers of tables that were forgotten since the last sweep began.
+    forgotten: Vec<u32>,
+    sweep: Option<Sweep>,
+}
+
+/// A walk over all chunks that drops the absences of some tables.
+struct Sweep {
+    tables: Vec<u32>,
+    chunk: usize,
+}
+
+impl Absences {
+    /// Bytes whatever the number of tables.
+    pub(crate) const FIXED_BYTES: usize = 2 * FORGOTTEN_MAX * size_of::<u32>();
+
+    pub(crate) fn new(cache: AbsenceCache, is_enabled: bool) -> Self {
+        Self {
+            cache: Arc::new(cache),
+            is_enabled,
+            share: Share::default(),
+            ask_at: 0,
+            forgotten: Vec::new(),
+            sweep: None,
+        }
+    }
+
+    /// A table is gone; its number is never used again.
+    pub(crate) fn forget(&mut self, table: u32) {
+        if self.cache.len() > 0 && self.forgotten.len() < FORGOTTEN_MAX {
+            self.forgotten.push(table);
+        }
+    }
+
+    /// Does a chunk of the sweep, or begins one.
+    fn sweep_step(&mut self) {
+        let Some(sweep) = &mut self.sweep else {
+            if !self.forgotten.is_empty() {
+                let mut tables = std::mem::take(&mut self.forgotten);
+                tables.sort_unstable();
+                self.sweep = Some(Sweep { tables, chunk: 0 });
+            }
+            return;
+        };
+        let is_known = |table: u32| sweep.tables.binary_search(&table).is_err();
+        if self.cache.retain_in(sweep.chunk, is_known) {
+            sweep.chunk += 1;
+        } else {
+            self.sweep = None;
+        }
+    }
+}
+
+impl Registry {
+    /// Room for absences in a new budget: never more than their share, and at once what they begin with.
+    pub(crate) fn fit_absences(&mut self, limit_bytes: usize) {
+        self.absences.cache.truncate(chunks_max(limit_bytes));
+        if self.absences.is_enabled && self.absences.cache.len() == 0 {
+            self.resize_absences(chunks_at_first(limit_bytes));
+        }
+    }
+
+    /// Gives up all of it, for a budget that is less than the bookkeeping; `false` if nothing of it is left.
+    pub(crate) fn give_up_absences(&mut self) -> bool {
+        self.absences.cache.truncate(0);
+        self.budget.used_bytes_of(MemoryKind::Absences) > 0 // a lookup may still be looking
+    }
+
+    /// A bounded piece of work on the cache: moves its share where that saves reads, drops what is known of forgotten tables.
+    pub(crate) fn tend_absences(&mut self) {
+        if !self.absences.is_enabled {
+            return;
+        }
+        self.absences.sweep_step();
+        let ticks = self.planner.allocation().ticks();
+        if ticks < self.absences.ask_at {
+            return;
+        }
+        self.absences.ask_at = ticks + ASK_EVERY_TICKS;
+        let visits = self.visits();
+        let limit_bytes = self.budget.limit_bytes();
+        if self.absences.share.is_due(visits) {
+            let price = self.planner.byte_price();
+            let absences = &mut self.absences;
+            let chunks = absences.share.decide(&absences.cache, visits, price, limit_bytes);
+            self.resize_absences(chunks);
+        }
+    }
+
+    fn resize_absences(&mut self, chunks: usize) {
+        let length = self.absences.cache.len();
+        if chunks > length {
+            self.fit((chunks - length) * CHUNK_BYTES);
+            self.absences.cache.grow(chunks - length);
+            self.fit(0);
+        } else if chunks < length {
+            self.absences.cache.truncate(chunks);
+            self.fit(0);
+        }
+    }
+}

@@ -1,0 +1,117 @@
+//! Keys that lookups found to be absent from a table: remembered when that is certain, and only then.
+
+use rocksdb::{DB, IngestExternalFileOptions, ReadOptions, ReadTier, SstFileWriter};
+use springbloom_rocksdb::{Elastic, UnitSettings};
+
+use crate::common::{
+    AMPLE_BYTES, SETTLE_TIMEOUT,
+    contents::{NUMBERS, check_db, fill_db, key},
+    folder, installed, small_tree,
+};
+
+/// Units that let most absent keys pass.
+fn leaky() -> Elastic {
+    Elastic::builder()
+        .budget_bytes(AMPLE_BYTES)
+        .units(UnitSettings::bloom(1, 1).expect("sound"))
+        .build()
+        .expect("the settings are sound")
+}
+
+/// Known absences that lookups met while `run` ran, and wasted reads.
+fn met(elastic: &Elastic, run: impl FnOnce()) -> (u64, u64) {
+    let before = elastic.stats().outcomes;
+    run();
+    let after = elastic.stats().outcomes;
+    (after.known_absent - before.known_absent, after.wasted_reads - before.wasted_reads)
+}
+
+#[test]
+fn a_key_that_is_absent_wastes_one_read_per_table() {
+    let (folder, elastic) = (folder(), leaky());
+    let db = DB::open(&installed(&elastic, &small_tree()), folder.path()).expect("open");
+    fill_db(&db, "first");
+    db.compact_range(None::<&[u8]>, None::<&[u8]>);
+    assert!(elastic.settle(SETTLE_TIMEOUT));
+    let absent: Vec<_> = (0..200).map(|number| key(2 * number + 1)).collect();
+    let look_up = || absent.iter().for_each(|key| assert_eq!(db.get(key).expect("get"), None));
+    let (known, wasted) = met(&elastic, look_up);
+    assert_eq!(known, 0);
+    assert!(wasted > 100, "units of one bit let more pass than {wasted}");
+    // A set whose entries all earned points may have turned some away.
+    let (known, still_wasted) = met(&elastic, look_up);
+    assert!(known >= wasted * 9 / 10, "{known} known of {wasted}, {still_wasted} wasted again");
+    let (known_in_batch, _) = met(&elastic, || {
+        assert!(db.multi_get(&absent).into_iter().all(|got| got.expect("multi_get").is_none()));
+    });
+    assert!(known_in_batch >= wasted * 9 / 10, "{known_in_batch} of {wasted}");
+    // What comes later lies in other tables.
+    absent.iter().for_each(|key| db.put(key, b"now here").expect("put"));
+    db.flush().expect("flush");
+    absent.iter().for_each(|key| assert_eq!(db.get(key).expect("get").as_deref(), Some(&b"now here"[..])));
+}
+
+#[test]
+fn what_a_snapshot_does_not_see_is_not_absent() {
+    let (folder, elastic) = (folder(), leaky());
+    let db = DB::open(&installed(&elastic, &small_tree()), folder.path()).expect("open");
+    db.put("before", "x").expect("put");
+    let snapshot = db.snapshot();
+    fill_db(&db, "after");
+    for n in (0..NUMBERS).step_by(2) {
+        assert_eq!(snapshot.get(key(n)).expect("get"), None);
+    }
+    let keys: Vec<_> = (0..NUMBERS).step_by(2).map(key).collect();
+    assert!(snapshot.multi_get(&keys).into_iter().all(|got| got.expect("multi_get").is_none()));
+    check_db(&db, "after");
+    drop(snapshot);
+    check_db(&db, "after");
+}
+
+#[test]
+fn a_lookup_in_the_block_cache_alone_proves_nothing() {
+    let (folder, elastic) = (folder(), leaky());
+    let db = DB::open(&installed(&elastic, &small_tree()), folder.path()).expect("open");
+    fill_db(&db, "cached");
+    for number in 0..NUMBERS {
+        let mut memory_only = ReadOptions::default();
+        memory_only.set_read_tier(ReadTier::BlockCache);
+        let _ = db.get_opt(key(number), &memory_only); // "incomplete", mostly
+        let _ = db.key_may_exist(key(number));
+    }
+    check_db(&db, "cached");
+}
+
+#[test]
+fn entries_of_an_ingested_file_are_as_new_as_its_ingestion() {
+    let (folder, elastic) = (folder(), leaky());
+    let options = installed(&elastic, &small_tree());
+    let db = DB::open(&options, folder.path().join("db")).expect("open");
+    fill_db(&db, "base");
+    let snapshot = db.snapshot();
+    let file = folder.path().join("ingested.sst");
+    let mut writer = SstFileWriter::create(&options);
+    writer.open(&file).expect("open");
+    (0..NUMBERS).filter(|n| n % 2 == 1).for_each(|n| writer.put(key(n), b"ingested").expect("put"));
+    writer.finish().expect("finish");
+    db.ingest_external_file_opts(&IngestExternalFileOptions::default(), vec![file]).expect("ingest");
+    for n in (1..NUMBERS).step_by(2) {
+        assert_eq!(snapshot.get(key(n)).expect("get"), None, "{n} came after the snapshot");
+        assert_eq!(db.get(key(n)).expect("get").as_deref(), Some(&b"ingested"[..]), "{n}");
+    }
+}
+
+#[test]
+fn remembering_can_be_turned_off() {
+    let elastic = Elastic::builder()
+        .budget_bytes(AMPLE_BYTES)
+        .units(UnitSettings::bloom(1, 1).expect("sound"))
+        .remember_absences(false)
+        .build()
+        .expect("the settings are sound");
+    let folder = folder();
+    let db = DB::open(&installed(&elastic, &small_tree()), folder.path()).expect("open");
+    fill_db(&db, "plain");
+    let (known, _) = met(&elastic, || (0..3).for_each(|_| check_db(&db, "plain")));
+    assert_eq!((known, elastic.stats().used.absences), (0, 0));
+}
