@@ -289,7 +289,7 @@ fn the_output_of_a_compaction_inherits_the_use_of_its_inputs() {
 fn a_table_that_moves_to_another_level_is_planned_and_counted_there() {
     let (small, large) = (MemoryTable::new(1, 2, 1000), MemoryTable::new(2, 64, 1000));
     // Room for about three units of each segment, beside the bookkeeping.
-    let manager = manager(3 * (small.row_bytes() + large.row_bytes()) + 24_000, PolicyKind::Monkey);
+    let manager = manager(3 * (small.row_bytes() + large.row_bytes()) + 30_000, PolicyKind::Monkey);
     let _small = manager.register(small.spec(Some(1))).unwrap();
     let _large = manager.register(large.spec(Some(2))).unwrap();
     let levels = || {
