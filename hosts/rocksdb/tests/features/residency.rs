@@ -57,12 +57,12 @@ fn readers_that_come_and_go_with_the_table_cache_find_their_units_again() {
     fill_db(&db, "kept");
     stock::rewrite(&db);
     db.wait_for_compact(&WaitForCompactOptions::default()).expect("compaction");
-    wait_until("every unit of every table is resident", || {
+    let loads = || {
         check_db(&db, "kept");
-        let levels = elastic.stats().levels;
-        elastic.settle(SETTLE_TIMEOUT)
-            && levels.iter().all(|level| level.segments.iter().take(6).all(|&lacking| lacking == 0))
-    });
+        assert!(elastic.settle(SETTLE_TIMEOUT), "the loader never came to rest");
+        elastic.stats().loads
+    };
+    wait_until("every unit of every table is resident", || loads() == loads());
     let before = (elastic.stats(), options.get_ticker_count(Ticker::NoFileOpens));
     check_db_filtered(&elastic, &db, "kept");
     let after = (elastic.stats(), options.get_ticker_count(Ticker::NoFileOpens));
