@@ -79,7 +79,7 @@ fn units_come_where_reads_are_wasted_under_every_policy() {
 fn look_up_absent(handle: &TableHandle, table: &MemoryTable, n: u64) -> Outcome {
     let sought = key(table.key_space, n);
     let digest = KeyDigest::of(&sought);
-    let segment = handle.fences().segment_by(|fence| fence.cmp(&sought[..])).expect("tables have segments");
+    let segment = handle.fences().segment_of(&sought, &BytewiseOrder).expect("tables have segments");
     let known = || handle.is_known_absent(&sought, digest).then_some(Outcome::KnownAbsent);
     let outcome = handle.rejection(segment, digest).or_else(known).unwrap_or_else(|| {
         handle.learn_absence(&sought, digest);
