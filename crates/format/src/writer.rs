@@ -15,6 +15,7 @@ pub const MAX_SEGMENT_KEYS: usize = 1 << 20;
 pub struct BlockWriter {
     settings: UnitSettings,
     segment_data_bytes: u64,
+    is_bytewise: bool,
     /// The open segment.
     digests: Vec<KeyDigest>,
     open_data_bytes: u64,
@@ -32,6 +33,7 @@ impl BlockWriter {
         Self {
             settings,
             segment_data_bytes,
+            is_bytewise: false,
             digests: Vec::new(),
             open_data_bytes: 0,
             last_key: Vec::new(),
@@ -39,6 +41,11 @@ impl BlockWriter {
             fence_bytes: Vec::new(),
             rows: vec![Vec::new(); usize::from(settings.unit_count())],
         }
+    }
+
+    /// Keys will come in byte order, so that a fence need be no longer than it takes to tell its segment from the one before.
+    pub fn with_bytewise_keys(self) -> Self {
+        Self { is_bytewise: true, ..self }
     }
 
     /// Adds an entry of `entry_bytes` bytes under `user_key`. Keys come in the table's order; versions of one key follow
@@ -54,7 +61,7 @@ impl BlockWriter {
             self.close_segment();
         }
         if self.digests.is_empty() {
-            self.fence_bytes.extend_from_slice(user_key);
+            self.fence_bytes.extend_from_slice(self.fence_at(user_key));
         }
         self.digests.push(KeyDigest::of(user_key));
         self.open_data_bytes = self.open_data_bytes.saturating_add(entry_bytes);
@@ -87,6 +94,16 @@ impl BlockWriter {
             block.extend_from_slice(&row);
         }
         block
+    }
+
+    /// The fence of a segment that begins with `user_key`: in byte order, the shortest beginning of the key that is above the last
+    /// key of the segment before.
+    fn fence_at<'k>(&self, user_key: &'k [u8]) -> &'k [u8] {
+        if !self.is_bytewise || self.segments.is_empty() {
+            return user_key;
+        }
+        let common = self.last_key.iter().zip(user_key).take_while(|(a, b)| a == b).count();
+        &user_key[..user_key.len().min(common + 1)]
     }
 
     fn close_segment(&mut self) {

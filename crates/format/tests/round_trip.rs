@@ -120,6 +120,48 @@ proptest! {
     }
 }
 
+proptest! {
+    /// Short fences tell the same segments apart: nothing else of the block differs.
+    #[test]
+    fn short_fences_find_the_same_segments(
+        keys in prop::collection::btree_set("[ab]{0,9}", 1..60),
+        segment_data_bytes in 1..500u64,
+        sought in prop::collection::vec("[abc]{0,10}", 20),
+    ) {
+        let build = |mut writer: BlockWriter| {
+            keys.iter().for_each(|key| writer.add(key.as_bytes(), 100));
+            Directory::parse(&writer.finish()).unwrap()
+        };
+        let new = || BlockWriter::new(UnitSettings::default(), segment_data_bytes);
+        let (whole, short) = (build(new()), build(new().with_bytewise_keys()));
+        prop_assert_eq!(whole.segment_count(), short.segment_count());
+        let of = |directory: &Directory, key: &str| {
+            (0..directory.segment_count()).rfind(|&segment| directory.fence(segment) <= key.as_bytes())
+        };
+        for key in &keys {
+            prop_assert_eq!(of(&whole, key), of(&short, key));
+        }
+        for segment in 0..whole.segment_count() {
+            prop_assert_eq!(whole.shape(segment), short.shape(segment));
+            prop_assert!(whole.fence(segment).starts_with(short.fence(segment)));
+        }
+        // A key that is not in the table may lie between a short fence and the first key of its segment.
+        for key in &sought {
+            let (whole, short) = (of(&whole, key), of(&short, key));
+            prop_assert!(whole == short || whole.map(|segment| segment + 1) == short);
+        }
+    }
+}
+
+#[test]
+fn fences_are_as_short_as_they_can_be_in_byte_order() {
+    let mut writer = BlockWriter::new(UnitSettings::default(), 1).with_bytewise_keys();
+    ["4f81aa07", "4f93b1d0", "4f93b1d0e", "5"].iter().for_each(|key| writer.add(key.as_bytes(), 1));
+    let directory = Directory::parse(&writer.finish()).unwrap();
+    let fences: Vec<_> = (0..4).map(|segment| directory.fence(segment)).collect();
+    assert_eq!(fences, [&b"4f81aa07"[..], b"4f9", b"4f93b1d0e", b"5"]);
+}
+
 #[test]
 fn a_table_of_the_default_shape() {
     let mut rng = seed::rng("a_table_of_the_default_shape");

@@ -173,9 +173,20 @@ impl Fence<'_> {
             return order.compare(self.rest, other.rest);
         }
         // There are prefixes under the bytewise order alone.
-        let key = |fence: Self| fence.prefix.iter().chain(fence.rest);
-        key(self).cmp(key(other))
+        let common = self.prefix.len().min(other.prefix.len());
+        let ((head, left), (other_head, other_left)) =
+            (self.prefix.split_at(common), other.prefix.split_at(common));
+        head.cmp(other_head).then_with(|| match left.is_empty() {
+            true => compare_bytes(self.rest, other_left, other.rest),
+            false => compare_bytes(other.rest, left, self.rest).reverse(),
+        })
     }
+}
+
+/// A key against one in two parts, in byte order.
+fn compare_bytes(key: &[u8], prefix: &[u8], rest: &[u8]) -> Ordering {
+    let (head, left) = key.split_at(key.len().min(prefix.len()));
+    head.cmp(prefix).then_with(|| left.cmp(rest))
 }
 
 /// [`Fences`] that somebody else holds.
@@ -405,6 +416,21 @@ mod tests {
             let sought = Fence { prefix: &[], rest: sought.as_bytes() };
             let by_fence = shared.segment_by(|fence| fence.compare(sought, &BytewiseOrder));
             prop_assert_eq!(by_fence, found);
+        }
+
+        /// Fences of two tables compare as their keys do.
+        #[test]
+        fn shared_beginnings_change_no_order(
+            ours in prop::collection::vec("[ab]{0,6}", 2..5),
+            theirs in prop::collection::vec("[ab]{0,6}", 2..5),
+        ) {
+            let pack = |keys: &[String]| Fences::pack(keys, None, &BytewiseOrder).unwrap();
+            let (ours, theirs) = (pack(&ours), pack(&theirs));
+            let all = |fences: &Fences| (0..fences.segments).zip(keys_of(&fences.as_ref())).collect::<Vec<_>>();
+            for ((a, our_key), (b, their_key)) in all(&ours).iter().flat_map(|a| all(&theirs).into_iter().map(move |b| (a.clone(), b))) {
+                let (a, b) = (ours.as_ref().get(a).unwrap(), theirs.as_ref().get(b).unwrap());
+                prop_assert_eq!(a.compare(b, &BytewiseOrder), our_key.cmp(&their_key));
+            }
         }
 
         /// A caller that breaks its promise breaks nothing here.

@@ -51,6 +51,12 @@ fn range_of(fences: FencesRef<'_>, segment: u32) -> Option<KeyRange<'_>> {
     Some(KeyRange { first: fences.get(segment)?, end })
 }
 
+/// The range of all segments.
+fn whole_range_of(fences: FencesRef<'_>) -> Option<KeyRange<'_>> {
+    let last = range_of(fences, (fences.len() as u32).checked_sub(1)?)?;
+    Some(KeyRange { first: fences.get(0)?, end: last.end })
+}
+
 #[derive(Clone, Copy, Default)]
 struct Mean {
     sum: Hotness,
@@ -89,6 +95,12 @@ pub(crate) fn inherit<'a>(
             (Some(theirs), Some(ours)) if theirs.checked_add(1) == Some(ours) => 1,
             _ => 2,
         };
+        // Most tables have nothing to do with the new one.
+        if let (Some(ours), Some(theirs)) = (whole_range_of(fences), whole_range_of(relative.fences))
+            && !(ours.end.reaches(theirs.first, order) && theirs.end.reaches(ours.first, order))
+        {
+            continue;
+        }
         for (segment, means) in means.iter_mut().enumerate() {
             let Some(range) = range_of(fences, segment as u32) else { continue };
             add_overlapping(&mut means[nearness], range, &relative, order);

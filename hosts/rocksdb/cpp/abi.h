@@ -57,7 +57,8 @@ int sb_elastic_trusts_comparators(const sb_elastic* elastic);
 
 // ---- writing --------------------------------------------------------------------------------------------------------
 
-sb_builder* sb_builder_new(const sb_elastic* elastic);  // owned; release with sb_builder_free
+// `bytewise`: whether the table's order is that of bytes. Owned; release with sb_builder_free.
+sb_builder* sb_builder_new(const sb_elastic* elastic, int bytewise);
 // Keys in the table's order, without timestamp. `entry_bytes`: key and value, uncompressed.
 void sb_builder_add(sb_builder* builder, const uint8_t* key, size_t key_size, uint64_t entry_bytes);
 uint64_t sb_builder_key_count(const sb_builder* builder);

@@ -22,7 +22,7 @@ rocksdb::BlockBasedTableOptions WithPolicy(rocksdb::BlockBasedTableOptions optio
 ElasticTableBuilder::ElasticTableBuilder(const ElasticRef& e, const rocksdb::BlockBasedTableOptions& table_options,
                                          const rocksdb::TableBuilderOptions& builder_options,
                                          rocksdb::WritableFileWriter* file)
-    : TableUnits(e),
+    : TableUnits(e, builder_options.internal_comparator.user_comparator()),
       BlockBasedTableBuilder(WithPolicy(table_options, policy), builder_options, file),
       timestamp_bytes_(builder_options.internal_comparator.user_comparator()->timestamp_size()),
       opened_next_(builder_options.reason != rocksdb::TableFileCreationReason::kMisc),

@@ -12,7 +12,8 @@ namespace springbloom {
 
 // Holds what must exist before the stock builder is constructed.
 struct TableUnits {
-  explicit TableUnits(const ElasticRef& e) : elastic(e), policy(std::make_shared<UnitBlockPolicy>(e)) {}
+  TableUnits(const ElasticRef& e, const rocksdb::Comparator* comparator)
+      : elastic(e), policy(std::make_shared<UnitBlockPolicy>(e, comparator)) {}
 
   ElasticRef elastic;
   std::shared_ptr<UnitBlockPolicy> policy;

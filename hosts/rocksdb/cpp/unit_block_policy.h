@@ -7,6 +7,7 @@
 #pragma once
 
 #include "handle.h"
+#include "rocksdb/comparator.h"
 #include "rocksdb/filter_policy.h"
 
 namespace springbloom {
@@ -18,7 +19,8 @@ inline constexpr const char* kUnitBlockMetaName = "fullfilter.springbloom.Filter
 // One table's policy. Not shared between tables: it owns the units of the table under construction.
 class UnitBlockPolicy final : public rocksdb::FilterPolicy {
  public:
-  explicit UnitBlockPolicy(const ElasticRef& elastic) : elastic_(elastic) {}
+  UnitBlockPolicy(const ElasticRef& elastic, const rocksdb::Comparator* comparator)
+      : elastic_(elastic), bytewise_(comparator == rocksdb::BytewiseComparator()) {}
 
   const char* Name() const override { return kUnitBlockPolicyName; }
   const char* CompatibilityName() const override { return kUnitBlockPolicyName; }
@@ -31,6 +33,7 @@ class UnitBlockPolicy final : public rocksdb::FilterPolicy {
 
  private:
   ElasticRef elastic_;
+  const bool bytewise_;
   mutable BuilderPtr units_;
 };
 

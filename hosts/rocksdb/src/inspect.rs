@@ -35,7 +35,7 @@ pub struct UnitsReport {
 /// The filter units of a segment.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SegmentReport {
-    /// First user key.
+    /// Its fence: the first user key, or a beginning of it that is behind all keys before.
     pub first_key: Vec<u8>,
     /// Distinct keys.
     pub key_count: u32,

@@ -13,9 +13,11 @@ pub(crate) struct UnitBuilder {
 }
 
 impl UnitBuilder {
-    pub(crate) fn new(shared: &Shared) -> Self {
+    /// `is_bytewise`: keys come in the order of their bytes.
+    pub(crate) fn new(shared: &Shared, is_bytewise: bool) -> Self {
+        let writer = BlockWriter::new(shared.units, shared.segment_data_bytes);
         Self {
-            writer: Some(BlockWriter::new(shared.units, shared.segment_data_bytes)),
+            writer: Some(if is_bytewise { writer.with_bytewise_keys() } else { writer }),
             block: Vec::new(),
             key_count: 0,
             bits_per_key: u64::from(shared.units.bits_per_key()) * u64::from(shared.units.unit_count()),

@@ -20,7 +20,7 @@ pub struct Usage {
 /// A segment of a table on disk.
 #[derive(Clone, Debug, PartialEq)]
 pub struct SegmentUsage {
-    /// First user key.
+    /// Its fence: the first user key, or a beginning of it that is behind all keys before.
     pub first_key: Vec<u8>,
     /// Keys under it.
     pub key_count: u32,

@@ -101,9 +101,9 @@ unsafe extern "C" fn sb_elastic_trusts_comparators(elastic: *const Shared) -> c_
 /// # Safety
 /// `elastic` is alive.
 #[unsafe(no_mangle)]
-unsafe extern "C" fn sb_builder_new(elastic: *const Shared) -> *mut UnitBuilder {
+unsafe extern "C" fn sb_builder_new(elastic: *const Shared, bytewise: c_int) -> *mut UnitBuilder {
     // SAFETY: borrowed for the call.
-    Box::into_raw(Box::new(UnitBuilder::new(unsafe { &*elastic })))
+    Box::into_raw(Box::new(UnitBuilder::new(unsafe { &*elastic }, bytewise != 0)))
 }
 
 /// # Safety
