@@ -177,6 +177,49 @@ fn a_second_power_loss_during_or_after_recovery_loses_nothing_either() {
     }
 }
 
+/// One write or sync fails and the device goes on; the program goes on too, as if nothing had happened. What is acknowledged after that
+/// must be as durable as before, or nothing may be acknowledged.
+#[test]
+fn nothing_acknowledged_after_a_failed_operation_is_lost() {
+    let mut rng = seed::rng("nothing_acknowledged_after_a_failed_operation_is_lost");
+    let policy = FlushPolicy::DirtiestGroupFirst;
+    let mut failed = 0;
+    for case in 0..crashes() {
+        let settings = match case % 3 {
+            0 => FilterSettings::new(1500, 0.02).growing(true),
+            1 => FilterSettings::new(12_000, 0.01).logged(false),
+            _ => FilterSettings::new(12_000, 0.01),
+        };
+        let power = SimPower::steady();
+        let storage = Arc::new(SimStorage::new(power.clone()));
+        let filter = FlashFilter::create_in(storage.clone(), &settings, small_buffer(policy)).unwrap();
+        power.fail_once_after(rng.random_range(0..300));
+        // Keys of a call that failed are of no consequence; the next ones go on after them.
+        let (mut inserted, mut acknowledged) = (0, Vec::new());
+        let mut waiting = Vec::new();
+        for _ in 0..60 {
+            let next = inserted + rng.random_range(1..150);
+            match filter.insert_many(&keys(1, inserted..next)) {
+                Ok(()) => waiting.push(inserted..next),
+                Err(_) => failed += 1,
+            }
+            inserted = next;
+            let ended = if rng.random_bool(0.2) { filter.flush() } else { filter.commit() };
+            if ended.is_ok() {
+                acknowledged.append(&mut waiting);
+            }
+        }
+        drop(filter);
+        let survived = Arc::new(storage.after_power_loss(PowerLoss::ALL_LOST, rng.random()));
+        let filter = FlashFilter::open_in(survived, small_buffer(policy)).unwrap();
+        for range in acknowledged {
+            let lost = filter.contains_many(&keys(1, range)).iter().filter(|found| !**found).count();
+            assert_eq!(lost, 0, "case {case}, {settings:?}");
+        }
+    }
+    assert!(failed > crashes() / 4, "only {failed} insertions were refused");
+}
+
 /// The tests above can fail: without the sync of a commit, they do.
 #[test]
 fn a_device_that_lies_about_syncs_is_found_out() {

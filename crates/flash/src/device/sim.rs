@@ -14,17 +14,19 @@ use rand::{RngExt, SeedableRng};
 
 use super::{BlockSizes, PageDevice, Storage};
 
-/// Counts operations that change devices and cuts the power after a set number of them.
+/// Counts operations that change devices; cuts the power after a set number of them, or lets a single one fail.
 #[derive(Debug)]
 pub struct SimPower {
     writes_and_syncs: AtomicU64,
     cut_after: AtomicU64,
+    fails: AtomicU64,
 }
 
 impl SimPower {
     /// Power that is never cut.
     pub fn steady() -> Arc<SimPower> {
-        Arc::new(SimPower { writes_and_syncs: AtomicU64::new(0), cut_after: AtomicU64::new(u64::MAX) })
+        let never = || AtomicU64::new(u64::MAX);
+        Arc::new(SimPower { writes_and_syncs: AtomicU64::new(0), cut_after: never(), fails: never() })
     }
 
     /// Cuts the power after `operations` more writes and syncs: the next one and all later ones fail. The failing write
@@ -32,6 +34,13 @@ impl SimPower {
     pub fn cut_after(&self, operations: u64) {
         let so_far = self.writes_and_syncs.load(Ordering::SeqCst);
         self.cut_after.store(so_far.saturating_add(operations), Ordering::SeqCst);
+    }
+
+    /// Lets one write or sync fail, after `operations` more; those after it succeed again. As on a real system, what a failed
+    /// sync should have made durable is not made durable by the next one.
+    pub fn fail_once_after(&self, operations: u64) {
+        let so_far = self.writes_and_syncs.load(Ordering::SeqCst);
+        self.fails.store(so_far.saturating_add(operations), Ordering::SeqCst);
     }
 
     /// Writes and syncs asked for so far.
@@ -48,6 +57,8 @@ impl SimPower {
         let spent = self.writes_and_syncs.fetch_add(1, Ordering::SeqCst);
         if spent >= self.cut_after.load(Ordering::SeqCst) {
             Err(io::Error::other("the power is cut"))
+        } else if spent == self.fails.load(Ordering::SeqCst) {
+            Err(io::Error::other("this operation was chosen to fail"))
         } else {
             Ok(())
         }
@@ -173,7 +184,12 @@ impl PageDevice for SimDevice {
 
     fn sync(&self) -> io::Result<()> {
         let mut image = self.image();
-        self.power.spend()?;
+        let allowed = self.power.spend();
+        if allowed.is_err() && !self.power.is_cut() {
+            // The system marks pages clean whether or not they were written.
+            image.unsynced.clear();
+        }
+        allowed?;
         for (from, bytes) in std::mem::take(&mut image.unsynced) {
             image.durable[from..from + bytes.len()].copy_from_slice(&bytes);
         }
