@@ -70,6 +70,14 @@ impl Geometry {
         }
     }
 
+    /// Updates that wait for one key.
+    pub(crate) const fn updates_per_key(&self) -> u64 {
+        match self.layout {
+            Layout::Hierarchical | Layout::TwoChoices => 1,
+            Layout::Flat => self.probes as u64,
+        }
+    }
+
     /// The n-th place where `digest` may be: the page and what would be pending for it.
     #[inline]
     pub(crate) fn place(&self, digest: KeyDigest, n: u32) -> Update {

@@ -14,68 +14,90 @@ use std::sync::{PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 
 use crate::geometry::Update;
 
-/// Updates in a chunk: with its length and link, 128 bytes.
-const CHUNK_VALUES: usize = 15;
+/// Updates in a chunk, which takes 8 bytes more: for few updates per page, up to 3, up to 10 and up to 30, and for more. An empty place
+/// in the newest chunk of every page is what large chunks cost, a link per chunk what small ones do.
+const CHUNK_VALUES: [(f64, usize); 4] = [(3.0, 1), (10.0, 3), (30.0, 7), (f64::INFINITY, 15)];
+/// Bytes of the largest chunk.
+const CHUNK_BYTES_MAX: u64 = 128;
 /// No chunk.
 const NONE: u32 = u32::MAX;
 
-/// Bytes of memory that one chunk takes.
-pub(crate) const CHUNK_BYTES: u64 = size_of::<Chunk>() as u64;
+/// Chunks by number: a head (how many values, and the number of the next chunk), then places for values.
+struct Pool {
+    words: Vec<u64>,
+    chunk_values: usize,
+    free: u32,
+}
 
+/// Head of a chunk as it is kept.
 #[derive(Clone, Copy)]
-struct Chunk {
-    values: [u64; CHUNK_VALUES],
+struct Head {
     len: u32,
     next: u32,
 }
 
-const EMPTY: Chunk = Chunk { values: [0; CHUNK_VALUES], len: 0, next: NONE };
-
-impl Chunk {
-    fn values(&self) -> &[u64] {
-        &self.values[..self.len as usize]
+impl Head {
+    fn of(word: u64) -> Head {
+        Head { len: (word >> 32) as u32, next: word as u32 }
     }
-}
 
-/// Chunks by number.
-struct Pool {
-    chunks: Vec<Chunk>,
-    free: u32,
+    fn word(self) -> u64 {
+        (u64::from(self.len) << 32) | u64::from(self.next)
+    }
 }
 
 impl Pool {
-    fn chunk(&self, number: u32) -> &Chunk {
-        &self.chunks[number as usize]
+    fn chunk_words(&self) -> usize {
+        self.chunk_values + 1
     }
 
-    fn chunk_mut(&mut self, number: u32) -> &mut Chunk {
-        &mut self.chunks[number as usize]
+    fn head(&self, number: u32) -> Head {
+        Head::of(self.words[number as usize * self.chunk_words()])
+    }
+
+    fn set_head(&mut self, number: u32, head: Head) {
+        let at = number as usize * self.chunk_words();
+        self.words[at] = head.word();
+    }
+
+    fn values(&self, number: u32) -> &[u64] {
+        let at = number as usize * self.chunk_words();
+        &self.words[at + 1..][..Head::of(self.words[at]).len as usize]
+    }
+
+    /// Adds a value to a chunk that is not full.
+    fn push(&mut self, number: u32, value: u64) {
+        let Head { len, next } = self.head(number);
+        let at = number as usize * self.chunk_words();
+        self.words[at + 1 + len as usize] = value;
+        self.set_head(number, Head { len: len + 1, next });
     }
 
     /// An empty chunk that links to `next`.
     fn take(&mut self, next: u32) -> u32 {
-        if self.free == NONE {
-            self.chunks.push(Chunk { next, ..EMPTY });
-            return self.chunks.len() as u32 - 1;
-        }
         let number = self.free;
-        let chunk = self.chunk_mut(number);
-        let after = chunk.next;
-        (chunk.len, chunk.next) = (0, next);
-        self.free = after;
+        if number == NONE {
+            let new = (self.words.len() / self.chunk_words()) as u32;
+            self.words.resize(self.words.len() + self.chunk_words(), 0);
+            self.set_head(new, Head { len: 0, next });
+            return new;
+        }
+        self.free = self.head(number).next;
+        self.set_head(number, Head { len: 0, next });
         number
     }
 
     fn give_back(&mut self, number: u32) {
-        let free = self.free;
-        self.chunk_mut(number).next = free;
+        let next = self.free;
+        self.set_head(number, Head { len: 0, next });
         self.free = number;
     }
 
-    fn chain(&self, head: u32) -> impl Iterator<Item = &Chunk> {
-        std::iter::successors((head != NONE).then(|| self.chunk(head)), |chunk| {
-            (chunk.next != NONE).then(|| self.chunk(chunk.next))
-        })
+    /// The chunks of a chain, each as its values.
+    fn chain(&self, first: u32) -> impl Iterator<Item = &[u64]> {
+        let some = |number: u32| (number != NONE).then_some(number);
+        std::iter::successors(some(first), move |number| some(self.head(*number).next))
+            .map(|number| self.values(number))
     }
 }
 
@@ -87,7 +109,7 @@ struct Waiting {
 
 impl Waiting {
     fn contains(&self, update: Update) -> bool {
-        self.pool.chain(self.heads[update.page as usize]).any(|chunk| chunk.values().contains(&update.value))
+        self.pool.chain(self.heads[update.page as usize]).any(|values| values.contains(&update.value))
     }
 }
 
@@ -96,6 +118,7 @@ pub(crate) struct Pending {
     waiting: RwLock<Waiting>,
     page_count: u32,
     group_pages: u32,
+    chunk_bytes: u64,
     updates: AtomicU64,
     chunks: AtomicU64,
 }
@@ -103,16 +126,23 @@ pub(crate) struct Pending {
 impl Pending {
     /// Room for `bytes_max` or `updates_max`, whichever is reached first, before the pool has to move.
     pub(crate) fn new(page_count: u32, group_pages: u32, bytes_max: u64, updates_max: u64) -> Pending {
-        let chunks_for_updates = updates_max / CHUNK_VALUES as u64 + updates_max.min(page_count.into());
+        let updates = updates_max.min(bytes_max / size_of::<u64>() as u64);
+        let updates_per_page = updates as f64 / f64::from(page_count);
+        let fitting = CHUNK_VALUES.iter().find(|(most, _)| updates_per_page < *most);
+        let chunk_values = fitting.map_or(1, |(_, values)| *values);
+        let chunk_bytes = (chunk_values + 1) as u64 * size_of::<u64>() as u64;
+        let chunks_for_updates = updates_max / chunk_values as u64 + updates_max.min(page_count.into());
         // Whether there is still room is asked after an update was added, so one more.
-        let chunks = (bytes_max / CHUNK_BYTES).min(chunks_for_updates) + 1;
+        let chunks = (bytes_max / chunk_bytes).min(chunks_for_updates) + 1;
         // What is reserved takes no memory before it is used.
-        let pool = Pool { chunks: Vec::with_capacity(chunks as usize), free: NONE };
+        let words = Vec::with_capacity(chunks as usize * (chunk_values + 1));
+        let pool = Pool { words, chunk_values, free: NONE };
         let waiting = Waiting { heads: vec![NONE; page_count as usize], pool };
         Pending {
             waiting: RwLock::new(waiting),
             page_count,
             group_pages,
+            chunk_bytes,
             updates: AtomicU64::new(0),
             chunks: AtomicU64::new(0),
         }
@@ -120,7 +150,7 @@ impl Pending {
 
     /// Bytes that the empty structure takes.
     pub(crate) fn fixed_bytes(page_count: u32) -> u64 {
-        u64::from(page_count) * 4 + CHUNK_BYTES
+        u64::from(page_count) * 4 + CHUNK_BYTES_MAX
     }
 
     pub(crate) fn groups(&self) -> u32 {
@@ -143,7 +173,7 @@ impl Pending {
 
     /// Bytes that the waiting updates take.
     pub(crate) fn bytes(&self) -> u64 {
-        self.chunks.load(Ordering::Relaxed) * CHUNK_BYTES
+        self.chunks.load(Ordering::Relaxed) * self.chunk_bytes
     }
 
     fn read(&self) -> RwLockReadGuard<'_, Waiting> {
@@ -167,13 +197,11 @@ impl Pending {
         }
         let Waiting { heads, pool } = &mut *waiting;
         let head = &mut heads[update.page as usize];
-        if *head == NONE || pool.chunk(*head).len as usize == CHUNK_VALUES {
+        if *head == NONE || pool.head(*head).len as usize == pool.chunk_values {
             *head = pool.take(*head);
             self.chunks.fetch_add(1, Ordering::Relaxed);
         }
-        let chunk = pool.chunk_mut(*head);
-        chunk.values[chunk.len as usize] = update.value;
-        chunk.len += 1;
+        pool.push(*head, update.value);
         self.updates.fetch_add(1, Ordering::Relaxed);
         true
     }
@@ -192,7 +220,7 @@ impl Pending {
     ) -> T {
         let waiting = self.read();
         let chain = waiting.pool.chain(waiting.heads[page as usize]);
-        visit(&mut chain.flat_map(|chunk| chunk.values().iter().copied()))
+        visit(&mut chain.flat_map(|values| values.iter().copied()))
     }
 
     /// The updates of `group`, page after page.
@@ -200,8 +228,8 @@ impl Pending {
         let waiting = self.read();
         let mut updates = Vec::new();
         for page in self.pages_of(group) {
-            for chunk in waiting.pool.chain(waiting.heads[page as usize]) {
-                updates.extend(chunk.values().iter().map(|value| Update { page, value: *value }));
+            for values in waiting.pool.chain(waiting.heads[page as usize]) {
+                updates.extend(values.iter().map(|value| Update { page, value: *value }));
             }
         }
         updates
@@ -214,7 +242,7 @@ impl Pending {
         for page in self.pages_of(group) {
             let mut head = std::mem::replace(&mut heads[page as usize], NONE);
             while head != NONE {
-                let Chunk { len, next, .. } = *pool.chunk(head);
+                let Head { len, next } = pool.head(head);
                 pool.give_back(head);
                 self.updates.fetch_sub(u64::from(len), Ordering::Relaxed);
                 self.chunks.fetch_sub(1, Ordering::Relaxed);
@@ -256,18 +284,19 @@ mod tests {
     }
 
     #[test]
-    fn memory_is_used_well_and_used_again() {
-        assert_eq!(CHUNK_BYTES, 128);
-        let pending = Pending::new(1000, 16, u64::MAX, 100_000);
-        let fill = || (0..100_000).for_each(|n| assert!(pending.insert(update(n))));
-        fill();
-        let (bytes, chunks) = (pending.bytes(), pending.read().pool.chunks.len());
-        assert!((800_000..960_000).contains(&bytes), "{bytes} bytes for 100,000 updates");
-        (0..pending.groups()).for_each(|g| pending.clear(g));
-        let place = pending.read().pool.chunks.as_ptr();
-        fill();
-        assert_eq!(pending.read().pool.chunks.as_ptr(), place, "the pool did not move");
-        assert_eq!((pending.bytes(), pending.read().pool.chunks.len()), (bytes, chunks));
-        assert_eq!(chunks as u64 * CHUNK_BYTES, bytes, "no chunk was free");
+    fn memory_is_used_well_whatever_the_updates_per_page_and_used_again() {
+        for (updates, bytes_per_update) in [(500, 16), (2000, 16), (5000, 17), (20_000, 13), (100_000, 10)] {
+            let pending = Pending::new(1000, 16, u64::MAX, updates);
+            let fill = || (0..updates).for_each(|n| assert!(pending.insert(update(n))));
+            fill();
+            let (bytes, words) = (pending.bytes(), pending.read().pool.words.len());
+            assert!(bytes <= updates * bytes_per_update, "{bytes} bytes for {updates} updates");
+            let place = pending.read().pool.words.as_ptr();
+            assert_eq!(words as u64 * 8, bytes, "no chunk was free");
+            (0..pending.groups()).for_each(|g| pending.clear(g));
+            fill();
+            assert_eq!((pending.bytes(), pending.read().pool.words.len()), (bytes, words));
+            assert_eq!(pending.read().pool.words.as_ptr(), place, "the pool did not move");
+        }
     }
 }

@@ -85,7 +85,8 @@ impl Counters {
 pub struct FilterInfo {
     /// The filters of the chain, oldest first; the last one takes insertions. One unless the filter grows.
     pub layers: Vec<LayerInfo>,
-    /// Insertions ever acknowledged by a checkpoint or made since, repetitions included.
+    /// Insertions ever made. Repetitions are counted too, but not those that were made before the last opening while the key waited
+    /// in memory.
     pub insertions: u64,
     /// Updates that wait in memory.
     pub pending_updates: u64,

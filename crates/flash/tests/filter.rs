@@ -373,6 +373,24 @@ fn look_in_the_middle_of_every_flush(cache_bytes: u64) {
 }
 
 #[test]
+fn insertions_are_counted_over_openings() {
+    for layout in LAYOUTS {
+        let storage = memory();
+        let buffer = small_buffer(FlushPolicy::Sequential);
+        let settings = FilterSettings::new(5000, 0.01).layout(layout);
+        let filter = FlashFilter::create_in(storage.clone(), &settings, buffer).unwrap();
+        filter.insert_many(&keys(1, 0..300)).and_then(|()| filter.flush()).unwrap();
+        filter.insert_many(&keys(1, 300..350)).and_then(|()| filter.commit()).unwrap();
+        drop(filter);
+        let filter = FlashFilter::open_in(storage.clone(), buffer).unwrap();
+        assert_eq!(filter.info().insertions, 350, "{layout:?}");
+        filter.insert_many(&keys(1, 350..360)).and_then(|()| filter.flush()).unwrap();
+        drop(filter);
+        assert_eq!(FlashFilter::open_in(storage, buffer).unwrap().info().insertions, 360, "{layout:?}");
+    }
+}
+
+#[test]
 fn threads_that_commit_together_share_syncs() {
     let directory = tempfile::tempdir().unwrap();
     let filter = Arc::new(

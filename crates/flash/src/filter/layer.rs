@@ -172,9 +172,7 @@ impl Layer {
 
     /// The same with `pending` waiting updates, which may repeat some of them.
     fn estimated_keys_with(&self, pending: u64) -> f64 {
-        let per_key =
-            if self.header.geometry.layout == Layout::Flat { self.header.geometry.probes } else { 1 };
-        self.estimated_keys() + pending as f64 / f64::from(per_key)
+        self.estimated_keys() + pending as f64 / self.header.geometry.updates_per_key() as f64
     }
 
     /// Whether the distinct keys, `pending` waiting updates included, are as many as the filter was built for.

@@ -96,8 +96,7 @@ impl MemoryPlan {
             MemorySize::Bytes(bytes) => bytes,
             MemorySize::CacheSizeFactor(factor) => {
                 let bits = u64::from(factor) * u64::from(pages);
-                let bits_per_update =
-                    if geometry.layout == Layout::Flat { 1 } else { u64::from(geometry.probes) };
+                let bits_per_update = u64::from(geometry.probes) / geometry.updates_per_key();
                 return Ok(plan(most, u64::MAX, bits / bits_per_update));
             }
         };

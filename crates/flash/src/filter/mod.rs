@@ -27,6 +27,7 @@ use crate::fpr::either_of;
 use crate::geometry::Layout;
 use crate::header::FilterHeader;
 use crate::journal::Log;
+use crate::journal::block::BlockKind;
 use crate::pending::Pending;
 use crate::settings::{BufferSettings, FilterSettings, LayerPlan};
 use crate::stats::{Counters, FilterInfo, FilterStats, LayerInfo};
@@ -134,13 +135,13 @@ impl FlashFilter {
         let salt = first.header.salt;
         let mut layers = vec![Arc::new(first)];
         let mut waiting = Vec::new();
-        let mut insertions = 0;
+        let (mut insertions, mut logged) = (0, 0);
         let journal = Log::open(
             &*storage,
             salt,
-            &mut |update| {
+            &mut |kind, update| {
                 waiting.push(update);
-                Ok(())
+                logged += u64::from(kind == BlockKind::Updates);
             },
             &mut |start| {
                 insertions = start.insertions;
@@ -162,6 +163,7 @@ impl FlashFilter {
                 expected: format!("pages below {}", newest.header.geometry.page_count),
             });
         }
+        insertions += logged / newest.header.geometry.updates_per_key();
         let memory = MemoryPlan::new(&newest.header.geometry, &buffer)?;
         let mut filter = FlashFilter::assemble(storage, buffer, layers, journal, memory, insertions);
         filter.replay(&waiting)?;

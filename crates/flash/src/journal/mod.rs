@@ -93,11 +93,12 @@ impl Log {
         Ok(log)
     }
 
-    /// Opens the log and hands every update to `visit`: snapshot first, then in the order of commits.
+    /// Opens the log and hands every update to `visit`, with the kind of block that it is in: snapshot first, then in the order of
+    /// commits.
     pub(crate) fn open(
         storage: &dyn Storage,
         salt: u64,
-        visit: &mut dyn FnMut(Update) -> Result<(), FlashError>,
+        visit: &mut dyn FnMut(BlockKind, Update),
         begin: &mut dyn FnMut(&Start) -> Result<(), FlashError>,
     ) -> Result<Log, FlashError> {
         let names = NAMES.map(|name| storage.describe(name));
@@ -149,11 +150,7 @@ impl Log {
         Ok(log)
     }
 
-    fn replay(
-        &mut self,
-        start: &Start,
-        visit: &mut dyn FnMut(Update) -> Result<(), FlashError>,
-    ) -> Result<(), FlashError> {
+    fn replay(&mut self, start: &Start, visit: &mut dyn FnMut(BlockKind, Update)) -> Result<(), FlashError> {
         let blocks = self.blocks();
         let mut first_invalid = None;
         let mut chunk = AlignedBuf::new(CHUNK_BLOCKS * BLOCK_BYTES);
@@ -173,7 +170,7 @@ impl Log {
                 });
                 match (valid, first_invalid) {
                     (Some(header), None) => {
-                        updates(&header, block).try_for_each(&mut *visit)?;
+                        updates(&header, block).for_each(|update| visit(header.kind, update));
                         self.next_block = index + 1;
                     }
                     (Some(header), Some(invalid)) if header.commit_first > invalid => {
@@ -329,18 +326,10 @@ mod tests {
 
     fn reopen(storage: &SimStorage) -> Result<(Log, Start, Vec<Update>), FlashError> {
         let (mut found, mut start) = (Vec::new(), Start::default());
-        let log = Log::open(
-            storage,
-            1,
-            &mut |update| {
-                found.push(update);
-                Ok(())
-            },
-            &mut |s| {
-                start = s.clone();
-                Ok(())
-            },
-        )?;
+        let log = Log::open(storage, 1, &mut |_, update| found.push(update), &mut |s| {
+            start = s.clone();
+            Ok(())
+        })?;
         Ok((log, start, found))
     }
 
