@@ -1,9 +1,10 @@
 //! Measures the flash index against what it must beat, and prints ratios taken within this one run.
 //!
-//! `cargo bench -p springbloom-flash --bench index -- SECTION`, sections: `ours`, `bare` (without pre-filter), `grown`, `skimpy`,
-//! `device`, `cold`, `stream`, `threads` (these use what `ours` left), `summaries`, `variants`; with `--features peers` also `rocksdb`, `lmdb`, `redb`. Each in a process of its own, so that memory is measured
-//! as the process's growth; without a section, all of them are run so. Settings come from the environment, see [`setup::Setup`].
+//! `cargo bench -p springbloom-flash --bench index -- SECTION...`, sections: `ours` (grown from nothing), `skimpy` (looked up in turns with what `ours` left),
+//! `callers`, `cold`, `stream` (of what `ours` left), `bare` (without pre-filter), `summaries`, `variants`; under a memory ceiling `capped`, and with `--features peers` `rocksdb`, `lmdb`, `redb`. Each in
+//! a process of its own, so that memory is measured as the process's growth; without a section, all of them are run so. `scripts/bench-index` runs what the documentation shows. Settings come from the environment, see [`setup::Setup`].
 
+mod ceiling;
 #[path = "../flash_filter/fio.rs"]
 mod fio;
 #[path = "../flash_filter/machine.rs"]
@@ -23,22 +24,21 @@ use ours::Ours;
 use setup::Setup;
 use skimpy::Skimpy;
 use springbloom_filter::UnitSettings;
-use springbloom_flash::index::{IndexMemory, IndexSettings};
-use store::measure;
+use springbloom_flash::index::{FlashIndex, IndexMemory, IndexSettings};
+use store::{Store, measure};
 
 type Section = fn(&Setup);
 
 const SECTIONS: &[(&str, Section)] = &[
     ("ours", ours),
-    ("bare", bare),
-    ("grown", grown),
-    ("skimpy", skimpy),
-    ("device", device),
+    ("callers", callers),
     ("cold", cold),
     ("stream", stream),
-    ("threads", threads),
+    ("skimpy", skimpy),
+    ("bare", bare),
     ("summaries", summaries::run),
     ("variants", variants),
+    ("capped", capped),
     #[cfg(feature = "peers")]
     ("rocksdb", rocksdb),
     #[cfg(feature = "peers")]
@@ -52,43 +52,54 @@ fn main() {
     let named: Vec<String> =
         std::env::args().skip(1).filter(|argument| !argument.starts_with("--")).collect();
     let setup = Setup::from_environment();
-    if let Some(name) = named.first() {
-        let section = SECTIONS.iter().find(|(section, _)| *section == name);
+    if let [name] = &named[..] {
+        let section = SECTIONS.iter().find(|(section, _)| section == name);
         section.unwrap_or_else(|| panic!("no section {name}")).1(&setup);
         return;
     }
     println!("{}\n", setup.header());
-    for (name, _) in SECTIONS {
+    let all = || SECTIONS.iter().map(|(name, _)| (*name).to_owned()).collect();
+    for name in if named.is_empty() { all() } else { named } {
         let this = std::env::current_exe().expect("this program");
-        assert!(Command::new(this).arg(name).status().expect("a process").success(), "{name} failed");
+        assert!(Command::new(this).arg(&name).status().expect("a process").success(), "{name} failed");
     }
+}
+
+/// Measures a store under the memory ceiling; `make` is told how much memory it may plan with.
+fn under_ceiling<S: Store>(setup: &Setup, name: &str, make: impl FnOnce(&Setup, usize) -> S) {
+    let setup = setup.under_ceiling();
+    let limit = ceiling::join().unwrap_or(32 << 20);
+    // The rest is for the program, its stack and what a call needs.
+    measure(&setup, name, || make(&setup, limit as usize / 2));
+    let of = |bytes: u64| bytes as f64 / f64::from(1 << 20);
+    println!("{:28} {:.1} MiB used of {:.1}", "", ceiling::used().map_or(f64::NAN, of), of(limit));
+}
+
+fn capped(setup: &Setup) {
+    under_ceiling(setup, "springbloom, capped", |setup, _| {
+        Ours::make(setup, "capped", IndexSettings::new(0), IndexMemory::standard())
+    });
 }
 
 #[cfg(feature = "peers")]
 fn rocksdb(setup: &Setup) {
-    measure(setup, || peers::RocksDb::make(setup)).print("RocksDB, Bloom 10");
+    under_ceiling(setup, "RocksDB, Bloom 10", peers::RocksDb::make);
 }
 
 #[cfg(feature = "peers")]
 fn lmdb(setup: &Setup) {
-    measure(setup, || peers::Lmdb::make(setup)).print("LMDB");
+    under_ceiling(setup, "LMDB", peers::Lmdb::make);
 }
 
 #[cfg(feature = "peers")]
 fn redb(setup: &Setup) {
-    measure(setup, || peers::Redb::make(setup)).print("redb");
-}
-
-fn ours(setup: &Setup) {
-    let settings = IndexSettings::new(setup.keys);
-    measure(setup, || Ours::make(setup, "ours", settings, IndexMemory::standard())).print("springbloom");
+    under_ceiling(setup, "redb", peers::Redb::make);
 }
 
 /// An index that was not told how many keys to expect.
-fn grown(setup: &Setup) {
+fn ours(setup: &Setup) {
     let settings = IndexSettings::new(0);
-    measure(setup, || Ours::make(setup, "grown", settings, IndexMemory::standard()))
-        .print("springbloom, grown");
+    measure(setup, "springbloom", || Ours::make(setup, "ours", settings, IndexMemory::standard()));
 }
 
 /// Settings that were considered, one by one.
@@ -117,37 +128,52 @@ fn variants(setup: &Setup) {
     .into_iter()
     .filter(|(name, ..)| only.as_ref().is_none_or(|only| name.contains(only)))
     {
-        measure(setup, || Ours::make(setup, "variants", settings, memory)).print(name);
+        measure(setup, name, || Ours::make(setup, "variants", settings, memory));
     }
 }
 
 fn bare(setup: &Setup) {
-    let settings = IndexSettings::new(setup.keys);
     let memory = IndexMemory::without_prefilter();
-    measure(setup, || Ours::make(setup, "bare", settings, memory)).print("springbloom, no pre-filter");
+    measure(setup, "springbloom, no pre-filter", || Ours::make(setup, "bare", IndexSettings::new(0), memory));
 }
 
-/// Chains of 10 records and 4 bits of filter, 0.9 bytes per key: the memory that the index has.
+/// The index that `ours` left.
+fn open_ours(setup: &Setup) -> FlashIndex {
+    FlashIndex::open(&setup.directory.join("ours"), IndexMemory::standard()).expect("open what `ours` left")
+}
+
+/// Bucket chains with the memory that the index has, as good for keys that are there and for absent ones as they can be: 10 records to a bucket and
+/// 3 bits of filter (0.7 bytes per key), or 6 records and no filter (0.67). Each looked up in turns with ours.
 fn skimpy(setup: &Setup) {
-    measure(setup, || Skimpy::make(setup, 10, 4)).print("bucket chains (SkimpyStash)");
-}
-
-/// Random reads of a page, as fast as the device gives them.
-fn device(setup: &Setup) {
-    let file = setup.directory.join("ours").join("records");
-    for depth in [1, 32] {
-        let rate = fio::random_reads_per_second(&file, depth, setup.time);
-        println!("fio, queue depth {depth:<2}           {:>9.0} reads/s", rate.unwrap_or(f64::NAN));
+    for (records, bits) in [(10, 3), (6, 0)] {
+        let name = format!("bucket chains of {records}, {bits} bits");
+        let mut chains = measure(setup, &name, || Skimpy::make(setup, records, bits));
+        let mut ours = Ours { index: open_ours(setup) };
+        for (what, are_present) in [("hits", true), ("absent keys", false)] {
+            let mut draw = setup.seed + 7;
+            let mut ratios: Vec<f64> = (0..3)
+                .map(|_| {
+                    let mut rate = |store: &mut dyn Store| {
+                        setup::rate(setup.time / 2, || {
+                            let keys = setup.random_keys(&mut draw, are_present);
+                            store.get_many(&keys);
+                            setup::BATCH
+                        })
+                    };
+                    rate(&mut ours) / rate(&mut chains)
+                })
+                .collect();
+            ratios.sort_by(f64::total_cmp);
+            println!("{name}: we look up {:.2} times the {what} (3 turns, {ratios:.2?})", ratios[1]);
+        }
     }
 }
 
 /// The claim of "likely too slow": so many lookups of keys that are there, none of which is in memory, after a fresh opening.
 fn cold(setup: &Setup) {
     const LOOKUPS: u64 = 524_288;
-    let directory = setup.directory.join("ours");
     let start = std::time::Instant::now();
-    let index =
-        springbloom_flash::index::FlashIndex::open(&directory, IndexMemory::standard()).expect("open");
+    let index = open_ours(setup);
     println!("opened in {:.3} s", start.elapsed().as_secs_f64());
     let start = std::time::Instant::now();
     let mut draw = setup.seed + 1;
@@ -162,9 +188,7 @@ fn cold(setup: &Setup) {
 /// A backup of what was backed up before: all keys in the order in which they were put, every fourth one changed (so absent), with and without
 /// locality.
 fn stream(setup: &Setup) {
-    let directory = setup.directory.join("ours");
-    let index =
-        springbloom_flash::index::FlashIndex::open(&directory, IndexMemory::standard()).expect("open");
+    let index = open_ours(setup);
     let lookups = setup.keys.min(2_000_000);
     let batch_of = |first: u64| -> Vec<[u8; setup::KEY_BYTES]> {
         let numbers = first..first + setup::BATCH;
@@ -199,25 +223,48 @@ fn stream(setup: &Setup) {
     }
 }
 
-/// Several callers at once: what a batch costs the processor beside the device.
-fn threads(setup: &Setup) {
-    let directory = setup.directory.join("ours");
-    let index =
-        springbloom_flash::index::FlashIndex::open(&directory, IndexMemory::standard()).expect("open");
-    for threads in [1u64, 2, 4] {
-        let rates: Vec<f64> = std::thread::scope(|scope| {
-            let run = |thread: u64| {
-                let mut draw = setup.seed + thread;
-                setup::rate(setup.time, || {
-                    let keys = setup.random_keys(&mut draw, true);
-                    let wanted: Vec<&[u8]> = keys.iter().map(|key| &key[..]).collect();
-                    assert!(index.get_many(&wanted).expect("get").iter().all(Option::is_some));
-                    setup::BATCH
-                })
-            };
-            let workers: Vec<_> = (0..threads).map(|thread| scope.spawn(move || run(thread))).collect();
-            workers.into_iter().map(|worker| worker.join().expect("a thread")).collect()
-        });
-        println!("{threads} threads: {:>9.0} hits/s", rates.iter().sum::<f64>());
+/// What one and several callers reach of what the device can do: in turns with `fio` at depth 32 on the same file, whose rate divided by the reads
+/// that a lookup makes is the most that there can be.
+fn callers(setup: &Setup) {
+    const TURNS: usize = 3;
+    let index = open_ours(setup);
+    let log = setup.directory.join("ours").join("records");
+    let reads = || {
+        let stats = index.stats();
+        (stats.bucket_reads + stats.page_reads, stats.lookups)
+    };
+    let mut shares = vec![Vec::new(); 3];
+    for _ in 0..TURNS {
+        let fio = |depth| fio::random_reads_per_second(&log, depth, setup.time).unwrap_or(f64::NAN);
+        let (one, many) = (fio(1), fio(32));
+        println!("fio: {one:>9.0} reads/s at depth 1, {many:>9.0} at 32");
+        for (callers, shares) in [1u64, 2, 4].into_iter().zip(&mut shares) {
+            let (reads_before, lookups_before) = reads();
+            let rate: f64 = std::thread::scope(|scope| {
+                let run = |caller: u64| {
+                    let mut draw = setup.seed + caller;
+                    setup::rate(setup.time, || {
+                        let keys = setup.random_keys(&mut draw, true);
+                        let wanted: Vec<&[u8]> = keys.iter().map(|key| &key[..]).collect();
+                        assert!(index.get_many(&wanted).expect("get").iter().all(Option::is_some));
+                        setup::BATCH
+                    })
+                };
+                let workers: Vec<_> = (0..callers).map(|caller| scope.spawn(move || run(caller))).collect();
+                workers.into_iter().map(|worker| worker.join().expect("a thread")).sum()
+            });
+            let (reads_after, lookups_after) = reads();
+            let reads_per_hit = (reads_after - reads_before) as f64 / (lookups_after - lookups_before) as f64;
+            let share = rate * reads_per_hit / many;
+            println!(
+                "{callers} callers: {rate:>9.0} hits/s of {reads_per_hit:.3} reads, {:.0}% of fio",
+                100.0 * share
+            );
+            shares.push(share);
+        }
+    }
+    for (callers, mut shares) in [1, 2, 4].into_iter().zip(shares) {
+        shares.sort_by(f64::total_cmp);
+        println!("{callers} callers, median: {:.0}% of what the device allows", 100.0 * shares[TURNS / 2]);
     }
 }

@@ -1,8 +1,7 @@
 //! RocksDB, LMDB and redb under the same measurement.
 //!
 //! RocksDB gets its memory as one block cache that holds index, filters and memtables, and reads past the page cache. LMDB and
-//! redb read through the page cache, which they do not account for: their memory is what the process maps or holds, and where the page cache is larger than
-//! the data, they read no device at all. Run them where it is not.
+//! redb read through the page cache, which they do not account for: only a [ceiling](crate::ceiling) that counts it tells what they need.
 
 use heed::types::Bytes;
 use redb::ReadableDatabase;
@@ -10,19 +9,13 @@ use redb::ReadableDatabase;
 use crate::setup::{KEY_BYTES, Setup, value_of};
 use crate::store::Store;
 
-/// What the index has: 0.9 bytes per key.
-fn memory_bytes(setup: &Setup) -> usize {
-    (setup.keys as usize * 9 / 10).max(8 << 20)
-}
-
 pub(crate) struct RocksDb {
     database: rocksdb::DB,
     options: rocksdb::Options,
 }
 
 impl RocksDb {
-    pub(crate) fn make(setup: &Setup) -> RocksDb {
-        let memory_bytes = memory_bytes(setup);
+    pub(crate) fn make(setup: &Setup, memory_bytes: usize) -> RocksDb {
         let cache = rocksdb::Cache::new_lru_cache(memory_bytes / 2);
         let mut table = rocksdb::BlockBasedOptions::default();
         table.set_bloom_filter(10.0, false);
@@ -88,7 +81,7 @@ pub(crate) struct Lmdb {
 }
 
 impl Lmdb {
-    pub(crate) fn make(setup: &Setup) -> Lmdb {
+    pub(crate) fn make(setup: &Setup, _: usize) -> Lmdb {
         let mut options = heed::EnvOpenOptions::new();
         options.map_size((setup.keys as usize * 400).next_multiple_of(1 << 20) + (64 << 20));
         // SAFETY: the folder is this run's own, so nobody else changes the mapped file.
@@ -139,9 +132,9 @@ pub(crate) struct Redb {
 }
 
 impl Redb {
-    pub(crate) fn make(setup: &Setup) -> Redb {
+    pub(crate) fn make(setup: &Setup, memory_bytes: usize) -> Redb {
         let database = redb::Builder::new()
-            .set_cache_size(memory_bytes(setup))
+            .set_cache_size(memory_bytes)
             .create(setup.fresh("redb").join("pairs.redb"))
             .expect("a database");
         Redb { database, waiting: Vec::new() }

@@ -12,6 +12,7 @@ pub(crate) const VALUE_BYTES: usize = 44;
 pub(crate) const BATCH: u64 = 1024;
 
 /// Settings of a run, each from an environment variable.
+#[derive(Clone)]
 pub(crate) struct Setup {
     /// `SPRINGBLOOM_BENCH_DIR`: on the device to measure. Default: a folder in the system's temporary folder.
     pub(crate) directory: PathBuf,
@@ -21,6 +22,10 @@ pub(crate) struct Setup {
     pub(crate) time: Duration,
     /// `SPRINGBLOOM_SEED`: default 1.
     pub(crate) seed: u64,
+    /// Pairs that are made durable together.
+    pub(crate) flush_pairs: u64,
+    /// After this, no more is put; what was put by then is looked up.
+    pub(crate) put_time: Duration,
 }
 
 impl Setup {
@@ -30,7 +35,16 @@ impl Setup {
             keys: machine::number("SPRINGBLOOM_BENCH_KEYS", 2_000_000),
             time: Duration::from_secs(machine::number("SPRINGBLOOM_BENCH_SECONDS", 3)),
             seed: machine::number("SPRINGBLOOM_SEED", 1),
+            flush_pairs: 128 * BATCH,
+            put_time: Duration::MAX,
         }
+    }
+
+    /// As it is for stores that are compared under a memory ceiling: small transactions, since LMDB keeps what one changes in memory,
+    /// and an end to putting, since some would take hours.
+    pub(crate) fn under_ceiling(&self) -> Setup {
+        let put_time = Duration::from_secs(machine::number("SPRINGBLOOM_BENCH_PUT_SECONDS", 20));
+        Setup { flush_pairs: 4 * BATCH, put_time, ..self.clone() }
     }
 
     /// Machine, commit and settings, for the head of the output.

@@ -4,10 +4,12 @@
 //! Kept to what decides its lookups: records go to a log of pages, each carries the page of the one before it in its bucket;
 //! memory per key is `4 / records per bucket + filter bits / 8`. No durability, no deletion: both would only cost it.
 
+use std::collections::VecDeque;
+
 use springbloom_filter::KeyDigest;
 use springbloom_flash::{
     AlignedBuf,
-    device::{FileStorage, IoEngine, PageDevice, Span, Storage},
+    device::{FileStorage, IoEngine, PageDevice, PlannedRead, ReadPlan, Span, Storage},
 };
 
 use crate::setup::{KEY_BYTES, Setup, VALUE_BYTES, value_of};
@@ -24,6 +26,8 @@ pub(crate) struct Skimpy {
     heads: Vec<u32>,
     filters: Vec<u8>,
     filter_bytes: usize,
+    /// As many as are best for the filter's size.
+    probes: u64,
     device: std::sync::Arc<dyn PageDevice>,
     _storage: FileStorage,
     tail: AlignedBuf,
@@ -46,6 +50,7 @@ impl Skimpy {
             heads: vec![NONE; buckets],
             filters: vec![0; buckets * filter_bytes],
             filter_bytes,
+            probes: (filter_bits as f64 * std::f64::consts::LN_2).round().max(1.0) as u64,
             device,
             _storage: storage,
             tail: AlignedBuf::new(TAIL_PAGES * PAGE_BYTES),
@@ -61,11 +66,12 @@ impl Skimpy {
         ((u128::from(digest.hi) * self.heads.len() as u128) >> 64) as usize
     }
 
-    /// The bits of a key in its bucket's filter: as many probes as are best at 8 bits per key.
+    /// The bits of a key in its bucket's filter.
     fn bits(&self, digest: KeyDigest) -> impl Iterator<Item = usize> + use<> {
         let bits = self.filter_bytes as u64 * 8;
         let (lo, step) = (digest.lo, digest.lo.rotate_left(32) | 1);
-        (0..6u64).map(move |i| (lo.wrapping_add(i.wrapping_mul(step)) >> 17) as usize % bits.max(1) as usize)
+        (0..self.probes)
+            .map(move |i| (lo.wrapping_add(i.wrapping_mul(step)) >> 17) as usize % bits.max(1) as usize)
     }
 
     fn may_match(&self, bucket: usize, digest: KeyDigest) -> bool {
@@ -91,6 +97,57 @@ fn look(
         }
     }
     Err(next)
+}
+
+/// Chains that are being followed, each at its own pace; all their reads are in flight together.
+struct Walks<'s> {
+    store: &'s Skimpy,
+    keys: &'s [[u8; KEY_BYTES]],
+    /// Keys by number, and the page in which each goes on.
+    queue: VecDeque<(usize, u32)>,
+    found: usize,
+    reads: u64,
+}
+
+impl Walks<'_> {
+    fn go_to(&mut self, i: usize, page: u32) {
+        if page == NONE {
+            return;
+        }
+        if page < self.store.tail_first {
+            self.queue.push_back((i, page));
+            return;
+        }
+        let store = self.store;
+        let at = (page - store.tail_first) as usize * PAGE_BYTES;
+        let in_page = if page == store.page { store.in_page } else { RECORDS_PER_PAGE };
+        self.step(i, in_page, &store.tail[at..at + PAGE_BYTES]);
+    }
+
+    fn step(&mut self, i: usize, in_page: usize, bytes: &[u8]) {
+        let (store, key) = (self.store, &self.keys[i]);
+        let bucket = store.bucket(KeyDigest::of(key));
+        match look(bytes, in_page, key, |key| store.bucket(KeyDigest::of(key)) == bucket) {
+            Ok(value) => {
+                assert_eq!(value, value_of(key));
+                self.found += 1;
+            }
+            Err(page) => self.go_to(i, page),
+        }
+    }
+}
+
+impl ReadPlan for Walks<'_> {
+    fn next_read(&mut self) -> Option<PlannedRead> {
+        let (tag, page) = self.queue.pop_front()?;
+        self.reads += 1;
+        let span = Span { offset: u64::from(page) * PAGE_BYTES as u64, len_bytes: PAGE_BYTES };
+        Some(PlannedRead { tag, is_beside: false, span })
+    }
+
+    fn arrived(&mut self, tag: usize, bytes: std::io::Result<&[u8]>) {
+        self.step(tag, RECORDS_PER_PAGE, bytes.expect("read"));
+    }
 }
 
 impl Store for Skimpy {
@@ -126,42 +183,17 @@ impl Store for Skimpy {
     fn flush(&mut self) {}
 
     fn get_many(&mut self, keys: &[[u8; KEY_BYTES]]) -> usize {
-        let mut walks: Vec<(usize, usize, u32)> = Vec::new();
+        let mut walks = Walks { store: self, keys, queue: VecDeque::new(), found: 0, reads: 0 };
         for (i, key) in keys.iter().enumerate() {
             let digest = KeyDigest::of(key);
             let bucket = self.bucket(digest);
             if self.may_match(bucket, digest) {
-                walks.push((i, bucket, self.heads[bucket]));
+                walks.go_to(i, self.heads[bucket]);
             }
         }
-        let mut found = 0;
-        // Each round follows every chain by one page; all reads of a round are in flight together.
-        while !walks.is_empty() {
-            let mut next = Vec::new();
-            let (in_memory, on_device): (Vec<_>, Vec<_>) =
-                walks.into_iter().partition(|walk| walk.2 >= self.tail_first);
-            let mut step = |(i, bucket, page): (usize, usize, u32), bytes: &[u8]| {
-                let in_page = if page == self.page { self.in_page } else { RECORDS_PER_PAGE };
-                match look(bytes, in_page, &keys[i], |key| self.bucket(KeyDigest::of(key)) == bucket) {
-                    Ok(value) => {
-                        assert_eq!(value, value_of(&keys[i]));
-                        found += 1;
-                    }
-                    Err(NONE) => {}
-                    Err(page) => next.push((i, bucket, page)),
-                }
-            };
-            for walk in in_memory.into_iter().filter(|walk| walk.2 != NONE) {
-                step(walk, &self.tail[(walk.2 - self.tail_first) as usize * PAGE_BYTES..][..PAGE_BYTES]);
-            }
-            let spans: Vec<Span> = on_device
-                .iter()
-                .map(|walk| Span { offset: u64::from(walk.2) * PAGE_BYTES as u64, len_bytes: PAGE_BYTES })
-                .collect();
-            self.device.read_each(&spans, &mut |n, bytes| step(on_device[n], bytes.expect("read")));
-            self.reads += spans.len() as u64;
-            walks = next;
-        }
+        self.device.read_planned(&*self.device, PAGE_BYTES, &mut walks);
+        let (found, reads) = (walks.found, walks.reads);
+        self.reads += reads;
         found
     }
 

@@ -20,34 +20,39 @@ pub(crate) trait Store {
 }
 
 /// What a store showed.
-pub(crate) struct Measured {
-    pub(crate) inserts_per_second: f64,
-    pub(crate) memory_bytes_per_key: f64,
-    pub(crate) counted_bytes_per_key: Option<f64>,
-    pub(crate) hits_per_second: f64,
-    pub(crate) reads_per_hit: Option<f64>,
-    pub(crate) absent_per_second: f64,
-    pub(crate) reads_per_absent: Option<f64>,
-    pub(crate) written_per_inserted: Option<f64>,
+struct Measured {
+    keys: u64,
+    inserts_per_second: f64,
+    memory_bytes_per_key: f64,
+    counted_bytes_per_key: Option<f64>,
+    hits_per_second: f64,
+    reads_per_hit: Option<f64>,
+    absent_per_second: f64,
+    reads_per_absent: Option<f64>,
+    written_per_inserted: Option<f64>,
 }
 
 /// Fills `store` (made by `make`, in a process that has not measured yet) and looks keys up at random, in batches. Memory is that
-/// of the process then, less that of it with the empty store.
-pub(crate) fn measure<S: Store>(setup: &Setup, make: impl FnOnce() -> S) -> Measured {
+/// of the process then, less that of it with the empty store. Prints what it showed.
+pub(crate) fn measure<S: Store>(setup: &Setup, name: &str, make: impl FnOnce() -> S) -> S {
     let mut store = make();
     let mut draw = setup.seed;
     // Once before, so that what is made on first use is there.
     assert_eq!(store.get_many(&setup.random_keys(&mut draw, false)), 0, "nothing was put yet");
     let empty_bytes = resident_bytes();
     let start = std::time::Instant::now();
-    for first in (0..setup.keys).step_by(BATCH as usize) {
-        store.put_many(&setup.key_range(first..(first + BATCH).min(setup.keys)));
-        if first % (BATCH * 128) == 0 {
+    let mut put = 0;
+    while put < setup.keys && start.elapsed() < setup.put_time {
+        let end = (put + BATCH).min(setup.keys);
+        store.put_many(&setup.key_range(put..end));
+        if end.is_multiple_of(setup.flush_pairs) {
             store.flush();
         }
+        put = end;
     }
     store.flush();
-    let inserts_per_second = setup.keys as f64 / start.elapsed().as_secs_f64();
+    let inserts_per_second = put as f64 / start.elapsed().as_secs_f64();
+    let setup = &Setup { keys: put, ..setup.clone() };
     let mut phase = |store: &mut S, are_present: bool| {
         let before = store.reads();
         let mut looked_up = 0;
@@ -66,7 +71,8 @@ pub(crate) fn measure<S: Store>(setup: &Setup, make: impl FnOnce() -> S) -> Meas
     let (absent_per_second, reads_per_absent) = phase(&mut store, false);
     let grown = resident_bytes().saturating_sub(empty_bytes);
     let inserted = setup.keys as f64 * (KEY_BYTES + value_of(&[0; KEY_BYTES]).len()) as f64;
-    Measured {
+    let measured = Measured {
+        keys: put,
         inserts_per_second,
         memory_bytes_per_key: grown as f64 / setup.keys as f64,
         counted_bytes_per_key: store.counted_bytes().map(|bytes| bytes as f64 / setup.keys as f64),
@@ -75,14 +81,17 @@ pub(crate) fn measure<S: Store>(setup: &Setup, make: impl FnOnce() -> S) -> Meas
         absent_per_second,
         reads_per_absent,
         written_per_inserted: store.written_bytes().map(|bytes| bytes as f64 / inserted),
-    }
+    };
+    measured.print(name);
+    store
 }
 
 impl Measured {
-    pub(crate) fn print(&self, name: &str) {
+    fn print(&self, name: &str) {
         let number = |value: Option<f64>| value.map_or("-".to_owned(), |value| format!("{value:.3}"));
         println!(
-            "{name:28} {:>9.0} inserts/s  {:>6.3} B/key ({} counted)  {:>8.0} hits/s ({} reads)  {:>8.0} absent/s ({} reads)  {} B written per B",
+            "{name:28} {:>8} keys  {:>9.0} inserts/s  {:>6.3} B/key ({} counted)  {:>8.0} hits/s ({} reads)  {:>8.0} absent/s ({} reads)  {} B written per B",
+            self.keys,
             self.inserts_per_second,
             self.memory_bytes_per_key,
             number(self.counted_bytes_per_key),

@@ -3,7 +3,7 @@
 
 use springbloom_filter::KeyDigest;
 
-use super::entry::DEPTH_MAX;
+use super::entry::{DEPTH_MAX, PAGE_BITS};
 use super::partitions::Bucket;
 use super::settings::IndexSettings;
 use super::zones::Zone;
@@ -47,6 +47,12 @@ pub(crate) struct Manifest {
     /// Depth and bucket of each partition, in the order of their prefixes.
     pub(crate) partitions: Vec<(u8, Option<Bucket>)>,
 }
+
+/// Pages that no index reaches: half an exbibyte.
+const PAGES_MAX: u64 = 1 << (PAGE_BITS - 1);
+/// How much deeper than the number of partitions explains the deepest one can be: beyond, the writer refuses to divide it. Bounds what is allocated for
+/// the directory.
+const DEPTH_BEYOND_MAX: u8 = 20;
 
 /// Slot that stands for "no bucket".
 const NO_SLOT: u32 = u32::MAX;
@@ -139,7 +145,18 @@ impl Manifest {
         if self.settings.check().is_err() {
             return Some("a setting");
         }
-        if self.partitions.iter().any(|(depth, _)| *depth > DEPTH_MAX)
+        if self.sequence >= 1 << 63 || self.epoch == u32::MAX {
+            return Some("a counter");
+        }
+        let zone_pages = u64::from(self.settings.zone_pages);
+        let slot_pages = u64::from(self.zone_slots) * zone_pages;
+        if self.replay_page.max(self.counted_page).max(slot_pages) >= PAGES_MAX
+            || self.zones.iter().any(|(number, _)| *number >= PAGES_MAX / zone_pages)
+        {
+            return Some("a page");
+        }
+        let depth_max = DEPTH_MAX.min(self.partitions.len().max(1).ilog2() as u8 + DEPTH_BEYOND_MAX);
+        if self.partitions.iter().any(|(depth, _)| *depth > depth_max)
             || buckets().any(|b| b.slot >= self.bucket_slots || b.sectors == 0)
             || buckets().any(|b| b.sectors > self.settings.bucket_sectors)
         {
@@ -300,6 +317,26 @@ mod tests {
         assert!(matches!(Manifest::decode("m", &good[..20]), Err(FlashError::Truncated { .. })));
         assert!(matches!(Manifest::decode("m", &good[..40]), Err(FlashError::Truncated { .. })));
         assert!(matches!(with(100, !good[100]), Err(FlashError::Damaged { .. })));
+    }
+
+    #[test]
+    fn manifests_of_indexes_that_cannot_be_are_refused() {
+        assert_eq!(manifest(1).fault(), None);
+        let deep = |depth| vec![(1, None), (depth, None), (depth, None)];
+        for wrong in [
+            Manifest { replay_page: u64::MAX, ..manifest(1) },
+            Manifest { counted_page: 1 << 47, ..manifest(1) },
+            Manifest { zones: vec![(u64::MAX, Zone { slot: 1, records: 1, stale: 0 })], ..manifest(1) },
+            Manifest {
+                zone_slots: u32::MAX,
+                settings: IndexSettings { zone_pages: 1 << 20, ..manifest(1).settings },
+                ..manifest(1)
+            },
+            Manifest { epoch: u32::MAX, ..manifest(1) },
+            Manifest { partitions: deep(40), ..manifest(1) },
+        ] {
+            assert!(wrong.fault().is_some(), "{wrong:?}");
+        }
     }
 
     proptest! {

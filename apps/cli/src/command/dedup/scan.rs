@@ -17,7 +17,7 @@ use crate::progress::Step;
 use crate::sizes::Size;
 
 /// How much work an interruption can cost.
-const STATE_EVERY: Duration = Duration::from_secs(5);
+const STATE_EVERY: Duration = Duration::from_secs(1);
 
 /// Runs of chunks kept in memory for those that follow, 80 KiB each.
 const CHAPTERS: usize = 16;
