@@ -1,9 +1,10 @@
 //! Measures the flash index against what it must beat, and prints ratios taken within this one run.
 //!
 //! `cargo bench -p springbloom-flash --bench index -- SECTION...`, sections: `ours` (grown from nothing), `skimpy` (looked up in turns with what `ours` left),
-//! `callers`, `cold`, `stream` (of what `ours` left), `bare` (without pre-filter), `summaries`, `variants`; under a memory ceiling `capped`, and with `--features peers` `rocksdb`, `lmdb`, `redb`. Each in
+//! `callers`, `cold`, `stream` (of what `ours` left), `bare` (without pre-filter), `trace`, `summaries`, `buckets`, `prefilters`, `variants`; under a memory ceiling `capped`, and with `--features peers` `rocksdb`, `lmdb`, `redb`. Each in
 //! a process of its own, so that memory is measured as the process's growth; without a section, all of them are run so. `scripts/bench-index` runs what the documentation shows. Settings come from the environment, see [`setup::Setup`].
 
+mod alternatives;
 mod ceiling;
 #[path = "../flash_filter/fio.rs"]
 mod fio;
@@ -17,6 +18,7 @@ mod setup;
 mod skimpy;
 mod store;
 mod summaries;
+mod trace;
 
 use std::process::Command;
 
@@ -36,7 +38,10 @@ const SECTIONS: &[(&str, Section)] = &[
     ("stream", stream),
     ("skimpy", skimpy),
     ("bare", bare),
+    ("trace", trace::run),
     ("summaries", summaries::run),
+    ("buckets", alternatives::buckets),
+    ("prefilters", alternatives::prefilters),
     ("variants", variants),
     ("capped", capped),
     #[cfg(feature = "peers")]
@@ -70,7 +75,7 @@ fn under_ceiling<S: Store>(setup: &Setup, name: &str, make: impl FnOnce(&Setup, 
     let setup = setup.under_ceiling();
     let limit = ceiling::join().unwrap_or(32 << 20);
     // The rest is for the program, its stack and what a call needs.
-    measure(&setup, name, || make(&setup, limit as usize / 2));
+    let _store = measure(&setup, name, || make(&setup, limit as usize / 3));
     let of = |bytes: u64| bytes as f64 / f64::from(1 << 20);
     println!("{:28} {:.1} MiB used of {:.1}", "", ceiling::used().map_or(f64::NAN, of), of(limit));
 }

@@ -137,6 +137,9 @@ impl Redb {
             .set_cache_size(memory_bytes)
             .create(setup.fresh("redb").join("pairs.redb"))
             .expect("a database");
+        let transaction = database.begin_write().expect("a transaction");
+        transaction.open_table(TABLE).expect("a table");
+        transaction.commit().expect("commit");
         Redb { database, waiting: Vec::new() }
     }
 }
