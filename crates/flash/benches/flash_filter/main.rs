@@ -40,7 +40,7 @@ fn main() {
     let named: Vec<String> =
         std::env::args().skip(1).filter(|argument| !argument.starts_with("--")).collect();
     let setup = Setup::from_environment();
-    println!("{}", setup.header());
+    println!("{}.", setup.header());
     let start = Instant::now();
     let mut claims = Vec::new();
     for (name, section) in SECTIONS {

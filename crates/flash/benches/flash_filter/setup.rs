@@ -57,13 +57,12 @@ impl Setup {
     pub(crate) fn header(&self) -> String {
         format!(
             "{}, seed {}\n{} MiB filter, {PROBES} bits per key set, {BITS_PER_KEY:.2} bits per \
-             key, {MEMORY_BITS_PER_KEY} bits of memory per key, {} ms and {} rounds per measurement, in {}",
+             key, {MEMORY_BITS_PER_KEY} bits of memory per key, {} ms and {} rounds per measurement",
             machine::description(),
             self.seed,
             self.filter_bytes >> 20,
             self.time.as_millis(),
             self.rounds,
-            self.directory.display(),
         )
     }
 
