@@ -28,7 +28,7 @@ pub struct BlockWriter {
 }
 
 impl BlockWriter {
-    /// A segment closes at the first new key after it has reached `segment_data_bytes` of entries (4 MiB is a good start).
+    /// A segment closes at the first new key after it has reached `segment_data_bytes` of entries (8 MiB is a good start).
     pub fn new(settings: UnitSettings, segment_data_bytes: u64) -> Self {
         Self {
             settings,

@@ -45,7 +45,7 @@ pub struct Elastic {
 }
 
 impl Elastic {
-    /// Starts from the defaults: 64 MiB, segments of about 4 MiB of data, 6 Bloom units of 4 bits per key.
+    /// Starts from the defaults: 64 MiB, segments of about 8 MiB of data, 16 ribbon units of a bit per key.
     pub fn builder() -> ElasticBuilder {
         ElasticBuilder::default()
     }
@@ -111,7 +111,7 @@ impl Default for ElasticBuilder {
     fn default() -> Self {
         Self {
             budget_bytes: 64 << 20,
-            segment_data_bytes: 4 << 20,
+            segment_data_bytes: 8 << 20,
             units: UnitSettings::default(),
             policy: PolicyKind::default(),
             lifetime: None,

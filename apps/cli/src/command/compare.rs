@@ -66,11 +66,14 @@ pub(crate) struct Compare {
     #[arg(long, default_value_t, help_heading = "Filters")]
     units: UnitSettings,
     /// Data that one filter covers
-    #[arg(long, value_name = "SIZE", default_value = "4MiB", help_heading = "Filters")]
+    #[arg(long, value_name = "SIZE", default_value = "8MiB", help_heading = "Filters")]
     segment_bytes: Size,
     /// Lookups after which a segment counts as expired (multi-queue)
     #[arg(long, value_name = "LOOKUPS", help_heading = "Filters")]
     lifetime: Option<u64>,
+    /// Remember no absent keys that the resident units let pass
+    #[arg(long, help_heading = "Filters")]
+    no_absences: bool,
 
     /// Operations: get, or a core workload of YCSB from a to f
     #[arg(long, default_value = "get", value_parser = parse_mix, help_heading = "Workload")]

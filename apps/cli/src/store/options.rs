@@ -28,6 +28,7 @@ pub(crate) struct ElasticSettings {
     pub(crate) units: UnitSettings,
     pub(crate) segment_bytes: u64,
     pub(crate) lifetime: Option<u64>,
+    pub(crate) remember_absences: bool,
 }
 
 /// What all configurations of a comparison share.
@@ -159,7 +160,8 @@ impl CommonSettings {
                     .budget_bytes(self.budget_bytes(config, shape.entries()))
                     .policy(self.elastic.policy)
                     .segment_data_bytes(self.elastic.segment_bytes)
-                    .units(self.elastic.units);
+                    .units(self.elastic.units)
+                    .remember_absences(self.elastic.remember_absences);
                 if let Some(lookups) = self.elastic.lifetime {
                     builder = builder.lifetime(lookups);
                 }

@@ -120,6 +120,7 @@ impl Compare {
                 units: self.units,
                 segment_bytes: self.segment_bytes.bytes,
                 lifetime: self.lifetime,
+                remember_absences: !self.no_absences,
             },
             budget_bytes: self.budget.map(|size| size.bytes),
             budget_bits: configs.iter().find_map(Config::elastic_bits).unwrap_or(DEFAULT_BUDGET_BITS),
@@ -169,8 +170,11 @@ impl Compare {
             block_cache_bytes: common.block_cache_bytes.unwrap_or(0),
             budget_bytes: common.budget_bytes(&Config::None, entries),
             elastic: format!(
-                "units {}, segments of {}, policy {}",
-                self.units, self.segment_bytes, common.elastic.policy
+                "units {}, segments of {}, policy {}{}",
+                self.units,
+                self.segment_bytes,
+                common.elastic.policy,
+                if self.no_absences { ", absences not remembered" } else { "" }
             ),
             levels: shape.levels.clone(),
             tree: shape.summary(),
