@@ -71,10 +71,11 @@ impl Manager {
         let registry = self.shared.registry();
         let states = registry.planner.allocation().segments();
         let mut demands = Vec::with_capacity(registry.planner.allocation().segment_count());
+        let unknown_share = registry.absences.unknown_share();
         let mut visits = 0.0;
         for (_, state) in states.iter() {
             visits += f64::from(state.counts().access_count());
-            let negatives = f64::from(state.counts().negatives());
+            let negatives = f64::from(state.counts().negatives()) * unknown_share;
             demands.push(SegmentDemand { shape: state.shape, units_max: state.units_max(), negatives });
         }
         let other_bytes = self.other_bytes() + registry.headroom_bytes;
@@ -195,7 +196,7 @@ impl Manager {
             dropped_events: self.shared.hub.dropped_events(),
             sampled_one_in: self.shared.hub.stands_for(),
             outcomes: self.shared.hub.totals(),
-            expected_extra_io: registry.planner.expected_extra_io(),
+            expected_extra_io: registry.planner.expected_extra_io() * registry.absences.unknown_share(),
         }
     }
 

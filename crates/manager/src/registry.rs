@@ -27,7 +27,8 @@ use crate::resident::group_bytes;
 use crate::segments::SegmentRef;
 use crate::stats::Counters;
 use crate::{
-    ManagerSettings, MemoryBudget, MemoryKind, Reservation, SegmentUse, TableId, TableSpec, UnitSource,
+    ManagerSettings, MemoryBudget, MemoryKind, OutcomeTotals, Reservation, SegmentUse, TableId, TableSpec,
+    UnitSource,
 };
 
 /// A known table.
@@ -338,10 +339,9 @@ impl Registry {
         }
     }
 
-    /// Visits ever made.
-    pub(crate) fn visits(&self) -> u64 {
-        let totals = self.hub.totals();
-        totals.rejected + totals.wasted_reads + totals.true_positives + totals.known_absent
+    /// How all visits ever made ended.
+    pub(crate) fn totals(&self) -> OutcomeTotals {
+        self.hub.totals()
     }
 
     /// A bounded piece of the policy's other work; `false` if there was none.

@@ -15,6 +15,13 @@ pub struct OutcomeTotals {
     pub known_absent: u64,
 }
 
+impl OutcomeTotals {
+    /// All visits.
+    pub fn visits(&self) -> u64 {
+        self.rejected + self.wasted_reads + self.true_positives + self.known_absent
+    }
+}
+
 /// Reserved bytes by what they are for.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct UsedBytes {
@@ -91,8 +98,8 @@ pub struct Stats {
     pub sampled_one_in: u32,
     /// Ends of all visits.
     pub outcomes: OutcomeTotals,
-    /// `E[Extra_IO]` (ATC'19 section 3.4) by measured use and analytic rates: wasted reads to expect per visit of a
-    /// lookup to a segment. 0 before anything was measured.
+    /// `E[Extra_IO]` (ATC'19 section 3.4) by measured use, analytic rates and the share of absences that are known: wasted reads to expect per
+    /// visit of a lookup to a segment. 0 before anything was measured.
     pub expected_extra_io: f64,
 }
 

@@ -118,6 +118,28 @@ fn an_absence_is_known_in_its_own_table_as_long_as_that_is() {
 }
 
 #[test]
+fn what_is_expected_takes_known_absences_into_account() {
+    let manager = manager(96 << 10, PolicyKind::Uniform); // a unit of four bits for each segment, no more
+    let table = MemoryTable::new(1, 64, 2000);
+    let handle = manager.register(table.spec(Some(1))).unwrap();
+    assert!(manager.settle(SETTLE));
+    // A few hot absent keys, of which some pass.
+    let round = || (0..400).map(|n| look_up_absent(&handle, &table, 2 * (n * 331 % 128_000) + 1));
+    for _ in 0..200 {
+        round().for_each(drop);
+        assert!(manager.settle(SETTLE));
+    }
+    let wasted = round().filter(|&outcome| outcome == Outcome::WastedRead).count() as f64 / 400.0;
+    let known = round().filter(|&outcome| outcome == Outcome::KnownAbsent).count() as f64 / 400.0;
+    let expected = manager.stats().expected_extra_io;
+    assert!(known > 0.05 && wasted < 0.01, "{known} known, {wasted} wasted");
+    assert!(expected < 0.03, "{expected} expected where {wasted} are wasted");
+    let curve = manager.memory_curve();
+    let at_budget = curve.wasted_reads_per_visit(96 << 10);
+    assert!(at_budget < 0.03, "{at_budget} on the curve where {wasted} are wasted");
+}
+
+#[test]
 fn long_keys_are_not_remembered() {
     let manager = manager(1 << 20, PolicyKind::Benefit);
     let table = MemoryTable::new(1, 4, 500);

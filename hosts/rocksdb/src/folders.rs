@@ -294,8 +294,7 @@ impl State {
 
 /// Visits of lookups to segments, ever.
 fn visits(manager: &Manager) -> u64 {
-    let outcomes = manager.stats().outcomes;
-    outcomes.rejected + outcomes.wasted_reads + outcomes.true_positives + outcomes.known_absent
+    manager.stats().outcomes.visits()
 }
 
 /// Visits to segments per lookup that met any, over all budgets of the process; `None` before the first one.

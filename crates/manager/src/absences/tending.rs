@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use super::share::{Share, chunks_at_first, chunks_max};
 use super::{AbsenceCache, CHUNK_BYTES};
-use crate::MemoryKind;
 use crate::registry::Registry;
+use crate::{MemoryKind, OutcomeTotals};
 
 /// Visits taken in between two questions whether the share should change.
 const ASK_EVERY_TICKS: u64 = 4096;
@@ -17,10 +17,40 @@ pub(crate) struct Absences {
     pub cache: Arc<AbsenceCache>,
     is_enabled: bool,
     share: Share,
+    unknown: UnknownShare,
     ask_at: u64,
     /// Numbers of tables that were forgotten since the last sweep began.
     forgotten: Vec<u32>,
     sweep: Option<Sweep>,
+}
+
+/// Of the visits that units lately let pass in vain, the share whose key was not known to be absent: what the analytic rates of units, which
+/// know nothing of absences, are to be multiplied by.
+struct UnknownShare {
+    share: f64,
+    /// Outcomes ever, when it was measured last.
+    wasted_reads: u64,
+    known_absent: u64,
+}
+
+impl Default for UnknownShare {
+    fn default() -> Self {
+        Self { share: 1.0, wasted_reads: 0, known_absent: 0 }
+    }
+}
+
+impl UnknownShare {
+    /// Visits that a measurement needs.
+    const VISITS_MIN: u64 = 256;
+
+    fn measure(&mut self, totals: OutcomeTotals) {
+        let wasted = totals.wasted_reads - self.wasted_reads;
+        let passed = wasted + totals.known_absent - self.known_absent;
+        if passed >= Self::VISITS_MIN {
+            self.share = (self.share + wasted as f64 / passed as f64) / 2.0;
+            (self.wasted_reads, self.known_absent) = (totals.wasted_reads, totals.known_absent);
+        }
+    }
 }
 
 /// A walk over all chunks that drops the absences of some tables.
@@ -38,10 +68,16 @@ impl Absences {
             cache: Arc::new(cache),
             is_enabled,
             share: Share::default(),
+            unknown: UnknownShare::default(),
             ask_at: 0,
             forgotten: Vec::new(),
             sweep: None,
         }
+    }
+
+    /// Of the visits that units let pass in vain, the share that wastes a read.
+    pub(crate) fn unknown_share(&self) -> f64 {
+        self.unknown.share
     }
 
     /// A table is gone; its number is never used again.
@@ -96,7 +132,9 @@ impl Registry {
             return;
         }
         self.absences.ask_at = ticks + ASK_EVERY_TICKS;
-        let visits = self.visits();
+        let totals = self.totals();
+        self.absences.unknown.measure(totals);
+        let visits = totals.visits();
         let limit_bytes = self.budget.limit_bytes();
         if self.absences.share.is_due(visits) {
             let price = self.planner.byte_price();
