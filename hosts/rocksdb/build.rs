@@ -4,6 +4,7 @@ use std::{env, path::PathBuf};
 
 fn main() {
     println!("cargo:rerun-if-changed=cpp");
+    println!("cargo:rerun-if-changed=tests/cpp");
     if env::var_os("ROCKSDB_LIB_DIR").is_some() {
         panic!(
             "ROCKSDB_LIB_DIR is set: springbloom compiles against RocksDB's internal headers and cannot use a system \
@@ -62,13 +63,24 @@ fn main() {
     }
     // Option maps name members by offset, as RocksDB's own do.
     build.flag_if_supported("-Wno-invalid-offsetof");
-    let mut files: Vec<PathBuf> = std::fs::read_dir("cpp")
-        .expect("the folder cpp lies beside build.rs")
-        .map(|entry| entry.expect("cpp can be listed").path())
+    let build_of_tests = build.clone();
+    build.files(files_in("cpp")).compile("springbloom_host");
+    // Linked into the tests that call it, and into nothing else.
+    let tests = PathBuf::from("tests/cpp");
+    if tests.is_dir() {
+        let mut build = build_of_tests;
+        build.include(&tests).files(files_in("tests/cpp")).compile("springbloom_host_tests");
+    }
+}
+
+fn files_in(folder: &str) -> Vec<PathBuf> {
+    let mut files: Vec<PathBuf> = std::fs::read_dir(folder)
+        .unwrap_or_else(|error| panic!("the folder {folder} beside build.rs: {error}"))
+        .map(|entry| entry.expect("the folder can be listed").path())
         .filter(|path| path.extension().is_some_and(|extension| extension == "cc"))
         .collect();
     files.sort();
-    build.files(files).compile("springbloom_host");
+    files
 }
 
 /// The processor that rustc compiles for; librocksdb-sys compiles RocksDB for the same.

@@ -37,21 +37,29 @@ typedef struct {
 
 // ---- settings and sharing -------------------------------------------------------------------------------------------
 
+// A setting as an option string gives it.
 typedef struct {
-  uint64_t budget_bytes;
-  uint64_t segment_data_bytes;
-  sb_bytes units;   // "ribbon:UNITS" or "bloom:UNITSxBITS"; empty: the default
-  sb_bytes policy;  // a policy's name, e.g. "multi-queue"
-} sb_settings;
+  sb_bytes name;
+  sb_bytes value;
+} sb_setting;
 
 // The process-wide instance that option strings share. The first caller's settings create it; a later caller with another
-// budget changes the budget of all. Returns an owned reference, or null with a message in `error` (of `error_size` bytes).
-sb_elastic* sb_elastic_process_wide(const sb_settings* settings, char* error, size_t error_size);
+// budget changes the budget of all, and must agree in the rest. `block_cache`: a std::shared_ptr<rocksdb::Cache>*, to be charged if
+// the settings say so. Returns an owned reference, or null with a message in `error` (of `error_size` bytes).
+sb_elastic* sb_elastic_process_wide(const sb_setting* settings, size_t count, const void* block_cache, char* error,
+                                    size_t error_size);
 // The process-wide instance if there is one, as an owned reference; else null.
 sb_elastic* sb_elastic_process_wide_if_any(void);
 void sb_elastic_retain(const sb_elastic* elastic);
 void sb_elastic_release(const sb_elastic* elastic);  // gives one owned reference back
 uint64_t sb_elastic_budget_bytes(const sb_elastic* elastic);
+void sb_elastic_set_budget_bytes(const sb_elastic* elastic, uint64_t budget_bytes);
+// Waits until no unit is waiting to be loaded; whether that came true in time.
+int sb_elastic_settle(const sb_elastic* elastic, uint64_t timeout_ms);
+// Calls `take` with the metrics in the text format that Prometheus scrapes.
+void sb_elastic_metrics_text(const sb_elastic* elastic, void* context, void (*take)(void* context, sb_bytes text));
+// Wasted reads per lookup to expect at a budget, from what was measured; below 0 before anything was.
+double sb_elastic_wasted_reads_per_lookup(const sb_elastic* elastic, uint64_t budget_bytes);
 // Whether keys that a custom comparator calls equal may be trusted to be equal byte for byte.
 int sb_elastic_trusts_comparators(const sb_elastic* elastic);
 
@@ -139,10 +147,12 @@ int springbloom_install_filter_cache(void* rocksdb_options, uint64_t capacity_by
 // Digests that lookups of this process computed, each thread's in steps of 64: for the proof that a lookup needs one.
 uint64_t springbloom_digests_computed(void);
 
+// The block cache in a `rocksdb_options_t`, as a std::shared_ptr<rocksdb::Cache>*, borrowed from the options; null if they have none.
+const void* springbloom_block_cache(void* rocksdb_options);
 typedef struct springbloom_charge springbloom_charge;  // bytes of a block cache that filters take
-// Of the block cache in a `rocksdb_options_t`; nothing at first. Owned; release with springbloom_charge_free, which gives the
-// bytes back. Null, with a message in `error`, when the options have no block cache.
-springbloom_charge* springbloom_charge_new(void* rocksdb_options, char* error, size_t error_size);
+// Of a std::shared_ptr<rocksdb::Cache>*, which it shares; nothing at first. Owned; release with springbloom_charge_free, which gives
+// the bytes back.
+springbloom_charge* springbloom_charge_new(const void* block_cache);
 // Moves the charge to `bytes`, rounded up to 256 KiB; gives what the cache grants. One caller at a time.
 uint64_t springbloom_charge_update(springbloom_charge* charge, uint64_t bytes);
 void springbloom_charge_free(springbloom_charge* charge);

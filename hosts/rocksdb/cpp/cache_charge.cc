@@ -1,6 +1,4 @@
 // Charges the filters' budget to a block cache, so that both live under the cache's capacity.
-#include <cstdio>
-
 #include "abi.h"
 #include "cache/cache_reservation_manager.h"
 #include "rocksdb/options.h"
@@ -16,15 +14,15 @@ struct springbloom_charge {
   rocksdb::CacheReservationManagerImpl<rocksdb::CacheEntryRole::kMisc> entries;
 };
 
-extern "C" springbloom_charge* springbloom_charge_new(void* rocksdb_options, char* error, size_t error_size) {
+extern "C" const void* springbloom_block_cache(void* rocksdb_options) {
   const rocksdb::Options& options = static_cast<rocksdb_options_t*>(rocksdb_options)->rep;
   const auto* table_options = options.table_factory->GetOptions<rocksdb::BlockBasedTableOptions>();
-  if (table_options == nullptr || table_options->block_cache == nullptr) {
-    std::snprintf(error, error_size, "the budget is to be charged to a block cache, and these options have none");
-    return nullptr;
-  }
-  return new springbloom_charge{
-      rocksdb::CacheReservationManagerImpl<rocksdb::CacheEntryRole::kMisc>(table_options->block_cache)};
+  return table_options == nullptr || table_options->block_cache == nullptr ? nullptr : &table_options->block_cache;
+}
+
+extern "C" springbloom_charge* springbloom_charge_new(const void* block_cache) {
+  return new springbloom_charge{rocksdb::CacheReservationManagerImpl<rocksdb::CacheEntryRole::kMisc>(
+      *static_cast<const std::shared_ptr<rocksdb::Cache>*>(block_cache))};
 }
 
 extern "C" uint64_t springbloom_charge_update(springbloom_charge* charge, uint64_t bytes) {

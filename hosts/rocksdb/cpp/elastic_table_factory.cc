@@ -2,6 +2,7 @@
 
 #include <cstring>
 #include <unordered_map>
+#include <vector>
 
 #include "elastic_table_builder.h"
 #include "elastic_table_reader.h"
@@ -28,17 +29,40 @@ using rocksdb::Status;
 
 namespace {
 
-OptionTypeInfo Unwritten(int offset, OptionType type) {
-  return OptionTypeInfo(offset, type, OptionVerificationType::kNormal, OptionTypeFlags::kDontSerialize);
-}
+struct NamedSetting {
+  const char* name;
+  size_t offset;
+
+  const std::string& In(const ElasticOptions& options) const {
+    return *reinterpret_cast<const std::string*>(reinterpret_cast<const char*>(&options) + offset);
+  }
+};
+
+// A later one may need an earlier one.
+constexpr NamedSetting kSettings[] = {
+    {"budget", offsetof(ElasticOptions, budget)},
+    {"segment_data_bytes", offsetof(ElasticOptions, segment_data_bytes)},
+    {"units", offsetof(ElasticOptions, units)},
+    {"policy", offsetof(ElasticOptions, policy)},
+    {"lifetime", offsetof(ElasticOptions, lifetime)},
+    {"remember_seconds", offsetof(ElasticOptions, remember_seconds)},
+    {"remember_absences", offsetof(ElasticOptions, remember_absences)},
+    {"trust_comparators", offsetof(ElasticOptions, trust_comparators)},
+    {"charge_to_block_cache", offsetof(ElasticOptions, charge_to_block_cache)},
+    {"memory_pressure", offsetof(ElasticOptions, memory_pressure)},
+    {"memory_pressure_floor", offsetof(ElasticOptions, memory_pressure_floor)},
+    {"memory_pressure_stall_percent", offsetof(ElasticOptions, memory_pressure_stall_percent)},
+};
 
 const std::unordered_map<std::string, OptionTypeInfo>& OptionMap() {
-  static const std::unordered_map<std::string, OptionTypeInfo> map = {
-      {"budget", Unwritten(offsetof(ElasticOptions, budget), OptionType::kUInt64T)},
-      {"segment_data_bytes", Unwritten(offsetof(ElasticOptions, segment_data_bytes), OptionType::kUInt64T)},
-      {"units", Unwritten(offsetof(ElasticOptions, units), OptionType::kString)},
-      {"policy", Unwritten(offsetof(ElasticOptions, policy), OptionType::kString)},
-  };
+  static const std::unordered_map<std::string, OptionTypeInfo> map = [] {
+    std::unordered_map<std::string, OptionTypeInfo> settings;
+    for (const NamedSetting& setting : kSettings) {
+      settings.emplace(setting.name, OptionTypeInfo(static_cast<int>(setting.offset), OptionType::kString,
+                                                    OptionVerificationType::kNormal, OptionTypeFlags::kDontSerialize));
+    }
+    return settings;
+  }();
   return map;
 }
 
@@ -64,16 +88,23 @@ ElasticTableFactory::Connection::Connection(const Connection& other) : given_(ot
   applied_budget_ = other.applied_budget_;
 }
 
-Status ElasticTableFactory::Connection::Get(const ElasticOptions& options, ElasticRef* elastic) {
+Status ElasticTableFactory::Connection::Get(const ElasticOptions& options,
+                                            const rocksdb::BlockBasedTableOptions& table_options, ElasticRef* elastic) {
   std::lock_guard<std::mutex> lock(mutex_);
   if (!given_ && (elastic_ == nullptr || applied_budget_ != options.budget)) {
-    sb_settings settings{};
-    settings.budget_bytes = options.budget;
-    settings.segment_data_bytes = options.segment_data_bytes;
-    settings.units = Bytes(options.units);
-    settings.policy = Bytes(options.policy);
+    std::vector<sb_setting> given;
+    for (const NamedSetting& setting : kSettings) {
+      if (!setting.In(options).empty()) {
+        given.push_back(sb_setting{Bytes(setting.name), Bytes(setting.In(options))});
+      }
+    }
+    // The next one has to find it unused if this connection alone uses it.
+    elastic_.reset();
+    const bool has_cache = !table_options.no_block_cache && table_options.block_cache != nullptr;
     char error[512] = "";
-    const sb_elastic* made = sb_elastic_process_wide(&settings, error, sizeof(error));
+    const sb_elastic* made = sb_elastic_process_wide(given.data(), given.size(),
+                                                     has_cache ? &table_options.block_cache : nullptr, error,
+                                                     sizeof(error));
     if (made == nullptr) {
       return Status::InvalidArgument("springbloom", error);
     }
@@ -86,7 +117,7 @@ Status ElasticTableFactory::Connection::Get(const ElasticOptions& options, Elast
 
 ElasticRef ElasticTableFactory::Connected() const {
   ElasticRef elastic;
-  connection_.Get(options_, &elastic).PermitUncheckedError();
+  connection_.Get(options_, TableOptions(), &elastic).PermitUncheckedError();
   return elastic;
 }
 
@@ -95,7 +126,7 @@ Status ElasticTableFactory::ValidateOptions(const rocksdb::DBOptions& db_options
   Status s = BlockBasedTableFactory::ValidateOptions(db_options, cf_options);
   ElasticRef elastic;
   if (s.ok()) {
-    s = connection_.Get(options_, &elastic);
+    s = connection_.Get(options_, TableOptions(), &elastic);
   }
   if (!s.ok()) {
     return s;

@@ -10,14 +10,23 @@
 
 namespace springbloom {
 
-// Settings that option strings can give. Not written to OPTIONS files, so that a stock engine reads those too.
+// Settings that option strings can give, as text for src/string_settings.rs, which knows what they mean; empty where none was given.
+// Not written to OPTIONS files, so that a stock engine reads those too.
 struct ElasticOptions {
   static const char* kName() { return "SpringbloomOptions"; }
 
-  uint64_t budget = uint64_t{64} << 20;
-  uint64_t segment_data_bytes = uint64_t{4} << 20;
-  std::string units;  // empty: the default
-  std::string policy = "benefit";
+  std::string budget;
+  std::string segment_data_bytes;
+  std::string units;
+  std::string policy;
+  std::string lifetime;
+  std::string remember_seconds;
+  std::string remember_absences;
+  std::string trust_comparators;
+  std::string charge_to_block_cache;
+  std::string memory_pressure;
+  std::string memory_pressure_floor;
+  std::string memory_pressure_stall_percent;
 };
 
 // A subclass, not a wrapper: `ttl`, SetOptions, record-count verification and RocksDB's checked casts ask for the class
@@ -55,13 +64,14 @@ class ElasticTableFactory final : public rocksdb::BlockBasedTableFactory {
 
     // Makes or finds the process-wide instance, and applies a budget that the options have newly got, unless an instance was
     // given.
-    rocksdb::Status Get(const ElasticOptions& options, ElasticRef* elastic);
+    rocksdb::Status Get(const ElasticOptions& options, const rocksdb::BlockBasedTableOptions& table_options,
+                        ElasticRef* elastic);
 
    private:
     const bool given_;
     mutable std::mutex mutex_;
     ElasticRef elastic_;
-    uint64_t applied_budget_ = 0;
+    std::string applied_budget_;
   };
 
   // Null if the options are wrong, which ValidateOptions reports.

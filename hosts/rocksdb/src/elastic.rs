@@ -32,7 +32,7 @@ pub(crate) struct Shared {
     pub(crate) refused: Arc<RefusedTables>,
     /// `None`: nothing is remembered over a restart.
     pub(crate) folders: Option<Arc<Folders>>,
-    budget: Arc<BudgetControl>,
+    pub(crate) budget: Arc<BudgetControl>,
     charges_block_cache: bool,
 }
 
@@ -58,7 +58,7 @@ impl Elastic {
     /// Errors when the options use a table format other than block-based.
     pub fn install(&self, options: &mut rocksdb::Options) -> Result<(), Error> {
         if self.shared.charges_block_cache {
-            let charge = || ffi::CacheCharge::of(options);
+            let charge = || ffi::CacheCharge::of(&ffi::BlockCache::in_options(options));
             self.shared.budget.charge_to(charge).map_err(Error::Install)?;
         }
         ffi::install(options, &self.shared).map_err(Error::Install)
@@ -95,16 +95,16 @@ impl Elastic {
 /// Collects the settings of an [`Elastic`].
 #[derive(Clone, Debug)]
 pub struct ElasticBuilder {
-    budget_bytes: u64,
-    segment_data_bytes: u64,
-    units: UnitSettings,
-    policy: PolicyKind,
-    lifetime: Option<u64>,
-    trust_comparators: bool,
-    remember_every: Option<Duration>,
-    memory_pressure: Option<MemoryPressure>,
-    charge_to_block_cache: bool,
-    remember_absences: bool,
+    pub(crate) budget_bytes: u64,
+    pub(crate) segment_data_bytes: u64,
+    pub(crate) units: UnitSettings,
+    pub(crate) policy: PolicyKind,
+    pub(crate) lifetime: Option<u64>,
+    pub(crate) trust_comparators: bool,
+    pub(crate) remember_every: Option<Duration>,
+    pub(crate) memory_pressure: Option<MemoryPressure>,
+    pub(crate) charge_to_block_cache: bool,
+    pub(crate) remember_absences: bool,
 }
 
 impl Default for ElasticBuilder {

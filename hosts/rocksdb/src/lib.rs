@@ -41,6 +41,7 @@ mod process_wide;
 mod refused;
 mod source;
 pub mod stock;
+mod string_settings;
 mod table_files;
 #[doc(hidden)]
 pub mod testing;

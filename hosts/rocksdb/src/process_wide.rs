@@ -1,49 +1,66 @@
 //! The instance that option strings share: a string can name a budget, not an object.
 
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use springbloom_filter::{FilterError, UnitSettings};
-use springbloom_manager::PolicyKind;
+use crate::{
+    Elastic, ElasticBuilder,
+    elastic::Shared,
+    ffi::{BlockCache, CacheCharge},
+    string_settings::{self, Given},
+};
 
-use crate::{Elastic, elastic::Shared};
-
-static INSTANCE: Mutex<Option<Arc<Shared>>> = Mutex::new(None);
-
-/// Settings as an option string gives them.
-pub(crate) struct StringSettings<'a> {
-    pub(crate) budget_bytes: u64,
-    pub(crate) segment_data_bytes: u64,
-    /// Empty for the default.
-    pub(crate) units: &'a str,
-    pub(crate) policy: &'a str,
+struct Instance {
+    shared: Arc<Shared>,
+    settings: ElasticBuilder,
 }
+
+static INSTANCE: Mutex<Option<Instance>> = Mutex::new(None);
 
 /// The process-wide instance, if there is one.
 pub(crate) fn process_wide_if_any() -> Option<Arc<Shared>> {
-    INSTANCE.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    lock().as_ref().map(|instance| instance.shared.clone())
 }
 
-/// The process-wide instance. The first settings make it; later ones change its budget, the last word winning. Units and
-/// segments of an existing instance stay as they are, because its tables share them.
-pub(crate) fn process_wide(settings: &StringSettings<'_>) -> Result<Arc<Shared>, String> {
-    let policy: PolicyKind = settings.policy.parse().map_err(|error| format!("policy: {error}"))?;
-    let units = match settings.units {
-        "" => UnitSettings::default(),
-        text => text.parse().map_err(|error: FilterError| error.to_string())?,
-    };
-    let mut instance = INSTANCE.lock().unwrap_or_else(PoisonError::into_inner);
-    if let Some(shared) = &*instance {
-        let elastic = Elastic { shared: shared.clone() };
-        elastic.set_budget_bytes(settings.budget_bytes);
-        return Ok(elastic.shared);
+/// The process-wide instance. The first settings make it. Later ones change its budget, the last word winning, and must agree with
+/// the others as far as they name them, because all tables share them; an instance that nobody uses any more makes way.
+///
+/// `block_cache`: the one to charge, if that is asked for.
+pub(crate) fn process_wide(given: &Given<'_>, block_cache: &BlockCache) -> Result<Arc<Shared>, String> {
+    let mut instance = lock();
+    if let Some(Instance { shared, settings }) = &*instance {
+        let asked = string_settings::apply(settings.clone(), given)?;
+        match string_settings::difference(settings, &asked) {
+            None => {
+                charge(shared, &asked, block_cache)?;
+                if given.iter().any(|(name, _)| *name == "budget") {
+                    Elastic { shared: shared.clone() }.set_budget_bytes(asked.budget_bytes);
+                }
+                return Ok(shared.clone());
+            }
+            Some((name, in_force, asked)) if Arc::strong_count(shared) > 1 => {
+                return Err(format!(
+                    "{name}: got {asked}, and the databases of this process that are open share {in_force}; give all of them the \
+                     same, or leave it out"
+                ));
+            }
+            Some(_) => *instance = None,
+        }
     }
-    let elastic = Elastic::builder()
-        .budget_bytes(settings.budget_bytes)
-        .segment_data_bytes(settings.segment_data_bytes)
-        .units(units)
-        .policy(policy)
-        .build()
-        .map_err(|error| error.to_string())?;
-    *instance = Some(elastic.shared.clone());
-    Ok(elastic.shared)
+    let settings = string_settings::apply(Elastic::builder(), given)?;
+    let shared = settings.clone().build().map_err(|error| error.to_string())?.shared;
+    charge(&shared, &settings, block_cache)?;
+    *instance = Some(Instance { shared: shared.clone(), settings });
+    Ok(shared)
+}
+
+fn charge(shared: &Shared, settings: &ElasticBuilder, block_cache: &BlockCache) -> Result<(), String> {
+    if settings.charge_to_block_cache {
+        shared.budget.charge_to(|| CacheCharge::of(block_cache))
+    } else {
+        Ok(())
+    }
+}
+
+fn lock() -> MutexGuard<'static, Option<Instance>> {
+    INSTANCE.lock().unwrap_or_else(PoisonError::into_inner)
 }

@@ -1,15 +1,35 @@
 //! The charge of the budget to a block cache.
 
-use std::ffi::{c_char, c_void};
+use std::{ffi::c_void, marker::PhantomData};
 
 use rocksdb::AsRawPtr;
 
-use super::imports::message_of;
-
 unsafe extern "C" {
-    fn springbloom_charge_new(options: *mut c_void, error: *mut c_char, size: usize) -> *mut c_void;
+    fn springbloom_block_cache(options: *mut c_void) -> *const c_void;
+    fn springbloom_charge_new(block_cache: *const c_void) -> *mut c_void;
     fn springbloom_charge_update(charge: *mut c_void, bytes: u64) -> u64;
     fn springbloom_charge_free(charge: *mut c_void);
+}
+
+/// The block cache of some options, borrowed from them.
+pub(crate) struct BlockCache<'a> {
+    /// Null if they have none.
+    shared_ptr: *const c_void,
+    options: PhantomData<&'a ()>,
+}
+
+impl<'a> BlockCache<'a> {
+    pub(crate) fn in_options(options: &'a mut rocksdb::Options) -> Self {
+        // SAFETY: the options live as long as the result.
+        let shared_ptr = unsafe { springbloom_block_cache(options.as_raw_ptr().cast()) };
+        Self { shared_ptr, options: PhantomData }
+    }
+
+    /// # Safety
+    /// `shared_ptr` is null or points to a `std::shared_ptr<rocksdb::Cache>` that is not null and alive as long as the result.
+    pub(super) unsafe fn at(shared_ptr: *const c_void) -> Self {
+        Self { shared_ptr, options: PhantomData }
+    }
 }
 
 /// Bytes of a block cache that filters take. Shares the cache; gives the bytes back when it is dropped.
@@ -22,14 +42,15 @@ pub(crate) struct CacheCharge {
 unsafe impl Send for CacheCharge {}
 
 impl CacheCharge {
-    /// Nothing yet, of the block cache in these options.
-    pub(crate) fn of(options: &mut rocksdb::Options) -> Result<Self, String> {
-        let mut message = [0u8; 512];
-        // SAFETY: options and buffer live through the call, which shares the cache and keeps neither.
-        let charge = unsafe {
-            springbloom_charge_new(options.as_raw_ptr().cast(), message.as_mut_ptr().cast(), message.len())
-        };
-        if charge.is_null() { Err(message_of(&message)) } else { Ok(Self { charge }) }
+    /// Nothing yet. Errors if there is no cache.
+    pub(crate) fn of(cache: &BlockCache<'_>) -> Result<Self, String> {
+        if cache.shared_ptr.is_null() {
+            return Err(
+                "the budget is to be charged to a block cache, and these options have none".to_owned()
+            );
+        }
+        // SAFETY: the cache is alive by `BlockCache`'s promise; the charge shares it.
+        Ok(Self { charge: unsafe { springbloom_charge_new(cache.shared_ptr) } })
     }
 
     /// Moves the charge to `bytes`; gives what the cache grants, at least as much unless its limit is strict.

@@ -4,8 +4,9 @@ use std::{
     cmp::Ordering,
     ffi::{c_char, c_int, c_void},
     panic::{AssertUnwindSafe, catch_unwind},
-    ptr,
+    ptr, slice,
     sync::Arc,
+    time::Duration,
 };
 
 use springbloom_filter::KeyDigest;
@@ -13,16 +14,17 @@ use springbloom_format::BlockHeader;
 use springbloom_manager::{KeyOrder, Outcome, PackedFences};
 
 use super::{
-    BlockFile,
+    BlockCache, BlockFile,
     types::{
-        Bytes, CORRUPT, CompareFn, Digest, File, NO_ROOM, OPENED, RetryFn, Settings, TableFences, TableSpec,
+        Bytes, CORRUPT, CompareFn, Digest, File, NO_ROOM, OPENED, RetryFn, Setting, TableFences, TableSpec,
         bytes_at, write_message,
     },
 };
 use crate::{
+    Elastic,
     elastic::Shared,
     open_table::{OpenTable, Opening, Unopened},
-    process_wide::{StringSettings, process_wide, process_wide_if_any},
+    process_wide::{process_wide, process_wide_if_any},
     refused::Retry,
     unit_builder::UnitBuilder,
 };
@@ -33,23 +35,37 @@ fn guarded<T>(on_panic: T, run: impl FnOnce() -> T) -> T {
 }
 
 /// # Safety
-/// See `cpp/abi.h`: `settings` is readable, `error` is writable for `error_size` bytes.
+/// `elastic` is alive.
+unsafe fn borrowed(elastic: *const Shared) -> Elastic {
+    // SAFETY: a reference of our own is taken.
+    unsafe {
+        Arc::increment_strong_count(elastic);
+        Elastic { shared: Arc::from_raw(elastic) }
+    }
+}
+
+/// # Safety
+/// See `cpp/abi.h`: `settings` and what they point to are readable, `error` is writable for `error_size` bytes.
 #[unsafe(no_mangle)]
 unsafe extern "C" fn sb_elastic_process_wide(
-    settings: *const Settings,
+    settings: *const Setting,
+    count: usize,
+    block_cache: *const c_void,
     error: *mut c_char,
     error_size: usize,
 ) -> *const Shared {
+    // A pointer to nothing may be null.
+    let settings = if count == 0 { ptr::dangling() } else { settings };
     // SAFETY: borrowed for the call.
-    let (settings, units, policy) =
-        unsafe { (&*settings, (*settings).units.get(), (*settings).policy.get()) };
+    let (settings, block_cache) =
+        unsafe { (slice::from_raw_parts(settings, count), BlockCache::at(block_cache)) };
+    // SAFETY: as above.
+    let text = |bytes: Bytes| unsafe { String::from_utf8_lossy(bytes.get()) };
     let made = guarded(Err("an internal fault".to_owned()), || {
-        process_wide(&StringSettings {
-            budget_bytes: settings.budget_bytes,
-            segment_data_bytes: settings.segment_data_bytes,
-            units: &String::from_utf8_lossy(units),
-            policy: &String::from_utf8_lossy(policy),
-        })
+        let settings: Vec<_> =
+            settings.iter().map(|setting| (text(setting.name), text(setting.value))).collect();
+        let given: Vec<_> = settings.iter().map(|(name, value)| (&**name, &**value)).collect();
+        process_wide(&given, &block_cache)
     });
     match made {
         Ok(shared) => Arc::into_raw(shared),
@@ -88,6 +104,51 @@ unsafe extern "C" fn sb_elastic_release(elastic: *const Shared) {
 unsafe extern "C" fn sb_elastic_budget_bytes(elastic: *const Shared) -> u64 {
     // SAFETY: borrowed for the call.
     unsafe { &*elastic }.manager.budget().limit_bytes() as u64
+}
+
+/// # Safety
+/// `elastic` is alive.
+#[unsafe(no_mangle)]
+unsafe extern "C" fn sb_elastic_set_budget_bytes(elastic: *const Shared, budget_bytes: u64) {
+    // SAFETY: borrowed for the call.
+    let elastic = unsafe { borrowed(elastic) };
+    guarded((), || elastic.set_budget_bytes(budget_bytes));
+}
+
+/// # Safety
+/// `elastic` is alive.
+#[unsafe(no_mangle)]
+unsafe extern "C" fn sb_elastic_settle(elastic: *const Shared, timeout_ms: u64) -> c_int {
+    // SAFETY: borrowed for the call.
+    let elastic = unsafe { borrowed(elastic) };
+    guarded(0, || elastic.settle(Duration::from_millis(timeout_ms)).into())
+}
+
+/// # Safety
+/// `elastic` is alive; `take` takes `context` and a text that it does not keep.
+#[unsafe(no_mangle)]
+unsafe extern "C" fn sb_elastic_metrics_text(
+    elastic: *const Shared,
+    context: *mut c_void,
+    take: unsafe extern "C" fn(*mut c_void, Bytes),
+) {
+    // SAFETY: borrowed for the call.
+    let elastic = unsafe { borrowed(elastic) };
+    let text = guarded(String::new(), || elastic.metrics_text());
+    // SAFETY: by the caller's promise.
+    unsafe { take(context, Bytes::of(text.as_bytes())) };
+}
+
+/// # Safety
+/// `elastic` is alive.
+#[unsafe(no_mangle)]
+unsafe extern "C" fn sb_elastic_wasted_reads_per_lookup(elastic: *const Shared, budget_bytes: u64) -> f64 {
+    // SAFETY: borrowed for the call.
+    let elastic = unsafe { borrowed(elastic) };
+    guarded(-1.0, || {
+        let visits = elastic.visits_per_lookup();
+        visits.map_or(-1.0, |visits| visits * elastic.memory_curve().wasted_reads_per_visit(budget_bytes))
+    })
 }
 
 /// # Safety

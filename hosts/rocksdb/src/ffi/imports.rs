@@ -53,7 +53,7 @@ fn checked(call: impl FnOnce(*mut c_char, usize) -> c_int) -> Result<(), String>
 }
 
 /// What C++ wrote to a buffer, up to its NUL.
-pub(super) fn message_of(buffer: &[u8]) -> String {
+fn message_of(buffer: &[u8]) -> String {
     let end = buffer.iter().position(|&byte| byte == 0).unwrap_or(buffer.len());
     String::from_utf8_lossy(&buffer[..end]).into_owned()
 }

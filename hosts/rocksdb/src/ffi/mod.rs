@@ -9,7 +9,7 @@ mod exports;
 mod imports;
 mod types;
 
-pub(crate) use charge::CacheCharge;
+pub(crate) use charge::{BlockCache, CacheCharge};
 pub(crate) use imports::{
     BlockFile, digests_computed, inspect_table, install, install_filter_cache, install_level_bloom,
 };

@@ -47,11 +47,10 @@ pub(super) struct Digest {
 }
 
 #[repr(C)]
-pub(super) struct Settings {
-    pub(super) budget_bytes: u64,
-    pub(super) segment_data_bytes: u64,
-    pub(super) units: Bytes,
-    pub(super) policy: Bytes,
+#[derive(Clone, Copy)]
+pub(super) struct Setting {
+    pub(super) name: Bytes,
+    pub(super) value: Bytes,
 }
 
 pub(super) type ReadFn = unsafe extern "C" fn(*mut c_void, u64, usize, *mut u8) -> c_int;

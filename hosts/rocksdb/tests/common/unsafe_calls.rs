@@ -2,10 +2,15 @@
 
 #![allow(unsafe_code)]
 
-use std::{ffi::CStr, ptr};
+use std::{
+    ffi::{CStr, CString, c_char, c_int, c_void},
+    os::unix::ffi::OsStrExt,
+    path::Path,
+    ptr,
+};
 
 use librocksdb_sys as c;
-use rocksdb::{AsRawPtr, DB};
+use rocksdb::{AsRawPtr, DB, Options};
 
 /// Reads every block of every table and compares its checksum.
 pub(crate) fn verify_checksums(db: &DB) -> Result<(), String> {
@@ -26,4 +31,22 @@ pub(crate) fn verify_checksums(db: &DB) -> Result<(), String> {
 pub(crate) fn disable_manual_compaction(db: &DB) {
     // SAFETY: the database is open through the call.
     unsafe { c::rocksdb_disable_manual_compaction(db.as_raw_ptr()) }
+}
+
+/// A test of `tests/cpp`: takes options and a folder, gives 0 or writes a message.
+pub(crate) type CppTest = unsafe extern "C" fn(*mut c_void, *const c_char, *mut c_char, usize) -> c_int;
+
+/// Runs a test of `tests/cpp`.
+///
+/// # Panics
+/// With the test's message if it fails.
+pub(crate) fn run_cpp_test(test: CppTest, options: &mut Options, folder: &Path) {
+    let mut message = [0u8; 1024];
+    let path = CString::new(folder.as_os_str().as_bytes()).expect("no NUL in a path");
+    // SAFETY: options, path and buffer live through the call.
+    let failed = unsafe {
+        test(options.as_raw_ptr().cast(), path.as_ptr(), message.as_mut_ptr().cast(), message.len())
+    };
+    let message = CStr::from_bytes_until_nul(&message).expect("messages end in NUL").to_string_lossy();
+    assert_eq!(failed, 0, "{message}");
 }

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use rocksdb::{DB, MergeOperands};
+use rocksdb::{BlockBasedOptions, Cache, DB, MergeOperands, ReadOptions, ReadTier};
 
 use crate::common::{
     ample,
@@ -37,6 +37,35 @@ fn blob_files_hold_the_values_and_filters_the_keys() {
         })
         .count();
     assert!(blobs > 0, "no blob file was written");
+}
+
+#[test]
+fn reads_that_may_not_touch_the_disk_know_what_filters_know() {
+    let (folder, elastic) = (folder(), ample());
+    let mut table = BlockBasedOptions::default();
+    table.set_block_cache(&Cache::new_lru_cache(8 << 20));
+    let mut options = small_tree();
+    options.set_block_based_table_factory(&table);
+    let db = DB::open(&installed(&elastic, &options), folder.path()).expect("open");
+    fill_db(&db, "cached");
+    db.compact_range(None::<&[u8]>, None::<&[u8]>);
+    assert!(elastic.settle(crate::common::SETTLE_TIMEOUT), "the loader never came to rest");
+    let mut memory_only = ReadOptions::default();
+    memory_only.set_read_tier(ReadTier::BlockCache);
+    let get = |number| db.get_opt(key(number), &memory_only);
+    let wasted_before = elastic.stats().outcomes.wasted_reads;
+    let unknown = (0..1_000).filter(|&number| get(number).is_err()).count();
+    let known_absent = (0..1_000).filter(|&number| get(number) == Ok(None)).count();
+    // Those that are there cannot be told from those that the units let pass by mistake.
+    assert!(known_absent > 450 && unknown >= 500, "{known_absent} absent, {unknown} unknown");
+    assert!((0..1_000).all(|number| number % 2 != 0 || get(number) != Ok(None)), "no false negative");
+    assert!((0..1_000).all(|number| number % 2 != 0 || db.key_may_exist(key(number))));
+    assert!((0..1_000).filter(|&number| !db.key_may_exist(key(number))).count() > 450);
+    assert_eq!(elastic.stats().outcomes.wasted_reads, wasted_before, "what was not read wasted no read");
+    for number in 0..1_000 {
+        let there = db.get(key(number)).expect("get");
+        assert_eq!(get(number), Ok(there), "its block is cached now");
+    }
 }
 
 #[test]

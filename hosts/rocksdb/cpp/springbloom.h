@@ -1,0 +1,38 @@
+// Elastic filters in RocksDB, for C++ programs that choose them by an option string:
+//
+//   springbloom::Register();
+//   rocksdb::GetOptionsFromString(config, base, "table_factory={id=springbloom;budget=64M};listeners=springbloom", &options);
+//
+// All databases of the process that were opened so share one budget. Settings, and what the functions below tell:
+// docs/operations.md. The functions may be called by any thread at any time; those with a Status give NotFound while no
+// database was opened with such a string.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <string>
+
+#include "rocksdb/status.h"
+
+namespace springbloom {
+
+// Makes the id "springbloom" known to option strings, as table factory and as event listener (which keeps the levels of
+// tables up to date). Call it before they are parsed; further calls do nothing.
+void Register();
+
+// The budget in force, in bytes.
+rocksdb::Status GetBudget(uint64_t* budget_bytes);
+
+// Changes the budget. A smaller one holds when this returns.
+rocksdb::Status SetBudget(uint64_t budget_bytes);
+
+// The metrics, in the text format that Prometheus scrapes.
+rocksdb::Status GetMetrics(std::string* text);
+
+// Wasted reads per lookup to expect at a budget, from what was measured so far; NotFound before anything was.
+rocksdb::Status GetWastedReadsPerLookup(uint64_t budget_bytes, double* wasted_reads);
+
+// Waits until no filter unit is waiting to be loaded; TimedOut if that does not come true. For tests and benchmarks.
+rocksdb::Status Settle(std::chrono::milliseconds timeout);
+
+}  // namespace springbloom

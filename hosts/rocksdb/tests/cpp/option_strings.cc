@@ -1,0 +1,106 @@
+// What a C++ program does with option strings and springbloom.h.
+#include "springbloom.h"
+
+#include "check.h"
+#include "rocksdb/advanced_cache.h"
+#include "rocksdb/convenience.h"
+#include "rocksdb/table.h"
+
+using namespace springbloom_test;
+using rocksdb::ReadOptions;
+using rocksdb::Status;
+
+namespace {
+
+constexpr int kNumbers = 4000;
+
+rocksdb::Options FromString(const std::string& text) {
+  springbloom::Register();
+  rocksdb::Options base;
+  base.create_if_missing = true;
+  base.write_buffer_size = 64 << 10;
+  rocksdb::Options options;
+  CheckOk(rocksdb::GetOptionsFromString(rocksdb::ConfigOptions(), base, text, &options), text);
+  return options;
+}
+
+void CheckRefused(const std::string& text, const std::string& path, const std::string& word) {
+  const rocksdb::Options options = FromString(text);
+  std::unique_ptr<rocksdb::DB> db;
+  const Status s = rocksdb::DB::Open(options, path, &db);
+  Check(s.IsInvalidArgument() && s.ToString().find(word) != std::string::npos, text + ": " + s.ToString());
+}
+
+double Metric(const std::string& name) {
+  std::string text;
+  CheckOk(springbloom::GetMetrics(&text), "GetMetrics");
+  const size_t at = text.find("\n" + name + " ");
+  Check(at != std::string::npos, "no " + name + " in\n" + text);
+  return std::stod(text.substr(at + name.size() + 2));
+}
+
+}  // namespace
+
+// The only test of its process that uses option strings: they share one instance.
+extern "C" int springbloom_test_option_strings(void*, const char* path, char* error, size_t error_size) {
+  return Run(error, error_size, [&] {
+    const std::string first = std::string(path) + "/first";
+    const std::string second = std::string(path) + "/second";
+    uint64_t budget = 0;
+    double wasted_reads = 0;
+    Check(springbloom::GetBudget(&budget).IsNotFound(), "nobody yet");
+    {
+      const rocksdb::Options options = FromString(
+          "table_factory={id=springbloom;budget=4M;segment_data_bytes=16K;units=ribbon:8;policy=monkey;"
+          "remember_seconds=0;charge_to_block_cache=true;block_cache=32M;block_size=2048;"
+          "memory_pressure=/nonexistent;memory_pressure_floor=1M};listeners=springbloom");
+      Check(options.listeners.size() == 1, "the listener is there");
+      const auto* table_options = options.table_factory->GetOptions<rocksdb::BlockBasedTableOptions>();
+      Check(table_options != nullptr && table_options->block_size == 2048, "options of the format stand beside ours");
+      auto db = Open(options, first);
+      CheckOk(springbloom::GetBudget(&budget), "GetBudget");
+      Check(budget == 4 << 20, "the budget of the string is in force");
+      Check(table_options->block_cache->GetPinnedUsage() >= 4 << 20, "the budget is charged to the block cache");
+      Check(springbloom::GetWastedReadsPerLookup(budget, &wasted_reads).IsNotFound(), "nothing was looked up");
+      for (int number = 0; number < kNumbers; ++number) {
+        // Ascending: tables are moved from level to level.
+        CheckOk(db->Put(rocksdb::WriteOptions(), Key(2 * number), std::string(50, 'v')), "Put");
+      }
+      CheckOk(db->Flush(rocksdb::FlushOptions()), "Flush");
+      CheckOk(db->CompactRange(rocksdb::CompactRangeOptions(), nullptr, nullptr), "CompactRange");
+      CheckOk(springbloom::Settle(std::chrono::minutes(1)), "Settle");
+      for (int number = 0; number < kNumbers; ++number) {
+        std::string value;
+        CheckOk(db->Get(ReadOptions(), Key(2 * number), &value), "Get");
+        Check(db->Get(ReadOptions(), Key(2 * number + 1), &value).IsNotFound(), "an odd number is absent");
+      }
+      CheckOk(springbloom::Settle(std::chrono::minutes(1)), "Settle");
+      Check(Metric("springbloom_visits_total{outcome=\"rejected\"}") > kNumbers / 2, "lookups are rejected");
+      Check(Metric("springbloom_tables") > 0, "tables are known");
+      CheckOk(springbloom::GetWastedReadsPerLookup(0, &wasted_reads), "GetWastedReadsPerLookup");
+      Check(wasted_reads > 0.1, "without filters, reads are wasted");
+      CheckOk(springbloom::SetBudget(2 << 20), "SetBudget");
+      Check(Metric("springbloom_budget_bytes") == 2 << 20, "a smaller budget is in force");
+
+      // Others share the instance: what they name must agree, but for the budget.
+      CheckRefused("table_factory={id=springbloom;policy=uniform}", second, "policy: got uniform");
+      CheckRefused("table_factory={id=springbloom;units=ribbon:9}", second, "ribbon:8");
+      auto other = Open(FromString("table_factory={id=springbloom;policy=monkey}"), second);
+      CheckOk(springbloom::GetBudget(&budget), "GetBudget");
+      Check(budget == 2 << 20, "a string without a budget leaves it alone");
+      other.reset();
+      other = Open(FromString("table_factory={id=springbloom;budget=3M}"), second);
+      CheckOk(springbloom::GetBudget(&budget), "GetBudget");
+      Check(budget == 3 << 20, "a string with a budget changes it");
+    }
+    // Nobody uses the instance: another one may take its place.
+    auto db = Open(FromString("table_factory={id=springbloom;policy=uniform;trust_comparators=true}"), second);
+    CheckOk(springbloom::GetBudget(&budget), "GetBudget");
+    Check(budget == 64 << 20, "the default budget");
+    db.reset();
+    CheckRefused("table_factory={id=springbloom;charge_to_block_cache=true;no_block_cache=true}", first, "block cache");
+    CheckRefused("table_factory={id=springbloom;memory_pressure_floor=1M}", first, "memory_pressure is off");
+    CheckRefused("table_factory={id=springbloom;units=bloom:6x0}", first, "units: got bloom:6x0");
+    CheckRefused("table_factory={id=springbloom;segment_data_bytes=1}", first, "segment_data_bytes");
+  });
+}

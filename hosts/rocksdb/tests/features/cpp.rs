@@ -1,0 +1,53 @@
+//! What only C++ can do with RocksDB: the tests are in `tests/cpp`.
+
+#![allow(unsafe_code)]
+
+use std::ffi::{c_char, c_int, c_void};
+
+use crate::common::{
+    SETTLE_TIMEOUT, ample, folder, installed, merge_by_append, small_tree,
+    unsafe_calls::{CppTest, run_cpp_test},
+};
+
+unsafe extern "C" {
+    fn springbloom_test_wide_columns(_: *mut c_void, _: *const c_char, _: *mut c_char, _: usize) -> c_int;
+    fn springbloom_test_merge_operands(_: *mut c_void, _: *const c_char, _: *mut c_char, _: usize) -> c_int;
+    fn springbloom_test_embedded_blobs(_: *mut c_void, _: *const c_char, _: *mut c_char, _: usize) -> c_int;
+    fn springbloom_test_prepared_transactions(
+        _: *mut c_void,
+        _: *const c_char,
+        _: *mut c_char,
+        _: usize,
+    ) -> c_int;
+}
+
+/// Runs a test over elastic filters, which must have rejected some lookups in it.
+fn run(test: CppTest, options: &rocksdb::Options) {
+    let (folder, elastic) = (folder(), ample());
+    run_cpp_test(test, &mut installed(&elastic, options), folder.path());
+    assert!(elastic.settle(SETTLE_TIMEOUT), "the loader never came to rest");
+    assert!(elastic.stats().outcomes.rejected > 100, "{:?}", elastic.stats());
+}
+
+#[test]
+fn wide_columns_are_found_by_every_call() {
+    run(springbloom_test_wide_columns, &small_tree());
+}
+
+#[test]
+fn merge_operands_come_one_by_one() {
+    let mut options = small_tree();
+    merge_by_append(&mut options);
+    options.set_disable_auto_compactions(true);
+    run(springbloom_test_merge_operands, &options);
+}
+
+#[test]
+fn tables_with_their_blobs_inside_have_filters() {
+    run(springbloom_test_embedded_blobs, &small_tree());
+}
+
+#[test]
+fn transactions_that_write_before_they_commit_see_what_they_may() {
+    run(springbloom_test_prepared_transactions, &small_tree());
+}
