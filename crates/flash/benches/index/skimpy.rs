@@ -204,4 +204,7 @@ impl Store for Skimpy {
     fn written_bytes(&self) -> Option<u64> {
         Some(self.written)
     }
+    fn counted_bytes(&self) -> Option<u64> {
+        Some((self.heads.len() * 4 + self.filters.len() + self.tail.len()) as u64)
+    }
 }

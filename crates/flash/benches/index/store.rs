@@ -33,7 +33,7 @@ struct Measured {
 }
 
 /// Fills `store` (made by `make`, in a process that has not measured yet) and looks keys up at random, in batches. Memory is that
-/// of the process then, less that of it with the empty store. Prints what it showed.
+/// of the process then, less that of it with the empty store (which tells nothing of one that takes all it needs at once). Prints what it showed.
 pub(crate) fn measure<S: Store>(setup: &Setup, name: &str, make: impl FnOnce() -> S) -> S {
     let mut store = make();
     let mut draw = setup.seed;
