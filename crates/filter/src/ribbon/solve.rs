@@ -12,10 +12,17 @@ const REACH: usize = 16;
 /// The eliminated system: at most one equation per slot, whose first coefficient is at that slot.
 #[derive(Default)]
 pub(super) struct Bands {
+    /// Side by side, because each step of the elimination needs all of it.
+    slots: Vec<Slot>,
+}
+
+#[derive(Clone, Copy, Default)]
+struct Slot {
     /// Coefficients from the slot on, low and high half; 0 if the slot is free, else bit 0 is set.
-    coefficients: Vec<[u64; 2]>,
-    /// Right-hand sides, a bit per column.
-    results: Vec<u32>,
+    low: u64,
+    high: u64,
+    /// Right-hand side, a bit per column.
+    result: u32,
 }
 
 /// An equation on its way to a free slot: bit 0 of `low` is the coefficient of `slot`, and set.
@@ -53,11 +60,8 @@ impl Bands {
     /// Two equations are on their way at a time: each step waits for the one before it, and two that do not wait for each other
     /// take little longer than one. The result does not depend on the order.
     pub(super) fn eliminate(&mut self, digests: &[KeyDigest], rows: RowHasher, unit_words: u32) -> bool {
-        let slots = unit_words as usize * 64;
-        self.coefficients.clear();
-        self.coefficients.resize(slots, [0; 2]);
-        self.results.clear();
-        self.results.resize(slots, 0);
+        self.slots.clear();
+        self.slots.resize(unit_words as usize * 64, Slot::default());
         let mut equations = digests.iter().map(|&digest| Equation::new(digest, rows));
         let Some(first) = equations.next() else { return true };
         let Some(second) = equations.next() else { return self.finish(first) };
@@ -89,15 +93,14 @@ impl Bands {
 
     #[inline(always)]
     fn step(&mut self, equation: &mut Equation) -> Step {
-        let [low, high] = self.coefficients[equation.slot];
-        if low == 0 {
-            self.coefficients[equation.slot] = [equation.low, equation.high];
-            self.results[equation.slot] = equation.result;
+        let slot = &mut self.slots[equation.slot];
+        if slot.low == 0 {
+            *slot = Slot { low: equation.low, high: equation.high, result: equation.result };
             return Step::Done;
         }
-        equation.low ^= low;
-        equation.high ^= high;
-        equation.result ^= self.results[equation.slot];
+        equation.low ^= slot.low;
+        equation.high ^= slot.high;
+        equation.result ^= slot.result;
         // Rare: 64 random coefficients that agree, or an equation near its end.
         if equation.low == 0 {
             if equation.high == 0 {
@@ -119,7 +122,7 @@ impl Bands {
     /// chunk becomes a table of the XOR of each of its subsets, and the part of a row that lies in later chunks is one lookup per
     /// byte of its coefficients.
     pub(super) fn solve(&self, unit_count: u8) -> Vec<Vec<u8>> {
-        let unit_words = self.coefficients.len() / 64;
+        let unit_words = self.slots.len() / 64;
         let mut units = vec![vec![0; unit_words * 8]; usize::from(unit_count)];
         let mut tables = Box::new([[0u32; 1 << CHUNK]; REACH]);
         for word in (0..unit_words).rev() {
@@ -145,12 +148,12 @@ impl Bands {
         let mut values = [0; CHUNK];
         let mut near = [0u32; CHUNK];
         for offset in 0..CHUNK {
-            let [low, high] = self.coefficients[first + offset];
+            let Slot { low, high, result } = self.slots[first + offset];
             let coefficients = u128::from(high) << 64 | u128::from(low);
             // Counted from the chunk's first slot: byte 0 is this chunk, byte t the t-th after it.
             let bytes = (coefficients << offset).to_le_bytes();
             let beyond = (coefficients >> 1 >> (127 - offset)) as u8;
-            let mut value = self.results[first + offset] ^ tables[chunk % REACH][usize::from(beyond)];
+            let mut value = result ^ tables[chunk % REACH][usize::from(beyond)];
             for t in 1..REACH {
                 value ^= tables[(chunk + t) % REACH][usize::from(bytes[t])];
             }
