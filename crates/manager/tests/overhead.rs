@@ -113,7 +113,7 @@ fn bookkeeping_leaves_the_budget_to_units() {
                 stats.used_bytes,
             );
             let overhead = stats.used.bookkeeping + stats.used.buffers + owners_bytes;
-            let most = if policy == PolicyKind::MultiQueue { 12.0 } else { 10.5 };
+            let most = if policy == PolicyKind::MultiQueue { 8.0 } else { 6.5 };
             assert!(share(overhead) <= most, "{settings}, {policy}: {:.2}%", share(overhead));
             // What is not counted: the budget's own counters, the thread and its list of borrowed pointers, hash tables between two sizes.
             let counted = stats.used_bytes + handles_bytes + 8192;

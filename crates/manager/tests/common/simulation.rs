@@ -11,6 +11,8 @@ pub(crate) struct Tree {
     pub(crate) levels: Vec<u32>,
     pub(crate) keys: u64,
     pub(crate) shape: GroupShape,
+    /// What the deepest level was built as, which may have fewer units.
+    pub(crate) deepest_shape: GroupShape,
     /// Rates of 0, 1, 2, ... units.
     fpr: Vec<f64>,
 }
@@ -37,8 +39,22 @@ impl Tree {
         let digests: Vec<_> =
             (0..4096u32).map(|n| springbloom_filter::KeyDigest::of(&n.to_le_bytes())).collect();
         let shape = units.build(&digests).shape;
+        let deepest_shape = shape;
         let fpr = (0..=shape.unit_count()).map(|units| shape.false_positive_rate(units)).collect();
-        Self { levels: levels.to_vec(), keys: u64::from(levels.iter().sum::<u32>()) * 4096, shape, fpr }
+        Self {
+            levels: levels.to_vec(),
+            keys: u64::from(levels.iter().sum::<u32>()) * 4096,
+            shape,
+            deepest_shape,
+            fpr,
+        }
+    }
+
+    /// The same with so many ribbon units in its deepest level.
+    pub(crate) fn with_deepest(self, units: u8) -> Self {
+        let digests: Vec<_> =
+            (0..4096u32).map(|n| springbloom_filter::KeyDigest::of(&n.to_le_bytes())).collect();
+        Self { deepest_shape: UnitSettings::ribbon(units).unwrap().build(&digests).shape, ..self }
     }
 
     /// The tree of Setting S1: four levels, about five million keys.
@@ -213,11 +229,13 @@ pub(crate) fn planner(tree: &Tree, settings: &ManagerSettings, budget_bytes: usi
     for (level, &segments) in tree.levels.iter().enumerate() {
         for first in (0..segments).step_by(4) {
             let count = (segments - first).min(4) as usize;
+            let is_deepest = level + 1 == tree.levels.len();
+            let shape = if is_deepest { tree.deepest_shape } else { tree.shape };
             planner.add_table(
                 table,
                 ScopeId(1),
                 Some(level as u8 + 1),
-                &vec![(tree.shape, Hotness::default()); count],
+                &vec![(shape, Hotness::default()); count],
             );
             table += 1;
         }
