@@ -52,6 +52,7 @@ fn every_configuration_reports_every_figure() {
             "load_cpu_s",
             "load_written_bytes",
             "cpu_us_per_op",
+            "process_cpu_us_per_op",
         ] {
             assert!(number(row, field) > 0.0, "{field} in {row}");
         }

@@ -10,6 +10,7 @@ use springbloom_workload::{OperationStream, StreamSettings};
 
 use crate::bench::Measured;
 use crate::bench::load::LoadCost;
+use crate::bench::measure::process_cpu;
 use crate::bench::oracle::Oracle;
 use crate::bench::worker::{self, Target};
 use crate::progress::Step;
@@ -71,6 +72,8 @@ pub(crate) struct Row {
     pub(crate) resident_filter_bytes: u64,
     /// CPU time of the asking threads, per operation; the generation of keys and the verification of values included.
     pub(crate) cpu_us_per_op: f64,
+    /// The same of all threads, those of RocksDB and of the manager of filter units among them.
+    pub(crate) process_cpu_us_per_op: f64,
     /// Of a load that was measured apart from the databases that are looked up in.
     pub(crate) load_s: Option<f64>,
     pub(crate) load_cpu_s: Option<f64>,
@@ -168,8 +171,9 @@ struct Run<'a> {
     elapsed: Duration,
     measured: Measured,
     filter_work_before: FilterWork,
-    /// Digests of keys during the turns of this run: the process has one count for all.
+    /// During the turns of this run: digests of keys and CPU time, of which the process has one count for all.
     digests: u64,
+    process_cpu: Duration,
 }
 
 impl<'a> Run<'a> {
@@ -188,8 +192,16 @@ impl<'a> Run<'a> {
             })
             .collect::<Result<_, _>>()?;
         let measured = Measured::nothing()?;
-        let filter_work_before = FilterWork::default();
-        Ok(Run { contestant, streams, elapsed: Duration::ZERO, measured, filter_work_before, digests: 0 })
+        let (filter_work_before, process_cpu) = (FilterWork::default(), Duration::ZERO);
+        Ok(Run {
+            contestant,
+            streams,
+            elapsed: Duration::ZERO,
+            measured,
+            filter_work_before,
+            digests: 0,
+            process_cpu,
+        })
     }
 
     fn forget_measurements(&mut self) -> Result<()> {
@@ -197,6 +209,7 @@ impl<'a> Run<'a> {
         self.measured = Measured::nothing()?;
         self.filter_work_before = self.contestant.database.filter_work();
         self.digests = 0;
+        self.process_cpu = Duration::ZERO;
         Ok(())
     }
 
@@ -208,7 +221,7 @@ impl<'a> Run<'a> {
             oracle: &self.contestant.oracle,
         };
         let each = operations.div_ceil(self.streams.len() as u64);
-        let digests_before = digests_computed();
+        let (digests_before, process_cpu_before) = (digests_computed(), process_cpu());
         let start = Instant::now();
         let results: Vec<Result<Measured>> = std::thread::scope(|scope| {
             let threads: Vec<_> = (self.streams.iter_mut())
@@ -221,6 +234,7 @@ impl<'a> Run<'a> {
         });
         self.elapsed += start.elapsed();
         self.digests += digests_computed() - digests_before;
+        self.process_cpu += process_cpu() - process_cpu_before;
         for result in results {
             self.measured
                 .add(&result.with_context(|| format!("running {}", self.contestant.entrant.config))?)?;
@@ -232,6 +246,7 @@ impl<'a> Run<'a> {
         let Contestant { entrant: Entrant { config, load, .. }, database, .. } = self.contestant;
         let measured = &self.measured;
         let (before, after) = (self.filter_work_before, database.filter_work());
+        let cpu_us_per_op = |cpu: Duration| cpu.as_secs_f64() * 1e6 / measured.operations.max(1) as f64;
         let per_get = |count: u64| (measured.gets > 0).then(|| count as f64 / measured.gets as f64);
         let latency_us = |quantile| measured.latencies_ns.value_at_quantile(quantile) as f64 / 1e3;
         Ok(Row {
@@ -250,7 +265,8 @@ impl<'a> Run<'a> {
             visits_per_get: config.elastic_bits().and_then(|_| per_get(after.visits - before.visits)),
             digests_per_get: config.elastic_bits().and_then(|_| per_get(self.digests)),
             resident_filter_bytes: database.resident_filter_bytes()?,
-            cpu_us_per_op: measured.cpu.as_secs_f64() * 1e6 / measured.operations.max(1) as f64,
+            cpu_us_per_op: cpu_us_per_op(measured.cpu),
+            process_cpu_us_per_op: cpu_us_per_op(self.process_cpu),
             load_s: load.map(|load| load.load_s),
             load_cpu_s: load.map(|load| load.load_cpu_s),
             load_written_bytes: load.map(|load| load.load_written_bytes),

@@ -46,6 +46,7 @@ pub(crate) fn write_table(out: &mut impl Write, header: &Header, rows: &[Row]) -
         "filter memory",
         "unit reads",
         "CPU us/op",
+        "process CPU",
         "load s",
         "load CPU s",
     ]);
@@ -66,7 +67,8 @@ pub(crate) fn write_table(out: &mut impl Write, header: &Header, rows: &[Row]) -
             rate(line.filter_reads_per_get),
             Size { bytes: line.resident_filter_bytes as u64 }.to_string(),
             format!("{:.0}", line.unit_reads),
-            format!("{:.1}", line.cpu_us_per_op),
+            format!("{:.2}", line.cpu_us_per_op),
+            format!("{:.2}", line.process_cpu_us_per_op),
             seconds(line.load_s),
             seconds(line.load_cpu_s),
         ]);
@@ -102,6 +104,7 @@ struct Medians {
     visits_per_get: Option<f64>,
     digests_per_get: Option<f64>,
     cpu_us_per_op: f64,
+    process_cpu_us_per_op: f64,
     load_s: Option<f64>,
     load_cpu_s: Option<f64>,
     load_written_bytes: Option<f64>,
@@ -139,6 +142,7 @@ fn medians(rows: &[Row]) -> Vec<Medians> {
                 visits_per_get: rate(|row| row.visits_per_get).map(|spread| spread.median),
                 digests_per_get: rate(|row| row.digests_per_get).map(|spread| spread.median),
                 cpu_us_per_op: middle(|row| row.cpu_us_per_op)?,
+                process_cpu_us_per_op: middle(|row| row.process_cpu_us_per_op)?,
                 // The same in all rows of a configuration.
                 load_s: group().find_map(|row| row.load_s),
                 load_cpu_s: group().find_map(|row| row.load_cpu_s),

@@ -47,6 +47,7 @@ pub(crate) fn write_table(out: &mut impl Write, header: &Header, experiment: &Ex
         "unit reads",
         "filter memory",
         "CPU us/get",
+        "process CPU",
     ]);
     for cell in &experiment.cells {
         let row = &cell.row;
@@ -64,6 +65,7 @@ pub(crate) fn write_table(out: &mut impl Write, header: &Header, experiment: &Ex
             row.unit_reads.to_string(),
             Size { bytes: row.resident_filter_bytes }.to_string(),
             format!("{:.1}", row.cpu_us_per_op),
+            format!("{:.1}", row.process_cpu_us_per_op),
         ]);
     }
     table.column_iter_mut().skip(4).for_each(|column| column.set_cell_alignment(CellAlignment::Right));

@@ -81,7 +81,8 @@ where
         .x_desc("budget, % of full filters")
         .y_desc(quantity.name)
         .label_style(("sans-serif", 12))
-        .light_line_style(RGBColor(240, 240, 240))
+        .max_light_lines(0)
+        .bold_line_style(RGBColor(230, 230, 230))
         .draw()
         .map_err(failed)?;
     let configs = distinct(cells.iter().map(|cell| cell.row.config.as_str()));
