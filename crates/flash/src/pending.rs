@@ -14,11 +14,16 @@ use std::sync::{PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 
 use crate::geometry::Update;
 
-/// Updates in a chunk, which takes 8 bytes more: for few updates per page, up to 3, up to 10 and up to 30, and for more. An empty place
-/// in the newest chunk of every page is what large chunks cost, a link per chunk what small ones do.
+/// Updates in a chunk, which takes 8 bytes more: for few updates per chain, up to 3, up to 10 and up to 30, and for more. An empty place
+/// in the newest chunk of every chain is what large chunks cost, a link per chunk what small ones do.
 const CHUNK_VALUES: [(f64, usize); 4] = [(3.0, 1), (10.0, 3), (30.0, 7), (f64::INFINITY, 15)];
 /// Bytes of the largest chunk.
 const CHUNK_BYTES_MAX: u64 = 128;
+/// Updates of a page for which it is given another chain: each insertion walks one, and in a large memory every chunk of it is a
+/// cache miss.
+const CHAIN_UPDATES: f64 = 24.0;
+/// Chains of a page, at most.
+const CHAINS_MAX: u32 = 64;
 /// No chunk.
 const NONE: u32 = u32::MAX;
 
@@ -101,15 +106,67 @@ impl Pool {
     }
 }
 
+/// How the updates of a page are kept, for as many as can wait.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct PendingShape {
+    page_count: u32,
+    /// A power of two.
+    chains_per_page: u32,
+    chunk_values: usize,
+}
+
+impl PendingShape {
+    /// For about `updates` in all.
+    pub(crate) fn for_updates(page_count: u32, updates: u64) -> PendingShape {
+        let per_page = updates as f64 / f64::from(page_count);
+        let wanted = ((per_page / CHAIN_UPDATES) as u32).clamp(1, CHAINS_MAX);
+        let chains_per_page = 1 << wanted.ilog2();
+        let per_chain = per_page / f64::from(chains_per_page);
+        let fitting = CHUNK_VALUES.iter().find(|(most, _)| per_chain < *most);
+        PendingShape { page_count, chains_per_page, chunk_values: fitting.map_or(1, |(_, values)| *values) }
+    }
+
+    /// Bytes that the empty structure takes.
+    pub(crate) fn fixed_bytes(&self) -> u64 {
+        self.chains() * size_of::<u32>() as u64 + CHUNK_BYTES_MAX
+    }
+
+    fn chains(&self) -> u64 {
+        u64::from(self.page_count) * u64::from(self.chains_per_page)
+    }
+
+    fn chunk_bytes(&self) -> u64 {
+        (self.chunk_values + 1) as u64 * size_of::<u64>() as u64
+    }
+
+    /// Place of the chain of `update`. Values are halves of digests or bit numbers: their low bits are even.
+    fn chain_of(&self, update: Update) -> usize {
+        let within = update.value as u32 & (self.chains_per_page - 1);
+        update.page as usize * self.chains_per_page as usize + within as usize
+    }
+
+    fn chains_of(&self, page: u32) -> std::ops::Range<usize> {
+        let first = page as usize * self.chains_per_page as usize;
+        first..first + self.chains_per_page as usize
+    }
+}
+
 struct Waiting {
-    /// First chunk of each page.
+    shape: PendingShape,
+    /// First chunk of each chain, page after page.
     heads: Vec<u32>,
     pool: Pool,
 }
 
 impl Waiting {
     fn contains(&self, update: Update) -> bool {
-        self.pool.chain(self.heads[update.page as usize]).any(|values| values.contains(&update.value))
+        let chain = self.heads[self.shape.chain_of(update)];
+        self.pool.chain(chain).any(|values| values.contains(&update.value))
+    }
+
+    /// What waits for `page`, in pieces.
+    fn values_of(&self, page: u32) -> impl Iterator<Item = &[u64]> {
+        self.heads[self.shape.chains_of(page)].iter().flat_map(|first| self.pool.chain(*first))
     }
 }
 
@@ -125,19 +182,15 @@ pub(crate) struct Pending {
 
 impl Pending {
     /// Room for `bytes_max` or `updates_max`, whichever is reached first, before the pool has to move.
-    pub(crate) fn new(page_count: u32, group_pages: u32, bytes_max: u64, updates_max: u64) -> Pending {
-        let updates = updates_max.min(bytes_max / size_of::<u64>() as u64);
-        let updates_per_page = updates as f64 / f64::from(page_count);
-        let fitting = CHUNK_VALUES.iter().find(|(most, _)| updates_per_page < *most);
-        let chunk_values = fitting.map_or(1, |(_, values)| *values);
-        let chunk_bytes = (chunk_values + 1) as u64 * size_of::<u64>() as u64;
-        let chunks_for_updates = updates_max / chunk_values as u64 + updates_max.min(page_count.into());
+    pub(crate) fn new(shape: PendingShape, group_pages: u32, bytes_max: u64, updates_max: u64) -> Pending {
+        let chunks_for_updates = updates_max / shape.chunk_values as u64 + updates_max.min(shape.chains());
         // Whether there is still room is asked after an update was added, so one more.
-        let chunks = (bytes_max / chunk_bytes).min(chunks_for_updates) + 1;
+        let chunks = (bytes_max / shape.chunk_bytes()).min(chunks_for_updates) + 1;
         // What is reserved takes no memory before it is used.
-        let words = Vec::with_capacity(chunks as usize * (chunk_values + 1));
-        let pool = Pool { words, chunk_values, free: NONE };
-        let waiting = Waiting { heads: vec![NONE; page_count as usize], pool };
+        let words = Vec::with_capacity(chunks as usize * (shape.chunk_values + 1));
+        let pool = Pool { words, chunk_values: shape.chunk_values, free: NONE };
+        let waiting = Waiting { shape, heads: vec![NONE; shape.chains() as usize], pool };
+        let (page_count, chunk_bytes) = (shape.page_count, shape.chunk_bytes());
         Pending {
             waiting: RwLock::new(waiting),
             page_count,
@@ -146,11 +199,6 @@ impl Pending {
             updates: AtomicU64::new(0),
             chunks: AtomicU64::new(0),
         }
-    }
-
-    /// Bytes that the empty structure takes.
-    pub(crate) fn fixed_bytes(page_count: u32) -> u64 {
-        u64::from(page_count) * 4 + CHUNK_BYTES_MAX
     }
 
     pub(crate) fn groups(&self) -> u32 {
@@ -195,8 +243,8 @@ impl Pending {
         if waiting.contains(update) {
             return false;
         }
-        let Waiting { heads, pool } = &mut *waiting;
-        let head = &mut heads[update.page as usize];
+        let Waiting { shape, heads, pool } = &mut *waiting;
+        let head = &mut heads[shape.chain_of(update)];
         if *head == NONE || pool.head(*head).len as usize == pool.chunk_values {
             *head = pool.take(*head);
             self.chunks.fetch_add(1, Ordering::Relaxed);
@@ -209,7 +257,7 @@ impl Pending {
     /// The pages of `group` that updates wait for, in order.
     pub(crate) fn dirty_pages(&self, group: u32) -> Vec<u32> {
         let waiting = self.read();
-        self.pages_of(group).filter(|page| waiting.heads[*page as usize] != NONE).collect()
+        self.pages_of(group).filter(|page| waiting.values_of(*page).next().is_some()).collect()
     }
 
     /// Lends the values that wait for `page`.
@@ -219,8 +267,7 @@ impl Pending {
         visit: impl FnOnce(&mut dyn Iterator<Item = u64>) -> T,
     ) -> T {
         let waiting = self.read();
-        let chain = waiting.pool.chain(waiting.heads[page as usize]);
-        visit(&mut chain.flat_map(|values| values.iter().copied()))
+        visit(&mut waiting.values_of(page).flat_map(|values| values.iter().copied()))
     }
 
     /// The updates of `group`, page after page.
@@ -228,7 +275,7 @@ impl Pending {
         let waiting = self.read();
         let mut updates = Vec::new();
         for page in self.pages_of(group) {
-            for values in waiting.pool.chain(waiting.heads[page as usize]) {
+            for values in waiting.values_of(page) {
                 updates.extend(values.iter().map(|value| Update { page, value: *value }));
             }
         }
@@ -238,9 +285,9 @@ impl Pending {
     /// Forgets the updates of `group`, whose pages have been written.
     pub(crate) fn clear(&self, group: u32) {
         let mut waiting = self.write();
-        let Waiting { heads, pool } = &mut *waiting;
-        for page in self.pages_of(group) {
-            let mut head = std::mem::replace(&mut heads[page as usize], NONE);
+        let Waiting { shape, heads, pool } = &mut *waiting;
+        for chain in self.pages_of(group).flat_map(|page| shape.chains_of(page)) {
+            let mut head = std::mem::replace(&mut heads[chain], NONE);
             while head != NONE {
                 let Head { len, next } = pool.head(head);
                 pool.give_back(head);
@@ -262,7 +309,7 @@ mod tests {
 
     #[test]
     fn updates_wait_until_their_group_is_cleared() {
-        let pending = Pending::new(1000, 16, u64::MAX, 100_000);
+        let pending = Pending::new(PendingShape::for_updates(1000, 100_000), 16, u64::MAX, 100_000);
         for n in 0..50_000 {
             assert!(pending.insert(update(n)));
             assert!(!pending.insert(update(n)), "twice is once");
@@ -285,8 +332,8 @@ mod tests {
 
     #[test]
     fn memory_is_used_well_whatever_the_updates_per_page_and_used_again() {
-        for (updates, bytes_per_update) in [(500, 16), (2000, 16), (5000, 17), (20_000, 13), (100_000, 10)] {
-            let pending = Pending::new(1000, 16, u64::MAX, updates);
+        for (updates, bytes_per_update) in [(500, 16), (2000, 16), (5000, 17), (20_000, 13), (100_000, 13)] {
+            let pending = Pending::new(PendingShape::for_updates(1000, updates), 16, u64::MAX, updates);
             let fill = || (0..updates).for_each(|n| assert!(pending.insert(update(n))));
             fill();
             let (bytes, words) = (pending.bytes(), pending.read().pool.words.len());

@@ -6,7 +6,7 @@ use crate::error::FlashError;
 use crate::flush_order::FlushOrder;
 use crate::geometry::{Geometry, Layout, Update};
 use crate::journal::Log;
-use crate::pending::Pending;
+use crate::pending::{Pending, PendingShape};
 use crate::settings::{BufferSettings, MemorySize};
 
 /// Groups that one flush reads, changes and writes together, at most: enough to keep a device busy.
@@ -24,6 +24,8 @@ const LOOKUP_KEY_BYTES: u64 = 48;
 const LOOKUP_SHARE: u64 = 16;
 /// Pages that a batched lookup reads at the same time, each into a buffer.
 const LOOKUP_PAGES: u64 = 32;
+/// Bytes that a waiting update takes, about.
+const UPDATE_BYTES_ABOUT: u64 = 10;
 /// A filter with fewer bytes for waiting updates would flush at every insertion.
 const PENDING_BYTES_MIN: u64 = 4096;
 
@@ -34,6 +36,8 @@ pub(crate) struct MemoryPlan {
     pub(crate) flush_groups: u32,
     /// Updates that may wait for the log before it is committed unasked.
     pub(crate) tail_updates: usize,
+    /// How they are kept.
+    pub(crate) shape: PendingShape,
     /// Bytes of waiting updates.
     pub(crate) pending_bytes_max: u64,
     /// Number of waiting updates.
@@ -65,8 +69,16 @@ impl MemoryPlan {
         let cache_page_bytes = PageCache::page_memory_bytes(geometry.page_bytes);
         let cache_pages = buffer.cache_bytes / cache_page_bytes;
         let cache_bytes = cache_pages * cache_page_bytes;
-        let tables_bytes =
-            Pending::fixed_bytes(pages) + FlushOrder::memory_bytes(groups) + loads_bytes + cache_bytes;
+        let factor_updates = |factor: u32| {
+            let bits_per_update = u64::from(geometry.probes) / geometry.updates_per_key();
+            u64::from(factor) * u64::from(pages) / bits_per_update
+        };
+        let about_updates = match buffer.memory {
+            MemorySize::Bytes(bytes) => bytes.saturating_sub(cache_bytes) / UPDATE_BYTES_ABOUT,
+            MemorySize::CacheSizeFactor(factor) => factor_updates(factor),
+        };
+        let shape = PendingShape::for_updates(pages, about_updates);
+        let tables_bytes = shape.fixed_bytes() + FlushOrder::memory_bytes(groups) + loads_bytes + cache_bytes;
         let update_bytes = size_of::<Update>() as u64;
         let fixed_bytes = |shares: Shares| {
             let scratch_bytes =
@@ -80,6 +92,7 @@ impl MemoryPlan {
         let plan = |shares: Shares, pending_bytes_max, updates_max| MemoryPlan {
             flush_groups: shares.flush_groups as u32,
             tail_updates: shares.tail_updates as usize,
+            shape,
             pending_bytes_max,
             updates_max,
             cache_pages: cache_pages as usize,
@@ -95,9 +108,7 @@ impl MemoryPlan {
         let bytes = match buffer.memory {
             MemorySize::Bytes(bytes) => bytes,
             MemorySize::CacheSizeFactor(factor) => {
-                let bits = u64::from(factor) * u64::from(pages);
-                let bits_per_update = u64::from(geometry.probes) / geometry.updates_per_key();
-                return Ok(plan(most, u64::MAX, bits / bits_per_update));
+                return Ok(plan(most, u64::MAX, factor_updates(factor)));
             }
         };
         let ample = Shares {
@@ -122,9 +133,9 @@ impl MemoryPlan {
         Err(FlashError::BudgetTooSmall { got_bytes: bytes, expected_bytes })
     }
 
-    /// Where updates of a filter of this geometry wait.
-    pub(crate) fn pending(&self, geometry: &Geometry, group_pages: u32) -> Pending {
-        Pending::new(geometry.page_count, group_pages, self.pending_bytes_max, self.updates_max)
+    /// Where updates wait.
+    pub(crate) fn pending(&self, group_pages: u32) -> Pending {
+        Pending::new(self.shape, group_pages, self.pending_bytes_max, self.updates_max)
     }
 
     /// Size of the log's devices that goes with this plan.

@@ -181,7 +181,7 @@ impl FlashFilter {
     ) -> FlashFilter {
         let geometry = layers[layers.len() - 1].header.geometry;
         // Reserved for the whole plan: the log may grow with it.
-        let pending = memory.pending(&geometry, buffer.group_pages);
+        let pending = memory.pending(buffer.group_pages);
         let memory = memory.limited_to(journal.snapshot_updates_max());
         let loads = (geometry.layout == Layout::TwoChoices).then(|| layers[layers.len() - 1].loads());
         let writer = Writer::new(memory, buffer.policy, pending.groups(), loads, insertions);

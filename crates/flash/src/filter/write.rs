@@ -308,7 +308,7 @@ impl FlashFilter {
         self.mark_durable(writer.appended);
         let (appended, insertions) = (writer.appended, writer.insertions);
         let plan = plan.limited_to(journal.snapshot_updates_max());
-        let pending = plan.pending(&header.geometry, self.buffer.group_pages);
+        let pending = plan.pending(self.buffer.group_pages);
         *writer = Writer::new(plan, self.buffer.policy, pending.groups(), loads, insertions);
         writer.appended = appended;
         *self.state.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(State { layers, pending });
