@@ -10,10 +10,12 @@ using rocksdb::TableReaderOptions;
 
 namespace {
 
-TableReaderOptions OptionsOver(const TableReaderOptions& options, const rocksdb::FileOptions& file_options,
+TableReaderOptions OptionsOver(const TableReaderOptions& options, const rocksdb::ImmutableOptions& ioptions,
+                               const rocksdb::InternalKeyComparator& comparator,
+                               const rocksdb::FileOptions& file_options,
                                const std::shared_ptr<const rocksdb::SliceTransform>& prefix_extractor) {
-  TableReaderOptions over(options.ioptions, prefix_extractor, options.compression_manager, file_options,
-                          options.internal_comparator, options.block_protection_bytes_per_key);
+  TableReaderOptions over(ioptions, prefix_extractor, nullptr, file_options, comparator,
+                          options.block_protection_bytes_per_key);
   over.level = options.level;
   over.tail_size = options.tail_size;
   return over;
@@ -27,9 +29,11 @@ RefusedTableReader::RefusedTableReader(ElasticRef elastic, std::unique_ptr<rocks
       elastic_(std::move(elastic)),
       path_(std::move(path)),
       file_size_(file_size),
+      ioptions_(options.ioptions),
+      comparator_(options.internal_comparator.user_comparator()),
       file_options_(options.env_options),
       prefix_extractor_(options.prefix_extractor),
-      options_(OptionsOver(options, file_options_, prefix_extractor_)),
+      options_(OptionsOver(options, ioptions_, comparator_, file_options_, prefix_extractor_)),
       unfiltered_(std::move(stock)) {
   sb_refused_add(elastic_.get(), this, &Retry);
 }

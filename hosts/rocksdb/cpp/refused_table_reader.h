@@ -4,9 +4,11 @@
 #include <atomic>
 #include <memory>
 
+#include "db/dbformat.h"
 #include "elastic_table_reader.h"
 #include "forwarding_table_reader.h"
 #include "handle.h"
+#include "options/cf_options.h"
 
 namespace springbloom {
 
@@ -46,7 +48,9 @@ class RefusedTableReader final : public ForwardingTableReader {
   const ElasticRef elastic_;
   const std::string path_;
   const uint64_t file_size_;
-  // What `options_` refers to and the caller's options need not outlive.
+  // What `options_` refers to: copies, because a reader outlives its column family for a moment when a database closes.
+  const rocksdb::ImmutableOptions ioptions_;
+  const rocksdb::InternalKeyComparator comparator_;
   const rocksdb::FileOptions file_options_;
   const std::shared_ptr<const rocksdb::SliceTransform> prefix_extractor_;
   const rocksdb::TableReaderOptions options_;
