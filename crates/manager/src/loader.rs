@@ -6,7 +6,6 @@ use std::sync::Arc;
 
 use crate::allocation::FAILED_READS_MAX;
 use crate::memory::allocated_bytes;
-use crate::opened::OpenTable;
 use crate::registry::{LoadBy, Registry};
 use crate::resident::group_bytes;
 use crate::segments::SegmentRef;
@@ -25,7 +24,8 @@ pub(crate) struct Job {
     number: u32,
     unit: u8,
     is_row: bool,
-    table: OpenTable,
+    /// Of the table.
+    segments: u32,
     source: Arc<dyn UnitSource>,
     /// For the bytes while they are read.
     _buffer: Reservation,
@@ -80,7 +80,8 @@ impl Registry {
         let Some(known) = self.tables.get(segment.table as usize).and_then(Option::as_ref) else {
             return NextJob::None;
         };
-        let (table, source, number) = (known.open.clone(), known.source.clone(), known.number);
+        let (source, number) = (known.source.clone(), known.number);
+        let segments = known.open.slots().len() as u32;
         let states = self.planner.allocation().segments();
         let state = &states[segment];
         if state.resident >= state.units() {
@@ -88,7 +89,7 @@ impl Registry {
         }
         let (shape, unit) = (state.shape, state.resident);
         let job = |buffer, group, is_row| {
-            NextJob::Read(Job { segment, number, unit, is_row, table, source, _buffer: buffer, group })
+            NextJob::Read(Job { segment, number, unit, is_row, segments, source, _buffer: buffer, group })
         };
         if row {
             let row_states = || states.table(segment.table).iter();
@@ -213,8 +214,7 @@ impl Registry {
     pub(crate) fn finish(&mut self, job: &Job, row_error: Option<UnitReadError>) {
         self.counters.load_reads += 1;
         let Some(error) = row_error else { return };
-        let segments = job.table.slots().len() as u32;
-        for segment in (0..segments).map(|segment| SegmentRef { table: job.segment.table, segment }) {
+        for segment in (0..job.segments).map(|segment| SegmentRef { table: job.segment.table, segment }) {
             if self.still_wants(job, segment)
                 && self.planner.allocation().segments()[segment].units() > job.unit
             {
@@ -243,7 +243,6 @@ impl Job {
             }
             return None;
         }
-        let segments = self.table.slots().len() as u32;
-        source.read_row(self.unit, segments, &mut |segment, read| take(self, segment, read)).err()
+        source.read_row(self.unit, self.segments, &mut |segment, read| take(self, segment, read)).err()
     }
 }

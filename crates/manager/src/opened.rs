@@ -11,7 +11,7 @@ pub(crate) struct TableHead {
     pub fence_bytes: u32,
 }
 
-/// A table that some reader has open, or had. Clones share it; beside the registry's, open readers and reads under way hold one.
+/// A table that some reader has open, or had. Clones share it; beside the registry's, each open reader holds one.
 #[derive(Clone)]
 pub(crate) struct OpenTable(Thin<TableHead>);
 
