@@ -1,5 +1,5 @@
 //! A memory ceiling that the kernel enforces, page cache included: a memory control group, prepared by whoever runs this
-//! (`scripts/bench-index` does), which the process joins before it makes its store.
+//! (`scripts/benchmark-flash-index` does), which the process joins before it makes its store.
 
 use std::path::PathBuf;
 

@@ -2,7 +2,7 @@
 //!
 //! `cargo bench -p springbloom-flash --bench index -- SECTION...`, sections: `ours` (grown from nothing), `skimpy` (looked up in turns with what `ours` left),
 //! `callers`, `cold`, `stream` (of what `ours` left), `bare` (without pre-filter), `trace`, `summaries`, `buckets`, `prefilters`, `variants`; under a memory ceiling `capped`, and with `--features peers` `rocksdb`, `lmdb`, `redb`. Each in
-//! a process of its own, so that memory is measured as the process's growth; without a section, all of them are run so. `scripts/bench-index` runs what the documentation shows. Settings come from the environment, see [`setup::Setup`].
+//! a process of its own, so that memory is measured as the process's growth; without a section, all of them are run so. `scripts/benchmark-flash-index` runs what the documentation shows. Settings come from the environment, see [`setup::Setup`].
 
 mod alternatives;
 mod ceiling;
