@@ -48,6 +48,9 @@ fn per_table(tables: &[FilterGroup], key: &[u8]) -> usize {
     tables.iter().filter(|table| table.may_match(KeyDigest::of(black_box(key)))).count()
 }
 
+/// Looks a key up in all tables and gives how many may hold it.
+type Way = fn(&[FilterGroup], &[u8]) -> usize;
+
 fn lookups(criterion: &mut Criterion) {
     let mut rng = StdRng::seed_from_u64(SEED);
     for key_bytes in KEY_BYTES {
@@ -58,8 +61,7 @@ fn lookups(criterion: &mut Criterion) {
             for key in &looked_up {
                 assert_eq!(once(&tables, key), per_table(&tables, key), "the same answers");
             }
-            let ways: [(&str, fn(&[FilterGroup], &[u8]) -> usize); 2] =
-                [("digest once", once), ("digest per table", per_table)];
+            let ways: [(&str, Way); 2] = [("digest once", once), ("digest per table", per_table)];
             for (name, way) in ways {
                 group.bench_function(BenchmarkId::new(name, format!("{count} tables")), |bencher| {
                     let mut turn = looked_up.iter().cycle();
