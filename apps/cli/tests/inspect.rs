@@ -46,7 +46,7 @@ fn sum(tables: &Value, field: &str) -> u64 {
 fn units_are_shown_and_verified() {
     let folder = tempfile::tempdir().expect("folder");
     databases(folder.path());
-    let elastic = folder.path().join("elastic-6");
+    let elastic = folder.path().join("elastic-6-ribbon-16-262144");
     let (code, document) = inspect(&elastic);
     assert_eq!(code, 0, "{document}");
     assert_eq!(sum(&document["tables"], "entries"), 30_000);
@@ -79,7 +79,7 @@ fn units_are_shown_and_verified() {
 fn damaged_units_are_found() {
     let folder = tempfile::tempdir().expect("folder");
     databases(folder.path());
-    let elastic = folder.path().join("elastic-6");
+    let elastic = folder.path().join("elastic-6-ribbon-16-262144");
     let (_, sound) = inspect(&elastic);
     let table = &sound["tables"][0];
     let path = elastic.join(table["name"].as_str().expect("name"));
