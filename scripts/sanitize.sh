@@ -35,7 +35,7 @@ run() {
     CARGO_TARGET_DIR="${SPRINGBLOOM_CACHE:-$HOME/.cache/springbloom}/sanitize-$sanitizer"
     CARGO_PROFILE_RELEASE_OPT_LEVEL="${CARGO_PROFILE_RELEASE_OPT_LEVEL:-1}" CARGO_PROFILE_RELEASE_DEBUG_ASSERTIONS=true
     ASAN_OPTIONS="detect_stack_use_after_return=1:strict_init_order=1:check_initialization_order=1"
-    TSAN_OPTIONS="halt_on_error=0:history_size=4:detect_deadlocks=0"
+    TSAN_OPTIONS="halt_on_error=0:history_size=4:detect_deadlocks=0:suppressions=$PWD/scripts/tsan.suppressions"
     cargo +nightly test -Zbuild-std --target "$host" --release --locked --no-fail-fast --jobs "$jobs"
   )
   say "$sanitizer: the manager"

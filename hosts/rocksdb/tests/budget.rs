@@ -4,7 +4,7 @@ mod common;
 
 use std::{fs, time::Duration};
 
-use rocksdb::{BlockBasedOptions, Cache, DB, Options};
+use rocksdb::{BlockBasedOptions, Cache, DB, Options, WaitForCompactOptions};
 use springbloom_rocksdb::{Elastic, ElasticBuilder, MemoryPressure, PolicyKind};
 
 use crate::common::{
@@ -47,6 +47,8 @@ fn the_block_cache_pays_for_the_budget_and_follows_it() {
     let db = DB::open(&options, folder.path()).expect("open");
     fill_db(&db, "charged");
     check_db(&db, "charged");
+    // A compaction pins the blocks that it reads.
+    db.wait_for_compact(&WaitForCompactOptions::default()).expect("compaction");
     for budget_bytes in [20 * MIB, 2 * MIB, 0, 5 * MIB] {
         elastic.set_budget_bytes(budget_bytes as u64);
         let (usage, limit) = (cache.get_pinned_usage(), elastic.stats().budget_bytes);
