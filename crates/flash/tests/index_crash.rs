@@ -145,6 +145,12 @@ fn a_kill_loses_nothing_acknowledged() {
     crash_again_and_again("killed", PowerLoss::KILLED, 100);
 }
 
+/// Whether no lookup fails: a bucket may know of a page that the log lost, which its own checksum does not tell.
+fn answers_all(index: &FlashIndex) -> bool {
+    let names: Vec<Vec<u8>> = (0..KEYS).map(key).collect();
+    index.get_many(&names.iter().map(Vec::as_slice).collect::<Vec<_>>()).is_ok()
+}
+
 /// Where a device loses pieces of 4 KiB of which sectors are being written, buckets may become unreadable, but the log does not: lookups say that
 /// there is damage, and salvage finds everything that was acknowledged.
 #[test]
@@ -163,7 +169,7 @@ fn a_power_loss_on_a_device_with_large_pieces_loses_nothing_that_salvage_does_no
         storage_now = Arc::new(storage_now.after_power_loss(PowerLoss::TORN_SECTORS, rng.random()));
         let index = opened(&storage_now);
         match index.verify() {
-            Ok(report) if report.damaged_buckets == 0 => model.check_and_settle(&index),
+            Ok(report) if report.is_sound() && answers_all(&index) => model.check_and_settle(&index),
             _ => {
                 drop(index);
                 let fresh = storage();
