@@ -24,6 +24,8 @@ enum Change {
     Sector(u8, u8, u8, u16, Vec<u8>),
     /// Anywhere in any file, with the checksum left wrong.
     Damage(u8, u32, u8),
+    /// In the list of what waits, behind the check.
+    Waiting(u16, Vec<u8>),
 }
 
 fn mix(value: u64) -> u64 {
@@ -71,6 +73,11 @@ fn template() -> &'static SimStorage {
         for n in 700..760 {
             index.put(&key(n), b"replayed").unwrap();
         }
+        index.close().unwrap();
+        let index = FlashIndex::open_in(storage.clone(), memory()).unwrap();
+        for n in 760..800 {
+            index.put(&key(n), b"replayed behind what waits").unwrap();
+        }
         index.flush().unwrap();
         drop(index);
         storage.after_power_loss(PowerLoss::KILLED, 1)
@@ -109,8 +116,18 @@ fn apply(storage: &SimStorage, change: &Change) {
                 put_check(file, place);
             });
         }
+        Change::Waiting(at, bytes) => {
+            let len = len("waiting");
+            storage.damage("waiting", 0, |file| {
+                let file = &mut file[..len];
+                overwrite(&mut file[8..], *at, bytes);
+                let sequence = u64::from_le_bytes(file[8..16].try_into().unwrap());
+                let sum = KeyDigest::of(&file[8..]).lo ^ mix(SALT ^ mix(sequence).wrapping_mul(GOLDEN));
+                file[..8].copy_from_slice(&sum.to_le_bytes());
+            });
+        }
         Change::Damage(file, at, xor) => {
-            let file = ["records", "buckets", "manifest-a", "manifest-b"][usize::from(file % 4)];
+            let file = ["records", "buckets", "manifest-a", "manifest-b", "waiting"][usize::from(file % 5)];
             let at = *at as usize % len(file).max(1);
             storage.damage(file, at, |bytes| bytes[0] ^= xor);
         }
@@ -130,6 +147,7 @@ fuzz_target!(|changes: Vec<Change>| {
     let _ = index.get_many(&wanted);
     let _ = index.stream(2).get_many(&wanted);
     let _ = index.verify();
+    let _ = index.repair();
     let _ = index.for_each(&mut |_, _| Ok(()));
     for n in 4000..4100 {
         if index.put(&key(n), b"new").is_err() {

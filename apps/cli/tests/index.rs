@@ -38,6 +38,7 @@ fn lines_are_put_got_deleted_and_compacted() {
     springbloom(&["index", "get", index]).write_stdin("b\n").assert().code(3).stdout("");
     springbloom(&["index", "compact", index]).assert().success();
     springbloom(&["index", "verify", index]).assert().success();
+    springbloom(&["index", "repair", index]).assert().success().stderr(predicate::str::contains("0 buckets"));
     let info =
         springbloom(&["index", "info", "--json", index]).assert().success().get_output().stdout.clone();
     let info: Value = serde_json::from_slice(&info).unwrap();

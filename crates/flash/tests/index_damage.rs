@@ -7,7 +7,7 @@ use std::sync::Arc;
 use index_support::{created, key, opened, small, steady, value};
 use springbloom_flash::FlashError;
 use springbloom_flash::device::{BlockSizes, PowerLoss, SimPower, SimStorage};
-use springbloom_flash::index::{FlashIndex, INDEX_PAGE_BYTES, IndexMemory};
+use springbloom_flash::index::{FlashIndex, INDEX_PAGE_BYTES, IndexMemory, IndexSettings};
 
 fn filled(keys: std::ops::Range<u64>) -> Arc<SimStorage> {
     let storage = steady();
@@ -19,9 +19,8 @@ fn filled(keys: std::ops::Range<u64>) -> Arc<SimStorage> {
     storage
 }
 
-/// What an interrupted run left behind the end of the log is not taken for log by a later opening.
-#[test]
-fn leftovers_of_an_earlier_opening_are_not_replayed() {
+/// An index that was opened after a run was killed whose first page is lost, so that the log ends before its other pages.
+fn with_leftovers() -> (Arc<SimStorage>, FlashIndex) {
     let storage = steady();
     // With memory for all entries, so that there is no checkpoint.
     let memory = IndexMemory::standard();
@@ -34,6 +33,13 @@ fn leftovers_of_an_earlier_opening_are_not_replayed() {
     let storage = Arc::new(storage.after_power_loss(PowerLoss::KILLED, 1));
     storage.damage("records", 0, |bytes| bytes[100] ^= 1);
     let index = FlashIndex::open_in(storage.clone(), memory).unwrap();
+    (storage, index)
+}
+
+/// What an interrupted run left behind the end of the log is not taken for log by a later opening.
+#[test]
+fn leftovers_of_an_earlier_opening_are_not_replayed() {
+    let (storage, index) = with_leftovers();
     assert_eq!(index.get(&key(5000)).unwrap(), None, "the log ends where a page is missing");
     for n in 0..10 {
         index.put(&key(n), b"new").unwrap();
@@ -43,6 +49,124 @@ fn leftovers_of_an_earlier_opening_are_not_replayed() {
     let index = opened(&Arc::new(storage.after_power_loss(PowerLoss::KILLED, 2)));
     assert_eq!(index.get(&key(3)).unwrap(), Some(b"new".to_vec()));
     assert_eq!(index.get(&key(3000)).unwrap(), None);
+}
+
+/// As above, with a checkpoint at the very place where the leftovers begin.
+#[test]
+fn leftovers_behind_a_checkpoint_are_not_replayed() {
+    let (storage, index) = with_leftovers();
+    index.put(&key(300), b"new").unwrap();
+    index.flush().unwrap();
+    index.compact().unwrap();
+    drop(index);
+    for _ in 0..2 {
+        let index = FlashIndex::open_in(storage.clone(), IndexMemory::standard()).unwrap();
+        assert_eq!(index.get(&key(300)).unwrap(), Some(b"new".to_vec()));
+        assert_eq!(index.get(&key(3000)).unwrap(), None);
+    }
+}
+
+/// A closed index is opened without its log; where the list of what waits is damaged or of another closing, with it.
+#[test]
+fn what_waits_is_read_from_its_own_file_after_closing_and_from_the_log_otherwise() {
+    let storage = filled(0..8000);
+    let check = |storage: &Arc<SimStorage>| {
+        let index = opened(storage);
+        let waiting = index.info().pending_entries;
+        for n in 0..8000 {
+            assert_eq!(index.get(&key(n)).unwrap(), Some(value(n, 1, 50)), "key {n}");
+        }
+        waiting
+    };
+    let waiting = check(&storage);
+    assert!(waiting > 100, "{waiting}");
+    // The second opening is of an index that was opened and not closed.
+    assert_eq!(check(&storage), waiting);
+    let index = opened(&storage);
+    let last_page = index.verify().unwrap().pages as usize - 1;
+    drop(index);
+    let flip = |file: &str, at| storage.damage(file, at, |bytes| bytes[0] ^= 1);
+    flip("records", last_page * INDEX_PAGE_BYTES + 9);
+    assert_eq!(opened(&storage).info().pending_entries, waiting, "the log is not read");
+    flip("waiting", 50);
+    assert!(matches!(
+        FlashIndex::open_in(storage.clone(), small().1).err(),
+        Some(FlashError::Damaged { .. })
+    ));
+    flip("records", last_page * INDEX_PAGE_BYTES + 9);
+    assert!(check(&storage) > waiting, "replayed, with what is in buckets already");
+    flip("waiting", 50);
+    let index = opened(&storage);
+    (0..2000).for_each(|n| index.put(&key(n), &value(n, 2, 50)).unwrap());
+    index.compact().unwrap();
+    drop(index);
+    let index = opened(&storage);
+    assert_eq!(index.get(&key(7999)).unwrap(), Some(value(7999, 1, 50)));
+    assert!((0..2000).all(|n| index.get(&key(n)).unwrap() == Some(value(n, 2, 50))), "an older list");
+}
+
+/// The first page of a long record may survive without the others. What later openings write behind it does not complete it.
+#[test]
+fn a_long_record_that_a_crash_cut_off_stays_cut_off() {
+    let memory = IndexMemory::standard();
+    let storage = steady();
+    let settings = IndexSettings { zone_pages: 1024, ..small().0 };
+    let index = FlashIndex::create_in(storage.clone(), settings, memory, 3).unwrap();
+    index.put(b"cut", b"acknowledged").unwrap();
+    index.flush().unwrap();
+    // 64 pages are written at once: up to the second one of the five that the long record takes.
+    for n in 0..62 {
+        index.put(&key(n), &value(n, 2, 3900)).unwrap();
+    }
+    index.put(b"cut", &value(0, 2, 20_000)).unwrap();
+    drop(index);
+    for seed in 1..4 {
+        let storage = Arc::new(storage.after_power_loss(PowerLoss::KILLED, seed));
+        let index = FlashIndex::open_in(storage.clone(), memory).unwrap();
+        assert_eq!(index.get(b"cut").unwrap().as_deref(), Some(&b"acknowledged"[..]));
+        for n in 0..10 * seed {
+            index.put(&key(n), &value(n, 3, 3900)).unwrap();
+        }
+        index.flush().unwrap();
+        drop(index);
+        let index = FlashIndex::open_in(storage, memory).unwrap();
+        assert_eq!(index.get(b"cut").unwrap().as_deref(), Some(&b"acknowledged"[..]), "{} more", 10 * seed);
+    }
+}
+
+/// A process that is killed leaves pages to the next one that are written and not durable: what is seen of them and then flushed must stay.
+#[test]
+fn what_a_killed_process_left_is_durable_once_the_next_one_has_it() {
+    let memory = IndexMemory::standard();
+    let storage = steady();
+    let index = FlashIndex::create_in(storage.clone(), small().0, memory, 3).unwrap();
+    for n in 0..6000 {
+        index.put(&key(n), &value(n, 1, 50)).unwrap();
+    }
+    drop(index);
+    let index = FlashIndex::open_in(storage.clone(), memory).unwrap();
+    assert_eq!(index.get(&key(3000)).unwrap(), Some(value(3000, 1, 50)));
+    index.flush().unwrap();
+    drop(index);
+    let storage = Arc::new(storage.after_power_loss(PowerLoss::ALL_LOST, 1));
+    let index = FlashIndex::open_in(storage, memory).unwrap();
+    assert_eq!(index.get(&key(3000)).unwrap(), Some(value(3000, 1, 50)));
+}
+
+#[test]
+fn a_log_that_ends_before_the_checkpoint_is_an_error_at_opening() {
+    let storage = filled(0..8000);
+    // The newest pages, whichever they are, of which none is left to tell of the others.
+    let index = opened(&storage);
+    let pages = index.verify().unwrap().pages as usize;
+    drop(index);
+    for page in pages - 3..pages {
+        storage.damage("records", page * INDEX_PAGE_BYTES, |bytes| bytes[..INDEX_PAGE_BYTES].fill(0));
+    }
+    // So that the log is replayed.
+    storage.damage("waiting", 0, |bytes| bytes[0] ^= 1);
+    let result = FlashIndex::open_in(storage, small().1);
+    assert!(matches!(result.err(), Some(FlashError::Damaged { .. })));
 }
 
 #[test]
@@ -83,6 +207,34 @@ fn damaged_pages_and_buckets_are_errors_for_the_keys_concerned_and_found_by_veri
             }
         }
         assert!(errors > 0 && errors < 800, "{device}: {errors} keys");
+    }
+}
+
+/// Sweeps stop at a damaged bucket. Whoever goes on putting and closes must not lose others by that.
+#[test]
+fn one_damaged_bucket_does_not_spoil_others() {
+    let storage = filled(0..8000);
+    let index = opened(&storage);
+    for place in 5.. {
+        storage.damage("buckets", place * 2048 + 300, |bytes| bytes[0] ^= 0x10);
+        if !index.verify().unwrap().is_sound() {
+            break;
+        }
+    }
+    drop(index);
+    for version in 2..6 {
+        let index = opened(&storage);
+        let errors = (0..400).filter(|n| index.put(&key(*n), &value(*n, version, 50)).is_err()).count();
+        assert!(errors > 0);
+        index.close().unwrap();
+    }
+    let index = opened(&storage);
+    let report = index.verify().unwrap();
+    assert_eq!((report.damaged_buckets, report.damaged_pages), (1, 0));
+    assert_eq!(index.repair().unwrap(), 1);
+    for n in 0..8000 {
+        let version = if n < 400 { 5 } else { 1 };
+        assert_eq!(index.get(&key(n)).unwrap(), Some(value(n, version, 50)), "key {n}");
     }
 }
 
@@ -127,6 +279,61 @@ fn what_can_be_read_is_salvaged() {
     assert!((1..80).contains(&missing), "one page of records is lost: {missing}");
     assert!((0..500).all(|n| index.get(&key(n)).unwrap().is_none()), "deleted keys stay deleted");
     assert_eq!(index.get(&key(9000)).unwrap(), Some(value(9000, 1, 60_000)));
+}
+
+/// Few hot keys among many that stay, then deleted: their first records stay in zones that are worth keeping, and buckets drop entries of
+/// replaced records. No deletion may be forgotten by that.
+#[test]
+fn repair_makes_damaged_buckets_anew_as_they_were() {
+    let storage = steady();
+    let index = created(&storage);
+    let put = |range: std::ops::Range<u64>, hot: u64, every: u64| {
+        for n in range {
+            let n = if n % every == 0 { hot + n / every % 5 } else { n };
+            index.put(&key(n), &value(n, 1, 50)).unwrap();
+        }
+    };
+    // Entries of one key are dropped where they know the same bits, so all divisions come first.
+    put(1000..9000, 0, u64::MAX);
+    put(9000..11_000, 0, 30);
+    put(20_000..30_000, 0, 1);
+    (0..5).for_each(|n| index.delete(&key(n)).unwrap());
+    for _ in 0..3 {
+        put(30_000..36_000, 10, 1);
+        index.compact().unwrap();
+    }
+    let expected = |n: u64| {
+        ((10..15).contains(&n) || n >= 1000 && (n < 9000 || !n.is_multiple_of(30))).then(|| value(n, 1, 50))
+    };
+    let check = |index: &FlashIndex| {
+        let keys = (0..15).chain(1000..11_000);
+        keys.for_each(|n| assert_eq!(index.get(&key(n)).unwrap(), expected(n), "key {n}"));
+    };
+    check(&index);
+    assert_eq!(index.repair().unwrap(), 0);
+    // Every bucket, in any of its sectors.
+    for place in 0..index.info().bucket_bytes as usize / 512 {
+        storage.damage("buckets", place * 512 + 200, |bytes| bytes[0] ^= 8);
+    }
+    assert!(index.verify().unwrap().damaged_buckets > 0);
+    assert!(matches!(index.get(&key(2001)), Err(FlashError::Damaged { .. })));
+    assert!(index.repair().unwrap() > 0);
+    assert!(index.verify().unwrap().is_sound());
+    check(&index);
+    drop(index);
+    check(&opened(&Arc::new(storage.after_power_loss(PowerLoss::ALL_LOST, 1))));
+}
+
+#[test]
+fn buckets_are_not_made_anew_from_a_damaged_log() {
+    let storage = filled(0..8000);
+    storage.damage("records", 5 * INDEX_PAGE_BYTES + 100, |bytes| bytes[0] ^= 1);
+    storage.damage("buckets", 0, |bytes| bytes.fill(0xee));
+    let index = opened(&storage);
+    let damaged = index.verify().unwrap().damaged_buckets;
+    assert!(damaged > 0);
+    assert!(matches!(index.repair().err(), Some(FlashError::Damaged { .. })));
+    assert_eq!(index.verify().unwrap().damaged_buckets, damaged);
 }
 
 #[test]

@@ -69,7 +69,7 @@ fn files_are_as_documented() {
     assert!((256..600).contains(&slots), "{slots} buckets for 256 partitions");
     // No free zone, one zone of its fixed size, then the partitions fill the body.
     let body_bytes = read(&manifest, &bytes, "body bytes") as usize;
-    assert_eq!(body_bytes, 85 - 24 + 4 + 4 + 20 + 4 + 256 * 10);
+    assert_eq!(body_bytes, 97 - 24 + 4 + 4 + 20 + 4 + 256 * 10);
 
     let page = table("Page of `records`");
     let records = file("records");

@@ -5,6 +5,7 @@
 pub mod binomial;
 pub mod chi_square;
 pub mod seed;
+pub mod spread;
 
 /// Chance that a correct program fails one statistical assertion. Small enough that a suite with thousands of
 /// assertions and a fresh seed on every run stays quiet for years; large enough to catch a rate that is off by

@@ -47,15 +47,18 @@ struct Compact {
     memory: open::MemoryOptions,
 }
 
-/// Make a new index of what can be read of a damaged one
+/// Make damaged buckets anew from the records, or a new index of the records that can be read
 ///
-/// The damaged one is left as it is. Records in damaged pages are lost; a key whose deletion is among them may be back.
+/// Damaged buckets cost nothing. Where records are damaged, a second folder is needed: the damaged index is left as it is, records in damaged
+/// pages are lost, and a key whose deletion is among them may be back.
 #[derive(Args, Debug)]
 struct Repair {
     /// Folder of the damaged index
     index: PathBuf,
-    /// Folder for the new one
-    to: PathBuf,
+    /// Folder for a new one, of what can be read
+    to: Option<PathBuf>,
+    #[command(flatten)]
+    memory: open::MemoryOptions,
 }
 
 impl Index {
@@ -89,7 +92,14 @@ impl Compact {
 
 impl Repair {
     fn run(&self) -> Result<ExitCode> {
-        let report = FlashIndex::salvage(&self.index, &self.to).map_err(open::explain)?;
+        let Some(to) = &self.to else {
+            let index = open::open(&self.index, &self.memory)?;
+            let rebuilt = index.repair().map_err(open::explain)?;
+            eprintln!("{rebuilt} buckets were damaged and are made anew");
+            index.close().map_err(open::explain)?;
+            return Ok(ExitCode::SUCCESS);
+        };
+        let report = FlashIndex::salvage(&self.index, to).map_err(open::explain)?;
         eprintln!(
             "{} records salvaged; {} pages are damaged, {} records broken",
             report.records, report.damaged_pages, report.broken_records

@@ -112,6 +112,13 @@ pub(crate) fn rate(time: Duration, mut work: impl FnMut() -> u64) -> f64 {
     operations as f64 / start.elapsed().as_secs_f64()
 }
 
+/// Bytes that this process has had read from devices.
+pub(crate) fn device_read_bytes() -> u64 {
+    let text = std::fs::read_to_string("/proc/self/io").unwrap_or_default();
+    let line = text.lines().find_map(|line| line.strip_prefix("read_bytes: "));
+    line.and_then(|bytes| bytes.parse().ok()).unwrap_or(0)
+}
+
 /// Resident memory of this process, in bytes.
 pub(crate) fn resident_bytes() -> u64 {
     let text = std::fs::read_to_string("/proc/self/statm").unwrap_or_default();

@@ -143,6 +143,12 @@ pub(crate) fn decode(key: BucketKey, bytes: &[u8], mut visit: impl FnMut(Entry))
     Ok(())
 }
 
+/// Whether the sectors in `bytes`, of which the first is number `first`, are as they were written.
+pub(crate) fn are_sound(key: BucketKey, first: usize, bytes: &[u8]) -> bool {
+    let mut sectors = (first..).zip(bytes.chunks_exact(SECTOR_BYTES));
+    sectors.all(|(number, bytes)| Sector::open(key, number, bytes).is_some())
+}
+
 /// Appends to `pages` the pages of all entries that match `digest`; `depth` is that of the partition. On a
 /// damaged sector: its number.
 pub(crate) fn matches(

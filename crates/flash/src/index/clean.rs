@@ -34,7 +34,7 @@ impl FlashIndex {
         for zone in self.stale_zones(&writer, STALE_SHARE_COMPACT) {
             self.reclaim(&mut writer, zone)?;
         }
-        self.checkpoint(&mut writer)?;
+        self.checkpoint(&mut writer, false)?;
         let after = self.stats();
         Ok(CompactReport {
             zones_reclaimed: after.zones_reclaimed - before.zones_reclaimed,

@@ -35,12 +35,17 @@ pub(crate) struct Manifest {
     pub(crate) replay_page: u64,
     /// First page whose records the zones' counts do not include.
     pub(crate) counted_page: u64,
+    /// Opening in which that page was to be written next: what an earlier one left there is no log.
+    pub(crate) counted_epoch: u32,
     /// Buckets ever made.
     pub(crate) births: u32,
     /// Slots of the bucket device.
     pub(crate) bucket_slots: u32,
     /// Slots of the log device.
     pub(crate) zone_slots: u32,
+    /// The manifest that the last closing wrote, if no checkpoint followed; else 0. Of any other than that itself, buckets may have been appended to
+    /// since.
+    pub(crate) closed: u64,
     /// Slots for the next zones, in order.
     pub(crate) free_zone_slots: Vec<u32>,
     pub(crate) zones: Vec<(u64, Zone)>,
@@ -65,8 +70,10 @@ impl Manifest {
         body.extend(self.salt.to_le_bytes());
         body.extend(self.replay_page.to_le_bytes());
         body.extend(self.counted_page.to_le_bytes());
+        body.extend(self.closed.to_le_bytes());
         body.extend(self.settings.expected_keys.to_le_bytes());
         body.extend(self.epoch.to_le_bytes());
+        body.extend(self.counted_epoch.to_le_bytes());
         body.extend(self.settings.zone_pages.to_le_bytes());
         body.extend(self.births.to_le_bytes());
         body.extend(self.bucket_slots.to_le_bytes());
@@ -238,8 +245,9 @@ impl Reader<'_> {
 
     fn manifest(mut self) -> Option<Manifest> {
         let (sequence, salt, replay_page) = (self.u64()?, self.u64()?, self.u64()?);
-        let (counted_page, expected_keys) = (self.u64()?, self.u64()?);
-        let (epoch, zone_pages, births) = (self.u32()?, self.u32()?, self.u32()?);
+        let (counted_page, closed, expected_keys) = (self.u64()?, self.u64()?, self.u64()?);
+        let (epoch, counted_epoch) = (self.u32()?, self.u32()?);
+        let (zone_pages, births) = (self.u32()?, self.u32()?);
         let (bucket_slots, zone_slots) = (self.u32()?, self.u32()?);
         let bucket_sectors = self.u8()?;
         let free_zone_slots = self.list(Self::u32)?;
@@ -257,6 +265,8 @@ impl Reader<'_> {
             settings,
             replay_page,
             counted_page,
+            closed,
+            counted_epoch,
             births,
             bucket_slots,
             zone_slots,
@@ -282,6 +292,8 @@ mod tests {
             settings: IndexSettings::new(1000),
             replay_page: 12,
             counted_page: 14,
+            closed: 0,
+            counted_epoch: 2,
             births: 8,
             bucket_slots: 5,
             zone_slots: 3,

@@ -13,6 +13,7 @@ mod manifest;
 mod partitions;
 mod pending;
 mod prefilter;
+mod rebuild;
 mod record;
 mod record_log;
 mod repeats;
@@ -24,6 +25,7 @@ mod store;
 mod stream;
 mod sweep;
 mod verify;
+mod waiting;
 mod zones;
 
 pub use clean::CompactReport;

@@ -256,6 +256,20 @@ impl Partitions {
         }
     }
 
+    /// The waiting entries, partition by partition, oldest first: the first bits of each one's digest, as far as it knows them, and its page.
+    pub(crate) fn waiting(&self) -> impl Iterator<Item = (u64, u64)> {
+        let prefixes = std::iter::successors(Some(0), |at| next_prefix(*at, self.at(*at).depth));
+        prefixes.flat_map(|prefix| {
+            let partition = self.at(prefix);
+            let depth = partition.depth;
+            let known = move |entry: Entry| {
+                let shift = 64 - u32::from(depth) - u32::from(entry.bits);
+                (prefix | u64::from(entry.fingerprint) << shift, entry.page)
+            };
+            self.pending_entries(partition).into_iter().map(known)
+        })
+    }
+
     /// Bytes of memory that all of this takes.
     pub(crate) fn memory_bytes(&self) -> u64 {
         let segments = self.list.segments.len() * SEGMENT_PARTITIONS * size_of::<Partition>();

@@ -122,6 +122,45 @@ impl<'a> Page<'a> {
     }
 }
 
+/// The records of successive pages of a zone, each as soon as all of it was there.
+///
+/// A long record whose last pages a crash took was never acknowledged, so it is none: its first page stays, and the pages behind it are of a
+/// later epoch.
+#[derive(Debug, Default)]
+pub(crate) struct CompleteRecords {
+    unfinished: Option<Unfinished>,
+}
+
+#[derive(Debug)]
+struct Unfinished {
+    digest: KeyDigest,
+    first_page: u64,
+    last_page: u64,
+    epoch: u32,
+}
+
+impl CompleteRecords {
+    /// Takes the next page; calls `visit` with the digest and the first page of each record that is complete with it, in their order.
+    pub(crate) fn take(&mut self, page: &Page<'_>, mut visit: impl FnMut(KeyDigest, u64)) {
+        let PageHead { page: number, epoch, .. } = page.head;
+        self.unfinished.take_if(|begun| begun.epoch != epoch);
+        if let Some(ended) = self.unfinished.take_if(|begun| begun.last_page <= number) {
+            visit(ended.digest, ended.first_page);
+        }
+        for record in page.records() {
+            let digest = KeyDigest::of(record.key);
+            match record.value {
+                Value::Begun { len_bytes, here } => {
+                    let more_pages = (len_bytes - here.len()).div_ceil(PAGE_BODY_BYTES) as u64;
+                    let last_page = number + more_pages;
+                    self.unfinished = Some(Unfinished { digest, first_page: number, last_page, epoch });
+                }
+                Value::Whole(_) | Value::Tombstone => visit(digest, number),
+            }
+        }
+    }
+}
+
 /// The record at `at` and the bytes it takes, in this page if it goes on.
 fn parse(records: &[u8], at: usize) -> Option<(Record<'_>, usize)> {
     let rest = records.get(at..)?;

@@ -421,6 +421,14 @@ impl RecordLog {
     }
 }
 
+/// Where [`replay`] begins.
+pub(crate) struct ReplayFrom {
+    pub(crate) page: u64,
+    /// From here on, pages of an earlier opening than `counted_epoch` are what a crash left, and no log.
+    pub(crate) counted_page: u64,
+    pub(crate) counted_epoch: u32,
+}
+
 /// What [`replay`] found behind a page.
 pub(crate) struct ReplayEnd {
     /// The first page that is not log.
@@ -432,18 +440,18 @@ pub(crate) struct ReplayEnd {
 /// Pages read at once while replaying; also how far behind the end signs of a lost page are looked for.
 const REPLAY_PAGES: usize = 64;
 
-/// Calls `visit` for each page of the log from `page` on, in order, and finds where the log ends. A page that was
+/// Calls `visit` for each page of the log from there on, in order, and finds where the log ends. A page that was
 /// acknowledged and cannot be read is an error. Reads sequentially.
 pub(crate) fn replay(
     device: &dyn PageDevice,
     name: &str,
     salt: u64,
     mut zones: Zones,
-    from_page: u64,
+    from: ReplayFrom,
     visit: &mut dyn FnMut(&Page<'_>, &mut Zones),
 ) -> Result<ReplayEnd, FlashError> {
     let mut buf = AlignedBuf::new(REPLAY_PAGES * INDEX_PAGE_BYTES);
-    let (mut page, mut epoch) = (from_page, 0);
+    let (mut page, mut epoch) = (from.page, 0);
     let mut end: Option<u64> = None;
     loop {
         let known = zones.clone();
@@ -460,6 +468,9 @@ pub(crate) fn replay(
         for opened in
             pages.map(|(bytes, page)| Page::open(salt, page, bytes).filter(|_| is_there).ok_or(page))
         {
+            if opened.as_ref().map_or_else(|number| *number, |page| page.head.page) == from.counted_page {
+                epoch = epoch.max(from.counted_epoch);
+            }
             match (opened, end) {
                 (Ok(page), None) if page.head.epoch >= epoch => {
                     epoch = page.head.epoch;
@@ -470,12 +481,7 @@ pub(crate) fn replay(
                 (Ok(page), Some(lost)) if page.head.epoch >= epoch => {
                     let synced = page.head.page - u64::from(page.head.unsynced).min(page.head.page);
                     if synced > lost {
-                        return Err(FlashError::Damaged {
-                            name: name.to_owned(),
-                            part: "the log",
-                            got: format!("an acknowledged page {lost} that cannot be read"),
-                            expected: "every acknowledged page".to_owned(),
-                        });
+                        return Err(lost_page(name, lost));
                     }
                 }
                 _ => {}
@@ -486,5 +492,15 @@ pub(crate) fn replay(
             return Ok(ReplayEnd { page: end, zones });
         }
         page += count as u64;
+    }
+}
+
+/// An acknowledged page cannot be read.
+pub(crate) fn lost_page(name: &str, page: u64) -> FlashError {
+    FlashError::Damaged {
+        name: name.to_owned(),
+        part: "the log",
+        got: format!("an acknowledged page {page} that cannot be read"),
+        expected: "every acknowledged page".to_owned(),
     }
 }

@@ -15,7 +15,8 @@ const REPEATS_MIN: usize = 8;
 
 impl FlashIndex {
     /// `entries` (ordered by page) of the partition at `prefix` without those of replaced records, as far as there are many of a
-    /// fingerprint. Reads the pages of those.
+    /// fingerprint. Of each zone that holds records of a key one entry stays, so that a tombstone goes only when no older record does: what
+    /// the log says is then the same as what the entries say. Reads the pages of those.
     pub(super) fn without_repeats(
         &self,
         entries: Vec<Entry>,
@@ -45,9 +46,10 @@ impl FlashIndex {
         dropped: &mut HashSet<usize>,
     ) -> Result<(), FlashError> {
         let of_partition = |digest: KeyDigest| depth == 0 || (digest.hi ^ prefix) >> (64 - depth) == 0;
-        let mut seen: HashSet<Vec<u8>> = HashSet::new();
+        let mut seen: HashSet<(u64, Vec<u8>)> = HashSet::new();
         for &i in group.iter().rev() {
             let entry = entries[i];
+            let zone = self.log.zones().zone_of(entry.page);
             let mut is_replaced = true;
             let mut failure = None;
             self.log.read_each(&[entry.page], &mut |_, page| match page {
@@ -56,7 +58,7 @@ impl FlashIndex {
                         let digest = KeyDigest::of(record.key);
                         let is_meant = of_partition(digest)
                             && fingerprint(digest, depth, entry.bits) == entry.fingerprint;
-                        if is_meant && seen.insert(record.key.to_vec()) {
+                        if is_meant && seen.insert((zone, record.key.to_vec())) {
                             is_replaced = false;
                         }
                     }

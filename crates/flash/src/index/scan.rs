@@ -1,8 +1,8 @@
-//! Walks over records in the order of the log and tells those that count from those that were replaced: what iteration and
-//! cleaning share.
+//! Walks over records in the order of the log and tells those that count from those that were replaced: what iteration, cleaning and rebuilding
+//! share.
 
 use super::lookup::{Found, value_of};
-use super::record::INDEX_PAGE_BYTES;
+use super::record::{INDEX_PAGE_BYTES, Page};
 use super::store::FlashIndex;
 use crate::AlignedBuf;
 use crate::error::FlashError;
@@ -32,14 +32,7 @@ impl FlashIndex {
         end_page: u64,
         visit: &mut dyn FnMut(LiveRecord) -> Result<(), FlashError>,
     ) -> Result<(), FlashError> {
-        let mut buf = AlignedBuf::new(RUN_PAGES as usize * INDEX_PAGE_BYTES);
-        let mut page = first_page;
-        while page < end_page {
-            let count = RUN_PAGES.min(end_page - page);
-            if count < RUN_PAGES {
-                buf = AlignedBuf::new(count as usize * INDEX_PAGE_BYTES);
-            }
-            let pages = self.log.read_run(page, &mut buf).map_err(|fault| self.page_error(page, fault))?;
+        self.each_run(first_page, end_page, &mut |pages| {
             let records: Vec<_> =
                 pages.iter().flat_map(|page| page.records().map(|record| (page.head.page, record))).collect();
             let keys: Vec<&[u8]> = records.iter().map(|(_, record)| record.key).collect();
@@ -54,6 +47,26 @@ impl FlashIndex {
                 }
                 visit(LiveRecord { key: record.key.to_vec(), value, older_pages: found.older_pages })?;
             }
+            Ok(())
+        })
+    }
+
+    /// Calls `visit` with the pages from `first_page` to before `end_page`, all of one zone, in sequence, some at a time.
+    pub(super) fn each_run(
+        &self,
+        first_page: u64,
+        end_page: u64,
+        visit: &mut dyn FnMut(&[Page<'_>]) -> Result<(), FlashError>,
+    ) -> Result<(), FlashError> {
+        let mut buf = AlignedBuf::new(RUN_PAGES as usize * INDEX_PAGE_BYTES);
+        let mut page = first_page;
+        while page < end_page {
+            let count = RUN_PAGES.min(end_page - page);
+            if count < RUN_PAGES {
+                buf = AlignedBuf::new(count as usize * INDEX_PAGE_BYTES);
+            }
+            let pages = self.log.read_run(page, &mut buf).map_err(|fault| self.page_error(page, fault))?;
+            visit(&pages)?;
             page += count;
         }
         Ok(())

@@ -40,6 +40,8 @@ pub struct IndexStats {
     pub zones_reclaimed: u64,
     /// Records moved by that.
     pub records_moved: u64,
+    /// Buckets that could not be read and were made anew from the log.
+    pub buckets_rebuilt: u64,
 }
 
 impl IndexStats {
@@ -86,6 +88,7 @@ counters!(
     divisions,
     zones_reclaimed,
     records_moved,
+    buckets_rebuilt,
 );
 
 #[derive(Debug, Default)]

@@ -8,11 +8,12 @@ use springbloom_filter::KeyDigest;
 
 use super::manifest::Manifest;
 use super::partitions::Partitions;
-use super::record::{INDEX_PAGE_BYTES, PAGE_BODY_BYTES, Page, Value, check_lengths};
-use super::record_log::{RecordLog, replay};
+use super::record::{CompleteRecords, INDEX_PAGE_BYTES, check_lengths};
+use super::record_log::{RecordLog, ReplayFrom, lost_page, replay};
 use super::settings::{IndexMemory, IndexSettings};
 use super::stats::{Counters, IndexInfo, IndexStats};
 use super::sweep::Writer;
+use super::waiting;
 use super::zones::Zones;
 use crate::device::{FileStorage, IoEngine, PageDevice, SECTOR_BYTES, Storage};
 use crate::error::FlashError;
@@ -74,6 +75,8 @@ impl FlashIndex {
             settings,
             replay_page: 0,
             counted_page: 0,
+            closed: 0,
+            counted_epoch: 0,
             births: 0,
             bucket_slots: 0,
             zone_slots: 0,
@@ -95,40 +98,54 @@ impl FlashIndex {
         let bucket_bytes = usize::from(manifest.settings.bucket_sectors) * SECTOR_BYTES;
         let buckets =
             open_device(&*storage, BUCKETS_NAME, u64::from(manifest.bucket_slots) * bucket_bytes as u64)?;
-        let partitions =
+        let empty = || {
             Partitions::from_ordered(&manifest.partitions).ok_or_else(|| FlashError::Damaged {
                 name: storage.describe("manifest"),
                 part: "the directory",
                 got: "partitions that do not cover every key once".to_owned(),
                 expected: "partitions that do".to_owned(),
-            })?;
-        let mut replayed = Replayed { partitions, unfinished: None };
+            })
+        };
+        let mut partitions = empty()?;
+        let has_waiting = waiting::read(&*storage, &manifest, &mut partitions);
+        if !has_waiting {
+            partitions = empty()?;
+        }
+        let mut complete = CompleteRecords::default();
         let zones = Zones::restored(&manifest);
         let counted_page = manifest.counted_page;
+        let from_page = if has_waiting { counted_page } else { manifest.replay_page };
         let end = replay(
             &*log_device,
             &log_name,
             manifest.salt,
             zones,
-            manifest.replay_page,
+            ReplayFrom { page: from_page, counted_page, counted_epoch: manifest.counted_epoch },
             &mut |page, zones| {
                 let is_new = page.head.page >= counted_page;
-                replayed.take(page, |record_page| {
+                complete.take(page, |digest, record_page| {
+                    partitions.push(digest, record_page);
                     if is_new {
                         zones.count_record(record_page);
                     }
                 });
             },
         )?;
+        if end.page < counted_page {
+            return Err(lost_page(&log_name, end.page));
+        }
+        // A process that was killed may have left pages that were read now and are not durable.
+        log_device.sync().map_err(FlashError::io("sync", &log_name))?;
         // Before a page of the new epoch is written, no later opening may take the same.
+        let was_closed = manifest.closed == manifest.sequence;
         manifest.epoch += 1;
         manifest.sequence += 1;
         let manifest_bytes = manifest.write(&*storage)?;
         let log = RecordLog::new(log_device, log_name, manifest.salt, manifest.epoch, end.zones, end.page);
-        let writer = Writer::restored(&manifest, &replayed.partitions, &log);
+        let writer = Writer::restored(&manifest, &partitions, &log);
         let counters = Counters::default();
         counters.manifest_bytes_written.add(manifest_bytes);
-        Ok(FlashIndex {
+        let index = FlashIndex {
             storage,
             settings: manifest.settings,
             memory,
@@ -136,9 +153,13 @@ impl FlashIndex {
             log,
             buckets,
             writer: Mutex::new(writer),
-            table: RwLock::new(replayed.partitions),
+            table: RwLock::new(partitions),
             counters,
-        })
+        };
+        if !was_closed {
+            index.rebuild_torn(&mut index.writer())?;
+        }
+        Ok(index)
     }
 
     pub(super) fn table(&self) -> RwLockReadGuard<'_, Partitions> {
@@ -214,10 +235,10 @@ impl FlashIndex {
         self.log.sync_to(page)
     }
 
-    /// Flushes, and writes a checkpoint, so that the next opening has little to replay.
+    /// Flushes, and writes a checkpoint and what waits, so that the next opening has nothing to replay.
     pub fn close(self) -> Result<(), FlashError> {
         let mut writer = self.writer();
-        self.checkpoint(&mut writer)
+        self.checkpoint(&mut writer, true)
     }
 
     /// Counters since opening.
@@ -299,38 +320,4 @@ fn check_blocks(device: &dyn PageDevice, name: String) -> Result<(), FlashError>
         return Ok(());
     }
     Err(FlashError::PageSize { name, got_bytes: SECTOR_BYTES as u32, expected_bytes })
-}
-
-/// The entries of the log since the checkpoint.
-struct Replayed {
-    partitions: Partitions,
-    /// A record that goes on in later pages: digest, its page, and the page in which it ends.
-    unfinished: Option<(KeyDigest, u64, u64)>,
-}
-
-impl Replayed {
-    fn take(&mut self, page: &Page<'_>, mut taken: impl FnMut(u64)) {
-        // A long record counts once its last page is there: without, it was never acknowledged.
-        if let Some((digest, first, _)) = self.unfinished.take_if(|(_, _, last)| *last <= page.head.page) {
-            self.push(digest, first);
-            taken(first);
-        }
-        for record in page.records() {
-            let digest = KeyDigest::of(record.key);
-            match record.value {
-                Value::Begun { len_bytes, here } => {
-                    let more_pages = (len_bytes - here.len()).div_ceil(PAGE_BODY_BYTES) as u64;
-                    self.unfinished = Some((digest, page.head.page, page.head.page + more_pages));
-                }
-                Value::Whole(_) | Value::Tombstone => {
-                    self.push(digest, page.head.page);
-                    taken(page.head.page);
-                }
-            }
-        }
-    }
-
-    fn push(&mut self, digest: KeyDigest, page: u64) {
-        self.partitions.push(digest, page);
-    }
 }

@@ -13,6 +13,7 @@ use super::partitions::{Bucket, Part, Partitions, next_prefix};
 use super::prefilter::{self, Prefilter};
 use super::record_log::RecordLog;
 use super::store::FlashIndex;
+use super::waiting;
 use crate::AlignedBuf;
 use crate::device::{SECTOR_BYTES, Span};
 use crate::error::FlashError;
@@ -43,6 +44,9 @@ pub(super) struct Writer {
     births: u32,
     bucket_slots: u32,
     free_slots: Vec<u32>,
+    /// Slots of new buckets that lookups do not see yet, and the number of slots without them.
+    taken_slots: Vec<u32>,
+    installed_slots: u32,
     /// Slots that the last manifest refers to and the next will not.
     returned_slots: Vec<u32>,
     /// The end of the log at opening: entries of earlier pages were replayed.
@@ -70,6 +74,8 @@ impl Writer {
             births: manifest.births,
             bucket_slots: manifest.bucket_slots,
             free_slots: (0..manifest.bucket_slots).rev().filter(|slot| !is_used[*slot as usize]).collect(),
+            taken_slots: Vec::new(),
+            installed_slots: manifest.bucket_slots,
             returned_slots: Vec::new(),
             opened_page: log.newest_page(),
             is_cleaning: false,
@@ -82,29 +88,39 @@ impl Writer {
             self.bucket_slots += 1;
             self.bucket_slots - 1
         });
+        self.taken_slots.push(slot);
         self.births = self.births.wrapping_add(1);
         Bucket { slot, birth: self.births, sectors: sectors as u8 }
     }
 }
 
-/// A partition whose pending entries are to be moved.
-struct Job {
-    prefix: u64,
-    depth: u8,
-    bucket: Option<Bucket>,
+impl Writer {
+    /// After a failure: the slots of buckets that will not be.
+    pub(super) fn give_back_slots(&mut self) {
+        let installed = self.installed_slots;
+        self.free_slots.extend(self.taken_slots.drain(..).filter(|slot| *slot < installed));
+        self.bucket_slots = installed;
+    }
+}
+
+/// A partition whose bucket is to be appended to or made anew.
+pub(super) struct Job {
+    pub(super) prefix: u64,
+    pub(super) depth: u8,
+    pub(super) bucket: Option<Bucket>,
 }
 
 /// What becomes of it.
 #[derive(Default)]
-struct Outcome {
-    parts: Vec<Part>,
+pub(super) struct Outcome {
+    pub(super) parts: Vec<Part>,
     /// Entries that waited.
-    moved: usize,
+    pub(super) moved: usize,
 }
 
 /// Sectors to be written, each piece at its place on the device.
 #[derive(Default)]
-struct Writes {
+pub(super) struct Writes {
     pieces: Vec<(u64, Vec<u8>)>,
 }
 
@@ -124,6 +140,23 @@ impl FlashIndex {
     /// Moves the pending entries of the next partitions; returns true when the round is over, which is when
     /// checkpoints are written.
     pub(super) fn sweep_batch(&self, writer: &mut Writer) -> Result<bool, FlashError> {
+        let next = self.move_entries(writer).inspect_err(|_| writer.give_back_slots())?;
+        writer.cursor = next.unwrap_or(0);
+        if next.is_none() {
+            writer.replay_page = writer.round_page;
+            writer.round_page = self.log.newest_page();
+            // A small index has short rounds; it need not wait for the device after each.
+            let pages = writer.round_page - writer.checkpoint_page;
+            if pages >= u64::from(self.settings.zone_pages) / CHECKPOINTS_PER_ZONE {
+                self.checkpoint(writer, false)?;
+                self.clean(writer)?;
+            }
+        }
+        Ok(next.is_none())
+    }
+
+    /// Moves the entries of a batch, all or none; returns where to go on.
+    fn move_entries(&self, writer: &mut Writer) -> Result<Option<u64>, FlashError> {
         let (jobs, next) = self.next_jobs(writer.cursor);
         let mut writes = Writes::default();
         let mut outcomes: Vec<Outcome> = jobs.iter().map(|_| Outcome::default()).collect();
@@ -159,18 +192,7 @@ impl FlashIndex {
         self.counters.sweep_reads.add(spans.len() as u64);
         self.write_buckets(writer, writes)?;
         self.install(writer, jobs, outcomes);
-        writer.cursor = next.unwrap_or(0);
-        if next.is_none() {
-            writer.replay_page = writer.round_page;
-            writer.round_page = self.log.newest_page();
-            // A small index has short rounds; it need not wait for the device after each.
-            let pages = writer.round_page - writer.checkpoint_page;
-            if pages >= u64::from(self.settings.zone_pages) / CHECKPOINTS_PER_ZONE {
-                self.checkpoint(writer)?;
-                self.clean(writer)?;
-            }
-        }
-        Ok(next.is_none())
+        Ok(next)
     }
 
     /// The partitions of the next batch that have pending entries, and where to go on; `None` at the end of the round.
@@ -224,14 +246,24 @@ impl FlashIndex {
             entries.retain(|entry| zones.device_page(entry.page).is_some());
         }
         entries.extend_from_slice(&pending);
+        Ok(Outcome { parts: self.pack(writer, job, entries, writes)?, moved })
+    }
+
+    /// Describes in `writes` the new bucket, or buckets, of a partition that has `entries`.
+    pub(super) fn pack(
+        &self,
+        writer: &mut Writer,
+        job: &Job,
+        mut entries: Vec<Entry>,
+        writes: &mut Writes,
+    ) -> Result<Vec<Part>, FlashError> {
         // Entries that were replayed may be older than others of the bucket.
         entries.sort_by_key(|entry| entry.page);
         entries.dedup();
         let entries = self.without_repeats(entries, job.prefix, job.depth)?;
         let mut parts = Vec::new();
         self.divide(writer, job.depth, entries, writes, &mut parts)?;
-        writer.returned_slots.extend(job.bucket.map(|bucket| bucket.slot));
-        Ok(Outcome { parts, moved })
+        Ok(parts)
     }
 
     /// Packs `entries` into one new bucket, or divides them until each part fits one with a quarter of it to spare.
@@ -286,7 +318,7 @@ impl FlashIndex {
         writes.pieces.push((slot + (first_sector * SECTOR_BYTES) as u64, bytes));
     }
 
-    fn write_buckets(&self, writer: &Writer, writes: Writes) -> Result<(), FlashError> {
+    pub(super) fn write_buckets(&self, writer: &Writer, writes: Writes) -> Result<(), FlashError> {
         let len_bytes = u64::from(writer.bucket_slots) * self.bucket_bytes() as u64;
         let total: usize = writes.pieces.iter().map(|(_, bytes)| bytes.len()).sum();
         // Every piece begins at an aligned address, as direct I/O wants it.
@@ -314,12 +346,17 @@ impl FlashIndex {
     }
 
     /// Makes the outcomes what lookups see.
-    fn install(&self, writer: &mut Writer, jobs: Vec<Job>, outcomes: Vec<Outcome>) {
+    pub(super) fn install(&self, writer: &mut Writer, jobs: Vec<Job>, outcomes: Vec<Outcome>) {
         let mut table = self.table_mut();
         for (job, Outcome { parts, moved }) in jobs.into_iter().zip(outcomes) {
             writer.pending_entries -= moved as u64;
+            let old_slot = job.bucket.map(|bucket| bucket.slot);
+            let stays = parts.iter().any(|part| part.bucket.map(|bucket| bucket.slot) == old_slot);
+            writer.returned_slots.extend(old_slot.filter(|_| !stays));
             table.replace(job.prefix, parts);
         }
+        writer.taken_slots.clear();
+        writer.installed_slots = writer.bucket_slots;
         writer.pending_bytes = table.pending_bytes();
     }
 
@@ -349,13 +386,16 @@ impl FlashIndex {
         replaced.into_iter().flatten().for_each(|page| zones.count_stale(page));
     }
 
-    /// Makes everything durable and writes a manifest, from which the next opening starts.
-    pub(super) fn checkpoint(&self, writer: &mut Writer) -> Result<(), FlashError> {
+    /// Makes everything durable and writes a manifest, from which the next opening starts. `closes`: nothing follows.
+    pub(super) fn checkpoint(&self, writer: &mut Writer, closes: bool) -> Result<(), FlashError> {
         let page = self.log.write_out()?;
         self.log.sync_to(page)?;
         self.buckets.sync().map_err(|e| self.log.failed("sync buckets beside", e))?;
         writer.sequence += 1;
         writer.checkpoint_page = page;
+        if closes {
+            waiting::write(&*self.storage, self.salt, writer.sequence, &self.table())?;
+        }
         let manifest = {
             let (table, zones) = (self.table(), self.log.zones());
             Manifest {
@@ -365,6 +405,8 @@ impl FlashIndex {
                 settings: self.settings,
                 replay_page: writer.replay_page,
                 counted_page: page,
+                closed: if closes { writer.sequence } else { 0 },
+                counted_epoch: writer.epoch,
                 births: writer.births,
                 bucket_slots: writer.bucket_slots,
                 zone_slots: zones.slots,

@@ -15,7 +15,7 @@ const BATCH: usize = 1024;
 pub struct IndexVerifyReport {
     /// Buckets read.
     pub buckets: u64,
-    /// Of these, with a wrong checksum: lookups in their partitions fail.
+    /// Of these, with a wrong checksum or with pages behind the log's end: lookups in their partitions fail.
     pub damaged_buckets: u64,
     /// Entries of the others.
     pub entries: u64,
@@ -52,6 +52,7 @@ impl FlashIndex {
 
     fn verify_buckets(&self, report: &mut IndexVerifyReport) -> Result<(), FlashError> {
         let buckets: Vec<_> = self.table().ordered().filter_map(Partition::bucket).collect();
+        let log_end = self.log.newest_page();
         for batch in buckets.chunks(BATCH) {
             let spans: Vec<Span> = batch
                 .iter()
@@ -63,10 +64,16 @@ impl FlashIndex {
             let mut failure = None;
             self.buckets.read_each(&spans, &mut |n, bytes| {
                 report.buckets += 1;
-                let mut entries = 0;
-                match bytes.map(|bytes| decode(batch[n].key(self.salt), bytes, |_| entries += 1)) {
-                    Ok(Ok(())) => report.entries += entries,
-                    Ok(Err(_)) => report.damaged_buckets += 1,
+                let (mut entries, mut last_page) = (0, 0);
+                let decoded = bytes.map(|bytes| {
+                    decode(batch[n].key(self.salt), bytes, |entry| {
+                        entries += 1;
+                        last_page = entry.page.max(last_page);
+                    })
+                });
+                match decoded {
+                    Ok(Ok(())) if last_page < log_end => report.entries += entries,
+                    Ok(_) => report.damaged_buckets += 1,
                     Err(e) => failure = failure.take().or(Some(self.unread_bucket(e))),
                 }
             });
@@ -88,5 +95,31 @@ impl FlashIndex {
             }
         });
         failure.map_or(Ok(()), Err)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use springbloom_filter::KeyDigest;
+
+    use super::*;
+    use crate::device::{SimPower, SimStorage};
+    use crate::index::{IndexMemory, IndexSettings};
+
+    #[test]
+    fn a_bucket_that_names_pages_behind_the_end_of_the_log_is_damaged() {
+        let storage = Arc::new(SimStorage::new(SimPower::steady()));
+        let index =
+            FlashIndex::create_in(storage, IndexSettings::new(0), IndexMemory::standard(), 1).unwrap();
+        index.put(b"key", b"value").unwrap();
+        index.compact().unwrap();
+        assert!(index.verify().unwrap().is_sound());
+        index.table_mut().push(KeyDigest::of(b"other"), 12);
+        index.writer().pending_entries += 1;
+        index.compact().unwrap();
+        let report = index.verify().unwrap();
+        assert_eq!((report.damaged_buckets, report.damaged_pages), (1, 0), "{report:?}");
     }
 }

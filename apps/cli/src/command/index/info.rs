@@ -88,7 +88,11 @@ impl Verify {
                 report.pages, report.records, report.damaged_pages
             );
         }
-        anyhow::ensure!(report.is_sound(), "{} is damaged", self.index.display());
+        anyhow::ensure!(
+            report.is_sound(),
+            "{} is damaged; see `springbloom index repair --help`",
+            self.index.display()
+        );
         Ok(ExitCode::SUCCESS)
     }
 }

@@ -1,0 +1,13 @@
+//! Numbers that look random and are the same in every run: what a simulated key or unit is, as a function of its number.
+
+/// Every bit of the input reaches every bit of the output, one to one (MurmurHash3's finaliser).
+pub const fn mix(mut x: u64) -> u64 {
+    x = (x ^ (x >> 33)).wrapping_mul(0xFF51_AFD7_ED55_8CCD);
+    x = (x ^ (x >> 33)).wrapping_mul(0xC4CE_B9FE_1A85_EC53);
+    x ^ (x >> 33)
+}
+
+/// Uniform in [0, 1).
+pub fn unit_interval(x: u64) -> f64 {
+    (mix(x) >> 11) as f64 / (1u64 << 53) as f64
+}
