@@ -27,6 +27,8 @@ pub struct StoredHotness {
     pub other_bytes: u64,
     /// Visits to segments that one lookup made; 0 if nobody counted.
     pub visits_per_lookup: f32,
+    /// Of the visits that units let pass in vain, those that wasted no read because the key was known to be absent.
+    pub known_absent_65536ths: u16,
     /// The tables, in any order.
     pub tables: Vec<StoredTable>,
 }
@@ -63,7 +65,7 @@ impl StoredHotness {
         let mut bytes = Vec::with_capacity(HOTNESS_HEADER_BYTES + body_bytes + CHECKSUM_BYTES);
         bytes.extend(HOTNESS_MAGIC);
         bytes.extend(HOTNESS_VERSION.to_le_bytes());
-        bytes.extend([0; 2]);
+        bytes.extend(self.known_absent_65536ths.to_le_bytes());
         bytes.extend((self.tables.len() as u32).to_le_bytes());
         bytes.extend((body_bytes as u64).to_le_bytes());
         bytes.extend(self.budget_bytes.to_le_bytes());
@@ -112,6 +114,7 @@ impl StoredHotness {
             budget_bytes: u64_at(header, 24),
             other_bytes: u64_at(header, 32),
             visits_per_lookup: count(&header[40..44])?,
+            known_absent_65536ths: u16_at(header, 10),
             tables,
         })
     }
@@ -128,7 +131,7 @@ fn split_header(bytes: &[u8]) -> Result<(&[u8; HOTNESS_HEADER_BYTES], &[u8]), Fo
         return Err(truncated);
     };
     // Before the checksum: a newer version may place its checksum elsewhere.
-    let version = u16::from_le_bytes([header[8], header[9]]);
+    let version = u16_at(header, 8);
     if version > HOTNESS_VERSION {
         return Err(FormatError::NewerVersion { got: version, newest: HOTNESS_VERSION });
     }
@@ -139,9 +142,6 @@ fn split_header(bytes: &[u8]) -> Result<(&[u8; HOTNESS_HEADER_BYTES], &[u8]), Fo
     }
     if version != HOTNESS_VERSION {
         return Err(inconsistent("version", version.into(), HOTNESS_VERSION.into()));
-    }
-    if header[10..12] != [0; 2] {
-        return Err(inconsistent("reserved", u16::from_le_bytes([header[10], header[11]]).into(), 0));
     }
     Ok((header, body))
 }
@@ -191,6 +191,10 @@ fn count(bytes: &[u8]) -> Result<f32, FormatError> {
     let bits = u32::from_le_bytes([bytes[0], bytes[1], bytes[2], bytes[3]]);
     let value = f32::from_bits(bits);
     if is_count(value) { Ok(value) } else { Err(inconsistent("a count's bits", bits.into(), 0)) }
+}
+
+fn u16_at(bytes: &[u8], at: usize) -> u16 {
+    u16::from_le_bytes([bytes[at], bytes[at + 1]])
 }
 
 fn u32_at(bytes: &[u8], at: usize) -> u32 {

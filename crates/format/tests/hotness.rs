@@ -20,11 +20,12 @@ fn segment() -> impl Strategy<Value = StoredSegment> {
 fn file() -> impl Strategy<Value = StoredHotness> {
     let table = (any::<u128>(), any::<u64>(), prop::collection::vec(segment(), 0..9))
         .prop_map(|(id, file_number, segments)| StoredTable { id, file_number, segments });
-    (any::<u64>(), any::<u64>(), count(), prop::collection::vec(table, 0..6)).prop_map(
-        |(budget_bytes, other_bytes, visits_per_lookup, tables)| StoredHotness {
+    (any::<u64>(), any::<u64>(), count(), any::<u16>(), prop::collection::vec(table, 0..6)).prop_map(
+        |(budget_bytes, other_bytes, visits_per_lookup, known_absent_65536ths, tables)| StoredHotness {
             budget_bytes,
             other_bytes,
             visits_per_lookup,
+            known_absent_65536ths,
             tables,
         },
     )
@@ -58,6 +59,7 @@ fn small() -> Vec<u8> {
         budget_bytes: 1 << 20,
         other_bytes: 1000,
         visits_per_lookup: 2.5,
+        known_absent_65536ths: 0x1234,
         tables: vec![StoredTable { id: 7, file_number: 9, segments }],
     }
     .encode()
@@ -83,7 +85,6 @@ fn foreign_newer_and_inconsistent_files_are_told_apart() {
     assert_eq!(changed(8, &[2]), FormatError::NewerVersion { got: 2, newest: HOTNESS_VERSION });
     for (at, to) in [
         (8, &[0u8][..]),
-        (10, &[1]),
         (12, &[2]),
         (16, &[0]),
         (72, &[3]),
@@ -114,6 +115,7 @@ fn the_document_gives_the_places_of_all_fields() {
     let header = |name| &bytes[field("## Hotness header", name)];
     assert_eq!(header("magic"), HOTNESS_MAGIC);
     assert_eq!(header("version"), HOTNESS_VERSION.to_le_bytes());
+    assert_eq!(header("known_absent_share"), [0x34, 0x12]);
     assert_eq!(header("table_count"), 1u32.to_le_bytes());
     assert_eq!(header("body_bytes"), (28u64 + 2 * 13).to_le_bytes());
     assert_eq!(header("budget_bytes"), (1u64 << 20).to_le_bytes());

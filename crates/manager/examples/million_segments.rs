@@ -11,6 +11,7 @@ use springbloom_manager::{
     BytewiseOrder, Fences, Manager, ManagerSettings, Outcome, PolicyKind, ScopeId, SegmentSpec, TableHandle,
     TableId, TableSpec, UnitReadError, UnitSource,
 };
+use springbloom_testkit::spread::mix;
 
 const SEGMENTS: u64 = 4;
 /// Few, so that a million filters fit: what is learned does not depend on it.
@@ -24,12 +25,6 @@ impl UnitSource for Units {
     fn read_unit(&self, _segment: u32, unit: u8) -> Result<Vec<u8>, UnitReadError> {
         Ok(self.0.units[usize::from(unit)].clone())
     }
-}
-
-fn mix(mut x: u64) -> u64 {
-    x = (x ^ (x >> 33)).wrapping_mul(0xFF51_AFD7_ED55_8CCD);
-    x = (x ^ (x >> 33)).wrapping_mul(0xC4CE_B9FE_1A85_EC53);
-    x ^ (x >> 33)
 }
 
 fn key(table: u64, segment: u64) -> [u8; 16] {

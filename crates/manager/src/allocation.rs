@@ -9,9 +9,10 @@
 
 use std::collections::HashMap;
 
+use fastrand::Rng;
 use springbloom_filter::GroupShape;
 
-use crate::counts::{Counts, Dice};
+use crate::counts::Counts;
 use crate::hotness::{Decay, Hotness};
 use crate::outcome::Visit;
 use crate::resident::group_bytes;
@@ -67,10 +68,10 @@ pub(crate) const FAILED_READS_MAX: u8 = 3;
 const _: () = assert!(FAILED_READS_MAX as u32 == u8::MAX as u32 >> UNITS_BITS);
 
 impl SegmentState {
-    fn new(shape: GroupShape, hotness: Hotness, dice: &mut Dice) -> Self {
+    fn new(shape: GroupShape, hotness: Hotness, rng: &mut Rng) -> Self {
         let rate = UnitRate::of(shape);
         let mut counts = Counts::default();
-        counts.set_hotness(hotness, dice);
+        counts.set_hotness(hotness, rng);
         Self { shape, counts, rate, units: 0, units_max_and_failures: shape.unit_count(), resident: 0 }
     }
 
@@ -153,10 +154,13 @@ pub(crate) struct Allocation {
     segment_count: usize,
     planned_bytes: usize,
     ceiling_bytes: usize,
+    /// Groups up to this can be copied when they grow.
+    copies_bytes_max: usize,
     ticks: u64,
     decay: Decay,
     fixed_half_life: Option<u64>,
-    dice: Dice,
+    /// The same in every run: equal calls must give equal decisions.
+    rng: Rng,
     changed: Vec<SegmentRef>,
 }
 
@@ -174,10 +178,11 @@ impl Allocation {
             segment_count: 0,
             planned_bytes: 0,
             ceiling_bytes: 0,
+            copies_bytes_max: usize::MAX,
             ticks: 0,
             decay: Decay::new(half_life.unwrap_or(HALF_LIFE_MIN)),
             fixed_half_life: half_life,
-            dice: Dice::new(),
+            rng: Rng::with_seed(0),
             changed: Vec::new(),
         }
     }
@@ -196,8 +201,8 @@ impl Allocation {
     ) {
         self.runs.insert_table(table, run);
         self.segment_count += segments.len();
-        let dice = &mut self.dice;
-        let states = segments.map(|(shape, hotness)| SegmentState::new(shape, hotness, dice));
+        let rng = &mut self.rng;
+        let states = segments.map(|(shape, hotness)| SegmentState::new(shape, hotness, rng));
         self.segments.insert_table(table, states);
         self.segment_count_changed();
     }
@@ -224,7 +229,7 @@ impl Allocation {
     pub(crate) fn record(&mut self, visit: Visit) -> Option<f32> {
         self.ticks += 1;
         let weight = self.decay.tick(visit.stands_for);
-        self.segments[visit.segment].counts.record(visit.outcome, weight, &mut self.dice);
+        self.segments[visit.segment].counts.record(visit.outcome, weight, &mut self.rng);
         let factor = self.decay.rescale()?;
         self.segments.iter_mut().for_each(|state| state.counts.scale(factor));
         Some(factor)
@@ -241,8 +246,8 @@ impl Allocation {
         let state = &mut self.segments[segment];
         // What passed so far: the new unit will stop its share of it, until it is seen what it really stops.
         let (wasted, stopped) = (state.wasted(weight), state.next_share());
-        state.counts.set_wasted_reads(wasted * (1.0 - stopped), &mut self.dice);
-        state.counts.set_lone_rejections(wasted * stopped, &mut self.dice);
+        state.counts.set_wasted_reads(wasted * (1.0 - stopped), &mut self.rng);
+        state.counts.set_lone_rejections(wasted * stopped, &mut self.rng);
         state.units += 1;
         self.note_change(segment);
         true
@@ -258,8 +263,8 @@ impl Allocation {
         // By the analytic rates; nobody has counted for the unit that is the last now.
         let stopped = state.next_share();
         let lone_rejections = if state.units == 0 { 0.0 } else { wasted * stopped / (1.0 - stopped) };
-        state.counts.set_wasted_reads(wasted, &mut self.dice);
-        state.counts.set_lone_rejections(lone_rejections, &mut self.dice);
+        state.counts.set_wasted_reads(wasted, &mut self.rng);
+        state.counts.set_lone_rejections(lone_rejections, &mut self.rng);
         self.planned_bytes -= bytes;
         self.note_change(segment);
         true
@@ -306,6 +311,17 @@ impl Allocation {
         self.ceiling_bytes
     }
 
+    pub(crate) fn set_copies_bytes_max(&mut self, copies_bytes_max: usize) {
+        self.copies_bytes_max = copies_bytes_max;
+    }
+
+    /// Reads that make the segment's next unit resident: of that one, or, where there is no room for a copy of its group, of all.
+    pub(crate) fn reads_to_grow(&self, segment: SegmentRef) -> u8 {
+        let state = &self.segments[segment];
+        let can_copy = group_bytes(state.shape, state.units) <= self.copies_bytes_max.max(self.free_bytes());
+        if can_copy { 1 } else { state.units + 1 }
+    }
+
     pub(crate) fn planned_bytes(&self) -> usize {
         self.planned_bytes
     }
@@ -344,7 +360,7 @@ impl Allocation {
     /// Sets what is known of reads that a segment's units would have stopped: it differs from what was recorded where the segment had
     /// other units then.
     pub(crate) fn set_wasted_reads(&mut self, segment: SegmentRef, wasted_reads: f32) {
-        self.segments[segment].counts.set_wasted_reads(wasted_reads, &mut self.dice);
+        self.segments[segment].counts.set_wasted_reads(wasted_reads, &mut self.rng);
     }
 
     pub(crate) fn runs(&self) -> &Runs {

@@ -23,6 +23,8 @@ const NAP_MAX: Duration = Duration::from_millis(16);
 
 /// Share of one core that learning from visits may take: one part in this.
 const DUTY_PARTS: u32 = 50;
+/// The least rest from learning: a wake-up costs about what it takes to learn from all batches there are under a small budget.
+const REST_MIN: Duration = Duration::from_millis(4);
 /// What the thread may work at once after it had nothing to do for long.
 const CREDIT_MAX: Duration = Duration::from_millis(10);
 
@@ -126,7 +128,7 @@ impl Shared {
                 self.hub.set_consumer_naps(false);
                 nap = (nap * 2).min(NAP_MAX);
             } else {
-                std::thread::park_timeout(rest.min(NAP_MAX));
+                std::thread::park_timeout(rest.clamp(REST_MIN, NAP_MAX));
             }
         }
         lock(&self.settling).answered = u64::MAX;
@@ -191,9 +193,7 @@ impl Shared {
     }
 
     fn load(&self, mut job: Job) {
-        let read = catch_unwind(AssertUnwindSafe(|| {
-            job.read(|job, segment, read| self.registry().complete(job, segment, read))
-        }));
+        let read = catch_unwind(AssertUnwindSafe(|| job.read(&|| self.registry())));
         let error = read.unwrap_or_else(|_| {
             Some(UnitReadError::Io(std::io::Error::other("the source of filter units panicked")))
         });

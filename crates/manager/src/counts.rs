@@ -5,6 +5,8 @@
 //! numbers of events in small registers", CACM 21(10), 1978): a count is unbiased however many visits it takes in, and off by
 //! at most 3% of itself (one standard deviation), which is less than chance makes of a thousand visits.
 
+use fastrand::Rng;
+
 use crate::hotness::RESCALE_LOG2;
 use crate::{Hotness, Outcome};
 
@@ -22,9 +24,9 @@ const BIAS: u32 = ((f32::MAX_EXP - 1 + LEAST_LOG2) as u32) << DIGITS;
 struct SmallCount(u16);
 
 impl SmallCount {
-    /// `dice`: evenly spread bits, [`LOST`] of them are used.
-    fn round(value: f32, dice: u32) -> Self {
-        let rounded = (value.max(0.0).to_bits() + dice % (1 << LOST)) >> LOST;
+    /// `roll`: evenly spread bits, [`LOST`] of them are used.
+    fn round(value: f32, roll: u32) -> Self {
+        let rounded = (value.max(0.0).to_bits() + roll % (1 << LOST)) >> LOST;
         Self(rounded.saturating_sub(BIAS).min(u16::MAX.into()) as u16)
     }
 
@@ -33,23 +35,6 @@ impl SmallCount {
             0 => 0.0,
             bits => f32::from_bits((u32::from(bits) + BIAS) << LOST),
         }
-    }
-}
-
-/// Random bits for rounding, the same in every run: equal calls must give equal decisions (xorshift64*).
-#[derive(Debug)]
-pub(crate) struct Dice(u64);
-
-impl Dice {
-    pub(crate) fn new() -> Self {
-        Self(0x9E37_79B9_7F4A_7C15)
-    }
-
-    fn roll(&mut self) -> u32 {
-        self.0 ^= self.0 >> 12;
-        self.0 ^= self.0 << 25;
-        self.0 ^= self.0 >> 27;
-        (self.0.wrapping_mul(0x2545_F491_4F6C_DD1D) >> 32) as u32
     }
 }
 
@@ -88,8 +73,8 @@ impl Counts {
     }
 
     /// All counts of a visit are rounded by one roll, so that what grew alike stays alike.
-    pub(crate) fn record(&mut self, outcome: Outcome, weight: f32, dice: &mut Dice) {
-        let roll = dice.roll();
+    pub(crate) fn record(&mut self, outcome: Outcome, weight: f32, rng: &mut Rng) {
+        let roll = rng.u32(..);
         let add = |count: &mut SmallCount| *count = SmallCount::round(count.get() + weight, roll);
         add(&mut self.access_count);
         if outcome.is_negative() {
@@ -102,19 +87,19 @@ impl Counts {
         }
     }
 
-    pub(crate) fn set_hotness(&mut self, hotness: Hotness, dice: &mut Dice) {
-        let roll = dice.roll();
+    pub(crate) fn set_hotness(&mut self, hotness: Hotness, rng: &mut Rng) {
+        let roll = rng.u32(..);
         self.access_count = SmallCount::round(hotness.access_count, roll);
         self.negatives = SmallCount::round(hotness.negatives, roll);
         self.wasted_reads = SmallCount::round(hotness.wasted_reads, roll);
     }
 
-    pub(crate) fn set_wasted_reads(&mut self, wasted_reads: f32, dice: &mut Dice) {
-        self.wasted_reads = SmallCount::round(wasted_reads, dice.roll());
+    pub(crate) fn set_wasted_reads(&mut self, wasted_reads: f32, rng: &mut Rng) {
+        self.wasted_reads = SmallCount::round(wasted_reads, rng.u32(..));
     }
 
-    pub(crate) fn set_lone_rejections(&mut self, lone_rejections: f32, dice: &mut Dice) {
-        self.lone_rejections = SmallCount::round(lone_rejections, dice.roll());
+    pub(crate) fn set_lone_rejections(&mut self, lone_rejections: f32, rng: &mut Rng) {
+        self.lone_rejections = SmallCount::round(lone_rejections, rng.u32(..));
     }
 
     /// All counts times a power of two, which is exact.
@@ -142,11 +127,11 @@ mod tests {
     #[test]
     fn sums_of_small_steps_are_unbiased() {
         let (runs, visits) = (400, 20_000u32);
-        let mut dice = Dice::new();
+        let mut rng = Rng::with_seed(0);
         let sums: Vec<f64> = (0..runs)
             .map(|_| {
                 let mut count = SmallCount::default();
-                (0..visits).for_each(|_| count = SmallCount::round(count.get() + 1.0, dice.roll()));
+                (0..visits).for_each(|_| count = SmallCount::round(count.get() + 1.0, rng.u32(..)));
                 f64::from(count.get()) / f64::from(visits)
             })
             .collect();
@@ -159,9 +144,9 @@ mod tests {
 
     #[test]
     fn outcomes_count_where_they_teach() {
-        let (mut counts, mut dice) = (Counts::default(), Dice::new());
+        let (mut counts, mut rng) = (Counts::default(), Rng::with_seed(0));
         let all = [Outcome::Rejected, Outcome::WastedRead, Outcome::TruePositive, Outcome::RejectedByLast];
-        all.into_iter().for_each(|outcome| counts.record(outcome, 1.0, &mut dice));
+        all.into_iter().for_each(|outcome| counts.record(outcome, 1.0, &mut rng));
         assert_eq!(counts.hotness(), Hotness { access_count: 4.0, negatives: 3.0, wasted_reads: 1.0 });
         assert_eq!(counts.lone_rejections(), 1.0);
     }
@@ -169,10 +154,10 @@ mod tests {
     #[test]
     fn scaling_back_is_exact() {
         let mut counts = Counts::default();
-        let mut dice = Dice::new();
+        let mut rng = Rng::with_seed(0);
         let hotness =
             Hotness { access_count: 2f32.powi(45), negatives: 1.25 * 2f32.powi(44), wasted_reads: 8.0 };
-        counts.set_hotness(hotness, &mut dice);
+        counts.set_hotness(hotness, &mut rng);
         counts.scale(2f32.powi(-RESCALE_LOG2));
         let mut expected = hotness;
         expected.scale(2f32.powi(-RESCALE_LOG2));

@@ -13,6 +13,7 @@ use std::sync::{Arc, OnceLock};
 use std::thread::Thread;
 
 use crossbeam_queue::ArrayQueue;
+use fastrand::Rng;
 
 use crate::memory::allocated_bytes;
 use crate::segments::SegmentRef;
@@ -99,11 +100,11 @@ impl Batch {
     }
 
     /// Lets each event stand for more visits and keeps it with a chance that makes up for it.
-    fn thin_to(&mut self, period_log2: u8, chance: &mut Chance) {
+    fn thin_to(&mut self, period_log2: u8, rng: &mut Rng) {
         let doublings = period_log2.saturating_sub(self.period_log2);
         if doublings > 0 {
             self.period_log2 = period_log2;
-            self.events.retain(|_| chance.is_one_in(doublings));
+            self.events.retain(|_| is_one_in(doublings, rng));
         }
     }
 
@@ -118,24 +119,10 @@ impl Batch {
 /// Rarest sampling: one visit in 2^this.
 const PERIOD_LOG2_MAX: u8 = 20;
 
-/// Bernoulli trials from a small generator (xorshift64*), a thread's own.
-#[derive(Debug)]
-struct Chance(u64);
-
-impl Chance {
-    /// Different for every `seed`.
-    fn new(seed: u64) -> Self {
-        Self((seed + 1).wrapping_mul(0x9E37_79B9_7F4A_7C15) | 1 << 63)
-    }
-
-    /// True with a chance of one in 2^`log2`.
-    #[inline]
-    fn is_one_in(&mut self, log2: u8) -> bool {
-        self.0 ^= self.0 >> 12;
-        self.0 ^= self.0 << 25;
-        self.0 ^= self.0 >> 27;
-        self.0.wrapping_mul(0x2545_F491_4F6C_DD1D) >> (64 - u32::from(log2.max(1))) == 0
-    }
+/// True with a chance of one in 2^`log2`.
+#[inline]
+fn is_one_in(log2: u8, rng: &mut Rng) -> bool {
+    rng.u64(..) >> (64 - u32::from(log2.max(1))) == 0
 }
 
 /// Share of the budget that buffers take.
@@ -159,7 +146,7 @@ pub(crate) struct EventHub {
     dropped_events: AtomicU64,
     /// What new batches are filled with: one visit in 2^this.
     period_log2: AtomicU8,
-    /// Threads that ever noted something: seeds their chances.
+    /// Threads that ever noted something: seeds their generators.
     threads: AtomicU64,
     /// The manager is gone; threads let go of the hub when they next enter another.
     closed: AtomicBool,
@@ -327,7 +314,7 @@ impl Drop for EventHub {
 struct ThreadEntry {
     hub: Arc<EventHub>,
     batch: Batch,
-    chance: Chance,
+    rng: Rng,
     totals: Option<Arc<ThreadTotals>>,
     _reservation: Option<Reservation>,
 }
@@ -345,7 +332,7 @@ impl ThreadEntry {
         Self {
             hub: hub.clone(),
             batch: hub.empty.pop().unwrap_or_default(),
-            chance: Chance::new(hub.threads.fetch_add(1, Ordering::Relaxed)),
+            rng: Rng::with_seed(hub.threads.fetch_add(1, Ordering::Relaxed)),
             totals,
             _reservation: reservation,
         }
@@ -361,7 +348,7 @@ impl ThreadEntry {
             self.hand_on();
         }
         let log2 = self.batch.period_log2;
-        if log2 != 0 && !self.chance.is_one_in(log2) {
+        if log2 != 0 && !is_one_in(log2, &mut self.rng) {
             return;
         }
         if !self.batch.is_full() {
@@ -399,9 +386,9 @@ impl ThreadEntry {
         let log2 = own_log2.max(old_log2) + u8::from(own_log2 == old_log2);
         let log2 = log2.min(PERIOD_LOG2_MAX);
         self.hub.period_log2.fetch_max(log2, Ordering::Relaxed);
-        self.batch.thin_to(log2, &mut self.chance);
+        self.batch.thin_to(log2, &mut self.rng);
         let Some(mut old) = old.take() else { return };
-        old.thin_to(log2, &mut self.chance);
+        old.thin_to(log2, &mut self.rng);
         self.batch.fill_from(&mut old);
         let done = if self.batch.is_full() { std::mem::replace(&mut self.batch, old) } else { old };
         let queue = if done.events.is_empty() { &self.hub.empty } else { &self.hub.full };

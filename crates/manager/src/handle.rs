@@ -7,15 +7,18 @@ use springbloom_filter::KeyDigest;
 use crate::absences::{Absence, AbsenceCache};
 use crate::events::{EventBase, EventHub};
 use crate::opened::OpenTable;
-use crate::{FencesRef, Outcome, TableId};
+use crate::{FencesRef, MemoryKind, Outcome, TableId};
 
-/// An open reader's access to its table's filters. Dropping it says that the reader was closed; the table's state stays.
+/// An open reader's access to its table's filters. Dropping it says that the reader was closed and what the host kept for it is freed; the
+/// table's state stays.
 pub struct TableHandle {
     table: OpenTable,
     hub: Arc<EventHub>,
     event_base: EventBase,
     id: TableId,
     number: u32,
+    /// Reserved for what the host keeps for this reader.
+    host_bytes: u32,
     absences: Arc<AbsenceCache>,
 }
 
@@ -26,9 +29,10 @@ impl TableHandle {
         event_base: EventBase,
         id: TableId,
         number: u32,
+        host_bytes: u32,
         absences: Arc<AbsenceCache>,
     ) -> Self {
-        Self { table, hub, event_base, id, number, absences }
+        Self { table, hub, event_base, id, number, host_bytes, absences }
     }
 
     /// Identity of the table.
@@ -79,5 +83,11 @@ impl TableHandle {
     #[inline]
     pub fn record(&self, segment: u32, outcome: Outcome) {
         self.hub.record(self.event_base, segment, outcome);
+    }
+}
+
+impl Drop for TableHandle {
+    fn drop(&mut self) {
+        self.absences.budget().release(MemoryKind::Bookkeeping, self.host_bytes as usize);
     }
 }

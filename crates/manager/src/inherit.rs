@@ -11,11 +11,11 @@ use crate::fences::{Fence, FencesRef};
 use crate::hotness::Hotness;
 
 /// A known table as inheritance sees it.
-pub(crate) struct Relative<'a> {
+pub(crate) struct Relative<'a, H> {
     pub level: Option<u8>,
     pub fences: FencesRef<'a>,
     /// Use of each segment.
-    pub hotness: &'a dyn Fn(u32) -> Hotness,
+    pub hotness: H,
 }
 
 /// A key range: from the first key, up to but without the next segment's first key, or up to and with the last key.
@@ -81,12 +81,13 @@ impl Mean {
 }
 
 /// Use of every segment of a new table; none where nothing overlaps. O(tables + overlapping segments).
-pub(crate) fn inherit<'a>(
+pub(crate) fn inherit<'a, H: Fn(u32) -> Hotness>(
     fences: FencesRef<'_>,
     level: Option<u8>,
     order: &dyn KeyOrder,
-    relatives: impl Iterator<Item = Relative<'a>>,
+    relatives: impl Iterator<Item = Relative<'a, H>>,
 ) -> Vec<Hotness> {
+    let ours = whole_range_of(fences);
     // Means by nearness: same level, level above, any.
     let mut means = vec![[Mean::default(); 3]; fences.len()];
     for relative in relatives {
@@ -96,7 +97,7 @@ pub(crate) fn inherit<'a>(
             _ => 2,
         };
         // Most tables have nothing to do with the new one.
-        if let (Some(ours), Some(theirs)) = (whole_range_of(fences), whole_range_of(relative.fences))
+        if let (Some(ours), Some(theirs)) = (ours, whole_range_of(relative.fences))
             && !(ours.end.reaches(theirs.first, order) && theirs.end.reaches(ours.first, order))
         {
             continue;
@@ -109,7 +110,12 @@ pub(crate) fn inherit<'a>(
     means.into_iter().map(|means| means.into_iter().find_map(Mean::value).unwrap_or_default()).collect()
 }
 
-fn add_overlapping(mean: &mut Mean, range: KeyRange, relative: &Relative, order: &dyn KeyOrder) {
+fn add_overlapping(
+    mean: &mut Mean,
+    range: KeyRange,
+    relative: &Relative<'_, impl Fn(u32) -> Hotness>,
+    order: &dyn KeyOrder,
+) {
     let begin = relative.fences.segment_by(|fence| fence.compare(range.first, order));
     let Some(begin) = begin else { return };
     for theirs in begin..relative.fences.len() as u32 {

@@ -9,7 +9,7 @@ use std::collections::VecDeque;
 use crate::registry::Table;
 use crate::segments::SegmentRef;
 
-const SEGMENTS_MAX: usize = 128;
+const SEGMENTS_MAX: usize = 64;
 
 /// A table's place in the list of those that are noted: the next one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -10,8 +10,8 @@ use crate::events::EventHub;
 use crate::registry::Registry;
 use crate::resident::group_bytes;
 use crate::{
-    LevelUnits, ManagerSettings, MemoryBudget, MemoryCurve, MemoryKind, PolicyKind, Reservation,
-    SegmentDemand, SegmentUse, Stats, TableHandle, TableId, TableSpec, UsedBytes,
+    LevelUnits, ManagerSettings, MemoryBudget, MemoryCurve, MemoryKind, OutcomeTotals, PolicyKind,
+    Reservation, SegmentDemand, SegmentUse, Stats, TableHandle, TableId, TableSpec, UsedBytes,
 };
 
 /// Holds the resident units of all tables under one budget.
@@ -78,7 +78,7 @@ impl Manager {
             let negatives = f64::from(state.counts().negatives()) * unknown_share;
             demands.push(SegmentDemand { shape: state.shape, units_max: state.units_max(), negatives });
         }
-        let other_bytes = self.other_bytes() + registry.headroom_bytes;
+        let other_bytes = registry.other_bytes();
         drop(registry);
         MemoryCurve::of(demands, visits, other_bytes as u64)
     }
@@ -88,12 +88,20 @@ impl Manager {
         self.shared.registry().reserve(bytes)
     }
 
-    /// What the budget pays for beside units.
-    fn other_bytes(&self) -> usize {
-        [MemoryKind::Bookkeeping, MemoryKind::Buffers, MemoryKind::Absences]
-            .map(|kind| self.budget.used_bytes_of(kind))
-            .iter()
-            .sum()
+    /// Bytes that the budget pays for beside units, as they are now. Takes the manager's mutex.
+    pub fn other_bytes(&self) -> usize {
+        self.shared.registry().other_bytes()
+    }
+
+    /// Of the visits that units lately let pass in vain, the share that wasted no read because the key was known to be absent, 0..=1.
+    /// Takes the manager's mutex.
+    pub fn known_absent_share(&self) -> f64 {
+        1.0 - self.shared.registry().absences.unknown_share()
+    }
+
+    /// How all visits ended, ever. Takes no lock that anything long is done under, unlike [`stats`](Self::stats).
+    pub fn outcomes(&self) -> OutcomeTotals {
+        self.shared.hub.totals()
     }
 
     /// Known tables that no reader has open; the host checks which of their files are gone.
@@ -109,7 +117,7 @@ impl Manager {
                 let mut registry = self.shared.registry();
                 registry.headroom_bytes = 0;
                 self.shared.hub.fit(budget_bytes);
-                registry.fit_absences(budget_bytes.min(self.budget.limit_bytes()));
+                registry.shrink_absences(budget_bytes);
                 registry.fit_limit(budget_bytes, 0);
                 let limit_bytes = self.budget.set_limit_bytes(budget_bytes);
                 let movable = [MemoryKind::Units, MemoryKind::Loading];
@@ -121,17 +129,14 @@ impl Manager {
                     self.wake();
                     return limit_bytes;
                 }
-                if movable_bytes == 0 && registry.give_up_absences() {
-                    continue;
-                }
-                if movable_bytes == 0 {
+                if movable_bytes == 0 && !registry.give_up_absences() {
                     log::warn!(
                         "a filter budget of {budget_bytes} bytes is less than the bookkeeping takes: {limit_bytes} bytes"
                     );
                     return limit_bytes;
                 }
             }
-            // A lookup still probes what was evicted, or a read is under way.
+            // A lookup still probes what was evicted, a read is under way, or absences were given up just now.
             std::thread::sleep(Duration::from_micros(50));
         }
     }
@@ -195,7 +200,7 @@ impl Manager {
             thread_panics: self.shared.thread_panics(),
             dropped_events: self.shared.hub.dropped_events(),
             sampled_one_in: self.shared.hub.stands_for(),
-            outcomes: self.shared.hub.totals(),
+            outcomes: self.outcomes(),
             expected_extra_io: registry.planner.expected_extra_io() * registry.absences.unknown_share(),
         }
     }

@@ -207,7 +207,7 @@ impl Planner {
 
     /// Bytes of the plan's state whatever the number of tables.
     pub(crate) fn fixed_bytes(&self) -> usize {
-        self.policy.fixed_bytes()
+        self.policy.fixed_bytes() + self.policy.changes_max() * size_of::<SegmentRef>()
     }
 
     /// Without a registry behind it the plan is at once the truth.

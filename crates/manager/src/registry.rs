@@ -22,7 +22,6 @@ use crate::memory::{grow_thriftily, thrifty_bytes};
 use crate::opened::OpenTable;
 use crate::outcome::Visit;
 use crate::planner::Planner;
-use crate::policy::CHANGES_MAX;
 use crate::resident::group_bytes;
 use crate::segments::SegmentRef;
 use crate::stats::Counters;
@@ -69,7 +68,7 @@ pub(crate) struct Registry {
     pub absences: Absences,
     hub: Arc<EventHub>,
     pub loads: LoadQueue,
-    garbage: Garbage,
+    pub garbage: Garbage,
     pub counters: Counters,
     /// Bytes kept free of planned units for the copy that a growing group needs.
     pub headroom_bytes: usize,
@@ -109,19 +108,20 @@ impl Registry {
 
     /// Takes in a table that a reader opened; see [`Manager::register`](crate::Manager::register).
     pub(crate) fn register(&mut self, spec: TableSpec) -> Option<TableHandle> {
-        if let Some(table) = self.slot_of(spec.id) {
-            if self.matches(table, &spec) {
-                return self.reattach(table, spec);
-            }
+        let mut known = self.slot_of(spec.id);
+        if known.is_some_and(|table| !self.matches(table, &spec)) {
             log::warn!(
                 "two tables of different content have the identity {:?}: the older one is forgotten",
                 spec.id
             );
             self.forget(spec.id);
+            known = None;
         }
-        let sane = spec.segments.len() == spec.fences.len() && spec.segments.len() < SEGMENTS_MAX;
-        let slots_left = self.tables.len() < TABLES_MAX || !self.free_slots.is_empty();
-        let reservation = if sane && slots_left { self.reserve_bookkeeping(&spec) } else { None };
+        let reader_bytes = spec.source.host_bytes().reader;
+        let reservation = match known {
+            Some(_) => self.reserve(reader_bytes),
+            None => self.reserve_bookkeeping(&spec),
+        };
         let Some(reservation) = reservation else {
             if self.counters.refused_tables == 0 {
                 log::warn!(
@@ -134,15 +134,21 @@ impl Registry {
             self.counters.refused_tables += 1;
             return None;
         };
-        let slot = self.insert(spec, reservation);
-        self.handle(slot)
+        // The handle gives the reader's bytes back, the garbage the table's.
+        reservation.hand_over(MemoryKind::Bookkeeping);
+        let slot = match known {
+            Some(table) => self.reattach(table, spec),
+            None => self.insert(spec),
+        };
+        self.handle(slot, reader_bytes)
     }
 
-    fn handle(&self, slot: u32) -> Option<TableHandle> {
+    fn handle(&self, slot: u32, reader_bytes: usize) -> Option<TableHandle> {
         let table = self.tables[slot as usize].as_ref()?;
         let base = EventBase::new(slot, table.number as u16);
         let absences = self.absences.cache.clone();
-        Some(TableHandle::new(table.open.clone(), self.hub.clone(), base, table.id, table.number, absences))
+        let (open, hub) = (table.open.clone(), self.hub.clone());
+        Some(TableHandle::new(open, hub, base, table.id, table.number, reader_bytes as u32, absences))
     }
 
     fn matches(&self, table: u32, spec: &TableSpec) -> bool {
@@ -153,45 +159,50 @@ impl Registry {
             && states.iter().zip(&spec.segments).all(|(state, segment)| state.shape == segment.shape)
     }
 
-    fn reattach(&mut self, table: u32, spec: TableSpec) -> Option<TableHandle> {
-        self.tables[table as usize].as_mut()?.source = spec.source;
+    fn reattach(&mut self, table: u32, spec: TableSpec) -> u32 {
+        if let Some(known) = &mut self.tables[table as usize] {
+            known.source = spec.source;
+        }
         let level = self.planner.allocation().runs().of(table).and_then(|run| run.level);
         if spec.level.is_some() && spec.level != level {
             self.planner.set_level(table, spec.level);
         }
         self.note_table(table);
-        self.handle(table)
+        table
     }
 
     /// Bytes of what is kept however few tables there are.
     fn fixed_bytes(planner: &Planner) -> usize {
-        planner.fixed_bytes()
-            + LoadQueue::FIXED_BYTES
-            + CHANGES_MAX * size_of::<SegmentRef>()
-            + Absences::FIXED_BYTES
-            + size_of::<Self>()
+        planner.fixed_bytes() + LoadQueue::FIXED_BYTES + Absences::FIXED_BYTES + size_of::<Self>()
     }
 
+    /// For a table that is not known yet, and a reader of it.
     fn reserve_bookkeeping(&mut self, spec: &TableSpec) -> Option<Reservation> {
+        let is_sane = spec.segments.len() == spec.fences.len() && spec.segments.len() < SEGMENTS_MAX;
+        let slots_left = self.tables.len() < TABLES_MAX || !self.free_slots.is_empty();
+        if !is_sane || !slots_left {
+            return None;
+        }
         if self.fixed_reservation.is_none() {
             // The budget may have grown since the manager was made.
             let fixed_bytes = Self::fixed_bytes(&self.planner);
             self.fixed_reservation = self.budget.try_reserve(MemoryKind::Bookkeeping, fixed_bytes);
         }
         self.fixed_reservation.as_ref()?;
-        self.reserve(OpenTable::bytes_for(&spec.fences) + self.other_bytes_for(spec.segments.len()))
+        let other_bytes = self.table_bytes_beside_open(spec.segments.len(), &*spec.source);
+        self.reserve(OpenTable::bytes_for(&spec.fences) + other_bytes + spec.source.host_bytes().reader)
     }
 
     /// Bytes of a table beside those that lookups share.
-    fn other_bytes_for(&self, segments: usize) -> usize {
-        self.planner.table_bytes(segments) + TABLE_BYTES
+    fn table_bytes_beside_open(&self, segments: usize, source: &dyn UnitSource) -> usize {
+        self.planner.table_bytes(segments) + TABLE_BYTES + source.host_bytes().table
     }
 
     /// Takes bytes of the budget for bookkeeping, and evicts units for them.
     pub(crate) fn reserve(&mut self, bytes: usize) -> Option<Reservation> {
         // Bookkeeping without units saves no read: at least half of the budget is theirs.
         let bookkeeping = self.budget.used_bytes_of(MemoryKind::Bookkeeping) + bytes;
-        if bookkeeping > self.budget.limit_bytes() / 2 {
+        if bytes > 0 && bookkeeping > self.budget.limit_bytes() / 2 {
             return None;
         }
         if let Some(reservation) = self.budget.try_reserve(MemoryKind::Bookkeeping, bytes) {
@@ -204,7 +215,7 @@ impl Registry {
         reservation
     }
 
-    fn insert(&mut self, mut spec: TableSpec, reservation: Reservation) -> u32 {
+    fn insert(&mut self, mut spec: TableSpec) -> u32 {
         let fits = |remembered: &Vec<SegmentUse>| remembered.len() == spec.segments.len();
         let remembered = spec.remembered.take().filter(fits);
         let hotness = match &remembered {
@@ -220,7 +231,6 @@ impl Registry {
             number: self.last_number,
             noted: Noted::NOT,
         };
-        reservation.hand_over(MemoryKind::Bookkeeping); // the garbage gives it back
         if slot as usize == self.tables.len() {
             grow_thriftily(&mut self.tables, slot as usize + 1);
             self.tables.push(None);
@@ -271,21 +281,14 @@ impl Registry {
             return vec![Hotness::default(); spec.segments.len()];
         }
         let family = allocation.runs().tables_of(spec.scope);
-        let tables = family.filter_map(|(slot, run)| Some((slot, run, self.tables[slot as usize].as_ref()?)));
-        let tables: Vec<_> = tables.collect();
-        let uses: Vec<_> = tables
-            .iter()
-            .map(|&(slot, ..)| {
+        let relatives = family.filter_map(|(slot, run)| {
+            let table = self.tables[slot as usize].as_ref()?;
+            // Found only where keys overlap, as there are few such tables among many.
+            let hotness = move |segment: u32| {
                 let states = allocation.segments().table(slot);
-                move |segment: u32| {
-                    states.get(segment as usize).map(|state| state.counts().hotness()).unwrap_or_default()
-                }
-            })
-            .collect();
-        let relatives = tables.iter().zip(&uses).map(|(&(_, run, table), hotness)| Relative {
-            level: run.level,
-            fences: table.open.fences(),
-            hotness,
+                states.get(segment as usize).map(|state| state.counts().hotness()).unwrap_or_default()
+            };
+            Some(Relative { level: run.level, fences: table.open.fences(), hotness })
         });
         let mut hotness = inherit::inherit(spec.fences.as_ref(), spec.level, spec.order, relatives);
         // What was wasted depends on the units that the old segments had; the new ones have none yet.
@@ -306,10 +309,10 @@ impl Registry {
         self.loads.remove_table(&mut self.tables, slot);
         self.planner.remove_table(slot);
         self.free_slots.push(slot);
-        let Some(Table { open, number, .. }) = self.tables[slot as usize].take() else { return };
+        let Some(Table { open, number, source, .. }) = self.tables[slot as usize].take() else { return };
         self.absences.forget(number);
         open.slots().iter().for_each(|slot| self.garbage.take_group(slot.clear()));
-        let bytes = open.bytes() + self.other_bytes_for(open.slots().len());
+        let bytes = open.bytes() + self.table_bytes_beside_open(open.slots().len(), &*source);
         self.garbage.take_table(open, bytes);
     }
 
@@ -351,6 +354,12 @@ impl Registry {
         worked
     }
 
+    /// Bytes that the budget pays for beside units.
+    pub(crate) fn other_bytes(&self) -> usize {
+        let kinds = [MemoryKind::Bookkeeping, MemoryKind::Buffers, MemoryKind::Absences];
+        kinds.iter().map(|&kind| self.budget.used_bytes_of(kind)).sum::<usize>() + self.headroom_bytes
+    }
+
     /// Brings the plan under what the budget leaves for units, `spare_bytes` less, and evicts what is over.
     pub(crate) fn fit(&mut self, spare_bytes: usize) {
         self.fit_limit(self.budget.limit_bytes(), spare_bytes);
@@ -359,12 +368,10 @@ impl Registry {
     /// [`fit`](Self::fit) for a limit that is not yet in force.
     pub(crate) fn fit_limit(&mut self, limit_bytes: usize, spare_bytes: usize) {
         self.garbage.collect();
-        let fixed = self.budget.used_bytes_of(MemoryKind::Bookkeeping)
-            + self.budget.used_bytes_of(MemoryKind::Buffers)
-            + self.budget.used_bytes_of(MemoryKind::Absences)
-            + self.headroom_bytes
-            + spare_bytes;
+        let fixed = self.other_bytes() + spare_bytes;
         self.planner.allocation_mut().set_ceiling_bytes(limit_bytes.saturating_sub(fixed));
+        let copies_bytes_max = self.copies_bytes_max();
+        self.planner.allocation_mut().set_copies_bytes_max(copies_bytes_max);
         while self.planner.shrink_step() {
             self.carry_out(LoadBy::Table);
         }
@@ -391,22 +398,26 @@ impl Registry {
 
     /// Makes the first `units` units of the segment the resident ones. Needs room for their copy; without it the
     /// segment goes without units until they are read again.
-    fn evict_to(&mut self, segment: SegmentRef, units: u8) {
+    pub(crate) fn evict_to(&mut self, segment: SegmentRef, units: u8) {
         let Some(table) = self.tables[segment.table as usize].as_ref() else { return };
         let slot = &table.open.slots()[segment.segment as usize];
         let state = self.planner.allocation_mut().state_mut(segment);
-        let before = state.resident;
         match self.budget.try_reserve(MemoryKind::Units, group_bytes(state.shape, units)) {
             Some(reservation) if units > 0 => {
                 self.garbage.take_group(slot.shrink(state.shape, units, reservation));
+                self.counters.evictions += u64::from(state.resident - units);
                 state.resident = units;
             }
-            _ => {
-                self.garbage.take_group(slot.clear());
-                state.resident = 0;
-            }
+            _ => self.clear(segment),
         }
-        self.counters.evictions += u64::from(before - state.resident);
+    }
+
+    /// Takes all units of the segment away.
+    pub(crate) fn clear(&mut self, segment: SegmentRef) {
+        let Some(table) = self.tables[segment.table as usize].as_ref() else { return };
+        self.garbage.take_group(table.open.slots()[segment.segment as usize].clear());
+        let resident = &mut self.planner.allocation_mut().state_mut(segment).resident;
+        self.counters.evictions += u64::from(std::mem::take(resident));
     }
 
     /// Makes `unit` the last one of the segment's `units` units that lookups find.

@@ -23,7 +23,7 @@ pub(crate) fn group_bytes(shape: GroupShape, units: u8) -> usize {
 }
 
 /// A group of `units` units in the bytes that `reservation` holds, with those of the old one that it has, for `fill` to go on with.
-fn build(
+pub(crate) fn build(
     shape: GroupShape,
     units: u8,
     reservation: Reservation,
@@ -40,6 +40,10 @@ fn build(
     fill(&head, words)?;
     reservation.hand_over(MemoryKind::Units);
     Ok(group)
+}
+
+fn resident_units(group: Option<&ResidentGroup>) -> u8 {
+    group.map_or(0, |group| group.head().resident_units())
 }
 
 /// The place of a segment's group.
@@ -59,7 +63,7 @@ impl Slot {
     }
 
     /// Adds a unit to the group that is there; `units` says how many it has with it. `reservation` is for the whole group, as
-    /// [`group_bytes`] says. Gives what was replaced; on an error nothing changes.
+    /// [`group_bytes`] says. Gives what was replaced; on an error, which a group of another size is too, nothing changes.
     pub(crate) fn grow(
         &self,
         shape: GroupShape,
@@ -68,6 +72,11 @@ impl Slot {
         reservation: Reservation,
     ) -> Result<Option<ResidentGroup>, FilterError> {
         let old = self.0.load();
+        let resident = resident_units(old.as_ref());
+        if resident + 1 != units {
+            // A unit that is in no group would be zeros, and reject keys that are there.
+            return Err(FilterError::TooManyUnits { got: units.into(), built: resident + 1 });
+        }
         let group = build(shape, units, reservation, old.as_ref(), |head, words| {
             head.set_unit(words, usize::from(units).saturating_sub(1), unit)
         })?;
@@ -75,8 +84,8 @@ impl Slot {
         Ok(self.0.swap(Some(group)))
     }
 
-    /// Takes the group's last units away, so that `units` are left. `reservation` is for the whole group, as [`group_bytes`] says.
-    /// Gives what was replaced.
+    /// Takes the group's last units away, so that `units` are left, or all of them if there are not so many. `reservation` is for the
+    /// whole group, as [`group_bytes`] says. Gives what was replaced.
     pub(crate) fn shrink(
         &self,
         shape: GroupShape,
@@ -84,9 +93,15 @@ impl Slot {
         reservation: Reservation,
     ) -> Option<ResidentGroup> {
         let old = self.0.load();
-        let group = build(shape, units, reservation, old.as_ref(), |_, _| Ok(()));
+        let has_them = resident_units(old.as_ref()) >= units;
+        let group = has_them.then(|| build(shape, units, reservation, old.as_ref(), |_, _| Ok(())));
         drop(old); // or it would count as a lookup that probes it
-        self.0.swap(group.ok())
+        self.0.swap(group.and_then(Result::ok))
+    }
+
+    /// Puts in a group; gives what was replaced.
+    pub(crate) fn put(&self, group: ResidentGroup) -> Option<ResidentGroup> {
+        self.0.swap(Some(group))
     }
 
     /// Takes the group away.
@@ -125,7 +140,13 @@ mod tests {
                 passed.push(passing(&slot));
             }
             assert!(passed.is_sorted_by(|more, fewer| more > fewer), "{passed:?}");
-            assert!(slot.grow(built.shape, 1, &[0; 3], reserve(1)).is_err(), "a unit of the wrong length");
+            let empty = Slot::default();
+            assert!(empty.grow(built.shape, 1, &[0; 3], reserve(1)).is_err(), "a unit of the wrong length");
+            assert!(
+                empty.grow(built.shape, 2, &built.units[1], reserve(2)).is_err(),
+                "there is no first unit"
+            );
+            assert!(empty.shrink(built.shape, 2, reserve(2)).is_none() && passing(&empty) == strangers.len());
             for units in [5, 2, 1] {
                 garbage.take_group(slot.shrink(built.shape, units, reserve(units)));
                 assert_eq!(passing(&slot), passed[usize::from(units)], "{units} units");

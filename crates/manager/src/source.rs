@@ -18,9 +18,23 @@ pub enum UnitReadError {
 /// Takes a segment's number with the verified bytes of its unit, or with what is wrong with them.
 pub type RowVisitor<'a> = &'a mut (dyn FnMut(u32, Result<&[u8], UnitReadError>) + 'a);
 
+/// What a host keeps for a table, in bytes: the budget pays for it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct HostBytes {
+    /// As long as the table is known. The same for every source of the table.
+    pub table: usize,
+    /// For each reader that has it open.
+    pub reader: usize,
+}
+
 /// The units of one table, read on request. Called by the manager's background thread alone, never on the lookup path,
 /// so it may block; it should not panic, but a panic is contained and counted as a failed read.
 pub trait UnitSource: Send + Sync {
+    /// What the host keeps for the table, this source included if it is the table's own. Nothing, unless the host says otherwise.
+    fn host_bytes(&self) -> HostBytes {
+        HostBytes::default()
+    }
+
     /// The verified bytes of unit `unit` of segment `segment`, exactly as they were built.
     fn read_unit(&self, segment: u32, unit: u8) -> Result<Vec<u8>, UnitReadError>;
 

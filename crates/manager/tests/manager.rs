@@ -3,10 +3,14 @@
 mod common;
 
 use std::sync::atomic::Ordering;
+use std::sync::{Arc, Mutex};
 
 use common::{MemoryTable, SETTLE, key, manager};
 use springbloom_filter::KeyDigest;
-use springbloom_manager::{BytewiseOrder, Outcome, PolicyKind, TableHandle};
+use springbloom_manager::{
+    BytewiseOrder, HostBytes, Manager, Outcome, PolicyKind, Stats, TableHandle, TableId, TableSpec,
+    UnitReadError, UnitSource,
+};
 
 /// Looks up key `n` of the table (odd ones are absent) and reports how it went, as a host does.
 fn look_up(handle: &TableHandle, table: &MemoryTable, n: u64) -> Outcome {
@@ -22,6 +26,41 @@ fn look_up(handle: &TableHandle, table: &MemoryTable, n: u64) -> Outcome {
     };
     handle.record(segment, outcome);
     outcome
+}
+
+/// A source of a host that keeps something for each table and each of its readers.
+struct Hosted(Arc<MemoryTable>);
+
+impl UnitSource for Hosted {
+    fn host_bytes(&self) -> HostBytes {
+        HostBytes { table: 5000, reader: 700 }
+    }
+
+    fn read_unit(&self, segment: u32, unit: u8) -> Result<Vec<u8>, UnitReadError> {
+        self.0.read_unit(segment, unit)
+    }
+}
+
+#[test]
+fn what_the_host_keeps_is_in_the_budget_as_long_as_it_does() {
+    let table = MemoryTable::new(1, 8, 10);
+    let hosted = || TableSpec { source: Arc::new(Hosted(table.clone())), ..table.spec(Some(1)) };
+    let manager = manager(1 << 16, PolicyKind::Benefit);
+    let used = || manager.stats().used.bookkeeping;
+    let before = used();
+    let without = manager.register(table.spec(Some(1))).expect("room");
+    let own_bytes = used() - before;
+    drop(without);
+    manager.forget(TableId(table.id));
+    assert_eq!(used(), before);
+    let readers = [(); 2].map(|()| manager.register(hosted()).expect("room"));
+    assert_eq!(used(), before + own_bytes + 5000 + 2 * 700);
+    let more: Vec<_> = std::iter::from_fn(|| manager.register(hosted())).collect();
+    assert!(used() <= 1 << 15 && used() + 700 > 1 << 15, "half of the budget is for units: {}", used());
+    drop((readers, more));
+    assert_eq!(used(), before + own_bytes + 5000);
+    manager.forget(TableId(table.id));
+    assert_eq!(used(), before);
 }
 
 #[test]
@@ -115,6 +154,19 @@ fn an_absence_is_known_in_its_own_table_as_long_as_that_is() {
     assert_eq!(manager.set_budget_bytes(40_000), 40_000, "too little to remember any");
     assert_eq!(manager.stats().used.absences, 0);
     assert_eq!(look_up_absent(&second, &tables[1], 7), Outcome::WastedRead);
+}
+
+#[test]
+fn absences_are_given_up_for_bookkeeping() {
+    let manager = manager(1 << 20, PolicyKind::Uniform);
+    let table = MemoryTable::new(1, 3000, 10);
+    let _handle = manager.register(table.spec(Some(1))).unwrap();
+    assert!(manager.settle(SETTLE));
+    assert!(manager.stats().used.absences > 0);
+    let floor = manager.set_budget_bytes(70_000);
+    let used = manager.stats().used;
+    assert!(used.bookkeeping > 70_000, "{used:?}");
+    assert_eq!((floor, used.absences), (used.bookkeeping + used.buffers, 0), "{used:?}");
 }
 
 #[test]
@@ -238,6 +290,70 @@ fn faults_of_a_source_cost_reads_only() {
         assert!(stats.failed_reads >= 2, "{policy}: {stats:?}");
         assert!(stats.failed_reads <= 6, "{policy}: failed reads are not repeated for ever: {stats:?}");
     }
+}
+
+/// Looks up keys of a table of eight segments in rounds until `done`: how much a round moves depends on how the threads take turns.
+fn look_up_until(
+    manager: &Manager,
+    handle: &TableHandle,
+    table: &MemoryTable,
+    done: impl Fn(&Stats) -> bool,
+) -> Stats {
+    for _ in 0..200 {
+        (0..64_000).step_by(7).for_each(|n| _ = look_up(handle, table, n));
+        assert!(manager.settle(SETTLE));
+        if done(&manager.stats()) {
+            break;
+        }
+    }
+    manager.stats()
+}
+
+#[test]
+fn a_budget_without_room_for_copies_is_used_to_its_end() {
+    let manager = manager(60_000, PolicyKind::Benefit);
+    let table = MemoryTable::new(1, 8, 4000);
+    let unit_bytes = table.groups[0].shape.unit_bytes();
+    let handle = manager.register(table.spec(Some(1))).unwrap();
+    // All but what a unit is read into, and less than a unit, and what is kept free for such reads.
+    let used_bytes_min = 60_000 - 5 * unit_bytes / 2;
+    let has_large_groups = |stats: &Stats| stats.levels[0].segments.len() > 3;
+    let stats = look_up_until(&manager, &handle, &table, |stats| {
+        stats.used_bytes > used_bytes_min && has_large_groups(stats)
+    });
+    assert!(stats.used_bytes > used_bytes_min && has_large_groups(&stats), "{stats:?}");
+    assert_eq!((stats.thread_panics, stats.failed_reads), (0, 0), "{stats:?}");
+    assert_eq!(stats.load_reads, table.reads.load(Ordering::Relaxed));
+}
+
+/// A source whose first units can be read once.
+struct WearingOut {
+    table: Arc<MemoryTable>,
+    first_reads: Mutex<[u32; 8]>,
+}
+
+impl UnitSource for WearingOut {
+    fn read_unit(&self, segment: u32, unit: u8) -> Result<Vec<u8>, UnitReadError> {
+        if unit == 0 {
+            let reads = &mut self.first_reads.lock().unwrap()[segment as usize];
+            *reads += 1;
+            if *reads > 1 {
+                return Err(UnitReadError::Corrupt("worn out (expected by the test)".into()));
+            }
+        }
+        self.table.read_unit(segment, unit)
+    }
+}
+
+#[test]
+fn a_group_that_cannot_be_read_anew_is_done_without() {
+    let manager = manager(60_000, PolicyKind::Benefit);
+    let table = MemoryTable::new(1, 8, 4000);
+    let source = WearingOut { table: table.clone(), first_reads: Mutex::default() };
+    let handle = manager.register(TableSpec { source: Arc::new(source), ..table.spec(Some(1)) }).unwrap();
+    let stats = look_up_until(&manager, &handle, &table, |stats| stats.corrupt_units > 0);
+    assert!(stats.corrupt_units > 0 && stats.thread_panics == 0, "{stats:?}");
+    assert_eq!(stats.used.garbage + stats.used.loading, 0, "{stats:?}");
 }
 
 #[test]

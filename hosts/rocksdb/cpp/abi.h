@@ -26,14 +26,15 @@ typedef struct {
   uint64_t hi;
 } sb_digest;
 
-// A table file. `source` is owned by whoever is given the struct.
+// How table files are opened. `access` is owned by whoever is given the struct; any thread may call the functions.
 typedef struct {
-  void* source;
-  // Reads `size` bytes at `offset` of the filter block into `into`; 0 on success. Called by a background thread.
-  int (*read)(void* source, uint64_t offset, size_t size, uint8_t* into);
-  int (*exists)(void* source);  // 1 while the table's file exists
-  void (*free)(void* source);
-} sb_file;
+  void* access;
+  // Reads `size` bytes at `offset` of a file into `into`; 0 on success.
+  int (*read)(const void* access, sb_bytes path, uint64_t offset, size_t size, uint8_t* into);
+  int (*exists)(const void* access, sb_bytes path);  // 1 while the file exists
+  int (*is_same)(const void* access, const void* other);  // 1 if both open files alike
+  void (*free)(void* access);
+} sb_file_access;
 
 // ---- settings and sharing -------------------------------------------------------------------------------------------
 
@@ -73,9 +74,9 @@ uint64_t sb_builder_key_count(const sb_builder* builder);
 uint64_t sb_builder_bytes_estimate(const sb_builder* builder);  // size of the block if it ended now
 sb_bytes sb_builder_finish(sb_builder* builder);                // borrowed until sb_builder_free; empty without keys
 // Hands the first units of the table just written at `path` over to the reader that will open it, as far as the budget allows.
-// Owns `file` from here on, and never reads of it.
-void sb_builder_hand_over(const sb_builder* builder, const sb_elastic* elastic, const char* path, size_t path_size,
-                          const sb_file* file);
+// `session` and `file_number` as in sb_table_spec. Owns `files` from here on, and never reads of it.
+void sb_builder_hand_over(const sb_builder* builder, const sb_elastic* elastic, sb_bytes path, sb_bytes session,
+                          uint64_t file_number, const sb_file_access* files);
 void sb_builder_free(sb_builder* builder);
 
 // ---- reading --------------------------------------------------------------------------------------------------------
@@ -93,7 +94,9 @@ typedef struct {
   sb_compare_fn compare;
   int bytewise;            // whether that is the order of bytes
   sb_bytes head;           // header and directory of the filter block
-  sb_file file;            // owned by the table from here on, even when opening fails
+  uint64_t block_offset;   // where in the file the filter block is
+  sb_file_access files;    // given away, even when opening fails
+  size_t reader_bytes;     // what C++ allocates for the reader
 } sb_table_spec;
 
 // Given the first bytes of a filter block: 1, and how long the head (header and directory) and the block are; 0: not ours.

@@ -1,13 +1,7 @@
 // Charges the filters' budget to a block cache, so that both live under the cache's capacity.
 #include "abi.h"
+#include "c_options.h"
 #include "cache/cache_reservation_manager.h"
-#include "rocksdb/options.h"
-#include "rocksdb/table.h"
-
-// As the C interface of the pinned release has it.
-struct rocksdb_options_t {
-  rocksdb::Options rep;
-};
 
 // Entries without content in the cache, in steps of 256 KiB; cache statistics count them under the role "misc".
 struct springbloom_charge {
@@ -15,8 +9,7 @@ struct springbloom_charge {
 };
 
 extern "C" const void* springbloom_block_cache(void* rocksdb_options) {
-  const rocksdb::Options& options = static_cast<rocksdb_options_t*>(rocksdb_options)->rep;
-  const auto* table_options = options.table_factory->GetOptions<rocksdb::BlockBasedTableOptions>();
+  const auto* table_options = springbloom::TableOptions(springbloom::OptionsIn(rocksdb_options));
   return table_options == nullptr || table_options->block_cache == nullptr ? nullptr : &table_options->block_cache;
 }
 

@@ -3,7 +3,7 @@
 #include "db/dbformat.h"
 #include "file/writable_file_writer.h"
 #include "options/cf_options.h"
-#include "unit_source.h"
+#include "file_access.h"
 
 namespace springbloom {
 
@@ -27,6 +27,8 @@ ElasticTableBuilder::ElasticTableBuilder(const ElasticRef& e, const rocksdb::Blo
       timestamp_bytes_(builder_options.internal_comparator.user_comparator()->timestamp_size()),
       opened_next_(builder_options.reason != rocksdb::TableFileCreationReason::kMisc),
       path_(file->file_name()),
+      session_(builder_options.db_session_id),
+      file_number_(builder_options.cur_file_num),
       fs_(builder_options.ioptions.fs) {}
 
 void ElasticTableBuilder::Add(const rocksdb::Slice& internal_key, const rocksdb::Slice& value) {
@@ -41,8 +43,8 @@ void ElasticTableBuilder::Add(const rocksdb::Slice& internal_key, const rocksdb:
 rocksdb::Status ElasticTableBuilder::Finish() {
   rocksdb::Status s = BlockBasedTableBuilder::Finish();
   if (s.ok() && opened_next_ && policy->units() != nullptr) {
-    const sb_file file = UnitSource::Make(fs_, path_, rocksdb::FileOptions(), 0, 0);
-    sb_builder_hand_over(policy->units(), elastic.get(), path_.data(), path_.size(), &file);
+    const sb_file_access files = FileAccess::Make(fs_, rocksdb::EnvOptions());
+    sb_builder_hand_over(policy->units(), elastic.get(), Bytes(path_), Bytes(session_), file_number_, &files);
   }
   return s;
 }

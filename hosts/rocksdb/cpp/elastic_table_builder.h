@@ -33,6 +33,8 @@ class ElasticTableBuilder final : private TableUnits, public rocksdb::BlockBased
   // Flushes and compactions open what they write; a SstFileWriter's table may never be opened under this name.
   const bool opened_next_;
   const std::string path_;
+  const std::string session_;
+  const uint64_t file_number_;
   const std::shared_ptr<rocksdb::FileSystem> fs_;
 };
 

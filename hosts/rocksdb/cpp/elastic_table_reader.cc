@@ -24,12 +24,7 @@ using rocksdb::Status;
 using rocksdb::perf_context;
 using rocksdb::perf_level;
 
-TableUnitsRef::TableUnitsRef(ElasticRef elastic, sb_table* table)
-    : elastic_(std::move(elastic)), table_(table), fences_(sb_table_fences(table)) {}
-
-TableUnitsRef::~TableUnitsRef() { sb_table_close(table_, obsolete_.load(std::memory_order_relaxed) ? 1 : 0); }
-
-uint32_t TableUnitsRef::SegmentOf(const rocksdb::Comparator& comparator, const Slice& key) const {
+uint32_t TableUnitsRef::SegmentAmongFences(const rocksdb::Comparator& comparator, const Slice& key) const {
   uint32_t low = 0;
   uint32_t high = fences_.count;
   Slice rest = key;
@@ -72,16 +67,16 @@ rocksdb::SequenceNumber LargestSequenceNumber(const rocksdb::TableReader& table,
 
 }  // namespace
 
-ElasticTableReader::ElasticTableReader(std::unique_ptr<rocksdb::TableReader> inner,
-                                       std::unique_ptr<TableUnitsRef> units,
+ElasticTableReader::ElasticTableReader(std::unique_ptr<rocksdb::TableReader> stock, TablePtr table,
                                        const rocksdb::TableReaderOptions& options)
-    : inner_(std::move(inner)),
-      units_(std::move(units)),
+    : ForwardingTableReader(*stock),
+      units_(std::move(table)),
+      owned_stock_(std::move(stock)),
       comparator_(*options.internal_comparator.user_comparator()),
       timestamp_bytes_(comparator_.timestamp_size()),
       statistics_(options.ioptions.stats),
       level_(options.level),
-      sees_all_from_(LargestSequenceNumber(*inner_, options, timestamp_bytes_)) {}
+      sees_all_from_(LargestSequenceNumber(stock_, options, timestamp_bytes_)) {}
 
 void ElasticTableReader::CountAnswers(uint64_t rejected, uint64_t passed) const {
   if (rejected != 0) {
@@ -107,10 +102,10 @@ void ElasticTableReader::RecordPassed(const Sought& sought, const ReadOptions& r
     // An old snapshot or a transaction's callback may have hidden an entry that others see.
     const bool absent = read_options.read_tier == rocksdb::kReadAllTier && !after.has_callback() &&
                         rocksdb::GetInternalKeySeqno(internal_key) >= sees_all_from_;
-    units_->RecordWastedRead(sought.segment, sought.digest, sought.key, absent);
+    units_.RecordWastedRead(sought.segment, sought.digest, sought.key, absent);
     return;
   }
-  units_->RecordTruePositive(sought.segment);
+  units_.RecordTruePositive(sought.segment);
   RecordTick(statistics_, rocksdb::BLOOM_FILTER_FULL_TRUE_POSITIVE);
   PERF_COUNTER_BY_LEVEL_ADD(bloom_filter_full_true_positive, 1, level_);
 }
@@ -118,17 +113,17 @@ void ElasticTableReader::RecordPassed(const Sought& sought, const ReadOptions& r
 Status ElasticTableReader::Get(const ReadOptions& read_options, const Slice& internal_key, GetContext* get_context,
                                const SliceTransform* prefix_extractor, bool skip_filters) {
   if (skip_filters) {
-    return inner_->Get(read_options, internal_key, get_context, prefix_extractor, skip_filters);
+    return stock_.Get(read_options, internal_key, get_context, prefix_extractor, skip_filters);
   }
   const Slice key = rocksdb::ExtractUserKeyAndStripTimestamp(internal_key, timestamp_bytes_);
-  const Sought sought{key, LookupDigest(key), units_->SegmentOf(comparator_, key)};
-  if (!units_->MayMatch(sought.segment, sought.digest, key)) {
+  const Sought sought{key, LookupDigest(key), units_.SegmentOf(comparator_, key)};
+  if (!units_.MayMatch(sought.segment, sought.digest, key)) {
     CountAnswers(/*rejected=*/1, /*passed=*/0);
     return Status::OK();
   }
   CountAnswers(/*rejected=*/0, /*passed=*/1);
   const GetContext::GetState before = get_context->State();
-  Status s = inner_->Get(read_options, internal_key, get_context, prefix_extractor, skip_filters);
+  Status s = stock_.Get(read_options, internal_key, get_context, prefix_extractor, skip_filters);
   RecordPassed(sought, read_options, internal_key, before, s, *get_context);
   return s;
 }
@@ -139,8 +134,8 @@ void ElasticTableReader::SkipRejected(MultiGetContext::Range* range, BatchSought
   for (auto key = range->begin(); key != range->end(); ++key) {
     const Slice user_key = rocksdb::StripTimestampFromUserKey(key->ukey_with_ts, timestamp_bytes_);
     Sought& sought = (*batch)[key.index()];
-    sought = {user_key, BatchDigest(user_key, key.index()), units_->SegmentOf(comparator_, user_key)};
-    if (units_->MayMatch(sought.segment, sought.digest, user_key)) {
+    sought = {user_key, BatchDigest(user_key, key.index()), units_.SegmentOf(comparator_, user_key)};
+    if (units_.MayMatch(sought.segment, sought.digest, user_key)) {
       ++passed;
     } else {
       ++rejected;
@@ -159,7 +154,7 @@ Status ElasticTableReader::MultiGetFilter(const ReadOptions&, const SliceTransfo
 void ElasticTableReader::MultiGet(const ReadOptions& read_options, const MultiGetContext::Range* range,
                                   const SliceTransform* prefix_extractor, bool skip_filters) {
   if (skip_filters) {
-    inner_->MultiGet(read_options, range, prefix_extractor, skip_filters);
+    stock_.MultiGet(read_options, range, prefix_extractor, skip_filters);
     return;
   }
   MultiGetContext::Range passed(*range, range->begin(), range->end());
@@ -179,7 +174,7 @@ void ElasticTableReader::MultiGet(const ReadOptions& read_options, const MultiGe
   for (auto key = passed.begin(); key != passed.end(); ++key) {
     asked[count++] = {&*key, &sought[key.index()], key->get_context->State()};
   }
-  inner_->MultiGet(read_options, &passed, prefix_extractor, skip_filters);
+  stock_.MultiGet(read_options, &passed, prefix_extractor, skip_filters);
   for (size_t i = 0; i < count; ++i) {
     const rocksdb::KeyContext& key = *asked[i].key;
     RecordPassed(*asked[i].sought, read_options, key.ikey, asked[i].before, *key.s, *key.get_context);

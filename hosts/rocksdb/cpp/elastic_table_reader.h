@@ -6,24 +6,26 @@
 #include <cstring>
 #include <memory>
 
+#include "forwarding_table_reader.h"
 #include "handle.h"
 #include "table/get_context.h"
 #include "table/multiget_context.h"
 #include "table/table_builder.h"
-#include "table/table_reader.h"
 
 namespace springbloom {
 
 // Owns an open sb_table.
 class TableUnitsRef {
  public:
-  TableUnitsRef(ElasticRef elastic, sb_table* table);
-  ~TableUnitsRef();
+  explicit TableUnitsRef(TablePtr table) : table_(table.release()), fences_(sb_table_fences(table_)) {}
+  ~TableUnitsRef() { sb_table_close(table_, obsolete_.load(std::memory_order_relaxed) ? 1 : 0); }
   TableUnitsRef(const TableUnitsRef&) = delete;
   TableUnitsRef& operator=(const TableUnitsRef&) = delete;
 
   // The segment that would hold `key` (without timestamp): the last whose fence is not above it.
-  uint32_t SegmentOf(const rocksdb::Comparator& comparator, const rocksdb::Slice& key) const;
+  uint32_t SegmentOf(const rocksdb::Comparator& comparator, const rocksdb::Slice& key) const {
+    return fences_.count <= 1 ? 0 : SegmentAmongFences(comparator, key);
+  }
   bool MayMatch(uint32_t segment, const sb_digest& digest, const rocksdb::Slice& key) const {
     return sb_table_may_match(table_, segment, digest, Bytes(key)) != 0;
   }
@@ -36,9 +38,7 @@ class TableUnitsRef {
   void MarkObsolete() { obsolete_.store(true, std::memory_order_relaxed); }
 
  private:
-  static sb_bytes Bytes(const rocksdb::Slice& slice) {
-    return {reinterpret_cast<const uint8_t*>(slice.data()), slice.size()};
-  }
+  uint32_t SegmentAmongFences(const rocksdb::Comparator& comparator, const rocksdb::Slice& key) const;
   // A fence without the prefix of all.
   rocksdb::Slice FenceRest(uint32_t segment) const {
     const uint32_t begin = segment == 0 ? 0 : FenceEnd(segment - 1);
@@ -58,18 +58,18 @@ class TableUnitsRef {
     return end;
   }
 
-  ElasticRef elastic_;
-  sb_table* table_;
-  sb_fences fences_;
+  // What each lookup needs is first, on one cache line.
+  sb_table* const table_;
+  const sb_fences fences_;
   // Several references of the table cache may say so at once.
   std::atomic<bool> obsolete_{false};
 };
 
-// Forwards all of TableReader to the stock reader; Get, MultiGet and MultiGetFilter ask the units first. RocksDB's Bloom
-// tickers and perf counters count the answers as they count those of a stock filter.
-class ElasticTableReader final : public rocksdb::TableReader {
+// Get, MultiGet and MultiGetFilter ask the units before the stock reader. RocksDB's Bloom tickers and perf counters count the
+// answers as they count those of a stock filter.
+class ElasticTableReader final : public ForwardingTableReader {
  public:
-  ElasticTableReader(std::unique_ptr<rocksdb::TableReader> inner, std::unique_ptr<TableUnitsRef> units,
+  ElasticTableReader(std::unique_ptr<rocksdb::TableReader> stock, TablePtr table,
                      const rocksdb::TableReaderOptions& options);
 
   rocksdb::Status Get(const rocksdb::ReadOptions& read_options, const rocksdb::Slice& internal_key,
@@ -80,55 +80,10 @@ class ElasticTableReader final : public rocksdb::TableReader {
   rocksdb::Status MultiGetFilter(const rocksdb::ReadOptions& read_options,
                                  const rocksdb::SliceTransform* prefix_extractor,
                                  rocksdb::MultiGetContext::Range* range) override;
-
-  // The rest is the stock reader's.
-  rocksdb::InternalIterator* NewIterator(const rocksdb::ReadOptions& read_options,
-                                         const rocksdb::SliceTransform* prefix_extractor, rocksdb::Arena* arena,
-                                         bool skip_filters, rocksdb::TableReaderCaller caller,
-                                         size_t compaction_readahead_size, bool allow_unprepared_value) override {
-    return inner_->NewIterator(read_options, prefix_extractor, arena, skip_filters, caller, compaction_readahead_size,
-                               allow_unprepared_value);
-  }
-  rocksdb::FragmentedRangeTombstoneIterator* NewRangeTombstoneIterator(
-      const rocksdb::ReadOptions& read_options) override {
-    return inner_->NewRangeTombstoneIterator(read_options);
-  }
-  rocksdb::FragmentedRangeTombstoneIterator* NewRangeTombstoneIterator(rocksdb::SequenceNumber read_seqno,
-                                                                       const rocksdb::Slice* timestamp) override {
-    return inner_->NewRangeTombstoneIterator(read_seqno, timestamp);
-  }
-  uint64_t ApproximateOffsetOf(const rocksdb::ReadOptions& read_options, const rocksdb::Slice& key,
-                               rocksdb::TableReaderCaller caller) override {
-    return inner_->ApproximateOffsetOf(read_options, key, caller);
-  }
-  uint64_t ApproximateSize(const rocksdb::ReadOptions& read_options, const rocksdb::Slice& start,
-                           const rocksdb::Slice& end, rocksdb::TableReaderCaller caller) override {
-    return inner_->ApproximateSize(read_options, start, end, caller);
-  }
-  rocksdb::Status ApproximateKeyAnchors(const rocksdb::ReadOptions& read_options,
-                                        std::vector<Anchor>& anchors) override {
-    return inner_->ApproximateKeyAnchors(read_options, anchors);
-  }
-  void SetupForCompaction() override { inner_->SetupForCompaction(); }
-  std::shared_ptr<const rocksdb::TableProperties> GetTableProperties() const override {
-    return inner_->GetTableProperties();
-  }
-  void Prepare(const rocksdb::Slice& target) override { inner_->Prepare(target); }
-  size_t ApproximateMemoryUsage() const override { return inner_->ApproximateMemoryUsage() + units_->MemoryBytes(); }
-  rocksdb::Status Prefetch(const rocksdb::ReadOptions& read_options, const rocksdb::Slice* begin,
-                           const rocksdb::Slice* end) override {
-    return inner_->Prefetch(read_options, begin, end);
-  }
-  rocksdb::Status DumpTable(rocksdb::WritableFile* out_file, bool show_sequence_number_type) override {
-    return inner_->DumpTable(out_file, show_sequence_number_type);
-  }
-  rocksdb::Status VerifyChecksum(const rocksdb::ReadOptions& read_options, rocksdb::TableReaderCaller caller,
-                                 bool meta_blocks_only) override {
-    return inner_->VerifyChecksum(read_options, caller, meta_blocks_only);
-  }
+  size_t ApproximateMemoryUsage() const override { return stock_.ApproximateMemoryUsage() + units_.MemoryBytes(); }
   void MarkObsolete(uint32_t uncache_aggressiveness) override {
-    units_->MarkObsolete();
-    inner_->MarkObsolete(uncache_aggressiveness);
+    units_.MarkObsolete();
+    stock_.MarkObsolete(uncache_aggressiveness);
   }
 
  private:
@@ -149,8 +104,8 @@ class ElasticTableReader final : public rocksdb::TableReader {
                     rocksdb::GetContext::GetState before, const rocksdb::Status& status,
                     const rocksdb::GetContext& after) const;
 
-  std::unique_ptr<rocksdb::TableReader> inner_;
-  std::unique_ptr<TableUnitsRef> units_;
+  TableUnitsRef units_;
+  const std::unique_ptr<rocksdb::TableReader> owned_stock_;
   const rocksdb::Comparator& comparator_;
   const size_t timestamp_bytes_;
   rocksdb::Statistics* const statistics_;

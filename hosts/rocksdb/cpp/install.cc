@@ -5,28 +5,17 @@
 #include <vector>
 
 #include "abi.h"
+#include "c_options.h"
 #include "elastic_table_factory.h"
 #include "filter_cache.h"
 #include "rocksdb/filter_policy.h"
-#include "rocksdb/options.h"
 #include "table_moves.h"
-
-// As the C interface of the pinned release has it.
-struct rocksdb_options_t {
-  rocksdb::Options rep;
-};
 
 namespace {
 
 int Refuse(char* error, size_t error_size, const std::string& message) {
   std::snprintf(error, error_size, "%s", message.c_str());
   return 1;
-}
-
-// The block-based options in force, or null when the column family uses another table format.
-const rocksdb::BlockBasedTableOptions* TableOptions(const rocksdb::Options& options) {
-  return options.table_factory == nullptr ? nullptr
-                                          : options.table_factory->GetOptions<rocksdb::BlockBasedTableOptions>();
 }
 
 std::string NotBlockBased(const rocksdb::Options& options) {
@@ -59,8 +48,8 @@ class LevelBloomPolicy final : public rocksdb::FilterPolicy {
 }  // namespace
 
 extern "C" int springbloom_install(void* rocksdb_options, const sb_elastic* elastic, char* error, size_t error_size) {
-  rocksdb::Options& options = static_cast<rocksdb_options_t*>(rocksdb_options)->rep;
-  const rocksdb::BlockBasedTableOptions* table_options = TableOptions(options);
+  rocksdb::Options& options = springbloom::OptionsIn(rocksdb_options);
+  const rocksdb::BlockBasedTableOptions* table_options = springbloom::TableOptions(options);
   if (table_options == nullptr) {
     return Refuse(error, error_size, NotBlockBased(options));
   }
@@ -79,8 +68,8 @@ extern "C" int springbloom_install(void* rocksdb_options, const sb_elastic* elas
 
 extern "C" int springbloom_install_level_bloom(void* rocksdb_options, const double* bits, size_t count, char* error,
                                                size_t error_size) {
-  rocksdb::Options& options = static_cast<rocksdb_options_t*>(rocksdb_options)->rep;
-  const rocksdb::BlockBasedTableOptions* table_options = TableOptions(options);
+  rocksdb::Options& options = springbloom::OptionsIn(rocksdb_options);
+  const rocksdb::BlockBasedTableOptions* table_options = springbloom::TableOptions(options);
   if (table_options == nullptr) {
     return Refuse(error, error_size, NotBlockBased(options));
   }
@@ -95,8 +84,8 @@ extern "C" int springbloom_install_level_bloom(void* rocksdb_options, const doub
 
 extern "C" int springbloom_install_filter_cache(void* rocksdb_options, uint64_t capacity_bytes, char* error,
                                                 size_t error_size) {
-  rocksdb::Options& options = static_cast<rocksdb_options_t*>(rocksdb_options)->rep;
-  const rocksdb::BlockBasedTableOptions* table_options = TableOptions(options);
+  rocksdb::Options& options = springbloom::OptionsIn(rocksdb_options);
+  const rocksdb::BlockBasedTableOptions* table_options = springbloom::TableOptions(options);
   if (table_options == nullptr) {
     return Refuse(error, error_size, NotBlockBased(options));
   }

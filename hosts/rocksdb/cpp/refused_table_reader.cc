@@ -17,23 +17,28 @@ TableReaderOptions OptionsOver(const TableReaderOptions& options, const rocksdb:
   TableReaderOptions over(ioptions, prefix_extractor, nullptr, file_options, comparator,
                           options.block_protection_bytes_per_key);
   over.level = options.level;
+  // Of an ingested file, which does not say so itself: without it a lookup in an old snapshot would pass for one that sees all.
+  over.largest_seqno = options.largest_seqno;
   over.tail_size = options.tail_size;
   return over;
 }
 
 }  // namespace
 
+RefusedTableReader::Opening::Opening(const TableReaderOptions& given, std::string given_path, uint64_t given_size)
+    : path(std::move(given_path)),
+      file_size(given_size),
+      ioptions(given.ioptions),
+      comparator(given.internal_comparator.user_comparator()),
+      file_options(given.env_options),
+      prefix_extractor(given.prefix_extractor),
+      options(OptionsOver(given, ioptions, comparator, file_options, prefix_extractor)) {}
+
 RefusedTableReader::RefusedTableReader(ElasticRef elastic, std::unique_ptr<rocksdb::TableReader> stock,
                                        const TableReaderOptions& options, std::string path, uint64_t file_size)
     : ForwardingTableReader(*stock),
       elastic_(std::move(elastic)),
-      path_(std::move(path)),
-      file_size_(file_size),
-      ioptions_(options.ioptions),
-      comparator_(options.internal_comparator.user_comparator()),
-      file_options_(options.env_options),
-      prefix_extractor_(options.prefix_extractor),
-      options_(OptionsOver(options, ioptions_, comparator_, file_options_, prefix_extractor_)),
+      opening_(std::make_unique<const Opening>(options, std::move(path), file_size)),
       unfiltered_(std::move(stock)) {
   sb_refused_add(elastic_.get(), this, &Retry);
 }
@@ -48,24 +53,27 @@ void RefusedTableReader::MarkObsolete(uint32_t uncache_aggressiveness) {
 
 int RefusedTableReader::Retry(void* context) {
   auto* self = static_cast<RefusedTableReader*>(context);
+  const Opening& opening = *self->opening_;
   std::unique_ptr<rocksdb::RandomAccessFileReader> file;
-  if (!rocksdb::RandomAccessFileReader::Create(self->options_.ioptions.fs, self->path_, self->file_options_, &file,
-                                               nullptr)
+  if (!rocksdb::RandomAccessFileReader::Create(opening.ioptions.fs, opening.path, opening.file_options, &file, nullptr)
            .ok()) {
     return SB_CORRUPT;
   }
-  const auto unit_table = UnitTable::Find(rocksdb::ReadOptions(), self->options_, file.get(), self->file_size_);
+  const auto unit_table = UnitTable::Find(rocksdb::ReadOptions(), opening.options, file.get(), opening.file_size);
   if (!unit_table) {
     return SB_CORRUPT;
   }
   int why = SB_OPENED;
-  auto units = unit_table->Open(self->elastic_, self->options_, *self->stock_.GetTableProperties(), &why);
-  if (units == nullptr) {
+  TablePtr table = unit_table->Open(self->elastic_, opening.options, *self->stock_.GetTableProperties(),
+                                    sizeof(RefusedTableReader) + sizeof(ElasticTableReader), &why);
+  if (table == nullptr) {
     return why;
   }
   self->filtered_ =
-      std::make_unique<ElasticTableReader>(std::move(self->unfiltered_), std::move(units), self->options_);
+      std::make_unique<ElasticTableReader>(std::move(self->unfiltered_), std::move(table), opening.options);
   self->current_.store(self->filtered_.get(), std::memory_order_release);
+  // Whoever looks up does not need it, and nobody retries again.
+  self->opening_.reset();
   return SB_OPENED;
 }
 

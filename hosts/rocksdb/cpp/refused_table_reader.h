@@ -45,15 +45,23 @@ class RefusedTableReader final : public ForwardingTableReader {
   // Callback of abi.h; `context` is a RefusedTableReader*.
   static int Retry(void* context);
 
+  // What it takes to open the units: large, and of no use once that was done.
+  struct Opening {
+    Opening(const rocksdb::TableReaderOptions& options, std::string path, uint64_t file_size);
+
+    const std::string path;
+    const uint64_t file_size;
+    // What `options` refers to: copies, because a reader outlives its column family for a moment when a database closes.
+    const rocksdb::ImmutableOptions ioptions;
+    const rocksdb::InternalKeyComparator comparator;
+    const rocksdb::FileOptions file_options;
+    const std::shared_ptr<const rocksdb::SliceTransform> prefix_extractor;
+    const rocksdb::TableReaderOptions options;
+  };
+
   const ElasticRef elastic_;
-  const std::string path_;
-  const uint64_t file_size_;
-  // What `options_` refers to: copies, because a reader outlives its column family for a moment when a database closes.
-  const rocksdb::ImmutableOptions ioptions_;
-  const rocksdb::InternalKeyComparator comparator_;
-  const rocksdb::FileOptions file_options_;
-  const std::shared_ptr<const rocksdb::SliceTransform> prefix_extractor_;
-  const rocksdb::TableReaderOptions options_;
+  // Null once the units were opened.
+  std::unique_ptr<const Opening> opening_;
   // The stock reader, until `filtered_` takes it over.
   std::unique_ptr<rocksdb::TableReader> unfiltered_;
   std::unique_ptr<ElasticTableReader> filtered_;

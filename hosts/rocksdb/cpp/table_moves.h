@@ -1,5 +1,9 @@
 // Tells the manager of tables that a compaction moved to another level as they are: their readers stay open and RocksDB tells
 // them nothing.
+//
+// Not of those that CompactRange with change_level moves at its end (ReFitLevel): no listener is told, before or after. Asking
+// the database for its files holds its mutex for all of them, and as nothing says when, would have to be done again and again;
+// too much for what the policy `monkey`, the metrics by level and the order in which hotness is inherited lose.
 #pragma once
 
 #include "handle.h"

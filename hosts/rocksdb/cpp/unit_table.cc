@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "file_access.h"
 #include "rocksdb/comparator.h"
 #include "rocksdb/env.h"
 #include "options/cf_options.h"
@@ -9,7 +10,6 @@
 #include "table/block_based/block_based_table_builder.h"
 #include "table/meta_blocks.h"
 #include "unit_block_policy.h"
-#include "unit_source.h"
 
 namespace springbloom {
 
@@ -112,8 +112,8 @@ uint64_t UnitTable::BytesBehind(uint64_t file_size) const {
   return file_size - (block_.offset() + block_.size() + rocksdb::BlockBasedTable::kBlockTrailerSize);
 }
 
-std::unique_ptr<TableUnitsRef> UnitTable::Open(const ElasticRef& elastic, const TableReaderOptions& reader_options,
-                                               const rocksdb::TableProperties& properties, int* why) const {
+TablePtr UnitTable::Open(const ElasticRef& elastic, const TableReaderOptions& reader_options,
+                         const rocksdb::TableProperties& properties, size_t reader_bytes, int* why) const {
   // A database's directory and the column family's id: what stays the same while tables come and go.
   const std::string scope =
       path_.substr(0, path_.find_last_of('/') + 1) + "#" + std::to_string(properties.column_family_id);
@@ -127,16 +127,16 @@ std::unique_ptr<TableUnitsRef> UnitTable::Open(const ElasticRef& elastic, const 
   spec.compare = &Compare;
   spec.bytewise = spec.comparator == rocksdb::BytewiseComparator() ? 1 : 0;
   spec.head = Bytes(head_);
-  spec.file = UnitSource::Make(reader_options.ioptions.fs, path_, rocksdb::FileOptions(reader_options.env_options),
-                               block_.offset(), block_.size());
-  sb_table* table = sb_table_open(elastic.get(), &spec, why);
+  spec.block_offset = block_.offset();
+  spec.files = FileAccess::Make(reader_options.ioptions.fs, reader_options.env_options);
+  spec.reader_bytes = reader_bytes;
+  TablePtr table(sb_table_open(elastic.get(), &spec, why));
   if (table == nullptr) {
     rocksdb::Warn(reader_options.ioptions.logger, "springbloom: %s is read without filter units: %s", path_.c_str(),
                    *why == SB_NO_ROOM ? "the budget has no room for its bookkeeping"
                                      : "its filter block is damaged or of a newer version");
-    return nullptr;
   }
-  return std::make_unique<TableUnitsRef>(elastic, table);
+  return table;
 }
 
 }  // namespace springbloom

@@ -6,8 +6,8 @@
 #include <optional>
 #include <string>
 
-#include "elastic_table_reader.h"
 #include "file/random_access_file_reader.h"
+#include "handle.h"
 #include "rocksdb/table_properties.h"
 #include "table/format.h"
 #include "table/table_builder.h"
@@ -26,9 +26,9 @@ class UnitTable {
   uint64_t BytesBehind(uint64_t file_size) const;
 
   // Null when the directory is damaged or the budget has no room, as `why` (of abi.h) tells: the table is then read without
-  // units.
-  std::unique_ptr<TableUnitsRef> Open(const ElasticRef& elastic, const rocksdb::TableReaderOptions& reader_options,
-                                      const rocksdb::TableProperties& properties, int* why) const;
+  // units. `reader_bytes`: what will be allocated for its reader.
+  TablePtr Open(const ElasticRef& elastic, const rocksdb::TableReaderOptions& reader_options,
+                const rocksdb::TableProperties& properties, size_t reader_bytes, int* why) const;
 
  private:
   // Both give the block's place, and its first bytes in `start`.

@@ -211,7 +211,7 @@ impl ElasticBuilder {
             remember_absences: self.remember_absences,
             ..ManagerSettings::default()
         });
-        let (handover, files) = (Arc::new(Handover::default()), Arc::new(TableFiles::default()));
+        let (handover, files) = (Arc::new(Handover::default()), Arc::new(TableFiles::new()));
         let refused = Arc::new(RefusedTables::default());
         let folders = self.remember_every.map(|_| Arc::new(Folders::new(manager.clone(), files.clone())));
         let budget = BudgetControl::new(manager.clone(), handover.clone(), self.memory_pressure);

@@ -15,10 +15,10 @@ use std::{
 };
 
 use springbloom_format::{StoredHotness, StoredSegment, StoredTable};
-use springbloom_manager::{Hotness, Manager, MemoryKind, Reservation, SegmentUse, TableId};
+use springbloom_manager::{Hotness, Manager, Reservation, SegmentUse, TableId, UnitSource};
 use xxhash_rust::xxh3::Xxh3;
 
-use crate::{ffi, hotness_file, table_files::TableFiles};
+use crate::{ffi, hotness_file, source::TableFile, table_files::TableFiles};
 
 /// A folder whose last reader closes is written at once, unless that was done just now: a tiny table cache opens and closes
 /// readers all the time.
@@ -54,6 +54,7 @@ pub(crate) struct Folders {
 }
 
 /// One folder of tables: a database's.
+#[derive(Debug)]
 pub(crate) struct Folder {
     path: PathBuf,
     state: Mutex<State>,
@@ -61,11 +62,10 @@ pub(crate) struct Folder {
     saving: Mutex<()>,
 }
 
-#[derive(Default)]
+#[derive(Debug, Default)]
 struct State {
     is_loaded: bool,
     open_readers: usize,
-    tables: HashMap<TableId, Identity>,
     /// Tables of the file that were not opened yet.
     waiting: Vec<StoredTable>,
     waiting_reservation: Option<Reservation>,
@@ -79,31 +79,18 @@ struct State {
     has_failed: bool,
 }
 
-#[derive(Clone, Copy)]
-struct Identity {
-    stored_id: u128,
-    file_number: u64,
-}
-
-/// A reader's place in a folder.
-pub(crate) struct OpenIn {
-    folder: Arc<Folder>,
-    id: TableId,
-}
-
 impl Folders {
     pub(crate) fn new(manager: Arc<Manager>, files: Arc<TableFiles>) -> Self {
         Self { manager, files, folders: Mutex::default() }
     }
 
-    /// A reader opens a table. Gives what is remembered of it, and a token for [`close`](Self::close); neither for a file that is
-    /// not a database's.
+    /// A reader opens a table. Gives the folder to [`close`](Self::close) it in, and what is remembered of it; neither for a file that
+    /// is not a database's.
     pub(crate) fn open(
         &self,
         path: &[u8],
-        id: TableId,
         stored_id: u128,
-    ) -> (Option<OpenIn>, Option<Vec<SegmentUse>>) {
+    ) -> (Option<Arc<Folder>>, Option<Vec<SegmentUse>>) {
         let Some((path, file_number)) = place_of(Path::new(OsStr::from_bytes(path))) else {
             return (None, None);
         };
@@ -118,23 +105,19 @@ impl Folders {
             }
             state.open_readers += 1;
             state.closed_at = None;
-            if state.tables.insert(id, Identity { stored_id, file_number }).is_none() {
-                state.visits_saved = None;
-            }
             let remembered = state.take_waiting(stored_id, file_number);
             drop(state);
-            return (Some(OpenIn { folder, id }), remembered);
+            return (Some(folder), remembered);
         }
     }
 
-    /// The reader closes; `obsolete`: RocksDB lets go of the table for good, because its file will be deleted or, as nothing tells
+    /// A reader closed; `obsolete`: RocksDB lets go of the table for good, because its file will be deleted or, as nothing tells
     /// apart, because the database closes. The last reader of a folder writes it, and with a database that closes all is forgotten.
-    pub(crate) fn close(&self, open: &OpenIn, obsolete: bool) {
-        let mut state = lock(&open.folder.state);
+    pub(crate) fn close(&self, folder: &Folder, obsolete: bool) {
+        let mut state = lock(&folder.state);
         state.open_readers = state.open_readers.saturating_sub(1);
         if obsolete {
             state.visits_saved = None;
-            self.files.suspect(open.id);
         }
         if state.open_readers > 0 {
             return;
@@ -144,10 +127,10 @@ impl Folders {
         drop(state);
         if obsolete || !was_just_saved {
             self.manager.settle(SETTLE_TIMEOUT);
-            self.save(&open.folder);
+            self.save(folder);
         }
         if obsolete {
-            self.forget(&open.folder);
+            self.forget(folder);
         }
     }
 
@@ -171,7 +154,7 @@ impl Folders {
         state.is_forgotten = true;
         state.waiting_reservation = None;
         folders.remove(&folder.path);
-        for id in mem::take(&mut state.tables).into_keys() {
+        for (id, _) in self.files.in_folder(folder) {
             self.files.forget(id, &self.manager);
         }
     }
@@ -225,8 +208,8 @@ impl Folders {
     /// Writes a folder's file if there is something new to say.
     fn save(&self, folder: &Folder) {
         let _one_at_a_time = lock(&folder.saving);
-        let visits = visits(&self.manager);
-        let (tables, waiting) = {
+        let visits = self.manager.outcomes().visits();
+        let waiting = {
             let mut state = lock(&folder.state);
             if state.visits_saved == Some(visits) {
                 return;
@@ -234,9 +217,9 @@ impl Folders {
             state.visits_saved = Some(visits);
             state.saved_at = Some(Instant::now());
             state.waiting.retain(|table| exists(&folder.path, table.file_number));
-            (state.tables.clone(), state.waiting.clone())
+            state.waiting.clone()
         };
-        let stored = self.collect(folder, tables, waiting);
+        let stored = self.collect(folder, waiting);
         let is_used = |table: &StoredTable| table.segments.iter().any(|segment| segment.access_count > 0.0);
         if !stored.tables.iter().any(is_used) {
             return;
@@ -248,33 +231,37 @@ impl Folders {
         }
     }
 
-    fn collect(
-        &self,
-        folder: &Folder,
-        tables: HashMap<TableId, Identity>,
-        waiting: Vec<StoredTable>,
-    ) -> StoredHotness {
-        let budget = self.manager.budget();
+    fn collect(&self, folder: &Folder, waiting: Vec<StoredTable>) -> StoredHotness {
         let mut stored = StoredHotness {
-            budget_bytes: budget.limit_bytes() as u64,
+            budget_bytes: self.manager.budget().limit_bytes() as u64,
             // Shared with other folders, if there are any: an upper bound then.
-            other_bytes: (budget.used_bytes_of(MemoryKind::Bookkeeping)
-                + budget.used_bytes_of(MemoryKind::Buffers)) as u64,
+            other_bytes: self.manager.other_bytes() as u64,
             visits_per_lookup: visits_per_lookup(&self.manager).unwrap_or(0.0) as f32,
+            known_absent_65536ths: (self.manager.known_absent_share() * 65_536.0) as u16, // saturates
             tables: waiting,
         };
-        for (id, identity) in tables {
-            let Some(uses) = self.manager.table_use(id) else {
-                lock(&folder.state).tables.remove(&id);
-                continue;
-            };
+        let tables = self.files.in_folder(folder);
+        if lock(&folder.state).open_readers == 0 {
+            // What the readers took until they closed just now.
+            let reader_bytes = |(_, file): &(TableId, Arc<TableFile>)| file.host_bytes().reader as u64;
+            stored.other_bytes += tables.iter().map(reader_bytes).sum::<u64>();
+        }
+        for (id, file) in tables {
+            let Some(uses) = self.manager.table_use(id) else { continue };
             stored.tables.push(StoredTable {
-                id: identity.stored_id,
-                file_number: identity.file_number,
+                id: file.stored_id,
+                file_number: file.number,
                 segments: uses.into_iter().map(to_stored).collect(),
             });
         }
         stored
+    }
+}
+
+impl Folder {
+    /// There is something new to write.
+    pub(crate) fn note_change(&self) {
+        lock(&self.state).visits_saved = None;
     }
 }
 
@@ -292,15 +279,10 @@ impl State {
     }
 }
 
-/// Visits of lookups to segments, ever.
-fn visits(manager: &Manager) -> u64 {
-    manager.stats().outcomes.visits()
-}
-
 /// Visits to segments per lookup that met any, over all budgets of the process; `None` before the first one.
 pub(crate) fn visits_per_lookup(manager: &Manager) -> Option<f64> {
     let lookups = ffi::digests_computed();
-    (lookups > 0).then(|| visits(manager) as f64 / lookups as f64)
+    (lookups > 0).then(|| manager.outcomes().visits() as f64 / lookups as f64)
 }
 
 fn exists(folder: &Path, file_number: u64) -> bool {

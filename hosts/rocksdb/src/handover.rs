@@ -6,10 +6,9 @@ use std::{
     time::{Duration, Instant},
 };
 
-use springbloom_format::Directory;
 use springbloom_manager::{MemoryBudget, MemoryKind, Reservation};
 
-use crate::ffi::BlockFile;
+use crate::ffi::FileAccess;
 
 /// Tables that may wait to be opened. RocksDB opens a table when its flush or compaction is done; more than these wait only
 /// for a compaction that writes more.
@@ -33,41 +32,46 @@ pub(crate) struct Handover {
 #[derive(Debug)]
 struct Waiting {
     path: Vec<u8>,
-    file: Arc<BlockFile>,
+    files: Arc<FileAccess>,
     since: Instant,
-    /// Header and directory: what tells this table from another one written to the same path.
-    head: Vec<u8>,
+    /// Tells this table from another one written to the same path: numbers of aborted compactions come again after a restart.
+    stored_id: u128,
     units: FirstUnits,
     _reservation: Reservation,
 }
 
 impl Handover {
     /// Keeps the first units of a finished block, if the budget has room for them.
-    pub(crate) fn offer(&self, budget: &MemoryBudget, path: &[u8], file: BlockFile, head: &[u8], row: &[u8]) {
-        let Ok(directory) = Directory::parse(head) else { return };
+    pub(crate) fn offer(
+        &self,
+        budget: &MemoryBudget,
+        path: &[u8],
+        stored_id: u128,
+        files: FileAccess,
+        units: FirstUnits,
+    ) {
         let mut waiting = self.lock();
-        let Some(reservation) = budget.try_reserve(MemoryKind::Loading, path.len() + head.len() + row.len())
-        else {
+        let unit_bytes: usize = units.iter().flatten().map(Vec::len).sum();
+        let Some(reservation) = budget.try_reserve(MemoryKind::Loading, path.len() + unit_bytes) else {
             return;
         };
-        let units = directory.decode_row(0, row).map(|(_, unit)| unit.ok().map(<[u8]>::to_vec)).collect();
         if waiting.len() == WAITING_TABLES_MAX {
             waiting.pop_front();
         }
         waiting.push_back(Waiting {
             path: path.to_vec(),
-            file: Arc::new(file),
+            files: Arc::new(files),
             since: Instant::now(),
-            head: head.to_vec(),
+            stored_id,
             units,
             _reservation: reservation,
         });
     }
 
-    /// The units of the table at `path`, if it is the one that was offered. `head`: its block's header and directory.
-    pub(crate) fn take(&self, path: &[u8], head: &[u8]) -> Option<FirstUnits> {
+    /// The units of the table at `path`, if it is the one that was offered.
+    pub(crate) fn take(&self, path: &[u8], stored_id: u128) -> Option<FirstUnits> {
         let mut waiting = self.lock();
-        let position = waiting.iter().position(|offer| offer.path == path && offer.head == head)?;
+        let position = waiting.iter().position(|offer| offer.path == path && offer.stored_id == stored_id)?;
         waiting.remove(position).map(|offer| offer.units)
     }
 
@@ -77,11 +81,11 @@ impl Handover {
             let mut waiting = self.lock();
             waiting.retain(|offer| offer.since.elapsed() < WAITING_AGE_MAX);
             let old = waiting.iter().filter(|offer| offer.since.elapsed() >= FILE_CHECK_AGE);
-            old.map(|offer| offer.file.clone()).collect()
+            old.map(|offer| (offer.files.clone(), offer.path.clone())).collect()
         };
         // Without the lock, which builders and readers wait for.
-        let gone: Vec<_> = old.into_iter().filter(|file| !file.exists()).collect();
-        self.lock().retain(|offer| !gone.iter().any(|file| Arc::ptr_eq(file, &offer.file)));
+        let gone: Vec<_> = old.into_iter().filter(|(files, path)| !files.exists(path)).collect();
+        self.lock().retain(|offer| !gone.iter().any(|(files, _)| Arc::ptr_eq(files, &offer.files)));
     }
 
     /// Runs `run` while nothing waits: what waits holds memory that the manager cannot free.

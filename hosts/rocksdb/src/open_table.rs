@@ -3,16 +3,14 @@
 use std::sync::Arc;
 
 use springbloom_format::Directory;
-use springbloom_manager::{
-    Fences, KeyOrder, ScopeId, SegmentSpec, SegmentUse, TableHandle, TableId, TableSpec,
-};
+use springbloom_manager::{Fences, KeyOrder, ScopeId, SegmentSpec, TableHandle, TableId, TableSpec};
 use xxhash_rust::xxh3::{Xxh3, xxh3_64};
 
 use crate::{
     elastic::Shared,
-    ffi::BlockFile,
-    folders::{OpenIn, stored_id},
-    source::FileSource,
+    ffi::FileAccess,
+    folders::stored_id,
+    source::{Place, TableFile},
 };
 
 /// Who a table is and where its units lie.
@@ -24,7 +22,11 @@ pub(crate) struct Opening<'a> {
     pub(crate) level: Option<u8>,
     pub(crate) order: &'a dyn KeyOrder,
     pub(crate) head: &'a [u8],
-    pub(crate) file: BlockFile,
+    /// Where in the file the filter block is.
+    pub(crate) block_offset: u64,
+    pub(crate) files: FileAccess,
+    /// What C++ allocates for the reader.
+    pub(crate) reader_bytes: usize,
 }
 
 /// Why a table is read without units.
@@ -38,16 +40,12 @@ pub(crate) enum Unopened {
 pub(crate) struct OpenTable {
     pub(crate) handle: TableHandle,
     shared: Arc<Shared>,
-    id: TableId,
-    /// Its place in the folder that remembers it.
-    open_in: Option<OpenIn>,
 }
 
 impl OpenTable {
     pub(crate) fn open(shared: &Arc<Shared>, opening: Opening<'_>) -> Result<Self, Unopened> {
         let directory = Directory::parse(opening.head).map_err(|_| Unopened::Corrupt)?;
         let id = table_id(&opening);
-        let first_units = shared.handover.take(opening.path, opening.head);
         let segments = (0..directory.segment_count())
             .map(|segment| SegmentSpec {
                 shape: directory.shape(segment),
@@ -57,9 +55,25 @@ impl OpenTable {
         let firsts = (0..directory.segment_count()).map(|segment| directory.fence(segment));
         let fences =
             Fences::pack(firsts, Some(directory.last_key()), opening.order).ok_or(Unopened::Corrupt)?;
-        let (open_in, remembered) = remember(shared, &opening, id);
-        let source = Arc::new(FileSource::new(opening.file, directory.layout().clone()));
-        shared.files.open(id, opening.path, source.clone());
+        let stored_id = stored_id(opening.session, opening.file_number, opening.head);
+        let first_units = shared.handover.take(opening.path, stored_id);
+        let (folder, remembered) = match &shared.folders {
+            Some(folders) => folders.open(opening.path, stored_id),
+            None => (None, None),
+        };
+        let (place, number) = Place::of(opening.path, opening.files, folder);
+        let source = Arc::new(TableFile {
+            place: shared.files.shared_place(place),
+            number,
+            stored_id,
+            block_offset: opening.block_offset,
+            layout: directory.layout().clone(),
+            reader_bytes: u32::try_from(opening.reader_bytes).unwrap_or(u32::MAX),
+        });
+        let is_new = shared.files.open(id, source.clone());
+        if let (true, Some(folder)) = (is_new, source.folder()) {
+            folder.note_change();
+        }
         let handle = shared
             .manager
             .register(TableSpec {
@@ -74,36 +88,18 @@ impl OpenTable {
                 remembered,
             })
             .ok_or_else(|| {
-                close_file(shared, id, open_in.as_ref(), true);
+                close_file(shared, id, true);
                 Unopened::NoRoom
             })?;
-        Ok(Self { handle, shared: shared.clone(), id, open_in })
+        Ok(Self { handle, shared: shared.clone() })
     }
 
     /// Closes the reader's view; the state stays for the next reader unless the file is going away.
     pub(crate) fn close(self, obsolete: bool) {
-        let Self { handle, shared, id, open_in } = self;
+        let Self { handle, shared } = self;
+        let id = handle.id();
         drop(handle);
-        close_file(&shared, id, open_in.as_ref(), obsolete);
-    }
-}
-
-/// What the folder remembers of the table, and the table's place in it.
-fn remember(
-    shared: &Shared,
-    opening: &Opening<'_>,
-    id: TableId,
-) -> (Option<OpenIn>, Option<Vec<SegmentUse>>) {
-    let Some(folders) = &shared.folders else { return (None, None) };
-    folders.open(opening.path, id, stored_id(opening.session, opening.file_number, opening.head))
-}
-
-fn close_file(shared: &Shared, id: TableId, open_in: Option<&OpenIn>, obsolete: bool) {
-    shared.files.close(id);
-    match (&shared.folders, open_in) {
-        (Some(folders), Some(open_in)) => folders.close(open_in, obsolete),
-        _ if obsolete => shared.files.forget(id, &shared.manager),
-        _ => (),
+        close_file(&shared, id, obsolete);
     }
 }
 
@@ -116,4 +112,13 @@ fn table_id(opening: &Opening<'_>) -> TableId {
     }
     hash.update(&opening.file_number.to_le_bytes());
     TableId(hash.digest())
+}
+
+fn close_file(shared: &Shared, id: TableId, obsolete: bool) {
+    let file = shared.files.close(id, obsolete);
+    match (&shared.folders, file.as_ref().and_then(|file| file.folder())) {
+        (Some(folders), Some(folder)) => folders.close(folder, obsolete),
+        _ if obsolete => shared.files.forget(id, &shared.manager),
+        _ => (),
+    }
 }

@@ -2,7 +2,7 @@
 
 use springbloom_format::{BlockHeader, BlockWriter, Directory, HEADER_BYTES};
 
-use crate::{elastic::Shared, ffi::BlockFile};
+use crate::{elastic::Shared, ffi::FileAccess, folders::stored_id};
 
 /// Takes the table's keys, then gives its filter block.
 pub(crate) struct UnitBuilder {
@@ -55,12 +55,22 @@ impl UnitBuilder {
     }
 
     /// Offers unit 0 of each segment to the reader that will open `path`.
-    pub(crate) fn hand_over(&self, shared: &Shared, path: &[u8], file: BlockFile) {
+    /// `session` and `file_number` are those of its properties.
+    pub(crate) fn hand_over(
+        &self,
+        shared: &Shared,
+        path: &[u8],
+        session: &[u8],
+        file_number: u64,
+        files: FileAccess,
+    ) {
         let Some(head) = self.head() else { return };
         let Ok(directory) = Directory::parse(head) else { return };
         let span = directory.row_span(0);
         let Some(row) = self.block.get(span.start as usize..span.end as usize) else { return };
-        shared.handover.offer(shared.manager.budget(), path, file, head, row);
+        let units = directory.decode_row(0, row).map(|(_, unit)| unit.ok().map(<[u8]>::to_vec)).collect();
+        let stored_id = stored_id(session, file_number, head);
+        shared.handover.offer(shared.manager.budget(), path, stored_id, files, units);
     }
 
     fn head(&self) -> Option<&[u8]> {

@@ -74,19 +74,17 @@ impl Usage {
         let number = place_of(path).map(|(_, number)| number);
         let same = || self.stored.tables.iter().filter(|table| table.id == id);
         let known = same().find(|table| Some(table.file_number) == number).or_else(|| same().next());
+        let unknown_share = 1.0 - f64::from(self.stored.known_absent_65536ths) / 65_536.0;
         let segments = (0..directory.segment_count()).map(|segment| {
             let stored = known.and_then(|table| table.segments.get(segment as usize));
             let remembered = stored.copied().map(from_stored).unwrap_or_default();
             let shape = directory.shape(segment);
+            let negatives = f64::from(remembered.hotness.negatives) * unknown_share;
             SegmentUsage {
                 first_key: directory.fence(segment).to_vec(),
                 key_count: shape.key_count(),
                 remembered,
-                demand: SegmentDemand {
-                    shape,
-                    units_max: shape.unit_count(),
-                    negatives: remembered.hotness.negatives.into(),
-                },
+                demand: SegmentDemand { shape, units_max: shape.unit_count(), negatives },
             }
         });
         Ok(Some(TableUsage {

@@ -9,7 +9,6 @@ use springbloom_rocksdb::{
     Elastic,
     testing::{DIGESTS_STEP, digests_computed},
 };
-use tempfile::TempDir;
 
 use crate::common::{
     SETTLE_TIMEOUT, ample,
@@ -24,7 +23,7 @@ static COUNTER: Mutex<()> = Mutex::new(());
 struct Tree {
     elastic: Elastic,
     db: DB,
-    _folder: TempDir,
+    _folder: common::Folder,
 }
 
 impl Tree {

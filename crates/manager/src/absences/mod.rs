@@ -81,6 +81,11 @@ impl AbsenceCache {
         }
     }
 
+    /// The budget that it takes its bytes from.
+    pub(crate) fn budget(&self) -> &MemoryBudget {
+        &self.budget
+    }
+
     /// Whether the key is known to be absent from the table.
     #[inline]
     pub(crate) fn contains(&self, absence: &Absence<'_>) -> bool {

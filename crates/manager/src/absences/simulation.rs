@@ -4,6 +4,7 @@
 use std::ops::Range;
 
 use springbloom_filter::{KeyDigest, UnitSettings};
+use springbloom_testkit::spread::{mix, unit_interval};
 
 use super::share::Share;
 use super::{Absence, AbsenceCache, CHUNK_BYTES};
@@ -14,16 +15,6 @@ const SEGMENT_KEYS: u64 = 4096;
 /// Segments of the two levels: a third of the keys are in the upper one.
 const LEVELS: [u64; 2] = [KEYS / 3 / SEGMENT_KEYS, KEYS * 2 / 3 / SEGMENT_KEYS];
 const BITS_PER_KEY: u64 = 4;
-
-fn mix(mut x: u64) -> u64 {
-    x = (x ^ (x >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
-    x = (x ^ (x >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
-    x ^ (x >> 31)
-}
-
-fn unit_interval(x: u64) -> f64 {
-    (mix(x) >> 11) as f64 / (1u64 << 53) as f64
-}
 
 /// Draws ranks below [`KEYS`].
 struct Zipf(Vec<f64>);

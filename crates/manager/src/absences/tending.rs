@@ -10,7 +10,7 @@ use crate::{MemoryKind, OutcomeTotals};
 /// Visits taken in between two questions whether the share should change.
 const ASK_EVERY_TICKS: u64 = 4096;
 /// Most forgotten tables that are noted; what is known of others goes when new absences need the place.
-const FORGOTTEN_MAX: usize = 256;
+const FORGOTTEN_MAX: usize = 64;
 
 /// The cache and what its care needs.
 pub(crate) struct Absences {
@@ -107,18 +107,24 @@ impl Absences {
 }
 
 impl Registry {
+    /// No more absences than their share of a new budget.
+    pub(crate) fn shrink_absences(&mut self, limit_bytes: usize) {
+        self.absences.cache.truncate(chunks_max(limit_bytes));
+    }
+
     /// Room for absences in a new budget: never more than their share, and at once what they begin with.
     pub(crate) fn fit_absences(&mut self, limit_bytes: usize) {
-        self.absences.cache.truncate(chunks_max(limit_bytes));
+        self.shrink_absences(limit_bytes);
         if self.absences.is_enabled && self.absences.cache.len() == 0 {
             self.resize_absences(chunks_at_first(limit_bytes));
         }
     }
 
-    /// Gives up all of it, for a budget that is less than the bookkeeping; `false` if nothing of it is left.
+    /// Gives up all of it, for a budget that is less than the bookkeeping; `false` if there was nothing left of it.
     pub(crate) fn give_up_absences(&mut self) -> bool {
+        let had_any = self.budget.used_bytes_of(MemoryKind::Absences) > 0; // or a lookup is still looking
         self.absences.cache.truncate(0);
-        self.budget.used_bytes_of(MemoryKind::Absences) > 0 // a lookup may still be looking
+        had_any
     }
 
     /// A bounded piece of work on the cache: moves its share where that saves reads, drops what is known of forgotten tables.

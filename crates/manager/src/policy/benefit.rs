@@ -18,6 +18,8 @@ use crate::segments::SegmentRef;
 const LOOKS: usize = 4;
 /// A unit must be worth this many times those that it replaces.
 const HYSTERESIS: f32 = 1.1;
+/// Most segments whose units change at once: those of a new table's segment, and those that it takes the place of.
+const CHANGES_MAX: usize = 64;
 /// Wasted reads within the memory of the measurement that a load must save, net, to repay its own read.
 const REPAY_READS: f32 = 1.0;
 
@@ -76,7 +78,8 @@ impl AllocationPolicy for Benefit {
 
     fn place(&mut self, segment: SegmentRef, allocation: &mut Allocation) {
         let repay = REPAY_READS * allocation.decay().weight() as f32;
-        while self.try_grow(segment, repay, allocation) {}
+        let has_place = |allocation: &Allocation| allocation.changed_count() + VICTIMS_MAX < CHANGES_MAX;
+        while has_place(allocation) && self.try_grow(segment, repay, allocation) {}
         // Nothing is known of it: a first unit if nobody else has a use for the bytes.
         if allocation.segments()[segment].units() == 0 {
             allocation.admit(segment);
@@ -91,7 +94,8 @@ impl AllocationPolicy for Benefit {
         if visit.outcome == Outcome::WastedRead {
             self.candidates.look(LOOKS, allocation);
             // A sample that stands for many is no better evidence than one visit: as many samples must speak for a load.
-            let repay = REPAY_READS * visit.stands_for as f32 * allocation.decay().weight() as f32;
+            let reads = REPAY_READS * f32::from(allocation.reads_to_grow(visit.segment));
+            let repay = reads * visit.stands_for as f32 * allocation.decay().weight() as f32;
             self.try_grow(visit.segment, repay, allocation);
         }
     }
@@ -113,6 +117,10 @@ impl AllocationPolicy for Benefit {
 
     fn rebalance(&mut self, _allocation: &mut Allocation) -> bool {
         false
+    }
+
+    fn changes_max(&self) -> usize {
+        CHANGES_MAX
     }
 
     fn least_worth(&self) -> Option<f32> {

@@ -17,8 +17,8 @@ use crate::segments::SegmentRef;
 
 /// Decides. Driven by one thread at a time; sees logical time only, so that equal calls give equal decisions.
 ///
-/// Each call changes the units of a bounded number of segments (at most [`CHANGES_MAX`]), so that decisions can be carried out
-/// between calls with a bounded list.
+/// Each call changes the units of a bounded number of segments (at most [`changes_max`](Self::changes_max)), so that decisions can
+/// be carried out between calls with a bounded list.
 pub(crate) trait AllocationPolicy: Send {
     /// A table with no units allocated came into the allocation.
     fn add_table(&mut self, table: u32, allocation: &mut Allocation);
@@ -51,6 +51,12 @@ pub(crate) trait AllocationPolicy: Send {
     fn least_worth(&self) -> Option<f32> {
         None
     }
+
+    /// Most segments whose units one call may change.
+    fn changes_max(&self) -> usize {
+        CHANGES_MAX
+    }
+
     /// Bytes of the policy's own state for a table of so many segments.
     fn table_bytes(&self, segments: usize) -> usize;
 
@@ -62,8 +68,8 @@ pub(crate) trait AllocationPolicy: Send {
     fn assert_consistent(&self, allocation: &Allocation);
 }
 
-/// Most segments whose units one call may change.
-pub(crate) const CHANGES_MAX: usize = 256;
+/// Most segments whose units one call to a policy may change that moves whole levels.
+const CHANGES_MAX: usize = 256;
 
 /// Most units that are evicted to make room for one.
 const VICTIMS_MAX: usize = 8;

@@ -7,8 +7,8 @@ use std::time::Duration;
 
 use springbloom_filter::{BuiltGroup, KeyDigest, UnitSettings};
 use springbloom_manager::{
-    BytewiseOrder, Fences, Manager, ManagerSettings, PolicyKind, ScopeId, SegmentSpec, TableId, TableSpec,
-    UnitReadError, UnitSource,
+    BytewiseOrder, Fences, Manager, ManagerSettings, PolicyKind, RowVisitor, ScopeId, SegmentSpec, TableId,
+    TableSpec, UnitReadError, UnitSource,
 };
 
 pub(crate) const SETTLE: Duration = Duration::from_secs(20);
@@ -87,6 +87,23 @@ impl MemoryTable {
 impl UnitSource for MemoryTable {
     fn read_unit(&self, segment: u32, unit: u8) -> Result<Vec<u8>, UnitReadError> {
         self.reads.fetch_add(1, Ordering::Relaxed);
+        self.unit(segment, unit)
+    }
+
+    fn read_row(&self, unit: u8, segments: u32, visit: RowVisitor<'_>) -> Result<(), UnitReadError> {
+        self.reads.fetch_add(1, Ordering::Relaxed);
+        for segment in 0..segments {
+            match self.unit(segment, unit) {
+                Ok(bytes) => visit(segment, Ok(&bytes)),
+                Err(error) => visit(segment, Err(error)),
+            }
+        }
+        Ok(())
+    }
+}
+
+impl MemoryTable {
+    fn unit(&self, segment: u32, unit: u8) -> Result<Vec<u8>, UnitReadError> {
         if self.panic.load(Ordering::Relaxed) {
             panic!("a source that panics (expected by the test)");
         }

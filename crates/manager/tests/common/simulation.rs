@@ -4,6 +4,7 @@
 
 use springbloom_filter::{GroupShape, UnitSettings};
 use springbloom_manager::{Hotness, ManagerSettings, Outcome, Planner, ScopeId};
+use springbloom_testkit::spread::{mix, unit_interval};
 
 /// An LSM tree: every level spans all keys, and every key lives in one level.
 pub(crate) struct Tree {
@@ -15,17 +16,6 @@ pub(crate) struct Tree {
     pub(crate) deepest_shape: GroupShape,
     /// Rates of 0, 1, 2, ... units.
     fpr: Vec<f64>,
-}
-
-pub(crate) fn mix(mut x: u64) -> u64 {
-    x = (x ^ (x >> 33)).wrapping_mul(0xFF51_AFD7_ED55_8CCD);
-    x = (x ^ (x >> 33)).wrapping_mul(0xC4CE_B9FE_1A85_EC53);
-    x ^ (x >> 33)
-}
-
-/// Uniform in [0, 1).
-pub(crate) fn unit_interval(x: u64) -> f64 {
-    (mix(x) >> 11) as f64 / (1u64 << 53) as f64
 }
 
 impl Tree {

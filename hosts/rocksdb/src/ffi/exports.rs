@@ -14,9 +14,9 @@ use springbloom_format::BlockHeader;
 use springbloom_manager::{KeyOrder, Outcome, PackedFences};
 
 use super::{
-    BlockCache, BlockFile,
+    BlockCache, FileAccess,
     types::{
-        Bytes, CORRUPT, CompareFn, Digest, File, NO_ROOM, OPENED, RetryFn, Setting, TableFences, TableSpec,
+        Access, Bytes, CORRUPT, CompareFn, Digest, NO_ROOM, OPENED, RetryFn, Setting, TableFences, TableSpec,
         bytes_at, write_message,
     },
 };
@@ -209,20 +209,21 @@ unsafe extern "C" fn sb_builder_finish(builder: *mut UnitBuilder) -> Bytes {
 }
 
 /// # Safety
-/// `builder` and `elastic` are alive; path and `file` are readable, and `file.source` belongs to the callee from here on.
+/// `builder` and `elastic` are alive; path, session and `files` are readable, and `files.access` belongs to the callee from here on.
 #[unsafe(no_mangle)]
 unsafe extern "C" fn sb_builder_hand_over(
     builder: *const UnitBuilder,
     elastic: *const Shared,
-    path: *const u8,
-    path_size: usize,
-    file: *const File,
+    path: Bytes,
+    session: Bytes,
+    file_number: u64,
+    files: *const Access,
 ) {
     // SAFETY: borrowed for the call.
-    let (builder, shared, path) = unsafe { (&*builder, &*elastic, bytes_at(path, path_size)) };
-    // SAFETY: the caller gives the source away.
-    let file = unsafe { BlockFile::new(*file) };
-    guarded((), || builder.hand_over(shared, path, file));
+    let (builder, shared, path, session) = unsafe { (&*builder, &*elastic, path.get(), session.get()) };
+    // SAFETY: the caller gives the access away.
+    let files = unsafe { FileAccess::new(*files) };
+    guarded((), || builder.hand_over(shared, path, session, file_number, files));
 }
 
 /// # Safety
@@ -273,20 +274,17 @@ impl KeyOrder for Comparator {
 }
 
 /// # Safety
-/// See `cpp/abi.h`; `spec.source` belongs to the callee from here on.
+/// See `cpp/abi.h`; `spec.files` belongs to the callee from here on.
 #[unsafe(no_mangle)]
 unsafe extern "C" fn sb_table_open(
     elastic: *const Shared,
     spec: *const TableSpec,
     why: *mut c_int,
 ) -> *mut OpenTable {
-    // SAFETY: borrowed for the call; a reference of our own is taken.
-    let (shared, spec) = unsafe {
-        Arc::increment_strong_count(elastic);
-        (Arc::from_raw(elastic), &*spec)
-    };
-    // SAFETY: the spec gives the source away.
-    let file = unsafe { BlockFile::new(spec.file) };
+    // SAFETY: borrowed for the call.
+    let (Elastic { shared }, spec) = unsafe { (borrowed(elastic), &*spec) };
+    // SAFETY: the spec gives the access away.
+    let files = unsafe { FileAccess::new(spec.files) };
     let order =
         Comparator { comparator: spec.comparator, compare: spec.compare, is_bytewise: spec.bytewise != 0 };
     let opened = guarded(Err(Unopened::Corrupt), || {
@@ -303,7 +301,9 @@ unsafe extern "C" fn sb_table_open(
                 level: u8::try_from(spec.level).ok(),
                 order: &order,
                 head,
-                file,
+                block_offset: spec.block_offset,
+                files,
+                reader_bytes: spec.reader_bytes,
             },
         )
     });
@@ -403,8 +403,7 @@ unsafe extern "C" fn sb_table_close(table: *mut OpenTable, obsolete: c_int) {
 #[unsafe(no_mangle)]
 unsafe extern "C" fn sb_digest_of(key: *const u8, key_size: usize) -> Digest {
     // SAFETY: borrowed for the call.
-    let digest = KeyDigest::of(unsafe { bytes_at(key, key_size) });
-    Digest { lo: digest.lo, hi: digest.hi }
+    KeyDigest::of(unsafe { bytes_at(key, key_size) }).into()
 }
 
 /// # Safety
@@ -418,7 +417,7 @@ unsafe extern "C" fn sb_table_may_match(
 ) -> c_int {
     // SAFETY: borrowed for the call.
     let (handle, key) = unsafe { (&(*table).handle, key.get()) };
-    let digest = KeyDigest { lo: digest.lo, hi: digest.hi };
+    let digest = digest.into();
     let known_absent = || handle.is_known_absent(key, digest).then_some(Outcome::KnownAbsent);
     match handle.rejection(segment, digest).or_else(known_absent) {
         None => 1,
@@ -442,7 +441,7 @@ unsafe extern "C" fn sb_table_record_wasted_read(
     // SAFETY: borrowed for the call.
     let (handle, key) = unsafe { (&(*table).handle, key.get()) };
     if absent != 0 {
-        handle.learn_absence(key, KeyDigest { lo: digest.lo, hi: digest.hi });
+        handle.learn_absence(key, digest.into());
     }
     handle.record(segment, Outcome::WastedRead);
 }

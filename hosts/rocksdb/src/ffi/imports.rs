@@ -8,7 +8,7 @@ use std::{
 
 use rocksdb::AsRawPtr;
 
-use super::types::{Bytes, File, InspectSink, bytes_at};
+use super::types::{Access, Bytes, InspectSink, bytes_at};
 use crate::elastic::Shared;
 
 unsafe extern "C" {
@@ -133,39 +133,48 @@ pub(crate) fn inspect_table(path: &Path, head_only: bool) -> Result<Inspected, S
     Ok(inspected)
 }
 
-/// A C++ object that reads the filter block of one table file.
+/// A C++ object that opens table files by their paths.
 #[derive(Debug)]
-pub(crate) struct BlockFile {
-    file: File,
+pub(crate) struct FileAccess {
+    access: Access,
 }
 
 // SAFETY: the C++ object is immutable after its construction; each call opens a file of its own.
-unsafe impl Send for BlockFile {}
+unsafe impl Send for FileAccess {}
 // SAFETY: as above.
-unsafe impl Sync for BlockFile {}
+unsafe impl Sync for FileAccess {}
 
-impl BlockFile {
+impl FileAccess {
     /// # Safety
-    /// `file.source` belongs to the result from here on, and the functions take it.
-    pub(super) unsafe fn new(file: File) -> Self {
-        Self { file }
+    /// `access.access` belongs to the result from here on, and the functions take it.
+    pub(super) unsafe fn new(access: Access) -> Self {
+        Self { access }
     }
 
-    /// Fills `into` from `offset` within the block; whether that worked.
-    pub(crate) fn read(&self, offset: u64, into: &mut [u8]) -> bool {
-        // SAFETY: `into` is writable for its length, and `source` is alive until drop.
-        unsafe { (self.file.read)(self.file.source, offset, into.len(), into.as_mut_ptr()) == 0 }
+    /// Fills `into` from `offset` within the file; whether that worked.
+    pub(crate) fn read(&self, path: &[u8], offset: u64, into: &mut [u8]) -> bool {
+        let Access { access, read, .. } = self.access;
+        // SAFETY: `into` is writable for its length, the path is borrowed for the call, and `access` is alive until drop.
+        unsafe { read(access, Bytes::of(path), offset, into.len(), into.as_mut_ptr()) == 0 }
     }
 
-    pub(crate) fn exists(&self) -> bool {
-        // SAFETY: `source` is alive until drop.
-        unsafe { (self.file.exists)(self.file.source) != 0 }
+    /// Whether the file is still there. Touches the file system.
+    pub(crate) fn exists(&self, path: &[u8]) -> bool {
+        let Access { access, exists, .. } = self.access;
+        // SAFETY: the path is borrowed for the call, and `access` is alive until drop.
+        unsafe { exists(access, Bytes::of(path)) != 0 }
+    }
+
+    /// Whether both open files alike.
+    pub(crate) fn is_same(&self, other: &Self) -> bool {
+        // SAFETY: both are alive until drop, and all of them are of one C++ class.
+        unsafe { (self.access.is_same)(self.access.access, other.access.access) != 0 }
     }
 }
 
-impl Drop for BlockFile {
+impl Drop for FileAccess {
     fn drop(&mut self) {
-        // SAFETY: `source` is owned and not used again.
-        unsafe { (self.file.free)(self.file.source) }
+        // SAFETY: `access` is owned and not used again.
+        unsafe { (self.access.free)(self.access.access) }
     }
 }

@@ -11,5 +11,5 @@ mod types;
 
 pub(crate) use charge::{BlockCache, CacheCharge};
 pub(crate) use imports::{
-    BlockFile, digests_computed, inspect_table, install, install_filter_cache, install_level_bloom,
+    FileAccess, digests_computed, inspect_table, install, install_filter_cache, install_level_bloom,
 };

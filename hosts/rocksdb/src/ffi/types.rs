@@ -5,6 +5,8 @@ use std::{
     ptr, slice,
 };
 
+use springbloom_filter::KeyDigest;
+
 #[repr(C)]
 #[derive(Clone, Copy)]
 pub(super) struct Bytes {
@@ -46,6 +48,18 @@ pub(super) struct Digest {
     pub(super) hi: u64,
 }
 
+impl From<KeyDigest> for Digest {
+    fn from(KeyDigest { lo, hi }: KeyDigest) -> Self {
+        Self { lo, hi }
+    }
+}
+
+impl From<Digest> for KeyDigest {
+    fn from(Digest { lo, hi }: Digest) -> Self {
+        Self { lo, hi }
+    }
+}
+
 #[repr(C)]
 #[derive(Clone, Copy)]
 pub(super) struct Setting {
@@ -53,18 +67,20 @@ pub(super) struct Setting {
     pub(super) value: Bytes,
 }
 
-pub(super) type ReadFn = unsafe extern "C" fn(*mut c_void, u64, usize, *mut u8) -> c_int;
-pub(super) type ExistsFn = unsafe extern "C" fn(*mut c_void) -> c_int;
+pub(super) type ReadFn = unsafe extern "C" fn(*const c_void, Bytes, u64, usize, *mut u8) -> c_int;
+pub(super) type ExistsFn = unsafe extern "C" fn(*const c_void, Bytes) -> c_int;
+pub(super) type IsSameFn = unsafe extern "C" fn(*const c_void, *const c_void) -> c_int;
 pub(super) type FreeFn = unsafe extern "C" fn(*mut c_void);
 pub(super) type RetryFn = unsafe extern "C" fn(*mut c_void) -> c_int;
 pub(super) type CompareFn = unsafe extern "C" fn(*const c_void, *const u8, usize, *const u8, usize) -> c_int;
 
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
-pub(super) struct File {
-    pub(super) source: *mut c_void,
+pub(super) struct Access {
+    pub(super) access: *mut c_void,
     pub(super) read: ReadFn,
     pub(super) exists: ExistsFn,
+    pub(super) is_same: IsSameFn,
     pub(super) free: FreeFn,
 }
 
@@ -79,7 +95,9 @@ pub(super) struct TableSpec {
     pub(super) compare: CompareFn,
     pub(super) bytewise: c_int,
     pub(super) head: Bytes,
-    pub(super) file: File,
+    pub(super) block_offset: u64,
+    pub(super) files: Access,
+    pub(super) reader_bytes: usize,
 }
 
 #[repr(C)]

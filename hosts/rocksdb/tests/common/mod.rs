@@ -20,9 +20,27 @@ use tempfile::TempDir;
 pub(crate) const SETTLE_TIMEOUT: Duration = Duration::from_secs(60);
 
 /// A folder on the disk of the build rather than in `/tmp`, which may be memory that refuses direct I/O.
-pub(crate) fn folder() -> TempDir {
-    TempDir::with_prefix_in("springbloom-", env!("CARGO_TARGET_TMPDIR"))
-        .expect("the build folder is writable")
+pub(crate) fn folder() -> Folder {
+    let folder = TempDir::with_prefix_in("springbloom-", env!("CARGO_TARGET_TMPDIR"));
+    Folder(folder.expect("the build folder is writable"))
+}
+
+/// Removed at the end of a test that passes; what a failed one leaves is there to be looked at.
+pub(crate) struct Folder(TempDir);
+
+impl Folder {
+    pub(crate) fn path(&self) -> &Path {
+        self.0.path()
+    }
+}
+
+impl Drop for Folder {
+    fn drop(&mut self) {
+        if std::thread::panicking() {
+            self.0.disable_cleanup(true);
+            eprintln!("left as it was: {}", self.0.path().display());
+        }
+    }
 }
 
 /// Options for small trees: a few hundred kilobytes make three levels of many tables.

@@ -50,3 +50,28 @@ pub(crate) fn run_cpp_test(test: CppTest, options: &mut Options, folder: &Path) 
     let message = CStr::from_bytes_until_nul(&message).expect("messages end in NUL").to_string_lossy();
     assert_eq!(failed, 0, "{message}");
 }
+
+/// Bytes that this process has allocated and not freed, by whatever language.
+#[cfg(all(target_os = "linux", target_env = "gnu"))]
+pub(crate) fn malloc_bytes() -> usize {
+    /// As `malloc.h` has it.
+    #[repr(C)]
+    struct Mallinfo2 {
+        arena: usize,
+        ordblks: usize,
+        smblks: usize,
+        hblks: usize,
+        hblkhd: usize,
+        usmblks: usize,
+        fsmblks: usize,
+        uordblks: usize,
+        fordblks: usize,
+        keepcost: usize,
+    }
+    unsafe extern "C" {
+        fn mallinfo2() -> Mallinfo2;
+    }
+    // SAFETY: takes nothing and gives a plain structure.
+    let malloc = unsafe { mallinfo2() };
+    malloc.uordblks + malloc.hblkhd
+}

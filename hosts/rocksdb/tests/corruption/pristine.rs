@@ -10,10 +10,9 @@ use std::{
 use rocksdb::{DB, Options};
 use springbloom_format::{Directory, MAGIC};
 use springbloom_rocksdb::{Elastic, Stats, inspect};
-use tempfile::TempDir;
 
 use crate::common::{
-    SETTLE_TIMEOUT, ample,
+    Folder, SETTLE_TIMEOUT, ample,
     contents::{check, fill},
     folder, installed, small_tree, stock, tables,
 };
@@ -26,7 +25,7 @@ pub(crate) const TRAILER_BYTES: u64 = 5;
 
 /// A closed database of one table file.
 pub(crate) struct Pristine {
-    folder: TempDir,
+    folder: Folder,
     pub(crate) table: PathBuf,
     bytes: Vec<u8>,
     /// The filter block without its trailer, within the file.

@@ -5,13 +5,8 @@
 #include <stdexcept>
 #include <string>
 
+#include "c_options.h"
 #include "rocksdb/db.h"
-#include "rocksdb/options.h"
-
-// As the C interface of the pinned release has it.
-struct rocksdb_options_t {
-  rocksdb::Options rep;
-};
 
 namespace springbloom_test {
 

@@ -72,7 +72,7 @@ void TestPolicy(const rocksdb::Options& options, rocksdb::TxnDBWritePolicy polic
 
 extern "C" int springbloom_test_prepared_transactions(void* options, const char* path, char* error, size_t error_size) {
   return Run(error, error_size, [&] {
-    const rocksdb::Options& given = static_cast<rocksdb_options_t*>(options)->rep;
+    const rocksdb::Options& given = springbloom::OptionsIn(options);
     TestPolicy(given, rocksdb::TxnDBWritePolicy::WRITE_PREPARED, std::string(path) + "/prepared");
     TestPolicy(given, rocksdb::TxnDBWritePolicy::WRITE_UNPREPARED, std::string(path) + "/unprepared");
   });

@@ -54,7 +54,7 @@ void CheckEntities(rocksdb::DB* db, const std::string& when) {
 
 extern "C" int springbloom_test_wide_columns(void* options, const char* path, char* error, size_t error_size) {
   return Run(error, error_size, [&] {
-    auto db = Open(static_cast<rocksdb_options_t*>(options)->rep, path);
+    auto db = Open(springbloom::OptionsIn(options), path);
     for (int stride = 0; stride < 14; stride += 2) {
       for (int number = stride; number < kNumbers; number += 14) {
         const std::string key = Key(number);
@@ -79,7 +79,7 @@ extern "C" int springbloom_test_wide_columns(void* options, const char* path, ch
 // The options have a merge operator that appends, and no automatic compactions.
 extern "C" int springbloom_test_merge_operands(void* options, const char* path, char* error, size_t error_size) {
   return Run(error, error_size, [&] {
-    auto db = Open(static_cast<rocksdb_options_t*>(options)->rep, path);
+    auto db = Open(springbloom::OptionsIn(options), path);
     constexpr int kRounds = 6;
     for (int round = 0; round < kRounds; ++round) {
       for (int number = 0; number < kNumbers; number += round + 1) {
@@ -116,7 +116,7 @@ extern "C" int springbloom_test_merge_operands(void* options, const char* path, 
 
 extern "C" int springbloom_test_embedded_blobs(void* options, const char* path, char* error, size_t error_size) {
   return Run(error, error_size, [&] {
-    const rocksdb::Options& opened = static_cast<rocksdb_options_t*>(options)->rep;
+    const rocksdb::Options& opened = springbloom::OptionsIn(options);
     auto db = Open(opened, path);
     const std::string file = std::string(path) + "/blobs.sst";
     rocksdb::SstFileWriter writer(rocksdb::EnvOptions(), opened);

@@ -1,12 +1,14 @@
 //! Keys that lookups found to be absent from a table: remembered when that is certain, and only then.
 
 use rocksdb::{DB, IngestExternalFileOptions, ReadOptions, ReadTier, SstFileWriter};
-use springbloom_rocksdb::{Elastic, UnitSettings};
+use springbloom_rocksdb::{Elastic, UnitSettings, usage::Usage};
 
 use crate::common::{
     AMPLE_BYTES, SETTLE_TIMEOUT,
     contents::{NUMBERS, check_db, fill_db, key},
     folder, installed, small_tree,
+    tables::table_paths,
+    wait_until,
 };
 
 /// Units that let most absent keys pass.
@@ -52,6 +54,35 @@ fn a_key_that_is_absent_wastes_one_read_per_table() {
 }
 
 #[test]
+fn the_curve_from_disk_knows_of_absences_as_the_live_one_does() {
+    let (folder, elastic) = (folder(), leaky());
+    let db = DB::open(&installed(&elastic, &small_tree()), folder.path()).expect("open");
+    fill_db(&db, "remembered");
+    db.compact_range(None::<&[u8]>, None::<&[u8]>);
+    let absent: Vec<_> = (0..200).map(|number| key(2 * number + 1)).collect();
+    // The share of known absences is measured now and then, by thousands of visits.
+    for _ in 0..100 {
+        absent.iter().for_each(|key| assert_eq!(db.get(key).expect("get"), None));
+        assert!(elastic.settle(SETTLE_TIMEOUT));
+    }
+    wait_until("only live tables are known", || {
+        elastic.stats().tables == db.live_files().expect("live_files").len()
+    });
+    let live = elastic.memory_curve().points()[0];
+    drop(db);
+    let usage = Usage::of_folder(folder.path()).expect("sound").expect("written when the database closed");
+    let tables: Vec<_> = table_paths(folder.path())
+        .iter()
+        .filter_map(|path| usage.of_table(path).expect("a table can be read"))
+        .collect();
+    let stored = usage.memory_curve(&tables).points()[0];
+    let ratio = stored.wasted_reads_per_visit / live.wasted_reads_per_visit;
+    assert!((0.98..1.02).contains(&ratio), "{stored:?} of {live:?}");
+    assert_eq!(stored.budget_bytes, live.budget_bytes);
+    assert!(live.wasted_reads_per_visit < 0.5, "most absences are known: {live:?}");
+}
+
+#[test]
 fn what_a_snapshot_does_not_see_is_not_absent() {
     let (folder, elastic) = (folder(), leaky());
     let db = DB::open(&installed(&elastic, &small_tree()), folder.path()).expect("open");
@@ -82,10 +113,10 @@ fn a_lookup_in_the_block_cache_alone_proves_nothing() {
     check_db(&db, "cached");
 }
 
-#[test]
-fn entries_of_an_ingested_file_are_as_new_as_its_ingestion() {
-    let (folder, elastic) = (folder(), leaky());
-    let options = installed(&elastic, &small_tree());
+/// Ingests every second key into a database that has the others, and looks them up from before and after, once `ready` is through.
+fn ingest_after_a_snapshot(elastic: &Elastic, ready: impl FnOnce(&DB)) {
+    let folder = folder();
+    let options = installed(elastic, &small_tree());
     let db = DB::open(&options, folder.path().join("db")).expect("open");
     fill_db(&db, "base");
     let snapshot = db.snapshot();
@@ -95,10 +126,29 @@ fn entries_of_an_ingested_file_are_as_new_as_its_ingestion() {
     (0..NUMBERS).filter(|n| n % 2 == 1).for_each(|n| writer.put(key(n), b"ingested").expect("put"));
     writer.finish().expect("finish");
     db.ingest_external_file_opts(&IngestExternalFileOptions::default(), vec![file]).expect("ingest");
+    ready(&db);
     for n in (1..NUMBERS).step_by(2) {
         assert_eq!(snapshot.get(key(n)).expect("get"), None, "{n} came after the snapshot");
         assert_eq!(db.get(key(n)).expect("get").as_deref(), Some(&b"ingested"[..]), "{n}");
     }
+}
+
+#[test]
+fn entries_of_an_ingested_file_are_as_new_as_its_ingestion() {
+    ingest_after_a_snapshot(&leaky(), |_| ());
+}
+
+#[test]
+fn entries_of_an_ingested_file_that_was_refused_at_first_are_as_new_as_its_ingestion() {
+    let elastic = leaky();
+    elastic.set_budget_bytes(0);
+    ingest_after_a_snapshot(&elastic, |db| {
+        elastic.set_budget_bytes(AMPLE_BYTES);
+        wait_until("every open table is known", || {
+            (0..NUMBERS).for_each(|n| assert!(db.get(key(n)).expect("get").is_some(), "{n}"));
+            elastic.stats().tables == db.live_files().expect("live_files").len()
+        });
+    });
 }
 
 #[test]

@@ -1,0 +1,31 @@
+// Opens table files by their paths: to read filter units, and to see whether a file still exists.
+#pragma once
+
+#include <memory>
+
+#include "abi.h"
+#include "rocksdb/file_system.h"
+
+namespace springbloom {
+
+// Shared by the tables of a folder. Opens the file for each read: loads are rare, and a descriptor a table would double what
+// max_open_files allows. A reader's own file cannot serve: it goes away with the reader while the units outlive it.
+class FileAccess {
+ public:
+  // Owned by whoever is given the result.
+  static sb_file_access Make(std::shared_ptr<rocksdb::FileSystem> fs, const rocksdb::EnvOptions& options);
+
+ private:
+  FileAccess(std::shared_ptr<rocksdb::FileSystem> fs, const rocksdb::EnvOptions& options);
+
+  // Callbacks of abi.h; `access` is a FileAccess*.
+  static int Read(const void* access, sb_bytes path, uint64_t offset, size_t size, uint8_t* into);
+  static int Exists(const void* access, sb_bytes path);
+  static int IsSame(const void* access, const void* other);
+  static void Free(void* access);
+
+  const std::shared_ptr<rocksdb::FileSystem> fs_;
+  rocksdb::FileOptions options_;
+};
+
+}  // namespace springbloom
