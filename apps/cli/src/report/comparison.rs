@@ -3,12 +3,11 @@
 use std::io::Write;
 
 use anyhow::Result;
-use comfy_table::{CellAlignment, Table, presets};
 use serde::Serialize;
 
 use crate::bench::{LoadRow, Row};
-use crate::report::Header;
-use crate::report::median::Spread;
+use crate::report::distinct::distinct;
+use crate::report::{Header, Spread, TextTable};
 use crate::sizes::Size;
 
 /// All rows with medians over salts, and the loads that were measured, as one JSON document.
@@ -32,9 +31,7 @@ pub(crate) fn write_json(
 /// One line for each configuration and number of threads: medians over salts, with least and greatest where it matters.
 pub(crate) fn write_table(out: &mut impl Write, header: &Header, rows: &[Row]) -> Result<()> {
     header.write_text(out)?;
-    let mut table = Table::new();
-    table.load_style(presets::NOTHING);
-    table.set_header([
+    let mut table = TextTable::new([
         "config",
         "threads",
         "kops/s",
@@ -50,7 +47,8 @@ pub(crate) fn write_table(out: &mut impl Write, header: &Header, rows: &[Row]) -
         "load s",
         "load CPU s",
     ]);
-    for line in medians(rows) {
+    let medians = medians(rows);
+    for line in &medians {
         let rate = |spread: Option<Spread>| {
             spread.map_or_else(|| "-".to_owned(), |spread| format!("{:.3}", spread.median))
         };
@@ -73,9 +71,8 @@ pub(crate) fn write_table(out: &mut impl Write, header: &Header, rows: &[Row]) -
             seconds(line.load_cpu_s),
         ]);
     }
-    table.column_iter_mut().skip(1).for_each(|column| column.set_cell_alignment(CellAlignment::Right));
-    writeln!(out, "{}", table.trim_fmt())?;
-    for line in medians(rows) {
+    writeln!(out, "{table}")?;
+    for line in &medians {
         if let Some((visits, digests)) = line.visits_per_get.zip(line.digests_per_get) {
             writeln!(
                 out,
@@ -112,13 +109,7 @@ struct Medians {
 
 /// By configuration and number of threads, in the order of the rows.
 fn medians(rows: &[Row]) -> Vec<Medians> {
-    let mut groups: Vec<(&str, u32)> = Vec::new();
-    for row in rows {
-        let group = (row.config.as_str(), row.threads);
-        if !groups.contains(&group) {
-            groups.push(group);
-        }
-    }
+    let mut groups = distinct(rows.iter().map(|row| (row.config.as_str(), row.threads)));
     groups.sort_by_key(|&(_, threads)| threads);
     groups
         .into_iter()

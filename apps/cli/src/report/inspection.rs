@@ -4,11 +4,11 @@ use std::collections::BTreeMap;
 use std::io::Write;
 
 use anyhow::Result;
-use comfy_table::{CellAlignment, presets};
 use rocksdb::LiveFile;
 use serde::Serialize;
 use springbloom_rocksdb::inspect::TableReport;
 
+use crate::report::TextTable;
 use crate::sizes::Size;
 
 /// A database.
@@ -148,7 +148,7 @@ impl Inspection {
 
     /// One table by level, one by file.
     pub(crate) fn write_tables(&self, out: &mut impl Write) -> Result<()> {
-        let mut levels = plain_table([
+        let mut levels = TextTable::new([
             "column family",
             "level",
             "tables",
@@ -172,8 +172,8 @@ impl Inspection {
                 level.corrupt_units.to_string(),
             ]);
         }
-        writeln!(out, "{}\n", levels.trim_fmt())?;
-        let mut tables = plain_table([
+        writeln!(out, "{levels}\n")?;
+        let mut tables = TextTable::new([
             "table",
             "level",
             "entries",
@@ -203,14 +203,6 @@ impl Inspection {
                 table.state(),
             ]);
         }
-        Ok(writeln!(out, "{}", tables.trim_fmt())?)
+        Ok(writeln!(out, "{tables}")?)
     }
-}
-
-fn plain_table<const COLUMNS: usize>(header: [&str; COLUMNS]) -> comfy_table::Table {
-    let mut table = comfy_table::Table::new();
-    table.load_style(presets::NOTHING);
-    table.set_header(header);
-    table.column_iter_mut().skip(1).for_each(|column| column.set_cell_alignment(CellAlignment::Right));
-    table
 }

@@ -3,12 +3,11 @@
 use std::io::Write;
 
 use anyhow::Result;
-use comfy_table::{CellAlignment, Table, presets};
 use serde::Serialize;
 
 use crate::bench::LoadRow;
-use crate::report::Header;
-use crate::report::median::Spread;
+use crate::report::distinct::distinct;
+use crate::report::{Header, Spread, TextTable};
 
 /// What others are compared with, if it is there; else the first configuration is.
 const BASELINE: &str = "bloom:10";
@@ -47,9 +46,7 @@ pub(crate) fn write_json(out: &mut impl Write, header: &Header, rows: &[LoadRow]
 pub(crate) fn write_table(out: &mut impl Write, header: &Header, rows: &[LoadRow]) -> Result<()> {
     header.write_text(out)?;
     let baseline = baseline(rows);
-    let mut table = Table::new();
-    table.load_style(presets::NOTHING);
-    table.set_header([
+    let mut table = TextTable::new([
         "config",
         "load s",
         "CPU s",
@@ -70,8 +67,7 @@ pub(crate) fn write_table(out: &mut impl Write, header: &Header, rows: &[LoadRow
             line.written_ratio.text(3),
         ]);
     }
-    table.column_iter_mut().skip(1).for_each(|column| column.set_cell_alignment(CellAlignment::Right));
-    Ok(writeln!(out, "{}", table.trim_fmt())?)
+    Ok(writeln!(out, "{table}")?)
 }
 
 fn baseline(rows: &[LoadRow]) -> &str {
@@ -81,13 +77,7 @@ fn baseline(rows: &[LoadRow]) -> &str {
 
 /// By configuration, in the order of the first round.
 fn medians(rows: &[LoadRow], baseline: &str) -> Vec<Medians> {
-    let mut configs: Vec<&str> = Vec::new();
-    for row in rows {
-        if !configs.contains(&row.config.as_str()) {
-            configs.push(&row.config);
-        }
-    }
-    configs
+    distinct(rows.iter().map(|row| row.config.as_str()))
         .into_iter()
         .filter_map(|config| {
             let of = |figure: fn(&LoadRow) -> f64| {

@@ -2,6 +2,7 @@
 
 pub(crate) mod advice;
 pub(crate) mod comparison;
+mod distinct;
 mod header;
 pub(crate) mod heat_map;
 pub(crate) mod inspection;
@@ -10,6 +11,8 @@ mod median;
 pub(crate) mod plot;
 pub(crate) mod shamba;
 pub(crate) mod shamba_plot;
+mod text_table;
 
 pub(crate) use header::{Header, Loads, Lookups};
 pub(crate) use median::Spread;
+pub(crate) use text_table::TextTable;

@@ -3,11 +3,10 @@
 use std::io::Write;
 
 use anyhow::Result;
-use comfy_table::{CellAlignment, Table, presets};
 use serde::Serialize;
 
 use crate::bench::shamba::Experiment;
-use crate::report::Header;
+use crate::report::{Header, TextTable};
 use crate::sizes::Size;
 
 /// All cells as one JSON document.
@@ -32,9 +31,7 @@ pub(crate) fn write_table(out: &mut impl Write, header: &Header, experiment: &Ex
          the key, filter blocks, filter units\n",
         experiment.warmup_ops, experiment.ops, experiment.rounds
     )?;
-    let mut table = Table::new();
-    table.load_style(presets::NOTHING);
-    table.set_header([
+    let mut table = TextTable::new([
         "popularity",
         "existing",
         "budget",
@@ -48,7 +45,8 @@ pub(crate) fn write_table(out: &mut impl Write, header: &Header, experiment: &Ex
         "filter memory",
         "CPU us/get",
         "process CPU",
-    ]);
+    ])
+    .with_names(4);
     for cell in &experiment.cells {
         let row = &cell.row;
         let rate = |rate: Option<f64>| rate.map_or_else(|| "-".to_owned(), |rate| format!("{rate:.3}"));
@@ -68,6 +66,5 @@ pub(crate) fn write_table(out: &mut impl Write, header: &Header, experiment: &Ex
             format!("{:.1}", row.process_cpu_us_per_op),
         ]);
     }
-    table.column_iter_mut().skip(4).for_each(|column| column.set_cell_alignment(CellAlignment::Right));
-    Ok(writeln!(out, "{}", table.trim_fmt())?)
+    Ok(writeln!(out, "{table}")?)
 }

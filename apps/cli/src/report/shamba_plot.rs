@@ -7,6 +7,7 @@ use plotters::coord::Shift;
 use plotters::prelude::*;
 
 use crate::bench::shamba::{Cell, Experiment};
+use crate::report::distinct::distinct;
 use crate::report::plot::{draw_to, failed};
 
 const SIZE: (u32, u32) = (1_300, 1_300);
@@ -108,15 +109,4 @@ where
         .label_font(("sans-serif", 12))
         .draw()
         .map_err(failed)
-}
-
-/// The different ones among `values`, in order of appearance.
-fn distinct<T: PartialEq>(values: impl Iterator<Item = T>) -> Vec<T> {
-    let mut found = Vec::new();
-    for value in values {
-        if !found.contains(&value) {
-            found.push(value);
-        }
-    }
-    found
 }

@@ -1,10 +1,10 @@
 //! What a scan found, for people or as JSON.
 
-use comfy_table::{CellAlignment, Table, presets};
 use serde_json::{Value, json};
 use springbloom_flash::index::FlashIndex;
 
 use super::tally::{Sums, Tally};
+use crate::report::TextTable;
 use crate::sizes::Size;
 
 /// Types of files that get a line of their own.
@@ -27,14 +27,9 @@ pub(super) fn print(tally: &Tally, index: &FlashIndex) {
     }
     let mut kinds: Vec<(&String, &Sums)> = tally.by_kind.iter().collect();
     kinds.sort_by_key(|(_, sums)| std::cmp::Reverse(sums.bytes));
-    let mut table = Table::new();
-    table.load_style(presets::NOTHING);
-    table.set_header(["type", "size", "new", "duplicate"]);
+    let mut table = TextTable::new(["type", "size", "new", "duplicate"]);
     for (kind, sums) in kinds.into_iter().take(KINDS) {
         table.add_row([kind.clone(), size(sums.bytes), size(sums.new_bytes), size(sums.duplicate_bytes())]);
-    }
-    for column in table.column_iter_mut().skip(1) {
-        column.set_cell_alignment(CellAlignment::Right);
     }
     println!("\n{table}");
     if !tally.largest_duplicates.is_empty() {
