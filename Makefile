@@ -22,7 +22,8 @@ test: build-all lint
 build: setup
 	@scripts/build
 
-build-all: setup
+build-all:
+	@scripts/setup --all
 	@scripts/build --all
 
 setup:
