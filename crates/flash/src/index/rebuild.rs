@@ -11,7 +11,6 @@ use springbloom_filter::KeyDigest;
 use super::bucket::are_sound;
 use super::entry::{Entry, fingerprint, fingerprint_bits};
 use super::partitions::{Bucket, next_prefix};
-use super::record::CompleteRecords;
 use super::store::FlashIndex;
 use super::sweep::{Job, Outcome, Writer, Writes};
 use crate::device::{SECTOR_BYTES, Span};
@@ -133,9 +132,10 @@ impl FlashIndex {
             }
         };
         for (first, end) in self.zone_pages() {
-            let mut complete = CompleteRecords::default();
             self.each_run(first, end, &mut |pages| {
-                pages.iter().for_each(|page| complete.take(page, &mut take));
+                for page in pages {
+                    page.records().for_each(|record| take(KeyDigest::of(record.key), page.head.page));
+                }
                 Ok(())
             })?;
         }

@@ -122,42 +122,47 @@ impl<'a> Page<'a> {
     }
 }
 
-/// The records of successive pages of a zone, each as soon as all of it was there.
+/// The records of successive pages as replaying finds them: those of a page as soon as all that begin in it are there.
 ///
-/// A long record whose last pages a crash took was never acknowledged, so it is none: its first page stays, and the pages behind it are of a
-/// later epoch.
+/// A crash may take the last pages of a long record. Nothing of the page in which it begins was acknowledged then, since a flush waits for
+/// whole records and ends its page: the log ends before that page.
 #[derive(Debug, Default)]
-pub(crate) struct CompleteRecords {
-    unfinished: Option<Unfinished>,
+pub(crate) struct CompletePages {
+    held: Option<Held>,
 }
 
+/// A page whose last record goes on behind it.
 #[derive(Debug)]
-struct Unfinished {
-    digest: KeyDigest,
-    first_page: u64,
+struct Held {
+    page: u64,
+    digests: Vec<KeyDigest>,
     last_page: u64,
-    epoch: u32,
 }
 
-impl CompleteRecords {
-    /// Takes the next page; calls `visit` with the digest and the first page of each record that is complete with it, in their order.
+impl CompletePages {
+    /// Takes the next page; calls `visit` with the digest and the page of each record that is complete with it, in their order.
     pub(crate) fn take(&mut self, page: &Page<'_>, mut visit: impl FnMut(KeyDigest, u64)) {
-        let PageHead { page: number, epoch, .. } = page.head;
-        self.unfinished.take_if(|begun| begun.epoch != epoch);
-        if let Some(ended) = self.unfinished.take_if(|begun| begun.last_page <= number) {
-            visit(ended.digest, ended.first_page);
+        let number = page.head.page;
+        if let Some(held) = self.held.take_if(|held| held.last_page <= number) {
+            held.digests.into_iter().for_each(|digest| visit(digest, held.page));
         }
+        let (mut digests, mut last_page) = (Vec::new(), number);
         for record in page.records() {
-            let digest = KeyDigest::of(record.key);
-            match record.value {
-                Value::Begun { len_bytes, here } => {
-                    let more_pages = (len_bytes - here.len()).div_ceil(PAGE_BODY_BYTES) as u64;
-                    let last_page = number + more_pages;
-                    self.unfinished = Some(Unfinished { digest, first_page: number, last_page, epoch });
-                }
-                Value::Whole(_) | Value::Tombstone => visit(digest, number),
+            digests.push(KeyDigest::of(record.key));
+            if let Value::Begun { len_bytes, here } = record.value {
+                last_page = number + (len_bytes - here.len()).div_ceil(PAGE_BODY_BYTES) as u64;
             }
         }
+        if last_page == number {
+            digests.into_iter().for_each(|digest| visit(digest, number));
+        } else {
+            self.held = Some(Held { page: number, digests, last_page });
+        }
+    }
+
+    /// The page whose last record is not complete.
+    pub(crate) fn held_page(&self) -> Option<u64> {
+        self.held.as_ref().map(|held| held.page)
     }
 }
 

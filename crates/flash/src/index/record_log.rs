@@ -7,8 +7,11 @@
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Condvar, Mutex, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 
+use springbloom_filter::KeyDigest;
+
 use super::record::{
-    INDEX_PAGE_BYTES, LONG_START_BYTES, PAGE_BODY_BYTES, PAGE_HEAD_BYTES, Page, PageHead, encode, seal,
+    CompletePages, INDEX_PAGE_BYTES, LONG_START_BYTES, PAGE_BODY_BYTES, PAGE_HEAD_BYTES, Page, PageHead,
+    encode, seal,
 };
 use super::zones::Zones;
 use crate::AlignedBuf;
@@ -431,7 +434,7 @@ pub(crate) struct ReplayFrom {
 
 /// What [`replay`] found behind a page.
 pub(crate) struct ReplayEnd {
-    /// The first page that is not log.
+    /// The first page that is not log, or of which a record is not complete.
     pub(crate) page: u64,
     /// Zones, with those that replaying found opened.
     pub(crate) zones: Zones,
@@ -440,18 +443,19 @@ pub(crate) struct ReplayEnd {
 /// Pages read at once while replaying; also how far behind the end signs of a lost page are looked for.
 const REPLAY_PAGES: usize = 64;
 
-/// Calls `visit` for each page of the log from there on, in order, and finds where the log ends. A page that was
-/// acknowledged and cannot be read is an error. Reads sequentially.
+/// Calls `visit` with the digest and the page of each record of the log from there on, in order, and finds where the log ends. A page that
+/// was acknowledged and cannot be read is an error. Reads sequentially.
 pub(crate) fn replay(
     device: &dyn PageDevice,
     name: &str,
     salt: u64,
     mut zones: Zones,
     from: ReplayFrom,
-    visit: &mut dyn FnMut(&Page<'_>, &mut Zones),
+    visit: &mut dyn FnMut(KeyDigest, u64, &mut Zones),
 ) -> Result<ReplayEnd, FlashError> {
     let mut buf = AlignedBuf::new(REPLAY_PAGES * INDEX_PAGE_BYTES);
     let (mut page, mut epoch) = (from.page, 0);
+    let mut complete = CompletePages::default();
     let mut end: Option<u64> = None;
     loop {
         let known = zones.clone();
@@ -474,7 +478,7 @@ pub(crate) fn replay(
             match (opened, end) {
                 (Ok(page), None) if page.head.epoch >= epoch => {
                     epoch = page.head.epoch;
-                    visit(&page, &mut zones);
+                    complete.take(&page, |digest, number| visit(digest, number, &mut zones));
                 }
                 (Ok(page), None) => end = Some(page.head.page),
                 (Err(number), None) => end = Some(number),
@@ -489,7 +493,7 @@ pub(crate) fn replay(
         }
         if let Some(end) = end {
             let zones = if end == page { known } else { zones };
-            return Ok(ReplayEnd { page: end, zones });
+            return Ok(ReplayEnd { page: complete.held_page().unwrap_or(end), zones });
         }
         page += count as u64;
     }

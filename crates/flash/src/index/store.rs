@@ -8,7 +8,7 @@ use springbloom_filter::KeyDigest;
 
 use super::manifest::Manifest;
 use super::partitions::Partitions;
-use super::record::{CompleteRecords, INDEX_PAGE_BYTES, check_lengths};
+use super::record::{INDEX_PAGE_BYTES, check_lengths};
 use super::record_log::{RecordLog, ReplayFrom, lost_page, replay};
 use super::settings::{IndexMemory, IndexSettings};
 use super::stats::{Counters, IndexInfo, IndexStats};
@@ -111,7 +111,6 @@ impl FlashIndex {
         if !has_waiting {
             partitions = empty()?;
         }
-        let mut complete = CompleteRecords::default();
         let zones = Zones::restored(&manifest);
         let counted_page = manifest.counted_page;
         let from_page = if has_waiting { counted_page } else { manifest.replay_page };
@@ -121,14 +120,11 @@ impl FlashIndex {
             manifest.salt,
             zones,
             ReplayFrom { page: from_page, counted_page, counted_epoch: manifest.counted_epoch },
-            &mut |page, zones| {
-                let is_new = page.head.page >= counted_page;
-                complete.take(page, |digest, record_page| {
-                    partitions.push(digest, record_page);
-                    if is_new {
-                        zones.count_record(record_page);
-                    }
-                });
+            &mut |digest, page, zones| {
+                partitions.push(digest, page);
+                if page >= counted_page {
+                    zones.count_record(page);
+                }
             },
         )?;
         if end.page < counted_page {
