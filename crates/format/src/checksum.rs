@@ -5,12 +5,20 @@ use xxhash_rust::xxh3::xxh3_64_with_seed;
 /// Bytes of a stored checksum.
 pub(crate) const CHECKSUM_BYTES: usize = 4;
 
+/// Odd, so that no two identities have the same product: the golden ratio in 64 bits.
+const SPREAD: u64 = 0x9e37_79b9_7f4a_7c15;
+
 /// What a checksum covers. Each has its own seed, so that intact bytes in the wrong place are damage as well.
 #[derive(Clone, Copy)]
 pub(crate) enum Covers {
     Header,
     Directory,
-    Unit { segment: u32, unit: u8 },
+    /// Of the block with that identity.
+    Unit {
+        identity: u32,
+        segment: u32,
+        unit: u8,
+    },
     HotnessHeader,
     HotnessBody,
 }
@@ -19,7 +27,10 @@ pub(crate) fn checksum(covers: Covers, bytes: &[u8]) -> u32 {
     let seed = match covers {
         Covers::Header => 1 << 56,
         Covers::Directory => 2 << 56,
-        Covers::Unit { segment, unit } => 3 << 56 | u64::from(segment) << 8 | u64::from(unit),
+        Covers::Unit { identity, segment, unit } => {
+            let place = 3 << 56 | u64::from(segment) << 8 | u64::from(unit);
+            place ^ u64::from(identity).wrapping_mul(SPREAD)
+        }
         Covers::HotnessHeader => 4 << 56,
         Covers::HotnessBody => 5 << 56,
     };

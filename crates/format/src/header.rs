@@ -26,6 +26,8 @@ pub struct BlockHeader {
     pub segment_count: u32,
     /// Units of every segment, at least 1.
     pub unit_count: u8,
+    /// Goes into the checksums of units: those of one block are damage in another, whose table has other keys.
+    pub identity: u32,
 }
 
 impl BlockHeader {
@@ -56,6 +58,7 @@ impl BlockHeader {
             directory_bytes: read_u64(bytes, 24),
             segment_count: read_u32(bytes, 12),
             unit_count: bytes[10],
+            identity: read_u32(bytes, 32),
         };
         header.check(version, bytes)?;
         Ok(header)
@@ -69,8 +72,6 @@ impl BlockHeader {
         };
         expect("version", version.into(), FORMAT_VERSION.into(), version == FORMAT_VERSION)?;
         expect("reserved", bytes[11].into(), 0, bytes[11] == 0)?;
-        let reserved = read_u32(bytes, 32);
-        expect("reserved", reserved.into(), 0, reserved == 0)?;
         expect("segment_count", self.segment_count.into(), 1, self.segment_count > 0)?;
         expect("unit_count", self.unit_count.into(), 1, self.unit_count > 0)?;
         let head_bytes = self.directory_bytes.checked_add(HEADER_BYTES as u64);
@@ -86,6 +87,7 @@ impl BlockHeader {
         bytes[12..16].copy_from_slice(&self.segment_count.to_le_bytes());
         bytes[16..24].copy_from_slice(&self.block_bytes.to_le_bytes());
         bytes[24..32].copy_from_slice(&self.directory_bytes.to_le_bytes());
+        bytes[32..36].copy_from_slice(&self.identity.to_le_bytes());
         let sum = checksum(Covers::Header, &bytes[..CHECKSUM_AT]);
         bytes[CHECKSUM_AT..].copy_from_slice(&sum.to_le_bytes());
         bytes

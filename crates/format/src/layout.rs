@@ -2,8 +2,8 @@
 
 use std::ops::Range;
 
-use crate::FormatError;
 use crate::checksum::{CHECKSUM_BYTES, Covers, checksum};
+use crate::{BlockHeader, FormatError};
 
 /// Positions of the units of a block, and their checks. 8 bytes per segment.
 ///
@@ -14,14 +14,15 @@ pub struct UnitLayout {
     ends: Box<[u64]>,
     /// Within the block, where row 0 begins.
     units_at: u64,
+    /// Of the block, as in its header.
+    identity: u32,
     unit_count: u8,
 }
 
 impl UnitLayout {
-    /// From the unit bytes of each segment. `None` if the block would not fit 64 bits of length.
+    /// From the header and the unit bytes of each segment. `None` if the block would not fit 64 bits of length.
     pub(crate) fn new(
-        units_at: u64,
-        unit_count: u8,
+        header: &BlockHeader,
         unit_bytes: impl ExactSizeIterator<Item = usize>,
     ) -> Option<Self> {
         let mut end = 0u64;
@@ -31,8 +32,9 @@ impl UnitLayout {
                 Some(end)
             })
             .collect();
-        let layout = Self { ends: ends?, units_at, unit_count };
-        layout.row_bytes().checked_mul(unit_count.into())?.checked_add(units_at)?;
+        let BlockHeader { identity, unit_count, .. } = *header;
+        let layout = Self { ends: ends?, units_at: header.head_bytes(), identity, unit_count };
+        layout.row_bytes().checked_mul(unit_count.into())?.checked_add(layout.units_at)?;
         Some(layout)
     }
 
@@ -87,8 +89,8 @@ impl UnitLayout {
         let Some((unit_bytes, stored)) = bytes.split_last_chunk::<CHECKSUM_BYTES>() else {
             return Err(FormatError::Truncated { part: "unit", got, expected });
         };
-        let (got, expected) =
-            (checksum(Covers::Unit { segment, unit }, unit_bytes), u32::from_le_bytes(*stored));
+        let covers = Covers::Unit { identity: self.identity, segment, unit };
+        let (got, expected) = (checksum(covers, unit_bytes), u32::from_le_bytes(*stored));
         if got != expected {
             return Err(FormatError::Checksum { part: "unit", got, expected });
         }

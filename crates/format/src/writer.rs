@@ -16,6 +16,7 @@ pub struct BlockWriter {
     settings: UnitSettings,
     segment_data_bytes: u64,
     is_bytewise: bool,
+    identity: u32,
     /// The open segment.
     digests: Vec<KeyDigest>,
     open_data_bytes: u64,
@@ -34,6 +35,7 @@ impl BlockWriter {
             settings,
             segment_data_bytes,
             is_bytewise: false,
+            identity: 0,
             digests: Vec::new(),
             open_data_bytes: 0,
             last_key: Vec::new(),
@@ -46,6 +48,11 @@ impl BlockWriter {
     /// Keys will come in byte order, so that a fence need be no longer than it takes to tell its segment from the one before.
     pub fn with_bytewise_keys(self) -> Self {
         Self { is_bytewise: true, ..self }
+    }
+
+    /// What tells this table from others: units that are read where those of another table lie fail their checksums.
+    pub fn with_identity(self, identity: u32) -> Self {
+        Self { identity, ..self }
     }
 
     /// Adds an entry of `entry_bytes` bytes under `user_key`. Keys come in the table's order; versions of one key follow
@@ -86,6 +93,7 @@ impl BlockWriter {
             directory_bytes: directory.len() as u64,
             segment_count,
             unit_count: self.settings.unit_count(),
+            identity: self.identity,
         };
         let mut block = Vec::with_capacity(header.block_bytes as usize);
         block.extend_from_slice(&header.encode());
@@ -108,11 +116,12 @@ impl BlockWriter {
 
     fn close_segment(&mut self) {
         let built = self.settings.build(&self.digests);
-        let segment = self.segments.len() as u32;
+        let (identity, segment) = (self.identity, self.segments.len() as u32);
         for (row, (unit, bytes)) in self.rows.iter_mut().zip((0..).zip(&built.units)) {
             row.reserve(bytes.len() + CHECKSUM_BYTES);
             row.extend_from_slice(bytes);
-            row.extend_from_slice(&checksum(Covers::Unit { segment, unit }, bytes).to_le_bytes());
+            let covers = Covers::Unit { identity, segment, unit };
+            row.extend_from_slice(&checksum(covers, bytes).to_le_bytes());
         }
         // Only the end of the last fence can be out of range, and then `finish` gives the block up.
         let fence_end = self.fence_bytes.len() as u32;

@@ -5,9 +5,9 @@ mod support;
 use proptest::prelude::*;
 use rand::RngExt;
 use springbloom_filter::UnitSettings;
-use springbloom_format::{BlockHeader, Directory, FORMAT_VERSION, FormatError, HEADER_BYTES};
+use springbloom_format::{BlockHeader, BlockWriter, Directory, FORMAT_VERSION, FormatError, HEADER_BYTES};
 use springbloom_testkit::seed;
-use support::write;
+use support::{finish, write};
 use xxhash_rust::xxh3::xxh3_64_with_seed;
 
 /// All units of a block that decode: segment, unit, bytes. Never panics.
@@ -132,6 +132,22 @@ fn intact_units_in_the_wrong_place_are_damage() {
     assert!(matches!(directory.decode_unit(0, 99, &[]), Err(FormatError::NoSuchUnit { unit: 99, .. })));
     let long = [bytes(0, 0), &[0]].concat();
     assert!(matches!(directory.decode_unit(0, 0, &long), Err(FormatError::Inconsistent { .. })));
+}
+
+#[test]
+fn intact_units_of_another_table_are_damage() {
+    let entries: Vec<_> = (0..50u32).map(|i| (i.to_be_bytes().to_vec(), 100)).collect();
+    let block =
+        |identity| finish(BlockWriter::new(UnitSettings::default(), 3_000).with_identity(identity), &entries);
+    let mut pristine = block(1);
+    let own = readable_units(&pristine).len();
+    let head = head_bytes(&pristine);
+    pristine.splice(head.., block(2).split_off(head));
+    assert_eq!(
+        (own > 0, readable_units(&pristine)),
+        (true, Vec::new()),
+        "the same keys, and not the same table"
+    );
 }
 
 /// Makes the checksums of header and directory right again, so that what lies behind them is reached.

@@ -8,7 +8,7 @@ use std::ops::Range;
 use std::path::PathBuf;
 
 use springbloom_filter::{SHAPE_BYTES, UnitSettings};
-use springbloom_format::{BlockHeader, Directory, FORMAT_VERSION, HEADER_BYTES, MAGIC};
+use springbloom_format::{BlockHeader, BlockWriter, Directory, FORMAT_VERSION, HEADER_BYTES, MAGIC};
 use xxhash_rust::xxh3::xxh3_64_with_seed;
 
 const BEGIN: &str = "<!-- dump: begin -->\n";
@@ -17,7 +17,8 @@ const END: &str = "<!-- dump: end -->";
 /// The block of the document: two segments of two units.
 fn tiny_block() -> Vec<u8> {
     let entries = [(b"apple".to_vec(), 10), (b"pear".to_vec(), 10), (b"quince".to_vec(), 10)];
-    support::write(UnitSettings::bloom(2, 4).unwrap(), 20, &entries)
+    let writer = BlockWriter::new(UnitSettings::bloom(2, 4).unwrap(), 20).with_identity(0x7ab1_e001);
+    support::finish(writer, &entries)
 }
 
 fn document_path() -> PathBuf {
@@ -84,6 +85,7 @@ fn a_reader_of_the_document_agrees_with_the_crate() {
     assert_eq!(from_document("block_bytes"), header.block_bytes);
     assert_eq!(from_document("block_bytes"), block.len() as u64);
     assert_eq!(from_document("directory_bytes"), header.directory_bytes);
+    assert_eq!(from_document("identity"), header.identity.into());
     assert_checksum(&block[..36], 1 << 56, &block[36..40]);
 
     let head = HEADER_BYTES + header.directory_bytes as usize;
@@ -110,7 +112,8 @@ fn a_reader_of_the_document_agrees_with_the_crate() {
                 .div_ceil(64)
                 * 64;
             let end = at + bits as usize / 8;
-            let seed = 3 << 56 | u64::from(segment) << 8 | u64::from(unit);
+            let place = 3 << 56 | u64::from(segment) << 8 | u64::from(unit);
+            let seed = place ^ u64::from(header.identity).wrapping_mul(0x9e37_79b9_7f4a_7c15);
             assert_checksum(&block[at..end], seed, &block[end..end + 4]);
             assert_eq!(directory.unit_span(segment, unit), at as u64..end as u64 + 4);
             at = end + 4;

@@ -66,17 +66,18 @@ int sb_elastic_trusts_comparators(const sb_elastic* elastic);
 
 // ---- writing --------------------------------------------------------------------------------------------------------
 
-// `bytewise`: whether the table's order is that of bytes. Owned; release with sb_builder_free.
-sb_builder* sb_builder_new(const sb_elastic* elastic, int bytewise);
+// `bytewise`: whether the table's order is that of bytes. `session` and `file_number` as in sb_table_spec. Owned; release with
+// sb_builder_free.
+sb_builder* sb_builder_new(const sb_elastic* elastic, int bytewise, sb_bytes session, uint64_t file_number);
 // Keys in the table's order, without timestamp. `entry_bytes`: key and value, uncompressed.
 void sb_builder_add(sb_builder* builder, const uint8_t* key, size_t key_size, uint64_t entry_bytes);
 uint64_t sb_builder_key_count(const sb_builder* builder);
 uint64_t sb_builder_bytes_estimate(const sb_builder* builder);  // size of the block if it ended now
 sb_bytes sb_builder_finish(sb_builder* builder);                // borrowed until sb_builder_free; empty without keys
 // Hands the first units of the table just written at `path` over to the reader that will open it, as far as the budget allows.
-// `session` and `file_number` as in sb_table_spec. Owns `files` from here on, and never reads of it.
-void sb_builder_hand_over(const sb_builder* builder, const sb_elastic* elastic, sb_bytes path, sb_bytes session,
-                          uint64_t file_number, const sb_file_access* files);
+// Owns `files` from here on, and never reads of it.
+void sb_builder_hand_over(const sb_builder* builder, const sb_elastic* elastic, sb_bytes path,
+                          const sb_file_access* files);
 void sb_builder_free(sb_builder* builder);
 
 // ---- reading --------------------------------------------------------------------------------------------------------

@@ -22,13 +22,11 @@ rocksdb::BlockBasedTableOptions WithPolicy(rocksdb::BlockBasedTableOptions optio
 ElasticTableBuilder::ElasticTableBuilder(const ElasticRef& e, const rocksdb::BlockBasedTableOptions& table_options,
                                          const rocksdb::TableBuilderOptions& builder_options,
                                          rocksdb::WritableFileWriter* file)
-    : TableUnits(e, builder_options.internal_comparator.user_comparator()),
+    : TableUnits(e, builder_options),
       BlockBasedTableBuilder(WithPolicy(table_options, policy), builder_options, file),
       timestamp_bytes_(builder_options.internal_comparator.user_comparator()->timestamp_size()),
       opened_next_(builder_options.reason != rocksdb::TableFileCreationReason::kMisc),
       path_(file->file_name()),
-      session_(builder_options.db_session_id),
-      file_number_(builder_options.cur_file_num),
       fs_(builder_options.ioptions.fs) {}
 
 void ElasticTableBuilder::Add(const rocksdb::Slice& internal_key, const rocksdb::Slice& value) {
@@ -44,7 +42,7 @@ rocksdb::Status ElasticTableBuilder::Finish() {
   rocksdb::Status s = BlockBasedTableBuilder::Finish();
   if (s.ok() && opened_next_ && policy->units() != nullptr) {
     const sb_file_access files = FileAccess::Make(fs_, rocksdb::EnvOptions());
-    sb_builder_hand_over(policy->units(), elastic.get(), Bytes(path_), Bytes(session_), file_number_, &files);
+    sb_builder_hand_over(policy->units(), elastic.get(), Bytes(path_), &files);
   }
   return s;
 }

@@ -12,8 +12,8 @@ namespace springbloom {
 
 // Holds what must exist before the stock builder is constructed.
 struct TableUnits {
-  TableUnits(const ElasticRef& e, const rocksdb::Comparator* comparator)
-      : elastic(e), policy(std::make_shared<UnitBlockPolicy>(e, comparator)) {}
+  TableUnits(const ElasticRef& e, const rocksdb::TableBuilderOptions& options)
+      : elastic(e), policy(std::make_shared<UnitBlockPolicy>(e, options)) {}
 
   ElasticRef elastic;
   std::shared_ptr<UnitBlockPolicy> policy;
@@ -33,8 +33,6 @@ class ElasticTableBuilder final : private TableUnits, public rocksdb::BlockBased
   // Flushes and compactions open what they write; a SstFileWriter's table may never be opened under this name.
   const bool opened_next_;
   const std::string path_;
-  const std::string session_;
-  const uint64_t file_number_;
   const std::shared_ptr<rocksdb::FileSystem> fs_;
 };
 

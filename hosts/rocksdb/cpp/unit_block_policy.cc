@@ -37,7 +37,7 @@ class MayMatchAll final : public rocksdb::FilterBitsReader {
 }  // namespace
 
 rocksdb::FilterBitsBuilder* UnitBlockPolicy::GetBuilderWithContext(const rocksdb::FilterBuildingContext&) const {
-  units_.reset(sb_builder_new(elastic_.get(), bytewise_ ? 1 : 0));
+  units_.reset(sb_builder_new(elastic_.get(), bytewise_ ? 1 : 0, Bytes(session_), file_number_));
   return new FinishedUnits(units_.get());
 }
 

@@ -6,9 +6,12 @@
 // and a stock engine finds a filter of a policy that it does not know and leaves it alone.
 #pragma once
 
+#include <string>
+
 #include "handle.h"
 #include "rocksdb/comparator.h"
 #include "rocksdb/filter_policy.h"
+#include "table/table_builder.h"
 
 namespace springbloom {
 
@@ -19,8 +22,11 @@ inline constexpr const char* kUnitBlockMetaName = "fullfilter.springbloom.Filter
 // One table's policy. Not shared between tables: it owns the units of the table under construction.
 class UnitBlockPolicy final : public rocksdb::FilterPolicy {
  public:
-  UnitBlockPolicy(const ElasticRef& elastic, const rocksdb::Comparator* comparator)
-      : elastic_(elastic), bytewise_(comparator == rocksdb::BytewiseComparator()) {}
+  UnitBlockPolicy(const ElasticRef& elastic, const rocksdb::TableBuilderOptions& options)
+      : elastic_(elastic),
+        bytewise_(options.internal_comparator.user_comparator() == rocksdb::BytewiseComparator()),
+        session_(options.db_session_id),
+        file_number_(options.cur_file_num) {}
 
   const char* Name() const override { return kUnitBlockPolicyName; }
   const char* CompatibilityName() const override { return kUnitBlockPolicyName; }
@@ -34,6 +40,8 @@ class UnitBlockPolicy final : public rocksdb::FilterPolicy {
  private:
   ElasticRef elastic_;
   const bool bytewise_;
+  const std::string session_;
+  const uint64_t file_number_;
   mutable BuilderPtr units_;
 };
 

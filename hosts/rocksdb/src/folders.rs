@@ -38,6 +38,15 @@ pub(crate) fn stored_id(session: &[u8], orig_file_number: u64, head: &[u8]) -> u
     hash.digest128()
 }
 
+/// What goes into the checksums of a table's units, so that those of no other table are taken for them.
+pub(crate) fn block_identity(session: &[u8], orig_file_number: u64) -> u32 {
+    let mut hash = Xxh3::new();
+    hash.update(&(session.len() as u64).to_le_bytes());
+    hash.update(session);
+    hash.update(&orig_file_number.to_le_bytes());
+    hash.digest() as u32
+}
+
 /// Folder and number of a table file; `None` for a name that RocksDB gives no table of a database.
 pub(crate) fn place_of(path: &Path) -> Option<(&Path, u64)> {
     let extension = path.extension()?;

@@ -2,22 +2,32 @@
 
 use springbloom_format::{BlockHeader, BlockWriter, Directory, HEADER_BYTES};
 
-use crate::{elastic::Shared, ffi::FileAccess, folders::stored_id};
+use crate::{
+    elastic::Shared,
+    ffi::FileAccess,
+    folders::{block_identity, stored_id},
+};
 
 /// Takes the table's keys, then gives its filter block.
 pub(crate) struct UnitBuilder {
     writer: Option<BlockWriter>,
+    /// Of the table's properties.
+    session: Vec<u8>,
+    file_number: u64,
     block: Vec<u8>,
     key_count: u64,
     bits_per_key: u64,
 }
 
 impl UnitBuilder {
-    /// `is_bytewise`: keys come in the order of their bytes.
-    pub(crate) fn new(shared: &Shared, is_bytewise: bool) -> Self {
-        let writer = BlockWriter::new(shared.units, shared.segment_data_bytes);
+    /// `is_bytewise`: keys come in the order of their bytes. `session` and `file_number` are those of the table's properties.
+    pub(crate) fn new(shared: &Shared, is_bytewise: bool, session: &[u8], file_number: u64) -> Self {
+        let writer = BlockWriter::new(shared.units, shared.segment_data_bytes)
+            .with_identity(block_identity(session, file_number));
         Self {
             writer: Some(if is_bytewise { writer.with_bytewise_keys() } else { writer }),
+            session: session.to_vec(),
+            file_number,
             block: Vec::new(),
             key_count: 0,
             bits_per_key: u64::from(shared.units.bits_per_key()) * u64::from(shared.units.unit_count()),
@@ -55,21 +65,13 @@ impl UnitBuilder {
     }
 
     /// Offers unit 0 of each segment to the reader that will open `path`.
-    /// `session` and `file_number` are those of its properties.
-    pub(crate) fn hand_over(
-        &self,
-        shared: &Shared,
-        path: &[u8],
-        session: &[u8],
-        file_number: u64,
-        files: FileAccess,
-    ) {
+    pub(crate) fn hand_over(&self, shared: &Shared, path: &[u8], files: FileAccess) {
         let Some(head) = self.head() else { return };
         let Ok(directory) = Directory::parse(head) else { return };
         let span = directory.row_span(0);
         let Some(row) = self.block.get(span.start as usize..span.end as usize) else { return };
         let units = directory.decode_row(0, row).map(|(_, unit)| unit.ok().map(<[u8]>::to_vec)).collect();
-        let stored_id = stored_id(session, file_number, head);
+        let stored_id = stored_id(&self.session, self.file_number, head);
         shared.handover.offer(shared.manager.budget(), path, stored_id, files, units);
     }
 

@@ -4,7 +4,10 @@ use springbloom_filter::UnitSettings;
 use springbloom_format::BlockWriter;
 
 pub(crate) fn write(settings: UnitSettings, segment_data_bytes: u64, entries: &[(Vec<u8>, u64)]) -> Vec<u8> {
-    let mut writer = BlockWriter::new(settings, segment_data_bytes);
+    finish(BlockWriter::new(settings, segment_data_bytes), entries)
+}
+
+pub(crate) fn finish(mut writer: BlockWriter, entries: &[(Vec<u8>, u64)]) -> Vec<u8> {
     for (key, bytes) in entries {
         writer.add(key, *bytes);
     }

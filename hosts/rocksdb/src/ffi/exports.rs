@@ -160,11 +160,17 @@ unsafe extern "C" fn sb_elastic_trusts_comparators(elastic: *const Shared) -> c_
 }
 
 /// # Safety
-/// `elastic` is alive.
+/// `elastic` is alive, `session` readable.
 #[unsafe(no_mangle)]
-unsafe extern "C" fn sb_builder_new(elastic: *const Shared, bytewise: c_int) -> *mut UnitBuilder {
+unsafe extern "C" fn sb_builder_new(
+    elastic: *const Shared,
+    bytewise: c_int,
+    session: Bytes,
+    file_number: u64,
+) -> *mut UnitBuilder {
     // SAFETY: borrowed for the call.
-    Box::into_raw(Box::new(UnitBuilder::new(unsafe { &*elastic }, bytewise != 0)))
+    let (shared, session) = unsafe { (&*elastic, session.get()) };
+    Box::into_raw(Box::new(UnitBuilder::new(shared, bytewise != 0, session, file_number)))
 }
 
 /// # Safety
@@ -209,21 +215,19 @@ unsafe extern "C" fn sb_builder_finish(builder: *mut UnitBuilder) -> Bytes {
 }
 
 /// # Safety
-/// `builder` and `elastic` are alive; path, session and `files` are readable, and `files.access` belongs to the callee from here on.
+/// `builder` and `elastic` are alive; path and `files` are readable, and `files.access` belongs to the callee from here on.
 #[unsafe(no_mangle)]
 unsafe extern "C" fn sb_builder_hand_over(
     builder: *const UnitBuilder,
     elastic: *const Shared,
     path: Bytes,
-    session: Bytes,
-    file_number: u64,
     files: *const Access,
 ) {
     // SAFETY: borrowed for the call.
-    let (builder, shared, path, session) = unsafe { (&*builder, &*elastic, path.get(), session.get()) };
+    let (builder, shared, path) = unsafe { (&*builder, &*elastic, path.get()) };
     // SAFETY: the caller gives the access away.
     let files = unsafe { FileAccess::new(*files) };
-    guarded((), || builder.hand_over(shared, path, session, file_number, files));
+    guarded((), || builder.hand_over(shared, path, files));
 }
 
 /// # Safety
