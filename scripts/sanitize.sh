@@ -3,7 +3,7 @@
 # scripts/sanitize.sh [address|thread]..., default both. Needs a nightly toolchain with rust-src, and clang.
 #
 # RocksDB, the host's C++, Rust's standard library and our Rust are all instrumented: half of it would make the thread sanitizer
-# report races that are none. RocksDB is compiled once per sanitizer (20 minutes and more), into a folder of its own.
+# report races that are none. RocksDB's own assertions are on, as in its debug builds. RocksDB is compiled once per sanitizer (20 minutes and more), into a folder of its own.
 # With ccache installed, an interrupted compilation goes on where it was. SANITIZE_JOBS: compilers at a time.
 # SPRINGBLOOM_ORACLE_OPS, SPRINGBLOOM_SOAK_SECONDS: longer runs.
 set -euo pipefail
@@ -32,7 +32,7 @@ run() {
   [ "$sanitizer" = thread ] && rustflags+=" --cfg crossbeam_sanitize_thread"
   local cflags="-fsanitize=$sanitizer -fno-omit-frame-pointer -gline-tables-only"
   local cargo=(
-    env "CC=${launcher:+$launcher }clang" "CXX=${launcher:+$launcher }clang++" "CFLAGS_$host_variable=$cflags" "CXXFLAGS_$host_variable=$cflags" RUSTFLAGS="$rustflags"
+    env "CC=${launcher:+$launcher }clang" "CXX=${launcher:+$launcher }$PWD/scripts/asserting-clang++" "CFLAGS_$host_variable=$cflags" "CXXFLAGS_$host_variable=$cflags" RUSTFLAGS="$rustflags"
     CARGO_TARGET_DIR="${SPRINGBLOOM_CACHE:-$HOME/.cache/springbloom}/sanitize-$sanitizer"
     CARGO_PROFILE_RELEASE_OPT_LEVEL="${CARGO_PROFILE_RELEASE_OPT_LEVEL:-1}" CARGO_PROFILE_RELEASE_DEBUG_ASSERTIONS=true
     cargo +nightly test -Zbuild-std --target "$host" --release --locked --no-fail-fast --jobs "$jobs"

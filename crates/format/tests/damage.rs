@@ -7,7 +7,7 @@ use rand::RngExt;
 use springbloom_filter::UnitSettings;
 use springbloom_format::{BlockHeader, BlockWriter, Directory, FORMAT_VERSION, FormatError, HEADER_BYTES};
 use springbloom_testkit::seed;
-use support::{finish, write};
+use support::write;
 use xxhash_rust::xxh3::xxh3_64_with_seed;
 
 /// All units of a block that decode: segment, unit, bytes. Never panics.
@@ -30,7 +30,7 @@ fn readable_units(block: &[u8]) -> Vec<(u32, u8, Vec<u8>)> {
 
 fn block_of(keys: u32, settings: UnitSettings) -> Vec<u8> {
     let entries: Vec<_> = (0..keys).map(|i| (i.to_be_bytes().to_vec(), 100)).collect();
-    write(settings, 3_000, &entries)
+    write(BlockWriter::new(settings, 3_000), &entries)
 }
 
 #[test]

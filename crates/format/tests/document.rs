@@ -18,7 +18,7 @@ const END: &str = "<!-- dump: end -->";
 fn tiny_block() -> Vec<u8> {
     let entries = [(b"apple".to_vec(), 10), (b"pear".to_vec(), 10), (b"quince".to_vec(), 10)];
     let writer = BlockWriter::new(UnitSettings::bloom(2, 4).unwrap(), 20).with_identity(0x7ab1_e001);
-    support::finish(writer, &entries)
+    support::write(writer, &entries)
 }
 
 fn document_path() -> PathBuf {

@@ -41,7 +41,7 @@ fn oracle(entries: &Entries, segment_data_bytes: u64) -> Vec<OracleSegment> {
 }
 
 fn check(settings: UnitSettings, segment_data_bytes: u64, entries: &Entries) {
-    let block = write(settings, segment_data_bytes, entries);
+    let block = write(BlockWriter::new(settings, segment_data_bytes), entries);
     let expected = oracle(entries, segment_data_bytes);
     if expected.is_empty() {
         assert!(block.is_empty());
@@ -178,7 +178,7 @@ fn a_table_of_the_default_shape() {
 #[test]
 fn entries_without_bytes_still_close_a_segment() {
     let entries: Entries = (0..MAX_SEGMENT_KEYS as u32 + 1).map(|i| (i.to_be_bytes().to_vec(), 0)).collect();
-    let block = write(UnitSettings::bloom(1, 1).unwrap(), 4 << 20, &entries);
+    let block = write(BlockWriter::new(UnitSettings::bloom(1, 1).unwrap(), 4 << 20), &entries);
     let directory = Directory::parse(&block).unwrap();
     assert_eq!(directory.segment_count(), 2);
     assert_eq!(directory.shape(1).key_count(), 1);
@@ -187,7 +187,7 @@ fn entries_without_bytes_still_close_a_segment() {
 #[test]
 fn huge_entries_do_not_overflow() {
     let entries: Entries = vec![(b"a".to_vec(), u64::MAX), (b"a".to_vec(), u64::MAX), (b"b".to_vec(), 1)];
-    let block = write(UnitSettings::default(), u64::MAX, &entries);
+    let block = write(BlockWriter::new(UnitSettings::default(), u64::MAX), &entries);
     let directory = Directory::parse(&block).unwrap();
     assert_eq!((directory.segment_count(), directory.data_bytes(0)), (2, u64::MAX));
 }
@@ -205,7 +205,7 @@ fn no_keys_no_block() {
 #[test]
 fn a_group_from_stored_units_knows_every_key() {
     let entries: Entries = (0..5000u32).map(|i| (i.to_be_bytes().to_vec(), 1000)).collect();
-    let block = write(UnitSettings::default(), 1 << 20, &entries);
+    let block = write(BlockWriter::new(UnitSettings::default(), 1 << 20), &entries);
     let directory = Directory::parse(&block).unwrap();
     for (key, _) in &entries {
         let segment =
