@@ -138,7 +138,7 @@ fn intact_units_in_the_wrong_place_are_damage() {
 fn intact_units_of_another_table_are_damage() {
     let entries: Vec<_> = (0..50u32).map(|i| (i.to_be_bytes().to_vec(), 100)).collect();
     let block =
-        |identity| finish(BlockWriter::new(UnitSettings::default(), 3_000).with_identity(identity), &entries);
+        |identity| write(BlockWriter::new(UnitSettings::default(), 3_000).with_identity(identity), &entries);
     let mut pristine = block(1);
     let own = readable_units(&pristine).len();
     let head = head_bytes(&pristine);
