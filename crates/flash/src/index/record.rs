@@ -125,44 +125,43 @@ impl<'a> Page<'a> {
 /// The records of successive pages as replaying finds them: those of a page as soon as all that begin in it are there.
 ///
 /// A crash may take the last pages of a long record. Nothing of the page in which it begins was acknowledged then, since a flush waits for
-/// whole records and ends its page: the log ends before that page.
+/// whole records and ends its page: the log ends before that page. If that page has the end of another long record, before that one's.
 #[derive(Debug, Default)]
 pub(crate) struct CompletePages {
     held: Option<Held>,
 }
 
-/// A page whose last record goes on behind it.
+/// Pages of which each has a record that goes on in the next.
 #[derive(Debug)]
 struct Held {
-    page: u64,
-    digests: Vec<KeyDigest>,
+    first_page: u64,
+    /// Where the last of these records ends.
     last_page: u64,
+    records: Vec<(KeyDigest, u64)>,
 }
 
 impl CompletePages {
     /// Takes the next page; calls `visit` with the digest and the page of each record that is complete with it, in their order.
     pub(crate) fn take(&mut self, page: &Page<'_>, mut visit: impl FnMut(KeyDigest, u64)) {
         let number = page.head.page;
-        if let Some(held) = self.held.take_if(|held| held.last_page <= number) {
-            held.digests.into_iter().for_each(|digest| visit(digest, held.page));
-        }
-        let (mut digests, mut last_page) = (Vec::new(), number);
+        let mut held =
+            self.held.take().unwrap_or(Held { first_page: number, last_page: number, records: Vec::new() });
         for record in page.records() {
-            digests.push(KeyDigest::of(record.key));
+            held.records.push((KeyDigest::of(record.key), number));
             if let Value::Begun { len_bytes, here } = record.value {
-                last_page = number + (len_bytes - here.len()).div_ceil(PAGE_BODY_BYTES) as u64;
+                held.last_page = number + (len_bytes - here.len()).div_ceil(PAGE_BODY_BYTES) as u64;
             }
         }
-        if last_page == number {
-            digests.into_iter().for_each(|digest| visit(digest, number));
+        if held.last_page <= number {
+            held.records.into_iter().for_each(|(digest, page)| visit(digest, page));
         } else {
-            self.held = Some(Held { page: number, digests, last_page });
+            self.held = Some(held);
         }
     }
 
-    /// The page whose last record is not complete.
+    /// The first page that is held back for what is behind it.
     pub(crate) fn held_page(&self) -> Option<u64> {
-        self.held.as_ref().map(|held| held.page)
+        self.held.as_ref().map(|held| held.first_page)
     }
 }
 
