@@ -46,6 +46,26 @@ fn lines_are_put_got_deleted_and_compacted() {
 }
 
 #[test]
+fn what_only_reads_leaves_the_index_as_it_was() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("index");
+    let index = path.to_str().unwrap();
+    springbloom(&["index", "create", index]).assert().success();
+    springbloom(&["index", "put", index]).write_stdin("a\t1\nb\t2\n").assert().success();
+    let files = || {
+        let files = std::fs::read_dir(&path).unwrap().map(|file| file.unwrap().path());
+        let mut files: Vec<_> = files.map(|file| (std::fs::read(&file).unwrap(), file)).collect();
+        files.sort();
+        files
+    };
+    let before = files();
+    springbloom(&["index", "get", index]).write_stdin("a\nx\n").assert().success();
+    springbloom(&["index", "info", index]).assert().success();
+    springbloom(&["index", "verify", index]).assert().success();
+    assert!(files() == before);
+}
+
+#[test]
 fn a_second_scan_knows_what_the_first_has_seen() {
     let dir = tempfile::tempdir().unwrap();
     let tree = dir.path().join("tree");

@@ -94,4 +94,18 @@ fn files_are_as_documented() {
         "{entries} entries of 28 and {page_bits} bits"
     );
     assert!((read(&sector, &buckets, "first page") as usize) < pages);
+
+    let block = table("Block of `waiting` and `filters`");
+    for (name, items) in [("waiting", None), ("filters", Some(256))] {
+        let bytes = file(name);
+        let last = &bytes[(bytes.len() - 1) / 65_536 * 65_536..];
+        assert_eq!(read(&block, last, "closed"), read(&manifest, &file(newest), "closed"), "{name}");
+        assert_eq!(read(&block, last, "number") as usize, (bytes.len() - 1) / 65_536);
+        assert_eq!((read(&block, last, "is last"), last.len() % 4096), (1, 0));
+        let all: u64 = bytes.chunks(65_536).map(|bytes| read(&block, bytes, "items")).sum();
+        assert!(items.is_none_or(|items| all == items), "{name}: {all} items");
+    }
+    // The first partition's shapes: ribbon, 3 and 4 units.
+    let filters = file("filters");
+    assert_eq!((filters[24..26].to_vec(), filters[32..34].to_vec()), (vec![2, 3], vec![2, 4]));
 }

@@ -24,7 +24,10 @@ pub(super) struct Ring {
 impl Ring {
     /// Fails where the kernel has no io_uring or forbids it; the caller then reads with threads.
     pub(super) fn new(depth: usize) -> io::Result<Ring> {
-        Ok(Ring { ring: IoUring::new(depth as u32)?, buffer: AlignedBuf::new(0), depth })
+        // What has completed is taken note of when the caller enters the kernel anyway, not by interrupting it; since Linux 5.19.
+        let cooperative = IoUring::builder().setup_coop_taskrun().build(depth as u32);
+        let ring = cooperative.or_else(|_| IoUring::new(depth as u32))?;
+        Ok(Ring { ring, buffer: AlignedBuf::new(0), depth })
     }
 
     /// A buffer with room for `slots` pieces of `len` bytes, and the address of each. The pointer is taken once, so that no `&mut` to the

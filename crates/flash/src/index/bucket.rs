@@ -132,9 +132,14 @@ impl<'a> Sector<'a> {
     }
 }
 
-/// Calls `visit` with every entry of the sectors in `bytes`. On a damaged sector: its number.
-pub(crate) fn decode(key: BucketKey, bytes: &[u8], mut visit: impl FnMut(Entry)) -> Result<(), usize> {
-    for (number, bytes) in bytes.chunks_exact(SECTOR_BYTES).enumerate() {
+/// Calls `visit` with every entry of the sectors in `bytes`, of which the first is number `first`. On a damaged sector: its number.
+pub(crate) fn decode(
+    key: BucketKey,
+    first: usize,
+    bytes: &[u8],
+    mut visit: impl FnMut(Entry),
+) -> Result<(), usize> {
+    for (number, bytes) in (first..).zip(bytes.chunks_exact(SECTOR_BYTES)) {
         let sector = Sector::open(key, number, bytes).ok_or(number)?;
         for i in 0..sector.entries {
             visit(Entry { page: sector.page(i), fingerprint: sector.fingerprint(i), bits: sector.bits });
@@ -149,16 +154,17 @@ pub(crate) fn are_sound(key: BucketKey, first: usize, bytes: &[u8]) -> bool {
     sectors.all(|(number, bytes)| Sector::open(key, number, bytes).is_some())
 }
 
-/// Appends to `pages` the pages of all entries that match `digest`; `depth` is that of the partition. On a
-/// damaged sector: its number.
+/// Appends to `pages` the pages of all entries in `bytes`, whose first sector is number `first`, that match `digest`; `depth` is
+/// that of the partition. On a damaged sector: its number.
 pub(crate) fn matches(
     key: BucketKey,
+    first: usize,
     bytes: &[u8],
     digest: KeyDigest,
     depth: u8,
     pages: &mut Vec<u64>,
 ) -> Result<(), usize> {
-    for (number, bytes) in bytes.chunks_exact(SECTOR_BYTES).enumerate() {
+    for (number, bytes) in (first..).zip(bytes.chunks_exact(SECTOR_BYTES)) {
         let sector = Sector::open(key, number, bytes).ok_or(number)?;
         sector.each_match(fingerprint(digest, depth, sector.bits), |i| pages.push(sector.page(i)));
     }
@@ -207,7 +213,7 @@ mod tests {
 
     fn read(bytes: &[u8]) -> Result<Vec<Entry>, usize> {
         let mut entries = Vec::new();
-        decode(KEY, bytes, |entry| entries.push(entry)).map(|()| entries)
+        decode(KEY, 0, bytes, |entry| entries.push(entry)).map(|()| entries)
     }
 
     #[test]
@@ -230,7 +236,7 @@ mod tests {
         }
         for key in [BucketKey { slot: 5, ..KEY }, BucketKey { birth: 3, ..KEY }, BucketKey { salt: 8, ..KEY }]
         {
-            assert_eq!(decode(key, &bytes, |_| ()), Err(0));
+            assert_eq!(decode(key, 0, &bytes, |_| ()), Err(0));
         }
         let mut swapped = bytes.clone();
         swapped.rotate_left(SECTOR_BYTES);
@@ -257,7 +263,7 @@ mod tests {
             }
             for &(page, hi, _) in &drawn {
                 let mut pages = Vec::new();
-                matches(KEY, &bytes, KeyDigest { lo: 0, hi }, 3, &mut pages).unwrap();
+                matches(KEY, 0, &bytes, KeyDigest { lo: 0, hi }, 3, &mut pages).unwrap();
                 prop_assert!(pages.contains(&page));
             }
         }
@@ -270,7 +276,7 @@ mod tests {
             let check = KEY.check(0, &sector);
             sector[..4].copy_from_slice(&check.to_le_bytes());
             let _ = read(&sector);
-            let _ = matches(KEY, &sector, KeyDigest { lo: 1, hi: 2 }, 40, &mut Vec::new());
+            let _ = matches(KEY, 0, &sector, KeyDigest { lo: 1, hi: 2 }, 40, &mut Vec::new());
         }
     }
 }

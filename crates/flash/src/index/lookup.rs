@@ -11,9 +11,10 @@ use std::io;
 
 use springbloom_filter::KeyDigest;
 
-use super::bucket::{decode, matches};
-use super::partitions::Bucket;
-use super::prefilter::{self, Prefilter};
+use super::bucket::matches;
+use super::halves::Halves;
+use super::partitions::{Bucket, BucketPart};
+use super::prefilter::Prefilter;
 use super::record::{INDEX_PAGE_BYTES, Page, Record, Value, check_lengths};
 use super::record_log::{PageFault, PagePlace};
 use super::store::FlashIndex;
@@ -47,7 +48,7 @@ struct Search<'k> {
     /// The partition has a bucket and no pre-filter, as all have after opening.
     lacks_filter: bool,
     /// Read once the pages run out.
-    bucket: Option<Bucket>,
+    bucket: Option<BucketPart>,
     /// Where the record may be, newest last.
     pages: Vec<u64>,
     /// Zones reclaimed when the search started.
@@ -59,7 +60,7 @@ struct Search<'k> {
 /// What a read is of.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 enum Target {
-    Bucket { slot: u32, birth: u32, sectors: u8 },
+    Bucket(BucketPart),
     Page(u64),
 }
 
@@ -148,10 +149,9 @@ impl FlashIndex {
 
     /// The pre-filter over a bucket that was read anyway.
     fn filter_of(&self, bucket: Bucket, bytes: &[u8]) -> Option<Prefilter> {
-        let units = self.memory.prefilter.as_ref()?;
-        let mut entries = Vec::new();
-        decode(bucket.key(self.salt), bytes, |entry| entries.push(entry)).ok()?;
-        prefilter::build(units, &entries)
+        self.memory.prefilter.as_ref()?;
+        let halves = Halves::decoded(bucket.key(self.salt), self.front_sectors(), bytes).ok()?;
+        self.filter(None, &halves)
     }
 
     /// Whether the partition has another bucket by now.
@@ -180,7 +180,7 @@ impl Searches<'_, '_> {
                 search.pages.clear();
                 let known = table.look(search.digest, &mut search.pages);
                 (search.depth, search.bucket, search.lacks_filter) =
-                    (known.depth, known.bucket, !known.has_filter);
+                    (known.depth, known.part, !known.has_filter);
                 search.reclaimed = reclaimed;
             }
         }
@@ -205,7 +205,7 @@ impl Searches<'_, '_> {
         let target = match search.pages.pop() {
             Some(page) => Target::Page(page),
             None => match search.bucket.take() {
-                Some(Bucket { slot, birth, sectors }) => Target::Bucket { slot, birth, sectors },
+                Some(part) => Target::Bucket(part),
                 None => return,
             },
         };
@@ -220,14 +220,15 @@ impl Searches<'_, '_> {
         }
     }
 
-    fn bucket_arrived(&mut self, bucket: Bucket, bytes: io::Result<&[u8]>, waiting: &[usize]) {
-        let index = self.index;
+    fn bucket_arrived(&mut self, part: BucketPart, bytes: io::Result<&[u8]>, waiting: &[usize]) {
+        let (index, bucket, first) = (self.index, part.bucket, usize::from(part.first));
         let mut has_matches = false;
         for &i in waiting {
             let search = &mut self.searches[i];
             let read = match &bytes {
                 Ok(bytes) => {
-                    matches(bucket.key(index.salt), bytes, search.digest, search.depth, &mut search.pages)
+                    let key = bucket.key(index.salt);
+                    matches(key, first, bytes, search.digest, search.depth, &mut search.pages)
                         .map_err(|sector| index.damaged_bucket(bucket.slot, sector))
                 }
                 Err(e) => Err(index.unread_bucket(e.kind().into())),
@@ -244,7 +245,7 @@ impl Searches<'_, '_> {
                 Err(error) => self.failure = self.failure.take().or(Some(error)),
             }
         }
-        // Made where one would have saved the read: who looks for what is there has no use for it.
+        // Made where one would have saved the read: who looks for what is there has no use for it. Without one, all of the bucket was read.
         let search = &self.searches[waiting[0]];
         if let Ok(bytes) = bytes
             && search.lacks_filter
@@ -327,10 +328,11 @@ impl ReadPlan for Searches<'_, '_> {
                 continue;
             };
             match self.reads[tag].0 {
-                Target::Bucket { slot, sectors, .. } => {
+                Target::Bucket(BucketPart { bucket, first, end }) => {
                     self.index.counters.bucket_reads.add(1);
-                    let offset = u64::from(slot) * self.index.bucket_bytes() as u64;
-                    let span = Span { offset, len_bytes: usize::from(sectors) * SECTOR_BYTES };
+                    let slot = u64::from(bucket.slot) * self.index.bucket_bytes() as u64;
+                    let offset = slot + u64::from(first) * SECTOR_BYTES as u64;
+                    let span = Span { offset, len_bytes: usize::from(end - first) * SECTOR_BYTES };
                     return Some(PlannedRead { tag, is_beside: false, span });
                 }
                 Target::Page(page) => match self.index.log.place(page) {
@@ -351,9 +353,7 @@ impl ReadPlan for Searches<'_, '_> {
     fn arrived(&mut self, tag: usize, bytes: io::Result<&[u8]>) {
         let waiting = self.take_waiting(tag);
         match self.reads[tag].0 {
-            Target::Bucket { slot, birth, sectors } => {
-                self.bucket_arrived(Bucket { slot, birth, sectors }, bytes, &waiting);
-            }
+            Target::Bucket(part) => self.bucket_arrived(part, bytes, &waiting),
             Target::Page(number) => {
                 let page =
                     bytes.map_err(PageFault::Device).and_then(|bytes| self.index.log.checked(number, bytes));

@@ -3,6 +3,7 @@
 
 use springbloom_filter::KeyDigest;
 
+use super::closing::Closing;
 use super::entry::{DEPTH_MAX, PAGE_BITS};
 use super::partitions::Bucket;
 use super::settings::IndexSettings;
@@ -15,7 +16,7 @@ use crate::header::field;
 /// First eight bytes of a manifest.
 pub const INDEX_MAGIC: [u8; 8] = *b"SPBLINDX";
 /// Version that this program writes, and the newest it reads.
-pub const INDEX_VERSION: u32 = 1;
+pub const INDEX_VERSION: u32 = 2;
 
 const NAMES: [&str; 2] = ["manifest-a", "manifest-b"];
 const HEAD_BYTES: usize = 24;
@@ -184,6 +185,11 @@ impl Manifest {
         Ok(bytes.len() as u64)
     }
 
+    /// The last closing, if no checkpoint followed.
+    pub(crate) fn closing(&self) -> Option<Closing> {
+        (self.closed > 0).then_some(Closing { salt: self.salt, sequence: self.closed })
+    }
+
     /// Whether an index was ever made here. A file without contents is what an interrupted making leaves.
     pub(crate) fn exists(storage: &dyn Storage) -> bool {
         NAMES.iter().any(|file| {
@@ -325,7 +331,7 @@ mod tests {
             Manifest::decode("m", &bytes)
         };
         assert!(matches!(with(0, b'X'), Err(FlashError::Foreign { .. })));
-        assert!(matches!(with(8, 9), Err(FlashError::NewerVersion { got: 9, expected: 1, .. })));
+        assert!(matches!(with(8, 9), Err(FlashError::NewerVersion { got: 9, expected: 2, .. })));
         assert!(matches!(Manifest::decode("m", &good[..20]), Err(FlashError::Truncated { .. })));
         assert!(matches!(Manifest::decode("m", &good[..40]), Err(FlashError::Truncated { .. })));
         assert!(matches!(with(100, !good[100]), Err(FlashError::Damaged { .. })));

@@ -6,8 +6,11 @@
 
 mod bucket;
 mod clean;
+mod closing;
 mod entry;
 mod filters;
+mod halves;
+mod kept_filters;
 mod lookup;
 mod manifest;
 mod partitions;

@@ -1,21 +1,21 @@
 //! What is in memory of every partition, and the directory that finds it: extendible hashing over the digest's first bits.
 //!
-//! A partition takes 32 bytes, its four in the directory, a chain of waiting entries in [`Pending`] and its pre-filter in [`FilterStore`];
+//! A partition takes 36 bytes, its four in the directory, a chain of waiting entries in [`Pending`] and its pre-filter in [`FilterStore`];
 //! nothing has a heap block of its own, so what is counted is what the process takes.
 //!
 //! Invariant: the partitions' prefixes cover every digest exactly once; the directory has an entry for every prefix of
 //! `depth` bits, the depth of the deepest partition.
 
-use springbloom_filter::{GroupHead, KeyDigest};
+use springbloom_filter::KeyDigest;
 
 use super::bucket::BucketKey;
 use super::entry::{Entry, fingerprint, fingerprint_bits};
 use super::filters::{FilterStore, Place};
 use super::pending::{Chain, Pending};
-use super::prefilter::{self, Prefilter};
+use super::prefilter::{HalfFilter, Heads, Prefilter};
 
 /// The bucket of a partition.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct Bucket {
     /// Place on the device, in buckets.
     pub(crate) slot: u32,
@@ -30,6 +30,14 @@ impl Bucket {
     }
 }
 
+/// Sectors of a bucket that are read together.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(crate) struct BucketPart {
+    pub(crate) bucket: Bucket,
+    pub(crate) first: u8,
+    pub(crate) end: u8,
+}
+
 /// One partition.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Partition {
@@ -41,17 +49,17 @@ pub(crate) struct Partition {
     birth: u32,
     /// Entries that are not in the bucket.
     pending: Chain,
-    /// The filter over the entries of the bucket; without one they may match.
+    /// The filters over the halves of the bucket; without them all entries may match.
     filter: Place,
-    /// Of the filter, if there is one.
-    head: Option<GroupHead>,
+    /// Of the filters, if there are any.
+    heads: Option<Heads>,
 }
 
 impl Partition {
     fn new(depth: u8, bucket: Option<Bucket>) -> Partition {
         let Bucket { slot, birth, sectors } = bucket.unwrap_or(Bucket { slot: 0, birth: 0, sectors: 0 });
         let (pending, filter) = (Chain::EMPTY, Place::NONE);
-        Partition { depth, sectors, slot, birth, pending, filter, head: None }
+        Partition { depth, sectors, slot, birth, pending, filter, heads: None }
     }
 
     pub(crate) fn bucket(&self) -> Option<Bucket> {
@@ -76,8 +84,8 @@ pub(crate) struct Part {
 #[derive(Debug)]
 pub(crate) struct Known {
     pub(crate) depth: u8,
-    /// The bucket that may hold an entry for it.
-    pub(crate) bucket: Option<Bucket>,
+    /// The part of the bucket that may hold entries for it.
+    pub(crate) part: Option<BucketPart>,
     pub(crate) has_filter: bool,
 }
 
@@ -119,6 +127,8 @@ impl List {
 pub(crate) struct Partitions {
     directory: Vec<u32>,
     depth: u8,
+    /// Sectors of the front half of a bucket.
+    front_sectors: u8,
     list: List,
     pending: Pending,
     filters: FilterStore,
@@ -126,7 +136,7 @@ pub(crate) struct Partitions {
 
 impl Partitions {
     /// Partitions in the order of their prefixes, which must cover every digest: `None` if they do not.
-    pub(crate) fn from_ordered(ordered: &[(u8, Option<Bucket>)]) -> Option<Partitions> {
+    pub(crate) fn from_ordered(ordered: &[(u8, Option<Bucket>)], front_sectors: u8) -> Option<Partitions> {
         let depth = ordered.iter().map(|(depth, _)| *depth).max()?;
         let (mut directory, mut list) = (Vec::new(), List::default());
         for (number, &(its_depth, bucket)) in (0..).zip(ordered) {
@@ -138,7 +148,8 @@ impl Partitions {
             list.push(Partition::new(its_depth, bucket));
         }
         let (pending, filters) = (Pending::new(), FilterStore::default());
-        (directory.len() == 1 << depth).then_some(Partitions { directory, depth, list, pending, filters })
+        let covers = directory.len() == 1 << depth;
+        covers.then_some(Partitions { directory, depth, front_sectors, list, pending, filters })
     }
 
     pub(crate) fn len(&self) -> usize {
@@ -178,15 +189,24 @@ impl Partitions {
         let depth = partition.depth;
         let bits = fingerprint_bits(depth);
         self.pending.pages_of(partition.pending, fingerprint(digest, depth, bits), bits, pages);
-        let may_match = partition.head.is_none_or(|head| {
-            let words = self.filters.words(partition.filter, head.words());
-            prefilter::may_match(head, words, digest, depth)
-        });
-        Known {
-            depth,
-            bucket: partition.bucket().filter(|_| may_match),
-            has_filter: partition.head.is_some(),
-        }
+        let may_match = partition
+            .heads
+            .map_or((true, true), |heads| heads.may_match(self.filter_of(partition).1, digest, depth));
+        let part = partition.bucket().and_then(|bucket| self.part(bucket, may_match));
+        Known { depth, part, has_filter: partition.heads.is_some() }
+    }
+
+    /// What is to be read of a bucket whose front and back may match.
+    fn part(&self, bucket: Bucket, (front, back): (bool, bool)) -> Option<BucketPart> {
+        let middle = self.front_sectors.min(bucket.sectors);
+        let (first, end) = (if front { 0 } else { middle }, if back { bucket.sectors } else { middle });
+        (first < end).then_some(BucketPart { bucket, first, end })
+    }
+
+    /// The filter over the front half of the bucket at `prefix`, if there is one.
+    pub(crate) fn front_filter(&self, prefix: u64) -> Option<HalfFilter> {
+        let (heads, words) = self.filter_of(self.at(prefix));
+        heads.map(|heads| heads.front_filter(words))
     }
 
     /// The waiting entries of a partition, oldest first.
@@ -203,23 +223,34 @@ impl Partitions {
     pub(crate) fn set_filter(&mut self, prefix: u64, bucket: Bucket, filter: Prefilter) {
         let number = self.number(prefix);
         let partition = self.list.get(number);
-        if partition.head.is_none() && partition.bucket() == Some(bucket) {
+        if partition.heads.is_none() && partition.bucket() == Some(bucket) {
             self.store_filter(number, Some(filter));
         }
     }
 
+    /// Where and how the filters of `partition` lie, if it has any, and their words.
+    pub(crate) fn filter_of(&self, partition: &Partition) -> (Option<Heads>, &[u64]) {
+        let words = partition.heads.map(|heads| self.filters.words(partition.filter, heads.words()));
+        (partition.heads, words.unwrap_or_default())
+    }
+
+    /// Gives partition `number`, in the order in which the partitions were made, the filters that it had before.
+    pub(crate) fn restore_filter(&mut self, number: u32, filter: Prefilter) {
+        self.store_filter(number, Some(filter));
+    }
+
     fn store_filter(&mut self, number: u32, filter: Option<Prefilter>) {
         let partition = self.list.get_mut(number);
-        if let Some(head) = partition.head.take() {
-            self.filters.remove(partition.filter, head.words());
+        if let Some(heads) = partition.heads.take() {
+            self.filters.remove(partition.filter, heads.words());
         }
-        if let Some(Prefilter { head, words }) = filter {
-            (partition.head, partition.filter) = (Some(head), self.filters.store(number, &words));
+        if let Some(Prefilter { heads, words }) = filter {
+            (partition.heads, partition.filter) = (Some(heads), self.filters.store(number, &words));
         }
         while let Some(taken) = self.filters.take_sparsest() {
             for (owner, place, words) in taken.filters() {
                 let partition = self.list.get_mut(owner);
-                if partition.head.is_some() && partition.filter == place {
+                if partition.heads.is_some() && partition.filter == place {
                     partition.filter = self.filters.store(owner, words);
                 }
             }
@@ -306,11 +337,11 @@ mod tests {
 
     fn ordered(depths: &[u8]) -> Option<Partitions> {
         let list: Vec<_> = depths.iter().map(|&depth| (depth, None)).collect();
-        Partitions::from_ordered(&list)
+        Partitions::from_ordered(&list, 2)
     }
 
     #[test]
-    fn a_partition_takes_32_bytes() {
+    fn a_partition_takes_36_bytes() {
         assert!(size_of::<Partition>() <= 36, "{}", size_of::<Partition>());
     }
 

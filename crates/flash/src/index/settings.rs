@@ -42,6 +42,11 @@ impl IndexSettings {
         require(pages.contains(&self.zone_pages), "zone size", self.zone_pages, "32 to 1048576 pages")
     }
 
+    /// Sectors of the front half of a bucket.
+    pub(crate) fn front_sectors(&self) -> u8 {
+        self.bucket_sectors / 2
+    }
+
     /// Depth of the first partitions.
     pub(crate) fn first_depth(&self) -> u8 {
         let per_partition = ENTRIES_PER_PARTITION * u64::from(self.bucket_sectors) / 16;
@@ -59,17 +64,19 @@ pub struct IndexMemory {
     pub pending_bytes_per_record: f64,
     /// The least for waiting entries, however few records there are.
     pub pending_bytes_min: u64,
-    /// Units of the pre-filter over each partition; without one, every lookup of an absent key reads a bucket.
-    pub prefilter: Option<UnitSettings>,
+    /// Units of the pre-filters over the front and the back half of each bucket; without them, every lookup of an absent key reads a bucket, and
+    /// all of it.
+    pub prefilter: Option<[UnitSettings; 2]>,
 }
 
 impl IndexMemory {
-    /// About 0.9 bytes per key all in, 0.4 of them for a pre-filter of 3 ribbon units of a bit per key.
+    /// About 0.9 bytes per key all in, half of them for pre-filters of 3 and 4 ribbon units of a bit per key.
     pub fn standard() -> IndexMemory {
+        let units = UnitSettings::ribbon(3).ok().zip(UnitSettings::ribbon(4).ok());
         IndexMemory {
             pending_bytes_per_record: 0.25,
             pending_bytes_min: 1 << 20,
-            prefilter: UnitSettings::ribbon(3).ok(),
+            prefilter: units.map(|(front, back)| [front, back]),
         }
     }
 

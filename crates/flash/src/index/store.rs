@@ -6,6 +6,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock, RwLockReadGuard, Rw
 
 use springbloom_filter::KeyDigest;
 
+use super::kept_filters;
 use super::manifest::Manifest;
 use super::partitions::Partitions;
 use super::record::{INDEX_PAGE_BYTES, check_lengths};
@@ -91,7 +92,7 @@ impl FlashIndex {
     /// As [`open`](Self::open), in any storage.
     pub fn open_in(storage: Arc<dyn Storage>, memory: IndexMemory) -> Result<FlashIndex, FlashError> {
         memory.check()?;
-        let mut manifest = Manifest::read(&*storage)?;
+        let manifest = Manifest::read(&*storage)?;
         let log_name = storage.describe(LOG_NAME);
         let zone_bytes = u64::from(manifest.settings.zone_pages) * INDEX_PAGE_BYTES as u64;
         let log_device = open_device(&*storage, LOG_NAME, u64::from(manifest.zone_slots) * zone_bytes)?;
@@ -99,17 +100,23 @@ impl FlashIndex {
         let buckets =
             open_device(&*storage, BUCKETS_NAME, u64::from(manifest.bucket_slots) * bucket_bytes as u64)?;
         let empty = || {
-            Partitions::from_ordered(&manifest.partitions).ok_or_else(|| FlashError::Damaged {
-                name: storage.describe("manifest"),
-                part: "the directory",
-                got: "partitions that do not cover every key once".to_owned(),
-                expected: "partitions that do".to_owned(),
-            })
+            Partitions::from_ordered(&manifest.partitions, manifest.settings.front_sectors()).ok_or_else(
+                || FlashError::Damaged {
+                    name: storage.describe("manifest"),
+                    part: "the directory",
+                    got: "partitions that do not cover every key once".to_owned(),
+                    expected: "partitions that do".to_owned(),
+                },
+            )
         };
         let mut partitions = empty()?;
         let has_waiting = waiting::read(&*storage, &manifest, &mut partitions);
         if !has_waiting {
             partitions = empty()?;
+        }
+        if let Some([front, back]) = memory.prefilter {
+            let units = [front.unit_count(), back.unit_count()];
+            kept_filters::read(&*storage, &manifest, units, &mut partitions);
         }
         let zones = Zones::restored(&manifest);
         let counted_page = manifest.counted_page;
@@ -132,15 +139,10 @@ impl FlashIndex {
         }
         // A process that was killed may have left pages that were read now and are not durable.
         log_device.sync().map_err(FlashError::io("sync", &log_name))?;
-        // Before a page of the new epoch is written, no later opening may take the same.
-        let was_closed = manifest.closed == manifest.sequence;
-        manifest.epoch += 1;
-        manifest.sequence += 1;
-        let manifest_bytes = manifest.write(&*storage)?;
-        let log = RecordLog::new(log_device, log_name, manifest.salt, manifest.epoch, end.zones, end.page);
-        let writer = Writer::restored(&manifest, &partitions, &log);
-        let counters = Counters::default();
-        counters.manifest_bytes_written.add(manifest_bytes);
+        let epoch = manifest.epoch + 1;
+        let log = RecordLog::new(log_device, log_name, manifest.salt, epoch, end.zones, end.page);
+        let writer = Writer::restored(&manifest, epoch, &partitions, &log);
+        let was_closed = writer.is_closed();
         let index = FlashIndex {
             storage,
             settings: manifest.settings,
@@ -150,7 +152,7 @@ impl FlashIndex {
             buckets,
             writer: Mutex::new(writer),
             table: RwLock::new(partitions),
-            counters,
+            counters: Counters::default(),
         };
         if !was_closed {
             index.rebuild_torn(&mut index.writer())?;
@@ -209,6 +211,7 @@ impl FlashIndex {
         value: Option<&[u8]>,
     ) -> Result<u64, FlashError> {
         let digest = KeyDigest::of(key);
+        self.announce(writer)?;
         let page = self.log.append(key, value)?;
         {
             let mut table = self.table_mut();
@@ -231,10 +234,11 @@ impl FlashIndex {
         self.log.sync_to(page)
     }
 
-    /// Flushes, and writes a checkpoint and what waits, so that the next opening has nothing to replay.
+    /// Flushes, and writes a checkpoint, what waits and the pre-filters, so that the next opening has nothing to replay. An index that was closed, and
+    /// in which nothing was changed since, needs no closing: it is as it was.
     pub fn close(self) -> Result<(), FlashError> {
         let mut writer = self.writer();
-        self.checkpoint(&mut writer, true)
+        if writer.is_closed() { Ok(()) } else { self.checkpoint(&mut writer, true) }
     }
 
     /// Counters since opening.
@@ -265,6 +269,10 @@ impl FlashIndex {
 
     pub(super) fn bucket_bytes(&self) -> usize {
         usize::from(self.settings.bucket_sectors) * SECTOR_BYTES
+    }
+
+    pub(super) fn front_sectors(&self) -> usize {
+        usize::from(self.settings.front_sectors())
     }
 
     pub(super) fn damaged(&self, file: &str, part: &'static str, got: String) -> FlashError {

@@ -6,11 +6,14 @@
 
 use std::collections::HashSet;
 
-use super::bucket::{decode, encode, runs};
+use super::bucket::{encode, runs};
+use super::closing::Closing;
 use super::entry::{DEPTH_MAX, Entry, fingerprint_bits};
+use super::halves::Halves;
+use super::kept_filters;
 use super::manifest::Manifest;
 use super::partitions::{Bucket, Part, Partitions, next_prefix};
-use super::prefilter::{self, Prefilter};
+use super::prefilter::{self, HalfFilter, Prefilter};
 use super::record_log::RecordLog;
 use super::store::FlashIndex;
 use super::waiting;
@@ -39,8 +42,13 @@ pub(super) struct Writer {
     pub(super) replay_page: u64,
     /// End of the log at the last checkpoint.
     checkpoint_page: u64,
+    /// Of the last manifest.
     sequence: u64,
+    /// The manifest that the last closing wrote, as in [`Manifest::closed`].
+    closed: u64,
+    /// This opening, which the last manifest knows of only once it `is_announced`.
     epoch: u32,
+    is_announced: bool,
     births: u32,
     bucket_slots: u32,
     free_slots: Vec<u32>,
@@ -56,7 +64,7 @@ pub(super) struct Writer {
 }
 
 impl Writer {
-    pub(super) fn restored(manifest: &Manifest, table: &Partitions, log: &RecordLog) -> Writer {
+    pub(super) fn restored(manifest: &Manifest, epoch: u32, table: &Partitions, log: &RecordLog) -> Writer {
         let mut is_used = vec![false; manifest.bucket_slots as usize];
         for bucket in manifest.partitions.iter().filter_map(|(_, bucket)| *bucket) {
             is_used[bucket.slot as usize] = true;
@@ -70,7 +78,9 @@ impl Writer {
             replay_page: manifest.replay_page,
             checkpoint_page: manifest.counted_page,
             sequence: manifest.sequence,
-            epoch: manifest.epoch,
+            closed: manifest.closed,
+            epoch,
+            is_announced: false,
             births: manifest.births,
             bucket_slots: manifest.bucket_slots,
             free_slots: (0..manifest.bucket_slots).rev().filter(|slot| !is_used[*slot as usize]).collect(),
@@ -95,6 +105,11 @@ impl Writer {
 }
 
 impl Writer {
+    /// Nothing was changed since the index was closed.
+    pub(super) fn is_closed(&self) -> bool {
+        self.closed == self.sequence
+    }
+
     /// After a failure: the slots of buckets that will not be.
     pub(super) fn give_back_slots(&mut self) {
         let installed = self.installed_slots;
@@ -163,7 +178,7 @@ impl FlashIndex {
         let (mut spans, mut asked) = (Vec::new(), Vec::new());
         for (i, job) in jobs.iter().enumerate() {
             match job.bucket {
-                None => outcomes[i] = self.settle(writer, job, Vec::new(), &mut writes)?,
+                None => outcomes[i] = self.settle(writer, job, Halves::default(), &mut writes)?,
                 Some(bucket) => {
                     let offset = u64::from(bucket.slot) * self.bucket_bytes() as u64;
                     spans.push(Span { offset, len_bytes: usize::from(bucket.sectors) * SECTOR_BYTES });
@@ -176,10 +191,9 @@ impl FlashIndex {
             let (i, bucket) = asked[n];
             let job = &jobs[i];
             let settled = bytes.map_err(|e| self.unread_bucket(e)).and_then(|bytes| {
-                let mut entries = Vec::with_capacity(bytes.len() / 4);
-                decode(bucket.key(self.salt), bytes, |entry| entries.push(entry))
+                let halves = Halves::decoded(bucket.key(self.salt), self.front_sectors(), bytes)
                     .map_err(|sector| self.damaged_bucket(bucket.slot, sector))?;
-                self.settle(writer, job, entries, &mut writes)
+                self.settle(writer, job, halves, &mut writes)
             });
             match settled {
                 Ok(outcome) => outcomes[i] = outcome,
@@ -210,12 +224,12 @@ impl FlashIndex {
         (jobs, at)
     }
 
-    /// Decides what a partition whose bucket holds `entries` becomes, and describes its sectors in `writes`.
+    /// Decides what a partition whose bucket holds `halves` becomes, and describes its sectors in `writes`.
     fn settle(
         &self,
         writer: &mut Writer,
         job: &Job,
-        mut entries: Vec<Entry>,
+        mut halves: Halves,
         writes: &mut Writes,
     ) -> Result<Outcome, FlashError> {
         let mut pending = {
@@ -226,21 +240,26 @@ impl FlashIndex {
         if pending.first().is_some_and(|entry| entry.page < writer.opened_page) {
             // Replayed: those that were appended before the last checkpoint are there already.
             let there: HashSet<(u64, u32)> =
-                entries.iter().map(|entry| (entry.page, entry.fingerprint)).collect();
+                halves.entries.iter().map(|entry| (entry.page, entry.fingerprint)).collect();
             pending.retain(|entry| !there.contains(&(entry.page, entry.fingerprint)));
         }
-        self.count_stale(&entries, &pending, job.depth);
+        self.count_stale(&halves.entries, &pending, job.depth);
         let appended = runs(&pending).count();
         if let Some(bucket) = job.bucket
             && usize::from(bucket.sectors) + appended <= usize::from(self.settings.bucket_sectors)
         {
-            entries.extend_from_slice(&pending);
-            self.write_entries(bucket, usize::from(bucket.sectors), &pending, writes);
-            let filter = self.filter(&entries);
+            let first_sector = usize::from(bucket.sectors);
+            halves.append(first_sector, self.front_sectors(), &pending);
+            self.write_entries(bucket, first_sector, &pending, writes);
+            // A front that was full has the filter that it had.
+            let is_same = first_sector >= self.front_sectors();
+            let front = is_same.then(|| self.table().front_filter(job.prefix)).flatten();
+            let filter = self.filter(front, &halves);
             let sectors = bucket.sectors + appended as u8;
             let part = Part { depth: job.depth, bucket: Some(Bucket { sectors, ..bucket }), filter };
             return Ok(Outcome { parts: vec![part], moved });
         }
+        let mut entries = halves.entries;
         {
             let zones = self.log.zones();
             entries.retain(|entry| zones.device_page(entry.page).is_some());
@@ -282,7 +301,9 @@ impl FlashIndex {
             if let Some(bucket) = bucket {
                 self.write_entries(bucket, 0, &entries, writes);
             }
-            parts.push(Part { depth, bucket, filter: self.filter(&entries) });
+            let mut halves = Halves::default();
+            halves.append(0, self.front_sectors(), &entries);
+            parts.push(Part { depth, bucket, filter: self.filter(None, &halves) });
             return Ok(());
         }
         // Hashed keys spread evenly; a partition far deeper than the number of records explains is full of one digest.
@@ -303,8 +324,11 @@ impl FlashIndex {
         self.divide(writer, depth + 1, upper, writes, parts)
     }
 
-    fn filter(&self, entries: &[Entry]) -> Option<Prefilter> {
-        self.memory.prefilter.as_ref().and_then(|units| prefilter::build(units, entries))
+    /// The filters over a bucket, of which the front's may be known already.
+    pub(super) fn filter(&self, front: Option<HalfFilter>, halves: &Halves) -> Option<Prefilter> {
+        let [front_units, back_units] = self.memory.prefilter.as_ref()?;
+        let front = front.or_else(|| prefilter::build(front_units, halves.front()))?;
+        Some(Prefilter::new(front, prefilter::build(back_units, halves.back())?))
     }
 
     fn write_entries(&self, bucket: Bucket, first_sector: usize, entries: &[Entry], writes: &mut Writes) {
@@ -318,7 +342,26 @@ impl FlashIndex {
         writes.pieces.push((slot + (first_sector * SECTOR_BYTES) as u64, bytes));
     }
 
-    pub(super) fn write_buckets(&self, writer: &Writer, writes: Writes) -> Result<(), FlashError> {
+    /// Before the first change since opening: says in the manifest that the index is open. What is as it was closed stays so
+    /// if nothing is changed; and no later opening may take the same epoch once there are pages of it.
+    pub(super) fn announce(&self, writer: &mut Writer) -> Result<(), FlashError> {
+        if writer.is_announced {
+            return Ok(());
+        }
+        let mut manifest = Manifest::read(&*self.storage)?;
+        if manifest.sequence != writer.sequence {
+            let got = format!("manifest {} where {} was read at opening", manifest.sequence, writer.sequence);
+            return Err(self.damaged("manifest", "the sequence", got));
+        }
+        manifest.epoch = writer.epoch;
+        manifest.sequence += 1;
+        self.counters.manifest_bytes_written.add(manifest.write(&*self.storage)?);
+        (writer.sequence, writer.is_announced) = (manifest.sequence, true);
+        Ok(())
+    }
+
+    pub(super) fn write_buckets(&self, writer: &mut Writer, writes: Writes) -> Result<(), FlashError> {
+        self.announce(writer)?;
         let len_bytes = u64::from(writer.bucket_slots) * self.bucket_bytes() as u64;
         let total: usize = writes.pieces.iter().map(|(_, bytes)| bytes.len()).sum();
         // Every piece begins at an aligned address, as direct I/O wants it.
@@ -393,8 +436,11 @@ impl FlashIndex {
         self.buckets.sync().map_err(|e| self.log.failed("sync buckets beside", e))?;
         writer.sequence += 1;
         writer.checkpoint_page = page;
+        let closed = if closes { writer.sequence } else { 0 };
         if closes {
-            waiting::write(&*self.storage, self.salt, writer.sequence, &self.table())?;
+            let (table, closing) = (self.table(), Closing { salt: self.salt, sequence: writer.sequence });
+            waiting::write(&*self.storage, closing, &table)?;
+            kept_filters::write(&*self.storage, closing, &table)?;
         }
         let manifest = {
             let (table, zones) = (self.table(), self.log.zones());
@@ -405,7 +451,7 @@ impl FlashIndex {
                 settings: self.settings,
                 replay_page: writer.replay_page,
                 counted_page: page,
-                closed: if closes { writer.sequence } else { 0 },
+                closed,
                 counted_epoch: writer.epoch,
                 births: writer.births,
                 bucket_slots: writer.bucket_slots,
@@ -417,6 +463,7 @@ impl FlashIndex {
         };
         let written = manifest.write(&*self.storage)?;
         self.counters.manifest_bytes_written.add(written);
+        (writer.closed, writer.is_announced) = (closed, true);
         writer.free_slots.append(&mut writer.returned_slots);
         self.log.zones_mut().checkpointed();
         Ok(())

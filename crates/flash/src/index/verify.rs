@@ -66,7 +66,7 @@ impl FlashIndex {
                 report.buckets += 1;
                 let (mut entries, mut last_page) = (0, 0);
                 let decoded = bytes.map(|bytes| {
-                    decode(batch[n].key(self.salt), bytes, |entry| {
+                    decode(batch[n].key(self.salt), 0, bytes, |entry| {
                         entries += 1;
                         last_page = entry.page.max(last_page);
                     })
