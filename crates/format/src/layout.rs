@@ -1,6 +1,9 @@
-//! Where each unit is, and whether the bytes read from there are it: all that a loader has to keep of a directory.
+//! Where each unit is, and whether the bytes read from there are it. Follows from the segments' shapes, from where the units begin and from
+//! the block's identity: all that a loader has to keep of a block.
 
 use std::ops::Range;
+
+use springbloom_filter::GroupShape;
 
 use crate::checksum::{CHECKSUM_BYTES, Covers, checksum};
 use crate::{BlockHeader, FormatError};
@@ -20,9 +23,25 @@ pub struct UnitLayout {
 }
 
 impl UnitLayout {
+    /// Of a block whose units begin at `units_at` and whose segments have these shapes, which were [parsed](crate::Directory::parse) with it
+    /// once. `None` if no block is like that.
+    pub fn of(units_at: u64, identity: u32, shapes: &[GroupShape]) -> Option<Self> {
+        let unit_count = shapes.first().map_or(0, GroupShape::unit_count);
+        Self::from_parts(units_at, identity, unit_count, shapes.iter().map(GroupShape::unit_bytes))
+    }
+
     /// From the header and the unit bytes of each segment. `None` if the block would not fit 64 bits of length.
     pub(crate) fn new(
         header: &BlockHeader,
+        unit_bytes: impl ExactSizeIterator<Item = usize>,
+    ) -> Option<Self> {
+        Self::from_parts(header.head_bytes(), header.identity, header.unit_count, unit_bytes)
+    }
+
+    fn from_parts(
+        units_at: u64,
+        identity: u32,
+        unit_count: u8,
         unit_bytes: impl ExactSizeIterator<Item = usize>,
     ) -> Option<Self> {
         let mut end = 0u64;
@@ -32,9 +51,8 @@ impl UnitLayout {
                 Some(end)
             })
             .collect();
-        let BlockHeader { identity, unit_count, .. } = *header;
-        let layout = Self { ends: ends?, units_at: header.head_bytes(), identity, unit_count };
-        layout.row_bytes().checked_mul(unit_count.into())?.checked_add(layout.units_at)?;
+        let layout = Self { ends: ends?, units_at, identity, unit_count };
+        layout.row_bytes().checked_mul(unit_count.into())?.checked_add(units_at)?;
         Some(layout)
     }
 
@@ -51,6 +69,16 @@ impl UnitLayout {
     /// Bytes of one unit of all segments, checksums included.
     pub fn row_bytes(&self) -> u64 {
         self.ends.last().copied().unwrap_or(0)
+    }
+
+    /// Where in the block the first unit begins.
+    pub fn units_at(&self) -> u64 {
+        self.units_at
+    }
+
+    /// What the checksums of the block's units cover beside them.
+    pub fn identity(&self) -> u32 {
+        self.identity
     }
 
     /// Bytes of the whole block.

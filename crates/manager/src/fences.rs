@@ -250,6 +250,12 @@ impl<'a> FencesRef<'a> {
         PackedFences { prefix: self.prefix, rests: self.rests, ends, end_bytes: self.end_bytes }
     }
 
+    /// The key without what all keys of the table begin with; `None` if it does not begin so.
+    #[inline]
+    pub(crate) fn rest_of<'k>(&self, key: &'k [u8]) -> Option<&'k [u8]> {
+        key.strip_prefix(self.prefix)
+    }
+
     /// First key of segment `segment`; `None` past the end.
     #[inline]
     pub(crate) fn get(&self, segment: u32) -> Option<Fence<'a>> {

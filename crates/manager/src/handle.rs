@@ -9,30 +9,35 @@ use crate::events::{EventBase, EventHub};
 use crate::opened::OpenTable;
 use crate::{FencesRef, MemoryKind, Outcome, TableId};
 
+/// What the handles of all tables share.
+pub(crate) struct Lookups {
+    pub hub: Arc<EventHub>,
+    pub absences: Arc<AbsenceCache>,
+}
+
 /// An open reader's access to its table's filters. Dropping it says that the reader was closed and what the host kept for it is freed; the
 /// table's state stays.
 pub struct TableHandle {
     table: OpenTable,
-    hub: Arc<EventHub>,
-    event_base: EventBase,
+    lookups: Arc<Lookups>,
     id: TableId,
     number: u32,
     /// Reserved for what the host keeps for this reader.
     host_bytes: u32,
-    absences: Arc<AbsenceCache>,
 }
+
+// There is one for every open table.
+const _: () = assert!(size_of::<TableHandle>() == 32);
 
 impl TableHandle {
     pub(crate) fn new(
         table: OpenTable,
-        hub: Arc<EventHub>,
-        event_base: EventBase,
+        lookups: Arc<Lookups>,
         id: TableId,
         number: u32,
         host_bytes: u32,
-        absences: Arc<AbsenceCache>,
     ) -> Self {
-        Self { table, hub, event_base, id, number, host_bytes, absences }
+        Self { table, lookups, id, number, host_bytes }
     }
 
     /// Identity of the table.
@@ -67,27 +72,37 @@ impl TableHandle {
     /// to be [recorded](Self::record) as [`Outcome::KnownAbsent`] if so. Lock-free, without allocation.
     #[inline]
     pub fn is_known_absent(&self, key: &[u8], digest: KeyDigest) -> bool {
-        self.absences.contains(&Absence::new(self.number, key, digest))
+        self.absence(key, digest).is_some_and(|absence| self.lookups.absences.contains(&absence))
     }
 
     /// Remembers that the table holds no entry whatever for `key` (of any age or kind), as far as there is room. A table that says so by mistake
-    /// answers wrongly ever after: hosts must be certain. Keys of more than 112 bytes are not remembered. Lock-free, without
-    /// allocation.
+    /// answers wrongly ever after: hosts must be certain. Keys of more than 112 bytes behind what all keys of the table begin with
+    /// are not remembered. Lock-free, without allocation.
     pub fn learn_absence(&self, key: &[u8], digest: KeyDigest) {
-        if self.number != u32::MAX {
-            self.absences.insert(&Absence::new(self.number, key, digest));
+        if self.number != u32::MAX
+            && let Some(absence) = self.absence(key, digest)
+        {
+            self.lookups.absences.insert(&absence);
         }
+    }
+
+    /// `None` for a key beside all keys of the table, which nobody asks for twice.
+    #[inline]
+    fn absence<'k>(&self, key: &'k [u8], digest: KeyDigest) -> Option<Absence<'k>> {
+        let rest = self.fences().rest_of(key)?;
+        Some(Absence::new(self.number, rest, digest))
     }
 
     /// Notes how a lookup's visit to `segment` ended. Lock-free, without allocation (but for the thread's first visit).
     #[inline]
     pub fn record(&self, segment: u32, outcome: Outcome) {
-        self.hub.record(self.event_base, segment, outcome);
+        let base = EventBase::new(self.table.slot(), self.number as u16);
+        self.lookups.hub.record(base, segment, outcome);
     }
 }
 
 impl Drop for TableHandle {
     fn drop(&mut self) {
-        self.absences.budget().release(MemoryKind::Bookkeeping, self.host_bytes as usize);
+        self.lookups.absences.budget().release(MemoryKind::Bookkeeping, self.host_bytes as usize);
     }
 }

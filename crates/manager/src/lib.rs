@@ -59,6 +59,6 @@ pub use planner::Planner;
 pub use policy::PolicyKind;
 pub use remember::SegmentUse;
 pub use settings::ManagerSettings;
-pub use source::{HostBytes, RowVisitor, UnitReadError, UnitSource};
+pub use source::{RowVisitor, UnitReadError, UnitSource};
 pub use stats::{LevelUnits, OutcomeTotals, Stats, UsedBytes};
 pub use table::{ScopeId, SegmentSpec, TableId, TableSpec};

@@ -51,8 +51,8 @@ pub(crate) struct Job {
     resident: u8,
     extent: Extent,
     shape: GroupShape,
-    /// Of the table.
-    segments: u32,
+    /// Of all segments of the table.
+    shapes: Arc<[GroupShape]>,
     source: Arc<dyn UnitSource>,
     /// For the bytes while they are read.
     buffer: Reservation,
@@ -110,13 +110,13 @@ impl Registry {
             return NextJob::None;
         };
         let (source, number) = (known.source.clone(), known.number);
-        let segments = known.open.slots().len() as u32;
         let states = self.planner.allocation().segments();
         let state = &states[segment];
         if state.resident >= state.units() {
             return NextJob::None;
         }
         let (shape, resident, units) = (state.shape, state.resident, state.units());
+        let shapes = states.table(segment.table).iter().map(|state| state.shape).collect();
         let job = |unit, buffer, group, extent| {
             NextJob::Read(Job {
                 segment,
@@ -125,7 +125,7 @@ impl Registry {
                 resident,
                 extent,
                 shape,
-                segments,
+                shapes,
                 source,
                 buffer,
                 group,
@@ -336,7 +336,9 @@ impl Registry {
         self.counters.load_reads += job.reads;
         self.lower_headroom(job);
         let Some(error) = row_error else { return };
-        for segment in (0..job.segments).map(|segment| SegmentRef { table: job.segment.table, segment }) {
+        for segment in
+            (0..job.shapes.len() as u32).map(|segment| SegmentRef { table: job.segment.table, segment })
+        {
             if self.still_wants(job, segment)
                 && self.planner.allocation().segments()[segment].units() > job.unit
             {
@@ -356,10 +358,10 @@ impl Job {
         registry: &dyn Fn() -> MutexGuard<'a, Registry>,
     ) -> Option<UnitReadError> {
         let source = self.source.clone();
-        let (segment, segments, unit) = (self.segment.segment, self.segments, self.unit);
+        let (segment, unit, shapes) = (self.segment.segment, self.unit, self.shapes.clone());
         self.reads = 1;
         match self.extent {
-            Extent::Unit => match source.read_unit(segment, unit) {
+            Extent::Unit => match source.read_unit(segment, unit, &shapes) {
                 Ok(bytes) => registry().complete(self, segment, Ok(&bytes)),
                 Err(error) => registry().complete(self, segment, Err(error)),
             },
@@ -367,17 +369,22 @@ impl Job {
                 let mut take = |segment: u32, read: Result<&[u8], UnitReadError>| {
                     registry().complete(self, segment, read)
                 };
-                return source.read_row(unit, segments, &mut take).err();
+                return source.read_row(unit, &shapes, &mut take).err();
             }
-            Extent::Group => self.read_group(&*source, registry),
+            Extent::Group => self.read_group(&*source, &shapes, registry),
         }
         None
     }
 
     /// The last unit first: the segment keeps those that it has until that one was read.
-    fn read_group<'a>(&mut self, source: &dyn UnitSource, registry: &dyn Fn() -> MutexGuard<'a, Registry>) {
+    fn read_group<'a>(
+        &mut self,
+        source: &dyn UnitSource,
+        shapes: &[GroupShape],
+        registry: &dyn Fn() -> MutexGuard<'a, Registry>,
+    ) {
         let segment = self.segment.segment;
-        let last = match source.read_unit(segment, self.unit) {
+        let last = match source.read_unit(segment, self.unit, shapes) {
             Ok(last) => last,
             Err(error) => return registry().complete(self, segment, Err(error)),
         };
@@ -397,7 +404,7 @@ impl Job {
         let group = resident::build(self.shape, self.unit + 1, reservation, None, |head, words| {
             let others = (0..self.unit).map(|unit| {
                 self.reads += 1;
-                (unit, source.read_unit(segment, unit))
+                (unit, source.read_unit(segment, unit, shapes))
             });
             for (unit, read) in std::iter::once((self.unit, Ok(last))).chain(others) {
                 let put = read.and_then(|bytes| {

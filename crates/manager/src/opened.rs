@@ -7,6 +7,8 @@ use crate::unsafe_thin::Thin;
 /// What stands before a table's slots and its packed fences.
 #[derive(Clone, Copy)]
 pub(crate) struct TableHead {
+    /// The registry's slot of the table.
+    pub slot: u32,
     pub segments: u32,
     pub fence_bytes: u32,
 }
@@ -16,8 +18,9 @@ pub(crate) struct TableHead {
 pub(crate) struct OpenTable(Thin<TableHead>);
 
 impl OpenTable {
-    pub(crate) fn new(fences: &Fences) -> Self {
-        let head = TableHead { segments: fences.len() as u32, fence_bytes: fences.packed().len() as u32 };
+    pub(crate) fn new(slot: u32, fences: &Fences) -> Self {
+        let head =
+            TableHead { slot, segments: fences.len() as u32, fence_bytes: fences.packed().len() as u32 };
         Self(Thin::new(head, Slot::default, fences.packed()))
     }
 
@@ -29,6 +32,12 @@ impl OpenTable {
     /// Bytes of this table.
     pub(crate) fn bytes(&self) -> usize {
         self.0.allocated_bytes()
+    }
+
+    /// The registry's slot of the table.
+    #[inline]
+    pub(crate) fn slot(&self) -> u32 {
+        self.0.head().slot
     }
 
     pub(crate) fn fences(&self) -> FencesRef<'_> {

@@ -11,9 +11,9 @@ use std::sync::Arc;
 use springbloom_filter::FilterError;
 
 use crate::absences::{AbsenceCache, Absences};
-use crate::events::{Batch, EventBase, EventHub, SEGMENTS_MAX, TABLES_MAX};
+use crate::events::{Batch, EventHub, SEGMENTS_MAX, TABLES_MAX};
 use crate::garbage::Garbage;
-use crate::handle::TableHandle;
+use crate::handle::{Lookups, TableHandle};
 use crate::hotness::Hotness;
 use crate::identities::Identities;
 use crate::inherit::{self, Relative};
@@ -66,7 +66,8 @@ pub(crate) struct Registry {
     free_slots: Vec<u32>,
     last_number: u32,
     pub absences: Absences,
-    hub: Arc<EventHub>,
+    /// What all handles share.
+    lookups: Arc<Lookups>,
     pub loads: LoadQueue,
     pub garbage: Garbage,
     pub counters: Counters,
@@ -80,6 +81,7 @@ impl Registry {
         let mut planner = Planner::new(settings);
         planner.set_budget_bytes(0);
         let fixed_bytes = Self::fixed_bytes(&planner);
+        let cache = Arc::new(AbsenceCache::new(budget.clone()));
         let mut registry = Self {
             planner,
             fixed_reservation: budget.try_reserve(MemoryKind::Bookkeeping, fixed_bytes),
@@ -88,9 +90,9 @@ impl Registry {
             ids: Identities::default(),
             free_slots: Vec::new(),
             last_number: 0,
-            absences: Absences::new(AbsenceCache::new(budget.clone()), settings.remember_absences),
+            absences: Absences::new(cache.clone(), settings.remember_absences),
             budget,
-            hub,
+            lookups: Arc::new(Lookups { hub, absences: cache }),
             loads: LoadQueue::new(),
             counters: Counters::default(),
             headroom_bytes: 0,
@@ -117,7 +119,7 @@ impl Registry {
             self.forget(spec.id);
             known = None;
         }
-        let reader_bytes = spec.source.host_bytes().reader;
+        let reader_bytes = spec.reader_bytes;
         let reservation = match known {
             Some(_) => self.reserve(reader_bytes),
             None => self.reserve_bookkeeping(&spec),
@@ -145,10 +147,8 @@ impl Registry {
 
     fn handle(&self, slot: u32, reader_bytes: usize) -> Option<TableHandle> {
         let table = self.tables[slot as usize].as_ref()?;
-        let base = EventBase::new(slot, table.number as u16);
-        let absences = self.absences.cache.clone();
-        let (open, hub) = (table.open.clone(), self.hub.clone());
-        Some(TableHandle::new(open, hub, base, table.id, table.number, reader_bytes as u32, absences))
+        let lookups = self.lookups.clone();
+        Some(TableHandle::new(table.open.clone(), lookups, table.id, table.number, reader_bytes as u32))
     }
 
     fn matches(&self, table: u32, spec: &TableSpec) -> bool {
@@ -190,12 +190,12 @@ impl Registry {
         }
         self.fixed_reservation.as_ref()?;
         let other_bytes = self.table_bytes_beside_open(spec.segments.len(), &*spec.source);
-        self.reserve(OpenTable::bytes_for(&spec.fences) + other_bytes + spec.source.host_bytes().reader)
+        self.reserve(OpenTable::bytes_for(&spec.fences) + other_bytes + spec.reader_bytes)
     }
 
     /// Bytes of a table beside those that lookups share.
     fn table_bytes_beside_open(&self, segments: usize, source: &dyn UnitSource) -> usize {
-        self.planner.table_bytes(segments) + TABLE_BYTES + source.host_bytes().table
+        self.planner.table_bytes(segments) + TABLE_BYTES + source.host_bytes()
     }
 
     /// Takes bytes of the budget for bookkeeping, and evicts units for them.
@@ -225,7 +225,7 @@ impl Registry {
         let slot = self.free_slots.pop().unwrap_or(self.tables.len() as u32);
         self.last_number = self.last_number.saturating_add(1);
         let table = Table {
-            open: OpenTable::new(&spec.fences),
+            open: OpenTable::new(slot, &spec.fences),
             source: spec.source,
             id: spec.id,
             number: self.last_number,
@@ -344,7 +344,7 @@ impl Registry {
 
     /// How all visits ever made ended.
     pub(crate) fn totals(&self) -> OutcomeTotals {
-        self.hub.totals()
+        self.lookups.hub.totals()
     }
 
     /// A bounded piece of the policy's other work; `false` if there was none.

@@ -38,6 +38,8 @@ pub struct TableSpec<'a> {
     pub segments: Vec<SegmentSpec>,
     /// First user key of each segment, as many as `segments`, and the last user key of the table if it is known.
     pub fences: Fences,
+    /// What the host keeps for this reader as long as it is open, in bytes: the budget pays for it.
+    pub reader_bytes: usize,
     /// Reads this table's units; kept until another reader of the table brings its own or the table is forgotten, so it must work
     /// without the reader.
     pub source: Arc<dyn UnitSource>,

@@ -6,10 +6,10 @@ use std::sync::atomic::Ordering;
 use std::sync::{Arc, Mutex};
 
 use common::{MemoryTable, SETTLE, key, manager};
-use springbloom_filter::KeyDigest;
+use springbloom_filter::{GroupShape, KeyDigest};
 use springbloom_manager::{
-    BytewiseOrder, HostBytes, Manager, Outcome, PolicyKind, Stats, TableHandle, TableId, TableSpec,
-    UnitReadError, UnitSource,
+    BytewiseOrder, Manager, Outcome, PolicyKind, Stats, TableHandle, TableId, TableSpec, UnitReadError,
+    UnitSource,
 };
 
 /// Looks up key `n` of the table (odd ones are absent) and reports how it went, as a host does.
@@ -32,19 +32,20 @@ fn look_up(handle: &TableHandle, table: &MemoryTable, n: u64) -> Outcome {
 struct Hosted(Arc<MemoryTable>);
 
 impl UnitSource for Hosted {
-    fn host_bytes(&self) -> HostBytes {
-        HostBytes { table: 5000, reader: 700 }
+    fn host_bytes(&self) -> usize {
+        5000
     }
 
-    fn read_unit(&self, segment: u32, unit: u8) -> Result<Vec<u8>, UnitReadError> {
-        self.0.read_unit(segment, unit)
+    fn read_unit(&self, segment: u32, unit: u8, shapes: &[GroupShape]) -> Result<Vec<u8>, UnitReadError> {
+        self.0.read_unit(segment, unit, shapes)
     }
 }
 
 #[test]
 fn what_the_host_keeps_is_in_the_budget_as_long_as_it_does() {
     let table = MemoryTable::new(1, 8, 10);
-    let hosted = || TableSpec { source: Arc::new(Hosted(table.clone())), ..table.spec(Some(1)) };
+    let hosted =
+        || TableSpec { source: Arc::new(Hosted(table.clone())), reader_bytes: 700, ..table.spec(Some(1)) };
     let manager = manager(1 << 16, PolicyKind::Benefit);
     let used = || manager.stats().used.bookkeeping;
     let before = used();
@@ -196,11 +197,17 @@ fn long_keys_are_not_remembered() {
     let manager = manager(1 << 20, PolicyKind::Benefit);
     let table = MemoryTable::new(1, 4, 500);
     let handle = manager.register(table.spec(Some(1))).unwrap();
-    for (length, is_kept) in [(0, true), (1, true), (112, true), (113, false), (5000, false)] {
-        let long = vec![b'x'; length];
-        handle.learn_absence(&long, KeyDigest::of(&long));
-        assert_eq!(handle.is_known_absent(&long, KeyDigest::of(&long)), is_kept, "{length} bytes");
+    let is_kept = |key: &[u8]| {
+        handle.learn_absence(key, KeyDigest::of(key));
+        handle.is_known_absent(key, KeyDigest::of(key))
+    };
+    // Behind what all keys of the table begin with.
+    let begun = &key(1, 0)[..6];
+    for (length, expected) in [(0, true), (1, true), (112, true), (113, false), (5000, false)] {
+        assert_eq!(is_kept(&[begun, &vec![b'x'; length]].concat()), expected, "{length} bytes");
     }
+    assert!(is_kept(&[begun, &[b'7'; 224]].concat()), "digits take half of a byte");
+    assert!(!is_kept(&begun[..5]) && !is_kept(b"other"), "beside all keys of the table");
 }
 
 #[test]
@@ -333,7 +340,7 @@ struct WearingOut {
 }
 
 impl UnitSource for WearingOut {
-    fn read_unit(&self, segment: u32, unit: u8) -> Result<Vec<u8>, UnitReadError> {
+    fn read_unit(&self, segment: u32, unit: u8, shapes: &[GroupShape]) -> Result<Vec<u8>, UnitReadError> {
         if unit == 0 {
             let reads = &mut self.first_reads.lock().unwrap()[segment as usize];
             *reads += 1;
@@ -341,7 +348,7 @@ impl UnitSource for WearingOut {
                 return Err(UnitReadError::Corrupt("worn out (expected by the test)".into()));
             }
         }
-        self.table.read_unit(segment, unit)
+        self.table.read_unit(segment, unit, shapes)
     }
 }
 

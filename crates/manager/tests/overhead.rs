@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
-use springbloom_filter::{BuiltGroup, KeyDigest, UnitSettings};
+use springbloom_filter::{BuiltGroup, GroupShape, KeyDigest, UnitSettings};
 use springbloom_manager::{
     BytewiseOrder, Fences, Manager, ManagerSettings, PolicyKind, ScopeId, SegmentSpec, TableHandle, TableId,
     TableSpec, UnitReadError, UnitSource,
@@ -48,7 +48,7 @@ static ALLOCATOR: Counting = Counting;
 struct Units(BuiltGroup);
 
 impl UnitSource for Units {
-    fn read_unit(&self, _segment: u32, unit: u8) -> Result<Vec<u8>, UnitReadError> {
+    fn read_unit(&self, _segment: u32, unit: u8, _shapes: &[GroupShape]) -> Result<Vec<u8>, UnitReadError> {
         Ok(self.0.units[usize::from(unit)].clone())
     }
 }
@@ -67,6 +67,7 @@ fn register(manager: &Manager, table: u64, units: &Arc<Units>) -> TableHandle {
         segments: vec![SegmentSpec { shape: units.0.shape, data_bytes: 4 << 20 }; SEGMENTS as usize],
         fences: Fences::pack((0..SEGMENTS).map(first), Some(first(SEGMENTS).as_bytes()), &BytewiseOrder)
             .unwrap(),
+        reader_bytes: 0,
         source: units.clone(),
         first_units: None,
         remembered: None,

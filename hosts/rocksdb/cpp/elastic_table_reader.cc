@@ -24,22 +24,47 @@ using rocksdb::Status;
 using rocksdb::perf_context;
 using rocksdb::perf_level;
 
-uint32_t TableUnitsRef::SegmentAmongFences(const rocksdb::Comparator& comparator, const Slice& key) const {
+namespace {
+
+uint32_t FenceEnd(const sb_fences& fences, uint32_t segment) {
+  if (fences.end_bytes == sizeof(uint8_t)) {
+    return fences.ends[segment];
+  }
+  if (fences.end_bytes == sizeof(uint16_t)) {
+    uint16_t end;
+    std::memcpy(&end, fences.ends + segment * sizeof(end), sizeof(end));
+    return end;
+  }
+  uint32_t end;
+  std::memcpy(&end, fences.ends + segment * sizeof(end), sizeof(end));
+  return end;
+}
+
+// A fence without the prefix of all.
+Slice FenceRest(const sb_fences& fences, uint32_t segment) {
+  const uint32_t begin = segment == 0 ? 0 : FenceEnd(fences, segment - 1);
+  return Slice(reinterpret_cast<const char*>(fences.rests) + begin, FenceEnd(fences, segment) - begin);
+}
+
+}  // namespace
+
+uint32_t TableUnitsRef::SegmentAmong(const sb_fences& fences, const rocksdb::Comparator& comparator,
+                                     const Slice& key) {
   uint32_t low = 0;
-  uint32_t high = fences_.count;
+  uint32_t high = fences.count;
   Slice rest = key;
-  if (fences_.prefix.size != 0) {
+  if (fences.prefix.size != 0) {
     // All fences, and so all keys of the table, begin with it, and bytes are the order.
-    const size_t common = std::min(key.size(), fences_.prefix.size);
-    const int order = std::memcmp(key.data(), fences_.prefix.data, common);
-    if (order != 0 || common < fences_.prefix.size) {
+    const size_t common = std::min(key.size(), fences.prefix.size);
+    const int order = std::memcmp(key.data(), fences.prefix.data, common);
+    if (order != 0 || common < fences.prefix.size) {
       return order > 0 ? high - 1 : 0;
     }
     rest.remove_prefix(common);
   }
   while (high - low > 1) {
     const uint32_t middle = low + (high - low) / 2;
-    if (comparator.CompareWithoutTimestamp(FenceRest(middle), /*a_has_ts=*/false, rest, /*b_has_ts=*/false) <= 0) {
+    if (comparator.CompareWithoutTimestamp(FenceRest(fences, middle), /*a_has_ts=*/false, rest, /*b_has_ts=*/false) <= 0) {
       low = middle;
     } else {
       high = middle;
@@ -69,14 +94,14 @@ rocksdb::SequenceNumber LargestSequenceNumber(const rocksdb::TableReader& table,
 
 ElasticTableReader::ElasticTableReader(std::unique_ptr<rocksdb::TableReader> stock, TablePtr table,
                                        const rocksdb::TableReaderOptions& options)
-    : ForwardingTableReader(*stock),
-      units_(std::move(table)),
-      owned_stock_(std::move(stock)),
+    : ForwardingTableReader(*stock.release()),
       comparator_(*options.internal_comparator.user_comparator()),
-      timestamp_bytes_(comparator_.timestamp_size()),
       statistics_(options.ioptions.stats),
-      level_(options.level),
-      sees_all_from_(LargestSequenceNumber(stock_, options, timestamp_bytes_)) {}
+      sees_all_from_(LargestSequenceNumber(stock_, options, TimestampBytes())),
+      units_(std::move(table)),
+      level_(options.level) {}
+
+ElasticTableReader::~ElasticTableReader() { delete &stock_; }
 
 void ElasticTableReader::CountAnswers(uint64_t rejected, uint64_t passed) const {
   if (rejected != 0) {
@@ -115,7 +140,7 @@ Status ElasticTableReader::Get(const ReadOptions& read_options, const Slice& int
   if (skip_filters) {
     return stock_.Get(read_options, internal_key, get_context, prefix_extractor, skip_filters);
   }
-  const Slice key = rocksdb::ExtractUserKeyAndStripTimestamp(internal_key, timestamp_bytes_);
+  const Slice key = rocksdb::ExtractUserKeyAndStripTimestamp(internal_key, TimestampBytes());
   const Sought sought{key, LookupDigest(key), units_.SegmentOf(comparator_, key)};
   if (!units_.MayMatch(sought.segment, sought.digest, key)) {
     CountAnswers(/*rejected=*/1, /*passed=*/0);
@@ -132,7 +157,7 @@ void ElasticTableReader::SkipRejected(MultiGetContext::Range* range, BatchSought
   uint64_t rejected = 0;
   uint64_t passed = 0;
   for (auto key = range->begin(); key != range->end(); ++key) {
-    const Slice user_key = rocksdb::StripTimestampFromUserKey(key->ukey_with_ts, timestamp_bytes_);
+    const Slice user_key = rocksdb::StripTimestampFromUserKey(key->ukey_with_ts, TimestampBytes());
     Sought& sought = (*batch)[key.index()];
     sought = {user_key, BatchDigest(user_key, key.index()), units_.SegmentOf(comparator_, user_key)};
     if (units_.MayMatch(sought.segment, sought.digest, user_key)) {

@@ -17,14 +17,15 @@ namespace springbloom {
 // Owns an open sb_table.
 class TableUnitsRef {
  public:
-  explicit TableUnitsRef(TablePtr table) : table_(table.release()), fences_(sb_table_fences(table_)) {}
+  explicit TableUnitsRef(TablePtr table) : table_(table.release()) {}
   ~TableUnitsRef() { sb_table_close(table_, obsolete_.load(std::memory_order_relaxed) ? 1 : 0); }
   TableUnitsRef(const TableUnitsRef&) = delete;
   TableUnitsRef& operator=(const TableUnitsRef&) = delete;
 
   // The segment that would hold `key` (without timestamp): the last whose fence is not above it.
   uint32_t SegmentOf(const rocksdb::Comparator& comparator, const rocksdb::Slice& key) const {
-    return fences_.count <= 1 ? 0 : SegmentAmongFences(comparator, key);
+    const sb_fences fences = sb_table_fences(table_);
+    return fences.count <= 1 ? 0 : SegmentAmong(fences, comparator, key);
   }
   bool MayMatch(uint32_t segment, const sb_digest& digest, const rocksdb::Slice& key) const {
     return sb_table_may_match(table_, segment, digest, Bytes(key)) != 0;
@@ -38,29 +39,10 @@ class TableUnitsRef {
   void MarkObsolete() { obsolete_.store(true, std::memory_order_relaxed); }
 
  private:
-  uint32_t SegmentAmongFences(const rocksdb::Comparator& comparator, const rocksdb::Slice& key) const;
-  // A fence without the prefix of all.
-  rocksdb::Slice FenceRest(uint32_t segment) const {
-    const uint32_t begin = segment == 0 ? 0 : FenceEnd(segment - 1);
-    return rocksdb::Slice(reinterpret_cast<const char*>(fences_.rests) + begin, FenceEnd(segment) - begin);
-  }
-  uint32_t FenceEnd(uint32_t segment) const {
-    if (fences_.end_bytes == sizeof(uint8_t)) {
-      return fences_.ends[segment];
-    }
-    if (fences_.end_bytes == sizeof(uint16_t)) {
-      uint16_t end;
-      std::memcpy(&end, fences_.ends + segment * sizeof(end), sizeof(end));
-      return end;
-    }
-    uint32_t end;
-    std::memcpy(&end, fences_.ends + segment * sizeof(end), sizeof(end));
-    return end;
-  }
+  static uint32_t SegmentAmong(const sb_fences& fences, const rocksdb::Comparator& comparator,
+                               const rocksdb::Slice& key);
 
-  // What each lookup needs is first, on one cache line.
   sb_table* const table_;
-  const sb_fences fences_;
   // Several references of the table cache may say so at once.
   std::atomic<bool> obsolete_{false};
 };
@@ -69,8 +51,10 @@ class TableUnitsRef {
 // answers as they count those of a stock filter.
 class ElasticTableReader final : public ForwardingTableReader {
  public:
+  // Owns the stock reader through the reference that it forwards to.
   ElasticTableReader(std::unique_ptr<rocksdb::TableReader> stock, TablePtr table,
                      const rocksdb::TableReaderOptions& options);
+  ~ElasticTableReader() override;
 
   rocksdb::Status Get(const rocksdb::ReadOptions& read_options, const rocksdb::Slice& internal_key,
                       rocksdb::GetContext* get_context, const rocksdb::SliceTransform* prefix_extractor,
@@ -104,14 +88,18 @@ class ElasticTableReader final : public ForwardingTableReader {
                     rocksdb::GetContext::GetState before, const rocksdb::Status& status,
                     const rocksdb::GetContext& after) const;
 
-  TableUnitsRef units_;
-  const std::unique_ptr<rocksdb::TableReader> owned_stock_;
+  size_t TimestampBytes() const { return comparator_.timestamp_size(); }
+
   const rocksdb::Comparator& comparator_;
-  const size_t timestamp_bytes_;
   rocksdb::Statistics* const statistics_;
-  const int level_;
   // A lookup at this sequence number or a later one sees every entry of the table.
   const rocksdb::SequenceNumber sees_all_from_;
+  // Its last bytes are `level_`'s.
+  [[no_unique_address]] TableUnitsRef units_;
+  const int level_;
 };
+
+// There is one for every open table: what follows from its parts is not kept, and the allocator gives it 64 bytes.
+static_assert(sizeof(ElasticTableReader) == 56);
 
 }  // namespace springbloom

@@ -15,7 +15,7 @@ use std::{
 };
 
 use springbloom_format::{StoredHotness, StoredSegment, StoredTable};
-use springbloom_manager::{Hotness, Manager, Reservation, SegmentUse, TableId, UnitSource};
+use springbloom_manager::{Hotness, Manager, Reservation, SegmentUse, TableId};
 use xxhash_rust::xxh3::Xxh3;
 
 use crate::{ffi, hotness_file, source::TableFile, table_files::TableFiles};
@@ -252,14 +252,14 @@ impl Folders {
         let tables = self.files.in_folder(folder);
         if lock(&folder.state).open_readers == 0 {
             // What the readers took until they closed just now.
-            let reader_bytes = |(_, file): &(TableId, Arc<TableFile>)| file.host_bytes().reader as u64;
+            let reader_bytes = |(_, file): &(TableId, Arc<TableFile>)| file.reader_bytes() as u64;
             stored.other_bytes += tables.iter().map(reader_bytes).sum::<u64>();
         }
         for (id, file) in tables {
             let Some(uses) = self.manager.table_use(id) else { continue };
             stored.tables.push(StoredTable {
-                id: file.stored_id,
-                file_number: file.number,
+                id: file.stored_id(),
+                file_number: file.number(),
                 segments: uses.into_iter().map(to_stored).collect(),
             });
         }

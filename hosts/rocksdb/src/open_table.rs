@@ -3,14 +3,16 @@
 use std::sync::Arc;
 
 use springbloom_format::Directory;
-use springbloom_manager::{Fences, KeyOrder, ScopeId, SegmentSpec, TableHandle, TableId, TableSpec};
+use springbloom_manager::{
+    Fences, KeyOrder, ScopeId, SegmentSpec, TableHandle, TableId, TableSpec, allocated_bytes,
+};
 use xxhash_rust::xxh3::{Xxh3, xxh3_64};
 
 use crate::{
     elastic::Shared,
     ffi::FileAccess,
     folders::stored_id,
-    source::{Place, TableFile},
+    source::{Place, TableFile, U48},
 };
 
 /// Who a table is and where its units lie.
@@ -55,21 +57,18 @@ impl OpenTable {
         let firsts = (0..directory.segment_count()).map(|segment| directory.fence(segment));
         let fences =
             Fences::pack(firsts, Some(directory.last_key()), opening.order).ok_or(Unopened::Corrupt)?;
+        let units_at = opening.block_offset.checked_add(directory.units_at());
+        let units_at = units_at.and_then(U48::new).ok_or(Unopened::Corrupt)?;
         let stored_id = stored_id(opening.session, opening.file_number, opening.head);
         let first_units = shared.handover.take(opening.path, stored_id);
         let (folder, remembered) = match &shared.folders {
             Some(folders) => folders.open(opening.path, stored_id),
             None => (None, None),
         };
-        let (place, number) = Place::of(opening.path, opening.files, folder);
-        let source = Arc::new(TableFile {
-            place: shared.files.shared_place(place),
-            number,
-            stored_id,
-            block_offset: opening.block_offset,
-            layout: directory.layout().clone(),
-            reader_bytes: u32::try_from(opening.reader_bytes).unwrap_or(u32::MAX),
-        });
+        let reader_bytes = allocated_bytes(opening.reader_bytes) + allocated_bytes(size_of::<Self>());
+        let (place, number) = Place::of(opening.path, opening.files, folder, reader_bytes);
+        let place = shared.files.shared_place(place);
+        let source = Arc::new(TableFile::new(place, number, stored_id, units_at, directory.identity()));
         let is_new = shared.files.open(id, source.clone());
         if let (true, Some(folder)) = (is_new, source.folder()) {
             folder.note_change();
@@ -83,6 +82,7 @@ impl OpenTable {
                 order: opening.order,
                 segments,
                 fences,
+                reader_bytes,
                 source,
                 first_units,
                 remembered,

@@ -1,7 +1,7 @@
 //! Absences that lookups found out by wasting a read: keys that a table does not hold though its resident units let them pass.
 //!
 //! Which keys a unit lets pass is fixed, so a hot absent key that passes wastes a read at every lookup, and the next unit that would
-//! stop it costs a bit for each of thousands of keys. Remembering the key costs some forty bytes. (The idea of adaptive filters:
+//! stop it costs a bit for each of thousands of keys. Remembering the key costs ten to thirty bytes. (The idea of adaptive filters:
 //! Bender et al., "Bloom Filters, Adaptivity, and the Dictionary Problem", FOCS'18; tables being immutable, an absence stays true.)
 //! The key itself is kept and compared, not a hash of it: nothing is ever declared absent by mistake.
 //!
@@ -10,6 +10,7 @@
 //! - lookups take no lock, wait for nobody and allocate nothing, whether they find or put in;
 //! - all bytes are reserved from the budget.
 
+mod entry;
 mod set;
 mod share;
 #[cfg(test)]
@@ -23,19 +24,19 @@ use arc_swap::ArcSwap;
 use springbloom_filter::KeyDigest;
 
 use crate::{MemoryBudget, MemoryKind};
-pub(crate) use set::KEY_BYTES_MAX;
 use set::{Found, Set};
 pub(crate) use tending::Absences;
 
 /// A key that a table does not hold.
 pub(crate) struct Absence<'a> {
     table: u32,
+    /// What follows in the key behind what is known of it: the same part for all keys of a table.
     key: &'a [u8],
     hash: u64,
 }
 
 impl<'a> Absence<'a> {
-    /// `table` is the table's number among all tables ever known.
+    /// `table` is the table's number among all tables ever known; `key` may lack a beginning that is the same for all keys of this table.
     #[inline]
     pub(crate) fn new(table: u32, key: &'a [u8], digest: KeyDigest) -> Self {
         let mixed = (digest.hi ^ u64::from(table)).wrapping_mul(0x9E37_79B9_7F4A_7C15);
@@ -64,8 +65,8 @@ impl Drop for Chunk {
 /// The cache. Grows and shrinks a chunk at a time by linear hashing: only the chunk that is split or joined loses entries.
 pub(crate) struct AbsenceCache {
     chunks: ArcSwap<Box<[Arc<Chunk>]>>,
-    /// Entries' words that saved reads which a cache with one entry less per set would not have saved, and how many such reads.
-    barely_words: AtomicU64,
+    /// Entries' bytes that saved reads which a cache with one entry less per set would not have saved, and how many such reads.
+    barely_bytes: AtomicU64,
     barely_found: AtomicU64,
     budget: MemoryBudget,
 }
@@ -75,7 +76,7 @@ impl AbsenceCache {
     pub(crate) fn new(budget: MemoryBudget) -> Self {
         Self {
             chunks: ArcSwap::default(),
-            barely_words: AtomicU64::new(0),
+            barely_bytes: AtomicU64::new(0),
             barely_found: AtomicU64::new(0),
             budget,
         }
@@ -92,19 +93,17 @@ impl AbsenceCache {
         match set_of(&self.chunks.load(), absence).map_or(Found::No, |set| set.find(absence)) {
             Found::No => false,
             Found::Yes => true,
-            Found::Barely(words) => {
-                self.barely_words.fetch_add(words as u64, Ordering::Relaxed);
+            Found::Barely(bytes) => {
+                self.barely_bytes.fetch_add(bytes as u64, Ordering::Relaxed);
                 self.barely_found.fetch_add(1, Ordering::Relaxed);
                 true
             }
         }
     }
 
-    /// Remembers that the key is absent from the table, if there is room; keys longer than [`KEY_BYTES_MAX`] are not remembered.
+    /// Remembers that the key is absent from the table, if there is room and the key is not too long.
     pub(crate) fn insert(&self, absence: &Absence<'_>) {
-        if absence.key.len() <= KEY_BYTES_MAX
-            && let Some(set) = set_of(&self.chunks.load(), absence)
-        {
+        if let Some(set) = set_of(&self.chunks.load(), absence) {
             set.insert(absence);
         }
     }
@@ -153,9 +152,9 @@ impl AbsenceCache {
     /// Reads saved that a cache with one entry less per set would not have saved, since the last call, and bytes that such a cache would have
     /// less.
     fn take_barely_saved(&self) -> (u64, f64) {
-        let (words, found) =
-            (self.barely_words.swap(0, Ordering::Relaxed), self.barely_found.swap(0, Ordering::Relaxed));
-        let entry_bytes = 8.0 * words as f64 / found.max(1) as f64;
+        let (bytes, found) =
+            (self.barely_bytes.swap(0, Ordering::Relaxed), self.barely_found.swap(0, Ordering::Relaxed));
+        let entry_bytes = bytes as f64 / found.max(1) as f64;
         (found, entry_bytes * (self.len() * CHUNK_SETS) as f64)
     }
 }

@@ -1,91 +1,49 @@
-//! One bucket of the cache: a few absences in 256 bytes, read without a lock.
+//! One bucket of the cache: some twenty absences in 256 bytes, read without a lock.
 //!
-//! A sequence lock whose words are all atomic: writers take it or give up, never wait; a reader that meets a writer finds nothing, which is
-//! always a right answer. What stays is decided as by Misra & Gries' heavy hitters: an absence that saves reads earns points, one without
-//! points makes place for a new one, and where all have points a new one costs each of them one. Now and then
-//! a write of a full set does so too: what was hot once must go even where new ones are too many to earn points.
+//! A sequence lock whose words are all atomic: writers take it or give up, never wait; a reader copies the words and looks at them only if
+//! nobody wrote meanwhile, and else finds nothing, which is always a right answer. What stays is decided as by Misra & Gries' heavy
+//! hitters: an absence that saves reads earns points, one without points makes place for a new one, and where all have points a new one
+//! costs each of them one. Now and then a write of a full set does so too: what was hot once must go even where new ones are too many to
+//! earn points.
 
 use std::sync::atomic::{AtomicU64, Ordering, fence};
 
 use super::Absence;
+use super::entry::{self, Entry};
 
 /// Words of a set's entries.
 const WORDS: usize = 31;
-/// Longest key that is kept: a set has room for two of that length.
-pub(crate) const KEY_BYTES_MAX: usize = (WORDS / 2 - 1) * size_of::<u64>();
+const BYTES: usize = WORDS * size_of::<u64>();
+const _: () = assert!(BYTES >= 2 * entry::BYTES_MAX);
 
-/// A set. Its state has, from the low bits: which of [`CLASSES`] its entries are of; words in use; a version, odd while entries are
-/// written (35 bits: a reader would have to sleep through 2^34 writes of one set to miss that there were any).
+/// A set. Its state has, from the low bits: which of [`entry::CLASSES`] its entries are of; bytes in use; a version, odd while entries are
+/// written (32 bits: a reader would have to sleep through 2^31 writes of one set to miss that there were any).
 #[repr(align(64))]
 pub(super) struct Set {
     state: AtomicU64,
     words: [AtomicU64; WORDS],
 }
 
-// Four cache lines, of which a lookup that finds nothing mostly touches one.
+// Four cache lines, of which a lookup that finds nothing often touches one.
 const _: () = assert!(size_of::<Set>() == 256);
 
-const CLASSES: u32 = 24;
-const USED_BITS: u32 = 5;
-const VERSION_ONE: u64 = 1 << (CLASSES + USED_BITS);
+const USED_BITS: u32 = 8;
+const VERSION_ONE: u64 = 1 << (entry::CLASSES + USED_BITS);
 
 fn has_class(state: u64, class: u64) -> bool {
     state >> class & 1 != 0
 }
 
 fn used_of(state: u64) -> usize {
-    (state >> CLASSES) as usize & ((1 << USED_BITS) - 1)
+    (state >> entry::CLASSES) as usize & ((1 << USED_BITS) - 1)
 }
 
 fn is_being_written(state: u64) -> bool {
     state & VERSION_ONE != 0
 }
 
-/// What stands before an entry's key: from the low bits its points, the key's length, its class, and the table's number.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Head(u64);
-
-/// Most points. An entry that has them is only read; it goes some bursts of new entries after it was last of use.
-const POINTS_MAX: u64 = 15;
 /// Of so many writes of a full set one takes a point from each entry whatever else it does.
 const FADING_WRITES: u64 = 256;
-
-impl Head {
-    fn new(absence: &Absence<'_>) -> Self {
-        let class = ((absence.hash >> 40) * u64::from(CLASSES)) >> 24;
-        Self(u64::from(absence.table) << 32 | class << 24 | (absence.key.len() as u64) << 8)
-    }
-
-    fn points(self) -> u64 {
-        self.0 & 0xFF
-    }
-
-    fn with_points(self, points: u64) -> Self {
-        Self(self.0 & !0xFF | points)
-    }
-
-    fn class(self) -> u64 {
-        self.0 >> 24 & 0xFF
-    }
-
-    fn table(self) -> u32 {
-        (self.0 >> 32) as u32
-    }
-
-    /// Words of the entry, this one included.
-    fn words(self) -> usize {
-        1 + (self.0 >> 8 & 0xFFFF).div_ceil(8) as usize
-    }
-}
-
-/// Key bytes as words, the last one filled up with zeros.
-fn key_words(key: &[u8]) -> impl Iterator<Item = u64> {
-    let (chunks, rest) = key.as_chunks::<8>();
-    let mut last = [0; 8];
-    last[..rest.len()].copy_from_slice(rest);
-    let last = (!rest.is_empty()).then(|| u64::from_le_bytes(last));
-    chunks.iter().map(|&chunk| u64::from_le_bytes(chunk)).chain(last)
-}
 
 /// How an absence was looked for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -94,8 +52,29 @@ pub(super) enum Found {
     No,
     /// It is there.
     Yes,
-    /// It is there, but would not be with one entry less in each set; the words of its entry.
+    /// It is there, but would not be with one entry less in each set; the bytes of its entry.
     Barely(usize),
+}
+
+/// A copy of a set's entries, one after the other.
+struct Entries {
+    bytes: [u8; BYTES],
+    used: usize,
+}
+
+impl Entries {
+    /// Entries and where they are, oldest first.
+    fn iter(&self) -> impl Iterator<Item = (usize, &[u8])> {
+        let at = |at: usize| {
+            let rest = self.bytes.get(at..self.used).filter(|rest| rest.len() >= entry::HEAD_BYTES)?;
+            Some((at, rest.get(..entry::bytes_of(rest))?))
+        };
+        std::iter::successors(at(0), move |&(begin, entry)| at(begin + entry.len()))
+    }
+
+    fn position(&self, sought: &Entry) -> Option<usize> {
+        self.iter().find(|(_, entry)| sought.is(entry)).map(|(at, _)| at)
+    }
 }
 
 impl Set {
@@ -103,64 +82,56 @@ impl Set {
         Self { state: AtomicU64::new(0), words: std::array::from_fn(|_| AtomicU64::new(0)) }
     }
 
-    fn word(&self, at: usize) -> u64 {
-        self.words[at].load(Ordering::Relaxed)
-    }
-
-    /// The absence's entry among the first `used` words; without the right to write they may be changing.
+    /// The first `used` bytes; without the right to write they may be changing.
     #[inline]
-    fn position(&self, head: Head, key: &[u8], used: usize) -> Option<(usize, Head)> {
-        let mut at = 0;
-        while at < used {
-            let found = Head(self.word(at));
-            let next = at + found.words();
-            if next > WORDS {
-                return None; // torn
-            }
-            if found.with_points(0) == head && (at + 1..next).map(|at| self.word(at)).eq(key_words(key)) {
-                return Some((at, found));
-            }
-            at = next;
+    fn copy(&self, used: usize) -> Entries {
+        let mut bytes = [0; BYTES];
+        let (places, _) = bytes.as_chunks_mut::<8>();
+        for (place, word) in places.iter_mut().zip(&self.words[..used.div_ceil(8).min(WORDS)]) {
+            *place = word.load(Ordering::Relaxed).to_le_bytes();
         }
-        None
+        Entries { bytes, used }
     }
 
     /// Whether the absence is here; it earns a point then. No lock, no wait.
     #[inline]
     pub(super) fn find(&self, absence: &Absence<'_>) -> Found {
-        let head = Head::new(absence);
         let state = self.state.load(Ordering::Acquire);
-        if !has_class(state, head.class()) || is_being_written(state) {
+        if used_of(state) == 0 || is_being_written(state) {
             return Found::No;
         }
-        let position = self.position(head, absence.key, used_of(state));
+        let Some(sought) = Entry::new(absence) else { return Found::No };
+        if !has_class(state, sought.class()) {
+            return Found::No;
+        }
+        let entries = self.copy(used_of(state));
         fence(Ordering::Acquire);
         if self.state.load(Ordering::Relaxed) != state {
             return Found::No;
         }
-        match position {
+        match entries.position(&sought) {
             None => Found::No,
-            Some((_, head)) if head.points() == POINTS_MAX => Found::Yes,
-            Some((at, _)) => self.try_write(state).map_or(Found::Yes, |writer| writer.reward(at)),
+            Some(at) if entry::points(entries.bytes[at]) == entry::POINTS_MAX => Found::Yes,
+            Some(at) => self.try_write(state).map_or(Found::Yes, |writer| writer.reward(at)),
         }
     }
 
     /// Takes the absence in where it is worth more than others; not if another thread is writing.
     pub(super) fn insert(&self, absence: &Absence<'_>) {
-        let head = Head::new(absence);
+        let Some(new) = Entry::new(absence) else { return };
         let Some(mut writer) = self.try_write(self.state.load(Ordering::Relaxed)) else { return };
-        if self.position(head, absence.key, writer.used).is_some() {
+        if writer.entries.position(&new).is_some() {
             return;
         }
-        if WORDS - writer.used < head.words() && writer.is_fading() {
+        if writer.free() < new.bytes().len() && writer.is_fading() {
             writer.take_points();
         }
-        while WORDS - writer.used < head.words() {
-            if !writer.remove_first(|head| head.points() == 0) {
+        while writer.free() < new.bytes().len() {
+            if !writer.remove_first(|entry| entry::points(entry[0]) == 0) {
                 return writer.take_points();
             }
         }
-        writer.push(head, absence.key);
+        writer.push(new.bytes());
     }
 
     /// Drops the entries of tables that `is_known` does not know.
@@ -169,7 +140,7 @@ impl Set {
         if used_of(state) > 0
             && let Some(mut writer) = self.try_write(state)
         {
-            while writer.remove_first(|head| !is_known(head.table())) {}
+            while writer.remove_first(|entry| !is_known(entry::table_of(entry))) {}
         }
     }
 
@@ -184,37 +155,31 @@ impl Set {
         taken.ok()?;
         // Whoever reads a word that is written from here on also finds the state changed.
         fence(Ordering::Release);
-        Some(Writer { set: self, version, used: used_of(state) })
+        Some(Writer { set: self, version, entries: self.copy(used_of(state)) })
     }
 }
 
-/// The right to write a set; given back when dropped.
+/// The right to write a set; what was changed is written, and the right given back, when dropped.
 struct Writer<'a> {
     set: &'a Set,
     /// The version before, with zeros below.
     version: u64,
-    /// Words in use.
-    used: usize,
+    entries: Entries,
 }
 
 impl Writer<'_> {
-    /// Entries and where they are, oldest first.
-    fn entries(&self) -> impl Iterator<Item = (usize, Head)> {
-        let entry = |at: usize| (at < self.used).then(|| (at, Head(self.set.word(at))));
-        std::iter::successors(entry(0), move |&(at, head)| entry(at + head.words()))
+    fn free(&self) -> usize {
+        BYTES - self.entries.used
     }
 
-    fn write(&self, at: usize, word: u64) {
-        self.set.words[at].store(word, Ordering::Relaxed);
-    }
-
-    fn reward(self, rewarded: usize) -> Found {
-        let head = Head(self.set.word(rewarded));
+    fn reward(mut self, rewarded: usize) -> Found {
+        let bytes = entry::bytes_of(&self.entries.bytes[rewarded..]);
         // Where another entry would fit, a smaller set would have done.
-        let is_full = WORDS - self.used < head.words();
-        let next_to_go = self.entries().min_by_key(|(_, head)| head.points()).map(|(at, _)| at);
-        self.write(rewarded, head.with_points(head.points() + 1).0);
-        if is_full && next_to_go == Some(rewarded) { Found::Barely(head.words()) } else { Found::Yes }
+        let is_full = self.free() < bytes;
+        let points = |(_, entry): &(usize, &[u8])| entry::points(entry[0]);
+        let next_to_go = self.entries.iter().min_by_key(points).map(|(at, _)| at);
+        entry::add_point(&mut self.entries.bytes[rewarded]);
+        if is_full && next_to_go == Some(rewarded) { Found::Barely(bytes) } else { Found::Yes }
     }
 
     /// Whether this write is one in [`FADING_WRITES`].
@@ -222,32 +187,40 @@ impl Writer<'_> {
         (self.version / (2 * VERSION_ONE)).is_multiple_of(FADING_WRITES)
     }
 
-    fn take_points(&self) {
-        for (at, head) in self.entries() {
-            self.write(at, head.with_points(head.points().saturating_sub(1)).0);
+    fn take_points(&mut self) {
+        let mut at = 0;
+        while at < self.entries.used {
+            entry::take_point(&mut self.entries.bytes[at]);
+            at += entry::bytes_of(&self.entries.bytes[at..]);
         }
     }
 
     /// Removes the oldest entry of that kind; `false` if there is none.
-    fn remove_first(&mut self, is_such: impl Fn(Head) -> bool) -> bool {
-        let Some((at, head)) = self.entries().find(|&(_, head)| is_such(head)) else { return false };
-        (at + head.words()..self.used).for_each(|from| self.write(from - head.words(), self.set.word(from)));
-        self.used -= head.words();
+    fn remove_first(&mut self, is_such: impl Fn(&[u8]) -> bool) -> bool {
+        let found = self.entries.iter().find(|(_, entry)| is_such(entry));
+        let Some((at, bytes)) = found.map(|(at, entry)| (at, entry.len())) else { return false };
+        self.entries.bytes.copy_within(at + bytes..self.entries.used, at);
+        self.entries.used -= bytes;
         true
     }
 
-    fn push(&mut self, head: Head, key: &[u8]) {
-        let words = std::iter::once(head.0).chain(key_words(key));
-        words.zip(self.used..).for_each(|(word, at)| self.write(at, word));
-        self.used += head.words();
+    /// There must be room.
+    fn push(&mut self, entry: &[u8]) {
+        self.entries.bytes[self.entries.used..][..entry.len()].copy_from_slice(entry);
+        self.entries.used += entry.len();
     }
 }
 
 impl Drop for Writer<'_> {
     fn drop(&mut self) {
-        let classes = self.entries().fold(0, |classes, (_, head)| classes | 1 << head.class());
-        let state = classes | (self.used as u64) << CLASSES | self.version.wrapping_add(2 * VERSION_ONE);
-        self.set.state.store(state, Ordering::Release);
+        let (words, _) = self.entries.bytes.as_chunks::<8>();
+        for (place, word) in self.set.words.iter().zip(&words[..self.entries.used.div_ceil(8)]) {
+            place.store(u64::from_le_bytes(*word), Ordering::Relaxed);
+        }
+        let classes =
+            self.entries.iter().fold(0, |classes, (_, entry)| classes | 1 << entry::class_of(entry));
+        let used = (self.entries.used as u64) << entry::CLASSES;
+        self.set.state.store(classes | used | self.version.wrapping_add(2 * VERSION_ONE), Ordering::Release);
     }
 }
 
@@ -256,6 +229,7 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
+    use crate::absences::entry::KEY_BYTES_MAX;
 
     fn absence(table: u32, key: &[u8]) -> Absence<'_> {
         Absence::new(table, key, springbloom_filter::KeyDigest::of(key))
@@ -271,7 +245,7 @@ mod tests {
         }
         // Not hot any more: it goes when others are.
         for n in 0..10_000u32 {
-            let warm = (n % 17).to_le_bytes();
+            let warm = (n % 61).to_le_bytes();
             if set.find(&absence(2, &warm)) == Found::No {
                 set.insert(&absence(2, &warm));
             }
@@ -282,12 +256,12 @@ mod tests {
     #[test]
     fn the_last_entry_of_a_full_set_is_found_barely() {
         let set = Set::new();
-        let keys: Vec<[u8; 24]> = (0..7).map(|n| [n; 24]).collect();
+        let keys: Vec<[u8; 24]> = (0..9).map(|n| [n; 24]).collect();
         keys.iter().for_each(|key| set.insert(&absence(9, key)));
         for key in &keys[1..] {
             assert_eq!(set.find(&absence(9, key)), Found::Yes);
         }
-        assert_eq!(set.find(&absence(9, &keys[0])), Found::Barely(4), "nobody has fewer points");
+        assert_eq!(set.find(&absence(9, &keys[0])), Found::Barely(27), "nobody has fewer points");
         assert_eq!(set.find(&absence(8, &keys[0])), Found::No, "another table's");
     }
 
@@ -345,7 +319,7 @@ mod tests {
                     }
                 }
                 let state = set.state.load(Ordering::Relaxed);
-                prop_assert!(used_of(state) <= WORDS && !is_being_written(state));
+                prop_assert!(used_of(state) <= BYTES && !is_being_written(state));
             }
         }
     }

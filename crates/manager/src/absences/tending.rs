@@ -63,9 +63,9 @@ impl Absences {
     /// Bytes whatever the number of tables.
     pub(crate) const FIXED_BYTES: usize = 2 * FORGOTTEN_MAX * size_of::<u32>();
 
-    pub(crate) fn new(cache: AbsenceCache, is_enabled: bool) -> Self {
+    pub(crate) fn new(cache: Arc<AbsenceCache>, is_enabled: bool) -> Self {
         Self {
-            cache: Arc::new(cache),
+            cache,
             is_enabled,
             share: Share::default(),
             unknown: UnknownShare::default(),

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::Duration;
 
-use springbloom_filter::{BuiltGroup, KeyDigest, UnitSettings};
+use springbloom_filter::{BuiltGroup, GroupShape, KeyDigest, UnitSettings};
 use springbloom_manager::{
     BytewiseOrder, Fences, Manager, ManagerSettings, PolicyKind, RowVisitor, ScopeId, SegmentSpec, TableId,
     TableSpec, UnitReadError, UnitSource,
@@ -72,6 +72,7 @@ impl MemoryTable {
                 .map(|group| SegmentSpec { shape: group.shape, data_bytes: 4 << 20 })
                 .collect(),
             fences: Fences::pack(firsts, Some(&last_key), &BytewiseOrder).unwrap(),
+            reader_bytes: 0,
             source: self.clone(),
             first_units: None,
             remembered: None,
@@ -85,14 +86,14 @@ impl MemoryTable {
 }
 
 impl UnitSource for MemoryTable {
-    fn read_unit(&self, segment: u32, unit: u8) -> Result<Vec<u8>, UnitReadError> {
+    fn read_unit(&self, segment: u32, unit: u8, _shapes: &[GroupShape]) -> Result<Vec<u8>, UnitReadError> {
         self.reads.fetch_add(1, Ordering::Relaxed);
         self.unit(segment, unit)
     }
 
-    fn read_row(&self, unit: u8, segments: u32, visit: RowVisitor<'_>) -> Result<(), UnitReadError> {
+    fn read_row(&self, unit: u8, shapes: &[GroupShape], visit: RowVisitor<'_>) -> Result<(), UnitReadError> {
         self.reads.fetch_add(1, Ordering::Relaxed);
-        for segment in 0..segments {
+        for segment in 0..shapes.len() as u32 {
             match self.unit(segment, unit) {
                 Ok(bytes) => visit(segment, Ok(&bytes)),
                 Err(error) => visit(segment, Err(error)),
