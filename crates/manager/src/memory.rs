@@ -4,7 +4,7 @@
 pub const fn allocated_bytes(requested: usize) -> usize {
     match requested {
         0 => 0,
-        ..24 => 32,
+        1..24 => 32,
         _ => (requested + 8).next_multiple_of(16),
     }
 }

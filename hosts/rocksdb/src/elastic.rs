@@ -188,7 +188,7 @@ impl ElasticBuilder {
     }
 
     /// Whether part of the budget (a thirty-second at first, then as much as pays) remembers absent keys that the units let pass, so that
-    /// a hot one wastes one read and not one per lookup. Default: yes. Keys of more than 112 bytes, and column families with
+    /// a hot one wastes one read and not one per lookup. Default: yes. Keys of more than 112 bytes behind what all keys of their table begin with, and column families with
     /// user-defined timestamps, are not remembered.
     pub fn remember_absences(mut self, remember: bool) -> Self {
         self.remember_absences = remember;

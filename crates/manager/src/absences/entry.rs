@@ -85,7 +85,7 @@ fn pack(key: &[u8], packed: &mut [u8]) -> bool {
 }
 
 fn table_bytes(first: u8) -> usize {
-    usize::from(first % POINT >> TABLE_SHIFT) + 1
+    usize::from((first % POINT) >> TABLE_SHIFT) + 1
 }
 
 /// Bytes of the entry that begins so.
@@ -112,7 +112,7 @@ pub(super) fn class_of(entry: &[u8]) -> u64 {
     let mut last = [0; 8];
     last[..rest.len()].copy_from_slice(rest);
     let mixed = words.iter().fold(0, |sum, word| mix(sum, u64::from_le_bytes(*word)));
-    (mix(mixed, u64::from_le_bytes(last)) >> 32) * u64::from(CLASSES) >> 32
+    ((mix(mixed, u64::from_le_bytes(last)) >> 32) * u64::from(CLASSES)) >> 32
 }
 
 /// Points of an entry with this first byte.

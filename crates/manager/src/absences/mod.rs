@@ -68,6 +68,8 @@ pub(crate) struct AbsenceCache {
     /// Entries' bytes that saved reads which a cache with one entry less per set would not have saved, and how many such reads.
     barely_bytes: AtomicU64,
     barely_found: AtomicU64,
+    /// Bytes of free room that entries took.
+    filled_bytes: AtomicU64,
     budget: MemoryBudget,
 }
 
@@ -78,6 +80,7 @@ impl AbsenceCache {
             chunks: ArcSwap::default(),
             barely_bytes: AtomicU64::new(0),
             barely_found: AtomicU64::new(0),
+            filled_bytes: AtomicU64::new(0),
             budget,
         }
     }
@@ -104,7 +107,7 @@ impl AbsenceCache {
     /// Remembers that the key is absent from the table, if there is room and the key is not too long.
     pub(crate) fn insert(&self, absence: &Absence<'_>) {
         if let Some(set) = set_of(&self.chunks.load(), absence) {
-            set.insert(absence);
+            self.filled_bytes.fetch_add(set.insert(absence) as u64, Ordering::Relaxed);
         }
     }
 
@@ -147,6 +150,12 @@ impl AbsenceCache {
         let Some(chunk) = chunks.get(chunk) else { return false };
         chunk.sets.iter().for_each(|set| set.retain(&is_known));
         true
+    }
+
+    /// Whether more than one part in 16 of the cache's room was free and taken since the last call: what it saves says little yet.
+    fn take_is_filling(&self) -> bool {
+        let filled_bytes = self.filled_bytes.swap(0, Ordering::Relaxed);
+        filled_bytes > (self.len() * CHUNK_BYTES / 16) as u64
     }
 
     /// Reads saved that a cache with one entry less per set would not have saved, since the last call, and bytes that such a cache would have

@@ -116,22 +116,25 @@ impl Set {
         }
     }
 
-    /// Takes the absence in where it is worth more than others; not if another thread is writing.
-    pub(super) fn insert(&self, absence: &Absence<'_>) {
-        let Some(new) = Entry::new(absence) else { return };
-        let Some(mut writer) = self.try_write(self.state.load(Ordering::Relaxed)) else { return };
+    /// Takes the absence in where it is worth more than others; not if another thread is writing. Gives the bytes of free room that it took.
+    pub(super) fn insert(&self, absence: &Absence<'_>) -> usize {
+        let Some(new) = Entry::new(absence) else { return 0 };
+        let Some(mut writer) = self.try_write(self.state.load(Ordering::Relaxed)) else { return 0 };
         if writer.entries.position(&new).is_some() {
-            return;
+            return 0;
         }
+        let used_before = writer.entries.used;
         if writer.free() < new.bytes().len() && writer.is_fading() {
             writer.take_points();
         }
         while writer.free() < new.bytes().len() {
             if !writer.remove_first(|entry| entry::points(entry[0]) == 0) {
-                return writer.take_points();
+                writer.take_points();
+                return 0;
             }
         }
         writer.push(new.bytes());
+        writer.entries.used.saturating_sub(used_before)
     }
 
     /// Drops the entries of tables that `is_known` does not know.
@@ -257,7 +260,7 @@ mod tests {
     fn the_last_entry_of_a_full_set_is_found_barely() {
         let set = Set::new();
         let keys: Vec<[u8; 24]> = (0..9).map(|n| [n; 24]).collect();
-        keys.iter().for_each(|key| set.insert(&absence(9, key)));
+        keys.iter().for_each(|key| _ = set.insert(&absence(9, key)));
         for key in &keys[1..] {
             assert_eq!(set.find(&absence(9, key)), Found::Yes);
         }
@@ -268,7 +271,7 @@ mod tests {
     #[test]
     fn entries_of_forgotten_tables_go() {
         let set = Set::new();
-        (0..7).for_each(|table| set.insert(&absence(table, b"key")));
+        (0..7).for_each(|table| _ = set.insert(&absence(table, b"key")));
         set.retain(|table| table % 2 == 0);
         let found = (0..7).map(|table| set.find(&absence(table, b"key")) != Found::No);
         assert_eq!(found.collect::<Vec<_>>(), [true, false, true, false, true, false, true]);

@@ -2,7 +2,8 @@
 //!
 //! Both sides are measured at the margin, in reads saved per visit and byte: what the least worthy resident unit saves, and what the last
 //! entry of each set does. The optimum is flat, a window shows a handful of such reads in a small cache, and every step loses entries
-//! and units: so steps are coarse and rare, and there is none while both sides are within a factor of [`HYSTERESIS`].
+//! and units: so steps are coarse and rare, and there is none while both sides are within a factor of [`HYSTERESIS`]. A cache that is
+//! filling has no last entries yet: it is not made smaller.
 
 use super::{AbsenceCache, CHUNK_BYTES};
 
@@ -64,7 +65,7 @@ impl Share {
     ) -> usize {
         let window = visits.saturating_sub(self.begun_at).max(1) as f64;
         self.begun_at = visits;
-        let (saved, bytes) = cache.take_barely_saved();
+        let ((saved, bytes), is_filling) = (cache.take_barely_saved(), cache.take_is_filling());
         let worth = if saved == 0 { 0.0 } else { saved as f64 / SEEN / window / bytes };
         self.worth = MEMORY * self.worth + (1.0 - MEMORY) * worth;
         let (length, most) = (cache.len(), chunks_max(limit_bytes));
@@ -74,6 +75,8 @@ impl Share {
             chunks_at_first(limit_bytes)
         } else if self.worth > price * HYSTERESIS {
             length + step
+        } else if is_filling {
+            length
         } else if self.worth * OUT_OF_PROPORTION < price {
             length - (length / 2).max(1)
         } else if self.worth * HYSTERESIS < price {
