@@ -13,7 +13,7 @@ use super::{BlockSizes, PageDevice, ReadPlan, Span, Storage, plan};
 /// Operations kept in flight by batched calls.
 const QUEUE_DEPTH: usize = 32;
 /// Reads kept in flight by plans, which spend time on what has arrived.
-const PLAN_DEPTH: usize = 64;
+const PLAN_DEPTH: usize = 128;
 
 /// How batched reads and writes reach the device.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
