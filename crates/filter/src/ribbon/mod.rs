@@ -15,6 +15,9 @@
 //!
 //! Sizes, rows and solution are part of the on-disk format (`docs/format.md`).
 
+mod eliminate;
+mod equation;
+mod pivots;
 mod query;
 mod rows;
 mod solve;
@@ -77,15 +80,16 @@ impl RibbonShape {
 
     /// Solves the system for `unit_count` columns; `None` if none of the first `tries` tries succeeds.
     ///
-    /// Memory beside the result: 20 bytes per slot.
+    /// Memory beside the result: 20 bytes per slot and 4 per key.
     pub(crate) fn build(digests: &[KeyDigest], unit_count: u8, tries: usize) -> Option<(Self, Vec<Vec<u8>>)> {
         let key_count = u32::try_from(digests.len()).ok().filter(|&keys| keys <= KEYS_MAX)?;
         let shapes = (0..GROWTHS).flat_map(|growth| (0..SEEDS).map(move |seed| Self::new(growth, seed)));
-        let mut bands = solve::Bands::default();
+        let mut elimination = eliminate::Elimination::default();
         shapes.take(tries).find_map(|shape| {
             let unit_words = shape.unit_words(key_count);
             let rows = rows::RowHasher::new(shape.seed(), unit_words);
-            bands.eliminate(digests, rows, unit_words).then(|| (shape, bands.solve(unit_count)))
+            let solved = elimination.eliminate(digests, rows, unit_words);
+            solved.then(|| (shape, solve::solve(&elimination.echelon, unit_count)))
         })
     }
 

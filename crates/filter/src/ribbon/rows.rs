@@ -58,15 +58,26 @@ impl RowHasher {
         }
     }
 
+    /// Start of the digest's row.
+    #[inline]
+    pub(super) fn start(self, digest: KeyDigest) -> u64 {
+        self.smashed(fold(digest, self.keys[0]))
+    }
+
+    #[inline]
+    fn smashed(self, start: u64) -> u64 {
+        let smashed = ((u128::from(start) * u128::from(self.starts + 2 * SMASH)) >> 64) as u64;
+        smashed.saturating_sub(SMASH).min(self.starts - 1)
+    }
+
     #[inline]
     pub(super) fn row(self, digest: KeyDigest) -> Row {
         let [start_key, coefficient_key] = self.keys;
         let start = fold(digest, start_key);
-        let smashed = ((u128::from(start) * u128::from(self.starts + 2 * SMASH)) >> 64) as u64;
         let low = fold(digest, coefficient_key) | 1;
         let high = start.wrapping_mul(SPREAD);
         Row {
-            start: smashed.saturating_sub(SMASH).min(self.starts - 1),
+            start: self.smashed(start),
             coefficients: (u128::from(high) << 64 | u128::from(low)) & self.band_mask,
         }
     }
