@@ -58,11 +58,13 @@ impl BlockWriter {
     /// Adds an entry of `entry_bytes` bytes under `user_key`. Keys come in the table's order; versions of one key follow
     /// each other, count once and stay in one segment.
     pub fn add(&mut self, user_key: &[u8], entry_bytes: u64) {
-        let open = !self.digests.is_empty();
-        if open && self.last_key == user_key {
+        let digest = KeyDigest::of(user_key);
+        // Digests first: they tell nearly all keys apart without a look at bytes.
+        if self.digests.last() == Some(&digest) && self.last_key == user_key {
             self.open_data_bytes = self.open_data_bytes.saturating_add(entry_bytes);
             return;
         }
+        let open = !self.digests.is_empty();
         let full = self.open_data_bytes >= self.segment_data_bytes || self.digests.len() >= MAX_SEGMENT_KEYS;
         if open && full {
             self.close_segment();
@@ -70,7 +72,7 @@ impl BlockWriter {
         if self.digests.is_empty() {
             self.fence_bytes.extend_from_slice(self.fence_at(user_key));
         }
-        self.digests.push(KeyDigest::of(user_key));
+        self.digests.push(digest);
         self.open_data_bytes = self.open_data_bytes.saturating_add(entry_bytes);
         self.last_key.clear();
         self.last_key.extend_from_slice(user_key);

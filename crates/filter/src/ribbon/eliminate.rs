@@ -5,13 +5,10 @@
 //! rid of its coefficients in the window by two lookups. The slots that get a pivot, and so the solution with free slots 0, do not
 //! depend on the order of the digests.
 
-use super::equation::{Arrangement, Equation, WINDOW};
-use super::pivots::{NONE, Pivots};
+use super::equation::{Arrangement, Equation, REACH, WINDOW};
+use super::pivots::Pivots;
 use super::rows::RowHasher;
 use crate::KeyDigest;
-
-/// Bytes of coefficients behind the window of an equation's slot: a band of 128.
-pub(super) const REACH: usize = 16;
 
 /// The system in echelon form: for each slot of a window the equation that has found it. In its own window it has no coefficient but
 /// its own and some of free slots, which are 0.
@@ -36,7 +33,7 @@ pub(super) struct Elimination {
 
 impl Elimination {
     /// Eliminates the equations of all `digests`; `false` if they contradict each other. Repeated digests are one equation. Time
-    /// linear in the keys; memory 20 bytes a slot and 4 a key.
+    /// linear in the keys; memory 20 bytes a slot and 8 a key.
     pub(super) fn eliminate(&mut self, digests: &[KeyDigest], rows: RowHasher, unit_words: u32) -> bool {
         let Self { echelon, arrangement, digests: block_digests, started, under_way } = self;
         arrangement.arrange(digests, rows, unit_words);
@@ -69,10 +66,9 @@ impl Elimination {
 fn to_next_block(under_way: &mut Vec<Equation>) -> bool {
     let mut consistent = true;
     under_way.retain_mut(|equation| {
-        let [_, second, third, result] = equation.0;
-        *equation = Equation([second, third, 0, result]);
-        let goes_on = second | third != 0;
-        consistent &= goes_on || result == 0;
+        *equation = equation.in_next_block();
+        let goes_on = equation.has_coefficients();
+        consistent &= goes_on || equation.result() == 0;
         goes_on
     });
     consistent
@@ -91,13 +87,21 @@ impl Echelon {
     #[inline(always)]
     fn eliminate_window(&mut self, under_way: &mut Vec<Equation>, window: usize) {
         let pivots = Pivots::choose(under_way, window);
-        let taken = take(under_way, pivots.at);
+        let taken = take(under_way, &pivots);
         let (mut low, mut high) = ([Equation::default(); 16], [Equation::default(); 16]);
         subset_sums(&mut low, &taken[..4]);
         subset_sums(&mut high, &taken[4..]);
-        let reduced = pivots.sums.map(|[a, b]| low[usize::from(a & 15)].plus(&high[usize::from(b & 15)]));
-        self.coefficients.push(reduced.map(|equation| behind(&equation, window)));
-        self.results.push(reduced.map(|equation| equation.0[3] as u32));
+        let mut reduced = [Equation::default(); WINDOW];
+        let mut coefficients = [[0; REACH]; WINDOW];
+        let mut results = [0; WINDOW];
+        for c in 0..WINDOW {
+            let [a, b] = pivots.sums[c];
+            reduced[c] = low[usize::from(a & 15)].plus(&high[usize::from(b & 15)]);
+            coefficients[c] = reduced[c].behind(window);
+            results[c] = reduced[c].result();
+        }
+        self.coefficients.push(coefficients);
+        self.results.push(results);
         subset_sums(&mut low, &reduced[..4]);
         subset_sums(&mut high, &reduced[4..]);
         for equation in under_way {
@@ -108,15 +112,16 @@ impl Echelon {
     }
 }
 
-/// Takes the equations at the given places out; the ones of columns without a pivot are 0 = 0.
+/// Takes the pivots out; the ones of free slots are 0 = 0.
 #[inline(always)]
-fn take(under_way: &mut Vec<Equation>, places: [u8; WINDOW]) -> [Equation; WINDOW] {
+fn take(under_way: &mut Vec<Equation>, pivots: &Pivots) -> [Equation; WINDOW] {
     let mut taken = [Equation::default(); WINDOW];
-    let mut left = 0u32;
-    for (taken, at) in taken.iter_mut().zip(places).filter(|&(_, at)| at != NONE) {
-        *taken = under_way[usize::from(at)];
-        left |= 1 << at;
+    for (taken, &at) in taken.iter_mut().zip(&pivots.at) {
+        if let Some(equation) = under_way.get(usize::from(at)) {
+            *taken = *equation;
+        }
     }
+    let mut left = pivots.taken;
     // From the last one down, so that none of them is moved.
     while left != 0 {
         let at = left.ilog2();
@@ -133,14 +138,4 @@ fn subset_sums(table: &mut [Equation; 16], equations: &[Equation]) {
         let (known, next) = table.split_at_mut(1 << bit);
         next.iter_mut().zip(known).for_each(|(next, known)| *next = known.plus(equation));
     }
-}
-
-/// Coefficients of the windows behind this one of the block.
-#[inline(always)]
-fn behind(equation: &Equation, window: usize) -> [u8; REACH] {
-    let [first, second, third, _] = equation.0;
-    let (past, rest) = ((window + 1) * WINDOW, 64 - (window + 1) * WINDOW);
-    let low = first >> (past - 1) >> 1 | second << rest;
-    let high = second >> (past - 1) >> 1 | third << rest;
-    (u128::from(high) << 64 | u128::from(low)).to_le_bytes()
 }

@@ -80,7 +80,7 @@ impl RibbonShape {
 
     /// Solves the system for `unit_count` columns; `None` if none of the first `tries` tries succeeds.
     ///
-    /// Memory beside the result: 20 bytes per slot and 4 per key.
+    /// Memory beside the result: 20 bytes per slot and 8 per key.
     pub(crate) fn build(digests: &[KeyDigest], unit_count: u8, tries: usize) -> Option<(Self, Vec<Vec<u8>>)> {
         let key_count = u32::try_from(digests.len()).ok().filter(|&keys| keys <= KEYS_MAX)?;
         let shapes = (0..GROWTHS).flat_map(|growth| (0..SEEDS).map(move |seed| Self::new(growth, seed)));

@@ -9,16 +9,21 @@ use super::equation::{Equation, WINDOW};
 /// With 16 candidates a column seldom lacks a pivot that another equation has.
 const CANDIDATES: usize = 16;
 
+/// A bit for each of them.
+const ALL: u64 = (1 << CANDIDATES) - 1;
+
 /// Lowest bit of each lane in a word of four.
 const LANES: u64 = 0x0001_0001_0001_0001;
 
-/// No equation has the column: its slot is free.
-pub(super) const NONE: u8 = CANDIDATES as u8;
+/// In place of a pivot's index.
+const NONE: u8 = u8::MAX;
 
 /// The pivots of a window, by column.
 pub(super) struct Pivots {
-    /// Index of the equation, or [`NONE`].
+    /// Index of the equation, too large if no equation has the column: its slot is free.
     pub(super) at: [u8; WINDOW],
+    /// The indices in `at`, as bits.
+    pub(super) taken: u64,
     /// The pivots that add up to an equation with no other pivot's column: four columns as bits, and the other four.
     pub(super) sums: [[u8; 2]; WINDOW],
 }
@@ -37,9 +42,11 @@ impl Pivots {
         choice.column::<5>(equations);
         choice.column::<6>(equations);
         choice.column::<7>(equations);
-        let sums =
-            choice.at.map(|at| if at == NONE { [0; 2] } else { choice.lanes.map(|lanes| bits(lanes >> at)) });
-        Self { at: choice.at, sums }
+        let mut sums = [[0; 2]; WINDOW];
+        for (sum, at) in sums.iter_mut().zip(choice.at).filter(|&(_, at)| at != NONE) {
+            *sum = [bits(choice.lanes[0] >> at), bits(choice.lanes[1] >> at)];
+        }
+        Self { at: choice.at, taken: !choice.left & ALL, sums }
     }
 }
 
@@ -66,27 +73,21 @@ impl Choice {
                 bytes[i / 8] |= u64::from(candidate.window(window)) << (8 * (i % 8));
             }
         }
-        let [low, high] = bytes.map(transpose);
-        let lanes = [low as u32, (low >> 32) as u32].map(spread_bytes);
-        let high_lanes = [high as u32, (high >> 32) as u32].map(spread_bytes);
-        Self {
-            window,
-            lanes: [lanes[0] | high_lanes[0] << 8, lanes[1] | high_lanes[1] << 8],
-            left: (1 << CANDIDATES) - 1,
-            at: [NONE; WINDOW],
-        }
+        let (low, high) = (transpose(bytes[0]), transpose(bytes[1]));
+        let lanes = |place| spread_bytes((low >> place) as u32) | spread_bytes((high >> place) as u32) << 8;
+        Self { window, lanes: [lanes(0), lanes(32)], left: ALL, at: [NONE; WINDOW] }
     }
 
     /// Finds the pivot of column `C` and adds it to all candidates that have the column.
     #[inline(always)]
     fn column<const C: usize>(&mut self, equations: &mut [Equation]) {
         let place = 16 * (C % 4);
-        let mut having = self.lanes[C / 4] >> place & 0xffff;
+        let mut having = self.lanes[C / 4] >> place & ALL;
         if having & self.left == 0 {
             if !self.find_another(C, equations) {
                 return;
             }
-            having = self.lanes[C / 4] >> place & 0xffff;
+            having = self.lanes[C / 4] >> place & ALL;
         }
         let pivot = (having & self.left).trailing_zeros();
         self.at[C] = pivot as u8;

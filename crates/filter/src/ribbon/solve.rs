@@ -1,7 +1,7 @@
 //! Back-substitution: from the echelon form to the solution with free slots 0.
 
-use super::eliminate::{Echelon, REACH};
-use super::equation::{WINDOW, WINDOWS_IN_BLOCK};
+use super::eliminate::Echelon;
+use super::equation::{REACH, WINDOW, WINDOWS_IN_BLOCK};
 
 /// Columns that are solved together.
 const COLUMNS: usize = 16;
