@@ -6,7 +6,7 @@
 //! depend on the order of the digests.
 
 use super::equation::{Arrangement, Equation, REACH, WINDOW};
-use super::pivots::Pivots;
+use super::pivots::{NONE, Pivots};
 use super::rows::RowHasher;
 use crate::KeyDigest;
 
@@ -116,9 +116,9 @@ impl Echelon {
 #[inline(always)]
 fn take(under_way: &mut Vec<Equation>, pivots: &Pivots) -> [Equation; WINDOW] {
     let mut taken = [Equation::default(); WINDOW];
-    for (taken, &at) in taken.iter_mut().zip(&pivots.at) {
-        if let Some(equation) = under_way.get(usize::from(at)) {
-            *taken = *equation;
+    for (taken, at) in taken.iter_mut().zip(pivots.at) {
+        if at != NONE {
+            *taken = under_way[usize::from(at)];
         }
     }
     let mut left = pivots.taken;

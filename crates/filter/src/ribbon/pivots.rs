@@ -15,12 +15,12 @@ const ALL: u64 = (1 << CANDIDATES) - 1;
 /// Lowest bit of each lane in a word of four.
 const LANES: u64 = 0x0001_0001_0001_0001;
 
-/// In place of a pivot's index.
-const NONE: u8 = u8::MAX;
+/// In place of a pivot: no equation has the column, its slot is free.
+pub(super) const NONE: u8 = u8::MAX;
 
 /// The pivots of a window, by column.
 pub(super) struct Pivots {
-    /// Index of the equation, too large if no equation has the column: its slot is free.
+    /// Index of the equation, or [`NONE`].
     pub(super) at: [u8; WINDOW],
     /// The indices in `at`, as bits.
     pub(super) taken: u64,

@@ -85,6 +85,16 @@ fn the_solution_is_the_unique_one_whatever_the_order() {
     }
 }
 
+/// More equations under way at a time than any system of different digests has.
+#[test]
+fn a_digest_may_repeat_a_thousand_times() {
+    let mut rng = seed::rng("a_digest_may_repeat_a_thousand_times");
+    let mut digests = random_digests(&mut rng, 300);
+    digests.extend([digests[150]; 1000]);
+    let (shape, units) = RibbonShape::build(&digests, 32, ALL_TRIES).unwrap();
+    assert_eq!(units, oracle(&digests, shape));
+}
+
 /// Reduced row echelon form of the whole matrix, free variables 0, as the format document says.
 fn oracle(digests: &[KeyDigest], shape: RibbonShape) -> Vec<Vec<u8>> {
     let unit_words = shape.unit_words(digests.len() as u32);
