@@ -201,19 +201,6 @@ pub struct FencesRef<'a> {
     rests: &'a [u8],
 }
 
-/// Fences as they lie in memory, for hosts that search with their own comparator. Nothing of it moves while the table is open.
-#[derive(Clone, Copy, Debug)]
-pub struct PackedFences<'a> {
-    /// What all keys begin with; not empty under the bytewise order alone.
-    pub prefix: &'a [u8],
-    /// What follows in each key, one after the other.
-    pub rests: &'a [u8],
-    /// Where the rest of each segment's first key ends: integers in the machine's byte order, without alignment.
-    pub ends: &'a [u8],
-    /// Bytes of each of these integers: 1, 2 or 4.
-    pub end_bytes: u8,
-}
-
 impl PartialEq for FencesRef<'_> {
     fn eq(&self, other: &Self) -> bool {
         let key = |fences: &Self| (fences.segments, fences.keys, fences.end_bytes);
@@ -242,12 +229,6 @@ impl<'a> FencesRef<'a> {
     /// Whether there is no segment.
     pub fn is_empty(&self) -> bool {
         self.segments == 0
-    }
-
-    /// As they lie in memory, without the last key.
-    pub fn packed(&self) -> PackedFences<'a> {
-        let ends = &self.ends[..self.len() * usize::from(self.end_bytes)];
-        PackedFences { prefix: self.prefix, rests: self.rests, ends, end_bytes: self.end_bytes }
     }
 
     /// The key without what all keys of the table begin with; `None` if it does not begin so.
@@ -353,8 +334,8 @@ mod tests {
         assert_eq!((fences.len(), fences.as_ref().get(2).is_none()), (2, true));
         assert_eq!(fences.as_ref().segment_of(b"zz", &BytewiseOrder), Some(1));
         assert!(plain.as_ref() != fences.as_ref());
-        let packed = fences.as_ref().packed();
-        assert_eq!((packed.rests, packed.ends.len(), packed.end_bytes), (&b"bdff"[..], 2, 1));
+        let FencesRef { rests, ends, end_bytes, .. } = fences.as_ref();
+        assert_eq!((rests, ends.len(), end_bytes), (&b"bdff"[..], 3, 1));
     }
 
     #[test]
@@ -389,7 +370,7 @@ mod tests {
             [20, 2000, 20_000].map(|bytes| [[1u8], [2], [3], [4]].map(|key| key.repeat(bytes))).into();
         for (keys, end_bytes) in wide.iter().zip([1, 2, 4]) {
             let fences = Fences::pack(keys, None, &Whole).unwrap();
-            assert_eq!(fences.as_ref().packed().end_bytes, end_bytes);
+            assert_eq!(fences.as_ref().end_bytes, end_bytes);
             assert_eq!(keys_of(&fences.as_ref()), keys);
             assert_eq!(fences.as_ref().segment_of(&keys[3], &BytewiseOrder), Some(3));
         }

@@ -7,7 +7,7 @@ use springbloom_filter::KeyDigest;
 use crate::absences::{Absence, AbsenceCache};
 use crate::events::{EventBase, EventHub};
 use crate::opened::OpenTable;
-use crate::{FencesRef, MemoryKind, Outcome, TableId};
+use crate::{FencesRef, KeyOrder, MemoryKind, Outcome, TableId};
 
 /// What the handles of all tables share.
 pub(crate) struct Lookups {
@@ -45,9 +45,11 @@ impl TableHandle {
         self.id
     }
 
-    /// First keys of the table's segments.
-    pub fn fences(&self) -> FencesRef<'_> {
-        self.table.fences()
+    /// The segment whose run of keys would hold `key`; see [`FencesRef::segment_of`].
+    #[inline]
+    pub fn segment_of(&self, key: &[u8], order: &dyn KeyOrder) -> u32 {
+        // Most tables are short, and nothing else of the fences is needed where there is no choice.
+        if self.table.slots().len() == 1 { 0 } else { self.fences().segment_of(key, order).unwrap_or(0) }
     }
 
     /// Bytes that the table's fences and places of groups take.
@@ -84,6 +86,10 @@ impl TableHandle {
         {
             self.lookups.absences.insert(&absence);
         }
+    }
+
+    fn fences(&self) -> FencesRef<'_> {
+        self.table.fences()
     }
 
     /// `None` for a key beside all keys of the table, which nobody asks for twice.

@@ -49,7 +49,7 @@ mod unsafe_thin;
 pub use budget::{BudgetSnapshot, MemoryBudget, MemoryKind, Reservation};
 pub use curve::{CurvePoint, MemoryCurve, SegmentDemand};
 pub use error::ManagerError;
-pub use fences::{BytewiseOrder, Fences, FencesRef, KeyOrder, PackedFences};
+pub use fences::{BytewiseOrder, Fences, FencesRef, KeyOrder};
 pub use handle::TableHandle;
 pub use hotness::Hotness;
 pub use manager::Manager;

@@ -15,7 +15,7 @@ use springbloom_manager::{
 /// Looks up key `n` of the table (odd ones are absent) and reports how it went, as a host does.
 fn look_up(handle: &TableHandle, table: &MemoryTable, n: u64) -> Outcome {
     let sought = key(table.key_space, n);
-    let segment = handle.fences().segment_of(&sought, &BytewiseOrder).expect("tables have segments");
+    let segment = handle.segment_of(&sought, &BytewiseOrder);
     let outcome = if !handle.may_match(segment, KeyDigest::of(&sought)) {
         assert!(!n.is_multiple_of(2), "false negative for {n}");
         Outcome::Rejected
@@ -119,7 +119,7 @@ fn units_come_where_reads_are_wasted_under_every_policy() {
 fn look_up_absent(handle: &TableHandle, table: &MemoryTable, n: u64) -> Outcome {
     let sought = key(table.key_space, n);
     let digest = KeyDigest::of(&sought);
-    let segment = handle.fences().segment_of(&sought, &BytewiseOrder).expect("tables have segments");
+    let segment = handle.segment_of(&sought, &BytewiseOrder);
     let known = || handle.is_known_absent(&sought, digest).then_some(Outcome::KnownAbsent);
     let outcome = handle.rejection(segment, digest).or_else(known).unwrap_or_else(|| {
         handle.learn_absence(&sought, digest);

@@ -82,22 +82,23 @@ void sb_builder_free(sb_builder* builder);
 
 // ---- reading --------------------------------------------------------------------------------------------------------
 
-// <0, 0, >0 as the column family's comparator orders two user keys without timestamp.
-typedef int (*sb_compare_fn)(const void* comparator, const uint8_t* a, size_t a_size, const uint8_t* b, size_t b_size);
+// An order of user keys without timestamp, valid for the time of a call. `compare` gives <0, 0, >0; null: the order of bytes.
+typedef struct {
+  const void* comparator;
+  int (*compare)(const void* comparator, const uint8_t* a, size_t a_size, const uint8_t* b, size_t b_size);
+} sb_key_order;
 
 typedef struct {
   sb_bytes path;
-  sb_bytes session;        // with `file_number`: which table this is, even when a path is used again
+  sb_bytes session;       // with `file_number`: which table this is, even when a path is used again
   uint64_t file_number;
-  sb_bytes scope;          // names the column family of the database; hotness is inherited inside it alone
-  int32_t level;           // -1: unknown
-  const void* comparator;  // valid during sb_table_open alone
-  sb_compare_fn compare;
-  int bytewise;            // whether that is the order of bytes
-  sb_bytes head;           // header and directory of the filter block
-  uint64_t block_offset;   // where in the file the filter block is
-  sb_file_access files;    // given away, even when opening fails
-  size_t reader_bytes;     // what C++ allocates for the reader
+  sb_bytes scope;         // names the column family of the database; hotness is inherited inside it alone
+  int32_t level;          // -1: unknown
+  sb_key_order order;
+  sb_bytes head;          // header and directory of the filter block
+  uint64_t block_offset;  // where in the file the filter block is
+  sb_file_access files;   // given away, even when opening fails
+  size_t reader_bytes;    // what C++ allocates for the reader
 } sb_table_spec;
 
 // Given the first bytes of a filter block: 1, and how long the head (header and directory) and the block are; 0: not ours.
@@ -113,23 +114,14 @@ void sb_refused_add(const sb_elastic* elastic, void* context, int (*retry)(void*
 void sb_refused_remove(const sb_elastic* elastic, void* context);
 // The table file at `path` is at another level of its tree from now on.
 void sb_table_moved(const sb_elastic* elastic, const char* path, size_t path_size, int32_t level);
-// First keys of `count` segments. All begin with `prefix`, which is empty unless the order is that of bytes; what follows in each
-// lies one after the other in `rests` and ends at the unaligned integer number i, of `end_bytes` (1, 2 or 4) bytes, of `ends`.
-typedef struct {
-  sb_bytes prefix;
-  const uint8_t* rests;
-  const uint8_t* ends;
-  uint32_t end_bytes;
-  uint32_t count;
-} sb_fences;
-sb_fences sb_table_fences(const sb_table* table);  // borrowed until close
 uint64_t sb_table_memory_bytes(const sb_table* table);
 // `obsolete`: the file is going away, so its state may be forgotten.
 void sb_table_close(sb_table* table, int obsolete);
 
 sb_digest sb_digest_of(const uint8_t* key, size_t key_size);
-// The hot path. No lock, no allocation, no I/O. A "no" is recorded; what a "maybe" turns out to be, the others are told.
-int sb_table_may_match(const sb_table* table, uint32_t segment, sb_digest digest, sb_bytes key);
+// The hot path: whether the table may hold the key, and the segment that would. No lock, no allocation, no I/O. A "no" is recorded;
+// what a "maybe" turns out to be, the others are told.
+int sb_table_may_match(const sb_table* table, const sb_key_order* order, sb_digest digest, sb_bytes key, uint32_t* segment);
 // The key was not found. `absent`: the table certainly has no entry of any age or kind for it, so that it may be remembered.
 void sb_table_record_wasted_read(const sb_table* table, uint32_t segment, sb_digest digest, sb_bytes key, int absent);
 void sb_table_record_true_positive(const sb_table* table, uint32_t segment);

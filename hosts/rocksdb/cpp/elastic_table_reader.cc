@@ -1,9 +1,9 @@
 #include "elastic_table_reader.h"
 
-#include <algorithm>
 #include <array>
 
 #include "db/dbformat.h"
+#include "key_order.h"
 #include "lookup_digest.h"
 #include "monitoring/perf_context_imp.h"
 #include "monitoring/statistics_impl.h"
@@ -23,55 +23,6 @@ using rocksdb::Status;
 // The perf macros name these without their namespace.
 using rocksdb::perf_context;
 using rocksdb::perf_level;
-
-namespace {
-
-uint32_t FenceEnd(const sb_fences& fences, uint32_t segment) {
-  if (fences.end_bytes == sizeof(uint8_t)) {
-    return fences.ends[segment];
-  }
-  if (fences.end_bytes == sizeof(uint16_t)) {
-    uint16_t end;
-    std::memcpy(&end, fences.ends + segment * sizeof(end), sizeof(end));
-    return end;
-  }
-  uint32_t end;
-  std::memcpy(&end, fences.ends + segment * sizeof(end), sizeof(end));
-  return end;
-}
-
-// A fence without the prefix of all.
-Slice FenceRest(const sb_fences& fences, uint32_t segment) {
-  const uint32_t begin = segment == 0 ? 0 : FenceEnd(fences, segment - 1);
-  return Slice(reinterpret_cast<const char*>(fences.rests) + begin, FenceEnd(fences, segment) - begin);
-}
-
-}  // namespace
-
-uint32_t TableUnitsRef::SegmentAmong(const sb_fences& fences, const rocksdb::Comparator& comparator,
-                                     const Slice& key) {
-  uint32_t low = 0;
-  uint32_t high = fences.count;
-  Slice rest = key;
-  if (fences.prefix.size != 0) {
-    // All fences, and so all keys of the table, begin with it, and bytes are the order.
-    const size_t common = std::min(key.size(), fences.prefix.size);
-    const int order = std::memcmp(key.data(), fences.prefix.data, common);
-    if (order != 0 || common < fences.prefix.size) {
-      return order > 0 ? high - 1 : 0;
-    }
-    rest.remove_prefix(common);
-  }
-  while (high - low > 1) {
-    const uint32_t middle = low + (high - low) / 2;
-    if (comparator.CompareWithoutTimestamp(FenceRest(fences, middle), /*a_has_ts=*/false, rest, /*b_has_ts=*/false) <= 0) {
-      low = middle;
-    } else {
-      high = middle;
-    }
-  }
-  return low;
-}
 
 namespace {
 
@@ -141,8 +92,8 @@ Status ElasticTableReader::Get(const ReadOptions& read_options, const Slice& int
     return stock_.Get(read_options, internal_key, get_context, prefix_extractor, skip_filters);
   }
   const Slice key = rocksdb::ExtractUserKeyAndStripTimestamp(internal_key, TimestampBytes());
-  const Sought sought{key, LookupDigest(key), units_.SegmentOf(comparator_, key)};
-  if (!units_.MayMatch(sought.segment, sought.digest, key)) {
+  Sought sought{key, LookupDigest(key), 0};
+  if (!units_.MayMatch(KeyOrder(comparator_), sought.digest, key, &sought.segment)) {
     CountAnswers(/*rejected=*/1, /*passed=*/0);
     return Status::OK();
   }
@@ -154,13 +105,14 @@ Status ElasticTableReader::Get(const ReadOptions& read_options, const Slice& int
 }
 
 void ElasticTableReader::SkipRejected(MultiGetContext::Range* range, BatchSought* batch) const {
+  const sb_key_order order = KeyOrder(comparator_);
   uint64_t rejected = 0;
   uint64_t passed = 0;
   for (auto key = range->begin(); key != range->end(); ++key) {
     const Slice user_key = rocksdb::StripTimestampFromUserKey(key->ukey_with_ts, TimestampBytes());
     Sought& sought = (*batch)[key.index()];
-    sought = {user_key, BatchDigest(user_key, key.index()), units_.SegmentOf(comparator_, user_key)};
-    if (units_.MayMatch(sought.segment, sought.digest, user_key)) {
+    sought = {user_key, BatchDigest(user_key, key.index()), 0};
+    if (units_.MayMatch(order, sought.digest, user_key, &sought.segment)) {
       ++passed;
     } else {
       ++rejected;

@@ -3,7 +3,6 @@
 
 #include <array>
 #include <atomic>
-#include <cstring>
 #include <memory>
 
 #include "forwarding_table_reader.h"
@@ -22,13 +21,9 @@ class TableUnitsRef {
   TableUnitsRef(const TableUnitsRef&) = delete;
   TableUnitsRef& operator=(const TableUnitsRef&) = delete;
 
-  // The segment that would hold `key` (without timestamp): the last whose fence is not above it.
-  uint32_t SegmentOf(const rocksdb::Comparator& comparator, const rocksdb::Slice& key) const {
-    const sb_fences fences = sb_table_fences(table_);
-    return fences.count <= 1 ? 0 : SegmentAmong(fences, comparator, key);
-  }
-  bool MayMatch(uint32_t segment, const sb_digest& digest, const rocksdb::Slice& key) const {
-    return sb_table_may_match(table_, segment, digest, Bytes(key)) != 0;
+  // Whether the table may hold `key` (without timestamp), and in which segment.
+  bool MayMatch(const sb_key_order& order, const sb_digest& digest, const rocksdb::Slice& key, uint32_t* segment) const {
+    return sb_table_may_match(table_, &order, digest, Bytes(key), segment) != 0;
   }
   // `absent`: the table certainly has no entry of any age or kind for the key.
   void RecordWastedRead(uint32_t segment, const sb_digest& digest, const rocksdb::Slice& key, bool absent) const {
@@ -39,9 +34,6 @@ class TableUnitsRef {
   void MarkObsolete() { obsolete_.store(true, std::memory_order_relaxed); }
 
  private:
-  static uint32_t SegmentAmong(const sb_fences& fences, const rocksdb::Comparator& comparator,
-                               const rocksdb::Slice& key);
-
   sb_table* const table_;
   // Several references of the table cache may say so at once.
   std::atomic<bool> obsolete_{false};

@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "file_access.h"
-#include "rocksdb/comparator.h"
+#include "key_order.h"
 #include "rocksdb/env.h"
 #include "options/cf_options.h"
 #include "table/block_based/block_based_table_reader.h"
@@ -39,12 +39,6 @@ bool ReadAt(const ReadOptions& read_options, RandomAccessFileReader* file, uint6
     out->assign(result.data(), result.size());
   }
   return true;
-}
-
-int Compare(const void* comparator, const uint8_t* a, size_t a_size, const uint8_t* b, size_t b_size) {
-  return static_cast<const rocksdb::Comparator*>(comparator)
-      ->CompareWithoutTimestamp(Slice(reinterpret_cast<const char*>(a), a_size), /*a_has_ts=*/false,
-                                Slice(reinterpret_cast<const char*>(b), b_size), /*b_has_ts=*/false);
 }
 
 }  // namespace
@@ -123,9 +117,7 @@ TablePtr UnitTable::Open(const ElasticRef& elastic, const TableReaderOptions& re
   spec.file_number = properties.orig_file_number;
   spec.scope = Bytes(scope);
   spec.level = reader_options.level;
-  spec.comparator = reader_options.internal_comparator.user_comparator();
-  spec.compare = &Compare;
-  spec.bytewise = spec.comparator == rocksdb::BytewiseComparator() ? 1 : 0;
+  spec.order = KeyOrder(*reader_options.internal_comparator.user_comparator());
   spec.head = Bytes(head_);
   spec.block_offset = block_.offset();
   spec.files = FileAccess::Make(reader_options.ioptions.fs, reader_options.env_options);

@@ -11,13 +11,13 @@ use std::{
 
 use springbloom_filter::KeyDigest;
 use springbloom_format::BlockHeader;
-use springbloom_manager::{KeyOrder, Outcome, PackedFences};
+use springbloom_manager::{KeyOrder, Outcome};
 
 use super::{
     BlockCache, FileAccess,
     types::{
-        Access, Bytes, CORRUPT, CompareFn, Digest, NO_ROOM, OPENED, RetryFn, Setting, TableFences, TableSpec,
-        bytes_at, write_message,
+        Access, Bytes, CORRUPT, Digest, NO_ROOM, OPENED, Order, RetryFn, Setting, TableSpec, bytes_at,
+        write_message,
     },
 };
 use crate::{
@@ -253,27 +253,22 @@ unsafe extern "C" fn sb_block_extent(start: Bytes, head_bytes: *mut u64, block_b
     1
 }
 
-/// The column family's comparator.
-struct Comparator {
-    comparator: *const c_void,
-    compare: CompareFn,
-    is_bytewise: bool,
-}
-
 // SAFETY: RocksDB's comparators are thread-safe by contract.
-unsafe impl Send for Comparator {}
+unsafe impl Send for Order {}
 // SAFETY: as above.
-unsafe impl Sync for Comparator {}
+unsafe impl Sync for Order {}
 
-impl KeyOrder for Comparator {
+impl KeyOrder for Order {
+    #[inline]
     fn compare(&self, a: &[u8], b: &[u8]) -> Ordering {
-        // SAFETY: the comparator is alive while the table is being opened, and both keys are readable.
-        let order = unsafe { (self.compare)(self.comparator, a.as_ptr(), a.len(), b.as_ptr(), b.len()) };
+        let Some(compare) = self.compare else { return a.cmp(b) };
+        // SAFETY: the comparator is alive for the call that the order came with, and both keys are readable.
+        let order = unsafe { compare(self.comparator, a.as_ptr(), a.len(), b.as_ptr(), b.len()) };
         order.cmp(&0)
     }
 
     fn is_bytewise(&self) -> bool {
-        self.is_bytewise
+        self.compare.is_none()
     }
 }
 
@@ -289,8 +284,6 @@ unsafe extern "C" fn sb_table_open(
     let (Elastic { shared }, spec) = unsafe { (borrowed(elastic), &*spec) };
     // SAFETY: the spec gives the access away.
     let files = unsafe { FileAccess::new(spec.files) };
-    let order =
-        Comparator { comparator: spec.comparator, compare: spec.compare, is_bytewise: spec.bytewise != 0 };
     let opened = guarded(Err(Unopened::Corrupt), || {
         // SAFETY: the spec's bytes are borrowed for the call.
         let (path, session, scope, head) =
@@ -303,7 +296,7 @@ unsafe extern "C" fn sb_table_open(
                 file_number: spec.file_number,
                 scope,
                 level: u8::try_from(spec.level).ok(),
-                order: &order,
+                order: &spec.order,
                 head,
                 block_offset: spec.block_offset,
                 files,
@@ -371,22 +364,6 @@ unsafe extern "C" fn sb_table_moved(elastic: *const Shared, path: *const u8, pat
 /// # Safety
 /// `table` is alive.
 #[unsafe(no_mangle)]
-unsafe extern "C" fn sb_table_fences(table: *const OpenTable) -> TableFences {
-    // SAFETY: borrowed for the call; fences do not move while the table is open.
-    let fences = unsafe { &*table }.handle.fences();
-    let PackedFences { prefix, rests, ends, end_bytes } = fences.packed();
-    TableFences {
-        prefix: Bytes::of(prefix),
-        rests: rests.as_ptr(),
-        ends: ends.as_ptr(),
-        end_bytes: end_bytes.into(),
-        count: fences.len() as u32,
-    }
-}
-
-/// # Safety
-/// `table` is alive.
-#[unsafe(no_mangle)]
 unsafe extern "C" fn sb_table_memory_bytes(table: *const OpenTable) -> u64 {
     // SAFETY: borrowed for the call.
     let table = unsafe { &*table };
@@ -411,22 +388,26 @@ unsafe extern "C" fn sb_digest_of(key: *const u8, key_size: usize) -> Digest {
 }
 
 /// # Safety
-/// `table` is alive and has the segment; `key` is readable.
+/// `table` and what orders its keys are alive; `key` is readable, `segment` writable.
 #[unsafe(no_mangle)]
 unsafe extern "C" fn sb_table_may_match(
     table: *const OpenTable,
-    segment: u32,
+    order: *const Order,
     digest: Digest,
     key: Bytes,
+    segment: *mut u32,
 ) -> c_int {
     // SAFETY: borrowed for the call.
-    let (handle, key) = unsafe { (&(*table).handle, key.get()) };
+    let (handle, order, key) = unsafe { (&(*table).handle, &*order, key.get()) };
     let digest = digest.into();
+    let at = handle.segment_of(key, order);
+    // SAFETY: the caller's variable.
+    unsafe { *segment = at };
     let known_absent = || handle.is_known_absent(key, digest).then_some(Outcome::KnownAbsent);
-    match handle.rejection(segment, digest).or_else(known_absent) {
+    match handle.rejection(at, digest).or_else(known_absent) {
         None => 1,
         Some(outcome) => {
-            handle.record(segment, outcome);
+            handle.record(at, outcome);
             0
         }
     }

@@ -84,6 +84,14 @@ pub(super) struct Access {
     pub(super) free: FreeFn,
 }
 
+/// An order of user keys; of their bytes if there is no function.
+#[repr(C)]
+#[derive(Clone, Copy)]
+pub(super) struct Order {
+    pub(super) comparator: *const c_void,
+    pub(super) compare: Option<CompareFn>,
+}
+
 #[repr(C)]
 pub(super) struct TableSpec {
     pub(super) path: Bytes,
@@ -91,22 +99,11 @@ pub(super) struct TableSpec {
     pub(super) file_number: u64,
     pub(super) scope: Bytes,
     pub(super) level: i32,
-    pub(super) comparator: *const c_void,
-    pub(super) compare: CompareFn,
-    pub(super) bytewise: c_int,
+    pub(super) order: Order,
     pub(super) head: Bytes,
     pub(super) block_offset: u64,
     pub(super) files: Access,
     pub(super) reader_bytes: usize,
-}
-
-#[repr(C)]
-pub(super) struct TableFences {
-    pub(super) prefix: Bytes,
-    pub(super) rests: *const u8,
-    pub(super) ends: *const u8,
-    pub(super) end_bytes: u32,
-    pub(super) count: u32,
 }
 
 pub(super) const OPENED: c_int = 0;
