@@ -52,8 +52,8 @@ impl Directory {
         let segments = parse_entries(entries, header.unit_count, keys.len() as u64)?;
         let fences_end = segments.last().map_or(0, |segment| segment.fence_end as usize);
         let (fence_bytes, last_key) = keys.split_at(fences_end);
-        let unit_bytes = segments.iter().map(|segment| segment.shape.unit_bytes());
-        let layout = UnitLayout::new(&header, unit_bytes);
+        let shapes = segments.iter().map(|segment| segment.shape);
+        let layout = UnitLayout::of(header.head_bytes(), header.identity, shapes);
         let derived_bytes = layout.as_ref().map_or(u64::MAX, UnitLayout::block_bytes);
         let Some(layout) = layout.filter(|_| derived_bytes == header.block_bytes) else {
             return Err(inconsistent("bytes of all units", derived_bytes, header.block_bytes));

@@ -5,8 +5,8 @@ use std::ops::Range;
 
 use springbloom_filter::GroupShape;
 
+use crate::FormatError;
 use crate::checksum::{CHECKSUM_BYTES, Covers, checksum};
-use crate::{BlockHeader, FormatError};
 
 /// Positions of the units of a block, and their checks. 8 bytes per segment.
 ///
@@ -24,30 +24,13 @@ pub struct UnitLayout {
 
 impl UnitLayout {
     /// Of a block whose units begin at `units_at` and whose segments have these shapes, which were [parsed](crate::Directory::parse) with it
-    /// once. `None` if no block is like that.
-    pub fn of(units_at: u64, identity: u32, shapes: &[GroupShape]) -> Option<Self> {
-        let unit_count = shapes.first().map_or(0, GroupShape::unit_count);
-        Self::from_parts(units_at, identity, unit_count, shapes.iter().map(GroupShape::unit_bytes))
-    }
-
-    /// From the header and the unit bytes of each segment. `None` if the block would not fit 64 bits of length.
-    pub(crate) fn new(
-        header: &BlockHeader,
-        unit_bytes: impl ExactSizeIterator<Item = usize>,
-    ) -> Option<Self> {
-        Self::from_parts(header.head_bytes(), header.identity, header.unit_count, unit_bytes)
-    }
-
-    fn from_parts(
-        units_at: u64,
-        identity: u32,
-        unit_count: u8,
-        unit_bytes: impl ExactSizeIterator<Item = usize>,
-    ) -> Option<Self> {
-        let mut end = 0u64;
-        let ends: Option<Box<[u64]>> = unit_bytes
-            .map(|bytes| {
-                end = end.checked_add(bytes as u64 + CHECKSUM_BYTES as u64)?;
+    /// once. `None` if no block is like that: it would not fit 64 bits of length.
+    pub fn of(units_at: u64, identity: u32, shapes: impl Iterator<Item = GroupShape>) -> Option<Self> {
+        let (mut end, mut unit_count) = (0u64, 0);
+        let ends: Option<Box<[u64]>> = shapes
+            .map(|shape| {
+                unit_count = shape.unit_count(); // the same for all
+                end = end.checked_add(shape.unit_bytes() as u64 + CHECKSUM_BYTES as u64)?;
                 Some(end)
             })
             .collect();

@@ -30,21 +30,23 @@ const SETTLE_TIMEOUT: Duration = Duration::from_millis(200);
 
 /// Identity of a table that outlives the process and the place of its file: `head` is header and directory of its block.
 pub(crate) fn stored_id(session: &[u8], orig_file_number: u64, head: &[u8]) -> u128 {
-    let mut hash = Xxh3::new();
-    hash.update(&(session.len() as u64).to_le_bytes());
-    hash.update(session);
-    hash.update(&orig_file_number.to_le_bytes());
+    let mut hash = origin(session, orig_file_number);
     hash.update(head);
     hash.digest128()
 }
 
 /// What goes into the checksums of a table's units, so that those of no other table are taken for them.
 pub(crate) fn block_identity(session: &[u8], orig_file_number: u64) -> u32 {
+    origin(session, orig_file_number).digest() as u32
+}
+
+/// Hash of what a table's properties say about where it comes from.
+fn origin(session: &[u8], orig_file_number: u64) -> Xxh3 {
     let mut hash = Xxh3::new();
     hash.update(&(session.len() as u64).to_le_bytes());
     hash.update(session);
     hash.update(&orig_file_number.to_le_bytes());
-    hash.digest() as u32
+    hash
 }
 
 /// Folder and number of a table file; `None` for a name that RocksDB gives no table of a database.

@@ -156,7 +156,7 @@ impl TableFile {
     /// From the beginning of the first unit.
     fn layout(&self, shapes: &[GroupShape]) -> Result<UnitLayout, UnitReadError> {
         // The directory that they are from was parsed.
-        UnitLayout::of(0, self.identity, shapes)
+        UnitLayout::of(0, self.identity, shapes.iter().copied())
             .ok_or_else(|| UnitReadError::Corrupt("no block has such segments".into()))
     }
 

@@ -132,6 +132,12 @@ impl<'a> Sector<'a> {
     }
 }
 
+/// The sectors in `bytes`, of which the first is number `first`; of a damaged one its number.
+fn sectors(key: BucketKey, first: usize, bytes: &[u8]) -> impl Iterator<Item = Result<Sector<'_>, usize>> {
+    let numbered = (first..).zip(bytes.chunks_exact(SECTOR_BYTES));
+    numbered.map(move |(number, bytes)| Sector::open(key, number, bytes).ok_or(number))
+}
+
 /// Calls `visit` with every entry of the sectors in `bytes`, of which the first is number `first`. On a damaged sector: its number.
 pub(crate) fn decode(
     key: BucketKey,
@@ -139,8 +145,8 @@ pub(crate) fn decode(
     bytes: &[u8],
     mut visit: impl FnMut(Entry),
 ) -> Result<(), usize> {
-    for (number, bytes) in (first..).zip(bytes.chunks_exact(SECTOR_BYTES)) {
-        let sector = Sector::open(key, number, bytes).ok_or(number)?;
+    for sector in sectors(key, first, bytes) {
+        let sector = sector?;
         for i in 0..sector.entries {
             visit(Entry { page: sector.page(i), fingerprint: sector.fingerprint(i), bits: sector.bits });
         }
@@ -150,8 +156,7 @@ pub(crate) fn decode(
 
 /// Whether the sectors in `bytes`, of which the first is number `first`, are as they were written.
 pub(crate) fn are_sound(key: BucketKey, first: usize, bytes: &[u8]) -> bool {
-    let mut sectors = (first..).zip(bytes.chunks_exact(SECTOR_BYTES));
-    sectors.all(|(number, bytes)| Sector::open(key, number, bytes).is_some())
+    sectors(key, first, bytes).all(|sector| sector.is_ok())
 }
 
 /// Appends to `pages` the pages of all entries in `bytes`, whose first sector is number `first`, that match `digest`; `depth` is
@@ -164,8 +169,8 @@ pub(crate) fn matches(
     depth: u8,
     pages: &mut Vec<u64>,
 ) -> Result<(), usize> {
-    for (number, bytes) in (first..).zip(bytes.chunks_exact(SECTOR_BYTES)) {
-        let sector = Sector::open(key, number, bytes).ok_or(number)?;
+    for sector in sectors(key, first, bytes) {
+        let sector = sector?;
         sector.each_match(fingerprint(digest, depth, sector.bits), |i| pages.push(sector.page(i)));
     }
     Ok(())

@@ -24,6 +24,12 @@ pub(crate) fn fingerprint_bits(depth: u8) -> u8 {
     KNOWN_BITS.saturating_sub(depth).clamp(FINGERPRINT_BITS_MIN, FINGERPRINT_BITS_MAX)
 }
 
+/// Whether the key belongs to the partition of this depth at `prefix`.
+#[inline]
+pub(crate) fn belongs(digest: KeyDigest, prefix: u64, depth: u8) -> bool {
+    depth == 0 || (digest.hi ^ prefix) >> (64 - depth) == 0
+}
+
 /// The `bits` bits of `digest` behind a prefix of `depth` bits. `depth + bits` is at most 64, `bits` at most 32.
 #[inline]
 pub(crate) fn fingerprint(digest: KeyDigest, depth: u8, bits: u8) -> u32 {

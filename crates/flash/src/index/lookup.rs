@@ -18,7 +18,7 @@ use super::prefilter::Prefilter;
 use super::record::{INDEX_PAGE_BYTES, Page, Record, Value, check_lengths};
 use super::record_log::{PageFault, PagePlace};
 use super::store::FlashIndex;
-use crate::device::{PlannedRead, ReadPlan, SECTOR_BYTES, Span};
+use crate::device::{PlannedRead, ReadPlan};
 use crate::error::FlashError;
 
 /// Keys of one batch; bounds the memory of a call.
@@ -330,9 +330,7 @@ impl ReadPlan for Searches<'_, '_> {
             match self.reads[tag].0 {
                 Target::Bucket(BucketPart { bucket, first, end }) => {
                     self.index.counters.bucket_reads.add(1);
-                    let slot = u64::from(bucket.slot) * self.index.bucket_bytes() as u64;
-                    let offset = slot + u64::from(first) * SECTOR_BYTES as u64;
-                    let span = Span { offset, len_bytes: usize::from(end - first) * SECTOR_BYTES };
+                    let span = self.index.span_of(bucket, first.into()..end.into());
                     return Some(PlannedRead { tag, is_beside: false, span });
                 }
                 Target::Page(page) => match self.index.log.place(page) {

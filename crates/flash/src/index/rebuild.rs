@@ -9,7 +9,7 @@ use std::ops::Range;
 use springbloom_filter::KeyDigest;
 
 use super::bucket::are_sound;
-use super::entry::{Entry, fingerprint, fingerprint_bits};
+use super::entry::{Entry, belongs, fingerprint, fingerprint_bits};
 use super::partitions::{Bucket, next_prefix};
 use super::store::FlashIndex;
 use super::sweep::{Job, Outcome, Writer, Writes};
@@ -79,12 +79,7 @@ impl FlashIndex {
     }
 
     fn are_sound(&self, jobs: &[(Job, Bucket)], which: impl Fn(Bucket) -> Range<usize>) -> Vec<bool> {
-        let span = |bucket: Bucket| {
-            let (slot, sectors) = (u64::from(bucket.slot) * self.bucket_bytes() as u64, which(bucket));
-            let offset = slot + (sectors.start * SECTOR_BYTES) as u64;
-            Span { offset, len_bytes: sectors.len() * SECTOR_BYTES }
-        };
-        let spans: Vec<Span> = jobs.iter().map(|(_, bucket)| span(*bucket)).collect();
+        let spans: Vec<Span> = jobs.iter().map(|(_, bucket)| self.span_of(*bucket, which(*bucket))).collect();
         let mut is_sound = vec![false; jobs.len()];
         self.buckets.read_each(&spans, &mut |n, bytes| {
             let bucket = jobs[n].1;
@@ -126,7 +121,7 @@ impl FlashIndex {
         let mut take = |digest: KeyDigest, page: u64| {
             let Some(n) = jobs.partition_point(|job| job.prefix <= digest.hi).checked_sub(1) else { return };
             let Job { prefix, depth, .. } = jobs[n];
-            if depth == 0 || (digest.hi ^ prefix) >> (64 - depth) == 0 {
+            if belongs(digest, prefix, depth) {
                 let bits = fingerprint_bits(depth);
                 entries[n].push(Entry { page, fingerprint: fingerprint(digest, depth, bits), bits });
             }

@@ -5,7 +5,7 @@ use std::collections::HashSet;
 
 use springbloom_filter::KeyDigest;
 
-use super::entry::{Entry, fingerprint};
+use super::entry::{Entry, belongs, fingerprint};
 use super::store::FlashIndex;
 use crate::error::FlashError;
 
@@ -45,7 +45,6 @@ impl FlashIndex {
         depth: u8,
         dropped: &mut HashSet<usize>,
     ) -> Result<(), FlashError> {
-        let of_partition = |digest: KeyDigest| depth == 0 || (digest.hi ^ prefix) >> (64 - depth) == 0;
         let mut seen: HashSet<(u64, Vec<u8>)> = HashSet::new();
         for &i in group.iter().rev() {
             let entry = entries[i];
@@ -56,7 +55,7 @@ impl FlashIndex {
                 Ok(page) => {
                     for record in page.records() {
                         let digest = KeyDigest::of(record.key);
-                        let is_meant = of_partition(digest)
+                        let is_meant = belongs(digest, prefix, depth)
                             && fingerprint(digest, depth, entry.bits) == entry.fingerprint;
                         if is_meant && seen.insert((zone, record.key.to_vec())) {
                             is_replaced = false;

@@ -1,6 +1,7 @@
 //! The index as its callers see it: making, opening, putting, deleting, making durable. Lookups are in `lookup`, what moves entries from memory to
 //! buckets in `sweep`.
 
+use std::ops::Range;
 use std::path::Path;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 
@@ -8,7 +9,7 @@ use springbloom_filter::KeyDigest;
 
 use super::kept_filters;
 use super::manifest::Manifest;
-use super::partitions::Partitions;
+use super::partitions::{Bucket, Partitions};
 use super::record::{INDEX_PAGE_BYTES, check_lengths};
 use super::record_log::{RecordLog, ReplayFrom, lost_page, replay};
 use super::settings::{IndexMemory, IndexSettings};
@@ -16,7 +17,7 @@ use super::stats::{Counters, IndexInfo, IndexStats};
 use super::sweep::Writer;
 use super::waiting;
 use super::zones::Zones;
-use crate::device::{FileStorage, IoEngine, PageDevice, SECTOR_BYTES, Storage};
+use crate::device::{FileStorage, IoEngine, PageDevice, SECTOR_BYTES, Span, Storage};
 use crate::error::FlashError;
 
 pub(super) const LOG_NAME: &str = "records";
@@ -269,6 +270,13 @@ impl FlashIndex {
 
     pub(super) fn bucket_bytes(&self) -> usize {
         usize::from(self.settings.bucket_sectors) * SECTOR_BYTES
+    }
+
+    /// Where these sectors of a bucket are.
+    pub(super) fn span_of(&self, bucket: Bucket, sectors: Range<usize>) -> Span {
+        let slot = u64::from(bucket.slot) * self.bucket_bytes() as u64;
+        let offset = slot + (sectors.start * SECTOR_BYTES) as u64;
+        Span { offset, len_bytes: sectors.len() * SECTOR_BYTES }
     }
 
     pub(super) fn front_sectors(&self) -> usize {

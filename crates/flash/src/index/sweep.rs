@@ -18,7 +18,7 @@ use super::record_log::RecordLog;
 use super::store::FlashIndex;
 use super::waiting;
 use crate::AlignedBuf;
-use crate::device::{SECTOR_BYTES, Span};
+use crate::device::SECTOR_BYTES;
 use crate::error::FlashError;
 
 /// Partitions whose buckets are read and written together.
@@ -180,8 +180,7 @@ impl FlashIndex {
             match job.bucket {
                 None => outcomes[i] = self.settle(writer, job, Halves::default(), &mut writes)?,
                 Some(bucket) => {
-                    let offset = u64::from(bucket.slot) * self.bucket_bytes() as u64;
-                    spans.push(Span { offset, len_bytes: usize::from(bucket.sectors) * SECTOR_BYTES });
+                    spans.push(self.span_of(bucket, 0..bucket.sectors.into()));
                     asked.push((i, bucket));
                 }
             }
@@ -338,8 +337,8 @@ impl FlashIndex {
             bytes.resize(at + SECTOR_BYTES, 0);
             encode(bucket.key(self.salt), first_sector + n, run, &mut bytes[at..]);
         }
-        let slot = u64::from(bucket.slot) * self.bucket_bytes() as u64;
-        writes.pieces.push((slot + (first_sector * SECTOR_BYTES) as u64, bytes));
+        let end = first_sector + bytes.len() / SECTOR_BYTES;
+        writes.pieces.push((self.span_of(bucket, first_sector..end).offset, bytes));
     }
 
     /// Before the first change since opening: says in the manifest that the index is open. What is as it was closed stays so

@@ -4,7 +4,7 @@ use super::bucket::decode;
 use super::partitions::Partition;
 use super::record_log::PageFault;
 use super::store::FlashIndex;
-use crate::device::{SECTOR_BYTES, Span};
+use crate::device::Span;
 use crate::error::FlashError;
 
 /// Buckets or pages read in one batch.
@@ -54,13 +54,8 @@ impl FlashIndex {
         let buckets: Vec<_> = self.table().ordered().filter_map(Partition::bucket).collect();
         let log_end = self.log.newest_page();
         for batch in buckets.chunks(BATCH) {
-            let spans: Vec<Span> = batch
-                .iter()
-                .map(|bucket| Span {
-                    offset: u64::from(bucket.slot) * self.bucket_bytes() as u64,
-                    len_bytes: usize::from(bucket.sectors) * SECTOR_BYTES,
-                })
-                .collect();
+            let spans: Vec<Span> =
+                batch.iter().map(|bucket| self.span_of(*bucket, 0..bucket.sectors.into())).collect();
             let mut failure = None;
             self.buckets.read_each(&spans, &mut |n, bytes| {
                 report.buckets += 1;
