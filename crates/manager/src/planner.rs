@@ -163,12 +163,12 @@ impl Planner {
         self.policy.rebalance(&mut self.allocation)
     }
 
-    /// Reads that the least worthy unit saves, per visit and byte; 0 while bytes are free. `None` if the policy does not measure that.
+    /// Reads that a byte more or less for units saves or costs, per visit; 0 while bytes are free. `None` if the policy does not measure that.
     pub(crate) fn byte_price(&self) -> Option<f64> {
-        let least_worth = f64::from(self.policy.least_worth()?);
+        let price = f64::from(self.policy.byte_price()?);
         let has_free_bytes = self.allocation.free_bytes() * 16 > self.allocation.ceiling_bytes();
         let visits = self.allocation.decay().total();
-        Some(if has_free_bytes || visits == 0.0 { 0.0 } else { least_worth / visits })
+        Some(if has_free_bytes || visits == 0.0 { 0.0 } else { price / visits })
     }
 
     /// Evicts something if the plan is over the ceiling; `false` if it is not, or nothing is left to evict.

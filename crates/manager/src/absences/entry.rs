@@ -1,24 +1,42 @@
 //! An absence in as few bytes as its key allows, so that a set holds many.
 //!
-//! From the first byte: points (4 bits), bytes of the table's number less one (2), whether the key is packed (1); the key's length; the
-//! table's number; the key. A key made of digits, or of lower-case hexadecimal ones, is packed two to a byte. The form is one-to-one,
-//! so entries are equal, points aside, when tables and keys are.
+//! From the first byte: points (3 bits) and the entry's bytes (5), which stand in the next byte if they are too many; the table's number
+//! and how the key is written, seven bits to a byte; the key. Decimal digits are written as one number, lower-case hexadecimal ones two
+//! to a byte. The form is one-to-one, so entries are equal, points aside, when tables and keys are.
 
 use super::Absence;
 
-/// Most bytes that a key takes here, packed if it can be.
+/// Most bytes that a key takes here.
 pub(super) const KEY_BYTES_MAX: usize = 112;
 /// Longest entry.
-pub(super) const BYTES_MAX: usize = HEAD_BYTES + size_of::<u32>() + KEY_BYTES_MAX;
-/// What tells how long an entry is.
-pub(super) const HEAD_BYTES: usize = 2;
-const _: () = assert!(2 * KEY_BYTES_MAX <= u8::MAX as usize);
+pub(super) const BYTES_MAX: usize = 2 + TABLE_BYTES_MAX + KEY_BYTES_MAX;
+/// Shortest entry, and all that it takes to tell how long one is.
+pub(super) const BYTES_MIN: usize = 2;
 
 /// Most points. An entry that has them is only read; it goes some bursts of new entries after it was last of use.
-pub(super) const POINTS_MAX: u8 = 15;
-const POINT: u8 = 1 << 4;
-const TABLE_SHIFT: u32 = 2;
-const IS_PACKED: u8 = 1;
+pub(super) const POINTS_MAX: u8 = 7;
+const POINT: u8 = 1 << 5;
+/// In the place of an entry's bytes: they are in the next byte.
+const LONG: usize = 31;
+const _: () = assert!(BYTES_MAX <= u8::MAX as usize);
+
+/// Bytes of the largest table's number and a [`Written`].
+const TABLE_BYTES_MAX: usize = (u32::BITS as usize + 2).div_ceil(7);
+
+/// How a key is written.
+#[derive(Clone, Copy)]
+enum Written {
+    Plainly,
+    /// An even number of digits.
+    EvenHex,
+    /// An odd number of digits, and four zero bits.
+    OddHex,
+    /// A number whose first digit is a 1 that is not the key's, the low byte first.
+    Decimal,
+}
+
+/// Most decimal digits that are written as a number.
+const DECIMAL_MAX: usize = 38;
 
 /// Kinds of entries that a set can say it has none of.
 pub(super) const CLASSES: u32 = 24;
@@ -33,23 +51,43 @@ impl Entry {
     /// `None` if the key is too long.
     pub(super) fn new(absence: &Absence<'_>) -> Option<Self> {
         let key = absence.key;
-        if key.len() > 2 * KEY_BYTES_MAX {
+        let decimal = decimal(key);
+        let is_hex =
+            decimal.is_none() && !key.is_empty() && key.iter().all(|&byte| hex_digit(byte).is_some());
+        let (written, key_bytes) = match decimal {
+            Some(number) => (Written::Decimal, (u128::BITS - number.leading_zeros()).div_ceil(8) as usize),
+            None if is_hex && key.len().is_multiple_of(2) => (Written::EvenHex, key.len() / 2),
+            None if is_hex => (Written::OddHex, key.len().div_ceil(2)),
+            None => (Written::Plainly, key.len()),
+        };
+        if key_bytes > KEY_BYTES_MAX {
             return None;
         }
-        let mut entry = Self { bytes: [0; BYTES_MAX], used: 0 };
-        let table_bytes = (u32::BITS - absence.table.leading_zeros()).div_ceil(8).max(1) as usize;
-        let key_at = HEAD_BYTES + table_bytes;
-        let is_packed = pack(key, &mut entry.bytes[key_at..]);
-        if !is_packed {
-            if key.len() > KEY_BYTES_MAX {
-                return None;
-            }
-            entry.bytes[key_at..][..key.len()].copy_from_slice(key);
+        let table = u64::from(absence.table) << 2 | written as u64;
+        let table_bytes = (u64::BITS - table.leading_zeros()).div_ceil(7).max(1) as usize;
+        let short = 1 + table_bytes + key_bytes;
+        let (head_bytes, used) = if short < LONG { (1, short) } else { (2, short + 1) };
+        let mut entry = Self { bytes: [0; BYTES_MAX], used };
+        entry.bytes[..2].copy_from_slice(&if short < LONG {
+            [used as u8, 0]
+        } else {
+            [LONG as u8, used as u8]
+        });
+        let (table_place, key_place) = entry.bytes[head_bytes..].split_at_mut(table_bytes);
+        for (at, byte) in table_place.iter_mut().enumerate() {
+            let more = if at + 1 < table_bytes { 0x80 } else { 0 };
+            *byte = (table >> (7 * at)) as u8 & 0x7F | more;
         }
-        entry.bytes[0] = (table_bytes as u8 - 1) << TABLE_SHIFT | u8::from(is_packed);
-        entry.bytes[1] = key.len() as u8;
-        entry.bytes[HEAD_BYTES..key_at].copy_from_slice(&absence.table.to_le_bytes()[..table_bytes]);
-        entry.used = bytes_of(&entry.bytes);
+        match decimal {
+            Some(number) => key_place[..key_bytes].copy_from_slice(&number.to_le_bytes()[..key_bytes]),
+            None if is_hex => {
+                for (pair, byte) in key.chunks(2).zip(key_place) {
+                    let nibble = |at: usize| pair.get(at).and_then(|&byte| hex_digit(byte)).unwrap_or(0);
+                    *byte = nibble(0) << 4 | nibble(1);
+                }
+            }
+            None => key_place[..key_bytes].copy_from_slice(key),
+        }
         Some(entry)
     }
 
@@ -68,40 +106,72 @@ impl Entry {
     }
 }
 
-/// The key's digits two to a byte; `false`, and rubbish in `packed`, if it has other bytes than digits.
-fn pack(key: &[u8], packed: &mut [u8]) -> bool {
-    let digit = |byte: u8| match byte {
+fn hex_digit(byte: u8) -> Option<u8> {
+    match byte {
         b'0'..=b'9' => Some(byte - b'0'),
         b'a'..=b'f' => Some(byte - b'a' + 10),
         _ => None,
-    };
-    key.chunks(2).zip(packed).all(|(pair, place)| {
-        let (Some(high), Some(low)) = (digit(pair[0]), digit(*pair.get(1).unwrap_or(&b'0'))) else {
-            return false;
-        };
-        *place = high << 4 | low;
-        true
-    })
+    }
 }
 
-fn table_bytes(first: u8) -> usize {
-    usize::from((first % POINT) >> TABLE_SHIFT) + 1
+/// The number whose decimal digits are a 1 and the key; `None` for other keys, too long ones and the empty one.
+fn decimal(key: &[u8]) -> Option<u128> {
+    const POWERS: [u128; 8] = [1, 10, 100, 1_000, 10_000, 100_000, 1_000_000, 10_000_000];
+    if key.is_empty() || key.len() > DECIMAL_MAX {
+        return None;
+    }
+    let (words, rest) = key.as_chunks::<8>();
+    let mut number = 1;
+    for &word in words {
+        number = number * 100_000_000 + u128::from(eight_digits(word)?);
+    }
+    let mut last = [b'0'; 8];
+    last[8 - rest.len()..].copy_from_slice(rest);
+    Some(number * POWERS[rest.len()] + u128::from(eight_digits(last)?))
+}
+
+/// The number of eight decimal digits, by three sums of pairs; `None` if they are not.
+#[inline]
+fn eight_digits(digits: [u8; 8]) -> Option<u64> {
+    const HIGH: u64 = 0xF0F0_F0F0_F0F0_F0F0;
+    const ZEROS: u64 = 0x3030_3030_3030_3030;
+    let word = u64::from_le_bytes(digits);
+    let above_nine = word.wrapping_add(0x0606_0606_0606_0606);
+    if word & HIGH != ZEROS || above_nine & HIGH != ZEROS {
+        return None;
+    }
+    let ones = word - ZEROS;
+    let pairs = (ones * 10 + (ones >> 8)) & 0x00FF_00FF_00FF_00FF;
+    let fours = (pairs * 100 + (pairs >> 16)) & 0x0000_FFFF_0000_FFFF;
+    Some((fours * 10_000 + (fours >> 32)) & 0xFFFF_FFFF)
+}
+
+/// Bytes of the entry that begins so, and where its table's number does.
+#[inline]
+fn extent(entry: &[u8]) -> (usize, usize) {
+    match usize::from(entry[0] % POINT) {
+        LONG => (entry[1].into(), 2),
+        bytes => (bytes, 1),
+    }
 }
 
 /// Bytes of the entry that begins so.
 #[inline]
 pub(super) fn bytes_of(entry: &[u8]) -> usize {
-    let length = usize::from(entry[1]);
-    let key_bytes = if entry[0] & IS_PACKED != 0 { length.div_ceil(2) } else { length };
-    HEAD_BYTES + table_bytes(entry[0]) + key_bytes
+    extent(entry).0
 }
 
 /// Number of the table that the entry is about.
 pub(super) fn table_of(entry: &[u8]) -> u32 {
-    let mut table = [0; size_of::<u32>()];
-    let bytes = table_bytes(entry[0]);
-    table[..bytes].copy_from_slice(&entry[HEAD_BYTES..][..bytes]);
-    u32::from_le_bytes(table)
+    let (bytes, table_at) = extent(entry);
+    let mut table = 0;
+    for (at, byte) in entry[table_at..bytes].iter().enumerate() {
+        table |= u64::from(byte & 0x7F) << (7 * at);
+        if byte & 0x80 == 0 {
+            break;
+        }
+    }
+    (table >> 2) as u32
 }
 
 /// Below [`CLASSES`]; the same whatever the points.
@@ -143,21 +213,56 @@ mod tests {
     }
 
     #[test]
-    fn digits_take_half_a_byte_each() {
-        for (key, bytes) in [("17", 1), ("170", 2), ("0af", 2), ("0ag", 3), ("0A", 2), ("", 0)] {
-            assert_eq!(entry(7, key.as_bytes()).map(|entry| entry.bytes().len()), Some(3 + bytes), "{key}");
+    fn digits_take_less_than_a_byte_each() {
+        let bytes_of_keys = [
+            ("", 0),
+            ("7", 1),
+            ("17", 1),
+            ("99", 1),
+            ("100", 2),
+            ("9999", 2),
+            ("0af", 2),
+            ("0ag", 3),
+            ("0A", 2),
+            ("ff00", 2),
+            ("123456789012345678", 8),
+            ("99999999999999999999999999999999999999", 16),
+            ("999999999999999999999999999999999999990", 20),
+        ];
+        for (key, bytes) in bytes_of_keys {
+            assert_eq!(entry(7, key.as_bytes()).map(|entry| entry.bytes().len()), Some(2 + bytes), "{key}");
         }
-        assert_eq!(entry(0xFFFF, b"user").map(|entry| entry.bytes().len()), Some(8));
-        assert_eq!(entry(u32::MAX, b"user").map(|entry| entry.bytes().len()), Some(10));
+        let bytes = |table, key: &str| entry(table, key.as_bytes()).map(|entry| entry.bytes().len());
+        assert_eq!([31, 32, 4095, 4096].map(|table| bytes(table, "user")), [6, 7, 7, 8].map(Some));
+        assert_eq!(bytes(u32::MAX, "user"), Some(10));
+        assert_eq!([28, 29, 30].map(|x| bytes(1, &"x".repeat(x))), [30, 32, 33].map(Some));
+    }
+
+    #[test]
+    fn eight_digits_are_read_at_once() {
+        assert_eq!(eight_digits(*b"01234567"), Some(1_234_567));
+        assert_eq!(eight_digits(*b"99999999"), Some(99_999_999));
+        for at in 0..8 {
+            for byte in (0..=u8::MAX).filter(|byte| !byte.is_ascii_digit()) {
+                let mut digits = *b"90909090";
+                digits[at] = byte;
+                assert_eq!(eight_digits(digits), None, "{byte} at {at}");
+            }
+        }
     }
 
     #[test]
     fn what_is_too_long_is_refused() {
         for (byte, bytes_max) in [(b'x', KEY_BYTES_MAX), (b'7', 2 * KEY_BYTES_MAX)] {
             let longest = vec![byte; bytes_max + 1];
-            assert!(entry(1, &longest[1..]).is_some_and(|entry| entry.bytes().len() <= BYTES_MAX));
+            assert!(entry(u32::MAX, &longest[1..]).is_some_and(|entry| entry.bytes().len() <= BYTES_MAX));
             assert!(entry(1, &longest).is_none(), "{bytes_max} bytes and one");
         }
+    }
+
+    /// Few enough that pairs are often equal, and of each way to write them.
+    fn same_and_other_keys() -> impl Strategy<Value = String> {
+        "[0-1]{0,3}|[0-3a]{0,5}|[0-9a-fA-Gx]{0,9}|0{7,9}|[0-9]{36,40}|x{27,31}"
     }
 
     proptest! {
@@ -165,7 +270,7 @@ mod tests {
         #[test]
         fn one_to_one(
             tables in [prop_oneof![0..3u32, any::<u32>()], prop_oneof![0..3u32, any::<u32>()]],
-            keys in ["[0-3a]{0,5}|[0-9a-fA-Gx]{0,9}", "[0-3a]{0,5}|[0-9a-fA-Gx]{0,9}"],
+            keys in [same_and_other_keys(), same_and_other_keys()],
             points in 0..20u8,
         ) {
             let [a, b] = [0, 1].map(|n| entry(tables[n], keys[n].as_bytes()).unwrap());

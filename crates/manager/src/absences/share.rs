@@ -1,7 +1,7 @@
 //! How much of the budget remembers absences: as much as saves more reads there than it would as units.
 //!
-//! Both sides are measured at the margin, in reads saved per visit and byte: what the least worthy resident unit saves, and what the last
-//! entry of each set does. The optimum is flat, a window shows a handful of such reads in a small cache, and every step loses entries
+//! Both sides are measured at the margin, in reads saved per visit and byte: what units save that a few bytes more or less would let in or
+//! out, and what the last entry of each set does. The optimum is flat, a window shows a handful of such reads in a small cache, and every step loses entries
 //! and units: so steps are coarse and rare, and there is none while both sides are within a factor of [`HYSTERESIS`]. A cache that is
 //! filling has no last entries yet: it is not made smaller.
 
@@ -55,7 +55,7 @@ impl Share {
         visits.saturating_sub(self.begun_at) >= WINDOW_VISITS
     }
 
-    /// Chunks that the cache should have. `price`: reads saved per visit and byte by the least worthy unit, if the policy tells.
+    /// Chunks that the cache should have. `price`: reads saved per visit and byte by units at the margin, if the policy tells.
     pub(super) fn decide(
         &mut self,
         cache: &AbsenceCache,

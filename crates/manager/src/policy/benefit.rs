@@ -20,6 +20,9 @@ const LOOKS: usize = 4;
 const HYSTERESIS: f32 = 1.1;
 /// Most segments whose units change at once: those of a new table's segment, and those that it takes the place of.
 const CHANGES_MAX: usize = 64;
+/// What the least worthy units are worth, as a share of the mean: where all is well, the most worthy one is worth what two of the least
+/// are, as a further unit would be worth half of it. The mean is what is known well: the least of many guesses is a guess too low.
+const MARGIN_OF_MEAN: f32 = 0.5;
 /// Wasted reads within the memory of the measurement that a load must save, net, to repay its own read.
 const REPAY_READS: f32 = 1.0;
 
@@ -123,8 +126,8 @@ impl AllocationPolicy for Benefit {
         CHANGES_MAX
     }
 
-    fn least_worth(&self) -> Option<f32> {
-        Some(self.candidates.least_worth())
+    fn byte_price(&self) -> Option<f32> {
+        Some(self.candidates.mean_worth() * MARGIN_OF_MEAN)
     }
 
     fn table_bytes(&self, _segments: usize) -> usize {

@@ -27,7 +27,12 @@ pub(super) struct Candidates {
     /// Least worth last.
     places: Vec<Candidate>,
     hand: SegmentRef,
+    /// Of what the hand saw lately.
+    mean_worth: f32,
 }
+
+/// Segments that the hand saw of which the mean tells.
+const MEAN_OF: f32 = 512.0;
 
 fn worth(segment: SegmentRef, allocation: &Allocation) -> Option<f32> {
     let state = allocation.segments().get(segment)?;
@@ -41,7 +46,11 @@ impl Candidates {
     pub(super) const BYTES: usize = PLACES * size_of::<Candidate>();
 
     pub(super) fn new() -> Self {
-        Self { places: Vec::with_capacity(PLACES), hand: SegmentRef { table: 0, segment: 0 } }
+        Self {
+            places: Vec::with_capacity(PLACES),
+            hand: SegmentRef { table: 0, segment: 0 },
+            mean_worth: 0.0,
+        }
     }
 
     /// Looks at the next `segments` segments.
@@ -49,22 +58,35 @@ impl Candidates {
         for _ in 0..segments {
             let Some(segment) = allocation.segments().at_or_after(self.hand) else { return };
             self.hand = SegmentRef { segment: segment.segment + 1, ..segment };
-            self.offer(segment, allocation);
+            if let Some(worth) = worth(segment, allocation) {
+                self.mean_worth += (worth - self.mean_worth) / MEAN_OF;
+                self.put(Candidate { segment, worth });
+            }
         }
     }
 
     /// Takes the segment in if its last unit is worth less than one in the list.
     pub(super) fn offer(&mut self, segment: SegmentRef, allocation: &Allocation) {
-        let Some(worth) = worth(segment, allocation) else { return };
-        self.places.retain(|place| place.segment != segment);
+        if let Some(worth) = worth(segment, allocation) {
+            self.put(Candidate { segment, worth });
+        }
+    }
+
+    fn put(&mut self, new: Candidate) {
+        self.places.retain(|place| place.segment != new.segment);
         if self.places.len() == PLACES {
-            if self.places[0].worth <= worth {
+            if self.places[0].worth <= new.worth {
                 return;
             }
             self.places.remove(0);
         }
-        let at = self.places.partition_point(|place| place.worth > worth);
-        self.places.insert(at, Candidate { segment, worth });
+        let at = self.places.partition_point(|place| place.worth > new.worth);
+        self.places.insert(at, new);
+    }
+
+    /// The mean worth per byte of last units, of some hundred segments that the hand saw lately.
+    pub(super) fn mean_worth(&self) -> f32 {
+        self.mean_worth
     }
 
     /// The least worth per byte of any candidate; the true one may be more. 0 if nothing is known.
@@ -108,6 +130,7 @@ impl Candidates {
 
     /// All worth was scaled.
     pub(super) fn scale(&mut self, factor: f32) {
+        self.mean_worth *= factor;
         self.places.iter_mut().for_each(|place| place.worth *= factor);
     }
 

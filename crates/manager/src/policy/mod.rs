@@ -47,8 +47,9 @@ pub(crate) trait AllocationPolicy: Send {
     /// Does a bounded piece of work that no single visit asks for; `false` if there was none.
     fn rebalance(&mut self, allocation: &mut Allocation) -> bool;
 
-    /// Weighted reads per byte that the least worthy unit saves; `None` from a policy that does not rank units by that.
-    fn least_worth(&self) -> Option<f32> {
+    /// Weighted reads per byte that units save which a few bytes more or less would let in or out; `None` from a policy that does not
+    /// rank units by that.
+    fn byte_price(&self) -> Option<f32> {
         None
     }
 
