@@ -289,6 +289,35 @@ fn kept_databases_are_reused_with_the_same_settings_only() {
     kept(&dir, &["--reuse"]).assert().code(2).stderr(contains("tree.json is damaged"));
 }
 
+/// Makes the filter blocks of a database those of a later version of the format.
+fn make_newer(database: &Path) {
+    const MAGIC: &[u8] = b"SpgBloom";
+    for entry in std::fs::read_dir(database).expect("database") {
+        let path = entry.expect("entry").path();
+        if path.extension().is_some_and(|extension| extension == "sst") {
+            let mut table = std::fs::read(&path).expect("table");
+            let block = table.windows(MAGIC.len()).position(|bytes| bytes == MAGIC).expect("filter block");
+            table[block + MAGIC.len()..][..2].copy_from_slice(&u16::MAX.to_le_bytes());
+            std::fs::write(&path, table).expect("table");
+        }
+    }
+}
+
+#[test]
+fn units_of_a_newer_version_are_not_measured_as_no_filters() {
+    let folder = tempfile::tempdir().expect("folder");
+    kept(folder.path(), &["--configs", "elastic:4"]).assert().success();
+    let databases =
+        std::fs::read_dir(folder.path()).expect("folder").map(|entry| entry.expect("entry").path());
+    databases
+        .filter(|path| path.join("CURRENT").is_file() && !path.ends_with("tree"))
+        .for_each(|path| make_newer(&path));
+    kept(folder.path(), &["--configs", "elastic:4", "--reuse"])
+        .assert()
+        .code(2)
+        .stderr(contains("version 65535 is newer than").and(contains("another --dir")));
+}
+
 #[test]
 fn an_interrupted_build_is_done_again() {
     let folder = tempfile::tempdir().expect("folder");

@@ -5,8 +5,9 @@ use std::time::Duration;
 
 use anyhow::{Context, Result};
 use rocksdb::DB;
-use springbloom_rocksdb::{Elastic, HOTNESS_FILE_NAME};
+use springbloom_rocksdb::{Elastic, HOTNESS_FILE_NAME, inspect};
 
+use crate::failure::bad_input;
 use crate::store::build::clone_database;
 use crate::store::config::Config;
 use crate::store::options::{AutoCompaction, CommonSettings, Prepared};
@@ -55,6 +56,9 @@ impl Database {
         remove::file(&path.join(HOTNESS_FILE_NAME))?;
         let Prepared { options, elastic } = common.prepare(&config, shape, auto_compaction)?;
         let db = DB::open(&options, path).with_context(|| format!("cannot open {}", path.display()))?;
+        if let Some(elastic) = &elastic {
+            check_units(elastic, &db, path)?;
+        }
         Ok(Database { config, db, elastic, _scratch: scratch })
     }
 
@@ -86,6 +90,23 @@ impl Database {
                 visits: outcomes.rejected + outcomes.wasted_reads + outcomes.true_positives,
             }
         })
+    }
+}
+
+/// An error if no table has filter units that can be used: such a database would be measured as one without filters.
+fn check_units(elastic: &Elastic, db: &DB, path: &Path) -> Result<()> {
+    let stats = elastic.stats();
+    let files = db.live_files()?;
+    let Some(file) = files.first().filter(|_| stats.tables == 0 && stats.refused_tables == 0) else {
+        return Ok(());
+    };
+    let table = path.join(file.name.trim_start_matches('/'));
+    match inspect::table(&table)?.units {
+        Some(Err(error)) => Err(bad_input(format!(
+            "{}: its filter units cannot be used: {error}; give another --dir, where the databases are made anew",
+            table.display()
+        ))),
+        _ => Ok(()),
     }
 }
 
