@@ -125,7 +125,7 @@ impl PageDevice for FileDevice {
         }
     }
 
-    fn file(&self) -> Option<&File> {
+    fn file(&self) -> Option<&Arc<File>> {
         Some(&self.file)
     }
 
@@ -229,6 +229,7 @@ impl Storage for FileStorage {
 mod tests {
     use super::*;
     use crate::AlignedBuf;
+    use crate::device::PlannedRead;
 
     /// Every page is filled with its own number, so a page delivered under a wrong index shows.
     fn numbered(engine: IoEngine, pages: usize) -> (tempfile::TempDir, Arc<dyn PageDevice>) {
@@ -268,6 +269,65 @@ mod tests {
                 }
             });
             assert!(seen.iter().all(|n| *n == 1), "{engine:?}: {seen:?}");
+        }
+    }
+
+    /// Reads all pages of a device and of the one beside it, in pieces of one length, and checks whose they are.
+    struct Checked {
+        left: Vec<PlannedRead>,
+        firsts: [u8; 2],
+        is_beside: Vec<bool>,
+        offsets: Vec<u64>,
+    }
+
+    impl ReadPlan for Checked {
+        fn next_read(&mut self) -> Option<PlannedRead> {
+            self.left.pop()
+        }
+
+        fn arrived(&mut self, tag: usize, bytes: io::Result<&[u8]>) {
+            let first = self.firsts[usize::from(self.is_beside[tag])];
+            for (page, number) in bytes.unwrap().chunks(4096).zip(self.offsets[tag] / 4096..) {
+                assert!(page.iter().all(|b| *b == first + number as u8), "read {tag}");
+            }
+            self.offsets[tag] = u64::MAX;
+        }
+    }
+
+    fn check_plan(device: &dyn PageDevice, beside: &dyn PageDevice, firsts: [u8; 2], len_bytes: usize) {
+        let spans = (0..64 * 4096 / len_bytes as u64)
+            .map(|n| Span { offset: n * len_bytes as u64, len_bytes })
+            .flat_map(|span| [(false, span), (true, span)]);
+        let reads: Vec<PlannedRead> =
+            spans.enumerate().map(|(tag, (is_beside, span))| PlannedRead { tag, is_beside, span }).collect();
+        let is_beside = reads.iter().map(|read| read.is_beside).collect();
+        let offsets = reads.iter().map(|read| read.span.offset).collect();
+        let mut plan = Checked { left: reads, firsts, is_beside, offsets };
+        device.read_planned(beside, len_bytes, &mut plan);
+        assert!(plan.offsets.iter().all(|offset| *offset == u64::MAX), "every read has arrived");
+    }
+
+    #[test]
+    fn plans_read_the_files_that_they_mean_whatever_was_read_before() {
+        for engine in [IoEngine::Auto, IoEngine::Threads] {
+            let dir = tempfile::tempdir().unwrap();
+            let storage = FileStorage::open(dir.path(), true, engine).unwrap();
+            let make = |first: u8| {
+                let device = storage.create(&first.to_string(), 64 * 4096).unwrap();
+                let mut buf = AlignedBuf::new(64 * 4096);
+                buf.chunks_mut(4096).zip(first..).for_each(|(page, number)| page.fill(number));
+                device.write_at(0, &buf).unwrap();
+                device
+            };
+            let (a, b) = (make(0), make(64));
+            check_plan(&*a, &*b, [0, 64], 4096);
+            check_plan(&*a, &*b, [0, 64], 8192);
+            drop(b);
+            // Its descriptor may be that of the one before.
+            let c = make(128);
+            check_plan(&*a, &*c, [0, 128], 4096);
+            check_plan(&*a, &*a, [0, 0], 16_384);
+            check_plan(&*c, &*a, [128, 0], 4096);
         }
     }
 

@@ -77,7 +77,7 @@ pub trait PageDevice: Send + Sync {
     }
 
     /// The file that this device is, for a ring that reads several of them.
-    fn file(&self) -> Option<&std::fs::File> {
+    fn file(&self) -> Option<&Arc<std::fs::File>> {
         None
     }
 
