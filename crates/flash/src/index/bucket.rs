@@ -111,19 +111,35 @@ impl<'a> Sector<'a> {
 
     /// Calls `visit` with the numbers of the entries with this fingerprint: the inner loop of every lookup.
     fn each_match(&self, wanted: u32, mut visit: impl FnMut(usize)) {
-        let bits = usize::from(self.bits);
-        let mask = (1u64 << bits) - 1;
-        // As long as eight bytes follow, a window needs no moving back.
-        let unmoved = ((self.body.len() - 8) * 8).checked_div(bits).unwrap_or(0).min(self.entries);
-        let mut at = 0;
-        for i in 0..unmoved {
-            let word = u64::from_le_bytes(field(&self.body[at / 8..], 0));
-            if (word >> (at % 8)) & mask == u64::from(wanted) {
-                visit(i);
-            }
-            at += bits;
+        macro_rules! in_blocks {
+            ($($bits:literal)*) => {
+                match self.bits {
+                    $($bits => self.each_match_in_blocks::<$bits>(wanted, &mut visit),)*
+                    _ => 0,
+                }
+            };
         }
-        (unmoved..self.entries).filter(|i| self.fingerprint(*i) == wanted).for_each(visit);
+        let compared = in_blocks!(16 17 18 19 20 21 22 23 24 25 26 28);
+        (compared..self.entries).filter(|i| self.fingerprint(*i) == wanted).for_each(visit);
+    }
+
+    /// Compares eight entries at a time: these begin at a byte, so the place of each of them is known when this is compiled, if four
+    /// bytes hold it. Returns how many were compared; the rest is less than eight.
+    fn each_match_in_blocks<const BITS: usize>(&self, wanted: u32, visit: &mut impl FnMut(usize)) -> usize {
+        let (blocks, _) = self.body.as_chunks::<BITS>();
+        let blocks = &blocks[..self.entries / 8];
+        for (first, block) in (0..).step_by(8).zip(blocks) {
+            let is_match = |n: usize| {
+                let at = (n * BITS / 8).min(BITS - 4);
+                let shift = n * BITS - at * 8;
+                let word = u32::from_le_bytes(field(block, at));
+                (word ^ (wanted << shift)) & (u32::MAX >> (32 - BITS) << shift) == 0
+            };
+            if (0..8).any(is_match) {
+                (0..8).filter(|n| is_match(*n)).for_each(|n| visit(first + n));
+            }
+        }
+        blocks.len() * 8
     }
 
     fn page(&self, i: usize) -> u64 {
@@ -246,6 +262,25 @@ mod tests {
         let mut swapped = bytes.clone();
         swapped.rotate_left(SECTOR_BYTES);
         assert_eq!(read(&swapped), Err(0));
+    }
+
+    /// Of few bits, so that there are many matches, at every place of a sector; all of them, and no others.
+    #[test]
+    fn matches_are_those_entries_whose_fingerprints_are_equal() {
+        for bits in 0..=28 {
+            let known = |n: u64| fingerprint(KeyDigest::of(&(n % 7).to_le_bytes()), 3, bits);
+            let entries: Vec<Entry> =
+                (0..501).map(|n| Entry { page: n * n, fingerprint: known(n), bits }).collect();
+            let bytes = write(&entries);
+            for n in 0..9u64 {
+                let digest = KeyDigest::of(&n.to_le_bytes());
+                let wanted = fingerprint(digest, 3, bits);
+                let equal = entries.iter().filter(|entry| entry.fingerprint == wanted);
+                let mut pages = Vec::new();
+                matches(KEY, 0, &bytes, digest, 3, &mut pages).unwrap();
+                assert_eq!(pages, equal.map(|entry| entry.page).collect::<Vec<_>>(), "{bits} bits, {n}");
+            }
+        }
     }
 
     proptest! {

@@ -5,10 +5,11 @@
 //! have been replaced meanwhile: sectors and pages that are not what was looked for are compared with what memory knows now, and the search starts over if that has changed; else they
 //! are damage, which is an error.
 
+use std::collections::VecDeque;
 use std::collections::hash_map::Entry as MapEntry;
-use std::collections::{HashMap, VecDeque};
 use std::io;
 
+use rustc_hash::FxHashMap;
 use springbloom_filter::KeyDigest;
 
 use super::bucket::matches;
@@ -54,6 +55,8 @@ struct Search<'k> {
     /// Zones reclaimed when the search started.
     reclaimed: u64,
     restarts: u8,
+    /// The next one of the searches that wait for the same read.
+    next_waiting: Option<usize>,
     found: Option<Found>,
 }
 
@@ -72,10 +75,10 @@ struct Searches<'s, 'k> {
     /// Searches before this one have been started.
     started: usize,
     queue: VecDeque<usize>,
-    /// All reads so far, by tag: what of, and for which searches.
-    reads: Vec<(Target, Vec<usize>)>,
+    /// All reads so far, by tag: what of, and the first search that waits for it.
+    reads: Vec<(Target, Option<usize>)>,
     /// The reads that have not arrived.
-    asked: HashMap<Target, usize>,
+    asked: FxHashMap<Target, usize>,
     /// Searches whose value goes on in later pages, and the bytes that are missing.
     begun: Vec<(usize, usize)>,
     failure: Option<FlashError>,
@@ -118,6 +121,7 @@ impl FlashIndex {
             pages: Vec::new(),
             reclaimed: 0,
             restarts: 0,
+            next_waiting: None,
             found: None,
         });
         let mut searches = Searches {
@@ -127,7 +131,7 @@ impl FlashIndex {
             started: 0,
             queue: VecDeque::new(),
             reads: Vec::with_capacity(2 * keys.len()),
-            asked: HashMap::new(),
+            asked: FxHashMap::default(),
             begun: Vec::new(),
             failure: None,
         };
@@ -210,20 +214,28 @@ impl Searches<'_, '_> {
             },
         };
         match self.asked.entry(target) {
-            MapEntry::Occupied(read) => self.reads[*read.get()].1.push(i),
+            MapEntry::Occupied(read) => search.next_waiting = self.reads[*read.get()].1.replace(i),
             MapEntry::Vacant(vacant) => {
                 let tag = self.reads.len();
                 vacant.insert(tag);
-                self.reads.push((target, vec![i]));
+                self.reads.push((target, Some(i)));
                 self.queue.push_back(tag);
             }
         }
     }
 
-    fn bucket_arrived(&mut self, part: BucketPart, bytes: io::Result<&[u8]>, waiting: &[usize]) {
+    /// Takes the first search out of those that begin with `waiting`.
+    fn next_of(&mut self, waiting: &mut Option<usize>) -> Option<usize> {
+        let i = (*waiting)?;
+        *waiting = self.searches[i].next_waiting.take();
+        Some(i)
+    }
+
+    fn bucket_arrived(&mut self, part: BucketPart, bytes: io::Result<&[u8]>, mut waiting: Option<usize>) {
         let (index, bucket, first) = (self.index, part.bucket, usize::from(part.first));
+        let first_waiting = waiting;
         let mut has_matches = false;
-        for &i in waiting {
+        while let Some(i) = self.next_of(&mut waiting) {
             let search = &mut self.searches[i];
             let read = match &bytes {
                 Ok(bytes) => {
@@ -246,8 +258,8 @@ impl Searches<'_, '_> {
             }
         }
         // Made where one would have saved the read: who looks for what is there has no use for it. Without one, all of the bucket was read.
-        let search = &self.searches[waiting[0]];
-        if let Ok(bytes) = bytes
+        if let (Ok(bytes), Some(i)) = (bytes, first_waiting)
+            && let search = &self.searches[i]
             && search.lacks_filter
             && !has_matches
             && let Some(filter) = index.filter_of(bucket, bytes)
@@ -256,20 +268,21 @@ impl Searches<'_, '_> {
         }
     }
 
-    fn take_waiting(&mut self, tag: usize) -> Vec<usize> {
+    /// Takes note that a read has arrived; the first of the searches that wait for it.
+    fn take_waiting(&mut self, tag: usize) -> Option<usize> {
         let (target, waiting) = &mut self.reads[tag];
         self.asked.remove(target);
-        std::mem::take(waiting)
+        waiting.take()
     }
 
-    fn page_arrived(&mut self, number: u64, page: Result<Page<'_>, PageFault>, waiting: &[usize]) {
+    fn page_arrived(&mut self, number: u64, page: Result<Page<'_>, PageFault>, mut waiting: Option<usize>) {
         let index = self.index;
         let page = match page {
             Ok(page) => page,
             Err(PageFault::Reclaimed) => {
                 // Entries outlive their zones; only a zone that went away during the search may have held the record.
                 let now = index.counters.snapshot().zones_reclaimed;
-                for &i in waiting {
+                while let Some(i) = self.next_of(&mut waiting) {
                     if self.searches[i].reclaimed != now { self.start_over(i) } else { self.go_on(i) }
                 }
                 return;
@@ -280,7 +293,7 @@ impl Searches<'_, '_> {
             }
         };
         let mut is_wasted = true;
-        for &i in waiting {
+        while let Some(i) = self.next_of(&mut waiting) {
             let search = &mut self.searches[i];
             let Some(record) = page.find(search.key) else {
                 self.go_on(i);
@@ -340,7 +353,7 @@ impl ReadPlan for Searches<'_, '_> {
                     }
                     PagePlace::Gone => {
                         let waiting = self.take_waiting(tag);
-                        self.page_arrived(page, Err(PageFault::Reclaimed), &waiting);
+                        self.page_arrived(page, Err(PageFault::Reclaimed), waiting);
                     }
                 },
             }
@@ -351,11 +364,11 @@ impl ReadPlan for Searches<'_, '_> {
     fn arrived(&mut self, tag: usize, bytes: io::Result<&[u8]>) {
         let waiting = self.take_waiting(tag);
         match self.reads[tag].0 {
-            Target::Bucket(part) => self.bucket_arrived(part, bytes, &waiting),
+            Target::Bucket(part) => self.bucket_arrived(part, bytes, waiting),
             Target::Page(number) => {
                 let page =
                     bytes.map_err(PageFault::Device).and_then(|bytes| self.index.log.checked(number, bytes));
-                self.page_arrived(number, page, &waiting);
+                self.page_arrived(number, page, waiting);
             }
         }
     }

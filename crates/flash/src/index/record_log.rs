@@ -328,8 +328,7 @@ impl RecordLog {
     }
 
     pub(crate) fn place(&self, page: u64) -> PagePlace {
-        let mut bytes = AlignedBuf::new(0);
-        if self.copy_from_tail(page, &mut bytes) {
+        if let Some(bytes) = self.copied_from_tail(page) {
             return PagePlace::Memory(bytes);
         }
         let Some(at) = self.zones().device_page(page) else { return PagePlace::Gone };
@@ -362,22 +361,20 @@ impl RecordLog {
         })
     }
 
-    /// Copies `page` if it is in the tail; the page being filled is sealed in the copy.
-    fn copy_from_tail(&self, page: u64, into: &mut AlignedBuf) -> bool {
+    /// A copy of `page` if it is in the tail; the page being filled is sealed in the copy.
+    fn copied_from_tail(&self, page: u64) -> Option<AlignedBuf> {
         let tail = self.tail();
         if page < tail.first_page || page > tail.page {
-            return false;
+            return None;
         }
-        if into.is_empty() {
-            *into = AlignedBuf::new(INDEX_PAGE_BYTES);
-        }
+        let mut into = AlignedBuf::new(INDEX_PAGE_BYTES);
         into.copy_from_slice(&tail.buf[tail.slot(page)]);
         if page == tail.page {
             let first = tail.first.unwrap_or(tail.used) as u16;
             let head = PageHead { epoch: self.epoch, page, unsynced: 0, first, used: tail.used as u16 };
-            seal(self.salt, head, into);
+            seal(self.salt, head, &mut into);
         }
-        true
+        Some(into)
     }
 
     /// Reads the contiguous pages from `page` into `buf`, one device operation at most. All of one zone.
@@ -386,7 +383,6 @@ impl RecordLog {
         page: u64,
         buf: &'b mut AlignedBuf,
     ) -> Result<Vec<Page<'b>>, PageFault> {
-        let mut one = AlignedBuf::new(0);
         let count = (buf.len() / INDEX_PAGE_BYTES) as u64;
         let on_device = self.tail().first_page.saturating_sub(page).min(count);
         if on_device > 0 {
@@ -395,14 +391,15 @@ impl RecordLog {
             self.device.read_at(at, bytes).map_err(PageFault::Device)?;
         }
         for n in on_device..count {
-            if !self.copy_from_tail(page + n, &mut one) {
+            let page_of_buf = n as usize * INDEX_PAGE_BYTES..(n + 1) as usize * INDEX_PAGE_BYTES;
+            if let Some(copy) = self.copied_from_tail(page + n) {
+                buf[page_of_buf].copy_from_slice(&copy);
+            } else {
                 // Written meanwhile.
                 let at = self.zones().device_page(page + n).ok_or(PageFault::Reclaimed)?;
-                one = AlignedBuf::new(INDEX_PAGE_BYTES);
-                self.device.read_at(at * INDEX_PAGE_BYTES as u64, &mut one).map_err(PageFault::Device)?;
+                let bytes = &mut buf[page_of_buf];
+                self.device.read_at(at * INDEX_PAGE_BYTES as u64, bytes).map_err(PageFault::Device)?;
             }
-            let at = n as usize * INDEX_PAGE_BYTES;
-            buf[at..at + INDEX_PAGE_BYTES].copy_from_slice(&one);
         }
         let buf: &'b AlignedBuf = buf;
         buf.chunks(INDEX_PAGE_BYTES).zip(page..).map(|(bytes, page)| self.checked(page, bytes)).collect()
