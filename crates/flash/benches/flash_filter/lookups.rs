@@ -26,11 +26,11 @@ pub(crate) fn run(setup: &Setup) -> Vec<Claim> {
     let mut next = 0;
     let mut reads_per_single = 0.0;
     for _ in 0..setup.rounds {
-        fio_single.extend(random_reads_per_second(&file, 1, setup.time));
+        fio_single.extend(random_reads_per_second(std::slice::from_ref(&file), 1, setup.time));
         let (rate, reads_per_key) = pages_per_second(setup, &directory, IoEngine::Auto, &mut next, 1);
         single.push(rate);
         reads_per_single = reads_per_key;
-        fio_batched.extend(random_reads_per_second(&file, 32, setup.time));
+        fio_batched.extend(random_reads_per_second(std::slice::from_ref(&file), 32, setup.time));
         batched.push(pages_per_second(setup, &directory, IoEngine::Auto, &mut next, BATCH).0);
         threads.push(pages_per_second(setup, &directory, IoEngine::Threads, &mut next, BATCH).0);
     }

@@ -5,7 +5,9 @@
 //! a process of its own, so that memory is measured as the process's growth; without a section, all of them are run so. `scripts/benchmark-flash-index` runs what the documentation shows. Settings come from the environment, see [`setup::Setup`].
 
 mod alternatives;
+mod callers;
 mod ceiling;
+mod chains;
 #[path = "../flash_filter/fio.rs"]
 mod fio;
 #[path = "../flash_filter/machine.rs"]
@@ -24,7 +26,6 @@ use std::process::Command;
 
 use ours::Ours;
 use setup::Setup;
-use skimpy::Skimpy;
 use springbloom_filter::UnitSettings;
 use springbloom_flash::device::{FileStorage, IoEngine, Span, Storage};
 use springbloom_flash::index::{FlashIndex, IndexMemory, IndexSettings};
@@ -34,10 +35,10 @@ type Section = fn(&Setup);
 
 const SECTIONS: &[(&str, Section)] = &[
     ("ours", ours),
-    ("callers", callers),
+    ("callers", callers::run),
     ("cold", cold),
     ("stream", stream),
-    ("skimpy", skimpy),
+    ("skimpy", chains::run),
     ("bare", bare),
     ("trace", trace::run),
     ("summaries", summaries::run),
@@ -152,7 +153,7 @@ fn bare(setup: &Setup) {
 
 /// The index that `ours` left, after all of it was read once: below a virtual disk there may be a cache, where what was written last is
 /// several times as fast as what was written some minutes ago.
-fn open_ours(setup: &Setup) -> FlashIndex {
+pub(crate) fn open_ours(setup: &Setup) -> FlashIndex {
     const SPAN_BYTES: usize = 1 << 20;
     let directory = setup.directory.join("ours");
     let storage = FileStorage::open(&directory, false, IoEngine::Auto).expect("what `ours` left");
@@ -165,43 +166,6 @@ fn open_ours(setup: &Setup) -> FlashIndex {
     }
     drop(storage);
     FlashIndex::open(&directory, IndexMemory::standard()).expect("open what `ours` left")
-}
-
-/// Bucket chains with the memory that the index has, as good for keys that are there and for absent ones as they can be: 10 records to a bucket and
-/// 3 bits of filter (0.7 bytes per key), or 6 records and no filter (0.67). Each looked up in turns with ours.
-fn skimpy(setup: &Setup) {
-    for (records, bits) in [(10, 3), (6, 0)] {
-        let name = format!("bucket chains of {records}, {bits} bits");
-        let mut chains = measure(setup, &name, || Skimpy::make(setup, records, bits));
-        let mut ours = Ours { index: open_ours(setup) };
-        // What `cold` left has no pre-filters: each is made by the first lookup of an absent key in its partition.
-        let mut draw = setup.seed;
-        (0..setup.keys / (64 * setup::BATCH)).for_each(|_| {
-            ours.get_many(&setup.random_keys(&mut draw, false));
-        });
-        // Of 64 keys: all of them there, none, and as many as in streams with 4.1 and 1.6 lookups for each new chunk.
-        for (what, present) in
-            [("keys that are there", 64), ("absent keys", 0), ("keys, 4.1 : 1", 48), ("keys, 1.6 : 1", 24)]
-        {
-            let mut draw = setup.seed + 7;
-            let mut ratios: Vec<f64> = (0..3)
-                .map(|_| {
-                    let mut rate = |store: &mut dyn Store| {
-                        setup::rate(setup.time / 3, || {
-                            let (there, absent) =
-                                (setup.random_keys(&mut draw, true), setup.random_keys(&mut draw, false));
-                            let pick = |i: usize| if i % 64 < present { there[i] } else { absent[i] };
-                            store.get_many(&(0..there.len()).map(pick).collect::<Vec<_>>());
-                            setup::BATCH
-                        })
-                    };
-                    rate(&mut ours) / rate(&mut chains)
-                })
-                .collect();
-            ratios.sort_by(f64::total_cmp);
-            println!("{name}: we look up {:.2} times as many {what} ({ratios:.2?})", ratios[1]);
-        }
-    }
 }
 
 /// The claim of "likely too slow": so many lookups of keys that are there, none of which is in memory, after a fresh opening.
@@ -270,51 +234,5 @@ fn stream(setup: &Setup) {
             (reads(&after) - reads(&before)) as f64 / looked_up as f64,
             found as f64 / looked_up as f64
         );
-    }
-}
-
-/// What one and several callers reach of what the device can do: in turns with `fio` at depth 32 on the same file, whose rate divided by the reads
-/// that a lookup makes is the most that there can be.
-fn callers(setup: &Setup) {
-    const TURNS: usize = 3;
-    let index = open_ours(setup);
-    let log = setup.directory.join("ours").join("records");
-    let reads = || {
-        let stats = index.stats();
-        (stats.bucket_reads + stats.page_reads, stats.lookups)
-    };
-    let mut shares = vec![Vec::new(); 3];
-    for _ in 0..TURNS {
-        let fio = |depth| fio::random_reads_per_second(&log, depth, setup.time).unwrap_or(f64::NAN);
-        let (one, many) = (fio(1), fio(32));
-        println!("fio: {one:>9.0} reads/s at depth 1, {many:>9.0} at 32");
-        for (callers, shares) in [1u64, 2, 4].into_iter().zip(&mut shares) {
-            let (reads_before, lookups_before) = reads();
-            let rate: f64 = std::thread::scope(|scope| {
-                let run = |caller: u64| {
-                    let mut draw = setup.seed + caller;
-                    setup::rate(setup.time, || {
-                        let keys = setup.random_keys(&mut draw, true);
-                        let wanted: Vec<&[u8]> = keys.iter().map(|key| &key[..]).collect();
-                        assert!(index.get_many(&wanted).expect("get").iter().all(Option::is_some));
-                        setup::BATCH
-                    })
-                };
-                let workers: Vec<_> = (0..callers).map(|caller| scope.spawn(move || run(caller))).collect();
-                workers.into_iter().map(|worker| worker.join().expect("a thread")).sum()
-            });
-            let (reads_after, lookups_after) = reads();
-            let reads_per_hit = (reads_after - reads_before) as f64 / (lookups_after - lookups_before) as f64;
-            let share = rate * reads_per_hit / many;
-            println!(
-                "{callers} callers: {rate:>9.0} hits/s of {reads_per_hit:.3} reads, {:.0}% of fio",
-                100.0 * share
-            );
-            shares.push(share);
-        }
-    }
-    for (callers, mut shares) in [1, 2, 4].into_iter().zip(shares) {
-        shares.sort_by(f64::total_cmp);
-        println!("{callers} callers, median: {:.0}% of what the device allows", 100.0 * shares[TURNS / 2]);
     }
 }

@@ -79,6 +79,12 @@ impl Setup {
         range.map(|n| self.key(n)).collect()
     }
 
+    /// `BATCH` random keys, `present` of 64 of them there.
+    pub(crate) fn mixed_keys(&self, draw: &mut u64, present: usize) -> Vec<[u8; KEY_BYTES]> {
+        let (there, absent) = (self.random_keys(draw, true), self.random_keys(draw, false));
+        (0..there.len()).map(|i| if i % 64 < present { there[i] } else { absent[i] }).collect()
+    }
+
     /// `BATCH` random ones of the keys that are there, or of as many that are not.
     pub(crate) fn random_keys(&self, draw: &mut u64, are_present: bool) -> Vec<[u8; KEY_BYTES]> {
         let first = if are_present { 0 } else { self.keys };
@@ -117,6 +123,20 @@ pub(crate) fn device_read_bytes() -> u64 {
     let text = std::fs::read_to_string("/proc/self/io").unwrap_or_default();
     let line = text.lines().find_map(|line| line.strip_prefix("read_bytes: "));
     line.and_then(|bytes| bytes.parse().ok()).unwrap_or(0)
+}
+
+/// Seconds that this thread has had a processor.
+pub(crate) fn processor_seconds() -> f64 {
+    let text = std::fs::read_to_string("/proc/thread-self/schedstat").unwrap_or_default();
+    let ns: u64 = text.split_whitespace().next().and_then(|n| n.parse().ok()).unwrap_or(0);
+    ns as f64 / 1e9
+}
+
+/// The middle one of `values` and the first and third quarter, for people: "1.02 (0.97 to 1.10)".
+pub(crate) fn median_and_quarters(values: &mut [f64]) -> String {
+    values.sort_by(f64::total_cmp);
+    let at = |quarter: usize| values[quarter * (values.len() - 1) / 4];
+    format!("{:.2} ({:.2} to {:.2})", at(2), at(1), at(3))
 }
 
 /// Resident memory of this process, in bytes.

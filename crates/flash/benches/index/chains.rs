@@ -1,0 +1,55 @@
+//! Bucket chains and the index, looked up in turns.
+
+use crate::open_ours;
+use crate::ours::Ours;
+use crate::setup::{self, Setup, median_and_quarters, processor_seconds};
+use crate::skimpy::Skimpy;
+use crate::store::{Store, measure};
+
+/// How often each of the two has a turn.
+const TURNS: usize = 9;
+
+/// Bucket chains with the memory that the index has, as good for keys that are there and for absent ones as they can be: 10 records to a bucket and
+/// 3 bits of filter (0.7 bytes per key), or 6 records and no filter (0.67).
+pub(crate) fn run(setup: &Setup) {
+    for (records, bits) in [(10, 3), (6, 0)] {
+        let name = format!("bucket chains of {records}, {bits} bits");
+        let mut chains = measure(setup, &name, || Skimpy::make(setup, records, bits));
+        let mut ours = Ours { index: open_ours(setup) };
+        // What `cold` left has no pre-filters: each is made by the first lookup of an absent key in its partition.
+        let mut draw = setup.seed;
+        (0..setup.keys / (64 * setup::BATCH)).for_each(|_| {
+            ours.get_many(&setup.random_keys(&mut draw, false));
+        });
+        // Of 64 keys: all of them there, none, and as many as in streams with 4.1 and 1.6 lookups for each new chunk.
+        for (what, present) in
+            [("keys that are there", 64), ("absent keys", 0), ("keys, 4.1 : 1", 48), ("keys, 1.6 : 1", 24)]
+        {
+            let mut draw = setup.seed + 7;
+            let (mut rates, mut processor) = (Vec::new(), Vec::new());
+            for _ in 0..TURNS {
+                let (rate, us) = look_up(setup, &mut ours, present, &mut draw);
+                let (its_rate, its_us) = look_up(setup, &mut chains, present, &mut draw);
+                rates.push(rate / its_rate);
+                processor.push(its_us / us);
+            }
+            println!(
+                "{name}: we look up {} times as many {what}, with {} times less processor time",
+                median_and_quarters(&mut rates),
+                median_and_quarters(&mut processor)
+            );
+        }
+    }
+}
+
+/// Lookups per second, and microseconds of processor for each.
+fn look_up(setup: &Setup, store: &mut dyn Store, present: usize, draw: &mut u64) -> (f64, f64) {
+    let (mut lookups, before) = (0, processor_seconds());
+    let rate = setup::rate(setup.time / 3, || {
+        let keys = setup.mixed_keys(draw, present);
+        store.get_many(&keys);
+        lookups += keys.len();
+        keys.len() as u64
+    });
+    (rate, (processor_seconds() - before) * 1e6 / lookups as f64)
+}
