@@ -16,11 +16,6 @@ pub(crate) fn run(setup: &Setup) {
         let name = format!("bucket chains of {records}, {bits} bits");
         let mut chains = measure(setup, &name, || Skimpy::make(setup, records, bits));
         let mut ours = Ours { index: open_ours(setup) };
-        // What `cold` left has no pre-filters: each is made by the first lookup of an absent key in its partition.
-        let mut draw = setup.seed;
-        (0..setup.keys / (64 * setup::BATCH)).for_each(|_| {
-            ours.get_many(&setup.random_keys(&mut draw, false));
-        });
         // Of 64 keys: all of them there, none, and as many as in streams with 4.1 and 1.6 lookups for each new chunk.
         for (what, present) in
             [("keys that are there", 64), ("absent keys", 0), ("keys, 4.1 : 1", 48), ("keys, 1.6 : 1", 24)]

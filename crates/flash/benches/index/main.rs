@@ -1,7 +1,7 @@
 //! Measures the flash index against what it must beat, and prints ratios taken within this one run.
 //!
 //! `cargo bench -p springbloom-flash --bench index -- SECTION...`, sections: `ours` (grown from nothing), `skimpy` (looked up in turns with what `ours` left),
-//! `callers`, `cold`, `stream` (of what `ours` left), `bare` (without pre-filter), `trace`, `summaries`, `buckets`, `prefilters`, `variants`; under a memory ceiling `capped`, and with `--features peers` `rocksdb`, `lmdb`, `redb`. Each in
+//! `callers`, `stream` (of what `ours` left), `cold` (the last of these: it leaves the index as after a kill), `bare` (without pre-filter), `trace`, `summaries`, `buckets`, `prefilters`, `variants`; under a memory ceiling `capped`, and with `--features peers` `rocksdb`, `lmdb`, `redb`. Each in
 //! a process of its own, so that memory is measured as the process's growth; without a section, all of them are run so. `scripts/benchmark-flash-index` runs what the documentation shows. Settings come from the environment, see [`setup::Setup`].
 
 mod alternatives;
@@ -36,9 +36,9 @@ type Section = fn(&Setup);
 const SECTIONS: &[(&str, Section)] = &[
     ("ours", ours),
     ("callers", callers::run),
-    ("cold", cold),
     ("stream", stream),
     ("skimpy", chains::run),
+    ("cold", cold),
     ("bare", bare),
     ("trace", trace::run),
     ("summaries", summaries::run),
