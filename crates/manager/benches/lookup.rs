@@ -6,10 +6,10 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use criterion::{Criterion, criterion_group, criterion_main};
-use springbloom_filter::{BuiltGroup, GroupShape, KeyDigest, UnitSettings};
+use springbloom_filter::{BuiltGroup, KeyDigest, UnitSettings};
 use springbloom_manager::{
     BytewiseOrder, Fences, Manager, ManagerSettings, Outcome, PolicyKind, ScopeId, SegmentSpec, TableHandle,
-    TableId, TableSpec, UnitReadError, UnitSource,
+    TableId, TableSpec, TableUnits, UnitReadError, UnitSource,
 };
 
 const KEYS: u64 = 4096;
@@ -18,7 +18,7 @@ const UNITS: u8 = 4;
 struct InMemory(Vec<BuiltGroup>);
 
 impl UnitSource for InMemory {
-    fn read_unit(&self, segment: u32, unit: u8, _shapes: &[GroupShape]) -> Result<Vec<u8>, UnitReadError> {
+    fn read_unit(&self, _table: TableUnits<'_>, segment: u32, unit: u8) -> Result<Vec<u8>, UnitReadError> {
         Ok(self.0[segment as usize].units[usize::from(unit)].clone())
     }
 }
@@ -54,8 +54,8 @@ fn opened(segments: u64) -> (Arc<Manager>, TableHandle) {
                 &BytewiseOrder,
             )
             .unwrap(),
-            reader_bytes: 0,
             source: Arc::new(InMemory(groups)),
+            locator: &[],
             first_units: None,
             remembered: None,
         })

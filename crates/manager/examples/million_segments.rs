@@ -6,10 +6,10 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use springbloom_filter::{BuiltGroup, GroupShape, KeyDigest, UnitSettings};
+use springbloom_filter::{BuiltGroup, KeyDigest, UnitSettings};
 use springbloom_manager::{
     BytewiseOrder, Fences, Manager, ManagerSettings, Outcome, PolicyKind, ScopeId, SegmentSpec, TableHandle,
-    TableId, TableSpec, UnitReadError, UnitSource,
+    TableId, TableSpec, TableUnits, UnitReadError, UnitSource,
 };
 use springbloom_testkit::spread::mix;
 
@@ -22,7 +22,7 @@ const PHASE: Duration = Duration::from_secs(10);
 struct Units(BuiltGroup);
 
 impl UnitSource for Units {
-    fn read_unit(&self, _segment: u32, unit: u8, _shapes: &[GroupShape]) -> Result<Vec<u8>, UnitReadError> {
+    fn read_unit(&self, _table: TableUnits<'_>, _segment: u32, unit: u8) -> Result<Vec<u8>, UnitReadError> {
         Ok(self.0.units[usize::from(unit)].clone())
     }
 }
@@ -42,8 +42,8 @@ fn register(manager: &Manager, table: u64, units: &Arc<Units>) -> TableHandle {
         order: &BytewiseOrder,
         segments: vec![SegmentSpec { shape: units.0.shape, data_bytes: 4 << 20 }; SEGMENTS as usize],
         fences: Fences::pack(firsts, Some(&key(table + 1, 0)[..15]), &BytewiseOrder).expect("they are short"),
-        reader_bytes: 0,
         source: units.clone(),
+        locator: &[],
         first_units: None,
         remembered: None,
     });

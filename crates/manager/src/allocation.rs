@@ -173,7 +173,7 @@ impl Allocation {
     pub(crate) fn new(half_life: Option<u64>) -> Self {
         Self {
             segments: PerSegment::new(),
-            runs: Runs::default(),
+            runs: Runs::new(),
             backoffs: HashMap::new(),
             segment_count: 0,
             planned_bytes: 0,

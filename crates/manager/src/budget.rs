@@ -85,7 +85,7 @@ impl MemoryBudget {
     }
 
     /// Gives bytes back that were [handed over](Reservation::hand_over).
-    pub(crate) fn release(&self, kind: MemoryKind, bytes: usize) {
+    pub fn release(&self, kind: MemoryKind, bytes: usize) {
         self.counters.used_bytes_by_kind[kind as usize].fetch_sub(bytes, Ordering::Relaxed);
         self.counters.available_bytes.fetch_add(bytes as i64, Ordering::AcqRel);
     }
@@ -167,7 +167,7 @@ impl Reservation {
 
     /// Hands the bytes to an owner that knows by itself how many they are, and of what kind: it must
     /// [release](MemoryBudget::release) as many when it goes.
-    pub(crate) fn hand_over(mut self, kind: MemoryKind) {
+    pub fn hand_over(mut self, kind: MemoryKind) {
         let counters = &self.budget.counters.used_bytes_by_kind;
         counters[kind as usize].fetch_add(self.bytes, Ordering::Relaxed);
         counters[self.kind as usize].fetch_sub(self.bytes, Ordering::Relaxed);

@@ -4,14 +4,22 @@
 
 use crate::opened::OpenTable;
 use crate::resident::ResidentGroup;
+use crate::source::Sources;
 use crate::{MemoryBudget, MemoryKind};
+
+/// A table that is not known any more.
+struct ForgottenTable {
+    open: OpenTable,
+    source: u32,
+    /// Reserved for its bookkeeping.
+    bytes: usize,
+}
 
 /// Forgotten tables and replaced groups that were not free when they came in.
 pub(crate) struct Garbage {
     budget: MemoryBudget,
     groups: Vec<ResidentGroup>,
-    /// With the bytes that are reserved for each.
-    tables: Vec<(OpenTable, usize)>,
+    tables: Vec<ForgottenTable>,
 }
 
 impl Garbage {
@@ -26,15 +34,19 @@ impl Garbage {
     }
 
     /// Takes a table that is not known any more, and for whose bookkeeping `bytes` are reserved. Its slots are empty.
-    pub(crate) fn take_table(&mut self, table: OpenTable, bytes: usize) {
-        self.tables.push((table, bytes));
-        self.collect_tables();
+    pub(crate) fn take_table(&mut self, open: OpenTable, source: u32, bytes: usize) {
+        self.tables.push(ForgottenTable { open, source, bytes });
+    }
+
+    /// The number of the source of a table that was forgotten while a reader had it open.
+    pub(crate) fn source_of(&self, number: u32) -> Option<u32> {
+        self.tables.iter().find(|table| table.open.number() == number).map(|table| table.source)
     }
 
     /// Frees what nobody else holds any more.
-    pub(crate) fn collect(&mut self) {
+    pub(crate) fn collect(&mut self, sources: &mut Sources) {
         self.collect_groups();
-        self.collect_tables();
+        self.collect_tables(sources);
     }
 
     fn collect_groups(&mut self) {
@@ -48,11 +60,13 @@ impl Garbage {
         });
     }
 
-    fn collect_tables(&mut self) {
+    /// Frees the tables that nobody else holds any more.
+    pub(crate) fn collect_tables(&mut self, sources: &mut Sources) {
         let budget = &self.budget;
-        let free = self.tables.extract_if(.., |(table, _)| table.is_closed());
-        free.for_each(|(table, bytes)| {
-            drop(table);
+        let free = self.tables.extract_if(.., |table| table.open.is_closed());
+        free.for_each(|ForgottenTable { open, source, bytes }| {
+            drop(open);
+            sources.leave(source);
             budget.release(MemoryKind::Bookkeeping, bytes);
         });
     }

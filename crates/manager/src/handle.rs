@@ -13,6 +13,8 @@ use crate::{FencesRef, KeyOrder, MemoryKind, Outcome, TableId};
 pub(crate) struct Lookups {
     pub hub: Arc<EventHub>,
     pub absences: Arc<AbsenceCache>,
+    /// Reserved for what the host keeps for a reader.
+    pub reader_bytes: usize,
 }
 
 /// An open reader's access to its table's filters. Dropping it says that the reader was closed and what the host kept for it is freed; the
@@ -20,29 +22,23 @@ pub(crate) struct Lookups {
 pub struct TableHandle {
     table: OpenTable,
     lookups: Arc<Lookups>,
-    id: TableId,
-    number: u32,
-    /// Reserved for what the host keeps for this reader.
-    host_bytes: u32,
 }
 
 // There is one for every open table.
-const _: () = assert!(size_of::<TableHandle>() == 32);
+const _: () = assert!(size_of::<TableHandle>() == 16);
 
 impl TableHandle {
-    pub(crate) fn new(
-        table: OpenTable,
-        lookups: Arc<Lookups>,
-        id: TableId,
-        number: u32,
-        host_bytes: u32,
-    ) -> Self {
-        Self { table, lookups, id, number, host_bytes }
+    pub(crate) fn new(table: OpenTable, lookups: Arc<Lookups>) -> Self {
+        Self { table, lookups }
+    }
+
+    pub(crate) fn table(&self) -> &OpenTable {
+        &self.table
     }
 
     /// Identity of the table.
     pub fn id(&self) -> TableId {
-        self.id
+        self.table.id()
     }
 
     /// The segment whose run of keys would hold `key`; see [`FencesRef::segment_of`].
@@ -81,7 +77,7 @@ impl TableHandle {
     /// answers wrongly ever after: hosts must be certain. Keys of more than 112 bytes behind what all keys of the table begin with
     /// are not remembered. Lock-free, without allocation.
     pub fn learn_absence(&self, key: &[u8], digest: KeyDigest) {
-        if self.number != u32::MAX
+        if self.table.number() != u32::MAX
             && let Some(absence) = self.absence(key, digest)
         {
             self.lookups.absences.insert(&absence);
@@ -96,19 +92,19 @@ impl TableHandle {
     #[inline]
     fn absence<'k>(&self, key: &'k [u8], digest: KeyDigest) -> Option<Absence<'k>> {
         let rest = self.fences().rest_of(key)?;
-        Some(Absence::new(self.number, rest, digest))
+        Some(Absence::new(self.table.number(), rest, digest))
     }
 
     /// Notes how a lookup's visit to `segment` ended. Lock-free, without allocation (but for the thread's first visit).
     #[inline]
     pub fn record(&self, segment: u32, outcome: Outcome) {
-        let base = EventBase::new(self.table.slot(), self.number as u16);
+        let base = EventBase::new(self.table.slot(), self.table.number() as u16);
         self.lookups.hub.record(base, segment, outcome);
     }
 }
 
 impl Drop for TableHandle {
     fn drop(&mut self) {
-        self.lookups.absences.budget().release(MemoryKind::Bookkeeping, self.host_bytes as usize);
+        self.lookups.absences.budget().release(MemoryKind::Bookkeeping, self.lookups.reader_bytes);
     }
 }

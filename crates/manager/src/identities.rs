@@ -1,37 +1,40 @@
-//! Slots of tables by their identity. Holds slots alone: the identities lie with the tables, where `id_at` finds them.
-
-use std::hash::{BuildHasher, RandomState};
-
-use hashbrown::HashTable;
+//! Slots of tables by their identity, in its order: four bytes a table, where a hash table would take ten. Holds slots alone: the
+//! identities lie with the tables, where `id_at` finds them. Searched when tables are opened and forgotten, never by a lookup.
 
 use crate::TableId;
+use crate::memory::{grow_thriftily, thrifty_bytes};
 
 /// An index of the tables that are known.
 #[derive(Default)]
 pub(crate) struct Identities {
-    slots: HashTable<u32>,
-    hasher: RandomState,
+    slots: Vec<u32>,
 }
 
 impl Identities {
-    /// Bytes per table: a slot and a control byte, in a table that is filled to 7/16 at least.
-    pub(crate) const TABLE_BYTES: usize = (size_of::<u32>() + 1) * 16 / 7;
+    /// Bytes of a table.
+    pub(crate) const TABLE_BYTES: usize = thrifty_bytes::<u32>();
 
-    /// The slot of the table with this identity.
-    pub(crate) fn find(&self, id: TableId, id_at: impl Fn(u32) -> Option<TableId>) -> Option<u32> {
-        self.slots.find(self.hasher.hash_one(Some(id)), |&slot| id_at(slot) == Some(id)).copied()
+    /// Where in the order the table with this identity stands, or would stand.
+    fn place(&self, id: TableId, id_at: impl Fn(u32) -> Option<TableId>) -> Result<usize, usize> {
+        self.slots.binary_search_by_key(&Some(id), |&slot| id_at(slot))
     }
 
-    /// Takes in a slot whose table has this identity, which is not known yet.
+    /// The slot of the table with this identity. O(log tables).
+    pub(crate) fn find(&self, id: TableId, id_at: impl Fn(u32) -> Option<TableId>) -> Option<u32> {
+        self.place(id, id_at).ok().map(|place| self.slots[place])
+    }
+
+    /// Takes in a slot whose table has this identity, which is not known yet. Moves the slots behind it.
     pub(crate) fn insert(&mut self, id: TableId, slot: u32, id_at: impl Fn(u32) -> Option<TableId>) {
-        let hasher = &self.hasher;
-        self.slots.insert_unique(hasher.hash_one(Some(id)), slot, |&slot| hasher.hash_one(id_at(slot)));
+        let (Ok(place) | Err(place)) = self.place(id, id_at);
+        let length = self.slots.len() + 1;
+        grow_thriftily(&mut self.slots, length);
+        self.slots.insert(place, slot);
     }
 
     /// Takes out the slot of the table with this identity, which still is there, and gives it.
     pub(crate) fn remove(&mut self, id: TableId, id_at: impl Fn(u32) -> Option<TableId>) -> Option<u32> {
-        let found = self.slots.find_entry(self.hasher.hash_one(Some(id)), |&slot| id_at(slot) == Some(id));
-        Some(found.ok()?.remove().0)
+        self.place(id, id_at).ok().map(|place| self.slots.remove(place))
     }
 }
 
@@ -41,7 +44,7 @@ mod tests {
 
     #[test]
     fn slots_are_found_by_identity_until_they_are_taken_out() {
-        let ids: Vec<_> = (0..1000).map(|n| TableId(n << 32)).collect();
+        let ids: Vec<_> = (0..1000u64).map(|n| TableId(n.wrapping_mul(0x9E37_79B9_7F4A_7C15))).collect();
         let id_at = |slot: u32| ids.get(slot as usize).copied();
         let mut index = Identities::default();
         (0..1000).for_each(|slot| index.insert(ids[slot as usize], slot, id_at));
@@ -50,5 +53,6 @@ mod tests {
         for slot in 0..1000 {
             assert_eq!(index.find(ids[slot as usize], id_at), (slot != 7).then_some(slot));
         }
+        assert!(index.slots.capacity() <= 1000 + 1000 / 32);
     }
 }

@@ -15,7 +15,7 @@ use crate::memory::allocated_bytes;
 use crate::registry::{LoadBy, Registry};
 use crate::resident::{self, ResidentGroup, group_bytes};
 use crate::segments::SegmentRef;
-use crate::{BudgetSnapshot, MemoryKind, Reservation, UnitReadError, UnitSource};
+use crate::{BudgetSnapshot, MemoryKind, Reservation, TableUnits, UnitReadError, UnitSource};
 
 /// Visits (to any segment) after the first failed read before units of that table are asked for again; four times as many
 /// after each further failure.
@@ -41,6 +41,23 @@ enum Extent {
     Group,
 }
 
+/// Where units are read.
+struct TableToRead {
+    source: Arc<dyn UnitSource>,
+    locator: Box<[u8]>,
+    shapes: Box<[GroupShape]>,
+}
+
+impl TableToRead {
+    fn units(&self) -> TableUnits<'_> {
+        TableUnits { locator: &self.locator, shapes: &self.shapes }
+    }
+
+    fn read_unit(&self, segment: u32, unit: u8) -> Result<Vec<u8>, UnitReadError> {
+        self.source.read_unit(self.units(), segment, unit)
+    }
+}
+
 /// One read to make.
 pub(crate) struct Job {
     /// The segment, or the first one of a row.
@@ -51,9 +68,7 @@ pub(crate) struct Job {
     resident: u8,
     extent: Extent,
     shape: GroupShape,
-    /// Of all segments of the table.
-    shapes: Arc<[GroupShape]>,
-    source: Arc<dyn UnitSource>,
+    table: Arc<TableToRead>,
     /// For the bytes while they are read.
     buffer: Reservation,
     /// For the group that will hold the unit, or what it takes more than the one before; rows reserve group by group.
@@ -109,7 +124,8 @@ impl Registry {
         let Some(known) = self.tables.get(segment.table as usize).and_then(Option::as_ref) else {
             return NextJob::None;
         };
-        let (source, number) = (known.source.clone(), known.number);
+        let Some(source) = self.sources.get(known.source).cloned() else { return NextJob::None };
+        let (number, locator) = (known.open.number(), known.open.locator().into());
         let states = self.planner.allocation().segments();
         let state = &states[segment];
         if state.resident >= state.units() {
@@ -117,6 +133,7 @@ impl Registry {
         }
         let (shape, resident, units) = (state.shape, state.resident, state.units());
         let shapes = states.table(segment.table).iter().map(|state| state.shape).collect();
+        let table = Arc::new(TableToRead { source, locator, shapes });
         let job = |unit, buffer, group, extent| {
             NextJob::Read(Job {
                 segment,
@@ -125,8 +142,7 @@ impl Registry {
                 resident,
                 extent,
                 shape,
-                shapes,
-                source,
+                table,
                 buffer,
                 group,
                 reads: 0,
@@ -192,7 +208,7 @@ impl Registry {
     /// Whether the segment still lacks just this unit of this very table.
     fn still_wants(&self, job: &Job, segment: SegmentRef) -> bool {
         let known = self.tables.get(segment.table as usize).and_then(Option::as_ref);
-        known.is_some_and(|known| known.number == job.number)
+        known.is_some_and(|known| known.open.number() == job.number)
             && self
                 .planner
                 .allocation()
@@ -337,7 +353,7 @@ impl Registry {
         self.lower_headroom(job);
         let Some(error) = row_error else { return };
         for segment in
-            (0..job.shapes.len() as u32).map(|segment| SegmentRef { table: job.segment.table, segment })
+            (0..job.table.shapes.len() as u32).map(|segment| SegmentRef { table: job.segment.table, segment })
         {
             if self.still_wants(job, segment)
                 && self.planner.allocation().segments()[segment].units() > job.unit
@@ -357,11 +373,10 @@ impl Job {
         &mut self,
         registry: &dyn Fn() -> MutexGuard<'a, Registry>,
     ) -> Option<UnitReadError> {
-        let source = self.source.clone();
-        let (segment, unit, shapes) = (self.segment.segment, self.unit, self.shapes.clone());
+        let (table, segment, unit) = (self.table.clone(), self.segment.segment, self.unit);
         self.reads = 1;
         match self.extent {
-            Extent::Unit => match source.read_unit(segment, unit, &shapes) {
+            Extent::Unit => match table.read_unit(segment, unit) {
                 Ok(bytes) => registry().complete(self, segment, Ok(&bytes)),
                 Err(error) => registry().complete(self, segment, Err(error)),
             },
@@ -369,22 +384,17 @@ impl Job {
                 let mut take = |segment: u32, read: Result<&[u8], UnitReadError>| {
                     registry().complete(self, segment, read)
                 };
-                return source.read_row(unit, &shapes, &mut take).err();
+                return table.source.read_row(table.units(), unit, &mut take).err();
             }
-            Extent::Group => self.read_group(&*source, &shapes, registry),
+            Extent::Group => self.read_group(&table, registry),
         }
         None
     }
 
     /// The last unit first: the segment keeps those that it has until that one was read.
-    fn read_group<'a>(
-        &mut self,
-        source: &dyn UnitSource,
-        shapes: &[GroupShape],
-        registry: &dyn Fn() -> MutexGuard<'a, Registry>,
-    ) {
+    fn read_group<'a>(&mut self, table: &TableToRead, registry: &dyn Fn() -> MutexGuard<'a, Registry>) {
         let segment = self.segment.segment;
-        let last = match source.read_unit(segment, self.unit, shapes) {
+        let last = match table.read_unit(segment, self.unit) {
             Ok(last) => last,
             Err(error) => return registry().complete(self, segment, Err(error)),
         };
@@ -404,7 +414,7 @@ impl Job {
         let group = resident::build(self.shape, self.unit + 1, reservation, None, |head, words| {
             let others = (0..self.unit).map(|unit| {
                 self.reads += 1;
-                (unit, source.read_unit(segment, unit, shapes))
+                (unit, table.read_unit(segment, unit))
             });
             for (unit, read) in std::iter::once((self.unit, Ok(last))).chain(others) {
                 let put = read.and_then(|bytes| {

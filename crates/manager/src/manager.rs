@@ -10,8 +10,9 @@ use crate::events::EventHub;
 use crate::registry::Registry;
 use crate::resident::group_bytes;
 use crate::{
-    LevelUnits, ManagerSettings, MemoryBudget, MemoryCurve, MemoryKind, OutcomeTotals, PolicyKind,
-    Reservation, SegmentDemand, SegmentUse, Stats, TableHandle, TableId, TableSpec, UsedBytes,
+    KnownTable, LevelUnits, ManagerSettings, MemoryBudget, MemoryCurve, MemoryKind, OutcomeTotals,
+    PolicyKind, Reservation, SegmentDemand, SegmentUse, Stats, TableHandle, TableId, TableSpec, UnitSource,
+    UsedBytes,
 };
 
 /// Holds the resident units of all tables under one budget.
@@ -60,6 +61,11 @@ impl Manager {
         self.shared.registry().forget(id);
     }
 
+    /// As [`forget`](Self::forget), unless some reader has the table open.
+    pub fn forget_closed(&self, id: TableId) {
+        self.shared.registry().forget_closed(id);
+    }
+
     /// Measured use of each segment of a table, to be [remembered](TableSpec::remembered) over a restart; `None` if the table is
     /// not known. O(segments of the table), under the manager's mutex.
     pub fn table_use(&self, id: TableId) -> Option<Vec<SegmentUse>> {
@@ -104,9 +110,19 @@ impl Manager {
         self.shared.hub.totals()
     }
 
-    /// Known tables that no reader has open; the host checks which of their files are gone.
-    pub fn closed_tables(&self) -> Vec<TableId> {
-        self.shared.registry().closed_tables()
+    /// Shows all known tables. Takes the manager's mutex, so `visit` must not call the manager. O(tables).
+    pub fn visit_tables(&self, visit: impl FnMut(KnownTable<'_>)) {
+        self.shared.registry().known_tables().for_each(visit);
+    }
+
+    /// Whether a table is known.
+    pub fn knows(&self, id: TableId) -> bool {
+        self.shared.registry().slot_of(id).is_some()
+    }
+
+    /// The source of a table that is open. Takes the manager's mutex.
+    pub fn source_of(&self, handle: &TableHandle) -> Option<Arc<dyn UnitSource>> {
+        self.shared.registry().source_of(handle.table())
     }
 
     /// Moves the ceiling. Returns when what is in use fits, with the ceiling that holds then: more than asked for only
@@ -186,7 +202,7 @@ impl Manager {
                 garbage: used(MemoryKind::Units).saturating_sub(resident_bytes),
             },
             tables: registry.tables.iter().flatten().count(),
-            closed_tables: registry.closed_tables().len(),
+            closed_tables: registry.known_tables().filter(|table| !table.is_open).count(),
             refused_tables: counters.refused_tables,
             segments: registry.planner.allocation().segment_count(),
             levels,

@@ -1,5 +1,8 @@
 //! How many bytes an allocation takes from the process.
 
+/// Most bytes that glibc's malloc takes beside those that were asked for, if those are not few.
+pub(crate) const ALLOCATION_BYTES: usize = 23;
+
 /// Bytes that glibc's malloc takes for a request: a header of 8, in steps of 16, at least 32; nothing for nothing.
 pub const fn allocated_bytes(requested: usize) -> usize {
     match requested {

@@ -1,16 +1,30 @@
-//! What lookups share with the background thread of a table: its fences and its resident groups, in one allocation.
+//! What lookups share with the background thread of a table: its fences and its resident groups, in one allocation with all else that
+//! never changes of a table.
 
 use crate::fences::{Fences, FencesRef};
 use crate::resident::Slot;
 use crate::unsafe_thin::Thin;
+use crate::{TableId, TableSpec};
 
-/// What stands before a table's slots and its packed fences.
+/// What stands before a table's slots, its packed fences and its locator.
 #[derive(Clone, Copy)]
 pub(crate) struct TableHead {
+    /// In bytes because a `u64` would take 4 more for its alignment.
+    id: [u8; 8],
     /// The registry's slot of the table.
-    pub slot: u32,
+    slot: u32,
+    /// Its number among all tables ever known.
+    number: u32,
     pub segments: u32,
-    pub fence_bytes: u32,
+    fence_bytes: u32,
+    locator_bytes: u32,
+}
+
+impl TableHead {
+    /// Bytes of fences and locator.
+    pub(crate) fn bytes(&self) -> usize {
+        self.fence_bytes as usize + self.locator_bytes as usize
+    }
 }
 
 /// A table that some reader has open, or had. Clones share it; beside the registry's, each open reader holds one.
@@ -18,20 +32,31 @@ pub(crate) struct TableHead {
 pub(crate) struct OpenTable(Thin<TableHead>);
 
 impl OpenTable {
-    pub(crate) fn new(slot: u32, fences: &Fences) -> Self {
-        let head =
-            TableHead { slot, segments: fences.len() as u32, fence_bytes: fences.packed().len() as u32 };
-        Self(Thin::new(head, Slot::default, fences.packed()))
+    pub(crate) fn new(slot: u32, number: u32, spec: &TableSpec) -> Self {
+        let (fences, locator) = (spec.fences.packed(), spec.locator);
+        let head = TableHead {
+            id: spec.id.0.to_ne_bytes(),
+            slot,
+            number,
+            segments: spec.fences.len() as u32,
+            fence_bytes: fences.len() as u32,
+            locator_bytes: locator.len() as u32,
+        };
+        Self(Thin::new(head, Slot::default, &[fences, locator].concat()))
     }
 
-    /// Bytes of a table with these fences.
-    pub(crate) fn bytes_for(fences: &Fences) -> usize {
-        Thin::<TableHead>::bytes_for(fences.len(), fences.packed().len())
+    /// Bytes of a table with these fences and a locator of so many bytes.
+    pub(crate) fn bytes_for(fences: &Fences, locator_bytes: usize) -> usize {
+        Thin::<TableHead>::bytes_for(fences.len(), fences.packed().len() + locator_bytes)
     }
 
     /// Bytes of this table.
     pub(crate) fn bytes(&self) -> usize {
         self.0.allocated_bytes()
+    }
+
+    pub(crate) fn id(&self) -> TableId {
+        TableId(u64::from_ne_bytes(self.0.head().id))
     }
 
     /// The registry's slot of the table.
@@ -40,8 +65,21 @@ impl OpenTable {
         self.0.head().slot
     }
 
+    /// Its number among all tables ever known.
+    #[inline]
+    pub(crate) fn number(&self) -> u32 {
+        self.0.head().number
+    }
+
+    #[inline]
     pub(crate) fn fences(&self) -> FencesRef<'_> {
-        FencesRef::new(self.0.bytes(), self.0.head().segments)
+        let head = self.0.head();
+        FencesRef::new(&self.0.bytes()[..head.fence_bytes as usize], head.segments)
+    }
+
+    /// Where the table's source finds it.
+    pub(crate) fn locator(&self) -> &[u8] {
+        &self.0.bytes()[self.0.head().fence_bytes as usize..]
     }
 
     /// One slot per segment.

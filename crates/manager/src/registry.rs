@@ -24,19 +24,18 @@ use crate::outcome::Visit;
 use crate::planner::Planner;
 use crate::resident::group_bytes;
 use crate::segments::SegmentRef;
+use crate::source::Sources;
 use crate::stats::Counters;
 use crate::{
-    ManagerSettings, MemoryBudget, MemoryKind, OutcomeTotals, Reservation, SegmentUse, TableId, TableSpec,
-    UnitSource,
+    KnownTable, ManagerSettings, MemoryBudget, MemoryKind, OutcomeTotals, Reservation, SegmentUse, TableId,
+    TableSpec, UnitSource,
 };
 
 /// A known table.
 pub(crate) struct Table {
     pub open: OpenTable,
-    pub source: Arc<dyn UnitSource>,
-    pub id: TableId,
-    /// Its number among all tables ever known.
-    pub number: u32,
+    /// Number of its source.
+    pub source: u32,
     /// Its place in the load queue.
     pub noted: Noted,
 }
@@ -54,7 +53,7 @@ pub(crate) enum LoadBy {
 }
 
 fn id_at(tables: &[Option<Table>], slot: u32) -> Option<TableId> {
-    tables.get(slot as usize)?.as_ref().map(|table| table.id)
+    tables.get(slot as usize)?.as_ref().map(|table| table.open.id())
 }
 
 /// The manager's state.
@@ -63,6 +62,7 @@ pub(crate) struct Registry {
     pub budget: MemoryBudget,
     pub tables: Vec<Option<Table>>,
     ids: Identities,
+    pub sources: Sources,
     free_slots: Vec<u32>,
     last_number: u32,
     pub absences: Absences,
@@ -88,11 +88,12 @@ impl Registry {
             garbage: Garbage::new(budget.clone()),
             tables: Vec::new(),
             ids: Identities::default(),
+            sources: Sources::new(),
             free_slots: Vec::new(),
             last_number: 0,
             absences: Absences::new(cache.clone(), settings.remember_absences),
             budget,
-            lookups: Arc::new(Lookups { hub, absences: cache }),
+            lookups: Arc::new(Lookups { hub, absences: cache, reader_bytes: settings.reader_bytes }),
             loads: LoadQueue::new(),
             counters: Counters::default(),
             headroom_bytes: 0,
@@ -119,9 +120,8 @@ impl Registry {
             self.forget(spec.id);
             known = None;
         }
-        let reader_bytes = spec.reader_bytes;
         let reservation = match known {
-            Some(_) => self.reserve(reader_bytes),
+            Some(_) => self.reserve(self.lookups.reader_bytes),
             None => self.reserve_bookkeeping(&spec),
         };
         let Some(reservation) = reservation else {
@@ -142,26 +142,28 @@ impl Registry {
             Some(table) => self.reattach(table, spec),
             None => self.insert(spec),
         };
-        self.handle(slot, reader_bytes)
+        self.handle(slot)
     }
 
-    fn handle(&self, slot: u32, reader_bytes: usize) -> Option<TableHandle> {
+    fn handle(&self, slot: u32) -> Option<TableHandle> {
         let table = self.tables[slot as usize].as_ref()?;
-        let lookups = self.lookups.clone();
-        Some(TableHandle::new(table.open.clone(), lookups, table.id, table.number, reader_bytes as u32))
+        Some(TableHandle::new(table.open.clone(), self.lookups.clone()))
     }
 
     fn matches(&self, table: u32, spec: &TableSpec) -> bool {
         let Some(known) = &self.tables[table as usize] else { return false };
         let states = self.planner.allocation().segments().table(table);
         known.open.fences() == spec.fences.as_ref()
+            && known.open.locator() == spec.locator
             && states.len() == spec.segments.len()
             && states.iter().zip(&spec.segments).all(|(state, segment)| state.shape == segment.shape)
     }
 
     fn reattach(&mut self, table: u32, spec: TableSpec) -> u32 {
         if let Some(known) = &mut self.tables[table as usize] {
-            known.source = spec.source;
+            // Entered before the other one leaves: it may be the same.
+            let source = self.sources.enter(spec.source, Arc::ptr_eq);
+            self.sources.leave(std::mem::replace(&mut known.source, source));
         }
         let level = self.planner.allocation().runs().of(table).and_then(|run| run.level);
         if spec.level.is_some() && spec.level != level {
@@ -189,13 +191,14 @@ impl Registry {
             self.fixed_reservation = self.budget.try_reserve(MemoryKind::Bookkeeping, fixed_bytes);
         }
         self.fixed_reservation.as_ref()?;
-        let other_bytes = self.table_bytes_beside_open(spec.segments.len(), &*spec.source);
-        self.reserve(OpenTable::bytes_for(&spec.fences) + other_bytes + spec.reader_bytes)
+        let open_bytes = OpenTable::bytes_for(&spec.fences, spec.locator.len());
+        let other_bytes = self.table_bytes_beside_open(spec.segments.len());
+        self.reserve(open_bytes + other_bytes + self.lookups.reader_bytes)
     }
 
     /// Bytes of a table beside those that lookups share.
-    fn table_bytes_beside_open(&self, segments: usize, source: &dyn UnitSource) -> usize {
-        self.planner.table_bytes(segments) + TABLE_BYTES + source.host_bytes()
+    fn table_bytes_beside_open(&self, segments: usize) -> usize {
+        self.planner.table_bytes(segments) + TABLE_BYTES
     }
 
     /// Takes bytes of the budget for bookkeeping, and evicts units for them.
@@ -225,10 +228,8 @@ impl Registry {
         let slot = self.free_slots.pop().unwrap_or(self.tables.len() as u32);
         self.last_number = self.last_number.saturating_add(1);
         let table = Table {
-            open: OpenTable::new(slot, &spec.fences),
-            source: spec.source,
-            id: spec.id,
-            number: self.last_number,
+            open: OpenTable::new(slot, self.last_number, &spec),
+            source: self.sources.enter(spec.source.clone(), Arc::ptr_eq),
             noted: Noted::NOT,
         };
         if slot as usize == self.tables.len() {
@@ -309,21 +310,39 @@ impl Registry {
         self.loads.remove_table(&mut self.tables, slot);
         self.planner.remove_table(slot);
         self.free_slots.push(slot);
-        let Some(Table { open, number, source, .. }) = self.tables[slot as usize].take() else { return };
-        self.absences.forget(number);
+        let Some(Table { open, source, .. }) = self.tables[slot as usize].take() else { return };
+        self.absences.forget(open.number());
         open.slots().iter().for_each(|slot| self.garbage.take_group(slot.clear()));
-        let bytes = open.bytes() + self.table_bytes_beside_open(open.slots().len(), &*source);
-        self.garbage.take_table(open, bytes);
+        let bytes = open.bytes() + self.table_bytes_beside_open(open.slots().len());
+        self.garbage.take_table(open, source, bytes);
+        self.garbage.collect_tables(&mut self.sources);
+    }
+
+    /// Frees everything about a table unless some reader has it open.
+    pub(crate) fn forget_closed(&mut self, id: TableId) {
+        let table = self.slot_of(id).and_then(|slot| self.tables[slot as usize].as_ref());
+        if table.is_some_and(|table| table.open.is_closed()) {
+            self.forget(id);
+        }
+    }
+
+    /// The source of a table that a reader has open, also when it is not known any more.
+    pub(crate) fn source_of(&self, open: &OpenTable) -> Option<Arc<dyn UnitSource>> {
+        let known = self.tables.get(open.slot() as usize).and_then(Option::as_ref);
+        let known = known.filter(|table| table.open.number() == open.number()).map(|table| table.source);
+        let source = known.or_else(|| self.garbage.source_of(open.number()))?;
+        self.sources.get(source).cloned()
+    }
+
+    pub(crate) fn known_tables(&self) -> impl Iterator<Item = KnownTable<'_>> {
+        self.tables.iter().flatten().filter_map(|Table { open, source, .. }| {
+            let source = self.sources.get(*source)?;
+            Some(KnownTable { id: open.id(), source, locator: open.locator(), is_open: !open.is_closed() })
+        })
     }
 
     pub(crate) fn slot_of(&self, id: TableId) -> Option<u32> {
         self.ids.find(id, |slot| id_at(&self.tables, slot))
-    }
-
-    /// Known tables that no reader has open.
-    pub(crate) fn closed_tables(&self) -> Vec<TableId> {
-        let closed = self.tables.iter().flatten().filter(|table| table.open.is_closed());
-        closed.map(|table| table.id).collect()
     }
 
     /// Lets the policy learn from a batch; visits to tables that were forgotten meanwhile are ignored.
@@ -331,7 +350,7 @@ impl Registry {
         for event in batch.events() {
             let segment = event.segment();
             let known = self.tables.get(segment.table as usize).and_then(Option::as_ref);
-            if known.is_some_and(|table| table.number as u16 == event.generation()) {
+            if known.is_some_and(|table| table.open.number() as u16 == event.generation()) {
                 self.planner.record(Visit {
                     segment,
                     outcome: event.outcome(),
@@ -367,7 +386,7 @@ impl Registry {
 
     /// [`fit`](Self::fit) for a limit that is not yet in force.
     pub(crate) fn fit_limit(&mut self, limit_bytes: usize, spare_bytes: usize) {
-        self.garbage.collect();
+        self.garbage.collect(&mut self.sources);
         let fixed = self.other_bytes() + spare_bytes;
         self.planner.allocation_mut().set_ceiling_bytes(limit_bytes.saturating_sub(fixed));
         let copies_bytes_max = self.copies_bytes_max();

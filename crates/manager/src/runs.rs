@@ -1,6 +1,7 @@
 //! Which run each table belongs to: its column family and its level, which there are few of, so that a table keeps a number alone.
 
 use crate::ScopeId;
+use crate::interned::Interned;
 use crate::memory::{grow_thriftily, thrifty_bytes};
 
 /// A level of a scope, as the host told it.
@@ -10,17 +11,10 @@ pub(crate) struct Run {
     pub level: Option<u8>,
 }
 
-/// A run with the number of its tables; free for another one when there are none.
-#[derive(Debug)]
-struct KnownRun {
-    run: Run,
-    tables: u32,
-}
-
 /// The run of every known table.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(crate) struct Runs {
-    known: Vec<KnownRun>,
+    known: Interned<Run>,
     /// Places in `known` by table; [`NO_RUN`] for free slots.
     places: Vec<u32>,
 }
@@ -31,6 +25,10 @@ impl Runs {
     /// Bytes of a table.
     pub(crate) const TABLE_BYTES: usize = thrifty_bytes::<u32>();
 
+    pub(crate) const fn new() -> Self {
+        Self { known: Interned::new(), places: Vec::new() }
+    }
+
     /// Takes in a table that is not known. O(runs).
     pub(crate) fn insert_table(&mut self, table: u32, run: Run) {
         let slot = table as usize;
@@ -38,30 +36,20 @@ impl Runs {
             grow_thriftily(&mut self.places, slot + 1);
             self.places.resize(slot + 1, NO_RUN);
         }
-        let is_it = |known: &KnownRun| known.tables > 0 && known.run == run;
-        let place = self.known.iter().position(is_it);
-        let place = place.or_else(|| self.known.iter().position(|known| known.tables == 0));
-        let place = place.unwrap_or_else(|| {
-            self.known.push(KnownRun { run, tables: 0 });
-            self.known.len() - 1
-        });
-        self.known[place] = KnownRun { run, tables: self.known[place].tables + 1 };
-        self.places[slot] = place as u32;
+        self.places[slot] = self.known.enter(run, Run::eq);
     }
 
     /// Forgets a table.
     pub(crate) fn remove_table(&mut self, table: u32) {
-        let Some(place) = self.places.get_mut(table as usize) else { return };
-        let place = std::mem::replace(place, NO_RUN);
-        if let Some(known) = self.known.get_mut(place as usize) {
-            known.tables -= 1;
+        if let Some(place) = self.places.get_mut(table as usize) {
+            self.known.leave(std::mem::replace(place, NO_RUN));
         }
     }
 
     /// The run of a table; `None` for an unknown one.
     pub(crate) fn of(&self, table: u32) -> Option<Run> {
         let place = *self.places.get(table as usize)?;
-        self.known.get(place as usize).map(|known| known.run)
+        self.known.get(place).copied()
     }
 
     /// The known tables of a scope. O(tables).
@@ -76,9 +64,9 @@ mod tests {
     use super::*;
 
     #[test]
-    fn runs_are_shared_and_their_places_used_again() {
+    fn tables_are_found_by_their_scope() {
         let run = |scope, level| Run { scope: ScopeId(scope), level };
-        let mut runs = Runs::default();
+        let mut runs = Runs::new();
         runs.insert_table(3, run(1, Some(2)));
         runs.insert_table(0, run(1, Some(2)));
         runs.insert_table(1, run(2, None));
@@ -87,6 +75,6 @@ mod tests {
         runs.remove_table(1);
         runs.remove_table(1);
         runs.insert_table(5, run(3, Some(0)));
-        assert_eq!((runs.known.len(), runs.of(5), runs.of(1)), (2, Some(run(3, Some(0))), None));
+        assert_eq!((runs.of(5), runs.of(1)), (Some(run(3, Some(0))), None));
     }
 }

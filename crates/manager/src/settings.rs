@@ -14,6 +14,8 @@ pub struct ManagerSettings {
     pub lifetime: Option<u64>,
     /// Accesses of segments in which measured use loses half its weight. `None`: 64 per segment.
     pub half_life: Option<u64>,
+    /// What the host keeps for a reader of a table as long as it is open, in bytes: the budget pays for it.
+    pub reader_bytes: usize,
     /// Whether part of the budget remembers absent keys that the units let pass.
     pub remember_absences: bool,
 }
@@ -25,6 +27,7 @@ impl Default for ManagerSettings {
             policy: PolicyKind::Benefit,
             lifetime: None,
             half_life: None,
+            reader_bytes: 0,
             remember_absences: true,
         }
     }

@@ -1,6 +1,12 @@
 //! Where units come from: the host's blocking reads of a table's filter block.
 
+use std::any::Any;
+use std::sync::Arc;
+
 use springbloom_filter::GroupShape;
+
+use crate::TableId;
+use crate::interned::Interned;
 
 /// Why a unit could not be had. Either way the segment answers "may match" with the units it has.
 #[derive(Debug, thiserror::Error)]
@@ -20,28 +26,47 @@ pub enum UnitReadError {
 /// Takes a segment's number with the verified bytes of its unit, or with what is wrong with them.
 pub type RowVisitor<'a> = &'a mut (dyn FnMut(u32, Result<&[u8], UnitReadError>) + 'a);
 
-/// The units of one table, read on request. Called by the manager's background thread alone, never on the lookup path,
-/// so it may block; it should not panic, but a panic is contained and counted as a failed read. The manager keeps the shapes of all segments
-/// and brings them along.
-pub trait UnitSource: Send + Sync {
-    /// Bytes that the host keeps as long as the table is known, this source included if it is the table's own: the budget pays for them.
-    /// The same for every source of the table. Nothing, unless the host says otherwise.
-    fn host_bytes(&self) -> usize {
-        0
-    }
+/// What the manager keeps of a table for its source.
+#[derive(Clone, Copy, Debug)]
+pub struct TableUnits<'a> {
+    /// What the table was [registered](crate::TableSpec::locator) with.
+    pub locator: &'a [u8],
+    /// Shapes of all its segments.
+    pub shapes: &'a [GroupShape],
+}
 
+/// The units of tables, read on request. Called by the manager's background thread alone, never on the lookup path,
+/// so it may block; it should not panic, but a panic is contained and counted as a failed read. There is one for many tables: what
+/// is a table's own the manager keeps and brings along.
+pub trait UnitSource: Any + Send + Sync {
     /// The verified bytes of unit `unit` of segment `segment`, exactly as they were built.
-    fn read_unit(&self, segment: u32, unit: u8, shapes: &[GroupShape]) -> Result<Vec<u8>, UnitReadError>;
+    fn read_unit(&self, table: TableUnits<'_>, segment: u32, unit: u8) -> Result<Vec<u8>, UnitReadError>;
 
     /// Unit `unit` of every segment of the table, ideally in one read: calls `visit` once per
     /// segment with the verified bytes or with what is wrong with them. An error means that nothing further is visited.
-    fn read_row(&self, unit: u8, shapes: &[GroupShape], visit: RowVisitor<'_>) -> Result<(), UnitReadError> {
-        for segment in 0..shapes.len() as u32 {
-            match self.read_unit(segment, unit, shapes) {
+    fn read_row(&self, table: TableUnits<'_>, unit: u8, visit: RowVisitor<'_>) -> Result<(), UnitReadError> {
+        for segment in 0..table.shapes.len() as u32 {
+            match self.read_unit(table, segment, unit) {
                 Ok(bytes) => visit(segment, Ok(&bytes)),
                 Err(error) => visit(segment, Err(error)),
             }
         }
         Ok(())
     }
+}
+
+/// The sources of all tables: few.
+pub(crate) type Sources = Interned<Arc<dyn UnitSource>>;
+
+/// A known table, for the host that it is from.
+#[derive(Clone, Copy)]
+pub struct KnownTable<'a> {
+    /// Identity of the table.
+    pub id: TableId,
+    /// Reads its units.
+    pub source: &'a Arc<dyn UnitSource>,
+    /// Where its source finds it.
+    pub locator: &'a [u8],
+    /// Whether some reader has it open.
+    pub is_open: bool,
 }

@@ -38,11 +38,11 @@ pub struct TableSpec<'a> {
     pub segments: Vec<SegmentSpec>,
     /// First user key of each segment, as many as `segments`, and the last user key of the table if it is known.
     pub fences: Fences,
-    /// What the host keeps for this reader as long as it is open, in bytes: the budget pays for it.
-    pub reader_bytes: usize,
-    /// Reads this table's units; kept until another reader of the table brings its own or the table is forgotten, so it must work
-    /// without the reader.
+    /// Reads this table's units; kept until another reader of the table brings another one or the table is forgotten, so it must work
+    /// without the reader. Tables that have theirs in common share it.
     pub source: Arc<dyn UnitSource>,
+    /// Where the source finds the table, and what else the host keeps of it: the same for all its readers.
+    pub locator: &'a [u8],
     /// Unit 0 of each segment, if the builder of the table handed them over: used without I/O where they fit.
     pub first_units: Option<Vec<Option<Vec<u8>>>>,
     /// Use of each segment as [`Manager::table_use`](crate::Manager::table_use) once gave it: goes before what the table would inherit,

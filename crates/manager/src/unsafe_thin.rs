@@ -47,7 +47,7 @@ unsafe impl Head for TableHead {
     type Item = Slot;
 
     fn lengths(&self) -> (usize, usize) {
-        (self.segments as usize, self.fence_bytes as usize)
+        (self.segments as usize, self.bytes())
     }
 }
 

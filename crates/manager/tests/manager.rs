@@ -5,11 +5,11 @@ mod common;
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, Mutex};
 
-use common::{MemoryTable, SETTLE, key, manager};
-use springbloom_filter::{GroupShape, KeyDigest};
+use common::{LOCATOR, MemoryTable, SETTLE, closed_tables, key, manager};
+use springbloom_filter::KeyDigest;
 use springbloom_manager::{
-    BytewiseOrder, Manager, Outcome, PolicyKind, Stats, TableHandle, TableId, TableSpec, UnitReadError,
-    UnitSource,
+    BytewiseOrder, Manager, ManagerSettings, Outcome, PolicyKind, Stats, TableHandle, TableId, TableSpec,
+    TableUnits, UnitReadError, UnitSource,
 };
 
 /// Looks up key `n` of the table (odd ones are absent) and reports how it went, as a host does.
@@ -28,40 +28,58 @@ fn look_up(handle: &TableHandle, table: &MemoryTable, n: u64) -> Outcome {
     outcome
 }
 
-/// A source of a host that keeps something for each table and each of its readers.
-struct Hosted(Arc<MemoryTable>);
-
-impl UnitSource for Hosted {
-    fn host_bytes(&self) -> usize {
-        5000
-    }
-
-    fn read_unit(&self, segment: u32, unit: u8, shapes: &[GroupShape]) -> Result<Vec<u8>, UnitReadError> {
-        self.0.read_unit(segment, unit, shapes)
-    }
-}
-
 #[test]
 fn what_the_host_keeps_is_in_the_budget_as_long_as_it_does() {
+    const MORE: usize = 4992; // a multiple of the allocator's steps
+    const LONG: &[u8] = &[7; LOCATOR.len() + MORE];
     let table = MemoryTable::new(1, 8, 10);
-    let hosted =
-        || TableSpec { source: Arc::new(Hosted(table.clone())), reader_bytes: 700, ..table.spec(Some(1)) };
-    let manager = manager(1 << 16, PolicyKind::Benefit);
+    let hosted = || TableSpec { locator: LONG, ..table.spec(Some(1)) };
+    let manager = Manager::new(ManagerSettings {
+        budget_bytes: 1 << 16,
+        reader_bytes: 700,
+        ..ManagerSettings::default()
+    });
     let used = || manager.stats().used.bookkeeping;
     let before = used();
     let without = manager.register(table.spec(Some(1))).expect("room");
-    let own_bytes = used() - before;
+    let own_bytes = used() - before - 700;
     drop(without);
+    assert_eq!(used(), before + own_bytes);
     manager.forget(TableId(table.id));
     assert_eq!(used(), before);
     let readers = [(); 2].map(|()| manager.register(hosted()).expect("room"));
-    assert_eq!(used(), before + own_bytes + 5000 + 2 * 700);
+    assert_eq!(used(), before + own_bytes + MORE + 2 * 700);
     let more: Vec<_> = std::iter::from_fn(|| manager.register(hosted())).collect();
     assert!(used() <= 1 << 15 && used() + 700 > 1 << 15, "half of the budget is for units: {}", used());
     drop((readers, more));
-    assert_eq!(used(), before + own_bytes + 5000);
+    assert_eq!(used(), before + own_bytes + MORE);
     manager.forget(TableId(table.id));
     assert_eq!(used(), before);
+}
+
+#[test]
+fn a_source_is_kept_as_long_as_one_of_its_tables() {
+    let table = MemoryTable::new(1, 2, 100);
+    let held = |table: &Arc<MemoryTable>| Arc::strong_count(table);
+    let manager = manager(1 << 20, PolicyKind::Benefit);
+    let spec = |id| TableSpec { id: TableId(id), ..table.spec(Some(1)) };
+    let [first, second] = [1, 2].map(|id| manager.register(spec(id)).unwrap());
+    assert!(manager.settle(SETTLE));
+    assert_eq!(held(&table), 2, "one for both");
+    let of = |handle: &TableHandle| {
+        manager.source_of(handle).is_some_and(|source| std::ptr::addr_eq(&*source, &*table))
+    };
+    manager.forget_closed(TableId(1));
+    assert!(manager.knows(TableId(1)) && of(&first), "it is open");
+    manager.forget(TableId(1));
+    assert!(!manager.knows(TableId(1)) && of(&first) && of(&second));
+    drop(second);
+    manager.forget_closed(TableId(2));
+    assert!(!manager.knows(TableId(2)) && of(&first));
+    let other = MemoryTable::new(3, 1, 1);
+    drop((first, manager.register(other.spec(None)).unwrap()));
+    assert!(manager.settle(SETTLE));
+    assert_eq!(held(&table), 1, "nobody has a table of it any more");
 }
 
 #[test]
@@ -108,8 +126,8 @@ fn units_come_where_reads_are_wasted_under_every_policy() {
         assert!(stats.load_reads <= stats.loads);
         assert_eq!(stats.thread_panics, 0, "{policy}");
         drop(handle);
-        assert_eq!(manager.closed_tables().len(), 1);
-        manager.forget(manager.closed_tables()[0]);
+        assert_eq!(closed_tables(&manager).len(), 1);
+        manager.forget(closed_tables(&manager)[0]);
         let stats = manager.stats();
         assert_eq!((stats.used.units, stats.used.garbage, stats.used.loading), (0, 0, 0), "{policy}");
     }
@@ -236,7 +254,7 @@ fn units_of_a_table_are_read_while_no_reader_has_it_open() {
     let handle = manager.register(table.spec(Some(1))).unwrap();
     (0..4000).for_each(|n| _ = look_up(&handle, &table, n));
     drop(handle);
-    assert_eq!(manager.closed_tables().len(), 1);
+    assert_eq!(closed_tables(&manager).len(), 1);
     manager.set_budget_bytes(20_000); // takes units away
     manager.set_budget_bytes(1 << 20);
     let handle = manager.register(table.spec(Some(1))).unwrap();
@@ -340,7 +358,7 @@ struct WearingOut {
 }
 
 impl UnitSource for WearingOut {
-    fn read_unit(&self, segment: u32, unit: u8, shapes: &[GroupShape]) -> Result<Vec<u8>, UnitReadError> {
+    fn read_unit(&self, table: TableUnits<'_>, segment: u32, unit: u8) -> Result<Vec<u8>, UnitReadError> {
         if unit == 0 {
             let reads = &mut self.first_reads.lock().unwrap()[segment as usize];
             *reads += 1;
@@ -348,7 +366,7 @@ impl UnitSource for WearingOut {
                 return Err(UnitReadError::Corrupt("worn out (expected by the test)".into()));
             }
         }
-        self.table.read_unit(segment, unit, shapes)
+        self.table.read_unit(table, segment, unit)
     }
 }
 

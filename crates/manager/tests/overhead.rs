@@ -6,15 +6,17 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
-use springbloom_filter::{BuiltGroup, GroupShape, KeyDigest, UnitSettings};
+use springbloom_filter::{BuiltGroup, KeyDigest, UnitSettings};
 use springbloom_manager::{
     BytewiseOrder, Fences, Manager, ManagerSettings, PolicyKind, ScopeId, SegmentSpec, TableHandle, TableId,
-    TableSpec, UnitReadError, UnitSource,
+    TableSpec, TableUnits, UnitReadError, UnitSource,
 };
 
 const TABLES: u64 = 340;
 const SEGMENTS: u64 = 4;
 const KEYS: u64 = 3700;
+/// What the RocksDB host keeps of a table.
+const LOCATOR_BYTES: usize = 32;
 const BUDGET_BYTES: usize = 2_500_000;
 
 /// Bytes that live allocations take, as glibc's malloc rounds them.
@@ -48,7 +50,7 @@ static ALLOCATOR: Counting = Counting;
 struct Units(BuiltGroup);
 
 impl UnitSource for Units {
-    fn read_unit(&self, _segment: u32, unit: u8, _shapes: &[GroupShape]) -> Result<Vec<u8>, UnitReadError> {
+    fn read_unit(&self, _table: TableUnits<'_>, _segment: u32, unit: u8) -> Result<Vec<u8>, UnitReadError> {
         Ok(self.0.units[usize::from(unit)].clone())
     }
 }
@@ -67,8 +69,8 @@ fn register(manager: &Manager, table: u64, units: &Arc<Units>) -> TableHandle {
         segments: vec![SegmentSpec { shape: units.0.shape, data_bytes: 4 << 20 }; SEGMENTS as usize],
         fences: Fences::pack((0..SEGMENTS).map(first), Some(first(SEGMENTS).as_bytes()), &BytewiseOrder)
             .unwrap(),
-        reader_bytes: 0,
         source: units.clone(),
+        locator: &[7; LOCATOR_BYTES],
         first_units: None,
         remembered: None,
     });

@@ -10,10 +10,10 @@ use std::sync::Arc;
 
 use common::SETTLE;
 use simulation::{Distribution, Keys};
-use springbloom_filter::{BuiltGroup, GroupShape, KeyDigest, UnitSettings};
+use springbloom_filter::{BuiltGroup, KeyDigest, UnitSettings};
 use springbloom_manager::{
     BytewiseOrder, Fences, Manager, ManagerSettings, Outcome, PolicyKind, ScopeId, SegmentSpec, TableHandle,
-    TableId, TableSpec, UnitReadError, UnitSource,
+    TableId, TableSpec, TableUnits, UnitReadError, UnitSource,
 };
 use springbloom_testkit::spread::{mix, unit_interval};
 
@@ -25,7 +25,7 @@ const KEYS_PER_TABLE: u64 = 8000;
 struct Units(BuiltGroup);
 
 impl UnitSource for Units {
-    fn read_unit(&self, _segment: u32, unit: u8, _shapes: &[GroupShape]) -> Result<Vec<u8>, UnitReadError> {
+    fn read_unit(&self, _table: TableUnits<'_>, _segment: u32, unit: u8) -> Result<Vec<u8>, UnitReadError> {
         Ok(self.0.units[usize::from(unit)].clone())
     }
 }
@@ -52,8 +52,8 @@ impl Store {
                 order: &BytewiseOrder,
                 segments: vec![SegmentSpec { shape: group.shape, data_bytes: 8 << 20 }],
                 fences: Fences::pack([(table as u64).to_be_bytes()], None, &BytewiseOrder).unwrap(),
-                reader_bytes: 0,
                 source: Arc::new(Units(group)),
+                locator: &[],
                 first_units: None,
                 remembered: None,
             });

@@ -8,7 +8,7 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::Duration;
 
-use common::{MemoryTable, SETTLE, key};
+use common::{MemoryTable, SETTLE, closed_tables, key};
 use springbloom_filter::KeyDigest;
 use springbloom_manager::{BytewiseOrder, Manager, ManagerSettings, Outcome, PolicyKind, TableHandle};
 
@@ -111,7 +111,7 @@ fn soak(policy: PolicyKind, duration: Duration, seed: u64) {
     assert!(outcomes.rejected > 0, "{policy}: {:?}", manager.stats());
     assert_eq!(manager.stats().thread_panics, 0, "{policy}");
     readers.iter().for_each(|reader| *reader.lock().unwrap() = None);
-    manager.closed_tables().into_iter().for_each(|id| manager.forget(id));
+    closed_tables(&manager).into_iter().for_each(|id| manager.forget_closed(id));
     let stats = manager.stats();
     assert_eq!((stats.tables, stats.used.units, stats.used.garbage), (0, 0, 0), "{policy}: {stats:?}");
 }

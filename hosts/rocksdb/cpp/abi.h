@@ -14,7 +14,12 @@ extern "C" {
 
 typedef struct sb_elastic sb_elastic;  // one shared set of settings + manager; reference counted
 typedef struct sb_builder sb_builder;  // filter units of a table that is being written
-typedef struct sb_table sb_table;      // filter units of an open table
+// Filter units of an open table, in the memory of its reader: an allocation of its own would take three times as much.
+typedef struct {
+  void* words[2];
+} sb_table;
+// What a reader of such a table takes: the budget pays for it.
+enum { SB_READER_BYTES = 56 };
 
 typedef struct {
   const uint8_t* data;
@@ -98,15 +103,15 @@ typedef struct {
   sb_bytes head;          // header and directory of the filter block
   uint64_t block_offset;  // where in the file the filter block is
   sb_file_access files;   // given away, even when opening fails
-  size_t reader_bytes;    // what C++ allocates for the reader
 } sb_table_spec;
 
 // Given the first bytes of a filter block: 1, and how long the head (header and directory) and the block are; 0: not ours.
 int sb_block_extent(sb_bytes start, uint64_t* head_bytes, uint64_t* block_bytes);
-// Why opening gave no table.
+// What opening a table comes to.
 enum { SB_OPENED = 0, SB_NO_ROOM = 1, SB_CORRUPT = 2 };
-// Owned; close with sb_table_close. Null: lookups pass unfiltered; `why` tells the reason.
-sb_table* sb_table_open(const sb_elastic* elastic, const sb_table_spec* spec, int* why);
+// Opens a table in the caller's memory, which may be moved; close with sb_table_close. Gives SB_OPENED, or why lookups pass
+// unfiltered.
+int sb_table_open(const sb_elastic* elastic, const sb_table_spec* spec, sb_table* table);
 // A reader whose table was refused for lack of room. When there is more, a background thread calls `retry`, which opens the table
 // again and gives why it did not; after SB_NO_ROOM it is called again, after anything else it is not.
 void sb_refused_add(const sb_elastic* elastic, void* context, int (*retry)(void* context));
@@ -115,8 +120,11 @@ void sb_refused_remove(const sb_elastic* elastic, void* context);
 // The table file at `path` is at another level of its tree from now on.
 void sb_table_moved(const sb_elastic* elastic, const char* path, size_t path_size, int32_t level);
 uint64_t sb_table_memory_bytes(const sb_table* table);
-// `obsolete`: the file is going away, so its state may be forgotten.
-void sb_table_close(sb_table* table, int obsolete);
+// `elastic`: what it was opened with. `obsolete`: the file is going away, so its state may be forgotten.
+void sb_table_close(const sb_elastic* elastic, sb_table* table, int obsolete);
+// Takes what the allocator takes for `bytes` from the budget, until it is given back; 0: there is no room.
+int sb_reserve(const sb_elastic* elastic, size_t bytes);
+void sb_give_back(const sb_elastic* elastic, size_t bytes);
 
 sb_digest sb_digest_of(const uint8_t* key, size_t key_size);
 // The hot path: whether the table may hold the key, and the segment that would. No lock, no allocation, no I/O. A "no" is recorded;

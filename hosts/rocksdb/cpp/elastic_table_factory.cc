@@ -204,13 +204,13 @@ Status ElasticTableFactory::NewTableReader(const rocksdb::ReadOptions& read_opti
     return s;
   }
   // Opened with skip_filters, the reader answers no lookup that a filter may answer.
-  TablePtr table;
   int why = SB_OPENED;
-  if (!reader_options.skip_filters) {
-    table = unit_table->Open(elastic, reader_options, *inner->GetTableProperties(), sizeof(ElasticTableReader), &why);
-  }
-  if (table != nullptr) {
-    *table_reader = std::make_unique<ElasticTableReader>(std::move(inner), std::move(table), reader_options);
+  std::optional<OpenTable> table =
+      reader_options.skip_filters
+          ? std::optional<OpenTable>()
+          : unit_table->Open(elastic, reader_options, *inner->GetTableProperties(), &why);
+  if (table) {
+    *table_reader = std::make_unique<ElasticTableReader>(std::move(inner), std::move(*table), reader_options);
   } else if (why == SB_NO_ROOM) {
     *table_reader = std::make_unique<RefusedTableReader>(elastic, std::move(inner), reader_options, std::move(path),
                                                          file_size);

@@ -3,7 +3,6 @@
 #include <array>
 
 #include "db/dbformat.h"
-#include "key_order.h"
 #include "lookup_digest.h"
 #include "monitoring/perf_context_imp.h"
 #include "monitoring/statistics_impl.h"
@@ -43,12 +42,10 @@ rocksdb::SequenceNumber LargestSequenceNumber(const rocksdb::TableReader& table,
 
 }  // namespace
 
-ElasticTableReader::ElasticTableReader(std::unique_ptr<rocksdb::TableReader> stock, TablePtr table,
+ElasticTableReader::ElasticTableReader(std::unique_ptr<rocksdb::TableReader> stock, OpenTable table,
                                        const rocksdb::TableReaderOptions& options)
     : ForwardingTableReader(*stock.release()),
-      comparator_(*options.internal_comparator.user_comparator()),
-      statistics_(options.ioptions.stats),
-      sees_all_from_(LargestSequenceNumber(stock_, options, TimestampBytes())),
+      sees_all_from_(LargestSequenceNumber(stock_, options, table.Commons().comparator->timestamp_size())),
       units_(std::move(table)),
       level_(options.level) {}
 
@@ -56,12 +53,12 @@ ElasticTableReader::~ElasticTableReader() { delete &stock_; }
 
 void ElasticTableReader::CountAnswers(uint64_t rejected, uint64_t passed) const {
   if (rejected != 0) {
-    RecordTick(statistics_, rocksdb::BLOOM_FILTER_USEFUL, rejected);
+    RecordTick(Statistics(), rocksdb::BLOOM_FILTER_USEFUL, rejected);
     PERF_COUNTER_ADD(bloom_sst_miss_count, rejected);
     PERF_COUNTER_BY_LEVEL_ADD(bloom_filter_useful, rejected, level_);
   }
   if (passed != 0) {
-    RecordTick(statistics_, rocksdb::BLOOM_FILTER_FULL_POSITIVE, passed);
+    RecordTick(Statistics(), rocksdb::BLOOM_FILTER_FULL_POSITIVE, passed);
     PERF_COUNTER_ADD(bloom_sst_hit_count, passed);
     PERF_COUNTER_BY_LEVEL_ADD(bloom_filter_full_positive, passed, level_);
   }
@@ -82,7 +79,7 @@ void ElasticTableReader::RecordPassed(const Sought& sought, const ReadOptions& r
     return;
   }
   units_.RecordTruePositive(sought.segment);
-  RecordTick(statistics_, rocksdb::BLOOM_FILTER_FULL_TRUE_POSITIVE);
+  RecordTick(Statistics(), rocksdb::BLOOM_FILTER_FULL_TRUE_POSITIVE);
   PERF_COUNTER_BY_LEVEL_ADD(bloom_filter_full_true_positive, 1, level_);
 }
 
@@ -93,7 +90,7 @@ Status ElasticTableReader::Get(const ReadOptions& read_options, const Slice& int
   }
   const Slice key = rocksdb::ExtractUserKeyAndStripTimestamp(internal_key, TimestampBytes());
   Sought sought{key, LookupDigest(key), 0};
-  if (!units_.MayMatch(KeyOrder(comparator_), sought.digest, key, &sought.segment)) {
+  if (!units_.MayMatch(KeyOrder(Comparator()), sought.digest, key, &sought.segment)) {
     CountAnswers(/*rejected=*/1, /*passed=*/0);
     return Status::OK();
   }
@@ -105,7 +102,7 @@ Status ElasticTableReader::Get(const ReadOptions& read_options, const Slice& int
 }
 
 void ElasticTableReader::SkipRejected(MultiGetContext::Range* range, BatchSought* batch) const {
-  const sb_key_order order = KeyOrder(comparator_);
+  const sb_key_order order = KeyOrder(Comparator());
   uint64_t rejected = 0;
   uint64_t passed = 0;
   for (auto key = range->begin(); key != range->end(); ++key) {

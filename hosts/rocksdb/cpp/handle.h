@@ -24,11 +24,6 @@ struct BuilderFree {
 };
 using BuilderPtr = std::unique_ptr<sb_builder, BuilderFree>;
 
-struct TableClose {
-  void operator()(sb_table* t) const { sb_table_close(t, /*obsolete=*/0); }
-};
-using TablePtr = std::unique_ptr<sb_table, TableClose>;
-
 inline sb_bytes Bytes(const rocksdb::Slice& s) {
   return sb_bytes{reinterpret_cast<const uint8_t*>(s.data()), s.size()};
 }

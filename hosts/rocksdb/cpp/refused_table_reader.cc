@@ -36,14 +36,21 @@ RefusedTableReader::Opening::Opening(const TableReaderOptions& given, std::strin
 
 RefusedTableReader::RefusedTableReader(ElasticRef elastic, std::unique_ptr<rocksdb::TableReader> stock,
                                        const TableReaderOptions& options, std::string path, uint64_t file_size)
-    : ForwardingTableReader(*stock),
+    : ForwardingTableReader(*stock.release()),
       elastic_(std::move(elastic)),
-      opening_(std::make_unique<const Opening>(options, std::move(path), file_size)),
-      unfiltered_(std::move(stock)) {
+      opening_(std::make_unique<const Opening>(options, std::move(path), file_size)) {
   sb_refused_add(elastic_.get(), this, &Retry);
 }
 
-RefusedTableReader::~RefusedTableReader() { sb_refused_remove(elastic_.get(), this); }
+RefusedTableReader::~RefusedTableReader() {
+  sb_refused_remove(elastic_.get(), this);
+  if (const ElasticTableReader* filtered = filtered_.load(std::memory_order_acquire)) {
+    delete filtered;
+    sb_give_back(elastic_.get(), sizeof(*this));
+  } else {
+    delete &stock_;
+  }
+}
 
 void RefusedTableReader::MarkObsolete(uint32_t uncache_aggressiveness) {
   // From here on nobody retries.
@@ -63,15 +70,20 @@ int RefusedTableReader::Retry(void* context) {
   if (!unit_table) {
     return SB_CORRUPT;
   }
+  // For the shell that this reader is from then on.
+  if (!sb_reserve(self->elastic_.get(), sizeof(*self))) {
+    return SB_NO_ROOM;
+  }
   int why = SB_OPENED;
-  TablePtr table = unit_table->Open(self->elastic_, opening.options, *self->stock_.GetTableProperties(),
-                                    sizeof(RefusedTableReader) + sizeof(ElasticTableReader), &why);
-  if (table == nullptr) {
+  std::optional<OpenTable> table =
+      unit_table->Open(self->elastic_, opening.options, *self->stock_.GetTableProperties(), &why);
+  if (!table) {
+    sb_give_back(self->elastic_.get(), sizeof(*self));
     return why;
   }
-  self->filtered_ =
-      std::make_unique<ElasticTableReader>(std::move(self->unfiltered_), std::move(table), opening.options);
-  self->current_.store(self->filtered_.get(), std::memory_order_release);
+  auto filtered = std::make_unique<ElasticTableReader>(std::unique_ptr<rocksdb::TableReader>(&self->stock_),
+                                                       std::move(*table), opening.options);
+  self->filtered_.store(filtered.release(), std::memory_order_release);
   // Whoever looks up does not need it, and nobody retries again.
   self->opening_.reset();
   return SB_OPENED;

@@ -39,7 +39,7 @@ class RefusedTableReader final : public ForwardingTableReader {
 
  private:
   rocksdb::TableReader& Current() const {
-    rocksdb::TableReader* filtered = current_.load(std::memory_order_acquire);
+    ElasticTableReader* filtered = filtered_.load(std::memory_order_acquire);
     return filtered == nullptr ? stock_ : *filtered;
   }
   // Callback of abi.h; `context` is a RefusedTableReader*.
@@ -62,10 +62,8 @@ class RefusedTableReader final : public ForwardingTableReader {
   const ElasticRef elastic_;
   // Null once the units were opened.
   std::unique_ptr<const Opening> opening_;
-  // The stock reader, until `filtered_` takes it over.
-  std::unique_ptr<rocksdb::TableReader> unfiltered_;
-  std::unique_ptr<ElasticTableReader> filtered_;
-  std::atomic<rocksdb::TableReader*> current_{nullptr};
+  // Owned, and owns the stock reader; null until the units were opened.
+  std::atomic<ElasticTableReader*> filtered_{nullptr};
 };
 
 }  // namespace springbloom

@@ -3,7 +3,6 @@
 #include <algorithm>
 
 #include "file_access.h"
-#include "key_order.h"
 #include "rocksdb/env.h"
 #include "options/cf_options.h"
 #include "table/block_based/block_based_table_reader.h"
@@ -106,29 +105,31 @@ uint64_t UnitTable::BytesBehind(uint64_t file_size) const {
   return file_size - (block_.offset() + block_.size() + rocksdb::BlockBasedTable::kBlockTrailerSize);
 }
 
-TablePtr UnitTable::Open(const ElasticRef& elastic, const TableReaderOptions& reader_options,
-                         const rocksdb::TableProperties& properties, size_t reader_bytes, int* why) const {
+std::optional<OpenTable> UnitTable::Open(const ElasticRef& elastic, const TableReaderOptions& reader_options,
+                                         const rocksdb::TableProperties& properties, int* why) const {
   // A database's directory and the column family's id: what stays the same while tables come and go.
   const std::string scope =
       path_.substr(0, path_.find_last_of('/') + 1) + "#" + std::to_string(properties.column_family_id);
+  const rocksdb::Comparator* comparator = reader_options.internal_comparator.user_comparator();
   sb_table_spec spec{};
   spec.path = Bytes(path_);
   spec.session = Bytes(properties.db_session_id);
   spec.file_number = properties.orig_file_number;
   spec.scope = Bytes(scope);
   spec.level = reader_options.level;
-  spec.order = KeyOrder(*reader_options.internal_comparator.user_comparator());
+  spec.order = KeyOrder(*comparator);
   spec.head = Bytes(head_);
   spec.block_offset = block_.offset();
   spec.files = FileAccess::Make(reader_options.ioptions.fs, reader_options.env_options);
-  spec.reader_bytes = reader_bytes;
-  TablePtr table(sb_table_open(elastic.get(), &spec, why));
-  if (table == nullptr) {
+  sb_table table;
+  *why = sb_table_open(elastic.get(), &spec, &table);
+  if (*why != SB_OPENED) {
     rocksdb::Warn(reader_options.ioptions.logger, "springbloom: %s is read without filter units: %s", path_.c_str(),
                    *why == SB_NO_ROOM ? "the budget has no room for its bookkeeping"
                                      : "its filter block is damaged or of a newer version");
+    return std::nullopt;
   }
-  return table;
+  return OpenTable(CommonsRef(ReaderCommons{elastic, comparator, reader_options.ioptions.stats}), table);
 }
 
 }  // namespace springbloom

@@ -7,7 +7,7 @@
 #include <string>
 
 #include "file/random_access_file_reader.h"
-#include "handle.h"
+#include "open_table.h"
 #include "rocksdb/table_properties.h"
 #include "table/format.h"
 #include "table/table_builder.h"
@@ -25,10 +25,10 @@ class UnitTable {
   // Bytes of the file behind the filter block: the tail that a reader without filters needs.
   uint64_t BytesBehind(uint64_t file_size) const;
 
-  // Null when the directory is damaged or the budget has no room, as `why` (of abi.h) tells: the table is then read without
-  // units. `reader_bytes`: what will be allocated for its reader.
-  TablePtr Open(const ElasticRef& elastic, const rocksdb::TableReaderOptions& reader_options,
-                const rocksdb::TableProperties& properties, size_t reader_bytes, int* why) const;
+  // Empty when the directory is damaged or the budget has no room, as `why` (of abi.h) tells: the table is then read without
+  // units.
+  std::optional<OpenTable> Open(const ElasticRef& elastic, const rocksdb::TableReaderOptions& reader_options,
+                                const rocksdb::TableProperties& properties, int* why) const;
 
  private:
   // Both give the block's place, and its first bytes in `start`.

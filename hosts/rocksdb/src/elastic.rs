@@ -12,6 +12,7 @@ use crate::{
     folders::{self, Folders},
     handover::Handover,
     keeper::{Keeper, Upkeep},
+    open_table::READER_BYTES,
     refused::RefusedTables,
     table_files::TableFiles,
 };
@@ -209,9 +210,10 @@ impl ElasticBuilder {
             policy: self.policy,
             lifetime: self.lifetime,
             remember_absences: self.remember_absences,
+            reader_bytes: READER_BYTES,
             ..ManagerSettings::default()
         });
-        let (handover, files) = (Arc::new(Handover::default()), Arc::new(TableFiles::new()));
+        let (handover, files) = (Arc::new(Handover::default()), Arc::new(TableFiles::new(manager.clone())));
         let refused = Arc::new(RefusedTables::default());
         let folders = self.remember_every.map(|_| Arc::new(Folders::new(manager.clone(), files.clone())));
         let budget = BudgetControl::new(manager.clone(), handover.clone(), self.memory_pressure);

@@ -15,10 +15,10 @@ use std::{
 };
 
 use springbloom_format::{StoredHotness, StoredSegment, StoredTable};
-use springbloom_manager::{Hotness, Manager, Reservation, SegmentUse, TableId};
+use springbloom_manager::{Hotness, Manager, Reservation, SegmentUse};
 use xxhash_rust::xxh3::Xxh3;
 
-use crate::{ffi, hotness_file, source::TableFile, table_files::TableFiles};
+use crate::{ffi, hotness_file, open_table::READER_BYTES, table_files::TableFiles};
 
 /// A folder whose last reader closes is written at once, unless that was done just now: a tiny table cache opens and closes
 /// readers all the time.
@@ -166,7 +166,7 @@ impl Folders {
         state.waiting_reservation = None;
         folders.remove(&folder.path);
         for (id, _) in self.files.in_folder(folder) {
-            self.files.forget(id, &self.manager);
+            self.files.forget(id);
         }
     }
 
@@ -254,8 +254,7 @@ impl Folders {
         let tables = self.files.in_folder(folder);
         if lock(&folder.state).open_readers == 0 {
             // What the readers took until they closed just now.
-            let reader_bytes = |(_, file): &(TableId, Arc<TableFile>)| file.reader_bytes() as u64;
-            stored.other_bytes += tables.iter().map(reader_bytes).sum::<u64>();
+            stored.other_bytes += (tables.len() * READER_BYTES) as u64;
         }
         for (id, file) in tables {
             let Some(uses) = self.manager.table_use(id) else { continue };

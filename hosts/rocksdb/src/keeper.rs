@@ -106,7 +106,7 @@ impl Upkeep {
                 break;
             }
             if check.is_due() {
-                self.files.forget_deleted(&self.manager);
+                self.files.forget_deleted();
                 self.handover.expire();
                 self.refused.retry(&self.manager);
                 if let Some((folders, _)) = &self.folders {

@@ -10,7 +10,7 @@ use xxhash_rust::xxh3::{Xxh3, xxh3_64};
 
 use crate::{
     elastic::Shared,
-    ffi::FileAccess,
+    ffi::{self, FileAccess},
     folders::stored_id,
     source::{Place, TableFile, U48},
 };
@@ -27,8 +27,6 @@ pub(crate) struct Opening<'a> {
     /// Where in the file the filter block is.
     pub(crate) block_offset: u64,
     pub(crate) files: FileAccess,
-    /// What C++ allocates for the reader.
-    pub(crate) reader_bytes: usize,
 }
 
 /// Why a table is read without units.
@@ -38,10 +36,12 @@ pub(crate) enum Unopened {
     Corrupt,
 }
 
+/// What a reader of a table takes: the one in C++, in which the [`OpenTable`] lies.
+pub(crate) const READER_BYTES: usize = allocated_bytes(ffi::READER_BYTES);
+
 /// Keeps a table's units known to the manager while its reader is open.
 pub(crate) struct OpenTable {
     pub(crate) handle: TableHandle,
-    shared: Arc<Shared>,
 }
 
 impl OpenTable {
@@ -65,12 +65,10 @@ impl OpenTable {
             Some(folders) => folders.open(opening.path, stored_id),
             None => (None, None),
         };
-        let reader_bytes = allocated_bytes(opening.reader_bytes) + allocated_bytes(size_of::<Self>());
-        let (place, number) = Place::of(opening.path, opening.files, folder, reader_bytes);
-        let place = shared.files.shared_place(place);
-        let source = Arc::new(TableFile::new(place, number, stored_id, units_at, directory.identity()));
-        let is_new = shared.files.open(id, source.clone());
-        if let (true, Some(folder)) = (is_new, source.folder()) {
+        let (place, number) = Place::of(opening.path, opening.files, folder.clone());
+        let file = TableFile::new(number, stored_id, units_at, directory.identity());
+        shared.files.trust(id);
+        if let (false, Some(folder)) = (shared.manager.knows(id), &folder) {
             folder.note_change();
         }
         let handle = shared
@@ -82,24 +80,34 @@ impl OpenTable {
                 order: opening.order,
                 segments,
                 fences,
-                reader_bytes,
-                source,
+                source: shared.files.shared_place(place),
+                locator: &file.to_locator(),
                 first_units,
                 remembered,
             })
             .ok_or_else(|| {
-                close_file(shared, id, true);
+                if let (Some(folders), Some(folder)) = (&shared.folders, &folder) {
+                    folders.close(folder, true);
+                }
                 Unopened::NoRoom
             })?;
-        Ok(Self { handle, shared: shared.clone() })
+        Ok(Self { handle })
     }
 
     /// Closes the reader's view; the state stays for the next reader unless the file is going away.
-    pub(crate) fn close(self, obsolete: bool) {
-        let Self { handle, shared } = self;
+    pub(crate) fn close(self, shared: &Shared, obsolete: bool) {
+        let Self { handle } = self;
         let id = handle.id();
+        let place = shared.manager.source_of(&handle).and_then(Place::of_source);
+        if obsolete {
+            shared.files.suspect(id);
+        }
         drop(handle);
-        close_file(&shared, id, obsolete);
+        match (&shared.folders, place.as_ref().and_then(|place| place.folder())) {
+            (Some(folders), Some(folder)) => folders.close(folder, obsolete),
+            _ if obsolete => shared.files.forget(id),
+            _ => (),
+        }
     }
 }
 
@@ -112,13 +120,4 @@ fn table_id(opening: &Opening<'_>) -> TableId {
     }
     hash.update(&opening.file_number.to_le_bytes());
     TableId(hash.digest())
-}
-
-fn close_file(shared: &Shared, id: TableId, obsolete: bool) {
-    let file = shared.files.close(id, obsolete);
-    match (&shared.folders, file.as_ref().and_then(|file| file.folder())) {
-        (Some(folders), Some(folder)) => folders.close(folder, obsolete),
-        _ if obsolete => shared.files.forget(id, &shared.manager),
-        _ => (),
-    }
 }

@@ -1,18 +1,16 @@
 //! Where a table's filter units are on disk, and how the manager's background thread reads them.
 //!
-//! There is one [`TableFile`] for every known table, so what it holds is small: whatever the tables of a folder have in common is in
-//! their [`Place`], and the sizes of units follow from the shapes that the manager keeps.
+//! There is one [`TableFile`] for every known table, so what it holds is small and the manager keeps it with the table: whatever the
+//! tables of a folder have in common is in their [`Place`], and the sizes of units follow from the shapes that the manager keeps.
 
-use std::{ffi::OsStr, io, ops::Range, os::unix::ffi::OsStrExt, path::Path, sync::Arc};
+use std::{any::Any, ffi::OsStr, io, ops::Range, os::unix::ffi::OsStrExt, path::Path, sync::Arc};
 
-use springbloom_filter::GroupShape;
 use springbloom_format::{FormatError, UnitLayout};
-use springbloom_manager::{UnitReadError, UnitSource, allocated_bytes};
+use springbloom_manager::{RowVisitor, TableUnits, UnitReadError, UnitSource};
 
 use crate::{
     ffi::FileAccess,
     folders::{Folder, place_of},
-    table_files::TableFiles,
 };
 
 /// Where tables are and how they are opened.
@@ -24,8 +22,6 @@ pub(crate) struct Place {
     files: FileAccess,
     /// Remembers the tables; `None` if nobody does.
     folder: Option<Arc<Folder>>,
-    /// What a reader of one of its tables takes, whatever else it does.
-    reader_bytes: usize,
 }
 
 /// Number in the name that RocksDB gives a table, and the length of the folder's path before it.
@@ -42,12 +38,7 @@ fn name_of(number: U48) -> String {
 
 impl Place {
     /// The place of the file at `path`, and the file's number there.
-    pub(crate) fn of(
-        path: &[u8],
-        files: FileAccess,
-        folder: Option<Arc<Folder>>,
-        reader_bytes: usize,
-    ) -> (Self, U48) {
+    pub(crate) fn of(path: &[u8], files: FileAccess, folder: Option<Arc<Folder>>) -> (Self, U48) {
         let (number, is_folder, length) = match number_and_folder(path) {
             Some((number, slash)) => (number, true, slash),
             None => {
@@ -55,7 +46,13 @@ impl Place {
                 (named.and_then(|(_, number)| U48::new(number)).unwrap_or_default(), false, path.len())
             }
         };
-        (Self { path: path[..length].to_vec(), is_folder, files, folder, reader_bytes }, number)
+        (Self { path: path[..length].to_vec(), is_folder, files, folder }, number)
+    }
+
+    /// The place that the manager has as the source of a table's units.
+    pub(crate) fn of_source(source: Arc<dyn UnitSource>) -> Option<Arc<Self>> {
+        let source: Arc<dyn Any + Send + Sync> = source;
+        source.downcast().ok()
     }
 
     pub(crate) fn is_same(&self, other: &Self) -> bool {
@@ -66,27 +63,57 @@ impl Place {
             && self.files.is_same(&other.files)
     }
 
-    fn path_of(&self, number: U48) -> Vec<u8> {
+    fn path_of(&self, file: &TableFile) -> Vec<u8> {
         let mut path = self.path.clone();
         if self.is_folder {
             path.push(b'/');
-            path.extend(name_of(number).as_bytes());
+            path.extend(name_of(file.number).as_bytes());
         }
         path
     }
+
+    /// Whether the file is still there. Touches the file system.
+    pub(crate) fn has(&self, file: &TableFile) -> bool {
+        self.files.exists(&self.path_of(file))
+    }
+
+    /// Whether the file is the one at `path`.
+    pub(crate) fn is_at(&self, file: &TableFile, path: &[u8]) -> bool {
+        match number_and_folder(path) {
+            Some((number, slash)) => self.is_folder && file.number == number && self.path == path[..slash],
+            None => !self.is_folder && self.path == path,
+        }
+    }
+
+    /// What remembers its tables.
+    pub(crate) fn folder(&self) -> Option<&Arc<Folder>> {
+        self.folder.as_ref()
+    }
+
+    fn read(&self, file: &TableFile, span: Range<u64>) -> Result<Vec<u8>, UnitReadError> {
+        let size = usize::try_from(span.end - span.start).unwrap_or(usize::MAX);
+        let mut bytes = Vec::new();
+        bytes.try_reserve_exact(size).map_err(|error| UnitReadError::Io(io::Error::other(error)))?;
+        bytes.resize(size, 0);
+        let offset = file.units_at.get() + span.start;
+        match self.files.read(&self.path_of(file), offset, &mut bytes) {
+            true => Ok(bytes),
+            // Of a table whose reader was closed before the file was deleted.
+            false if !self.has(file) => Err(UnitReadError::Gone),
+            false => Err(UnitReadError::Io(io::Error::other("RocksDB's file system failed"))),
+        }
+    }
 }
 
-/// The filter block of one table file.
-#[derive(Debug)]
+/// One table file: which it is, and where its units lie.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct TableFile {
-    place: Arc<Place>,
     number: U48,
-    /// Identity that outlives the process and the place of the file, in bytes because a `u128` would take 8 more for its alignment.
-    stored_id: [u8; 16],
     /// Where in the file the first unit begins.
     units_at: U48,
     /// What goes into the checksums of its units.
     identity: u32,
+    stored_id: u128,
 }
 
 /// A number below 2^48: what a file's number and a place in a file can be.
@@ -105,17 +132,29 @@ impl U48 {
     }
 }
 
-/// Bytes of a table's file as the allocator takes them.
-const FILE_BYTES: usize = {
-    const COUNTS_OF_ARC: usize = 2 * size_of::<usize>();
-    allocated_bytes(COUNTS_OF_ARC + size_of::<TableFile>())
-};
-const _: () = assert!(FILE_BYTES == 64);
-
 impl TableFile {
     /// `units_at`: where in the file the first unit begins. `identity`: what goes into the units' checksums.
-    pub(crate) fn new(place: Arc<Place>, number: U48, stored_id: u128, units_at: U48, identity: u32) -> Self {
-        Self { place, number, stored_id: stored_id.to_ne_bytes(), units_at, identity }
+    pub(crate) fn new(number: U48, stored_id: u128, units_at: U48, identity: u32) -> Self {
+        Self { number, units_at, identity, stored_id }
+    }
+
+    /// As the manager keeps it with the table.
+    pub(crate) fn to_locator(self) -> Vec<u8> {
+        let Self { number, units_at, identity, stored_id } = self;
+        [&number.0[..], &units_at.0, &identity.to_ne_bytes(), &stored_id.to_ne_bytes()].concat()
+    }
+
+    /// `None` for what [`to_locator`](Self::to_locator) did not give.
+    pub(crate) fn of_locator(locator: &[u8]) -> Option<Self> {
+        let (number, rest) = locator.split_first_chunk()?;
+        let (units_at, rest) = rest.split_first_chunk()?;
+        let (identity, rest) = rest.split_first_chunk()?;
+        Some(Self {
+            number: U48(*number),
+            units_at: U48(*units_at),
+            identity: u32::from_ne_bytes(*identity),
+            stored_id: u128::from_ne_bytes(rest.try_into().ok()?),
+        })
     }
 
     /// In the file's name; 0 for a name without one.
@@ -125,75 +164,28 @@ impl TableFile {
 
     /// Identity that outlives the process and the place of the file.
     pub(crate) fn stored_id(&self) -> u128 {
-        u128::from_ne_bytes(self.stored_id)
-    }
-
-    /// What a reader of the table takes.
-    pub(crate) fn reader_bytes(&self) -> usize {
-        self.place.reader_bytes
-    }
-
-    /// Whether the file is still there. Touches the file system.
-    pub(crate) fn exists(&self) -> bool {
-        self.place.files.exists(&self.place.path_of(self.number))
-    }
-
-    /// Whether the file is the one at `path`.
-    pub(crate) fn is_at(&self, path: &[u8]) -> bool {
-        match number_and_folder(path) {
-            Some((number, slash)) => {
-                self.place.is_folder && self.number == number && self.place.path == path[..slash]
-            }
-            None => !self.place.is_folder && self.place.path == path,
-        }
-    }
-
-    /// What remembers the table.
-    pub(crate) fn folder(&self) -> Option<&Arc<Folder>> {
-        self.place.folder.as_ref()
-    }
-
-    /// From the beginning of the first unit.
-    fn layout(&self, shapes: &[GroupShape]) -> Result<UnitLayout, UnitReadError> {
-        // The directory that they are from was parsed.
-        UnitLayout::of(0, self.identity, shapes.iter().copied())
-            .ok_or_else(|| UnitReadError::Corrupt("no block has such segments".into()))
-    }
-
-    fn read(&self, span: Range<u64>) -> Result<Vec<u8>, UnitReadError> {
-        let size = usize::try_from(span.end - span.start).unwrap_or(usize::MAX);
-        let mut bytes = Vec::new();
-        bytes.try_reserve_exact(size).map_err(|error| UnitReadError::Io(io::Error::other(error)))?;
-        bytes.resize(size, 0);
-        let offset = self.units_at.get() + span.start;
-        match self.place.files.read(&self.place.path_of(self.number), offset, &mut bytes) {
-            true => Ok(bytes),
-            // Of a table whose reader was closed before the file was deleted.
-            false if !self.exists() => Err(UnitReadError::Gone),
-            false => Err(UnitReadError::Io(io::Error::other("RocksDB's file system failed"))),
-        }
+        self.stored_id
     }
 }
 
-impl UnitSource for TableFile {
-    fn host_bytes(&self) -> usize {
-        FILE_BYTES + TableFiles::TABLE_BYTES
-    }
+/// The file of a table, and the layout of its units from the beginning of the first one.
+fn file_and_layout(table: TableUnits<'_>) -> Result<(TableFile, UnitLayout), UnitReadError> {
+    let located = TableFile::of_locator(table.locator)
+        .and_then(|file| Some((file, UnitLayout::of(0, file.identity, table.shapes.iter().copied())?)));
+    // The directory that the shapes are from was parsed.
+    located.ok_or_else(|| UnitReadError::Corrupt("no block has such segments".into()))
+}
 
-    fn read_unit(&self, segment: u32, unit: u8, shapes: &[GroupShape]) -> Result<Vec<u8>, UnitReadError> {
-        let layout = self.layout(shapes)?;
-        let bytes = self.read(layout.unit_span(segment, unit))?;
+impl UnitSource for Place {
+    fn read_unit(&self, table: TableUnits<'_>, segment: u32, unit: u8) -> Result<Vec<u8>, UnitReadError> {
+        let (file, layout) = file_and_layout(table)?;
+        let bytes = self.read(&file, layout.unit_span(segment, unit))?;
         layout.decode_unit(segment, unit, &bytes).map(<[u8]>::to_vec).map_err(corrupt)
     }
 
-    fn read_row(
-        &self,
-        unit: u8,
-        shapes: &[GroupShape],
-        visit: &mut dyn FnMut(u32, Result<&[u8], UnitReadError>),
-    ) -> Result<(), UnitReadError> {
-        let layout = self.layout(shapes)?;
-        let bytes = self.read(layout.row_span(unit))?;
+    fn read_row(&self, table: TableUnits<'_>, unit: u8, visit: RowVisitor<'_>) -> Result<(), UnitReadError> {
+        let (file, layout) = file_and_layout(table)?;
+        let bytes = self.read(&file, layout.row_span(unit))?;
         for (segment, unit) in layout.decode_row(unit, &bytes) {
             visit(segment, unit.map_err(corrupt));
         }
@@ -229,5 +221,15 @@ mod tests {
                 assert_eq!(format!("{}/{}", &path[..slash], name_of(number)), path);
             }
         }
+    }
+
+    #[test]
+    fn a_locator_tells_all_of_a_file() {
+        let number = |number| U48::new(number).expect("it is below 2^48");
+        let file = TableFile::new(number(12), u128::MAX - 5, number((1 << 48) - 1), 7);
+        let locator = file.to_locator();
+        assert_eq!(TableFile::of_locator(&locator), Some(file));
+        assert_eq!(TableFile::of_locator(&locator[1..]), None);
+        assert_eq!(TableFile::of_locator(&[locator, vec![0]].concat()), None);
     }
 }

@@ -5,13 +5,16 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::Duration;
 
-use springbloom_filter::{BuiltGroup, GroupShape, KeyDigest, UnitSettings};
+use springbloom_filter::{BuiltGroup, KeyDigest, UnitSettings};
 use springbloom_manager::{
     BytewiseOrder, Fences, Manager, ManagerSettings, PolicyKind, RowVisitor, ScopeId, SegmentSpec, TableId,
-    TableSpec, UnitReadError, UnitSource,
+    TableSpec, TableUnits, UnitReadError, UnitSource,
 };
 
 pub(crate) const SETTLE: Duration = Duration::from_secs(20);
+
+/// What every table is registered with.
+pub(crate) const LOCATOR: &[u8] = b"in memory";
 
 /// Keys of a table are `table * 2^32 + n` for even n below `2 * keys`; odd ones are absent.
 pub(crate) fn key(table: u64, n: u64) -> [u8; 8] {
@@ -72,8 +75,8 @@ impl MemoryTable {
                 .map(|group| SegmentSpec { shape: group.shape, data_bytes: 4 << 20 })
                 .collect(),
             fences: Fences::pack(firsts, Some(&last_key), &BytewiseOrder).unwrap(),
-            reader_bytes: 0,
             source: self.clone(),
+            locator: LOCATOR,
             first_units: None,
             remembered: None,
         }
@@ -86,14 +89,16 @@ impl MemoryTable {
 }
 
 impl UnitSource for MemoryTable {
-    fn read_unit(&self, segment: u32, unit: u8, _shapes: &[GroupShape]) -> Result<Vec<u8>, UnitReadError> {
+    fn read_unit(&self, table: TableUnits<'_>, segment: u32, unit: u8) -> Result<Vec<u8>, UnitReadError> {
+        assert_eq!((table.locator, table.shapes.len()), (LOCATOR, self.groups.len()));
         self.reads.fetch_add(1, Ordering::Relaxed);
         self.unit(segment, unit)
     }
 
-    fn read_row(&self, unit: u8, shapes: &[GroupShape], visit: RowVisitor<'_>) -> Result<(), UnitReadError> {
+    fn read_row(&self, table: TableUnits<'_>, unit: u8, visit: RowVisitor<'_>) -> Result<(), UnitReadError> {
+        assert_eq!((table.locator, table.shapes.len()), (LOCATOR, self.groups.len()));
         self.reads.fetch_add(1, Ordering::Relaxed);
-        for segment in 0..shapes.len() as u32 {
+        for segment in 0..table.shapes.len() as u32 {
             match self.unit(segment, unit) {
                 Ok(bytes) => visit(segment, Ok(&bytes)),
                 Err(error) => visit(segment, Err(error)),
@@ -120,4 +125,11 @@ impl MemoryTable {
 
 pub(crate) fn manager(budget_bytes: usize, policy: PolicyKind) -> Arc<Manager> {
     Manager::new(ManagerSettings { budget_bytes, policy, ..ManagerSettings::default() })
+}
+
+/// Known tables that no reader has open.
+pub(crate) fn closed_tables(manager: &Manager) -> Vec<TableId> {
+    let mut closed = Vec::new();
+    manager.visit_tables(|table| closed.extend((!table.is_open).then_some(table.id)));
+    closed
 }

@@ -11,7 +11,7 @@ use std::{
 
 use springbloom_filter::KeyDigest;
 use springbloom_format::BlockHeader;
-use springbloom_manager::{KeyOrder, Outcome};
+use springbloom_manager::{KeyOrder, MemoryKind, Outcome, allocated_bytes};
 
 use super::{
     BlockCache, FileAccess,
@@ -273,13 +273,13 @@ impl KeyOrder for Order {
 }
 
 /// # Safety
-/// See `cpp/abi.h`; `spec.files` belongs to the callee from here on.
+/// See `cpp/abi.h`; `spec.files` belongs to the callee from here on, `table` is the caller's memory.
 #[unsafe(no_mangle)]
 unsafe extern "C" fn sb_table_open(
     elastic: *const Shared,
     spec: *const TableSpec,
-    why: *mut c_int,
-) -> *mut OpenTable {
+    table: *mut OpenTable,
+) -> c_int {
     // SAFETY: borrowed for the call.
     let (Elastic { shared }, spec) = unsafe { (borrowed(elastic), &*spec) };
     // SAFETY: the spec gives the access away.
@@ -300,19 +300,23 @@ unsafe extern "C" fn sb_table_open(
                 head,
                 block_offset: spec.block_offset,
                 files,
-                reader_bytes: spec.reader_bytes,
             },
         )
     });
-    let (table, reason) = match opened {
-        Ok(table) => (Box::into_raw(Box::new(table)), OPENED),
-        Err(Unopened::NoRoom) => (ptr::null_mut(), NO_ROOM),
-        Err(Unopened::Corrupt) => (ptr::null_mut(), CORRUPT),
-    };
-    // SAFETY: the caller's variable.
-    unsafe { *why = reason };
-    table
+    match opened {
+        Ok(opened) => {
+            // SAFETY: an `sb_table` is as large and aligned as this, and holds nothing that would have to be dropped.
+            unsafe { table.write(opened) };
+            OPENED
+        }
+        Err(Unopened::NoRoom) => NO_ROOM,
+        Err(Unopened::Corrupt) => CORRUPT,
+    }
 }
+
+// `sb_table` in `cpp/abi.h`.
+const _: () = assert!(size_of::<OpenTable>() == 2 * size_of::<usize>());
+const _: () = assert!(align_of::<OpenTable>() == align_of::<usize>());
 
 /// A reader in C++ whose table was refused.
 struct RefusedReader {
@@ -358,7 +362,7 @@ unsafe extern "C" fn sb_refused_remove(elastic: *const Shared, context: *mut c_v
 unsafe extern "C" fn sb_table_moved(elastic: *const Shared, path: *const u8, path_size: usize, level: i32) {
     // SAFETY: borrowed for the call.
     let (shared, path) = unsafe { (&*elastic, bytes_at(path, path_size)) };
-    guarded((), || shared.files.set_level(path, u8::try_from(level).ok(), &shared.manager));
+    guarded((), || shared.files.set_level(path, u8::try_from(level).ok()));
 }
 
 /// # Safety
@@ -371,12 +375,31 @@ unsafe extern "C" fn sb_table_memory_bytes(table: *const OpenTable) -> u64 {
 }
 
 /// # Safety
-/// The caller owned `table`.
+/// `table` was opened with `elastic`, which is alive, and nobody uses it any more.
 #[unsafe(no_mangle)]
-unsafe extern "C" fn sb_table_close(table: *mut OpenTable, obsolete: c_int) {
-    // SAFETY: ownership comes back to the Box that it came from.
-    let table = unsafe { Box::from_raw(table) };
-    guarded((), || table.close(obsolete != 0));
+unsafe extern "C" fn sb_table_close(elastic: *const Shared, table: *mut OpenTable, obsolete: c_int) {
+    // SAFETY: borrowed for the call; the table is moved out of memory that the caller does not read again.
+    let (shared, table) = unsafe { (&*elastic, table.read()) };
+    guarded((), || table.close(shared, obsolete != 0));
+}
+
+/// # Safety
+/// `elastic` is alive.
+#[unsafe(no_mangle)]
+unsafe extern "C" fn sb_reserve(elastic: *const Shared, bytes: usize) -> c_int {
+    // SAFETY: borrowed for the call.
+    let shared = unsafe { &*elastic };
+    let reserved = guarded(None, || shared.manager.reserve(allocated_bytes(bytes)));
+    reserved.map(|reservation| reservation.hand_over(MemoryKind::Bookkeeping)).is_some().into()
+}
+
+/// # Safety
+/// `elastic` is alive; the caller has these bytes from `sb_reserve`.
+#[unsafe(no_mangle)]
+unsafe extern "C" fn sb_give_back(elastic: *const Shared, bytes: usize) {
+    // SAFETY: borrowed for the call.
+    let budget = unsafe { &*elastic }.manager.budget();
+    budget.release(MemoryKind::Bookkeeping, allocated_bytes(bytes));
 }
 
 /// # Safety

@@ -13,3 +13,4 @@ pub(crate) use charge::{BlockCache, CacheCharge};
 pub(crate) use imports::{
     FileAccess, digests_computed, inspect_table, install, install_filter_cache, install_level_bloom,
 };
+pub(crate) use types::READER_BYTES;

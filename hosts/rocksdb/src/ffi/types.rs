@@ -103,8 +103,10 @@ pub(super) struct TableSpec {
     pub(super) head: Bytes,
     pub(super) block_offset: u64,
     pub(super) files: Access,
-    pub(super) reader_bytes: usize,
 }
+
+/// `SB_READER_BYTES`.
+pub(crate) const READER_BYTES: usize = 56;
 
 pub(super) const OPENED: c_int = 0;
 pub(super) const NO_ROOM: c_int = 1;

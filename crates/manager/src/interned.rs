@@ -1,0 +1,66 @@
+//! Values of which there are few and that many tables have in common: a table keeps a number.
+
+/// The values, by number.
+#[derive(Debug)]
+pub(crate) struct Interned<T> {
+    /// With how many have it; `None` is free for another one.
+    places: Vec<Option<(T, u32)>>,
+}
+
+impl<T> Interned<T> {
+    pub(crate) const fn new() -> Self {
+        Self { places: Vec::new() }
+    }
+
+    /// The number of a value, for one more that has it. O(values).
+    pub(crate) fn enter(&mut self, value: T, is_same: impl Fn(&T, &T) -> bool) -> u32 {
+        let known = self
+            .places
+            .iter()
+            .position(|place| place.as_ref().is_some_and(|(known, _)| is_same(known, &value)));
+        let free = || self.places.iter().position(Option::is_none);
+        let place = known.or_else(free).unwrap_or_else(|| {
+            self.places.push(None);
+            self.places.len() - 1
+        });
+        self.places[place].get_or_insert((value, 0)).1 += 1;
+        place as u32
+    }
+
+    /// One that has it has it no more; the last one drops it.
+    pub(crate) fn leave(&mut self, number: u32) {
+        if let Some(place) = self.places.get_mut(number as usize)
+            && let Some((_, users)) = place
+        {
+            *users -= 1;
+            if *users == 0 {
+                *place = None;
+            }
+        }
+    }
+
+    pub(crate) fn get(&self, number: u32) -> Option<&T> {
+        self.places.get(number as usize)?.as_ref().map(|(value, _)| value)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use super::*;
+
+    #[test]
+    fn a_value_is_kept_once_and_as_long_as_somebody_has_it() {
+        let values = [1, 2, 3].map(Arc::new);
+        let mut interned = Interned::new();
+        let mut enter = |at: usize| interned.enter(values[at].clone(), Arc::ptr_eq);
+        assert_eq!([enter(0), enter(1), enter(0)], [0, 1, 0]);
+        interned.leave(0);
+        assert_eq!(interned.get(0), Some(&values[0]));
+        interned.leave(0);
+        assert_eq!((interned.get(0), Arc::strong_count(&values[0])), (None, 1));
+        assert_eq!(interned.enter(values[2].clone(), Arc::ptr_eq), 0, "a free place is used again");
+        assert_eq!((interned.get(1), interned.get(7)), (Some(&values[1]), None));
+    }
+}
