@@ -11,9 +11,9 @@ use springbloom_rocksdb::{Elastic, PolicyKind};
 
 use common::{AMPLE_BYTES, SETTLE_TIMEOUT, ample, folder, installed, unsafe_calls::malloc_bytes};
 
-/// What is counted, as a share of what is measured. Less than all of it: RocksDB's own allocations, which come in between, fit into freed
-/// chunks less well than without filters, which takes some tens of bytes a table.
-const COUNTED: Range<f64> = 0.85..1.05;
+/// Bytes a table that are measured beside those that are counted. Not none: RocksDB's own allocations, which come in between, fit into freed
+/// chunks less well than without filters, whatever ours are (what Rust allocates is counted to 1%: `crates/manager/tests/overhead.rs`).
+const BESIDE: Range<f64> = -20.0..120.0;
 
 /// A database of many tables of `table_bytes` each.
 fn options(table_bytes: u64) -> Options {
@@ -74,6 +74,6 @@ fn what_open_tables_take_is_counted() {
             "{tables} tables of {} segments: {measured:.0} bytes each, counted {counted:.0}: units {units:.0}, bookkeeping {bookkeeping:.0}",
             segments / tables,
         );
-        assert!(COUNTED.contains(&(counted / measured)), "{counted} counted of {measured} bytes a table");
+        assert!(BESIDE.contains(&(measured - counted)), "{counted} counted of {measured} bytes a table");
     }
 }
