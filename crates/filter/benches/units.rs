@@ -13,8 +13,8 @@ use springbloom_testkit::binomial::assert_rate_within;
 /// Seed of all keys, so that two runs measure the same filters.
 const SEED: u64 = 0x5eed;
 
-/// Keys of a segment: 4 MiB of 1,000-byte values, and of a unit of one page.
-const KEY_COUNTS: [usize; 2] = [4096, 31_900];
+/// Keys of a segment: 4 and 8 MiB of 1,000-byte values, a unit of one page, and 8 MiB of 100-byte values.
+const KEY_COUNTS: [usize; 4] = [4096, 8190, 31_900, 67_000];
 
 /// Filters that a cold lookup chooses from: together larger than the last-level cache.
 const COLD_BYTES: usize = 96 << 20;

@@ -37,5 +37,5 @@ pub use digest::KeyDigest;
 pub use error::FilterError;
 pub use family::Family;
 pub use group::{FilterGroup, GroupHead};
-pub use settings::{BuiltGroup, MAX_UNITS, UnitSettings};
+pub use settings::{BuiltGroup, GroupBuilder, MAX_UNITS, UnitSettings};
 pub use shape::{GroupShape, KEYS_MAX, SHAPE_BYTES};

@@ -5,7 +5,7 @@ use std::str::FromStr;
 
 use crate::bloom::BloomShape;
 use crate::family::FamilyShape;
-use crate::ribbon::{ALL_TRIES, RibbonShape};
+use crate::ribbon::{ALL_TRIES, RibbonBuilder};
 use crate::{Family, FilterError, GroupShape, KEYS_MAX, KeyDigest};
 
 /// Most units that a group can have.
@@ -80,13 +80,32 @@ impl UnitSettings {
         }
     }
 
+    /// Builds the units of one segment, as a [`GroupBuilder`] does that is used once.
+    pub fn build(&self, digests: &[KeyDigest]) -> BuiltGroup {
+        GroupBuilder::new(*self).build(digests)
+    }
+}
+
+/// Builds the units of one segment after the other and keeps the memory that this takes.
+#[derive(Debug)]
+pub struct GroupBuilder {
+    settings: UnitSettings,
+    ribbon: RibbonBuilder,
+}
+
+impl GroupBuilder {
+    /// Nothing is allocated before the first build.
+    pub fn new(settings: UnitSettings) -> Self {
+        Self { settings, ribbon: RibbonBuilder::default() }
+    }
+
     /// Builds the units of one segment. Never fails. Digests may come in any order and may repeat (a repeat costs the
     /// space of a key); without digests the units are empty and reject every key. At most [`KEYS_MAX`] digests are
     /// counted in the shape.
     ///
     /// A ribbon that cannot be solved, which takes contrived digests, becomes Bloom units of the same nominal size.
-    pub fn build(&self, digests: &[KeyDigest]) -> BuiltGroup {
-        match self.family {
+    pub fn build(&mut self, digests: &[KeyDigest]) -> BuiltGroup {
+        match self.settings.family {
             FamilySettings::Bloom { bits_per_key } => self.build_bloom(bits_per_key, digests),
             FamilySettings::Ribbon => self.build_ribbon(digests, ALL_TRIES),
         }
@@ -95,16 +114,18 @@ impl UnitSettings {
     fn build_bloom(&self, bits_per_key: u8, digests: &[KeyDigest]) -> BuiltGroup {
         let key_count = u32::try_from(digests.len()).unwrap_or(KEYS_MAX).min(KEYS_MAX);
         let bloom = BloomShape::for_bits(bits_per_key);
-        let shape = GroupShape::new(FamilyShape::Bloom(bloom), key_count, self.unit_count);
-        let units = (0..self.unit_count).map(|unit| bloom.build(unit, shape.unit_words(), digests)).collect();
+        let unit_count = self.settings.unit_count;
+        let shape = GroupShape::new(FamilyShape::Bloom(bloom), key_count, unit_count);
+        let units = (0..unit_count).map(|unit| bloom.build(unit, shape.unit_words(), digests)).collect();
         BuiltGroup { shape, units }
     }
 
-    fn build_ribbon(&self, digests: &[KeyDigest], tries: usize) -> BuiltGroup {
-        let Some((ribbon, units)) = RibbonShape::build(digests, self.unit_count, tries) else {
+    fn build_ribbon(&mut self, digests: &[KeyDigest], tries: usize) -> BuiltGroup {
+        let unit_count = self.settings.unit_count;
+        let Some((ribbon, units)) = self.ribbon.build(digests, unit_count, tries) else {
             return self.build_bloom(1, digests);
         };
-        let shape = GroupShape::new(FamilyShape::Ribbon(ribbon), digests.len() as u32, self.unit_count);
+        let shape = GroupShape::new(FamilyShape::Ribbon(ribbon), digests.len() as u32, unit_count);
         BuiltGroup { shape, units }
     }
 }
@@ -165,7 +186,7 @@ mod tests {
     #[test]
     fn a_ribbon_that_cannot_be_solved_becomes_bloom_units() {
         let digests: Vec<_> = (0..1000).map(|i| KeyDigest { lo: i, hi: !i }).collect();
-        let built = UnitSettings::ribbon(7).unwrap().build_ribbon(&digests, 0);
+        let built = GroupBuilder::new(UnitSettings::ribbon(7).unwrap()).build_ribbon(&digests, 0);
         assert_eq!((built.shape.family(), built.shape.unit_count()), (Family::Bloom, 7));
         let units: Vec<&[u8]> = built.units.iter().map(Vec::as_slice).collect();
         let group = FilterGroup::from_units(built.shape, &units).unwrap();

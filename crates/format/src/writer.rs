@@ -1,26 +1,30 @@
 //! Builds the block of one table from its keys in order.
 
-use springbloom_filter::{KeyDigest, UnitSettings};
+use std::borrow::Cow;
+
+use springbloom_filter::{GroupBuilder, KeyDigest, UnitSettings};
 
 use crate::checksum::{CHECKSUM_BYTES, Covers, checksum};
 use crate::directory::{self, SegmentEntry};
 use crate::{BlockHeader, HEADER_BYTES};
 
-/// Most keys of a segment, whatever its data bytes: bounds the memory of the open segment (16 bytes a key) and of a unit.
+/// Most keys of a segment, whatever its data bytes: bounds the memory of the open segment (16 bytes a key, and 56 more while its ribbon
+/// is solved) and of a unit.
 pub const MAX_SEGMENT_KEYS: usize = 1 << 20;
 
 /// Collects the keys of one table and builds its filter block.
 ///
-/// Memory: the digests of the open segment (at most [`MAX_SEGMENT_KEYS`]), the units built so far, the fences.
+/// Memory: the digests of the open segment (at most [`MAX_SEGMENT_KEYS`]) and what building its units takes, the units built so far,
+/// the fences.
 pub struct BlockWriter {
-    settings: UnitSettings,
+    units: GroupBuilder,
     segment_data_bytes: u64,
     is_bytewise: bool,
     identity: u32,
     /// The open segment.
     digests: Vec<KeyDigest>,
     open_data_bytes: u64,
-    last_key: Vec<u8>,
+    last_key: LastKey,
     /// Closed segments; the fence of the open one is already in `fence_bytes`.
     segments: Vec<SegmentEntry>,
     fence_bytes: Vec<u8>,
@@ -32,13 +36,13 @@ impl BlockWriter {
     /// A segment closes at the first new key after it has reached `segment_data_bytes` of entries (8 MiB is a good start).
     pub fn new(settings: UnitSettings, segment_data_bytes: u64) -> Self {
         Self {
-            settings,
+            units: GroupBuilder::new(settings),
             segment_data_bytes,
             is_bytewise: false,
             identity: 0,
             digests: Vec::new(),
             open_data_bytes: 0,
-            last_key: Vec::new(),
+            last_key: LastKey::default(),
             segments: Vec::new(),
             fence_bytes: Vec::new(),
             rows: vec![Vec::new(); usize::from(settings.unit_count())],
@@ -57,25 +61,30 @@ impl BlockWriter {
 
     /// Adds an entry of `entry_bytes` bytes under `user_key`. Keys come in the table's order; versions of one key follow
     /// each other, count once and stay in one segment.
+    #[inline]
     pub fn add(&mut self, user_key: &[u8], entry_bytes: u64) {
         let digest = KeyDigest::of(user_key);
-        // Digests first: they tell nearly all keys apart without a look at bytes.
-        if self.digests.last() == Some(&digest) && self.last_key == user_key {
-            self.open_data_bytes = self.open_data_bytes.saturating_add(entry_bytes);
-            return;
+        // Digests tell keys apart: units cannot do more, and two keys of one digest, should there ever be any, are found under it both.
+        if self.digests.last() != Some(&digest) {
+            let full =
+                self.open_data_bytes >= self.segment_data_bytes || self.digests.len() >= MAX_SEGMENT_KEYS;
+            if full || self.digests.is_empty() {
+                self.begin_segment(user_key);
+            }
+            self.digests.push(digest);
         }
-        let open = !self.digests.is_empty();
-        let full = self.open_data_bytes >= self.segment_data_bytes || self.digests.len() >= MAX_SEGMENT_KEYS;
-        if open && full {
+        self.open_data_bytes = self.open_data_bytes.saturating_add(entry_bytes);
+        self.last_key.set(user_key);
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn begin_segment(&mut self, user_key: &[u8]) {
+        if !self.digests.is_empty() {
             self.close_segment();
         }
-        if self.digests.is_empty() {
-            self.fence_bytes.extend_from_slice(self.fence_at(user_key));
-        }
-        self.digests.push(digest);
-        self.open_data_bytes = self.open_data_bytes.saturating_add(entry_bytes);
-        self.last_key.clear();
-        self.last_key.extend_from_slice(user_key);
+        let fence = self.fence_at(user_key);
+        self.fence_bytes.extend_from_slice(fence);
     }
 
     /// The table's block; empty if no key was added. Empty as well, so that the table has no filters, if the first keys of
@@ -88,13 +97,13 @@ impl BlockWriter {
         let (Ok(segment_count @ 1..), Ok(_)) = (segment_count, u32::try_from(self.fence_bytes.len())) else {
             return Vec::new();
         };
-        let directory = directory::encode(&self.segments, &self.fence_bytes, &self.last_key);
+        let directory = directory::encode(&self.segments, &self.fence_bytes, &self.last_key.get());
         let rows_bytes: usize = self.rows.iter().map(Vec::len).sum();
         let header = BlockHeader {
             block_bytes: (HEADER_BYTES + directory.len() + rows_bytes) as u64,
             directory_bytes: directory.len() as u64,
             segment_count,
-            unit_count: self.settings.unit_count(),
+            unit_count: self.rows.len() as u8,
             identity: self.identity,
         };
         let mut block = Vec::with_capacity(header.block_bytes as usize);
@@ -112,12 +121,12 @@ impl BlockWriter {
         if !self.is_bytewise || self.segments.is_empty() {
             return user_key;
         }
-        let common = self.last_key.iter().zip(user_key).take_while(|(a, b)| a == b).count();
+        let common = self.last_key.get().iter().zip(user_key).take_while(|(a, b)| a == b).count();
         &user_key[..user_key.len().min(common + 1)]
     }
 
     fn close_segment(&mut self) {
-        let built = self.settings.build(&self.digests);
+        let built = self.units.build(&self.digests);
         let (identity, segment) = (self.identity, self.segments.len() as u32);
         for (row, (unit, bytes)) in self.rows.iter_mut().zip((0..).zip(&built.units)) {
             row.reserve(bytes.len() + CHECKSUM_BYTES);
@@ -130,5 +139,53 @@ impl BlockWriter {
         self.segments.push(SegmentEntry { data_bytes: self.open_data_bytes, shape: built.shape, fence_end });
         self.digests.clear();
         self.open_data_bytes = 0;
+    }
+}
+
+/// A copy of the last key, which is made for every key and hardly ever looked at: the usual lengths are copied without a call.
+#[derive(Default)]
+struct LastKey {
+    length: usize,
+    /// Beginning and end, which overlap, of a key of 16 to 32 bytes.
+    ends: [[u8; 16]; 2],
+    /// Any other key.
+    other: Vec<u8>,
+}
+
+impl LastKey {
+    #[inline]
+    fn set(&mut self, key: &[u8]) {
+        self.length = key.len();
+        match (key.first_chunk(), key.last_chunk()) {
+            (Some(first), Some(last)) if key.len() <= 32 => self.ends = [*first, *last],
+            _ => {
+                self.other.clear();
+                self.other.extend_from_slice(key);
+            }
+        }
+    }
+
+    fn get(&self) -> Cow<'_, [u8]> {
+        let [first, last] = &self.ends;
+        match self.length {
+            16..=32 => [&first[..], &last[32 - self.length..]].concat().into(),
+            _ => (&self.other).into(),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_last_key_is_what_was_set() {
+        let bytes: Vec<u8> = (0..100).collect();
+        let mut last = LastKey::default();
+        assert_eq!(*last.get(), []);
+        for length in (0..=100).chain((0..=100).rev()) {
+            last.set(&bytes[100 - length..]);
+            assert_eq!(*last.get(), bytes[100 - length..]);
+        }
     }
 }

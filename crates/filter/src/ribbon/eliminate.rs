@@ -6,13 +6,13 @@
 //! depend on the order of the digests.
 
 use super::equation::{Arrangement, Equation, REACH, WINDOW};
-use super::pivots::{NONE, Pivots};
+use super::pivots::{CANDIDATES, Pivots};
 use super::rows::RowHasher;
 use crate::KeyDigest;
 
 /// The system in echelon form: for each slot of a window the equation that has found it. In its own window it has no coefficient but
 /// its own and some of free slots, which are 0.
-#[derive(Default)]
+#[derive(Debug, Default)]
 pub(super) struct Echelon {
     /// Coefficients of the 16 windows behind the slot's own. All 0 if the slot is free.
     pub(super) coefficients: Vec<[[u8; REACH]; WINDOW]>,
@@ -21,57 +21,48 @@ pub(super) struct Echelon {
 }
 
 /// What eliminations need beside their result, to be used again.
-#[derive(Default)]
+#[derive(Debug, Default)]
 pub(super) struct Elimination {
     pub(super) echelon: Echelon,
     arrangement: Arrangement,
-    /// What starts in one block.
-    digests: Vec<KeyDigest>,
-    started: Vec<Equation>,
-    under_way: Vec<Equation>,
+    tables: Tables,
 }
 
 impl Elimination {
     /// Eliminates the equations of all `digests`; `false` if they contradict each other. Repeated digests are one equation. Time
-    /// linear in the keys; memory 20 bytes a slot and 8 a key.
+    /// linear in the keys; memory 20 bytes a slot and 36 a key.
     pub(super) fn eliminate(&mut self, digests: &[KeyDigest], rows: RowHasher, unit_words: u32) -> bool {
-        let Self { echelon, arrangement, digests: block_digests, started, under_way } = self;
-        arrangement.arrange(digests, rows, unit_words);
+        let Self { echelon, arrangement, tables } = self;
+        arrangement.arrange(digests, rows, unit_words, CANDIDATES);
         echelon.clear(unit_words);
-        under_way.clear();
-        let mut first = 0;
-        for ends in arrangement.blocks() {
-            let last = ends[ends.len() - 1];
-            block_digests.clear();
-            arrangement.fetch(digests, first, last, block_digests);
-            started.clear();
-            started.extend(block_digests.iter().map(|&digest| Equation::new(digest, rows)));
-            let mut from = 0;
-            for (window, end) in ends.iter().enumerate() {
-                let to = (end - first) as usize;
-                under_way.extend_from_slice(&started[from..to]);
-                from = to;
-                echelon.eliminate_window(under_way, window);
+        let (equations, blocks) = arrangement.blocks();
+        // What is under way is behind what is done, and what starts next is behind what is under way.
+        let mut done = 0;
+        for ends in blocks {
+            for (window, &end) in ends.iter().enumerate() {
+                let started = end as usize - done;
+                done += echelon.eliminate_window(&mut equations[done..], started, tables, window);
             }
-            first = last;
-            if !to_next_block(under_way) {
-                return false;
-            }
+            let end = ends[ends.len() - 1] as usize;
+            let Some(kept) = to_next_block(&mut equations[done..end]) else { return false };
+            done = end - kept;
         }
         true
     }
 }
 
-/// Counts coefficients from the next block on; `false` if an equation without any is left that is not `0 = 0`.
-fn to_next_block(under_way: &mut Vec<Equation>) -> bool {
-    let mut consistent = true;
-    under_way.retain_mut(|equation| {
-        *equation = equation.in_next_block();
-        let goes_on = equation.has_coefficients();
-        consistent &= goes_on || equation.result() == 0;
-        goes_on
-    });
-    consistent
+/// Counts coefficients from the next block on. Equations without any are dropped, the others moved to the end; how many these are, or
+/// `None` if one that was dropped is not `0 = 0`.
+fn to_next_block(equations: &mut [Equation]) -> Option<usize> {
+    let (mut first, mut consistent) = (equations.len(), true);
+    for at in (0..equations.len()).rev() {
+        let equation = equations[at];
+        let goes_on = equation.goes_on();
+        consistent &= goes_on | (equation.result() == 0);
+        equations[first - 1] = equation.in_next_block();
+        first -= usize::from(goes_on);
+    }
+    consistent.then_some(equations.len() - first)
 }
 
 impl Echelon {
@@ -83,59 +74,87 @@ impl Echelon {
         self.results.reserve(windows);
     }
 
-    /// Moves the pivots of a window from the equations under way to here, and leaves the others without coefficients in it.
+    /// Moves the pivots of a window from the equations to here, and leaves the others without coefficients in it; how many pivots
+    /// there are. The first `started` equations are under way; afterwards those that are left begin behind as many as there were
+    /// pivots.
     #[inline(always)]
-    fn eliminate_window(&mut self, under_way: &mut Vec<Equation>, window: usize) {
-        let pivots = Pivots::choose(under_way, window);
-        let taken = take(under_way, &pivots);
-        let (mut low, mut high) = ([Equation::default(); 16], [Equation::default(); 16]);
-        subset_sums(&mut low, &taken[..4]);
-        subset_sums(&mut high, &taken[4..]);
-        let mut reduced = [Equation::default(); WINDOW];
+    fn eliminate_window(
+        &mut self,
+        equations: &mut [Equation],
+        started: usize,
+        tables: &mut Tables,
+        window: usize,
+    ) -> usize {
+        let Some(pivots) = Pivots::choose(equations, started, window) else { return 0 };
+        let mut rows = [Equation::default(); WINDOW];
+        for (c, row) in rows.iter_mut().enumerate() {
+            if let Some(at) = pivots.of(c) {
+                *row = equations[at];
+            }
+        }
+        tables.set(&rows);
         let mut coefficients = [[0; REACH]; WINDOW];
         let mut results = [0; WINDOW];
         for c in 0..WINDOW {
-            let [a, b] = pivots.sums[c];
-            reduced[c] = low[usize::from(a & 15)].plus(&high[usize::from(b & 15)]);
-            coefficients[c] = reduced[c].behind(window);
-            results[c] = reduced[c].result();
+            rows[c] = tables.sum(pivots.sum(c));
+            coefficients[c] = rows[c].behind(window);
+            results[c] = rows[c].result();
         }
         self.coefficients.push(coefficients);
         self.results.push(results);
-        subset_sums(&mut low, &reduced[..4]);
-        subset_sums(&mut high, &reduced[4..]);
-        for equation in under_way {
-            let coefficients = equation.window(window);
-            let sum = low[usize::from(coefficients & 15)].plus(&high[usize::from(coefficients >> 4)]);
-            *equation = equation.plus(&sum);
+        tables.set(&rows);
+        for (from, to) in pivots.moves() {
+            equations[to] = equations[from];
         }
+        let done = pivots.count();
+        // By fours: the loop itself is a good part of what it does.
+        let (fours, rest) = equations[done..started.max(done)].as_chunks_mut();
+        for [a, b, c, d] in fours {
+            *a = tables.rid(a, window);
+            *b = tables.rid(b, window);
+            *c = tables.rid(c, window);
+            *d = tables.rid(d, window);
+        }
+        for equation in rest {
+            *equation = tables.rid(equation, window);
+        }
+        done
     }
 }
 
-/// Takes the pivots out; the ones of free slots are 0 = 0.
-#[inline(always)]
-fn take(under_way: &mut Vec<Equation>, pivots: &Pivots) -> [Equation; WINDOW] {
-    let mut taken = [Equation::default(); WINDOW];
-    for (taken, at) in taken.iter_mut().zip(pivots.at) {
-        if at != NONE {
-            *taken = under_way[usize::from(at)];
-        }
-    }
-    let mut left = pivots.taken;
-    // From the last one down, so that none of them is moved.
-    while left != 0 {
-        let at = left.ilog2();
-        under_way.swap_remove(at as usize);
-        left ^= 1 << at;
-    }
-    taken
+/// The sums of all subsets of four equations of a window, and of the other four. Entry `i` is the sum of those whose bit is set in
+/// `i`; entry 0 is 0 = 0.
+#[derive(Debug, Default)]
+struct Tables {
+    low: [Equation; 16],
+    high: [Equation; 16],
 }
 
-/// Entry `i` becomes the sum of the `equations` whose bit is set in `i`. Entry 0 is 0 = 0.
+impl Tables {
+    #[inline(always)]
+    fn set(&mut self, equations: &[Equation; WINDOW]) {
+        subset_sums(&mut self.low, &equations[..4]);
+        subset_sums(&mut self.high, &equations[4..]);
+    }
+
+    /// Of the equations whose bits are set.
+    #[inline(always)]
+    fn sum(&self, equations: usize) -> Equation {
+        self.low[equations % 16].plus(&self.high[equations / 16 % 16])
+    }
+
+    /// The equation without its coefficients in the window.
+    #[inline(always)]
+    fn rid(&self, equation: &Equation, window: usize) -> Equation {
+        self.sum(equation.window(window).into()).plus(equation)
+    }
+}
+
 #[inline(always)]
 fn subset_sums(table: &mut [Equation; 16], equations: &[Equation]) {
     for (bit, equation) in equations.iter().enumerate() {
         let (known, next) = table.split_at_mut(1 << bit);
-        next.iter_mut().zip(known).for_each(|(next, known)| *next = known.plus(equation));
+        next[0] = *equation;
+        next[1..].iter_mut().zip(&known[1..]).for_each(|(next, known)| *next = known.plus(equation));
     }
 }

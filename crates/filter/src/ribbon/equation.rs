@@ -14,23 +14,23 @@ pub(super) const WINDOWS_IN_BLOCK: usize = 64 / WINDOW;
 
 /// The coefficients of 192 slots, 24 bytes, from the first slot of a block on, and the right-hand side with a bit per column. As
 /// bytes, because windows are; and as long as the widest register, so that adding two is one instruction.
-#[derive(Clone, Copy, Default)]
+#[derive(Clone, Copy, Debug, Default)]
 #[repr(align(32))]
 pub(super) struct Equation([u8; 32]);
 
 impl Equation {
-    /// Of a digest whose row starts in the block.
+    /// Of a digest whose row starts at `start`, in the block.
     #[inline]
-    pub(super) fn new(digest: KeyDigest, rows: RowHasher) -> Self {
-        let row = rows.row(digest);
-        let (low, high) = (row.coefficients as u64, (row.coefficients >> 64) as u64);
-        let (shift, back) = (row.start % 64, 63 - row.start % 64);
-        let words =
-            [low << shift, high << shift | low >> 1 >> back, high >> 1 >> back, fingerprint(digest).into()];
-        let mut equation = Self::default();
-        let (bytes, _) = equation.0.as_chunks_mut();
-        bytes.iter_mut().zip(words).for_each(|(bytes, word)| *bytes = word.to_le_bytes());
-        equation
+    pub(super) fn new(digest: KeyDigest, start: u32, rows: RowHasher) -> Self {
+        let coefficients = rows.coefficients(digest);
+        let (low, high) = (coefficients as u64, (coefficients >> 64) as u64);
+        let (shift, back) = (start % 64, 63 - start % 64);
+        Self::from_words([
+            low << shift,
+            high << shift | low >> 1 >> back,
+            high >> 1 >> back,
+            fingerprint(digest).into(),
+        ])
     }
 
     /// Coefficients in a window of the block.
@@ -62,55 +62,76 @@ impl Equation {
     /// The same equation, seen from the next block; it has no coefficients in this one.
     #[inline(always)]
     pub(super) fn in_next_block(&self) -> Self {
-        let mut next = Self::default();
-        next.0[..16].copy_from_slice(&self.0[8..24]);
-        next.0[24..].copy_from_slice(&self.0[24..]);
-        next
+        let [_, second, third, result] = self.words();
+        Self::from_words([second, third, 0, result])
+    }
+
+    /// Whether it has coefficients behind the block.
+    #[inline(always)]
+    pub(super) fn goes_on(&self) -> bool {
+        let [_, second, third, _] = self.words();
+        second | third != 0
     }
 
     #[inline(always)]
-    pub(super) fn has_coefficients(&self) -> bool {
-        self.0[..24] != [0; 24]
+    fn words(&self) -> [u64; 4] {
+        let (bytes, _) = self.0.as_chunks();
+        [bytes[0], bytes[1], bytes[2], bytes[3]].map(u64::from_le_bytes)
+    }
+
+    #[inline(always)]
+    fn from_words(words: [u64; 4]) -> Self {
+        let mut equation = Self::default();
+        let (bytes, _) = equation.0.as_chunks_mut();
+        bytes.iter_mut().zip(words).for_each(|(bytes, word)| *bytes = word.to_le_bytes());
+        equation
     }
 }
 
-/// Digests in the order of the windows in which their rows start. A counting sort: 8 bytes per digest and 4 per window.
-#[derive(Default)]
+/// Equations in the order of the windows in which they start. A counting sort: 36 bytes per digest and 4 per window.
+#[derive(Debug, Default)]
 pub(super) struct Arrangement {
-    /// Window of each digest.
-    windows: Vec<u32>,
-    /// Indices of digests, by window.
-    order: Vec<u32>,
-    /// Where each window ends in `order`.
+    /// Start of each digest's row.
+    starts: Vec<u32>,
+    /// By window.
+    equations: Vec<Equation>,
+    /// Where each window ends in `equations`.
     ends: Vec<u32>,
 }
 
 impl Arrangement {
-    pub(super) fn arrange(&mut self, digests: &[KeyDigest], rows: RowHasher, unit_words: u32) {
-        self.ends.clear();
-        self.ends.resize(unit_words as usize * WINDOWS_IN_BLOCK, 0);
-        self.windows.clear();
-        self.windows.extend(digests.iter().map(|&digest| (rows.start(digest) / WINDOW as u64) as u32));
-        self.windows.iter().for_each(|&window| self.ends[window as usize] += 1);
-        // From counts to where each window begins; placing its digests moves that to where it ends.
+    /// Behind the equations there will be `padding` more, which are anything.
+    pub(super) fn arrange(
+        &mut self,
+        digests: &[KeyDigest],
+        rows: RowHasher,
+        unit_words: u32,
+        padding: usize,
+    ) {
+        let Self { starts, equations, ends } = self;
+        starts.clear();
+        starts.extend(digests.iter().map(|&digest| rows.start(digest) as u32));
+        equations.resize(digests.len() + padding, Equation::default());
+        ends.clear();
+        ends.resize(unit_words as usize * WINDOWS_IN_BLOCK, 0);
+        let (equations, ends) = (&mut equations[..], &mut ends[..]);
+        starts.iter().for_each(|&start| ends[window_of(start)] += 1);
+        // From counts to where each window begins; placing its equations moves that to where it ends.
         let mut sum = 0;
-        self.ends.iter_mut().for_each(|end| sum += std::mem::replace(end, sum));
-        self.order.resize(digests.len(), 0);
-        for (&window, index) in self.windows.iter().zip(0..) {
-            let place = &mut self.ends[window as usize];
-            self.order[*place as usize] = index;
+        ends.iter_mut().for_each(|end| sum += std::mem::replace(end, sum));
+        for (&digest, &start) in digests.iter().zip(&*starts) {
+            let place = &mut ends[window_of(start)];
+            equations[*place as usize] = Equation::new(digest, start, rows);
             *place += 1;
         }
     }
 
-    /// For each block the ends of its windows in the order.
-    pub(super) fn blocks(&self) -> &[[u32; WINDOWS_IN_BLOCK]] {
-        self.ends.as_chunks().0
+    /// The equations, and for each block the ends of its windows among them.
+    pub(super) fn blocks(&mut self) -> (&mut [Equation], &[[u32; WINDOWS_IN_BLOCK]]) {
+        (&mut self.equations, self.ends.as_chunks().0)
     }
+}
 
-    /// The digests from place `from` to `to` in the order, to the end of `found`. They lie anywhere; one after the other without
-    /// anything between them, many are fetched at a time.
-    pub(super) fn fetch(&self, digests: &[KeyDigest], from: u32, to: u32, found: &mut Vec<KeyDigest>) {
-        found.extend(self.order[from as usize..to as usize].iter().map(|&index| digests[index as usize]));
-    }
+fn window_of(start: u32) -> usize {
+    start as usize / WINDOW
 }

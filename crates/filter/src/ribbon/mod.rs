@@ -78,21 +78,6 @@ impl RibbonShape {
         (usual + (usual * u64::from(self.growth())).div_ceil(16)) as u32
     }
 
-    /// Solves the system for `unit_count` columns; `None` if none of the first `tries` tries succeeds.
-    ///
-    /// Memory beside the result: 20 bytes per slot and 8 per key.
-    pub(crate) fn build(digests: &[KeyDigest], unit_count: u8, tries: usize) -> Option<(Self, Vec<Vec<u8>>)> {
-        let key_count = u32::try_from(digests.len()).ok().filter(|&keys| keys <= KEYS_MAX)?;
-        let shapes = (0..GROWTHS).flat_map(|growth| (0..SEEDS).map(move |seed| Self::new(growth, seed)));
-        let mut elimination = eliminate::Elimination::default();
-        shapes.take(tries).find_map(|shape| {
-            let unit_words = shape.unit_words(key_count);
-            let rows = rows::RowHasher::new(shape.seed(), unit_words);
-            let solved = elimination.eliminate(digests, rows, unit_words);
-            solved.then(|| (shape, solve::solve(&elimination.echelon, unit_count)))
-        })
-    }
-
     #[inline]
     pub(crate) fn rejecting_unit(
         self,
@@ -108,6 +93,33 @@ impl RibbonShape {
             resident,
             digest,
         )
+    }
+}
+
+/// Solves systems, one after the other, and keeps the memory that this takes.
+#[derive(Debug, Default)]
+pub(crate) struct RibbonBuilder(eliminate::Elimination);
+
+impl RibbonBuilder {
+    /// Solves the system for `unit_count` columns; `None` if none of the first `tries` tries succeeds.
+    ///
+    /// Memory beside the result: 20 bytes per slot and 36 per key.
+    pub(crate) fn build(
+        &mut self,
+        digests: &[KeyDigest],
+        unit_count: u8,
+        tries: usize,
+    ) -> Option<(RibbonShape, Vec<Vec<u8>>)> {
+        let Self(elimination) = self;
+        let key_count = u32::try_from(digests.len()).ok().filter(|&keys| keys <= KEYS_MAX)?;
+        let shapes =
+            (0..GROWTHS).flat_map(|growth| (0..SEEDS).map(move |seed| RibbonShape::new(growth, seed)));
+        shapes.take(tries).find_map(|shape| {
+            let unit_words = shape.unit_words(key_count);
+            let rows = rows::RowHasher::new(shape.seed(), unit_words);
+            let solved = elimination.eliminate(digests, rows, unit_words);
+            solved.then(|| (shape, solve::solve(&elimination.echelon, unit_count)))
+        })
     }
 }
 

@@ -61,25 +61,23 @@ impl RowHasher {
     /// Start of the digest's row.
     #[inline]
     pub(super) fn start(self, digest: KeyDigest) -> u64 {
-        self.smashed(fold(digest, self.keys[0]))
+        let hash = fold(digest, self.keys[0]);
+        let smashed = ((u128::from(hash) * u128::from(self.starts + 2 * SMASH)) >> 64) as u64;
+        smashed.saturating_sub(SMASH).min(self.starts - 1)
     }
 
+    /// Coefficients of the digest's row.
     #[inline]
-    fn smashed(self, start: u64) -> u64 {
-        let smashed = ((u128::from(start) * u128::from(self.starts + 2 * SMASH)) >> 64) as u64;
-        smashed.saturating_sub(SMASH).min(self.starts - 1)
+    pub(super) fn coefficients(self, digest: KeyDigest) -> u128 {
+        let [start_key, coefficient_key] = self.keys;
+        let low = fold(digest, coefficient_key) | 1;
+        let high = fold(digest, start_key).wrapping_mul(SPREAD);
+        (u128::from(high) << 64 | u128::from(low)) & self.band_mask
     }
 
     #[inline]
     pub(super) fn row(self, digest: KeyDigest) -> Row {
-        let [start_key, coefficient_key] = self.keys;
-        let start = fold(digest, start_key);
-        let low = fold(digest, coefficient_key) | 1;
-        let high = start.wrapping_mul(SPREAD);
-        Row {
-            start: self.smashed(start),
-            coefficients: (u128::from(high) << 64 | u128::from(low)) & self.band_mask,
-        }
+        Row { start: self.start(digest), coefficients: self.coefficients(digest) }
     }
 }
 

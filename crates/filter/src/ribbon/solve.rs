@@ -24,16 +24,20 @@ pub(super) fn solve(echelon: &Echelon, unit_count: u8) -> Vec<Vec<u8>> {
 
 /// Columns from `first` on, as many as there are units, at most [`COLUMNS`].
 fn solve_columns(echelon: &Echelon, first: usize, units: &mut [Vec<u8>]) {
-    let mut tables: [Table; REACH] = [[0; _]; _];
+    // Each twice, so that the ones behind any window lie in their order.
+    let mut tables = [[0; 1 << WINDOW]; 2 * REACH];
     let (coefficients, _) = echelon.coefficients.as_chunks::<WINDOWS_IN_BLOCK>();
     let (results, _) = echelon.results.as_chunks::<WINDOWS_IN_BLOCK>();
     for (block, (coefficients, results)) in coefficients.iter().zip(results).enumerate().rev() {
         let mut solution = [0; 64];
         for window in (0..WINDOWS_IN_BLOCK).rev() {
             let values = results[window].map(|result| (result >> first) as u16);
-            let at = block * WINDOWS_IN_BLOCK + window;
-            let values = solve_window(values, &coefficients[window], &tables, at);
-            subset_xors(&mut tables[at % REACH], values);
+            let at = (block * WINDOWS_IN_BLOCK + window) % REACH;
+            let Some(behind) = tables[at + 1..].first_chunk() else { break };
+            let values = solve_window(values, &coefficients[window], behind);
+            let (first, second) = tables.split_at_mut(REACH);
+            subset_xors(&mut first[at], values);
+            second[at].iter_mut().zip(&first[at]).for_each(|(second, first)| *second = *first);
             for (slot, value) in (window * WINDOW..).zip(values) {
                 solution[place(slot)] = value;
             }
@@ -44,24 +48,23 @@ fn solve_columns(echelon: &Echelon, first: usize, units: &mut [Vec<u8>]) {
     }
 }
 
-/// The solution of the slots of window `at`, from their right-hand sides. Table `(at + t) % REACH` covers the `t`-th window after it.
+/// The solution of a window's slots, from their right-hand sides and the tables of the windows behind it.
 #[inline(always)]
 fn solve_window(
     mut values: [u16; WINDOW],
     coefficients: &[[u8; REACH]; WINDOW],
-    tables: &[Table; REACH],
-    at: usize,
+    behind: &[Table; REACH],
 ) -> [u16; WINDOW] {
-    for t in 0..REACH {
-        let table = &tables[(at + 1 + t) % REACH];
-        for (value, coefficients) in values.iter_mut().zip(coefficients) {
-            *value ^= table[usize::from(coefficients[t])];
+    for (value, coefficients) in values.iter_mut().zip(coefficients) {
+        // From the farthest on: the nearest table is the last one to be known.
+        for t in (0..REACH).rev() {
+            *value ^= behind[t][usize::from(coefficients[t])];
         }
     }
     values
 }
 
-/// Entry `i` becomes the XOR of the `values` whose bit is set in `i`. Entry 0 is 0.
+/// Entry `i` becomes the XOR of the `values` whose bit is set in `i`.
 #[inline(always)]
 fn subset_xors(table: &mut Table, values: [u16; WINDOW]) {
     for (bit, value) in values.into_iter().enumerate() {
