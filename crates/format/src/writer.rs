@@ -8,32 +8,47 @@ use crate::checksum::{CHECKSUM_BYTES, Covers, checksum};
 use crate::directory::{self, SegmentEntry};
 use crate::{BlockHeader, HEADER_BYTES};
 
-/// Most keys of a segment, whatever its data bytes: bounds the memory of the open segment (16 bytes a key, and 56 more while its ribbon
-/// is solved) and of a unit.
-pub const MAX_SEGMENT_KEYS: usize = 1 << 20;
+/// Most keys of a segment, whatever its data bytes, but for the last one of a table, which may have a quarter more: bounds the memory of the
+/// open segment (16 bytes a key, and 56 more while its ribbon is solved) and of a unit (two device pages).
+pub const MAX_SEGMENT_KEYS: usize = 1 << 16;
 
 /// Collects the keys of one table and builds its filter block.
 ///
-/// Memory: the digests of the open segment (at most [`MAX_SEGMENT_KEYS`]) and what building its units takes, the units built so far,
-/// the fences.
+/// Memory: the digests of the open segment and the one before it, what building units takes, the units built so far, the fences.
 pub struct BlockWriter {
     units: GroupBuilder,
     segment_data_bytes: u64,
     is_bytewise: bool,
     identity: u32,
-    /// The open segment.
+    /// Of the segment that is closing, if one is, then of the open one.
     digests: Vec<KeyDigest>,
     open_data_bytes: u64,
+    closing: Option<Closing>,
+    /// At so many bytes of the open segment, or so many digests, a new key opens another one or lets the closing one go.
+    turn_data_bytes: u64,
+    turn_digests: usize,
     last_key: LastKey,
-    /// Closed segments; the fence of the open one is already in `fence_bytes`.
+    /// Closed segments; the fence of the one behind them is already in `fence_bytes`.
     segments: Vec<SegmentEntry>,
     fence_bytes: Vec<u8>,
     /// Stored form of unit `u` of all closed segments.
     rows: Vec<Vec<u8>>,
 }
 
+/// A segment that is full. It is closed when the one behind it has a quarter of its size; a table that ends before has that in it as well.
+struct Closing {
+    keys: usize,
+    data_bytes: u64,
+    /// Fence of the open segment.
+    next_fence: Vec<u8>,
+}
+
+/// Of the size of a segment, the part that is worth a segment of its own.
+const LEAST_PART: u64 = 4;
+
 impl BlockWriter {
-    /// A segment closes at the first new key after it has reached `segment_data_bytes` of entries (8 MiB is a good start).
+    /// A segment ends at the first new key after it has reached `segment_data_bytes` of entries (8 MiB is a good start), or at the end of
+    /// the table if less than a quarter of that follows.
     pub fn new(settings: UnitSettings, segment_data_bytes: u64) -> Self {
         Self {
             units: GroupBuilder::new(settings),
@@ -42,6 +57,9 @@ impl BlockWriter {
             identity: 0,
             digests: Vec::new(),
             open_data_bytes: 0,
+            closing: None,
+            turn_data_bytes: segment_data_bytes,
+            turn_digests: 0,
             last_key: LastKey::default(),
             segments: Vec::new(),
             fence_bytes: Vec::new(),
@@ -66,10 +84,8 @@ impl BlockWriter {
         let digest = KeyDigest::of(user_key);
         // Digests tell keys apart: units cannot do more, and two keys of one digest, should there ever be any, are found under it both.
         if self.digests.last() != Some(&digest) {
-            let full =
-                self.open_data_bytes >= self.segment_data_bytes || self.digests.len() >= MAX_SEGMENT_KEYS;
-            if full || self.digests.is_empty() {
-                self.begin_segment(user_key);
+            if self.open_data_bytes >= self.turn_data_bytes || self.digests.len() >= self.turn_digests {
+                self.turn(user_key);
             }
             self.digests.push(digest);
         }
@@ -77,22 +93,54 @@ impl BlockWriter {
         self.last_key.set(user_key);
     }
 
+    /// A new key comes where the open segment is full, or worth to be one.
     #[cold]
     #[inline(never)]
-    fn begin_segment(&mut self, user_key: &[u8]) {
-        if !self.digests.is_empty() {
-            self.close_segment();
+    fn turn(&mut self, user_key: &[u8]) {
+        if self.digests.is_empty() {
+            self.fence_bytes.extend_from_slice(user_key);
+        } else if let Some(closing) = self.closing.take() {
+            self.close_segment(closing.keys, closing.data_bytes);
+            self.fence_bytes.extend_from_slice(&closing.next_fence);
         }
-        let fence = self.fence_at(user_key);
-        self.fence_bytes.extend_from_slice(fence);
+        let is_full =
+            self.open_data_bytes >= self.segment_data_bytes || self.digests.len() >= MAX_SEGMENT_KEYS;
+        if is_full && !self.digests.is_empty() {
+            let closing = Closing {
+                keys: self.digests.len(),
+                data_bytes: std::mem::take(&mut self.open_data_bytes),
+                next_fence: self.fence_at(user_key).to_vec(),
+            };
+            self.turn_data_bytes = self.segment_data_bytes / LEAST_PART;
+            self.turn_digests = closing.keys + MAX_SEGMENT_KEYS / LEAST_PART as usize;
+            self.closing = Some(closing);
+        } else {
+            self.turn_data_bytes = self.segment_data_bytes;
+            self.turn_digests = MAX_SEGMENT_KEYS;
+        }
+    }
+
+    /// Closes what is open: as one segment, if what follows the full one is too little.
+    fn close_all(&mut self) {
+        if let Some(closing) = self.closing.take() {
+            let is_little =
+                self.open_data_bytes < self.turn_data_bytes && self.digests.len() < self.turn_digests;
+            if is_little {
+                self.open_data_bytes = self.open_data_bytes.saturating_add(closing.data_bytes);
+            } else {
+                self.close_segment(closing.keys, closing.data_bytes);
+                self.fence_bytes.extend_from_slice(&closing.next_fence);
+            }
+        }
+        if !self.digests.is_empty() {
+            self.close_segment(self.digests.len(), self.open_data_bytes);
+        }
     }
 
     /// The table's block; empty if no key was added. Empty as well, so that the table has no filters, if the first keys of
     /// its segments together exceed 4 GiB, which the directory cannot address.
     pub fn finish(mut self) -> Vec<u8> {
-        if !self.digests.is_empty() {
-            self.close_segment();
-        }
+        self.close_all();
         let segment_count = u32::try_from(self.segments.len());
         let (Ok(segment_count @ 1..), Ok(_)) = (segment_count, u32::try_from(self.fence_bytes.len())) else {
             return Vec::new();
@@ -118,15 +166,16 @@ impl BlockWriter {
     /// The fence of a segment that begins with `user_key`: in byte order, the shortest beginning of the key that is above the last
     /// key of the segment before.
     fn fence_at<'k>(&self, user_key: &'k [u8]) -> &'k [u8] {
-        if !self.is_bytewise || self.segments.is_empty() {
+        if !self.is_bytewise {
             return user_key;
         }
         let common = self.last_key.get().iter().zip(user_key).take_while(|(a, b)| a == b).count();
         &user_key[..user_key.len().min(common + 1)]
     }
 
-    fn close_segment(&mut self) {
-        let built = self.units.build(&self.digests);
+    /// Closes a segment of the first `keys` digests.
+    fn close_segment(&mut self, keys: usize, data_bytes: u64) {
+        let built = self.units.build(&self.digests[..keys]);
         let (identity, segment) = (self.identity, self.segments.len() as u32);
         for (row, (unit, bytes)) in self.rows.iter_mut().zip((0..).zip(&built.units)) {
             row.reserve(bytes.len() + CHECKSUM_BYTES);
@@ -136,9 +185,8 @@ impl BlockWriter {
         }
         // Only the end of the last fence can be out of range, and then `finish` gives the block up.
         let fence_end = self.fence_bytes.len() as u32;
-        self.segments.push(SegmentEntry { data_bytes: self.open_data_bytes, shape: built.shape, fence_end });
-        self.digests.clear();
-        self.open_data_bytes = 0;
+        self.segments.push(SegmentEntry { data_bytes, shape: built.shape, fence_end });
+        self.digests.drain(..keys);
     }
 }
 

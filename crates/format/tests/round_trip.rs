@@ -37,6 +37,13 @@ fn oracle(entries: &Entries, segment_data_bytes: u64) -> Vec<OracleSegment> {
         open.data_bytes += bytes;
         last_key = Some(key);
     }
+    if let [.., full, last] = &mut segments[..]
+        && last.data_bytes < segment_data_bytes / 4
+    {
+        full.digests.append(&mut last.digests);
+        full.data_bytes += last.data_bytes;
+        segments.pop();
+    }
     segments
 }
 
@@ -177,16 +184,26 @@ fn a_table_of_the_default_shape() {
 
 #[test]
 fn entries_without_bytes_still_close_a_segment() {
-    let entries: Entries = (0..MAX_SEGMENT_KEYS as u32 + 1).map(|i| (i.to_be_bytes().to_vec(), 0)).collect();
-    let block = write(BlockWriter::new(UnitSettings::bloom(1, 1).unwrap(), 4 << 20), &entries);
-    let directory = Directory::parse(&block).unwrap();
-    assert_eq!(directory.segment_count(), 2);
-    assert_eq!(directory.shape(1).key_count(), 1);
+    let key_counts = |keys: usize| {
+        let entries: Entries = (0..keys as u32).map(|i| (i.to_be_bytes().to_vec(), 0)).collect();
+        let block = write(BlockWriter::new(UnitSettings::bloom(1, 1).unwrap(), 4 << 20), &entries);
+        let directory = Directory::parse(&block).unwrap();
+        (0..directory.segment_count()).map(|at| directory.shape(at).key_count() as usize).collect::<Vec<_>>()
+    };
+    let part = MAX_SEGMENT_KEYS / 4;
+    assert_eq!(
+        key_counts(MAX_SEGMENT_KEYS + part - 1),
+        [MAX_SEGMENT_KEYS + part - 1],
+        "too little for a second"
+    );
+    assert_eq!(key_counts(MAX_SEGMENT_KEYS + part), [MAX_SEGMENT_KEYS, part]);
+    assert_eq!(key_counts(2 * MAX_SEGMENT_KEYS + 1), [MAX_SEGMENT_KEYS, MAX_SEGMENT_KEYS + 1]);
 }
 
 #[test]
 fn huge_entries_do_not_overflow() {
-    let entries: Entries = vec![(b"a".to_vec(), u64::MAX), (b"a".to_vec(), u64::MAX), (b"b".to_vec(), 1)];
+    let entries: Entries =
+        vec![(b"a".to_vec(), u64::MAX), (b"a".to_vec(), u64::MAX), (b"b".to_vec(), u64::MAX / 4)];
     let block = write(BlockWriter::new(UnitSettings::default(), u64::MAX), &entries);
     let directory = Directory::parse(&block).unwrap();
     assert_eq!((directory.segment_count(), directory.data_bytes(0)), (2, u64::MAX));
