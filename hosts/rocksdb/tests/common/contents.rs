@@ -1,6 +1,6 @@
 //! Contents that tell for every key whether it is there: even numbers are, odd ones between them are not.
 
-use rocksdb::{AsColumnFamilyRef, DB};
+use rocksdb::{AsColumnFamilyRef, DB, WaitForCompactOptions};
 use springbloom_rocksdb::Elastic;
 
 use super::SETTLE_TIMEOUT;
@@ -40,6 +40,8 @@ pub(crate) fn fill_family(db: &DB, family: &impl AsColumnFamilyRef, tag: &str) {
 pub(crate) fn fill_db(db: &DB, tag: &str) {
     fill(NUMBERS, |key, value| db.put(key, value).expect("put"), tag);
     db.flush().expect("flush");
+    // Or a file that a compaction is writing is in the folder when a test looks at the tables there.
+    db.wait_for_compact(&WaitForCompactOptions::default()).expect("compaction");
 }
 
 /// Looks up every number.
