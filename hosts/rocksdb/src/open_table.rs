@@ -98,12 +98,13 @@ impl OpenTable {
     pub(crate) fn close(self, shared: &Shared, obsolete: bool) {
         let Self { handle } = self;
         let id = handle.id();
-        let place = shared.manager.source_of(&handle).and_then(Place::of_source);
+        let source = shared.manager.source_of(&handle);
         if obsolete {
             shared.files.suspect(id);
         }
         drop(handle);
-        match (&shared.folders, place.as_ref().and_then(|place| place.folder())) {
+        let place = source.as_ref().and_then(Place::of_source);
+        match (&shared.folders, place.and_then(Place::folder)) {
             (Some(folders), Some(folder)) => folders.close(folder, obsolete),
             _ if obsolete => shared.files.forget(id),
             _ => (),

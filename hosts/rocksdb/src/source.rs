@@ -50,9 +50,9 @@ impl Place {
     }
 
     /// The place that the manager has as the source of a table's units.
-    pub(crate) fn of_source(source: Arc<dyn UnitSource>) -> Option<Arc<Self>> {
-        let source: Arc<dyn Any + Send + Sync> = source;
-        source.downcast().ok()
+    pub(crate) fn of_source(source: &Arc<dyn UnitSource>) -> Option<&Self> {
+        let source: &dyn Any = &**source;
+        source.downcast_ref()
     }
 
     pub(crate) fn is_same(&self, other: &Self) -> bool {

@@ -39,8 +39,8 @@ pub(crate) struct TableFiles {
 }
 
 /// Where a known table lies.
-fn place_and_file(table: KnownTable<'_>) -> Option<(Arc<Place>, TableFile)> {
-    Some((Place::of_source(table.source.clone())?, TableFile::of_locator(table.locator)?))
+fn place_and_file(table: KnownTable<'_>) -> Option<(&Place, TableFile)> {
+    Some((Place::of_source(table.source)?, TableFile::of_locator(table.locator)?))
 }
 
 impl TableFiles {
@@ -98,8 +98,13 @@ impl TableFiles {
     /// Forgets a table that no reader has open.
     pub(crate) fn forget(&self, id: TableId) {
         self.manager.forget_closed(id);
+        self.drop_unknown(id);
+    }
+
+    /// Nothing is noted of a table that is not known any more.
+    fn drop_unknown(&self, id: TableId) {
         if !self.manager.knows(id) {
-            self.trust(id); // of a name that nobody has any more
+            self.trust(id);
         }
     }
 
@@ -115,21 +120,22 @@ impl TableFiles {
             }
             let since = suspects.get(&table.id).copied();
             if since.is_some() || looked_at.contains(&closed) {
-                candidates.extend(place_and_file(table).map(|located| (table.id, located, since)));
+                candidates.extend(
+                    place_and_file(table).map(|(_, file)| (table.id, table.source.clone(), file, since)),
+                );
             }
             closed += 1;
         });
         let next = if looked_at.end < closed { looked_at.end } else { 0 };
         self.next_look.store(next, Ordering::Relaxed);
-        for (id, (place, file), since) in candidates {
+        for (id, source, file, since) in candidates {
             let is_stale = since.is_some_and(|since| since.elapsed() > SUSPECT_LINGER);
-            if is_stale || !place.has(&file) {
+            if is_stale || !Place::of_source(&source).is_some_and(|place| place.has(&file)) {
                 self.forget(id);
             }
         }
         // Some were forgotten otherwise.
-        let unknown: Vec<_> = suspects.into_keys().filter(|&id| !self.manager.knows(id)).collect();
-        lock(&self.suspects).retain(|id, _| !unknown.contains(id));
+        suspects.into_keys().for_each(|id| self.drop_unknown(id));
     }
 }
 
