@@ -66,14 +66,11 @@ impl Entry {
         let table = u64::from(absence.table) << 2 | written as u64;
         let table_bytes = (u64::BITS - table.leading_zeros()).div_ceil(7).max(1) as usize;
         let short = 1 + table_bytes + key_bytes;
-        let (head_bytes, used) = if short < LONG { (1, short) } else { (2, short + 1) };
+        let head: &[u8] = if short < LONG { &[short as u8] } else { &[LONG as u8, short as u8 + 1] };
+        let used = head.len() + table_bytes + key_bytes;
         let mut entry = Self { bytes: [0; BYTES_MAX], used };
-        entry.bytes[..2].copy_from_slice(&if short < LONG {
-            [used as u8, 0]
-        } else {
-            [LONG as u8, used as u8]
-        });
-        let (table_place, key_place) = entry.bytes[head_bytes..].split_at_mut(table_bytes);
+        entry.bytes[..head.len()].copy_from_slice(head);
+        let (table_place, key_place) = entry.bytes[head.len()..].split_at_mut(table_bytes);
         for (at, byte) in table_place.iter_mut().enumerate() {
             let more = if at + 1 < table_bytes { 0x80 } else { 0 };
             *byte = (table >> (7 * at)) as u8 & 0x7F | more;
