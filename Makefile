@@ -32,6 +32,7 @@ setup:
 lint: build-all
 	@cargo fmt --all --check
 	@cargo clippy --release --locked --workspace --all-targets -- -D warnings
+	@cargo clippy --release --locked --manifest-path fuzz/Cargo.toml -- -D warnings
 
 # TABLES="s1 shamba": these alone.
 benchmarks: build

@@ -22,6 +22,8 @@ jobs=${SANITIZE_JOBS:-$(nproc)}
 launcher=$(command -v ccache || true)
 export SPRINGBLOOM_ORACLE_OPS=${SPRINGBLOOM_ORACLE_OPS:-48000}
 export SPRINGBLOOM_SOAK_SECONDS=${SPRINGBLOOM_SOAK_SECONDS:-40}
+# The wrapper of the compiler is newer in each checkout, and says the same.
+export CCACHE_COMPILERCHECK=content
 export ASAN_OPTIONS="detect_stack_use_after_return=1:strict_init_order=1:check_initialization_order=1"
 export TSAN_OPTIONS="halt_on_error=0:history_size=4:second_deadlock_stack=1:suppressions=$PWD/scripts/tsan.suppressions"
 

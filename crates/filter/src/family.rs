@@ -2,7 +2,8 @@
 
 use crate::bloom::BloomShape;
 use crate::group::LANES;
-use crate::ribbon::RibbonShape;
+use crate::ribbon::{RibbonProbe, RibbonShape};
+use crate::shape::Nibbles;
 use crate::{FilterError, KeyDigest};
 
 /// A kind of filter unit. The code is part of the on-disk format and is never reused.
@@ -57,6 +58,25 @@ impl FamilyShape {
         }
     }
 
+    /// Family and parameters in ten bits, for [`UnitLayout`](crate::UnitLayout).
+    pub(crate) fn to_bits(self) -> u16 {
+        match self {
+            Self::Bloom(BloomShape(parameters)) => u16::from(parameters.to_bits()),
+            Self::Ribbon(RibbonShape(parameters)) => 1 << 8 | u16::from(parameters.to_bits()),
+        }
+    }
+
+    /// The family and parameters of which these are the bits.
+    #[inline]
+    pub(crate) fn from_bits(bits: u16) -> Self {
+        let parameters = Nibbles::from_bits(bits as u8);
+        if bits >> 8 == 0 {
+            Self::Bloom(BloomShape(parameters))
+        } else {
+            Self::Ribbon(RibbonShape(parameters))
+        }
+    }
+
     /// Words of 64 bits in each unit over `key_count` keys; 0 for no keys.
     pub(crate) fn unit_words(self, key_count: u32) -> u32 {
         match self {
@@ -82,18 +102,51 @@ impl FamilyShape {
         }
     }
 
-    /// The first of the `resident` units in `words` that `digest` does not match; `unit_words` is not 0.
+    /// What `digest` asks of units of `unit_words` words, which is not 0.
     #[inline]
-    pub(crate) fn rejecting_unit(
-        self,
-        words: &[u64],
+    pub(crate) fn probe(self, unit_words: u32, digest: KeyDigest) -> Probe {
+        Probe(match self {
+            Self::Bloom(shape) => FamilyProbe::Bloom { shape, unit_words, digest },
+            Self::Ribbon(shape) => FamilyProbe::Ribbon(shape.probe(unit_words, digest)),
+        })
+    }
+}
+
+/// What a digest asks of the units of a segment, however many of them are resident: computed before it is known where they are, so that
+/// nothing is left to compute between finding them and reading what is needed of them.
+#[derive(Clone, Copy, Debug)]
+pub struct Probe(FamilyProbe);
+
+#[derive(Clone, Copy, Debug)]
+enum FamilyProbe {
+    /// Units over no keys.
+    Nothing,
+    Bloom {
+        shape: BloomShape,
         unit_words: u32,
-        resident: u8,
         digest: KeyDigest,
-    ) -> Option<u8> {
-        match self {
-            Self::Bloom(bloom) => bloom.rejecting_unit(words, unit_words, digest),
-            Self::Ribbon(ribbon) => ribbon.rejecting_unit(words, unit_words, resident, digest),
+    },
+    Ribbon(RibbonProbe),
+}
+
+impl Probe {
+    /// Of units over no keys, which reject every key.
+    pub(crate) const NOTHING: Self = Self(FamilyProbe::Nothing);
+
+    /// The first of the `resident` units in `words` that says that no key with this digest is in the segment, which is certain
+    /// then; `None`: it may be. No allocation.
+    ///
+    /// # Panics
+    /// If there are fewer words than these units have.
+    #[inline]
+    pub fn rejecting_unit(&self, words: &[u64], resident: u8) -> Option<u8> {
+        match &self.0 {
+            FamilyProbe::Nothing => (resident > 0).then_some(0),
+            FamilyProbe::Bloom { shape, unit_words, digest } => {
+                let words = &words[..*unit_words as usize * usize::from(resident)];
+                shape.rejecting_unit(words, *unit_words, *digest)
+            }
+            FamilyProbe::Ribbon(probe) => probe.rejecting_unit(words, resident),
         }
     }
 }

@@ -4,34 +4,74 @@
 //! and then the units' lines, nothing in between. Units follow each other in lanes of as many as the family reads
 //! together; within a lane their words are interleaved. The last lane may have fewer units.
 
-use crate::family::FamilyShape;
+use crate::family::{FamilyShape, Probe};
 use crate::{FilterError, GroupShape, KeyDigest};
 
 /// Units in a lane of a family that reads several together.
 pub(crate) const LANES: usize = 4;
 
-/// How the words of a group lie, in eight bytes: all that a probe needs beside the words themselves. For holders that keep
+/// What a lookup must know of a segment's units beside their words and how many of them there are, in four bytes. Who keeps it
+/// apart from the words finds those that a digest needs without waiting for what lies before them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct UnitLayout(u32);
+
+/// A unit has at most 2^21 words: [`KEYS_MAX`](crate::shape::KEYS_MAX) keys, eight bits each.
+const UNIT_WORDS_BITS: u32 = 22;
+
+impl UnitLayout {
+    /// Of the units of this shape.
+    pub fn new(shape: GroupShape) -> Self {
+        Self(shape.unit_words() | u32::from(shape.family_shape().to_bits()) << UNIT_WORDS_BITS)
+    }
+
+    /// For those who keep plain bytes.
+    pub fn to_bits(self) -> u32 {
+        self.0
+    }
+
+    /// The layout of which these are the [`to_bits`](Self::to_bits).
+    pub fn from_bits(bits: u32) -> Self {
+        Self(bits)
+    }
+
+    /// Words of 64 bits in each unit.
+    #[inline]
+    pub fn unit_words(self) -> usize {
+        (self.0 & ((1 << UNIT_WORDS_BITS) - 1)) as usize
+    }
+
+    #[inline]
+    fn family(self) -> FamilyShape {
+        FamilyShape::from_bits((self.0 >> UNIT_WORDS_BITS) as u16)
+    }
+
+    /// What this digest asks of the units.
+    #[inline]
+    pub fn probe(self, digest: KeyDigest) -> Probe {
+        match self.unit_words() {
+            0 => Probe::NOTHING,
+            unit_words => self.family().probe(unit_words as u32, digest),
+        }
+    }
+}
+
+/// How the words of a group lie: all that a probe needs beside the words themselves. For holders that keep
 /// a group's words in an allocation of their own; [`FilterGroup`] is for all others.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct GroupHead {
-    unit_words: u32,
-    family: FamilyShape,
+    layout: UnitLayout,
     resident: u8,
 }
 
 impl GroupHead {
     /// For the first `resident_units` units of `shape`; all of them if it has fewer.
     pub fn new(shape: GroupShape, resident_units: u8) -> Self {
-        Self {
-            unit_words: shape.unit_words(),
-            family: shape.family_shape(),
-            resident: resident_units.min(shape.unit_count()),
-        }
+        Self { layout: UnitLayout::new(shape), resident: resident_units.min(shape.unit_count()) }
     }
 
     /// Words that the group takes.
     pub fn words(&self) -> usize {
-        self.unit_words as usize * usize::from(self.resident)
+        self.layout.unit_words() * usize::from(self.resident)
     }
 
     /// Units in memory.
@@ -45,18 +85,10 @@ impl GroupHead {
         self.rejecting_unit(words, digest).is_none()
     }
 
-    /// The first unit in `words` that says that no key with this digest is in the segment, which is certain then; `None`: it may
-    /// be. No allocation.
-    ///
-    /// # Panics
-    /// If there are fewer words than [`words`](Self::words).
+    /// See [`Probe::rejecting_unit`].
     #[inline]
     pub fn rejecting_unit(&self, words: &[u64], digest: KeyDigest) -> Option<u8> {
-        if self.unit_words == 0 {
-            // Units over no keys reject every key.
-            return (self.resident > 0).then_some(0);
-        }
-        self.family.rejecting_unit(&words[..self.words()], self.unit_words, self.resident, digest)
+        self.layout.probe(digest).rejecting_unit(words, self.resident)
     }
 
     /// Puts a unit into its place among `words`. Errors: a unit of the wrong length, or beyond the resident ones.
@@ -64,7 +96,7 @@ impl GroupHead {
         if unit >= usize::from(self.resident) {
             return Err(FilterError::TooManyUnits { got: unit + 1, built: self.resident });
         }
-        let expected = self.unit_words as usize * 8;
+        let expected = self.layout.unit_words() * 8;
         if bytes.len() != expected {
             return Err(FilterError::UnitBytes { unit, got: bytes.len(), expected });
         }
@@ -81,16 +113,16 @@ impl GroupHead {
             let ((first, step), (from_first, from_step)) = (self.place(unit), from.place(unit));
             let words = words.iter_mut().skip(first).step_by(step);
             let from_words = from_words.iter().skip(from_first).step_by(from_step);
-            words.zip(from_words.take(self.unit_words as usize)).for_each(|(to, from)| *to = *from);
+            words.zip(from_words.take(self.layout.unit_words())).for_each(|(to, from)| *to = *from);
         }
     }
 
     /// Where a unit's first word is, and how far its words are apart.
     fn place(&self, unit: usize) -> (usize, usize) {
-        let lanes = self.family.lanes();
+        let lanes = self.layout.family().lanes();
         let first_of_lane = unit - unit % lanes;
         let units_in_lane = lanes.min(usize::from(self.resident) - first_of_lane);
-        (first_of_lane * self.unit_words as usize + unit % lanes, units_in_lane)
+        (first_of_lane * self.layout.unit_words() + unit % lanes, units_in_lane)
     }
 }
 

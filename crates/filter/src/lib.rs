@@ -35,7 +35,7 @@ mod stream;
 
 pub use digest::KeyDigest;
 pub use error::FilterError;
-pub use family::Family;
-pub use group::{FilterGroup, GroupHead};
+pub use family::{Family, Probe};
+pub use group::{FilterGroup, GroupHead, UnitLayout};
 pub use settings::{BuiltGroup, GroupBuilder, MAX_UNITS, UnitSettings};
 pub use shape::{GroupShape, KEYS_MAX, SHAPE_BYTES};

@@ -20,6 +20,14 @@ impl Nibbles {
         Self(low | high << 4)
     }
 
+    pub(crate) fn from_bits(bits: u8) -> Self {
+        Self(bits)
+    }
+
+    pub(crate) fn to_bits(self) -> u8 {
+        self.0
+    }
+
     pub(crate) fn low(self) -> u8 {
         self.0 & 15
     }

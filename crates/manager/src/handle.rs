@@ -63,7 +63,8 @@ impl TableHandle {
     /// As [`may_match`](Self::may_match), with the outcome to [`record`](Self::record) when the key is certainly not there.
     #[inline]
     pub fn rejection(&self, segment: u32, digest: KeyDigest) -> Option<Outcome> {
-        self.table.slots().get(segment as usize)?.rejection(digest)
+        let probe = self.table.layout(segment)?.probe(digest);
+        self.table.slots().get(segment as usize)?.rejection(&probe)
     }
 
     /// Whether an earlier lookup [found](Self::learn_absence) that the table does not hold `key`; to be asked when the units let it pass, and

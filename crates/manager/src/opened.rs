@@ -1,12 +1,14 @@
-//! What lookups share with the background thread of a table: its fences and its resident groups, in one allocation with all else that
-//! never changes of a table.
+//! What lookups share with the background thread of a table: its resident groups, how their units lie and its fences, in one
+//! allocation with all else that never changes of a table.
+
+use springbloom_filter::UnitLayout;
 
 use crate::fences::{Fences, FencesRef};
 use crate::resident::Slot;
 use crate::unsafe_thin::Thin;
 use crate::{TableId, TableSpec};
 
-/// What stands before a table's slots, its packed fences and its locator.
+/// What stands before a table's slots, its layouts, its packed fences and its locator.
 #[derive(Clone, Copy)]
 pub(crate) struct TableHead {
     /// In bytes because a `u64` would take 4 more for its alignment.
@@ -21,11 +23,18 @@ pub(crate) struct TableHead {
 }
 
 impl TableHead {
-    /// Bytes of fences and locator.
+    /// Bytes of layouts, fences and locator.
     pub(crate) fn bytes(&self) -> usize {
-        self.fence_bytes as usize + self.locator_bytes as usize
+        self.layouts_bytes() + self.fence_bytes as usize + self.locator_bytes as usize
+    }
+
+    fn layouts_bytes(&self) -> usize {
+        self.segments as usize * LAYOUT_BYTES
     }
 }
+
+/// Bytes of a segment's [`UnitLayout`].
+const LAYOUT_BYTES: usize = size_of::<UnitLayout>();
 
 /// A table that some reader has open, or had. Clones share it; beside the registry's, each open reader holds one.
 #[derive(Clone)]
@@ -42,12 +51,16 @@ impl OpenTable {
             fence_bytes: fences.len() as u32,
             locator_bytes: locator.len() as u32,
         };
-        Self(Thin::new(head, Slot::default, &[fences, locator].concat()))
+        let layouts =
+            spec.segments.iter().map(|segment| UnitLayout::new(segment.shape).to_bits().to_ne_bytes());
+        let layouts = layouts.collect::<Vec<_>>();
+        Self(Thin::new(head, Slot::default, &[layouts.as_flattened(), fences, locator].concat()))
     }
 
     /// Bytes of a table with these fences and a locator of so many bytes.
     pub(crate) fn bytes_for(fences: &Fences, locator_bytes: usize) -> usize {
-        Thin::<TableHead>::bytes_for(fences.len(), fences.packed().len() + locator_bytes)
+        let bytes = fences.len() * LAYOUT_BYTES + fences.packed().len() + locator_bytes;
+        Thin::<TableHead>::bytes_for(fences.len(), bytes)
     }
 
     /// Bytes of this table.
@@ -74,12 +87,20 @@ impl OpenTable {
     #[inline]
     pub(crate) fn fences(&self) -> FencesRef<'_> {
         let head = self.0.head();
-        FencesRef::new(&self.0.bytes()[..head.fence_bytes as usize], head.segments)
+        FencesRef::new(&self.0.bytes()[head.layouts_bytes()..][..head.fence_bytes as usize], head.segments)
     }
 
     /// Where the table's source finds it.
     pub(crate) fn locator(&self) -> &[u8] {
-        &self.0.bytes()[self.0.head().fence_bytes as usize..]
+        let head = self.0.head();
+        &self.0.bytes()[head.layouts_bytes() + head.fence_bytes as usize..]
+    }
+
+    /// How the units of a segment lie.
+    #[inline]
+    pub(crate) fn layout(&self, segment: u32) -> Option<UnitLayout> {
+        let (layouts, _) = self.0.bytes()[..self.0.head().layouts_bytes()].as_chunks();
+        layouts.get(segment as usize).map(|&bits| UnitLayout::from_bits(u32::from_ne_bytes(bits)))
     }
 
     /// One slot per segment.

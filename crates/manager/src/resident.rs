@@ -6,13 +6,33 @@
 //! words are one allocation.
 
 use arc_swap::ArcSwapAny;
-use springbloom_filter::{FilterError, GroupHead, GroupShape, KeyDigest};
+use springbloom_filter::{FilterError, GroupHead, GroupShape, Probe, UnitLayout};
 
 use crate::unsafe_thin::Thin;
 use crate::{MemoryKind, Outcome, Reservation};
 
+/// What stands before a group's words. How they lie is in the table's allocation: so a lookup asks for count and words at once.
+#[derive(Clone, Copy)]
+pub(crate) struct ResidentHead {
+    /// Little-endian, to leave a byte.
+    unit_words: [u8; 3],
+    resident: u8,
+}
+
+impl ResidentHead {
+    fn new(shape: GroupShape, units: u8) -> Self {
+        let [w0, w1, w2, _] = (UnitLayout::new(shape).unit_words() as u32).to_le_bytes();
+        Self { unit_words: [w0, w1, w2], resident: units.min(shape.unit_count()) }
+    }
+
+    pub(crate) fn words(self) -> usize {
+        let [w0, w1, w2] = self.unit_words;
+        u32::from_le_bytes([w0, w1, w2, 0]) as usize * usize::from(self.resident)
+    }
+}
+
 /// Units of one segment, one after the other as [`GroupHead`] says.
-pub(crate) type ResidentGroup = Thin<GroupHead>;
+pub(crate) type ResidentGroup = Thin<ResidentHead>;
 
 /// Bytes that a segment's group takes with `units` units resident, with everything that owns it.
 pub(crate) fn group_bytes(shape: GroupShape, units: u8) -> usize {
@@ -32,10 +52,10 @@ pub(crate) fn build(
 ) -> Result<ResidentGroup, FilterError> {
     debug_assert_eq!(reservation.bytes(), group_bytes(shape, units));
     let head = GroupHead::new(shape, units);
-    let mut group = ResidentGroup::new(head, || 0, &[]);
+    let mut group = ResidentGroup::new(ResidentHead::new(shape, units), || 0, &[]);
     let words = group.items_mut().unwrap_or_default(); // nobody else has it yet
     if let Some(old) = old {
-        head.copy_units(words, old.head(), old.items());
+        head.copy_units(words, &GroupHead::new(shape, old.head().resident), old.items());
     }
     fill(&head, words)?;
     reservation.hand_over(MemoryKind::Units);
@@ -43,7 +63,7 @@ pub(crate) fn build(
 }
 
 fn resident_units(group: Option<&ResidentGroup>) -> u8 {
-    group.map_or(0, |group| group.head().resident_units())
+    group.map_or(0, |group| group.head().resident)
 }
 
 /// The place of a segment's group.
@@ -54,11 +74,12 @@ impl Slot {
     /// How the resident units reject the key; `None` if the segment may hold it. Lock-free, no allocation (but for the thread's
     /// first use of any slot).
     #[inline]
-    pub(crate) fn rejection(&self, digest: KeyDigest) -> Option<Outcome> {
+    pub(crate) fn rejection(&self, probe: &Probe) -> Option<Outcome> {
         let group = self.0.load();
         let group = group.as_ref()?;
-        let unit = group.head().rejecting_unit(group.items(), digest)?;
-        let is_last = unit + 1 == group.head().resident_units();
+        let resident = group.head().resident;
+        let unit = probe.rejecting_unit(group.items(), resident)?;
+        let is_last = unit + 1 == resident;
         Some(if is_last { Outcome::RejectedByLast } else { Outcome::Rejected })
     }
 
@@ -112,7 +133,7 @@ impl Slot {
 
 #[cfg(test)]
 mod tests {
-    use springbloom_filter::UnitSettings;
+    use springbloom_filter::{KeyDigest, UnitSettings};
 
     use super::*;
     use crate::MemoryBudget;
@@ -124,13 +145,14 @@ mod tests {
         let strangers: Vec<_> = (300..5000u32).map(|n| KeyDigest::of(&n.to_le_bytes())).collect();
         for settings in [UnitSettings::bloom(5, 4).unwrap(), UnitSettings::ribbon(7).unwrap()] {
             let built = settings.build(&digests);
+            let layout = UnitLayout::new(built.shape);
             let budget = MemoryBudget::new(1 << 20);
             let (slot, mut garbage) = (Slot::default(), Garbage::new(budget.clone()));
             let reserve =
                 |units| budget.try_reserve(MemoryKind::Loading, group_bytes(built.shape, units)).unwrap();
             let passing = |slot: &Slot| {
-                assert!(digests.iter().all(|&digest| slot.rejection(digest).is_none()));
-                strangers.iter().filter(|&&digest| slot.rejection(digest).is_none()).count()
+                assert!(digests.iter().all(|&digest| slot.rejection(&layout.probe(digest)).is_none()));
+                strangers.iter().filter(|&&digest| slot.rejection(&layout.probe(digest)).is_none()).count()
             };
             let mut passed = vec![strangers.len()];
             for units in 1..=settings.unit_count() {

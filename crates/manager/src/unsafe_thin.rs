@@ -15,11 +15,10 @@ use std::ptr::NonNull;
 use std::sync::atomic::{AtomicU32, Ordering};
 
 use arc_swap::RefCnt;
-use springbloom_filter::GroupHead;
 
 use crate::memory::allocated_bytes;
 use crate::opened::TableHead;
-use crate::resident::Slot;
+use crate::resident::{ResidentHead, Slot};
 
 /// What an allocation begins with.
 ///
@@ -34,7 +33,7 @@ pub(crate) unsafe trait Head: Copy {
 }
 
 // SAFETY: a head's words are computed from fields that nothing changes.
-unsafe impl Head for GroupHead {
+unsafe impl Head for ResidentHead {
     type Item = u64;
 
     fn lengths(&self) -> (usize, usize) {

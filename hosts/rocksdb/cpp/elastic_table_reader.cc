@@ -3,6 +3,7 @@
 #include <array>
 
 #include "db/dbformat.h"
+#include "db/range_tombstone_fragmenter.h"
 #include "lookup_digest.h"
 #include "monitoring/perf_context_imp.h"
 #include "monitoring/statistics_impl.h"
@@ -40,6 +41,12 @@ rocksdb::SequenceNumber LargestSequenceNumber(const rocksdb::TableReader& table,
   return options.largest_seqno == 0 ? kNever : options.largest_seqno;
 }
 
+bool HasRangeTombstones(rocksdb::TableReader& table) {
+  // Read when the table was opened; they stay as they are.
+  return std::unique_ptr<rocksdb::FragmentedRangeTombstoneIterator>(table.NewRangeTombstoneIterator(ReadOptions())) !=
+         nullptr;
+}
+
 }  // namespace
 
 ElasticTableReader::ElasticTableReader(std::unique_ptr<rocksdb::TableReader> stock, OpenTable table,
@@ -47,6 +54,7 @@ ElasticTableReader::ElasticTableReader(std::unique_ptr<rocksdb::TableReader> sto
     : ForwardingTableReader(*stock.release()),
       sees_all_from_(LargestSequenceNumber(stock_, options, table.Commons().comparator->timestamp_size())),
       units_(std::move(table)),
+      has_range_tombstones_(HasRangeTombstones(stock_)),
       level_(options.level) {}
 
 ElasticTableReader::~ElasticTableReader() { delete &stock_; }

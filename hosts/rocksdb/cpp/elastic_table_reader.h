@@ -21,6 +21,15 @@ class ElasticTableReader final : public ForwardingTableReader {
                      const rocksdb::TableReaderOptions& options);
   ~ElasticTableReader() override;
 
+  // Every lookup asks before Get: where there are none, a rejected key touches nothing of the stock reader.
+  rocksdb::FragmentedRangeTombstoneIterator* NewRangeTombstoneIterator(
+      const rocksdb::ReadOptions& read_options) override {
+    return has_range_tombstones_ ? stock_.NewRangeTombstoneIterator(read_options) : nullptr;
+  }
+  rocksdb::FragmentedRangeTombstoneIterator* NewRangeTombstoneIterator(rocksdb::SequenceNumber read_seqno,
+                                                                       const rocksdb::Slice* timestamp) override {
+    return has_range_tombstones_ ? stock_.NewRangeTombstoneIterator(read_seqno, timestamp) : nullptr;
+  }
   rocksdb::Status Get(const rocksdb::ReadOptions& read_options, const rocksdb::Slice& internal_key,
                       rocksdb::GetContext* get_context, const rocksdb::SliceTransform* prefix_extractor,
                       bool skip_filters) override;
@@ -59,8 +68,9 @@ class ElasticTableReader final : public ForwardingTableReader {
 
   // A lookup at this sequence number or a later one sees every entry of the table.
   const rocksdb::SequenceNumber sees_all_from_;
-  // Its last bytes are `level_`'s.
+  // Its last bytes are those of the next two.
   [[no_unique_address]] OpenTable units_;
+  const bool has_range_tombstones_;
   const int level_;
 };
 

@@ -25,7 +25,7 @@ const MAX_PROBES: u8 = 8;
 
 /// Parameters of Bloom units: bits per key in the low half, probes in the high half.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct BloomShape(Nibbles);
+pub(crate) struct BloomShape(pub(crate) Nibbles);
 
 impl BloomShape {
     /// `bits_per_key` in 1..=8.

@@ -22,6 +22,8 @@ mod query;
 mod rows;
 mod solve;
 
+pub(crate) use query::RibbonProbe;
+
 use crate::shape::{KEYS_MAX, Nibbles};
 use crate::{FilterError, KeyDigest};
 
@@ -38,7 +40,7 @@ const GROWTHS: u8 = 16;
 
 /// Parameters of ribbon units, which try has succeeded: growth in the low half, seed in the high half.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct RibbonShape(Nibbles);
+pub(crate) struct RibbonShape(pub(crate) Nibbles);
 
 const _: () = assert!(SEEDS <= 16 && GROWTHS <= 16);
 
@@ -78,21 +80,10 @@ impl RibbonShape {
         (usual + (usual * u64::from(self.growth())).div_ceil(16)) as u32
     }
 
+    /// `unit_words` not 0.
     #[inline]
-    pub(crate) fn rejecting_unit(
-        self,
-        words: &[u64],
-        unit_words: u32,
-        resident: u8,
-        digest: KeyDigest,
-    ) -> Option<u8> {
-        query::rejecting_unit(
-            words,
-            rows::RowHasher::new(self.seed(), unit_words),
-            unit_words,
-            resident,
-            digest,
-        )
+    pub(crate) fn probe(self, unit_words: u32, digest: KeyDigest) -> RibbonProbe {
+        RibbonProbe::new(rows::RowHasher::new(self.seed(), unit_words), unit_words, digest)
     }
 }
 

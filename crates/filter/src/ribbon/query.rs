@@ -7,58 +7,69 @@ use super::rows::{RowHasher, fingerprint};
 use crate::KeyDigest;
 use crate::group::LANES;
 
-/// Coefficients placed on the three words that a band of 128 slots can touch.
-struct Window {
-    masks: [u64; 3],
-    words: [usize; 3],
+/// What a digest asks of any number of units of a segment.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct RibbonProbe {
+    window: Window,
+    fingerprint: u32,
+    unit_words: u32,
 }
 
-/// The first resident unit that disagrees with the digest's fingerprint. Branch-free for four units, then an exit: one absent
-/// key in 16 sees the fifth unit.
-#[inline]
-pub(super) fn rejecting_unit(
-    words: &[u64],
-    rows: RowHasher,
-    unit_words: u32,
-    resident: u8,
-    digest: KeyDigest,
-) -> Option<u8> {
-    let row = rows.row(digest);
-    let shift = row.start % 64;
-    let low = row.coefficients << shift;
-    let first = (row.start / 64) as usize;
-    // A word behind the end has no coefficients; any word does in its place.
-    let last = unit_words as usize - 1;
-    let window = Window {
-        masks: [low as u64, (low >> 64) as u64, (row.coefficients >> 1 >> (127 - shift)) as u64],
-        words: [first, (first + 1).min(last), (first + 2).min(last)],
-    };
-    let fingerprint = fingerprint(digest);
-    let lane_words = LANES * unit_words as usize;
-    let full_lanes = usize::from(resident) / LANES;
-    for lane in 0..full_lanes {
-        let words = &words[lane * lane_words..][..lane_words];
-        let disagreeing = disagreeing_units::<LANES>(words, &window, fingerprint >> (lane * LANES));
-        if disagreeing != 0 {
-            return Some((lane * LANES) as u8 + disagreeing.trailing_zeros() as u8);
-        }
+/// Coefficients placed on the three words that a band of 128 slots can touch.
+#[derive(Clone, Copy, Debug)]
+struct Window {
+    masks: [u64; 3],
+    words: [u32; 3],
+}
+
+impl RibbonProbe {
+    /// `unit_words` not 0.
+    #[inline]
+    pub(super) fn new(rows: RowHasher, unit_words: u32, digest: KeyDigest) -> Self {
+        let row = rows.row(digest);
+        let shift = row.start % 64;
+        let low = row.coefficients << shift;
+        let first = (row.start / 64) as u32;
+        // A word behind the end has no coefficients; any word does in its place.
+        let last = unit_words - 1;
+        let window = Window {
+            masks: [low as u64, (low >> 64) as u64, (row.coefficients >> 1 >> (127 - shift)) as u64],
+            words: [first, (first + 1).min(last), (first + 2).min(last)],
+        };
+        Self { window, fingerprint: fingerprint(digest), unit_words }
     }
-    let rest = &words[full_lanes * lane_words..];
-    let fingerprint = fingerprint.checked_shr((full_lanes * LANES) as u32).unwrap_or(0);
-    let disagreeing = match usize::from(resident) % LANES {
-        0 => 0,
-        1 => disagreeing_units::<1>(rest, &window, fingerprint),
-        2 => disagreeing_units::<2>(rest, &window, fingerprint),
-        _ => disagreeing_units::<3>(rest, &window, fingerprint),
-    };
-    (disagreeing != 0).then(|| (full_lanes * LANES) as u8 + disagreeing.trailing_zeros() as u8)
+
+    /// The first resident unit that disagrees with the digest's fingerprint. Branch-free for four units, then an exit: one absent
+    /// key in 16 sees the fifth unit.
+    #[inline]
+    pub(crate) fn rejecting_unit(&self, words: &[u64], resident: u8) -> Option<u8> {
+        let Self { window, fingerprint, unit_words } = self;
+        let lane_words = LANES * *unit_words as usize;
+        let full_lanes = usize::from(resident) / LANES;
+        for lane in 0..full_lanes {
+            let words = &words[lane * lane_words..][..lane_words];
+            let disagreeing = disagreeing_units::<LANES>(words, window, fingerprint >> (lane * LANES));
+            if disagreeing != 0 {
+                return Some((lane * LANES) as u8 + disagreeing.trailing_zeros() as u8);
+            }
+        }
+        let rest = &words[full_lanes * lane_words..];
+        let fingerprint = fingerprint.checked_shr((full_lanes * LANES) as u32).unwrap_or(0);
+        let disagreeing = match usize::from(resident) % LANES {
+            0 => 0,
+            1 => disagreeing_units::<1>(rest, window, fingerprint),
+            2 => disagreeing_units::<2>(rest, window, fingerprint),
+            _ => disagreeing_units::<3>(rest, window, fingerprint),
+        };
+        (disagreeing != 0).then(|| (full_lanes * LANES) as u8 + disagreeing.trailing_zeros() as u8)
+    }
 }
 
 /// Which of `UNITS` interleaved units disagree with the low bits of `fingerprint`, as bits.
 #[inline]
 fn disagreeing_units<const UNITS: usize>(words: &[u64], window: &Window, fingerprint: u32) -> u32 {
     let (interleaved, _) = words.as_chunks::<UNITS>();
-    let [a, b, c] = window.words.map(|word| &interleaved[word]);
+    let [a, b, c] = window.words.map(|word| &interleaved[word as usize]);
     let [mask_a, mask_b, mask_c] = window.masks;
     let mut bits = 0;
     for unit in 0..UNITS {
