@@ -16,7 +16,8 @@ pub const MAX_SEGMENT_KEYS: usize = 1 << 16;
 ///
 /// Memory: the digests of the open segment and the one before it, what building units takes, the units built so far, the fences.
 pub struct BlockWriter {
-    units: GroupBuilder,
+    /// Apart, so that what `add` needs lies close together.
+    units: Box<GroupBuilder>,
     segment_data_bytes: u64,
     is_bytewise: bool,
     identity: u32,
@@ -43,6 +44,9 @@ struct Closing {
     next_fence: Vec<u8>,
 }
 
+/// For how large entries a segment has room from the start.
+const USUAL_ENTRY_BYTES: u64 = 1024;
+
 /// Of the size of a segment, the part that is worth a segment of its own.
 const LEAST_PART: u64 = 4;
 
@@ -51,7 +55,7 @@ impl BlockWriter {
     /// the table if less than a quarter of that follows.
     pub fn new(settings: UnitSettings, segment_data_bytes: u64) -> Self {
         Self {
-            units: GroupBuilder::new(settings),
+            units: Box::new(GroupBuilder::new(settings)),
             segment_data_bytes,
             is_bytewise: false,
             identity: 0,
@@ -99,6 +103,9 @@ impl BlockWriter {
     fn turn(&mut self, user_key: &[u8]) {
         if self.digests.is_empty() {
             self.fence_bytes.extend_from_slice(user_key);
+            // Entries of 1 KiB are never copied because there are more; memory that smaller tables do not touch costs nothing.
+            let most = self.segment_data_bytes / USUAL_ENTRY_BYTES * (LEAST_PART + 1) / LEAST_PART;
+            self.digests.reserve(most.min(MAX_SEGMENT_KEYS as u64) as usize);
         } else if let Some(closing) = self.closing.take() {
             self.close_segment(closing.keys, closing.data_bytes);
             self.fence_bytes.extend_from_slice(&closing.next_fence);

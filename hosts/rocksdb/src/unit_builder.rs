@@ -34,6 +34,7 @@ impl UnitBuilder {
         }
     }
 
+    #[inline]
     pub(crate) fn add(&mut self, key: &[u8], entry_bytes: u64) {
         if let Some(writer) = &mut self.writer {
             writer.add(key, entry_bytes);

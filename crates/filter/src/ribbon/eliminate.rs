@@ -54,13 +54,25 @@ impl Elimination {
 /// Counts coefficients from the next block on. Equations without any are dropped, the others moved to the end; how many these are, or
 /// `None` if one that was dropped is not `0 = 0`.
 fn to_next_block(equations: &mut [Equation]) -> Option<usize> {
+    let mut all_go_on = true;
+    for equation in &mut *equations {
+        *equation = equation.in_next_block();
+        all_go_on &= equation.has_coefficients();
+    }
+    if all_go_on { Some(equations.len()) } else { without_empty(equations) }
+}
+
+/// Of different keys, an equation without coefficients is hardly ever anything but what a try fails of.
+#[cold]
+#[inline(never)]
+fn without_empty(equations: &mut [Equation]) -> Option<usize> {
     let (mut first, mut consistent) = (equations.len(), true);
     for at in (0..equations.len()).rev() {
         let equation = equations[at];
-        let goes_on = equation.goes_on();
-        consistent &= goes_on | (equation.result() == 0);
-        equations[first - 1] = equation.in_next_block();
-        first -= usize::from(goes_on);
+        let is_kept = equation.has_coefficients();
+        consistent &= is_kept | (equation.result() == 0);
+        equations[first - 1] = equation;
+        first -= usize::from(is_kept);
     }
     consistent.then_some(equations.len() - first)
 }
@@ -86,13 +98,8 @@ impl Echelon {
         window: usize,
     ) -> usize {
         let Some(pivots) = Pivots::choose(equations, started, window) else { return 0 };
+        tables.set(std::array::from_fn(|c| pivots.of(c).map_or_else(Equation::default, |at| equations[at])));
         let mut rows = [Equation::default(); WINDOW];
-        for (c, row) in rows.iter_mut().enumerate() {
-            if let Some(at) = pivots.of(c) {
-                *row = equations[at];
-            }
-        }
-        tables.set(&rows);
         let mut coefficients = [[0; REACH]; WINDOW];
         let mut results = [0; WINDOW];
         for c in 0..WINDOW {
@@ -102,7 +109,7 @@ impl Echelon {
         }
         self.coefficients.push(coefficients);
         self.results.push(results);
-        tables.set(&rows);
+        tables.set(rows);
         for (from, to) in pivots.moves() {
             equations[to] = equations[from];
         }
@@ -132,9 +139,10 @@ struct Tables {
 
 impl Tables {
     #[inline(always)]
-    fn set(&mut self, equations: &[Equation; WINDOW]) {
-        subset_sums(&mut self.low, &equations[..4]);
-        subset_sums(&mut self.high, &equations[4..]);
+    fn set(&mut self, equations: [Equation; WINDOW]) {
+        let [a, b, c, d, e, f, g, h] = equations;
+        subset_sums(&mut self.low, [a, b, c, d]);
+        subset_sums(&mut self.high, [e, f, g, h]);
     }
 
     /// Of the equations whose bits are set.
@@ -151,10 +159,10 @@ impl Tables {
 }
 
 #[inline(always)]
-fn subset_sums(table: &mut [Equation; 16], equations: &[Equation]) {
-    for (bit, equation) in equations.iter().enumerate() {
+fn subset_sums(table: &mut [Equation; 16], equations: [Equation; 4]) {
+    for (bit, equation) in equations.into_iter().enumerate() {
         let (known, next) = table.split_at_mut(1 << bit);
-        next[0] = *equation;
-        next[1..].iter_mut().zip(&known[1..]).for_each(|(next, known)| *next = known.plus(equation));
+        next[0] = equation;
+        next[1..].iter_mut().zip(&known[1..]).for_each(|(next, known)| *next = known.plus(&equation));
     }
 }

@@ -66,11 +66,11 @@ impl Equation {
         Self::from_words([second, third, 0, result])
     }
 
-    /// Whether it has coefficients behind the block.
+    /// Whether it has any, once it is [seen from the next block](Self::in_next_block): there are none in the last third then.
     #[inline(always)]
-    pub(super) fn goes_on(&self) -> bool {
-        let [_, second, third, _] = self.words();
-        second | third != 0
+    pub(super) fn has_coefficients(&self) -> bool {
+        let [first, second, ..] = self.words();
+        first | second != 0
     }
 
     #[inline(always)]
