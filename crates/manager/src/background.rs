@@ -21,31 +21,37 @@ const REBALANCES_PER_ROUND: usize = 4;
 const NAP_MIN: Duration = Duration::from_millis(1);
 const NAP_MAX: Duration = Duration::from_millis(16);
 
-/// Share of one core that learning from visits may take: one part in this.
+/// Share of one core that learning from visits may take at most: one part in this.
 const DUTY_PARTS: u32 = 50;
+/// Share that it may take even if no lookup wastes a read, and what it may take for each read that one wastes: where there is little to gain
+/// there is little to learn, and lookups are slower beside a thread that works.
+const DUTY_PARTS_WITHOUT_WASTE: u32 = 1000;
+const DUTY_PER_WASTED_READ: Duration = Duration::from_micros(5);
 /// The least rest from learning: a wake-up costs about what it takes to learn from all batches there are under a small budget.
 const REST_MIN: Duration = Duration::from_millis(4);
 /// What the thread may work at once after it had nothing to do for long.
 const CREDIT_MAX: Duration = Duration::from_millis(10);
 
-/// Keeps the time that is spent on visits at a fixed share of all time: a budget of time that fills as time passes. Reading
-/// units is not held back: the policy sees to it that reads repay themselves.
+/// Keeps the time that is spent on visits at a share of all time: a budget of time that fills as time passes and reads are
+/// wasted. Reading units is not held back: the policy sees to it that reads repay themselves.
 struct Duty {
     credit: Duration,
     debt: Duration,
     seen: Instant,
+    seen_wasted_reads: u64,
 }
 
 impl Duty {
     fn new() -> Self {
-        Self { credit: CREDIT_MAX, debt: Duration::ZERO, seen: Instant::now() }
+        Self { credit: CREDIT_MAX, debt: Duration::ZERO, seen: Instant::now(), seen_wasted_reads: 0 }
     }
 
-    /// How long nothing must be worked until what was worked is at most its share of the time that passed.
-    fn rest(&mut self) -> Duration {
+    /// How long nothing must be worked, as far as can be foreseen, until what was worked is at most its share; `wasted_reads` is how many
+    /// there ever were.
+    fn rest(&mut self, wasted_reads: u64) -> Duration {
         let now = Instant::now();
-        let had = self.credit + now.duration_since(self.seen) / DUTY_PARTS;
-        self.seen = now;
+        let had = self.credit + earned(now - self.seen, wasted_reads.saturating_sub(self.seen_wasted_reads));
+        (self.seen, self.seen_wasted_reads) = (now, wasted_reads);
         self.credit = had.saturating_sub(self.debt).min(CREDIT_MAX);
         self.debt = self.debt.saturating_sub(had);
         self.debt * DUTY_PARTS
@@ -54,6 +60,12 @@ impl Duty {
     fn worked(&mut self, time: Duration) {
         self.debt += time;
     }
+}
+
+/// What may be spent on learning for so much time with so many wasted reads.
+fn earned(time: Duration, wasted_reads: u64) -> Duration {
+    let for_reads = DUTY_PER_WASTED_READ * wasted_reads.try_into().unwrap_or(u32::MAX);
+    (time / DUTY_PARTS_WITHOUT_WASTE + for_reads).min(time / DUTY_PARTS)
 }
 
 /// Who waits for the thread to have nothing to do.
@@ -121,7 +133,7 @@ impl Shared {
             }
             lock(&self.settling).answered = asked;
             self.settled.notify_all();
-            let rest = duty.rest();
+            let rest = duty.rest(self.wasted_reads());
             if rest.is_zero() {
                 self.hub.set_consumer_naps(true);
                 std::thread::park_timeout(nap);
@@ -145,6 +157,10 @@ impl Shared {
         !waited.unwrap_or_else(|poisoned| poisoned.into_inner()).1.timed_out()
     }
 
+    fn wasted_reads(&self) -> u64 {
+        self.hub.totals().wasted_reads
+    }
+
     /// Whether somebody waits for the thread to have nothing to do: then it does not spare itself.
     fn is_asked_to_settle(&self) -> bool {
         let settling = lock(&self.settling);
@@ -153,7 +169,7 @@ impl Shared {
 
     /// One turn of everything; whether there was something to do.
     fn round(&self, duty: &mut Duty) -> bool {
-        let mut worked = self.is_asked_to_settle() || duty.rest().is_zero();
+        let mut worked = self.is_asked_to_settle() || duty.rest(self.wasted_reads()).is_zero();
         if worked {
             let begun = Instant::now();
             worked = self.learn();
@@ -198,5 +214,19 @@ impl Shared {
             Some(UnitReadError::Io(std::io::Error::other("the source of filter units panicked")))
         });
         self.registry().finish(&job, error);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn learning_takes_more_time_where_more_reads_are_wasted_up_to_its_share() {
+        let second = Duration::from_secs(1);
+        assert_eq!(earned(second, 0), second / 1000);
+        assert_eq!(earned(second, 200), second / 500);
+        assert_eq!(earned(second, 1_000_000), second / 50);
+        assert_eq!(earned(second, u64::MAX), second / 50);
     }
 }
