@@ -102,10 +102,11 @@ impl FamilyShape {
         }
     }
 
-    /// What `digest` asks of units of `unit_words` words, which is not 0.
+    /// What `digest` asks of units of `unit_words` words.
     #[inline]
     pub(crate) fn probe(self, unit_words: u32, digest: KeyDigest) -> Probe {
         Probe(match self {
+            _ if unit_words == 0 => FamilyProbe::Nothing,
             Self::Bloom(shape) => FamilyProbe::Bloom { shape, unit_words, digest },
             Self::Ribbon(shape) => FamilyProbe::Ribbon(shape.probe(unit_words, digest)),
         })
@@ -119,7 +120,7 @@ pub struct Probe(FamilyProbe);
 
 #[derive(Clone, Copy, Debug)]
 enum FamilyProbe {
-    /// Units over no keys.
+    /// Of units over no keys, which reject every key.
     Nothing,
     Bloom {
         shape: BloomShape,
@@ -130,9 +131,6 @@ enum FamilyProbe {
 }
 
 impl Probe {
-    /// Of units over no keys, which reject every key.
-    pub(crate) const NOTHING: Self = Self(FamilyProbe::Nothing);
-
     /// The first of the `resident` units in `words` that says that no key with this digest is in the segment, which is certain
     /// then; `None`: it may be. No allocation.
     ///

@@ -36,8 +36,8 @@ impl UnitLayout {
 
     /// Words of 64 bits in each unit.
     #[inline]
-    pub fn unit_words(self) -> usize {
-        (self.0 & ((1 << UNIT_WORDS_BITS) - 1)) as usize
+    fn unit_words(self) -> u32 {
+        self.0 & ((1 << UNIT_WORDS_BITS) - 1)
     }
 
     #[inline]
@@ -48,10 +48,7 @@ impl UnitLayout {
     /// What this digest asks of the units.
     #[inline]
     pub fn probe(self, digest: KeyDigest) -> Probe {
-        match self.unit_words() {
-            0 => Probe::NOTHING,
-            unit_words => self.family().probe(unit_words as u32, digest),
-        }
+        self.family().probe(self.unit_words(), digest)
     }
 }
 
@@ -69,9 +66,14 @@ impl GroupHead {
         Self { layout: UnitLayout::new(shape), resident: resident_units.min(shape.unit_count()) }
     }
 
+    /// Words of 64 bits in each unit.
+    pub fn unit_words(&self) -> usize {
+        self.layout.unit_words() as usize
+    }
+
     /// Words that the group takes.
     pub fn words(&self) -> usize {
-        self.layout.unit_words() * usize::from(self.resident)
+        self.unit_words() * usize::from(self.resident)
     }
 
     /// Units in memory.
@@ -96,7 +98,7 @@ impl GroupHead {
         if unit >= usize::from(self.resident) {
             return Err(FilterError::TooManyUnits { got: unit + 1, built: self.resident });
         }
-        let expected = self.layout.unit_words() * 8;
+        let expected = self.unit_words() * 8;
         if bytes.len() != expected {
             return Err(FilterError::UnitBytes { unit, got: bytes.len(), expected });
         }
@@ -113,7 +115,7 @@ impl GroupHead {
             let ((first, step), (from_first, from_step)) = (self.place(unit), from.place(unit));
             let words = words.iter_mut().skip(first).step_by(step);
             let from_words = from_words.iter().skip(from_first).step_by(from_step);
-            words.zip(from_words.take(self.layout.unit_words())).for_each(|(to, from)| *to = *from);
+            words.zip(from_words.take(self.unit_words())).for_each(|(to, from)| *to = *from);
         }
     }
 
@@ -122,7 +124,7 @@ impl GroupHead {
         let lanes = self.layout.family().lanes();
         let first_of_lane = unit - unit % lanes;
         let units_in_lane = lanes.min(usize::from(self.resident) - first_of_lane);
-        (first_of_lane * self.layout.unit_words() + unit % lanes, units_in_lane)
+        (first_of_lane * self.unit_words() + unit % lanes, units_in_lane)
     }
 }
 

@@ -6,7 +6,7 @@
 //! words are one allocation.
 
 use arc_swap::ArcSwapAny;
-use springbloom_filter::{FilterError, GroupHead, GroupShape, Probe, UnitLayout};
+use springbloom_filter::{FilterError, GroupHead, GroupShape, Probe};
 
 use crate::unsafe_thin::Thin;
 use crate::{MemoryKind, Outcome, Reservation};
@@ -20,9 +20,9 @@ pub(crate) struct ResidentHead {
 }
 
 impl ResidentHead {
-    fn new(shape: GroupShape, units: u8) -> Self {
-        let [w0, w1, w2, _] = (UnitLayout::new(shape).unit_words() as u32).to_le_bytes();
-        Self { unit_words: [w0, w1, w2], resident: units.min(shape.unit_count()) }
+    fn of(head: &GroupHead) -> Self {
+        let [w0, w1, w2, _] = (head.unit_words() as u32).to_le_bytes();
+        Self { unit_words: [w0, w1, w2], resident: head.resident_units() }
     }
 
     pub(crate) fn words(self) -> usize {
@@ -52,7 +52,7 @@ pub(crate) fn build(
 ) -> Result<ResidentGroup, FilterError> {
     debug_assert_eq!(reservation.bytes(), group_bytes(shape, units));
     let head = GroupHead::new(shape, units);
-    let mut group = ResidentGroup::new(ResidentHead::new(shape, units), || 0, &[]);
+    let mut group = ResidentGroup::new(ResidentHead::of(&head), || 0, &[]);
     let words = group.items_mut().unwrap_or_default(); // nobody else has it yet
     if let Some(old) = old {
         head.copy_units(words, &GroupHead::new(shape, old.head().resident), old.items());
@@ -133,7 +133,7 @@ impl Slot {
 
 #[cfg(test)]
 mod tests {
-    use springbloom_filter::{KeyDigest, UnitSettings};
+    use springbloom_filter::{KeyDigest, UnitLayout, UnitSettings};
 
     use super::*;
     use crate::MemoryBudget;
