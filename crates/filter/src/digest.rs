@@ -1,7 +1,7 @@
 //! The 128-bit hash of a key, computed once per lookup and shared by every unit, segment and table it meets
 //! (SHaMBa, VLDB'23 section 2, "Hash Sharing Across Levels").
 
-use xxhash_rust::xxh3::xxh3_128;
+use xxhash_rust::xxh3::{xxh3_128, xxh3_128_with_seed};
 
 /// XXH3-128 of a user key with seed 0, as two halves. Part of the on-disk format: it never changes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -16,7 +16,18 @@ impl KeyDigest {
     /// Hashes `key`; about 5 ns for a 24-byte key, no allocation.
     #[inline]
     pub fn of(key: &[u8]) -> Self {
-        let hash = xxh3_128(key);
+        Self::halves(xxh3_128(key))
+    }
+
+    /// Hashes `key` with a seed, for structures that must not suffer from keys which somebody chose to collide. The digest of another seed
+    /// is of no use to tables and filters that share [`KeyDigest::of`].
+    #[inline]
+    pub fn seeded(key: &[u8], seed: u64) -> Self {
+        Self::halves(xxh3_128_with_seed(key, seed))
+    }
+
+    #[inline]
+    fn halves(hash: u128) -> Self {
         Self { lo: hash as u64, hi: (hash >> 64) as u64 }
     }
 }
@@ -49,6 +60,8 @@ mod tests {
         let bytes: Vec<u8> = (0..5000).map(|i| (i * 7 + 1) as u8).collect();
         for (len, lo, hi) in GOLDEN {
             assert_eq!(KeyDigest::of(&bytes[..len]), KeyDigest { lo, hi }, "{len} bytes");
+            assert_eq!(KeyDigest::seeded(&bytes[..len], 0), KeyDigest { lo, hi }, "{len} bytes");
+            assert_ne!(KeyDigest::seeded(&bytes[..len], 1), KeyDigest { lo, hi }, "{len} bytes");
         }
     }
 }

@@ -4,6 +4,9 @@
 
 pub mod binomial;
 pub mod chi_square;
+pub mod fio;
+pub mod kill;
+pub mod machine;
 pub mod seed;
 pub mod spread;
 

@@ -1,0 +1,61 @@
+//! Measures the flash filter against what it must beat, and prints ratios taken within this one run.
+//!
+//! `cargo bench -p springbloom-flash-filter --bench flash_filter -- [SECTION...]`, sections: memory, rates, lookups, mixes, durable,
+//! policies, rivals. All of them if none is named, in some eight minutes on two cores. Settings come from the environment, see
+//! [`setup::Setup`]. `fio` is used if it is installed.
+
+mod claims;
+mod durable;
+mod lookups;
+mod memory;
+mod mixes;
+mod policies;
+mod rates;
+mod rivals;
+mod setup;
+mod traces;
+
+use std::time::Instant;
+
+use claims::Claim;
+use setup::Setup;
+
+type Section = fn(&Setup) -> Vec<Claim>;
+
+/// Memory comes first: what other sections free would hide what it takes.
+const SECTIONS: [(&str, Section); 7] = [
+    ("memory", memory::run),
+    ("rates", rates::run),
+    ("lookups", lookups::run),
+    ("mixes", mixes::run),
+    ("durable", durable::run),
+    ("policies", policies::run),
+    ("rivals", rivals::run),
+];
+
+fn main() {
+    // Cargo adds `--bench`; names are what is left.
+    let named: Vec<String> =
+        std::env::args().skip(1).filter(|argument| !argument.starts_with("--")).collect();
+    let setup = Setup::from_environment();
+    println!("{}.", setup.header());
+    let start = Instant::now();
+    let mut claims = Vec::new();
+    for (name, section) in SECTIONS {
+        if named.is_empty() || named.iter().any(|wanted| wanted == name) {
+            println!("\n## {name}\n");
+            let begun = Instant::now();
+            claims.extend(section(&setup));
+            println!("\n({:.0} s, load {})", begun.elapsed().as_secs_f64(), load());
+        }
+    }
+    println!("\n## claims ({:.0} s in all)\n", start.elapsed().as_secs_f64());
+    claims::print(&claims);
+    setup.clean();
+}
+
+/// Load of the machine over the last minute: other work spoils figures.
+fn load() -> String {
+    let text = std::fs::read_to_string("/proc/loadavg").unwrap_or_default();
+    text.split(' ').next().unwrap_or("unknown").to_owned()
+}

@@ -1,0 +1,73 @@
+//! Bytes written per insertion for each flush order, group size and buffer size (the paper's Figures 6 and 7).
+
+use std::sync::Arc;
+use std::time::Instant;
+
+use springbloom_flash_filter::{BufferSettings, FlashFilter, FlushPolicy, Layout, MemorySize};
+use springbloom_page_device::{Access, FileStorage, IoEngine};
+
+use crate::claims::Claim;
+use crate::setup::Setup;
+
+const POLICIES: [FlushPolicy; 2] = [FlushPolicy::DirtiestGroupFirst, FlushPolicy::Sequential];
+/// Insertions after the buffer was filled, as a multiple of what it holds.
+const TURNS: u64 = 2;
+/// The filter's part of the run's size.
+const SHRINK: u64 = 8;
+
+pub(crate) fn run(setup: &Setup) -> Vec<Claim> {
+    // Bytes per insertion depend on the ratio of memory to filter, which stays.
+    let setup = &setup.divided(SHRINK, 1);
+    println!(
+        "| order | group | buffer | insertions/s | page bytes/insertion | pages/write | log bytes/insertion |\n|---|---|---|---|---|---|---|"
+    );
+    for policy in POLICIES {
+        for group_pages in [1, 4, 16, 64] {
+            let memory = MemorySize::Bytes(setup.memory_bytes());
+            row(setup, BufferSettings { memory, policy, group_pages, cache_bytes: 0 }, "1.8 bits/key");
+        }
+        for factor in [1, 4, 16, 64] {
+            let memory = MemorySize::CacheSizeFactor(factor);
+            let name = format!("CacheSizeFactor {factor}");
+            row(setup, BufferSettings { memory, policy, group_pages: 16, cache_bytes: 0 }, &name);
+        }
+    }
+    Vec::new()
+}
+
+fn row(setup: &Setup, buffer: BufferSettings, name: &str) {
+    let directory = setup.fresh("policies");
+    let storage = Arc::new(FileStorage::open(&directory, Access::Create, IoEngine::Auto).expect("folder"));
+    let filter =
+        FlashFilter::create_in(storage, &setup.settings(Layout::Hierarchical), buffer).expect("create");
+    let mut next = 0;
+    let mut insert = |count: u64| {
+        let end = next + count;
+        while next < end {
+            let batch = (end - next).min(8192);
+            filter.insert_many(&setup.keys(0, next..next + batch)).expect("insert");
+            next += batch;
+        }
+    };
+    // Until the first flush the buffer fills; after one more turn its groups are filled unevenly, as they stay.
+    let mut filled = 0;
+    while filter.stats().group_flushes == 0 {
+        insert(1024);
+        filled += 1024;
+    }
+    insert(filled);
+    let (before, start) = (filter.stats(), Instant::now());
+    insert((filled * TURNS).clamp(1, 8_000_000));
+    let (after, seconds) = (filter.stats(), start.elapsed().as_secs_f64());
+    let inserted = (after.insertions - before.insertions) as f64;
+    println!(
+        "| {:?} | {} | {name} | {:.0} | {:.1} | {:.1} | {:.1} |",
+        buffer.policy,
+        buffer.group_pages,
+        inserted / seconds,
+        (after.page_bytes_written - before.page_bytes_written) as f64 / inserted,
+        (after.flush_page_writes - before.flush_page_writes) as f64
+            / (after.flush_writes - before.flush_writes).max(1) as f64,
+        (after.log_bytes_written - before.log_bytes_written) as f64 / inserted,
+    );
+}

@@ -1,0 +1,137 @@
+//! The flash filter: a Bloom filter in pages on a device, with updates that wait in memory and a log that makes them
+//! durable before their pages are written (BloomFlash section III).
+//!
+//! - A lookup looks at the waiting updates and then at one page (of each filter of a chain that has grown).
+//! - Any number of threads look up while others insert; insertions take turns. Locks are taken in the order log, writer,
+//!   waiting updates.
+//! - Pages are written in place: a page holds a superset of what it held (see [`crate::page`]).
+
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
+
+use springbloom_page_device::{CommitTurn, Storage, Wal};
+
+use crate::fpr::either_of;
+use crate::geometry::Layout;
+use crate::layer::Layer;
+use crate::page_cache::PageCache;
+use crate::pending::Pending;
+use crate::settings::BufferSettings;
+use crate::stats::{Counters, FilterInfo, FilterStats, LayerInfo};
+use crate::write::Writer;
+
+/// A Bloom filter larger than memory.
+///
+/// Lookups answer "no" only for keys that were never inserted: what is damaged or cannot be read answers "may match" and is
+/// counted. Any number of threads look up while others insert; insertions take turns.
+///
+/// ```
+/// use springbloom_filter::KeyDigest;
+/// use springbloom_flash_filter::{BufferSettings, FilterSettings, FlashFilter};
+///
+/// # let folder = tempfile::tempdir()?;
+/// # let folder = folder.path();
+/// let memory = BufferSettings::with_memory_bytes(1 << 20);
+/// let filter = FlashFilter::create(folder, &FilterSettings::new(100_000, 0.01), memory)?;
+/// filter.insert(KeyDigest::of(b"https://example.org/"))?;
+/// filter.commit()?; // durable from here
+/// filter.close()?; // the next opening has nothing to recover
+///
+/// let filter = FlashFilter::open_read_only(folder, memory)?;
+/// let asked = [KeyDigest::of(b"https://example.org/"), KeyDigest::of(b"https://example.com/")];
+/// assert_eq!(filter.contains_many(&asked), [true, false]);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+pub struct FlashFilter {
+    pub(crate) storage: Arc<dyn Storage>,
+    pub(crate) buffer: BufferSettings,
+    /// What lookups see; replaced as a whole when the chain grows.
+    pub(crate) state: RwLock<Arc<State>>,
+    pub(crate) wal: Mutex<Wal>,
+    pub(crate) writer: Mutex<Writer>,
+    pub(crate) commit_turn: CommitTurn,
+    pub(crate) cache: PageCache,
+    /// Keys of a batched lookup that are worked on together: bounds its memory.
+    pub(crate) lookup_keys: usize,
+    /// Updates up to this count (of [`Writer`]'s `appended`) are durable.
+    pub(crate) durable: AtomicU64,
+    pub(crate) counters: Counters,
+    /// Opened for reading, and not closed by who wrote it last: lookups read the log as well.
+    pub(crate) reads_log: bool,
+}
+
+/// The filters of the chain, oldest first, and the updates that wait for the last one.
+pub(crate) struct State {
+    pub(crate) layers: Vec<Arc<Layer>>,
+    pub(crate) pending: Pending,
+}
+
+impl State {
+    pub(crate) fn newest(&self) -> &Layer {
+        // A state is never made without a layer.
+        &self.layers[self.layers.len() - 1]
+    }
+}
+
+impl FlashFilter {
+    pub(crate) fn state(&self) -> Arc<State> {
+        self.state.read().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    pub(crate) fn wal(&self) -> MutexGuard<'_, Wal> {
+        self.wal.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Counters since opening.
+    pub fn stats(&self) -> FilterStats {
+        let (log_bytes_written, log_syncs) = self.wal().written();
+        self.counters.snapshot(log_bytes_written, log_syncs)
+    }
+
+    /// The chance that a lookup of an absent key answers "may match" now, from the share of bits set.
+    pub fn estimated_fpr(&self) -> f64 {
+        // In logarithms, or rates below 1e-16 would vanish.
+        let absent_log: f64 =
+            self.state().layers.iter().map(|layer| f64::ln_1p(-layer.estimated_fpr())).sum();
+        -absent_log.exp_m1()
+    }
+
+    /// Whether the filter holds as many distinct keys as it was built for, so that its rate is about to exceed the one
+    /// asked for. A growing filter never is.
+    pub fn is_full(&self) -> bool {
+        let state = self.state();
+        !state.newest().header.grows && state.newest().is_full(state.pending.len())
+    }
+
+    /// What the filter is and how full.
+    pub fn info(&self) -> FilterInfo {
+        let state = self.state();
+        let (insertions, fixed_bytes) = {
+            let writer = self.writer();
+            (writer.insertions(), writer.fixed_bytes())
+        };
+        FilterInfo {
+            layers: infos_of(&state),
+            insertions,
+            pending_updates: state.pending.len(),
+            memory_bytes: fixed_bytes + state.pending.bytes(),
+            estimated_fpr: self.estimated_fpr(),
+        }
+    }
+
+    pub(crate) fn mark_durable(&self, appended: u64) {
+        self.durable.fetch_max(appended, Ordering::AcqRel);
+    }
+}
+
+/// Rate of one lookup that reads `pages` pages, each of which answers wrongly with chance `page_fpr`.
+pub(crate) fn lookup_fpr(page_fpr: f64, layout: Layout) -> f64 {
+    if layout == Layout::TwoChoices { either_of(page_fpr, 2) } else { page_fpr }
+}
+
+/// What waits is counted with the filter that it waits for.
+fn infos_of(state: &State) -> Vec<LayerInfo> {
+    let newest = state.layers.len() - 1;
+    let waiting = |i: usize| if i == newest { state.pending.len() } else { 0 };
+    state.layers.iter().enumerate().map(|(i, layer)| layer.info(waiting(i))).collect()
+}

@@ -1,0 +1,133 @@
+//! From memory into pages: groups are read, changed and written together (BloomFlash section III-E).
+
+use std::sync::PoisonError;
+
+use crate::filter::{FlashFilter, State};
+use crate::layer::Layer;
+use crate::pending::Pending;
+use crate::stats::Counters;
+use crate::write::Writer;
+use springbloom_page_device::AlignedBuf;
+use springbloom_page_device::FlashError;
+
+/// Clean pages between two dirty ones that are written along with them: one longer write instead of two.
+const GAP_PAGES_MAX: u32 = 1;
+
+/// Contiguous pages that are read, changed and written as one.
+struct Run {
+    first_page: u32,
+    pages: u32,
+}
+
+impl FlashFilter {
+    /// Writes the pages of everything that waits.
+    pub(crate) fn flush_all(&self, writer: &mut Writer, state: &State) -> Result<(), FlashError> {
+        while state.pending.len() > 0 {
+            self.flush_some(writer, state)?;
+        }
+        Ok(())
+    }
+
+    /// Writes the next few groups, by policy. Their updates stay visible in memory until their pages are written.
+    pub(crate) fn flush_some(&self, writer: &mut Writer, state: &State) -> Result<(), FlashError> {
+        let layer = state.newest();
+        let pending = &state.pending;
+        let group_pages = self.buffer.group_pages.min(layer.header.geometry.page_count);
+        let page_bytes = layer.header.geometry.page_bytes as usize;
+        let scratch_bytes = writer.plan.flush_groups as usize * group_pages as usize * page_bytes;
+        if writer.scratch.len() < scratch_bytes {
+            writer.scratch = AlignedBuf::new(scratch_bytes);
+        }
+        let mut groups: Vec<u32> =
+            std::iter::from_fn(|| writer.order.take()).take(writer.plan.flush_groups as usize).collect();
+        groups.sort_unstable();
+        let pages: Vec<u32> = groups.iter().flat_map(|group| pending.dirty_pages(*group)).collect();
+        let runs = runs_of(&pages, pending);
+        let mut pieces = cut(&mut writer.scratch, &runs, page_bytes);
+        let mut reads: Vec<(u64, &mut [u8])> = runs
+            .iter()
+            .zip(&mut pieces)
+            .map(|(run, piece)| (layer.header.page_offset(run.first_page), &mut **piece))
+            .collect();
+        layer.device.read_into(&mut reads).map_err(FlashError::io("read", &layer.name))?;
+        let (mut pages_written, mut ones_added) = (0, 0);
+        for (run, piece) in runs.iter().zip(&mut pieces) {
+            ones_added += apply(layer, pending, run, piece);
+            pages_written += u64::from(run.pages);
+        }
+        {
+            let _writing = layer.writing.lock().unwrap_or_else(PoisonError::into_inner);
+            let writes: Vec<(u64, &[u8])> = runs
+                .iter()
+                .zip(&pieces)
+                .map(|(run, piece)| (layer.header.page_offset(run.first_page), &**piece))
+                .collect();
+            layer.device.write_each(&writes).map_err(FlashError::io("write", &layer.name))?;
+        }
+        for run in &runs {
+            (run.first_page..run.first_page + run.pages)
+                .for_each(|page| self.cache.forget(layer.page_name(page)));
+        }
+        groups.iter().for_each(|group| pending.clear(*group));
+        layer.add_ones(ones_added);
+        let counters = &self.counters;
+        Counters::add(&counters.group_flushes, groups.len() as u64);
+        Counters::add(&counters.flush_page_reads, pages_written);
+        Counters::add(&counters.flush_page_writes, pages_written);
+        Counters::add(&counters.flush_writes, runs.len() as u64);
+        Counters::add(&counters.page_bytes_written, pages_written * page_bytes as u64);
+        Ok(())
+    }
+}
+
+/// The runs that cover `pages`, which are in order. Every page of a run belongs to a group of one of `pages`, so runs are
+/// no longer than these groups.
+fn runs_of(pages: &[u32], pending: &Pending) -> Vec<Run> {
+    let mut runs: Vec<Run> = Vec::new();
+    for &page in pages {
+        let joins = |run: &Run| {
+            let end = run.first_page + run.pages;
+            let is_in_same_group = pending.group_of(page) == pending.group_of(end - 1);
+            page == end || (page <= end + GAP_PAGES_MAX && is_in_same_group)
+        };
+        match runs.last_mut() {
+            Some(run) if joins(run) => {
+                run.pages = page + 1 - run.first_page;
+            }
+            _ => runs.push(Run { first_page: page, pages: 1 }),
+        }
+    }
+    runs
+}
+
+/// A piece of `scratch` for each run.
+fn cut<'a>(scratch: &'a mut [u8], runs: &[Run], page_bytes: usize) -> Vec<&'a mut [u8]> {
+    let mut rest = scratch;
+    runs.iter()
+        .map(|run| {
+            let (piece, after) = std::mem::take(&mut rest).split_at_mut(run.pages as usize * page_bytes);
+            rest = after;
+            piece
+        })
+        .collect()
+}
+
+/// Sets the bits of what waits for the pages of `run`; returns how many were not set before.
+fn apply(layer: &Layer, pending: &Pending, run: &Run, piece: &mut [u8]) -> u64 {
+    let geometry = &layer.header.geometry;
+    let mut added = 0;
+    for (page, bytes) in (run.first_page..).zip(piece.chunks_mut(geometry.page_bytes as usize)) {
+        let before = layer.codec.ones(bytes);
+        let damaged = pending.with_values(page, |values| {
+            layer.codec.set(u64::from(page), bytes, values.flat_map(|value| geometry.bits_of(value)))
+        });
+        if damaged > 0 {
+            log::warn!(
+                "{}: page {page}: {damaged} damaged sectors answer \"may match\" from now on",
+                layer.name
+            );
+        }
+        added += u64::from(layer.codec.ones(bytes).saturating_sub(before));
+    }
+    added
+}

@@ -1,0 +1,225 @@
+//! One filter of a chain: a file of pages, and an estimate of how many of its bits are set.
+
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex};
+
+use crate::filter::lookup_fpr;
+use crate::fpr::{expected_fpr, keys_for_fill};
+use crate::geometry::Layout;
+use crate::header::FilterHeader;
+use crate::page::PageCodec;
+use crate::page_cache::PageName;
+use crate::stats::LayerInfo;
+use springbloom_page_device::AlignedBuf;
+use springbloom_page_device::FlashError;
+use springbloom_page_device::{PageDevice, Span, Storage};
+
+/// Pages that are read to estimate the share of bits set, where nothing says it. Pages differ by a percent or two, so the estimate
+/// of a filter of any size is good to a thousandth.
+const SAMPLE_PAGES: u32 = 1024;
+/// Bytes written at a time while a filter is made.
+const FORMAT_BYTES: usize = 1 << 20;
+
+pub(crate) struct Layer {
+    pub(crate) name: String,
+    pub(crate) header: FilterHeader,
+    pub(crate) codec: PageCodec,
+    pub(crate) device: Arc<dyn PageDevice>,
+    /// Held while pages are being written; who met a page half written waits here and reads it again.
+    pub(crate) writing: Mutex<()>,
+    /// Bits set in all pages, about.
+    ones: AtomicU64,
+}
+
+/// Name of the file of the filter number `layer`.
+pub(crate) fn file_name(layer: u32) -> String {
+    format!("filter-{layer:04}")
+}
+
+impl Layer {
+    fn new(name: String, header: FilterHeader, device: Arc<dyn PageDevice>) -> Result<Layer, FlashError> {
+        let (page_bytes, blocks) = (header.geometry.page_bytes, device.blocks());
+        if !(page_bytes as usize).is_multiple_of(blocks.logical_bytes) {
+            return Err(FlashError::PageSize {
+                name,
+                got_bytes: page_bytes,
+                expected_bytes: blocks.logical_bytes,
+            });
+        }
+        let codec = PageCodec::new(header.salt, header.geometry.page_bytes);
+        Ok(Layer { name, header, codec, device, writing: Mutex::new(()), ones: AtomicU64::new(0) })
+    }
+
+    /// Writes an empty filter. Durable on return; it is part of the chain once the log says so.
+    pub(crate) fn create(storage: &dyn Storage, header: FilterHeader) -> Result<Layer, FlashError> {
+        let file = file_name(header.layer);
+        let name = storage.describe(&file);
+        let device = storage.create(&file, header.file_bytes()).map_err(FlashError::io("create", &name))?;
+        let layer = Layer::new(name, header, device)?;
+        layer.format_pages()?;
+        layer.write_header()?;
+        layer.sync()?;
+        Ok(layer)
+    }
+
+    fn write_header(&self) -> Result<(), FlashError> {
+        self.device.write_at(0, &self.header.encode()).map_err(FlashError::io("write", &self.name))
+    }
+
+    fn format_pages(&self) -> Result<(), FlashError> {
+        let page_bytes = self.header.geometry.page_bytes as usize;
+        let pages = self.header.geometry.page_count;
+        let mut buf = AlignedBuf::new(FORMAT_BYTES);
+        let mut first = 0;
+        while first < pages {
+            let count = (pages - first).min((FORMAT_BYTES / page_bytes) as u32);
+            let bytes = &mut buf[..count as usize * page_bytes];
+            for (page, bytes) in (first..).zip(bytes.chunks_mut(page_bytes)) {
+                self.codec.format_empty(u64::from(page), bytes);
+            }
+            let offset = self.header.page_offset(first);
+            self.device.write_at(offset, bytes).map_err(FlashError::io("write", &self.name))?;
+            first += count;
+        }
+        Ok(())
+    }
+
+    /// Opens the filter that the log describes by `header`, with `ones` bits set.
+    pub(crate) fn open(storage: &dyn Storage, header: FilterHeader, ones: u64) -> Result<Layer, FlashError> {
+        let layer = Layer::open_damaged(storage, header, ones)?;
+        let (got_bytes, expected_bytes) = (layer.device.len_bytes(), header.file_bytes());
+        if got_bytes < expected_bytes {
+            return Err(FlashError::Truncated { name: layer.name, got_bytes, expected_bytes });
+        }
+        Ok(layer)
+    }
+
+    /// The same, whatever the length of the file.
+    pub(crate) fn open_damaged(
+        storage: &dyn Storage,
+        header: FilterHeader,
+        ones: u64,
+    ) -> Result<Layer, FlashError> {
+        let file = file_name(header.layer);
+        let name = storage.describe(&file);
+        let device = storage.open(&file).map_err(FlashError::io("open", &name))?;
+        let layer = Layer::new(name, header, device)?;
+        layer.ones.store(ones, Ordering::Relaxed);
+        Ok(layer)
+    }
+
+    /// Whether the file's own header is what the log says.
+    pub(crate) fn has_sound_header(&self) -> Result<bool, FlashError> {
+        match FilterHeader::read(&self.name, &*self.device) {
+            Ok(header) => Ok(header == self.header),
+            Err(error @ (FlashError::NewerVersion { .. } | FlashError::OlderVersion { .. })) => Err(error),
+            Err(_) => Ok(false),
+        }
+    }
+
+    /// Writes the header again if it is damaged; the log has all that it says.
+    pub(crate) fn mend_header(&self) -> Result<(), FlashError> {
+        if !self.has_sound_header()? {
+            log::warn!("{}: its header was damaged and is written again from the log", self.name);
+            self.write_header()?;
+            self.sync()?;
+        }
+        Ok(())
+    }
+
+    /// Bits set in all pages, about.
+    pub(crate) fn ones(&self) -> u64 {
+        self.ones.load(Ordering::Relaxed)
+    }
+
+    pub(crate) fn sync(&self) -> Result<(), FlashError> {
+        self.device.sync().map_err(FlashError::io("sync", &self.name))
+    }
+
+    pub(crate) fn page_name(&self, page: u32) -> PageName {
+        PageName { layer: self.header.layer, page }
+    }
+
+    pub(crate) fn span(&self, page: u32) -> Span {
+        Span { offset: self.header.page_offset(page), len_bytes: self.header.geometry.page_bytes as usize }
+    }
+
+    /// Reads a sample of the pages (all of them if there are few) and estimates the bits set in all.
+    pub(crate) fn estimate_fill(&self) -> Result<(), FlashError> {
+        let pages = self.header.geometry.page_count;
+        let sample = pages.min(SAMPLE_PAGES);
+        let at = |i: u32| (u64::from(i) * u64::from(pages) / u64::from(sample)) as u32;
+        let spans: Vec<Span> = (0..sample).map(|i| self.span(at(i))).collect();
+        let (mut ones, mut seen) = (0, 0);
+        self.device.read_each(&spans, &mut |_, page| {
+            if let Ok(bytes) = page {
+                ones += u64::from(self.codec.ones(bytes));
+                seen += 1;
+            }
+        });
+        let all = if seen == 0 { 0.0 } else { ones as f64 * f64::from(pages) / f64::from(seen) };
+        self.ones.store(all as u64, Ordering::Relaxed);
+        Ok(())
+    }
+
+    /// Keys of every page, from its bits; for the choice between two pages. Reads the whole filter.
+    pub(crate) fn loads(&self) -> Vec<u16> {
+        let geometry = &self.header.geometry;
+        let page_bits = f64::from(geometry.bits_per_page());
+        let mut loads = vec![0; geometry.page_count as usize];
+        for first in (0..geometry.page_count).step_by(SAMPLE_PAGES as usize) {
+            let spans: Vec<Span> =
+                (first..geometry.page_count.min(first + SAMPLE_PAGES)).map(|page| self.span(page)).collect();
+            self.device.read_each(&spans, &mut |i, page| {
+                let ones = page.map_or(0, |bytes| self.codec.ones(bytes));
+                let keys = keys_for_fill(f64::from(ones) / page_bits, page_bits, geometry.probes);
+                loads[first as usize + i] = keys.min(f64::from(u16::MAX)) as u16;
+            });
+        }
+        loads
+    }
+
+    pub(crate) fn add_ones(&self, ones: u64) {
+        self.ones.fetch_add(ones, Ordering::Relaxed);
+    }
+
+    /// Distinct keys in the pages, from the share of bits set.
+    pub(crate) fn estimated_keys(&self) -> f64 {
+        let geometry = &self.header.geometry;
+        let fill = self.ones() as f64 / geometry.bits() as f64;
+        let (bits, parts) = match geometry.layout {
+            Layout::Flat => (geometry.bits() as f64, 1.0),
+            _ => (f64::from(geometry.bits_per_page()), f64::from(geometry.page_count)),
+        };
+        keys_for_fill(fill.min(1.0), bits, geometry.probes) * parts
+    }
+
+    pub(crate) fn estimated_fpr(&self) -> f64 {
+        let keys = self.estimated_keys();
+        if keys.is_finite() { expected_fpr(&self.header.geometry, keys.round() as u64) } else { 1.0 }
+    }
+
+    /// The same with `pending` waiting updates, which may repeat some of them.
+    fn estimated_keys_with(&self, pending: u64) -> f64 {
+        self.estimated_keys() + pending as f64 / self.header.geometry.updates_per_key() as f64
+    }
+
+    /// Whether the distinct keys, `pending` waiting updates included, are as many as the filter was built for.
+    pub(crate) fn is_full(&self, pending: u64) -> bool {
+        self.estimated_keys_with(pending) >= self.header.capacity_keys as f64
+    }
+
+    /// `pending` updates wait for it.
+    pub(crate) fn info(&self, pending: u64) -> LayerInfo {
+        LayerInfo {
+            header: self.header,
+            estimated_keys: self.estimated_keys_with(pending),
+            estimated_fpr: self.estimated_fpr(),
+        }
+    }
+
+    /// Rate of a lookup, given the mean over pages of the chance that one page answers wrongly.
+    pub(crate) fn fpr_of_pages(&self, page_fpr: f64) -> f64 {
+        lookup_fpr(page_fpr, self.header.geometry.layout)
+    }
+}

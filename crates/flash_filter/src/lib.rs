@@ -1,0 +1,39 @@
+//! A Bloom filter on flash that is larger than memory (BloomFlash: Debnath, Sengupta, Li, Lilja, Du, ICDCS 2011): mutable,
+//! durable, and read one page per lookup. See [`FlashFilter`].
+//!
+//! Invariants: no key whose insertion was acknowledged is ever answered with "absent", whatever was interrupted or
+//! damaged; what cannot be read answers "may match" and is counted. The layout on disk is `docs/flash-format.md`.
+#![forbid(unsafe_code)]
+
+mod close;
+mod filter;
+mod flush;
+mod flush_order;
+pub mod fpr;
+mod geometry;
+mod header;
+mod layer;
+mod lookup;
+mod memory;
+mod merge;
+mod open;
+mod page;
+mod page_cache;
+mod pending;
+mod repair;
+mod settings;
+mod state;
+mod stats;
+mod verify;
+mod write;
+
+pub use filter::FlashFilter;
+pub use geometry::{Geometry, Layout, PROBES_MAX};
+pub use header::{FILTER_MAGIC, FILTER_VERSION, FilterHeader, HEADER_BYTES};
+pub use repair::SalvageReport;
+pub use settings::{
+    BufferSettings, FilterSettings, FlushPolicy, GROUP_PAGES_MAX, MemorySize, PAGE_BYTES_MAX, PAGE_BYTES_MIN,
+};
+pub use springbloom_page_device::FlashError;
+pub use stats::{FilterInfo, FilterStats, LayerInfo};
+pub use verify::{LayerReport, VerifyReport};

@@ -1,0 +1,282 @@
+//! Lookups, one at a time and many at a time.
+
+use std::cell::RefCell;
+use std::collections::HashSet;
+use std::io;
+use std::sync::PoisonError;
+
+use springbloom_filter::KeyDigest;
+
+use crate::filter::{FlashFilter, State};
+use crate::geometry::{Layout, Update};
+use crate::layer::Layer;
+use crate::page::PageAnswer;
+use crate::page_cache::Ticket;
+use crate::settings::PAGE_BYTES_MAX;
+use crate::state::updates_of;
+use crate::stats::Counters;
+use springbloom_page_device::AlignedBuf;
+use springbloom_page_device::Span;
+
+thread_local! {
+    /// Where a single lookup reads its page.
+    static PAGE: RefCell<AlignedBuf> = RefCell::new(AlignedBuf::new(PAGE_BYTES_MAX as usize));
+}
+
+/// A key of a batch and one place where it may be.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+struct Question {
+    page: u32,
+    key: u32,
+    value: u64,
+}
+
+/// Updates that are not in their pages: those that wait in memory, and those of a log that only a writer may apply.
+struct Unwritten<'s> {
+    /// The filter of the chain that they are of.
+    newest: usize,
+    state: &'s State,
+    of_log: HashSet<Update>,
+}
+
+impl Unwritten<'_> {
+    /// Whether `update` of the filter number `layer` is one.
+    fn contains(&self, layer: usize, update: Update) -> bool {
+        layer == self.newest && (self.state.pending.contains(update) || self.of_log.contains(&update))
+    }
+}
+
+impl FlashFilter {
+    /// Whether `digest` may have been inserted; "no" is certain. Reads one page unless the key waits in memory (two with
+    /// two choices; up to `probes` in the flat layout; of each filter of a chain that has grown). What cannot be read
+    /// answers "may match".
+    pub fn contains(&self, digest: KeyDigest) -> bool {
+        self.ask(digest, false)
+    }
+
+    /// [`FlashFilter::contains`] of every digest, in order, with many pages in flight; keys that share a page share its
+    /// read. Takes up to 48 bytes of memory per digest, for as many at a time as the memory of the filter allows (256 to 16,384).
+    pub fn contains_many(&self, digests: &[KeyDigest]) -> Vec<bool> {
+        let state = self.state();
+        Counters::add(&self.counters.lookups, digests.len() as u64);
+        let mut answers = vec![false; digests.len()];
+        for (digests, answers) in digests.chunks(self.lookup_keys).zip(answers.chunks_mut(self.lookup_keys)) {
+            self.ask_batch(&state, digests, answers);
+        }
+        answers
+    }
+
+    /// [`FlashFilter::contains`] that reads the pages of all bits of a key, even after one that is not set. Other answers do not
+    /// come of it, only more reads in the flat layout: the flat filter that BloomFlash's figures are of (see
+    /// `docs/flash-filter.md`), to measure against.
+    pub fn contains_reading_all(&self, digest: KeyDigest) -> bool {
+        self.ask(digest, true)
+    }
+
+    fn ask(&self, digest: KeyDigest, reads_all: bool) -> bool {
+        let state = self.state();
+        Counters::add(&self.counters.lookups, 1);
+        let unwritten = self.unwritten(&state, &[digest]);
+        (0..state.layers.len()).rev().any(|layer| self.ask_one(&unwritten, layer, digest, reads_all))
+    }
+
+    /// What is not in its pages, of what these keys ask for.
+    fn unwritten<'s>(&self, state: &'s State, digests: &[KeyDigest]) -> Unwritten<'s> {
+        let mut of_log = HashSet::new();
+        if self.reads_log {
+            let geometry = state.newest().header.geometry;
+            let places =
+                |digest| (0..geometry.reads_per_lookup_max()).map(move |n| geometry.place(digest, n));
+            let asked: HashSet<Update> = digests.iter().flat_map(|digest| places(*digest)).collect();
+            let read = self.wal().scan(&mut |commit| {
+                of_log.extend(updates_of(commit).filter(|update| asked.contains(update)));
+                Ok(())
+            });
+            if read.is_err() {
+                // It could be read at opening. What cannot be known may match.
+                Counters::add(&self.counters.failed_reads, 1);
+                of_log = asked;
+            }
+        }
+        Unwritten { newest: state.layers.len() - 1, state, of_log }
+    }
+
+    fn ask_one(&self, unwritten: &Unwritten<'_>, number: usize, digest: KeyDigest, reads_all: bool) -> bool {
+        let layer = &*unwritten.state.layers[number];
+        let geometry = &layer.header.geometry;
+        let waits = |update: Update| unwritten.contains(number, update);
+        let places = (0..geometry.reads_per_lookup_max()).map(|n| geometry.place(digest, n));
+        match geometry.layout {
+            Layout::Hierarchical | Layout::TwoChoices => {
+                if places.clone().any(waits) {
+                    Counters::add(&self.counters.pending_hits, 1);
+                    return true;
+                }
+                places.into_iter().any(|place| self.ask_page(layer, place))
+            }
+            Layout::Flat => {
+                let mut has_bit = places.map(|place| waits(place) || self.ask_page(layer, place));
+                if reads_all { has_bit.fold(true, |all, has| all & has) } else { has_bit.all(|has| has) }
+            }
+        }
+    }
+
+    /// Reads the page of `place` and asks it.
+    fn ask_page(&self, layer: &Layer, place: Update) -> bool {
+        let answer = self.read_and_ask(layer, place);
+        match answer {
+            Ok(answer) if !answer.damaged => answer.may_match,
+            _ => self.ask_again(layer, place),
+        }
+    }
+
+    fn read_and_ask(&self, layer: &Layer, place: Update) -> io::Result<PageAnswer> {
+        let name = layer.page_name(place.page);
+        let ticket = match self.cache.ask(name, |bytes| ask(layer, place, bytes)) {
+            Ok(answer) => {
+                Counters::add(&self.counters.cached_pages, 1);
+                return Ok(answer);
+            }
+            Err(ticket) => ticket,
+        };
+        Counters::add(&self.counters.lookup_page_reads, 1);
+        PAGE.with_borrow_mut(|buf| {
+            let span = layer.span(place.page);
+            let bytes = &mut buf[..span.len_bytes];
+            layer.device.read_at(span.offset, bytes)?;
+            self.cache.keep(ticket.as_ref(), name, bytes);
+            Ok(ask(layer, place, bytes))
+        })
+    }
+
+    /// The page failed: it was being written while it was read, or it is damaged. Reads it once more while nobody
+    /// writes; then "may match" is the answer.
+    fn ask_again(&self, layer: &Layer, place: Update) -> bool {
+        let _quiet = layer.writing.lock().unwrap_or_else(PoisonError::into_inner);
+        match self.read_and_ask(layer, place) {
+            Ok(answer) => {
+                Counters::add(&self.counters.damaged_answers, u64::from(answer.damaged));
+                answer.may_match
+            }
+            Err(_) => {
+                Counters::add(&self.counters.failed_reads, 1);
+                true
+            }
+        }
+    }
+
+    fn ask_batch(&self, state: &State, digests: &[KeyDigest], answers: &mut [bool]) {
+        let unwritten = self.unwritten(state, digests);
+        for (number, layer) in state.layers.iter().enumerate().rev() {
+            match layer.header.geometry.layout {
+                Layout::Hierarchical | Layout::TwoChoices => {
+                    self.ask_pages_of(&unwritten, number, digests, answers)
+                }
+                Layout::Flat => self.ask_bit_after_bit(&unwritten, number, digests, answers),
+            }
+        }
+    }
+
+    /// Hierarchical layouts: every page of every key that has no answer yet.
+    fn ask_pages_of(
+        &self,
+        unwritten: &Unwritten<'_>,
+        number: usize,
+        digests: &[KeyDigest],
+        answers: &mut [bool],
+    ) {
+        let layer = &*unwritten.state.layers[number];
+        let geometry = &layer.header.geometry;
+        let mut questions = Vec::with_capacity(digests.len());
+        for (key, (digest, answer)) in digests.iter().zip(answers.iter_mut()).enumerate() {
+            if *answer {
+                continue;
+            }
+            let places = (0..geometry.reads_per_lookup_max()).map(|n| geometry.place(*digest, n));
+            if places.clone().any(|place| unwritten.contains(number, place)) {
+                Counters::add(&self.counters.pending_hits, 1);
+                *answer = true;
+            } else {
+                questions.extend(places.map(|place| Question {
+                    page: place.page,
+                    key: key as u32,
+                    value: place.value,
+                }));
+            }
+        }
+        self.ask_all(layer, &mut questions, &mut |key, may_match| answers[key] |= may_match);
+    }
+
+    /// Flat layout: the first bit of every key, the second bit of those that had it, and so on.
+    fn ask_bit_after_bit(
+        &self,
+        unwritten: &Unwritten<'_>,
+        number: usize,
+        digests: &[KeyDigest],
+        answers: &mut [bool],
+    ) {
+        let layer = &*unwritten.state.layers[number];
+        let geometry = &layer.header.geometry;
+        let mut alive: Vec<bool> = answers.iter().map(|answered| !answered).collect();
+        for n in 0..u32::from(geometry.probes) {
+            let mut questions: Vec<Question> = digests
+                .iter()
+                .enumerate()
+                .filter(|(key, _)| alive[*key])
+                .map(|(key, digest)| (key, geometry.place(*digest, n)))
+                .filter(|(_, place)| !unwritten.contains(number, *place))
+                .map(|(key, place)| Question { page: place.page, key: key as u32, value: place.value })
+                .collect();
+            self.ask_all(layer, &mut questions, &mut |key, may_match| alive[key] &= may_match);
+        }
+        answers.iter_mut().zip(alive).for_each(|(answer, alive)| *answer |= alive);
+    }
+
+    /// Reads each page once and answers every question about it.
+    fn ask_all(&self, layer: &Layer, questions: &mut [Question], answer: &mut dyn FnMut(usize, bool)) {
+        questions.sort_unstable();
+        let mut again = Vec::new();
+        let mut ask_page = |of_page: &[Question], page: Option<&[u8]>| {
+            for question in of_page {
+                let place = Update { page: question.page, value: question.value };
+                match page.map(|bytes| ask(layer, place, bytes)) {
+                    Some(PageAnswer { may_match, damaged: false }) => {
+                        answer(question.key as usize, may_match)
+                    }
+                    _ => again.push(*question),
+                }
+            }
+        };
+        // Room for all at once: growing lists leave holes in the heap. Tickets take none without a cache.
+        let mut unread: Vec<&[Question]> = Vec::with_capacity(questions.len());
+        let mut tickets: Vec<Ticket> = Vec::new();
+        for of_page in questions.chunk_by(|a, b| a.page == b.page) {
+            let name = layer.page_name(of_page[0].page);
+            match self.cache.ask(name, |bytes| ask_page(of_page, Some(bytes))) {
+                Ok(()) => Counters::add(&self.counters.cached_pages, 1),
+                Err(ticket) => {
+                    unread.push(of_page);
+                    tickets.extend(ticket);
+                }
+            }
+        }
+        let spans: Vec<Span> = unread.iter().map(|of_page| layer.span(of_page[0].page)).collect();
+        Counters::add(&self.counters.lookup_page_reads, spans.len() as u64);
+        layer.device.read_each(&spans, &mut |i, page| {
+            let of_page = unread[i];
+            let page = page.ok();
+            if let Some(bytes) = page {
+                self.cache.keep(tickets.get(i), layer.page_name(of_page[0].page), bytes);
+            }
+            ask_page(of_page, page);
+        });
+        for question in again {
+            let place = Update { page: question.page, value: question.value };
+            answer(question.key as usize, self.ask_again(layer, place));
+        }
+    }
+}
+
+fn ask(layer: &Layer, place: Update, bytes: &[u8]) -> PageAnswer {
+    layer.codec.query(u64::from(place.page), bytes, layer.header.geometry.bits_of(place.value))
+}

@@ -1,0 +1,186 @@
+//! How the memory of an open filter is divided.
+
+use crate::flush_order::FlushOrder;
+use crate::geometry::{Geometry, Layout, Update};
+use crate::page_cache::PageCache;
+use crate::pending::{Pending, PendingShape};
+use crate::settings::{BufferSettings, MemorySize};
+use crate::state::blocks_for;
+use springbloom_page_device::AlignedBuf;
+use springbloom_page_device::FlashError;
+
+/// Groups that one flush reads, changes and writes together, at most: enough to keep a device busy.
+const FLUSH_GROUPS_MAX: u64 = 16;
+/// Updates that may wait for the log, at least and at most.
+const TAIL_UPDATES_MIN: u64 = 512;
+const TAIL_UPDATES_MAX: u64 = 16_384;
+/// Share of the memory that goes to each of the flush buffer and the log's tail, at most.
+const SHARE: u64 = 8;
+/// Keys of a batched lookup that are worked on together, at least and at most, and what each takes.
+const LOOKUP_KEYS_MIN: u64 = 256;
+const LOOKUP_KEYS_MAX: u64 = 16_384;
+const LOOKUP_KEY_BYTES: u64 = 48;
+/// Share of the memory that they may take, at most.
+const LOOKUP_SHARE: u64 = 16;
+/// Pages that a batched lookup reads at the same time, each into a buffer.
+const LOOKUP_PAGES: u64 = 32;
+/// Bytes that a waiting update takes, about.
+const UPDATE_BYTES_ABOUT: u64 = 10;
+/// Bytes that a block of the log takes, its copy included.
+const LOG_PAGE_BYTES: u64 = 8192;
+/// A smaller log would spend its time on changes of generation.
+const LOG_BLOCKS_MIN: u64 = 64;
+/// A filter with fewer bytes for waiting updates would flush at every insertion.
+const PENDING_BYTES_MIN: u64 = 4096;
+
+/// The parts of an open filter's memory.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct MemoryPlan {
+    /// Groups written by one flush.
+    pub(crate) flush_groups: u32,
+    /// Updates that may wait for the log before it is committed unasked.
+    pub(crate) tail_updates: usize,
+    /// How they are kept.
+    pub(crate) shape: PendingShape,
+    /// Bytes of waiting updates.
+    pub(crate) pending_bytes_max: u64,
+    /// Number of waiting updates.
+    pub(crate) updates_max: u64,
+    /// Pages that the page cache holds.
+    pub(crate) cache_pages: usize,
+    /// Keys of a batched lookup that are worked on together.
+    pub(crate) lookup_keys: usize,
+    /// Everything but the waiting updates. Buffers of one caller's lookups are among it, if there is memory for them.
+    pub(crate) fixed_bytes: u64,
+}
+
+/// What the parts other than waiting updates are given.
+#[derive(Clone, Copy)]
+struct Shares {
+    flush_groups: u64,
+    tail_updates: u64,
+    lookup_keys: u64,
+    /// Whether lookups are paid for from the budget; where it is too small for that, their buffers come on top.
+    has_lookups: bool,
+}
+
+impl MemoryPlan {
+    pub(crate) fn new(geometry: &Geometry, buffer: &BufferSettings) -> Result<MemoryPlan, FlashError> {
+        let pages = geometry.page_count;
+        let group_bytes = u64::from(buffer.group_pages.min(pages)) * u64::from(geometry.page_bytes);
+        let groups = pages.div_ceil(buffer.group_pages);
+        let loads_bytes = if geometry.layout == Layout::TwoChoices { u64::from(pages) * 2 } else { 0 };
+        let cache_page_bytes = PageCache::page_memory_bytes(geometry.page_bytes);
+        let cache_pages = buffer.cache_bytes / cache_page_bytes;
+        let cache_bytes = cache_pages * cache_page_bytes;
+        let factor_updates = |factor: u32| {
+            let bits_per_update = u64::from(geometry.probes) / geometry.updates_per_key();
+            u64::from(factor) * u64::from(pages) / bits_per_update
+        };
+        let about_updates = match buffer.memory {
+            MemorySize::Bytes(bytes) => bytes.saturating_sub(cache_bytes) / UPDATE_BYTES_ABOUT,
+            MemorySize::CacheSizeFactor(factor) => factor_updates(factor),
+        };
+        let shape = PendingShape::for_updates(pages, about_updates);
+        let tables_bytes = shape.fixed_bytes() + FlushOrder::memory_bytes(groups) + loads_bytes + cache_bytes;
+        let update_bytes = size_of::<Update>() as u64;
+        let fixed_bytes = |shares: Shares| {
+            let scratch_bytes =
+                AlignedBuf::memory_bytes_for((shares.flush_groups * group_bytes) as usize) as u64;
+            let read_bytes =
+                AlignedBuf::memory_bytes_for((LOOKUP_PAGES * u64::from(geometry.page_bytes)) as usize) as u64;
+            let lookup_bytes =
+                if shares.has_lookups { read_bytes + shares.lookup_keys * LOOKUP_KEY_BYTES } else { 0 };
+            tables_bytes + scratch_bytes + shares.tail_updates * update_bytes + lookup_bytes
+        };
+        let plan = |shares: Shares, pending_bytes_max, updates_max| MemoryPlan {
+            flush_groups: shares.flush_groups as u32,
+            tail_updates: shares.tail_updates as usize,
+            shape,
+            pending_bytes_max,
+            updates_max,
+            cache_pages: cache_pages as usize,
+            lookup_keys: shares.lookup_keys as usize,
+            fixed_bytes: fixed_bytes(shares),
+        };
+        let most = Shares {
+            flush_groups: FLUSH_GROUPS_MAX,
+            tail_updates: TAIL_UPDATES_MAX,
+            lookup_keys: LOOKUP_KEYS_MAX,
+            has_lookups: true,
+        };
+        let bytes = match buffer.memory {
+            MemorySize::Bytes(bytes) => bytes,
+            MemorySize::CacheSizeFactor(factor) => {
+                return Ok(plan(most, u64::MAX, factor_updates(factor)));
+            }
+        };
+        let ample = Shares {
+            flush_groups: (bytes / SHARE / group_bytes).clamp(1, FLUSH_GROUPS_MAX),
+            tail_updates: (bytes / SHARE / update_bytes).clamp(TAIL_UPDATES_MIN, TAIL_UPDATES_MAX),
+            lookup_keys: (bytes / LOOKUP_SHARE / LOOKUP_KEY_BYTES).clamp(LOOKUP_KEYS_MIN, LOOKUP_KEYS_MAX),
+            has_lookups: true,
+        };
+        let scarce = Shares {
+            flush_groups: 1,
+            tail_updates: TAIL_UPDATES_MIN,
+            lookup_keys: LOOKUP_KEYS_MIN,
+            has_lookups: false,
+        };
+        for shares in [ample, scarce] {
+            let rest = bytes.checked_sub(fixed_bytes(shares));
+            if let Some(pending_bytes) = rest.filter(|rest| *rest >= PENDING_BYTES_MIN) {
+                return Ok(plan(shares, pending_bytes, pending_bytes / 8));
+            }
+        }
+        let expected_bytes = fixed_bytes(scarce) + PENDING_BYTES_MIN;
+        Err(FlashError::BudgetTooSmall { got_bytes: bytes, expected_bytes })
+    }
+
+    /// Where updates wait.
+    pub(crate) fn pending(&self, group_pages: u32) -> Pending {
+        Pending::new(self.shape, group_pages, self.pending_bytes_max, self.updates_max)
+    }
+
+    /// Blocks of the log that go with this plan: a snapshot takes a quarter, unless that would make the log larger than the filter.
+    pub(crate) fn log_blocks(&self, geometry: &Geometry) -> u64 {
+        let ample = blocks_for(self.updates_max).saturating_mul(4);
+        ample.min(geometry.pages_bytes() / LOG_PAGE_BYTES).max(LOG_BLOCKS_MIN)
+    }
+
+    /// The same with at most `updates_max` waiting updates, as many as the log can carry over.
+    pub(crate) fn limited_to(self, updates_max: u64) -> MemoryPlan {
+        MemoryPlan { updates_max: self.updates_max.min(updates_max), ..self }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const GEOMETRY: Geometry =
+        Geometry { layout: Layout::Hierarchical, page_bytes: 4096, page_count: 10_000, probes: 6 };
+
+    #[test]
+    fn the_parts_make_up_the_whole_and_too_little_is_an_error() {
+        for bytes in [200_000, 1_000_000, 100_000_000] {
+            let plan = MemoryPlan::new(&GEOMETRY, &BufferSettings::with_memory_bytes(bytes)).unwrap();
+            assert_eq!(plan.fixed_bytes + plan.pending_bytes_max, bytes);
+        }
+        let too_small = MemoryPlan::new(&GEOMETRY, &BufferSettings::with_memory_bytes(50_000));
+        let Err(FlashError::BudgetTooSmall { expected_bytes, .. }) = too_small else {
+            panic!("{too_small:?}")
+        };
+        assert!(MemoryPlan::new(&GEOMETRY, &BufferSettings::with_memory_bytes(expected_bytes)).is_ok());
+        assert!(MemoryPlan::new(&GEOMETRY, &BufferSettings::with_memory_bytes(expected_bytes - 1)).is_err());
+    }
+
+    #[test]
+    fn the_papers_measure_counts_bits() {
+        let buffer =
+            BufferSettings { memory: MemorySize::CacheSizeFactor(4), ..BufferSettings::with_memory_bytes(0) };
+        assert_eq!(MemoryPlan::new(&GEOMETRY, &buffer).unwrap().updates_max, 4 * 10_000 / 6);
+        let flat = Geometry { layout: Layout::Flat, ..GEOMETRY };
+        assert_eq!(MemoryPlan::new(&flat, &buffer).unwrap().updates_max, 4 * 10_000);
+    }
+}

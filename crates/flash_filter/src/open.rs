@@ -1,0 +1,203 @@
+//! Making and opening filters, and recovery: what a process that did not close left in the log goes to its pages.
+
+use std::path::Path;
+use std::sync::atomic::AtomicU64;
+use std::sync::{Arc, Mutex, RwLock};
+
+use springbloom_page_device::{Access, CommitTurn, FileStorage, FlashError, IoEngine, Storage, Wal};
+
+use crate::filter::{FlashFilter, State};
+use crate::header::FILTER_VERSION;
+use crate::layer::{Layer, file_name};
+use crate::memory::MemoryPlan;
+use crate::page_cache::PageCache;
+use crate::settings::{BufferSettings, FilterSettings, LayerPlan};
+use crate::state::{Chain, snapshot_updates_max, updates_of};
+use crate::stats::Counters;
+use crate::write::Writer;
+
+/// The log of the first format, by which its folders are known.
+const FIRST_FORMAT_LOG: &str = "log-a";
+
+impl FlashFilter {
+    /// Makes a filter in `directory`, which must be empty (or is made), and opens it. Writes every page once. A failed creation leaves
+    /// nothing behind.
+    pub fn create(
+        directory: &Path,
+        settings: &FilterSettings,
+        buffer: BufferSettings,
+    ) -> Result<FlashFilter, FlashError> {
+        // Before a folder is made that nobody needs.
+        check(settings, &buffer)?;
+        let storage = Arc::new(FileStorage::open(directory, Access::Create, IoEngine::Auto)?);
+        let created = FlashFilter::create_in(storage.clone(), settings, buffer);
+        if let Err(error) = &created
+            && !matches!(error, FlashError::NotEmpty { .. })
+            && let Some(storage) = Arc::into_inner(storage)
+        {
+            storage.undo_creation();
+        }
+        created
+    }
+
+    /// Opens the filter in `directory` and recovers what was acknowledged. After [`FlashFilter::close`] there is nothing to recover:
+    /// this reads a few blocks, however large the filter is, and writes nothing.
+    pub fn open(directory: &Path, buffer: BufferSettings) -> Result<FlashFilter, FlashError> {
+        FlashFilter::open_in(Arc::new(FileStorage::open(directory, Access::Write, IoEngine::Auto)?), buffer)
+    }
+
+    /// Opens the filter in `directory` for lookups, beside any number of other readers. Writes nothing, and works on a read-only file
+    /// system. Where the last writer was interrupted, every batch of lookups reads the log besides; opening for writing once
+    /// spares that (see [`FlashFilter::is_recovered`]).
+    pub fn open_read_only(directory: &Path, buffer: BufferSettings) -> Result<FlashFilter, FlashError> {
+        FlashFilter::open_in(Arc::new(FileStorage::open(directory, Access::Read, IoEngine::Auto)?), buffer)
+    }
+
+    /// [`FlashFilter::create`] in any storage.
+    pub fn create_in(
+        storage: Arc<dyn Storage>,
+        settings: &FilterSettings,
+        buffer: BufferSettings,
+    ) -> Result<FlashFilter, FlashError> {
+        let (plan, memory) = check(settings, &buffer)?;
+        refuse_unless_empty(&*storage)?;
+        let header = settings.header(plan, rand::random(), 0);
+        let layer = Layer::create(&*storage, header)?;
+        let chain = Chain { insertions: 0, waiting_updates: 0, layers: vec![(header, 0)] };
+        let wal = Wal::create(&*storage, header.salt, memory.log_blocks(&header.geometry), chain.encode())?;
+        Ok(FlashFilter::assemble(storage, buffer, vec![Arc::new(layer)], wal, memory, 0))
+    }
+
+    /// [`FlashFilter::open`] in any storage; [`FlashFilter::open_read_only`] if it cannot be written.
+    pub fn open_in(storage: Arc<dyn Storage>, buffer: BufferSettings) -> Result<FlashFilter, FlashError> {
+        buffer.check()?;
+        let wal = open_log(&*storage)?;
+        let chain = Chain::decode(&wal)?;
+        let layers = chain.layers.iter();
+        let layers: Vec<Arc<Layer>> = layers
+            .map(|(header, ones)| Layer::open(&*storage, *header, *ones).map(Arc::new))
+            .collect::<Result<_, _>>()?;
+        for layer in &layers {
+            if storage.is_writable() {
+                layer.mend_header()?;
+            } else {
+                layer.has_sound_header()?;
+            }
+        }
+        let memory = MemoryPlan::new(&layers[layers.len() - 1].header.geometry, &buffer)?;
+        let is_writable = storage.is_writable();
+        let mut filter = FlashFilter::assemble(storage, buffer, layers, wal, memory, chain.insertions);
+        if is_writable {
+            filter.recover(&chain, memory)?;
+        } else {
+            let mut wal = filter.wal();
+            wal.replay(&mut |_| Ok(()))?;
+            let reads_log = !wal.is_empty();
+            drop(wal);
+            filter.reads_log = reads_log;
+        }
+        Ok(filter)
+    }
+
+    fn assemble(
+        storage: Arc<dyn Storage>,
+        buffer: BufferSettings,
+        layers: Vec<Arc<Layer>>,
+        wal: Wal,
+        memory: MemoryPlan,
+        insertions: u64,
+    ) -> FlashFilter {
+        // Reserved for the whole plan: the log may grow with it.
+        let pending = memory.pending(buffer.group_pages);
+        let memory = memory.limited_to(snapshot_updates_max(&wal));
+        let writer = Writer::new(memory, buffer.policy, pending.groups(), insertions);
+        FlashFilter {
+            storage,
+            buffer,
+            state: RwLock::new(Arc::new(State { layers, pending })),
+            wal: Mutex::new(wal),
+            writer: Mutex::new(writer),
+            commit_turn: CommitTurn::default(),
+            cache: PageCache::new(memory.cache_pages),
+            lookup_keys: memory.lookup_keys,
+            durable: AtomicU64::new(0),
+            counters: Counters::default(),
+            reads_log: false,
+        }
+    }
+
+    /// Whether the last writer closed the filter, so that lookups need not read the log. Always so where it is open for writing.
+    pub fn is_recovered(&self) -> bool {
+        !self.reads_log
+    }
+
+    /// Puts the updates of the log into memory, commit after commit, and from there into pages where memory is full. A checkpoint
+    /// follows, so that the next opening need not do it again; and if the log was made for less memory than `plan`, so that it grows.
+    fn recover(&self, chain: &Chain, plan: MemoryPlan) -> Result<(), FlashError> {
+        let mut wal = self.wal();
+        let state = self.state();
+        let geometry = state.newest().header.geometry;
+        let mut updates: u64 = 0;
+        let name = wal.name().to_owned();
+        let report = {
+            let mut writer = self.sound_writer()?;
+            wal.replay(&mut |commit| {
+                for update in updates_of(commit) {
+                    if update.page >= geometry.page_count {
+                        return Err(FlashError::Damaged {
+                            name: name.clone(),
+                            part: "the write-ahead log",
+                            got: format!("an update of page {}", update.page),
+                            expected: format!("pages below {}", geometry.page_count),
+                        });
+                    }
+                    self.put(&mut writer, &state, update)?;
+                    updates += 1;
+                }
+                Ok(())
+            })?
+        };
+        if updates > 0 {
+            let since = updates.saturating_sub(chain.waiting_updates) / geometry.updates_per_key();
+            self.writer().recovered(since);
+        }
+        let is_small = wal.want(plan.log_blocks(&geometry));
+        if is_small || wal.has_commits() || !report.is_sound() {
+            self.checkpoint(&mut wal)?;
+            self.writer().plan = plan.limited_to(snapshot_updates_max(&wal));
+        }
+        Ok(())
+    }
+}
+
+/// The log of the filter in `storage`.
+pub(crate) fn open_log(storage: &dyn Storage) -> Result<Wal, FlashError> {
+    if !Wal::exists(storage) {
+        let name = storage.describe("");
+        if storage.open(FIRST_FORMAT_LOG).is_ok() {
+            return Err(FlashError::OlderVersion { name, got: 1, expected: FILTER_VERSION });
+        }
+        if storage.open(&file_name(0)).is_err() {
+            return Err(FlashError::NotFound { name, expected: "set" });
+        }
+    }
+    Wal::open(storage)
+}
+
+/// A filter has its folder to itself: what is there belongs to somebody.
+pub(crate) fn refuse_unless_empty(storage: &dyn Storage) -> Result<(), FlashError> {
+    let name = storage.describe("");
+    let names = storage.names().map_err(FlashError::io("list", &name))?;
+    match names.first() {
+        None => Ok(()),
+        Some(got) => Err(FlashError::NotEmpty { name, got: got.clone() }),
+    }
+}
+
+/// The first filter of a chain and the memory it is opened with, if both can be had.
+fn check(settings: &FilterSettings, buffer: &BufferSettings) -> Result<(LayerPlan, MemoryPlan), FlashError> {
+    buffer.check()?;
+    let plan = settings.plan(0)?;
+    let memory = MemoryPlan::new(&plan.geometry, buffer)?;
+    Ok((plan, memory))
+}

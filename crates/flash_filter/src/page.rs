@@ -1,0 +1,304 @@
+//! One page of filter bits and how damage to it is noticed.
+//!
+//! A page is a row of 512-byte sectors, the pieces that a device writes whole. Each sector carries 508 bytes of bits and
+//! a checksum of its own, keyed with the filter's salt, the page's number and the sector's: a sector of another page or
+//! another filter is as wrong as a flipped bit.
+//!
+//! Why per sector: bits only ever change from 0 to 1. A page whose writing was interrupted is a mixture of old and new
+//! sectors, each of them whole, and holds every bit that it held before. So a page needs no second copy and no journal of
+//! its contents; only a sector that is neither old nor new is lost, and that one answers "may match".
+
+use springbloom_page_device::{SECTOR_BYTES, checksum_32};
+
+/// Bytes of filter bits in a sector; the rest is its checksum.
+pub(crate) const SECTOR_DATA_BYTES: usize = SECTOR_BYTES - 4;
+/// Filter bits in a sector.
+pub(crate) const SECTOR_BITS: u32 = SECTOR_DATA_BYTES as u32 * 8;
+
+/// Checks, seals and changes the sectors of one filter's pages.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct PageCodec {
+    salt: u64,
+    sectors: u32,
+}
+
+/// Where a bit of a page is.
+#[derive(Clone, Copy)]
+struct Place {
+    sector: u32,
+    byte: usize,
+    mask: u8,
+}
+
+impl Place {
+    #[inline]
+    fn of(bit: u32) -> Place {
+        let (sector, within) = (bit / SECTOR_BITS, bit % SECTOR_BITS);
+        Place {
+            sector,
+            byte: sector as usize * SECTOR_BYTES + (within / 8) as usize,
+            mask: 1 << (within % 8),
+        }
+    }
+}
+
+impl PageCodec {
+    pub(crate) fn new(salt: u64, page_bytes: u32) -> PageCodec {
+        PageCodec { salt, sectors: page_bytes / SECTOR_BYTES as u32 }
+    }
+
+    fn checksum(&self, page: u64, sector: u32, data: &[u8]) -> u32 {
+        let place = page.wrapping_mul(u64::from(self.sectors)).wrapping_add(u64::from(sector));
+        checksum_32(self.salt, place, data)
+    }
+
+    fn is_intact(&self, page: u64, sector: u32, bytes: &[u8]) -> bool {
+        let from = sector as usize * SECTOR_BYTES;
+        let (data, sum) = bytes[from..from + SECTOR_BYTES].split_at(SECTOR_DATA_BYTES);
+        sum == self.checksum(page, sector, data).to_le_bytes()
+    }
+
+    fn seal_sector(&self, page: u64, sector: u32, bytes: &mut [u8]) {
+        let from = sector as usize * SECTOR_BYTES;
+        let (data, sum) = bytes[from..from + SECTOR_BYTES].split_at_mut(SECTOR_DATA_BYTES);
+        sum.copy_from_slice(&self.checksum(page, sector, data).to_le_bytes());
+    }
+
+    /// Makes `bytes` the page `page` without a bit set.
+    pub(crate) fn format_empty(&self, page: u64, bytes: &mut [u8]) {
+        bytes.fill(0);
+        (0..self.sectors).for_each(|sector| self.seal_sector(page, sector, bytes));
+    }
+
+    /// Whether all of `bits` may be set: damaged sectors count as all ones. Only sectors that are probed are checked.
+    pub(crate) fn query(&self, page: u64, bytes: &[u8], bits: impl Iterator<Item = u32>) -> PageAnswer {
+        let (mut checked, mut damaged) = (0u64, 0u64);
+        for bit in bits {
+            let place = Place::of(bit);
+            let this = 1 << place.sector;
+            if checked & this == 0 {
+                checked |= this;
+                if !self.is_intact(page, place.sector, bytes) {
+                    damaged |= this;
+                }
+            }
+            if damaged & this == 0 && bytes[place.byte] & place.mask == 0 {
+                return PageAnswer { may_match: false, damaged: damaged != 0 };
+            }
+        }
+        PageAnswer { may_match: true, damaged: damaged != 0 }
+    }
+
+    /// Sets `bits`, sealing the sectors that they are in; a damaged sector among these is lost and becomes all ones, the
+    /// others are left as found. Returns the damaged sectors met.
+    pub(crate) fn set(&self, page: u64, bytes: &mut [u8], bits: impl Iterator<Item = u32>) -> u32 {
+        let (mut touched, mut damaged) = (0u64, 0);
+        for bit in bits {
+            let place = Place::of(bit);
+            let this = 1 << place.sector;
+            if touched & this == 0 {
+                touched |= this;
+                if !self.is_intact(page, place.sector, bytes) {
+                    damaged += 1;
+                    saturate(place.sector, bytes);
+                }
+            }
+            bytes[place.byte] |= place.mask;
+        }
+        self.seal(page, bytes, touched);
+        damaged
+    }
+
+    /// Sets every bit that `other` has; both must be intact or their damaged sectors become all ones.
+    pub(crate) fn unite(&self, page: u64, bytes: &mut [u8], other: &PageCodec, other_bytes: &[u8]) -> u32 {
+        let mut damaged = 0;
+        for sector in 0..self.sectors {
+            let from = sector as usize * SECTOR_BYTES;
+            if self.is_intact(page, sector, bytes) && other.is_intact(page, sector, other_bytes) {
+                let ours = &mut bytes[from..from + SECTOR_DATA_BYTES];
+                ours.iter_mut().zip(&other_bytes[from..]).for_each(|(a, b)| *a |= b);
+            } else {
+                damaged += 1;
+                saturate(sector, bytes);
+            }
+        }
+        self.seal(page, bytes, u64::MAX);
+        damaged
+    }
+
+    /// Makes every damaged sector all ones; returns how many there were.
+    pub(crate) fn mend(&self, page: u64, bytes: &mut [u8]) -> u32 {
+        let mut mended = 0;
+        for sector in 0..self.sectors {
+            if !self.is_intact(page, sector, bytes) {
+                mended += 1;
+                saturate(sector, bytes);
+                self.seal_sector(page, sector, bytes);
+            }
+        }
+        mended
+    }
+
+    fn seal(&self, page: u64, bytes: &mut [u8], sectors: u64) {
+        (0..self.sectors).filter(|s| sectors & (1 << s) != 0).for_each(|s| self.seal_sector(page, s, bytes));
+    }
+
+    /// Counts what is in the page, every sector checked.
+    pub(crate) fn census(&self, page: u64, bytes: &[u8]) -> PageCensus {
+        let mut census = PageCensus::default();
+        for sector in 0..self.sectors {
+            let from = sector as usize * SECTOR_BYTES;
+            let data = &bytes[from..from + SECTOR_DATA_BYTES];
+            let ones = count_ones(data);
+            if !self.is_intact(page, sector, bytes) {
+                census.damaged_sectors += 1;
+                census.ones += SECTOR_BITS;
+            } else {
+                census.saturated_sectors += u32::from(ones == SECTOR_BITS);
+                census.ones += ones;
+            }
+        }
+        census
+    }
+
+    /// Bits set in the page, damaged or not; cheaper than [`PageCodec::census`].
+    pub(crate) fn ones(&self, bytes: &[u8]) -> u32 {
+        bytes.chunks(SECTOR_BYTES).map(|sector| count_ones(&sector[..SECTOR_DATA_BYTES])).sum()
+    }
+}
+
+fn saturate(sector: u32, bytes: &mut [u8]) {
+    let from = sector as usize * SECTOR_BYTES;
+    bytes[from..from + SECTOR_DATA_BYTES].fill(0xff);
+}
+
+fn count_ones(data: &[u8]) -> u32 {
+    let (words, rest) = data.as_chunks::<8>();
+    let in_words: u32 = words.iter().map(|w| u64::from_le_bytes(*w).count_ones()).sum();
+    in_words + rest.iter().map(|b| b.count_ones()).sum::<u32>()
+}
+
+/// What a page says about a key.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct PageAnswer {
+    pub(crate) may_match: bool,
+    /// A sector that was probed failed its checksum.
+    pub(crate) damaged: bool,
+}
+
+/// What a page holds.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct PageCensus {
+    /// Bits set; a damaged sector counts as all ones, since it answers so.
+    pub(crate) ones: u32,
+    pub(crate) damaged_sectors: u32,
+    /// Sectors that were lost once and answer "may match" for good.
+    pub(crate) saturated_sectors: u32,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const PAGE: u64 = 77;
+
+    fn empty() -> (PageCodec, Vec<u8>) {
+        let codec = PageCodec::new(5, 4096);
+        let mut bytes = vec![1; 4096];
+        codec.format_empty(PAGE, &mut bytes);
+        (codec, bytes)
+    }
+
+    fn ask(codec: &PageCodec, bytes: &[u8], bits: &[u32]) -> PageAnswer {
+        codec.query(PAGE, bytes, bits.iter().copied())
+    }
+
+    #[test]
+    fn bits_are_found_and_others_are_not() {
+        let (codec, mut bytes) = empty();
+        let last = 8 * SECTOR_BITS - 1;
+        assert_eq!(codec.set(PAGE, &mut bytes, [0, 9, SECTOR_BITS, last].into_iter()), 0);
+        assert_eq!(
+            ask(&codec, &bytes, &[0, 9, SECTOR_BITS, last]),
+            PageAnswer { may_match: true, damaged: false }
+        );
+        for absent in [1, SECTOR_BITS - 1, SECTOR_BITS + 1, last - 1] {
+            assert!(!ask(&codec, &bytes, &[0, absent]).may_match, "bit {absent}");
+        }
+        assert_eq!(codec.ones(&bytes), 4);
+        assert_eq!(codec.census(PAGE, &bytes), PageCensus { ones: 4, ..PageCensus::default() });
+    }
+
+    #[test]
+    fn any_flipped_bit_damages_its_sector_and_no_other() {
+        let (codec, mut bytes) = empty();
+        codec.set(PAGE, &mut bytes, [3 * SECTOR_BITS + 5].into_iter());
+        for flipped in (0..4096 * 8).step_by(331) {
+            let mut copy = bytes.clone();
+            copy[flipped / 8] ^= 1 << (flipped % 8);
+            let sector = (flipped / 8 / SECTOR_BYTES) as u32;
+            assert_eq!(codec.census(PAGE, &copy).damaged_sectors, 1);
+            let in_it = sector * SECTOR_BITS + 100;
+            assert_eq!(ask(&codec, &copy, &[in_it]), PageAnswer { may_match: true, damaged: true });
+            let elsewhere = ((sector + 1) % 8) * SECTOR_BITS + 100;
+            assert_eq!(ask(&codec, &copy, &[elsewhere]), PageAnswer { may_match: false, damaged: false });
+        }
+    }
+
+    #[test]
+    fn pages_of_other_places_and_filters_are_damage() {
+        let (codec, bytes) = empty();
+        assert_eq!(codec.census(PAGE + 1, &bytes).damaged_sectors, 8);
+        assert_eq!(PageCodec::new(6, 4096).census(PAGE, &bytes).damaged_sectors, 8);
+        let mut swapped = bytes.clone();
+        swapped.rotate_left(SECTOR_BYTES);
+        assert_eq!(codec.census(PAGE, &swapped).damaged_sectors, 8);
+    }
+
+    #[test]
+    fn setting_bits_in_a_damaged_sector_keeps_it_answering_may_match() {
+        let (codec, mut bytes) = empty();
+        bytes[SECTOR_BYTES + 3] ^= 1;
+        bytes[2 * SECTOR_BYTES + 3] ^= 1;
+        assert_eq!(codec.set(PAGE, &mut bytes, [SECTOR_BITS].into_iter()), 1);
+        assert!(ask(&codec, &bytes, &[SECTOR_BITS + 77]).may_match, "lost bits may have been set");
+        let census = codec.census(PAGE, &bytes);
+        assert_eq!(
+            (census.damaged_sectors, census.saturated_sectors),
+            (1, 1),
+            "the untouched one is still reported"
+        );
+    }
+
+    #[test]
+    fn a_mixture_of_old_and_new_sectors_is_intact_and_keeps_the_old_bits() {
+        let (codec, mut old) = empty();
+        let old_bits: Vec<u32> = (0..8).map(|s| s * SECTOR_BITS + 10).collect();
+        codec.set(PAGE, &mut old, old_bits.iter().copied());
+        let mut new = old.clone();
+        codec.set(PAGE, &mut new, (0..8).map(|s| s * SECTOR_BITS + 20));
+        for mixture in 0..256usize {
+            let mut bytes = old.clone();
+            for s in (0..8).filter(|s| mixture & (1 << s) != 0) {
+                bytes[s * SECTOR_BYTES..][..SECTOR_BYTES]
+                    .copy_from_slice(&new[s * SECTOR_BYTES..][..SECTOR_BYTES]);
+            }
+            assert_eq!(codec.census(PAGE, &bytes).damaged_sectors, 0);
+            assert_eq!(ask(&codec, &bytes, &old_bits), PageAnswer { may_match: true, damaged: false });
+        }
+    }
+
+    #[test]
+    fn a_union_holds_both() {
+        let (codec, mut ours) = empty();
+        let other = PageCodec::new(99, 4096);
+        let mut theirs = vec![0; 4096];
+        other.format_empty(PAGE, &mut theirs);
+        codec.set(PAGE, &mut ours, [1, 5000].into_iter());
+        other.set(PAGE, &mut theirs, [2, 30_000].into_iter());
+        theirs[7 * SECTOR_BYTES] ^= 1;
+        assert_eq!(codec.unite(PAGE, &mut ours, &other, &theirs), 1);
+        assert!(ask(&codec, &ours, &[1, 2, 5000, 30_000]).may_match);
+        assert!(!ask(&codec, &ours, &[3]).may_match);
+    }
+}

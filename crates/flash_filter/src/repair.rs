@@ -1,0 +1,187 @@
+//! What can be had of a damaged filter: in place where no acknowledged key is lost by it, else in another folder.
+
+use std::path::Path;
+use std::sync::{Arc, PoisonError};
+
+use springbloom_page_device::{Access, AlignedBuf, FileStorage, FlashError, IoEngine, Storage, Wal};
+
+use crate::filter::FlashFilter;
+use crate::header::FilterHeader;
+use crate::layer::{Layer, file_name};
+use crate::open::refuse_unless_empty;
+use crate::settings::BufferSettings;
+use crate::state::{Chain, LAYERS_MAX};
+
+/// Pages read and written at a time.
+const BATCH_PAGES: u32 = 256;
+
+/// What [`FlashFilter::salvage`] found.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct SalvageReport {
+    /// Filters of the chain that are in the new one.
+    pub layers: u64,
+    /// Sectors that could not be read: they answer "may match" from now on, so no key of theirs is lost.
+    pub damaged_sectors: u64,
+    /// Updates of the log that could be read; each is a key, except in the flat layout.
+    pub recovered_updates: u64,
+    /// Commits of the log that could not be read: their keys are lost.
+    pub lost_commits: u64,
+    /// Whether the log as a whole could not be read: whatever was inserted since the last flush is lost.
+    pub lost_log: bool,
+}
+
+impl SalvageReport {
+    /// Whether a key that was acknowledged may be missing.
+    pub fn has_losses(&self) -> bool {
+        self.lost_commits > 0 || self.lost_log
+    }
+}
+
+impl FlashFilter {
+    /// Makes the damaged sectors of all pages answer "may match" for good, as they did already, and writes the log anew; the headers were
+    /// mended at opening. Returns how many sectors these were. No key is lost by it.
+    pub fn repair(&self) -> Result<u64, FlashError> {
+        self.flush()?;
+        let _writer = self.sound_writer()?;
+        let mut mended = 0;
+        for layer in &self.state().layers {
+            mended += layer.mend_pages(&mut |first, count| {
+                (first..first + count).for_each(|page| self.cache.forget(layer.page_name(page)));
+            })?;
+        }
+        Ok(mended)
+    }
+
+    /// Makes a filter in `to`, which must be empty (or is made), of all that can be read of the one in `from`, which is left as it is.
+    pub fn salvage(from: &Path, to: &Path, buffer: BufferSettings) -> Result<SalvageReport, FlashError> {
+        let from = FileStorage::open(from, Access::Read, IoEngine::Auto)?;
+        let to = FileStorage::open(to, Access::Create, IoEngine::Auto)?;
+        FlashFilter::salvage_in(&from, Arc::new(to), buffer)
+    }
+
+    /// [`FlashFilter::salvage`] in any storages.
+    pub fn salvage_in(
+        from: &dyn Storage,
+        to: Arc<dyn Storage>,
+        buffer: BufferSettings,
+    ) -> Result<SalvageReport, FlashError> {
+        refuse_unless_empty(&*to)?;
+        let mut report = SalvageReport::default();
+        let log = match Wal::open(from) {
+            Err(error @ (FlashError::NewerVersion { .. } | FlashError::OlderVersion { .. })) => {
+                return Err(error);
+            }
+            opened => opened.ok(),
+        };
+        let chain = match log.as_ref().and_then(|log| Chain::decode(log).ok()) {
+            Some(chain) => chain,
+            None => {
+                report.lost_log = true;
+                chain_of_files(from)?
+            }
+        };
+        for (header, ones) in &chain.layers {
+            let old = Layer::open_damaged(from, *header, *ones)?;
+            let new = Layer::create(&*to, *header)?;
+            report.damaged_sectors += new.copy_pages(&old)?;
+            report.layers += 1;
+        }
+        let salt = chain.layers[0].0.salt;
+        let empty = Chain { waiting_updates: 0, ..chain };
+        drop(Wal::create(&*to, salt, 0, empty.encode())?);
+        let filter = FlashFilter::open_in(to, buffer)?;
+        for layer in &filter.state().layers {
+            layer.estimate_fill()?;
+        }
+        if let Some(log) = log.filter(|_| !report.lost_log) {
+            let read = log.salvage(&mut |commit| {
+                report.recovered_updates += filter.put_committed(commit)?;
+                Ok(())
+            })?;
+            report.lost_commits = read.lost_commits;
+        }
+        filter.flush()?;
+        Ok(report)
+    }
+}
+
+/// The chain as the headers of its files tell it, where the log does not.
+fn chain_of_files(from: &dyn Storage) -> Result<Chain, FlashError> {
+    let mut layers = Vec::new();
+    for number in 0..LAYERS_MAX as u32 {
+        let name = from.describe(&file_name(number));
+        let header = from.open(&file_name(number)).map_err(FlashError::io("open", &name));
+        match header.and_then(|device| FilterHeader::read(&name, &*device)) {
+            Ok(header) if header.layer == number => layers.push((header, 0)),
+            Ok(_) => break,
+            Err(error) if layers.is_empty() => return Err(error),
+            Err(_) => break,
+        }
+    }
+    Ok(Chain { insertions: 0, waiting_updates: 0, layers })
+}
+
+impl Layer {
+    /// Mends damaged sectors in place; `changed` is told the pages that were written.
+    fn mend_pages(&self, changed: &mut dyn FnMut(u32, u32)) -> Result<u64, FlashError> {
+        let mut total = 0;
+        self.each_batch(&mut |first, count, offset, bytes| {
+            let _writing = self.writing.lock().unwrap_or_else(PoisonError::into_inner);
+            self.read_pages(offset, bytes);
+            let mended = self.mend_batch(first, bytes);
+            if mended > 0 {
+                self.device.write_at(offset, bytes).map_err(FlashError::io("write", &self.name))?;
+                changed(first, count);
+            }
+            total += mended;
+            Ok(())
+        })?;
+        self.sync()?;
+        Ok(total)
+    }
+
+    /// Writes the pages of `from`, which has the same header; returns the damaged sectors, which become all ones.
+    fn copy_pages(&self, from: &Layer) -> Result<u64, FlashError> {
+        let mut total = 0;
+        self.each_batch(&mut |first, _, offset, bytes| {
+            from.read_pages(offset, bytes);
+            total += self.mend_batch(first, bytes);
+            self.device.write_at(offset, bytes).map_err(FlashError::io("write", &self.name))
+        })?;
+        self.sync()?;
+        Ok(total)
+    }
+
+    /// Calls `visit` with the first page, the number of pages, the offset and a buffer for each run of pages.
+    fn each_batch(
+        &self,
+        visit: &mut dyn FnMut(u32, u32, u64, &mut [u8]) -> Result<(), FlashError>,
+    ) -> Result<(), FlashError> {
+        let page_bytes = self.header.geometry.page_bytes as usize;
+        let pages = self.header.geometry.page_count;
+        let mut buf = AlignedBuf::new(BATCH_PAGES as usize * page_bytes);
+        for first in (0..pages).step_by(BATCH_PAGES as usize) {
+            let count = (pages - first).min(BATCH_PAGES);
+            let bytes = &mut buf[..count as usize * page_bytes];
+            visit(first, count, self.header.page_offset(first), bytes)?;
+        }
+        Ok(())
+    }
+
+    /// Reads pages; one that the device does not give back is all zeros, which is as wrong as damage.
+    fn read_pages(&self, offset: u64, bytes: &mut [u8]) {
+        if self.device.read_at(offset, bytes).is_err() {
+            let page_bytes = self.header.geometry.page_bytes as usize;
+            for (n, page) in bytes.chunks_mut(page_bytes).enumerate() {
+                if self.device.read_at(offset + (n * page_bytes) as u64, page).is_err() {
+                    page.fill(0);
+                }
+            }
+        }
+    }
+
+    fn mend_batch(&self, first: u32, bytes: &mut [u8]) -> u64 {
+        let pages = bytes.chunks_mut(self.header.geometry.page_bytes as usize);
+        (u64::from(first)..).zip(pages).map(|(page, bytes)| u64::from(self.codec.mend(page, bytes))).sum()
+    }
+}

@@ -1,0 +1,285 @@
+//! What to build, and how much memory to run it with.
+
+use crate::fpr::{bloom_fpr, expected_fpr};
+use crate::geometry::{Geometry, Layout, PROBES_MAX};
+use crate::header::FilterHeader;
+use springbloom_page_device::{FlashError, require};
+
+/// Page sizes that can be chosen, in bytes.
+pub const PAGE_BYTES_MIN: u32 = 2048;
+/// See [`PAGE_BYTES_MIN`].
+pub const PAGE_BYTES_MAX: u32 = 16_384;
+/// Largest flush group, in pages: the place of a page in its group is one byte.
+pub const GROUP_PAGES_MAX: u32 = 256;
+
+/// What a filter is built for; fixed at creation and stored in the file.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct FilterSettings {
+    capacity_keys: u64,
+    fpr: f64,
+    layout: Layout,
+    page_bytes: u32,
+    probes: Option<u8>,
+    bits_per_key: Option<f64>,
+    grows: bool,
+    is_logged: bool,
+}
+
+impl FilterSettings {
+    /// A hierarchical filter of 4,096-byte pages for `capacity_keys` distinct keys at a false positive rate of at most
+    /// `fpr`, with a log.
+    pub fn new(capacity_keys: u64, fpr: f64) -> FilterSettings {
+        FilterSettings {
+            capacity_keys,
+            fpr,
+            layout: Layout::Hierarchical,
+            page_bytes: 4096,
+            probes: None,
+            bits_per_key: None,
+            grows: false,
+            is_logged: true,
+        }
+    }
+
+    /// Sets the size by bits and probes per key, as papers do; the rate follows.
+    pub fn with_bits_per_key(capacity_keys: u64, bits_per_key: f64, probes: u8) -> FilterSettings {
+        FilterSettings {
+            probes: Some(probes),
+            bits_per_key: Some(bits_per_key),
+            ..FilterSettings::new(capacity_keys, bloom_fpr(1.0, bits_per_key.max(1.0), probes))
+        }
+    }
+
+    /// Spreads bits differently; see [`Layout`].
+    pub fn layout(self, layout: Layout) -> FilterSettings {
+        FilterSettings { layout, ..self }
+    }
+
+    /// Page size in bytes: what one lookup reads.
+    pub fn page_bytes(self, page_bytes: u32) -> FilterSettings {
+        FilterSettings { page_bytes, ..self }
+    }
+
+    /// Bits set per key, instead of the number that makes the smallest filter.
+    pub fn probes(self, probes: u8) -> FilterSettings {
+        FilterSettings { probes: Some(probes), ..self }
+    }
+
+    /// Adds a filter of twice the capacity whenever the newest is full. The rate of all of them together stays below the
+    /// one asked for: the first is built for half of it, each further one for half of the one before. Every lookup of an
+    /// absent key then reads one page of each.
+    pub fn growing(self, grows: bool) -> FilterSettings {
+        FilterSettings { grows, ..self }
+    }
+
+    /// Without a log, only `flush` makes insertions durable; saves 12 bytes written per insertion.
+    pub fn logged(self, is_logged: bool) -> FilterSettings {
+        FilterSettings { is_logged, ..self }
+    }
+
+    /// The settings that the first filter of a chain was made with.
+    pub(crate) fn of_chain(first: &FilterHeader) -> FilterSettings {
+        FilterSettings {
+            layout: first.geometry.layout,
+            page_bytes: first.geometry.page_bytes,
+            grows: first.grows,
+            is_logged: first.is_logged,
+            ..FilterSettings::new(first.capacity_keys, first.chain_fpr)
+        }
+    }
+
+    /// The header of the filter number `layer` of the chain.
+    pub(crate) fn header(&self, plan: LayerPlan, salt: u64, layer: u32) -> FilterHeader {
+        let LayerPlan { geometry, capacity_keys, fpr } = plan;
+        FilterHeader {
+            geometry,
+            salt,
+            capacity_keys,
+            fpr,
+            chain_fpr: self.fpr,
+            layer,
+            grows: self.grows,
+            is_logged: self.is_logged,
+        }
+    }
+
+    /// Shape, capacity and rate of the filter number `layer` of the chain.
+    pub(crate) fn plan(&self, layer: u32) -> Result<LayerPlan, FlashError> {
+        self.check()?;
+        let (capacity_keys, fpr) = if self.grows {
+            (
+                self.capacity_keys.saturating_mul(1 << layer.min(40)),
+                self.fpr / f64::from(2u32.pow(layer.min(30) + 1)),
+            )
+        } else {
+            (self.capacity_keys, self.fpr)
+        };
+        let probes = self.probes.unwrap_or_else(|| best_probes(fpr, self.layout));
+        let mut geometry =
+            Geometry { layout: self.layout, page_bytes: self.page_bytes, page_count: 1, probes };
+        let page_bits = f64::from(geometry.bits_per_page());
+        if let Some(bits_per_key) = self.bits_per_key {
+            geometry.page_count = page_count(capacity_keys as f64 * bits_per_key / page_bits)?;
+            return Ok(LayerPlan { geometry, capacity_keys, fpr: expected_fpr(&geometry, capacity_keys) });
+        }
+        // The rate of the balanced filter gives a lower bound; a few steps pay for the imbalance.
+        let per_lookup = if self.layout == Layout::TwoChoices { fpr / 2.0 } else { fpr };
+        let k = f64::from(probes);
+        let bits = -(capacity_keys as f64) * k / f64::ln_1p(-per_lookup.powf(1.0 / k));
+        geometry.page_count = page_count(bits / page_bits)?;
+        while expected_fpr(&geometry, capacity_keys) > fpr {
+            let more = geometry.page_count / 1000 + 1;
+            geometry.page_count = page_count(f64::from(geometry.page_count) + f64::from(more))?;
+        }
+        Ok(LayerPlan { geometry, capacity_keys, fpr })
+    }
+
+    fn check(&self) -> Result<(), FlashError> {
+        let page_sizes = PAGE_BYTES_MIN..=PAGE_BYTES_MAX;
+        require(
+            page_sizes.contains(&self.page_bytes) && self.page_bytes.is_power_of_two(),
+            "page size",
+            self.page_bytes,
+            "2048, 4096, 8192 or 16384 bytes",
+        )?;
+        require(self.capacity_keys > 0, "capacity", self.capacity_keys, "at least one key")?;
+        require(
+            self.fpr > 0.0 && self.fpr < 1.0,
+            "false positive rate",
+            self.fpr,
+            "between 0 and 1, both excluded",
+        )?;
+        // A chain chooses them anew for the rate of each filter.
+        require(
+            !(self.grows && self.probes.is_some()),
+            "growth",
+            "a fixed number of probes",
+            "no number of probes",
+        )?;
+        if let Some(probes) = self.probes {
+            require((1..=PROBES_MAX).contains(&probes), "probes", probes, "1 to 32")?;
+        }
+        if let Some(bits) = self.bits_per_key {
+            require((1.0..=1024.0).contains(&bits), "bits per key", bits, "1 to 1024")?;
+        }
+        Ok(())
+    }
+}
+
+/// One filter of a chain, as it will be built.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct LayerPlan {
+    pub(crate) geometry: Geometry,
+    pub(crate) capacity_keys: u64,
+    pub(crate) fpr: f64,
+}
+
+fn best_probes(fpr: f64, layout: Layout) -> u8 {
+    let per_page = if layout == Layout::TwoChoices { fpr / 2.0 } else { fpr };
+    (-per_page.log2()).round().clamp(1.0, f64::from(PROBES_MAX)) as u8
+}
+
+fn page_count(pages: f64) -> Result<u32, FlashError> {
+    require(pages.is_finite() && pages < f64::from(u32::MAX), "number of pages", pages, "less than 2^32")?;
+    Ok(pages.ceil().max(1.0) as u32)
+}
+
+/// Which group of pages is written when the buffer is full (BloomFlash section III-E).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+pub enum FlushPolicy {
+    /// The group with the most waiting updates: fewest writes.
+    #[default]
+    DirtiestGroupFirst,
+    /// Groups in the order of the file, with wraparound: writes are sequential.
+    Sequential,
+}
+
+/// Memory of an open filter.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum MemorySize {
+    /// Everything together: waiting updates, tables and buffers for writing.
+    Bytes(u64),
+    /// The paper's measure: `factor` waiting updates of one bit for each page of the filter. One waiting key here stands
+    /// for `probes` of them, and takes 8 bytes. Tables and buffers come on top.
+    CacheSizeFactor(u32),
+}
+
+/// How to run an open filter; chosen at every opening.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct BufferSettings {
+    /// How much of it.
+    pub memory: MemorySize,
+    /// Which pages are written when it is full.
+    pub policy: FlushPolicy,
+    /// Contiguous pages that are written together (the paper's GroupSize), 1 to 256.
+    pub group_pages: u32,
+    /// How much of the memory keeps pages that were read lately: for loads that ask for the same keys again and again.
+    pub cache_bytes: u64,
+}
+
+impl BufferSettings {
+    /// Groups of 16 pages, dirtiest first, within `memory_bytes`, and no page cache.
+    pub fn with_memory_bytes(memory_bytes: u64) -> BufferSettings {
+        BufferSettings {
+            memory: MemorySize::Bytes(memory_bytes),
+            policy: FlushPolicy::DirtiestGroupFirst,
+            group_pages: 16,
+            cache_bytes: 0,
+        }
+    }
+
+    pub(crate) fn check(&self) -> Result<(), FlashError> {
+        let allowed = 1..=GROUP_PAGES_MAX;
+        require(allowed.contains(&self.group_pages), "group size", self.group_pages, "1 to 256 pages")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn plans_meet_the_rate_asked_for_and_are_not_wasteful() {
+        for layout in [Layout::Hierarchical, Layout::TwoChoices, Layout::Flat] {
+            for fpr in [0.1, 0.0156, 0.001, 1e-6] {
+                for capacity in [1, 1000, 1_000_000, 100_000_000] {
+                    let plan = FilterSettings::new(capacity, fpr).layout(layout).plan(0).unwrap();
+                    let reached = expected_fpr(&plan.geometry, capacity);
+                    assert!(reached <= fpr, "{layout:?} {capacity} keys: {reached} of {fpr}");
+                    if plan.geometry.page_count > 100 {
+                        let mut smaller = plan.geometry;
+                        smaller.page_count = smaller.page_count / 50 * 49;
+                        assert!(expected_fpr(&smaller, capacity) > fpr, "2% smaller would do: {plan:?}");
+                    }
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn a_chain_doubles_and_its_rates_add_up_to_less_than_asked_for() {
+        let settings = FilterSettings::new(10_000, 0.01).growing(true);
+        let plans: Vec<LayerPlan> = (0..12).map(|layer| settings.plan(layer).unwrap()).collect();
+        assert!(plans.windows(2).all(|p| p[1].capacity_keys == 2 * p[0].capacity_keys));
+        let total: f64 = plans.iter().map(|p| expected_fpr(&p.geometry, p.capacity_keys)).sum();
+        assert!(total <= 0.01, "{total}");
+    }
+
+    #[test]
+    fn insane_settings_are_refused() {
+        let fine = FilterSettings::new(1000, 0.01);
+        for wrong in [
+            FilterSettings::new(0, 0.01),
+            FilterSettings::new(1, 0.0),
+            FilterSettings::new(1, f64::NAN),
+            FilterSettings::new(u64::MAX, 1e-9),
+            fine.page_bytes(1024),
+            fine.page_bytes(5000),
+            fine.probes(0),
+            FilterSettings::with_bits_per_key(10, 0.0, 6),
+            FilterSettings::with_bits_per_key(10, 8.0, 6).growing(true),
+        ] {
+            assert!(matches!(wrong.plan(0), Err(FlashError::InvalidSetting { .. })), "{wrong:?}");
+        }
+    }
+}

@@ -1,0 +1,338 @@
+//! Insertions: into memory and into the log.
+//!
+//! `insert` makes keys visible to lookups at once. They are durable when a later [`FlashFilter::commit`] (through the
+//! log) or [`FlashFilter::flush`] (through the pages) returned. Threads that commit at the same time share one sync: the
+//! first one writes what all of them appended.
+
+use std::sync::atomic::Ordering;
+use std::sync::{Arc, MutexGuard, PoisonError};
+
+use springbloom_filter::KeyDigest;
+
+use crate::filter::{FlashFilter, State};
+use crate::flush_order::FlushOrder;
+use crate::geometry::{Layout, Update};
+use crate::header::FilterHeader;
+use crate::layer::Layer;
+use crate::memory::MemoryPlan;
+use crate::settings::{FilterSettings, FlushPolicy};
+use crate::state::{
+    COMMIT_UPDATES_MAX, Chain, LAYERS_MAX, blocks_for, encode_updates, snapshot_updates_max, updates_of,
+};
+use crate::stats::Counters;
+use springbloom_page_device::{AlignedBuf, FlashError, Wal};
+
+/// Digests inserted between two looks at the log and the capacity.
+const CHUNK_KEYS: usize = 256;
+
+/// What only the writer needs. Everything in it is behind one lock.
+pub(crate) struct Writer {
+    pub(crate) plan: MemoryPlan,
+    pub(crate) order: FlushOrder,
+    /// Appended and not yet committed.
+    tail: Vec<Update>,
+    /// Updates ever appended; the log is durable up to [`FlashFilter`]'s `durable`.
+    appended: u64,
+    /// Where flushes change pages.
+    pub(crate) scratch: AlignedBuf,
+    /// Keys of every page, with two choices; counted before the first insertion.
+    loads: Option<Vec<u16>>,
+    insertions: u64,
+    /// Something was inserted since the pages and the start of the log said it all.
+    pub(crate) has_changed: bool,
+    pub(crate) has_failed: bool,
+    has_warned: bool,
+}
+
+impl Writer {
+    pub(crate) fn new(plan: MemoryPlan, policy: FlushPolicy, groups: u32, insertions: u64) -> Writer {
+        Writer {
+            plan,
+            order: FlushOrder::new(policy, groups),
+            tail: Vec::new(),
+            appended: 0,
+            scratch: AlignedBuf::new(0),
+            loads: None,
+            insertions,
+            has_changed: false,
+            has_failed: false,
+            has_warned: false,
+        }
+    }
+
+    pub(crate) fn insertions(&self) -> u64 {
+        self.insertions
+    }
+
+    /// Takes note of insertions that the log held.
+    pub(crate) fn recovered(&mut self, insertions: u64) {
+        self.insertions += insertions;
+        self.has_changed = true;
+    }
+
+    pub(crate) fn fixed_bytes(&self) -> u64 {
+        self.plan.fixed_bytes
+    }
+}
+
+impl FlashFilter {
+    pub(crate) fn writer(&self) -> MutexGuard<'_, Writer> {
+        self.writer.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The writer, unless an earlier write failed or the filter is open for reading.
+    pub(crate) fn sound_writer(&self) -> Result<MutexGuard<'_, Writer>, FlashError> {
+        if !self.storage.is_writable() {
+            return Err(FlashError::ReadOnly { name: self.storage.describe("") });
+        }
+        let writer = self.writer();
+        if writer.has_failed {
+            return Err(FlashError::WriterFailed { name: self.state().newest().name.clone() });
+        }
+        Ok(writer)
+    }
+
+    /// Inserts one key. Not durable before [`FlashFilter::commit`] or [`FlashFilter::flush`]. Usually no I/O; writes
+    /// groups of pages when the memory for waiting updates is full.
+    pub fn insert(&self, digest: KeyDigest) -> Result<(), FlashError> {
+        self.insert_many(&[digest])
+    }
+
+    /// Inserts many keys; see [`FlashFilter::insert`].
+    pub fn insert_many(&self, digests: &[KeyDigest]) -> Result<(), FlashError> {
+        for chunk in digests.chunks(CHUNK_KEYS) {
+            {
+                let mut writer = self.sound_writer()?;
+                let state = self.state();
+                writer.has_changed = true;
+                let added = chunk.iter().try_for_each(|digest| self.add(&mut writer, &state, *digest));
+                writer.has_failed |= added.is_err();
+                added?;
+                writer.insertions += chunk.len() as u64;
+            }
+            Counters::add(&self.counters.insertions, chunk.len() as u64);
+            self.maintain()?;
+        }
+        Ok(())
+    }
+
+    /// Returns when everything inserted before is durable. With a log: one write and one sync of it, shared with other
+    /// threads that commit. Without: [`FlashFilter::flush`].
+    pub fn commit(&self) -> Result<(), FlashError> {
+        let target = self.sound_writer()?.appended;
+        if !self.state().newest().header.is_logged {
+            return self.flush();
+        }
+        let is_durable = || self.durable.load(Ordering::Acquire) >= target;
+        let Some(_turn) = self.commit_turn.take(is_durable) else { return Ok(()) };
+        self.commit_tail(&mut self.wal())
+    }
+
+    fn commit_tail(&self, wal: &mut Wal) -> Result<(), FlashError> {
+        let (mut batch, appended) = {
+            let mut writer = self.sound_writer()?;
+            (std::mem::take(&mut writer.tail), writer.appended)
+        };
+        let has_room = wal.has_room_for(blocks_for(batch.len() as u64));
+        let committed = if has_room { commit(wal, &batch) } else { self.checkpoint(wal) };
+        let mut writer = self.writer();
+        writer.has_failed |= committed.is_err();
+        // Its memory is used again, unless somebody has begun the next one.
+        if writer.tail.capacity() == 0 {
+            batch.clear();
+            writer.tail = batch;
+        }
+        drop(writer);
+        committed?;
+        self.mark_durable(appended);
+        Ok(())
+    }
+
+    /// Writes every waiting update to its page, and returns when all pages are durable and the log is empty.
+    pub fn flush(&self) -> Result<(), FlashError> {
+        let mut wal = self.wal();
+        {
+            let mut writer = self.sound_writer()?;
+            let state = self.state();
+            let flushed = self.flush_all(&mut writer, &state);
+            writer.has_failed |= flushed.is_err();
+            flushed?;
+        }
+        self.checkpoint(&mut wal)
+    }
+
+    /// Begins a new generation of the log with what waits in memory.
+    pub(crate) fn checkpoint(&self, wal: &mut Wal) -> Result<(), FlashError> {
+        let mut writer = self.sound_writer()?;
+        let state = self.state();
+        let restarted = restart(wal, &state, writer.insertions);
+        writer.has_failed |= restarted.is_err();
+        restarted?;
+        writer.tail.clear();
+        writer.has_changed = state.pending.len() > 0;
+        self.mark_durable(writer.appended);
+        Ok(())
+    }
+
+    fn add(&self, writer: &mut Writer, state: &State, digest: KeyDigest) -> Result<(), FlashError> {
+        let geometry = state.newest().header.geometry;
+        let place = |n: u32| geometry.place(digest, n);
+        match geometry.layout {
+            Layout::Hierarchical => self.append(writer, state, place(0)),
+            Layout::TwoChoices => {
+                let (first, second) = (place(0), place(1));
+                // It waits already: putting it into the other page too would only fill that one.
+                if state.pending.contains(first) || state.pending.contains(second) {
+                    return Ok(());
+                }
+                let loads = writer.loads.get_or_insert_with(|| state.newest().loads());
+                let is_second_emptier = loads[second.page as usize] < loads[first.page as usize];
+                let emptier = if is_second_emptier { second } else { first };
+                let load = &mut loads[emptier.page as usize];
+                *load = load.saturating_add(1);
+                self.append(writer, state, emptier)
+            }
+            Layout::Flat => {
+                (0..u32::from(geometry.probes)).try_for_each(|n| self.append(writer, state, place(n)))
+            }
+        }
+    }
+
+    fn append(&self, writer: &mut Writer, state: &State, update: Update) -> Result<(), FlashError> {
+        if self.put(writer, state, update)? && state.newest().header.is_logged {
+            if writer.tail.capacity() == 0 {
+                // Committed when it is as long as planned, which is noticed after a chunk of keys.
+                writer.tail.reserve_exact(writer.plan.tail_updates + CHUNK_KEYS);
+            }
+            writer.tail.push(update);
+            writer.appended += 1;
+        }
+        Ok(())
+    }
+
+    /// Lets the updates of a commit wait that was read from another filter's log; those of pages that there are none of are
+    /// skipped. Returns how many there were.
+    pub(crate) fn put_committed(&self, commit: &[u8]) -> Result<u64, FlashError> {
+        let (mut writer, state) = (self.sound_writer()?, self.state());
+        let pages = state.newest().header.geometry.page_count;
+        let mut updates = 0;
+        for update in updates_of(commit).filter(|update| update.page < pages) {
+            self.put(&mut writer, &state, update)?;
+            updates += 1;
+        }
+        writer.has_changed = true;
+        Ok(updates)
+    }
+
+    /// Lets `update` wait in memory; `false` if it did already. Makes room by flushing if there is none.
+    pub(crate) fn put(&self, writer: &mut Writer, state: &State, update: Update) -> Result<bool, FlashError> {
+        let pending = &state.pending;
+        if !pending.insert(update) {
+            return Ok(false);
+        }
+        writer.order.note(pending.group_of(update.page));
+        while pending.len() > writer.plan.updates_max || pending.bytes() > writer.plan.pending_bytes_max {
+            self.flush_some(writer, state)?;
+        }
+        Ok(true)
+    }
+
+    /// What insertions leave behind: a long tail, a full log, a full filter.
+    fn maintain(&self) -> Result<(), FlashError> {
+        let (tail_is_long, is_full) = {
+            let mut writer = self.sound_writer()?;
+            let state = self.state();
+            let is_full = state.newest().is_full(state.pending.len());
+            if is_full && !state.newest().header.grows && !writer.has_warned {
+                writer.has_warned = true;
+                log::warn!(
+                    "{} holds the {} keys it was built for: its false positive rate rises above {:.2e} from here",
+                    state.newest().name,
+                    state.newest().header.capacity_keys,
+                    state.newest().header.fpr
+                );
+            }
+            (writer.tail.len() >= writer.plan.tail_updates, is_full && state.newest().header.grows)
+        };
+        if is_full {
+            self.grow()?;
+        }
+        if tail_is_long {
+            self.commit_tail(&mut self.wal())?;
+        }
+        Ok(())
+    }
+
+    /// Adds a filter of twice the capacity to the chain.
+    fn grow(&self) -> Result<(), FlashError> {
+        let mut wal = self.wal();
+        let mut writer = self.sound_writer()?;
+        let state = self.state();
+        // Another thread may have been here between the look and the lock.
+        if !state.newest().is_full(state.pending.len()) || state.layers.len() >= LAYERS_MAX {
+            return Ok(());
+        }
+        let first = &state.layers[0].header;
+        let number = state.layers.len() as u32;
+        let settings = FilterSettings::of_chain(first);
+        let header = settings.header(settings.plan(number)?, first.salt ^ u64::from(number), number);
+        let plan = MemoryPlan::new(&header.geometry, &self.buffer)?;
+        let grown = self.grow_to(&mut wal, &mut writer, &state, header, plan);
+        writer.has_failed |= grown.is_err();
+        grown
+    }
+
+    fn grow_to(
+        &self,
+        wal: &mut Wal,
+        writer: &mut Writer,
+        state: &State,
+        header: FilterHeader,
+        plan: MemoryPlan,
+    ) -> Result<(), FlashError> {
+        self.flush_all(writer, state)?;
+        let mut layers = state.layers.clone();
+        layers.push(Arc::new(Layer::create(&*self.storage, header)?));
+        state.newest().sync()?;
+        wal.want(plan.log_blocks(&header.geometry));
+        let pending = plan.pending(self.buffer.group_pages);
+        let grown = State { layers, pending };
+        restart(wal, &grown, writer.insertions)?;
+        self.mark_durable(writer.appended);
+        let (appended, insertions) = (writer.appended, writer.insertions);
+        let plan = plan.limited_to(snapshot_updates_max(wal));
+        *writer = Writer::new(plan, self.buffer.policy, grown.pending.groups(), insertions);
+        writer.appended = appended;
+        *self.state.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(grown);
+        Ok(())
+    }
+}
+
+/// Writes updates to the log and returns when they are durable.
+fn commit(wal: &mut Wal, updates: &[Update]) -> Result<(), FlashError> {
+    let mut payload = Vec::new();
+    updates.chunks(COMMIT_UPDATES_MAX).try_for_each(|updates| {
+        payload.clear();
+        encode_updates(updates, &mut payload);
+        wal.commit(&payload)
+    })
+}
+
+/// Syncs the pages and begins a new generation of the log with what waits in memory.
+fn restart(wal: &mut Wal, state: &State, insertions: u64) -> Result<(), FlashError> {
+    state.newest().sync()?;
+    let pending = &state.pending;
+    let chain = Chain {
+        insertions,
+        waiting_updates: pending.len(),
+        layers: state.layers.iter().map(|layer| (layer.header, layer.ones())).collect(),
+    };
+    let mut waiting = (0..pending.groups()).flat_map(|group| pending.updates_of(group));
+    let mut updates = Vec::new();
+    wal.restart(chain.encode(), &mut |payload| {
+        updates.clear();
+        updates.extend((&mut waiting).take(COMMIT_UPDATES_MAX));
+        encode_updates(&updates, payload);
+        !updates.is_empty()
+    })
+}

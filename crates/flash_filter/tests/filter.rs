@@ -1,0 +1,489 @@
+//! The flash filter through its public interface: answers, rates, costs, growth, union.
+
+mod common;
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use common::watched::WatchedStorage;
+use common::{key, keys, memory, small_buffer};
+use springbloom_flash_filter::fpr::{bloom_fpr, expected_fpr};
+use springbloom_flash_filter::{
+    BufferSettings, FilterSettings, FlashError, FlashFilter, FlushPolicy, Layout, MemorySize,
+};
+use springbloom_testkit::{binomial, seed};
+
+const LAYOUTS: [Layout; 3] = [Layout::Hierarchical, Layout::TwoChoices, Layout::Flat];
+const POLICIES: [FlushPolicy; 2] = [FlushPolicy::DirtiestGroupFirst, FlushPolicy::Sequential];
+
+#[test]
+fn every_layout_policy_page_and_group_size_gives_no_false_negative() {
+    let inserted = keys(1, 0..20_000);
+    for layout in LAYOUTS {
+        for policy in POLICIES {
+            for (page_bytes, group_pages) in [(2048, 1), (4096, 7), (16_384, 16)] {
+                let settings = FilterSettings::new(20_000, 0.01).layout(layout).page_bytes(page_bytes);
+                let buffer = BufferSettings {
+                    policy,
+                    group_pages,
+                    memory: MemorySize::CacheSizeFactor(60),
+                    cache_bytes: 20 << 10,
+                };
+                let filter = FlashFilter::create_in(memory(), &settings, buffer).unwrap();
+                for chunk in inserted.chunks(1000) {
+                    filter.insert_many(chunk).unwrap();
+                    assert!(
+                        filter.contains_many(chunk).iter().all(|found| *found),
+                        "at once, flushed or not"
+                    );
+                }
+                let what = format!("{layout:?} {policy:?} {page_bytes} {group_pages}");
+                assert!(filter.stats().group_flushes > 0, "{what}: the buffer is small enough to overflow");
+                assert!(inserted.iter().all(|digest| filter.contains(*digest)), "{what}: one by one");
+                filter.flush().unwrap();
+                assert_eq!(filter.info().pending_updates, 0);
+                assert!(filter.contains_many(&inserted).iter().all(|found| *found), "{what}: flushed");
+            }
+        }
+    }
+}
+
+#[test]
+fn groups_of_one_page_with_clean_pages_between_them_are_flushed_together() {
+    let settings = FilterSettings::new(1_000_000, 0.01);
+    let buffer = BufferSettings {
+        memory: MemorySize::CacheSizeFactor(1),
+        group_pages: 1,
+        policy: FlushPolicy::Sequential,
+        cache_bytes: 0,
+    };
+    let filter = FlashFilter::create_in(memory(), &settings, buffer).unwrap();
+    filter.insert_many(&keys(1, 0..3000)).unwrap();
+    assert!(filter.stats().flush_writes > 100, "{:?}", filter.stats());
+    filter.flush().unwrap();
+    assert!(filter.contains_many(&keys(1, 0..3000)).iter().all(|found| *found));
+}
+
+#[test]
+fn single_and_batched_lookups_agree_and_reading_more_changes_no_answer() {
+    for layout in LAYOUTS {
+        let settings = FilterSettings::new(5000, 0.2).layout(layout);
+        let filter =
+            FlashFilter::create_in(memory(), &settings, small_buffer(FlushPolicy::Sequential)).unwrap();
+        filter.insert_many(&keys(1, 0..6000)).unwrap();
+        let asked: Vec<_> = keys(1, 5000..7000).into_iter().chain(keys(2, 0..3000)).collect();
+        let batched = filter.contains_many(&asked);
+        assert!(batched.iter().any(|found| !found), "a filter that always matches would agree too");
+        for (digest, found) in asked.iter().zip(batched) {
+            assert_eq!((filter.contains(*digest), filter.contains_reading_all(*digest)), (found, found));
+        }
+    }
+}
+
+#[test]
+fn a_flat_filter_stops_at_the_first_zero_unless_all_is_to_be_read() {
+    let settings = FilterSettings::with_bits_per_key(20_000, 8.66, 6).layout(Layout::Flat);
+    let filter =
+        FlashFilter::create_in(memory(), &settings, BufferSettings::with_memory_bytes(1 << 20)).unwrap();
+    filter.insert_many(&keys(1, 0..20_000)).unwrap();
+    filter.flush().unwrap();
+    let reads = |ask: &dyn Fn(u64)| {
+        let before = filter.stats().lookup_page_reads;
+        (0..1000).for_each(ask);
+        filter.stats().lookup_page_reads - before
+    };
+    assert_eq!(reads(&|n| assert!(filter.contains(key(1, n)))), 6000);
+    assert_eq!(reads(&|n| _ = filter.contains_reading_all(key(2, n))), 6000);
+    // Half of the bits are set: two reads on average, less the longest runs; 1,000 lookups vary by 4%.
+    let stopped = reads(&|n| _ = filter.contains(key(2, n)));
+    assert!((1700..2250).contains(&stopped), "{stopped} reads");
+}
+
+#[test]
+fn the_measured_rate_is_the_analytic_one_with_imbalance_and_close_to_flat() {
+    const KEYS: u64 = 200_000;
+    const ASKED: u64 = 400_000;
+    let family = seed::seed("the_measured_rate_is_the_analytic_one");
+    for layout in LAYOUTS {
+        let settings = FilterSettings::with_bits_per_key(KEYS, 8.66, 6).layout(layout);
+        let filter =
+            FlashFilter::create_in(memory(), &settings, BufferSettings::with_memory_bytes(1 << 20)).unwrap();
+        filter.insert_many(&keys(family, 0..KEYS)).unwrap();
+        filter.flush().unwrap();
+        let header = filter.info().layers[0].header;
+        let expected = expected_fpr(&header.geometry, KEYS);
+        let wrong = filter.contains_many(&keys(family ^ 1, 0..ASKED)).iter().filter(|found| **found).count();
+        binomial::assert_rate(wrong as u64, ASKED, expected, &format!("{layout:?}"));
+        let estimated = filter.estimated_fpr();
+        assert!(
+            (estimated / expected - 1.0).abs() < 0.02,
+            "{layout:?}: estimated {estimated}, expected {expected}"
+        );
+        let of_pages = filter.verify(&mut |_, _| ()).unwrap().layers[0].fpr;
+        assert!(
+            (of_pages / expected - 1.0).abs() < 0.02,
+            "{layout:?}: pages say {of_pages}, expected {expected}"
+        );
+        if layout == Layout::Hierarchical {
+            let flat = bloom_fpr(KEYS as f64, header.geometry.bits() as f64, 6);
+            assert!(expected / flat < 1.02, "{}", expected / flat);
+        }
+    }
+}
+
+#[test]
+fn two_choices_even_out_pages() {
+    const KEYS: u64 = 100_000;
+    let fill_spread = |layout| {
+        let settings = FilterSettings::with_bits_per_key(KEYS, 8.66, 6).layout(layout);
+        let filter =
+            FlashFilter::create_in(memory(), &settings, BufferSettings::with_memory_bytes(1 << 20)).unwrap();
+        filter.insert_many(&keys(1, 0..KEYS)).unwrap();
+        filter.flush().unwrap();
+        let report = &filter.verify(&mut |_, _| ()).unwrap().layers[0];
+        // The mean of fill^k exceeds the k-th power of the mean by the imbalance.
+        let one_page =
+            if layout == Layout::TwoChoices { 1.0 - (1.0 - report.fpr).sqrt() } else { report.fpr };
+        one_page / report.fill.powi(6)
+    };
+    let (one, two) = (fill_spread(Layout::Hierarchical), fill_spread(Layout::TwoChoices));
+    assert!(one > 1.0005 && two < 1.0 + (one - 1.0) / 2.0, "one choice {one}, two choices {two}");
+}
+
+#[test]
+fn an_uncached_lookup_reads_exactly_one_page() {
+    let settings = FilterSettings::with_bits_per_key(50_000, 8.66, 6);
+    let filter =
+        FlashFilter::create_in(memory(), &settings, small_buffer(FlushPolicy::DirtiestGroupFirst)).unwrap();
+    filter.insert_many(&keys(1, 0..50_000)).unwrap();
+    filter.flush().unwrap();
+    let before = filter.stats().lookup_page_reads;
+    let asked: Vec<_> = keys(1, 0..500).into_iter().chain(keys(2, 0..500)).collect();
+    asked.iter().for_each(|digest| {
+        filter.contains(*digest);
+    });
+    assert_eq!(filter.stats().lookup_page_reads - before, 1000);
+    let before = filter.stats().lookup_page_reads;
+    filter.contains_many(&asked);
+    assert!(filter.stats().lookup_page_reads - before <= 1000, "a batch reads a page once for all its keys");
+}
+
+#[test]
+fn waiting_keys_are_answered_without_a_read() {
+    let filter = FlashFilter::create_in(
+        memory(),
+        &FilterSettings::new(1000, 0.01),
+        BufferSettings::with_memory_bytes(1 << 20),
+    )
+    .unwrap();
+    filter.insert_many(&keys(1, 0..1000)).unwrap();
+    assert!(keys(1, 0..1000).into_iter().all(|digest| filter.contains(digest)));
+    assert_eq!((filter.stats().lookup_page_reads, filter.stats().pending_hits), (0, 1000));
+}
+
+#[test]
+fn memory_stays_within_its_budget() {
+    let budget_bytes = 150_000;
+    let settings = FilterSettings::new(200_000, 0.01);
+    let filter =
+        FlashFilter::create_in(memory(), &settings, BufferSettings::with_memory_bytes(budget_bytes)).unwrap();
+    let mut peak = 0;
+    for chunk in keys(1, 0..200_000).chunks(100) {
+        filter.insert_many(chunk).unwrap();
+        peak = peak.max(filter.info().memory_bytes);
+    }
+    assert!(peak <= budget_bytes && peak > budget_bytes * 9 / 10, "{peak} of {budget_bytes}");
+}
+
+#[test]
+fn a_full_filter_says_so_and_repeated_keys_do_not_fill_it() {
+    let filter = FlashFilter::create_in(
+        memory(),
+        &FilterSettings::new(10_000, 0.01),
+        small_buffer(FlushPolicy::Sequential),
+    )
+    .unwrap();
+    for _ in 0..5 {
+        filter.insert_many(&keys(1, 0..9000)).unwrap();
+        filter.flush().unwrap();
+    }
+    assert!(!filter.is_full(), "{:?}", filter.info());
+    assert!(filter.estimated_fpr() < 0.01);
+    filter.insert_many(&keys(1, 9000..11_000)).unwrap();
+    assert!(filter.is_full(), "{:?}", filter.info());
+    filter.insert_many(&keys(1, 11_000..30_000)).unwrap();
+    filter.flush().unwrap();
+    assert!(filter.estimated_fpr() > 0.1, "three times the capacity: {}", filter.estimated_fpr());
+}
+
+#[test]
+fn a_growing_filter_keeps_its_rate_and_survives_reopening() {
+    const KEYS: u64 = 60_000;
+    let storage = memory();
+    let settings = FilterSettings::new(4000, 0.02).growing(true);
+    let buffer = BufferSettings::with_memory_bytes(200 << 10);
+    let inserted = keys(1, 0..KEYS);
+    {
+        let filter = FlashFilter::create_in(storage.clone(), &settings, buffer).unwrap();
+        filter.insert_many(&inserted).unwrap();
+        filter.commit().unwrap();
+        assert!((4..=5).contains(&filter.info().layers.len()), "4, 8, 16, 32 thousand: {:?}", filter.info());
+    }
+    let filter = FlashFilter::open_in(storage, buffer).unwrap();
+    assert!(filter.contains_many(&inserted).iter().all(|found| *found));
+    let wrong = filter.contains_many(&keys(2, 0..100_000)).iter().filter(|found| **found).count();
+    binomial::assert_rate_at_most(wrong as u64, 100_000, 0.02, "a chain of filters");
+    assert!(filter.estimated_fpr() <= 0.02 && !filter.is_full());
+}
+
+#[test]
+fn logs_are_no_larger_than_their_filter_and_grow_with_it() {
+    let directory = tempfile::tempdir().unwrap();
+    let settings = FilterSettings::new(5000, 0.01).growing(true);
+    let log_bytes = || {
+        let sizes = ["wal-a", "wal-b"].map(|name| directory.path().join(name).metadata().unwrap().len());
+        sizes.into_iter().max().unwrap()
+    };
+    let filter =
+        FlashFilter::create(directory.path(), &settings, BufferSettings::with_memory_bytes(16 << 20))
+            .unwrap();
+    assert_eq!(log_bytes(), 512 << 10, "a small filter has a small log, however much memory it may use");
+    filter.insert_many(&keys(1, 0..600_000)).unwrap();
+    filter.commit().unwrap();
+    assert!(log_bytes() > 700 << 10, "{}", log_bytes());
+    drop(filter);
+    let filter = FlashFilter::open(directory.path(), BufferSettings::with_memory_bytes(1 << 20)).unwrap();
+    assert!(filter.contains_many(&keys(1, 0..600_000)).iter().all(|found| *found));
+}
+
+#[test]
+fn a_log_made_for_little_memory_grows_when_there_is_more() {
+    let storage = memory();
+    let settings = FilterSettings::new(1_000_000, 0.01);
+    let little = small_buffer(FlushPolicy::Sequential);
+    drop(FlashFilter::create_in(storage.clone(), &settings, little).unwrap());
+    let ample = BufferSettings::with_memory_bytes(2 << 20);
+    let filter = FlashFilter::open_in(storage.clone(), ample).unwrap();
+    filter.insert_many(&keys(1, 0..20_000)).unwrap();
+    filter.commit().unwrap();
+    assert_eq!(filter.stats().group_flushes, 0, "all of them fit into memory, and into a snapshot");
+    drop(filter);
+    let filter = FlashFilter::open_in(storage, little).unwrap();
+    assert!(filter.contains_many(&keys(1, 0..20_000)).iter().all(|found| *found));
+}
+
+#[test]
+fn a_union_has_the_keys_of_both() {
+    let settings = FilterSettings::new(20_000, 0.01);
+    let buffer = small_buffer(FlushPolicy::DirtiestGroupFirst);
+    let (ours, theirs) = (memory(), memory());
+    let a = FlashFilter::create_in(ours.clone(), &settings, buffer).unwrap();
+    let b = FlashFilter::create_in(theirs, &settings, buffer).unwrap();
+    a.insert_many(&keys(1, 0..8000)).unwrap();
+    b.insert_many(&keys(1, 6000..16_000)).unwrap();
+    a.merge_from(&b, &mut |_, _| ()).unwrap();
+    assert!(a.contains_many(&keys(1, 0..16_000)).iter().all(|found| *found));
+    let distinct = a.info().layers[0].estimated_keys;
+    assert!((distinct / 16_000.0 - 1.0).abs() < 0.02, "{distinct}");
+    drop(a);
+    let a = FlashFilter::open_in(ours, buffer).unwrap();
+    assert!(a.contains_many(&keys(1, 0..16_000)).iter().all(|found| *found), "durable");
+    assert!(a.verify(&mut |_, _| ()).unwrap().is_sound());
+    let other = FlashFilter::create_in(memory(), &FilterSettings::new(30_000, 0.01), buffer).unwrap();
+    assert!(matches!(a.merge_from(&other, &mut |_, _| ()), Err(FlashError::Incompatible { .. })));
+}
+
+#[test]
+fn readers_see_every_key_whose_insertion_returned_while_the_writer_flushes_and_grows() {
+    const KEYS: u64 = 60_000;
+    let settings = FilterSettings::new(10_000, 0.05).growing(true);
+    let directory = tempfile::tempdir().unwrap();
+    let buffer = BufferSettings {
+        memory: MemorySize::CacheSizeFactor(60),
+        cache_bytes: 40 << 10,
+        ..small_buffer(FlushPolicy::DirtiestGroupFirst)
+    };
+    let filter = FlashFilter::create(directory.path(), &settings, buffer).unwrap();
+    let inserted = AtomicU64::new(0);
+    std::thread::scope(|scope| {
+        for reader in 0..3u64 {
+            let (filter, inserted) = (&filter, &inserted);
+            scope.spawn(move || {
+                let mut round = reader;
+                loop {
+                    let known = inserted.load(Ordering::Acquire);
+                    if known > 0 {
+                        let from = round.wrapping_mul(0x9e37_79b9_7f4a_7c15) % known;
+                        let asked = keys(1, from..known.min(from + 200));
+                        assert!(
+                            filter.contains_many(&asked).iter().all(|found| *found),
+                            "batch from {from} of {known}"
+                        );
+                        assert!(filter.contains(key(1, from)), "key {from} of {known}");
+                    }
+                    if known == KEYS {
+                        break;
+                    }
+                    round += 3;
+                }
+            });
+        }
+        for first in (0..KEYS).step_by(500) {
+            filter.insert_many(&keys(1, first..first + 500)).unwrap();
+            inserted.store(first + 500, Ordering::Release);
+        }
+    });
+    let stats = filter.stats();
+    assert!(stats.group_flushes > 100 && stats.damaged_answers == 0, "{stats:?}");
+}
+
+#[test]
+fn keys_stay_visible_in_the_middle_of_every_flush() {
+    for cache_bytes in [0, 20 << 10] {
+        look_in_the_middle_of_every_flush(cache_bytes);
+    }
+}
+
+fn look_in_the_middle_of_every_flush(cache_bytes: u64) {
+    let storage = Arc::new(WatchedStorage::new(memory()));
+    let buffer = BufferSettings {
+        cache_bytes,
+        memory: MemorySize::CacheSizeFactor(600),
+        ..small_buffer(FlushPolicy::DirtiestGroupFirst)
+    };
+    let filter = Arc::new(
+        FlashFilter::create_in(storage.clone(), &FilterSettings::new(20_000, 0.01), buffer).unwrap(),
+    );
+    let inserted = Arc::new(AtomicU64::new(0));
+    let looks = Arc::new(AtomicU64::new(0));
+    {
+        let (filter, inserted, looks) = (Arc::downgrade(&filter), inserted.clone(), looks.clone());
+        storage.during_writes(move || {
+            let Some(filter) = filter.upgrade() else { return };
+            let known = keys(1, 0..inserted.load(Ordering::Relaxed));
+            assert!(filter.contains_many(&known).iter().all(|found| *found), "{} keys", known.len());
+            looks.fetch_add(1, Ordering::Relaxed);
+        });
+    }
+    for first in (0..20_000).step_by(200) {
+        filter.insert_many(&keys(1, first..first + 200)).unwrap();
+        inserted.store(first + 200, Ordering::Relaxed);
+    }
+    assert!(looks.load(Ordering::Relaxed) > 20, "{looks:?} writes");
+}
+
+#[test]
+fn insertions_are_counted_over_openings() {
+    for layout in LAYOUTS {
+        let storage = memory();
+        let buffer = small_buffer(FlushPolicy::Sequential);
+        let settings = FilterSettings::new(5000, 0.01).layout(layout);
+        let filter = FlashFilter::create_in(storage.clone(), &settings, buffer).unwrap();
+        filter.insert_many(&keys(1, 0..300)).and_then(|()| filter.flush()).unwrap();
+        filter.insert_many(&keys(1, 300..350)).and_then(|()| filter.commit()).unwrap();
+        drop(filter);
+        let filter = FlashFilter::open_in(storage.clone(), buffer).unwrap();
+        assert_eq!(filter.info().insertions, 350, "{layout:?}");
+        filter.insert_many(&keys(1, 350..360)).and_then(|()| filter.flush()).unwrap();
+        drop(filter);
+        assert_eq!(FlashFilter::open_in(storage, buffer).unwrap().info().insertions, 360, "{layout:?}");
+    }
+}
+
+#[test]
+fn threads_that_commit_together_share_syncs() {
+    let directory = tempfile::tempdir().unwrap();
+    let filter = Arc::new(
+        FlashFilter::create(
+            directory.path(),
+            &FilterSettings::new(100_000, 0.01),
+            BufferSettings::with_memory_bytes(4 << 20),
+        )
+        .unwrap(),
+    );
+    let before = filter.stats().log_syncs;
+    std::thread::scope(|scope| {
+        for thread in 0..8 {
+            let filter = filter.clone();
+            scope.spawn(move || {
+                for n in 0..50 {
+                    filter.insert(key(thread, n)).unwrap();
+                    filter.commit().unwrap();
+                }
+            });
+        }
+    });
+    let syncs = filter.stats().log_syncs - before;
+    assert!(syncs < 200, "{syncs} syncs for 400 commits of 8 threads");
+    drop(filter);
+    let filter = FlashFilter::open(directory.path(), BufferSettings::with_memory_bytes(4 << 20)).unwrap();
+    assert!((0..8).all(|thread| filter.contains_many(&keys(thread, 0..50)).iter().all(|found| *found)));
+}
+
+#[test]
+fn readers_write_nothing_read_the_log_if_they_must_and_stand_beside_each_other() {
+    let directory = tempfile::tempdir().unwrap();
+    let buffer = BufferSettings::with_memory_bytes(1 << 20);
+    for layout in LAYOUTS {
+        let folder = directory.path().join(format!("{layout:?}"));
+        let settings = FilterSettings::new(50_000, 0.001).layout(layout);
+        let filter = FlashFilter::create(&folder, &settings, buffer).unwrap();
+        filter.insert_many(&keys(1, 0..5000)).and_then(|()| filter.flush()).unwrap();
+        filter.insert_many(&keys(1, 5000..8000)).and_then(|()| filter.commit()).unwrap();
+        drop(filter);
+        let contents = || {
+            let mut files: Vec<_> = std::fs::read_dir(&folder).unwrap().map(|f| f.unwrap().path()).collect();
+            files.sort();
+            files.into_iter().map(|file| (file.clone(), std::fs::read(file).unwrap())).collect::<Vec<_>>()
+        };
+        let before = contents();
+        let readers = [(); 4].map(|()| FlashFilter::open_read_only(&folder, buffer).unwrap());
+        for reader in &readers {
+            assert!(!reader.is_recovered());
+            assert!(reader.contains_many(&keys(1, 0..8000)).iter().all(|found| *found), "{layout:?}");
+            assert!(keys(1, 5000..5003).into_iter().all(|digest| reader.contains(digest)));
+            let wrong = reader.contains_many(&keys(2, 0..10_000)).iter().filter(|found| **found).count();
+            assert!(wrong < 100, "{layout:?}: {wrong}");
+            assert!(matches!(reader.insert(key(1, 0)), Err(FlashError::ReadOnly { .. })));
+            assert!(reader.verify(&mut |_, _| ()).unwrap().is_sound());
+        }
+        assert!(matches!(FlashFilter::open(&folder, buffer), Err(FlashError::InUse { .. })));
+        for reader in readers {
+            reader.close().unwrap();
+        }
+        assert!(before == contents(), "{layout:?}: readers wrote");
+        FlashFilter::open(&folder, buffer).unwrap().close().unwrap();
+        let closed = contents();
+        let reader = FlashFilter::open_read_only(&folder, buffer).unwrap();
+        assert!(reader.is_recovered());
+        // In the flat layout, bits that repeat each other are logged once.
+        let insertions = reader.info().insertions;
+        assert!(
+            insertions == 8000 || layout == Layout::Flat && (7900..8000).contains(&insertions),
+            "{insertions}"
+        );
+        assert!(reader.contains_many(&keys(1, 0..8000)).iter().all(|found| *found));
+        drop(reader);
+        FlashFilter::open(&folder, buffer).unwrap().close().unwrap();
+        assert!(closed == contents(), "{layout:?}: nothing was inserted, nothing is written");
+    }
+}
+
+/// Counts reads and writes: after a clean end, opening costs the same whatever the filter holds.
+#[test]
+fn opening_after_a_clean_end_reads_little_and_writes_nothing() {
+    let mut reads = Vec::new();
+    for capacity in [10_000, 3_000_000] {
+        let storage = memory();
+        let buffer = BufferSettings::with_memory_bytes(4 << 20);
+        let filter =
+            FlashFilter::create_in(storage.clone(), &FilterSettings::new(capacity, 0.01), buffer).unwrap();
+        filter.insert_many(&keys(1, 0..capacity / 4)).unwrap();
+        filter.close().unwrap();
+        let (operations, read) = (storage.power().operations(), storage.bytes_read());
+        drop(FlashFilter::open_in(storage.clone(), buffer).unwrap());
+        assert_eq!(storage.power().operations(), operations, "no write and no sync");
+        reads.push(storage.bytes_read() - read);
+    }
+    assert!(reads[1] <= reads[0].max(2 << 20), "{reads:?}");
+}

@@ -1,0 +1,56 @@
+//! Real processes killed at random moments: the test starts itself as a child that inserts and says what is acknowledged.
+//!
+//! `SPRINGBLOOM_KILLS` sets how many children are killed (default 20).
+
+mod common;
+
+use std::path::Path;
+use std::time::Duration;
+
+use common::keys;
+use rand::RngExt;
+use springbloom_flash_filter::{BufferSettings, FilterSettings, FlashFilter};
+use springbloom_testkit::kill::{self, acknowledge, kill_child, kills};
+use springbloom_testkit::seed;
+
+/// The test below, as a child is told to run it.
+const TEST: &str = "nothing_acknowledged_is_lost_when_the_process_is_killed";
+
+fn buffer() -> BufferSettings {
+    BufferSettings { group_pages: 4, ..BufferSettings::with_memory_bytes(96 << 10) }
+}
+
+/// Inserts until it is killed, printing how many keys are acknowledged.
+fn child(directory: &Path, first_key: u64) {
+    let filter = FlashFilter::open(directory, buffer()).unwrap();
+    for first in (first_key..).step_by(300) {
+        filter.insert_many(&keys(1, first..first + 300)).unwrap();
+        if first % 7 == 0 { filter.flush() } else { filter.commit() }.unwrap();
+        acknowledge(first + 300);
+    }
+}
+
+#[test]
+fn nothing_acknowledged_is_lost_when_the_process_is_killed() {
+    if let Some((directory, first_key)) = kill::child() {
+        return child(&directory, first_key);
+    }
+    let kills = kills();
+    let mut rng = seed::rng(TEST);
+    let directory = tempfile::tempdir().unwrap();
+    let mut acknowledged = 0;
+    drop(FlashFilter::create(directory.path(), &FilterSettings::new(500_000, 0.01), buffer()).unwrap());
+    for kill in 0..kills {
+        let life = Duration::from_millis(rng.random_range(20..250));
+        acknowledged = kill_child(TEST, directory.path(), acknowledged, life).unwrap_or(acknowledged);
+        let Ok(filter) = FlashFilter::open(directory.path(), buffer()) else {
+            assert_eq!(acknowledged, 0, "kill {kill}: a filter with acknowledged keys does not open");
+            continue;
+        };
+        let lost = filter.contains_many(&keys(1, 0..acknowledged)).iter().filter(|found| !**found).count();
+        assert_eq!(lost, 0, "kill {kill}: of {acknowledged} keys");
+    }
+    assert!(acknowledged > 300 * u64::from(kills) / 4, "children were killed before they did anything");
+    let filter = FlashFilter::open(directory.path(), buffer()).unwrap();
+    assert!(filter.verify(&mut |_, _| ()).unwrap().is_sound());
+}

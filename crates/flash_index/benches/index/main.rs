@@ -1,0 +1,234 @@
+//! Measures the flash index against what it must beat, and prints ratios taken within this one run.
+//!
+//! `cargo bench -p springbloom-flash-index --bench index -- SECTION...`, sections: `ours` (grown from nothing), `skimpy` (looked up in turns with what `ours` left),
+//! `callers`, `stream` (of what `ours` left), `cold` (the last of these: it leaves the index as after a kill), `bare` (without pre-filter), `trace`, `summaries`, `buckets`, `prefilters`, `variants`; under a memory ceiling `capped`, and with `--features peers` `rocksdb`, `lmdb`, `redb`. Each in
+//! a process of its own, so that memory is measured as the process's growth; without a section, all of them are run so. `scripts/benchmark-flash-index` runs what the documentation shows. Settings come from the environment, see [`setup::Setup`].
+
+mod alternatives;
+mod callers;
+mod ceiling;
+mod chains;
+mod ours;
+#[cfg(feature = "peers")]
+#[allow(unsafe_code, reason = "LMDB is opened so")]
+mod peers;
+mod setup;
+mod skimpy;
+mod store;
+mod summaries;
+mod trace;
+
+use std::process::Command;
+
+use ours::Ours;
+use setup::Setup;
+use springbloom_filter::UnitSettings;
+use springbloom_flash_index::{FlashIndex, IndexMemory, IndexSettings};
+use springbloom_page_device::{Access, FileStorage, IoEngine, Span, Storage};
+use store::{Store, measure};
+
+type Section = fn(&Setup);
+
+const SECTIONS: &[(&str, Section)] = &[
+    ("ours", ours),
+    ("callers", callers::run),
+    ("stream", stream),
+    ("skimpy", chains::run),
+    ("cold", cold),
+    ("bare", bare),
+    ("trace", trace::run),
+    ("summaries", summaries::run),
+    ("buckets", alternatives::buckets),
+    ("prefilters", alternatives::prefilters),
+    ("variants", variants),
+    ("capped", capped),
+    #[cfg(feature = "peers")]
+    ("rocksdb", rocksdb),
+    #[cfg(feature = "peers")]
+    ("lmdb", lmdb),
+    #[cfg(feature = "peers")]
+    ("redb", redb),
+];
+
+fn main() {
+    // Cargo adds `--bench`; the name is what is left.
+    let named: Vec<String> =
+        std::env::args().skip(1).filter(|argument| !argument.starts_with("--")).collect();
+    let setup = Setup::from_environment();
+    if let [name] = &named[..] {
+        let section = SECTIONS.iter().find(|(section, _)| section == name);
+        section.unwrap_or_else(|| panic!("no section {name}")).1(&setup);
+        return;
+    }
+    println!("{}\n", setup.header());
+    let all = || SECTIONS.iter().map(|(name, _)| (*name).to_owned()).collect();
+    for name in if named.is_empty() { all() } else { named } {
+        let this = std::env::current_exe().expect("this program");
+        assert!(Command::new(this).arg(&name).status().expect("a process").success(), "{name} failed");
+    }
+}
+
+/// Measures a store under the memory ceiling; `make` is told how much memory it may plan with.
+fn under_ceiling<S: Store>(setup: &Setup, name: &str, make: impl FnOnce(&Setup, usize) -> S) {
+    let setup = setup.under_ceiling();
+    let limit = ceiling::join().unwrap_or(32 << 20);
+    // The rest is for the program, its stack and what a call needs.
+    let _store = measure(&setup, name, || make(&setup, limit as usize / 3));
+    let of = |bytes: u64| bytes as f64 / f64::from(1 << 20);
+    println!("{:28} {:.1} MiB used of {:.1}", "", ceiling::used().map_or(f64::NAN, of), of(limit));
+}
+
+fn capped(setup: &Setup) {
+    under_ceiling(setup, "springbloom, capped", |setup, _| {
+        Ours::make(setup, "capped", IndexSettings::new(0), IndexMemory::standard())
+    });
+}
+
+#[cfg(feature = "peers")]
+fn rocksdb(setup: &Setup) {
+    under_ceiling(setup, "RocksDB, Bloom 10", peers::RocksDb::make);
+}
+
+#[cfg(feature = "peers")]
+fn lmdb(setup: &Setup) {
+    under_ceiling(setup, "LMDB", peers::Lmdb::make);
+}
+
+#[cfg(feature = "peers")]
+fn redb(setup: &Setup) {
+    under_ceiling(setup, "redb", peers::Redb::make);
+}
+
+/// An index that was not told how many keys to expect.
+fn ours(setup: &Setup) {
+    let settings = IndexSettings::new(0);
+    let ours = measure(setup, "springbloom", || Ours::make(setup, "ours", settings, IndexMemory::standard()));
+    ours.index.close().expect("close");
+}
+
+/// Settings that were considered, one by one.
+fn variants(setup: &Setup) {
+    let standard = IndexMemory::standard();
+    let units = |front: Result<UnitSettings, _>, back: Result<UnitSettings, _>| IndexMemory {
+        prefilter: front.ok().zip(back.ok()).map(|(front, back)| [front, back]),
+        ..standard
+    };
+    let buckets = |bucket_sectors| IndexSettings { bucket_sectors, ..IndexSettings::new(0) };
+    // With next to no least amount, so that a small index shows what a large one does.
+    let pending = |pending_bytes_per_record| IndexMemory {
+        pending_bytes_per_record,
+        pending_bytes_min: 64 << 10,
+        ..standard
+    };
+    let only = std::env::var("SPRINGBLOOM_BENCH_VARIANT").ok();
+    for (name, settings, memory) in [
+        ("bloom 1x4", buckets(16), units(UnitSettings::bloom(1, 4), UnitSettings::bloom(1, 4))),
+        ("ribbon 3 and 3", buckets(16), units(UnitSettings::ribbon(3), UnitSettings::ribbon(3))),
+        ("ribbon 3 and 4", buckets(16), units(UnitSettings::ribbon(3), UnitSettings::ribbon(4))),
+        ("ribbon 4 and 3", buckets(16), units(UnitSettings::ribbon(4), UnitSettings::ribbon(3))),
+        ("ribbon 4 and 4", buckets(16), units(UnitSettings::ribbon(4), UnitSettings::ribbon(4))),
+        ("8 sectors", buckets(8), standard),
+        ("32 sectors", buckets(32), standard),
+        ("pending 0.10", buckets(16), pending(0.10)),
+        ("pending 0.16", buckets(16), pending(0.16)),
+        ("pending 0.20", buckets(16), pending(0.20)),
+        ("pending 0.25", buckets(16), pending(0.25)),
+        ("32 sectors, pending 0.16", buckets(32), pending(0.16)),
+    ]
+    .into_iter()
+    .filter(|(name, ..)| only.as_ref().is_none_or(|only| name.contains(only)))
+    {
+        measure(setup, name, || Ours::make(setup, "variants", settings, memory));
+    }
+}
+
+fn bare(setup: &Setup) {
+    let memory = IndexMemory::without_prefilter();
+    measure(setup, "springbloom, no pre-filter", || Ours::make(setup, "bare", IndexSettings::new(0), memory));
+}
+
+/// The index that `ours` left, after all of it was read once: below a virtual disk there may be a cache, where what was written last is
+/// several times as fast as what was written some minutes ago.
+pub(crate) fn open_ours(setup: &Setup) -> FlashIndex {
+    const SPAN_BYTES: usize = 1 << 20;
+    let directory = setup.directory.join("ours");
+    let storage = FileStorage::open(&directory, Access::Write, IoEngine::Auto).expect("what `ours` left");
+    for file in ["records", "buckets"] {
+        let device = storage.open(file).expect("open");
+        let spans: Vec<Span> = (0..device.len_bytes() / SPAN_BYTES as u64)
+            .map(|n| Span { offset: n * SPAN_BYTES as u64, len_bytes: SPAN_BYTES })
+            .collect();
+        device.read_each(&spans, &mut |_, bytes| assert!(bytes.is_ok()));
+    }
+    drop(storage);
+    FlashIndex::open(&directory, IndexMemory::standard()).expect("open what `ours` left")
+}
+
+/// The claim of "likely too slow": so many lookups of keys that are there, none of which is in memory, after a fresh opening.
+fn cold(setup: &Setup) {
+    const LOOKUPS: u64 = 524_288;
+    let opened = |how: &str| {
+        let (start, before) = (std::time::Instant::now(), setup::device_read_bytes());
+        let directory = setup.directory.join("ours");
+        let index = FlashIndex::open(&directory, IndexMemory::standard()).expect("open");
+        let read = (setup::device_read_bytes() - before) as f64 / 1e6;
+        println!("opened {how} in {:.3} s, {read:.0} MB read", start.elapsed().as_secs_f64());
+        index
+    };
+    drop(open_ours(setup));
+    let index = opened("after closing");
+    let start = std::time::Instant::now();
+    let mut draw = setup.seed + 1;
+    for _ in 0..LOOKUPS / setup::BATCH {
+        let keys = setup.random_keys(&mut draw, true);
+        let wanted: Vec<&[u8]> = keys.iter().map(|key| &key[..]).collect();
+        assert!(index.get_many(&wanted).expect("get").iter().all(Option::is_some));
+    }
+    println!("{LOOKUPS} cold lookups in {:.2} s", start.elapsed().as_secs_f64());
+    // A kill right after a put: what `close` wrote is still of use for what waits then, so it goes as well.
+    index.put(&setup.key(0), &setup::value_of(&setup.key(0))).expect("put");
+    index.flush().expect("flush");
+    drop(index);
+    for file in ["waiting", "filters"] {
+        std::fs::remove_file(setup.directory.join("ours").join(file)).expect("an index that was closed");
+    }
+    drop(opened("as after a kill"));
+}
+
+/// A backup of what was backed up before: all keys in the order in which they were put, every fourth one changed (so absent), with and without
+/// locality.
+fn stream(setup: &Setup) {
+    let index = open_ours(setup);
+    let lookups = setup.keys.min(2_000_000);
+    let batch_of = |first: u64| -> Vec<[u8; setup::KEY_BYTES]> {
+        let numbers = first..first + setup::BATCH;
+        numbers.map(|n| setup.key(if n % 4 == 3 { n + setup.keys } else { n })).collect()
+    };
+    for with_locality in [false, true] {
+        let before = index.stats();
+        let start = std::time::Instant::now();
+        let mut seen = index.stream(16);
+        let mut found = 0;
+        for first in (0..lookups).step_by(setup::BATCH as usize) {
+            let keys = batch_of(first);
+            let wanted: Vec<&[u8]> = keys.iter().map(|key| &key[..]).collect();
+            let values = if with_locality { seen.get_many(&wanted) } else { index.get_many(&wanted) };
+            found += values.expect("get").iter().filter(|value| value.is_some()).count();
+            if start.elapsed() > 4 * setup.time {
+                break;
+            }
+        }
+        let after = index.stats();
+        let looked_up = after.lookups - before.lookups;
+        let reads = |stats: &springbloom_flash_index::IndexStats| {
+            stats.bucket_reads + stats.page_reads + stats.chapter_reads
+        };
+        println!(
+            "stream, {} locality: {:>9.0} lookups/s, {:.4} reads per lookup, {:.3} found",
+            if with_locality { "with" } else { "without" },
+            looked_up as f64 / start.elapsed().as_secs_f64(),
+            (reads(&after) - reads(&before)) as f64 / looked_up as f64,
+            found as f64 / looked_up as f64
+        );
+    }
+}

@@ -1,0 +1,210 @@
+//! What the index has acknowledged, in the write-ahead log: each commit says all of it anew, and the last one counts. Layout:
+//! `docs/flash-index.md`.
+//!
+//! The pairs themselves are in the record log already; a commit says how far that is durable, and has the bytes of the page that is
+//! still being filled. So small flushes cost no page each, and recovery knows where the record log ends: a page before the end that
+//! cannot be read is damage, what is behind it never counted.
+
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use springbloom_page_device::{FlashError, Storage, Wal, WalReport, field};
+
+use crate::record::{INDEX_PAGE_BYTES, PAGE_HEAD_BYTES};
+
+/// Blocks of the log: a few dozen flushes.
+const WAL_BLOCKS: u64 = 64;
+/// Blocks of the longest commit: a page and the fields before it.
+const COMMIT_BLOCKS: u64 = 2;
+const FIELDS_BYTES: usize = 32;
+
+/// The end of the record log: pages before `page`, and the records in it so far.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct LogEnd {
+    pub(crate) page: u64,
+    /// Where the first record begins that begins in the page.
+    pub(crate) first: u16,
+    /// The page's bytes behind its head, as far as it is filled.
+    pub(crate) body: Vec<u8>,
+}
+
+impl LogEnd {
+    /// Nothing of `page` is filled.
+    pub(crate) fn at(page: u64) -> LogEnd {
+        LogEnd { page, first: PAGE_HEAD_BYTES as u16, body: Vec::new() }
+    }
+
+    /// The page behind all that hold records.
+    pub(crate) fn page_behind(&self) -> u64 {
+        self.page + u64::from(!self.body.is_empty())
+    }
+
+    fn is_before(&self, other: &LogEnd) -> bool {
+        (self.page, self.body.len()) < (other.page, other.body.len())
+    }
+}
+
+/// All that a commit says.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Acknowledged {
+    /// Of the manifest in force.
+    pub(crate) sequence: u64,
+    /// Counts the openings that changed something.
+    pub(crate) epoch: u32,
+    /// Nothing was changed since the index was closed.
+    pub(crate) is_closed: bool,
+    pub(crate) end: LogEnd,
+}
+
+impl Acknowledged {
+    /// Of an index that was made just now.
+    pub(crate) fn nothing() -> Acknowledged {
+        Acknowledged { sequence: 0, epoch: 0, is_closed: false, end: LogEnd::at(0) }
+    }
+
+    fn encode(&self) -> Vec<u8> {
+        let mut bytes = Vec::with_capacity(FIELDS_BYTES + self.end.body.len());
+        bytes.extend(self.sequence.to_le_bytes());
+        bytes.extend(self.end.page.to_le_bytes());
+        bytes.extend(self.epoch.to_le_bytes());
+        bytes.extend(u32::from(self.is_closed).to_le_bytes());
+        bytes.extend(self.end.first.to_le_bytes());
+        bytes.extend((self.end.body.len() as u16).to_le_bytes());
+        bytes.resize(FIELDS_BYTES, 0);
+        bytes.extend(&self.end.body);
+        bytes
+    }
+
+    /// `None` if no index would have written it. Total.
+    fn decode(bytes: &[u8]) -> Option<Acknowledged> {
+        let (fields, body) = bytes.split_at_checked(FIELDS_BYTES)?;
+        let first = u16::from_le_bytes(field(fields, 24));
+        let is_sane = body.len() == usize::from(u16::from_le_bytes(field(fields, 26)))
+            && (PAGE_HEAD_BYTES..=PAGE_HEAD_BYTES + body.len()).contains(&usize::from(first))
+            && PAGE_HEAD_BYTES + body.len() <= INDEX_PAGE_BYTES;
+        is_sane.then(|| Acknowledged {
+            sequence: u64::from_le_bytes(field(fields, 0)),
+            epoch: u32::from_le_bytes(field(fields, 16)),
+            is_closed: u32::from_le_bytes(field(fields, 20)) == 1,
+            end: LogEnd { page: u64::from_le_bytes(field(fields, 8)), first, body: body.to_vec() },
+        })
+    }
+}
+
+/// The log, and what its last commit says.
+pub(crate) struct Commits {
+    state: Mutex<(Wal, Acknowledged)>,
+    salt: u64,
+}
+
+impl Commits {
+    pub(crate) fn create(storage: &dyn Storage, salt: u64) -> Result<(), FlashError> {
+        let mut wal = Wal::create(storage, salt, WAL_BLOCKS, Vec::new())?;
+        wal.commit(&Acknowledged::nothing().encode())
+    }
+
+    /// Opens the log and reads its last commit. One of which a block has lost a copy is written anew if `storage` can be written.
+    pub(crate) fn open(storage: &Arc<dyn Storage>) -> Result<Commits, FlashError> {
+        let mut wal = Wal::open(&**storage)?;
+        let mut last = None;
+        let found = wal.replay(&mut |commit| {
+            last = Acknowledged::decode(commit);
+            Ok(())
+        })?;
+        let Some(acknowledged) = last else {
+            return Err(FlashError::Damaged {
+                name: wal.name().to_owned(),
+                part: "the write-ahead log",
+                got: "no commit of an index".to_owned(),
+                expected: "at least one; an index whose creation was interrupted has none and can be deleted"
+                    .to_owned(),
+            });
+        };
+        let commits = Commits { salt: wal.salt(), state: Mutex::new((wal, acknowledged)) };
+        if storage.is_writable() && !found.is_sound() {
+            commits.restart(&mut commits.lock())?;
+        }
+        Ok(commits)
+    }
+
+    /// Keys the checksums of the index.
+    pub(crate) fn salt(&self) -> u64 {
+        self.salt
+    }
+
+    fn lock(&self) -> MutexGuard<'_, (Wal, Acknowledged)> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    pub(crate) fn acknowledged(&self) -> Acknowledged {
+        self.lock().1.clone()
+    }
+
+    /// Commits what `change` makes of what was acknowledged; returns when that is durable. An end of the record log never goes back:
+    /// what was written later has been committed already.
+    pub(crate) fn commit(&self, change: impl FnOnce(&mut Acknowledged)) -> Result<(), FlashError> {
+        let mut state = self.lock();
+        let mut next = state.1.clone();
+        change(&mut next);
+        if next.end.is_before(&state.1.end) {
+            next.end = state.1.end.clone();
+        }
+        let (wal, acknowledged) = &mut *state;
+        wal.check_alive()?;
+        if wal.has_room_for(COMMIT_BLOCKS) {
+            wal.commit(&next.encode())?;
+            *acknowledged = next;
+            return Ok(());
+        }
+        *acknowledged = next;
+        self.restart(&mut state)
+    }
+
+    fn restart(&self, state: &mut (Wal, Acknowledged)) -> Result<(), FlashError> {
+        let (wal, acknowledged) = state;
+        let mut payload = Some(acknowledged.encode());
+        wal.restart(Vec::new(), &mut |into| payload.take().map(|bytes| into.extend(bytes)).is_some())
+    }
+
+    /// Bytes and syncs written since opening.
+    pub(crate) fn written(&self) -> (u64, u64) {
+        self.lock().0.written()
+    }
+
+    /// Reads the log again and says what is damaged.
+    pub(crate) fn verify(&self) -> Result<WalReport, FlashError> {
+        self.lock().0.salvage(&mut |_| Ok(()))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use springbloom_page_device::{SimPower, SimStorage};
+
+    use super::*;
+
+    #[test]
+    fn what_was_acknowledged_last_comes_back_over_many_generations() {
+        let storage: Arc<dyn Storage> = Arc::new(SimStorage::new(SimPower::steady()));
+        Commits::create(&*storage, 7).unwrap();
+        let commits = Commits::open(&storage).unwrap();
+        assert_eq!(commits.acknowledged(), Acknowledged::nothing());
+        for n in 0..300u64 {
+            let end = LogEnd { page: n, first: 24, body: vec![n as u8; n as usize * 13 % 4000] };
+            commits.commit(|next| (next.sequence, next.end) = (n / 9, end.clone())).unwrap();
+            commits.commit(|next| next.end = LogEnd::at(n.saturating_sub(2))).unwrap();
+            let found = Commits::open(&storage).unwrap().acknowledged();
+            assert_eq!((found.sequence, found.end), (n / 9, end), "an earlier end changes nothing");
+        }
+    }
+
+    #[test]
+    fn decoding_is_total() {
+        let whole = Acknowledged { is_closed: true, ..Acknowledged::nothing() }.encode();
+        assert!((0..whole.len()).all(|len| Acknowledged::decode(&whole[..len]).is_none()));
+        for at in 24..28 {
+            let mut wrong = whole.clone();
+            wrong[at] = 0xff;
+            assert!(Acknowledged::decode(&wrong).is_none(), "byte {at}");
+        }
+    }
+}

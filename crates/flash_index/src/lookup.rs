@@ -1,0 +1,429 @@
+//! Finding records: one key or many at once, so that the device always has as many reads to do as it can take.
+//!
+//! A search takes what memory knows (pages of waiting entries, the bucket) under a shared lock and reads without any; what a read
+//! shows decides the search's next one, and searches that need the same page or bucket share a read. What is read may
+//! have been replaced meanwhile: sectors and pages that are not what was looked for are compared with what memory knows now, and the search starts over if that has changed; else they
+//! are damage, which is an error.
+
+use std::collections::VecDeque;
+use std::collections::hash_map::Entry as MapEntry;
+use std::io;
+
+use rustc_hash::FxHashMap;
+use springbloom_filter::KeyDigest;
+
+use crate::bucket::matches;
+use crate::halves::Halves;
+use crate::partitions::{Bucket, BucketPart};
+use crate::prefilter::Prefilter;
+use crate::record::{INDEX_PAGE_BYTES, Page, Record, Value, check_lengths};
+use crate::record_log::{PageFault, PagePlace};
+use crate::store::FlashIndex;
+use springbloom_page_device::FlashError;
+use springbloom_page_device::{PlannedRead, ReadPlan};
+
+/// Keys of one batch; bounds the memory of a call.
+pub(crate) const BATCH_KEYS: usize = 4096;
+/// Searches that are started together when the reads of those before run out.
+const STARTED_KEYS: usize = 512;
+/// A search that meets the writer this often is not unlucky: something is wrong.
+const RESTARTS_MAX: u8 = 100;
+
+/// The newest record of a key.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Found {
+    pub(crate) page: u64,
+    /// Where it begins in its page.
+    pub(crate) offset: u16,
+    /// None for a tombstone; empty if values were not asked for.
+    pub(crate) value: Option<Vec<u8>>,
+    /// Pages that may hold older records of the key, oldest first; None if its bucket was not looked into.
+    pub(crate) older_pages: Option<Vec<u64>>,
+}
+
+/// One key's way to its record.
+struct Search<'k> {
+    key: &'k [u8],
+    digest: KeyDigest,
+    depth: u8,
+    /// The partition has a bucket and no pre-filter, as all have after opening.
+    lacks_filter: bool,
+    /// The bucket of the partition when the search started, of which a part is read once the pages run out.
+    known_bucket: Option<Bucket>,
+    bucket: Option<BucketPart>,
+    /// Where the record may be, newest last.
+    pages: Vec<u64>,
+    /// Waiting entries name older pages than these; the oldest that was taken.
+    has_older: bool,
+    oldest_page: u64,
+    /// Zones reclaimed when the search started.
+    reclaimed: u64,
+    restarts: u8,
+    /// The next one of the searches that wait for the same read.
+    next_waiting: Option<usize>,
+    found: Option<Found>,
+}
+
+/// What a read is of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+enum Target {
+    Bucket(BucketPart),
+    Page(u64),
+}
+
+/// The searches of one batch on their way.
+struct Searches<'s, 'k> {
+    index: &'s FlashIndex,
+    wants_values: bool,
+    searches: Vec<Search<'k>>,
+    /// Searches before this one have been started.
+    started: usize,
+    queue: VecDeque<usize>,
+    /// All reads so far, by tag: what of, and the first search that waits for it.
+    reads: Vec<(Target, Option<usize>)>,
+    /// The reads that have not arrived.
+    asked: FxHashMap<Target, usize>,
+    /// Searches whose value goes on in later pages, and the bytes that are missing.
+    begun: Vec<(usize, usize)>,
+    failure: Option<FlashError>,
+}
+
+impl FlashIndex {
+    /// The value of `key`, or `None` if it was never put or is deleted.
+    ///
+    /// Cost: see [`get_many`](Self::get_many). Errors: the device refuses, or what it returns is damaged.
+    pub fn get(&self, key: &[u8]) -> Result<Option<Vec<u8>>, FlashError> {
+        Ok(self.get_many(&[key])?.pop().flatten())
+    }
+
+    /// The values of `keys`, in their order. Reads two pages' worth for a key that is there (its partition's bucket and
+    /// its record's page) and mostly none for one that is not; all reads of a batch are in flight together. A key that was put or deleted
+    /// meanwhile has its value from before or after.
+    pub fn get_many(&self, keys: &[&[u8]]) -> Result<Vec<Option<Vec<u8>>>, FlashError> {
+        let mut values = Vec::with_capacity(keys.len());
+        for batch in keys.chunks(BATCH_KEYS) {
+            let found = self.search(batch, true)?;
+            values.extend(found.into_iter().map(|found| found.and_then(|found| found.value)));
+        }
+        self.counters.lookups.add(keys.len() as u64);
+        Ok(values)
+    }
+
+    /// The newest record of each key.
+    pub(crate) fn search(
+        &self,
+        keys: &[&[u8]],
+        wants_values: bool,
+    ) -> Result<Vec<Option<Found>>, FlashError> {
+        keys.iter().try_for_each(|key| check_lengths(key, &[]))?;
+        // A key that is asked for many times is looked for once.
+        let mut firsts: FxHashMap<&[u8], usize> = FxHashMap::default();
+        let mut unique: Vec<&[u8]> = Vec::with_capacity(keys.len());
+        let places: Vec<usize> = keys
+            .iter()
+            .map(|key| {
+                *firsts.entry(key).or_insert_with(|| {
+                    unique.push(key);
+                    unique.len() - 1
+                })
+            })
+            .collect();
+        let found = self.search_each(&unique, wants_values)?;
+        if unique.len() == keys.len() {
+            return Ok(found);
+        }
+        Ok(places.into_iter().map(|place| found[place].clone()).collect())
+    }
+
+    /// The newest record of each key, none of which is there twice.
+    fn search_each(&self, keys: &[&[u8]], wants_values: bool) -> Result<Vec<Option<Found>>, FlashError> {
+        let searches = keys.iter().map(|key| Search {
+            key,
+            digest: self.digest(key),
+            depth: 0,
+            lacks_filter: false,
+            known_bucket: None,
+            bucket: None,
+            pages: Vec::new(),
+            has_older: false,
+            oldest_page: u64::MAX,
+            reclaimed: 0,
+            restarts: 0,
+            next_waiting: None,
+            found: None,
+        });
+        let mut searches = Searches {
+            index: self,
+            wants_values,
+            searches: searches.collect(),
+            started: 0,
+            queue: VecDeque::new(),
+            reads: Vec::with_capacity(2 * keys.len()),
+            asked: FxHashMap::default(),
+            begun: Vec::new(),
+            failure: None,
+        };
+        loop {
+            self.buckets.read_planned(
+                self.log.device(),
+                self.bucket_bytes().max(INDEX_PAGE_BYTES),
+                &mut searches,
+            );
+            if let Some(failure) = searches.failure {
+                return Err(failure);
+            }
+            if searches.begun.is_empty() {
+                return Ok(searches.searches.into_iter().map(|search| search.found).collect());
+            }
+            searches.finish_values();
+        }
+    }
+
+    /// The pre-filter over a bucket that was read anyway.
+    fn filter_of(&self, bucket: Bucket, bytes: &[u8]) -> Option<Prefilter> {
+        self.memory.prefilter.as_ref()?;
+        let halves = Halves::decoded(bucket.key(self.salt), self.front_sectors(), bytes).ok()?;
+        self.filter(None, &halves)
+    }
+
+    /// Whether the partition has another bucket by now.
+    fn has_changed(&self, digest: KeyDigest, bucket: Bucket) -> bool {
+        let table = self.table();
+        let now = table.at(digest.hi).bucket();
+        now.is_none_or(|now| (now.slot, now.birth) != (bucket.slot, bucket.birth))
+    }
+
+    pub(crate) fn page_error(&self, page: u64, fault: PageFault) -> FlashError {
+        match fault {
+            PageFault::Device(e) => FlashError::io("read", self.log.name())(e),
+            PageFault::Damaged | PageFault::Reclaimed => self.damaged_page(page),
+        }
+    }
+}
+
+impl Searches<'_, '_> {
+    /// Takes what memory knows about the searches `which`, and asks for their first reads.
+    fn start(&mut self, which: impl Iterator<Item = usize> + Clone) {
+        let reclaimed = self.index.counters.snapshot().zones_reclaimed;
+        {
+            let table = self.index.table();
+            for i in which.clone() {
+                let search = &mut self.searches[i];
+                search.pages.clear();
+                let known = table.look(search.digest, u64::MAX, &mut search.pages);
+                (search.depth, search.known_bucket, search.bucket, search.lacks_filter) =
+                    (known.depth, known.bucket, known.part, !known.has_filter);
+                (search.has_older, search.reclaimed) = (known.has_older, reclaimed);
+                search.oldest_page = search.pages.first().copied().unwrap_or(u64::MAX);
+            }
+        }
+        which.for_each(|i| self.go_on(i));
+    }
+
+    fn start_over(&mut self, i: usize) {
+        self.index.counters.restarts.add(1);
+        let search = &mut self.searches[i];
+        search.restarts += 1;
+        if search.restarts > RESTARTS_MAX {
+            let page = search.pages.pop().unwrap_or_default();
+            self.failure = Some(self.index.damaged_page(page));
+            return;
+        }
+        self.start(std::iter::once(i));
+    }
+
+    /// Takes the next pages of a key that was put very often; false if the writer has moved them to their bucket meanwhile.
+    fn take_older(&mut self, i: usize) -> bool {
+        let search = &mut self.searches[i];
+        let known = self.index.table().look(search.digest, search.oldest_page, &mut search.pages);
+        search.has_older = known.has_older;
+        search.oldest_page = search.pages.first().copied().unwrap_or(search.oldest_page);
+        (known.depth, known.bucket) == (search.depth, search.known_bucket)
+    }
+
+    /// Asks for the next read of a search that has not found its record, if there is any.
+    fn go_on(&mut self, i: usize) {
+        while self.searches[i].pages.is_empty() && self.searches[i].has_older {
+            if !self.take_older(i) {
+                return self.start_over(i);
+            }
+        }
+        let search = &mut self.searches[i];
+        let target = match search.pages.pop() {
+            Some(page) => Target::Page(page),
+            None => match search.bucket.take() {
+                Some(part) => Target::Bucket(part),
+                None => return,
+            },
+        };
+        match self.asked.entry(target) {
+            MapEntry::Occupied(read) => search.next_waiting = self.reads[*read.get()].1.replace(i),
+            MapEntry::Vacant(vacant) => {
+                let tag = self.reads.len();
+                vacant.insert(tag);
+                self.reads.push((target, Some(i)));
+                self.queue.push_back(tag);
+            }
+        }
+    }
+
+    /// Takes the first search out of those that begin with `waiting`.
+    fn next_of(&mut self, waiting: &mut Option<usize>) -> Option<usize> {
+        let i = (*waiting)?;
+        *waiting = self.searches[i].next_waiting.take();
+        Some(i)
+    }
+
+    fn bucket_arrived(&mut self, part: BucketPart, bytes: io::Result<&[u8]>, mut waiting: Option<usize>) {
+        let (index, bucket, first) = (self.index, part.bucket, usize::from(part.first));
+        let first_waiting = waiting;
+        let mut has_matches = false;
+        while let Some(i) = self.next_of(&mut waiting) {
+            let search = &mut self.searches[i];
+            let read = match &bytes {
+                Ok(bytes) => {
+                    let key = bucket.key(index.salt);
+                    matches(key, first, bytes, search.digest, search.depth, &mut search.pages)
+                        .map_err(|sector| index.damaged_bucket(bucket.slot, sector))
+                }
+                Err(e) => Err(index.unread_bucket(e.kind().into())),
+            };
+            match read {
+                Ok(()) => {
+                    // Appended after a replay, older entries may stand behind newer ones, and twice.
+                    search.pages.sort_unstable();
+                    search.pages.dedup();
+                    has_matches |= !search.pages.is_empty();
+                    self.go_on(i);
+                }
+                Err(_) if index.has_changed(search.digest, bucket) => self.start_over(i),
+                Err(error) => self.failure = self.failure.take().or(Some(error)),
+            }
+        }
+        // Made where one would have saved the read: who looks for what is there has no use for it. Without one, all of the bucket was read.
+        if let (Ok(bytes), Some(i)) = (bytes, first_waiting)
+            && let search = &self.searches[i]
+            && search.lacks_filter
+            && !has_matches
+            && let Some(filter) = index.filter_of(bucket, bytes)
+        {
+            index.table_mut().set_filter(search.digest.hi, bucket, filter);
+        }
+    }
+
+    /// Takes note that a read has arrived; the first of the searches that wait for it.
+    fn take_waiting(&mut self, tag: usize) -> Option<usize> {
+        let (target, waiting) = &mut self.reads[tag];
+        self.asked.remove(target);
+        waiting.take()
+    }
+
+    fn page_arrived(&mut self, number: u64, page: Result<Page<'_>, PageFault>, mut waiting: Option<usize>) {
+        let index = self.index;
+        let page = match page {
+            Ok(page) => page,
+            Err(PageFault::Reclaimed) => {
+                // Entries outlive their zones; only a zone that went away during the search may have held the record.
+                let now = index.counters.snapshot().zones_reclaimed;
+                while let Some(i) = self.next_of(&mut waiting) {
+                    if self.searches[i].reclaimed != now { self.start_over(i) } else { self.go_on(i) }
+                }
+                return;
+            }
+            Err(fault) => {
+                self.failure = self.failure.take().or(Some(index.page_error(number, fault)));
+                return;
+            }
+        };
+        let mut is_wasted = true;
+        while let Some(i) = self.next_of(&mut waiting) {
+            let search = &mut self.searches[i];
+            let Some(record) = page.find(search.key) else {
+                self.go_on(i);
+                continue;
+            };
+            is_wasted = false;
+            let (value, missing_bytes) = value_of(&record, self.wants_values);
+            if missing_bytes > 0 {
+                self.begun.push((i, missing_bytes));
+            }
+            let has_all = search.bucket.is_none() && !search.has_older;
+            let older_pages = has_all.then(|| std::mem::take(&mut search.pages));
+            search.found = Some(Found { page: number, offset: record.offset, value, older_pages });
+        }
+        index.counters.page_reads.add(1);
+        index.counters.wasted_reads.add(is_wasted.into());
+    }
+
+    /// Reads the rest of the values that go on in later pages; searches that fail in that start over.
+    fn finish_values(&mut self) {
+        for (i, missing_bytes) in std::mem::take(&mut self.begun) {
+            let Some(found) = &mut self.searches[i].found else { continue };
+            let Some(value) = &mut found.value else { continue };
+            if let Err(fault) = self.index.log.read_rest(found.page + 1, missing_bytes, value) {
+                if !matches!(fault, PageFault::Reclaimed) {
+                    let error = self.index.page_error(found.page, fault);
+                    self.failure = self.failure.take().or(Some(error));
+                }
+                self.searches[i].found = None;
+                self.start_over(i);
+            }
+        }
+    }
+}
+
+impl ReadPlan for Searches<'_, '_> {
+    fn next_read(&mut self) -> Option<PlannedRead> {
+        while self.failure.is_none() {
+            let Some(tag) = self.queue.pop_front() else {
+                let first = self.started;
+                self.started = (first + STARTED_KEYS).min(self.searches.len());
+                if first == self.started {
+                    return None;
+                }
+                self.start(first..self.started);
+                continue;
+            };
+            match self.reads[tag].0 {
+                Target::Bucket(BucketPart { bucket, first, end }) => {
+                    self.index.counters.bucket_reads.add(1);
+                    let span = self.index.span_of(bucket, first.into()..end.into());
+                    return Some(PlannedRead { tag, is_beside: false, span });
+                }
+                Target::Page(page) => match self.index.log.place(page) {
+                    PagePlace::Device(span) => return Some(PlannedRead { tag, is_beside: true, span }),
+                    PagePlace::Memory(bytes) => {
+                        self.arrived(tag, Ok(&bytes));
+                    }
+                    PagePlace::Gone => {
+                        let waiting = self.take_waiting(tag);
+                        self.page_arrived(page, Err(PageFault::Reclaimed), waiting);
+                    }
+                },
+            }
+        }
+        None
+    }
+
+    fn arrived(&mut self, tag: usize, bytes: io::Result<&[u8]>) {
+        let waiting = self.take_waiting(tag);
+        match self.reads[tag].0 {
+            Target::Bucket(part) => self.bucket_arrived(part, bytes, waiting),
+            Target::Page(number) => {
+                let page =
+                    bytes.map_err(PageFault::Device).and_then(|bytes| self.index.log.checked(number, bytes));
+                self.page_arrived(number, page, waiting);
+            }
+        }
+    }
+}
+
+/// The value as far as it is in the record's first page, and how many bytes are not.
+pub(crate) fn value_of(record: &Record<'_>, wants_values: bool) -> (Option<Vec<u8>>, usize) {
+    match record.value {
+        Value::Tombstone => (None, 0),
+        _ if !wants_values => (Some(Vec::new()), 0),
+        Value::Whole(value) => (Some(value.to_vec()), 0),
+        Value::Begun { len_bytes, here } => (Some(here.to_vec()), len_bytes - here.len()),
+    }
+}

@@ -1,0 +1,136 @@
+//! Makes buckets anew from the log, which holds everything that they say: what a power loss tore, and what else cannot be read.
+//!
+//! Sectors are appended to buckets. A device that changes larger pieces as a whole (a "512e" disk) may lose the sectors before them, if it loses
+//! power meanwhile, though these were durable long ago. So after an opening that was not ended by [`FlashIndex::close`], the next one reads, on such a
+//! device, the pieces that may have been appended to; only if one is torn, it reads the log.
+
+use std::ops::Range;
+
+use springbloom_filter::KeyDigest;
+
+use crate::bucket::are_sound;
+use crate::entry::{Entry, belongs, fingerprint, fingerprint_bits};
+use crate::partitions::{Bucket, next_prefix};
+use crate::store::FlashIndex;
+use crate::sweep::{Job, Outcome, Writer, Writes};
+use springbloom_page_device::FlashError;
+use springbloom_page_device::{SECTOR_BYTES, Span};
+
+/// Buckets whose entries are gathered in one walk over the log: some 10 MB.
+const REBUILT_TOGETHER: usize = 512;
+/// Buckets that are read together.
+const READ_TOGETHER: usize = 1024;
+
+impl FlashIndex {
+    /// Reads every bucket and makes those anew that cannot be read, from the log, all of which is read for that; returns how many these
+    /// were. Durable on return. Holds up writers, not readers.
+    ///
+    /// Errors: a page of the log is damaged, so that nobody knows what the bucket said (see [`salvage`](Self::salvage)); the device refuses.
+    pub fn repair(&self) -> Result<u64, FlashError> {
+        let mut writer = self.writer();
+        let damaged = self.unreadable(|bucket| 0..usize::from(bucket.sectors));
+        self.rebuild(&mut writer, damaged).inspect_err(|_| writer.give_back_slots())
+    }
+
+    /// [`repair`](Self::repair) for what an interrupted sweep may have torn. Where the log is damaged as well, lookups will say so.
+    pub(crate) fn rebuild_torn(&self, writer: &mut Writer) -> Result<(), FlashError> {
+        let piece = self.buckets.blocks().physical_bytes / SECTOR_BYTES;
+        if piece == 1 {
+            return Ok(());
+        }
+        let are_whole_pieces = usize::from(self.settings.bucket_sectors).is_multiple_of(piece);
+        let torn = self.unreadable(|bucket| {
+            let sectors = usize::from(bucket.sectors);
+            if are_whole_pieces { sectors / piece * piece..sectors } else { 0..sectors }
+        });
+        match self.rebuild(writer, torn).inspect_err(|_| writer.give_back_slots()) {
+            Err(error @ (FlashError::Damaged { .. } | FlashError::Crowded { .. })) => {
+                log::warn!("{}: torn buckets are not made anew: {error}", self.storage.describe("buckets"));
+            }
+            rebuilt => {
+                rebuilt?;
+            }
+        }
+        Ok(())
+    }
+
+    /// The partitions of whose buckets some of the sectors that `which` names cannot be read.
+    fn unreadable(&self, which: impl Fn(Bucket) -> Range<usize>) -> Vec<Job> {
+        let mut found = Vec::new();
+        let mut prefix = Some(0);
+        while prefix.is_some() {
+            let mut jobs: Vec<(Job, Bucket)> = Vec::new();
+            {
+                let table = self.table();
+                while let Some(at) = prefix.filter(|_| jobs.len() < READ_TOGETHER) {
+                    let partition = table.at(at);
+                    let depth = partition.depth;
+                    if let Some(bucket) = partition.bucket().filter(|bucket| !which(*bucket).is_empty()) {
+                        jobs.push((Job { prefix: at, depth, bucket: Some(bucket) }, bucket));
+                    }
+                    prefix = next_prefix(at, depth);
+                }
+            }
+            let is_sound = self.are_sound(&jobs, &which);
+            let damaged = jobs.into_iter().zip(is_sound).filter(|(_, is_sound)| !is_sound);
+            found.extend(damaged.map(|((job, _), _)| job));
+        }
+        found
+    }
+
+    fn are_sound(&self, jobs: &[(Job, Bucket)], which: impl Fn(Bucket) -> Range<usize>) -> Vec<bool> {
+        let spans: Vec<Span> = jobs.iter().map(|(_, bucket)| self.span_of(*bucket, which(*bucket))).collect();
+        let mut is_sound = vec![false; jobs.len()];
+        self.buckets.read_each(&spans, &mut |n, bytes| {
+            let bucket = jobs[n].1;
+            // A torn piece may be garbage or an error of the device.
+            is_sound[n] =
+                bytes.is_ok_and(|bytes| are_sound(bucket.key(self.salt), which(bucket).start, bytes));
+        });
+        is_sound
+    }
+
+    fn rebuild(&self, writer: &mut Writer, mut jobs: Vec<Job>) -> Result<u64, FlashError> {
+        let count = jobs.len() as u64;
+        while !jobs.is_empty() {
+            let rest = jobs.split_off(jobs.len().min(REBUILT_TOGETHER));
+            let mut writes = Writes::default();
+            let mut outcomes = Vec::with_capacity(jobs.len());
+            for (job, entries) in jobs.iter().zip(self.entries_in_log(&jobs)?) {
+                let parts = self.pack(writer, job, entries, &mut writes)?;
+                let table = self.table();
+                outcomes.push(Outcome { parts, moved: table.pending_entries(table.at(job.prefix)).len() });
+            }
+            self.write_buckets(writer, writes)?;
+            self.install(writer, std::mem::replace(&mut jobs, rest), outcomes);
+        }
+        if count > 0 {
+            log::warn!("{}: {count} buckets were damaged and made anew", self.storage.describe("buckets"));
+            self.counters.buckets_rebuilt.add(count);
+            self.checkpoint(writer, false)?;
+        }
+        Ok(count)
+    }
+
+    /// For each of `jobs`, which are in the order of their prefixes: the entries of all records of the log that belong there.
+    fn entries_in_log(&self, jobs: &[Job]) -> Result<Vec<Vec<Entry>>, FlashError> {
+        let mut entries: Vec<Vec<Entry>> = jobs.iter().map(|_| Vec::new()).collect();
+        let mut take = |digest: KeyDigest, page: u64| {
+            let Some(n) = jobs.partition_point(|job| job.prefix <= digest.hi).checked_sub(1) else { return };
+            let Job { prefix, depth, .. } = jobs[n];
+            if belongs(digest, prefix, depth) {
+                let bits = fingerprint_bits(depth);
+                entries[n].push(Entry { page, fingerprint: fingerprint(digest, depth, bits), bits });
+            }
+        };
+        for (first, end) in self.zone_pages() {
+            self.each_run(first, end, &mut |pages| {
+                for page in pages {
+                    page.records().for_each(|record| take(self.digest(record.key), page.head.page));
+                }
+                Ok(())
+            })?;
+        }
+        Ok(entries)
+    }
+}

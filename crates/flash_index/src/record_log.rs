@@ -1,0 +1,432 @@
+//! The log of records: the pairs themselves, in arrival order.
+//!
+//! One writer appends (the index holds its writer's lock meanwhile); any number of readers read pages, of which the newest are
+//! still in memory. The log's end is in the write-ahead log (see [`crate::commits`]). Invariant: pages before the end that was
+//! acknowledged are durable and never written again.
+
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
+
+use crate::commits::LogEnd;
+use crate::record::{
+    INDEX_PAGE_BYTES, LONG_START_BYTES, PAGE_BODY_BYTES, PAGE_HEAD_BYTES, Page, PageHead, encode, seal,
+};
+use crate::zones::Zones;
+use springbloom_page_device::AlignedBuf;
+use springbloom_page_device::FlashError;
+use springbloom_page_device::{PageDevice, Span};
+
+/// Pages that wait in memory and are written together.
+const TAIL_PAGES: usize = 64;
+/// Those, and the page being filled.
+const TAIL_BYTES: usize = (TAIL_PAGES + 1) * INDEX_PAGE_BYTES;
+
+/// Why a page could not be had.
+#[derive(Debug)]
+pub(crate) enum PageFault {
+    /// Its zone has been reclaimed.
+    Reclaimed,
+    /// What is there is something else.
+    Damaged,
+    /// The device refused.
+    Device(std::io::Error),
+}
+
+/// Where a page can be had.
+#[derive(Debug)]
+pub(crate) enum PagePlace {
+    /// It has not been written out: its bytes.
+    Memory(AlignedBuf),
+    /// On the device.
+    Device(Span),
+    /// Its zone has been reclaimed.
+    Gone,
+}
+
+/// See the module.
+pub(crate) struct RecordLog {
+    device: Arc<dyn PageDevice>,
+    name: String,
+    salt: u64,
+    epoch: u32,
+    tail: RwLock<Tail>,
+    pub(crate) zones: RwLock<Zones>,
+    /// Pages before this one are durable.
+    synced: Mutex<u64>,
+    failed: AtomicBool,
+    written_bytes: AtomicU64,
+    syncs: AtomicU64,
+}
+
+/// The pages that are not on the device. `page` is the one that is being filled.
+struct Tail {
+    first_page: u64,
+    page: u64,
+    buf: AlignedBuf,
+    /// End of the records in the page being filled.
+    used: usize,
+    /// Where the first record begins that begins in it.
+    first: Option<usize>,
+    record: Vec<u8>,
+}
+
+impl Tail {
+    fn slot(&self, page: u64) -> std::ops::Range<usize> {
+        let at = (page - self.first_page) as usize * INDEX_PAGE_BYTES;
+        at..at + INDEX_PAGE_BYTES
+    }
+
+    fn is_page_empty(&self) -> bool {
+        self.used == PAGE_HEAD_BYTES
+    }
+
+    /// Of the page that is being filled.
+    fn head(&self, epoch: u32) -> PageHead {
+        let first = self.first.unwrap_or(self.used) as u16;
+        PageHead { epoch, page: self.page, first, used: self.used as u16 }
+    }
+}
+
+impl RecordLog {
+    /// A log that ends with `end`; the pages before it are durable.
+    pub(crate) fn new(
+        device: Arc<dyn PageDevice>,
+        name: String,
+        salt: u64,
+        epoch: u32,
+        zones: Zones,
+        end: &LogEnd,
+    ) -> RecordLog {
+        let mut buf = AlignedBuf::new(TAIL_BYTES);
+        let used = PAGE_HEAD_BYTES + end.body.len();
+        buf[PAGE_HEAD_BYTES..used].copy_from_slice(&end.body);
+        // A page that only goes on with a record of the one before has no first record.
+        let first = Some(usize::from(end.first)).filter(|first| *first < used);
+        let tail = Tail { first_page: end.page, page: end.page, buf, used, first, record: Vec::new() };
+        RecordLog {
+            device,
+            name,
+            salt,
+            epoch,
+            tail: RwLock::new(tail),
+            zones: RwLock::new(zones),
+            synced: Mutex::new(end.page),
+            failed: AtomicBool::new(false),
+            written_bytes: AtomicU64::new(0),
+            syncs: AtomicU64::new(0),
+        }
+    }
+
+    fn tail(&self) -> RwLockReadGuard<'_, Tail> {
+        self.tail.read().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn tail_mut(&self) -> RwLockWriteGuard<'_, Tail> {
+        self.tail.write().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    pub(crate) fn zones(&self) -> RwLockReadGuard<'_, Zones> {
+        self.zones.read().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    pub(crate) fn zones_mut(&self) -> RwLockWriteGuard<'_, Zones> {
+        self.zones.write().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    pub(crate) fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// The page that is being filled.
+    pub(crate) fn newest_page(&self) -> u64 {
+        self.tail().page
+    }
+
+    /// The page behind all that hold records.
+    pub(crate) fn page_behind(&self) -> u64 {
+        let tail = self.tail();
+        tail.page + u64::from(!tail.is_page_empty())
+    }
+
+    /// Bytes written and syncs since opening.
+    pub(crate) fn written(&self) -> (u64, u64) {
+        (self.written_bytes.load(Ordering::Relaxed), self.syncs.load(Ordering::Relaxed))
+    }
+
+    /// Bytes of memory of the tail.
+    pub(crate) fn memory_bytes(&self) -> u64 {
+        AlignedBuf::memory_bytes_for(TAIL_BYTES) as u64
+    }
+
+    /// Appends a record (a tombstone without a value) and returns its page. Only the writer calls this. Lengths have been
+    /// checked. Cost: a copy; once per 64 pages a write.
+    pub(crate) fn append(&self, key: &[u8], value: Option<&[u8]>) -> Result<u64, FlashError> {
+        self.check_alive()?;
+        let mut tail = self.tail_mut();
+        let mut record = std::mem::take(&mut tail.record);
+        encode(key, value, &mut record);
+        let left = INDEX_PAGE_BYTES - tail.used;
+        let is_long = record.len() > PAGE_BODY_BYTES;
+        if (is_long && left < LONG_START_BYTES) || (!is_long && left < record.len()) {
+            tail = self.next_page(tail)?;
+        }
+        if is_long {
+            tail = self.keep_in_one_zone(tail, record.len())?;
+        }
+        if tail.is_page_empty() {
+            self.open_zone(tail.page)?;
+        }
+        let page = tail.page;
+        let at = tail.used;
+        tail.first.get_or_insert(at);
+        let mut rest = &record[..];
+        loop {
+            let here = rest.len().min(INDEX_PAGE_BYTES - tail.used);
+            let at = tail.slot(tail.page).start + tail.used;
+            tail.buf[at..at + here].copy_from_slice(&rest[..here]);
+            tail.used += here;
+            rest = &rest[here..];
+            if rest.is_empty() {
+                break;
+            }
+            tail = self.next_page(tail)?;
+        }
+        tail.record = record;
+        drop(tail);
+        self.zones_mut().count_record(page);
+        Ok(page)
+    }
+
+    /// Fills the zone up if a record of `len_bytes` would leave it: a zone is contiguous on the device, two are not.
+    fn keep_in_one_zone<'a>(
+        &'a self,
+        mut tail: RwLockWriteGuard<'a, Tail>,
+        len_bytes: usize,
+    ) -> Result<RwLockWriteGuard<'a, Tail>, FlashError> {
+        let beyond = len_bytes.saturating_sub(INDEX_PAGE_BYTES - tail.used);
+        let last_page = tail.page + beyond.div_ceil(PAGE_BODY_BYTES) as u64;
+        let (zone, last_zone) = {
+            let zones = self.zones();
+            (zones.zone_of(tail.page), zones.zone_of(last_page))
+        };
+        if zone != last_zone {
+            let next = self.zones().first_page(zone + 1);
+            while tail.page < next {
+                tail = self.next_page(tail)?;
+            }
+        }
+        Ok(tail)
+    }
+
+    /// Seals the page that is being filled and begins the next; writes the tail if it is full or the zone ends.
+    fn next_page<'a>(
+        &'a self,
+        mut tail: RwLockWriteGuard<'a, Tail>,
+    ) -> Result<RwLockWriteGuard<'a, Tail>, FlashError> {
+        let page = tail.page;
+        if tail.is_page_empty() {
+            self.open_zone(page)?;
+        }
+        let head = tail.head(self.epoch);
+        let slot = tail.slot(page);
+        seal(self.salt, head, &mut tail.buf[slot]);
+        tail.page += 1;
+        (tail.used, tail.first) = (PAGE_HEAD_BYTES, None);
+        let is_full = (tail.page - tail.first_page) as usize == TAIL_PAGES;
+        if is_full || self.zones().begins_at(tail.page) {
+            drop(tail);
+            self.write_sealed()?;
+            tail = self.tail_mut();
+        }
+        Ok(tail)
+    }
+
+    fn open_zone(&self, page: u64) -> Result<(), FlashError> {
+        let mut zones = self.zones_mut();
+        if zones.device_page(page).is_some() {
+            return Ok(());
+        }
+        let zone = zones.zone_of(page);
+        zones.open(zone);
+        let len_bytes = u64::from(zones.slots) * u64::from(zones.zone_pages) * INDEX_PAGE_BYTES as u64;
+        self.device.grow(len_bytes).map_err(|e| self.failed("grow", e))
+    }
+
+    /// Writes the sealed pages of the tail. Readers go on meanwhile.
+    fn write_sealed(&self) -> Result<(), FlashError> {
+        let page = {
+            let tail = self.tail();
+            if tail.page == tail.first_page {
+                return Ok(());
+            }
+            let at = self.zones().device_page(tail.first_page).unwrap_or_default() * INDEX_PAGE_BYTES as u64;
+            let bytes = &tail.buf[..(tail.page - tail.first_page) as usize * INDEX_PAGE_BYTES];
+            self.device.write_at(at, bytes).map_err(|e| self.failed("write", e))?;
+            self.written_bytes.fetch_add(bytes.len() as u64, Ordering::Relaxed);
+            tail.page
+        };
+        let mut tail = self.tail_mut();
+        // The page that is being filled stays, and comes first now.
+        let filled = tail.slot(tail.page);
+        tail.buf.copy_within(filled, 0);
+        tail.first_page = page;
+        Ok(())
+    }
+
+    /// Writes the pages that are full and returns the end of the log. Only the writer calls this.
+    pub(crate) fn write_out(&self) -> Result<LogEnd, FlashError> {
+        self.check_alive()?;
+        self.write_sealed()?;
+        let tail = self.tail();
+        let filled = tail.slot(tail.page).start;
+        let body = tail.buf[filled + PAGE_HEAD_BYTES..filled + tail.used].to_vec();
+        Ok(LogEnd { page: tail.page, first: tail.head(self.epoch).first, body })
+    }
+
+    /// Ends the page that is being filled, writes everything and returns the end of the log. Only the writer calls this.
+    pub(crate) fn seal(&self) -> Result<LogEnd, FlashError> {
+        self.check_alive()?;
+        let tail = self.tail_mut();
+        let tail = if tail.is_page_empty() { tail } else { self.next_page(tail)? };
+        drop(tail);
+        self.write_out()
+    }
+
+    /// Returns when the pages before `page`, which have been written, are durable.
+    pub(crate) fn sync_to(&self, page: u64) -> Result<(), FlashError> {
+        // Held while syncing: a sync beside one that fails may say that all is well.
+        let mut synced = self.synced.lock().unwrap_or_else(PoisonError::into_inner);
+        self.check_alive()?;
+        if *synced < page {
+            let written = self.tail().first_page;
+            self.device.sync().map_err(|e| self.failed("sync", e))?;
+            self.syncs.fetch_add(1, Ordering::Relaxed);
+            *synced = written;
+        }
+        Ok(())
+    }
+
+    /// An error if an earlier write failed.
+    pub(crate) fn check_alive(&self) -> Result<(), FlashError> {
+        if self.failed.load(Ordering::Acquire) {
+            return Err(FlashError::WriterFailed { name: self.name.clone() });
+        }
+        Ok(())
+    }
+
+    /// After a failed write nobody knows what is on the device: no more writing until the index is opened again.
+    pub(crate) fn failed(&self, action: &'static str, error: std::io::Error) -> FlashError {
+        self.mark_failed();
+        FlashError::io(action, &self.name)(error)
+    }
+
+    /// See [`failed`](Self::failed): something else of the index could not be written.
+    pub(crate) fn mark_failed(&self) {
+        self.failed.store(true, Ordering::Release);
+    }
+
+    pub(crate) fn device(&self) -> &dyn PageDevice {
+        &*self.device
+    }
+
+    pub(crate) fn place(&self, page: u64) -> PagePlace {
+        if let Some(bytes) = self.copied_from_tail(page) {
+            return PagePlace::Memory(bytes);
+        }
+        let Some(at) = self.zones().device_page(page) else { return PagePlace::Gone };
+        PagePlace::Device(Span { offset: at * INDEX_PAGE_BYTES as u64, len_bytes: INDEX_PAGE_BYTES })
+    }
+
+    /// Reads `pages` and hands each to `visit` with its index, those on the device in the order of their arrival.
+    pub(crate) fn read_each(&self, pages: &[u64], visit: &mut dyn FnMut(usize, Result<Page<'_>, PageFault>)) {
+        let (mut spans, mut asked) = (Vec::with_capacity(pages.len()), Vec::with_capacity(pages.len()));
+        for (i, &page) in pages.iter().enumerate() {
+            match self.place(page) {
+                PagePlace::Memory(bytes) => visit(i, self.checked(page, &bytes)),
+                PagePlace::Gone => visit(i, Err(PageFault::Reclaimed)),
+                PagePlace::Device(span) => {
+                    spans.push(span);
+                    asked.push(i);
+                }
+            }
+        }
+        self.device.read_each(&spans, &mut |n, bytes| {
+            let i = asked[n];
+            visit(i, bytes.map_err(PageFault::Device).and_then(|bytes| self.checked(pages[i], bytes)));
+        });
+    }
+
+    pub(crate) fn checked<'b>(&self, page: u64, bytes: &'b [u8]) -> Result<Page<'b>, PageFault> {
+        Page::open(self.salt, page, bytes).ok_or_else(|| {
+            let is_live = self.zones().device_page(page).is_some();
+            if is_live { PageFault::Damaged } else { PageFault::Reclaimed }
+        })
+    }
+
+    /// A copy of `page` if it is in the tail; the page being filled is sealed in the copy.
+    fn copied_from_tail(&self, page: u64) -> Option<AlignedBuf> {
+        let tail = self.tail();
+        if page < tail.first_page || page > tail.page {
+            return None;
+        }
+        let mut into = AlignedBuf::new(INDEX_PAGE_BYTES);
+        into.copy_from_slice(&tail.buf[tail.slot(page)]);
+        if page == tail.page {
+            seal(self.salt, tail.head(self.epoch), &mut into);
+        }
+        Some(into)
+    }
+
+    /// Reads the contiguous pages from `page` into `buf`, one device operation at most. All of one zone.
+    pub(crate) fn read_run<'b>(
+        &self,
+        page: u64,
+        buf: &'b mut AlignedBuf,
+    ) -> Result<Vec<Page<'b>>, PageFault> {
+        let count = (buf.len() / INDEX_PAGE_BYTES) as u64;
+        let on_device = self.tail().first_page.saturating_sub(page).min(count);
+        if on_device > 0 {
+            let at = self.zones().device_page(page).ok_or(PageFault::Reclaimed)? * INDEX_PAGE_BYTES as u64;
+            let bytes = &mut buf[..on_device as usize * INDEX_PAGE_BYTES];
+            self.device.read_at(at, bytes).map_err(PageFault::Device)?;
+        }
+        for n in on_device..count {
+            let page_of_buf = n as usize * INDEX_PAGE_BYTES..(n + 1) as usize * INDEX_PAGE_BYTES;
+            if let Some(copy) = self.copied_from_tail(page + n) {
+                buf[page_of_buf].copy_from_slice(&copy);
+            } else {
+                // Written meanwhile.
+                let at = self.zones().device_page(page + n).ok_or(PageFault::Reclaimed)?;
+                let bytes = &mut buf[page_of_buf];
+                self.device.read_at(at * INDEX_PAGE_BYTES as u64, bytes).map_err(PageFault::Device)?;
+            }
+        }
+        let buf: &'b AlignedBuf = buf;
+        buf.chunks(INDEX_PAGE_BYTES).zip(page..).map(|(bytes, page)| self.checked(page, bytes)).collect()
+    }
+
+    /// Appends to `value` the `missing_bytes` of it that are in the pages from `page` on.
+    pub(crate) fn read_rest(
+        &self,
+        page: u64,
+        missing_bytes: usize,
+        value: &mut Vec<u8>,
+    ) -> Result<(), PageFault> {
+        let whole_bytes = value.len() + missing_bytes;
+        let mut buf = AlignedBuf::new(missing_bytes.div_ceil(PAGE_BODY_BYTES) * INDEX_PAGE_BYTES);
+        for page in self.read_run(page, &mut buf)? {
+            value.extend_from_slice(page.continuation());
+        }
+        if value.len() == whole_bytes { Ok(()) } else { Err(PageFault::Damaged) }
+    }
+}
+
+/// An acknowledged page cannot be read.
+pub(crate) fn lost_page(name: &str, page: u64) -> FlashError {
+    FlashError::Damaged {
+        name: name.to_owned(),
+        part: "the log",
+        got: format!("an acknowledged page {page} that cannot be read"),
+        expected: "every acknowledged page".to_owned(),
+    }
+}

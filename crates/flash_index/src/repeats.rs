@@ -1,0 +1,74 @@
+//! Drops the entries of records that were replaced, where a partition has many of one key: a key that is put again and again
+//! would otherwise fill its partition, which no division empties.
+
+use std::collections::HashSet;
+
+use crate::entry::{Entry, belongs, fingerprint};
+use crate::store::FlashIndex;
+use springbloom_page_device::FlashError;
+
+/// Entries with one fingerprint before their pages are read. Different keys hardly ever share one this often, and a key
+/// that is replaced less often costs little.
+const REPEATS_MIN: usize = 8;
+
+impl FlashIndex {
+    /// `entries` (ordered by page) of the partition at `prefix` without those of replaced records, as far as there are many of a
+    /// fingerprint. Of each zone that holds records of a key one entry stays, so that a tombstone goes only when no older record does: what
+    /// the log says is then the same as what the entries say. Reads the pages of those.
+    pub(crate) fn without_repeats(
+        &self,
+        entries: Vec<Entry>,
+        prefix: u64,
+        depth: u8,
+    ) -> Result<Vec<Entry>, FlashError> {
+        let mut order: Vec<usize> = (0..entries.len()).collect();
+        order.sort_by_key(|&i| (entries[i].bits, entries[i].fingerprint, i));
+        let mut dropped = HashSet::new();
+        for group in order.chunk_by(|&a, &b| {
+            (entries[a].bits, entries[a].fingerprint) == (entries[b].bits, entries[b].fingerprint)
+        }) {
+            if group.len() >= REPEATS_MIN {
+                self.drop_replaced(&entries, group, prefix, depth, &mut dropped)?;
+            }
+        }
+        let kept = entries.iter().enumerate().filter(|(i, _)| !dropped.contains(i));
+        Ok(kept.map(|(_, entry)| *entry).collect())
+    }
+
+    fn drop_replaced(
+        &self,
+        entries: &[Entry],
+        group: &[usize],
+        prefix: u64,
+        depth: u8,
+        dropped: &mut HashSet<usize>,
+    ) -> Result<(), FlashError> {
+        let mut seen: HashSet<(u64, Vec<u8>)> = HashSet::new();
+        for &i in group.iter().rev() {
+            let entry = entries[i];
+            let zone = self.log.zones().zone_of(entry.page);
+            let mut is_replaced = true;
+            let mut failure = None;
+            self.log.read_each(&[entry.page], &mut |_, page| match page {
+                Ok(page) => {
+                    for record in page.records() {
+                        let digest = self.digest(record.key);
+                        let is_meant = belongs(digest, prefix, depth)
+                            && fingerprint(digest, depth, entry.bits) == entry.fingerprint;
+                        if is_meant && seen.insert((zone, record.key.to_vec())) {
+                            is_replaced = false;
+                        }
+                    }
+                }
+                Err(fault) => failure = Some(self.page_error(entry.page, fault)),
+            });
+            if let Some(error) = failure {
+                return Err(error);
+            }
+            if is_replaced {
+                dropped.insert(i);
+            }
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,244 @@
+//! Makes a new index of what can still be read of a damaged one.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::sync::Arc;
+
+use springbloom_page_device::{Access, AlignedBuf, FileStorage, FlashError, IoEngine, PageDevice, Storage};
+
+use crate::commits::{Commits, LogEnd};
+use crate::lookup::value_of;
+use crate::manifest::Manifest;
+use crate::record::{INDEX_PAGE_BYTES, Page, PageHead};
+use crate::record_log::{PageFault, RecordLog};
+use crate::settings::{IndexMemory, IndexSettings};
+use crate::store::{FlashIndex, LOG_NAME};
+use crate::zones::{Zone, Zones};
+
+/// Pages read in one batch.
+const BATCH_PAGES: usize = 256;
+
+/// What [`FlashIndex::salvage`] found.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct SalvageReport {
+    /// Records that were put into the new index, tombstones and replaced ones included.
+    pub records: u64,
+    /// Records that begin in a page that can be read and go on in one that cannot.
+    pub broken_records: u64,
+    /// Pages that cannot be read; their records are lost.
+    pub damaged_pages: u64,
+    /// Whether the write-ahead log could not be read: records of the page that was being filled last are lost, and some that were never
+    /// acknowledged may be there.
+    pub lost_log: bool,
+    /// Whether no manifest that belongs to the log could be read: keys that were deleted may be back.
+    pub lost_manifest: bool,
+}
+
+impl SalvageReport {
+    /// Whether an acknowledged pair may be missing, or a deleted one back.
+    pub fn has_losses(&self) -> bool {
+        self.broken_records + self.damaged_pages > 0 || self.lost_log || self.lost_manifest
+    }
+}
+
+/// What is known of the damaged index.
+struct Known {
+    salt: u64,
+    settings: IndexSettings,
+    zones: Zones,
+    /// Where its log ends, if that is known.
+    end: Option<LogEnd>,
+}
+
+impl FlashIndex {
+    /// Makes an index in `to`, which must be empty (or is made), of every record that can be read in the log of the one in `from`, which is
+    /// left as it is. A key whose newest record is lost has an older value, or none; a key whose deletion is lost may be back.
+    pub fn salvage(from: &Path, to: &Path) -> Result<SalvageReport, FlashError> {
+        let from: Arc<dyn Storage> = Arc::new(FileStorage::open(from, Access::Read, IoEngine::Auto)?);
+        let to = Arc::new(FileStorage::open(to, Access::Create, IoEngine::Auto)?);
+        FlashIndex::salvage_in(&from, to, rand::random())
+    }
+
+    /// As [`salvage`](Self::salvage), in any storages.
+    pub fn salvage_in(
+        from: &Arc<dyn Storage>,
+        to: Arc<dyn Storage>,
+        salt: u64,
+    ) -> Result<SalvageReport, FlashError> {
+        let name = from.describe(LOG_NAME);
+        let device = from.open(LOG_NAME).map_err(FlashError::io("open", &name))?;
+        let mut report = SalvageReport::default();
+        let known = what_is_known(from, &*device, &mut report)?;
+        let pages_end = known.end.as_ref().map(LogEnd::page_behind);
+        let end = known.end.unwrap_or_else(|| LogEnd::at(u64::MAX));
+        let log = RecordLog::new(device, name, known.salt, 0, known.zones, &end);
+        let index = FlashIndex::create_in(to, known.settings, IndexMemory::standard(), salt)?;
+        let zones: Vec<u64> = log.zones().live.keys().copied().collect();
+        for zone in zones {
+            let (first, mut behind) = (log.zones().first_page(zone), log.zones().first_page(zone + 1));
+            behind = pages_end.map_or(behind, |end| behind.min(end));
+            salvage_pages(&log, first, behind, &index, &mut report, pages_end.is_some())?;
+        }
+        index.close()?;
+        Ok(report)
+    }
+}
+
+/// From the write-ahead log and the manifest that it names, or as much of it as there is.
+fn what_is_known(
+    from: &Arc<dyn Storage>,
+    device: &dyn PageDevice,
+    report: &mut SalvageReport,
+) -> Result<Known, FlashError> {
+    let commits = match Commits::open(from) {
+        Err(error @ (FlashError::NewerVersion { .. } | FlashError::OlderVersion { .. })) => {
+            return Err(error);
+        }
+        opened => opened.ok().map(|commits| (commits.salt(), commits.acknowledged())),
+    };
+    report.lost_log = commits.is_none();
+    let in_force = match &commits {
+        Some((salt, acknowledged)) => match Manifest::read(&**from, *salt, acknowledged.sequence) {
+            Err(error @ (FlashError::NewerVersion { .. } | FlashError::OlderVersion { .. })) => {
+                return Err(error);
+            }
+            read => read.ok(),
+        },
+        None => Manifest::newest(&**from)?,
+    };
+    report.lost_manifest = in_force.is_none();
+    if let Some(manifest) = in_force {
+        let mut zones = Zones::restored(&manifest);
+        match &commits {
+            Some((_, acknowledged)) => {
+                let behind = acknowledged.end.page_behind();
+                let opened = zones.zone_of(manifest.counted_page)..zones.zone_of(behind.max(1) - 1) + 1;
+                opened.filter(|_| behind > manifest.counted_page).for_each(|zone| zones.open(zone));
+            }
+            // Zones opened since the manifest was written follow from it; how many there are, the pages tell.
+            None => zones = with_zones_found(&manifest, device, zones),
+        }
+        let end = commits.map(|(_, acknowledged)| acknowledged.end);
+        return Ok(Known { salt: manifest.salt, settings: manifest.settings, zones, end });
+    }
+    let Some((salt, acknowledged)) = commits else {
+        return Err(FlashError::Damaged {
+            name: from.describe(""),
+            part: "the index",
+            got: "neither a write-ahead log nor a manifest that can be read".to_owned(),
+            expected: "one of them: without its salt, no page can be told from damage".to_owned(),
+        });
+    };
+    // The zones are as large as those of the last manifest that can be read, or as pages show them to be.
+    let older = Manifest::newest(&**from)?.filter(|manifest| manifest.salt == salt);
+    let settings = older.map_or_else(|| IndexSettings::new(0), |manifest| manifest.settings);
+    let zones = zones_of_pages(device, salt, settings.zone_pages);
+    Ok(Known { salt, settings, zones, end: Some(acknowledged.end) })
+}
+
+/// The zones that `manifest` describes, and those whose pages are found where zones opened since would be.
+fn with_zones_found(manifest: &Manifest, device: &dyn PageDevice, mut zones: Zones) -> Zones {
+    let mut next = zones.zone_of(manifest.counted_page);
+    loop {
+        let before = zones.clone();
+        zones.open(next);
+        let first = zones.first_page(next);
+        let has_pages = (first..first + u64::from(zones.zone_pages)).any(|page| {
+            let at = zones.device_page(page).unwrap_or_default() * INDEX_PAGE_BYTES as u64;
+            page_at(device, manifest.salt, at).is_some_and(|head| head.page == page)
+        });
+        if !has_pages && next > zones.zone_of(manifest.counted_page) {
+            return before;
+        }
+        next += 1;
+    }
+}
+
+/// Each slot of the device as the zone whose pages it holds, the newest of them.
+fn zones_of_pages(device: &dyn PageDevice, salt: u64, zone_pages: u32) -> Zones {
+    let slots = (device.len_bytes() / (u64::from(zone_pages) * INDEX_PAGE_BYTES as u64)) as u32;
+    let mut zones = Zones::empty(zone_pages, slots);
+    let mut newest: BTreeMap<u64, (u32, u32)> = BTreeMap::new();
+    for slot in 0..slots {
+        for n in 0..u64::from(zone_pages) {
+            let at = (u64::from(slot) * u64::from(zone_pages) + n) * INDEX_PAGE_BYTES as u64;
+            let Some(head) = page_at(device, salt, at) else { continue };
+            let zone = zones.zone_of(head.page);
+            if head.page % u64::from(zone_pages) == n
+                && newest.get(&zone).is_none_or(|(epoch, _)| head.epoch >= *epoch)
+            {
+                newest.insert(zone, (head.epoch, slot));
+            }
+        }
+    }
+    // A slot belongs to the newest zone of which it has pages.
+    let mut owner: BTreeMap<u32, u64> = BTreeMap::new();
+    newest.iter().for_each(|(zone, (_, slot))| {
+        owner.insert(*slot, *zone);
+    });
+    zones.live = owner.into_iter().map(|(slot, zone)| (zone, Zone { slot, records: 0, stale: 0 })).collect();
+    zones
+}
+
+/// The head of the page at this offset, whichever it is.
+fn page_at(device: &dyn PageDevice, salt: u64, offset: u64) -> Option<PageHead> {
+    let mut bytes = AlignedBuf::new(INDEX_PAGE_BYTES);
+    device.read_at(offset, &mut bytes).ok()?;
+    let page = u64::from_le_bytes(springbloom_page_device::field(&bytes, 8));
+    Page::open(salt, page, &bytes).map(|page| page.head)
+}
+
+/// A record's key, its value as far as it is in the first page, and the bytes that are not.
+type Taken = (Vec<u8>, Option<Vec<u8>>, usize);
+
+/// Puts the records of the pages from `first` to before `behind`, all of one zone.
+fn salvage_pages(
+    log: &RecordLog,
+    first: u64,
+    behind: u64,
+    index: &FlashIndex,
+    report: &mut SalvageReport,
+    end_is_known: bool,
+) -> Result<(), FlashError> {
+    let pages: Vec<u64> = (first..behind).collect();
+    let mut unread = 0;
+    for batch in pages.chunks(BATCH_PAGES) {
+        // Reads arrive in any order; records must be put in theirs.
+        let mut found: Vec<Option<Vec<Taken>>> = batch.iter().map(|_| None).collect();
+        log.read_each(batch, &mut |n, page| {
+            let Ok(page) = page else { return };
+            let records = page.records().map(|record| {
+                let (value, missing_bytes) = value_of(&record, true);
+                (record.key.to_vec(), value, missing_bytes)
+            });
+            found[n] = Some(records.collect());
+        });
+        for (page, records) in batch.iter().zip(found) {
+            let Some(records) = records else {
+                unread += 1;
+                continue;
+            };
+            report.damaged_pages += std::mem::take(&mut unread);
+            for (key, mut value, missing_bytes) in records {
+                if let Some(value) = value.as_mut().filter(|_| missing_bytes > 0) {
+                    match log.read_rest(page + 1, missing_bytes, value) {
+                        Ok(()) => {}
+                        Err(PageFault::Device(e)) => return Err(FlashError::io("read", log.name())(e)),
+                        Err(_) => {
+                            report.broken_records += 1;
+                            continue;
+                        }
+                    }
+                }
+                report.records += 1;
+                match value {
+                    Some(value) => index.put(&key, &value)?,
+                    None => index.delete(&key)?,
+                }
+            }
+        }
+    }
+    // Where the end is not known, pages behind the last one that can be read were never written.
+    report.damaged_pages += if end_is_known { unread } else { 0 };
+    Ok(())
+}

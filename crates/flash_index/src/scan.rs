@@ -1,0 +1,101 @@
+//! Walks over records in the order of the log and tells those that count from those that were replaced: what iteration, cleaning and rebuilding
+//! share.
+
+use crate::lookup::{BATCH_KEYS, Found, value_of};
+use crate::record::{INDEX_PAGE_BYTES, Page};
+use crate::store::FlashIndex;
+use springbloom_page_device::AlignedBuf;
+use springbloom_page_device::FlashError;
+
+/// Pages read at once.
+const RUN_PAGES: u64 = 64;
+
+/// A record that is the newest of its key.
+#[derive(Debug)]
+pub(crate) struct LiveRecord {
+    pub(crate) key: Vec<u8>,
+    /// None for a tombstone.
+    pub(crate) value: Option<Vec<u8>>,
+    /// For a tombstone: pages that may hold older records of its key. None if the bucket was not looked into.
+    pub(crate) older_pages: Option<Vec<u64>>,
+}
+
+/// Takes a key and its value; an error ends the walk.
+pub type Visitor<'v> = dyn FnMut(&[u8], &[u8]) -> Result<(), FlashError> + 'v;
+
+impl FlashIndex {
+    /// Calls `visit` with every live record that begins in the pages from `first_page` to before `end_page`, all of one zone,
+    /// in their order. Cost: the pages read in sequence, and a lookup for each record, in batches.
+    pub(crate) fn live_records(
+        &self,
+        first_page: u64,
+        end_page: u64,
+        visit: &mut dyn FnMut(LiveRecord) -> Result<(), FlashError>,
+    ) -> Result<(), FlashError> {
+        self.each_run(first_page, end_page, &mut |pages| {
+            let records: Vec<_> =
+                pages.iter().flat_map(|page| page.records().map(|record| (page.head.page, record))).collect();
+            for records in records.chunks(BATCH_KEYS) {
+                let keys: Vec<&[u8]> = records.iter().map(|(_, record)| record.key).collect();
+                for ((number, record), found) in records.iter().zip(self.search(&keys, false)?) {
+                    let is_newest = |found: &Found| (found.page, found.offset) == (*number, record.offset);
+                    let Some(found) = found.filter(is_newest) else { continue };
+                    let (mut value, missing_bytes) = value_of(record, true);
+                    if let Some(value) = value.as_mut().filter(|_| missing_bytes > 0) {
+                        self.log
+                            .read_rest(number + 1, missing_bytes, value)
+                            .map_err(|fault| self.page_error(*number, fault))?;
+                    }
+                    visit(LiveRecord { key: record.key.to_vec(), value, older_pages: found.older_pages })?;
+                }
+            }
+            Ok(())
+        })
+    }
+
+    /// Calls `visit` with the pages from `first_page` to before `end_page`, all of one zone, in sequence, some at a time.
+    pub(crate) fn each_run(
+        &self,
+        first_page: u64,
+        end_page: u64,
+        visit: &mut dyn FnMut(&[Page<'_>]) -> Result<(), FlashError>,
+    ) -> Result<(), FlashError> {
+        let mut buf = AlignedBuf::new(RUN_PAGES as usize * INDEX_PAGE_BYTES);
+        let mut page = first_page;
+        while page < end_page {
+            let count = RUN_PAGES.min(end_page - page);
+            if count < RUN_PAGES {
+                buf = AlignedBuf::new(count as usize * INDEX_PAGE_BYTES);
+            }
+            let pages = self.log.read_run(page, &mut buf).map_err(|fault| self.page_error(page, fault))?;
+            visit(&pages)?;
+            page += count;
+        }
+        Ok(())
+    }
+
+    /// Calls `visit` with every key and its value, in no particular order. `visit` must not write to
+    /// the index: writers wait until the walk has ended. What is put
+    /// or deleted meanwhile may be visited or not.
+    ///
+    /// Cost: the log read in sequence, and a lookup for each record, in batches.
+    pub fn for_each(&self, visit: &mut Visitor<'_>) -> Result<(), FlashError> {
+        // No cleaning while walking: the records of a zone would be visited again where they went.
+        let _writer = self.writer();
+        for (first, end) in self.zone_pages() {
+            self.live_records(first, end, &mut |record| match &record.value {
+                Some(value) => visit(&record.key, value),
+                None => Ok(()),
+            })?;
+        }
+        Ok(())
+    }
+
+    /// The pages of each zone that hold records: first, and the one behind the last.
+    pub(crate) fn zone_pages(&self) -> Vec<(u64, u64)> {
+        let newest = self.log.page_behind();
+        let zones = self.log.zones();
+        let range = |zone: &u64| (zones.first_page(*zone), zones.first_page(zone + 1).min(newest));
+        zones.live.keys().map(range).collect()
+    }
+}

@@ -1,0 +1,134 @@
+//! What an index is made as, and how much memory it runs with.
+
+use springbloom_filter::UnitSettings;
+
+use crate::entry::DEPTH_MAX;
+use crate::record::INDEX_PAGE_BYTES;
+use springbloom_page_device::FlashError;
+use springbloom_page_device::require;
+
+/// Entries that a bucket of 16 sectors holds on average, for the number of partitions to begin with.
+const ENTRIES_PER_PARTITION: u64 = 1200;
+/// No index begins with less than 256 partitions (25 kB of memory): entries that wait while it is small would have to be divided
+/// again and again, and lose a bit each time.
+const EXPECTED_KEYS_MIN: u64 = 256 * ENTRIES_PER_PARTITION;
+
+/// Fixed when an index is made, and stored in it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct IndexSettings {
+    /// Keys that are expected: a hint for the number of partitions to begin with. The index grows beyond.
+    pub expected_keys: u64,
+    /// Sectors of a bucket, 4 to 128: what a lookup reads at most.
+    pub bucket_sectors: u8,
+    /// Pages of a zone of the log, 32 to 2^20: what is reclaimed at once.
+    pub zone_pages: u32,
+}
+
+impl IndexSettings {
+    /// Buckets of 16 sectors (8 KiB), zones of 64 MiB.
+    pub fn new(expected_keys: u64) -> IndexSettings {
+        let expected_keys = expected_keys.max(EXPECTED_KEYS_MIN);
+        IndexSettings { expected_keys, bucket_sectors: 16, zone_pages: (64 << 20) / INDEX_PAGE_BYTES as u32 }
+    }
+
+    pub(crate) fn check(&self) -> Result<(), FlashError> {
+        let (sectors, pages) = (4..=128, 32..=1 << 20);
+        require(
+            sectors.contains(&self.bucket_sectors),
+            "bucket size",
+            self.bucket_sectors,
+            "4 to 128 sectors",
+        )?;
+        require(pages.contains(&self.zone_pages), "zone size", self.zone_pages, "32 to 1048576 pages")
+    }
+
+    /// Sectors of the front half of a bucket.
+    pub(crate) fn front_sectors(&self) -> u8 {
+        self.bucket_sectors / 2
+    }
+
+    /// Depth of the first partitions.
+    pub(crate) fn first_depth(&self) -> u8 {
+        let per_partition = ENTRIES_PER_PARTITION * u64::from(self.bucket_sectors) / 16;
+        let partitions = (self.expected_keys / per_partition.max(1)).max(1);
+        (partitions.ilog2() as u8).min(DEPTH_MAX / 2)
+    }
+}
+
+/// Memory of an open index; chosen at every opening. It follows the number of keys: what an index needs per key is the
+/// same, however many there are.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct IndexMemory {
+    /// For entries that wait to be appended to their buckets, per record of the index. Less means more writing: sectors are
+    /// appended emptier.
+    pub pending_bytes_per_record: f64,
+    /// The least for waiting entries, however few records there are.
+    pub pending_bytes_min: u64,
+    /// Units of the pre-filters over the front and the back half of each bucket; without them, every lookup of an absent key reads a bucket, and
+    /// all of it.
+    pub prefilter: Option<[UnitSettings; 2]>,
+}
+
+impl IndexMemory {
+    /// About 0.9 bytes per key all in, half of them for pre-filters of 3 and 4 ribbon units of a bit per key.
+    pub fn standard() -> IndexMemory {
+        let units = UnitSettings::ribbon(3).ok().zip(UnitSettings::ribbon(4).ok());
+        IndexMemory {
+            pending_bytes_per_record: 0.25,
+            pending_bytes_min: 1 << 20,
+            prefilter: units.map(|(front, back)| [front, back]),
+        }
+    }
+
+    /// [`standard`](Self::standard) without the pre-filter.
+    pub fn without_prefilter() -> IndexMemory {
+        IndexMemory { prefilter: None, ..IndexMemory::standard() }
+    }
+
+    pub(crate) fn pending_bytes(&self, records: u64) -> u64 {
+        self.pending_bytes_min.max((records as f64 * self.pending_bytes_per_record) as u64)
+    }
+
+    pub(crate) fn check(&self) -> Result<(), FlashError> {
+        let share = self.pending_bytes_per_record;
+        require(
+            (0.0..=64.0).contains(&share),
+            "memory for waiting entries",
+            share,
+            "0 to 64 bytes per record",
+        )
+    }
+}
+
+impl Default for IndexMemory {
+    fn default() -> IndexMemory {
+        IndexMemory::standard()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn insane_settings_are_refused() {
+        let fine = IndexSettings::new(1000);
+        assert!(fine.check().is_ok());
+        for wrong in [
+            IndexSettings { bucket_sectors: 3, ..fine },
+            IndexSettings { bucket_sectors: 200, ..fine },
+            IndexSettings { zone_pages: 8, ..fine },
+        ] {
+            assert!(matches!(wrong.check(), Err(FlashError::InvalidSetting { .. })), "{wrong:?}");
+        }
+        let nonsense = IndexMemory { pending_bytes_per_record: f64::NAN, ..IndexMemory::standard() };
+        assert!(nonsense.check().is_err());
+    }
+
+    #[test]
+    fn the_first_depth_follows_the_hint() {
+        assert_eq!(IndexSettings::new(0).first_depth(), 8);
+        assert_eq!(IndexSettings::new(1200 * 1024).first_depth(), 10);
+        assert!(IndexSettings::new(u64::MAX).first_depth() <= 20);
+    }
+}

@@ -1,0 +1,427 @@
+//! The index as its callers see it: making, opening, putting, deleting, making durable. Lookups are in `lookup`, what moves entries from memory to
+//! buckets in `sweep`.
+
+use std::ops::Range;
+use std::path::Path;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
+
+use springbloom_filter::KeyDigest;
+
+use crate::commits::{Acknowledged, Commits};
+use crate::kept_filters;
+use crate::manifest::Manifest;
+use crate::partitions::{Bucket, Partitions};
+use crate::record::{INDEX_PAGE_BYTES, check_lengths};
+use crate::record_log::{RecordLog, lost_page};
+use crate::settings::{IndexMemory, IndexSettings};
+use crate::stats::{Counters, IndexInfo, IndexStats};
+use crate::sweep::Writer;
+use crate::waiting;
+use crate::zones::Zones;
+use springbloom_page_device::{
+    Access, CommitTurn, FileStorage, FlashError, IoEngine, PageDevice, SECTOR_BYTES, Span, Storage, Wal,
+};
+
+pub(crate) const LOG_NAME: &str = "records";
+const BUCKETS_NAME: &str = "buckets";
+
+/// A durable map from short keys to values, on flash, with less than a byte of memory per key. See [`crate::index`].
+///
+/// One process writes an index at a time, or any number read it; within one, any number of threads may look up while others write.
+/// Locks are taken in the order writer, partitions, zones, write-ahead log.
+pub struct FlashIndex {
+    pub(crate) storage: Arc<dyn Storage>,
+    pub(crate) settings: IndexSettings,
+    pub(crate) memory: IndexMemory,
+    pub(crate) salt: u64,
+    pub(crate) log: RecordLog,
+    pub(crate) commits: Commits,
+    commit_turn: CommitTurn,
+    /// Records up to this count (of [`Writer`]'s `appended`) are durable.
+    pub(crate) durable: AtomicU64,
+    pub(crate) buckets: Arc<dyn PageDevice>,
+    pub(crate) table: RwLock<Partitions>,
+    pub(crate) writer: Mutex<Writer>,
+    pub(crate) counters: Counters,
+}
+
+impl FlashIndex {
+    /// Makes an index in `directory`, which must be empty (or is made), and opens it. A failed creation leaves nothing behind.
+    pub fn create(
+        directory: &Path,
+        settings: IndexSettings,
+        memory: IndexMemory,
+    ) -> Result<FlashIndex, FlashError> {
+        settings.check()?;
+        memory.check()?;
+        let storage = Arc::new(FileStorage::open(directory, Access::Create, IoEngine::Auto)?);
+        let created = FlashIndex::create_in(storage.clone(), settings, memory, rand::random());
+        if let Err(error) = &created
+            && !matches!(error, FlashError::NotEmpty { .. })
+            && let Some(storage) = Arc::into_inner(storage)
+        {
+            storage.undo_creation();
+        }
+        created
+    }
+
+    /// Opens the index in `directory`, replaying what was acknowledged since its last checkpoint.
+    pub fn open(directory: &Path, memory: IndexMemory) -> Result<FlashIndex, FlashError> {
+        FlashIndex::open_in(Arc::new(FileStorage::open(directory, Access::Write, IoEngine::Auto)?), memory)
+    }
+
+    /// Opens the index in `directory` for lookups, beside any number of other readers. Writes nothing, and works on a read-only file
+    /// system. What the last writer did not close is replayed into memory.
+    pub fn open_read_only(directory: &Path, memory: IndexMemory) -> Result<FlashIndex, FlashError> {
+        FlashIndex::open_in(Arc::new(FileStorage::open(directory, Access::Read, IoEngine::Auto)?), memory)
+    }
+
+    /// As [`create`](Self::create), in any storage. `salt` keys the checksums, so that pages of another index are noticed, and the
+    /// digests of keys, so that nobody can choose keys that fill one partition.
+    pub fn create_in(
+        storage: Arc<dyn Storage>,
+        settings: IndexSettings,
+        memory: IndexMemory,
+        salt: u64,
+    ) -> Result<FlashIndex, FlashError> {
+        settings.check()?;
+        let name = storage.describe("");
+        let names = storage.names().map_err(FlashError::io("list", &name))?;
+        if let Some(got) = names.first() {
+            return Err(FlashError::NotEmpty { name, got: got.clone() });
+        }
+        for file in [LOG_NAME, BUCKETS_NAME] {
+            let name = storage.describe(file);
+            let device = storage.create(file, 0).map_err(FlashError::io("create", &name))?;
+            check_blocks(&*device, name)?;
+        }
+        let manifest = Manifest {
+            sequence: 0,
+            salt,
+            settings,
+            replay_page: 0,
+            counted_page: 0,
+            is_closing: false,
+            births: 0,
+            bucket_slots: 0,
+            zone_slots: 0,
+            free_zone_slots: Vec::new(),
+            zones: Vec::new(),
+            partitions: vec![(settings.first_depth(), None); 1 << settings.first_depth()],
+        };
+        manifest.write(&*storage)?;
+        Commits::create(&*storage, salt)?;
+        FlashIndex::open_in(storage, memory)
+    }
+
+    /// As [`open`](Self::open), in any storage; as [`open_read_only`](Self::open_read_only) if it cannot be written.
+    pub fn open_in(storage: Arc<dyn Storage>, memory: IndexMemory) -> Result<FlashIndex, FlashError> {
+        memory.check()?;
+        let commits = open_commits(&storage)?;
+        let (salt, acknowledged) = (commits.salt(), commits.acknowledged());
+        let manifest = Manifest::read(&*storage, salt, acknowledged.sequence)?;
+        let log_name = storage.describe(LOG_NAME);
+        let zone_bytes = u64::from(manifest.settings.zone_pages) * INDEX_PAGE_BYTES as u64;
+        let log_device = open_device(&*storage, LOG_NAME, u64::from(manifest.zone_slots) * zone_bytes)?;
+        let bucket_bytes = usize::from(manifest.settings.bucket_sectors) * SECTOR_BYTES;
+        let buckets =
+            open_device(&*storage, BUCKETS_NAME, u64::from(manifest.bucket_slots) * bucket_bytes as u64)?;
+        let empty = || {
+            Partitions::from_ordered(&manifest.partitions, manifest.settings.front_sectors()).ok_or_else(
+                || FlashError::Damaged {
+                    name: storage.describe("manifest"),
+                    part: "the directory",
+                    got: "partitions that do not cover every key once".to_owned(),
+                    expected: "partitions that do".to_owned(),
+                },
+            )
+        };
+        let mut partitions = empty()?;
+        let has_waiting = waiting::read(&*storage, &manifest, &mut partitions);
+        if !has_waiting {
+            partitions = empty()?;
+        }
+        if let Some([front, back]) = memory.prefilter {
+            let units = [front.unit_count(), back.unit_count()];
+            kept_filters::read(&*storage, &manifest, units, &mut partitions);
+        }
+        let replay_page = if has_waiting { manifest.counted_page } else { manifest.replay_page };
+        let log = open_log(log_device, log_name, &manifest, &acknowledged)?;
+        let index = FlashIndex {
+            settings: manifest.settings,
+            memory,
+            salt,
+            log,
+            commits,
+            commit_turn: CommitTurn::default(),
+            durable: AtomicU64::new(0),
+            buckets,
+            writer: Mutex::new(Writer::restored(&manifest, &acknowledged)),
+            table: RwLock::new(partitions),
+            counters: Counters::default(),
+            storage,
+        };
+        index.replay(replay_page, manifest.counted_page)?;
+        if index.storage.is_writable() && !acknowledged.is_closed {
+            index.rebuild_torn(&mut index.writer())?;
+        }
+        Ok(index)
+    }
+
+    /// Lets the entries of all records from `page` on wait, and counts records from `counted_page` on.
+    fn replay(&self, page: u64, counted_page: u64) -> Result<(), FlashError> {
+        let mut writer = self.writer();
+        let behind = self.log.page_behind();
+        for (first, end) in self.zone_pages().into_iter().filter(|(_, end)| *end > page) {
+            let replayed = self.each_run(first.max(page), end.min(behind), &mut |pages| {
+                let mut table = self.table_mut();
+                for page in pages {
+                    for record in page.records() {
+                        table.push(self.digest(record.key), page.head.page);
+                        if page.head.page >= counted_page {
+                            self.log.zones_mut().count_record(page.head.page);
+                        }
+                    }
+                }
+                Ok(())
+            });
+            replayed.map_err(|error| match error {
+                FlashError::Damaged { .. } => lost_page(self.log.name(), first.max(page)),
+                other => other,
+            })?;
+        }
+        writer.count_entries(&self.table(), &self.log);
+        Ok(())
+    }
+
+    /// The digest of a key, keyed with the index's salt.
+    pub(crate) fn digest(&self, key: &[u8]) -> KeyDigest {
+        KeyDigest::seeded(key, self.salt)
+    }
+
+    pub(crate) fn table(&self) -> RwLockReadGuard<'_, Partitions> {
+        self.table.read().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    pub(crate) fn table_mut(&self) -> RwLockWriteGuard<'_, Partitions> {
+        self.table.write().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    pub(crate) fn writer(&self) -> MutexGuard<'_, Writer> {
+        self.writer.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Says that `key` has `value` now; durable after the next [`flush`](Self::flush). Lookups see it at once.
+    ///
+    /// Errors: a key of no or more than 255 bytes, a value of more than 65,536; a device that refuses. Cost: a copy, and its share of
+    /// a sweep.
+    pub fn put(&self, key: &[u8], value: &[u8]) -> Result<(), FlashError> {
+        self.put_many(&[(key, value)])
+    }
+
+    /// [`put`](Self::put) for each pair in order; refused as a whole if one of them is too long.
+    pub fn put_many(&self, pairs: &[(&[u8], &[u8])]) -> Result<(), FlashError> {
+        pairs.iter().try_for_each(|(key, value)| check_lengths(key, value))?;
+        let mut writer = self.writer();
+        for (key, value) in pairs {
+            self.append(&mut writer, key, Some(value))?;
+            self.counters.inserted_bytes.add((key.len() + value.len()) as u64);
+        }
+        self.counters.records_appended.add(pairs.len() as u64);
+        Ok(())
+    }
+
+    /// Says that `key` is gone; durable after the next [`flush`](Self::flush). Whether it was there is not looked up.
+    pub fn delete(&self, key: &[u8]) -> Result<(), FlashError> {
+        check_lengths(key, &[])?;
+        let mut writer = self.writer();
+        let page = self.append(&mut writer, key, None)?;
+        self.counters.records_appended.add(1);
+        self.counters.inserted_bytes.add(key.len() as u64);
+        self.log.zones_mut().count_stale(page);
+        Ok(())
+    }
+
+    /// Appends a record and its entry, and does the sweeping that is due. Returns the record's page.
+    pub(crate) fn append(
+        &self,
+        writer: &mut Writer,
+        key: &[u8],
+        value: Option<&[u8]>,
+    ) -> Result<u64, FlashError> {
+        let digest = self.digest(key);
+        self.announce(writer)?;
+        let page = self.log.append(key, value)?;
+        let is_new = {
+            let mut table = self.table_mut();
+            let is_new = table.push(digest, page);
+            writer.pending_bytes = table.pending_bytes();
+            is_new
+        };
+        if is_new {
+            writer.pending_entries += 1;
+        } else {
+            // The entry says that the page may have the key, and the page knows the newest: the record before it is stale.
+            self.log.zones_mut().count_stale(page);
+        }
+        writer.appended += 1;
+        writer.records += 1;
+        self.sweep_if_due(writer)?;
+        Ok(page)
+    }
+
+    /// Returns when everything put and deleted before is durable. Concurrent callers share one sync. Cost: a sync, and another one if a page
+    /// was filled since the last flush; up to two blocks of the write-ahead log, each written twice.
+    pub fn flush(&self) -> Result<(), FlashError> {
+        let target = self.writer().appended;
+        let is_durable = || self.durable.load(Ordering::Acquire) >= target;
+        let Some(_turn) = self.commit_turn.take(is_durable) else { return Ok(()) };
+        let (appended, end) = {
+            let writer = self.writer();
+            (writer.appended, self.log.write_out()?)
+        };
+        self.log.sync_to(end.page)?;
+        self.commits.commit(|next| next.end = end).inspect_err(|_| self.log.mark_failed())?;
+        self.durable.fetch_max(appended, Ordering::AcqRel);
+        Ok(())
+    }
+
+    /// Flushes, and writes a checkpoint, what waits and the pre-filters, so that the next opening has nothing to replay. An index that was closed, and
+    /// in which nothing was changed since, needs no closing: it is as it was.
+    pub fn close(self) -> Result<(), FlashError> {
+        let mut writer = self.writer();
+        if !self.storage.is_writable() || self.commits.acknowledged().is_closed {
+            return Ok(());
+        }
+        self.log.check_alive()?;
+        self.checkpoint(&mut writer, true)
+    }
+
+    /// Whether the last writer closed the index, so that there was nothing to replay.
+    pub fn was_closed(&self) -> bool {
+        self.commits.acknowledged().is_closed
+    }
+
+    /// Counters since opening.
+    pub fn stats(&self) -> IndexStats {
+        let (records, commits) = (self.log.written(), self.commits.written());
+        let (log_bytes_written, log_syncs) = (records.0 + commits.0, records.1 + commits.1);
+        IndexStats { log_bytes_written, log_syncs, ..self.counters.snapshot() }
+    }
+
+    /// Sizes now.
+    pub fn info(&self) -> IndexInfo {
+        let pending_entries = self.writer().pending_entries;
+        let table = self.table();
+        let zones = self.log.zones();
+        let records: u64 = zones.live.values().map(|zone| u64::from(zone.records)).sum();
+        let stale: u64 = zones.live.values().map(|zone| u64::from(zone.stale)).sum();
+        IndexInfo {
+            live_records: records - stale,
+            records,
+            partitions: table.len() as u64,
+            zones: zones.live.len() as u64,
+            log_bytes: zones.live.len() as u64 * u64::from(zones.zone_pages) * INDEX_PAGE_BYTES as u64,
+            bucket_bytes: self.buckets.len_bytes(),
+            memory_bytes: table.memory_bytes() + self.log.memory_bytes(),
+            prefilter_bytes: table.filter_bytes(),
+            pending_entries,
+        }
+    }
+
+    pub(crate) fn bucket_bytes(&self) -> usize {
+        usize::from(self.settings.bucket_sectors) * SECTOR_BYTES
+    }
+
+    /// Where these sectors of a bucket are.
+    pub(crate) fn span_of(&self, bucket: Bucket, sectors: Range<usize>) -> Span {
+        let slot = u64::from(bucket.slot) * self.bucket_bytes() as u64;
+        let offset = slot + (sectors.start * SECTOR_BYTES) as u64;
+        Span { offset, len_bytes: sectors.len() * SECTOR_BYTES }
+    }
+
+    pub(crate) fn front_sectors(&self) -> usize {
+        usize::from(self.settings.front_sectors())
+    }
+
+    pub(crate) fn damaged(&self, file: &str, part: &'static str, got: String) -> FlashError {
+        let expected = "what was written".to_owned();
+        FlashError::Damaged { name: self.storage.describe(file), part, got, expected }
+    }
+
+    /// Makes the log's device as long as its zones are: what a crash left may be shorter.
+    pub(crate) fn grow_log(&self) -> Result<(), FlashError> {
+        let len_bytes = {
+            let zones = self.log.zones();
+            u64::from(zones.slots) * u64::from(zones.zone_pages) * INDEX_PAGE_BYTES as u64
+        };
+        self.log.device().grow(len_bytes).map_err(FlashError::io("grow", self.log.name()))
+    }
+
+    pub(crate) fn damaged_bucket(&self, slot: u32, sector: usize) -> FlashError {
+        self.damaged(BUCKETS_NAME, "a bucket", format!("a wrong checksum in sector {sector} of slot {slot}"))
+    }
+
+    pub(crate) fn damaged_page(&self, page: u64) -> FlashError {
+        self.damaged(LOG_NAME, "the log", format!("a wrong checksum in page {page}"))
+    }
+
+    pub(crate) fn unread_bucket(&self, error: std::io::Error) -> FlashError {
+        FlashError::io("read", &self.storage.describe(BUCKETS_NAME))(error)
+    }
+}
+
+/// The write-ahead log of the index in `storage`.
+pub(crate) fn open_commits(storage: &Arc<dyn Storage>) -> Result<Commits, FlashError> {
+    if !Wal::exists(&**storage) {
+        // Says so if it is of an older version.
+        return match Manifest::newest(&**storage)? {
+            Some(_) => Commits::open(storage),
+            None => Err(FlashError::NotFound { name: storage.describe(""), expected: "index" }),
+        };
+    }
+    Commits::open(storage)
+}
+
+/// The record log up to the end that was acknowledged, with the zones that were opened since the manifest was written.
+fn open_log(
+    device: Arc<dyn PageDevice>,
+    name: String,
+    manifest: &Manifest,
+    acknowledged: &Acknowledged,
+) -> Result<RecordLog, FlashError> {
+    let (end, mut zones) = (&acknowledged.end, Zones::restored(manifest));
+    if end.page < manifest.counted_page {
+        return Err(lost_page(&name, end.page));
+    }
+    if end.page_behind() > manifest.counted_page {
+        let opened = zones.zone_of(manifest.counted_page)..=zones.zone_of(end.page_behind() - 1);
+        opened.for_each(|zone| zones.open(zone));
+    }
+    Ok(RecordLog::new(device, name, manifest.salt, acknowledged.epoch + 1, zones, end))
+}
+
+fn open_device(
+    storage: &dyn Storage,
+    file: &str,
+    expected_bytes: u64,
+) -> Result<Arc<dyn PageDevice>, FlashError> {
+    let name = storage.describe(file);
+    let device = storage.open(file).map_err(FlashError::io("open", &name))?;
+    let got_bytes = device.len_bytes();
+    if got_bytes < expected_bytes {
+        return Err(FlashError::Truncated { name, got_bytes, expected_bytes });
+    }
+    check_blocks(&*device, name)?;
+    Ok(device)
+}
+
+/// Buckets are written in sectors of 512 bytes, which a device with larger blocks does not take.
+fn check_blocks(device: &dyn PageDevice, name: String) -> Result<(), FlashError> {
+    let expected_bytes = device.blocks().logical_bytes;
+    if SECTOR_BYTES.is_multiple_of(expected_bytes) {
+        return Ok(());
+    }
+    Err(FlashError::PageSize { name, got_bytes: SECTOR_BYTES as u32, expected_bytes })
+}

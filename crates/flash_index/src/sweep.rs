@@ -1,0 +1,480 @@
+//! Moves entries from memory to buckets, partition after partition in the order of their prefixes, and writes checkpoints between
+//! rounds.
+//!
+//! Why in order rather than fullest first: with hashed keys both append the same number of entries at a time (twice the mean
+//! that waits), and in order nothing waits longer than a round, which bounds what recovery replays.
+
+use std::collections::HashSet;
+use std::sync::atomic::Ordering;
+
+use crate::bucket::{encode, runs};
+use crate::closing::Closing;
+use crate::commits::Acknowledged;
+use crate::entry::{DEPTH_MAX, Entry, fingerprint_bits};
+use crate::halves::Halves;
+use crate::kept_filters;
+use crate::manifest::Manifest;
+use crate::partitions::{Bucket, Part, Partitions, next_prefix};
+use crate::prefilter::{self, HalfFilter, Prefilter};
+use crate::record_log::RecordLog;
+use crate::store::FlashIndex;
+use crate::waiting;
+use springbloom_page_device::AlignedBuf;
+use springbloom_page_device::FlashError;
+use springbloom_page_device::SECTOR_BYTES;
+
+/// Partitions whose buckets are read and written together.
+const BATCH_PARTITIONS: usize = 32;
+/// A round ends at the latest when the log has grown by this much (a gibibyte), however few entries wait.
+const ROUND_PAGES_MAX: u64 = 1 << 18;
+/// Checkpoints at most, while the log grows by a zone.
+const CHECKPOINTS_PER_ZONE: u64 = 4;
+
+/// What the writer knows besides the table; whoever holds it is the writer.
+pub(crate) struct Writer {
+    pub(crate) pending_entries: u64,
+    /// Memory that these take.
+    pub(crate) pending_bytes: u64,
+    pub(crate) records: u64,
+    /// Where the round goes on.
+    cursor: u64,
+    /// Entries of earlier pages are in their buckets, save those of the partitions that this round has yet to visit.
+    round_page: u64,
+    /// Entries of earlier pages are all in their buckets.
+    pub(crate) replay_page: u64,
+    /// End of the log at the last checkpoint.
+    checkpoint_page: u64,
+    /// Of the last manifest.
+    sequence: u64,
+    /// This opening; the write-ahead log knows that it changes something once it `is_announced`.
+    epoch: u32,
+    is_announced: bool,
+    /// Records ever appended since opening.
+    pub(crate) appended: u64,
+    births: u32,
+    bucket_slots: u32,
+    free_slots: Vec<u32>,
+    /// Slots of new buckets that lookups do not see yet, and the number of slots without them.
+    taken_slots: Vec<u32>,
+    installed_slots: u32,
+    /// Slots that the last manifest refers to and the next will not.
+    returned_slots: Vec<u32>,
+    /// The end of the log at opening: entries of earlier pages were replayed.
+    opened_page: u64,
+    /// Records of a zone are being moved; no other zone is, meanwhile.
+    pub(crate) is_cleaning: bool,
+}
+
+impl Writer {
+    pub(crate) fn restored(manifest: &Manifest, acknowledged: &Acknowledged) -> Writer {
+        let mut is_used = vec![false; manifest.bucket_slots as usize];
+        for bucket in manifest.partitions.iter().filter_map(|(_, bucket)| *bucket) {
+            is_used[bucket.slot as usize] = true;
+        }
+        Writer {
+            pending_entries: 0,
+            pending_bytes: 0,
+            records: 0,
+            cursor: 0,
+            round_page: acknowledged.end.page,
+            replay_page: manifest.replay_page,
+            checkpoint_page: manifest.counted_page,
+            sequence: manifest.sequence,
+            epoch: acknowledged.epoch + 1,
+            is_announced: false,
+            appended: 0,
+            births: manifest.births,
+            bucket_slots: manifest.bucket_slots,
+            free_slots: (0..manifest.bucket_slots).rev().filter(|slot| !is_used[*slot as usize]).collect(),
+            taken_slots: Vec::new(),
+            installed_slots: manifest.bucket_slots,
+            returned_slots: Vec::new(),
+            opened_page: acknowledged.end.page_behind(),
+            is_cleaning: false,
+        }
+    }
+
+    /// Takes note of what waits and of what the log holds, once it has been replayed.
+    pub(crate) fn count_entries(&mut self, table: &Partitions, log: &RecordLog) {
+        self.pending_entries = table.ordered().map(|p| table.pending_entries(p).len() as u64).sum();
+        self.pending_bytes = table.pending_bytes();
+        self.records = log.zones().live.values().map(|zone| u64::from(zone.records)).sum();
+    }
+
+    /// A bucket of `sectors` in a slot that no manifest refers to.
+    fn new_bucket(&mut self, sectors: usize) -> Bucket {
+        let slot = self.free_slots.pop().unwrap_or_else(|| {
+            self.bucket_slots += 1;
+            self.bucket_slots - 1
+        });
+        self.taken_slots.push(slot);
+        self.births = self.births.wrapping_add(1);
+        Bucket { slot, birth: self.births, sectors: sectors as u8 }
+    }
+}
+
+impl Writer {
+    /// After a failure: the slots of buckets that will not be.
+    pub(crate) fn give_back_slots(&mut self) {
+        let installed = self.installed_slots;
+        self.free_slots.extend(self.taken_slots.drain(..).filter(|slot| *slot < installed));
+        self.bucket_slots = installed;
+    }
+}
+
+/// A partition whose bucket is to be appended to or made anew.
+pub(crate) struct Job {
+    pub(crate) prefix: u64,
+    pub(crate) depth: u8,
+    pub(crate) bucket: Option<Bucket>,
+}
+
+/// What becomes of it.
+#[derive(Default)]
+pub(crate) struct Outcome {
+    pub(crate) parts: Vec<Part>,
+    /// Entries that waited.
+    pub(crate) moved: usize,
+}
+
+/// Sectors to be written, each piece at its place on the device.
+#[derive(Default)]
+pub(crate) struct Writes {
+    pieces: Vec<(u64, Vec<u8>)>,
+}
+
+impl FlashIndex {
+    /// Sweeps a batch if more entries wait than memory allows, or if the round has become too long.
+    pub(crate) fn sweep_if_due(&self, writer: &mut Writer) -> Result<(), FlashError> {
+        let is_long = writer.records.is_multiple_of(1024)
+            && self.log.newest_page() - writer.round_page > ROUND_PAGES_MAX;
+        if writer.pending_bytes > self.memory.pending_bytes(writer.records) {
+            self.sweep_batch(writer)?;
+        } else if is_long {
+            while !self.sweep_batch(writer)? {}
+        }
+        Ok(())
+    }
+
+    /// Moves the pending entries of the next partitions; returns true when the round is over, which is when
+    /// checkpoints are written.
+    pub(crate) fn sweep_batch(&self, writer: &mut Writer) -> Result<bool, FlashError> {
+        let next = self.move_entries(writer).inspect_err(|_| writer.give_back_slots())?;
+        writer.cursor = next.unwrap_or(0);
+        if next.is_none() {
+            writer.replay_page = writer.round_page;
+            writer.round_page = self.log.newest_page();
+            // A small index has short rounds; it need not wait for the device after each.
+            let pages = writer.round_page - writer.checkpoint_page;
+            if pages >= u64::from(self.settings.zone_pages) / CHECKPOINTS_PER_ZONE {
+                self.checkpoint(writer, false)?;
+                self.clean(writer)?;
+            }
+        }
+        Ok(next.is_none())
+    }
+
+    /// Moves the entries of a batch, all or none; returns where to go on.
+    fn move_entries(&self, writer: &mut Writer) -> Result<Option<u64>, FlashError> {
+        let (jobs, next) = self.next_jobs(writer.cursor);
+        let mut writes = Writes::default();
+        let mut outcomes: Vec<Outcome> = jobs.iter().map(|_| Outcome::default()).collect();
+        let (mut spans, mut asked) = (Vec::new(), Vec::new());
+        for (i, job) in jobs.iter().enumerate() {
+            match job.bucket {
+                None => outcomes[i] = self.settle(writer, job, Halves::default(), &mut writes)?,
+                Some(bucket) => {
+                    spans.push(self.span_of(bucket, 0..bucket.sectors.into()));
+                    asked.push((i, bucket));
+                }
+            }
+        }
+        let mut failure = None;
+        self.buckets.read_each(&spans, &mut |n, bytes| {
+            let (i, bucket) = asked[n];
+            let job = &jobs[i];
+            let settled = bytes.map_err(|e| self.unread_bucket(e)).and_then(|bytes| {
+                let halves = Halves::decoded(bucket.key(self.salt), self.front_sectors(), bytes)
+                    .map_err(|sector| self.damaged_bucket(bucket.slot, sector))?;
+                self.settle(writer, job, halves, &mut writes)
+            });
+            match settled {
+                Ok(outcome) => outcomes[i] = outcome,
+                Err(error) => failure = failure.take().or(Some(error)),
+            }
+        });
+        if let Some(error) = failure {
+            return Err(error);
+        }
+        self.counters.sweep_reads.add(spans.len() as u64);
+        self.write_buckets(writer, writes)?;
+        self.install(writer, jobs, outcomes);
+        Ok(next)
+    }
+
+    /// The partitions of the next batch that have pending entries, and where to go on; `None` at the end of the round.
+    fn next_jobs(&self, cursor: u64) -> (Vec<Job>, Option<u64>) {
+        let table = self.table();
+        let (mut jobs, mut at) = (Vec::new(), Some(cursor));
+        for _ in 0..BATCH_PARTITIONS {
+            let Some(prefix) = at else { break };
+            let partition = table.at(prefix);
+            if partition.has_pending() {
+                jobs.push(Job { prefix, depth: partition.depth, bucket: partition.bucket() });
+            }
+            at = next_prefix(prefix, partition.depth);
+        }
+        (jobs, at)
+    }
+
+    /// Decides what a partition whose bucket holds `halves` becomes, and describes its sectors in `writes`.
+    fn settle(
+        &self,
+        writer: &mut Writer,
+        job: &Job,
+        mut halves: Halves,
+        writes: &mut Writes,
+    ) -> Result<Outcome, FlashError> {
+        let mut pending = {
+            let table = self.table();
+            table.pending_entries(table.at(job.prefix))
+        };
+        let moved = pending.len();
+        if pending.first().is_some_and(|entry| entry.page < writer.opened_page) {
+            // Replayed: those that were appended before the last checkpoint are there already.
+            let there: HashSet<(u64, u32)> =
+                halves.entries.iter().map(|entry| (entry.page, entry.fingerprint)).collect();
+            pending.retain(|entry| !there.contains(&(entry.page, entry.fingerprint)));
+        }
+        self.count_stale(&halves.entries, &pending, job.depth);
+        let appended = runs(&pending).count();
+        if let Some(bucket) = job.bucket
+            && usize::from(bucket.sectors) + appended <= usize::from(self.settings.bucket_sectors)
+        {
+            let first_sector = usize::from(bucket.sectors);
+            halves.append(first_sector, self.front_sectors(), &pending);
+            self.write_entries(bucket, first_sector, &pending, writes);
+            // A front that was full has the filter that it had.
+            let is_same = first_sector >= self.front_sectors();
+            let front = is_same.then(|| self.table().front_filter(job.prefix)).flatten();
+            let filter = self.filter(front, &halves);
+            let sectors = bucket.sectors + appended as u8;
+            let part = Part { depth: job.depth, bucket: Some(Bucket { sectors, ..bucket }), filter };
+            return Ok(Outcome { parts: vec![part], moved });
+        }
+        let mut entries = halves.entries;
+        {
+            let zones = self.log.zones();
+            entries.retain(|entry| zones.device_page(entry.page).is_some());
+        }
+        entries.extend_from_slice(&pending);
+        Ok(Outcome { parts: self.pack(writer, job, entries, writes)?, moved })
+    }
+
+    /// Describes in `writes` the new bucket, or buckets, of a partition that has `entries`.
+    pub(crate) fn pack(
+        &self,
+        writer: &mut Writer,
+        job: &Job,
+        mut entries: Vec<Entry>,
+        writes: &mut Writes,
+    ) -> Result<Vec<Part>, FlashError> {
+        // Entries that were replayed may be older than others of the bucket.
+        entries.sort_by_key(|entry| entry.page);
+        entries.dedup();
+        let entries = self.without_repeats(entries, job.prefix, job.depth)?;
+        let mut parts = Vec::new();
+        self.divide(writer, job.depth, entries, writes, &mut parts)?;
+        Ok(parts)
+    }
+
+    /// Packs `entries` into one new bucket, or divides them until each part fits one with a quarter of it to spare.
+    fn divide(
+        &self,
+        writer: &mut Writer,
+        depth: u8,
+        entries: Vec<Entry>,
+        writes: &mut Writes,
+        parts: &mut Vec<Part>,
+    ) -> Result<(), FlashError> {
+        let sectors_max = usize::from(self.settings.bucket_sectors);
+        let sectors = runs(&entries).count();
+        if sectors <= sectors_max - sectors_max / 4 {
+            let bucket = (sectors > 0).then(|| writer.new_bucket(sectors));
+            if let Some(bucket) = bucket {
+                self.write_entries(bucket, 0, &entries, writes);
+            }
+            let mut halves = Halves::default();
+            halves.append(0, self.front_sectors(), &entries);
+            parts.push(Part { depth, bucket, filter: self.filter(None, &halves) });
+            return Ok(());
+        }
+        // Hashed keys spread evenly; a partition far deeper than the number of records explains is full of one digest.
+        if depth >= DEPTH_MAX.min(writer.records.max(1).ilog2() as u8 + 8) {
+            return Err(FlashError::Crowded { got_entries: entries.len() });
+        }
+        self.counters.divisions.add(1);
+        let (mut lower, mut upper) = (Vec::new(), Vec::new());
+        for (half, entry) in entries.into_iter().map(Entry::divided) {
+            if half != Some(true) {
+                lower.push(entry);
+            }
+            if half != Some(false) {
+                upper.push(entry);
+            }
+        }
+        self.divide(writer, depth + 1, lower, writes, parts)?;
+        self.divide(writer, depth + 1, upper, writes, parts)
+    }
+
+    /// The filters over a bucket, of which the front's may be known already.
+    pub(crate) fn filter(&self, front: Option<HalfFilter>, halves: &Halves) -> Option<Prefilter> {
+        let [front_units, back_units] = self.memory.prefilter.as_ref()?;
+        let front = front.or_else(|| prefilter::build(front_units, halves.front()))?;
+        Some(Prefilter::new(front, prefilter::build(back_units, halves.back())?))
+    }
+
+    fn write_entries(&self, bucket: Bucket, first_sector: usize, entries: &[Entry], writes: &mut Writes) {
+        let mut bytes = Vec::new();
+        for (n, run) in runs(entries).enumerate() {
+            let at = n * SECTOR_BYTES;
+            bytes.resize(at + SECTOR_BYTES, 0);
+            encode(bucket.key(self.salt), first_sector + n, run, &mut bytes[at..]);
+        }
+        let end = first_sector + bytes.len() / SECTOR_BYTES;
+        writes.pieces.push((self.span_of(bucket, first_sector..end).offset, bytes));
+    }
+
+    /// Before the first change since opening: says in the write-ahead log that the index is open, so that the next opening looks for
+    /// what an interruption may have torn, and takes another epoch.
+    pub(crate) fn announce(&self, writer: &mut Writer) -> Result<(), FlashError> {
+        if !self.storage.is_writable() {
+            return Err(FlashError::ReadOnly { name: self.storage.describe("") });
+        }
+        if !writer.is_announced {
+            self.grow_log()?;
+            let epoch = writer.epoch;
+            let committed = self.commits.commit(|next| (next.epoch, next.is_closed) = (epoch, false));
+            committed.inspect_err(|_| self.log.mark_failed())?;
+            writer.is_announced = true;
+        }
+        Ok(())
+    }
+
+    pub(crate) fn write_buckets(&self, writer: &mut Writer, writes: Writes) -> Result<(), FlashError> {
+        self.announce(writer)?;
+        let len_bytes = u64::from(writer.bucket_slots) * self.bucket_bytes() as u64;
+        let total: usize = writes.pieces.iter().map(|(_, bytes)| bytes.len()).sum();
+        // Every piece begins at an aligned address, as direct I/O wants it.
+        let stride = |bytes: &[u8]| bytes.len().next_multiple_of(springbloom_page_device::ALIGNMENT_BYTES);
+        let mut buf = AlignedBuf::new(writes.pieces.iter().map(|(_, bytes)| stride(bytes)).sum());
+        let mut at = 0;
+        for (_, bytes) in &writes.pieces {
+            buf[at..at + bytes.len()].copy_from_slice(bytes);
+            at += stride(bytes);
+        }
+        let mut rest = &buf[..];
+        let aligned: Vec<(u64, &[u8])> = writes
+            .pieces
+            .iter()
+            .map(|(offset, bytes)| {
+                let (piece, behind) = rest.split_at(stride(bytes));
+                rest = behind;
+                (*offset, &piece[..bytes.len()])
+            })
+            .collect();
+        let written = self.buckets.grow(len_bytes).and_then(|()| self.buckets.write_each(&aligned));
+        written.map_err(|e| self.log.failed("write buckets beside", e))?;
+        self.counters.bucket_bytes_written.add(total as u64);
+        Ok(())
+    }
+
+    /// Makes the outcomes what lookups see.
+    pub(crate) fn install(&self, writer: &mut Writer, jobs: Vec<Job>, outcomes: Vec<Outcome>) {
+        let mut table = self.table_mut();
+        for (job, Outcome { parts, moved }) in jobs.into_iter().zip(outcomes) {
+            writer.pending_entries -= moved as u64;
+            let old_slot = job.bucket.map(|bucket| bucket.slot);
+            let stays = parts.iter().any(|part| part.bucket.map(|bucket| bucket.slot) == old_slot);
+            writer.returned_slots.extend(old_slot.filter(|_| !stays));
+            table.replace(job.prefix, parts);
+        }
+        writer.taken_slots.clear();
+        writer.installed_slots = writer.bucket_slots;
+        writer.pending_bytes = table.pending_bytes();
+    }
+
+    /// Notes in which zones records have been replaced: an estimate, since equal fingerprints need not be equal keys.
+    fn count_stale(&self, entries: &[Entry], pending: &[Entry], depth: u8) {
+        let bits = fingerprint_bits(depth);
+        let mut newest: Vec<(u32, u64)> =
+            pending.iter().map(|entry| (entry.fingerprint, entry.page)).collect();
+        newest.sort_unstable();
+        let mut zones = self.log.zones_mut();
+        for pair in newest.windows(2).filter(|pair| pair[0].0 == pair[1].0) {
+            zones.count_stale(pair[0].1);
+        }
+        newest.dedup_by_key(|(fingerprint, _)| *fingerprint);
+        // Of a key that was replaced before, only the last record is stale anew.
+        let mut replaced: Vec<Option<u64>> = vec![None; newest.len()];
+        for entry in entries {
+            let spread = bits - entry.bits.min(bits);
+            let at = newest.partition_point(|(fingerprint, _)| fingerprint >> spread < entry.fingerprint);
+            if let Some((fingerprint, page)) = newest.get(at)
+                && fingerprint >> spread == entry.fingerprint
+                && entry.page < *page
+            {
+                replaced[at] = replaced[at].max(Some(entry.page));
+            }
+        }
+        replaced.into_iter().flatten().for_each(|page| zones.count_stale(page));
+    }
+
+    /// Makes everything durable and writes a manifest, from which the next opening starts. `closes`: nothing follows.
+    pub(crate) fn checkpoint(&self, writer: &mut Writer, closes: bool) -> Result<(), FlashError> {
+        self.announce(writer)?;
+        let checkpointed = self.write_checkpoint(writer, closes);
+        // Of a manifest that was written in part, and of what it was to free, nobody knows what is on the device.
+        checkpointed.inspect_err(|_| self.log.mark_failed())
+    }
+
+    fn write_checkpoint(&self, writer: &mut Writer, closes: bool) -> Result<(), FlashError> {
+        let end = self.log.seal()?;
+        let page = end.page;
+        self.log.sync_to(page)?;
+        self.buckets.sync().map_err(|e| self.log.failed("sync buckets beside", e))?;
+        let sequence = writer.sequence + 1;
+        if closes {
+            let (table, closing) = (self.table(), Closing { salt: self.salt, sequence });
+            waiting::write(&*self.storage, closing, &table)?;
+            kept_filters::write(&*self.storage, closing, &table)?;
+        }
+        let manifest = {
+            let (table, zones) = (self.table(), self.log.zones());
+            Manifest {
+                sequence,
+                salt: self.salt,
+                settings: self.settings,
+                replay_page: writer.replay_page,
+                counted_page: page,
+                is_closing: closes,
+                births: writer.births,
+                bucket_slots: writer.bucket_slots,
+                zone_slots: zones.slots,
+                free_zone_slots: zones.free_after_checkpoint().collect(),
+                zones: zones.live.iter().map(|(number, zone)| (*number, *zone)).collect(),
+                partitions: table.ordered().map(|p| (p.depth, p.bucket())).collect(),
+            }
+        };
+        let written = manifest.write(&*self.storage)?;
+        self.counters.manifest_bytes_written.add(written);
+        // The manifest is in force from here.
+        self.commits.commit(|next| (next.sequence, next.is_closed, next.end) = (sequence, closes, end))?;
+        self.durable.fetch_max(writer.appended, Ordering::AcqRel);
+        (writer.sequence, writer.checkpoint_page) = (sequence, page);
+        writer.is_announced = !closes;
+        writer.free_slots.append(&mut writer.returned_slots);
+        self.log.zones_mut().checkpointed();
+        Ok(())
+    }
+}

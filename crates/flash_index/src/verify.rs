@@ -1,0 +1,119 @@
+//! Reads everything and says what is damaged.
+
+use crate::bucket::decode;
+use crate::partitions::Partition;
+use crate::record_log::PageFault;
+use crate::store::FlashIndex;
+use springbloom_page_device::{FlashError, Span, WalReport};
+
+/// Buckets or pages read in one batch.
+const BATCH: usize = 1024;
+
+/// What [`FlashIndex::verify`] found.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct IndexVerifyReport {
+    /// The write-ahead log.
+    pub log: WalReport,
+    /// Buckets read.
+    pub buckets: u64,
+    /// Of these, with a wrong checksum or with pages behind the log's end: lookups in their partitions fail.
+    pub damaged_buckets: u64,
+    /// Entries of the others.
+    pub entries: u64,
+    /// Pages of the log read.
+    pub pages: u64,
+    /// Of these, with a wrong checksum: their records are lost.
+    pub damaged_pages: u64,
+    /// Records of the others, replaced ones included.
+    pub records: u64,
+}
+
+impl IndexVerifyReport {
+    /// Whether everything is as it was written.
+    pub fn is_sound(&self) -> bool {
+        self.damaged_buckets + self.damaged_pages == 0 && self.log.is_sound()
+    }
+}
+
+impl FlashIndex {
+    /// Reads every bucket and every page of the log and checks them. Holds up writers, not readers. Errors: the device refuses.
+    pub fn verify(&self) -> Result<IndexVerifyReport, FlashError> {
+        let _writer = self.writer();
+        let mut report = IndexVerifyReport { log: self.commits.verify()?, ..IndexVerifyReport::default() };
+        self.verify_buckets(&mut report)?;
+        for (first, end) in self.zone_pages() {
+            let pages: Vec<u64> = (first..end).collect();
+            for batch in pages.chunks(BATCH) {
+                self.verify_pages(batch, &mut report)?;
+            }
+        }
+        Ok(report)
+    }
+
+    fn verify_buckets(&self, report: &mut IndexVerifyReport) -> Result<(), FlashError> {
+        let buckets: Vec<_> = self.table().ordered().filter_map(Partition::bucket).collect();
+        let log_end = self.log.page_behind();
+        for batch in buckets.chunks(BATCH) {
+            let spans: Vec<Span> =
+                batch.iter().map(|bucket| self.span_of(*bucket, 0..bucket.sectors.into())).collect();
+            let mut failure = None;
+            self.buckets.read_each(&spans, &mut |n, bytes| {
+                report.buckets += 1;
+                let (mut entries, mut last_page) = (0, 0);
+                let decoded = bytes.map(|bytes| {
+                    decode(batch[n].key(self.salt), 0, bytes, |entry| {
+                        entries += 1;
+                        last_page = entry.page.max(last_page);
+                    })
+                });
+                match decoded {
+                    Ok(Ok(())) if last_page < log_end => report.entries += entries,
+                    Ok(_) => report.damaged_buckets += 1,
+                    Err(e) => failure = failure.take().or(Some(self.unread_bucket(e))),
+                }
+            });
+            failure.map_or(Ok(()), Err)?;
+        }
+        Ok(())
+    }
+
+    fn verify_pages(&self, pages: &[u64], report: &mut IndexVerifyReport) -> Result<(), FlashError> {
+        let mut failure = None;
+        self.log.read_each(pages, &mut |n, page| {
+            report.pages += 1;
+            match page {
+                Ok(page) => report.records += page.records().count() as u64,
+                Err(PageFault::Device(e)) => {
+                    failure = failure.take().or(Some(self.page_error(pages[n], PageFault::Device(e))));
+                }
+                Err(PageFault::Damaged | PageFault::Reclaimed) => report.damaged_pages += 1,
+            }
+        });
+        failure.map_or(Ok(()), Err)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use super::*;
+    use crate::{IndexMemory, IndexSettings};
+    use springbloom_page_device::{SimPower, SimStorage};
+
+    #[test]
+    fn a_bucket_that_names_pages_behind_the_end_of_the_log_is_damaged() {
+        let storage = Arc::new(SimStorage::new(SimPower::steady()));
+        let index =
+            FlashIndex::create_in(storage, IndexSettings::new(0), IndexMemory::standard(), 1).unwrap();
+        index.put(b"key", b"value").unwrap();
+        index.compact().unwrap();
+        assert!(index.verify().unwrap().is_sound());
+        let digest = index.digest(b"other");
+        index.table_mut().push(digest, 12);
+        index.writer().pending_entries += 1;
+        index.compact().unwrap();
+        let report = index.verify().unwrap();
+        assert_eq!((report.damaged_buckets, report.damaged_pages), (1, 0), "{report:?}");
+    }
+}

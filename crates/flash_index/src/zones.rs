@@ -1,0 +1,150 @@
+//! The zones of the log: runs of logical pages, each in some slot of the device, reclaimed whole.
+//!
+//! Invariants. Logical numbers are never used again. A slot that is given back is not used before the next checkpoint, so
+//! the state that the last manifest describes stays readable. Which slot a new zone gets follows from the manifest and the
+//! number of zones opened since, so recovery finds the zones that were opened after the checkpoint.
+
+use std::collections::{BTreeMap, VecDeque};
+
+use crate::manifest::Manifest;
+
+/// One zone that holds records.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Zone {
+    /// Place on the device, in zones.
+    pub(crate) slot: u32,
+    /// Records that begin in it.
+    pub(crate) records: u32,
+    /// About how many of them a newer record replaces, or say that their key is gone.
+    pub(crate) stale: u32,
+}
+
+/// All zones, by number: zone `z` holds the pages from `z * zone_pages`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Zones {
+    pub(crate) zone_pages: u32,
+    pub(crate) live: BTreeMap<u64, Zone>,
+    /// Slots for the next zones, in order; behind them the device grows.
+    pub(crate) free: VecDeque<u32>,
+    pub(crate) slots: u32,
+    /// Slots to be free after the next checkpoint.
+    returned: Vec<u32>,
+}
+
+impl Zones {
+    /// The zones that a manifest describes.
+    pub(crate) fn restored(manifest: &Manifest) -> Zones {
+        Zones {
+            zone_pages: manifest.settings.zone_pages,
+            live: manifest.zones.iter().copied().collect(),
+            free: manifest.free_zone_slots.iter().copied().collect(),
+            slots: manifest.zone_slots,
+            returned: Vec::new(),
+        }
+    }
+
+    /// No zones, on a device with `slots` slots.
+    pub(crate) fn empty(zone_pages: u32, slots: u32) -> Zones {
+        Zones { zone_pages, live: BTreeMap::new(), free: VecDeque::new(), slots, returned: Vec::new() }
+    }
+
+    pub(crate) fn zone_of(&self, page: u64) -> u64 {
+        page / u64::from(self.zone_pages)
+    }
+
+    pub(crate) fn first_page(&self, zone: u64) -> u64 {
+        zone * u64::from(self.zone_pages)
+    }
+
+    /// Whether a zone begins with `page`.
+    pub(crate) fn begins_at(&self, page: u64) -> bool {
+        page.is_multiple_of(u64::from(self.zone_pages))
+    }
+
+    /// Page of the device that holds logical page `page`; `None` if its zone is gone.
+    pub(crate) fn device_page(&self, page: u64) -> Option<u64> {
+        let zone = self.live.get(&self.zone_of(page))?;
+        Some(u64::from(zone.slot) * u64::from(self.zone_pages) + page % u64::from(self.zone_pages))
+    }
+
+    /// Makes sure that there is a slot for `zone`.
+    pub(crate) fn open(&mut self, zone: u64) {
+        if !self.live.contains_key(&zone) {
+            let slot = self.free.pop_front().unwrap_or_else(|| {
+                self.slots += 1;
+                self.slots - 1
+            });
+            self.live.insert(zone, Zone { slot, records: 0, stale: 0 });
+        }
+    }
+
+    /// Gives up `zone`; its slot is free after the next checkpoint.
+    pub(crate) fn reclaim(&mut self, zone: u64) {
+        if let Some(zone) = self.live.remove(&zone) {
+            self.returned.push(zone.slot);
+        }
+    }
+
+    /// Slots that will be free once a manifest without their zones is durable.
+    pub(crate) fn free_after_checkpoint(&self) -> impl Iterator<Item = u32> {
+        self.free.iter().chain(&self.returned).copied()
+    }
+
+    /// A manifest of this state is durable.
+    pub(crate) fn checkpointed(&mut self) {
+        self.free.extend(self.returned.drain(..));
+    }
+
+    pub(crate) fn count_record(&mut self, page: u64) {
+        if let Some(zone) = self.live.get_mut(&(page / u64::from(self.zone_pages))) {
+            zone.records += 1;
+        }
+    }
+
+    pub(crate) fn count_stale(&mut self, page: u64) {
+        if let Some(zone) = self.live.get_mut(&(page / u64::from(self.zone_pages))) {
+            zone.stale = (zone.stale + 1).min(zone.records);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn none() -> Zones {
+        let (live, free) = (BTreeMap::new(), VecDeque::new());
+        Zones { zone_pages: 16, live, free, slots: 0, returned: Vec::new() }
+    }
+
+    #[test]
+    fn slots_are_used_again_only_after_a_checkpoint_and_in_order() {
+        let mut zones = none();
+        (0..3).for_each(|zone| zones.open(zone));
+        assert_eq!(zones.device_page(33), Some(33));
+        zones.reclaim(1);
+        zones.reclaim(0);
+        assert_eq!((zones.device_page(33), zones.device_page(17)), (Some(33), None));
+        zones.open(3);
+        assert_eq!(zones.device_page(48), Some(48), "the device grows");
+        zones.checkpointed();
+        let mut again = zones.clone();
+        zones.open(4);
+        zones.open(5);
+        assert_eq!((zones.device_page(64), zones.device_page(80)), (Some(16), Some(0)));
+        again.open(4);
+        again.open(5);
+        assert_eq!(zones, again);
+    }
+
+    #[test]
+    fn counts_stay_with_their_zone() {
+        let mut zones = none();
+        zones.open(0);
+        zones.count_record(3);
+        zones.count_stale(3);
+        zones.count_stale(4);
+        zones.count_stale(99);
+        assert_eq!(zones.live[&0], Zone { slot: 0, records: 1, stale: 1 });
+    }
+}

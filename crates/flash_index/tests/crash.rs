@@ -1,0 +1,148 @@
+//! Power cuts and kills at any operation: what a flush acknowledged is found again, and nothing is found that was never put.
+
+mod support;
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use rand::RngExt;
+use springbloom_flash_index::FlashError;
+use springbloom_flash_index::FlashIndex;
+use springbloom_page_device::{BlockSizes, PowerLoss, SimPower, SimStorage};
+use springbloom_testkit::seed::{self, TestRng};
+use support::{key, opened, small, value};
+
+const KEYS: u64 = 1500;
+
+/// What a key may hold after a crash: its state at the last flush, or any later one.
+#[derive(Default)]
+struct Model {
+    acknowledged: HashMap<u64, Vec<u8>>,
+    since: Vec<(u64, Option<Vec<u8>>)>,
+}
+
+impl Model {
+    fn acknowledge(&mut self) {
+        for (n, value) in self.since.drain(..) {
+            match value {
+                Some(value) => self.acknowledged.insert(n, value),
+                None => self.acknowledged.remove(&n),
+            };
+        }
+    }
+
+    /// The log is a prefix of what was appended, so one moment explains all keys.
+    fn check_and_settle(&mut self, index: &FlashIndex) {
+        let names: Vec<Vec<u8>> = (0..KEYS).map(key).collect();
+        let wanted: Vec<&[u8]> = names.iter().map(Vec::as_slice).collect();
+        let found = index.get_many(&wanted).unwrap();
+        let mut state = self.acknowledged.clone();
+        let fits = |state: &HashMap<u64, Vec<u8>>| {
+            found.iter().enumerate().all(|(n, value)| value.as_ref() == state.get(&(n as u64)))
+        };
+        let mut explained = fits(&state).then(|| state.clone());
+        for (n, value) in self.since.drain(..) {
+            match value {
+                Some(value) => state.insert(n, value),
+                None => state.remove(&n),
+            };
+            if explained.is_none() && found[n as usize].as_ref() == state.get(&n) && fits(&state) {
+                explained = Some(state.clone());
+            }
+        }
+        self.acknowledged =
+            explained.expect("no prefix of the operations since the last flush explains what is found");
+    }
+}
+
+/// Random operations until one fails.
+fn run(
+    index: &FlashIndex,
+    model: &mut Model,
+    rng: &mut TestRng,
+    operations: usize,
+) -> Result<(), FlashError> {
+    for _ in 0..operations {
+        let n = rng.random_range(0..KEYS);
+        match rng.random_range(0..100) {
+            0..80 => {
+                let len = if rng.random_range(0..50) == 0 { rng.random_range(0..20_000) } else { 30 };
+                let value = value(n, rng.random(), len);
+                model.since.push((n, Some(value.clone())));
+                index.put(&key(n), &value)?;
+            }
+            80..92 => {
+                model.since.push((n, None));
+                index.delete(&key(n))?;
+            }
+            92..94 => {
+                index.flush()?;
+                model.acknowledge();
+            }
+            94 if rng.random_range(0..10) == 0 => {
+                index.compact()?;
+                model.acknowledge();
+            }
+            _ => {
+                index.get(&key(n))?;
+            }
+        }
+    }
+    Ok(())
+}
+
+/// Returns how many buckets openings rebuilt.
+fn crash_again_and_again(test: &str, on: BlockSizes, loss: PowerLoss, rounds: usize) -> u64 {
+    let mut rng = seed::rng(test);
+    let mut storage = Arc::new(SimStorage::with_blocks(SimPower::steady(), on));
+    let (settings, memory) = small();
+    drop(FlashIndex::create_in(storage.clone(), settings, memory, rng.random()).unwrap());
+    let (mut model, mut rebuilt, mut closed) = (Model::default(), 0, 0);
+    for round in 0..rounds {
+        // The first operations are those of opening.
+        storage.power().cut_after(rng.random_range(0..400));
+        if let Ok(index) = FlashIndex::open_in(storage.clone(), memory) {
+            // Half of them come to their end, which may be cut off as well.
+            let operations = if rng.random() { 20_000 } else { rng.random_range(0..3000) };
+            let result = run(&index, &mut model, &mut rng, operations);
+            assert!(result.is_err() || !storage.power().is_cut());
+            if result.is_ok() && index.close().is_ok() {
+                model.acknowledge();
+                closed += 1;
+            }
+        }
+        storage = Arc::new(storage.after_power_loss(loss, rng.random()));
+        let index = opened(&storage);
+        rebuilt += index.stats().buckets_rebuilt;
+        assert!(index.verify().unwrap().is_sound(), "round {round}");
+        model.check_and_settle(&index);
+        drop(index);
+        assert!(round < 3 || !model.acknowledged.is_empty());
+    }
+    assert!(closed > 0, "no index was closed");
+    rebuilt
+}
+
+#[test]
+fn a_power_loss_with_whole_sectors_loses_nothing_acknowledged() {
+    assert_eq!(crash_again_and_again("whole sectors", BlockSizes::SMALL, PowerLoss::WHOLE_SECTORS, 100), 0);
+}
+
+#[test]
+fn a_power_loss_with_torn_sectors_loses_nothing_acknowledged() {
+    assert_eq!(crash_again_and_again("torn sectors", BlockSizes::SMALL, PowerLoss::TORN_SECTORS, 100), 0);
+}
+
+#[test]
+fn a_kill_loses_nothing_acknowledged() {
+    assert_eq!(crash_again_and_again("killed", BlockSizes::SMALL, PowerLoss::KILLED, 100), 0);
+}
+
+/// A device that changes pieces of 4 KiB as a whole may lose a bucket's older sectors with the one that is being appended. The opening notices, and
+/// makes the bucket anew from the log.
+#[test]
+fn a_power_loss_on_a_device_with_large_pieces_loses_nothing_acknowledged() {
+    let on = BlockSizes::EMULATED;
+    let rebuilt = crash_again_and_again("large pieces", on, PowerLoss::TORN_SECTORS, 100);
+    assert!(rebuilt > 0, "no bucket was torn in 100 power losses");
+}

@@ -1,0 +1,300 @@
+//! A device in a file, read and written past the page cache.
+
+use std::fs::{File, OpenOptions};
+use std::io;
+use std::os::unix::fs::{FileExt, OpenOptionsExt};
+use std::path::Path;
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+
+use crate::pool::ReadPool;
+use crate::unsafe_uring::Ring;
+use crate::{BlockSizes, PageDevice, ReadPlan, Span, plan};
+
+/// Operations kept in flight by batched calls.
+const QUEUE_DEPTH: usize = 32;
+/// Reads kept in flight by plans, which spend time on what has arrived.
+const PLAN_DEPTH: usize = 128;
+
+/// How batched reads and writes reach the device.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+pub enum IoEngine {
+    /// io_uring where the kernel has it, else threads.
+    #[default]
+    Auto,
+    /// A pool of threads with blocking reads.
+    Threads,
+}
+
+/// A file opened for direct I/O (or through the page cache, where the file system refuses direct I/O).
+pub struct FileDevice {
+    file: Arc<File>,
+    engine: IoEngine,
+    blocks: BlockSizes,
+    rings: Mutex<Vec<Ring>>,
+    plan_rings: Mutex<Vec<Ring>>,
+    pool: OnceLock<io::Result<ReadPool>>,
+}
+
+impl FileDevice {
+    /// Opens `path`, for reading alone or for writing too.
+    pub fn open(path: &Path, is_writable: bool, engine: IoEngine) -> io::Result<FileDevice> {
+        FileDevice::with(path, OpenOptions::new().read(true).write(is_writable), engine)
+    }
+
+    /// Makes `path` a file of `len_bytes`, replacing one that is there.
+    pub fn create(path: &Path, len_bytes: u64, engine: IoEngine) -> io::Result<FileDevice> {
+        let mut options = OpenOptions::new();
+        let device =
+            FileDevice::with(path, options.read(true).write(true).create(true).truncate(true), engine)?;
+        device.file.set_len(len_bytes)?;
+        Ok(device)
+    }
+
+    fn with(path: &Path, options: &OpenOptions, engine: IoEngine) -> io::Result<FileDevice> {
+        let file = match options.clone().custom_flags(libc::O_DIRECT).open(path) {
+            Err(e) if e.raw_os_error() == Some(libc::EINVAL) => {
+                log::warn!(
+                    "{}: no direct I/O on this file system, reading through the page cache",
+                    path.display()
+                );
+                options.open(path)?
+            }
+            opened => opened?,
+        };
+        let (rings, plan_rings, pool) = (Mutex::default(), Mutex::default(), OnceLock::new());
+        let blocks = BlockSizes::of_file(&file);
+        Ok(FileDevice { file: Arc::new(file), engine, blocks, rings, plan_rings, pool })
+    }
+
+    /// A ring for one batched call; each concurrent caller has its own.
+    fn take_ring(&self) -> Option<Ring> {
+        self.take(&self.rings, QUEUE_DEPTH)
+    }
+
+    fn take(&self, rings: &Mutex<Vec<Ring>>, depth: usize) -> Option<Ring> {
+        if self.engine == IoEngine::Threads {
+            return None;
+        }
+        let kept = rings.lock().unwrap_or_else(PoisonError::into_inner).pop();
+        kept.or_else(|| Ring::new(depth).ok())
+    }
+
+    fn keep_ring(&self, ring: Ring) {
+        keep(&self.rings, ring);
+    }
+}
+
+fn keep(rings: &Mutex<Vec<Ring>>, ring: Ring) {
+    rings.lock().unwrap_or_else(PoisonError::into_inner).push(ring);
+}
+
+impl PageDevice for FileDevice {
+    fn len_bytes(&self) -> u64 {
+        self.file.metadata().map_or(0, |m| m.len())
+    }
+
+    fn blocks(&self) -> BlockSizes {
+        self.blocks
+    }
+
+    fn read_at(&self, offset: u64, buf: &mut [u8]) -> io::Result<()> {
+        self.file.read_exact_at(buf, offset)
+    }
+
+    fn write_at(&self, offset: u64, bytes: &[u8]) -> io::Result<()> {
+        self.file.write_all_at(bytes, offset)
+    }
+
+    fn sync(&self) -> io::Result<()> {
+        self.file.sync_data()
+    }
+
+    fn grow(&self, len_bytes: u64) -> io::Result<()> {
+        if self.len_bytes() < len_bytes { self.file.set_len(len_bytes) } else { Ok(()) }
+    }
+
+    fn read_each(&self, spans: &[Span], visit: &mut dyn FnMut(usize, io::Result<&[u8]>)) {
+        if let Some(mut ring) = self.take_ring() {
+            ring.read_each(&self.file, spans, visit);
+            self.keep_ring(ring);
+            return;
+        }
+        match self.pool.get_or_init(|| ReadPool::start(self.file.clone(), QUEUE_DEPTH)) {
+            Ok(pool) => pool.read_each(spans, QUEUE_DEPTH, visit),
+            Err(e) => (0..spans.len()).for_each(|i| visit(i, Err(e.kind().into()))),
+        }
+    }
+
+    fn read_planned(&self, beside: &dyn PageDevice, longest_bytes: usize, plan: &mut dyn ReadPlan) {
+        let ring = beside.file().and_then(|file| Some((file, self.take(&self.plan_rings, PLAN_DEPTH)?)));
+        match ring {
+            Some((file, mut ring)) => {
+                ring.read_planned([&self.file, file], longest_bytes, plan);
+                keep(&self.plan_rings, ring);
+            }
+            None => plan::in_waves(self, beside, plan),
+        }
+    }
+
+    fn file(&self) -> Option<&Arc<File>> {
+        Some(&self.file)
+    }
+
+    fn read_into(&self, reads: &mut [(u64, &mut [u8])]) -> io::Result<()> {
+        match self.take_ring() {
+            Some(mut ring) => {
+                let result = ring.read_into(&self.file, reads);
+                self.keep_ring(ring);
+                result
+            }
+            None => in_threads(reads, |(offset, buf)| self.read_at(*offset, buf)),
+        }
+    }
+
+    fn write_each(&self, writes: &[(u64, &[u8])]) -> io::Result<()> {
+        match self.take_ring() {
+            Some(mut ring) => {
+                let result = ring.write_each(&self.file, writes);
+                self.keep_ring(ring);
+                result
+            }
+            None => in_threads(&mut writes.to_vec(), |(offset, bytes)| self.write_at(*offset, bytes)),
+        }
+    }
+}
+
+/// Threads that share the large operations of one batch; a flush has few of them, each of many pages.
+const BATCH_THREADS: usize = 4;
+
+/// Does every operation, spread over a few threads; the first error is returned after all of them ended.
+fn in_threads<T: Send>(
+    operations: &mut [T],
+    run: impl Fn(&mut T) -> io::Result<()> + Sync,
+) -> io::Result<()> {
+    if operations.len() < 2 {
+        return operations.iter_mut().try_for_each(run);
+    }
+    let share = operations.len().div_ceil(BATCH_THREADS);
+    std::thread::scope(|scope| {
+        let run = &run;
+        let workers: Vec<_> = operations
+            .chunks_mut(share)
+            .map(|chunk| scope.spawn(move || chunk.iter_mut().try_for_each(run)))
+            .collect();
+        let mut first_error = Ok(());
+        for worker in workers {
+            let this = worker.join().unwrap_or_else(|_| Err(io::Error::other("an I/O thread panicked")));
+            first_error = first_error.and(this);
+        }
+        first_error
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::AlignedBuf;
+    use crate::PlannedRead;
+
+    /// Every page is filled with its own number, so a page delivered under a wrong index shows.
+    fn numbered(engine: IoEngine, pages: usize) -> (tempfile::TempDir, Arc<dyn PageDevice>) {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("pages");
+        let device: Arc<dyn PageDevice> =
+            Arc::new(FileDevice::create(&path, (pages * 4096) as u64, engine).unwrap());
+        let mut buf = AlignedBuf::new(pages * 4096);
+        for (i, page) in buf.chunks_mut(4096).enumerate() {
+            page.fill(i as u8);
+        }
+        let writes: Vec<(u64, &[u8])> =
+            buf.chunks(4096).enumerate().map(|(i, p)| (i as u64 * 4096, p)).collect();
+        device.write_each(&writes).unwrap();
+        device.sync().unwrap();
+        (dir, device)
+    }
+
+    #[test]
+    fn both_engines_deliver_every_span_once_and_report_reads_past_the_end() {
+        for engine in [IoEngine::Auto, IoEngine::Threads] {
+            let (_dir, device) = numbered(engine, 200);
+            let mut spans: Vec<Span> =
+                (0..200).rev().map(|i| Span { offset: i * 4096, len_bytes: 4096 }).collect();
+            spans.push(Span { offset: 4096, len_bytes: 8192 });
+            spans.push(Span { offset: 200 * 4096, len_bytes: 4096 });
+            let mut seen = vec![0; spans.len()];
+            device.read_each(&spans, &mut |i, page| {
+                seen[i] += 1;
+                match page {
+                    Ok(bytes) => {
+                        assert_eq!(bytes.len(), spans[i].len_bytes);
+                        assert!(bytes[..4096].iter().all(|b| u64::from(*b) == spans[i].offset / 4096));
+                    }
+                    Err(_) => {
+                        assert_eq!(i, spans.len() - 1, "{engine:?}: only the span past the end may fail")
+                    }
+                }
+            });
+            assert!(seen.iter().all(|n| *n == 1), "{engine:?}: {seen:?}");
+        }
+    }
+
+    /// Reads all pages of a device and of the one beside it, in pieces of one length, and checks whose they are.
+    struct Checked {
+        left: Vec<PlannedRead>,
+        firsts: [u8; 2],
+        is_beside: Vec<bool>,
+        offsets: Vec<u64>,
+    }
+
+    impl ReadPlan for Checked {
+        fn next_read(&mut self) -> Option<PlannedRead> {
+            self.left.pop()
+        }
+
+        fn arrived(&mut self, tag: usize, bytes: io::Result<&[u8]>) {
+            let first = self.firsts[usize::from(self.is_beside[tag])];
+            for (page, number) in bytes.unwrap().chunks(4096).zip(self.offsets[tag] / 4096..) {
+                assert!(page.iter().all(|b| *b == first + number as u8), "read {tag}");
+            }
+            self.offsets[tag] = u64::MAX;
+        }
+    }
+
+    fn check_plan(device: &dyn PageDevice, beside: &dyn PageDevice, firsts: [u8; 2], len_bytes: usize) {
+        let spans = (0..64 * 4096 / len_bytes as u64)
+            .map(|n| Span { offset: n * len_bytes as u64, len_bytes })
+            .flat_map(|span| [(false, span), (true, span)]);
+        let reads: Vec<PlannedRead> =
+            spans.enumerate().map(|(tag, (is_beside, span))| PlannedRead { tag, is_beside, span }).collect();
+        let is_beside = reads.iter().map(|read| read.is_beside).collect();
+        let offsets = reads.iter().map(|read| read.span.offset).collect();
+        let mut plan = Checked { left: reads, firsts, is_beside, offsets };
+        device.read_planned(beside, len_bytes, &mut plan);
+        assert!(plan.offsets.iter().all(|offset| *offset == u64::MAX), "every read has arrived");
+    }
+
+    #[test]
+    fn plans_read_the_files_that_they_mean_whatever_was_read_before() {
+        for engine in [IoEngine::Auto, IoEngine::Threads] {
+            let dir = tempfile::tempdir().unwrap();
+            let make = |first: u8| {
+                let device = Arc::new(
+                    FileDevice::create(&dir.path().join(first.to_string()), 64 * 4096, engine).unwrap(),
+                );
+                let mut buf = AlignedBuf::new(64 * 4096);
+                buf.chunks_mut(4096).zip(first..).for_each(|(page, number)| page.fill(number));
+                device.write_at(0, &buf).unwrap();
+                device
+            };
+            let (a, b) = (make(0), make(64));
+            check_plan(&*a, &*b, [0, 64], 4096);
+            check_plan(&*a, &*b, [0, 64], 8192);
+            drop(b);
+            // Its descriptor may be that of the one before.
+            let c = make(128);
+            check_plan(&*a, &*c, [0, 128], 4096);
+            check_plan(&*a, &*a, [0, 0], 16_384);
+            check_plan(&*c, &*a, [128, 0], 4096);
+        }
+    }
+}

@@ -1,0 +1,33 @@
+//! What Springbloom's structures on flash stand on: pages on a device, and a write-ahead log.
+//!
+//! [`FileStorage`] keeps each device in a file of one folder, past the page cache, with many operations in flight (io_uring, or
+//! threads where the kernel has none). [`SimStorage`] keeps devices in memory and can lose power between any two operations,
+//! for tests of what survives. [`Wal`] makes small changes durable and knows its own end, whatever single block is damaged.
+//!
+//! A write is durable only after a later [`PageDevice::sync`] returned. Before that, a power loss may keep any subset of
+//! its sectors, in any order. Which pieces a device takes and keeps whole, [`PageDevice::blocks`] tells.
+#![deny(unsafe_code)]
+
+mod aligned;
+mod blocks;
+mod device;
+mod error;
+mod file;
+mod folder;
+mod mix;
+mod plan;
+mod pool;
+mod sim;
+mod unsafe_uring;
+mod wal;
+
+pub use aligned::{ALIGNMENT_BYTES, AlignedBuf};
+pub use blocks::BlockSizes;
+pub use device::{PageDevice, SECTOR_BYTES, Span, Storage};
+pub use error::{FlashError, require};
+pub use file::{FileDevice, IoEngine};
+pub use folder::{Access, FileStorage};
+pub use mix::{GOLDEN, checksum, checksum_32, field, mix, scale};
+pub use plan::{PlannedRead, ReadPlan};
+pub use sim::{PowerLoss, SimPower, SimStorage};
+pub use wal::{COMMIT_BYTES_MAX, CommitTurn, START_BYTES_MAX, Turn, Wal, WalReport};

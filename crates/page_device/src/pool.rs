@@ -1,0 +1,97 @@
+//! Keeps a device busy without io_uring: a fixed pool of threads, each with one blocking operation in flight.
+
+use std::fs::File;
+use std::io;
+use std::os::unix::fs::FileExt;
+use std::sync::mpsc::{Receiver, Sender, channel};
+use std::sync::{Arc, Mutex};
+
+use crate::AlignedBuf;
+use crate::Span;
+
+/// One read for a worker; the buffer travels with it and comes back filled.
+struct Job {
+    index: usize,
+    span: Span,
+    buf: AlignedBuf,
+    done: Sender<Done>,
+}
+
+struct Done {
+    index: usize,
+    buf: AlignedBuf,
+    result: io::Result<()>,
+}
+
+/// Worker threads over one file. They end when the pool is dropped.
+pub(crate) struct ReadPool {
+    jobs: Sender<Job>,
+}
+
+impl ReadPool {
+    /// Starts `threads` workers that read `file`.
+    pub(crate) fn start(file: Arc<File>, threads: usize) -> io::Result<ReadPool> {
+        let (jobs, queue) = channel::<Job>();
+        let queue = Arc::new(Mutex::new(queue));
+        for n in 0..threads {
+            let (file, queue) = (file.clone(), queue.clone());
+            std::thread::Builder::new()
+                .name(format!("flash-read-{n}"))
+                .stack_size(64 << 10)
+                .spawn(move || work(&file, &queue))?;
+        }
+        Ok(ReadPool { jobs })
+    }
+
+    /// See [`crate::PageDevice::read_each`]; at most `depth` reads wait at a time.
+    pub(crate) fn read_each(
+        &self,
+        spans: &[Span],
+        depth: usize,
+        visit: &mut dyn FnMut(usize, io::Result<&[u8]>),
+    ) {
+        let len_max = spans.iter().map(|s| s.len_bytes).max().unwrap_or(0);
+        let (done, finished) = channel();
+        let mut next = 0;
+        let mut in_flight = 0;
+        let mut spare: Vec<AlignedBuf> =
+            (0..depth.min(spans.len())).map(|_| AlignedBuf::new(len_max)).collect();
+        while next < spans.len() || in_flight > 0 {
+            while next < spans.len()
+                && let Some(buf) = spare.pop()
+            {
+                let job = Job { index: next, span: spans[next], buf, done: done.clone() };
+                next += 1;
+                match self.jobs.send(job) {
+                    Ok(()) => in_flight += 1,
+                    Err(lost) => {
+                        visit(lost.0.index, Err(io::Error::other("the read pool has no threads left")));
+                        spare.push(lost.0.buf);
+                    }
+                }
+            }
+            if in_flight == 0 {
+                continue;
+            }
+            // `done` is alive here, so `recv` cannot fail; a worker always answers.
+            let Ok(answer) = finished.recv() else { return };
+            in_flight -= 1;
+            let len = spans[answer.index].len_bytes;
+            visit(answer.index, answer.result.map(|()| &answer.buf[..len]));
+            spare.push(answer.buf);
+        }
+    }
+}
+
+fn work(file: &File, queue: &Mutex<Receiver<Job>>) {
+    loop {
+        let job = match queue.lock() {
+            Ok(queue) => queue.recv(),
+            Err(_) => return,
+        };
+        let Ok(Job { index, span, mut buf, done }) = job else { return };
+        let result = file.read_exact_at(&mut buf[..span.len_bytes], span.offset);
+        // The asker may have gone away; then nobody misses the answer.
+        let _ = done.send(Done { index, buf, result });
+    }
+}

@@ -1,0 +1,318 @@
+//! Keeps a device busy with io_uring. The only `unsafe` code of this crate.
+//!
+//! Invariant: the kernel writes into a buffer only between the submission and the completion of its operation. Buffers
+//! are owned by (or borrowed for longer than) [`Ring::drive`], which returns, also by unwinding, only when every
+//! submitted operation has completed.
+#![allow(unsafe_code)]
+
+use std::fs::File;
+use std::io;
+use std::os::fd::AsRawFd;
+use std::sync::Arc;
+
+use io_uring::{IoUring, opcode, squeue, types};
+
+use crate::AlignedBuf;
+use crate::{PlannedRead, ReadPlan, Span};
+
+/// A submission queue with `depth` slots, and a read buffer cut into as many pieces.
+pub(crate) struct Ring {
+    ring: IoUring,
+    buffer: AlignedBuf,
+    depth: usize,
+    registered: Registered,
+}
+
+/// Whether the kernel knows the buffer and two files beforehand, and need not look them up for each read, which is a sixth of its work.
+enum Registered {
+    No,
+    /// It knows these; they are kept open, so that their descriptors stay theirs.
+    Files([Arc<File>; 2]),
+    /// The process may not lock so much memory.
+    Refused,
+}
+
+impl Ring {
+    /// Fails where the kernel has no io_uring or forbids it; the caller then reads with threads.
+    pub(crate) fn new(depth: usize) -> io::Result<Ring> {
+        // What has completed is taken note of when the caller enters the kernel anyway, not by interrupting it; since Linux 5.19.
+        let cooperative = IoUring::builder().setup_coop_taskrun().build(depth as u32);
+        let ring = cooperative.or_else(|_| IoUring::new(depth as u32))?;
+        Ok(Ring { ring, buffer: AlignedBuf::new(0), depth, registered: Registered::No })
+    }
+
+    /// Where the buffer is, of at least `len` bytes, and its length. The pointer is taken once, so that no `&mut` to the buffer exists while
+    /// the kernel may write into it.
+    fn buffer(&mut self, len: usize) -> (*mut u8, usize) {
+        if self.buffer.len() < len {
+            self.unregister();
+            self.buffer = AlignedBuf::new(len);
+        }
+        let len = self.buffer.len();
+        (self.buffer.as_mut_ptr(), len)
+    }
+
+    /// Tells the kernel of what [`buffer`](Self::buffer) returned and of `files`. Whether it knows them.
+    fn register(&mut self, (buffer, len): (*mut u8, usize), files: [&Arc<File>; 2]) -> bool {
+        match &self.registered {
+            Registered::Refused => return false,
+            Registered::Files(known) if known.iter().zip(files).all(|(a, b)| Arc::ptr_eq(a, b)) => {
+                return true;
+            }
+            _ => self.unregister(),
+        }
+        let buffer = libc::iovec { iov_base: buffer.cast(), iov_len: len };
+        let submitter = self.ring.submitter();
+        // SAFETY: the buffer belongs to the ring, which unregisters it before it gives it up.
+        let told = unsafe { submitter.register_buffers(&[buffer]) }
+            .and_then(|()| submitter.register_files(&files.map(|file| file.as_raw_fd())));
+        if told.is_err() {
+            // Of no consequence if that fails: nothing refers to it.
+            let _ = submitter.unregister_buffers();
+            self.registered = Registered::Refused;
+            return false;
+        }
+        self.registered = Registered::Files(files.map(Arc::clone));
+        true
+    }
+
+    fn unregister(&mut self) {
+        if matches!(self.registered, Registered::Files(_)) {
+            let submitter = self.ring.submitter();
+            // They cannot fail where there is something to unregister and nothing in flight.
+            let _ = submitter.unregister_buffers().and_then(|()| submitter.unregister_files());
+        }
+        self.registered = Registered::No;
+    }
+
+    /// See [`crate::PageDevice::read_each`].
+    pub(crate) fn read_each(
+        &mut self,
+        file: &File,
+        spans: &[Span],
+        visit: &mut dyn FnMut(usize, io::Result<&[u8]>),
+    ) {
+        let len_max = spans.iter().map(|s| s.len_bytes).max().unwrap_or(0);
+        let slots = self.depth.min(spans.len());
+        let piece = pieces(self.buffer(slots * len_max).0, len_max);
+        let fd = types::Fd(file.as_raw_fd());
+        let mut operations = Counted {
+            left: 0..spans.len(),
+            entry: |op: usize, slot| {
+                opcode::Read::new(fd, piece(slot), spans[op].len_bytes as u32)
+                    .offset(spans[op].offset)
+                    .build()
+            },
+            done: |op: usize, slot, outcome| {
+                // SAFETY: every slot's piece lies within the buffer, since `slot < slots`.
+                let bytes = unsafe { arrived(piece(slot), spans[op].len_bytes, outcome) };
+                visit(op, bytes);
+            },
+        };
+        drive(&mut self.ring, slots, &mut operations);
+    }
+
+    /// See [`crate::PageDevice::read_planned`]; the files are those of the device and the one beside.
+    pub(crate) fn read_planned(
+        &mut self,
+        files: [&Arc<File>; 2],
+        longest_bytes: usize,
+        plan: &mut dyn ReadPlan,
+    ) {
+        struct Planned<'p, P> {
+            plan: &'p mut dyn ReadPlan,
+            fds: [types::Fd; 2],
+            /// Whether the kernel knows the files by their numbers here, and the buffer.
+            are_registered: bool,
+            longest_bytes: usize,
+            piece: P,
+            /// Tag and length of the read in each slot.
+            reads: Vec<(usize, usize)>,
+        }
+        impl<P: Fn(usize) -> *mut u8> Operations for Planned<'_, P> {
+            fn next(&mut self, slot: usize) -> Option<(usize, squeue::Entry)> {
+                loop {
+                    let PlannedRead { tag, is_beside, span } = self.plan.next_read()?;
+                    if span.len_bytes > self.longest_bytes {
+                        self.plan.arrived(tag, Err(io::ErrorKind::InvalidInput.into()));
+                        continue;
+                    }
+                    self.reads[slot] = (tag, span.len_bytes);
+                    let (file, piece, len) =
+                        (usize::from(is_beside), (self.piece)(slot), span.len_bytes as u32);
+                    let read = if self.are_registered {
+                        let file = types::Fixed(file as u32);
+                        opcode::ReadFixed::new(file, piece, len, 0).offset(span.offset).build()
+                    } else {
+                        opcode::Read::new(self.fds[file], piece, len).offset(span.offset).build()
+                    };
+                    return Some((tag, read));
+                }
+            }
+
+            fn done(&mut self, _: usize, slot: usize, outcome: i32) {
+                let (tag, len) = self.reads[slot];
+                // SAFETY: the slot's piece is `longest_bytes` long, and `len` is not more: see `next`.
+                let bytes = unsafe { arrived((self.piece)(slot), len, outcome) };
+                self.plan.arrived(tag, bytes);
+            }
+        }
+        let slots = self.depth;
+        let buffer = self.buffer(slots * longest_bytes);
+        let piece = pieces(buffer.0, longest_bytes);
+        let are_registered = self.register(buffer, files);
+        let fds = files.map(|file| types::Fd(file.as_raw_fd()));
+        let reads = vec![(0, 0); slots];
+        let mut planned = Planned { plan, fds, are_registered, longest_bytes, piece, reads };
+        drive(&mut self.ring, slots, &mut planned);
+    }
+
+    /// See [`crate::PageDevice::read_into`].
+    pub(crate) fn read_into(&mut self, file: &File, reads: &mut [(u64, &mut [u8])]) -> io::Result<()> {
+        let fd = types::Fd(file.as_raw_fd());
+        let targets: Vec<(u64, *mut u8, usize)> =
+            reads.iter_mut().map(|(offset, bytes)| (*offset, bytes.as_mut_ptr(), bytes.len())).collect();
+        let mut first_error = Ok(());
+        let mut operations = Counted {
+            left: 0..targets.len(),
+            entry: |op: usize, _| {
+                let (offset, bytes, len) = targets[op];
+                opcode::Read::new(fd, bytes, len as u32).offset(offset).build()
+            },
+            done: |op: usize, _, outcome| keep_first(&mut first_error, whole(outcome, targets[op].2)),
+        };
+        drive(&mut self.ring, self.depth.min(targets.len()), &mut operations);
+        first_error
+    }
+
+    /// See [`crate::PageDevice::write_each`].
+    pub(crate) fn write_each(&mut self, file: &File, writes: &[(u64, &[u8])]) -> io::Result<()> {
+        let fd = types::Fd(file.as_raw_fd());
+        let mut first_error = Ok(());
+        let mut operations = Counted {
+            left: 0..writes.len(),
+            entry: |op: usize, _| {
+                let (offset, bytes) = writes[op];
+                opcode::Write::new(fd, bytes.as_ptr(), bytes.len() as u32).offset(offset).build()
+            },
+            done: |op: usize, _, outcome| keep_first(&mut first_error, whole(outcome, writes[op].1.len())),
+        };
+        drive(&mut self.ring, self.depth.min(writes.len()), &mut operations);
+        first_error
+    }
+}
+
+/// The address of each piece of `len` bytes.
+fn pieces(buffer: *mut u8, len: usize) -> impl Fn(usize) -> *mut u8 + Copy {
+    move |slot: usize| buffer.wrapping_add(slot * len)
+}
+
+fn keep_first(first: &mut io::Result<()>, this: io::Result<()>) {
+    if first.is_ok() {
+        *first = this;
+    }
+}
+
+/// Turns a completion code into a result; a partial transfer counts as an error.
+fn whole(outcome: i32, len: usize) -> io::Result<()> {
+    match outcome {
+        code if code < 0 => Err(io::Error::from_raw_os_error(-code)),
+        got if got as usize == len => Ok(()),
+        got => {
+            Err(io::Error::new(io::ErrorKind::UnexpectedEof, format!("{got} bytes moved, expected {len}")))
+        }
+    }
+}
+
+/// The bytes of a read that has completed with this code.
+///
+/// # Safety
+/// From `piece` on lie `len` bytes that were initialised once, and that nobody writes to while the result is in use.
+unsafe fn arrived<'b>(piece: *const u8, len: usize, outcome: i32) -> io::Result<&'b [u8]> {
+    // SAFETY: as this function asks for. The buffers of a ring are zeroed when allocated, and a slot is not used again
+    // before `done` has returned.
+    let bytes = unsafe { std::slice::from_raw_parts(piece, len) };
+    whole(outcome, len).map(|()| bytes)
+}
+
+/// What [`drive`] is to run.
+trait Operations {
+    /// Number (below 2^48) and description of the next operation, in slot `slot`; `None` while there is none.
+    fn next(&mut self, slot: usize) -> Option<(usize, squeue::Entry)>;
+    /// An operation has completed.
+    fn done(&mut self, op: usize, slot: usize, code: i32);
+}
+
+/// Operations that are known beforehand, by number.
+struct Counted<E, D> {
+    left: std::ops::Range<usize>,
+    entry: E,
+    done: D,
+}
+
+impl<E: FnMut(usize, usize) -> squeue::Entry, D: FnMut(usize, usize, i32)> Operations for Counted<E, D> {
+    fn next(&mut self, slot: usize) -> Option<(usize, squeue::Entry)> {
+        self.left.next().map(|op| (op, (self.entry)(op, slot)))
+    }
+
+    fn done(&mut self, op: usize, slot: usize, code: i32) {
+        (self.done)(op, slot, code);
+    }
+}
+
+/// Runs operations with at most `slots` in flight, until there is no next one and all have completed.
+fn drive(ring: &mut IoUring, slots: usize, operations: &mut dyn Operations) {
+    let mut flight = Flight { ring, in_flight: 0 };
+    let mut free: Vec<usize> = (0..slots).rev().collect();
+    let mut completed: Vec<(usize, usize, i32)> = Vec::with_capacity(slots);
+    loop {
+        while let Some(&slot) = free.last()
+            && let Some((op, entry)) = operations.next(slot)
+        {
+            let described = entry.user_data(((op as u64) << 16) | slot as u64);
+            // SAFETY: the buffer behind the entry outlives the operation: it belongs to the caller of `drive`, which does
+            // not return before the operation has completed (see `Flight`).
+            let pushed = unsafe { flight.ring.submission().push(&described) };
+            assert!(pushed.is_ok(), "the queue has as many entries as there are slots");
+            free.pop();
+            flight.in_flight += 1;
+        }
+        if flight.in_flight == 0 {
+            return;
+        }
+        flight.wait(&mut completed);
+        for (op, slot, code) in completed.drain(..) {
+            operations.done(op, slot, code);
+            free.push(slot);
+        }
+    }
+}
+
+/// Operations that the kernel still works on. Dropping it waits for them.
+struct Flight<'a> {
+    ring: &'a mut IoUring,
+    in_flight: usize,
+}
+
+impl Flight<'_> {
+    /// Submits what is queued, waits until a quarter of what is in flight has completed (the rest keeps the device busy
+    /// meanwhile, and the processor is woken less often) and collects all that is there.
+    fn wait(&mut self, completed: &mut Vec<(usize, usize, i32)>) {
+        // Interrupted and busy calls are repeated by the loop around: nothing is lost, the operations are still queued.
+        let _ = self.ring.submit_and_wait((self.in_flight / 4).max(1));
+        for entry in self.ring.completion() {
+            let tag = entry.user_data();
+            completed.push(((tag >> 16) as usize, (tag & 0xffff) as usize, entry.result()));
+            self.in_flight -= 1;
+        }
+    }
+}
+
+impl Drop for Flight<'_> {
+    fn drop(&mut self) {
+        let mut ignored = Vec::new();
+        while self.in_flight > 0 {
+            self.wait(&mut ignored);
+        }
+    }
+}

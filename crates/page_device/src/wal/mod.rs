@@ -1,0 +1,355 @@
+//! The write-ahead log: small changes, durable when a commit returns, until a checkpoint makes them superfluous.
+//!
+//! Two files take turns. A *generation* is a start block, commits that repeat what was still needed (the snapshot), and the
+//! commits since. The next generation goes to the other file: snapshot, sync, start block, sync. Only the start block puts it
+//! in force, so an interrupted change leaves the generation before. Then the old start block is cleared.
+//!
+//! **Every block is written twice, one copy behind the other.** The two copies of a block that was acknowledged cannot both be
+//! gone by damage to one block, so a commit of which a block has no intact copy was never acknowledged: it is the torn tail of an
+//! interrupted write, and the log ends before it. Damage to one copy is repaired from the other; damage to both is an error as
+//! soon as a later commit shows that there was one.
+//!
+//! A commit goes behind the one before it, in whole blocks that are written once in a generation: a torn write hits nothing that
+//! was acknowledged.
+
+mod block;
+mod replay;
+mod turn;
+
+use std::sync::Arc;
+
+use crate::{AlignedBuf, FlashError, PageDevice, Storage};
+pub use block::START_BYTES_MAX;
+use block::{BLOCK_BYTES, Header, PAYLOAD_BYTES, Start, StartFault, decode_start, encode, encode_start};
+pub use replay::WalReport;
+pub use turn::{CommitTurn, Turn};
+
+const NAMES: [&str; 2] = ["wal-a", "wal-b"];
+/// A block and its copy.
+const PAIR_BYTES: u64 = 2 * BLOCK_BYTES as u64;
+/// Blocks that are read or written in one operation.
+const CHUNK_BLOCKS: usize = 16;
+/// Blocks of the longest commit: also how far beyond a lost block the next commit is looked for.
+const COMMIT_BLOCKS_MAX: u32 = 64;
+/// Bytes of the longest commit.
+pub const COMMIT_BYTES_MAX: usize = COMMIT_BLOCKS_MAX as usize * PAYLOAD_BYTES;
+/// A log with fewer blocks would spend its time on changes of generation.
+const BLOCKS_MIN: u32 = 32;
+/// More blocks than this would be a file of half a tebibyte.
+const BLOCKS_MAX: u64 = 1 << 26;
+
+/// The two files, and the place where the next commit goes.
+pub struct Wal {
+    devices: [Arc<dyn PageDevice>; 2],
+    names: [String; 2],
+    /// In force: its file, and what it says.
+    active: usize,
+    start: Start,
+    next_block: u32,
+    /// What a file grows to when its next generation begins.
+    wanted_blocks: u32,
+    /// The other file has a start block that is not in force any more.
+    has_old_start: bool,
+    /// An earlier write failed, so what is in the files is not known.
+    has_failed: bool,
+    written_bytes: u64,
+    syncs: u64,
+}
+
+impl Wal {
+    /// Blocks that `payload_bytes` take in commits of at least `commit_bytes`.
+    pub fn blocks_for(payload_bytes: u64, commit_bytes: usize) -> u64 {
+        let commit_bytes = commit_bytes.clamp(1, COMMIT_BYTES_MAX) as u64;
+        payload_bytes.div_ceil(commit_bytes) * commit_bytes.div_ceil(PAYLOAD_BYTES as u64)
+    }
+
+    /// Makes both files, each for `blocks` blocks. On return the log is in force, with `contents` and no commit.
+    pub fn create(
+        storage: &dyn Storage,
+        salt: u64,
+        blocks: u64,
+        contents: Vec<u8>,
+    ) -> Result<Wal, FlashError> {
+        let names = NAMES.map(|name| storage.describe(name));
+        let blocks = within_bounds(blocks);
+        let make = |i: usize| -> Result<Arc<dyn PageDevice>, FlashError> {
+            let len_bytes = u64::from(blocks) * PAIR_BYTES;
+            let device = storage.create(NAMES[i], len_bytes).map_err(FlashError::io("create", &names[i]))?;
+            // Writing every block once now spares each commit the allocation of space.
+            let zeros = AlignedBuf::new(CHUNK_BLOCKS * PAIR_BYTES as usize);
+            for offset in (0..len_bytes).step_by(zeros.len()) {
+                let len = (len_bytes - offset).min(zeros.len() as u64) as usize;
+                device.write_at(offset, &zeros[..len]).map_err(FlashError::io("write", &names[i]))?;
+            }
+            device.sync().map_err(FlashError::io("sync", &names[i]))?;
+            Ok(device)
+        };
+        let devices = [make(0)?, make(1)?];
+        let start = Start { generation: 0, salt, snapshot_blocks: 0, blocks, contents: Vec::new() };
+        let mut wal = Wal {
+            devices,
+            names,
+            active: 1,
+            start,
+            next_block: 1,
+            wanted_blocks: blocks,
+            has_old_start: false,
+            has_failed: false,
+            written_bytes: 0,
+            syncs: 0,
+        };
+        wal.restart(contents, &mut |_| false)?;
+        Ok(wal)
+    }
+
+    /// Whether a log was ever made here.
+    pub fn exists(storage: &dyn Storage) -> bool {
+        NAMES.iter().any(|name| storage.open(name).is_ok())
+    }
+
+    /// Opens the log: finds the generation in force. Reads four blocks. [`Wal::replay`] must follow before anything is written.
+    ///
+    /// # Errors
+    /// [`FlashError::NewerVersion`]; [`FlashError::Damaged`] if no start block can be read; [`FlashError::Truncated`].
+    pub fn open(storage: &dyn Storage) -> Result<Wal, FlashError> {
+        let names = NAMES.map(|name| storage.describe(name));
+        let open = |i: usize| storage.open(NAMES[i]).map_err(FlashError::io("open", &names[i]));
+        let devices = [open(0)?, open(1)?];
+        let mut starts = [None, None];
+        for ((device, name), start) in devices.iter().zip(&names).zip(&mut starts) {
+            *start = read_start(&**device, name)?;
+        }
+        let has_old_start = starts.iter().all(Option::is_some);
+        let generation = |i: usize| starts[i].as_ref().map(|start: &Start| start.generation);
+        let active = usize::from(generation(1) > generation(0));
+        let Some(start) = starts[active].take() else {
+            return Err(FlashError::Damaged {
+                name: format!("{} and {}", names[0], names[1]),
+                part: "the write-ahead log",
+                got: "no valid start block".to_owned(),
+                expected: "one in either file".to_owned(),
+            });
+        };
+        let (got_bytes, expected_bytes) = (devices[active].len_bytes(), u64::from(start.blocks) * PAIR_BYTES);
+        if got_bytes < expected_bytes {
+            return Err(FlashError::Truncated { name: names[active].clone(), got_bytes, expected_bytes });
+        }
+        let wanted_blocks = start.blocks;
+        Ok(Wal {
+            devices,
+            names,
+            active,
+            start,
+            next_block: 0,
+            wanted_blocks,
+            has_old_start,
+            has_failed: false,
+            written_bytes: 0,
+            syncs: 0,
+        })
+    }
+
+    /// What keys the checksums of the structure whose log this is.
+    pub fn salt(&self) -> u64 {
+        self.start.salt
+    }
+
+    /// What the structure keeps in the start block.
+    pub fn contents(&self) -> &[u8] {
+        &self.start.contents
+    }
+
+    /// The file in force.
+    pub fn name(&self) -> &str {
+        &self.names[self.active]
+    }
+
+    /// Whether commits follow the start block and the snapshot. Known after [`Wal::replay`].
+    pub fn has_commits(&self) -> bool {
+        self.next_block > 1 + self.start.snapshot_blocks
+    }
+
+    /// Whether nothing follows the start block: what the log is for is all elsewhere. Known after [`Wal::replay`].
+    pub fn is_empty(&self) -> bool {
+        self.next_block == 1
+    }
+
+    /// Whether blocks of this many bytes, each a commit of its own or not, still fit this generation.
+    pub fn has_room_for(&self, blocks: u64) -> bool {
+        u64::from(self.next_block) + blocks <= u64::from(self.start.blocks)
+    }
+
+    /// Blocks of a generation that a snapshot may take: half of them stay for commits.
+    pub fn snapshot_blocks_max(&self) -> u64 {
+        u64::from(self.start.blocks / 2).saturating_sub(1)
+    }
+
+    /// Sets the blocks that a file grows to when its next generation begins. Says whether the present one has fewer.
+    pub fn want(&mut self, blocks: u64) -> bool {
+        self.wanted_blocks = within_bounds(blocks).max(self.wanted_blocks);
+        self.start.blocks < self.wanted_blocks
+    }
+
+    /// Bytes and syncs written since opening.
+    pub fn written(&self) -> (u64, u64) {
+        (self.written_bytes, self.syncs)
+    }
+
+    /// Writes a commit and returns when it is durable. The caller has checked that there is room for it and that it has at most
+    /// [`COMMIT_BYTES_MAX`] bytes.
+    pub fn commit(&mut self, payload: &[u8]) -> Result<(), FlashError> {
+        self.check_alive()?;
+        let (device, generation) = (self.active, self.start.generation);
+        let end = self.write_commit(device, generation, self.next_block, payload)?;
+        self.sync(device)?;
+        self.next_block = end;
+        Ok(())
+    }
+
+    /// Begins a new generation with `contents` and the commits that `snapshot` gives: it is called with an empty buffer until it
+    /// returns false, and each time fills it with at most [`COMMIT_BYTES_MAX`] bytes. What earlier generations held and neither the snapshot
+    /// nor the structure's own files hold durably is lost.
+    pub fn restart(
+        &mut self,
+        contents: Vec<u8>,
+        snapshot: &mut dyn FnMut(&mut Vec<u8>) -> bool,
+    ) -> Result<(), FlashError> {
+        self.check_alive()?;
+        debug_assert!(contents.len() <= START_BYTES_MAX);
+        let (old, new) = (self.active, 1 - self.active);
+        let generation = self.start.generation + 1;
+        self.clear_start(new, false)?;
+        let len_bytes = u64::from(self.wanted_blocks) * PAIR_BYTES;
+        let grown = self.devices[new].grow(len_bytes);
+        self.checked(new, "grow", grown)?;
+        let blocks = (self.devices[new].len_bytes() / PAIR_BYTES).min(BLOCKS_MAX) as u32;
+        let (mut next_block, mut payload) = (1, Vec::new());
+        while snapshot(&mut payload) {
+            next_block = self.write_commit(new, generation, next_block, &payload)?;
+            payload.clear();
+        }
+        let snapshot_blocks = next_block - 1;
+        if snapshot_blocks > 0 {
+            self.sync(new)?;
+        }
+        let start = Start { generation, salt: self.start.salt, snapshot_blocks, blocks, contents };
+        let mut pair = AlignedBuf::new(PAIR_BYTES as usize);
+        let (first, copy) = pair.split_at_mut(BLOCK_BYTES);
+        encode_start(&start, first);
+        copy.copy_from_slice(first);
+        self.write(new, 0, &pair)?;
+        self.sync(new)?;
+        (self.active, self.start, self.next_block) = (new, start, next_block);
+        // Else damage to both copies of the new one would be a silent step back.
+        self.has_old_start = true;
+        self.clear_start(old, true)
+    }
+
+    /// Clears what is left of an old start block in the file `i`.
+    fn clear_start(&mut self, i: usize, is_durable: bool) -> Result<(), FlashError> {
+        if !self.has_old_start {
+            return Ok(());
+        }
+        self.write(i, 0, &AlignedBuf::new(PAIR_BYTES as usize))?;
+        if is_durable {
+            self.sync(i)?;
+        }
+        self.has_old_start = false;
+        Ok(())
+    }
+
+    /// Writes the blocks of a commit from block `first` on; returns the block behind them.
+    fn write_commit(
+        &mut self,
+        device: usize,
+        generation: u64,
+        first: u32,
+        payload: &[u8],
+    ) -> Result<u32, FlashError> {
+        let count = payload.len().div_ceil(PAYLOAD_BYTES).max(1);
+        debug_assert!(count <= COMMIT_BLOCKS_MAX as usize);
+        let mut chunk = AlignedBuf::new(count.min(CHUNK_BLOCKS) * PAIR_BYTES as usize);
+        for chunk_first in (0..count).step_by(CHUNK_BLOCKS) {
+            let chunk_count = (count - chunk_first).min(CHUNK_BLOCKS);
+            for (n, pair) in chunk.chunks_mut(PAIR_BYTES as usize).take(chunk_count).enumerate() {
+                let index = first + (chunk_first + n) as u32;
+                let header = Header { generation, index, first, count: count as u32 };
+                let from = ((chunk_first + n) * PAYLOAD_BYTES).min(payload.len());
+                let piece = &payload[from..payload.len().min(from + PAYLOAD_BYTES)];
+                let (block, copy) = pair.split_at_mut(BLOCK_BYTES);
+                encode(self.start.salt, header, piece, block);
+                copy.copy_from_slice(block);
+            }
+            let offset = u64::from(first + chunk_first as u32) * PAIR_BYTES;
+            self.write(device, offset, &chunk[..chunk_count * PAIR_BYTES as usize])?;
+        }
+        Ok(first + count as u32)
+    }
+
+    fn write(&mut self, device: usize, offset: u64, bytes: &[u8]) -> Result<(), FlashError> {
+        let written = self.devices[device].write_at(offset, bytes);
+        self.checked(device, "write", written)?;
+        self.written_bytes += bytes.len() as u64;
+        Ok(())
+    }
+
+    fn sync(&mut self, device: usize) -> Result<(), FlashError> {
+        let synced = self.devices[device].sync();
+        self.checked(device, "sync", synced)?;
+        self.syncs += 1;
+        Ok(())
+    }
+
+    /// After a failed write nobody knows what is in the files: no more writing until the log is opened again.
+    fn checked(
+        &mut self,
+        device: usize,
+        action: &'static str,
+        result: std::io::Result<()>,
+    ) -> Result<(), FlashError> {
+        self.has_failed |= result.is_err();
+        result.map_err(FlashError::io(action, &self.names[device]))
+    }
+
+    /// Refuses to go on after a failed write of the structure whose log this is.
+    pub fn mark_failed(&mut self) {
+        self.has_failed = true;
+    }
+
+    /// An error if an earlier write failed.
+    pub fn check_alive(&self) -> Result<(), FlashError> {
+        if self.has_failed {
+            return Err(FlashError::WriterFailed { name: self.name().to_owned() });
+        }
+        Ok(())
+    }
+}
+
+fn within_bounds(blocks: u64) -> u32 {
+    blocks.clamp(u64::from(BLOCKS_MIN), BLOCKS_MAX) as u32
+}
+
+/// The start block of a file, from either copy; `None` if there is none that can be read.
+fn read_start(device: &dyn PageDevice, name: &str) -> Result<Option<Start>, FlashError> {
+    let mut block = AlignedBuf::new(BLOCK_BYTES);
+    for copy in 0..2 {
+        if device.read_at(copy * BLOCK_BYTES as u64, &mut block).is_err() {
+            continue;
+        }
+        match decode_start(&block) {
+            Ok(start) => return Ok(Some(start)),
+            Err(StartFault::NewerVersion(got)) => {
+                return Err(FlashError::NewerVersion {
+                    name: name.to_owned(),
+                    got,
+                    expected: block::VERSION,
+                });
+            }
+            Err(StartFault::None) => {}
+        }
+    }
+    Ok(None)
+}
+
+#[cfg(test)]
+mod tests;
