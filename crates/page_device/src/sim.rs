@@ -268,6 +268,19 @@ impl SimStorage {
         Arc::new(SimDevice { image: Mutex::new(image), power, blocks: self.blocks })
     }
 
+    /// Bytes of a device; 0 if there is none of that name.
+    pub fn len_bytes(&self, name: &str) -> usize {
+        self.devices().get(name).map_or(0, |device| device.image().live.len())
+    }
+
+    /// Cuts a device behind everybody's back. Panics if `name` does not exist.
+    pub fn truncate(&self, name: &str, len_bytes: usize) {
+        let devices = self.devices();
+        let mut image = devices[name].image();
+        image.live.truncate(len_bytes);
+        image.durable = image.live.clone();
+    }
+
     /// Changes stored bytes behind everybody's back, as a failing device does. Panics if `name` does not exist.
     pub fn damage(&self, name: &str, offset: usize, change: impl FnOnce(&mut [u8])) {
         let devices = self.devices();

@@ -1,0 +1,160 @@
+//! Every block of every file is damaged in every way: no acknowledged key is lost without a word, nothing panics or hangs.
+//! And every single write and sync fails in turn.
+
+mod common;
+
+use std::sync::Arc;
+
+use common::keys;
+use springbloom_flash_filter::{BufferSettings, FilterSettings, FlashError, FlashFilter};
+use springbloom_page_device::{PowerLoss, SimPower, SimStorage, Storage};
+use springbloom_testkit::damage::{BLOCK_BYTES, Damage, Tally};
+
+const KEYS: u64 = 3000;
+
+fn buffer() -> BufferSettings {
+    BufferSettings { group_pages: 4, ..BufferSettings::with_memory_bytes(1 << 20) }
+}
+
+/// A set as a writer leaves it: closed, or interrupted with commits in its log, or with a log that begins with a snapshot.
+fn left_behind() -> [(&'static str, SimStorage); 3] {
+    let filled = |and_then: &dyn Fn(FlashFilter)| {
+        let storage = Arc::new(SimStorage::new(SimPower::steady()));
+        let settings = FilterSettings::new(12_000, 0.01);
+        let filter = FlashFilter::create_in(storage.clone(), &settings, buffer()).unwrap();
+        filter.insert_many(&keys(1, 0..1000)).and_then(|()| filter.flush()).unwrap();
+        for first in (1000..KEYS).step_by(250) {
+            filter.insert_many(&keys(1, first..first + 250)).and_then(|()| filter.commit()).unwrap();
+        }
+        and_then(filter);
+        storage.after_power_loss(PowerLoss::KILLED, 0)
+    };
+    [
+        ("closed", filled(&|filter| filter.close().unwrap())),
+        ("interrupted", filled(&drop)),
+        ("with a snapshot", {
+            let storage = Arc::new(filled(&drop));
+            drop(FlashFilter::open_in(storage.clone(), buffer()).unwrap());
+            storage.after_power_loss(PowerLoss::KILLED, 0)
+        }),
+    ]
+}
+
+/// All keys that were acknowledged are there, or opening says why not. Whether anything was told.
+fn is_told(storage: &SimStorage, what: &str) -> bool {
+    let storage = Arc::new(storage.after_power_loss(PowerLoss::KILLED, 0));
+    let filter = match FlashFilter::open_in(storage.clone(), buffer()) {
+        Ok(filter) => filter,
+        Err(_) => {
+            let rescued = Arc::new(SimStorage::new(SimPower::steady()));
+            if let Ok(report) = FlashFilter::salvage_in(&*storage, rescued.clone(), buffer()) {
+                let filter = FlashFilter::open_in(rescued, buffer()).unwrap();
+                let found = filter.contains_many(&keys(1, 0..KEYS));
+                assert!(
+                    report.has_losses() || found.iter().all(|found| *found),
+                    "{what}: salvage lost keys silently"
+                );
+            }
+            return true;
+        }
+    };
+    let all_are_there =
+        |filter: &FlashFilter, known: &[_]| filter.contains_many(known).iter().all(|found| *found);
+    let known = keys(1, 0..KEYS);
+    assert!(all_are_there(&filter, &known), "{what}: silent loss");
+    let is_sound = filter.verify(&mut |_, _| ()).unwrap().is_sound();
+    let more = keys(2, 0..500);
+    filter.insert_many(&more).and_then(|()| filter.commit()).unwrap_or_else(|e| panic!("{what}: {e}"));
+    drop(filter);
+    let filter =
+        FlashFilter::open_in(storage, buffer()).unwrap_or_else(|e| panic!("{what}, written on: {e}"));
+    assert!(all_are_there(&filter, &[known, more].concat()), "{what}: silent loss after writing on");
+    !is_sound || filter.stats().damaged_answers > 0
+}
+
+#[test]
+fn damage_to_any_block_loses_nothing_silently() {
+    let mut tally = Tally::default();
+    for (state, storage) in left_behind() {
+        for file in storage.names().unwrap() {
+            for block in 0..storage.len_bytes(&file).div_ceil(BLOCK_BYTES) {
+                for damage in Damage::ALL {
+                    let damaged = storage.after_power_loss(PowerLoss::KILLED, 0);
+                    if damage == Damage::Truncated {
+                        damaged.truncate(&file, block * BLOCK_BYTES);
+                    } else {
+                        damaged.damage(&file, block * BLOCK_BYTES, |bytes| {
+                            damage.apply(bytes, block as u64 * 5)
+                        });
+                    }
+                    let what = format!("{state}: {file}, block {block}, {damage:?}");
+                    tally.trials += 1;
+                    if is_told(&damaged, &what) {
+                        tally.told += 1;
+                    } else {
+                        tally.harmless += 1;
+                    }
+                }
+            }
+        }
+    }
+    println!("flash filter, exhaustive damage: {tally}");
+    assert!(tally.trials > 3000 && tally.told > 100, "{tally}");
+}
+
+/// The n-th write or sync fails, for every n: afterwards the filter opens with every key that was acknowledged.
+#[test]
+fn whichever_write_fails_the_filter_opens_with_all_that_was_acknowledged() {
+    let mut failures = 0;
+    for n in 0.. {
+        let power = SimPower::steady();
+        let storage = Arc::new(SimStorage::new(power.clone()));
+        let settings = FilterSettings::new(1200, 0.02).growing(true);
+        drop(FlashFilter::create_in(storage.clone(), &settings, buffer()).unwrap());
+        power.fail_once_after(n);
+        let mut acknowledged = 0;
+        let mut work = || -> Result<(), FlashError> {
+            let filter = FlashFilter::open_in(storage.clone(), buffer())?;
+            for first in (0..KEYS).step_by(100) {
+                filter.insert_many(&keys(1, first..first + 100))?;
+                if first % 500 == 400 { filter.flush() } else { filter.commit() }?;
+                acknowledged = first + 100;
+            }
+            filter.close()
+        };
+        let result = work();
+        failures += u64::from(result.is_err());
+        for loss in [PowerLoss::KILLED, PowerLoss::ALL_LOST, PowerLoss::TORN_SECTORS] {
+            let found = Arc::new(storage.after_power_loss(loss, n));
+            let filter = FlashFilter::open_in(found, buffer())
+                .unwrap_or_else(|e| panic!("operation {n}, {loss:?}: {e}"));
+            let lost =
+                filter.contains_many(&keys(1, 0..acknowledged)).iter().filter(|found| !**found).count();
+            assert_eq!(lost, 0, "operation {n}, {loss:?}");
+        }
+        if result.is_ok() {
+            break;
+        }
+    }
+    assert!(failures > 100, "{failures}");
+}
+
+/// A creation that fails leaves nothing behind, and a failed one in somebody's folder leaves that as it was.
+#[test]
+fn whichever_write_of_a_creation_fails_no_half_a_set_is_opened() {
+    for n in 0.. {
+        let power = SimPower::steady();
+        power.fail_once_after(n);
+        let storage = Arc::new(SimStorage::new(power));
+        let created = FlashFilter::create_in(storage.clone(), &FilterSettings::new(1200, 0.02), buffer());
+        if created.is_ok() {
+            break;
+        }
+        for loss in [PowerLoss::KILLED, PowerLoss::ALL_LOST] {
+            let found = Arc::new(storage.after_power_loss(loss, n));
+            if let Ok(filter) = FlashFilter::open_in(found, buffer()) {
+                assert!(!filter.contains(common::key(1, 1)), "operation {n}: complete, and empty");
+            }
+        }
+    }
+}

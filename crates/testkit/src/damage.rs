@@ -1,0 +1,65 @@
+//! What can happen to one block of a file, for tests that try all of it.
+
+/// Bytes of a block: what a device gives back whole or not at all.
+pub const BLOCK_BYTES: usize = 4096;
+
+/// What becomes of a block.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Damage {
+    /// One bit, somewhere in it.
+    Bit,
+    /// All of it reads as zeros.
+    Zeros,
+    /// All of it is garbage.
+    Garbage,
+    /// It and the next block have changed places.
+    Swapped,
+    /// The file ends before it.
+    Truncated,
+}
+
+impl Damage {
+    /// Every kind.
+    pub const ALL: [Damage; 5] =
+        [Damage::Bit, Damage::Zeros, Damage::Garbage, Damage::Swapped, Damage::Truncated];
+
+    /// Changes `bytes`, which begin with the block; `seed` chooses the bit and the garbage. [`Damage::Truncated`] changes nothing
+    /// here: the file must be cut.
+    pub fn apply(self, bytes: &mut [u8], seed: u64) {
+        let block = BLOCK_BYTES.min(bytes.len());
+        let mut state = seed;
+        let mut random = || {
+            state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+            state >> 33
+        };
+        match self {
+            Damage::Bit => bytes[random() as usize % block] ^= 1 << (random() % 8),
+            Damage::Zeros => bytes[..block].fill(0),
+            Damage::Garbage => bytes[..block].iter_mut().for_each(|byte| *byte = random() as u8),
+            Damage::Swapped => {
+                let (block, rest) = bytes.split_at_mut(block);
+                let len = block.len().min(rest.len());
+                block[..len].swap_with_slice(&mut rest[..len]);
+            }
+            Damage::Truncated => {}
+        }
+    }
+}
+
+/// What trials came to.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Tally {
+    /// Blocks damaged, each in one way.
+    pub trials: u64,
+    /// Of these, the ones that opening, a lookup or verification told.
+    pub told: u64,
+    /// The others: every answer was right, and nothing was found wrong. The damage was repaired, or hit what nobody reads.
+    pub harmless: u64,
+}
+
+impl std::fmt::Display for Tally {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let Tally { trials, told, harmless } = self;
+        write!(f, "{trials} trials: {told} told, {harmless} repaired or harmless, 0 silent losses")
+    }
+}
