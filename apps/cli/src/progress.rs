@@ -14,7 +14,7 @@ const DELAY: Duration = Duration::from_secs(2);
 const TICK: Duration = Duration::from_millis(200);
 
 const BAR: &str = "{msg:40} {wide_bar} {percent:>3}% {eta:>4}";
-const COUNTER: &str = "{spinner} {msg}: {human_pos}, {per_sec}";
+const COUNTER: &str = "{spinner} {msg}: {human_pos} in {elapsed}";
 const CLOCK: &str = "{spinner} {msg}: {elapsed}";
 
 /// One step of the work. Cheap to advance; advance it in batches on hot paths.

@@ -35,8 +35,11 @@ impl Put {
             let pairs: Vec<(&[u8], &[u8])> = batch.lines().map(pairs::split).collect();
             index.put_many(&pairs).map_err(explain)?;
             Ok(ControlFlow::Continue(()))
-        })?;
-        close(index)?;
+        });
+        // Whatever went wrong, the lines before it are kept.
+        let closed = close(index);
+        let taken = taken?;
+        closed?;
         Ok(done(taken.end("put into the index")?))
     }
 }
@@ -61,8 +64,11 @@ impl Delete {
         let taken = self.keys.each_batch(&reading, &mut |batch| {
             batch.lines().try_for_each(|key| index.delete(key)).map_err(explain)?;
             Ok(ControlFlow::Continue(()))
-        })?;
-        close(index)?;
+        });
+        // Whatever went wrong, the lines before it are kept.
+        let closed = close(index);
+        let taken = taken?;
+        closed?;
         Ok(done(taken.end("deleted")?))
     }
 }

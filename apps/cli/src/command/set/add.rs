@@ -55,8 +55,11 @@ impl Add {
                     filter.commit().map_err(explain)?;
                 }
                 Ok(ControlFlow::Continue(()))
-            })?;
-        filter.commit().map_err(explain)?;
+            });
+        // Whatever went wrong, the lines before it are kept.
+        let committed = filter.commit().map_err(explain);
+        let taken = taken?;
+        committed?;
         warn_if_full(&filter, &self.set);
         let read = taken.lines;
         let Some(output) = output else { return Ok(done(taken.end("added to the set")?)) };
