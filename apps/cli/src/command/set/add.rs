@@ -44,18 +44,17 @@ impl Add {
         // Without a log, committing a batch would write all of its pages.
         let is_logged = filter.info().layers.iter().all(|layer| layer.header.is_logged);
         let mut output = self.print_new.then(|| self.keys.output());
-        let taken =
-            self.keys.each_batch(&keys::reading(self.line_buffered, self.print_new), &mut |batch| {
-                let digests = keys::digests(batch);
-                match &mut output {
-                    Some(output) => add_new(&filter, batch, &digests, output)?,
-                    None => filter.insert_many(&digests).map_err(explain)?,
-                }
-                if is_logged {
-                    filter.commit().map_err(explain)?;
-                }
-                Ok(ControlFlow::Continue(()))
-            });
+        let taken = self.keys.each_batch(&keys::reading(self.line_buffered, self.print_new), &mut |batch| {
+            let digests = keys::digests(batch);
+            match &mut output {
+                Some(output) => add_new(&filter, batch, &digests, output)?,
+                None => filter.insert_many(&digests).map_err(explain)?,
+            }
+            if is_logged {
+                filter.commit().map_err(explain)?;
+            }
+            Ok(ControlFlow::Continue(()))
+        });
         // Whatever went wrong, the lines before it are kept.
         let committed = filter.commit().map_err(explain);
         let taken = taken?;
