@@ -1,9 +1,25 @@
-//! What the program says when it cannot go on, and the exit code that goes with it.
+//! What the program says when it cannot go on, and its exit codes.
 
-/// Exit code for input that the user can correct; what clap uses for its own findings.
-pub(crate) const EXIT_BAD_INPUT: u8 = 2;
-/// Exit code for everything else that goes wrong.
+use std::io::{self, ErrorKind};
+use std::process::ExitCode;
+
+/// The exit codes of all commands, as every `--help` shows them.
+pub(crate) const EXIT_CODES: &str = "\
+Exit codes:
+  0  done
+  1  damage was found, or the machine failed (a full disk, say)
+  2  wrong usage or input: an argument, a line, a file or a folder that is missing or not what it should be
+  3  `set check`, `set add --print-new` or `index get` had nothing to print
+  4  done, but bad lines or unreadable files were left out";
+
+/// Exit code for damage and for a machine that fails.
 pub(crate) const EXIT_FAILED: u8 = 1;
+/// Exit code for input that the user can correct; clap uses the same for its own findings.
+pub(crate) const EXIT_BAD_INPUT: u8 = 2;
+/// Exit code of commands that select keys and found none.
+const EXIT_NOTHING_PRINTED: u8 = 3;
+/// Exit code of commands that went on without some of their input.
+const EXIT_LEFT_OUT: u8 = 4;
 
 /// An error in what the user gave: settings that contradict each other, a folder in the wrong state, an unusable file.
 #[derive(Debug, thiserror::Error)]
@@ -15,7 +31,84 @@ pub(crate) fn bad_input(message: impl Into<String>) -> anyhow::Error {
     BadInput(message.into()).into()
 }
 
+/// The exit code of a command that came to its end.
+pub(crate) fn done(left_out: u64) -> ExitCode {
+    if left_out > 0 { ExitCode::from(EXIT_LEFT_OUT) } else { ExitCode::SUCCESS }
+}
+
+/// The same for a command that prints the keys it selects.
+pub(crate) fn selected(printed: u64, left_out: u64) -> ExitCode {
+    match (printed, left_out) {
+        (0, 0) => ExitCode::from(EXIT_NOTHING_PRINTED),
+        _ => done(left_out),
+    }
+}
+
 /// The exit code for `error`.
 pub(crate) fn exit_code(error: &anyhow::Error) -> u8 {
-    if error.chain().any(|cause| cause.is::<BadInput>()) { EXIT_BAD_INPUT } else { EXIT_FAILED }
+    let is_bad_input = error.chain().any(|cause| {
+        cause.is::<BadInput>() || cause.downcast_ref().is_some_and(|io: &io::Error| is_unusable(io.kind()))
+    });
+    if is_bad_input { EXIT_BAD_INPUT } else { EXIT_FAILED }
+}
+
+/// Whether the user named a file or a folder that cannot be used as asked.
+fn is_unusable(kind: ErrorKind) -> bool {
+    matches!(
+        kind,
+        ErrorKind::NotFound
+            | ErrorKind::PermissionDenied
+            | ErrorKind::NotADirectory
+            | ErrorKind::IsADirectory
+            | ErrorKind::AlreadyExists
+            | ErrorKind::ReadOnlyFilesystem
+            | ErrorKind::InvalidFilename
+    )
+}
+
+/// `error` and its causes, each said once: many errors name their cause and have it as their source too.
+pub(crate) fn sentence(error: &anyhow::Error) -> String {
+    let mut text = String::new();
+    for cause in error.chain().map(ToString::to_string) {
+        if text.ends_with(&cause) {
+            continue;
+        }
+        if !text.is_empty() {
+            text.push_str(": ");
+        }
+        text.push_str(&cause);
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use anyhow::Context;
+
+    use super::*;
+
+    #[derive(Debug, thiserror::Error)]
+    #[error("cannot read {name}: {source}")]
+    struct Named {
+        name: &'static str,
+        source: io::Error,
+    }
+
+    #[test]
+    fn each_cause_is_said_once() {
+        let error = anyhow::Error::from(Named { name: "file", source: io::Error::other("it is broken") });
+        assert_eq!(sentence(&error), "cannot read file: it is broken");
+        let error = Err::<(), _>(error).context("the scan ended").unwrap_err();
+        assert_eq!(sentence(&error), "the scan ended: cannot read file: it is broken");
+        assert_eq!(exit_code(&error), EXIT_FAILED);
+    }
+
+    #[test]
+    fn files_that_the_user_can_put_right_are_bad_input() {
+        let code = |kind| exit_code(&Named { name: "file", source: io::Error::from(kind) }.into());
+        assert_eq!(code(ErrorKind::PermissionDenied), EXIT_BAD_INPUT);
+        assert_eq!(code(ErrorKind::IsADirectory), EXIT_BAD_INPUT);
+        assert_eq!(code(ErrorKind::StorageFull), EXIT_FAILED);
+        assert_eq!(exit_code(&bad_input("wrong").context("while asking")), EXIT_BAD_INPUT);
+    }
 }

@@ -27,9 +27,7 @@ impl Machine {
         Machine {
             cpu: field("/proc/cpuinfo", "model name").unwrap_or_else(unknown),
             cores: std::thread::available_parallelism().map_or(1, |cores| cores.get()),
-            memory_bytes: field("/proc/meminfo", "MemTotal")
-                .and_then(|text| text.split_whitespace().next()?.parse::<u64>().ok())
-                .map_or(0, |kib| kib << 10),
+            memory_bytes: memory_bytes().unwrap_or(0),
             kernel: fs::read_to_string("/proc/sys/kernel/osrelease")
                 .map_or_else(|_| unknown(), |text| text.trim().to_owned()),
             commit: env!("SPRINGBLOOM_COMMIT"),
@@ -37,6 +35,13 @@ impl Machine {
             rocksdb: ROCKSDB_VERSION,
         }
     }
+}
+
+/// Memory of the machine; `None` where nobody tells.
+pub(crate) fn memory_bytes() -> Option<u64> {
+    let text = field("/proc/meminfo", "MemTotal")?;
+    let kib: u64 = text.split_whitespace().next()?.parse().ok()?;
+    Some(kib << 10)
 }
 
 /// The value of the first line `name : value` of a file.

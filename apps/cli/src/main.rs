@@ -5,7 +5,9 @@
 mod bench;
 mod command;
 mod failure;
+mod lines;
 mod machine;
+mod output;
 mod progress;
 mod report;
 mod sizes;
@@ -13,7 +15,7 @@ mod store;
 
 use std::process::ExitCode;
 
-use clap::{Parser, Subcommand};
+use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
 
 /// Elastic filters for LSM stores: compare them with RocksDB's own, and look into databases.
 #[derive(Parser)]
@@ -35,7 +37,8 @@ enum Command {
 
 fn main() -> ExitCode {
     env_logger::init();
-    let result = match Arguments::parse().command {
+    let arguments = Arguments::from_arg_matches(&explained(Arguments::command()).get_matches());
+    let result = match arguments.unwrap_or_else(|error| error.exit()).command {
         Command::Compare(compare) => compare.run().map(|()| ExitCode::SUCCESS),
         Command::Inspect(inspect) => inspect.run().map(|()| ExitCode::SUCCESS),
         Command::Advise(advise) => advise.run().map(|()| ExitCode::SUCCESS),
@@ -46,8 +49,13 @@ fn main() -> ExitCode {
     match result {
         Ok(code) => code,
         Err(error) => {
-            eprintln!("springbloom: {error:#}");
+            output::warn(failure::sentence(&error));
             ExitCode::from(failure::exit_code(&error))
         }
     }
+}
+
+/// `command` and all of its subcommands, with the exit codes in their help.
+fn explained(command: clap::Command) -> clap::Command {
+    command.after_help(failure::EXIT_CODES).mut_subcommands(explained)
 }

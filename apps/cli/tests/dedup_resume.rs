@@ -10,7 +10,17 @@ use serde_json::Value;
 /// Chunks of 256 bytes: a batch of a thousand is a quarter of a megabyte.
 fn scan(index: &Path, files: &[&Path]) -> Child {
     Command::new(env!("CARGO_BIN_EXE_springbloom"))
-        .args(["dedup", "scan", "--json", "--chunk-size", "256B", "--threads", "2", "--index"])
+        .args([
+            "dedup",
+            "scan",
+            "--json",
+            "--chunk-size",
+            "256B",
+            "--threads",
+            "2",
+            "--same-stream",
+            "--index",
+        ])
         .arg(index)
         .args(files)
         .arg("-")

@@ -1,6 +1,5 @@
 //! `springbloom advise`: what more or less filter memory would do for a database, from what it remembers of its use.
 
-use std::io::stdout;
 use std::path::PathBuf;
 
 use anyhow::Result;
@@ -8,9 +7,11 @@ use clap::Args;
 use springbloom_rocksdb::usage::{TableUsage, Usage};
 
 use crate::failure::bad_input;
+use crate::output;
+use crate::progress::Step;
 use crate::report::advice::{Advice, Question};
 use crate::report::plot;
-use crate::sizes::Size;
+use crate::sizes::{self, Size};
 use crate::store::live_files::live_files;
 
 /// Tell what more or less memory for filters would do, from the use that a database remembers
@@ -27,7 +28,7 @@ pub(crate) struct Advise {
     #[arg(long, default_value = "10MiB")]
     step: Size,
     /// Wasted reads per lookup to reach
-    #[arg(long)]
+    #[arg(long, value_parser = sizes::number_within(0.0..=1000.0))]
     target: Option<f64>,
     /// Print one JSON document instead
     #[arg(long)]
@@ -51,10 +52,13 @@ impl Advise {
             ))
         };
         let usage = Usage::of_folder(&self.db)?.ok_or_else(|| nothing("remembers no use"))?;
+        let step = Step::of("reading tables", files.len() as u64);
         let tables: Vec<TableUsage> = (files.iter())
+            .inspect(|_| step.advance(1))
             .map(|file| usage.of_table(&self.db.join(file.name.trim_start_matches('/'))))
             .filter_map(Result::transpose)
             .collect::<Result<_, _>>()?;
+        drop(step);
         let curve = usage.memory_curve(&tables);
         if curve.points().len() < 2 {
             return Err(nothing("remembers no lookups of absent keys"));
@@ -68,12 +72,7 @@ impl Advise {
             remembered_tables: tables.iter().filter(|table| table.is_remembered).count(),
         };
         let advice = Advice::new(&curve, question);
-        let mut out = stdout().lock();
-        if self.json {
-            advice.write_json(&mut out)?;
-        } else {
-            advice.write_text(&mut out)?;
-        }
+        output::report(|out| if self.json { advice.write_json(out) } else { advice.write_text(out) })?;
         self.plot.as_ref().map_or(Ok(()), |path| plot::curve(path, &advice))
     }
 }

@@ -1,12 +1,16 @@
 //! `springbloom dedup`: how much of some data is there already.
 
 mod chunks;
+mod duplicates;
 mod files;
 mod known;
+mod own_index;
+mod pseudo_fs;
 mod report;
 mod scan;
 mod state;
 mod tally;
+mod walk;
 
 use std::process::ExitCode;
 

@@ -5,21 +5,23 @@ mod create;
 mod get;
 mod info;
 pub(crate) mod open;
+mod pairs;
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use anyhow::Result;
 use clap::{Args, Subcommand};
-use springbloom_flash::index::FlashIndex;
+use serde_json::json;
 
-/// Exit code of `get` when no key was found.
-const EXIT_NOTHING_FOUND: u8 = 3;
+use super::flash::{FlashIndex, explain};
+use super::new_folder;
+use crate::output;
+use crate::progress::Step;
 
 /// Keep keys and values in an index on flash, with less than a byte of memory per key
 ///
-/// Keys are lines (or, with --null, separated by NUL); `put` takes the value behind the first tab. Exit codes: 0 done; 1 failed, or damage
-/// found; 2 wrong usage or unusable files; 3 `get` found no key.
+/// Keys are lines (or, with --null, end with NUL); `put` takes the value behind the first tab.
 #[derive(Args, Debug)]
 pub(crate) struct Index {
     #[command(subcommand)]
@@ -43,6 +45,9 @@ enum Action {
 struct Compact {
     /// Folder of the index
     index: PathBuf,
+    /// Print one JSON document
+    #[arg(long)]
+    json: bool,
     #[command(flatten)]
     memory: open::MemoryOptions,
 }
@@ -55,8 +60,11 @@ struct Compact {
 struct Repair {
     /// Folder of the damaged index
     index: PathBuf,
-    /// Folder for a new one, of what can be read
+    /// Folder for a new index of what can be read: a new one, or an empty one
     to: Option<PathBuf>,
+    /// Print one JSON document
+    #[arg(long)]
+    json: bool,
     #[command(flatten)]
     memory: open::MemoryOptions,
 }
@@ -83,27 +91,60 @@ impl Index {
 impl Compact {
     fn run(&self) -> Result<ExitCode> {
         let index = open::open(&self.index, &self.memory)?;
-        let report = index.compact().map_err(open::explain)?;
-        eprintln!("{} zones reclaimed, {} records moved", report.zones_reclaimed, report.records_moved);
-        index.close().map_err(open::explain)?;
+        let step = Step::waiting("reclaiming space");
+        let report = index.compact().map_err(explain)?;
+        drop(step);
+        open::close(index)?;
+        if self.json {
+            let (zones, records) = (report.zones_reclaimed, report.records_moved);
+            output::json(&json!({ "zones_reclaimed": zones, "records_moved": records }))?;
+        } else {
+            output::tell(format_args!(
+                "{} zones reclaimed, {} records moved",
+                report.zones_reclaimed, report.records_moved
+            ));
+        }
         Ok(ExitCode::SUCCESS)
     }
 }
 
 impl Repair {
     fn run(&self) -> Result<ExitCode> {
-        let Some(to) = &self.to else {
-            let index = open::open(&self.index, &self.memory)?;
-            let rebuilt = index.repair().map_err(open::explain)?;
-            eprintln!("{rebuilt} buckets were damaged and are made anew");
-            index.close().map_err(open::explain)?;
-            return Ok(ExitCode::SUCCESS);
-        };
-        let report = FlashIndex::salvage(&self.index, to).map_err(open::explain)?;
-        eprintln!(
+        match &self.to {
+            None => self.repair()?,
+            Some(to) => self.salvage(to)?,
+        }
+        Ok(ExitCode::SUCCESS)
+    }
+
+    fn repair(&self) -> Result<()> {
+        let index = open::open(&self.index, &self.memory)?;
+        let step = Step::waiting("repairing");
+        let rebuilt = index.repair().map_err(explain)?;
+        drop(step);
+        open::close(index)?;
+        if self.json {
+            return output::json(&json!({ "rebuilt_buckets": rebuilt }));
+        }
+        output::tell(format_args!("{rebuilt} buckets were damaged and are made anew"));
+        Ok(())
+    }
+
+    fn salvage(&self, to: &Path) -> Result<()> {
+        let step = Step::waiting("salvaging");
+        let report = new_folder::make_in(to, || FlashIndex::salvage(&self.index, to))?;
+        drop(step);
+        if self.json {
+            return output::json(&json!({
+                "records": report.records,
+                "damaged_pages": report.damaged_pages,
+                "broken_records": report.broken_records,
+            }));
+        }
+        output::tell(format_args!(
             "{} records salvaged; {} pages are damaged, {} records broken",
             report.records, report.damaged_pages, report.broken_records
-        );
-        Ok(ExitCode::SUCCESS)
+        ));
+        Ok(())
     }
 }

@@ -1,6 +1,5 @@
 //! `springbloom inspect`: what filter units a database has on disk, and whether they are sound.
 
-use std::io::stdout;
 use std::path::PathBuf;
 
 use anyhow::Result;
@@ -10,6 +9,8 @@ use springbloom_rocksdb::inspect;
 use springbloom_rocksdb::usage::Usage;
 
 use crate::failure::bad_input;
+use crate::output;
+use crate::progress::Step;
 use crate::report::heat_map::HeatMap;
 use crate::report::inspection::{Inspection, Table};
 use crate::report::plot;
@@ -36,23 +37,23 @@ impl Inspect {
     pub(crate) fn run(&self) -> Result<()> {
         let mut tables = Vec::new();
         let files = live_files(&self.db)?;
+        let step = Step::of("reading filter units", files.len() as u64);
         for file in &files {
             let path = self.db.join(file.name.trim_start_matches('/'));
             let report = inspect::table(&path)?;
             tables.push(Table::new(file, report));
+            step.advance(1);
         }
+        drop(step);
         tables.sort_by(|a, b| (a.level, &a.name).cmp(&(b.level, &b.name)));
         let inspection = Inspection::new(tables);
-        let mut out = stdout().lock();
-        if self.json {
-            inspection.write_json(&mut out)?
-        } else {
-            inspection.write_tables(&mut out)?
-        }
+        output::report(
+            |out| if self.json { inspection.write_json(out) } else { inspection.write_tables(out) },
+        )?;
         // A damaged table is told below; it must not hide what is known of the others' bytes.
         let heat_map = if inspection.sound() { self.heat_map(&files)? } else { None };
         if let (Some(map), false) = (&heat_map, self.json) {
-            map.write_text(&mut out)?;
+            output::report(|out| map.write_text(out))?;
         }
         if let Some(path) = &self.plot {
             let map = heat_map.as_ref().ok_or_else(|| {

@@ -3,6 +3,8 @@
 pub(crate) mod advise;
 pub(crate) mod compare;
 pub(crate) mod dedup;
+mod flash;
 pub(crate) mod index;
 pub(crate) mod inspect;
+mod new_folder;
 pub(crate) mod set;

@@ -4,7 +4,7 @@ mod add;
 mod check;
 mod create;
 mod info;
-pub(crate) mod keys;
+mod keys;
 mod merge;
 mod open;
 mod verify;
@@ -14,13 +14,9 @@ use std::process::ExitCode;
 use anyhow::Result;
 use clap::{Args, Subcommand};
 
-/// Exit code of `check` and of `add --print-new` when no key was printed.
-const EXIT_NOTHING_PRINTED: u8 = 3;
-
 /// Keep a set of keys in a Bloom filter on flash, larger than memory
 ///
-/// Keys are lines (or, with --null, separated by NUL). Exit codes: 0 done; 1 failed, or damage found; 2 wrong usage or
-/// unusable files; 3 `check` or `add --print-new` printed no key.
+/// Keys are lines (or, with --null, end with NUL).
 #[derive(Args, Debug)]
 pub(crate) struct Set {
     #[command(subcommand)]
@@ -52,9 +48,4 @@ impl Set {
             Action::Merge(merge) => merge.run(),
         }
     }
-}
-
-/// The exit code of a filter that printed `printed` keys.
-fn printed_code(printed: u64) -> ExitCode {
-    if printed == 0 { ExitCode::from(EXIT_NOTHING_PRINTED) } else { ExitCode::SUCCESS }
 }

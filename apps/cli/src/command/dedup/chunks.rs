@@ -7,8 +7,10 @@ use std::sync::mpsc::{SyncSender, sync_channel};
 use anyhow::Result;
 use fastcdc::v2020::{self, StreamCDC};
 
+use super::duplicates::ContentDigest;
 use super::files::Source;
 use crate::failure::bad_input;
+use crate::sizes::Size;
 
 /// Bytes of a chunk's digest: 160 bits of BLAKE3, as many as SHA-1 has.
 pub(super) const DIGEST_BYTES: usize = 20;
@@ -31,9 +33,10 @@ impl ChunkSizes {
         let allowed = v2020::AVERAGE_MIN as u64..=(v2020::MAXIMUM_MAX / 8) as u64;
         if !allowed.contains(&average_bytes) {
             return Err(bad_input(format!(
-                "chunks of {average_bytes} bytes, expected {} to {}",
-                allowed.start(),
-                allowed.end()
+                "--chunk-size {}, expected {} to {}",
+                Size { bytes: average_bytes },
+                Size { bytes: *allowed.start() },
+                Size { bytes: *allowed.end() }
             )));
         }
         let average = average_bytes as usize;
@@ -52,24 +55,38 @@ pub(super) struct Chunk {
     pub(super) len_bytes: u32,
 }
 
+/// The end of a source.
+pub(super) struct End {
+    pub(super) source: usize,
+    /// With the error, if it could not be read to its end.
+    pub(super) result: io::Result<()>,
+    pub(super) content: ContentDigest,
+}
+
 /// Some chunks, and which sources end with them.
 #[derive(Default)]
 pub(super) struct Batch {
     pub(super) chunks: Vec<Chunk>,
-    /// Sources that have no more; with the error, if one could not be read to its end.
-    pub(super) ends: Vec<(usize, io::Result<()>)>,
+    pub(super) ends: Vec<End>,
 }
 
-/// Chunks the sources from number `first` on, with `threads` threads, and hands all batches to `take`, those of one source in their
-/// order. Ends early, with its error, if `take` fails.
+/// How sources are cut.
+#[derive(Clone, Copy)]
+pub(super) struct Cutting {
+    pub(super) sizes: ChunkSizes,
+    pub(super) threads: usize,
+}
+
+/// Chunks the sources with these numbers and hands all batches to `take`, those of one source in their order. Ends early, with its
+/// error, if `take` fails.
 pub(super) fn chunk_all(
     sources: &[Source],
-    first: usize,
-    sizes: ChunkSizes,
-    threads: usize,
+    numbers: &[usize],
+    cutting: Cutting,
     take: &mut dyn FnMut(Batch) -> Result<()>,
 ) -> Result<()> {
-    let next = AtomicUsize::new(first);
+    let Cutting { sizes, threads } = cutting;
+    let next = AtomicUsize::new(0);
     let is_over = AtomicBool::new(false);
     std::thread::scope(|scope| {
         let (sender, receiver) = sync_channel(threads * WAITING_BATCHES);
@@ -78,9 +95,8 @@ pub(super) fn chunk_all(
             scope.spawn(move || {
                 let mut batch = Batch::default();
                 while !is_over.load(Ordering::Relaxed) {
-                    let number = next.fetch_add(1, Ordering::Relaxed);
-                    let Some(source) = sources.get(number) else { break };
-                    if chunk_one(number, source, sizes, &mut batch, &sender).is_none() {
+                    let Some(&number) = numbers.get(next.fetch_add(1, Ordering::Relaxed)) else { break };
+                    if chunk_one(number, &sources[number], sizes, &mut batch, &sender).is_none() {
                         return;
                     }
                 }
@@ -105,11 +121,14 @@ fn chunk_one(
     batch: &mut Batch,
     sender: &SyncSender<Batch>,
 ) -> Option<()> {
+    let mut content = blake3::Hasher::new();
     let end = source.open().and_then(|reader| {
         for chunk in StreamCDC::new(reader, sizes.min, sizes.average, sizes.max) {
             let chunk = chunk?;
+            let whole = blake3::hash(&chunk.data);
+            content.update(whole.as_bytes());
             let mut digest = [0; DIGEST_BYTES];
-            digest.copy_from_slice(&blake3::hash(&chunk.data).as_bytes()[..DIGEST_BYTES]);
+            digest.copy_from_slice(&whole.as_bytes()[..DIGEST_BYTES]);
             let (offset, len_bytes) = (chunk.offset, chunk.length as u32);
             batch.chunks.push(Chunk { source: number, digest, offset, len_bytes });
             if batch.chunks.len() >= BATCH_CHUNKS && sender.send(std::mem::take(batch)).is_err() {
@@ -120,7 +139,11 @@ fn chunk_one(
     });
     match end {
         Ok(false) => return None,
-        end => batch.ends.push((number, end.map(|_| ()))),
+        end => batch.ends.push(End {
+            source: number,
+            result: end.map(|_| ()),
+            content: content.finalize().into(),
+        }),
     }
     Some(())
 }

@@ -1,26 +1,60 @@
-//! What is scanned: files found by walking, in an order that is the same every time, or a stream.
+//! What is scanned: files, each once, and a stream.
 
-use std::fs::File;
+use std::fs::{File, Metadata};
 use std::io::{self, Read};
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
-use anyhow::{Context, Result};
-use ignore::WalkBuilder;
+use rustix::fs::{FileType, fstat};
 
 /// Stands for standard input.
-const STREAM: &str = "-";
+pub(super) const STREAM: &str = "-";
+
+/// Tells files apart, whatever their names are: device and inode.
+pub(super) type FileId = (u64, u64);
+
+pub(super) fn id_of(metadata: &Metadata) -> FileId {
+    (metadata.dev(), metadata.ino())
+}
 
 /// One file, or a stream.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Source {
     pub(super) path: PathBuf,
-    /// 0 for a stream: nobody knows.
+    /// 0 for a pipe: nobody knows.
     pub(super) len_bytes: u64,
-    modified_s: i64,
+    /// `None` for a pipe, which cannot be told from another one.
+    pub(super) id: Option<FileId>,
+    pub(super) link_count: u64,
+    /// Seconds and nanoseconds.
+    pub(super) modified: (i64, i64),
 }
 
 impl Source {
+    pub(super) fn file(path: PathBuf, metadata: &Metadata) -> Source {
+        Source {
+            path,
+            len_bytes: metadata.len(),
+            id: Some(id_of(metadata)),
+            link_count: metadata.nlink(),
+            modified: (metadata.mtime(), metadata.mtime_nsec()),
+        }
+    }
+
+    /// Standard input, which may be a file.
+    pub(super) fn stream() -> Source {
+        let pipe = Source { path: STREAM.into(), len_bytes: 0, id: None, link_count: 1, modified: (0, 0) };
+        match fstat(io::stdin()) {
+            Ok(stat) if FileType::from_raw_mode(stat.st_mode) == FileType::RegularFile => Source {
+                len_bytes: stat.st_size as u64,
+                id: Some((stat.st_dev, stat.st_ino)),
+                modified: (stat.st_mtime, stat.st_mtime_nsec as i64),
+                ..pipe
+            },
+            _ => pipe,
+        }
+    }
+
     pub(super) fn open(&self) -> io::Result<Box<dyn Read>> {
         if self.is_stream() {
             return Ok(Box::new(io::stdin()));
@@ -30,6 +64,16 @@ impl Source {
 
     pub(super) fn is_stream(&self) -> bool {
         self.path == Path::new(STREAM)
+    }
+
+    /// A stream that cannot be told from another one.
+    pub(super) fn is_pipe(&self) -> bool {
+        self.id.is_none()
+    }
+
+    /// What people call it.
+    pub(super) fn name(&self) -> String {
+        if self.is_stream() { "standard input".to_owned() } else { self.path.to_string_lossy().into_owned() }
     }
 
     /// What kind of file it is, by its name: the extension in lower case.
@@ -44,31 +88,10 @@ impl Source {
     }
 }
 
-/// All regular files below `paths`, once each, in the order of their names; hidden ones too, links not followed. What cannot be
-/// entered is warned about and left out.
-pub(super) fn sources(paths: &[PathBuf]) -> Result<Vec<Source>> {
-    let mut sources = Vec::new();
-    for path in paths {
-        if path == Path::new(STREAM) {
-            sources.push(Source { path: path.clone(), len_bytes: 0, modified_s: 0 });
-            continue;
-        }
-        path.metadata().with_context(|| format!("cannot read {}", path.display()))?;
-        for entry in WalkBuilder::new(path).standard_filters(false).build() {
-            match entry.and_then(|entry| entry.metadata().map(|metadata| (entry, metadata))) {
-                Ok((entry, metadata)) if metadata.is_file() => sources.push(Source {
-                    path: entry.into_path(),
-                    len_bytes: metadata.len(),
-                    modified_s: metadata.mtime(),
-                }),
-                Ok(_) => {}
-                Err(e) => eprintln!("springbloom: {e}"),
-            }
-        }
-    }
-    sources.sort_by(|a, b| a.path.cmp(&b.path));
-    sources.dedup_by(|a, b| a.path == b.path);
-    Ok(sources)
+/// `name` with its control characters, which a terminal would obey, escaped.
+pub(super) fn shown(name: &str) -> String {
+    let escaped = |c: char| if c.is_control() { c.escape_default().to_string() } else { c.to_string() };
+    name.chars().map(escaped).collect()
 }
 
 /// A digest of names, lengths and times: a scan goes on only over the very same files.
@@ -77,8 +100,10 @@ pub(super) fn digest(sources: &[Source]) -> String {
     for source in sources {
         hasher.update(source.path.as_os_str().as_encoded_bytes());
         hasher.update(&[0]);
-        hasher.update(&source.len_bytes.to_le_bytes());
-        hasher.update(&source.modified_s.to_le_bytes());
+        let (id, modified) = (source.id.unwrap_or_default(), source.modified);
+        for number in [source.len_bytes, id.0, id.1, modified.0 as u64, modified.1 as u64] {
+            hasher.update(&number.to_le_bytes());
+        }
     }
     hasher.finalize().to_hex().to_string()
 }
@@ -88,22 +113,13 @@ mod tests {
     use super::*;
 
     #[test]
-    fn files_come_in_order_and_once_and_changes_show() {
-        let dir = tempfile::tempdir().unwrap();
-        let file = |name: &str, text: &str| std::fs::write(dir.path().join(name), text).unwrap();
-        std::fs::create_dir(dir.path().join("sub")).unwrap();
-        file("b.TXT", "bb");
-        file("sub/a.rs", "a");
-        file(".hidden", "h");
-        let paths = [dir.path().to_owned(), dir.path().join("sub")];
-        let found = sources(&paths).unwrap();
-        let names: Vec<_> = found.iter().map(|s| s.path.file_name().unwrap().to_str().unwrap()).collect();
-        assert_eq!(names, [".hidden", "b.TXT", "a.rs"]);
-        assert_eq!(found.iter().map(Source::kind).collect::<Vec<_>>(), ["(none)", "txt", "rs"]);
-        let before = digest(&found);
-        assert_eq!(before, digest(&sources(&paths).unwrap()));
-        file("b.TXT", "longer");
-        assert_ne!(before, digest(&sources(&paths).unwrap()));
-        assert!(sources(&[dir.path().join("missing")]).is_err());
+    fn kinds_are_extensions_and_names_are_safe_to_print() {
+        let file = |name: &str| Source { path: name.into(), ..Source::stream() };
+        for (name, kind) in
+            [("a/b.TXT", "txt"), (".hidden", "(none)"), ("c.not-a-kind", "(none)"), ("-", "(stream)")]
+        {
+            assert_eq!(file(name).kind(), kind);
+        }
+        assert_eq!(shown(&file("a\n\u{1b}[31m\u{e9}").name()), "a\\n\\u{1b}[31m\u{e9}");
     }
 }

@@ -7,10 +7,9 @@
 use std::collections::HashMap;
 
 use anyhow::Result;
-use springbloom_flash::index::{FlashIndex, StreamLookup};
 
 use super::chunks::{Batch, DIGEST_BYTES};
-use crate::command::index::open::explain;
+use crate::command::flash::{FlashIndex, StreamLookup, explain};
 
 /// How a chunk stands to what was seen before.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -89,10 +88,9 @@ pub(super) fn stand(
 
 #[cfg(test)]
 mod tests {
-    use springbloom_flash::index::{IndexMemory, IndexSettings};
-
     use super::super::chunks::Chunk;
     use super::*;
+    use crate::command::flash::{IndexMemory, IndexSettings};
 
     #[test]
     fn chunks_are_new_once_and_again_at_their_own_place() {

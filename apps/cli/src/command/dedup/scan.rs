@@ -6,13 +6,20 @@ use std::time::{Duration, Instant};
 
 use anyhow::Result;
 use clap::Args;
-use springbloom_flash::index::{FlashIndex, IndexSettings, StreamLookup};
 
-use super::chunks::{Batch, ChunkSizes, chunk_all};
-use super::files::{Source, digest, sources};
-use super::state::{Open, ScanState};
-use super::{known, report};
-use crate::command::index::open::{MemoryOptions, explain, open};
+use super::chunks::{Batch, ChunkSizes, Cutting, chunk_all};
+use super::duplicates::Duplicates;
+use super::files::{Source, shown};
+use super::known;
+use super::report::Report;
+use super::state::{Open, ScanPlan, ScanState};
+use super::tally::Kinds;
+use super::walk::{self, WalkOptions};
+use crate::command::flash::{FlashIndex, IndexSettings, StreamLookup};
+use crate::command::index::open::{MemoryOptions, close, open};
+use crate::command::new_folder;
+use crate::failure::done;
+use crate::output;
 use crate::progress::Step;
 use crate::sizes::Size;
 
@@ -25,21 +32,33 @@ const CHAPTERS: usize = 16;
 /// Scan files, folders and streams for data that is there already
 ///
 /// Everything is cut into chunks where its content says, and each chunk is looked up in an index that is kept: a later scan tells
-/// how much of its data an earlier one has seen. A scan that was interrupted goes on where it was.
+/// how much of its data an earlier one has seen. A scan of files that was interrupted goes on where it was.
+///
+/// Files with several names (hard links) are counted once. Symbolic links are not followed; pseudo file systems (/proc, /sys), devices and
+/// the index itself are left out. Files that vanish or cannot be read are told and counted; the exit code is 4 then.
 #[derive(Args, Debug)]
 pub(crate) struct Scan {
     /// Files and folders; `-` is standard input (a tar stream, say)
     #[arg(required = true)]
     paths: Vec<PathBuf>,
-    /// Folder of the index of chunks; it is made if it does not exist
+    /// Folder of the index of chunks; it is made if it does not exist or is empty
     #[arg(long, value_name = "FOLDER")]
     index: PathBuf,
-    /// Average size of chunks
+    /// Average size of chunks; 256 B to 2 MiB
     #[arg(long, value_name = "SIZE", default_value = "8KiB")]
     chunk_size: Size,
     /// Threads that cut and digest; all processors if not given
+    #[arg(long, value_parser = clap::value_parser!(u64).range(1..=256))]
+    threads: Option<u64>,
+    #[command(flatten)]
+    walk: WalkOptions,
+    /// List groups of files with the same contents (neither empty files nor hard links)
     #[arg(long)]
-    threads: Option<usize>,
+    duplicates: bool,
+    /// Go on with an interrupted scan although it read a pipe: this is the same stream again. (Otherwise a scan of a pipe begins anew, and
+    /// the data of the interrupted one are known to it)
+    #[arg(long)]
+    same_stream: bool,
     /// Print one JSON document
     #[arg(long)]
     json: bool,
@@ -49,81 +68,135 @@ pub(crate) struct Scan {
 
 impl Scan {
     pub(super) fn run(&self) -> Result<ExitCode> {
-        let sizes = ChunkSizes::around(self.chunk_size.bytes)?;
-        let sources = sources(&self.paths)?;
+        // Bounded by the parser.
+        let threads = self.threads.map_or_else(all_processors, |threads| threads as usize);
+        let cutting = Cutting { sizes: ChunkSizes::around(self.chunk_size.bytes)?, threads };
+        walk::check(&self.paths, &self.index)?;
         let index = self.open_index()?;
-        let mut state = ScanState::begin(ScanState::read(&index)?, digest(&sources), self.chunk_size.bytes)?;
-        if state.next_source > 0 {
-            eprintln!(
-                "going on with the scan that was interrupted: {} of {} files are done",
-                state.next_source,
-                sources.len()
-            );
+        let found = walk::find(&self.paths, &self.walk, &self.index)?;
+        let sources = &found.sources;
+        let plan = ScanPlan {
+            sources,
+            description: self
+                .paths
+                .iter()
+                .map(|path| shown(&path.to_string_lossy()))
+                .collect::<Vec<_>>()
+                .join(" "),
+            chunk_bytes: self.chunk_size.bytes,
+            is_same_stream: self.same_stream,
+        };
+        let (mut state, message) = ScanState::begin(ScanState::read(&index)?, &plan)?;
+        message.iter().for_each(output::tell);
+        // Before any chunk: if this is killed, the next scan must know that there was one.
+        state.write(&index)?;
+        let mut duplicates = self.duplicates.then(|| Duplicates::among(sources));
+        let first = state.next_source.min(sources.len());
+        if let Some(duplicates) = &mut duplicates {
+            compare_again(sources, first, cutting, duplicates)?;
         }
-        let left = sources[state.next_source.min(sources.len())..].iter();
-        let step = Step::start("scanning", left.map(|source| source.len_bytes).sum());
-        let threads =
-            self.threads.unwrap_or_else(|| std::thread::available_parallelism().map_or(1, usize::from));
-        let seen = index.stream(CHAPTERS);
-        let mut progress = Progress { open: Open::default(), seen, written: Instant::now() };
-        let first = state.next_source;
-        chunk_all(&sources, first, sizes, threads.max(1), &mut |batch| {
-            step.advance(batch.chunks.iter().map(|chunk| u64::from(chunk.len_bytes)).sum());
-            progress.take(&index, &sources, &mut state, batch)
-        })?;
+        let left: Vec<usize> = (first..sources.len()).collect();
+        let step = Step::of("scanning", left.iter().map(|n| sources[*n].len_bytes).sum());
+        let mut progress = Progress {
+            index: &index,
+            sources,
+            kinds: Kinds::among(sources),
+            open: Open::default(),
+            seen: index.stream(CHAPTERS),
+            written: Instant::now(),
+            step,
+        };
+        chunk_all(sources, &left, cutting, &mut |batch| progress.take(&mut state, &mut duplicates, batch))?;
         drop(progress);
-        drop(step);
         state.is_finished = true;
         state.write(&index)?;
+        let report = Report {
+            tally: &state.tally,
+            duplicates: duplicates.map(|duplicates| duplicates.groups(sources)),
+            stats: index.stats(),
+            info: index.info(),
+            found: &found,
+        };
+        close(index)?;
         if self.json {
-            println!("{:#}", report::document(&state.tally, &index));
+            output::json(&report.document())?;
         } else {
-            report::print(&state.tally, &index);
+            output::report(|out| report.print(out))?;
         }
-        index.close().map_err(explain)?;
-        Ok(ExitCode::SUCCESS)
+        Ok(done(state.tally.unreadable_files + found.unreadable_folders))
     }
 
     fn open_index(&self) -> Result<FlashIndex> {
-        if self.index.exists() {
+        if !new_folder::is_vacant(&self.index)? {
             return open(&self.index, &self.memory);
         }
-        FlashIndex::create(&self.index, IndexSettings::new(0), self.memory.memory()).map_err(explain)
+        let create = || FlashIndex::create(&self.index, IndexSettings::new(0), self.memory.memory());
+        new_folder::make_in(&self.index, create)
     }
+}
+
+fn all_processors() -> usize {
+    std::thread::available_parallelism().map_or(1, usize::from)
+}
+
+/// Reads those files again that an interrupted scan has done and that others may be the same as.
+fn compare_again(
+    sources: &[Source],
+    done: usize,
+    cutting: Cutting,
+    duplicates: &mut Duplicates,
+) -> Result<()> {
+    let again: Vec<usize> = (0..done).filter(|n| duplicates.is_candidate(*n)).collect();
+    let step = Step::of("comparing", again.iter().map(|n| sources[*n].len_bytes).sum());
+    chunk_all(sources, &again, cutting, &mut |batch| {
+        step.advance(batch.chunks.iter().map(|chunk| u64::from(chunk.len_bytes)).sum());
+        // What cannot be read now has been told, or is scanned again the next time.
+        let readable = batch.ends.iter().filter(|end| end.result.is_ok());
+        readable.for_each(|end| duplicates.add(end.source, end.content));
+        Ok(())
+    })
 }
 
 /// What is between two states.
 struct Progress<'i> {
+    index: &'i FlashIndex,
+    sources: &'i [Source],
+    kinds: Kinds,
     open: Open,
     seen: StreamLookup<'i>,
     written: Instant,
+    step: Step,
 }
 
 impl Progress<'_> {
     fn take(
         &mut self,
-        index: &FlashIndex,
-        sources: &[Source],
         state: &mut ScanState,
+        duplicates: &mut Option<Duplicates>,
         batch: Batch,
     ) -> Result<()> {
-        let standings = known::stand(index, &mut self.seen, state.scan, &batch)?;
+        self.step.advance(batch.chunks.iter().map(|chunk| u64::from(chunk.len_bytes)).sum());
+        let standings = known::stand(self.index, &mut self.seen, state.scan, &batch)?;
         for (chunk, standing) in batch.chunks.iter().zip(standings) {
             self.open.sums(chunk.source).add_chunk(chunk.len_bytes, standing);
         }
-        for (source, end) in batch.ends {
-            if let Err(e) = &end {
-                eprintln!("springbloom: cannot read {}: {e}", sources[source].path.display());
+        for end in batch.ends {
+            match (&end.result, duplicates.as_mut()) {
+                (Err(e), _) => {
+                    self.step.warn(&format!("cannot read {}: {e}", shown(&self.sources[end.source].name())))
+                }
+                (Ok(()), Some(duplicates)) => duplicates.add(end.source, end.content),
+                (Ok(()), None) => {}
             }
-            self.open.end(source, end.is_ok());
+            self.open.end(end.source, end.result.is_ok());
         }
         while let Some((sums, is_readable)) = self.open.take(state.next_source) {
-            let source = &sources[state.next_source];
-            state.tally.add_file(&source.path.display().to_string(), source.kind(), &sums, is_readable);
+            let kind = self.kinds.of(&self.sources[state.next_source]);
+            state.tally.add_file(state.next_source, kind, &sums, is_readable);
             state.next_source += 1;
         }
         if self.written.elapsed() > STATE_EVERY {
-            state.write(index)?;
+            state.write(self.index)?;
             self.written = Instant::now();
         }
         Ok(())

@@ -4,22 +4,37 @@ use std::collections::BTreeMap;
 
 use anyhow::{Context, Result};
 use serde::{Deserialize, Serialize};
-use springbloom_flash::index::{FlashIndex, VALUE_BYTES_MAX};
 
+use super::files::{self, Source};
 use super::tally::{Sums, Tally};
-use crate::command::index::open::explain;
+use crate::command::flash::{FlashIndex, explain};
 use crate::failure::bad_input;
 
 /// No digest has this length.
 const KEY: &[u8] = b"dedup scan";
+/// Characters of the description of a scan.
+const DESCRIPTION_MAX: usize = 200;
 
-/// The last scan over an index.
+/// What is scanned, and how.
+pub(super) struct ScanPlan<'s> {
+    pub(super) sources: &'s [Source],
+    /// As the user named them.
+    pub(super) description: String,
+    pub(super) chunk_bytes: u64,
+    /// Whether the user says that a stream is that of the interrupted scan.
+    pub(super) is_same_stream: bool,
+}
+
+/// The last scan over an index. It fits a value of the index, whatever is scanned.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
 pub(super) struct ScanState {
     /// Counts the scans.
     pub(super) scan: u32,
     /// Average size of chunks: all scans over an index must cut alike to find anything.
     pub(super) chunk_bytes: u64,
+    /// What it is about, for people.
+    pub(super) description: String,
     /// Which files it is about.
     pub(super) sources_digest: String,
     /// The sources before this one are done and counted.
@@ -38,39 +53,48 @@ impl ScanState {
 
     /// Durable on return, with all chunks put before.
     pub(super) fn write(&self, index: &FlashIndex) -> Result<()> {
-        let mut bytes = serde_json::to_vec(self)?;
-        if bytes.len() > VALUE_BYTES_MAX {
-            // Thousands of types of files: their sums are the one part that can be done without.
-            let tally = Tally { by_kind: BTreeMap::new(), ..self.tally.clone() };
-            bytes = serde_json::to_vec(&ScanState { tally, ..self.clone() })?;
-        }
-        index.put(KEY, &bytes).map_err(explain)?;
+        index.put(KEY, &serde_json::to_vec(self)?).map_err(explain)?;
         index.flush().map_err(explain)
     }
 
-    /// The state to scan from: that of an interrupted scan of the same files, or a new one.
-    pub(super) fn begin(
-        last: Option<ScanState>,
-        sources_digest: String,
-        chunk_bytes: u64,
-    ) -> Result<ScanState> {
-        if let Some(last) = &last
-            && last.chunk_bytes != chunk_bytes
-        {
+    /// The state to scan from, and what the user should know about it: that of an interrupted scan of the same sources, or a new one.
+    pub(super) fn begin(last: Option<ScanState>, plan: &ScanPlan<'_>) -> Result<(ScanState, Option<String>)> {
+        let last = last.unwrap_or_default();
+        if last.chunk_bytes > 0 && last.chunk_bytes != plan.chunk_bytes {
             return Err(bad_input(format!(
-                "the index was made with chunks of {} bytes, these are of {chunk_bytes}; use --chunk-size {}",
-                last.chunk_bytes, last.chunk_bytes
+                "the index was made with chunks of {} bytes, these are of {}; use --chunk-size {}",
+                last.chunk_bytes, plan.chunk_bytes, last.chunk_bytes
             )));
         }
-        Ok(match last {
-            Some(last) if !last.is_finished && last.sources_digest == sources_digest => last,
-            last => ScanState {
-                scan: last.map_or(0, |last| last.scan + 1),
-                chunk_bytes,
-                sources_digest,
-                ..ScanState::default()
-            },
-        })
+        let sources_digest = files::digest(plan.sources);
+        let is_interrupted = last.chunk_bytes > 0 && !last.is_finished;
+        let is_same = last.sources_digest == sources_digest;
+        let has_pipe = plan.sources.iter().any(Source::is_pipe);
+        let (done, all, what) = (last.next_source, plan.sources.len(), &last.description);
+        if is_interrupted && is_same && (!has_pipe || plan.is_same_stream) {
+            let goes_on =
+                format!("going on with the scan that was interrupted: {done} of {all} files are done");
+            return Ok((last, Some(goes_on)));
+        }
+        let message = match (is_interrupted, is_same) {
+            (false, _) => None,
+            (true, true) => Some(
+                "an earlier scan of standard input was interrupted; this is a new scan, since the stream may be another one, and the data of \
+                 the earlier one are known to it (--same-stream would have gone on with the earlier one)"
+                    .to_owned(),
+            ),
+            (true, false) => Some(format!(
+                "a scan of other files was interrupted ({what}; {done} files were done) and is given up; its data are known to this one"
+            )),
+        };
+        let state = ScanState {
+            scan: if last.chunk_bytes > 0 { last.scan + 1 } else { 0 },
+            chunk_bytes: plan.chunk_bytes,
+            description: plan.description.chars().take(DESCRIPTION_MAX).collect(),
+            sources_digest,
+            ..ScanState::default()
+        };
+        Ok((state, message))
     }
 }
 
@@ -103,20 +127,81 @@ impl Open {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::command::flash::VALUE_BYTES_MAX;
+
+    fn sources(names: &[&str]) -> Vec<Source> {
+        // Tests have no file as their standard input, or always the same.
+        names.iter().map(|name| Source { path: name.into(), id: Some((1, 2)), ..Source::stream() }).collect()
+    }
+
+    fn begin(
+        last: Option<ScanState>,
+        sources: &[Source],
+        is_same_stream: bool,
+    ) -> (ScanState, Option<String>) {
+        let plan = ScanPlan { sources, description: "files".to_owned(), chunk_bytes: 8192, is_same_stream };
+        ScanState::begin(last, &plan).unwrap()
+    }
 
     #[test]
     fn an_interrupted_scan_of_the_same_files_goes_on_and_others_begin() {
-        let digest = |text: &str| text.to_owned();
-        let first = ScanState::begin(None, digest("a"), 8192).unwrap();
-        assert_eq!((first.scan, first.next_source), (0, 0));
-        let interrupted = ScanState { next_source: 5, ..first };
-        let again = ScanState::begin(Some(interrupted.clone()), digest("a"), 8192).unwrap();
+        let (a, b) = (sources(&["a", "b"]), sources(&["b"]));
+        let (first, message) = begin(None, &a, false);
+        assert_eq!((first.scan, first.next_source, message), (0, 0, None));
+        let interrupted = ScanState { next_source: 1, ..first };
+        let (again, message) = begin(Some(interrupted.clone()), &a, false);
         assert_eq!(again, interrupted);
-        let other = ScanState::begin(Some(interrupted.clone()), digest("b"), 8192).unwrap();
+        assert!(message.unwrap().contains("1 of 2 files"));
+        let (other, message) = begin(Some(interrupted.clone()), &b, false);
         assert_eq!((other.scan, other.next_source), (1, 0));
+        assert!(message.unwrap().contains("(files; 1 files were done) and is given up"));
         let finished = ScanState { is_finished: true, ..interrupted };
-        assert_eq!(ScanState::begin(Some(finished.clone()), digest("a"), 8192).unwrap().scan, 1);
-        assert!(ScanState::begin(Some(finished), digest("a"), 4096).is_err());
+        let (next, message) = begin(Some(finished.clone()), &a, false);
+        assert_eq!((next.scan, message), (1, None));
+        let plan =
+            ScanPlan { sources: &a, description: String::new(), chunk_bytes: 4096, is_same_stream: false };
+        assert!(ScanState::begin(Some(finished), &plan).is_err());
+    }
+
+    #[test]
+    fn a_scan_of_a_pipe_goes_on_only_if_the_user_says_so() {
+        let mut pipe = sources(&["a", "-"]);
+        pipe[1].id = None;
+        let interrupted = ScanState { next_source: 1, ..begin(None, &pipe, false).0 };
+        let (new, message) = begin(Some(interrupted.clone()), &pipe, false);
+        assert_eq!((new.scan, new.next_source), (1, 0));
+        assert!(message.unwrap().contains("--same-stream"));
+        assert_eq!(begin(Some(interrupted.clone()), &pipe, true).0, interrupted);
+    }
+
+    #[test]
+    fn the_largest_state_fits_a_value() {
+        let largest = Sums {
+            bytes: u64::MAX,
+            chunks: u64::MAX,
+            new_bytes: u64::MAX,
+            new_chunks: u64::MAX,
+            repeated_bytes: u64::MAX,
+            known_bytes: u64::MAX,
+        };
+        // Control characters take most in JSON.
+        let kinds: Vec<String> = (0..1000).map(|n| format!("\u{1}\u{1}\u{1}\u{1}\u{1}{n:03}")).collect();
+        let sources: Vec<Source> = kinds
+            .iter()
+            .map(|kind| Source { path: format!("a.{kind}").into(), ..Source::stream() })
+            .collect();
+        let counted = super::super::tally::Kinds::among(&sources);
+        let mut state = begin(None, &sources, false).0;
+        state.description = "\u{1}".repeat(DESCRIPTION_MAX);
+        for (n, source) in sources.iter().enumerate() {
+            state.tally.by_kind.insert(counted.of(source), largest);
+            if n < 10 {
+                state.tally.most_duplicates.push((u64::MAX, usize::MAX));
+            }
+        }
+        (state.scan, state.next_source, state.tally.total) = (u32::MAX, usize::MAX, largest);
+        let bytes = serde_json::to_vec(&state).unwrap().len();
+        assert!((VALUE_BYTES_MAX / 2..=VALUE_BYTES_MAX).contains(&bytes), "{bytes} bytes");
     }
 
     #[test]

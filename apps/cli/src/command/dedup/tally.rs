@@ -1,13 +1,19 @@
 //! Sums: how much there is, how much of it is new, by type of file, and the files with the most duplicates.
 
-use std::collections::BTreeMap;
+use std::cmp::Reverse;
+use std::collections::{BTreeMap, HashMap, HashSet};
 
 use serde::{Deserialize, Serialize};
 
+use super::files::Source;
 use super::known::Standing;
 
 /// Files that are named for having the most duplicates.
 const LARGEST: usize = 10;
+/// Types of files that are counted one by one: their sums must fit into the state of a scan.
+const KINDS_MAX: usize = 200;
+/// All other types together.
+const OTHER: &str = "(other)";
 
 /// Bytes and chunks of some data.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -57,29 +63,57 @@ impl Sums {
     }
 }
 
+/// The types of files that are counted one by one: those of which there is most. Known before the scan, so that the sums of each are
+/// of all its files.
+pub(super) struct Kinds {
+    counted: HashSet<String>,
+}
+
+impl Kinds {
+    pub(super) fn among(sources: &[Source]) -> Kinds {
+        let mut bytes: HashMap<String, u64> = HashMap::new();
+        for source in sources {
+            // Nobody knows how long a stream is.
+            let len_bytes = if source.is_stream() { u64::MAX } else { source.len_bytes };
+            let sum = bytes.entry(source.kind()).or_default();
+            *sum = sum.saturating_add(len_bytes);
+        }
+        let mut kinds: Vec<_> = bytes.into_iter().map(|(kind, bytes)| (Reverse(bytes), kind)).collect();
+        kinds.sort_unstable();
+        Kinds { counted: kinds.into_iter().take(KINDS_MAX).map(|(_, kind)| kind).collect() }
+    }
+
+    /// What the source is counted as.
+    pub(super) fn of(&self, source: &Source) -> String {
+        let kind = source.kind();
+        if self.counted.contains(&kind) { kind } else { OTHER.to_owned() }
+    }
+}
+
 /// Everything a scan has counted.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
 pub(super) struct Tally {
     pub(super) files: u64,
     pub(super) unreadable_files: u64,
     pub(super) total: Sums,
     pub(super) by_kind: BTreeMap<String, Sums>,
-    /// Duplicate bytes and name, most first.
-    pub(super) largest_duplicates: Vec<(u64, String)>,
+    /// Duplicate bytes and number of the source, most first.
+    pub(super) most_duplicates: Vec<(u64, usize)>,
 }
 
 impl Tally {
     /// Counts a file that was scanned to its end, or as far as it could be read.
-    pub(super) fn add_file(&mut self, name: &str, kind: String, sums: &Sums, is_readable: bool) {
+    pub(super) fn add_file(&mut self, source: usize, kind: String, sums: &Sums, is_readable: bool) {
         self.files += 1;
         self.unreadable_files += u64::from(!is_readable);
         self.total.add(sums);
         self.by_kind.entry(kind).or_default().add(sums);
         let duplicate_bytes = sums.duplicate_bytes();
         if duplicate_bytes > 0 {
-            let at = self.largest_duplicates.partition_point(|(bytes, _)| *bytes >= duplicate_bytes);
-            self.largest_duplicates.insert(at, (duplicate_bytes, name.to_owned()));
-            self.largest_duplicates.truncate(LARGEST);
+            let at = self.most_duplicates.partition_point(|(bytes, _)| *bytes >= duplicate_bytes);
+            self.most_duplicates.insert(at, (duplicate_bytes, source));
+            self.most_duplicates.truncate(LARGEST);
         }
     }
 }
@@ -96,14 +130,29 @@ mod tests {
             sums.add_chunk(100, Standing::New);
             sums.add_chunk(n, Standing::Repeated);
             sums.add_chunk(n, Standing::Known);
-            tally.add_file(&format!("file {n}"), "rs".to_owned(), &sums, n != 3);
+            tally.add_file(n as usize, "rs".to_owned(), &sums, n != 3);
         }
         assert_eq!((tally.files, tally.unreadable_files), (20, 1));
         assert_eq!(tally.total.bytes, 2000 + 2 * 190);
         assert_eq!(tally.total, tally.by_kind["rs"]);
         assert_eq!(tally.total.ratio(), Some(2380.0 / 2000.0));
-        assert_eq!(tally.largest_duplicates.len(), 10);
-        assert_eq!(tally.largest_duplicates[0], (38, "file 19".to_owned()));
+        assert_eq!(tally.most_duplicates.len(), 10);
+        assert_eq!(tally.most_duplicates[0], (38, 19));
         assert_eq!(Sums::default().ratio(), None);
+    }
+
+    #[test]
+    fn the_types_with_most_bytes_are_counted_and_the_others_together() {
+        let file = |path: String, len_bytes| Source { path: path.into(), len_bytes, ..Source::stream() };
+        let mut sources: Vec<Source> = (0..1000).map(|n| file(format!("file.{n}"), n)).collect();
+        sources.extend((0..5).map(|n| file(format!("{n}.small"), 300)));
+        sources.push(Source::stream());
+        let kinds = Kinds::among(&sources);
+        let counted: HashSet<String> = sources.iter().map(|source| kinds.of(source)).collect();
+        assert_eq!(counted.len(), KINDS_MAX + 1);
+        for kind in ["999", "small", "(stream)", OTHER] {
+            assert!(counted.contains(kind), "{kind}");
+        }
+        assert!(!counted.contains("10"));
     }
 }

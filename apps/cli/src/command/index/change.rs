@@ -1,24 +1,28 @@
 //! `springbloom index put` and `delete`: what changes an index.
 
+use std::ops::ControlFlow;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
 use anyhow::Result;
 use clap::Args;
 
-use super::open::{MemoryOptions, explain, open};
-use crate::command::set::keys::KeyOptions;
+use super::open::{MemoryOptions, close, open};
+use super::pairs;
+use crate::command::flash::explain;
+use crate::failure::done;
+use crate::lines::{BATCH_LINES, LineOptions, Reading};
 
 /// Put keys and values into an index
 ///
-/// Each line is a key, a tab, and the value; without a tab, the value is empty. A key that is there gets the new value. Lines
-/// are durable when the command has ended.
+/// Each line is a key of 1 to 255 bytes, a tab, and a value of up to 65,536 bytes; without a tab, the value is empty. A key that is there
+/// gets the new value. Lines are durable when the command has ended.
 #[derive(Args, Debug)]
 pub(crate) struct Put {
     /// Folder of the index
     index: PathBuf,
     #[command(flatten)]
-    lines: KeyOptions,
+    lines: LineOptions,
     #[command(flatten)]
     memory: MemoryOptions,
 }
@@ -26,28 +30,29 @@ pub(crate) struct Put {
 impl Put {
     pub(super) fn run(&self) -> Result<ExitCode> {
         let index = open(&self.index, &self.memory)?;
-        self.lines.each_batch(&mut |batch| {
-            let pairs: Vec<(&[u8], &[u8])> = (0..batch.digests.len())
-                .map(|n| {
-                    let line = batch.key(n);
-                    let tab = line.iter().position(|byte| *byte == b'\t');
-                    tab.map_or((line, &[][..]), |tab| (&line[..tab], &line[tab + 1..]))
-                })
-                .collect();
-            index.put_many(&pairs).map_err(explain)
-        })?;
-        index.close().map_err(explain)?;
-        Ok(ExitCode::SUCCESS)
+        let reading = Reading { batch_lines: BATCH_LINES, check: &pairs::check_pair, prints: false };
+        let taken = self.lines.each_batch(&reading, &mut |batch| {
+            let pairs: Vec<(&[u8], &[u8])> = batch.lines().map(pairs::split).collect();
+            index.put_many(&pairs).map_err(explain)?;
+            Ok(ControlFlow::Continue(()))
+        });
+        // Whatever went wrong, the lines before it are kept.
+        let closed = close(index);
+        let taken = taken?;
+        closed?;
+        Ok(done(taken.end("put into the index")?))
     }
 }
 
 /// Delete keys from an index
+///
+/// Each line is a key. Deletions are durable when the command has ended.
 #[derive(Args, Debug)]
 pub(crate) struct Delete {
     /// Folder of the index
     index: PathBuf,
     #[command(flatten)]
-    keys: KeyOptions,
+    keys: LineOptions,
     #[command(flatten)]
     memory: MemoryOptions,
 }
@@ -55,10 +60,15 @@ pub(crate) struct Delete {
 impl Delete {
     pub(super) fn run(&self) -> Result<ExitCode> {
         let index = open(&self.index, &self.memory)?;
-        self.keys.each_batch(&mut |batch| {
-            (0..batch.digests.len()).try_for_each(|n| index.delete(batch.key(n))).map_err(explain)
-        })?;
-        index.close().map_err(explain)?;
-        Ok(ExitCode::SUCCESS)
+        let reading = Reading { batch_lines: BATCH_LINES, check: &pairs::check_key, prints: false };
+        let taken = self.keys.each_batch(&reading, &mut |batch| {
+            batch.lines().try_for_each(|key| index.delete(key)).map_err(explain)?;
+            Ok(ControlFlow::Continue(()))
+        });
+        // Whatever went wrong, the lines before it are kept.
+        let closed = close(index);
+        let taken = taken?;
+        closed?;
+        Ok(done(taken.end("deleted")?))
     }
 }

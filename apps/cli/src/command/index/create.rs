@@ -5,39 +5,42 @@ use std::process::ExitCode;
 
 use anyhow::Result;
 use clap::Args;
-use springbloom_flash::device::SECTOR_BYTES;
-use springbloom_flash::index::{FlashIndex, INDEX_PAGE_BYTES, IndexMemory, IndexSettings};
 
-use super::open::explain;
-use crate::failure::bad_input;
-use crate::sizes::Size;
+use crate::command::flash::{FlashIndex, INDEX_PAGE_BYTES, IndexMemory, IndexSettings, SECTOR_BYTES};
+use crate::command::new_folder;
+use crate::progress::Step;
+use crate::sizes::{self, Size};
+
+const SECTOR: u64 = SECTOR_BYTES as u64;
+const PAGE: u64 = INDEX_PAGE_BYTES as u64;
 
 /// Make a new, empty index
 #[derive(Args, Debug)]
 pub(crate) struct Create {
-    /// Folder for the index; it is made if it does not exist
+    /// Folder for the index: a new one, or an empty one
     index: PathBuf,
-    /// Keys that are expected: saves the work of growing; the index grows beyond
-    #[arg(long, value_name = "KEYS", default_value_t = 0)]
+    /// Keys that are expected (1000000, 1e9, 2.5M): saves the work of growing; the index grows beyond
+    #[arg(long, value_name = "KEYS", default_value_t = 0, value_parser = sizes::count)]
     expected_keys: u64,
-    /// What a lookup reads at most to find where a record is
-    #[arg(long, value_name = "SIZE", default_value = "8KiB")]
+    /// What a lookup reads at most to find where a record is; 2 to 64 KiB
+    #[arg(long, value_name = "SIZE", default_value = "8KiB", value_parser = sizes::within(4 * SECTOR..=128 * SECTOR, SECTOR))]
     bucket_size: Size,
-    /// What is reclaimed at once
-    #[arg(long, value_name = "SIZE", default_value = "64MiB")]
+    /// What is reclaimed at once; 128 KiB to 4 GiB
+    #[arg(long, value_name = "SIZE", default_value = "64MiB", value_parser = sizes::within(32 * PAGE..=PAGE << 20, PAGE))]
     zone_size: Size,
 }
 
 impl Create {
     pub(super) fn run(&self) -> Result<ExitCode> {
+        // Both bounded by their parsers.
         let settings = IndexSettings {
-            bucket_sectors: u8::try_from(self.bucket_size.bytes / SECTOR_BYTES as u64)
-                .map_err(|_| bad_input(format!("a bucket of {} is too large", self.bucket_size)))?,
-            zone_pages: u32::try_from(self.zone_size.bytes / INDEX_PAGE_BYTES as u64)
-                .map_err(|_| bad_input(format!("a zone of {} is too large", self.zone_size)))?,
+            bucket_sectors: (self.bucket_size.bytes / SECTOR) as u8,
+            zone_pages: (self.zone_size.bytes / PAGE) as u32,
             ..IndexSettings::new(self.expected_keys)
         };
-        FlashIndex::create(&self.index, settings, IndexMemory::standard()).map_err(explain)?;
+        let _step = Step::waiting(&format!("making {}", self.index.display()));
+        let make = || FlashIndex::create(&self.index, settings, IndexMemory::standard());
+        new_folder::make_in(&self.index, make)?;
         Ok(ExitCode::SUCCESS)
     }
 }

@@ -1,14 +1,20 @@
 //! `springbloom index get`: looks keys up.
 
+use std::ops::ControlFlow;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
 use anyhow::Result;
 use clap::Args;
 
-use super::EXIT_NOTHING_FOUND;
-use super::open::{MemoryOptions, explain, open};
-use crate::command::set::keys::KeyOptions;
+use super::open::{MemoryOptions, open_to_read};
+use super::pairs;
+use crate::command::flash::explain;
+use crate::failure::selected;
+use crate::lines::{LineOptions, Reading};
+
+/// Keys looked up together: their values are in memory at once, 64 KiB each at most.
+const BATCH_KEYS: usize = 512;
 
 /// Print keys with their values
 ///
@@ -18,7 +24,7 @@ pub(crate) struct Get {
     /// Folder of the index
     index: PathBuf,
     #[command(flatten)]
-    keys: KeyOptions,
+    keys: LineOptions,
     /// Print the keys that are not in the index
     #[arg(short = 'v', long)]
     absent: bool,
@@ -28,11 +34,12 @@ pub(crate) struct Get {
 
 impl Get {
     pub(super) fn run(&self) -> Result<ExitCode> {
-        let index = open(&self.index, &self.memory)?;
+        let index = open_to_read(&self.index, &self.memory)?;
         let mut output = self.keys.output();
         let mut line = Vec::new();
-        self.keys.each_batch(&mut |batch| {
-            let keys: Vec<&[u8]> = (0..batch.digests.len()).map(|n| batch.key(n)).collect();
+        let reading = Reading { batch_lines: BATCH_KEYS, check: &pairs::check_key, prints: true };
+        let taken = self.keys.each_batch(&reading, &mut |batch| {
+            let keys: Vec<&[u8]> = batch.lines().collect();
             for (key, value) in keys.iter().zip(index.get_many(&keys).map_err(explain)?) {
                 match value {
                     Some(value) if !self.absent => {
@@ -46,9 +53,8 @@ impl Get {
                     _ => {}
                 }
             }
-            Ok(())
+            Ok(if output.flush()? { ControlFlow::Continue(()) } else { ControlFlow::Break(()) })
         })?;
-        output.finish()?;
-        Ok(if output.printed() == 0 { ExitCode::from(EXIT_NOTHING_FOUND) } else { ExitCode::SUCCESS })
+        Ok(selected(output.printed(), taken.end("looked up")?))
     }
 }

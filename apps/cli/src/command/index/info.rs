@@ -1,5 +1,6 @@
 //! `springbloom index info` and `verify`: what an index is, and whether it is as it was written.
 
+use std::io::Write;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
@@ -7,7 +8,10 @@ use anyhow::Result;
 use clap::Args;
 use serde_json::json;
 
-use super::open::{MemoryOptions, explain, open};
+use super::open::{MemoryOptions, open_to_read};
+use crate::command::flash::{IndexInfo, IndexVerifyReport, explain};
+use crate::output;
+use crate::progress::Step;
 use crate::sizes::Size;
 
 /// Show what an index holds and what it takes
@@ -24,7 +28,7 @@ pub(crate) struct Info {
 
 impl Info {
     pub(super) fn run(&self) -> Result<ExitCode> {
-        let info = open(&self.index, &self.memory)?.info();
+        let info = open_to_read(&self.index, &self.memory)?.info();
         if self.json {
             let document = json!({
                 "live_records": info.live_records,
@@ -36,24 +40,32 @@ impl Info {
                 "memory_bytes": info.memory_bytes,
                 "pending_entries": info.pending_entries,
             });
-            println!("{document:#}");
-            return Ok(ExitCode::SUCCESS);
+            output::json(&document)?;
+        } else {
+            output::report(|out| print_info(&info, out))?;
         }
-        println!("{} records, about {} of them live", info.records, info.live_records);
-        println!(
-            "{} of records in {} zones, {} of buckets for {} partitions",
-            Size { bytes: info.log_bytes },
-            info.zones,
-            Size { bytes: info.bucket_bytes },
-            info.partitions
-        );
-        println!(
-            "{} of memory just after opening, {} entries waiting",
-            Size { bytes: info.memory_bytes },
-            info.pending_entries
-        );
         Ok(ExitCode::SUCCESS)
     }
+}
+
+fn print_info(info: &IndexInfo, out: &mut impl Write) -> Result<()> {
+    let size = |bytes| Size { bytes };
+    writeln!(out, "{} records, about {} of them live", info.records, info.live_records)?;
+    writeln!(
+        out,
+        "{} of records in {} zones, {} of buckets for {} partitions",
+        size(info.log_bytes),
+        info.zones,
+        size(info.bucket_bytes),
+        info.partitions
+    )?;
+    writeln!(
+        out,
+        "{} of memory just after opening, {} entries waiting",
+        size(info.memory_bytes),
+        info.pending_entries
+    )?;
+    Ok(())
 }
 
 /// Read everything and report damage; exit code 1 if there is any
@@ -70,7 +82,10 @@ pub(crate) struct Verify {
 
 impl Verify {
     pub(super) fn run(&self) -> Result<ExitCode> {
-        let report = open(&self.index, &self.memory)?.verify().map_err(explain)?;
+        let index = open_to_read(&self.index, &self.memory)?;
+        let step = Step::waiting("verifying");
+        let report = index.verify().map_err(explain)?;
+        drop(step);
         if self.json {
             let document = json!({
                 "is_sound": report.is_sound(),
@@ -80,13 +95,9 @@ impl Verify {
                 "damaged_pages": report.damaged_pages,
                 "records": report.records,
             });
-            println!("{document:#}");
+            output::json(&document)?;
         } else {
-            println!("{} buckets, {} damaged", report.buckets, report.damaged_buckets);
-            println!(
-                "{} pages with {} records, {} damaged",
-                report.pages, report.records, report.damaged_pages
-            );
+            output::report(|out| print_verified(&report, out))?;
         }
         anyhow::ensure!(
             report.is_sound(),
@@ -95,4 +106,14 @@ impl Verify {
         );
         Ok(ExitCode::SUCCESS)
     }
+}
+
+fn print_verified(report: &IndexVerifyReport, out: &mut impl Write) -> Result<()> {
+    writeln!(out, "{} buckets, {} damaged", report.buckets, report.damaged_buckets)?;
+    writeln!(
+        out,
+        "{} pages with {} records, {} damaged",
+        report.pages, report.records, report.damaged_pages
+    )?;
+    Ok(())
 }

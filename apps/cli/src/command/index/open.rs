@@ -1,19 +1,21 @@
-//! Options that every subcommand which opens an index has, and errors that are the user's to correct.
+//! How indexes are opened: the options that every subcommand has which opens one, and the errors.
 
 use std::path::Path;
 
 use anyhow::Result;
 use clap::Args;
-use springbloom_flash::FlashError;
-use springbloom_flash::index::{FlashIndex, IndexMemory};
 
+use crate::command::flash::{FlashIndex, IndexMemory, explain, is_missing};
 use crate::failure::bad_input;
+use crate::progress::Step;
+use crate::sizes;
 
 /// How an index uses memory while it is open
 #[derive(Args, Clone, Copy, Debug)]
 pub(crate) struct MemoryOptions {
-    /// Memory for entries that wait to be written, in bytes per record; more of it means less writing
-    #[arg(long, value_name = "BYTES", default_value_t = IndexMemory::standard().pending_bytes_per_record)]
+    /// Memory for entries that wait to be written, in bytes per record (0 to 64); more of it means less writing
+    #[arg(long, value_name = "BYTES", default_value_t = IndexMemory::standard().pending_bytes_per_record,
+        value_parser = sizes::number_within(0.0..=64.0))]
     pending: f64,
     /// Do without the pre-filter: half a byte per key less memory, and a read for each absent key
     #[arg(long)]
@@ -28,18 +30,30 @@ impl MemoryOptions {
     }
 }
 
-/// Opens the index in `directory`, recovering what was acknowledged.
+/// Opens the index in `directory` to change it, recovering what was acknowledged.
 pub(crate) fn open(directory: &Path, memory: &MemoryOptions) -> Result<FlashIndex> {
-    FlashIndex::open(directory, memory.memory()).map_err(explain)
+    let step = Step::waiting(&format!("opening {}", directory.display()));
+    let opened = FlashIndex::open(directory, memory.memory());
+    drop(step);
+    opened.map_err(|error| {
+        if is_missing(&error) {
+            bad_input(format!(
+                "{} holds no index ({error}); `springbloom index create` makes one",
+                directory.display()
+            ))
+        } else {
+            explain(error)
+        }
+    })
 }
 
-/// Errors of settings and files are the user's to correct; those of the machine are not.
-pub(crate) fn explain(error: FlashError) -> anyhow::Error {
-    match error {
-        FlashError::Io { ref source, .. } if source.kind() == std::io::ErrorKind::NotFound => {
-            bad_input(format!("{error}; `springbloom index create` makes an index"))
-        }
-        FlashError::Io { .. } | FlashError::WriterFailed { .. } => error.into(),
-        _ => bad_input(error.to_string()),
-    }
+/// Opens the index in `directory` to look at it.
+pub(crate) fn open_to_read(directory: &Path, memory: &MemoryOptions) -> Result<FlashIndex> {
+    open(directory, memory)
+}
+
+/// Makes what was changed durable and ends the work on `index`.
+pub(crate) fn close(index: FlashIndex) -> Result<()> {
+    let _step = Step::waiting("closing the index");
+    index.close().map_err(explain)
 }

@@ -1,15 +1,17 @@
 //! `springbloom set check`: prints the keys that are in a set, or those that are not.
 
+use std::ops::ControlFlow;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
 use anyhow::Result;
 use clap::Args;
 
-use super::keys::{BATCH_KEYS, KeyOptions, KeyWriter, is_closed_output};
-use super::open::{BufferOptions, open};
-use super::printed_code;
-use springbloom_flash::FlashFilter;
+use super::keys;
+use super::open::{BufferOptions, open_to_read};
+use crate::failure::selected;
+use crate::lines::LineOptions;
+use crate::output::warn;
 
 /// Print the keys that may be in a set
 ///
@@ -20,7 +22,7 @@ pub(crate) struct Check {
     /// Folder of the set
     set: PathBuf,
     #[command(flatten)]
-    keys: KeyOptions,
+    keys: LineOptions,
     /// Print the keys that are certainly not in the set (as `grep -v` would)
     #[arg(short = 'v', long)]
     absent: bool,
@@ -39,41 +41,32 @@ pub(crate) struct Check {
 
 impl Check {
     pub(super) fn run(&self) -> Result<ExitCode> {
-        let filter = open(&self.set, &self.buffer)?;
-        let selected = match self.select(&filter, &mut self.keys.output()) {
-            // Whoever read the keys has seen enough.
-            Err(error) if is_closed_output(&error) => return Ok(ExitCode::SUCCESS),
-            selected => selected?,
-        };
-        let stats = filter.stats();
-        if stats.damaged_answers + stats.failed_reads > 0 {
-            eprintln!(
-                "springbloom: {} lookups met damage and were answered \"may be there\"; see `springbloom set verify`",
-                stats.damaged_answers + stats.failed_reads
-            );
-        }
-        Ok(printed_code(selected))
-    }
-
-    /// Prints the keys (or their number) and returns how many were selected.
-    fn select(&self, filter: &FlashFilter, output: &mut KeyWriter) -> Result<u64> {
-        let mut selected = 0;
-        let batch_keys = if self.line_buffered { 1 } else { BATCH_KEYS };
-        self.keys.each_batch_of(batch_keys, &mut |batch| {
-            for (n, may_match) in filter.contains_many(&batch.digests).into_iter().enumerate() {
+        let filter = open_to_read(&self.set, &self.buffer)?;
+        let mut output = self.keys.output();
+        let prints = !self.count && !self.quiet;
+        let mut printed = 0;
+        let taken = self.keys.each_batch(&keys::reading(self.line_buffered, prints), &mut |batch| {
+            for (n, may_match) in filter.contains_many(&keys::digests(batch)).into_iter().enumerate() {
                 if may_match != self.absent {
-                    selected += 1;
-                    if !self.count && !self.quiet {
-                        output.print(batch.key(n))?;
+                    printed += 1;
+                    if prints {
+                        output.print(batch.line(n))?;
                     }
                 }
             }
-            output.finish()
+            Ok(if output.flush()? { ControlFlow::Continue(()) } else { ControlFlow::Break(()) })
         })?;
         if self.count {
-            output.print_count(selected)?;
+            output.print_count(printed)?;
+            output.flush()?;
         }
-        output.finish()?;
-        Ok(selected)
+        let stats = filter.stats();
+        let damaged = stats.damaged_answers + stats.failed_reads;
+        if damaged > 0 {
+            warn(format_args!(
+                "{damaged} lookups met damage and were answered \"may be there\"; see `springbloom set verify`"
+            ));
+        }
+        Ok(selected(printed, taken.end("looked up")?))
     }
 }

@@ -3,36 +3,42 @@
 use std::path::PathBuf;
 use std::process::ExitCode;
 
-use anyhow::Result;
+use anyhow::{Context, Result};
 use clap::{Args, ValueEnum};
-use springbloom_flash::{FilterSettings, FlashFilter, Layout};
 
-use super::open::{BufferOptions, explain};
-use crate::failure::bad_input;
-use crate::sizes::Size;
+use super::open::BufferOptions;
+use crate::command::flash::{
+    FilterSettings, FlashFilter, Layout, PAGE_BYTES_MAX, PAGE_BYTES_MIN, PROBES_MAX,
+};
+use crate::command::new_folder;
+use crate::output::tell;
+use crate::progress::Step;
+use crate::sizes::{self, Size};
 
 /// Make a new, empty set
 #[derive(Args, Debug)]
 pub(crate) struct Create {
-    /// Folder for the set; it is made if it does not exist
+    /// Folder for the set: a new one, or an empty one
     set: PathBuf,
-    /// Distinct keys that the set is built for
-    #[arg(long, value_name = "KEYS")]
+    /// Distinct keys that the set is built for: 1000000, 1e9, 2.5M, 1G (thousands, not 1,024)
+    #[arg(long, value_name = "KEYS", value_parser = sizes::count)]
     capacity: u64,
     /// Share of absent keys that are taken for present when the set is full
     #[arg(long, value_name = "RATE", default_value_t = 0.01)]
     fpr: f64,
     /// Size by bits per key instead of by rate; needs --probes
-    #[arg(long, value_name = "BITS", requires = "probes", conflicts_with = "fpr")]
+    #[arg(long, value_name = "BITS", requires = "probes", conflicts_with = "fpr",
+        value_parser = sizes::number_within(1.0..=1024.0))]
     bits_per_key: Option<f64>,
     /// Bits set per key
-    #[arg(long, value_name = "BITS")]
+    #[arg(long, value_name = "BITS", value_parser = clap::value_parser!(u8).range(1..=i64::from(PROBES_MAX)))]
     probes: Option<u8>,
     /// How bits are spread over pages
     #[arg(long, value_enum, default_value_t = LayoutName::Hierarchical)]
     layout: LayoutName,
-    /// Page size: what a lookup reads
-    #[arg(long, value_name = "SIZE", default_value = "4KiB")]
+    /// Page size: what a lookup reads; 2, 4, 8 or 16 KiB
+    #[arg(long, value_name = "SIZE", default_value = "4KiB",
+        value_parser = sizes::within(PAGE_BYTES_MIN.into()..=PAGE_BYTES_MAX.into(), PAGE_BYTES_MIN.into()))]
     page_size: Size,
     /// Add a filter of twice the size whenever the set is full, keeping the rate
     #[arg(long)]
@@ -56,31 +62,37 @@ enum LayoutName {
 
 impl Create {
     pub(super) fn run(&self) -> Result<ExitCode> {
-        let page_bytes = u32::try_from(self.page_size.bytes)
-            .map_err(|_| bad_input(format!("a page of {} is too large", self.page_size)))?;
-        let mut settings = match (self.bits_per_key, self.probes) {
+        let (settings, buffer) = (self.settings(), self.buffer.settings()?);
+        let step = Step::waiting(&format!("making {}", self.set.display()));
+        let make = || FlashFilter::create(&self.set, &settings, buffer);
+        let filter = new_folder::make_in(&self.set, make)
+            .with_context(|| format!("cannot make a set for {} keys", self.capacity))?;
+        drop(step);
+        let header = filter.info().layers[0].header;
+        tell(format_args!(
+            "{}: {} for {} keys at a rate of {:.2e}",
+            self.set.display(),
+            Size { bytes: header.file_bytes() },
+            header.capacity_keys,
+            header.chain_fpr
+        ));
+        Ok(ExitCode::SUCCESS)
+    }
+
+    fn settings(&self) -> FilterSettings {
+        let settings = match (self.bits_per_key, self.probes) {
             (Some(bits), Some(probes)) => FilterSettings::with_bits_per_key(self.capacity, bits, probes),
             (_, probes) => {
                 let settings = FilterSettings::new(self.capacity, self.fpr);
                 probes.map_or(settings, |probes| settings.probes(probes))
             }
         };
-        settings = settings.page_bytes(page_bytes).growing(self.grow).logged(!self.no_log).layout(match self
-            .layout
-        {
+        // Bounded by the parser.
+        let page_bytes = self.page_size.bytes as u32;
+        settings.page_bytes(page_bytes).growing(self.grow).logged(!self.no_log).layout(match self.layout {
             LayoutName::Hierarchical => Layout::Hierarchical,
             LayoutName::TwoChoices => Layout::TwoChoices,
             LayoutName::Flat => Layout::Flat,
-        });
-        let filter = FlashFilter::create(&self.set, &settings, self.buffer.settings()).map_err(explain)?;
-        let header = filter.info().layers[0].header;
-        eprintln!(
-            "{}: {} for {} keys at a rate of {:.2e}",
-            self.set.display(),
-            Size { bytes: header.file_bytes() },
-            header.capacity_keys,
-            header.chain_fpr
-        );
-        Ok(ExitCode::SUCCESS)
+        })
     }
 }

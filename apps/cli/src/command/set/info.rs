@@ -1,14 +1,16 @@
 //! `springbloom set info`: what a set is and how full.
 
+use std::io::Write;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
 use anyhow::Result;
 use clap::Args;
 use serde_json::{Value, json};
-use springbloom_flash::{FilterInfo, LayerInfo};
 
-use super::open::{BufferOptions, open};
+use super::open::{BufferOptions, open_to_read};
+use crate::command::flash::{FilterInfo, LayerInfo};
+use crate::output;
 use crate::sizes::Size;
 
 /// Show what a set is built for and how full it is
@@ -25,42 +27,50 @@ pub(crate) struct Info {
 
 impl Info {
     pub(super) fn run(&self) -> Result<ExitCode> {
-        let filter = open(&self.set, &self.buffer)?;
-        let info = filter.info();
+        let filter = open_to_read(&self.set, &self.buffer)?;
+        let (info, is_full) = (filter.info(), filter.is_full());
         if self.json {
-            println!("{:#}", document(&info, filter.is_full()));
-            return Ok(ExitCode::SUCCESS);
+            output::json(&document(&info, is_full))?;
+        } else {
+            output::report(|out| print(&info, is_full, out))?;
         }
-        for layer in &info.layers {
-            let (header, geometry) = (layer.header, layer.header.geometry);
-            println!(
-                "filter {}: {:?}, {} pages of {}, {} bits per key set, {} for {} keys",
-                header.layer,
-                geometry.layout,
-                geometry.page_count,
-                Size { bytes: geometry.page_bytes.into() },
-                geometry.probes,
-                Size { bytes: header.file_bytes() },
-                header.capacity_keys,
-            );
-            println!(
-                "  holds about {:.0} keys ({:.1}%), false positive rate {:.2e} (built for {:.2e})",
-                layer.estimated_keys,
-                100.0 * layer.estimated_keys / header.capacity_keys as f64,
-                layer.estimated_fpr,
-                header.fpr
-            );
-        }
-        println!(
-            "insertions: {} ({} updates wait to be written to their pages)\nmemory: {}\nfalse positive rate: {:.2e}{}",
-            info.insertions,
-            info.pending_updates,
-            Size { bytes: info.memory_bytes },
-            info.estimated_fpr,
-            if filter.is_full() { " (full)" } else { "" }
-        );
         Ok(ExitCode::SUCCESS)
     }
+}
+
+fn print(info: &FilterInfo, is_full: bool, out: &mut impl Write) -> Result<()> {
+    for layer in &info.layers {
+        let (header, geometry) = (layer.header, layer.header.geometry);
+        writeln!(
+            out,
+            "filter {}: {:?}, {} pages of {}, {} bits per key set, {} for {} keys",
+            header.layer,
+            geometry.layout,
+            geometry.page_count,
+            Size { bytes: geometry.page_bytes.into() },
+            geometry.probes,
+            Size { bytes: header.file_bytes() },
+            header.capacity_keys,
+        )?;
+        writeln!(
+            out,
+            "  holds about {:.0} keys ({:.1}%), false positive rate {:.2e} (built for {:.2e})",
+            layer.estimated_keys,
+            100.0 * layer.estimated_keys / header.capacity_keys as f64,
+            layer.estimated_fpr,
+            header.fpr
+        )?;
+    }
+    writeln!(
+        out,
+        "insertions: {} ({} updates wait to be written to their pages)\nmemory: {}\nfalse positive rate: {:.2e}{}",
+        info.insertions,
+        info.pending_updates,
+        Size { bytes: info.memory_bytes },
+        info.estimated_fpr,
+        if is_full { " (full)" } else { "" }
+    )?;
+    Ok(())
 }
 
 fn document(info: &FilterInfo, is_full: bool) -> Value {

@@ -5,9 +5,9 @@ use std::process::ExitCode;
 
 use anyhow::Result;
 use clap::Args;
-use springbloom_flash::FlashError;
 
-use super::open::{BufferOptions, explain, open, warn_if_full};
+use super::open::{BufferOptions, open, open_to_read, warn_if_full};
+use crate::command::flash::{FlashError, explain};
 use crate::failure::bad_input;
 use crate::progress::Step;
 
@@ -31,8 +31,8 @@ impl Merge {
             if is_same(path, &self.set) {
                 return Err(bad_input(format!("{} cannot be merged into itself", path.display())));
             }
-            let other = open(path, &self.buffer)?;
-            let step = Step::start(&format!("merging {}", path.display()), pages);
+            let other = open_to_read(path, &self.buffer)?;
+            let step = Step::of(&format!("merging {}", path.display()), pages);
             let mut done = 0;
             let merged = filter.merge_from(&other, &mut |now, _| {
                 step.advance(now - done);

@@ -1,12 +1,17 @@
-//! Options that every subcommand which opens a set has, and errors that are the user's to correct.
+//! How sets are opened: the options that every subcommand has which opens one, and the errors.
 
 use std::path::Path;
 
 use anyhow::Result;
 use clap::{Args, ValueEnum};
-use springbloom_flash::{BufferSettings, FlashError, FlashFilter, FlushPolicy, MemorySize};
 
+use crate::command::flash::{
+    BufferSettings, FlashFilter, FlushPolicy, GROUP_PAGES_MAX, MemorySize, explain, is_missing,
+};
 use crate::failure::bad_input;
+use crate::machine;
+use crate::output::warn;
+use crate::progress::Step;
 use crate::sizes::Size;
 
 /// How a set uses memory while it is open
@@ -22,7 +27,8 @@ pub(crate) struct BufferOptions {
     #[arg(long, value_enum, default_value_t = Policy::Dirtiest)]
     policy: Policy,
     /// Contiguous pages that are written together
-    #[arg(long, value_name = "PAGES", default_value_t = 16)]
+    #[arg(long, value_name = "PAGES", default_value_t = 16,
+        value_parser = clap::value_parser!(u32).range(1..=i64::from(GROUP_PAGES_MAX)))]
     group_pages: u32,
 }
 
@@ -35,8 +41,18 @@ enum Policy {
 }
 
 impl BufferOptions {
-    pub(super) fn settings(&self) -> BufferSettings {
-        BufferSettings {
+    pub(super) fn settings(&self) -> Result<BufferSettings> {
+        if let Some(bytes) = machine::memory_bytes().filter(|bytes| self.memory.bytes > *bytes) {
+            let (asked, there) = (self.memory, Size { bytes });
+            return Err(bad_input(format!("--memory {asked} is more than this machine has: {there}")));
+        }
+        if self.cache.bytes > self.memory.bytes {
+            let (cache, memory) = (self.cache, self.memory);
+            return Err(bad_input(format!(
+                "--cache {cache} is part of the memory and must be less than --memory {memory}"
+            )));
+        }
+        Ok(BufferSettings {
             memory: MemorySize::Bytes(self.memory.bytes),
             policy: match self.policy {
                 Policy::Dirtiest => FlushPolicy::DirtiestGroupFirst,
@@ -44,41 +60,38 @@ impl BufferOptions {
             },
             group_pages: self.group_pages,
             cache_bytes: self.cache.bytes,
-        }
+        })
     }
 }
 
-/// Opens the set in `directory`, recovering what was acknowledged.
+/// Opens the set in `directory` to change it, recovering what was acknowledged.
 pub(super) fn open(directory: &Path, buffer: &BufferOptions) -> Result<FlashFilter> {
-    FlashFilter::open(directory, buffer.settings()).map_err(|error| match error {
-        FlashError::Io { ref source, .. } if source.kind() == std::io::ErrorKind::NotFound => {
-            if directory.join("filter-0000").exists() {
-                bad_input(format!("{error}: the set is incomplete; restore the file from a copy"))
-            } else {
-                let set = directory.display();
-                bad_input(format!("{set} holds no set; `springbloom set create` makes one"))
-            }
+    let settings = buffer.settings()?;
+    let step = Step::waiting(&format!("opening {}", directory.display()));
+    let opened = FlashFilter::open(directory, settings);
+    drop(step);
+    opened.map_err(|error| match error {
+        _ if !is_missing(&error) => explain(error),
+        _ if directory.join("filter-0000").exists() => {
+            bad_input(format!("{error}: the set is incomplete; restore the file from a copy"))
         }
-        _ => explain(error),
+        _ => bad_input(format!("{} holds no set; `springbloom set create` makes one", directory.display())),
     })
+}
+
+/// Opens the set in `directory` to look at it.
+pub(super) fn open_to_read(directory: &Path, buffer: &BufferOptions) -> Result<FlashFilter> {
+    open(directory, buffer)
 }
 
 /// Says on standard error that a set has reached its capacity.
 pub(super) fn warn_if_full(filter: &FlashFilter, set: &Path) {
     if filter.is_full() {
-        eprintln!(
-            "springbloom: {} is full: its false positive rate is {:.2e} now and rises; `springbloom set create` with a larger \
+        warn(format_args!(
+            "{} is full: its false positive rate is {:.2e} now and rises; `springbloom set create` with a larger \
              --capacity, or with --grow, makes one that takes more",
             set.display(),
             filter.estimated_fpr()
-        );
-    }
-}
-
-/// Errors of settings and files are the user's to correct; those of the machine are not.
-pub(super) fn explain(error: FlashError) -> anyhow::Error {
-    match error {
-        FlashError::Io { .. } | FlashError::WriterFailed { .. } => error.into(),
-        _ => bad_input(error.to_string()),
+        ));
     }
 }

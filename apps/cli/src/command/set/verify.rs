@@ -1,5 +1,6 @@
 //! `springbloom set verify`: reads everything and says what is damaged.
 
+use std::io::Write;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
@@ -7,7 +8,9 @@ use anyhow::Result;
 use clap::Args;
 use serde_json::json;
 
-use super::open::{BufferOptions, open};
+use super::open::{BufferOptions, open_to_read};
+use crate::command::flash::LayerReport;
+use crate::output;
 use crate::progress::Step;
 
 /// Read every page of a set and report damage
@@ -26,10 +29,10 @@ pub(crate) struct Verify {
 
 impl Verify {
     pub(super) fn run(&self) -> Result<ExitCode> {
-        let filter = open(&self.set, &self.buffer)?;
+        let filter = open_to_read(&self.set, &self.buffer)?;
         let pages =
             filter.info().layers.iter().map(|layer| u64::from(layer.header.geometry.page_count)).sum();
-        let step = Step::start("verifying", pages);
+        let step = Step::of("verifying", pages);
         let mut done = 0;
         let report = filter.verify(&mut |now, _| {
             step.advance(now - done);
@@ -52,22 +55,9 @@ impl Verify {
                     })
                 })
                 .collect();
-            println!("{:#}", json!({ "is_sound": report.is_sound(), "filters": layers }));
+            output::json(&json!({ "is_sound": report.is_sound(), "filters": layers }))?;
         } else {
-            for layer in &report.layers {
-                println!(
-                    "{}: {} damaged and {} lost sectors, {} unreadable pages; fill {:.4}, false positive rate {:.2e}",
-                    layer.name,
-                    layer.damaged_sectors,
-                    layer.saturated_sectors,
-                    layer.unreadable_pages,
-                    layer.fill,
-                    layer.fpr
-                );
-                if !layer.faulty_pages.is_empty() {
-                    println!("  pages {:?}", layer.faulty_pages);
-                }
-            }
+            output::report(|out| print(&report.layers, out))?;
         }
         if report.is_sound() {
             return Ok(ExitCode::SUCCESS);
@@ -77,4 +67,23 @@ impl Verify {
             self.set.display()
         )
     }
+}
+
+fn print(layers: &[LayerReport], out: &mut impl Write) -> Result<()> {
+    for layer in layers {
+        writeln!(
+            out,
+            "{}: {} damaged and {} lost sectors, {} unreadable pages; fill {:.4}, false positive rate {:.2e}",
+            layer.name,
+            layer.damaged_sectors,
+            layer.saturated_sectors,
+            layer.unreadable_pages,
+            layer.fill,
+            layer.fpr
+        )?;
+        if !layer.faulty_pages.is_empty() {
+            writeln!(out, "  pages {:?}", layer.faulty_pages)?;
+        }
+    }
+    Ok(())
 }

@@ -1,0 +1,107 @@
+//! Lines that cannot be used, and how far a command came with the others.
+
+use std::io;
+
+use anyhow::Result;
+use clap::ValueEnum;
+
+use crate::failure::bad_input;
+use crate::output::warn;
+
+/// Bad lines that are told one by one.
+const TOLD_MAX: u64 = 5;
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(super) enum OnBadLine {
+    /// Do what the lines before it ask for, then end with code 2
+    Stop,
+    /// Leave it out, say so, go on, and end with code 4
+    Skip,
+}
+
+/// A line that cannot be used.
+#[derive(Debug)]
+pub(super) struct BadLine {
+    pub(super) place: String,
+    /// What is wrong and what was expected.
+    pub(super) wrong: String,
+}
+
+/// What to do about bad lines, and how many have been left out.
+pub(super) struct BadLines {
+    policy: OnBadLine,
+    left_out: u64,
+}
+
+impl BadLines {
+    pub(super) fn new(policy: OnBadLine) -> Self {
+        BadLines { policy, left_out: 0 }
+    }
+
+    /// Leaves `line` out, or gives it back if the command stops at it.
+    pub(super) fn meet(&mut self, line: BadLine) -> Option<BadLine> {
+        if self.policy == OnBadLine::Stop {
+            return Some(line);
+        }
+        self.left_out += 1;
+        match self.left_out {
+            ..=TOLD_MAX => warn(format_args!("{}: {}; left out", line.place, line.wrong)),
+            n if n == TOLD_MAX + 1 => warn("more bad lines follow and are only counted"),
+            _ => {}
+        }
+        None
+    }
+}
+
+/// What of the input was taken.
+#[must_use]
+pub(crate) struct Taken {
+    /// Lines that were handed on.
+    pub(crate) lines: u64,
+    left_out: u64,
+    /// What ended the reading before the end of the input.
+    stopped: Option<Stopped>,
+}
+
+enum Stopped {
+    BadLine(BadLine),
+    Unreadable(String, io::Error),
+}
+
+impl Taken {
+    pub(super) fn new(lines: u64, bad: &BadLines) -> Self {
+        Taken { lines, left_out: bad.left_out, stopped: None }
+    }
+
+    pub(super) fn stopped_at(self, line: BadLine) -> Self {
+        Taken { stopped: Some(Stopped::BadLine(line)), ..self }
+    }
+
+    pub(super) fn stopped_by(self, name: String, error: io::Error) -> Self {
+        Taken { stopped: Some(Stopped::Unreadable(name, error)), ..self }
+    }
+
+    /// Says what happened to the input once the lines that were taken are `done` ("added to the set"): the number of lines left out.
+    ///
+    /// # Errors
+    /// A line or a file at which the command stopped.
+    pub(crate) fn end(self, done: &str) -> Result<u64> {
+        if self.left_out > 0 {
+            warn(format_args!("bad lines left out: {}", self.left_out));
+        }
+        let before = match self.lines {
+            0 => format!("nothing was {done}"),
+            1 => format!("the line before it was {done}"),
+            lines => format!("the {lines} lines before it were {done}"),
+        };
+        match self.stopped {
+            None => Ok(self.left_out),
+            Some(Stopped::BadLine(BadLine { place, wrong })) => Err(bad_input(format!(
+                "{place}: {wrong}; {before}. Correct the line, or leave such lines out with --on-bad-line skip"
+            ))),
+            Some(Stopped::Unreadable(name, error)) => {
+                Err(anyhow::Error::from(error).context(format!("{before}, but {name} cannot be read")))
+            }
+        }
+    }
+}

@@ -1,0 +1,62 @@
+//! Lines one after the other, never more of one in memory than a line may have.
+
+use std::io::{self, BufRead, Read};
+
+/// Longest line, without its end.
+pub(super) const LINE_BYTES_MAX: usize = 1 << 20;
+
+/// What comes next.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) enum Next {
+    Line,
+    TooLong,
+    End,
+}
+
+/// Reads lines and counts them.
+pub(super) struct LineReader<'i> {
+    input: Box<dyn BufRead + 'i>,
+    name: &'i str,
+    separator: u8,
+    /// Of the line that was read last, from 1.
+    number: u64,
+    /// The rest of a line that is too long has not been read.
+    is_inside: bool,
+}
+
+impl<'i> LineReader<'i> {
+    pub(super) fn new(input: Box<dyn BufRead + 'i>, name: &'i str, separator: u8) -> Self {
+        LineReader { input, name, separator, number: 0, is_inside: false }
+    }
+
+    /// Where the last line was.
+    pub(super) fn place(&self) -> String {
+        format!("{}, line {}", self.name, self.number)
+    }
+
+    /// Appends the next line to `bytes`, without its end; something of it if it is too long.
+    pub(super) fn next_line(&mut self, bytes: &mut Vec<u8>) -> io::Result<Next> {
+        if std::mem::take(&mut self.is_inside) {
+            self.input.skip_until(self.separator)?;
+        }
+        let start = bytes.len();
+        let end_bytes = if self.separator == b'\n' { b"\r\n".len() } else { 1 };
+        let mut limited = (&mut *self.input).take((LINE_BYTES_MAX + end_bytes) as u64);
+        if limited.read_until(self.separator, bytes)? == 0 {
+            return Ok(Next::End);
+        }
+        self.number += 1;
+        let has_ended = bytes.last() == Some(&self.separator);
+        if has_ended {
+            bytes.pop();
+            if self.separator == b'\n' && bytes[start..].ends_with(b"\r") {
+                bytes.pop();
+            }
+        }
+        if bytes.len() - start <= LINE_BYTES_MAX {
+            return Ok(Next::Line);
+        }
+        self.is_inside = !has_ended;
+        Ok(Next::TooLong)
+    }
+}

@@ -1,0 +1,42 @@
+//! Lines on standard output, ended as those of the input are.
+
+use std::io::Write;
+
+use anyhow::Result;
+
+use crate::output::Output;
+
+/// Prints lines and counts them.
+pub(crate) struct LineWriter {
+    out: Output,
+    separator: u8,
+    printed: u64,
+}
+
+impl LineWriter {
+    pub(super) fn new(separator: u8) -> Self {
+        LineWriter { out: Output::stdout(), separator, printed: 0 }
+    }
+
+    pub(crate) fn print(&mut self, line: &[u8]) -> Result<()> {
+        self.printed += 1;
+        self.out.write_all(line)?;
+        Ok(self.out.write_all(&[self.separator])?)
+    }
+
+    /// Prints a number; like `grep -zc`, as a line whatever ends lines.
+    pub(crate) fn print_count(&mut self, count: u64) -> Result<()> {
+        Ok(writeln!(self.out, "{count}")?)
+    }
+
+    /// Lines printed.
+    pub(crate) fn printed(&self) -> u64 {
+        self.printed
+    }
+
+    /// Hands everything to whoever reads the output; `false` if nobody does any more.
+    pub(crate) fn flush(&mut self) -> Result<bool> {
+        self.out.flush()?;
+        Ok(!self.out.is_closed())
+    }
+}
