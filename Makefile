@@ -10,7 +10,7 @@ DEMO_DIR ?= $(CACHE_HOME)/springbloom/demo
 # Where the tables of docs/benchmarks.md go that are measured again.
 BENCHMARKS_DIR ?= $(CACHE_HOME)/springbloom/benchmarks
 
-.PHONY: demo test build build-all setup lint sanitize fuzz benchmarks
+.PHONY: demo test attack build build-all setup lint sanitize fuzz benchmarks
 
 demo: build
 	@mkdir -p $(DEMO_DIR)
@@ -33,6 +33,10 @@ lint: build-all
 	@cargo fmt --all --check
 	@cargo clippy --release --locked --workspace --all-targets -- -D warnings
 	@cargo clippy --release --locked --manifest-path fuzz/Cargo.toml -- -D warnings
+
+# What `make test` does for the structures on flash, and much longer: kills, power losses, damage, full disks, hot keys.
+attack: setup
+	@scripts/attack
 
 # TABLES="s1 shamba": these alone.
 benchmarks: build

@@ -7,8 +7,8 @@ use std::sync::Arc;
 
 use flash::{LAYOUTS, buffer, keys};
 use libfuzzer_sys::{arbitrary, fuzz_target};
-use springbloom_flash::device::{BlockSizes, PowerLoss, SimPower, SimStorage};
-use springbloom_flash::{FilterSettings, FlashFilter};
+use springbloom_page_device::{BlockSizes, PowerLoss, SimPower, SimStorage};
+use springbloom_flash_filter::{FilterSettings, FlashFilter};
 
 #[derive(arbitrary::Arbitrary, Debug)]
 struct Input {

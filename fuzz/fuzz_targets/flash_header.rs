@@ -4,7 +4,7 @@
 
 use libfuzzer_sys::fuzz_target;
 use springbloom_filter::KeyDigest;
-use springbloom_flash::{FilterHeader, HEADER_BYTES};
+use springbloom_flash_filter::{FilterHeader, HEADER_BYTES};
 
 fuzz_target!(|bytes: &[u8]| {
     let _ = FilterHeader::decode("raw", bytes);

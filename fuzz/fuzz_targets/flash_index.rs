@@ -7,8 +7,8 @@ use std::sync::{Arc, OnceLock};
 use libfuzzer_sys::arbitrary::{self, Arbitrary};
 use libfuzzer_sys::fuzz_target;
 use springbloom_filter::KeyDigest;
-use springbloom_flash::device::{PowerLoss, SimPower, SimStorage, Storage};
-use springbloom_flash::index::{FlashIndex, INDEX_PAGE_BYTES, IndexMemory, IndexSettings};
+use springbloom_page_device::{PowerLoss, SimPower, SimStorage, Storage};
+use springbloom_flash_index::{FlashIndex, INDEX_PAGE_BYTES, IndexMemory, IndexSettings};
 
 const SALT: u64 = 77;
 const SECTOR_BYTES: usize = 512;
@@ -92,7 +92,8 @@ fn apply(storage: &SimStorage, change: &Change) {
                 storage.damage(file, 0, |file| {
                     let body_bytes = u32::from_le_bytes(file[12..16].try_into().unwrap()) as usize;
                     overwrite(&mut file[24..24 + body_bytes], *at, bytes);
-                    let sum = KeyDigest::of(&file[24..24 + body_bytes]).lo;
+                    let head = u64::from_le_bytes(file[8..16].try_into().unwrap());
+                    let sum = KeyDigest::of(&file[24..24 + body_bytes]).lo ^ mix(head);
                     file[16..24].copy_from_slice(&sum.to_le_bytes());
                 });
             }
@@ -127,7 +128,7 @@ fn apply(storage: &SimStorage, change: &Change) {
             });
         }
         Change::Damage(file, at, xor) => {
-            let file = ["records", "buckets", "manifest-a", "manifest-b", "waiting"][usize::from(file % 5)];
+            let file = ["records", "buckets", "manifest-a", "manifest-b", "waiting", "wal-a", "wal-b"][usize::from(file % 7)];
             let at = *at as usize % len(file).max(1);
             storage.damage(file, at, |bytes| bytes[0] ^= xor);
         }
@@ -139,7 +140,8 @@ fuzz_target!(|changes: Vec<Change>| {
     changes.iter().for_each(|change| apply(&storage, change));
     if changes.len() % 4 == 1 {
         let salvaged = Arc::new(SimStorage::new(SimPower::steady()));
-        let _ = FlashIndex::salvage_in(&*storage, salvaged, 5);
+        let from: Arc<dyn Storage> = storage.clone();
+        let _ = FlashIndex::salvage_in(&from, salvaged, 5);
     }
     let Ok(index) = FlashIndex::open_in(storage.clone(), memory()) else { return };
     let names: Vec<[u8; 8]> = (0..800).step_by(7).chain([5000]).map(key).collect();

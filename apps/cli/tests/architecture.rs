@@ -5,11 +5,13 @@ use std::collections::{BTreeMap, BTreeSet};
 use cargo_metadata::{DependencyKind, MetadataCommand};
 
 /// Every crate of the workspace, with the crates of the workspace that it may depend on.
-const ALLOWED: [(&str, &[&str]); 8] = [
+const ALLOWED: [(&str, &[&str]); 10] = [
     ("springbloom-filter", &[]),
     ("springbloom-format", &["springbloom-filter"]),
     ("springbloom-manager", &["springbloom-filter"]),
-    ("springbloom-flash", &["springbloom-filter"]),
+    ("springbloom-page-device", &["springbloom-filter"]),
+    ("springbloom-flash-filter", &["springbloom-filter", "springbloom-page-device"]),
+    ("springbloom-flash-index", &["springbloom-filter", "springbloom-page-device"]),
     ("springbloom-workload", &[]),
     ("springbloom-testkit", &[]),
     ("springbloom-rocksdb", &["springbloom-filter", "springbloom-format", "springbloom-manager"]),
@@ -19,7 +21,9 @@ const ALLOWED: [(&str, &[&str]); 8] = [
             "springbloom-filter",
             "springbloom-format",
             "springbloom-manager",
-            "springbloom-flash",
+            "springbloom-page-device",
+            "springbloom-flash-filter",
+            "springbloom-flash-index",
             "springbloom-workload",
             "springbloom-rocksdb",
         ],
@@ -27,11 +31,13 @@ const ALLOWED: [(&str, &[&str]); 8] = [
 ];
 
 /// Crates that need no store to be built: none of their dependencies, at any depth, may bring one.
-const ENGINE_NEUTRAL: [&str; 5] = [
+const ENGINE_NEUTRAL: [&str; 7] = [
     "springbloom-filter",
     "springbloom-format",
     "springbloom-manager",
-    "springbloom-flash",
+    "springbloom-page-device",
+    "springbloom-flash-filter",
+    "springbloom-flash-index",
     "springbloom-workload",
 ];
 

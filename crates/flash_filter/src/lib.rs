@@ -37,3 +37,8 @@ pub use settings::{
 pub use springbloom_page_device::FlashError;
 pub use stats::{FilterInfo, FilterStats, LayerInfo};
 pub use verify::{LayerReport, VerifyReport};
+
+/// The example of the README runs as a test.
+#[doc = include_str!("../README.md")]
+#[cfg(doctest)]
+struct Readme;

@@ -4,7 +4,9 @@ use std::path::Path;
 use std::sync::atomic::AtomicU64;
 use std::sync::{Arc, Mutex, RwLock};
 
-use springbloom_page_device::{Access, CommitTurn, FileStorage, FlashError, IoEngine, Storage, Wal};
+use springbloom_page_device::{
+    Access, CommitTurn, FileStorage, FlashError, IoEngine, Storage, Wal, require_empty,
+};
 
 use crate::filter::{FlashFilter, State};
 use crate::header::FILTER_VERSION;
@@ -29,15 +31,7 @@ impl FlashFilter {
     ) -> Result<FlashFilter, FlashError> {
         // Before a folder is made that nobody needs.
         check(settings, &buffer)?;
-        let storage = Arc::new(FileStorage::open(directory, Access::Create, IoEngine::Auto)?);
-        let created = FlashFilter::create_in(storage.clone(), settings, buffer);
-        if let Err(error) = &created
-            && !matches!(error, FlashError::NotEmpty { .. })
-            && let Some(storage) = Arc::into_inner(storage)
-        {
-            storage.undo_creation();
-        }
-        created
+        FileStorage::make(directory, |storage| FlashFilter::create_in(storage, settings, buffer))
     }
 
     /// Opens the filter in `directory` and recovers what was acknowledged. After [`FlashFilter::close`] there is nothing to recover:
@@ -60,7 +54,7 @@ impl FlashFilter {
         buffer: BufferSettings,
     ) -> Result<FlashFilter, FlashError> {
         let (plan, memory) = check(settings, &buffer)?;
-        refuse_unless_empty(&*storage)?;
+        require_empty(&*storage)?;
         let header = settings.header(plan, rand::random(), 0);
         let layer = Layer::create(&*storage, header)?;
         let chain = Chain { insertions: 0, waiting_updates: 0, layers: vec![(header, 0)] };
@@ -182,16 +176,6 @@ pub(crate) fn open_log(storage: &dyn Storage) -> Result<Wal, FlashError> {
         }
     }
     Wal::open(storage)
-}
-
-/// A filter has its folder to itself: what is there belongs to somebody.
-pub(crate) fn refuse_unless_empty(storage: &dyn Storage) -> Result<(), FlashError> {
-    let name = storage.describe("");
-    let names = storage.names().map_err(FlashError::io("list", &name))?;
-    match names.first() {
-        None => Ok(()),
-        Some(got) => Err(FlashError::NotEmpty { name, got: got.clone() }),
-    }
 }
 
 /// The first filter of a chain and the memory it is opened with, if both can be had.

@@ -3,12 +3,13 @@
 use std::path::Path;
 use std::sync::{Arc, PoisonError};
 
-use springbloom_page_device::{Access, AlignedBuf, FileStorage, FlashError, IoEngine, Storage, Wal};
+use springbloom_page_device::{
+    Access, AlignedBuf, FileStorage, FlashError, IoEngine, Storage, Wal, require_empty,
+};
 
 use crate::filter::FlashFilter;
 use crate::header::FilterHeader;
 use crate::layer::{Layer, file_name};
-use crate::open::refuse_unless_empty;
 use crate::settings::BufferSettings;
 use crate::state::{Chain, LAYERS_MAX};
 
@@ -55,8 +56,7 @@ impl FlashFilter {
     /// Makes a filter in `to`, which must be empty (or is made), of all that can be read of the one in `from`, which is left as it is.
     pub fn salvage(from: &Path, to: &Path, buffer: BufferSettings) -> Result<SalvageReport, FlashError> {
         let from = FileStorage::open(from, Access::Read, IoEngine::Auto)?;
-        let to = FileStorage::open(to, Access::Create, IoEngine::Auto)?;
-        FlashFilter::salvage_in(&from, Arc::new(to), buffer)
+        FileStorage::make(to, |to| FlashFilter::salvage_in(&from, to, buffer))
     }
 
     /// [`FlashFilter::salvage`] in any storages.
@@ -65,7 +65,7 @@ impl FlashFilter {
         to: Arc<dyn Storage>,
         buffer: BufferSettings,
     ) -> Result<SalvageReport, FlashError> {
-        refuse_unless_empty(&*to)?;
+        require_empty(&*to)?;
         let mut report = SalvageReport::default();
         let log = match Wal::open(from) {
             Err(error @ (FlashError::NewerVersion { .. } | FlashError::OlderVersion { .. })) => {

@@ -44,3 +44,8 @@ pub use stats::{IndexInfo, IndexStats};
 pub use store::FlashIndex;
 pub use stream::StreamLookup;
 pub use verify::IndexVerifyReport;
+
+/// The example of the README runs as a test.
+#[doc = include_str!("../README.md")]
+#[cfg(doctest)]
+struct Readme;

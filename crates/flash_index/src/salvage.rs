@@ -55,8 +55,7 @@ impl FlashIndex {
     /// left as it is. A key whose newest record is lost has an older value, or none; a key whose deletion is lost may be back.
     pub fn salvage(from: &Path, to: &Path) -> Result<SalvageReport, FlashError> {
         let from: Arc<dyn Storage> = Arc::new(FileStorage::open(from, Access::Read, IoEngine::Auto)?);
-        let to = Arc::new(FileStorage::open(to, Access::Create, IoEngine::Auto)?);
-        FlashIndex::salvage_in(&from, to, rand::random())
+        FileStorage::make(to, |to| FlashIndex::salvage_in(&from, to, rand::random()))
     }
 
     /// As [`salvage`](Self::salvage), in any storages.

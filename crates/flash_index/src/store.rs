@@ -21,6 +21,7 @@ use crate::waiting;
 use crate::zones::Zones;
 use springbloom_page_device::{
     Access, CommitTurn, FileStorage, FlashError, IoEngine, PageDevice, SECTOR_BYTES, Span, Storage, Wal,
+    require_empty,
 };
 
 pub(crate) const LOG_NAME: &str = "records";
@@ -55,15 +56,9 @@ impl FlashIndex {
     ) -> Result<FlashIndex, FlashError> {
         settings.check()?;
         memory.check()?;
-        let storage = Arc::new(FileStorage::open(directory, Access::Create, IoEngine::Auto)?);
-        let created = FlashIndex::create_in(storage.clone(), settings, memory, rand::random());
-        if let Err(error) = &created
-            && !matches!(error, FlashError::NotEmpty { .. })
-            && let Some(storage) = Arc::into_inner(storage)
-        {
-            storage.undo_creation();
-        }
-        created
+        FileStorage::make(directory, |storage| {
+            FlashIndex::create_in(storage, settings, memory, rand::random())
+        })
     }
 
     /// Opens the index in `directory`, replaying what was acknowledged since its last checkpoint.
@@ -86,11 +81,7 @@ impl FlashIndex {
         salt: u64,
     ) -> Result<FlashIndex, FlashError> {
         settings.check()?;
-        let name = storage.describe("");
-        let names = storage.names().map_err(FlashError::io("list", &name))?;
-        if let Some(got) = names.first() {
-            return Err(FlashError::NotEmpty { name, got: got.clone() });
-        }
+        require_empty(&*storage)?;
         for file in [LOG_NAME, BUCKETS_NAME] {
             let name = storage.describe(file);
             let device = storage.create(file, 0).map_err(FlashError::io("create", &name))?;

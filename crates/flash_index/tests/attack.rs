@@ -83,7 +83,7 @@ fn is_told(storage: &SimStorage, what: &str) -> bool {
     match FlashIndex::open_in(storage, memory) {
         Ok(index) => {
             is_told |= any_error(&index, &format!("{what}, written on"));
-            let lost = |n| !matches!(index.get(&key(5000 + n)), Ok(Some(_)) | Err(_));
+            let lost = |n: u64| !matches!(index.get(&key(5000 + n)), Ok(Some(_)) | Err(_));
             assert!(is_closed.is_err() || !(0..300).any(lost), "{what}: lost what was put after the damage");
         }
         Err(_) => is_told = true,

@@ -53,8 +53,22 @@ impl FileStorage {
         }
     }
 
+    /// Makes something in `folder`, which must be empty (or is made). If `make` fails, its files go again, and the folders that were
+    /// made for it.
+    ///
+    /// # Errors
+    /// [`FlashError::NotEmpty`] if there is anything in the folder: it belongs to somebody.
+    pub fn make<T>(
+        folder: &Path,
+        make: impl FnOnce(Arc<dyn Storage>) -> Result<T, FlashError>,
+    ) -> Result<T, FlashError> {
+        let storage = Arc::new(FileStorage::open(folder, Access::Create, IoEngine::Auto)?);
+        require_empty(&*storage)?;
+        make(storage.clone()).inspect_err(|_| storage.undo_creation())
+    }
+
     /// Takes back what a failed creation has made: all that is in the folder, and the folders that did not exist before.
-    pub fn undo_creation(self) {
+    fn undo_creation(&self) {
         // What cannot be removed stays; the failure that led here is what the caller is told.
         for name in self.names().unwrap_or_default() {
             let _ = self.remove(&name);
@@ -63,6 +77,24 @@ impl FileStorage {
             let _ = std::fs::remove_dir(folder);
         }
     }
+}
+
+/// Names that an error lists.
+const NAMES_MAX: usize = 4;
+
+/// An error if there is anything in `storage`, whoever it belongs to.
+pub fn require_empty(storage: &dyn Storage) -> Result<(), FlashError> {
+    let name = storage.describe("");
+    let names = storage.names().map_err(FlashError::io("list", &name))?;
+    if names.is_empty() {
+        return Ok(());
+    }
+    let more = match names.len().saturating_sub(NAMES_MAX) {
+        0 => String::new(),
+        more => format!(" and {more} more"),
+    };
+    let got = format!("{}{more}", names[..names.len().min(NAMES_MAX)].join(", "));
+    Err(FlashError::NotEmpty { name, got })
 }
 
 /// Makes `folder` and the folders that it lies in, durably; returns those that did not exist, the outermost first.
@@ -140,13 +172,32 @@ mod tests {
     }
 
     #[test]
-    fn a_creation_that_is_undone_leaves_what_was_there_before() {
+    fn a_failure_leaves_what_was_there_and_nothing_else() {
         let folder = tempfile::tempdir().unwrap();
-        let deep = folder.path().join("a/b");
-        let storage = open(&deep, Access::Create).unwrap();
-        storage.create("x", 4096).unwrap();
-        storage.undo_creation();
-        assert!(!folder.path().join("a").exists() && folder.path().exists());
-        assert!(matches!(open(&deep, Access::Read), Err(FlashError::Io { .. })));
+        let full = |storage: Arc<dyn Storage>| -> Result<(), FlashError> {
+            storage.create("half", 4096).unwrap();
+            Err(FlashError::io("write", "half")(io::ErrorKind::StorageFull.into()))
+        };
+        assert!(FileStorage::make(&folder.path().join("new/deep"), full).is_err());
+        assert!(!folder.path().join("new").exists());
+        let empty = folder.path().join("empty");
+        std::fs::create_dir(&empty).unwrap();
+        assert!(FileStorage::make(&empty, full).is_err());
+        assert_eq!(std::fs::read_dir(&empty).unwrap().count(), 0);
+        assert!(matches!(open(&folder.path().join("none"), Access::Read), Err(FlashError::Io { .. })));
+    }
+
+    #[test]
+    fn a_folder_that_holds_something_is_refused_with_what_it_holds() {
+        let folder = tempfile::tempdir().unwrap();
+        for name in ["records", "log-a", "notes", "a", "b"] {
+            std::fs::write(folder.path().join(name), "mine").unwrap();
+        }
+        let refused =
+            FileStorage::make(folder.path(), |_| -> Result<(), FlashError> { panic!("nothing is made") });
+        let message = refused.unwrap_err().to_string();
+        assert!(message.contains("it holds a, b, log-a, notes and 1 more"), "{message}");
+        assert!(FileStorage::make(&folder.path().join("a"), |_| Ok(())).is_err(), "a file is no folder");
+        assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 5);
     }
 }

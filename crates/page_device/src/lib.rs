@@ -26,8 +26,13 @@ pub use blocks::BlockSizes;
 pub use device::{PageDevice, SECTOR_BYTES, Span, Storage};
 pub use error::{FlashError, require};
 pub use file::{FileDevice, IoEngine};
-pub use folder::{Access, FileStorage};
+pub use folder::{Access, FileStorage, require_empty};
 pub use mix::{GOLDEN, checksum, checksum_32, field, mix, scale};
 pub use plan::{PlannedRead, ReadPlan};
 pub use sim::{PowerLoss, SimPower, SimStorage};
 pub use wal::{COMMIT_BYTES_MAX, CommitTurn, START_BYTES_MAX, Turn, Wal, WalReport};
+
+/// The example of the README runs as a test.
+#[doc = include_str!("../README.md")]
+#[cfg(doctest)]
+struct Readme;

@@ -1,16 +1,18 @@
 //! What the commands use of the structures on flash, and what their errors mean to the user.
 
-pub(crate) use springbloom_flash::device::SECTOR_BYTES;
-pub(crate) use springbloom_flash::index::{
+use serde_json::{Value, json};
+pub(crate) use springbloom_flash_filter::{
+    BufferSettings, FilterInfo, FilterSettings, FlashFilter, FlushPolicy, GROUP_PAGES_MAX, LayerInfo, Layout,
+    MemorySize, PAGE_BYTES_MAX, PAGE_BYTES_MIN, PROBES_MAX, VerifyReport,
+};
+pub(crate) use springbloom_flash_index::{
     FlashIndex, INDEX_PAGE_BYTES, IndexInfo, IndexMemory, IndexSettings, IndexStats, IndexVerifyReport,
     KEY_BYTES_MAX, StreamLookup, VALUE_BYTES_MAX,
 };
-pub(crate) use springbloom_flash::{
-    BufferSettings, FilterInfo, FilterSettings, FlashError, FlashFilter, FlushPolicy, GROUP_PAGES_MAX,
-    LayerInfo, LayerReport, Layout, MemorySize, PAGE_BYTES_MAX, PAGE_BYTES_MIN, PROBES_MAX,
-};
+pub(crate) use springbloom_page_device::{FlashError, SECTOR_BYTES, WalReport};
 
 use crate::failure::bad_input;
+use crate::output::warn;
 
 /// Damage and failures of the machine stay what they are; everything else is the user's to correct.
 pub(crate) fn explain(error: FlashError) -> anyhow::Error {
@@ -26,4 +28,52 @@ pub(crate) fn explain(error: FlashError) -> anyhow::Error {
 /// Whether the error says that a file is not there.
 pub(crate) fn is_missing(error: &FlashError) -> bool {
     matches!(error, FlashError::Io { source, .. } if source.kind() == std::io::ErrorKind::NotFound)
+        || matches!(error, FlashError::NotFound { .. })
+}
+
+/// Opens something to look at it. If its last writer was interrupted (`is_recovered` says so), that is made good once, so that the next
+/// command need not read the log again; where it cannot be, on a read-only file system or beside other readers, the log is read.
+pub(crate) fn open_recovered<T>(
+    folder: &std::path::Path,
+    open_read_only: impl Fn() -> Result<T, FlashError>,
+    is_recovered: impl Fn(&T) -> bool,
+    recover: impl FnOnce() -> Result<(), FlashError>,
+) -> Result<T, FlashError> {
+    let opened = open_read_only()?;
+    if is_recovered(&opened) {
+        return Ok(opened);
+    }
+    drop(opened);
+    match recover() {
+        Ok(()) => warn(format_args!(
+            "the last command on {} was interrupted; everything that it acknowledged is there",
+            folder.display()
+        )),
+        Err(FlashError::Io { source, .. }) => warn(format_args!(
+            "the last command on {} was interrupted, and that cannot be made good ({source}): its log is read instead, which takes time",
+            folder.display()
+        )),
+        // Somebody else reads, or makes it good just now.
+        Err(FlashError::InUse { .. }) => {}
+        Err(error) => return Err(error),
+    }
+    open_read_only()
+}
+
+/// What was found in a write-ahead log, for people.
+pub(crate) fn log_in_words(log: &WalReport) -> String {
+    format!(
+        "write-ahead log: {} commits, {} blocks lost one of their two copies, {} commits lost",
+        log.commits, log.repaired_blocks, log.lost_commits
+    )
+}
+
+/// The same for programs.
+pub(crate) fn log_document(log: &WalReport) -> Value {
+    json!({
+        "commits": log.commits,
+        "blocks": log.blocks,
+        "repaired_blocks": log.repaired_blocks,
+        "lost_commits": log.lost_commits,
+    })
 }

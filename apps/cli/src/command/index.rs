@@ -15,7 +15,6 @@ use clap::{Args, Subcommand};
 use serde_json::json;
 
 use super::flash::{FlashIndex, explain};
-use super::new_folder;
 use crate::output;
 use crate::progress::Step;
 
@@ -54,8 +53,9 @@ struct Compact {
 
 /// Make damaged buckets anew from the records, or a new index of the records that can be read
 ///
-/// Damaged buckets cost nothing. Where records are damaged, a second folder is needed: the damaged index is left as it is, records in damaged
-/// pages are lost, and a key whose deletion is among them may be back.
+/// With one folder, nothing that was acknowledged is lost: damaged buckets are made anew from the records. Where records are damaged themselves, or
+/// the index does not open, a second folder is needed: the damaged index is left as it is, records in damaged pages are lost, and a key whose deletion
+/// is among them may be back. What was lost is told.
 #[derive(Args, Debug)]
 struct Repair {
     /// Folder of the damaged index
@@ -132,19 +132,30 @@ impl Repair {
 
     fn salvage(&self, to: &Path) -> Result<()> {
         let step = Step::waiting("salvaging");
-        let report = new_folder::make_in(to, || FlashIndex::salvage(&self.index, to))?;
+        let report = FlashIndex::salvage(&self.index, to).map_err(explain)?;
         drop(step);
         if self.json {
             return output::json(&json!({
                 "records": report.records,
                 "damaged_pages": report.damaged_pages,
                 "broken_records": report.broken_records,
+                "lost_log": report.lost_log,
+                "lost_manifest": report.lost_manifest,
+                "has_losses": report.has_losses(),
             }));
         }
         output::tell(format_args!(
             "{} records salvaged; {} pages are damaged, {} records broken",
             report.records, report.damaged_pages, report.broken_records
         ));
+        if report.lost_log {
+            output::warn(format_args!(
+                "the write-ahead log cannot be read: what was put last may be missing"
+            ));
+        }
+        if report.lost_manifest {
+            output::warn(format_args!("the manifest cannot be read: keys that were deleted may be back"));
+        }
         Ok(())
     }
 }

@@ -6,5 +6,4 @@ pub(crate) mod dedup;
 mod flash;
 pub(crate) mod index;
 pub(crate) mod inspect;
-mod new_folder;
 pub(crate) mod set;

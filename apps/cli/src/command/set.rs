@@ -7,6 +7,7 @@ mod info;
 mod keys;
 mod merge;
 mod open;
+mod repair;
 mod verify;
 
 use std::process::ExitCode;
@@ -31,6 +32,7 @@ enum Action {
     Info(info::Info),
     Verify(verify::Verify),
     Merge(merge::Merge),
+    Repair(repair::Repair),
 }
 
 impl Set {
@@ -46,6 +48,7 @@ impl Set {
             Action::Info(info) => info.run(),
             Action::Verify(verify) => verify.run(),
             Action::Merge(merge) => merge.run(),
+            Action::Repair(repair) => repair.run(),
         }
     }
 }

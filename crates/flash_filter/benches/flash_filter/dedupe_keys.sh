@@ -5,14 +5,14 @@
 #   dedupe_keys.sh OUTPUT FOLDER [COUNT]      e.g. dedupe_keys.sh /tmp/keys /tmp/kernels 3
 #
 # The COUNT (default 3) oldest versions that apt knows are fetched into FOLDER by scripts/fetch-kernels, some 140 MB each; what is there
-# already is checked and used. Then: SPRINGBLOOM_DEDUPE_KEYS=OUTPUT cargo bench -p springbloom-flash --bench flash_filter -- mixes
+# already is checked and used. Then: SPRINGBLOOM_DEDUPE_KEYS=OUTPUT cargo bench -p springbloom-flash-filter --bench flash_filter -- mixes
 set -euo pipefail
 output=$(realpath "${1:?usage: dedupe_keys.sh OUTPUT FOLDER [COUNT]}")
 folder=$(realpath "${2:?usage: dedupe_keys.sh OUTPUT FOLDER [COUNT]}")
 count=${3:-3}
 cd "$(dirname "$0")/../../../.."
 
-cargo build --release --locked --quiet -p springbloom-flash --example chunk_keys
+cargo build --release --locked --quiet -p springbloom-flash-index --example chunk_keys
 chunk_keys=$(cargo metadata --format-version 1 --no-deps --locked | sed 's/.*"target_directory":"\([^"]*\)".*/\1/')/release/examples/chunk_keys
 scripts/fetch-kernels "$folder" "$count"
 trap 'rm -f "$output.part"' EXIT

@@ -29,7 +29,7 @@ unsafe impl GlobalAlloc for Counting {
 static ALLOCATOR: Counting = Counting;
 
 /// The most bytes in use while `work` runs, beyond those before. One test at a time may ask.
-pub fn peak_while(work: impl FnOnce()) -> u64 {
+pub(crate) fn peak_while(work: impl FnOnce()) -> u64 {
     let before = IN_USE.load(Ordering::Relaxed);
     PEAK.store(before, Ordering::Relaxed);
     work();

@@ -15,9 +15,8 @@ use super::report::Report;
 use super::state::{Open, ScanPlan, ScanState};
 use super::tally::Kinds;
 use super::walk::{self, WalkOptions};
-use crate::command::flash::{FlashIndex, IndexSettings, StreamLookup};
+use crate::command::flash::{FlashError, FlashIndex, IndexSettings, StreamLookup, explain};
 use crate::command::index::open::{MemoryOptions, close, open};
-use crate::command::new_folder;
 use crate::failure::done;
 use crate::output;
 use crate::progress::Step;
@@ -127,11 +126,10 @@ impl Scan {
     }
 
     fn open_index(&self) -> Result<FlashIndex> {
-        if !new_folder::is_vacant(&self.index)? {
-            return open(&self.index, &self.memory);
+        match FlashIndex::create(&self.index, IndexSettings::new(0), self.memory.memory()) {
+            Err(FlashError::NotEmpty { .. }) => open(&self.index, &self.memory),
+            created => created.map_err(explain),
         }
-        let create = || FlashIndex::create(&self.index, IndexSettings::new(0), self.memory.memory());
-        new_folder::make_in(&self.index, create)
     }
 }
 

@@ -6,8 +6,9 @@ use std::process::ExitCode;
 use anyhow::Result;
 use clap::Args;
 
-use crate::command::flash::{FlashIndex, INDEX_PAGE_BYTES, IndexMemory, IndexSettings, SECTOR_BYTES};
-use crate::command::new_folder;
+use crate::command::flash::{
+    FlashIndex, INDEX_PAGE_BYTES, IndexMemory, IndexSettings, SECTOR_BYTES, explain,
+};
 use crate::progress::Step;
 use crate::sizes::{self, Size};
 
@@ -39,8 +40,8 @@ impl Create {
             ..IndexSettings::new(self.expected_keys)
         };
         let _step = Step::waiting(&format!("making {}", self.index.display()));
-        let make = || FlashIndex::create(&self.index, settings, IndexMemory::standard());
-        new_folder::make_in(&self.index, make)?;
+        let index = FlashIndex::create(&self.index, settings, IndexMemory::standard()).map_err(explain)?;
+        index.close().map_err(explain)?;
         Ok(ExitCode::SUCCESS)
     }
 }

@@ -7,7 +7,7 @@ use std::process::ExitCode;
 use anyhow::Result;
 use clap::Args;
 
-use super::open::{MemoryOptions, open_to_read};
+use super::open::{MemoryOptions, open_to_look_up};
 use super::pairs;
 use crate::command::flash::explain;
 use crate::failure::selected;
@@ -34,7 +34,7 @@ pub(crate) struct Get {
 
 impl Get {
     pub(super) fn run(&self) -> Result<ExitCode> {
-        let index = open_to_read(&self.index, &self.memory)?;
+        let index = open_to_look_up(&self.index, &self.memory)?;
         let mut output = self.keys.output();
         let mut line = Vec::new();
         let reading = Reading { batch_lines: BATCH_KEYS, check: &pairs::check_key, prints: true };

@@ -9,7 +9,7 @@ use clap::Args;
 use serde_json::json;
 
 use super::open::{MemoryOptions, open_to_read};
-use crate::command::flash::{IndexInfo, IndexVerifyReport, explain};
+use crate::command::flash::{IndexInfo, IndexVerifyReport, explain, log_document, log_in_words};
 use crate::output;
 use crate::progress::Step;
 use crate::sizes::Size;
@@ -94,6 +94,7 @@ impl Verify {
                 "pages": report.pages,
                 "damaged_pages": report.damaged_pages,
                 "records": report.records,
+                "log": log_document(&report.log),
             });
             output::json(&document)?;
         } else {
@@ -109,6 +110,7 @@ impl Verify {
 }
 
 fn print_verified(report: &IndexVerifyReport, out: &mut impl Write) -> Result<()> {
+    writeln!(out, "{}", log_in_words(&report.log))?;
     writeln!(out, "{} buckets, {} damaged", report.buckets, report.damaged_buckets)?;
     writeln!(
         out,

@@ -5,7 +5,7 @@ use std::path::Path;
 use anyhow::Result;
 use clap::Args;
 
-use crate::command::flash::{FlashIndex, IndexMemory, explain, is_missing};
+use crate::command::flash::{FlashError, FlashIndex, IndexMemory, explain, is_missing, open_recovered};
 use crate::failure::bad_input;
 use crate::progress::Step;
 use crate::sizes;
@@ -32,24 +32,36 @@ impl MemoryOptions {
 
 /// Opens the index in `directory` to change it, recovering what was acknowledged.
 pub(crate) fn open(directory: &Path, memory: &MemoryOptions) -> Result<FlashIndex> {
-    let step = Step::waiting(&format!("opening {}", directory.display()));
-    let opened = FlashIndex::open(directory, memory.memory());
-    drop(step);
-    opened.map_err(|error| {
-        if is_missing(&error) {
-            bad_input(format!(
-                "{} holds no index ({error}); `springbloom index create` makes one",
-                directory.display()
-            ))
-        } else {
-            explain(error)
-        }
-    })
+    let _step = Step::waiting(&format!("opening {}", directory.display()));
+    FlashIndex::open(directory, memory.memory()).map_err(|error| explain_opening(directory, error))
 }
 
-/// Opens the index in `directory` to look at it.
+/// Opens the index in `directory` for lookups. Writes nothing, unless the last command on it was interrupted.
+pub(crate) fn open_to_look_up(directory: &Path, memory: &MemoryOptions) -> Result<FlashIndex> {
+    let _step = Step::waiting(&format!("opening {}", directory.display()));
+    let opened = open_recovered(
+        directory,
+        || FlashIndex::open_read_only(directory, memory.memory()),
+        FlashIndex::was_closed,
+        || FlashIndex::open(directory, memory.memory()).and_then(FlashIndex::close),
+    );
+    opened.map_err(|error| explain_opening(directory, error))
+}
+
+/// Opens the index in `directory` to look at it as it is. Writes nothing.
 pub(crate) fn open_to_read(directory: &Path, memory: &MemoryOptions) -> Result<FlashIndex> {
-    open(directory, memory)
+    let _step = Step::waiting(&format!("opening {}", directory.display()));
+    FlashIndex::open_read_only(directory, memory.memory()).map_err(|error| explain_opening(directory, error))
+}
+
+fn explain_opening(directory: &Path, error: FlashError) -> anyhow::Error {
+    if !is_missing(&error) {
+        return explain(error);
+    }
+    bad_input(format!(
+        "{} holds no index ({error}); `springbloom index create` makes one",
+        directory.display()
+    ))
 }
 
 /// Makes what was changed durable and ends the work on `index`.

@@ -10,7 +10,7 @@ use clap::Args;
 use springbloom_filter::KeyDigest;
 
 use super::keys;
-use super::open::{BufferOptions, open, warn_if_full};
+use super::open::{BufferOptions, close, open, warn_if_full};
 use crate::command::flash::{FlashFilter, explain};
 use crate::failure::{done, selected};
 use crate::lines::{Batch, LineOptions, LineWriter};
@@ -56,10 +56,10 @@ impl Add {
             Ok(ControlFlow::Continue(()))
         });
         // Whatever went wrong, the lines before it are kept.
-        let committed = filter.commit().map_err(explain);
-        let taken = taken?;
-        committed?;
         warn_if_full(&filter, &self.set);
+        let closed = close(filter);
+        let taken = taken?;
+        closed?;
         let read = taken.lines;
         let Some(output) = output else { return Ok(done(taken.end("added to the set")?)) };
         let left_out = taken.end("added to the set, and printed if new")?;

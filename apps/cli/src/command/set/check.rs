@@ -8,7 +8,7 @@ use anyhow::Result;
 use clap::Args;
 
 use super::keys;
-use super::open::{BufferOptions, open_to_read};
+use super::open::{BufferOptions, open_to_look_up};
 use crate::failure::selected;
 use crate::lines::LineOptions;
 use crate::output::warn;
@@ -41,7 +41,7 @@ pub(crate) struct Check {
 
 impl Check {
     pub(super) fn run(&self) -> Result<ExitCode> {
-        let filter = open_to_read(&self.set, &self.buffer)?;
+        let filter = open_to_look_up(&self.set, &self.buffer)?;
         let mut output = self.keys.output();
         let prints = !self.count && !self.quiet;
         let mut printed = 0;

@@ -8,9 +8,8 @@ use clap::{Args, ValueEnum};
 
 use super::open::BufferOptions;
 use crate::command::flash::{
-    FilterSettings, FlashFilter, Layout, PAGE_BYTES_MAX, PAGE_BYTES_MIN, PROBES_MAX,
+    FilterSettings, FlashFilter, Layout, PAGE_BYTES_MAX, PAGE_BYTES_MIN, PROBES_MAX, explain,
 };
-use crate::command::new_folder;
 use crate::output::tell;
 use crate::progress::Step;
 use crate::sizes::{self, Size};
@@ -64,8 +63,8 @@ impl Create {
     pub(super) fn run(&self) -> Result<ExitCode> {
         let (settings, buffer) = (self.settings(), self.buffer.settings()?);
         let step = Step::waiting(&format!("making {}", self.set.display()));
-        let make = || FlashFilter::create(&self.set, &settings, buffer);
-        let filter = new_folder::make_in(&self.set, make)
+        let filter = FlashFilter::create(&self.set, &settings, buffer)
+            .map_err(explain)
             .with_context(|| format!("cannot make a set for {} keys", self.capacity))?;
         drop(step);
         let header = filter.info().layers[0].header;

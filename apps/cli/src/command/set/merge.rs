@@ -6,7 +6,7 @@ use std::process::ExitCode;
 use anyhow::Result;
 use clap::Args;
 
-use super::open::{BufferOptions, open, open_to_read, warn_if_full};
+use super::open::{BufferOptions, close, open, open_to_look_up, warn_if_full};
 use crate::command::flash::{FlashError, explain};
 use crate::failure::bad_input;
 use crate::progress::Step;
@@ -31,7 +31,7 @@ impl Merge {
             if is_same(path, &self.set) {
                 return Err(bad_input(format!("{} cannot be merged into itself", path.display())));
             }
-            let other = open_to_read(path, &self.buffer)?;
+            let other = open_to_look_up(path, &self.buffer)?;
             let step = Step::of(&format!("merging {}", path.display()), pages);
             let mut done = 0;
             let merged = filter.merge_from(&other, &mut |now, _| {
@@ -49,6 +49,7 @@ impl Merge {
             })?;
         }
         warn_if_full(&filter, &self.set);
+        close(filter)?;
         Ok(ExitCode::SUCCESS)
     }
 }

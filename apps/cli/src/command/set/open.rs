@@ -6,7 +6,8 @@ use anyhow::Result;
 use clap::{Args, ValueEnum};
 
 use crate::command::flash::{
-    BufferSettings, FlashFilter, FlushPolicy, GROUP_PAGES_MAX, MemorySize, explain, is_missing,
+    BufferSettings, FlashError, FlashFilter, FlushPolicy, GROUP_PAGES_MAX, MemorySize, explain, is_missing,
+    open_recovered,
 };
 use crate::failure::bad_input;
 use crate::machine;
@@ -67,21 +68,44 @@ impl BufferOptions {
 /// Opens the set in `directory` to change it, recovering what was acknowledged.
 pub(super) fn open(directory: &Path, buffer: &BufferOptions) -> Result<FlashFilter> {
     let settings = buffer.settings()?;
-    let step = Step::waiting(&format!("opening {}", directory.display()));
-    let opened = FlashFilter::open(directory, settings);
-    drop(step);
-    opened.map_err(|error| match error {
-        _ if !is_missing(&error) => explain(error),
-        _ if directory.join("filter-0000").exists() => {
-            bad_input(format!("{error}: the set is incomplete; restore the file from a copy"))
-        }
-        _ => bad_input(format!("{} holds no set; `springbloom set create` makes one", directory.display())),
-    })
+    let _step = Step::waiting(&format!("opening {}", directory.display()));
+    FlashFilter::open(directory, settings).map_err(|error| explain_opening(directory, error))
 }
 
-/// Opens the set in `directory` to look at it.
+/// Opens the set in `directory` for lookups. Writes nothing, unless the last command on it was interrupted.
+pub(super) fn open_to_look_up(directory: &Path, buffer: &BufferOptions) -> Result<FlashFilter> {
+    let settings = buffer.settings()?;
+    let _step = Step::waiting(&format!("opening {}", directory.display()));
+    let opened = open_recovered(
+        directory,
+        || FlashFilter::open_read_only(directory, settings),
+        FlashFilter::is_recovered,
+        || FlashFilter::open(directory, settings).and_then(FlashFilter::close),
+    );
+    opened.map_err(|error| explain_opening(directory, error))
+}
+
+/// Opens the set in `directory` to look at it as it is. Writes nothing.
 pub(super) fn open_to_read(directory: &Path, buffer: &BufferOptions) -> Result<FlashFilter> {
-    open(directory, buffer)
+    let settings = buffer.settings()?;
+    let _step = Step::waiting(&format!("opening {}", directory.display()));
+    FlashFilter::open_read_only(directory, settings).map_err(|error| explain_opening(directory, error))
+}
+
+/// Writes what waits to its pages and ends the work on `filter`.
+pub(super) fn close(filter: FlashFilter) -> Result<()> {
+    let _step = Step::waiting("closing the set");
+    filter.close().map_err(explain)
+}
+
+fn explain_opening(directory: &Path, error: FlashError) -> anyhow::Error {
+    match error {
+        _ if !is_missing(&error) => explain(error),
+        _ if directory.join("filter-0000").exists() => bad_input(format!(
+            "{error}: the set is incomplete; restore the file from a copy, or see `springbloom set repair --help`"
+        )),
+        _ => bad_input(format!("{} holds no set; `springbloom set create` makes one", directory.display())),
+    }
 }
 
 /// Says on standard error that a set has reached its capacity.

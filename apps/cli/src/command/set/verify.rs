@@ -9,11 +9,11 @@ use clap::Args;
 use serde_json::json;
 
 use super::open::{BufferOptions, open_to_read};
-use crate::command::flash::LayerReport;
+use crate::command::flash::{VerifyReport, explain, log_document, log_in_words};
 use crate::output;
 use crate::progress::Step;
 
-/// Read every page of a set and report damage
+/// Read the log and every page of a set and report damage
 ///
 /// Damage never loses keys: a damaged sector answers "may be there", which costs accuracy. Exit code 1 if there is any.
 #[derive(Args, Debug)]
@@ -39,6 +39,7 @@ impl Verify {
             done = now;
         });
         drop(step);
+        let report = report.map_err(explain)?;
         if self.json {
             let layers: Vec<_> = report
                 .layers
@@ -46,6 +47,7 @@ impl Verify {
                 .map(|layer| {
                     json!({
                         "file": layer.name,
+                        "has_sound_header": layer.has_sound_header,
                         "damaged_sectors": layer.damaged_sectors,
                         "lost_sectors": layer.saturated_sectors,
                         "unreadable_pages": layer.unreadable_pages,
@@ -55,22 +57,28 @@ impl Verify {
                     })
                 })
                 .collect();
-            output::json(&json!({ "is_sound": report.is_sound(), "filters": layers }))?;
+            output::json(
+                &json!({ "is_sound": report.is_sound(), "log": log_document(&report.log), "filters": layers }),
+            )?;
         } else {
-            output::report(|out| print(&report.layers, out))?;
+            output::report(|out| print(&report, out))?;
         }
         if report.is_sound() {
             return Ok(ExitCode::SUCCESS);
         }
         anyhow::bail!(
-            "{} is damaged; no key is lost, but more absent keys are taken for present",
+            "{} is damaged; no key is lost, but more absent keys may be taken for present; see `springbloom set repair --help`",
             self.set.display()
         )
     }
 }
 
-fn print(layers: &[LayerReport], out: &mut impl Write) -> Result<()> {
-    for layer in layers {
+fn print(report: &VerifyReport, out: &mut impl Write) -> Result<()> {
+    writeln!(out, "{}", log_in_words(&report.log))?;
+    for layer in &report.layers {
+        if !layer.has_sound_header {
+            writeln!(out, "{}: its header is damaged; the log's copy is used", layer.name)?;
+        }
         writeln!(
             out,
             "{}: {} damaged and {} lost sectors, {} unreadable pages; fill {:.4}, false positive rate {:.2e}",

@@ -1,0 +1,82 @@
+//! `springbloom set repair`: what can be had of a damaged set.
+
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+use anyhow::Result;
+use clap::Args;
+use serde_json::json;
+
+use super::open::{BufferOptions, close, open};
+use crate::command::flash::{FlashFilter, explain};
+use crate::output;
+use crate::progress::Step;
+
+/// Mend a damaged set in place, or make a new one of what can be read
+///
+/// With one folder, no key is lost: damaged sectors answer "may be there" for good, as they did already, and headers and log are written again from
+/// their copies. Where a set does not open, because both copies of a part of its log are damaged, a second folder is needed: the damaged set is left
+/// as it is, and keys of the lost part are not in the new one. What was lost is told.
+#[derive(Args, Debug)]
+pub(crate) struct Repair {
+    /// Folder of the damaged set
+    set: PathBuf,
+    /// Folder for a new set of what can be read: a new one, or an empty one
+    to: Option<PathBuf>,
+    /// Print one JSON document
+    #[arg(long)]
+    json: bool,
+    #[command(flatten)]
+    buffer: BufferOptions,
+}
+
+impl Repair {
+    pub(super) fn run(&self) -> Result<ExitCode> {
+        match &self.to {
+            None => self.repair()?,
+            Some(to) => self.salvage(to)?,
+        }
+        Ok(ExitCode::SUCCESS)
+    }
+
+    fn repair(&self) -> Result<()> {
+        let filter = open(&self.set, &self.buffer)?;
+        let step = Step::waiting("repairing");
+        let sectors = filter.repair().map_err(explain)?;
+        drop(step);
+        close(filter)?;
+        if self.json {
+            return output::json(&json!({ "mended_sectors": sectors }));
+        }
+        output::tell(format_args!("{sectors} sectors were damaged and answer \"may be there\" from now on"));
+        Ok(())
+    }
+
+    fn salvage(&self, to: &Path) -> Result<()> {
+        let buffer = self.buffer.settings()?;
+        let step = Step::waiting("salvaging");
+        let report = FlashFilter::salvage(&self.set, to, buffer).map_err(explain)?;
+        drop(step);
+        if self.json {
+            return output::json(&json!({
+                "filters": report.layers,
+                "damaged_sectors": report.damaged_sectors,
+                "recovered_updates": report.recovered_updates,
+                "lost_commits": report.lost_commits,
+                "lost_log": report.lost_log,
+                "has_losses": report.has_losses(),
+            }));
+        }
+        output::tell(format_args!(
+            "{} filters salvaged, {} of their sectors damaged; {} keys of the log recovered",
+            report.layers, report.damaged_sectors, report.recovered_updates
+        ));
+        if report.lost_log {
+            output::warn(format_args!("the log cannot be read: keys that were added last are missing"));
+        } else if report.lost_commits > 0 {
+            let commits = report.lost_commits;
+            output::warn(format_args!("{commits} commits of the log cannot be read: their keys are missing"));
+        }
+        Ok(())
+    }
+}
