@@ -1,7 +1,7 @@
 //! How visits get from lookups to the policy: full batches go through a bounded lock-free queue and come back empty
 //! through another.
 //!
-//! The pool of batches is made once, within the budget. A thread fills a batch of its own; when there is no empty one to go on with,
+//! The pool of batches follows the budget. A thread fills a batch of its own; when there is no empty one to go on with,
 //! because lookups make visits faster than the background thread may take them in, it makes one of two: of its own and of the
 //! oldest full one it throws half of the visits away, each with the same chance, and goes on to note one visit in twice as many. A
 //! batch says how many visits each of its visits stands for, so the policy's counts stay unbiased whatever the rate and however
@@ -12,10 +12,10 @@ use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, OnceLock};
 use std::thread::Thread;
 
-use crossbeam_queue::ArrayQueue;
 use fastrand::Rng;
 
 use crate::memory::allocated_bytes;
+use crate::rings::Rings;
 use crate::segments::SegmentRef;
 use crate::totals::{ThreadTotals, Totals};
 use crate::{MemoryBudget, MemoryKind, Outcome, OutcomeTotals, Reservation};
@@ -94,6 +94,15 @@ impl Batch {
         1 << self.period_log2
     }
 
+    fn with_room_for(events: usize) -> Self {
+        Self { events: Vec::with_capacity(events), period_log2: 0 }
+    }
+
+    /// Bytes that it takes of the budget.
+    fn bytes(&self) -> usize {
+        batch_bytes(self.events.capacity())
+    }
+
     #[inline]
     fn is_full(&self) -> bool {
         self.events.len() == self.events.capacity()
@@ -137,11 +146,15 @@ const BATCH_EVENTS_MIN: usize = 8;
 
 /// The queues between lookups and the background thread.
 pub(crate) struct EventHub {
-    full: ArrayQueue<Batch>,
-    empty: ArrayQueue<Batch>,
-    batch_events: usize,
-    /// Batches there are, in whatever hands.
+    full: Rings<Batch>,
+    empty: Rings<Batch>,
+    /// Bytes of their places.
+    places_bytes: AtomicUsize,
+    /// What a new batch has room for. Those from before the budget moved have another size, until they come back.
+    batch_events: AtomicUsize,
+    /// Batches there are, in whatever hands, and their bytes.
     batches: AtomicUsize,
+    batches_bytes: AtomicUsize,
     totals: Totals,
     dropped_events: AtomicU64,
     /// What new batches are filled with: one visit in 2^this.
@@ -154,7 +167,6 @@ pub(crate) struct EventHub {
     consumer: OnceLock<Thread>,
     consumer_naps: AtomicBool,
     budget: MemoryBudget,
-    _queues: Option<Reservation>,
 }
 
 /// Bytes of the buffers under a limit.
@@ -163,22 +175,38 @@ fn pool_bytes(limit_bytes: usize) -> usize {
     (limit_bytes / BUDGET_SHARE).clamp(least, POOL_BYTES_MAX)
 }
 
+fn batch_bytes(events: usize) -> usize {
+    allocated_bytes(events * size_of::<Event>())
+}
+
+/// A batch has a place in both queues: itself and the queue's stamp.
+const PLACE_BYTES: usize = 2 * (size_of::<Batch>() + size_of::<usize>());
+
+/// What the buffers are made of under a limit.
+struct PoolShape {
+    batch_events: usize,
+    places: usize,
+}
+
+impl PoolShape {
+    fn under(limit_bytes: usize) -> Self {
+        let pool_bytes = pool_bytes(limit_bytes);
+        let batch_events =
+            (pool_bytes / BATCHES_AIMED_AT / size_of::<Event>()).clamp(BATCH_EVENTS_MIN, BATCH_EVENTS_MAX);
+        Self { batch_events, places: pool_bytes / (batch_bytes(batch_events) + PLACE_BYTES) }
+    }
+}
+
 impl EventHub {
     /// Queues and batches for a budget of this size; without any if there is no room.
     pub(crate) fn new(budget: &MemoryBudget) -> Self {
-        let pool_bytes = pool_bytes(budget.limit_bytes());
-        let batch_events =
-            (pool_bytes / BATCHES_AIMED_AT / size_of::<Event>()).clamp(BATCH_EVENTS_MIN, BATCH_EVENTS_MAX);
-        // A batch has a place in both queues: itself and the queue's stamp.
-        let places_bytes = 2 * (size_of::<Batch>() + size_of::<usize>());
-        let places = pool_bytes / (allocated_bytes(batch_events * size_of::<Event>()) + places_bytes);
-        let queues = budget.try_reserve(MemoryKind::Buffers, places * places_bytes);
-        let places = if queues.is_some() { places.max(1) } else { 1 };
         let hub = Self {
-            full: ArrayQueue::new(places),
-            empty: ArrayQueue::new(places),
-            batch_events,
+            full: Rings::new(),
+            empty: Rings::new(),
+            places_bytes: AtomicUsize::new(0),
+            batch_events: AtomicUsize::new(0),
             batches: AtomicUsize::new(0),
+            batches_bytes: AtomicUsize::new(0),
             totals: Totals::default(),
             dropped_events: AtomicU64::new(0),
             period_log2: AtomicU8::new(0),
@@ -187,32 +215,65 @@ impl EventHub {
             consumer: OnceLock::new(),
             consumer_naps: AtomicBool::new(false),
             budget: budget.clone(),
-            _queues: queues,
         };
         hub.fit(budget.limit_bytes());
         hub
     }
 
-    fn batch_bytes(&self) -> usize {
-        allocated_bytes(self.batch_events * size_of::<Event>())
-    }
-
-    /// Makes or frees batches as a limit of `limit_bytes` allows, no more than there are places for. Those that threads
-    /// hold stay.
+    /// Makes the buffers what they should be under a limit of `limit_bytes`, as far as the budget has room for it. Batches that threads
+    /// hold stay, and so do the places of a larger budget. One caller at a time.
     pub(crate) fn fit(&self, limit_bytes: usize) {
-        let wanted = (pool_bytes(limit_bytes) / self.batch_bytes()).min(self.empty.capacity());
-        while self.batches.load(Ordering::Relaxed) > wanted && self.empty.pop().is_some() {
-            self.batches.fetch_sub(1, Ordering::Relaxed);
-            self.budget.release(MemoryKind::Buffers, self.batch_bytes());
+        let PoolShape { batch_events, places } = PoolShape::under(limit_bytes);
+        self.batch_events.store(batch_events, Ordering::Relaxed);
+        self.add_places(places);
+        let wanted = (pool_bytes(limit_bytes) / batch_bytes(batch_events)).min(self.empty.places());
+        for _ in 0..self.empty.len() {
+            let Some(batch) = self.empty.pop() else { break };
+            let is_one_too_many = self.batches.load(Ordering::Relaxed) > wanted;
+            if is_one_too_many || batch.events.capacity() != batch_events {
+                self.discard(batch);
+            } else {
+                self.empty.push(batch);
+            }
         }
         while self.batches.load(Ordering::Relaxed) < wanted {
-            let reservation = self.budget.try_reserve(MemoryKind::Buffers, self.batch_bytes());
-            let Some(reservation) = reservation else { return };
-            reservation.hand_over(MemoryKind::Buffers);
-            let events = Vec::with_capacity(self.batch_events);
-            let _ = self.empty.push(Batch { events, period_log2: 0 }); // as many places as batches
-            self.batches.fetch_add(1, Ordering::Relaxed);
+            let Some(batch) = self.make_batch() else { return };
+            self.empty.push(batch);
         }
+    }
+
+    /// Gives the queues up to `places` places, unless they have most of them: few steps lead to the most there can be.
+    fn add_places(&self, places: usize) {
+        let had = self.empty.places();
+        if places < (2 * had).max(1) {
+            return;
+        }
+        let added = places - had;
+        if let Some(reservation) = self.budget.try_reserve(MemoryKind::Buffers, added * PLACE_BYTES)
+            && self.empty.add_places(added)
+            && self.full.add_places(added)
+        {
+            self.places_bytes.fetch_add(reservation.bytes(), Ordering::Relaxed);
+            reservation.hand_over(MemoryKind::Buffers);
+        }
+    }
+
+    /// A new batch, if the budget has room for it; there must be a place.
+    fn make_batch(&self) -> Option<Batch> {
+        let events = self.batch_events.load(Ordering::Relaxed);
+        let reservation = self.budget.try_reserve(MemoryKind::Buffers, batch_bytes(events))?;
+        self.batches.fetch_add(1, Ordering::Relaxed);
+        self.batches_bytes.fetch_add(reservation.bytes(), Ordering::Relaxed);
+        reservation.hand_over(MemoryKind::Buffers);
+        Some(Batch::with_room_for(events))
+    }
+
+    fn discard(&self, batch: Batch) {
+        let bytes = batch.bytes();
+        drop(batch);
+        self.batches.fetch_sub(1, Ordering::Relaxed);
+        self.batches_bytes.fetch_sub(bytes, Ordering::Relaxed);
+        self.budget.release(MemoryKind::Buffers, bytes);
     }
 
     /// Notes a visit. No lock, no wait, no allocation but for a thread's first visit.
@@ -253,7 +314,12 @@ impl EventHub {
 
     pub(crate) fn give_back(&self, mut batch: Batch) {
         batch.events.clear();
-        let _ = self.empty.push(batch); // as many places as batches
+        if batch.events.capacity() != self.batch_events.load(Ordering::Relaxed)
+            && let Some(of_this_size) = self.make_batch()
+        {
+            self.discard(std::mem::replace(&mut batch, of_this_size));
+        }
+        self.empty.push(batch);
     }
 
     /// Who takes batches in.
@@ -305,8 +371,8 @@ impl EventHub {
 impl Drop for EventHub {
     fn drop(&mut self) {
         // Whoever holds a batch holds the hub, so all of them are back.
-        let batches = *self.batches.get_mut();
-        self.budget.release(MemoryKind::Buffers, batches * self.batch_bytes());
+        let bytes = *self.batches_bytes.get_mut() + *self.places_bytes.get_mut();
+        self.budget.release(MemoryKind::Buffers, bytes);
     }
 }
 
@@ -316,7 +382,7 @@ struct ThreadEntry {
     batch: Batch,
     rng: Rng,
     totals: Option<Arc<ThreadTotals>>,
-    _reservation: Option<Reservation>,
+    reservation: Option<Reservation>,
 }
 
 thread_local! {
@@ -326,16 +392,22 @@ thread_local! {
 
 impl ThreadEntry {
     fn new(hub: &Arc<EventHub>) -> Self {
-        let bytes = Totals::THREAD_BYTES + size_of::<Self>();
-        let reservation = hub.budget.try_reserve(MemoryKind::Buffers, bytes);
-        let totals = reservation.is_some().then(|| hub.totals.enter());
-        Self {
+        let mut entry = Self {
             hub: hub.clone(),
             batch: hub.empty.pop().unwrap_or_default(),
             rng: Rng::with_seed(hub.threads.fetch_add(1, Ordering::Relaxed)),
-            totals,
-            _reservation: reservation,
-        }
+            totals: None,
+            reservation: None,
+        };
+        entry.enter_totals();
+        entry
+    }
+
+    /// Gives the thread counters of its own, if the budget has room for what it keeps.
+    fn enter_totals(&mut self) {
+        let bytes = Totals::THREAD_BYTES + size_of::<Self>();
+        self.reservation = self.hub.budget.try_reserve(MemoryKind::Buffers, bytes);
+        self.totals = self.reservation.is_some().then(|| self.hub.totals.enter());
     }
 
     #[inline]
@@ -369,10 +441,14 @@ impl ThreadEntry {
     /// Swaps the batch for an empty one; `false` if there is none.
     fn swap(&mut self) -> bool {
         let Some(mut empty) = self.hub.empty.pop() else { return false };
+        if self.totals.is_none() {
+            // There was no room when the thread came; the budget may have grown since.
+            self.enter_totals();
+        }
         empty.period_log2 = self.hub.period_log2.load(Ordering::Relaxed);
         let full = std::mem::replace(&mut self.batch, empty);
         if full.events.capacity() > 0 {
-            let _ = self.hub.full.push(full); // as many places as batches
+            self.hub.full.push(full);
         }
         self.hub.wake_if_piled_up();
         true
@@ -392,7 +468,7 @@ impl ThreadEntry {
         self.batch.fill_from(&mut old);
         let done = if self.batch.is_full() { std::mem::replace(&mut self.batch, old) } else { old };
         let queue = if done.events.is_empty() { &self.hub.empty } else { &self.hub.full };
-        let _ = queue.push(done); // as many places as batches
+        queue.push(done);
     }
 }
 
@@ -400,7 +476,7 @@ impl Drop for ThreadEntry {
     fn drop(&mut self) {
         let batch = std::mem::take(&mut self.batch);
         if batch.events.capacity() > 0 {
-            let _ = self.hub.full.push(batch); // as many places as batches
+            self.hub.full.push(batch);
         }
         if let Some(totals) = &self.totals {
             self.hub.totals.leave(totals);

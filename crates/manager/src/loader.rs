@@ -81,7 +81,7 @@ pub(crate) struct Job {
 pub(crate) enum NextJob {
     /// A read.
     Read(Job),
-    /// A read, but not before bytes come free that a lookup still holds.
+    /// A read, but not before bytes come free that somebody still holds: a lookup for the time of one probe, or the host.
     Blocked,
     /// Nothing.
     None,

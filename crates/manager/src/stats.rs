@@ -31,7 +31,7 @@ pub struct UsedBytes {
     pub bookkeeping: usize,
     /// Buffers in which lookups note what they saw.
     pub buffers: usize,
-    /// Units being read.
+    /// Units being read, and first units of tables that were not opened yet.
     pub loading: usize,
     /// Keys that are known to be absent though the units let them pass.
     pub absences: usize,

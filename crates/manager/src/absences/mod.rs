@@ -18,7 +18,7 @@ mod simulation;
 mod tending;
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 
 use arc_swap::ArcSwap;
 use springbloom_filter::KeyDigest;
@@ -68,8 +68,12 @@ pub(crate) struct AbsenceCache {
     /// Entries' bytes that saved reads which a cache with one entry less per set would not have saved, and how many such reads.
     barely_bytes: AtomicU64,
     barely_found: AtomicU64,
-    /// Bytes of free room that entries took.
+    /// Bytes of free room that entries ever took, how many of them there had been when that was asked last, and how many there had been when chunks were added last.
     filled_bytes: AtomicU64,
+    filled_bytes_asked: AtomicU64,
+    filled_bytes_before: AtomicU64,
+    /// Chunks that were added then.
+    added: AtomicUsize,
     budget: MemoryBudget,
 }
 
@@ -81,6 +85,9 @@ impl AbsenceCache {
             barely_bytes: AtomicU64::new(0),
             barely_found: AtomicU64::new(0),
             filled_bytes: AtomicU64::new(0),
+            filled_bytes_asked: AtomicU64::new(0),
+            filled_bytes_before: AtomicU64::new(0),
+            added: AtomicUsize::new(0),
             budget,
         }
     }
@@ -134,6 +141,8 @@ impl AbsenceCache {
             })
             .collect();
         if !added.is_empty() {
+            self.added.store(added.len(), Ordering::Relaxed);
+            self.filled_bytes_before.store(self.filled_bytes.load(Ordering::Relaxed), Ordering::Relaxed);
             self.replace(|chunks| chunks.extend(added));
         }
     }
@@ -154,8 +163,16 @@ impl AbsenceCache {
 
     /// Whether more than one part in 16 of the cache's room was free and taken since the last call: what it saves says little yet.
     fn take_is_filling(&self) -> bool {
-        let filled_bytes = self.filled_bytes.swap(0, Ordering::Relaxed);
-        filled_bytes > (self.len() * CHUNK_BYTES / 16) as u64
+        let filled_bytes = self.filled_bytes.load(Ordering::Relaxed);
+        let before = self.filled_bytes_asked.swap(filled_bytes, Ordering::Relaxed);
+        filled_bytes - before > (self.len() * CHUNK_BYTES / 16) as u64
+    }
+
+    /// Whether entries have taken half of the room of the chunks that were added last.
+    fn has_filled_what_was_added(&self) -> bool {
+        let filled_bytes = self.filled_bytes.load(Ordering::Relaxed);
+        let since = filled_bytes - self.filled_bytes_before.load(Ordering::Relaxed);
+        since * 2 >= (self.added.load(Ordering::Relaxed) * CHUNK_BYTES) as u64
     }
 
     /// Reads saved that a cache with one entry less per set would not have saved, since the last call, and bytes that such a cache would have
