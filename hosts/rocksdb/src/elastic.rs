@@ -7,7 +7,7 @@ use springbloom_manager::{Manager, ManagerSettings, MemoryCurve, PolicyKind, Sta
 
 use crate::{
     Error, MemoryPressure,
-    budget_control::BudgetControl,
+    budget_control::{self, BudgetControl},
     ffi,
     folders::{self, Folders},
     handover::Handover,
@@ -65,10 +65,13 @@ impl Elastic {
         ffi::install(options, &self.shared).map_err(Error::Install)
     }
 
-    /// Changes the budget. A smaller one holds when this returns: units are evicted first.
-    pub fn set_budget_bytes(&self, budget_bytes: u64) {
-        let budget_bytes = usize::try_from(budget_bytes).unwrap_or(usize::MAX);
-        self.shared.budget.ask(budget_bytes);
+    /// Changes the budget and gives the one that is in force then. A smaller one holds when this returns: units are evicted first. More
+    /// than asked for is in force where the bookkeeping of open tables takes more, less under memory pressure or where the block cache
+    /// that pays has no more.
+    ///
+    /// Errors on more than 256 TiB.
+    pub fn set_budget_bytes(&self, budget_bytes: u64) -> Result<u64, Error> {
+        Ok(self.shared.budget.ask(budget_control::checked(budget_bytes)?) as u64)
     }
 
     /// A snapshot of what is resident and what it did.
@@ -126,7 +129,8 @@ impl Default for ElasticBuilder {
 }
 
 impl ElasticBuilder {
-    /// Memory for filter units and all their bookkeeping, in bytes. 0 turns filters off, and loses nothing on disk.
+    /// Memory for filter units and all their bookkeeping, in bytes, 256 TiB at most. 0 turns filters off, and loses nothing on disk.
+    /// Nothing is taken before it is used.
     pub fn budget_bytes(mut self, budget_bytes: u64) -> Self {
         self.budget_bytes = budget_bytes;
         self
@@ -206,7 +210,7 @@ impl ElasticBuilder {
             });
         }
         let manager = Manager::new(ManagerSettings {
-            budget_bytes: usize::try_from(self.budget_bytes).unwrap_or(usize::MAX),
+            budget_bytes: budget_control::checked(self.budget_bytes)?,
             policy: self.policy,
             lifetime: self.lifetime,
             remember_absences: self.remember_absences,
