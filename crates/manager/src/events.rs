@@ -161,6 +161,10 @@ pub(crate) struct EventHub {
     period_log2: AtomicU8,
     /// Threads that ever noted something: seeds their generators.
     threads: AtomicU64,
+    /// What each keeps, the host's part included; what the budget pays of that for all of them, and what it had no room for.
+    thread_bytes: usize,
+    paid_bytes: AtomicUsize,
+    unpaid_bytes: AtomicUsize,
     /// The manager is gone; threads let go of the hub when they next enter another.
     closed: AtomicBool,
     /// Takes batches in; woken once per nap when they pile up.
@@ -199,7 +203,8 @@ impl PoolShape {
 
 impl EventHub {
     /// Queues and batches for a budget of this size; without any if there is no room.
-    pub(crate) fn new(budget: &MemoryBudget) -> Self {
+    /// `host_thread_bytes`: what the host keeps for each thread that looks up.
+    pub(crate) fn new(budget: &MemoryBudget, host_thread_bytes: usize) -> Self {
         let hub = Self {
             full: Rings::new(),
             empty: Rings::new(),
@@ -211,6 +216,9 @@ impl EventHub {
             dropped_events: AtomicU64::new(0),
             period_log2: AtomicU8::new(0),
             threads: AtomicU64::new(0),
+            thread_bytes: ThreadEntry::BYTES + host_thread_bytes,
+            paid_bytes: AtomicUsize::new(0),
+            unpaid_bytes: AtomicUsize::new(0),
             closed: AtomicBool::new(false),
             consumer: OnceLock::new(),
             consumer_naps: AtomicBool::new(false),
@@ -363,6 +371,17 @@ impl EventHub {
         self.totals.read()
     }
 
+    /// Bytes that threads keep and that the budget had no room for when they asked last.
+    pub(crate) fn unpaid_bytes(&self) -> usize {
+        self.unpaid_bytes.load(Ordering::Relaxed)
+    }
+
+    /// How many of them units should make room for. Threads keep what they do whether or not the budget pays; but most of it is for units.
+    pub(crate) fn payable_bytes(&self, limit_bytes: usize) -> usize {
+        let left = (limit_bytes / THREADS_SHARE).saturating_sub(self.paid_bytes.load(Ordering::Relaxed));
+        self.unpaid_bytes().min(left)
+    }
+
     pub(crate) fn dropped_events(&self) -> u64 {
         self.dropped_events.load(Ordering::Relaxed)
     }
@@ -382,8 +401,16 @@ struct ThreadEntry {
     batch: Batch,
     rng: Rng,
     totals: Option<Arc<ThreadTotals>>,
+    /// For what the thread keeps. `None`: it was unpaid when it asked last.
     reservation: Option<Reservation>,
 }
+
+/// Part of the budget that pays at most for what threads keep.
+const THREADS_SHARE: usize = 4;
+/// Room for entries in a vector's first allocation.
+const ENTRIES_AT_FIRST: usize = 4;
+/// Bytes of the list of pointers that a thread borrows (`arc-swap`'s), with its alignment; kept for the next thread when one ends.
+const BORROWED_BYTES: usize = 320;
 
 thread_local! {
     /// Nearly always one entry: one manager serves a process.
@@ -391,6 +418,10 @@ thread_local! {
 }
 
 impl ThreadEntry {
+    /// Bytes that this crate keeps for a thread.
+    const BYTES: usize =
+        Totals::THREAD_BYTES + BORROWED_BYTES + allocated_bytes(ENTRIES_AT_FIRST * size_of::<Self>());
+
     fn new(hub: &Arc<EventHub>) -> Self {
         let mut entry = Self {
             hub: hub.clone(),
@@ -399,15 +430,23 @@ impl ThreadEntry {
             totals: None,
             reservation: None,
         };
-        entry.enter_totals();
+        hub.unpaid_bytes.fetch_add(hub.thread_bytes, Ordering::Relaxed);
+        entry.pay();
         entry
     }
 
-    /// Gives the thread counters of its own, if the budget has room for what it keeps.
-    fn enter_totals(&mut self) {
-        let bytes = Totals::THREAD_BYTES + size_of::<Self>();
-        self.reservation = self.hub.budget.try_reserve(MemoryKind::Buffers, bytes);
-        self.totals = self.reservation.is_some().then(|| self.hub.totals.enter());
+    /// Takes what the thread keeps from the budget, and gives it counters of its own then.
+    fn pay(&mut self) {
+        let hub = &self.hub;
+        if hub.payable_bytes(hub.budget.limit_bytes()) < hub.thread_bytes {
+            return;
+        }
+        self.reservation = hub.budget.try_reserve(MemoryKind::Buffers, hub.thread_bytes);
+        if self.reservation.is_some() {
+            hub.unpaid_bytes.fetch_sub(hub.thread_bytes, Ordering::Relaxed);
+            hub.paid_bytes.fetch_add(hub.thread_bytes, Ordering::Relaxed);
+            self.totals = Some(hub.totals.enter());
+        }
     }
 
     #[inline]
@@ -441,9 +480,8 @@ impl ThreadEntry {
     /// Swaps the batch for an empty one; `false` if there is none.
     fn swap(&mut self) -> bool {
         let Some(mut empty) = self.hub.empty.pop() else { return false };
-        if self.totals.is_none() {
-            // There was no room when the thread came; the budget may have grown since.
-            self.enter_totals();
+        if self.reservation.is_none() {
+            self.pay(); // units made room meanwhile, or the budget grew
         }
         empty.period_log2 = self.hub.period_log2.load(Ordering::Relaxed);
         let full = std::mem::replace(&mut self.batch, empty);
@@ -478,6 +516,9 @@ impl Drop for ThreadEntry {
         if batch.events.capacity() > 0 {
             self.hub.full.push(batch);
         }
+        let EventHub { paid_bytes, unpaid_bytes, thread_bytes, .. } = &*self.hub;
+        let kept = if self.reservation.is_some() { paid_bytes } else { unpaid_bytes };
+        kept.fetch_sub(*thread_bytes, Ordering::Relaxed);
         if let Some(totals) = &self.totals {
             self.hub.totals.leave(totals);
         }
@@ -512,7 +553,7 @@ mod tests {
     /// Visits to each of `parts` equal parts of a scan over `segments` segments, as a consumer that takes in one batch for
     /// every `visits_per_batch` visits (`None`: at the end) would count them. Gives the visits taken in as well.
     fn scan(segments: u32, parts: u32, visits_per_batch: Option<u32>) -> (Vec<f64>, u64) {
-        let hub = Arc::new(EventHub::new(&MemoryBudget::new(1 << 20)));
+        let hub = Arc::new(EventHub::new(&MemoryBudget::new(1 << 20), 0));
         let base = EventBase::new(1, 1);
         let (mut counts, mut taken) = (vec![0.0; parts as usize], 0);
         let mut take_in = |batch: &Batch| {
@@ -571,12 +612,12 @@ mod tests {
     fn buffers_stay_in_their_share_of_the_budget() {
         for limit_bytes in [0, 1000, 64 << 10, 2_500_000, 1 << 30] {
             let budget = MemoryBudget::new(limit_bytes);
-            let hub = Arc::new(EventHub::new(&budget));
+            let hub = Arc::new(EventHub::new(&budget, 100));
+            assert!(budget.used_bytes_of(MemoryKind::Buffers) <= pool_bytes(limit_bytes), "{limit_bytes}");
             hub.record(EventBase::new(1, 1), 3, Outcome::Rejected);
-            assert!(
-                budget.used_bytes_of(MemoryKind::Buffers) <= pool_bytes(limit_bytes) + 512,
-                "{limit_bytes}"
-            );
+            let of_threads = (ThreadEntry::BYTES + 100).min(limit_bytes / THREADS_SHARE);
+            let most = pool_bytes(limit_bytes) + of_threads;
+            assert!(budget.used_bytes_of(MemoryKind::Buffers) <= most, "{limit_bytes}");
             assert_eq!(hub.totals().rejected, 1);
         }
     }

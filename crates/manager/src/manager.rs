@@ -28,7 +28,7 @@ impl Manager {
     /// filters.
     pub fn new(settings: ManagerSettings) -> Arc<Self> {
         let budget = MemoryBudget::new(settings.budget_bytes);
-        let hub = Arc::new(EventHub::new(&budget));
+        let hub = Arc::new(EventHub::new(&budget, settings.thread_bytes));
         let registry = Registry::new(&settings, budget.clone(), hub.clone());
         let shared = Arc::new(Shared::new(registry, hub));
         let worker = shared.clone();
@@ -233,6 +233,7 @@ impl Manager {
             failed_reads: counters.failed_reads,
             thread_panics: self.shared.thread_panics(),
             dropped_events: self.shared.hub.dropped_events(),
+            unpaid_thread_bytes: self.shared.hub.unpaid_bytes(),
             sampled_one_in: self.shared.hub.stands_for(),
             outcomes: self.outcomes(),
             expected_extra_io: registry.planner.expected_extra_io() * registry.absences.unknown_share(),

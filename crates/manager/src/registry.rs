@@ -426,7 +426,9 @@ impl Registry {
     pub(crate) fn other_bytes(&self) -> usize {
         let kinds =
             [MemoryKind::Bookkeeping, MemoryKind::Buffers, MemoryKind::Absences, MemoryKind::HandedOver];
-        kinds.iter().map(|&kind| self.budget.used_bytes_of(kind)).sum::<usize>() + self.headroom_bytes
+        kinds.iter().map(|&kind| self.budget.used_bytes_of(kind)).sum::<usize>()
+            + self.headroom_bytes
+            + self.lookups.hub.payable_bytes(self.limit_bytes())
     }
 
     /// The ceiling to keep to: the one in force, or a lower one that is about to be.
