@@ -14,7 +14,7 @@ use std::thread::Thread;
 
 use fastrand::Rng;
 
-use crate::memory::allocated_bytes;
+use crate::memory::{allocated_bytes, taken_bytes};
 use crate::rings::Rings;
 use crate::segments::SegmentRef;
 use crate::totals::{ThreadTotals, Totals};
@@ -180,7 +180,7 @@ fn pool_bytes(limit_bytes: usize) -> usize {
 }
 
 fn batch_bytes(events: usize) -> usize {
-    allocated_bytes(events * size_of::<Event>())
+    taken_bytes(events * size_of::<Event>())
 }
 
 /// A batch has a place in both queues: itself and the queue's stamp.

@@ -19,7 +19,7 @@ use crate::identities::Identities;
 use crate::inherit::{self, Relative};
 use crate::key_range::KeyRange;
 use crate::loads::{LoadQueue, Noted};
-use crate::memory::{grow_thriftily, thrifty_bytes};
+use crate::memory::{grow_thriftily, taken_bytes_of_part, thrifty_bytes};
 use crate::neighbours::{Keys, Neighbours};
 use crate::opened::OpenTable;
 use crate::outcome::Visit;
@@ -223,7 +223,7 @@ impl Registry {
 
     /// Bytes of a table beside those that lookups share.
     fn table_bytes_beside_open(&self, segments: usize) -> usize {
-        self.planner.table_bytes(segments) + TABLE_BYTES
+        taken_bytes_of_part(self.planner.table_bytes(segments) + TABLE_BYTES)
     }
 
     /// Takes bytes of the budget for bookkeeping, and evicts units for them.

@@ -20,6 +20,10 @@ use crate::{
 /// Smallest segment: below this a unit is a few bytes and bookkeeping outweighs it.
 const SEGMENT_DATA_BYTES_MIN: u64 = 16 << 10;
 
+/// What a thread that looks up keeps in C++ (`lookup_digest.cc`): a key of up to 1024 bytes, and 32 of a batch of up to 128 bytes, each
+/// with its length and digest, and a count.
+const THREAD_BYTES: usize = (1024 + 24) + 32 * (128 + 24) + 8;
+
 /// What all tables that share one budget share.
 pub(crate) struct Shared {
     /// First, so that it is stopped, and has written what is to be remembered, before the rest goes.
@@ -215,6 +219,7 @@ impl ElasticBuilder {
             lifetime: self.lifetime,
             remember_absences: self.remember_absences,
             reader_bytes: READER_BYTES,
+            thread_bytes: THREAD_BYTES,
             ..ManagerSettings::default()
         });
         let (handover, files) = (Arc::new(Handover::default()), Arc::new(TableFiles::new(manager.clone())));

@@ -23,6 +23,7 @@ use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use arc_swap::ArcSwap;
 use springbloom_filter::KeyDigest;
 
+use crate::memory::allocated_bytes;
 use crate::{MemoryBudget, MemoryKind};
 use set::{Found, Set};
 pub(crate) use tending::Absences;
@@ -44,8 +45,8 @@ impl<'a> Absence<'a> {
     }
 }
 
-/// Sets that come and go together: a page.
-const CHUNK_SETS: usize = 16;
+/// Sets that come and go together: with what stands beside them they take a page of any allocator.
+const CHUNK_SETS: usize = 15;
 
 /// A chunk, which gives its bytes back when it goes.
 struct Chunk {
@@ -54,7 +55,8 @@ struct Chunk {
 }
 
 /// Bytes of a chunk with its count, its alignment and its place in the list, which is copied when it changes.
-pub(crate) const CHUNK_BYTES: usize = size_of::<Chunk>() + 2 * align_of::<Chunk>() + 2 * size_of::<usize>();
+pub(crate) const CHUNK_BYTES: usize =
+    allocated_bytes(size_of::<Chunk>() + 2 * align_of::<Chunk>()) + 2 * size_of::<usize>();
 
 impl Drop for Chunk {
     fn drop(&mut self) {
