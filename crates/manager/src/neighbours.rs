@@ -109,7 +109,10 @@ impl Neighbours {
             self.nodes.resize(slot + 1, Node::OUTSIDE);
         }
         self.scopes.entry(run.scope).or_default().tables += 1;
-        self.put(table, run, keys);
+        // A table without segments overlaps nothing.
+        if keys.range(table).is_some() {
+            self.put(table, run, keys);
+        }
     }
 
     /// Puts a table into the tree of its run.
