@@ -284,7 +284,8 @@ impl EventHub {
         self.budget.release(MemoryKind::Buffers, bytes);
     }
 
-    /// Notes a visit. No lock, no wait, no allocation but for a thread's first visit.
+    /// Notes a visit. No lock, no wait, no allocation but for a thread's first visit and that at which the budget pays for what it keeps,
+    /// if it had no room at first.
     #[inline]
     pub(crate) fn record(self: &Arc<Self>, base: EventBase, segment: u32, outcome: Outcome) {
         let event = Event::new(base, segment % SEGMENTS_MAX as u32, outcome);
