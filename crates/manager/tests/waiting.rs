@@ -68,6 +68,7 @@ fn the_thread_rests_while_others_hold_the_bytes_for_its_reads() {
     let handed_over = take_all(|bytes| manager.reserve_for_hand_over(bytes));
     let before = manager.stats();
     look_up(&manager, &handles, 3, 100_000);
+    assert!(manager.settle(SETTLE));
     let after = manager.stats();
     assert!(after.loads > before.loads, "units come although what was free is handed over: {after:?}");
     assert_eq!(after.used.loading, bytes_of(&handed_over), "{after:?}");
