@@ -62,14 +62,14 @@ fn registering(tables: u64, nth: impl Fn(u64) -> u64) -> Duration {
 
 #[test]
 fn the_time_for_a_table_hardly_grows_with_their_number() {
-    let (few, many) = (3000, 24_000);
+    let (few, many) = (2000, 32_000);
     for (order, nth) in [
         ("in order", (|n| n) as fn(u64) -> u64),
         ("in any order", |n| n.wrapping_mul(0x9E37_79B9_7F4A_7C15) >> 24),
     ] {
         let [few_take, many_take] = [few, many].map(|tables| registering(tables, nth));
         println!("{order}: {few} tables {few_take:?}, {many} tables {many_take:?}");
-        // Linear: 8 times as much, and some cache misses; each looking at each: 64 times.
-        assert!(many_take < 28 * few_take, "{order}: {few_take:?} for {few}, {many_take:?} for {many}");
+        // Linear: 16 times as much, and cache misses that a few tables do not have; each looking at each: 256 times.
+        assert!(many_take < 100 * few_take, "{order}: {few_take:?} for {few}, {many_take:?} for {many}");
     }
 }
