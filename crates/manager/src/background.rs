@@ -68,6 +68,39 @@ fn earned(time: Duration, wasted_reads: u64) -> Duration {
     (time / DUTY_PARTS_WITHOUT_WASTE + for_reads).min(time / DUTY_PARTS)
 }
 
+/// How long units are not read because there is no room for the next one: short at first, as a lookup holds a replaced group for the time
+/// of one probe; longer and longer where nothing tells when there will be.
+#[derive(Default)]
+struct LoadPause {
+    /// Zero while there is none.
+    length: Duration,
+    ends: Option<Instant>,
+}
+
+/// The first pause.
+const LOAD_PAUSE_MIN: Duration = Duration::from_micros(50);
+
+impl LoadPause {
+    fn lengthen(&mut self) {
+        self.length = (self.length * 2).clamp(LOAD_PAUSE_MIN, NAP_MAX);
+        self.ends = Some(Instant::now() + self.length);
+    }
+
+    fn end(&mut self) {
+        *self = Self::default();
+    }
+
+    /// How long nothing must be read.
+    fn left(&self) -> Duration {
+        self.ends.map_or(Duration::ZERO, |ends| ends.saturating_duration_since(Instant::now()))
+    }
+
+    /// Whether it would be over by now if a lookup were all that is waited for.
+    fn is_long(&self) -> bool {
+        self.length >= NAP_MAX
+    }
+}
+
 /// Who waits for the thread to have nothing to do.
 #[derive(Default)]
 struct Settling {
@@ -118,11 +151,12 @@ impl Shared {
     /// Works until it is stopped.
     pub(crate) fn run(&self) {
         let mut nap = NAP_MIN;
-        let mut duty = Duty::new();
+        let (mut duty, mut pause) = (Duty::new(), LoadPause::default());
         while !self.stop.load(Ordering::Acquire) {
             let asked = lock(&self.settling).asked;
             // Sources are contained where they are called; this is for our own mistakes: better a stale plan than none.
-            let worked = catch_unwind(AssertUnwindSafe(|| self.round(&mut duty))).unwrap_or_else(|_| {
+            let round = catch_unwind(AssertUnwindSafe(|| self.round(&mut duty, &mut pause)));
+            let worked = round.unwrap_or_else(|_| {
                 self.thread_panics.fetch_add(1, Ordering::Relaxed);
                 log::error!("the filter manager's thread panicked and goes on");
                 false
@@ -131,16 +165,20 @@ impl Shared {
                 nap = NAP_MIN;
                 continue;
             }
-            lock(&self.settling).answered = asked;
-            self.settled.notify_all();
+            let is_paused = pause.ends.is_some();
+            if !is_paused || pause.is_long() {
+                lock(&self.settling).answered = asked;
+                self.settled.notify_all();
+            }
             let rest = duty.rest(self.wasted_reads());
+            let longest = if is_paused { pause.left().max(LOAD_PAUSE_MIN) } else { NAP_MAX };
             if rest.is_zero() {
                 self.hub.set_consumer_naps(true);
-                std::thread::park_timeout(nap);
+                std::thread::park_timeout(nap.min(longest));
                 self.hub.set_consumer_naps(false);
                 nap = (nap * 2).min(NAP_MAX);
             } else {
-                std::thread::park_timeout(rest.clamp(REST_MIN, NAP_MAX));
+                std::thread::park_timeout(rest.clamp(REST_MIN, NAP_MAX).min(longest));
             }
         }
         lock(&self.settling).answered = u64::MAX;
@@ -168,7 +206,7 @@ impl Shared {
     }
 
     /// One turn of everything; whether there was something to do.
-    fn round(&self, duty: &mut Duty) -> bool {
+    fn round(&self, duty: &mut Duty, pause: &mut LoadPause) -> bool {
         let mut worked = self.is_asked_to_settle() || duty.rest(self.wasted_reads()).is_zero();
         if worked {
             let begun = Instant::now();
@@ -180,16 +218,23 @@ impl Shared {
             worked |= self.registry().rebalance();
         }
         self.registry().tend_absences();
+        if !pause.left().is_zero() {
+            return worked;
+        }
         for _ in 0..LOADS_PER_ROUND {
             let next = self.registry().next_job();
             match next {
                 NextJob::Read(job) => self.load(job),
                 NextJob::Blocked => {
-                    std::thread::yield_now(); // a lookup holds the bytes for the time of one probe
-                    return true;
+                    pause.lengthen();
+                    return worked;
                 }
-                NextJob::None => return worked,
+                NextJob::None => {
+                    pause.end();
+                    return worked;
+                }
             }
+            pause.end();
             worked = true;
         }
         worked

@@ -21,11 +21,13 @@ pub enum MemoryKind {
     Buffers,
     /// Units being read.
     Loading,
+    /// First units of tables that were written and not opened yet.
+    HandedOver,
     /// Keys that are known to be absent though the units let them pass.
     Absences,
 }
 
-const KINDS: usize = 5;
+const KINDS: usize = 6;
 
 #[derive(Debug)]
 struct Counters {
@@ -54,6 +56,10 @@ pub struct BudgetSnapshot {
 }
 
 impl MemoryBudget {
+    /// The largest ceiling, 256 TiB: as much as a process can address on today's machines (47 bits of address, one to spare). What
+    /// asks for more means something else, such as -1; it gets this one.
+    pub const LIMIT_BYTES_MAX: usize = 1 << 48;
+
     /// A budget of `limit_bytes`, all of it available.
     pub fn new(limit_bytes: usize) -> Self {
         let limit = signed(limit_bytes);
@@ -147,8 +153,8 @@ impl MemoryBudget {
     }
 }
 
-fn signed(bytes: usize) -> i64 {
-    i64::try_from(bytes).unwrap_or(i64::MAX)
+fn signed(limit_bytes: usize) -> i64 {
+    limit_bytes.min(MemoryBudget::LIMIT_BYTES_MAX) as i64
 }
 
 /// Bytes of a [`MemoryBudget`] that are given back on drop.

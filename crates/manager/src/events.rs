@@ -1,7 +1,7 @@
 //! How visits get from lookups to the policy: full batches go through a bounded lock-free queue and come back empty
 //! through another.
 //!
-//! The pool of batches is made once, within the budget. A thread fills a batch of its own; when there is no empty one to go on with,
+//! The pool of batches follows the budget. A thread fills a batch of its own; when there is no empty one to go on with,
 //! because lookups make visits faster than the background thread may take them in, it makes one of two: of its own and of the
 //! oldest full one it throws half of the visits away, each with the same chance, and goes on to note one visit in twice as many. A
 //! batch says how many visits each of its visits stands for, so the policy's counts stay unbiased whatever the rate and however
@@ -12,10 +12,10 @@ use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, OnceLock};
 use std::thread::Thread;
 
-use crossbeam_queue::ArrayQueue;
 use fastrand::Rng;
 
-use crate::memory::allocated_bytes;
+use crate::memory::{allocated_bytes, taken_bytes};
+use crate::rings::Rings;
 use crate::segments::SegmentRef;
 use crate::totals::{ThreadTotals, Totals};
 use crate::{MemoryBudget, MemoryKind, Outcome, OutcomeTotals, Reservation};
@@ -94,6 +94,15 @@ impl Batch {
         1 << self.period_log2
     }
 
+    fn with_room_for(events: usize) -> Self {
+        Self { events: Vec::with_capacity(events), period_log2: 0 }
+    }
+
+    /// Bytes that it takes of the budget.
+    fn bytes(&self) -> usize {
+        batch_bytes(self.events.capacity())
+    }
+
     #[inline]
     fn is_full(&self) -> bool {
         self.events.len() == self.events.capacity()
@@ -137,24 +146,31 @@ const BATCH_EVENTS_MIN: usize = 8;
 
 /// The queues between lookups and the background thread.
 pub(crate) struct EventHub {
-    full: ArrayQueue<Batch>,
-    empty: ArrayQueue<Batch>,
-    batch_events: usize,
-    /// Batches there are, in whatever hands.
+    full: Rings<Batch>,
+    empty: Rings<Batch>,
+    /// Bytes of their places.
+    places_bytes: AtomicUsize,
+    /// What a new batch has room for. Those from before the budget moved have another size, until they come back.
+    batch_events: AtomicUsize,
+    /// Batches there are, in whatever hands, and their bytes.
     batches: AtomicUsize,
+    batches_bytes: AtomicUsize,
     totals: Totals,
     dropped_events: AtomicU64,
     /// What new batches are filled with: one visit in 2^this.
     period_log2: AtomicU8,
     /// Threads that ever noted something: seeds their generators.
     threads: AtomicU64,
+    /// What each keeps, the host's part included; what the budget pays of that for all of them, and what it had no room for.
+    thread_bytes: usize,
+    paid_bytes: AtomicUsize,
+    unpaid_bytes: AtomicUsize,
     /// The manager is gone; threads let go of the hub when they next enter another.
     closed: AtomicBool,
     /// Takes batches in; woken once per nap when they pile up.
     consumer: OnceLock<Thread>,
     consumer_naps: AtomicBool,
     budget: MemoryBudget,
-    _queues: Option<Reservation>,
 }
 
 /// Bytes of the buffers under a limit.
@@ -163,59 +179,113 @@ fn pool_bytes(limit_bytes: usize) -> usize {
     (limit_bytes / BUDGET_SHARE).clamp(least, POOL_BYTES_MAX)
 }
 
-impl EventHub {
-    /// Queues and batches for a budget of this size; without any if there is no room.
-    pub(crate) fn new(budget: &MemoryBudget) -> Self {
-        let pool_bytes = pool_bytes(budget.limit_bytes());
+fn batch_bytes(events: usize) -> usize {
+    taken_bytes(events * size_of::<Event>())
+}
+
+/// A batch has a place in both queues: itself and the queue's stamp.
+const PLACE_BYTES: usize = 2 * (size_of::<Batch>() + size_of::<usize>());
+
+/// What the buffers are made of under a limit.
+struct PoolShape {
+    batch_events: usize,
+    places: usize,
+}
+
+impl PoolShape {
+    fn under(limit_bytes: usize) -> Self {
+        let pool_bytes = pool_bytes(limit_bytes);
         let batch_events =
             (pool_bytes / BATCHES_AIMED_AT / size_of::<Event>()).clamp(BATCH_EVENTS_MIN, BATCH_EVENTS_MAX);
-        // A batch has a place in both queues: itself and the queue's stamp.
-        let places_bytes = 2 * (size_of::<Batch>() + size_of::<usize>());
-        let places = pool_bytes / (allocated_bytes(batch_events * size_of::<Event>()) + places_bytes);
-        let queues = budget.try_reserve(MemoryKind::Buffers, places * places_bytes);
-        let places = if queues.is_some() { places.max(1) } else { 1 };
+        Self { batch_events, places: pool_bytes / (batch_bytes(batch_events) + PLACE_BYTES) }
+    }
+}
+
+impl EventHub {
+    /// Queues and batches for a budget of this size; without any if there is no room.
+    /// `host_thread_bytes`: what the host keeps for each thread that looks up.
+    pub(crate) fn new(budget: &MemoryBudget, host_thread_bytes: usize) -> Self {
         let hub = Self {
-            full: ArrayQueue::new(places),
-            empty: ArrayQueue::new(places),
-            batch_events,
+            full: Rings::new(),
+            empty: Rings::new(),
+            places_bytes: AtomicUsize::new(0),
+            batch_events: AtomicUsize::new(0),
             batches: AtomicUsize::new(0),
+            batches_bytes: AtomicUsize::new(0),
             totals: Totals::default(),
             dropped_events: AtomicU64::new(0),
             period_log2: AtomicU8::new(0),
             threads: AtomicU64::new(0),
+            thread_bytes: ThreadEntry::BYTES + host_thread_bytes,
+            paid_bytes: AtomicUsize::new(0),
+            unpaid_bytes: AtomicUsize::new(0),
             closed: AtomicBool::new(false),
             consumer: OnceLock::new(),
             consumer_naps: AtomicBool::new(false),
             budget: budget.clone(),
-            _queues: queues,
         };
         hub.fit(budget.limit_bytes());
         hub
     }
 
-    fn batch_bytes(&self) -> usize {
-        allocated_bytes(self.batch_events * size_of::<Event>())
-    }
-
-    /// Makes or frees batches as a limit of `limit_bytes` allows, no more than there are places for. Those that threads
-    /// hold stay.
+    /// Makes the buffers what they should be under a limit of `limit_bytes`, as far as the budget has room for it. Batches that threads
+    /// hold stay, and so do the places of a larger budget. One caller at a time.
     pub(crate) fn fit(&self, limit_bytes: usize) {
-        let wanted = (pool_bytes(limit_bytes) / self.batch_bytes()).min(self.empty.capacity());
-        while self.batches.load(Ordering::Relaxed) > wanted && self.empty.pop().is_some() {
-            self.batches.fetch_sub(1, Ordering::Relaxed);
-            self.budget.release(MemoryKind::Buffers, self.batch_bytes());
+        let PoolShape { batch_events, places } = PoolShape::under(limit_bytes);
+        self.batch_events.store(batch_events, Ordering::Relaxed);
+        self.add_places(places);
+        let wanted = (pool_bytes(limit_bytes) / batch_bytes(batch_events)).min(self.empty.places());
+        for _ in 0..self.empty.len() {
+            let Some(batch) = self.empty.pop() else { break };
+            let is_one_too_many = self.batches.load(Ordering::Relaxed) > wanted;
+            if is_one_too_many || batch.events.capacity() != batch_events {
+                self.discard(batch);
+            } else {
+                self.empty.push(batch);
+            }
         }
         while self.batches.load(Ordering::Relaxed) < wanted {
-            let reservation = self.budget.try_reserve(MemoryKind::Buffers, self.batch_bytes());
-            let Some(reservation) = reservation else { return };
-            reservation.hand_over(MemoryKind::Buffers);
-            let events = Vec::with_capacity(self.batch_events);
-            let _ = self.empty.push(Batch { events, period_log2: 0 }); // as many places as batches
-            self.batches.fetch_add(1, Ordering::Relaxed);
+            let Some(batch) = self.make_batch() else { return };
+            self.empty.push(batch);
         }
     }
 
-    /// Notes a visit. No lock, no wait, no allocation but for a thread's first visit.
+    /// Gives the queues up to `places` places, unless they have most of them: few steps lead to the most there can be.
+    fn add_places(&self, places: usize) {
+        let had = self.empty.places();
+        if places < (2 * had).max(1) {
+            return;
+        }
+        let added = places - had;
+        if let Some(reservation) = self.budget.try_reserve(MemoryKind::Buffers, added * PLACE_BYTES)
+            && self.empty.add_places(added)
+            && self.full.add_places(added)
+        {
+            self.places_bytes.fetch_add(reservation.bytes(), Ordering::Relaxed);
+            reservation.hand_over(MemoryKind::Buffers);
+        }
+    }
+
+    /// A new batch, if the budget has room for it; there must be a place.
+    fn make_batch(&self) -> Option<Batch> {
+        let events = self.batch_events.load(Ordering::Relaxed);
+        let reservation = self.budget.try_reserve(MemoryKind::Buffers, batch_bytes(events))?;
+        self.batches.fetch_add(1, Ordering::Relaxed);
+        self.batches_bytes.fetch_add(reservation.bytes(), Ordering::Relaxed);
+        reservation.hand_over(MemoryKind::Buffers);
+        Some(Batch::with_room_for(events))
+    }
+
+    fn discard(&self, batch: Batch) {
+        let bytes = batch.bytes();
+        drop(batch);
+        self.batches.fetch_sub(1, Ordering::Relaxed);
+        self.batches_bytes.fetch_sub(bytes, Ordering::Relaxed);
+        self.budget.release(MemoryKind::Buffers, bytes);
+    }
+
+    /// Notes a visit. No lock, no wait, no allocation but for a thread's first visit and that at which the budget pays for what it keeps,
+    /// if it had no room at first.
     #[inline]
     pub(crate) fn record(self: &Arc<Self>, base: EventBase, segment: u32, outcome: Outcome) {
         let event = Event::new(base, segment % SEGMENTS_MAX as u32, outcome);
@@ -253,7 +323,12 @@ impl EventHub {
 
     pub(crate) fn give_back(&self, mut batch: Batch) {
         batch.events.clear();
-        let _ = self.empty.push(batch); // as many places as batches
+        if batch.events.capacity() != self.batch_events.load(Ordering::Relaxed)
+            && let Some(of_this_size) = self.make_batch()
+        {
+            self.discard(std::mem::replace(&mut batch, of_this_size));
+        }
+        self.empty.push(batch);
     }
 
     /// Who takes batches in.
@@ -297,6 +372,17 @@ impl EventHub {
         self.totals.read()
     }
 
+    /// Bytes that threads keep and that the budget had no room for when they asked last.
+    pub(crate) fn unpaid_bytes(&self) -> usize {
+        self.unpaid_bytes.load(Ordering::Relaxed)
+    }
+
+    /// How many of them units should make room for. Threads keep what they do whether or not the budget pays; but most of it is for units.
+    pub(crate) fn payable_bytes(&self, limit_bytes: usize) -> usize {
+        let left = (limit_bytes / THREADS_SHARE).saturating_sub(self.paid_bytes.load(Ordering::Relaxed));
+        self.unpaid_bytes().min(left)
+    }
+
     pub(crate) fn dropped_events(&self) -> u64 {
         self.dropped_events.load(Ordering::Relaxed)
     }
@@ -305,8 +391,8 @@ impl EventHub {
 impl Drop for EventHub {
     fn drop(&mut self) {
         // Whoever holds a batch holds the hub, so all of them are back.
-        let batches = *self.batches.get_mut();
-        self.budget.release(MemoryKind::Buffers, batches * self.batch_bytes());
+        let bytes = *self.batches_bytes.get_mut() + *self.places_bytes.get_mut();
+        self.budget.release(MemoryKind::Buffers, bytes);
     }
 }
 
@@ -316,8 +402,16 @@ struct ThreadEntry {
     batch: Batch,
     rng: Rng,
     totals: Option<Arc<ThreadTotals>>,
-    _reservation: Option<Reservation>,
+    /// For what the thread keeps. `None`: it was unpaid when it asked last.
+    reservation: Option<Reservation>,
 }
+
+/// Part of the budget that pays at most for what threads keep.
+const THREADS_SHARE: usize = 4;
+/// Room for entries in a vector's first allocation.
+const ENTRIES_AT_FIRST: usize = 4;
+/// Bytes of the list of pointers that a thread borrows (`arc-swap`'s), with its alignment; kept for the next thread when one ends.
+const BORROWED_BYTES: usize = 320;
 
 thread_local! {
     /// Nearly always one entry: one manager serves a process.
@@ -325,16 +419,34 @@ thread_local! {
 }
 
 impl ThreadEntry {
+    /// Bytes that this crate keeps for a thread.
+    const BYTES: usize =
+        Totals::THREAD_BYTES + BORROWED_BYTES + allocated_bytes(ENTRIES_AT_FIRST * size_of::<Self>());
+
     fn new(hub: &Arc<EventHub>) -> Self {
-        let bytes = Totals::THREAD_BYTES + size_of::<Self>();
-        let reservation = hub.budget.try_reserve(MemoryKind::Buffers, bytes);
-        let totals = reservation.is_some().then(|| hub.totals.enter());
-        Self {
+        let mut entry = Self {
             hub: hub.clone(),
             batch: hub.empty.pop().unwrap_or_default(),
             rng: Rng::with_seed(hub.threads.fetch_add(1, Ordering::Relaxed)),
-            totals,
-            _reservation: reservation,
+            totals: None,
+            reservation: None,
+        };
+        hub.unpaid_bytes.fetch_add(hub.thread_bytes, Ordering::Relaxed);
+        entry.pay();
+        entry
+    }
+
+    /// Takes what the thread keeps from the budget, and gives it counters of its own then.
+    fn pay(&mut self) {
+        let hub = &self.hub;
+        if hub.payable_bytes(hub.budget.limit_bytes()) < hub.thread_bytes {
+            return;
+        }
+        self.reservation = hub.budget.try_reserve(MemoryKind::Buffers, hub.thread_bytes);
+        if self.reservation.is_some() {
+            hub.unpaid_bytes.fetch_sub(hub.thread_bytes, Ordering::Relaxed);
+            hub.paid_bytes.fetch_add(hub.thread_bytes, Ordering::Relaxed);
+            self.totals = Some(hub.totals.enter());
         }
     }
 
@@ -369,10 +481,13 @@ impl ThreadEntry {
     /// Swaps the batch for an empty one; `false` if there is none.
     fn swap(&mut self) -> bool {
         let Some(mut empty) = self.hub.empty.pop() else { return false };
+        if self.reservation.is_none() {
+            self.pay(); // units made room meanwhile, or the budget grew
+        }
         empty.period_log2 = self.hub.period_log2.load(Ordering::Relaxed);
         let full = std::mem::replace(&mut self.batch, empty);
         if full.events.capacity() > 0 {
-            let _ = self.hub.full.push(full); // as many places as batches
+            self.hub.full.push(full);
         }
         self.hub.wake_if_piled_up();
         true
@@ -392,7 +507,7 @@ impl ThreadEntry {
         self.batch.fill_from(&mut old);
         let done = if self.batch.is_full() { std::mem::replace(&mut self.batch, old) } else { old };
         let queue = if done.events.is_empty() { &self.hub.empty } else { &self.hub.full };
-        let _ = queue.push(done); // as many places as batches
+        queue.push(done);
     }
 }
 
@@ -400,8 +515,11 @@ impl Drop for ThreadEntry {
     fn drop(&mut self) {
         let batch = std::mem::take(&mut self.batch);
         if batch.events.capacity() > 0 {
-            let _ = self.hub.full.push(batch); // as many places as batches
+            self.hub.full.push(batch);
         }
+        let EventHub { paid_bytes, unpaid_bytes, thread_bytes, .. } = &*self.hub;
+        let kept = if self.reservation.is_some() { paid_bytes } else { unpaid_bytes };
+        kept.fetch_sub(*thread_bytes, Ordering::Relaxed);
         if let Some(totals) = &self.totals {
             self.hub.totals.leave(totals);
         }
@@ -436,7 +554,7 @@ mod tests {
     /// Visits to each of `parts` equal parts of a scan over `segments` segments, as a consumer that takes in one batch for
     /// every `visits_per_batch` visits (`None`: at the end) would count them. Gives the visits taken in as well.
     fn scan(segments: u32, parts: u32, visits_per_batch: Option<u32>) -> (Vec<f64>, u64) {
-        let hub = Arc::new(EventHub::new(&MemoryBudget::new(1 << 20)));
+        let hub = Arc::new(EventHub::new(&MemoryBudget::new(1 << 20), 0));
         let base = EventBase::new(1, 1);
         let (mut counts, mut taken) = (vec![0.0; parts as usize], 0);
         let mut take_in = |batch: &Batch| {
@@ -495,12 +613,12 @@ mod tests {
     fn buffers_stay_in_their_share_of_the_budget() {
         for limit_bytes in [0, 1000, 64 << 10, 2_500_000, 1 << 30] {
             let budget = MemoryBudget::new(limit_bytes);
-            let hub = Arc::new(EventHub::new(&budget));
+            let hub = Arc::new(EventHub::new(&budget, 100));
+            assert!(budget.used_bytes_of(MemoryKind::Buffers) <= pool_bytes(limit_bytes), "{limit_bytes}");
             hub.record(EventBase::new(1, 1), 3, Outcome::Rejected);
-            assert!(
-                budget.used_bytes_of(MemoryKind::Buffers) <= pool_bytes(limit_bytes) + 512,
-                "{limit_bytes}"
-            );
+            let of_threads = (ThreadEntry::BYTES + 100).min(limit_bytes / THREADS_SHARE);
+            let most = pool_bytes(limit_bytes) + of_threads;
+            assert!(budget.used_bytes_of(MemoryKind::Buffers) <= most, "{limit_bytes}");
             assert_eq!(hub.totals().rejected, 1);
         }
     }

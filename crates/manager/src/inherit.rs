@@ -4,11 +4,10 @@
 //! same scope, is what it was made of. Its use is the mean of theirs. Segments of the same level are asked first: they
 //! are as dense as the new one; then those of the level above; then any.
 
-use std::cmp::Ordering;
-
 use crate::KeyOrder;
-use crate::fences::{Fence, FencesRef};
+use crate::fences::FencesRef;
 use crate::hotness::Hotness;
+use crate::key_range::KeyRange;
 
 /// A known table as inheritance sees it.
 pub(crate) struct Relative<'a, H> {
@@ -16,45 +15,6 @@ pub(crate) struct Relative<'a, H> {
     pub fences: FencesRef<'a>,
     /// Use of each segment.
     pub hotness: H,
-}
-
-/// A key range: from the first key, up to but without the next segment's first key, or up to and with the last key.
-#[derive(Clone, Copy)]
-struct KeyRange<'a> {
-    first: Fence<'a>,
-    end: End<'a>,
-}
-
-#[derive(Clone, Copy)]
-enum End<'a> {
-    Before(Fence<'a>),
-    At(Fence<'a>),
-    Unknown,
-}
-
-impl End<'_> {
-    /// Whether keys before this end may be at or after `key`.
-    fn reaches(self, key: Fence, order: &dyn KeyOrder) -> bool {
-        match self {
-            End::Before(end) => key.compare(end, order) == Ordering::Less,
-            End::At(end) => key.compare(end, order) != Ordering::Greater,
-            End::Unknown => true,
-        }
-    }
-}
-
-fn range_of(fences: FencesRef<'_>, segment: u32) -> Option<KeyRange<'_>> {
-    let end = match fences.get(segment + 1) {
-        Some(next) => End::Before(next),
-        None => fences.last_key().map_or(End::Unknown, End::At),
-    };
-    Some(KeyRange { first: fences.get(segment)?, end })
-}
-
-/// The range of all segments.
-fn whole_range_of(fences: FencesRef<'_>) -> Option<KeyRange<'_>> {
-    let last = range_of(fences, (fences.len() as u32).checked_sub(1)?)?;
-    Some(KeyRange { first: fences.get(0)?, end: last.end })
 }
 
 #[derive(Clone, Copy, Default)]
@@ -80,14 +40,14 @@ impl Mean {
     }
 }
 
-/// Use of every segment of a new table; none where nothing overlaps. O(tables + overlapping segments).
+/// Use of every segment of a new table; none where nothing overlaps. O(relatives + overlapping segments), times the logarithm of a
+/// table's segments.
 pub(crate) fn inherit<'a, H: Fn(u32) -> Hotness>(
     fences: FencesRef<'_>,
     level: Option<u8>,
     order: &dyn KeyOrder,
     relatives: impl Iterator<Item = Relative<'a, H>>,
 ) -> Vec<Hotness> {
-    let ours = whole_range_of(fences);
     // Means by nearness: same level, level above, any.
     let mut means = vec![[Mean::default(); 3]; fences.len()];
     for relative in relatives {
@@ -96,14 +56,13 @@ pub(crate) fn inherit<'a, H: Fn(u32) -> Hotness>(
             (Some(theirs), Some(ours)) if theirs.checked_add(1) == Some(ours) => 1,
             _ => 2,
         };
-        // Most tables have nothing to do with the new one.
-        if let (Some(ours), Some(theirs)) = (ours, whole_range_of(relative.fences))
-            && !(ours.end.reaches(theirs.first, order) && theirs.end.reaches(ours.first, order))
-        {
-            continue;
-        }
-        for (segment, means) in means.iter_mut().enumerate() {
-            let Some(range) = range_of(fences, segment as u32) else { continue };
+        let Some(theirs) = KeyRange::of_table(relative.fences) else { continue };
+        let begin = fences.segment_by(|fence| fence.compare(theirs.first, order)).unwrap_or(0);
+        for (segment, means) in (0..).zip(&mut means).skip(begin as usize) {
+            let Some(range) = KeyRange::of_segment(fences, segment) else { break };
+            if !theirs.end.reaches(range.first, order) {
+                break;
+            }
             add_overlapping(&mut means[nearness], range, &relative, order);
         }
     }
@@ -119,7 +78,7 @@ fn add_overlapping(
     let begin = relative.fences.segment_by(|fence| fence.compare(range.first, order));
     let Some(begin) = begin else { return };
     for theirs in begin..relative.fences.len() as u32 {
-        let Some(their_range) = range_of(relative.fences, theirs) else { return };
+        let Some(their_range) = KeyRange::of_segment(relative.fences, theirs) else { return };
         if !range.end.reaches(their_range.first, order) {
             return;
         }

@@ -11,7 +11,7 @@ use std::time::Duration;
 use springbloom_filter::GroupShape;
 
 use crate::allocation::FAILED_READS_MAX;
-use crate::memory::allocated_bytes;
+use crate::memory::taken_bytes;
 use crate::registry::{LoadBy, Registry};
 use crate::resident::{self, ResidentGroup, group_bytes};
 use crate::segments::SegmentRef;
@@ -81,7 +81,7 @@ pub(crate) struct Job {
 pub(crate) enum NextJob {
     /// A read.
     Read(Job),
-    /// A read, but not before bytes come free that a lookup still holds.
+    /// A read, but not before bytes come free that somebody still holds: a lookup for the time of one probe, or the host.
     Blocked,
     /// Nothing.
     None,
@@ -161,7 +161,7 @@ impl Registry {
                 return job(resident, buffer, None, Extent::Row);
             }
         }
-        let buffer_bytes = allocated_bytes(shape.unit_bytes());
+        let buffer_bytes = taken_bytes(shape.unit_bytes());
         let bytes_of = |units| group_bytes(shape, units);
         let budget = self.budget.clone();
         let reserve = |bytes| budget.try_reserve(MemoryKind::Loading, bytes);

@@ -28,7 +28,7 @@ impl Manager {
     /// filters.
     pub fn new(settings: ManagerSettings) -> Arc<Self> {
         let budget = MemoryBudget::new(settings.budget_bytes);
-        let hub = Arc::new(EventHub::new(&budget));
+        let hub = Arc::new(EventHub::new(&budget, settings.thread_bytes));
         let registry = Registry::new(&settings, budget.clone(), hub.clone());
         let shared = Arc::new(Shared::new(registry, hub));
         let worker = shared.clone();
@@ -41,13 +41,20 @@ impl Manager {
     }
 
     /// Takes in a table that a reader opened. A [`TableId`] that is already known keeps its resident units and its
-    /// measured use. `None`: there is no room even for the bookkeeping; lookups then go without filters.
+    /// measured use. `None`: there is no room even for the bookkeeping; lookups then go without filters, and nothing is kept of the table.
     ///
-    /// Takes the manager's mutex; O(tables of the scope + segments). No I/O.
+    /// Takes the manager's mutex; O(segments + overlapping tables, some hundred of each level at most + log tables). No I/O.
     pub fn register(&self, spec: TableSpec) -> Option<TableHandle> {
         let handle = self.shared.registry().register(spec);
         self.wake();
         handle
+    }
+
+    /// Whether there is room for any table that is not known yet, even the smallest: if not, a host need not read what it would
+    /// [register](Self::register) one with, and need keep nothing to try it again before this changes. Takes the manager's mutex if
+    /// there is a budget at all.
+    pub fn admits_any(&self) -> bool {
+        self.budget.limit_bytes() > 0 && self.shared.registry().admits_any()
     }
 
     /// The table moved to another level of the tree as it is.
@@ -94,6 +101,13 @@ impl Manager {
         self.shared.registry().reserve(bytes)
     }
 
+    /// Takes bytes that no unit is planned in, for first units of a table that was written and not opened yet
+    /// ([`TableSpec::first_units`]); let go of them before the table is registered. `None` if units need what is left. Takes the
+    /// manager's mutex.
+    pub fn reserve_for_hand_over(&self, bytes: usize) -> Option<Reservation> {
+        self.shared.registry().reserve_for_hand_over(bytes)
+    }
+
     /// Bytes that the budget pays for beside units, as they are now. Takes the manager's mutex.
     pub fn other_bytes(&self) -> usize {
         self.shared.registry().other_bytes()
@@ -126,15 +140,18 @@ impl Manager {
     }
 
     /// Moves the ceiling. Returns when what is in use fits, with the ceiling that holds then: more than asked for only
-    /// if the bookkeeping of known tables and the lookups' buffers take more.
+    /// if the bookkeeping of known tables, the lookups' buffers and what the host reserved take more; less only for more than
+    /// [`MemoryBudget::LIMIT_BYTES_MAX`]. May wait for a read of a unit that is under way; tables are opened meanwhile.
     pub fn set_budget_bytes(&self, budget_bytes: usize) -> usize {
+        let budget_bytes = budget_bytes.min(MemoryBudget::LIMIT_BYTES_MAX);
         loop {
             {
                 let mut registry = self.shared.registry();
                 registry.headroom_bytes = 0;
+                registry.ask_for_limit(budget_bytes);
                 self.shared.hub.fit(budget_bytes);
                 registry.shrink_absences(budget_bytes);
-                registry.fit_limit(budget_bytes, 0);
+                registry.fit(0);
                 let limit_bytes = self.budget.set_limit_bytes(budget_bytes);
                 let movable = [MemoryKind::Units, MemoryKind::Loading];
                 let movable_bytes: usize = movable.map(|kind| self.budget.used_bytes_of(kind)).iter().sum();
@@ -149,6 +166,7 @@ impl Manager {
                     log::warn!(
                         "a filter budget of {budget_bytes} bytes is less than the bookkeeping takes: {limit_bytes} bytes"
                     );
+                    registry.ask_for_limit(limit_bytes);
                     return limit_bytes;
                 }
             }
@@ -163,7 +181,7 @@ impl Manager {
     }
 
     /// Waits until the background thread has taken in what was recorded (by this thread, and what other threads handed
-    /// on) and has nothing left to load. `false` if `timeout` passed first.
+    /// on) and has nothing left to load that there is room to read. `false` if `timeout` passed first.
     pub fn settle(&self, timeout: Duration) -> bool {
         let Some(thread) = &self.thread else { return true };
         // Twice: when all batches were full the first time, the thread has emptied some since. When there is none even then, a
@@ -197,7 +215,7 @@ impl Manager {
                 units: resident_bytes,
                 bookkeeping: used(MemoryKind::Bookkeeping),
                 buffers: used(MemoryKind::Buffers),
-                loading: used(MemoryKind::Loading),
+                loading: used(MemoryKind::Loading) + used(MemoryKind::HandedOver),
                 absences: used(MemoryKind::Absences),
                 garbage: used(MemoryKind::Units).saturating_sub(resident_bytes),
             },
@@ -215,6 +233,7 @@ impl Manager {
             failed_reads: counters.failed_reads,
             thread_panics: self.shared.thread_panics(),
             dropped_events: self.shared.hub.dropped_events(),
+            unpaid_thread_bytes: self.shared.hub.unpaid_bytes(),
             sampled_one_in: self.shared.hub.stands_for(),
             outcomes: self.outcomes(),
             expected_extra_io: registry.planner.expected_extra_io() * registry.absences.unknown_share(),

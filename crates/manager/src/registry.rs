@@ -17,18 +17,21 @@ use crate::handle::{Lookups, TableHandle};
 use crate::hotness::Hotness;
 use crate::identities::Identities;
 use crate::inherit::{self, Relative};
+use crate::key_range::KeyRange;
 use crate::loads::{LoadQueue, Noted};
-use crate::memory::{grow_thriftily, thrifty_bytes};
+use crate::memory::{grow_thriftily, taken_bytes_of_part, thrifty_bytes};
+use crate::neighbours::{Keys, Neighbours};
 use crate::opened::OpenTable;
 use crate::outcome::Visit;
 use crate::planner::Planner;
 use crate::resident::group_bytes;
+use crate::runs::Run;
 use crate::segments::SegmentRef;
 use crate::source::Sources;
 use crate::stats::Counters;
 use crate::{
-    KnownTable, ManagerSettings, MemoryBudget, MemoryKind, OutcomeTotals, Reservation, SegmentUse, TableId,
-    TableSpec, UnitSource,
+    Fences, KnownTable, ManagerSettings, MemoryBudget, MemoryKind, OutcomeTotals, Reservation, SegmentUse,
+    TableId, TableSpec, UnitSource,
 };
 
 /// A known table.
@@ -41,7 +44,12 @@ pub(crate) struct Table {
 }
 
 /// Bytes per table in the registry's own lists.
-const TABLE_BYTES: usize = thrifty_bytes::<Option<Table>>() + Identities::TABLE_BYTES;
+const TABLE_BYTES: usize =
+    thrifty_bytes::<Option<Table>>() + Identities::TABLE_BYTES + Neighbours::TABLE_BYTES;
+
+/// Most tables of a level that a new table inherits from, and for each of its segments: of more, these are a sample.
+const RELATIVES_MAX: usize = 256;
+const RELATIVES_MAX_PER_SEGMENT: usize = 8;
 
 /// Where a wanted unit is noted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -62,6 +70,7 @@ pub(crate) struct Registry {
     pub budget: MemoryBudget,
     pub tables: Vec<Option<Table>>,
     ids: Identities,
+    neighbours: Neighbours,
     pub sources: Sources,
     free_slots: Vec<u32>,
     last_number: u32,
@@ -73,6 +82,8 @@ pub(crate) struct Registry {
     pub counters: Counters,
     /// Bytes kept free of planned units for the copy that a growing group needs.
     pub headroom_bytes: usize,
+    /// The ceiling that was asked for: nothing is planned beyond it while what is in use is brought under it.
+    asked_bytes: usize,
     fixed_reservation: Option<Reservation>,
 }
 
@@ -88,6 +99,7 @@ impl Registry {
             garbage: Garbage::new(budget.clone()),
             tables: Vec::new(),
             ids: Identities::default(),
+            neighbours: Neighbours::default(),
             sources: Sources::new(),
             free_slots: Vec::new(),
             last_number: 0,
@@ -97,6 +109,7 @@ impl Registry {
             loads: LoadQueue::new(),
             counters: Counters::default(),
             headroom_bytes: 0,
+            asked_bytes: usize::MAX,
         };
         if registry.fixed_reservation.is_none() {
             log::warn!(
@@ -167,7 +180,7 @@ impl Registry {
         }
         let level = self.planner.allocation().runs().of(table).and_then(|run| run.level);
         if spec.level.is_some() && spec.level != level {
-            self.planner.set_level(table, spec.level);
+            self.move_to_level(table, spec.level);
         }
         self.note_table(table);
         table
@@ -196,16 +209,26 @@ impl Registry {
         self.reserve(open_bytes + other_bytes + self.lookups.reader_bytes)
     }
 
+    /// Whether a table of one segment and a reader of it would find room.
+    pub(crate) fn admits_any(&self) -> bool {
+        let fixed_bytes = if self.fixed_reservation.is_none() { Self::fixed_bytes(&self.planner) } else { 0 };
+        let table_bytes = OpenTable::bytes_for(&Fences::default(), 0) + self.table_bytes_beside_open(1);
+        self.has_share_for(fixed_bytes + table_bytes + self.lookups.reader_bytes)
+    }
+
+    /// Whether bookkeeping may take so many bytes more. Without units it saves no read: at least half of the budget is theirs.
+    fn has_share_for(&self, bytes: usize) -> bool {
+        self.budget.used_bytes_of(MemoryKind::Bookkeeping) + bytes <= self.limit_bytes() / 2
+    }
+
     /// Bytes of a table beside those that lookups share.
     fn table_bytes_beside_open(&self, segments: usize) -> usize {
-        self.planner.table_bytes(segments) + TABLE_BYTES
+        taken_bytes_of_part(self.planner.table_bytes(segments) + TABLE_BYTES)
     }
 
     /// Takes bytes of the budget for bookkeeping, and evicts units for them.
     pub(crate) fn reserve(&mut self, bytes: usize) -> Option<Reservation> {
-        // Bookkeeping without units saves no read: at least half of the budget is theirs.
-        let bookkeeping = self.budget.used_bytes_of(MemoryKind::Bookkeeping) + bytes;
-        if bytes > 0 && bookkeeping > self.budget.limit_bytes() / 2 {
+        if bytes > 0 && !self.has_share_for(bytes) {
             return None;
         }
         if let Some(reservation) = self.budget.try_reserve(MemoryKind::Bookkeeping, bytes) {
@@ -214,6 +237,18 @@ impl Registry {
         }
         self.fit(bytes);
         let reservation = self.budget.try_reserve(MemoryKind::Bookkeeping, bytes);
+        self.fit(0);
+        reservation
+    }
+
+    /// Takes bytes that no unit is planned in for first units that wait for their table: they must not take what the policy frees for
+    /// units that are to be read.
+    pub(crate) fn reserve_for_hand_over(&mut self, bytes: usize) -> Option<Reservation> {
+        self.fit(0);
+        if self.planner.allocation().free_bytes() < bytes {
+            return None;
+        }
+        let reservation = self.budget.try_reserve(MemoryKind::HandedOver, bytes);
         self.fit(0);
         reservation
     }
@@ -240,6 +275,9 @@ impl Registry {
         self.ids.insert(spec.id, slot, |slot| id_at(&self.tables, slot));
         let segments: Vec<_> = spec.segments.iter().map(|segment| segment.shape).zip(hotness).collect();
         self.planner.insert_table(slot, spec.scope, spec.level, &segments);
+        let fences = |slot: u32| Some(self.tables.get(slot as usize)?.as_ref()?.open.fences());
+        let run = Run { scope: spec.scope, level: spec.level };
+        self.neighbours.insert(slot, run, &Keys { fences: &fences, order: spec.order });
         for segment in self.planner.placement_order(slot) {
             match &remembered {
                 Some(remembered) => self.place_again(segment, remembered[segment.segment as usize]),
@@ -276,20 +314,21 @@ impl Registry {
     }
 
     /// Hotness that the segments of a new table start with.
-    fn inherited(&self, spec: &TableSpec) -> Vec<Hotness> {
+    fn inherited(&mut self, spec: &TableSpec) -> Vec<Hotness> {
         let allocation = self.planner.allocation();
-        if allocation.ticks() == 0 {
-            return vec![Hotness::default(); spec.segments.len()];
-        }
-        let family = allocation.runs().tables_of(spec.scope);
-        let relatives = family.filter_map(|(slot, run)| {
-            let table = self.tables[slot as usize].as_ref()?;
-            // Found only where keys overlap, as there are few such tables among many.
+        let range = KeyRange::of_table(spec.fences.as_ref()).filter(|_| allocation.ticks() > 0);
+        let Some(range) = range else { return vec![Hotness::default(); spec.segments.len()] };
+        let runs = allocation.runs();
+        let fences = |slot: u32| Some(self.tables.get(slot as usize)?.as_ref()?.open.fences());
+        let keys = Keys { fences: &fences, order: spec.order };
+        let most = RELATIVES_MAX + RELATIVES_MAX_PER_SEGMENT * spec.segments.len();
+        let family = self.neighbours.overlapping(spec.scope, range, most, |slot| runs.of(slot), &keys);
+        let relatives = family.into_iter().filter_map(|slot| {
             let hotness = move |segment: u32| {
                 let states = allocation.segments().table(slot);
                 states.get(segment as usize).map(|state| state.counts().hotness()).unwrap_or_default()
             };
-            Some(Relative { level: run.level, fences: table.open.fences(), hotness })
+            Some(Relative { level: runs.of(slot)?.level, fences: fences(slot)?, hotness })
         });
         let mut hotness = inherit::inherit(spec.fences.as_ref(), spec.level, spec.order, relatives);
         // What was wasted depends on the units that the old segments had; the new ones have none yet.
@@ -300,6 +339,13 @@ impl Registry {
     /// A table moved to another level; one that is not known is ignored.
     pub(crate) fn set_level(&mut self, id: TableId, level: Option<u8>) {
         if let Some(slot) = self.slot_of(id) {
+            self.move_to_level(slot, level);
+        }
+    }
+
+    fn move_to_level(&mut self, slot: u32, level: Option<u8>) {
+        if let Some(run) = self.planner.allocation().runs().of(slot) {
+            self.neighbours.move_to_another_level(slot, run);
             self.planner.set_level(slot, level);
         }
     }
@@ -308,6 +354,9 @@ impl Registry {
     pub(crate) fn forget(&mut self, id: TableId) {
         let Some(slot) = self.ids.remove(id, |slot| id_at(&self.tables, slot)) else { return };
         self.loads.remove_table(&mut self.tables, slot);
+        if let Some(run) = self.planner.allocation().runs().of(slot) {
+            self.neighbours.remove(slot, run);
+        }
         self.planner.remove_table(slot);
         self.free_slots.push(slot);
         let Some(Table { open, source, .. }) = self.tables[slot as usize].take() else { return };
@@ -375,20 +424,29 @@ impl Registry {
 
     /// Bytes that the budget pays for beside units.
     pub(crate) fn other_bytes(&self) -> usize {
-        let kinds = [MemoryKind::Bookkeeping, MemoryKind::Buffers, MemoryKind::Absences];
-        kinds.iter().map(|&kind| self.budget.used_bytes_of(kind)).sum::<usize>() + self.headroom_bytes
+        let kinds =
+            [MemoryKind::Bookkeeping, MemoryKind::Buffers, MemoryKind::Absences, MemoryKind::HandedOver];
+        kinds.iter().map(|&kind| self.budget.used_bytes_of(kind)).sum::<usize>()
+            + self.headroom_bytes
+            + self.lookups.hub.payable_bytes(self.limit_bytes())
+    }
+
+    /// The ceiling to keep to: the one in force, or a lower one that is about to be.
+    pub(crate) fn limit_bytes(&self) -> usize {
+        self.budget.limit_bytes().min(self.asked_bytes)
+    }
+
+    /// From now on keeps to a ceiling that was asked for.
+    pub(crate) fn ask_for_limit(&mut self, limit_bytes: usize) {
+        self.asked_bytes = limit_bytes;
     }
 
     /// Brings the plan under what the budget leaves for units, `spare_bytes` less, and evicts what is over.
     pub(crate) fn fit(&mut self, spare_bytes: usize) {
-        self.fit_limit(self.budget.limit_bytes(), spare_bytes);
-    }
-
-    /// [`fit`](Self::fit) for a limit that is not yet in force.
-    pub(crate) fn fit_limit(&mut self, limit_bytes: usize, spare_bytes: usize) {
         self.garbage.collect(&mut self.sources);
         let fixed = self.other_bytes() + spare_bytes;
-        self.planner.allocation_mut().set_ceiling_bytes(limit_bytes.saturating_sub(fixed));
+        let ceiling_bytes = self.limit_bytes().saturating_sub(fixed);
+        self.planner.allocation_mut().set_ceiling_bytes(ceiling_bytes);
         let copies_bytes_max = self.copies_bytes_max();
         self.planner.allocation_mut().set_copies_bytes_max(copies_bytes_max);
         while self.planner.shrink_step() {

@@ -51,12 +51,6 @@ impl Runs {
         let place = *self.places.get(table as usize)?;
         self.known.get(place).copied()
     }
-
-    /// The known tables of a scope. O(tables).
-    pub(crate) fn tables_of(&self, scope: ScopeId) -> impl Iterator<Item = (u32, Run)> {
-        let all = (0..self.places.len() as u32).filter_map(|table| Some((table, self.of(table)?)));
-        all.filter(move |(_, run)| run.scope == scope)
-    }
 }
 
 #[cfg(test)]
@@ -64,14 +58,13 @@ mod tests {
     use super::*;
 
     #[test]
-    fn tables_are_found_by_their_scope() {
+    fn a_table_has_the_run_that_it_was_put_in() {
         let run = |scope, level| Run { scope: ScopeId(scope), level };
         let mut runs = Runs::new();
         runs.insert_table(3, run(1, Some(2)));
         runs.insert_table(0, run(1, Some(2)));
         runs.insert_table(1, run(2, None));
         assert_eq!((runs.of(0), runs.of(2), runs.of(9)), (Some(run(1, Some(2))), None, None));
-        assert_eq!(runs.tables_of(ScopeId(1)).map(|(table, _)| table).collect::<Vec<_>>(), [0, 3]);
         runs.remove_table(1);
         runs.remove_table(1);
         runs.insert_table(5, run(3, Some(0)));

@@ -16,6 +16,8 @@ pub struct ManagerSettings {
     pub half_life: Option<u64>,
     /// What the host keeps for a reader of a table as long as it is open, in bytes: the budget pays for it.
     pub reader_bytes: usize,
+    /// What the host keeps for each thread that ever looked up until it ends, in bytes: the budget pays for it.
+    pub thread_bytes: usize,
     /// Whether part of the budget remembers absent keys that the units let pass.
     pub remember_absences: bool,
 }
@@ -28,6 +30,7 @@ impl Default for ManagerSettings {
             lifetime: None,
             half_life: None,
             reader_bytes: 0,
+            thread_bytes: 0,
             remember_absences: true,
         }
     }

@@ -29,9 +29,9 @@ pub struct UsedBytes {
     pub units: usize,
     /// Per-table and per-segment state.
     pub bookkeeping: usize,
-    /// Buffers in which lookups note what they saw.
+    /// Buffers in which lookups note what they saw, and what each thread keeps that looked up.
     pub buffers: usize,
-    /// Units being read.
+    /// Units being read, and first units of tables that were not opened yet.
     pub loading: usize,
     /// Keys that are known to be absent though the units let them pass.
     pub absences: usize,
@@ -94,6 +94,9 @@ pub struct Stats {
     pub thread_panics: u64,
     /// Visits that were lost to the policy for want of any buffer in the budget.
     pub dropped_events: u64,
+    /// Bytes that threads keep which looked up, and which are not in the budget: not yet, until units made room for them, or because
+    /// a quarter of it pays for threads already.
+    pub unpaid_thread_bytes: usize,
     /// The policy now learns from one visit in so many, as lookups make them faster than it takes them in.
     pub sampled_one_in: u32,
     /// Ends of all visits.

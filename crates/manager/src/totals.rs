@@ -53,7 +53,7 @@ pub(crate) struct Totals {
 impl Totals {
     /// Bytes that a thread's counters take.
     pub(crate) const THREAD_BYTES: usize =
-        2 * size_of::<usize>() + size_of::<ThreadTotals>() + size_of::<usize>();
+        size_of::<ThreadTotals>() + 2 * align_of::<ThreadTotals>() + 2 * size_of::<usize>();
 
     /// Counters for a thread.
     pub(crate) fn enter(&self) -> Arc<ThreadTotals> {

@@ -16,7 +16,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 
 use arc_swap::RefCnt;
 
-use crate::memory::allocated_bytes;
+use crate::memory::taken_bytes;
 use crate::opened::TableHead;
 use crate::resident::{ResidentHead, Slot};
 
@@ -100,7 +100,7 @@ impl<H: Head> Thin<H> {
 
     /// Bytes that an allocation with these runs takes, the allocator's rounding included.
     pub(crate) fn bytes_for(items: usize, bytes: usize) -> usize {
-        layout::<H>(items, bytes).map_or(usize::MAX, |(layout, ..)| allocated_bytes(layout.size()))
+        layout::<H>(items, bytes).map_or(usize::MAX, |(layout, ..)| taken_bytes(layout.size()))
     }
 
     fn block(&self) -> &Block<H> {

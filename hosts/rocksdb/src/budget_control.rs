@@ -3,13 +3,16 @@
 //! Invariants: the manager's limit is never above what is charged to the block cache; changes come one at a time.
 
 use std::{
-    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    sync::{
+        Arc, Mutex, MutexGuard, PoisonError,
+        atomic::{AtomicBool, Ordering},
+    },
     time::Duration,
 };
 
-use springbloom_manager::Manager;
+use springbloom_manager::{Manager, MemoryBudget};
 
-use crate::{ffi::CacheCharge, handover::Handover, memory_pressure::MemoryPressure};
+use crate::{Error, ffi::CacheCharge, handover::Handover, memory_pressure::MemoryPressure};
 
 /// Polls without pressure before memory is taken back.
 const CALM_POLLS: u32 = 10;
@@ -18,11 +21,26 @@ const YIELD_SHARE: f64 = 1.0 / 8.0;
 /// Share of what was asked for that a calm poll gives back: far slower than it was taken, lest pressure come back at once.
 const RETURN_SHARE: f64 = 1.0 / 32.0;
 
+/// A budget that a process can use. More means something else than a number of bytes, such as -1.
+pub(crate) fn checked(budget_bytes: u64) -> Result<usize, Error> {
+    let fits = usize::try_from(budget_bytes).ok().filter(|bytes| *bytes <= MemoryBudget::LIMIT_BYTES_MAX);
+    fits.ok_or_else(|| Error::Setting {
+        name: "budget_bytes",
+        got: budget_bytes.to_string(),
+        expected: format!(
+            "at most {} (256 TiB); for filters without a limit give what the machine has",
+            MemoryBudget::LIMIT_BYTES_MAX
+        ),
+    })
+}
+
 /// Moves the manager's budget.
 pub(crate) struct BudgetControl {
     manager: Arc<Manager>,
     handover: Arc<Handover>,
     pressure: Option<MemoryPressure>,
+    /// Whether a block cache pays: asked without the state's mutex, which is held while a budget moves.
+    is_charged: AtomicBool,
     state: Mutex<State>,
 }
 
@@ -42,14 +60,15 @@ impl BudgetControl {
     ) -> Self {
         let asked_bytes = manager.budget().limit_bytes();
         let state = State { asked_bytes, share: 1.0, calm_polls: 0, charge: None };
-        Self { manager, handover, pressure, state: Mutex::new(state) }
+        Self { manager, handover, pressure, is_charged: AtomicBool::new(false), state: Mutex::new(state) }
     }
 
-    /// Asks for another budget. A smaller one holds when this returns.
-    pub(crate) fn ask(&self, budget_bytes: usize) {
+    /// Asks for another budget, and gives the one that is in force then. A smaller one holds when this returns.
+    pub(crate) fn ask(&self, budget_bytes: usize) -> usize {
         let mut state = self.lock();
         state.asked_bytes = budget_bytes;
         self.apply(&state);
+        self.manager.budget().limit_bytes()
     }
 
     /// From now on the budget is charged to `charge`'s block cache; the first one stays.
@@ -57,10 +76,14 @@ impl BudgetControl {
         &self,
         charge: impl FnOnce() -> Result<CacheCharge, String>,
     ) -> Result<(), String> {
+        if self.is_charged.load(Ordering::Acquire) {
+            return Ok(());
+        }
         let mut state = self.lock();
         if state.charge.is_none() {
             state.charge = Some(charge()?);
             self.apply(&state);
+            self.is_charged.store(true, Ordering::Release);
         }
         Ok(())
     }

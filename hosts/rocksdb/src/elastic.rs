@@ -7,7 +7,7 @@ use springbloom_manager::{Manager, ManagerSettings, MemoryCurve, PolicyKind, Sta
 
 use crate::{
     Error, MemoryPressure,
-    budget_control::BudgetControl,
+    budget_control::{self, BudgetControl},
     ffi,
     folders::{self, Folders},
     handover::Handover,
@@ -19,6 +19,10 @@ use crate::{
 
 /// Smallest segment: below this a unit is a few bytes and bookkeeping outweighs it.
 const SEGMENT_DATA_BYTES_MIN: u64 = 16 << 10;
+
+/// What a thread that looks up keeps in C++ (`lookup_digest.cc`): a key of up to 1024 bytes, and 32 of a batch of up to 128 bytes, each
+/// with its length and digest, and a count.
+const THREAD_BYTES: usize = (1024 + 24) + 32 * (128 + 24) + 8;
 
 /// What all tables that share one budget share.
 pub(crate) struct Shared {
@@ -65,10 +69,13 @@ impl Elastic {
         ffi::install(options, &self.shared).map_err(Error::Install)
     }
 
-    /// Changes the budget. A smaller one holds when this returns: units are evicted first.
-    pub fn set_budget_bytes(&self, budget_bytes: u64) {
-        let budget_bytes = usize::try_from(budget_bytes).unwrap_or(usize::MAX);
-        self.shared.budget.ask(budget_bytes);
+    /// Changes the budget and gives the one that is in force then. A smaller one holds when this returns: units are evicted first. More
+    /// than asked for is in force where the bookkeeping of open tables takes more, less under memory pressure or where the block cache
+    /// that pays has no more.
+    ///
+    /// Errors on more than 256 TiB.
+    pub fn set_budget_bytes(&self, budget_bytes: u64) -> Result<u64, Error> {
+        Ok(self.shared.budget.ask(budget_control::checked(budget_bytes)?) as u64)
     }
 
     /// A snapshot of what is resident and what it did.
@@ -126,7 +133,8 @@ impl Default for ElasticBuilder {
 }
 
 impl ElasticBuilder {
-    /// Memory for filter units and all their bookkeeping, in bytes. 0 turns filters off, and loses nothing on disk.
+    /// Memory for filter units and all their bookkeeping, in bytes, 256 TiB at most. 0 turns filters off, and loses nothing on disk.
+    /// Nothing is taken before it is used.
     pub fn budget_bytes(mut self, budget_bytes: u64) -> Self {
         self.budget_bytes = budget_bytes;
         self
@@ -206,11 +214,12 @@ impl ElasticBuilder {
             });
         }
         let manager = Manager::new(ManagerSettings {
-            budget_bytes: usize::try_from(self.budget_bytes).unwrap_or(usize::MAX),
+            budget_bytes: budget_control::checked(self.budget_bytes)?,
             policy: self.policy,
             lifetime: self.lifetime,
             remember_absences: self.remember_absences,
             reader_bytes: READER_BYTES,
+            thread_bytes: THREAD_BYTES,
             ..ManagerSettings::default()
         });
         let (handover, files) = (Arc::new(Handover::default()), Arc::new(TableFiles::new(manager.clone())));

@@ -6,7 +6,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use springbloom_manager::{MemoryBudget, MemoryKind, Reservation};
+use springbloom_manager::{Manager, Reservation};
 
 use crate::ffi::FileAccess;
 
@@ -26,7 +26,14 @@ pub(crate) type FirstUnits = Vec<Option<Vec<u8>>>;
 
 #[derive(Debug, Default)]
 pub(crate) struct Handover {
-    waiting: Mutex<VecDeque<Waiting>>,
+    state: Mutex<State>,
+}
+
+#[derive(Debug, Default)]
+struct State {
+    waiting: VecDeque<Waiting>,
+    /// Callers that want nothing to wait.
+    paused: u32,
 }
 
 #[derive(Debug)]
@@ -41,24 +48,25 @@ struct Waiting {
 }
 
 impl Handover {
-    /// Keeps the first units of a finished block, if the budget has room for them.
+    /// Keeps the first units of a finished block, if no unit is planned where they would be.
     pub(crate) fn offer(
         &self,
-        budget: &MemoryBudget,
+        manager: &Manager,
         path: &[u8],
         stored_id: u128,
         files: FileAccess,
         units: FirstUnits,
     ) {
-        let mut waiting = self.lock();
         let unit_bytes: usize = units.iter().flatten().map(Vec::len).sum();
-        let Some(reservation) = budget.try_reserve(MemoryKind::Loading, path.len() + unit_bytes) else {
+        let Some(reservation) = manager.reserve_for_hand_over(path.len() + unit_bytes) else { return };
+        let mut state = self.lock();
+        if state.paused > 0 {
             return;
-        };
-        if waiting.len() == WAITING_TABLES_MAX {
-            waiting.pop_front();
         }
-        waiting.push_back(Waiting {
+        if state.waiting.len() == WAITING_TABLES_MAX {
+            state.waiting.pop_front();
+        }
+        state.waiting.push_back(Waiting {
             path: path.to_vec(),
             files: Arc::new(files),
             since: Instant::now(),
@@ -70,7 +78,7 @@ impl Handover {
 
     /// The units of the table at `path`, if it is the one that was offered.
     pub(crate) fn take(&self, path: &[u8], stored_id: u128) -> Option<FirstUnits> {
-        let mut waiting = self.lock();
+        let waiting = &mut self.lock().waiting;
         let position = waiting.iter().position(|offer| offer.path == path && offer.stored_id == stored_id)?;
         waiting.remove(position).map(|offer| offer.units)
     }
@@ -78,24 +86,59 @@ impl Handover {
     /// Lets go of tables that nobody will open.
     pub(crate) fn expire(&self) {
         let old: Vec<_> = {
-            let mut waiting = self.lock();
+            let waiting = &mut self.lock().waiting;
             waiting.retain(|offer| offer.since.elapsed() < WAITING_AGE_MAX);
             let old = waiting.iter().filter(|offer| offer.since.elapsed() >= FILE_CHECK_AGE);
             old.map(|offer| (offer.files.clone(), offer.path.clone())).collect()
         };
         // Without the lock, which builders and readers wait for.
         let gone: Vec<_> = old.into_iter().filter(|(files, path)| !files.exists(path)).collect();
-        self.lock().retain(|offer| !gone.iter().any(|(files, _)| Arc::ptr_eq(files, &offer.files)));
+        self.lock().waiting.retain(|offer| !gone.iter().any(|(files, _)| Arc::ptr_eq(files, &offer.files)));
     }
 
-    /// Runs `run` while nothing waits: what waits holds memory that the manager cannot free.
+    /// Runs `run` while nothing waits: what waits holds memory that the manager cannot free. Nobody waits for `run`: tables that are
+    /// written and opened meanwhile go without.
     pub(crate) fn without_any<T>(&self, run: impl FnOnce() -> T) -> T {
-        let mut waiting = self.lock();
-        waiting.clear();
+        {
+            let mut state = self.lock();
+            state.paused += 1;
+            state.waiting.clear();
+        }
+        let _resume = Resume(self);
         run()
     }
 
-    fn lock(&self) -> MutexGuard<'_, VecDeque<Waiting>> {
-        self.waiting.lock().unwrap_or_else(PoisonError::into_inner)
+    fn lock(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Ends a pause, also when what was run panicked.
+struct Resume<'a>(&'a Handover);
+
+impl Drop for Resume<'_> {
+    fn drop(&mut self) {
+        self.0.lock().paused -= 1;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::mpsc;
+
+    use super::*;
+
+    #[test]
+    fn tables_are_opened_while_a_budget_moves() {
+        let handover = Handover::default();
+        let (done, is_done) = mpsc::channel();
+        std::thread::scope(|scope| {
+            handover.without_any(|| {
+                scope.spawn(|| done.send(handover.take(b"/db/000007.sst", 7)));
+                let taken = is_done.recv_timeout(Duration::from_secs(20));
+                assert_eq!(taken, Ok(None), "the reader waits for the budget");
+            });
+        });
+        assert_eq!(handover.lock().paused, 0);
     }
 }

@@ -33,7 +33,8 @@ pub(crate) fn process_wide(given: &Given<'_>, block_cache: &BlockCache) -> Resul
             None => {
                 charge(shared, &asked, block_cache)?;
                 if given.iter().any(|(name, _)| *name == "budget") {
-                    Elastic { shared: shared.clone() }.set_budget_bytes(asked.budget_bytes);
+                    let elastic = Elastic { shared: shared.clone() };
+                    elastic.set_budget_bytes(asked.budget_bytes).map_err(|error| error.to_string())?;
                 }
                 return Ok(shared.clone());
             }

@@ -2,11 +2,11 @@
 
 use std::time::Duration;
 
-use crate::{ElasticBuilder, MemoryPressure};
+use crate::{ElasticBuilder, MemoryPressure, budget_control};
 
 /// What each setting is called, with what it takes. In `docs/operations.md` as well.
 pub(crate) const NAMES: &[(&str, &str)] = &[
-    ("budget", "bytes, such as 64M; 0 for no filters"),
+    ("budget", "bytes, such as 64M, 256T at most; 0 for no filters"),
     ("segment_data_bytes", "bytes, such as 4M"),
     ("units", "ribbon:UNITS or bloom:UNITSxBITS"),
     ("policy", "benefit, multi-queue, monkey or uniform"),
@@ -36,7 +36,11 @@ pub(crate) fn apply(mut builder: ElasticBuilder, given: &Given<'_>) -> Result<El
         let pressure = builder.memory_pressure.clone();
         let some_pressure = || pressure.ok_or_else(|| format!("{name}: memory_pressure is off"));
         builder = match name {
-            "budget" => builder.budget_bytes(bytes()?),
+            "budget" => {
+                let budget_bytes = bytes()?;
+                budget_control::checked(budget_bytes).map_err(|_| wrong())?;
+                builder.budget_bytes(budget_bytes)
+            }
             "segment_data_bytes" => builder.segment_data_bytes(bytes()?),
             "units" => builder.units(value.parse().map_err(|error| format!("{}: {error}", wrong()))?),
             "policy" => builder.policy(value.parse().map_err(|_| wrong())?),
@@ -174,5 +178,23 @@ mod tests {
             assert_eq!(parse_bytes(text), bytes, "{text}");
         }
         assert_eq!(parse_bytes("99999999999T"), None);
+    }
+
+    #[test]
+    fn a_budget_beyond_what_can_be_addressed_is_refused_wherever_it_is_given() {
+        for (text, is_accepted) in
+            [("256T", true), ("281474976710657", false), ("257T", false), ("18446744073709551615", false)]
+        {
+            let applied = apply(Elastic::builder(), &[("budget", text)]);
+            assert_eq!(applied.is_ok(), is_accepted, "{text}");
+            assert!(applied.err().is_none_or(|error| error.contains(text) && error.contains("256T at most")));
+            let built = Elastic::builder().budget_bytes(parse_bytes(text).unwrap()).build();
+            assert_eq!(built.is_ok(), is_accepted, "{text}");
+            assert!(built.err().is_none_or(|error| error.to_string().contains("at most 281474976710656")));
+        }
+        let elastic = Elastic::builder().build().unwrap();
+        assert_eq!(elastic.set_budget_bytes(1 << 40).unwrap(), 1 << 40);
+        assert!(elastic.set_budget_bytes(u64::MAX).is_err());
+        assert_eq!(elastic.stats().budget_bytes, 1 << 40, "what was refused changes nothing");
     }
 }

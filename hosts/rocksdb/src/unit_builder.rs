@@ -73,7 +73,7 @@ impl UnitBuilder {
         let Some(row) = self.block.get(span.start as usize..span.end as usize) else { return };
         let units = directory.decode_row(0, row).map(|(_, unit)| unit.ok().map(<[u8]>::to_vec)).collect();
         let stored_id = stored_id(&self.session, self.file_number, head);
-        shared.handover.offer(shared.manager.budget(), path, stored_id, files, units);
+        shared.handover.offer(&shared.manager, path, stored_id, files, units);
     }
 
     fn head(&self) -> Option<&[u8]> {

@@ -50,7 +50,7 @@ fn the_block_cache_pays_for_the_budget_and_follows_it() {
     // A compaction pins the blocks that it reads.
     db.wait_for_compact(&WaitForCompactOptions::default()).expect("compaction");
     for budget_bytes in [20 * MIB, 2 * MIB, 0, 5 * MIB] {
-        elastic.set_budget_bytes(budget_bytes as u64);
+        elastic.set_budget_bytes(budget_bytes as u64).unwrap();
         let (usage, limit) = (cache.get_pinned_usage(), elastic.stats().budget_bytes);
         // Bookkeeping of open tables keeps a budget of nothing from being nothing.
         assert!(limit >= budget_bytes && limit <= budget_bytes + MIB, "{limit} for {budget_bytes}");
@@ -105,7 +105,7 @@ fn memory_pressure_shrinks_the_budget_to_its_floor_and_calm_gives_it_back() {
     assert_eq!(budget_bytes(), MIB, "and kept");
     check_db(&db, "pressed");
     // What is asked for under pressure is what comes back after it.
-    elastic.set_budget_bytes(6 * MIB as u64);
+    elastic.set_budget_bytes(6 * MIB as u64).unwrap();
     assert!(budget_bytes() < 6 * MIB);
     stalled(0.0);
     wait_until("all is given back", || budget_bytes() == 6 * MIB);

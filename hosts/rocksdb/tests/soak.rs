@@ -173,7 +173,7 @@ impl Soak {
             2 => rng.random_range(0..256 << 10),
             _ => rng.random_range(0..=BUDGET_BYTES_MAX),
         };
-        self.elastic.set_budget_bytes(budget_bytes);
+        self.elastic.set_budget_bytes(budget_bytes).unwrap();
         std::thread::sleep(Duration::from_millis(rng.random_range(0..25)));
     }
 
@@ -235,7 +235,7 @@ impl Soak {
             }
             self.stop.store(true, Ordering::Relaxed);
         });
-        self.elastic.set_budget_bytes(BUDGET_BYTES_MAX);
+        self.elastic.set_budget_bytes(BUDGET_BYTES_MAX).unwrap();
         assert!(
             self.elastic.settle(SETTLE_TIMEOUT),
             "the loader never came to rest: {:?}",

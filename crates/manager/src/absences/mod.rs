@@ -18,11 +18,12 @@ mod simulation;
 mod tending;
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 
 use arc_swap::ArcSwap;
 use springbloom_filter::KeyDigest;
 
+use crate::memory::allocated_bytes;
 use crate::{MemoryBudget, MemoryKind};
 use set::{Found, Set};
 pub(crate) use tending::Absences;
@@ -44,8 +45,8 @@ impl<'a> Absence<'a> {
     }
 }
 
-/// Sets that come and go together: a page.
-const CHUNK_SETS: usize = 16;
+/// Sets that come and go together: with what stands beside them they take a page of any allocator.
+const CHUNK_SETS: usize = 15;
 
 /// A chunk, which gives its bytes back when it goes.
 struct Chunk {
@@ -54,7 +55,8 @@ struct Chunk {
 }
 
 /// Bytes of a chunk with its count, its alignment and its place in the list, which is copied when it changes.
-pub(crate) const CHUNK_BYTES: usize = size_of::<Chunk>() + 2 * align_of::<Chunk>() + 2 * size_of::<usize>();
+pub(crate) const CHUNK_BYTES: usize =
+    allocated_bytes(size_of::<Chunk>() + 2 * align_of::<Chunk>()) + 2 * size_of::<usize>();
 
 impl Drop for Chunk {
     fn drop(&mut self) {
@@ -68,8 +70,12 @@ pub(crate) struct AbsenceCache {
     /// Entries' bytes that saved reads which a cache with one entry less per set would not have saved, and how many such reads.
     barely_bytes: AtomicU64,
     barely_found: AtomicU64,
-    /// Bytes of free room that entries took.
+    /// Bytes of free room that entries ever took, how many of them there had been when that was asked last, and how many there had been when chunks were added last.
     filled_bytes: AtomicU64,
+    filled_bytes_asked: AtomicU64,
+    filled_bytes_before: AtomicU64,
+    /// Chunks that were added then.
+    added: AtomicUsize,
     budget: MemoryBudget,
 }
 
@@ -81,6 +87,9 @@ impl AbsenceCache {
             barely_bytes: AtomicU64::new(0),
             barely_found: AtomicU64::new(0),
             filled_bytes: AtomicU64::new(0),
+            filled_bytes_asked: AtomicU64::new(0),
+            filled_bytes_before: AtomicU64::new(0),
+            added: AtomicUsize::new(0),
             budget,
         }
     }
@@ -134,6 +143,8 @@ impl AbsenceCache {
             })
             .collect();
         if !added.is_empty() {
+            self.added.store(added.len(), Ordering::Relaxed);
+            self.filled_bytes_before.store(self.filled_bytes.load(Ordering::Relaxed), Ordering::Relaxed);
             self.replace(|chunks| chunks.extend(added));
         }
     }
@@ -154,8 +165,16 @@ impl AbsenceCache {
 
     /// Whether more than one part in 16 of the cache's room was free and taken since the last call: what it saves says little yet.
     fn take_is_filling(&self) -> bool {
-        let filled_bytes = self.filled_bytes.swap(0, Ordering::Relaxed);
-        filled_bytes > (self.len() * CHUNK_BYTES / 16) as u64
+        let filled_bytes = self.filled_bytes.load(Ordering::Relaxed);
+        let before = self.filled_bytes_asked.swap(filled_bytes, Ordering::Relaxed);
+        filled_bytes - before > (self.len() * CHUNK_BYTES / 16) as u64
+    }
+
+    /// Whether entries have taken half of the room of the chunks that were added last.
+    fn has_filled_what_was_added(&self) -> bool {
+        let filled_bytes = self.filled_bytes.load(Ordering::Relaxed);
+        let since = filled_bytes - self.filled_bytes_before.load(Ordering::Relaxed);
+        since * 2 >= (self.added.load(Ordering::Relaxed) * CHUNK_BYTES) as u64
     }
 
     /// Reads saved that a cache with one entry less per set would not have saved, since the last call, and bytes that such a cache would have

@@ -15,6 +15,10 @@ const SHARE_MAX: usize = 8;
 const SHARE_MIN: usize = 256;
 /// A budget below this has no share to give.
 const BUDGET_MIN_BYTES: usize = 16 * CHUNK_BYTES;
+/// Most chunks that there are before absences fill them, and that are kept where they save nothing: 257 KiB.
+pub(super) const UNASKED_MAX: usize = 64;
+/// Most chunks, in a budget of any size: some twenty million absences. The list of chunks is copied when it grows.
+const CHUNKS_MAX: usize = 1 << 16;
 
 /// Visits between two decisions.
 const WINDOW_VISITS: u64 = 1 << 16;
@@ -41,10 +45,14 @@ pub(super) struct Share {
 
 /// The most chunks under a limit.
 pub(super) fn chunks_max(limit_bytes: usize) -> usize {
-    if limit_bytes < BUDGET_MIN_BYTES { 0 } else { (limit_bytes / SHARE_MAX / CHUNK_BYTES).max(1) }
+    if limit_bytes < BUDGET_MIN_BYTES {
+        0
+    } else {
+        (limit_bytes / SHARE_MAX / CHUNK_BYTES).clamp(1, CHUNKS_MAX)
+    }
 }
 
-/// Chunks under a limit before anything is measured.
+/// Chunks that absences may fill under a limit before anything is measured.
 pub(super) fn chunks_at_first(limit_bytes: usize) -> usize {
     (limit_bytes / SHARE_AT_FIRST / CHUNK_BYTES).max(1).min(chunks_max(limit_bytes))
 }
@@ -84,6 +92,6 @@ impl Share {
         } else {
             length
         };
-        wanted.max((limit_bytes / SHARE_MIN / CHUNK_BYTES).max(1)).min(most)
+        wanted.max((limit_bytes / SHARE_MIN / CHUNK_BYTES).clamp(1, UNASKED_MAX)).min(most)
     }
 }

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::share::{Share, chunks_at_first, chunks_max};
+use super::share::{Share, UNASKED_MAX, chunks_at_first, chunks_max};
 use super::{AbsenceCache, CHUNK_BYTES};
 use crate::registry::Registry;
 use crate::{MemoryKind, OutcomeTotals};
@@ -11,12 +11,16 @@ use crate::{MemoryKind, OutcomeTotals};
 const ASK_EVERY_TICKS: u64 = 4096;
 /// Most forgotten tables that are noted; what is known of others goes when new absences need the place.
 const FORGOTTEN_MAX: usize = 64;
+/// Most chunks that are added at once: a few milliseconds, for which tables wait to be opened.
+const GROWTH_MAX: usize = 512;
 
 /// The cache and what its care needs.
 pub(crate) struct Absences {
     pub cache: Arc<AbsenceCache>,
     is_enabled: bool,
     share: Share,
+    /// Chunks that the cache may have; it grows to them as absences fill it.
+    chunks_wanted: usize,
     unknown: UnknownShare,
     ask_at: u64,
     /// Numbers of tables that were forgotten since the last sweep began.
@@ -68,6 +72,7 @@ impl Absences {
             cache,
             is_enabled,
             share: Share::default(),
+            chunks_wanted: 0,
             unknown: UnknownShare::default(),
             ask_at: 0,
             forgotten: Vec::new(),
@@ -109,21 +114,22 @@ impl Absences {
 impl Registry {
     /// No more absences than their share of a new budget.
     pub(crate) fn shrink_absences(&mut self, limit_bytes: usize) {
-        self.absences.cache.truncate(chunks_max(limit_bytes));
+        self.want_absences(self.absences.chunks_wanted.min(chunks_max(limit_bytes)));
     }
 
     /// Room for absences in a new budget: never more than their share, and at once what they begin with.
     pub(crate) fn fit_absences(&mut self, limit_bytes: usize) {
         self.shrink_absences(limit_bytes);
         if self.absences.is_enabled && self.absences.cache.len() == 0 {
-            self.resize_absences(chunks_at_first(limit_bytes));
+            self.want_absences(chunks_at_first(limit_bytes));
+            self.grow_absences();
         }
     }
 
     /// Gives up all of it, for a budget that is less than the bookkeeping; `false` if there was nothing left of it.
     pub(crate) fn give_up_absences(&mut self) -> bool {
         let had_any = self.budget.used_bytes_of(MemoryKind::Absences) > 0; // or a lookup is still looking
-        self.absences.cache.truncate(0);
+        self.want_absences(0);
         had_any
     }
 
@@ -133,6 +139,7 @@ impl Registry {
             return;
         }
         self.absences.sweep_step();
+        self.grow_absences();
         let ticks = self.planner.allocation().ticks();
         if ticks < self.absences.ask_at {
             return;
@@ -146,19 +153,33 @@ impl Registry {
             let price = self.planner.byte_price();
             let absences = &mut self.absences;
             let chunks = absences.share.decide(&absences.cache, visits, price, limit_bytes);
-            self.resize_absences(chunks);
+            // One that is good for what it has grown to so far goes on growing.
+            let is_less = chunks < absences.cache.len();
+            self.want_absences(if is_less { chunks } else { chunks.max(self.absences.chunks_wanted) });
         }
     }
 
-    fn resize_absences(&mut self, chunks: usize) {
-        let length = self.absences.cache.len();
-        if chunks > length {
-            self.fit((chunks - length) * CHUNK_BYTES);
-            self.absences.cache.grow(chunks - length);
-            self.fit(0);
-        } else if chunks < length {
+    /// From now on the cache may have so many chunks; those that are too many go at once.
+    fn want_absences(&mut self, chunks: usize) {
+        self.absences.chunks_wanted = chunks;
+        if chunks < self.absences.cache.len() {
             self.absences.cache.truncate(chunks);
             self.fit(0);
         }
+    }
+
+    /// Adds chunks that the cache may have and absences would fill: a budget that is far more than the keys that are asked for costs nothing.
+    fn grow_absences(&mut self) {
+        let Absences { cache, chunks_wanted, .. } = &self.absences;
+        let (length, wanted) = (cache.len(), *chunks_wanted);
+        let added = match wanted.checked_sub(length) {
+            None | Some(0) => return,
+            Some(_) if length < UNASKED_MAX => wanted.min(UNASKED_MAX) - length,
+            Some(missing) if cache.has_filled_what_was_added() => missing.min(length).min(GROWTH_MAX),
+            Some(_) => return,
+        };
+        self.fit(added * CHUNK_BYTES);
+        self.absences.cache.grow(added);
+        self.fit(0);
     }
 }

@@ -112,7 +112,10 @@ unsafe extern "C" fn sb_elastic_budget_bytes(elastic: *const Shared) -> u64 {
 unsafe extern "C" fn sb_elastic_set_budget_bytes(elastic: *const Shared, budget_bytes: u64) {
     // SAFETY: borrowed for the call.
     let elastic = unsafe { borrowed(elastic) };
-    guarded((), || elastic.set_budget_bytes(budget_bytes));
+    let set = guarded(Ok(0), || elastic.set_budget_bytes(budget_bytes));
+    if let Err(error) = set {
+        log::error!("{error}");
+    }
 }
 
 /// # Safety

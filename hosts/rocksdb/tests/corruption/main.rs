@@ -188,11 +188,11 @@ fn a_file_that_is_cut_off_under_an_open_database() {
         assert_eq!(elastic.stats().tables, 1, "{:?}", elastic.stats());
         // Until some units must be read again when there is room.
         while elastic.stats().evictions == 0 {
-            elastic.set_budget_bytes(elastic.stats().used_bytes as u64 * 9 / 10);
+            elastic.set_budget_bytes(elastic.stats().used_bytes as u64 * 9 / 10).unwrap();
         }
         // Behind the data blocks, which the open reader goes on to read.
         pristine.truncate(pristine.in_file(&pristine.directory.row_span(row)).start + 7);
-        elastic.set_budget_bytes(AMPLE_BYTES);
+        elastic.set_budget_bytes(AMPLE_BYTES).unwrap();
         // Segments that found no place are looked at again after many visits.
         wait_until("reads of units fail", || {
             pristine.check(&db);

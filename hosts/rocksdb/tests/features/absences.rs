@@ -141,9 +141,9 @@ fn entries_of_an_ingested_file_are_as_new_as_its_ingestion() {
 #[test]
 fn entries_of_an_ingested_file_that_was_refused_at_first_are_as_new_as_its_ingestion() {
     let elastic = leaky();
-    elastic.set_budget_bytes(0);
+    elastic.set_budget_bytes(0).unwrap();
     ingest_after_a_snapshot(&elastic, |db| {
-        elastic.set_budget_bytes(AMPLE_BYTES);
+        elastic.set_budget_bytes(AMPLE_BYTES).unwrap();
         wait_until("every open table is known", || {
             (0..NUMBERS).for_each(|n| assert!(db.get(key(n)).expect("get").is_some(), "{n}"));
             // Tables that a compaction replaced may be open a while longer.

@@ -79,7 +79,7 @@ fn more_budget_means_fewer_wasted_reads() {
     db.wait_for_compact(&rocksdb::WaitForCompactOptions::default()).expect("compaction");
     let mut wasted_reads = Vec::new();
     for budget_bytes in [0, AMPLE_BYTES] {
-        elastic.set_budget_bytes(budget_bytes);
+        elastic.set_budget_bytes(budget_bytes).unwrap();
         // Tables that had no room for their bookkeeping are taken in when they are opened again.
         drop(DB::open_for_read_only(&options, folder.path(), false));
         assert!(elastic.settle(SETTLE_TIMEOUT), "the loader never came to rest");

@@ -79,7 +79,7 @@ fn tables_that_nobody_opens_do_not_hold_the_budget() {
     let (folder, elastic) = (folder(), ample());
     let options = installed(&elastic, &small_tree());
     write_tables(&options, &folder.path().join("outside"), "unused");
-    elastic.set_budget_bytes(0);
+    elastic.set_budget_bytes(0).unwrap();
     let stats = elastic.stats();
     assert_eq!((stats.used.units, stats.used.loading, stats.used.garbage), (0, 0, 0), "{stats:?}");
     assert!(stats.used_bytes <= stats.budget_bytes && stats.budget_bytes < 64 << 10, "{stats:?}");

@@ -113,7 +113,7 @@ fn a_budget_of_zero_works_and_says_so() {
     // Nothing is lost on disk: the units are there when a budget comes.
     assert!(tables::with_and_without_units(folder.path()).0 > 0);
     drop(db);
-    elastic.set_budget_bytes(AMPLE_BYTES);
+    elastic.set_budget_bytes(AMPLE_BYTES).unwrap();
     let db = DB::open(&options, folder.path()).expect("open");
     check_db_filtered(&elastic, &db, "zero");
 }
@@ -128,7 +128,7 @@ fn tables_that_were_refused_get_their_units_when_the_budget_grows() {
     // Looked up all the while, so that readers change under lookups.
     std::thread::scope(|scope| {
         let lookups: Vec<_> = (0..2).map(|_| scope.spawn(|| check_db(&db, "refused"))).collect();
-        elastic.set_budget_bytes(AMPLE_BYTES);
+        elastic.set_budget_bytes(AMPLE_BYTES).unwrap();
         wait_until("every open table is known", || {
             check_db(&db, "refused");
             elastic.stats().tables == live
@@ -171,7 +171,7 @@ fn tables_that_were_refused_get_their_units_when_others_go() {
     // Room for the bookkeeping of three quarters of the tables: half of a budget is for units.
     let budget_bytes = elastic.stats().used.bookkeeping * 3 / 2;
     databases.clear();
-    elastic.set_budget_bytes(budget_bytes as u64);
+    elastic.set_budget_bytes(budget_bytes as u64).unwrap();
     for folder in &folders {
         databases.push(DB::open(&options, folder.path()).expect("open"));
     }
@@ -248,7 +248,7 @@ fn a_smaller_budget_holds_when_the_call_returns() {
     };
     for divisor in [2, 4, 8, 64] {
         let budget_bytes = elastic.stats().used_bytes as u64 / divisor;
-        elastic.set_budget_bytes(budget_bytes);
+        elastic.set_budget_bytes(budget_bytes).unwrap();
         let stats = elastic.stats();
         assert!(stats.used_bytes <= stats.budget_bytes, "{stats:?}");
         assert!(
@@ -257,6 +257,6 @@ fn a_smaller_budget_holds_when_the_call_returns() {
         );
         check_db(&db, "shrinking");
     }
-    elastic.set_budget_bytes(AMPLE_BYTES);
+    elastic.set_budget_bytes(AMPLE_BYTES).unwrap();
     check_db_filtered(&elastic, &db, "shrinking");
 }

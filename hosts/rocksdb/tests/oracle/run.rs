@@ -96,12 +96,13 @@ fn elastic(set: &OptionSet) -> Elastic {
 
 fn wander(set: &OptionSet, elastic: &Elastic, rng: &mut TestRng) {
     if matches!(set.budget, Budget::Wandering) {
-        elastic.set_budget_bytes(match rng.random_range(0..4) {
+        let budget_bytes = match rng.random_range(0..4) {
             0 => 0,
             1 => rng.random_range(0..20 << 10),
             2 => rng.random_range(0..200 << 10),
             _ => rng.random_range(0..4 << 20),
-        });
+        };
+        elastic.set_budget_bytes(budget_bytes).unwrap();
     }
 }
 

@@ -1,0 +1,150 @@
+//! Budgets at both ends, and what is left of the first one when another is set.
+
+mod common;
+
+use common::{MemoryTable, SETTLE, key, manager};
+use springbloom_filter::KeyDigest;
+use springbloom_manager::{
+    BytewiseOrder, Manager, ManagerSettings, MemoryBudget, Outcome, PolicyKind, TableHandle,
+};
+
+const SEGMENTS: u64 = 8;
+const KEYS: u64 = 1000;
+const TIB: usize = 1 << 40;
+
+/// Looks up absent keys and gives the share of wasted reads among the last quarter.
+fn wasted_share(manager: &Manager, handle: &TableHandle, lookups: u64) -> f64 {
+    let mut wasted = 0;
+    for n in 0..lookups {
+        let sought = key(1, n.wrapping_mul(0x9E37_79B9_7F4A_7C15) % (SEGMENTS * KEYS) * 2 + 1);
+        let segment = handle.segment_of(&sought, &BytewiseOrder);
+        let outcome = handle.rejection(segment, KeyDigest::of(&sought)).unwrap_or(Outcome::WastedRead);
+        handle.record(segment, outcome);
+        wasted += u64::from(outcome == Outcome::WastedRead && n >= lookups * 3 / 4);
+        assert!(n % 100 != 0 || manager.settle(SETTLE));
+    }
+    wasted as f64 / (lookups / 4) as f64
+}
+
+#[test]
+fn a_budget_that_is_raised_teaches_the_policy_like_one_that_was_large_at_once() {
+    let table = MemoryTable::new(1, SEGMENTS, KEYS);
+    let large = 1 << 20;
+    let at_once = {
+        let manager = manager(large, PolicyKind::Benefit);
+        let handle = manager.register(table.spec(Some(1))).expect("there is room");
+        wasted_share(&manager, &handle, 40_000)
+    };
+    for small in [0, 64, 5000, 10_000, 20_000] {
+        let manager = manager(small, PolicyKind::Benefit);
+        // What was refused is registered again when there is room. This thread has noted visits by then where it was not.
+        if let Some(handle) = manager.register(table.spec(Some(1))) {
+            wasted_share(&manager, &handle, 4000);
+        }
+        assert_eq!(manager.set_budget_bytes(large), large);
+        let handle = manager.register(table.spec(Some(1))).expect("there is room now");
+        let raised = wasted_share(&manager, &handle, 40_000);
+        println!("raised from {small}: {raised} of the reads wasted, {at_once} where it was large at once");
+        assert!(raised <= at_once + 0.01, "{raised} raised from {small}, {at_once} at once");
+    }
+}
+
+#[test]
+fn visits_noted_under_no_budget_are_learned_from_when_there_is_one() {
+    let table = MemoryTable::new(1, SEGMENTS, KEYS);
+    let manager = manager(64 << 10, PolicyKind::Benefit);
+    let handle = manager.register(table.spec(Some(1))).expect("there is room");
+    std::thread::scope(|scope| {
+        scope.spawn(|| {
+            manager.set_budget_bytes(0);
+            // Batches come back as those of a smaller budget, if at all.
+            wasted_share(&manager, &handle, 4000);
+            manager.set_budget_bytes(1 << 20);
+            let loads = manager.stats().loads;
+            wasted_share(&manager, &handle, 20_000);
+            assert!(manager.stats().loads > loads, "{:?}", manager.stats());
+        });
+    });
+}
+
+#[test]
+fn a_huge_budget_takes_nothing_before_it_is_used() {
+    for built_huge in [true, false] {
+        let manager = manager(if built_huge { TIB } else { 1 << 20 }, PolicyKind::Benefit);
+        assert_eq!(manager.set_budget_bytes(TIB), TIB);
+        let table = MemoryTable::new(1, SEGMENTS, KEYS);
+        let handle = manager.register(table.spec(Some(1))).expect("there is room");
+        wasted_share(&manager, &handle, 100_000);
+        let stats = manager.stats();
+        assert!(stats.used_bytes < 1 << 20, "{:?}", stats.used);
+    }
+}
+
+#[test]
+fn no_budget_is_larger_than_what_can_be_addressed() {
+    for asked in [MemoryBudget::LIMIT_BYTES_MAX + 1, usize::MAX] {
+        let manager = manager(asked, PolicyKind::Benefit);
+        assert_eq!(manager.stats().budget_bytes, MemoryBudget::LIMIT_BYTES_MAX);
+        assert_eq!(manager.set_budget_bytes(0), manager.stats().used_bytes);
+        assert_eq!(manager.set_budget_bytes(asked), MemoryBudget::LIMIT_BYTES_MAX);
+        assert!(manager.stats().used_bytes < 1 << 20);
+    }
+}
+
+#[test]
+fn absences_take_their_share_as_they_come() {
+    let table = MemoryTable::new(1, SEGMENTS, KEYS);
+    let manager = Manager::new(ManagerSettings {
+        budget_bytes: 64 << 20,
+        policy: PolicyKind::Uniform,
+        ..ManagerSettings::default()
+    });
+    let handle = manager.register(table.spec(Some(1))).expect("there is room");
+    let absences = || manager.stats().used.absences;
+    let at_first = absences();
+    assert!(at_first > 0 && at_first < 1 << 19, "{at_first}");
+    let (mut most, mut filled) = (at_first, 0usize);
+    while filled < 1 << 23 {
+        for n in filled..filled + 1000 {
+            let sought = [&key(1, 1)[..4], &n.to_be_bytes()].concat();
+            handle.learn_absence(&sought, KeyDigest::of(&sought));
+        }
+        filled += 1000;
+        handle.record(0, Outcome::Rejected);
+        if filled.is_multiple_of(20_000) {
+            assert!(manager.settle(SETTLE));
+        }
+        let now = absences();
+        assert!(now >= most, "it shrank without a reason");
+        // It doubles at most, and not before half of what was added is filled.
+        assert!(now <= 2 * most.max(filled * 40), "{now} bytes for {filled} absences");
+        most = now;
+        if most > 1 << 20 {
+            return;
+        }
+    }
+    panic!("{most} bytes after {filled} absences");
+}
+
+#[test]
+fn whether_any_table_is_admitted_is_known_before_one_is_registered() {
+    let smallest = MemoryTable::new(1, 1, 10);
+    for reader_bytes in [0, 64] {
+        let mut admitted = Vec::new();
+        for budget_bytes in (0..12_000).step_by(500) {
+            let settings = ManagerSettings { budget_bytes, reader_bytes, ..ManagerSettings::default() };
+            let manager = Manager::new(settings);
+            let admits_any = manager.admits_any();
+            let handle = manager.register(smallest.spec(Some(1)));
+            // The locator and the keys of this one take some bytes, too.
+            assert!(admits_any || handle.is_none(), "{budget_bytes}: one was admitted");
+            let next = manager.register(MemoryTable::new(2, 1, 10).spec(Some(1)));
+            admitted.push((admits_any, handle.is_some()));
+            assert!(admits_any || next.is_none(), "{budget_bytes}: a second one was admitted");
+        }
+        let (asked, registered): (Vec<bool>, Vec<bool>) = admitted.into_iter().unzip();
+        let count = |are: &[bool]| are.iter().filter(|is| **is).count();
+        assert!(count(&asked).abs_diff(count(&registered)) <= 1, "{asked:?}, {registered:?}");
+        assert!(!asked[0] && registered[registered.len() - 1]);
+    }
+}

@@ -1,0 +1,75 @@
+//! Many tables are opened after lookups were counted: each costs about the same however many there are.
+#![cfg(target_os = "linux")]
+
+mod common;
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use common::SETTLE;
+use springbloom_filter::{BuiltGroup, KeyDigest, UnitSettings};
+use springbloom_manager::{
+    BytewiseOrder, Fences, Manager, ManagerSettings, Outcome, ScopeId, SegmentSpec, TableHandle, TableId,
+    TableSpec, TableUnits, UnitReadError, UnitSource,
+};
+
+/// The same units for every table.
+struct Units(BuiltGroup);
+
+impl UnitSource for Units {
+    fn read_unit(&self, _table: TableUnits<'_>, _segment: u32, unit: u8) -> Result<Vec<u8>, UnitReadError> {
+        Ok(self.0.units[usize::from(unit)].clone())
+    }
+}
+
+fn register(manager: &Manager, scope: u64, table: u64, units: &Arc<Units>) -> TableHandle {
+    let [first, last] = [0, 900].map(|n| format!("user{:012}", table * 1000 + n));
+    let handle = manager.register(TableSpec {
+        id: TableId(scope << 40 | table),
+        scope: ScopeId(scope),
+        level: Some(6),
+        order: &BytewiseOrder,
+        segments: vec![SegmentSpec { shape: units.0.shape, data_bytes: 1 << 20 }],
+        fences: Fences::pack([first.as_bytes()], Some(last.as_bytes()), &BytewiseOrder).unwrap(),
+        source: units.clone(),
+        locator: b"",
+        first_units: None,
+        remembered: None,
+    });
+    handle.expect("there is room")
+}
+
+/// Processor time of this thread so far (Linux).
+fn cpu_time() -> Duration {
+    let times = std::fs::read_to_string("/proc/thread-self/schedstat").unwrap();
+    Duration::from_nanos(times.split(' ').next().unwrap().parse().unwrap())
+}
+
+/// What registering so many tables takes of the processor when lookups were counted before, by the way of choosing the next one.
+fn registering(tables: u64, nth: impl Fn(u64) -> u64) -> Duration {
+    let digests: Vec<_> = (0..50u32).map(|n| KeyDigest::of(&n.to_le_bytes())).collect();
+    let units = Arc::new(Units(UnitSettings::ribbon(4).unwrap().build(&digests)));
+    let manager = Manager::new(ManagerSettings { budget_bytes: 256 << 20, ..ManagerSettings::default() });
+    let other = register(&manager, 1, 0, &units);
+    (0..5000).for_each(|_| other.record(0, Outcome::WastedRead));
+    assert!(manager.settle(SETTLE));
+    let begun = cpu_time();
+    let handles: Vec<_> = (0..tables).map(|n| register(&manager, 2, nth(n), &units)).collect();
+    let taken = cpu_time() - begun;
+    assert_eq!(manager.stats().tables, handles.len() + 1);
+    taken
+}
+
+#[test]
+fn the_time_for_a_table_hardly_grows_with_their_number() {
+    let (few, many) = (2000, 32_000);
+    for (order, nth) in [
+        ("in order", (|n| n) as fn(u64) -> u64),
+        ("in any order", |n| n.wrapping_mul(0x9E37_79B9_7F4A_7C15) >> 24),
+    ] {
+        let [few_take, many_take] = [few, many].map(|tables| registering(tables, nth));
+        println!("{order}: {few} tables {few_take:?}, {many} tables {many_take:?}");
+        // Linear: 16 times as much, and cache misses that a few tables do not have; each looking at each: 256 times.
+        assert!(many_take < 100 * few_take, "{order}: {few_take:?} for {few}, {many_take:?} for {many}");
+    }
+}

@@ -1,0 +1,94 @@
+//! What the manager's thread does while there is no room for what it should read: next to nothing. One test, as it looks at the
+//! processor time of the manager's thread among all threads of the process.
+#![cfg(target_os = "linux")]
+
+mod common;
+
+use std::time::{Duration, Instant};
+
+use common::{MemoryTable, SETTLE, key, manager};
+use springbloom_filter::KeyDigest;
+use springbloom_manager::{
+    BytewiseOrder, Manager, MemoryKind, Outcome, PolicyKind, Reservation, TableHandle,
+};
+
+const TABLES: u64 = 60;
+const SEGMENTS: u64 = 4;
+const KEYS: u64 = 2000;
+
+/// Processor time of the manager's thread so far.
+fn thread_cpu_time() -> Duration {
+    let tasks = std::fs::read_dir("/proc/self/task").unwrap().flatten();
+    let nanoseconds = tasks.filter_map(|task| {
+        let name = std::fs::read_to_string(task.path().join("comm")).ok()?;
+        let times = std::fs::read_to_string(task.path().join("schedstat")).ok()?;
+        (name.trim() == "springbloom").then(|| times.split(' ').next()?.parse::<u64>().ok())?
+    });
+    Duration::from_nanos(nanoseconds.sum())
+}
+
+/// Looks up absent keys of these tables.
+fn look_up(manager: &Manager, handles: &[TableHandle], tables: u64, lookups: u64) {
+    for n in 0..lookups {
+        let table = n % tables;
+        let sought = key(table, n.wrapping_mul(0x9E37_79B9_7F4A_7C15) % (SEGMENTS * KEYS) * 2 + 1);
+        let handle = &handles[table as usize];
+        let segment = handle.segment_of(&sought, &BytewiseOrder);
+        let outcome = handle.rejection(segment, KeyDigest::of(&sought)).unwrap_or(Outcome::WastedRead);
+        handle.record(segment, outcome);
+        assert!(n % 500 != 0 || manager.settle(SETTLE));
+    }
+}
+
+/// All that can be had, piece by piece.
+fn take_all(take: impl Fn(usize) -> Option<Reservation>) -> Vec<Reservation> {
+    let sizes = [64 << 10, 16 << 10, 4 << 10, 1 << 10, 256, 64];
+    sizes.into_iter().flat_map(|bytes| std::iter::from_fn(|| take(bytes)).collect::<Vec<_>>()).collect()
+}
+
+fn bytes_of(reservations: &[Reservation]) -> usize {
+    reservations.iter().map(Reservation::bytes).sum()
+}
+
+/// What the thread takes of the processor while nothing happens, per second.
+fn idle_share() -> f64 {
+    let (cpu, begun) = (thread_cpu_time(), Instant::now());
+    std::thread::sleep(Duration::from_secs(1));
+    (thread_cpu_time() - cpu).as_secs_f64() / begun.elapsed().as_secs_f64()
+}
+
+#[test]
+fn the_thread_rests_while_others_hold_the_bytes_for_its_reads() {
+    let manager = manager(512 << 10, PolicyKind::Benefit);
+    let tables: Vec<_> = (0..TABLES).map(|id| MemoryTable::new(id, SEGMENTS, KEYS)).collect();
+    let handles: Vec<_> = tables.iter().map(|table| manager.register(table.spec(Some(2))).unwrap()).collect();
+    look_up(&manager, &handles, TABLES, 100_000);
+
+    // First units of tables that a long compaction writes: only what no unit is planned in.
+    let handed_over = take_all(|bytes| manager.reserve_for_hand_over(bytes));
+    let before = manager.stats();
+    look_up(&manager, &handles, 3, 100_000);
+    assert!(manager.settle(SETTLE));
+    let after = manager.stats();
+    assert!(after.loads > before.loads, "units come although what was free is handed over: {after:?}");
+    assert_eq!(after.used.loading, bytes_of(&handed_over), "{after:?}");
+    let share = idle_share();
+    assert!(share < 0.1, "{share} of a core, with nothing to do");
+    drop(handed_over);
+
+    // A host that takes what is planned, behind the manager's back.
+    let held = take_all(|bytes| manager.budget().try_reserve(MemoryKind::Loading, bytes));
+    for handle in &handles[3..] {
+        (0..200).for_each(|n| handle.record(n % SEGMENTS as u32, Outcome::WastedRead));
+    }
+    let begun = Instant::now();
+    assert!(manager.settle(SETTLE), "it would wait for ever");
+    println!("settled in {:?} with {} bytes held", begun.elapsed(), bytes_of(&held));
+    let share = idle_share();
+    assert!(share < 0.1, "{share} of a core, with nothing that could be done");
+    let loads = manager.stats().loads;
+    drop(held);
+    std::thread::sleep(Duration::from_millis(100));
+    assert!(manager.settle(SETTLE));
+    assert!(manager.stats().loads > loads, "it goes on when there is room");
+}
