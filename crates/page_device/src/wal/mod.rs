@@ -102,9 +102,10 @@ impl Wal {
         Ok(wal)
     }
 
-    /// Whether a log was ever made here.
+    /// Whether a log was ever made here. One that cannot be opened is there.
     pub fn exists(storage: &dyn Storage) -> bool {
-        NAMES.iter().any(|name| storage.open(name).is_ok())
+        let is_missing = |error: &std::io::Error| error.kind() == std::io::ErrorKind::NotFound;
+        NAMES.iter().any(|name| !storage.open(name).err().as_ref().is_some_and(is_missing))
     }
 
     /// Opens the log: finds the generation in force. Reads four blocks. [`Wal::replay`] must follow before anything is written.
