@@ -14,6 +14,7 @@ extern "C" {
 
 typedef struct sb_elastic sb_elastic;  // one shared set of settings + manager; reference counted
 typedef struct sb_builder sb_builder;  // filter units of a table that is being written
+typedef struct sb_family sb_family;    // a column family of a database, while one of its tables is open
 // Filter units of an open table, in the memory of its reader: an allocation of its own would take three times as much.
 typedef struct {
   void* words[2];
@@ -37,7 +38,6 @@ typedef struct {
   // Reads `size` bytes at `offset` of a file into `into`; 0 on success.
   int (*read)(const void* access, sb_bytes path, uint64_t offset, size_t size, uint8_t* into);
   int (*exists)(const void* access, sb_bytes path);  // 1 while the file exists
-  int (*is_same)(const void* access, const void* other);  // 1 if both open files alike
   void (*free)(void* access);
 } sb_file_access;
 
@@ -80,9 +80,7 @@ uint64_t sb_builder_key_count(const sb_builder* builder);
 uint64_t sb_builder_bytes_estimate(const sb_builder* builder);  // size of the block if it ended now
 sb_bytes sb_builder_finish(sb_builder* builder);                // borrowed until sb_builder_free; empty without keys
 // Hands the first units of the table just written at `path` over to the reader that will open it, as far as the budget allows.
-// Owns `files` from here on, and never reads of it.
-void sb_builder_hand_over(const sb_builder* builder, const sb_elastic* elastic, sb_bytes path,
-                          const sb_file_access* files);
+void sb_builder_hand_over(const sb_builder* builder, const sb_elastic* elastic, sb_bytes path);
 void sb_builder_free(sb_builder* builder);
 
 // ---- reading --------------------------------------------------------------------------------------------------------
@@ -97,23 +95,29 @@ typedef struct {
   sb_bytes path;
   sb_bytes session;       // with `file_number`: which table this is, even when a path is used again
   uint64_t file_number;
-  sb_bytes scope;         // names the column family of the database; hotness is inherited inside it alone
   int32_t level;          // -1: unknown
   sb_key_order order;
   sb_bytes head;          // header and directory of the filter block
   uint64_t block_offset;  // where in the file the filter block is
-  sb_file_access files;   // given away, even when opening fails
 } sb_table_spec;
+
+// A column family has its first table open. `session`: that of the opening of the database, RocksDB's; `is_for_writing`: whether it may
+// have been opened to write. `files` is given away; it is used until the last column family of the database is closed. Owned.
+sb_family* sb_family_open(const sb_elastic* elastic, sb_bytes session, int is_for_writing, sb_file_access files);
+// No table of the column family is open any more. When the last one of a database is closed, its use is written down if it may be, its
+// tables are forgotten, and no file of it is accessed any more when this returns.
+void sb_family_close(const sb_elastic* elastic, sb_family* family);
 
 // Given the first bytes of a filter block: 1, and how long the head (header and directory) and the block are; 0: not ours.
 int sb_block_extent(sb_bytes start, uint64_t* head_bytes, uint64_t* block_bytes);
 // What opening a table comes to.
-enum { SB_OPENED = 0, SB_NO_ROOM = 1, SB_CORRUPT = 2 };
+enum { SB_OPENED = 0, SB_NO_ROOM = 1, SB_CORRUPT = 2, SB_NONE_LEFT = 3 };
 // Opens a table in the caller's memory, which may be moved; close with sb_table_close. Gives SB_OPENED, or why lookups pass
 // unfiltered.
-int sb_table_open(const sb_elastic* elastic, const sb_table_spec* spec, sb_table* table);
-// A reader whose table was refused for lack of room. When there is more, a background thread calls `retry`, which opens the table
-// again and gives why it did not; after SB_NO_ROOM it is called again, after anything else it is not.
+int sb_table_open(const sb_elastic* elastic, const sb_family* family, const sb_table_spec* spec, sb_table* table);
+// A table of the column family `context` was refused for lack of room. When there is more, a background thread calls `retry`, which opens
+// one of its refused tables again. It gives SB_OPENED if that one is refused no more, SB_NO_ROOM if it is, SB_NONE_LEFT if there was none:
+// then it is not called again until the next table is refused.
 void sb_refused_add(const sb_elastic* elastic, void* context, int (*retry)(void* context));
 // When this returns, `retry` neither runs nor will be called. A context that is not known is ignored.
 void sb_refused_remove(const sb_elastic* elastic, void* context);

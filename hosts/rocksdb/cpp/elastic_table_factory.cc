@@ -7,7 +7,7 @@
 #include "elastic_table_builder.h"
 #include "elastic_table_reader.h"
 #include "file/writable_file_writer.h"
-#include "refused_table_reader.h"
+#include "refused_tables.h"
 #include "rocksdb/env.h"
 #include "rocksdb/utilities/object_registry.h"
 #include "rocksdb/utilities/options_type.h"
@@ -73,6 +73,12 @@ ElasticTableFactory::ElasticTableFactory(const rocksdb::BlockBasedTableOptions& 
   RegisterOptions(&options_, &OptionMap());
 }
 
+ElasticTableFactory::ElasticTableFactory(const ElasticTableFactory& other)
+    : BlockBasedTableFactory(other),
+      options_(other.options_),
+      connection_(other.connection_),
+      is_for_writing_(other.is_for_writing_.load(std::memory_order_relaxed)) {}
+
 const rocksdb::BlockBasedTableOptions& ElasticTableFactory::TableOptions() const {
   return *GetOptions<rocksdb::BlockBasedTableOptions>();
 }
@@ -131,6 +137,7 @@ Status ElasticTableFactory::ValidateOptions(const rocksdb::DBOptions& db_options
   if (!s.ok()) {
     return s;
   }
+  is_for_writing_.store(true, std::memory_order_relaxed);
   rocksdb::Logger* log = db_options.info_log.get();
   if (sb_elastic_budget_bytes(elastic.get()) == 0) {
     rocksdb::Warn(log, "springbloom: the budget is 0 bytes: units are written but none is resident");
@@ -187,13 +194,13 @@ Status ElasticTableFactory::NewTableReader(const rocksdb::ReadOptions& read_opti
   const ElasticRef elastic = Connected();
   std::optional<UnitTable> unit_table;
   if (elastic != nullptr && Filterable(elastic, reader_options.internal_comparator.user_comparator())) {
-    unit_table = UnitTable::Find(read_options, reader_options, file.get(), file_size);
+    unit_table =
+        UnitTable::Find(read_options, reader_options.ioptions, reader_options.tail_size, file.get(), file_size);
   }
   if (!unit_table) {
     return BlockBasedTableFactory::NewTableReader(read_options, reader_options, std::move(file), file_size,
                                                   table_reader, prefetch_index_and_filter_in_cache);
   }
-  std::string path = file->file_name();
   rocksdb::TableReaderOptions inner_options(reader_options);
   // Without this the stock reader would prefetch every unit with the rest of the file's tail.
   inner_options.tail_size = unit_table->BytesBehind(file_size);
@@ -203,19 +210,20 @@ Status ElasticTableFactory::NewTableReader(const rocksdb::ReadOptions& read_opti
   if (!s.ok()) {
     return s;
   }
+  *table_reader = std::move(inner);
   // Opened with skip_filters, the reader answers no lookup that a filter may answer.
-  int why = SB_OPENED;
-  std::optional<OpenTable> table =
-      reader_options.skip_filters
-          ? std::optional<OpenTable>()
-          : unit_table->Open(elastic, reader_options, *inner->GetTableProperties(), &why);
-  if (table) {
-    *table_reader = std::make_unique<ElasticTableReader>(std::move(inner), std::move(*table), reader_options);
+  if (reader_options.skip_filters || !ColumnFamilyRef::IsOfDatabase(reader_options)) {
+    return Status::OK();
+  }
+  ColumnFamilyRef family(elastic, reader_options, is_for_writing_.load(std::memory_order_relaxed));
+  sb_table table;
+  const int why =
+      unit_table->Open(*family, reader_options.level, *(*table_reader)->GetTableProperties(), &table);
+  if (why == SB_OPENED) {
+    *table_reader = std::make_unique<ElasticTableReader>(std::move(*table_reader), OpenTable(std::move(family), table),
+                                                         reader_options.largest_seqno, reader_options.level);
   } else if (why == SB_NO_ROOM) {
-    *table_reader = std::make_unique<RefusedTableReader>(elastic, std::move(inner), reader_options, std::move(path),
-                                                         file_size);
-  } else {
-    *table_reader = std::move(inner);
+    *table_reader = RefusedTableReader::Make(std::move(family), std::move(*table_reader), reader_options);
   }
   return Status::OK();
 }

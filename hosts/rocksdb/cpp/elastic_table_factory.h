@@ -1,6 +1,7 @@
 // The block-based table factory with filter units: what a column family's options hold.
 #pragma once
 
+#include <atomic>
 #include <memory>
 #include <mutex>
 #include <string>
@@ -38,6 +39,7 @@ class ElasticTableFactory final : public rocksdb::BlockBasedTableFactory {
 
   // `elastic` null: the process-wide instance, made from the option string's settings when it is first needed.
   explicit ElasticTableFactory(const rocksdb::BlockBasedTableOptions& table_options, ElasticRef elastic = nullptr);
+  ElasticTableFactory(const ElasticTableFactory& other);
 
   using TableFactory::NewTableReader;
   rocksdb::Status NewTableReader(const rocksdb::ReadOptions& read_options,
@@ -81,6 +83,8 @@ class ElasticTableFactory final : public rocksdb::BlockBasedTableFactory {
 
   ElasticOptions options_;
   mutable Connection connection_;
+  // Options are validated for a database that is opened to write, and for no other.
+  mutable std::atomic<bool> is_for_writing_{false};
 };
 
 }  // namespace springbloom

@@ -8,6 +8,7 @@ use springbloom_manager::{Manager, ManagerSettings, MemoryCurve, PolicyKind, Sta
 use crate::{
     Error, MemoryPressure,
     budget_control::BudgetControl,
+    databases::Databases,
     ffi,
     folders::{self, Folders},
     handover::Handover,
@@ -29,6 +30,7 @@ pub(crate) struct Shared {
     pub(crate) segment_data_bytes: u64,
     pub(crate) trust_comparators: bool,
     pub(crate) handover: Arc<Handover>,
+    pub(crate) databases: Databases,
     pub(crate) files: Arc<TableFiles>,
     pub(crate) refused: Arc<RefusedTables>,
     /// `None`: nothing is remembered over a restart.
@@ -234,6 +236,7 @@ impl ElasticBuilder {
                 segment_data_bytes: self.segment_data_bytes,
                 trust_comparators: self.trust_comparators,
                 handover,
+                databases: Databases::default(),
                 files,
                 refused,
                 folders,

@@ -26,14 +26,17 @@
 #![deny(unsafe_code)]
 
 mod budget_control;
+mod databases;
 mod elastic;
 mod error;
 mod ffi;
 mod folders;
+mod gate;
 mod handover;
 mod hotness_file;
 pub mod inspect;
 mod keeper;
+mod lock_file;
 mod memory_pressure;
 pub mod metrics;
 mod open_table;

@@ -22,10 +22,11 @@ use super::{
 };
 use crate::{
     Elastic,
+    databases::Family,
     elastic::Shared,
     open_table::{OpenTable, Opening, Unopened},
     process_wide::{process_wide, process_wide_if_any},
-    refused::Retry,
+    refused::{Retry, Tried},
     unit_builder::UnitBuilder,
 };
 
@@ -215,19 +216,12 @@ unsafe extern "C" fn sb_builder_finish(builder: *mut UnitBuilder) -> Bytes {
 }
 
 /// # Safety
-/// `builder` and `elastic` are alive; path and `files` are readable, and `files.access` belongs to the callee from here on.
+/// `builder` and `elastic` are alive, `path` is readable.
 #[unsafe(no_mangle)]
-unsafe extern "C" fn sb_builder_hand_over(
-    builder: *const UnitBuilder,
-    elastic: *const Shared,
-    path: Bytes,
-    files: *const Access,
-) {
+unsafe extern "C" fn sb_builder_hand_over(builder: *const UnitBuilder, elastic: *const Shared, path: Bytes) {
     // SAFETY: borrowed for the call.
     let (builder, shared, path) = unsafe { (&*builder, &*elastic, path.get()) };
-    // SAFETY: the caller gives the access away.
-    let files = unsafe { FileAccess::new(*files) };
-    guarded((), || builder.hand_over(shared, path, files));
+    guarded((), || builder.hand_over(shared, path));
 }
 
 /// # Safety
@@ -273,35 +267,56 @@ impl KeyOrder for Order {
 }
 
 /// # Safety
-/// See `cpp/abi.h`; `spec.files` belongs to the callee from here on, `table` is the caller's memory.
+/// `elastic` is alive, `session` readable; `files.access` belongs to the callee from here on.
+#[unsafe(no_mangle)]
+unsafe extern "C" fn sb_family_open(
+    elastic: *const Shared,
+    session: Bytes,
+    is_for_writing: c_int,
+    files: Access,
+) -> *mut Family {
+    // SAFETY: borrowed for the call.
+    let (shared, session) = unsafe { (&*elastic, session.get()) };
+    // SAFETY: the caller gives the access away.
+    let files = unsafe { FileAccess::new(files) };
+    let opened = guarded(None, || Some(shared.databases.open(session, is_for_writing != 0, files)));
+    opened.map_or(ptr::null_mut(), |family| Box::into_raw(Box::new(family)))
+}
+
+/// # Safety
+/// `family` was opened with `elastic`, which is alive, and nobody uses it any more.
+#[unsafe(no_mangle)]
+unsafe extern "C" fn sb_family_close(elastic: *const Shared, family: *mut Family) {
+    // SAFETY: borrowed for the call; ownership comes back to the Box that it came from.
+    let (shared, family) = unsafe { (&*elastic, Box::from_raw(family)) };
+    guarded((), || family.close(shared));
+}
+
+/// # Safety
+/// See `cpp/abi.h`; `table` is the caller's memory.
 #[unsafe(no_mangle)]
 unsafe extern "C" fn sb_table_open(
     elastic: *const Shared,
+    family: *const Family,
     spec: *const TableSpec,
     table: *mut OpenTable,
 ) -> c_int {
     // SAFETY: borrowed for the call.
-    let (Elastic { shared }, spec) = unsafe { (borrowed(elastic), &*spec) };
-    // SAFETY: the spec gives the access away.
-    let files = unsafe { FileAccess::new(spec.files) };
+    let (shared, family, spec) = unsafe { (&*elastic, &*family, &*spec) };
     let opened = guarded(Err(Unopened::Corrupt), || {
         // SAFETY: the spec's bytes are borrowed for the call.
-        let (path, session, scope, head) =
-            unsafe { (spec.path.get(), spec.session.get(), spec.scope.get(), spec.head.get()) };
-        OpenTable::open(
-            &shared,
-            Opening {
-                path,
-                session,
-                file_number: spec.file_number,
-                scope,
-                level: u8::try_from(spec.level).ok(),
-                order: &spec.order,
-                head,
-                block_offset: spec.block_offset,
-                files,
-            },
-        )
+        let (path, session, head) = unsafe { (spec.path.get(), spec.session.get(), spec.head.get()) };
+        let opening = Opening {
+            family,
+            path,
+            session,
+            file_number: spec.file_number,
+            level: u8::try_from(spec.level).ok(),
+            order: &spec.order,
+            head,
+            block_offset: spec.block_offset,
+        };
+        OpenTable::open(shared, opening)
     });
     match opened {
         Ok(opened) => {
@@ -318,22 +333,22 @@ unsafe extern "C" fn sb_table_open(
 const _: () = assert!(size_of::<OpenTable>() == 2 * size_of::<usize>());
 const _: () = assert!(align_of::<OpenTable>() == align_of::<usize>());
 
-/// A reader in C++ whose table was refused.
-struct RefusedReader {
+/// A column family in C++ with refused tables.
+struct RefusedFamily {
     context: *mut c_void,
     retry: RetryFn,
 }
 
 // SAFETY: C++ lets any one thread at a time retry.
-unsafe impl Send for RefusedReader {}
+unsafe impl Send for RefusedFamily {}
 
-impl Retry for RefusedReader {
-    fn retry(&self) -> Result<(), Unopened> {
-        // SAFETY: the reader is alive until it was removed, and removing waits for this call.
+impl Retry for RefusedFamily {
+    fn retry(&self) -> Tried {
+        // SAFETY: the column family is alive until it was removed, and removing waits for this call.
         match unsafe { (self.retry)(self.context) } {
-            OPENED => Ok(()),
-            NO_ROOM => Err(Unopened::NoRoom),
-            _ => Err(Unopened::Corrupt),
+            OPENED => Tried::Opened,
+            NO_ROOM => Tried::NoRoom,
+            _ => Tried::NoneLeft,
         }
     }
 }
@@ -344,7 +359,7 @@ impl Retry for RefusedReader {
 unsafe extern "C" fn sb_refused_add(elastic: *const Shared, context: *mut c_void, retry: RetryFn) {
     // SAFETY: borrowed for the call.
     let refused = unsafe { &(*elastic).refused };
-    guarded((), || refused.add(context as usize, Box::new(RefusedReader { context, retry })));
+    guarded((), || refused.add(context as usize, Box::new(RefusedFamily { context, retry })));
 }
 
 /// # Safety

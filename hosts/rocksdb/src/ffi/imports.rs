@@ -9,7 +9,7 @@ use std::{
 use rocksdb::AsRawPtr;
 
 use super::types::{Access, Bytes, InspectSink, bytes_at};
-use crate::elastic::Shared;
+use crate::{elastic::Shared, gate::Gate};
 
 unsafe extern "C" {
     safe fn springbloom_digests_computed() -> u64;
@@ -133,46 +133,69 @@ pub(crate) fn inspect_table(path: &Path, head_only: bool) -> Result<Inspected, S
     Ok(inspected)
 }
 
-/// A C++ object that opens table files by their paths.
-#[derive(Debug)]
+/// Opens the table files of a database by their paths, while the database is open. Clones share it.
+#[derive(Clone, Debug)]
 pub(crate) struct FileAccess {
+    /// `None`: for no database.
+    files: Option<Arc<Files>>,
+}
+
+/// A C++ object.
+#[derive(Debug)]
+struct Files {
     access: Access,
+    gate: Gate,
 }
 
 // SAFETY: the C++ object is immutable after its construction; each call opens a file of its own.
-unsafe impl Send for FileAccess {}
+unsafe impl Send for Files {}
 // SAFETY: as above.
-unsafe impl Sync for FileAccess {}
+unsafe impl Sync for Files {}
 
 impl FileAccess {
     /// # Safety
     /// `access.access` belongs to the result from here on, and the functions take it.
     pub(super) unsafe fn new(access: Access) -> Self {
-        Self { access }
+        Self { files: Some(Arc::new(Files { access, gate: Gate::default() })) }
     }
 
-    /// Fills `into` from `offset` within the file; whether that worked.
+    /// No file exists in it.
+    pub(crate) fn none() -> Self {
+        Self { files: None }
+    }
+
+    /// Fills `into` from `offset` within the file; whether that worked. Not once the database is closed.
     pub(crate) fn read(&self, path: &[u8], offset: u64, into: &mut [u8]) -> bool {
-        let Access { access, read, .. } = self.access;
-        // SAFETY: `into` is writable for its length, the path is borrowed for the call, and `access` is alive until drop.
-        unsafe { read(access, Bytes::of(path), offset, into.len(), into.as_mut_ptr()) == 0 }
+        let read = |Access { access, read, .. }: Access| {
+            // SAFETY: `into` is writable for its length, the path is borrowed for the call, and `access` is alive until drop.
+            unsafe { read(access, Bytes::of(path), offset, into.len(), into.as_mut_ptr()) == 0 }
+        };
+        self.while_open(read).unwrap_or(false)
     }
 
-    /// Whether the file is still there. Touches the file system.
+    /// Whether the file is still there; none is once the database is closed. Touches the file system.
     pub(crate) fn exists(&self, path: &[u8]) -> bool {
-        let Access { access, exists, .. } = self.access;
-        // SAFETY: the path is borrowed for the call, and `access` is alive until drop.
-        unsafe { exists(access, Bytes::of(path)) != 0 }
+        let exists = |Access { access, exists, .. }: Access| {
+            // SAFETY: the path is borrowed for the call, and `access` is alive until drop.
+            unsafe { exists(access, Bytes::of(path)) != 0 }
+        };
+        self.while_open(exists).unwrap_or(false)
     }
 
-    /// Whether both open files alike.
-    pub(crate) fn is_same(&self, other: &Self) -> bool {
-        // SAFETY: both are alive until drop, and all of them are of one C++ class.
-        unsafe { (self.access.is_same)(self.access.access, other.access.access) != 0 }
+    /// The database closes: when this returns, nobody accesses a file, and nobody will.
+    pub(crate) fn close(&self) {
+        if let Some(files) = &self.files {
+            files.gate.close();
+        }
+    }
+
+    fn while_open<T>(&self, run: impl FnOnce(Access) -> T) -> Option<T> {
+        let files = self.files.as_ref()?;
+        files.gate.enter(|| run(files.access))
     }
 }
 
-impl Drop for FileAccess {
+impl Drop for Files {
     fn drop(&mut self) {
         // SAFETY: `access` is owned and not used again.
         unsafe { (self.access.free)(self.access.access) }
