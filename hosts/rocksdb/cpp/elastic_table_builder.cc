@@ -2,6 +2,7 @@
 
 #include "db/dbformat.h"
 #include "file/writable_file_writer.h"
+#include "unfiltered_cache.h"
 
 namespace springbloom {
 
@@ -10,6 +11,10 @@ namespace {
 rocksdb::BlockBasedTableOptions WithPolicy(rocksdb::BlockBasedTableOptions options,
                                            const std::shared_ptr<UnitBlockPolicy>& policy) {
   options.filter_policy = policy;
+  if (options.prepopulate_block_cache != rocksdb::BlockBasedTableOptions::PrepopulateBlockCache::kDisable &&
+      options.block_cache != nullptr) {
+    options.block_cache = std::make_shared<UnfilteredCache>(options.block_cache);
+  }
   // Segments do what partitions are for, and a partitioned builder would ask for one block a partition.
   options.partition_filters = false;
   return options;

@@ -48,18 +48,39 @@ constexpr NamedSetting kSettings[] = {
     {"remember_seconds", offsetof(ElasticOptions, remember_seconds)},
     {"remember_absences", offsetof(ElasticOptions, remember_absences)},
     {"trust_comparators", offsetof(ElasticOptions, trust_comparators)},
+    {"write_units", offsetof(ElasticOptions, write_units)},
     {"charge_to_block_cache", offsetof(ElasticOptions, charge_to_block_cache)},
     {"memory_pressure", offsetof(ElasticOptions, memory_pressure)},
     {"memory_pressure_floor", offsetof(ElasticOptions, memory_pressure_floor)},
     {"memory_pressure_stall_percent", offsetof(ElasticOptions, memory_pressure_stall_percent)},
 };
 
+// An empty setting would count as none.
+Status ParseSetting(const rocksdb::ConfigOptions&, const std::string& name, const std::string& value, void* setting) {
+  if (value.empty()) {
+    return Status::InvalidArgument("springbloom", name + ": got nothing; give it a value, or leave it out");
+  }
+  *static_cast<std::string*>(setting) = value;
+  return Status::OK();
+}
+
+std::vector<sb_setting> SettingsIn(const ElasticOptions& options) {
+  std::vector<sb_setting> given;
+  for (const NamedSetting& setting : kSettings) {
+    if (!setting.In(options).empty()) {
+      given.push_back(sb_setting{Bytes(setting.name), Bytes(setting.In(options))});
+    }
+  }
+  return given;
+}
+
 const std::unordered_map<std::string, OptionTypeInfo>& OptionMap() {
   static const std::unordered_map<std::string, OptionTypeInfo> map = [] {
     std::unordered_map<std::string, OptionTypeInfo> settings;
     for (const NamedSetting& setting : kSettings) {
       settings.emplace(setting.name, OptionTypeInfo(static_cast<int>(setting.offset), OptionType::kString,
-                                                    OptionVerificationType::kNormal, OptionTypeFlags::kDontSerialize));
+                                                    OptionVerificationType::kNormal, OptionTypeFlags::kDontSerialize,
+                                                    &ParseSetting));
     }
     return settings;
   }();
@@ -98,12 +119,7 @@ Status ElasticTableFactory::Connection::Get(const ElasticOptions& options,
                                             const rocksdb::BlockBasedTableOptions& table_options, ElasticRef* elastic) {
   std::lock_guard<std::mutex> lock(mutex_);
   if (!given_ && (elastic_ == nullptr || applied_budget_ != options.budget)) {
-    std::vector<sb_setting> given;
-    for (const NamedSetting& setting : kSettings) {
-      if (!setting.In(options).empty()) {
-        given.push_back(sb_setting{Bytes(setting.name), Bytes(setting.In(options))});
-      }
-    }
+    const std::vector<sb_setting> given = SettingsIn(options);
     // The next one has to find it unused if this connection alone uses it.
     elastic_.reset();
     const bool has_cache = !table_options.no_block_cache && table_options.block_cache != nullptr;
@@ -121,10 +137,25 @@ Status ElasticTableFactory::Connection::Get(const ElasticOptions& options,
   return Status::OK();
 }
 
+bool ElasticTableFactory::Uses(const sb_elastic* elastic) const {
+  const ElasticRef connected = Connected();
+  return connected != nullptr && connected.get() == elastic;
+}
+
 ElasticRef ElasticTableFactory::Connected() const {
   ElasticRef elastic;
   connection_.Get(options_, TableOptions(), &elastic).PermitUncheckedError();
   return elastic;
+}
+
+// Of a factory that got settings, also those of SetOptions, which validates nothing.
+Status ElasticTableFactory::PrepareOptions(const rocksdb::ConfigOptions& config_options) {
+  if (Given() != nullptr && !SettingsIn(options_).empty()) {
+    return Status::InvalidArgument(
+        "springbloom", "these filters were installed by the program, which alone changes their settings "
+                       "(Elastic::set_budget_bytes); an option string cannot");
+  }
+  return BlockBasedTableFactory::PrepareOptions(config_options);
 }
 
 Status ElasticTableFactory::ValidateOptions(const rocksdb::DBOptions& db_options,
@@ -149,6 +180,7 @@ std::string ElasticTableFactory::GetPrintableOptions() const {
   std::string options = BlockBasedTableFactory::GetPrintableOptions();
   if (const ElasticRef elastic = Connected()) {
     options += "  springbloom.budget: " + std::to_string(sb_elastic_budget_bytes(elastic.get())) + "\n";
+    options += "  springbloom.settings: " + SettingsText(elastic.get()) + "\n";
   }
   return options;
 }
@@ -171,7 +203,7 @@ bool ElasticTableFactory::Filterable(const ElasticRef& elastic, const rocksdb::C
 rocksdb::TableBuilder* ElasticTableFactory::NewTableBuilder(const rocksdb::TableBuilderOptions& builder_options,
                                                             rocksdb::WritableFileWriter* file) const {
   const ElasticRef elastic = Connected();
-  if (elastic == nullptr) {
+  if (elastic == nullptr || !sb_elastic_writes_units(elastic.get())) {
     return BlockBasedTableFactory::NewTableBuilder(builder_options, file);
   }
   const rocksdb::Comparator* comparator = builder_options.internal_comparator.user_comparator();
@@ -198,6 +230,16 @@ Status ElasticTableFactory::NewTableReader(const rocksdb::ReadOptions& read_opti
         UnitTable::Find(read_options, reader_options.ioptions, reader_options.tail_size, file.get(), file_size);
   }
   if (!unit_table) {
+    if (elastic != nullptr && ColumnFamilyRef::IsOfDatabase(reader_options)) {
+      sb_elastic_count_table_without_units(elastic.get());
+      if (!told_of_table_without_units_.exchange(true, std::memory_order_relaxed)) {
+        rocksdb::Info(reader_options.ioptions.logger,
+                      "springbloom: %s has no filter units; lookups in it are filtered as stock RocksDB filters them, until a "
+                      "compaction writes it anew; the metric springbloom_tables_without_units_total counts such tables, and "
+                      "others are not told of here",
+                      file->file_name().c_str());
+      }
+    }
     return BlockBasedTableFactory::NewTableReader(read_options, reader_options, std::move(file), file_size,
                                                   table_reader, prefetch_index_and_filter_in_cache);
   }
@@ -230,7 +272,7 @@ Status ElasticTableFactory::NewTableReader(const rocksdb::ReadOptions& read_opti
 
 }  // namespace springbloom
 
-extern "C" void springbloom_register(void) {
+extern "C" void springbloom_register(void) noexcept {
   static const bool once = [] {
     rocksdb::ObjectLibrary::Default()->AddFactory<rocksdb::TableFactory>(
         springbloom::ElasticTableFactory::kId,

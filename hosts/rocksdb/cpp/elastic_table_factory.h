@@ -24,6 +24,7 @@ struct ElasticOptions {
   std::string remember_seconds;
   std::string remember_absences;
   std::string trust_comparators;
+  std::string write_units;
   std::string charge_to_block_cache;
   std::string memory_pressure;
   std::string memory_pressure_floor;
@@ -49,9 +50,14 @@ class ElasticTableFactory final : public rocksdb::BlockBasedTableFactory {
                                  bool prefetch_index_and_filter_in_cache) const override;
   rocksdb::TableBuilder* NewTableBuilder(const rocksdb::TableBuilderOptions& builder_options,
                                          rocksdb::WritableFileWriter* file) const override;
+  rocksdb::Status PrepareOptions(const rocksdb::ConfigOptions& config_options) override;
   rocksdb::Status ValidateOptions(const rocksdb::DBOptions& db_options,
                                   const rocksdb::ColumnFamilyOptions& cf_options) const override;
   std::string GetPrintableOptions() const override;
+  // Whether these are the units that it writes and reads.
+  bool Uses(const sb_elastic* elastic) const;
+  // What it was given to use, if it was; null otherwise.
+  const sb_elastic* Given() const { return connection_.Given(); }
   std::unique_ptr<rocksdb::TableFactory> Clone() const override { return std::make_unique<ElasticTableFactory>(*this); }
 
  protected:
@@ -69,6 +75,8 @@ class ElasticTableFactory final : public rocksdb::BlockBasedTableFactory {
     rocksdb::Status Get(const ElasticOptions& options, const rocksdb::BlockBasedTableOptions& table_options,
                         ElasticRef* elastic);
 
+    const sb_elastic* Given() const { return given_ ? elastic_.get() : nullptr; }
+
    private:
     const bool given_;
     mutable std::mutex mutex_;
@@ -85,6 +93,7 @@ class ElasticTableFactory final : public rocksdb::BlockBasedTableFactory {
   mutable Connection connection_;
   // Options are validated for a database that is opened to write, and for no other.
   mutable std::atomic<bool> is_for_writing_{false};
+  mutable std::atomic<bool> told_of_table_without_units_{false};
 };
 
 }  // namespace springbloom

@@ -19,9 +19,9 @@ class FileAccess {
   FileAccess(std::shared_ptr<rocksdb::FileSystem> fs, const rocksdb::EnvOptions& options);
 
   // Callbacks of abi.h; `access` is a FileAccess*.
-  static int Read(const void* access, sb_bytes path, uint64_t offset, size_t size, uint8_t* into);
-  static int Exists(const void* access, sb_bytes path);
-  static void Free(void* access);
+  static int Read(const void* access, sb_bytes path, uint64_t offset, size_t size, uint8_t* into) noexcept;
+  static int Exists(const void* access, sb_bytes path) noexcept;
+  static void Free(void* access) noexcept;
 
   const std::shared_ptr<rocksdb::FileSystem> fs_;
   rocksdb::FileOptions options_;

@@ -97,7 +97,7 @@ bool RefusedTables::StopTrying(RefusedTableReader* reader) {
   return (slab.opened[index / 64] & bit) != 0;
 }
 
-int RefusedTables::Retry(void* context) {
+int RefusedTables::Retry(void* context) noexcept {
   auto* self = static_cast<RefusedTables*>(context);
   // Held while the reader is tried, so that it does not go away.
   std::lock_guard<std::mutex> lock(self->mutex_);

@@ -68,7 +68,7 @@ class RefusedTables {
   // When this returns, the reader is not being tried, and will not be. Whether it was opened.
   bool StopTrying(RefusedTableReader* reader);
   // Callback of abi.h; `context` is a RefusedTables*.
-  static int Retry(void* context);
+  static int Retry(void* context) noexcept;
   int TryOne(RefusedTableReader* reader) const;
 
   const ColumnFamily& family_;

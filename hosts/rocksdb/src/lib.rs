@@ -51,7 +51,7 @@ pub mod testing;
 mod unit_builder;
 pub mod usage;
 
-pub use elastic::{Elastic, ElasticBuilder};
+pub use elastic::{Elastic, ElasticBuilder, FamilyStatus};
 pub use error::Error;
 pub use hotness_file::FILE_NAME as HOTNESS_FILE_NAME;
 pub use memory_pressure::MemoryPressure;

@@ -77,3 +77,40 @@ fn what_open_tables_take_is_counted() {
         assert!(BESIDE.contains(&(measured - counted)), "{counted} counted of {measured} bytes a table");
     }
 }
+
+/// Bytes a table that a refused table takes beside what stock RocksDB keeps for it: a reader of 16 bytes, in slabs of 4,096.
+const REFUSED: Range<f64> = -20.0..18.0;
+
+#[test]
+fn refused_tables_take_little() {
+    let folder = folder();
+    let (options, path) = (options(1 << 10), folder.path());
+    {
+        let db = DB::open(&installed(&ample(), &options), path).expect("open");
+        for _ in 0..2 {
+            for number in 0..16_000u32 {
+                db.put(number.to_be_bytes(), vec![0; 1_000]).expect("put");
+            }
+            db.flush().expect("flush");
+        }
+        db.compact_range(None::<&[u8]>, None::<&[u8]>);
+    }
+    let stock = bytes_to_open(&options, path, |_| ());
+    // A budget of nothing, and one that the bookkeeping of few tables takes.
+    for budget_bytes in [0, 9_000] {
+        let elastic = Elastic::builder().budget_bytes(budget_bytes).build().expect("the settings are sound");
+        let options = installed(&elastic, &options);
+        let (used, mut tables) = (elastic.stats().used_bytes, 0.0);
+        let mut counted = 0;
+        let ours = bytes_to_open(&options, path, |db| {
+            tables = db.live_files().expect("live_files").len() as f64;
+            counted = elastic.stats().used_bytes - used;
+        });
+        let each = (ours - stock - counted as f64) / tables;
+        println!(
+            "{tables} tables at a budget of {budget_bytes}: {each:.1} bytes each beside {counted} that are counted"
+        );
+        assert!(tables > 800.0 && elastic.stats().refused_tables > 700, "{:?}", elastic.stats());
+        assert!(REFUSED.contains(&each), "{each} bytes a refused table");
+    }
+}

@@ -1,11 +1,11 @@
-//! Rust functions that C++ calls. None unwinds: what could panic is caught and answered as "no units".
+//! Rust functions that C++ calls. None unwinds: a panic is caught and answered as "no units".
 
 use std::{
     cmp::Ordering,
     ffi::{c_char, c_int, c_void},
     panic::{AssertUnwindSafe, catch_unwind},
     ptr, slice,
-    sync::Arc,
+    sync::{Arc, atomic::Ordering as AtomicOrdering},
     time::Duration,
 };
 
@@ -88,7 +88,7 @@ extern "C" fn sb_elastic_process_wide_if_any() -> *const Shared {
 #[unsafe(no_mangle)]
 unsafe extern "C" fn sb_elastic_retain(elastic: *const Shared) {
     // SAFETY: the pointer came from an Arc that is alive.
-    unsafe { Arc::increment_strong_count(elastic) }
+    guarded((), || unsafe { Arc::increment_strong_count(elastic) });
 }
 
 /// # Safety
@@ -104,7 +104,8 @@ unsafe extern "C" fn sb_elastic_release(elastic: *const Shared) {
 #[unsafe(no_mangle)]
 unsafe extern "C" fn sb_elastic_budget_bytes(elastic: *const Shared) -> u64 {
     // SAFETY: borrowed for the call.
-    unsafe { &*elastic }.manager.budget().limit_bytes() as u64
+    let shared = unsafe { &*elastic };
+    guarded(0, || shared.manager.budget().limit_bytes() as u64)
 }
 
 /// # Safety
@@ -141,6 +142,30 @@ unsafe extern "C" fn sb_elastic_metrics_text(
 }
 
 /// # Safety
+/// `elastic` is alive; `take` takes `context` and a text that it does not keep.
+#[unsafe(no_mangle)]
+unsafe extern "C" fn sb_elastic_settings_text(
+    elastic: *const Shared,
+    context: *mut c_void,
+    take: unsafe extern "C" fn(*mut c_void, Bytes),
+) {
+    // SAFETY: borrowed for the call.
+    let shared = unsafe { &*elastic };
+    let text = guarded(String::new(), || shared.settings_text());
+    // SAFETY: by the caller's promise.
+    unsafe { take(context, Bytes::of(text.as_bytes())) };
+}
+
+/// # Safety
+/// `elastic` is alive.
+#[unsafe(no_mangle)]
+unsafe extern "C" fn sb_elastic_count_table_without_units(elastic: *const Shared) {
+    // SAFETY: borrowed for the call.
+    let tables = unsafe { &(*elastic).tables_without_units };
+    guarded(0, || tables.fetch_add(1, AtomicOrdering::Relaxed));
+}
+
+/// # Safety
 /// `elastic` is alive.
 #[unsafe(no_mangle)]
 unsafe extern "C" fn sb_elastic_wasted_reads_per_lookup(elastic: *const Shared, budget_bytes: u64) -> f64 {
@@ -157,7 +182,17 @@ unsafe extern "C" fn sb_elastic_wasted_reads_per_lookup(elastic: *const Shared, 
 #[unsafe(no_mangle)]
 unsafe extern "C" fn sb_elastic_trusts_comparators(elastic: *const Shared) -> c_int {
     // SAFETY: borrowed for the call.
-    c_int::from(unsafe { &*elastic }.trust_comparators)
+    let shared = unsafe { &*elastic };
+    guarded(0, || c_int::from(shared.trust_comparators))
+}
+
+/// # Safety
+/// `elastic` is alive.
+#[unsafe(no_mangle)]
+unsafe extern "C" fn sb_elastic_writes_units(elastic: *const Shared) -> c_int {
+    // SAFETY: borrowed for the call.
+    let shared = unsafe { &*elastic };
+    guarded(1, || c_int::from(shared.write_units))
 }
 
 /// # Safety
@@ -171,7 +206,8 @@ unsafe extern "C" fn sb_builder_new(
 ) -> *mut UnitBuilder {
     // SAFETY: borrowed for the call.
     let (shared, session) = unsafe { (&*elastic, session.get()) };
-    Box::into_raw(Box::new(UnitBuilder::new(shared, bytewise != 0, session, file_number)))
+    let builder = guarded(None, || Some(UnitBuilder::new(shared, bytewise != 0, session, file_number)));
+    builder.map_or(ptr::null_mut(), |builder| Box::into_raw(Box::new(builder)))
 }
 
 /// # Safety
@@ -185,7 +221,11 @@ unsafe extern "C" fn sb_builder_add(
 ) {
     // SAFETY: borrowed for the call.
     let (builder, key) = unsafe { (&mut *builder, bytes_at(key, key_size)) };
-    if catch_unwind(AssertUnwindSafe(|| builder.add(key, entry_bytes))).is_err() {
+    let is_added = guarded(false, || {
+        builder.add(key, entry_bytes);
+        true
+    });
+    if !is_added {
         builder.give_up();
     }
 }
@@ -195,7 +235,8 @@ unsafe extern "C" fn sb_builder_add(
 #[unsafe(no_mangle)]
 unsafe extern "C" fn sb_builder_key_count(builder: *const UnitBuilder) -> u64 {
     // SAFETY: borrowed for the call.
-    unsafe { &*builder }.key_count()
+    let builder = unsafe { &*builder };
+    guarded(0, || builder.key_count())
 }
 
 /// # Safety
@@ -203,7 +244,8 @@ unsafe extern "C" fn sb_builder_key_count(builder: *const UnitBuilder) -> u64 {
 #[unsafe(no_mangle)]
 unsafe extern "C" fn sb_builder_bytes_estimate(builder: *const UnitBuilder) -> u64 {
     // SAFETY: borrowed for the call.
-    unsafe { &*builder }.block_bytes_estimate()
+    let builder = unsafe { &*builder };
+    guarded(0, || builder.block_bytes_estimate())
 }
 
 /// # Safety
@@ -229,7 +271,7 @@ unsafe extern "C" fn sb_builder_hand_over(builder: *const UnitBuilder, elastic: 
 #[unsafe(no_mangle)]
 unsafe extern "C" fn sb_builder_free(builder: *mut UnitBuilder) {
     // SAFETY: ownership comes back to the Box that it came from.
-    drop(unsafe { Box::from_raw(builder) });
+    guarded((), || drop(unsafe { Box::from_raw(builder) }));
 }
 
 /// # Safety
@@ -287,6 +329,9 @@ unsafe extern "C" fn sb_family_open(
 /// `family` was opened with `elastic`, which is alive, and nobody uses it any more.
 #[unsafe(no_mangle)]
 unsafe extern "C" fn sb_family_close(elastic: *const Shared, family: *mut Family) {
+    if family.is_null() {
+        return; // opening it failed
+    }
     // SAFETY: borrowed for the call; ownership comes back to the Box that it came from.
     let (shared, family) = unsafe { (&*elastic, Box::from_raw(family)) };
     guarded((), || family.close(shared));
@@ -301,6 +346,9 @@ unsafe extern "C" fn sb_table_open(
     spec: *const TableSpec,
     table: *mut OpenTable,
 ) -> c_int {
+    if family.is_null() {
+        return CORRUPT; // opening it failed
+    }
     // SAFETY: borrowed for the call.
     let (shared, family, spec) = unsafe { (&*elastic, &*family, &*spec) };
     let opened = guarded(Err(Unopened::Corrupt), || {
@@ -414,7 +462,7 @@ unsafe extern "C" fn sb_reserve(elastic: *const Shared, bytes: usize) -> c_int {
 unsafe extern "C" fn sb_give_back(elastic: *const Shared, bytes: usize) {
     // SAFETY: borrowed for the call.
     let budget = unsafe { &*elastic }.manager.budget();
-    budget.release(MemoryKind::Bookkeeping, allocated_bytes(bytes));
+    guarded((), || budget.release(MemoryKind::Bookkeeping, allocated_bytes(bytes)));
 }
 
 /// # Safety
@@ -422,7 +470,8 @@ unsafe extern "C" fn sb_give_back(elastic: *const Shared, bytes: usize) {
 #[unsafe(no_mangle)]
 unsafe extern "C" fn sb_digest_of(key: *const u8, key_size: usize) -> Digest {
     // SAFETY: borrowed for the call.
-    KeyDigest::of(unsafe { bytes_at(key, key_size) }).into()
+    let key = unsafe { bytes_at(key, key_size) };
+    guarded(Digest { lo: 0, hi: 0 }, || KeyDigest::of(key).into())
 }
 
 /// # Safety
@@ -438,17 +487,18 @@ unsafe extern "C" fn sb_table_may_match(
     // SAFETY: borrowed for the call.
     let (handle, order, key) = unsafe { (&(*table).handle, &*order, key.get()) };
     let digest = digest.into();
-    let at = handle.segment_of(key, order);
+    let (may_match, at) = guarded((true, 0), || {
+        let at = handle.segment_of(key, order);
+        let known_absent = || handle.is_known_absent(key, digest).then_some(Outcome::KnownAbsent);
+        let outcome = handle.rejection(at, digest).or_else(known_absent);
+        if let Some(outcome) = outcome {
+            handle.record(at, outcome);
+        }
+        (outcome.is_none(), at)
+    });
     // SAFETY: the caller's variable.
     unsafe { *segment = at };
-    let known_absent = || handle.is_known_absent(key, digest).then_some(Outcome::KnownAbsent);
-    match handle.rejection(at, digest).or_else(known_absent) {
-        None => 1,
-        Some(outcome) => {
-            handle.record(at, outcome);
-            0
-        }
-    }
+    may_match.into()
 }
 
 /// # Safety
@@ -463,10 +513,12 @@ unsafe extern "C" fn sb_table_record_wasted_read(
 ) {
     // SAFETY: borrowed for the call.
     let (handle, key) = unsafe { (&(*table).handle, key.get()) };
-    if absent != 0 {
-        handle.learn_absence(key, digest.into());
-    }
-    handle.record(segment, Outcome::WastedRead);
+    guarded((), || {
+        if absent != 0 {
+            handle.learn_absence(key, digest.into());
+        }
+        handle.record(segment, Outcome::WastedRead);
+    });
 }
 
 /// # Safety
@@ -474,5 +526,34 @@ unsafe extern "C" fn sb_table_record_wasted_read(
 #[unsafe(no_mangle)]
 unsafe extern "C" fn sb_table_record_true_positive(table: *const OpenTable, segment: u32) {
     // SAFETY: borrowed for the call.
-    unsafe { &*table }.handle.record(segment, Outcome::TruePositive);
+    let handle = unsafe { &(*table).handle };
+    guarded((), || handle.record(segment, Outcome::TruePositive));
+}
+
+#[cfg(test)]
+mod tests {
+    #[test]
+    fn every_function_that_crosses_the_border_catches_what_is_thrown() {
+        let source = include_str!("exports.rs").split("#[cfg(test)]").next().expect("the functions");
+        let exports: Vec<_> = source.split("extern \"C\" fn sb_").skip(1).collect();
+        assert!(exports.len() > 30, "{} functions were found", exports.len());
+        for export in exports {
+            let (name, body) = export.split_once('(').expect("a function has parameters");
+            assert!(body.contains("guarded("), "sb_{name} is not guarded");
+        }
+        let header =
+            include_str!("../../cpp/abi.h").split("---- settings and sharing").nth(1).expect("functions");
+        let lines = header.lines().filter(|line| !line.trim_start().starts_with("//"));
+        let header =
+            lines.map(|line| line.split(" // ").next().unwrap_or(line)).collect::<Vec<_>>().join("\n");
+        let mut functions = 0;
+        for declaration in header.split(';') {
+            let Some((name, _)) = declaration.split_once('(') else { continue };
+            if !name.contains('{') && (name.contains(" sb_") || name.contains("springbloom_")) {
+                functions += 1;
+                assert!(declaration.ends_with("SB_NOEXCEPT"), "it may throw: {declaration}");
+            }
+        }
+        assert!(functions > 40, "{functions} functions were found");
+    }
 }

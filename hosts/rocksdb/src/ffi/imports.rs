@@ -3,19 +3,29 @@
 use std::{
     ffi::{c_char, c_int, c_void},
     path::Path,
+    ptr,
     sync::Arc,
 };
 
 use rocksdb::AsRawPtr;
 
 use super::types::{Access, Bytes, InspectSink, bytes_at};
-use crate::{elastic::Shared, gate::Gate};
+use crate::{FamilyStatus, elastic::Shared, gate::Gate};
 
 unsafe extern "C" {
     safe fn springbloom_digests_computed() -> u64;
     fn springbloom_install(
         options: *mut c_void,
         elastic: *const c_void,
+        error: *mut c_char,
+        size: usize,
+    ) -> c_int;
+    fn springbloom_installed(options: *mut c_void) -> *const c_void;
+    fn springbloom_status(
+        db: *mut c_void,
+        family: *mut c_void,
+        elastic: *const c_void,
+        status: *mut RawStatus,
         error: *mut c_char,
         size: usize,
     ) -> c_int;
@@ -63,6 +73,45 @@ pub(crate) fn install(options: &mut rocksdb::Options, shared: &Arc<Shared>) -> R
     checked(|error, size| unsafe {
         springbloom_install(options.as_raw_ptr().cast(), Arc::as_ptr(shared).cast(), error, size)
     })
+}
+
+/// Whether options have filter units of another instance.
+pub(crate) fn is_another_installed(options: &mut rocksdb::Options, shared: &Arc<Shared>) -> bool {
+    // SAFETY: the options live through the call.
+    let installed = unsafe { springbloom_installed(options.as_raw_ptr().cast()) };
+    !installed.is_null() && installed != Arc::as_ptr(shared).cast()
+}
+
+/// `springbloom_family_status`.
+#[repr(C)]
+#[derive(Default)]
+struct RawStatus {
+    is_active: c_int,
+    tables_with_units: u64,
+    tables_without_units: u64,
+}
+
+/// Of a column family of the database; the default one if none is given.
+pub(crate) fn status(
+    db: &rocksdb::DB,
+    family: Option<*mut librocksdb_sys::rocksdb_column_family_handle_t>,
+    shared: &Arc<Shared>,
+) -> Result<FamilyStatus, String> {
+    let mut raw = RawStatus::default();
+    let family = family.map_or(ptr::null_mut(), |family| family.cast());
+    // SAFETY: the database and its column family live through the call, which writes `raw` alone.
+    checked(|error, size| unsafe {
+        springbloom_status(
+            db.as_raw_ptr().cast(),
+            family,
+            Arc::as_ptr(shared).cast(),
+            &raw mut raw,
+            error,
+            size,
+        )
+    })?;
+    let RawStatus { is_active, tables_with_units, tables_without_units } = raw;
+    Ok(FamilyStatus { is_active: is_active != 0, tables_with_units, tables_without_units })
 }
 
 pub(crate) fn install_level_bloom(options: &mut rocksdb::Options, bits: &[f64]) -> Result<(), String> {

@@ -25,6 +25,12 @@ unsafe extern "C" {
         _: usize,
     ) -> c_int;
     fn springbloom_test_foreign_keys(_: *mut c_void, _: *const c_char, _: *mut c_char, _: usize) -> c_int;
+    fn springbloom_test_prepopulated_cache(
+        _: *mut c_void,
+        _: *const c_char,
+        _: *mut c_char,
+        _: usize,
+    ) -> c_int;
     fn springbloom_test_closed(_: *mut c_void, _: *const c_char, _: *mut c_char, _: usize) -> c_int;
 }
 
@@ -79,4 +85,10 @@ fn a_closed_database_is_left_alone() {
         run_cpp_test(springbloom_test_closed, &mut installed(&elastic, &small_tree()), folder.path());
         assert_eq!(elastic.stats().tables, 0);
     }
+}
+
+#[test]
+fn units_are_not_put_into_a_block_cache() {
+    let (folder, elastic) = (folder(), ample());
+    run_cpp_test(springbloom_test_prepopulated_cache, &mut installed(&elastic, &small_tree()), folder.path());
 }
