@@ -63,12 +63,7 @@ RefusedTables& ColumnFamily::Refused(const rocksdb::ImmutableOptions& ioptions) 
   return *refused_;
 }
 
-void ColumnFamily::Warn(const std::string& path, int why) const {
-  if (why != SB_NO_ROOM) {
-    rocksdb::Warn(log, "springbloom: %s is read without filter units: its filter block is damaged or of a newer version",
-                  path.c_str());
-    return;
-  }
+void ColumnFamily::WarnOfNoRoom() const {
   {
     std::lock_guard<std::mutex> lock(AllOpenMutex());
     if (std::exchange(warned_of_no_room_, true)) {
@@ -76,9 +71,9 @@ void ColumnFamily::Warn(const std::string& path, int why) const {
     }
   }
   rocksdb::Warn(log,
-                "springbloom: %s is read without filter units: the budget has no room for its bookkeeping; the metric "
-                "springbloom_tables_refused_total counts such tables, and this column family's others are not told of here",
-                path.c_str());
+                "springbloom: a table is read without filter units, as the budget of %llu bytes has no room for its bookkeeping; "
+                "this column family's others are not told of here",
+                static_cast<unsigned long long>(sb_elastic_budget_bytes(elastic.get())));
 }
 
 ColumnFamilyRef::ColumnFamilyRef(const ElasticRef& elastic, const TableReaderOptions& options, bool is_for_writing) {

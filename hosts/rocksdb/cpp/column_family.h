@@ -33,8 +33,8 @@ class ColumnFamily {
 
   // The refused tables, made when there is the first one. `ioptions` are the column family's.
   RefusedTables& Refused(const rocksdb::ImmutableOptions& ioptions) const;
-  // Says once what `why` (of abi.h) means for a table that is read without units.
-  void Warn(const std::string& path, int why) const;
+  // Tells the log, once, that tables are read without units for lack of room.
+  void WarnOfNoRoom() const;
 
   const ElasticRef elastic;
   const rocksdb::Comparator* const comparator;

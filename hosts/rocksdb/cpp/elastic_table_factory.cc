@@ -1,6 +1,8 @@
 #include "elastic_table_factory.h"
 
+#include <algorithm>
 #include <cstring>
+#include <iterator>
 #include <unordered_map>
 #include <vector>
 
@@ -13,6 +15,7 @@
 #include "rocksdb/utilities/options_type.h"
 #include "rocksdb/version.h"
 #include "table_moves.h"
+#include "unit_block_policy.h"
 #include "unit_table.h"
 
 // The internal headers are those of exactly one release; another one needs this host to be read again beside it.
@@ -55,15 +58,6 @@ constexpr NamedSetting kSettings[] = {
     {"memory_pressure_stall_percent", offsetof(ElasticOptions, memory_pressure_stall_percent)},
 };
 
-// An empty setting would count as none.
-Status ParseSetting(const rocksdb::ConfigOptions&, const std::string& name, const std::string& value, void* setting) {
-  if (value.empty()) {
-    return Status::InvalidArgument("springbloom", name + ": got nothing; give it a value, or leave it out");
-  }
-  *static_cast<std::string*>(setting) = value;
-  return Status::OK();
-}
-
 std::vector<sb_setting> SettingsIn(const ElasticOptions& options) {
   std::vector<sb_setting> given;
   for (const NamedSetting& setting : kSettings) {
@@ -79,8 +73,7 @@ const std::unordered_map<std::string, OptionTypeInfo>& OptionMap() {
     std::unordered_map<std::string, OptionTypeInfo> settings;
     for (const NamedSetting& setting : kSettings) {
       settings.emplace(setting.name, OptionTypeInfo(static_cast<int>(setting.offset), OptionType::kString,
-                                                    OptionVerificationType::kNormal, OptionTypeFlags::kDontSerialize,
-                                                    &ParseSetting));
+                                                    OptionVerificationType::kNormal, OptionTypeFlags::kDontSerialize));
     }
     return settings;
   }();
@@ -148,14 +141,19 @@ ElasticRef ElasticTableFactory::Connected() const {
   return elastic;
 }
 
-// Of a factory that got settings, also those of SetOptions, which validates nothing.
-Status ElasticTableFactory::PrepareOptions(const rocksdb::ConfigOptions& config_options) {
-  if (Given() != nullptr && !SettingsIn(options_).empty()) {
+Status ElasticTableFactory::ParseOption(const rocksdb::ConfigOptions& config_options, const OptionTypeInfo& type,
+                                        const std::string& name, const std::string& value, void* option) {
+  const bool is_setting = std::any_of(std::begin(kSettings), std::end(kSettings),
+                                      [&](const NamedSetting& setting) { return name == setting.name; });
+  if (is_setting && Given() != nullptr) {
     return Status::InvalidArgument(
-        "springbloom", "these filters were installed by the program, which alone changes their settings "
-                       "(Elastic::set_budget_bytes); an option string cannot");
+        "springbloom", name + ": these filters were installed by the program, which alone changes their settings "
+                              "(Elastic::set_budget_bytes); an option string cannot");
   }
-  return BlockBasedTableFactory::PrepareOptions(config_options);
+  if (is_setting && value.empty()) {
+    return Status::InvalidArgument("springbloom", name + ": got nothing; give it a value, or leave it out");
+  }
+  return BlockBasedTableFactory::ParseOption(config_options, type, name, value, option);
 }
 
 Status ElasticTableFactory::ValidateOptions(const rocksdb::DBOptions& db_options,
@@ -224,6 +222,10 @@ Status ElasticTableFactory::NewTableReader(const rocksdb::ReadOptions& read_opti
                                            std::unique_ptr<rocksdb::TableReader>* table_reader,
                                            bool prefetch_index_and_filter_in_cache) const {
   const ElasticRef elastic = Connected();
+  if (elastic != nullptr && sb_elastic_budget_bytes(elastic.get()) == 0) {
+    return NewUnfilteredReader(elastic, read_options, reader_options, std::move(file), file_size, table_reader,
+                               prefetch_index_and_filter_in_cache);
+  }
   std::optional<UnitTable> unit_table;
   if (elastic != nullptr && Filterable(elastic, reader_options.internal_comparator.user_comparator())) {
     unit_table =
@@ -268,6 +270,25 @@ Status ElasticTableFactory::NewTableReader(const rocksdb::ReadOptions& read_opti
     *table_reader = RefusedTableReader::Make(std::move(family), std::move(*table_reader), reader_options);
   }
   return Status::OK();
+}
+
+// With a budget of 0: as stock RocksDB opens it, and no look at its units until there is a budget.
+Status ElasticTableFactory::NewUnfilteredReader(const ElasticRef& elastic, const rocksdb::ReadOptions& read_options,
+                                                const rocksdb::TableReaderOptions& reader_options,
+                                                std::unique_ptr<rocksdb::RandomAccessFileReader>&& file,
+                                                uint64_t file_size, std::unique_ptr<rocksdb::TableReader>* table_reader,
+                                                bool prefetch_index_and_filter_in_cache) const {
+  Status s = BlockBasedTableFactory::NewTableReader(read_options, reader_options, std::move(file), file_size, table_reader,
+                                                    prefetch_index_and_filter_in_cache);
+  if (!s.ok() || reader_options.skip_filters || !ColumnFamilyRef::IsOfDatabase(reader_options) ||
+      (*table_reader)->GetTableProperties()->filter_policy_name != kUnitBlockPolicyName ||
+      !Filterable(elastic, reader_options.internal_comparator.user_comparator())) {
+    return s;
+  }
+  ColumnFamilyRef family(elastic, reader_options, is_for_writing_.load(std::memory_order_relaxed));
+  family->WarnOfNoRoom();
+  *table_reader = RefusedTableReader::Make(std::move(family), std::move(*table_reader), reader_options);
+  return s;
 }
 
 }  // namespace springbloom

@@ -50,7 +50,6 @@ class ElasticTableFactory final : public rocksdb::BlockBasedTableFactory {
                                  bool prefetch_index_and_filter_in_cache) const override;
   rocksdb::TableBuilder* NewTableBuilder(const rocksdb::TableBuilderOptions& builder_options,
                                          rocksdb::WritableFileWriter* file) const override;
-  rocksdb::Status PrepareOptions(const rocksdb::ConfigOptions& config_options) override;
   rocksdb::Status ValidateOptions(const rocksdb::DBOptions& db_options,
                                   const rocksdb::ColumnFamilyOptions& cf_options) const override;
   std::string GetPrintableOptions() const override;
@@ -61,6 +60,9 @@ class ElasticTableFactory final : public rocksdb::BlockBasedTableFactory {
   std::unique_ptr<rocksdb::TableFactory> Clone() const override { return std::make_unique<ElasticTableFactory>(*this); }
 
  protected:
+  // Refuses settings that would have no effect.
+  rocksdb::Status ParseOption(const rocksdb::ConfigOptions& config_options, const rocksdb::OptionTypeInfo& type,
+                              const std::string& name, const std::string& value, void* option) override;
   const void* GetOptionsPtr(const std::string& name) const override;
 
  private:
@@ -84,6 +86,11 @@ class ElasticTableFactory final : public rocksdb::BlockBasedTableFactory {
     std::string applied_budget_;
   };
 
+  rocksdb::Status NewUnfilteredReader(const ElasticRef& elastic, const rocksdb::ReadOptions& read_options,
+                                      const rocksdb::TableReaderOptions& reader_options,
+                                      std::unique_ptr<rocksdb::RandomAccessFileReader>&& file, uint64_t file_size,
+                                      std::unique_ptr<rocksdb::TableReader>* table_reader,
+                                      bool prefetch_index_and_filter_in_cache) const;
   // Null if the options are wrong, which ValidateOptions reports.
   ElasticRef Connected() const;
   bool Filterable(const ElasticRef& elastic, const rocksdb::Comparator* comparator) const;

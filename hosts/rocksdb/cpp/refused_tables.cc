@@ -124,17 +124,14 @@ int RefusedTables::Retry(void* context) noexcept {
 int RefusedTables::TryOne(RefusedTableReader* reader) const {
   const auto& stock = static_cast<const rocksdb::BlockBasedTable&>(reader->Inner());
   const rocksdb::BlockBasedTable::Rep& rep = *stock.get_rep();
-  const auto unit_table =
-      UnitTable::Find(rocksdb::ReadOptions(), ioptions_, /*tail_size=*/0, rep.file.get(), rep.file_size);
-  if (!unit_table) {
-    return SB_CORRUPT;
-  }
   // For what this reader takes from then on.
   if (!sb_reserve(family_.elastic.get(), sizeof(*reader))) {
     return SB_NO_ROOM;
   }
+  const auto unit_table =
+      UnitTable::Find(rocksdb::ReadOptions(), ioptions_, /*tail_size=*/0, rep.file.get(), rep.file_size);
   sb_table table;
-  const int why = unit_table->Open(family_, rep.level, *rep.table_properties, &table);
+  const int why = unit_table ? unit_table->Open(family_, rep.level, *rep.table_properties, &table) : SB_CORRUPT;
   if (why != SB_OPENED) {
     sb_give_back(family_.elastic.get(), sizeof(*reader));
     return why;

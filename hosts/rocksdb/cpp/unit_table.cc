@@ -112,8 +112,11 @@ int UnitTable::Open(const ColumnFamily& family, int level, const rocksdb::TableP
   spec.head = Bytes(head_);
   spec.block_offset = block_.offset();
   const int why = sb_table_open(family.elastic.get(), family.family_, &spec, table);
-  if (why != SB_OPENED) {
-    family.Warn(path_, why);
+  if (why == SB_NO_ROOM) {
+    family.WarnOfNoRoom();
+  } else if (why != SB_OPENED) {
+    rocksdb::Warn(family.log, "springbloom: %s is read without filter units: its filter block is damaged or of a newer version",
+                  path_.c_str());
   }
   return why;
 }
