@@ -59,7 +59,8 @@ fn whether_filters_are_in_use_can_be_asked() {
 
 #[test]
 fn a_table_factory_that_was_set_after_install_is_told_of() {
-    let spoilers: [(&str, fn(&mut Options)); 2] = [
+    type Spoil = fn(&mut Options);
+    let spoilers: [(&str, Spoil); 2] = [
         ("set_block_based_table_factory", |options| {
             options.set_block_based_table_factory(&BlockBasedOptions::default());
         }),
