@@ -43,7 +43,6 @@ class ColumnFamily {
 
  private:
   friend class ColumnFamilyRef;
-  friend class OpenTable;
   friend class UnitTable;
 
   // What tells it from others: the opening of the database, and an object that the column family owns.
