@@ -30,7 +30,7 @@ fn lines_are_put_got_deleted_and_compacted() {
     springbloom(&["index", "create", index])
         .assert()
         .code(2)
-        .stderr(predicate::str::contains("exists already"));
+        .stderr(predicate::str::contains("is not empty"));
     springbloom(&["index", "put", index]).write_stdin("a\t1\nb\t2\t3\nc\n").assert().success();
     springbloom(&["index", "get", index]).write_stdin("c\nb\nx\n").assert().code(0).stdout("c\t\nb\t2\t3\n");
     springbloom(&["index", "get", "--absent", index]).write_stdin("b\nx\n").assert().code(0).stdout("x\n");

@@ -43,7 +43,7 @@ fn exit_codes_tell_scripts_what_happened() {
         .args(["--capacity", "10"])
         .assert()
         .code(2)
-        .stderr(predicate::str::contains("exists"));
+        .stderr(predicate::str::contains("is not empty"));
     set(directory.path(), "check").arg("--quiet").write_stdin("a\n").assert().code(3).stdout("");
     set(directory.path(), "add").write_stdin("a\n").assert().success();
     set(directory.path(), "check").arg("--quiet").write_stdin("a\n").assert().success().stdout("");
@@ -184,9 +184,9 @@ fn what_cannot_be_merged_or_opened_says_why() {
     merge(other.path())
         .stderr(predicate::str::contains("number of pages").and(predicate::str::contains("--capacity")));
     merge(directory.path()).stderr(predicate::str::contains("into itself"));
-    std::fs::remove_file(other.path().join("urls/log-a")).expect("a log");
+    std::fs::remove_file(other.path().join("urls/wal-a")).expect("a log");
     let incomplete = set(other.path(), "info").assert().code(2);
-    incomplete.stderr(predicate::str::contains("log-a").and(predicate::str::contains("incomplete")));
+    incomplete.stderr(predicate::str::contains("wal-a").and(predicate::str::contains("incomplete")));
     let nothing = tempfile::tempdir().expect("a folder");
     set(nothing.path(), "create").args(["--capacity", "0"]).assert().code(2);
     assert!(!nothing.path().join("urls").exists(), "nothing is made for settings that cannot be");

@@ -8,17 +8,17 @@ struct springbloom_charge {
   rocksdb::CacheReservationManagerImpl<rocksdb::CacheEntryRole::kMisc> entries;
 };
 
-extern "C" const void* springbloom_block_cache(void* rocksdb_options) {
+extern "C" const void* springbloom_block_cache(void* rocksdb_options) noexcept {
   const auto* table_options = springbloom::TableOptions(springbloom::OptionsIn(rocksdb_options));
   return table_options == nullptr || table_options->block_cache == nullptr ? nullptr : &table_options->block_cache;
 }
 
-extern "C" springbloom_charge* springbloom_charge_new(const void* block_cache) {
+extern "C" springbloom_charge* springbloom_charge_new(const void* block_cache) noexcept {
   return new springbloom_charge{rocksdb::CacheReservationManagerImpl<rocksdb::CacheEntryRole::kMisc>(
       *static_cast<const std::shared_ptr<rocksdb::Cache>*>(block_cache))};
 }
 
-extern "C" uint64_t springbloom_charge_update(springbloom_charge* charge, uint64_t bytes) {
+extern "C" uint64_t springbloom_charge_update(springbloom_charge* charge, uint64_t bytes) noexcept {
   // A cache with a strict limit may refuse: what it granted is what counts.
   const rocksdb::Status s = charge->entries.UpdateCacheReservation(bytes);
   const uint64_t reserved = charge->entries.GetTotalReservedCacheSize();
@@ -28,4 +28,4 @@ extern "C" uint64_t springbloom_charge_update(springbloom_charge* charge, uint64
   return reserved;
 }
 
-extern "C" void springbloom_charge_free(springbloom_charge* charge) { delete charge; }
+extern "C" void springbloom_charge_free(springbloom_charge* charge) noexcept { delete charge; }

@@ -2,8 +2,7 @@
 
 #include "db/dbformat.h"
 #include "file/writable_file_writer.h"
-#include "options/cf_options.h"
-#include "file_access.h"
+#include "unfiltered_cache.h"
 
 namespace springbloom {
 
@@ -12,6 +11,10 @@ namespace {
 rocksdb::BlockBasedTableOptions WithPolicy(rocksdb::BlockBasedTableOptions options,
                                            const std::shared_ptr<UnitBlockPolicy>& policy) {
   options.filter_policy = policy;
+  if (options.prepopulate_block_cache != rocksdb::BlockBasedTableOptions::PrepopulateBlockCache::kDisable &&
+      options.block_cache != nullptr) {
+    options.block_cache = std::make_shared<UnfilteredCache>(options.block_cache);
+  }
   // Segments do what partitions are for, and a partitioned builder would ask for one block a partition.
   options.partition_filters = false;
   return options;
@@ -26,8 +29,7 @@ ElasticTableBuilder::ElasticTableBuilder(const ElasticRef& e, const rocksdb::Blo
       BlockBasedTableBuilder(WithPolicy(table_options, policy), builder_options, file),
       timestamp_bytes_(builder_options.internal_comparator.user_comparator()->timestamp_size()),
       opened_next_(builder_options.reason != rocksdb::TableFileCreationReason::kMisc),
-      path_(file->file_name()),
-      fs_(builder_options.ioptions.fs) {}
+      path_(file->file_name()) {}
 
 void ElasticTableBuilder::Add(const rocksdb::Slice& internal_key, const rocksdb::Slice& value) {
   sb_builder* units = policy->units();
@@ -41,8 +43,7 @@ void ElasticTableBuilder::Add(const rocksdb::Slice& internal_key, const rocksdb:
 rocksdb::Status ElasticTableBuilder::Finish() {
   rocksdb::Status s = BlockBasedTableBuilder::Finish();
   if (s.ok() && opened_next_ && policy->units() != nullptr) {
-    const sb_file_access files = FileAccess::Make(fs_, rocksdb::EnvOptions());
-    sb_builder_hand_over(policy->units(), elastic.get(), Bytes(path_), &files);
+    sb_builder_hand_over(policy->units(), elastic.get(), Bytes(path_));
   }
   return s;
 }

@@ -33,7 +33,6 @@ class ElasticTableBuilder final : private TableUnits, public rocksdb::BlockBased
   // Flushes and compactions open what they write; a SstFileWriter's table may never be opened under this name.
   const bool opened_next_;
   const std::string path_;
-  const std::shared_ptr<rocksdb::FileSystem> fs_;
 };
 
 }  // namespace springbloom

@@ -1,18 +1,21 @@
 #include "elastic_table_factory.h"
 
+#include <algorithm>
 #include <cstring>
+#include <iterator>
 #include <unordered_map>
 #include <vector>
 
 #include "elastic_table_builder.h"
 #include "elastic_table_reader.h"
 #include "file/writable_file_writer.h"
-#include "refused_table_reader.h"
+#include "refused_tables.h"
 #include "rocksdb/env.h"
 #include "rocksdb/utilities/object_registry.h"
 #include "rocksdb/utilities/options_type.h"
 #include "rocksdb/version.h"
 #include "table_moves.h"
+#include "unit_block_policy.h"
 #include "unit_table.h"
 
 // The internal headers are those of exactly one release; another one needs this host to be read again beside it.
@@ -48,11 +51,22 @@ constexpr NamedSetting kSettings[] = {
     {"remember_seconds", offsetof(ElasticOptions, remember_seconds)},
     {"remember_absences", offsetof(ElasticOptions, remember_absences)},
     {"trust_comparators", offsetof(ElasticOptions, trust_comparators)},
+    {"write_units", offsetof(ElasticOptions, write_units)},
     {"charge_to_block_cache", offsetof(ElasticOptions, charge_to_block_cache)},
     {"memory_pressure", offsetof(ElasticOptions, memory_pressure)},
     {"memory_pressure_floor", offsetof(ElasticOptions, memory_pressure_floor)},
     {"memory_pressure_stall_percent", offsetof(ElasticOptions, memory_pressure_stall_percent)},
 };
+
+std::vector<sb_setting> SettingsIn(const ElasticOptions& options) {
+  std::vector<sb_setting> given;
+  for (const NamedSetting& setting : kSettings) {
+    if (!setting.In(options).empty()) {
+      given.push_back(sb_setting{Bytes(setting.name), Bytes(setting.In(options))});
+    }
+  }
+  return given;
+}
 
 const std::unordered_map<std::string, OptionTypeInfo>& OptionMap() {
   static const std::unordered_map<std::string, OptionTypeInfo> map = [] {
@@ -73,6 +87,12 @@ ElasticTableFactory::ElasticTableFactory(const rocksdb::BlockBasedTableOptions& 
   RegisterOptions(&options_, &OptionMap());
 }
 
+ElasticTableFactory::ElasticTableFactory(const ElasticTableFactory& other)
+    : BlockBasedTableFactory(other),
+      options_(other.options_),
+      connection_(other.connection_),
+      is_for_writing_(other.is_for_writing_.load(std::memory_order_relaxed)) {}
+
 const rocksdb::BlockBasedTableOptions& ElasticTableFactory::TableOptions() const {
   return *GetOptions<rocksdb::BlockBasedTableOptions>();
 }
@@ -92,12 +112,7 @@ Status ElasticTableFactory::Connection::Get(const ElasticOptions& options,
                                             const rocksdb::BlockBasedTableOptions& table_options, ElasticRef* elastic) {
   std::lock_guard<std::mutex> lock(mutex_);
   if (!given_ && (elastic_ == nullptr || applied_budget_ != options.budget)) {
-    std::vector<sb_setting> given;
-    for (const NamedSetting& setting : kSettings) {
-      if (!setting.In(options).empty()) {
-        given.push_back(sb_setting{Bytes(setting.name), Bytes(setting.In(options))});
-      }
-    }
+    const std::vector<sb_setting> given = SettingsIn(options);
     // The next one has to find it unused if this connection alone uses it.
     elastic_.reset();
     const bool has_cache = !table_options.no_block_cache && table_options.block_cache != nullptr;
@@ -115,10 +130,30 @@ Status ElasticTableFactory::Connection::Get(const ElasticOptions& options,
   return Status::OK();
 }
 
+bool ElasticTableFactory::Uses(const sb_elastic* elastic) const {
+  const ElasticRef connected = Connected();
+  return connected != nullptr && connected.get() == elastic;
+}
+
 ElasticRef ElasticTableFactory::Connected() const {
   ElasticRef elastic;
   connection_.Get(options_, TableOptions(), &elastic).PermitUncheckedError();
   return elastic;
+}
+
+Status ElasticTableFactory::ParseOption(const rocksdb::ConfigOptions& config_options, const OptionTypeInfo& type,
+                                        const std::string& name, const std::string& value, void* option) {
+  const bool is_setting = std::any_of(std::begin(kSettings), std::end(kSettings),
+                                      [&](const NamedSetting& setting) { return name == setting.name; });
+  if (is_setting && Given() != nullptr) {
+    return Status::InvalidArgument(
+        "springbloom", name + ": these filters were installed by the program, which alone changes their settings "
+                              "(Elastic::set_budget_bytes); an option string cannot");
+  }
+  if (is_setting && value.empty()) {
+    return Status::InvalidArgument("springbloom", name + ": got nothing; give it a value, or leave it out");
+  }
+  return BlockBasedTableFactory::ParseOption(config_options, type, name, value, option);
 }
 
 Status ElasticTableFactory::ValidateOptions(const rocksdb::DBOptions& db_options,
@@ -131,6 +166,7 @@ Status ElasticTableFactory::ValidateOptions(const rocksdb::DBOptions& db_options
   if (!s.ok()) {
     return s;
   }
+  is_for_writing_.store(true, std::memory_order_relaxed);
   rocksdb::Logger* log = db_options.info_log.get();
   if (sb_elastic_budget_bytes(elastic.get()) == 0) {
     rocksdb::Warn(log, "springbloom: the budget is 0 bytes: units are written but none is resident");
@@ -142,6 +178,7 @@ std::string ElasticTableFactory::GetPrintableOptions() const {
   std::string options = BlockBasedTableFactory::GetPrintableOptions();
   if (const ElasticRef elastic = Connected()) {
     options += "  springbloom.budget: " + std::to_string(sb_elastic_budget_bytes(elastic.get())) + "\n";
+    options += "  springbloom.settings: " + SettingsText(elastic.get()) + "\n";
   }
   return options;
 }
@@ -164,7 +201,7 @@ bool ElasticTableFactory::Filterable(const ElasticRef& elastic, const rocksdb::C
 rocksdb::TableBuilder* ElasticTableFactory::NewTableBuilder(const rocksdb::TableBuilderOptions& builder_options,
                                                             rocksdb::WritableFileWriter* file) const {
   const ElasticRef elastic = Connected();
-  if (elastic == nullptr) {
+  if (elastic == nullptr || !sb_elastic_writes_units(elastic.get())) {
     return BlockBasedTableFactory::NewTableBuilder(builder_options, file);
   }
   const rocksdb::Comparator* comparator = builder_options.internal_comparator.user_comparator();
@@ -185,15 +222,29 @@ Status ElasticTableFactory::NewTableReader(const rocksdb::ReadOptions& read_opti
                                            std::unique_ptr<rocksdb::TableReader>* table_reader,
                                            bool prefetch_index_and_filter_in_cache) const {
   const ElasticRef elastic = Connected();
+  if (elastic != nullptr && sb_elastic_budget_bytes(elastic.get()) == 0) {
+    return NewUnfilteredReader(elastic, read_options, reader_options, std::move(file), file_size, table_reader,
+                               prefetch_index_and_filter_in_cache);
+  }
   std::optional<UnitTable> unit_table;
   if (elastic != nullptr && Filterable(elastic, reader_options.internal_comparator.user_comparator())) {
-    unit_table = UnitTable::Find(read_options, reader_options, file.get(), file_size);
+    unit_table =
+        UnitTable::Find(read_options, reader_options.ioptions, reader_options.tail_size, file.get(), file_size);
   }
   if (!unit_table) {
+    if (elastic != nullptr && ColumnFamilyRef::IsOfDatabase(reader_options)) {
+      sb_elastic_count_table_without_units(elastic.get());
+      if (!told_of_table_without_units_.exchange(true, std::memory_order_relaxed)) {
+        rocksdb::Info(reader_options.ioptions.logger,
+                      "springbloom: %s has no filter units; lookups in it are filtered as stock RocksDB filters them, until a "
+                      "compaction writes it anew; the metric springbloom_tables_without_units_total counts such tables, and "
+                      "others are not told of here",
+                      file->file_name().c_str());
+      }
+    }
     return BlockBasedTableFactory::NewTableReader(read_options, reader_options, std::move(file), file_size,
                                                   table_reader, prefetch_index_and_filter_in_cache);
   }
-  std::string path = file->file_name();
   rocksdb::TableReaderOptions inner_options(reader_options);
   // Without this the stock reader would prefetch every unit with the rest of the file's tail.
   inner_options.tail_size = unit_table->BytesBehind(file_size);
@@ -203,26 +254,46 @@ Status ElasticTableFactory::NewTableReader(const rocksdb::ReadOptions& read_opti
   if (!s.ok()) {
     return s;
   }
+  *table_reader = std::move(inner);
   // Opened with skip_filters, the reader answers no lookup that a filter may answer.
-  int why = SB_OPENED;
-  std::optional<OpenTable> table =
-      reader_options.skip_filters
-          ? std::optional<OpenTable>()
-          : unit_table->Open(elastic, reader_options, *inner->GetTableProperties(), &why);
-  if (table) {
-    *table_reader = std::make_unique<ElasticTableReader>(std::move(inner), std::move(*table), reader_options);
+  if (reader_options.skip_filters || !ColumnFamilyRef::IsOfDatabase(reader_options)) {
+    return Status::OK();
+  }
+  ColumnFamilyRef family(elastic, reader_options, is_for_writing_.load(std::memory_order_relaxed));
+  sb_table table;
+  const int why =
+      unit_table->Open(*family, reader_options.level, *(*table_reader)->GetTableProperties(), &table);
+  if (why == SB_OPENED) {
+    *table_reader = std::make_unique<ElasticTableReader>(std::move(*table_reader), OpenTable(std::move(family), table),
+                                                         reader_options.largest_seqno, reader_options.level);
   } else if (why == SB_NO_ROOM) {
-    *table_reader = std::make_unique<RefusedTableReader>(elastic, std::move(inner), reader_options, std::move(path),
-                                                         file_size);
-  } else {
-    *table_reader = std::move(inner);
+    *table_reader = RefusedTableReader::Make(std::move(family), std::move(*table_reader), reader_options);
   }
   return Status::OK();
 }
 
+// With a budget of 0: as stock RocksDB opens it, and no look at its units until there is a budget.
+Status ElasticTableFactory::NewUnfilteredReader(const ElasticRef& elastic, const rocksdb::ReadOptions& read_options,
+                                                const rocksdb::TableReaderOptions& reader_options,
+                                                std::unique_ptr<rocksdb::RandomAccessFileReader>&& file,
+                                                uint64_t file_size, std::unique_ptr<rocksdb::TableReader>* table_reader,
+                                                bool prefetch_index_and_filter_in_cache) const {
+  Status s = BlockBasedTableFactory::NewTableReader(read_options, reader_options, std::move(file), file_size, table_reader,
+                                                    prefetch_index_and_filter_in_cache);
+  if (!s.ok() || reader_options.skip_filters || !ColumnFamilyRef::IsOfDatabase(reader_options) ||
+      (*table_reader)->GetTableProperties()->filter_policy_name != kUnitBlockPolicyName ||
+      !Filterable(elastic, reader_options.internal_comparator.user_comparator())) {
+    return s;
+  }
+  ColumnFamilyRef family(elastic, reader_options, is_for_writing_.load(std::memory_order_relaxed));
+  family->WarnOfNoRoom();
+  *table_reader = RefusedTableReader::Make(std::move(family), std::move(*table_reader), reader_options);
+  return s;
+}
+
 }  // namespace springbloom
 
-extern "C" void springbloom_register(void) {
+extern "C" void springbloom_register(void) noexcept {
   static const bool once = [] {
     rocksdb::ObjectLibrary::Default()->AddFactory<rocksdb::TableFactory>(
         springbloom::ElasticTableFactory::kId,

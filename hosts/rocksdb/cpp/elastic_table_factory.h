@@ -1,6 +1,7 @@
 // The block-based table factory with filter units: what a column family's options hold.
 #pragma once
 
+#include <atomic>
 #include <memory>
 #include <mutex>
 #include <string>
@@ -23,6 +24,7 @@ struct ElasticOptions {
   std::string remember_seconds;
   std::string remember_absences;
   std::string trust_comparators;
+  std::string write_units;
   std::string charge_to_block_cache;
   std::string memory_pressure;
   std::string memory_pressure_floor;
@@ -38,6 +40,7 @@ class ElasticTableFactory final : public rocksdb::BlockBasedTableFactory {
 
   // `elastic` null: the process-wide instance, made from the option string's settings when it is first needed.
   explicit ElasticTableFactory(const rocksdb::BlockBasedTableOptions& table_options, ElasticRef elastic = nullptr);
+  ElasticTableFactory(const ElasticTableFactory& other);
 
   using TableFactory::NewTableReader;
   rocksdb::Status NewTableReader(const rocksdb::ReadOptions& read_options,
@@ -50,9 +53,16 @@ class ElasticTableFactory final : public rocksdb::BlockBasedTableFactory {
   rocksdb::Status ValidateOptions(const rocksdb::DBOptions& db_options,
                                   const rocksdb::ColumnFamilyOptions& cf_options) const override;
   std::string GetPrintableOptions() const override;
+  // Whether these are the units that it writes and reads.
+  bool Uses(const sb_elastic* elastic) const;
+  // What it was given to use, if it was; null otherwise.
+  const sb_elastic* Given() const { return connection_.Given(); }
   std::unique_ptr<rocksdb::TableFactory> Clone() const override { return std::make_unique<ElasticTableFactory>(*this); }
 
  protected:
+  // Refuses settings that would have no effect.
+  rocksdb::Status ParseOption(const rocksdb::ConfigOptions& config_options, const rocksdb::OptionTypeInfo& type,
+                              const std::string& name, const std::string& value, void* option) override;
   const void* GetOptionsPtr(const std::string& name) const override;
 
  private:
@@ -67,6 +77,8 @@ class ElasticTableFactory final : public rocksdb::BlockBasedTableFactory {
     rocksdb::Status Get(const ElasticOptions& options, const rocksdb::BlockBasedTableOptions& table_options,
                         ElasticRef* elastic);
 
+    const sb_elastic* Given() const { return given_ ? elastic_.get() : nullptr; }
+
    private:
     const bool given_;
     mutable std::mutex mutex_;
@@ -74,6 +86,11 @@ class ElasticTableFactory final : public rocksdb::BlockBasedTableFactory {
     std::string applied_budget_;
   };
 
+  rocksdb::Status NewUnfilteredReader(const ElasticRef& elastic, const rocksdb::ReadOptions& read_options,
+                                      const rocksdb::TableReaderOptions& reader_options,
+                                      std::unique_ptr<rocksdb::RandomAccessFileReader>&& file, uint64_t file_size,
+                                      std::unique_ptr<rocksdb::TableReader>* table_reader,
+                                      bool prefetch_index_and_filter_in_cache) const;
   // Null if the options are wrong, which ValidateOptions reports.
   ElasticRef Connected() const;
   bool Filterable(const ElasticRef& elastic, const rocksdb::Comparator* comparator) const;
@@ -81,6 +98,9 @@ class ElasticTableFactory final : public rocksdb::BlockBasedTableFactory {
 
   ElasticOptions options_;
   mutable Connection connection_;
+  // Options are validated for a database that is opened to write, and for no other.
+  mutable std::atomic<bool> is_for_writing_{false};
+  mutable std::atomic<bool> told_of_table_without_units_{false};
 };
 
 }  // namespace springbloom

@@ -3,11 +3,11 @@
 #include <array>
 
 #include "db/dbformat.h"
-#include "db/range_tombstone_fragmenter.h"
 #include "lookup_digest.h"
 #include "monitoring/perf_context_imp.h"
 #include "monitoring/statistics_impl.h"
 #include "options/cf_options.h"
+#include "table/block_based/block_based_table_reader.h"
 
 namespace springbloom {
 
@@ -28,7 +28,7 @@ namespace {
 
 // The largest sequence number of the table's entries, ingested ones included; one that no lookup has where it is not known, and where
 // what a lookup sees depends on timestamps too.
-rocksdb::SequenceNumber LargestSequenceNumber(const rocksdb::TableReader& table, const rocksdb::TableReaderOptions& options,
+rocksdb::SequenceNumber LargestSequenceNumber(const rocksdb::TableReader& table, rocksdb::SequenceNumber largest_seqno,
                                               size_t timestamp_bytes) {
   constexpr rocksdb::SequenceNumber kNever = UINT64_MAX;
   if (timestamp_bytes != 0) {
@@ -36,28 +36,25 @@ rocksdb::SequenceNumber LargestSequenceNumber(const rocksdb::TableReader& table,
   }
   const auto properties = table.GetTableProperties();
   if (properties != nullptr && properties->HasKeyLargestSeqno()) {
-    return std::max<rocksdb::SequenceNumber>(properties->key_largest_seqno, options.largest_seqno);
+    return std::max<rocksdb::SequenceNumber>(properties->key_largest_seqno, largest_seqno);
   }
-  return options.largest_seqno == 0 ? kNever : options.largest_seqno;
+  return largest_seqno == 0 ? kNever : largest_seqno;
 }
 
-bool HasRangeTombstones(rocksdb::TableReader& table) {
-  // Read when the table was opened; they stay as they are.
-  return std::unique_ptr<rocksdb::FragmentedRangeTombstoneIterator>(table.NewRangeTombstoneIterator(ReadOptions())) !=
-         nullptr;
+// The factory's stock readers are of this class.
+bool HasRangeTombstones(const rocksdb::TableReader& stock) {
+  return static_cast<const rocksdb::BlockBasedTable&>(stock).get_rep()->fragmented_range_dels != nullptr;
 }
 
 }  // namespace
 
 ElasticTableReader::ElasticTableReader(std::unique_ptr<rocksdb::TableReader> stock, OpenTable table,
-                                       const rocksdb::TableReaderOptions& options)
-    : ForwardingTableReader(*stock.release()),
-      sees_all_from_(LargestSequenceNumber(stock_, options, table.Commons().comparator->timestamp_size())),
+                                       rocksdb::SequenceNumber largest_seqno, int level)
+    : ForwardingTableReader(std::move(stock)),
+      sees_all_from_(LargestSequenceNumber(Inner(), largest_seqno, table.Family().comparator->timestamp_size())),
       units_(std::move(table)),
-      has_range_tombstones_(HasRangeTombstones(stock_)),
-      level_(options.level) {}
-
-ElasticTableReader::~ElasticTableReader() { delete &stock_; }
+      has_range_tombstones_(HasRangeTombstones(Inner())),
+      level_(level) {}
 
 void ElasticTableReader::CountAnswers(uint64_t rejected, uint64_t passed) const {
   if (rejected != 0) {
@@ -94,7 +91,7 @@ void ElasticTableReader::RecordPassed(const Sought& sought, const ReadOptions& r
 Status ElasticTableReader::Get(const ReadOptions& read_options, const Slice& internal_key, GetContext* get_context,
                                const SliceTransform* prefix_extractor, bool skip_filters) {
   if (skip_filters) {
-    return stock_.Get(read_options, internal_key, get_context, prefix_extractor, skip_filters);
+    return Inner().Get(read_options, internal_key, get_context, prefix_extractor, skip_filters);
   }
   const Slice key = rocksdb::ExtractUserKeyAndStripTimestamp(internal_key, TimestampBytes());
   Sought sought{key, LookupDigest(key), 0};
@@ -104,7 +101,7 @@ Status ElasticTableReader::Get(const ReadOptions& read_options, const Slice& int
   }
   CountAnswers(/*rejected=*/0, /*passed=*/1);
   const GetContext::GetState before = get_context->State();
-  Status s = stock_.Get(read_options, internal_key, get_context, prefix_extractor, skip_filters);
+  Status s = Inner().Get(read_options, internal_key, get_context, prefix_extractor, skip_filters);
   RecordPassed(sought, read_options, internal_key, before, s, *get_context);
   return s;
 }
@@ -136,7 +133,7 @@ Status ElasticTableReader::MultiGetFilter(const ReadOptions&, const SliceTransfo
 void ElasticTableReader::MultiGet(const ReadOptions& read_options, const MultiGetContext::Range* range,
                                   const SliceTransform* prefix_extractor, bool skip_filters) {
   if (skip_filters) {
-    stock_.MultiGet(read_options, range, prefix_extractor, skip_filters);
+    Inner().MultiGet(read_options, range, prefix_extractor, skip_filters);
     return;
   }
   MultiGetContext::Range passed(*range, range->begin(), range->end());
@@ -156,7 +153,7 @@ void ElasticTableReader::MultiGet(const ReadOptions& read_options, const MultiGe
   for (auto key = passed.begin(); key != passed.end(); ++key) {
     asked[count++] = {&*key, &sought[key.index()], key->get_context->State()};
   }
-  stock_.MultiGet(read_options, &passed, prefix_extractor, skip_filters);
+  Inner().MultiGet(read_options, &passed, prefix_extractor, skip_filters);
   for (size_t i = 0; i < count; ++i) {
     const rocksdb::KeyContext& key = *asked[i].key;
     RecordPassed(*asked[i].sought, read_options, key.ikey, asked[i].before, *key.s, *key.get_context);

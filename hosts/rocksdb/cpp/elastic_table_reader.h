@@ -16,19 +16,18 @@ namespace springbloom {
 // answers as they count those of a stock filter.
 class ElasticTableReader final : public ForwardingTableReader {
  public:
-  // Owns the stock reader through the reference that it forwards to.
-  ElasticTableReader(std::unique_ptr<rocksdb::TableReader> stock, OpenTable table,
-                     const rocksdb::TableReaderOptions& options);
-  ~ElasticTableReader() override;
+  // `largest_seqno`: of the table's entries as the database knows it, 0 if it does not. `level`: -1 if it is not known.
+  ElasticTableReader(std::unique_ptr<rocksdb::TableReader> stock, OpenTable table, rocksdb::SequenceNumber largest_seqno,
+                     int level);
 
   // Every lookup asks before Get: where there are none, a rejected key touches nothing of the stock reader.
   rocksdb::FragmentedRangeTombstoneIterator* NewRangeTombstoneIterator(
       const rocksdb::ReadOptions& read_options) override {
-    return has_range_tombstones_ ? stock_.NewRangeTombstoneIterator(read_options) : nullptr;
+    return has_range_tombstones_ ? Inner().NewRangeTombstoneIterator(read_options) : nullptr;
   }
   rocksdb::FragmentedRangeTombstoneIterator* NewRangeTombstoneIterator(rocksdb::SequenceNumber read_seqno,
                                                                        const rocksdb::Slice* timestamp) override {
-    return has_range_tombstones_ ? stock_.NewRangeTombstoneIterator(read_seqno, timestamp) : nullptr;
+    return has_range_tombstones_ ? Inner().NewRangeTombstoneIterator(read_seqno, timestamp) : nullptr;
   }
   rocksdb::Status Get(const rocksdb::ReadOptions& read_options, const rocksdb::Slice& internal_key,
                       rocksdb::GetContext* get_context, const rocksdb::SliceTransform* prefix_extractor,
@@ -38,10 +37,10 @@ class ElasticTableReader final : public ForwardingTableReader {
   rocksdb::Status MultiGetFilter(const rocksdb::ReadOptions& read_options,
                                  const rocksdb::SliceTransform* prefix_extractor,
                                  rocksdb::MultiGetContext::Range* range) override;
-  size_t ApproximateMemoryUsage() const override { return stock_.ApproximateMemoryUsage() + units_.MemoryBytes(); }
+  size_t ApproximateMemoryUsage() const override { return Inner().ApproximateMemoryUsage() + units_.MemoryBytes(); }
   void MarkObsolete(uint32_t uncache_aggressiveness) override {
     units_.MarkObsolete();
-    stock_.MarkObsolete(uncache_aggressiveness);
+    Inner().MarkObsolete(uncache_aggressiveness);
   }
 
  private:
@@ -62,8 +61,8 @@ class ElasticTableReader final : public ForwardingTableReader {
                     rocksdb::GetContext::GetState before, const rocksdb::Status& status,
                     const rocksdb::GetContext& after) const;
 
-  const rocksdb::Comparator& Comparator() const { return *units_.Commons().comparator; }
-  rocksdb::Statistics* Statistics() const { return units_.Commons().statistics; }
+  const rocksdb::Comparator& Comparator() const { return *units_.Family().comparator; }
+  rocksdb::Statistics* Statistics() const { return units_.Family().statistics; }
   size_t TimestampBytes() const { return Comparator().timestamp_size(); }
 
   // A lookup at this sequence number or a later one sees every entry of the table.

@@ -20,10 +20,10 @@ FileAccess::FileAccess(std::shared_ptr<rocksdb::FileSystem> fs, const rocksdb::E
 }
 
 sb_file_access FileAccess::Make(std::shared_ptr<rocksdb::FileSystem> fs, const rocksdb::EnvOptions& options) {
-  return sb_file_access{new FileAccess(std::move(fs), options), &Read, &Exists, &IsSame, &Free};
+  return sb_file_access{new FileAccess(std::move(fs), options), &Read, &Exists, &Free};
 }
 
-int FileAccess::Read(const void* access, sb_bytes path, uint64_t offset, size_t size, uint8_t* into) {
+int FileAccess::Read(const void* access, sb_bytes path, uint64_t offset, size_t size, uint8_t* into) noexcept {
   auto* self = static_cast<const FileAccess*>(access);
   std::unique_ptr<rocksdb::RandomAccessFileReader> file;
   rocksdb::IOStatus s = rocksdb::RandomAccessFileReader::Create(self->fs_, Text(path), self->options_, &file, nullptr);
@@ -42,20 +42,12 @@ int FileAccess::Read(const void* access, sb_bytes path, uint64_t offset, size_t 
   return 0;
 }
 
-int FileAccess::Exists(const void* access, sb_bytes path) {
+int FileAccess::Exists(const void* access, sb_bytes path) noexcept {
   auto* self = static_cast<const FileAccess*>(access);
   // Anything but a clear "no such file" keeps the state: forgetting it for a passing fault would be a cold start.
   return self->fs_->FileExists(Text(path), rocksdb::IOOptions(), nullptr).IsNotFound() ? 0 : 1;
 }
 
-int FileAccess::IsSame(const void* access, const void* other) {
-  auto* a = static_cast<const FileAccess*>(access);
-  auto* b = static_cast<const FileAccess*>(other);
-  // Of the options, what reading at random looks at.
-  return a->fs_ == b->fs_ && a->options_.use_direct_reads == b->options_.use_direct_reads &&
-         a->options_.set_fd_cloexec == b->options_.set_fd_cloexec;
-}
-
-void FileAccess::Free(void* access) { delete static_cast<FileAccess*>(access); }
+void FileAccess::Free(void* access) noexcept { delete static_cast<FileAccess*>(access); }
 
 }  // namespace springbloom

@@ -8,7 +8,7 @@
 
 namespace springbloom {
 
-// Shared by the tables of a folder. Opens the file for each read: loads are rare, and a descriptor a table would double what
+// Shared by the tables of a database. Opens the file for each read: loads are rare, and a descriptor a table would double what
 // max_open_files allows. A reader's own file cannot serve: it goes away with the reader while the units outlive it.
 class FileAccess {
  public:
@@ -19,10 +19,9 @@ class FileAccess {
   FileAccess(std::shared_ptr<rocksdb::FileSystem> fs, const rocksdb::EnvOptions& options);
 
   // Callbacks of abi.h; `access` is a FileAccess*.
-  static int Read(const void* access, sb_bytes path, uint64_t offset, size_t size, uint8_t* into);
-  static int Exists(const void* access, sb_bytes path);
-  static int IsSame(const void* access, const void* other);
-  static void Free(void* access);
+  static int Read(const void* access, sb_bytes path, uint64_t offset, size_t size, uint8_t* into) noexcept;
+  static int Exists(const void* access, sb_bytes path) noexcept;
+  static void Free(void* access) noexcept;
 
   const std::shared_ptr<rocksdb::FileSystem> fs_;
   rocksdb::FileOptions options_;

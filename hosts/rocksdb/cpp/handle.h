@@ -2,6 +2,7 @@
 #pragma once
 
 #include <memory>
+#include <string>
 
 #include "abi.h"
 #include "rocksdb/slice.h"
@@ -26,6 +27,15 @@ using BuilderPtr = std::unique_ptr<sb_builder, BuilderFree>;
 
 inline sb_bytes Bytes(const rocksdb::Slice& s) {
   return sb_bytes{reinterpret_cast<const uint8_t*>(s.data()), s.size()};
+}
+
+// The settings in force, for a log.
+inline std::string SettingsText(const sb_elastic* elastic) {
+  std::string text;
+  sb_elastic_settings_text(elastic, &text, [](void* context, sb_bytes bytes) {
+    static_cast<std::string*>(context)->assign(reinterpret_cast<const char*>(bytes.data), bytes.size);
+  });
+  return text;
 }
 
 }  // namespace springbloom

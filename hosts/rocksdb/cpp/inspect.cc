@@ -68,7 +68,7 @@ rocksdb::Status Inspect(const std::string& path, bool head_only, const springblo
 }  // namespace
 
 extern "C" int springbloom_inspect_table(const char* path, size_t path_size, int head_only, const springbloom_inspect_sink* sink,
-                                         char* error, size_t error_size) {
+                                         char* error, size_t error_size) noexcept {
   const rocksdb::Status s = Inspect(std::string(path, path_size), head_only != 0, *sink);
   if (s.ok()) {
     return 0;

@@ -47,7 +47,13 @@ class LevelBloomPolicy final : public rocksdb::FilterPolicy {
 
 }  // namespace
 
-extern "C" int springbloom_install(void* rocksdb_options, const sb_elastic* elastic, char* error, size_t error_size) {
+extern "C" const sb_elastic* springbloom_installed(void* rocksdb_options) noexcept {
+  const auto* ours =
+      dynamic_cast<const springbloom::ElasticTableFactory*>(springbloom::OptionsIn(rocksdb_options).table_factory.get());
+  return ours == nullptr ? nullptr : ours->Given();
+}
+
+extern "C" int springbloom_install(void* rocksdb_options, const sb_elastic* elastic, char* error, size_t error_size) noexcept {
   rocksdb::Options& options = springbloom::OptionsIn(rocksdb_options);
   const rocksdb::BlockBasedTableOptions* table_options = springbloom::TableOptions(options);
   if (table_options == nullptr) {
@@ -56,18 +62,16 @@ extern "C" int springbloom_install(void* rocksdb_options, const sb_elastic* elas
   springbloom_register();
   const springbloom::ElasticRef shared = springbloom::Share(elastic);
   options.table_factory = std::make_shared<springbloom::ElasticTableFactory>(*table_options, shared);
-  const auto tells_us = [elastic](const std::shared_ptr<rocksdb::EventListener>& listener) {
-    return std::strcmp(listener->Name(), springbloom::TableMoves::kClassName()) == 0 &&
-           static_cast<const springbloom::TableMoves&>(*listener).IsOf(elastic);
-  };
-  if (std::none_of(options.listeners.begin(), options.listeners.end(), tells_us)) {
-    options.listeners.push_back(std::make_shared<springbloom::TableMoves>(shared));
-  }
+  // Those of an instance that was installed before keep it alive for nothing.
+  std::erase_if(options.listeners, [](const std::shared_ptr<rocksdb::EventListener>& listener) {
+    return std::strcmp(listener->Name(), springbloom::TableMoves::kClassName()) == 0;
+  });
+  options.listeners.push_back(std::make_shared<springbloom::TableMoves>(shared));
   return 0;
 }
 
 extern "C" int springbloom_install_level_bloom(void* rocksdb_options, const double* bits, size_t count, char* error,
-                                               size_t error_size) {
+                                               size_t error_size) noexcept {
   rocksdb::Options& options = springbloom::OptionsIn(rocksdb_options);
   const rocksdb::BlockBasedTableOptions* table_options = springbloom::TableOptions(options);
   if (table_options == nullptr) {
@@ -83,7 +87,7 @@ extern "C" int springbloom_install_level_bloom(void* rocksdb_options, const doub
 }
 
 extern "C" int springbloom_install_filter_cache(void* rocksdb_options, uint64_t capacity_bytes, char* error,
-                                                size_t error_size) {
+                                                size_t error_size) noexcept {
   rocksdb::Options& options = springbloom::OptionsIn(rocksdb_options);
   const rocksdb::BlockBasedTableOptions* table_options = springbloom::TableOptions(options);
   if (table_options == nullptr) {

@@ -53,6 +53,6 @@ sb_digest BatchDigest(const rocksdb::Slice& key, size_t index) { return batch[in
 
 }  // namespace springbloom
 
-extern "C" uint64_t springbloom_digests_computed(void) {
+extern "C" uint64_t springbloom_digests_computed(void) noexcept {
   return springbloom::digests_computed.load(std::memory_order_relaxed);
 }

@@ -1,55 +1,29 @@
-// The filter units of a table that is open, and what its reader has in common with others.
+// The filter units of a table that is open.
 #pragma once
 
 #include <atomic>
 #include <utility>
 
-#include "handle.h"
+#include "column_family.h"
 #include "key_order.h"
-#include "rocksdb/comparator.h"
-#include "rocksdb/statistics.h"
 
 namespace springbloom {
-
-// What the readers of a column family have in common, kept once for all of them.
-struct ReaderCommons {
-  ElasticRef elastic;
-  const rocksdb::Comparator* comparator;
-  rocksdb::Statistics* statistics;
-};
-
-// A share in commons, in one word where a std::shared_ptr takes two: there is one for every open table.
-class CommonsRef {
- public:
-  // Finds those commons, or makes them. O(column families), under a lock.
-  explicit CommonsRef(const ReaderCommons& commons);
-  CommonsRef(CommonsRef&& other) noexcept : kept_(std::exchange(other.kept_, nullptr)) {}
-  CommonsRef(const CommonsRef&) = delete;
-  CommonsRef& operator=(const CommonsRef&) = delete;
-  ~CommonsRef();
-
-  explicit operator bool() const { return kept_ != nullptr; }
-  const ReaderCommons* operator->() const { return kept_; }
-
- private:
-  const ReaderCommons* kept_;
-};
 
 // Owns an open sb_table, which lies in it.
 class OpenTable {
  public:
-  // `table` was opened with the commons' elastic.
-  OpenTable(CommonsRef commons, sb_table table) : commons_(std::move(commons)), table_(table) {}
-  OpenTable(OpenTable&& other) noexcept : commons_(std::move(other.commons_)), table_(other.table_) {}
+  // `table` was opened in the column family.
+  OpenTable(ColumnFamilyRef family, sb_table table) : family_(std::move(family)), table_(table) {}
+  OpenTable(OpenTable&& other) noexcept : family_(std::move(other.family_)), table_(other.table_) {}
   ~OpenTable() {
-    if (commons_) {
-      sb_table_close(commons_->elastic.get(), &table_, obsolete_.load(std::memory_order_relaxed) ? 1 : 0);
+    if (family_) {
+      sb_table_close(family_->elastic.get(), &table_, obsolete_.load(std::memory_order_relaxed) ? 1 : 0);
     }
   }
   OpenTable(const OpenTable&) = delete;
   OpenTable& operator=(const OpenTable&) = delete;
 
-  const ReaderCommons& Commons() const { return *commons_.operator->(); }
+  const ColumnFamily& Family() const { return *family_; }
 
   // Whether the table may hold `key` (without timestamp), and in which segment.
   bool MayMatch(const sb_key_order& order, const sb_digest& digest, const rocksdb::Slice& key, uint32_t* segment) const {
@@ -64,7 +38,7 @@ class OpenTable {
   void MarkObsolete() { obsolete_.store(true, std::memory_order_relaxed); }
 
  private:
-  CommonsRef commons_;
+  ColumnFamilyRef family_;
   sb_table table_;
   // Several references of the table cache may say so at once.
   std::atomic<bool> obsolete_{false};

@@ -12,6 +12,7 @@
 #include <cstdint>
 #include <string>
 
+#include "rocksdb/db.h"
 #include "rocksdb/status.h"
 
 namespace springbloom {
@@ -28,6 +29,18 @@ rocksdb::Status SetBudget(uint64_t budget_bytes);
 
 // The metrics, in the text format that Prometheus scrapes.
 rocksdb::Status GetMetrics(std::string* text);
+
+// Of a column family.
+struct FamilyStatus {
+  // Whether the tables that it writes from now on get filter units, and those that have them are read with them.
+  bool is_active = false;
+  uint64_t tables_with_units = 0;
+  // Written by stock RocksDB, or before elastic filters were chosen: a compaction gives them units.
+  uint64_t tables_without_units = 0;
+};
+
+// Tells whether elastic filters are in use where they are expected. Reads the tables' properties.
+rocksdb::Status GetStatus(rocksdb::DB* db, rocksdb::ColumnFamilyHandle* family, FamilyStatus* status);
 
 // Wasted reads per lookup to expect at a budget, from what was measured so far; NotFound before anything was.
 rocksdb::Status GetWastedReadsPerLookup(uint64_t budget_bytes, double* wasted_reads);

@@ -2,6 +2,9 @@
 
 #include <algorithm>
 
+#include "rocksdb/db.h"
+#include "unit_block_policy.h"
+
 namespace springbloom {
 
 void TableMoves::OnCompactionCompleted(rocksdb::DB*, const rocksdb::CompactionJobInfo& job) {
@@ -22,6 +25,26 @@ void TableMoves::OnCompactionCompleted(rocksdb::DB*, const rocksdb::CompactionJo
       sb_elastic_release(process_wide);
     }
   }
+}
+
+void TableMoves::OnFlushCompleted(rocksdb::DB* db, const rocksdb::FlushJobInfo& job) {
+  if (job.table_properties.filter_policy_name == kUnitBlockPolicyName || job.table_properties.num_entries == 0) {
+    return;
+  }
+  if (elastic_ != nullptr && !sb_elastic_writes_units(elastic_.get())) {
+    return;
+  }
+  {
+    std::lock_guard<std::mutex> lock(mutex_);
+    if (!told_.emplace(db->GetName(), job.cf_id).second) {
+      return;
+    }
+  }
+  rocksdb::Warn(db->GetDBOptions().info_log,
+                "springbloom: column family %s writes tables without filter units, although elastic filters were installed into "
+                "options of this database: its options have another table factory (set_block_based_table_factory and "
+                "optimize_for_point_lookup replace it: install after them), or nothing may filter its keys (see its comparator)",
+                job.cf_name.c_str());
 }
 
 }  // namespace springbloom

@@ -29,6 +29,7 @@ class FinishedUnits final : public rocksdb::FilterBitsBuilder {
   sb_builder* units_;  // owned by the policy, which outlives the stock builder
 };
 
+// What a filter is that cannot be used.
 class MayMatchAll final : public rocksdb::FilterBitsReader {
  public:
   bool MayMatch(const rocksdb::Slice&) override { return true; }
@@ -38,10 +39,11 @@ class MayMatchAll final : public rocksdb::FilterBitsReader {
 
 rocksdb::FilterBitsBuilder* UnitBlockPolicy::GetBuilderWithContext(const rocksdb::FilterBuildingContext&) const {
   units_.reset(sb_builder_new(elastic_.get(), bytewise_ ? 1 : 0, Bytes(session_), file_number_));
-  return new FinishedUnits(units_.get());
+  // Without one the table gets no filter.
+  return units_ == nullptr ? nullptr : new FinishedUnits(units_.get());
 }
 
-// Reached when a freshly written block is put into the block cache (prepopulate_block_cache).
+// Reached when a block is parsed for a block cache, which does not keep it.
 rocksdb::FilterBitsReader* UnitBlockPolicy::GetFilterBitsReader(const rocksdb::Slice&) const {
   return new MayMatchAll();
 }

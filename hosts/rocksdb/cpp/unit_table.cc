@@ -2,9 +2,7 @@
 
 #include <algorithm>
 
-#include "file_access.h"
-#include "rocksdb/env.h"
-#include "options/cf_options.h"
+#include "key_order.h"
 #include "table/block_based/block_based_table_reader.h"
 #include "table/block_based/block_based_table_builder.h"
 #include "table/meta_blocks.h"
@@ -12,10 +10,10 @@
 
 namespace springbloom {
 
+using rocksdb::ImmutableOptions;
 using rocksdb::RandomAccessFileReader;
 using rocksdb::ReadOptions;
 using rocksdb::Slice;
-using rocksdb::TableReaderOptions;
 
 namespace {
 
@@ -44,12 +42,10 @@ bool ReadAt(const ReadOptions& read_options, RandomAccessFileReader* file, uint6
 
 // The block is the first of the file's tail when the stock builder wrote it, so that its first bytes usually are where the tail
 // begins: one read instead of footer, metaindex and block. Empty if it is not there.
-std::optional<rocksdb::BlockHandle> UnitTable::FindAtTail(const ReadOptions& read_options,
-                                                          const TableReaderOptions& reader_options,
+std::optional<rocksdb::BlockHandle> UnitTable::FindAtTail(const ReadOptions& read_options, uint64_t tail,
                                                           RandomAccessFileReader* file, uint64_t file_size,
                                                           std::string* start) {
   constexpr uint64_t kTrailer = rocksdb::BlockBasedTable::kBlockTrailerSize;
-  const uint64_t tail = reader_options.tail_size;
   uint64_t head_bytes = 0;
   uint64_t block_bytes = 0;
   if (tail <= kTrailer || tail > file_size ||
@@ -61,12 +57,12 @@ std::optional<rocksdb::BlockHandle> UnitTable::FindAtTail(const ReadOptions& rea
 }
 
 std::optional<rocksdb::BlockHandle> UnitTable::FindInMetaindex(const ReadOptions& read_options,
-                                                               const TableReaderOptions& reader_options,
+                                                               const ImmutableOptions& ioptions,
                                                                RandomAccessFileReader* file, uint64_t file_size,
                                                                std::string* start) {
   constexpr uint64_t kTrailer = rocksdb::BlockBasedTable::kBlockTrailerSize;
   rocksdb::BlockHandle block;
-  if (!rocksdb::FindMetaBlockInFile(file, file_size, rocksdb::kBlockBasedTableMagicNumber, reader_options.ioptions,
+  if (!rocksdb::FindMetaBlockInFile(file, file_size, rocksdb::kBlockBasedTableMagicNumber, ioptions,
                                     read_options, kUnitBlockMetaName, &block)
            .ok() ||
       block.IsNull() || block.offset() > file_size || file_size - block.offset() < kTrailer ||
@@ -79,12 +75,12 @@ std::optional<rocksdb::BlockHandle> UnitTable::FindInMetaindex(const ReadOptions
   return block;
 }
 
-std::optional<UnitTable> UnitTable::Find(const ReadOptions& read_options, const TableReaderOptions& reader_options,
-                                         RandomAccessFileReader* file, uint64_t file_size) {
+std::optional<UnitTable> UnitTable::Find(const ReadOptions& read_options, const ImmutableOptions& ioptions,
+                                         uint64_t tail_size, RandomAccessFileReader* file, uint64_t file_size) {
   std::string head;
-  auto block = FindAtTail(read_options, reader_options, file, file_size, &head);
+  auto block = FindAtTail(read_options, tail_size, file, file_size, &head);
   if (!block) {
-    block = FindInMetaindex(read_options, reader_options, file, file_size, &head);
+    block = FindInMetaindex(read_options, ioptions, file, file_size, &head);
   }
   if (!block) {
     return std::nullopt;
@@ -105,31 +101,24 @@ uint64_t UnitTable::BytesBehind(uint64_t file_size) const {
   return file_size - (block_.offset() + block_.size() + rocksdb::BlockBasedTable::kBlockTrailerSize);
 }
 
-std::optional<OpenTable> UnitTable::Open(const ElasticRef& elastic, const TableReaderOptions& reader_options,
-                                         const rocksdb::TableProperties& properties, int* why) const {
-  // A database's directory and the column family's id: what stays the same while tables come and go.
-  const std::string scope =
-      path_.substr(0, path_.find_last_of('/') + 1) + "#" + std::to_string(properties.column_family_id);
-  const rocksdb::Comparator* comparator = reader_options.internal_comparator.user_comparator();
+int UnitTable::Open(const ColumnFamily& family, int level, const rocksdb::TableProperties& properties,
+                    sb_table* table) const {
   sb_table_spec spec{};
   spec.path = Bytes(path_);
   spec.session = Bytes(properties.db_session_id);
   spec.file_number = properties.orig_file_number;
-  spec.scope = Bytes(scope);
-  spec.level = reader_options.level;
-  spec.order = KeyOrder(*comparator);
+  spec.level = level;
+  spec.order = KeyOrder(*family.comparator);
   spec.head = Bytes(head_);
   spec.block_offset = block_.offset();
-  spec.files = FileAccess::Make(reader_options.ioptions.fs, reader_options.env_options);
-  sb_table table;
-  *why = sb_table_open(elastic.get(), &spec, &table);
-  if (*why != SB_OPENED) {
-    rocksdb::Warn(reader_options.ioptions.logger, "springbloom: %s is read without filter units: %s", path_.c_str(),
-                   *why == SB_NO_ROOM ? "the budget has no room for its bookkeeping"
-                                     : "its filter block is damaged or of a newer version");
-    return std::nullopt;
+  const int why = sb_table_open(family.elastic.get(), family.family_, &spec, table);
+  if (why == SB_NO_ROOM) {
+    family.WarnOfNoRoom();
+  } else if (why != SB_OPENED) {
+    rocksdb::Warn(family.log, "springbloom: %s is read without filter units: its filter block is damaged or of a newer version",
+                  path_.c_str());
   }
-  return OpenTable(CommonsRef(ReaderCommons{elastic, comparator, reader_options.ioptions.stats}), table);
+  return why;
 }
 
 }  // namespace springbloom

@@ -1,6 +1,12 @@
 //! The handle that a program holds: settings, the manager, and how they come into a database's options.
 
-use std::{sync::Arc, time::Duration};
+use std::{
+    sync::{
+        Arc,
+        atomic::{AtomicU64, Ordering},
+    },
+    time::Duration,
+};
 
 use springbloom_filter::UnitSettings;
 use springbloom_manager::{Manager, ManagerSettings, MemoryCurve, PolicyKind, Stats};
@@ -8,6 +14,7 @@ use springbloom_manager::{Manager, ManagerSettings, MemoryCurve, PolicyKind, Sta
 use crate::{
     Error, MemoryPressure,
     budget_control::{self, BudgetControl},
+    databases::Databases,
     ffi,
     folders::{self, Folders},
     handover::Handover,
@@ -32,13 +39,31 @@ pub(crate) struct Shared {
     pub(crate) units: UnitSettings,
     pub(crate) segment_data_bytes: u64,
     pub(crate) trust_comparators: bool,
+    pub(crate) write_units: bool,
     pub(crate) handover: Arc<Handover>,
+    pub(crate) databases: Databases,
     pub(crate) files: Arc<TableFiles>,
     pub(crate) refused: Arc<RefusedTables>,
     /// `None`: nothing is remembered over a restart.
     pub(crate) folders: Option<Arc<Folders>>,
     pub(crate) budget: Arc<BudgetControl>,
+    /// Tables without filter units that were opened.
+    pub(crate) tables_without_units: AtomicU64,
+    policy: PolicyKind,
     charges_block_cache: bool,
+}
+
+impl Shared {
+    /// What is in force, for a log.
+    pub(crate) fn settings_text(&self) -> String {
+        format!(
+            "budget {} bytes, policy {}, units {}, segments of {} bytes",
+            self.manager.budget().limit_bytes(),
+            self.policy,
+            self.units,
+            self.segment_data_bytes
+        ) + if self.write_units { "" } else { ", for reading alone: new tables get stock filters" }
+    }
 }
 
 /// Elastic filters under one memory budget, for any number of databases and column families of the process.
@@ -60,13 +85,40 @@ impl Elastic {
     /// Call it after the block-based options are set (`set_block_based_table_factory`), which are kept; their filter policy
     /// goes on serving tables that stock RocksDB wrote. Also makes the id `springbloom` known to option strings.
     ///
-    /// Errors when the options use a table format other than block-based.
+    /// Errors when the options use a table format other than block-based. Whether it took effect tells [`status`](Self::status): what sets
+    /// the options' table factory after this (`set_block_based_table_factory`, `optimize_for_point_lookup`) undoes it. Another `Elastic`
+    /// that was installed into these options before is replaced, and the log says so.
     pub fn install(&self, options: &mut rocksdb::Options) -> Result<(), Error> {
         if self.shared.charges_block_cache {
             let charge = || ffi::CacheCharge::of(&ffi::BlockCache::in_options(options));
             self.shared.budget.charge_to(charge).map_err(Error::Install)?;
         }
+        if ffi::is_another_installed(options, &self.shared) {
+            log::warn!(
+                "these options had another Elastic installed: it is replaced, and its budget has no effect on them"
+            );
+        }
         ffi::install(options, &self.shared).map_err(Error::Install)
+    }
+
+    /// Whether the default column family of a database uses this `Elastic`, and how many of its tables have filter units. Reads the
+    /// tables' properties.
+    pub fn status(&self, db: &rocksdb::DB) -> Result<FamilyStatus, Error> {
+        ffi::status(db, None, &self.shared).map_err(Error::Status)
+    }
+
+    /// [`status`](Self::status) of another column family.
+    pub fn status_cf(
+        &self,
+        db: &rocksdb::DB,
+        family: &impl rocksdb::AsColumnFamilyRef,
+    ) -> Result<FamilyStatus, Error> {
+        ffi::status(db, Some(family.inner()), &self.shared).map_err(Error::Status)
+    }
+
+    /// Tables without filter units that were opened so far: written by stock RocksDB, or given no filter.
+    pub fn tables_without_units(&self) -> u64 {
+        self.shared.tables_without_units.load(Ordering::Relaxed)
     }
 
     /// Changes the budget and gives the one that is in force then. A smaller one holds when this returns: units are evicted first. More
@@ -100,6 +152,18 @@ impl Elastic {
     }
 }
 
+/// What a column family does with filter units.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct FamilyStatus {
+    /// Whether the tables that it writes from now on get units (unless [`write_units`](ElasticBuilder::write_units) is off), and those
+    /// that have them are read with them.
+    pub is_active: bool,
+    /// Tables that have units.
+    pub tables_with_units: u64,
+    /// Tables that have none: written by stock RocksDB, or given no filter. A compaction writes them anew.
+    pub tables_without_units: u64,
+}
+
 /// Collects the settings of an [`Elastic`].
 #[derive(Clone, Debug)]
 pub struct ElasticBuilder {
@@ -109,6 +173,7 @@ pub struct ElasticBuilder {
     pub(crate) policy: PolicyKind,
     pub(crate) lifetime: Option<u64>,
     pub(crate) trust_comparators: bool,
+    pub(crate) write_units: bool,
     pub(crate) remember_every: Option<Duration>,
     pub(crate) memory_pressure: Option<MemoryPressure>,
     pub(crate) charge_to_block_cache: bool,
@@ -124,6 +189,7 @@ impl Default for ElasticBuilder {
             policy: PolicyKind::default(),
             lifetime: None,
             trust_comparators: false,
+            write_units: true,
             remember_every: Some(Duration::from_secs(60)),
             memory_pressure: None,
             charge_to_block_cache: false,
@@ -176,7 +242,14 @@ impl ElasticBuilder {
         self
     }
 
-    /// How often the use of tables is written to the file `SPRINGBLOOM-HOTNESS` in their database's folder, from which the
+    /// Whether new tables get filter units. Default: yes. `false` is the way back to stock RocksDB without a gap: new tables get the
+    /// filter of the options' own filter policy, as stock RocksDB writes them, while the units of those that have them go on filtering.
+    pub fn write_units(mut self, write: bool) -> Self {
+        self.write_units = write;
+        self
+    }
+
+    /// How often the use of tables is written to a file in their database's folder, from which the
     /// database starts warm; it is also written when a database closes. Default: every minute. `None`: neither written nor read.
     pub fn remember_every(mut self, interval: Option<Duration>) -> Self {
         self.remember_every = interval;
@@ -242,11 +315,15 @@ impl ElasticBuilder {
                 units: self.units,
                 segment_data_bytes: self.segment_data_bytes,
                 trust_comparators: self.trust_comparators,
+                write_units: self.write_units,
                 handover,
+                databases: Databases::default(),
                 files,
                 refused,
                 folders,
                 budget,
+                tables_without_units: AtomicU64::new(0),
+                policy: self.policy,
                 charges_block_cache: self.charge_to_block_cache,
             }),
         })

@@ -19,6 +19,9 @@ pub enum Error {
     /// The options do not take filter units.
     #[error("cannot install elastic filters: {0}")]
     Install(String),
+    /// A database does not tell its tables.
+    #[error("cannot tell which tables have filter units: {0}")]
+    Status(String),
     /// A table file could not be read.
     #[error("{}: {message}", path.display())]
     Table {

@@ -5,26 +5,23 @@
 //! Invariants: no failure here fails an open or a close; nothing here is on the path of a lookup.
 
 use std::{
-    collections::HashMap,
+    collections::{BTreeMap, HashMap},
     ffi::OsStr,
     mem,
     os::unix::ffi::OsStrExt,
     path::{Path, PathBuf},
     sync::{Arc, Mutex, MutexGuard, PoisonError},
-    time::{Duration, Instant},
+    time::Duration,
 };
 
 use springbloom_format::{StoredHotness, StoredSegment, StoredTable};
 use springbloom_manager::{Hotness, Manager, Reservation, SegmentUse};
 use xxhash_rust::xxh3::Xxh3;
 
-use crate::{ffi, hotness_file, open_table::READER_BYTES, table_files::TableFiles};
+use crate::{
+    databases::Database, ffi, hotness_file, lock_file, open_table::READER_BYTES, table_files::TableFiles,
+};
 
-/// A folder whose last reader closes is written at once, unless that was done just now: a tiny table cache opens and closes
-/// readers all the time.
-const CLOSE_SAVE_INTERVAL: Duration = Duration::from_secs(2);
-/// How long the tables of a folder without readers stay known, for a table cache that may open one again.
-const CLOSED_LINGER: Duration = Duration::from_secs(10);
 /// What a closing database waits for its last lookups to be counted.
 const SETTLE_TIMEOUT: Duration = Duration::from_millis(200);
 
@@ -57,17 +54,19 @@ pub(crate) fn place_of(path: &Path) -> Option<(&Path, u64)> {
     (extension == "sst" || extension == "ldb").then_some((folder, number))
 }
 
-/// All folders that tables were opened in.
+/// All folders that open databases have tables in.
 pub(crate) struct Folders {
     manager: Arc<Manager>,
     files: Arc<TableFiles>,
-    folders: Mutex<HashMap<PathBuf, Arc<Folder>>>,
+    /// By the database's number and the path.
+    folders: Mutex<HashMap<(u64, PathBuf), Arc<Folder>>>,
 }
 
-/// One folder of tables: a database's.
+/// One folder of tables of a database.
 #[derive(Debug)]
 pub(crate) struct Folder {
     path: PathBuf,
+    database: Arc<Database>,
     state: Mutex<State>,
     /// One writer at a time.
     saving: Mutex<()>,
@@ -76,17 +75,15 @@ pub(crate) struct Folder {
 #[derive(Debug, Default)]
 struct State {
     is_loaded: bool,
-    open_readers: usize,
-    /// Tables of the file that were not opened yet.
-    waiting: Vec<StoredTable>,
+    /// Tables of the file that were not opened yet, by identity and number of their files.
+    waiting: BTreeMap<(u128, u64), Vec<StoredSegment>>,
     waiting_reservation: Option<Reservation>,
     /// Visits of all lookups when the folder was written last; `None`: something else changed since.
     visits_saved: Option<u64>,
-    /// Since when no reader is open.
-    closed_at: Option<Instant>,
-    /// Another one stands in its place, or none.
-    is_forgotten: bool,
-    saved_at: Option<Instant>,
+    /// Whether the folder may be written to; `None`: not known yet.
+    is_writable: Option<bool>,
+    /// The database is closed.
+    is_closed: bool,
     has_failed: bool,
 }
 
@@ -95,99 +92,58 @@ impl Folders {
         Self { manager, files, folders: Mutex::default() }
     }
 
-    /// A reader opens a table. Gives the folder to [`close`](Self::close) it in, and what is remembered of it; neither for a file that
-    /// is not a database's.
+    /// A reader of the database opens a table. Gives the folder that remembers it, and what is remembered of it; neither for a file with
+    /// a name that RocksDB gives no table.
     pub(crate) fn open(
         &self,
+        database: &Arc<Database>,
         path: &[u8],
         stored_id: u128,
     ) -> (Option<Arc<Folder>>, Option<Vec<SegmentUse>>) {
         let Some((path, file_number)) = place_of(Path::new(OsStr::from_bytes(path))) else {
             return (None, None);
         };
-        loop {
-            let folder = self.folder(path);
-            let mut state = lock(&folder.state);
-            if state.is_forgotten {
-                continue; // just now: there is a new one
-            }
-            if !mem::replace(&mut state.is_loaded, true) {
-                self.load(&folder.path, &mut state);
-            }
-            state.open_readers += 1;
-            state.closed_at = None;
-            let remembered = state.take_waiting(stored_id, file_number);
-            drop(state);
-            return (Some(folder), remembered);
-        }
-    }
-
-    /// A reader closed; `obsolete`: RocksDB lets go of the table for good, because its file will be deleted or, as nothing tells
-    /// apart, because the database closes. The last reader of a folder writes it, and with a database that closes all is forgotten.
-    pub(crate) fn close(&self, folder: &Folder, obsolete: bool) {
+        let folder = self.folder(database, path);
         let mut state = lock(&folder.state);
-        state.open_readers = state.open_readers.saturating_sub(1);
-        if obsolete {
-            state.visits_saved = None;
+        if !mem::replace(&mut state.is_loaded, true) {
+            self.load(&folder.path, &mut state);
         }
-        if state.open_readers > 0 {
-            return;
-        }
-        state.closed_at = Some(Instant::now());
-        let was_just_saved = state.saved_at.is_some_and(|at| at.elapsed() < CLOSE_SAVE_INTERVAL);
+        let remembered = state.take_waiting(stored_id, file_number);
         drop(state);
-        if obsolete || !was_just_saved {
+        (Some(folder), remembered)
+    }
+
+    /// The database closes: writes its folders and forgets them.
+    pub(crate) fn close(&self, database: &Database) {
+        let of_database = self.all().into_iter().filter(|folder| std::ptr::eq(&*folder.database, database));
+        let of_database: Vec<_> = of_database.collect();
+        if of_database.iter().any(|folder| folder.is_writable()) {
             self.manager.settle(SETTLE_TIMEOUT);
-            self.save(folder);
         }
-        if obsolete {
-            self.forget(folder);
-        }
-    }
-
-    /// Forgets folders without a reader for a while: closed databases, whose tables' state must not fill the budget for ever.
-    pub(crate) fn forget_closed(&self) {
-        for folder in self.all() {
-            if lock(&folder.state).closed_at.is_some_and(|at| at.elapsed() > CLOSED_LINGER) {
-                self.save(&folder);
-                self.forget(&folder);
-            }
-        }
-    }
-
-    /// Forgets a folder that has no reader.
-    fn forget(&self, folder: &Folder) {
-        let mut folders = lock(&self.folders);
-        let mut state = lock(&folder.state);
-        if state.open_readers > 0 {
-            return;
-        }
-        state.is_forgotten = true;
-        state.waiting_reservation = None;
-        folders.remove(&folder.path);
-        for (id, _) in self.files.in_folder(folder) {
-            self.files.forget(id);
+        for folder in of_database {
+            self.save(&folder, true);
+            lock(&self.folders).remove(&(database.number(), folder.path.clone()));
         }
     }
 
     /// Writes every folder that has something new to say.
     pub(crate) fn save_all(&self) {
-        self.all().iter().for_each(|folder| self.save(folder));
+        self.all().iter().for_each(|folder| self.save(folder, false));
     }
 
     fn all(&self) -> Vec<Arc<Folder>> {
         lock(&self.folders).values().cloned().collect()
     }
 
-    fn folder(&self, path: &Path) -> Arc<Folder> {
-        let mut folders = lock(&self.folders);
-        if let Some(folder) = folders.get(path) {
-            return folder.clone();
-        }
-        let folder =
-            Arc::new(Folder { path: path.to_owned(), state: Mutex::default(), saving: Mutex::default() });
-        folders.insert(path.to_owned(), folder.clone());
-        folder
+    fn folder(&self, database: &Arc<Database>, path: &Path) -> Arc<Folder> {
+        let new = || Folder {
+            path: path.to_owned(),
+            database: database.clone(),
+            state: Mutex::default(),
+            saving: Mutex::default(),
+        };
+        let key = (database.number(), path.to_owned());
+        lock(&self.folders).entry(key).or_insert_with(|| Arc::new(new())).clone()
     }
 
     fn load(&self, folder: &Path, state: &mut State) {
@@ -206,7 +162,8 @@ impl Folders {
         let bytes = segments * size_of::<StoredSegment>() + stored.tables.len() * size_of::<StoredTable>();
         match self.manager.reserve(bytes) {
             Some(reservation) => {
-                state.waiting = stored.tables;
+                let tables = stored.tables.into_iter();
+                state.waiting = tables.map(|table| ((table.id, table.file_number), table.segments)).collect();
                 state.waiting_reservation = Some(reservation);
             }
             None => log::warn!(
@@ -216,21 +173,29 @@ impl Folders {
         }
     }
 
-    /// Writes a folder's file if there is something new to say.
-    fn save(&self, folder: &Folder) {
+    /// Writes a folder's file if it may and there is something new to say. `is_last`: never again, as the database closes.
+    fn save(&self, folder: &Folder, is_last: bool) {
         let _one_at_a_time = lock(&folder.saving);
+        if lock(&folder.state).is_closed || !folder.is_writable() {
+            return;
+        }
         let visits = self.manager.outcomes().visits();
         let waiting = {
             let mut state = lock(&folder.state);
+            state.is_closed = is_last;
             if state.visits_saved == Some(visits) {
                 return;
             }
             state.visits_saved = Some(visits);
-            state.saved_at = Some(Instant::now());
-            state.waiting.retain(|table| exists(&folder.path, table.file_number));
-            state.waiting.clone()
+            state.waiting.retain(|(_, file_number), _| exists(&folder.path, *file_number));
+            let table = |(&(id, file_number), segments): (&_, &Vec<_>)| StoredTable {
+                id,
+                file_number,
+                segments: segments.clone(),
+            };
+            state.waiting.iter().map(table).collect()
         };
-        let stored = self.collect(folder, waiting);
+        let stored = self.collect(folder, waiting, is_last);
         let is_used = |table: &StoredTable| table.segments.iter().any(|segment| segment.access_count > 0.0);
         if !stored.tables.iter().any(is_used) {
             return;
@@ -242,7 +207,7 @@ impl Folders {
         }
     }
 
-    fn collect(&self, folder: &Folder, waiting: Vec<StoredTable>) -> StoredHotness {
+    fn collect(&self, folder: &Folder, waiting: Vec<StoredTable>, is_last: bool) -> StoredHotness {
         let mut stored = StoredHotness {
             budget_bytes: self.manager.budget().limit_bytes() as u64,
             // Shared with other folders, if there are any: an upper bound then.
@@ -252,7 +217,7 @@ impl Folders {
             tables: waiting,
         };
         let tables = self.files.in_folder(folder);
-        if lock(&folder.state).open_readers == 0 {
+        if is_last {
             // What the readers took until they closed just now.
             stored.other_bytes += (tables.len() * READER_BYTES) as u64;
         }
@@ -273,19 +238,29 @@ impl Folder {
     pub(crate) fn note_change(&self) {
         lock(&self.state).visits_saved = None;
     }
+
+    /// Whether this process may write into the folder.
+    fn is_writable(&self) -> bool {
+        let mut state = lock(&self.state);
+        *state
+            .is_writable
+            .get_or_insert_with(|| self.database.is_for_writing() && lock_file::is_held(&self.path))
+    }
 }
 
 impl State {
+    /// What the file said of a table: of the one with this number, if several have the identity.
     fn take_waiting(&mut self, stored_id: u128, file_number: u64) -> Option<Vec<SegmentUse>> {
-        let is_it = |table: &StoredTable| table.id == stored_id;
-        let exact = self.waiting.iter().position(|table| is_it(table) && table.file_number == file_number);
-        let at = exact.or_else(|| self.waiting.iter().position(is_it))?;
-        let table = self.waiting.swap_remove(at);
+        let exact = (stored_id, file_number);
+        let key = match self.waiting.contains_key(&exact) {
+            true => exact,
+            false => *self.waiting.range((stored_id, 0)..=(stored_id, u64::MAX)).next()?.0,
+        };
+        let segments = self.waiting.remove(&key)?;
         if self.waiting.is_empty() {
-            self.waiting = Vec::new();
             self.waiting_reservation = None;
         }
-        Some(table.segments.into_iter().map(from_stored).collect())
+        Some(segments.into_iter().map(from_stored).collect())
     }
 }
 

@@ -7,14 +7,17 @@ use std::{
     fs::{self, File},
     io::{self, Read, Write},
     path::Path,
+    sync::{Mutex, PoisonError},
 };
 
 use springbloom_format::{FormatError, StoredHotness};
 
-/// The file beside a database's tables that remembers their use over a restart. Not a name that RocksDB gives a meaning to
-/// (`ParseFileName`), so that it neither reads, deletes nor copies it.
-pub const FILE_NAME: &str = "SPRINGBLOOM-HOTNESS";
-const NEW_FILE_NAME: &str = "SPRINGBLOOM-HOTNESS.new";
+/// The file beside a database's tables that remembers their use over a restart. RocksDB takes it for a temporary OPTIONS file
+/// (`ParseFileName`), which `DestroyDB` deletes with the database, and which nothing else reads, deletes or copies.
+pub const FILE_NAME: &str = "OPTIONS-0-SPRINGBLOOM-HOTNESS.dbtmp";
+const NEW_FILE_NAME: &str = "OPTIONS-0-SPRINGBLOOM-HOTNESS-NEW.dbtmp";
+/// What it was called before, which RocksDB gives no meaning to: still read, and deleted when there is the other one.
+const OLD_FILE_NAMES: [&str; 2] = ["SPRINGBLOOM-HOTNESS", "SPRINGBLOOM-HOTNESS.new"];
 /// No database of a size that one machine serves needs more: 5 million segments.
 const FILE_BYTES_MAX: u64 = 64 << 20;
 
@@ -31,22 +34,31 @@ pub(crate) enum Unusable {
 
 /// What the folder's file says; `None` if there is none.
 pub(crate) fn read(folder: &Path) -> Result<Option<StoredHotness>, Unusable> {
-    let file = match File::open(folder.join(FILE_NAME)) {
-        Ok(file) => file,
-        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
-        Err(error) => return Err(error.into()),
-    };
+    for name in [FILE_NAME, OLD_FILE_NAMES[0]] {
+        match File::open(folder.join(name)) {
+            Ok(file) => return decode(file).map(Some),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => (),
+            Err(error) => return Err(error.into()),
+        }
+    }
+    Ok(None)
+}
+
+fn decode(file: File) -> Result<StoredHotness, Unusable> {
     let got = file.metadata()?.len();
     if got > FILE_BYTES_MAX {
         return Err(Unusable::TooLarge { got });
     }
     let mut bytes = Vec::new();
     file.take(FILE_BYTES_MAX).read_to_end(&mut bytes)?;
-    Ok(Some(StoredHotness::decode(&bytes)?))
+    Ok(StoredHotness::decode(&bytes)?)
 }
 
-/// Replaces the folder's file. Never makes a folder; one that is no database's (any more) gets no file.
+/// Replaces the folder's file. Never makes a folder; one that is no database's (any more) gets no file. For the process that holds the
+/// database's lock: two processes would write one file.
 pub(crate) fn replace(folder: &Path, hotness: &StoredHotness) -> io::Result<()> {
+    static WRITING: Mutex<()> = Mutex::new(());
+    let _one_at_a_time = WRITING.lock().unwrap_or_else(PoisonError::into_inner);
     if !folder.join("CURRENT").exists() {
         return Ok(());
     }
@@ -55,5 +67,11 @@ pub(crate) fn replace(folder: &Path, hotness: &StoredHotness) -> io::Result<()> 
     file.write_all(&hotness.encode())?;
     file.sync_all()?;
     fs::rename(&new, folder.join(FILE_NAME))?;
+    for old in OLD_FILE_NAMES {
+        match fs::remove_file(folder.join(old)) {
+            Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
+            _ => (),
+        }
+    }
     File::open(folder)?.sync_all()
 }

@@ -109,9 +109,6 @@ impl Upkeep {
                 self.files.forget_deleted();
                 self.handover.expire();
                 self.refused.retry(&self.manager);
-                if let Some((folders, _)) = &self.folders {
-                    folders.forget_closed();
-                }
             }
             if poll.as_mut().is_some_and(Turn::is_due) {
                 self.budget.poll_pressure();

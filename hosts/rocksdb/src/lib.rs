@@ -26,14 +26,17 @@
 #![deny(unsafe_code)]
 
 mod budget_control;
+mod databases;
 mod elastic;
 mod error;
 mod ffi;
 mod folders;
+mod gate;
 mod handover;
 mod hotness_file;
 pub mod inspect;
 mod keeper;
+mod lock_file;
 mod memory_pressure;
 pub mod metrics;
 mod open_table;
@@ -48,7 +51,7 @@ pub mod testing;
 mod unit_builder;
 pub mod usage;
 
-pub use elastic::{Elastic, ElasticBuilder};
+pub use elastic::{Elastic, ElasticBuilder, FamilyStatus};
 pub use error::Error;
 pub use hotness_file::FILE_NAME as HOTNESS_FILE_NAME;
 pub use memory_pressure::MemoryPressure;

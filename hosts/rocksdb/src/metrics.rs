@@ -1,6 +1,6 @@
 //! A [`Stats`] snapshot as Prometheus metrics. Names and meanings: [`METRICS`], and the table in `docs/operations.md`.
 
-use std::fmt;
+use std::{fmt, ops::Deref};
 
 use prometheus_client::{
     collector::Collector,
@@ -24,7 +24,24 @@ pub struct Metric {
     pub is_counter: bool,
     /// Name of its label; empty if it has none.
     pub label: &'static str,
-    samples: fn(&Stats) -> Vec<Sample>,
+    samples: fn(&Figures) -> Vec<Sample>,
+}
+
+/// Where metrics come from.
+#[derive(Debug, Default)]
+pub struct Figures {
+    /// The manager's.
+    pub stats: Stats,
+    /// [`Elastic::tables_without_units`].
+    pub tables_without_units: u64,
+}
+
+impl Deref for Figures {
+    type Target = Stats;
+
+    fn deref(&self) -> &Stats {
+        &self.stats
+    }
 }
 
 fn one(value: impl Into<u64>) -> Vec<Sample> {
@@ -39,11 +56,11 @@ fn by(samples: &[(&str, f64)]) -> Vec<Sample> {
     samples.iter().map(|&(label, value)| (Some(label.to_owned()), value)).collect()
 }
 
-const fn gauge(name: &'static str, help: &'static str, samples: fn(&Stats) -> Vec<Sample>) -> Metric {
+const fn gauge(name: &'static str, help: &'static str, samples: fn(&Figures) -> Vec<Sample>) -> Metric {
     Metric { name, help, is_counter: false, label: "", samples }
 }
 
-const fn counter(name: &'static str, help: &'static str, samples: fn(&Stats) -> Vec<Sample>) -> Metric {
+const fn counter(name: &'static str, help: &'static str, samples: fn(&Figures) -> Vec<Sample>) -> Metric {
     Metric { name, help, is_counter: true, label: "", samples }
 }
 
@@ -111,6 +128,9 @@ pub const METRICS: &[Metric] = &[
     counter("springbloom_tables_refused", "Tables without room for their bookkeeping", |s| {
         one(s.refused_tables)
     }),
+    counter("springbloom_tables_without_units", "Tables without filter units that were opened", |s| {
+        one(s.tables_without_units)
+    }),
     counter("springbloom_events_dropped", "Visits that the policy never saw", |s| one(s.dropped_events)),
     counter("springbloom_thread_panics", "Panics of the manager's thread", |s| one(s.thread_panics)),
 ];
@@ -121,7 +141,7 @@ fn levels(stats: &Stats, value: impl Fn(&springbloom_manager::LevelUnits) -> f64
 }
 
 #[derive(Debug)]
-struct Snapshot(Stats);
+struct Snapshot(Figures);
 
 impl Collector for Snapshot {
     fn encode(&self, mut encoder: DescriptorEncoder) -> fmt::Result {
@@ -151,9 +171,9 @@ fn write(metric: &Metric, value: f64, encoder: MetricEncoder) -> fmt::Result {
 }
 
 /// A snapshot in the text format that Prometheus scrapes (OpenMetrics).
-pub fn text_of(stats: Stats) -> String {
+pub fn text_of(figures: Figures) -> String {
     let mut registry = Registry::default();
-    registry.register_collector(Box::new(Snapshot(stats)));
+    registry.register_collector(Box::new(Snapshot(figures)));
     let mut text = String::new();
     // Writing to a string cannot fail.
     let _ = text::encode(&mut text, &registry);
@@ -163,7 +183,7 @@ pub fn text_of(stats: Stats) -> String {
 impl Elastic {
     /// [`stats`](Self::stats) in the text format that Prometheus scrapes.
     pub fn metrics_text(&self) -> String {
-        text_of(self.stats())
+        text_of(Figures { stats: self.stats(), tables_without_units: self.tables_without_units() })
     }
 }
 
@@ -183,7 +203,7 @@ mod tests {
             keys: 9,
             unit_bytes: 64,
         }];
-        let text = text_of(stats);
+        let text = text_of(Figures { stats, tables_without_units: 0 });
         for line in [
             "springbloom_budget_bytes 1048576.0",
             "springbloom_units_loaded_total 7",

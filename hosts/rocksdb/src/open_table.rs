@@ -1,32 +1,28 @@
 //! The filter units of an open table: what a RocksDB table reader holds.
 
-use std::sync::Arc;
-
 use springbloom_format::Directory;
-use springbloom_manager::{
-    Fences, KeyOrder, ScopeId, SegmentSpec, TableHandle, TableId, TableSpec, allocated_bytes,
-};
-use xxhash_rust::xxh3::{Xxh3, xxh3_64};
+use springbloom_manager::{Fences, KeyOrder, SegmentSpec, TableHandle, TableId, TableSpec, allocated_bytes};
+use xxhash_rust::xxh3::Xxh3;
 
 use crate::{
+    databases::Family,
     elastic::Shared,
-    ffi::{self, FileAccess},
+    ffi,
     folders::stored_id,
     source::{Place, TableFile, U48},
 };
 
 /// Who a table is and where its units lie.
 pub(crate) struct Opening<'a> {
+    pub(crate) family: &'a Family,
     pub(crate) path: &'a [u8],
     pub(crate) session: &'a [u8],
     pub(crate) file_number: u64,
-    pub(crate) scope: &'a [u8],
     pub(crate) level: Option<u8>,
     pub(crate) order: &'a dyn KeyOrder,
     pub(crate) head: &'a [u8],
     /// Where in the file the filter block is.
     pub(crate) block_offset: u64,
-    pub(crate) files: FileAccess,
 }
 
 /// Why a table is read without units.
@@ -45,7 +41,7 @@ pub(crate) struct OpenTable {
 }
 
 impl OpenTable {
-    pub(crate) fn open(shared: &Arc<Shared>, opening: Opening<'_>) -> Result<Self, Unopened> {
+    pub(crate) fn open(shared: &Shared, opening: Opening<'_>) -> Result<Self, Unopened> {
         let directory = Directory::parse(opening.head).map_err(|_| Unopened::Corrupt)?;
         let id = table_id(&opening);
         let segments = (0..directory.segment_count())
@@ -61,11 +57,12 @@ impl OpenTable {
         let units_at = units_at.and_then(U48::new).ok_or(Unopened::Corrupt)?;
         let stored_id = stored_id(opening.session, opening.file_number, opening.head);
         let first_units = shared.handover.take(opening.path, stored_id);
+        let Family { database, scope } = opening.family;
         let (folder, remembered) = match &shared.folders {
-            Some(folders) => folders.open(opening.path, stored_id),
+            Some(folders) => folders.open(database, opening.path, stored_id),
             None => (None, None),
         };
-        let (place, number) = Place::of(opening.path, opening.files, folder.clone());
+        let (place, number) = Place::of(opening.path, database.clone(), folder.clone());
         let file = TableFile::new(number, stored_id, units_at, directory.identity());
         shared.files.trust(id);
         if let (false, Some(folder)) = (shared.manager.knows(id), &folder) {
@@ -75,7 +72,7 @@ impl OpenTable {
             .manager
             .register(TableSpec {
                 id,
-                scope: ScopeId(xxh3_64(opening.scope)),
+                scope: *scope,
                 level: opening.level,
                 order: opening.order,
                 segments,
@@ -85,36 +82,30 @@ impl OpenTable {
                 first_units,
                 remembered,
             })
-            .ok_or_else(|| {
-                if let (Some(folders), Some(folder)) = (&shared.folders, &folder) {
-                    folders.close(folder, true);
-                }
-                Unopened::NoRoom
-            })?;
+            .ok_or(Unopened::NoRoom)?;
         Ok(Self { handle })
     }
 
     /// Closes the reader's view; the state stays for the next reader unless the file is going away.
     pub(crate) fn close(self, shared: &Shared, obsolete: bool) {
         let Self { handle } = self;
-        let id = handle.id();
-        let source = shared.manager.source_of(&handle);
-        if obsolete {
-            shared.files.suspect(id);
+        if !obsolete {
+            return;
         }
+        let (id, source) = (handle.id(), shared.manager.source_of(&handle));
+        shared.files.suspect(id);
         drop(handle);
-        let place = source.as_ref().and_then(Place::of_source);
-        match (&shared.folders, place.and_then(Place::folder)) {
-            (Some(folders), Some(folder)) => folders.close(folder, obsolete),
-            _ if obsolete => shared.files.forget(id),
-            _ => (),
+        match source.as_ref().and_then(Place::of_source).and_then(Place::folder) {
+            Some(folder) => folder.note_change(),
+            None => shared.files.forget(id),
         }
     }
 }
 
-/// The path alone would confuse a database with one made anew in its place, the session alone a table with its copies.
+/// Of the file within its database: another database that has the file open as well has its own state of it.
 fn table_id(opening: &Opening<'_>) -> TableId {
     let mut hash = Xxh3::new();
+    hash.update(&opening.family.database.number().to_le_bytes());
     for part in [opening.path, opening.session] {
         hash.update(&(part.len() as u64).to_le_bytes());
         hash.update(part);

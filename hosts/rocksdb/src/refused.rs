@@ -1,22 +1,30 @@
-//! Readers whose tables were refused for lack of room: tried again when there may be more.
+//! Tables that were refused for lack of room: tried again when there may be more.
 
 use std::{
     collections::BTreeMap,
-    ops::Bound,
     sync::{Mutex, MutexGuard, PoisonError},
 };
 
 use springbloom_manager::{Manager, MemoryKind};
 
-use crate::open_table::Unopened;
-
-/// Opens a reader's table again.
-pub(crate) trait Retry: Send {
-    /// Errors with what stands in the way now.
-    fn retry(&self) -> Result<(), Unopened>;
+/// What trying a refused table came to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Tried {
+    /// It is refused no more.
+    Opened,
+    /// There is no room for it yet.
+    NoRoom,
+    /// There is none.
+    NoneLeft,
 }
 
-/// The readers, by what tells them apart.
+/// The refused tables of a column family.
+pub(crate) trait Retry: Send {
+    /// Tries one of them.
+    fn retry(&self) -> Tried;
+}
+
+/// Column families with refused tables, by what tells them apart.
 #[derive(Default)]
 pub(crate) struct RefusedTables {
     state: Mutex<State>,
@@ -24,7 +32,7 @@ pub(crate) struct RefusedTables {
 
 #[derive(Default)]
 struct State {
-    readers: BTreeMap<usize, Box<dyn Retry>>,
+    families: BTreeMap<usize, Box<dyn Retry>>,
     /// How things stood at the last refusal. With no more room than then the answer is the same.
     refused_at: Option<Room>,
 }
@@ -50,37 +58,39 @@ impl Room {
 }
 
 impl RefusedTables {
-    /// A reader that was refused just now.
-    pub(crate) fn add(&self, reader: usize, retry: Box<dyn Retry>) {
-        self.lock().readers.insert(reader, retry);
+    /// A table of the column family was refused just now.
+    pub(crate) fn add(&self, family: usize, retry: Box<dyn Retry>) {
+        self.lock().families.insert(family, retry);
     }
 
-    /// When this returns, the reader is not being tried and will not be.
-    pub(crate) fn remove(&self, reader: usize) {
-        self.lock().readers.remove(&reader);
+    /// When this returns, no table of the column family is being tried, and none will be.
+    pub(crate) fn remove(&self, family: usize) {
+        self.lock().families.remove(&family);
     }
 
-    /// Tries all readers, until one is refused again, if there is more room than at the last refusal.
+    /// Tries all tables, until one is refused again, if there is more room than at the last refusal.
     pub(crate) fn retry(&self, manager: &Manager) {
-        let mut last = None;
+        let mut is_first = true;
         loop {
-            // Held while the reader is tried, so that it does not go away meanwhile; not longer, as readers open and close.
+            // Held while a table is tried, so that its column family does not go away; not longer, as readers open and close.
             let mut state = self.lock();
             let room = Room::of(manager);
-            if last.is_none() && state.refused_at.is_some_and(|refused_at| !room.is_more_than(refused_at)) {
+            if is_first && state.refused_at.is_some_and(|refused_at| !room.is_more_than(refused_at)) {
                 return;
             }
-            let behind = last.map_or(Bound::Unbounded, Bound::Excluded);
-            let Some((&reader, retry)) = state.readers.range((behind, Bound::Unbounded)).next() else {
+            is_first = false;
+            let Some(family) = state.families.first_entry() else {
                 state.refused_at = None;
                 return;
             };
-            if retry.retry() == Err(Unopened::NoRoom) {
-                state.refused_at = Some(room);
-                return;
+            match family.get().retry() {
+                Tried::Opened => (),
+                Tried::NoneLeft => drop(family.remove()),
+                Tried::NoRoom => {
+                    state.refused_at = Some(room);
+                    return;
+                }
             }
-            state.readers.remove(&reader);
-            last = Some(reader);
         }
     }
 

@@ -9,7 +9,7 @@ use springbloom_format::{FormatError, UnitLayout};
 use springbloom_manager::{RowVisitor, TableUnits, UnitReadError, UnitSource};
 
 use crate::{
-    ffi::FileAccess,
+    databases::Database,
     folders::{Folder, place_of},
 };
 
@@ -19,7 +19,7 @@ pub(crate) struct Place {
     /// The folder in which files have the names that RocksDB gives tables, or the path of a single file with another name.
     path: Vec<u8>,
     is_folder: bool,
-    files: FileAccess,
+    database: Arc<Database>,
     /// Remembers the tables; `None` if nobody does.
     folder: Option<Arc<Folder>>,
 }
@@ -38,7 +38,7 @@ fn name_of(number: U48) -> String {
 
 impl Place {
     /// The place of the file at `path`, and the file's number there.
-    pub(crate) fn of(path: &[u8], files: FileAccess, folder: Option<Arc<Folder>>) -> (Self, U48) {
+    pub(crate) fn of(path: &[u8], database: Arc<Database>, folder: Option<Arc<Folder>>) -> (Self, U48) {
         let (number, is_folder, length) = match number_and_folder(path) {
             Some((number, slash)) => (number, true, slash),
             None => {
@@ -46,7 +46,7 @@ impl Place {
                 (named.and_then(|(_, number)| U48::new(number)).unwrap_or_default(), false, path.len())
             }
         };
-        (Self { path: path[..length].to_vec(), is_folder, files, folder }, number)
+        (Self { path: path[..length].to_vec(), is_folder, database, folder }, number)
     }
 
     /// The place that the manager has as the source of a table's units.
@@ -60,7 +60,7 @@ impl Place {
         self.is_folder == other.is_folder
             && self.path == other.path
             && folder(self) == folder(other)
-            && self.files.is_same(&other.files)
+            && Arc::ptr_eq(&self.database, &other.database)
     }
 
     fn path_of(&self, file: &TableFile) -> Vec<u8> {
@@ -72,9 +72,13 @@ impl Place {
         path
     }
 
-    /// Whether the file is still there. Touches the file system.
+    /// Whether the file is still there; none is once its database is closed. Touches the file system.
     pub(crate) fn has(&self, file: &TableFile) -> bool {
-        self.files.exists(&self.path_of(file))
+        self.database.files().exists(&self.path_of(file))
+    }
+
+    pub(crate) fn is_of(&self, database: &Database) -> bool {
+        std::ptr::eq(&*self.database, database)
     }
 
     /// Whether the file is the one at `path`.
@@ -96,9 +100,9 @@ impl Place {
         bytes.try_reserve_exact(size).map_err(|error| UnitReadError::Io(io::Error::other(error)))?;
         bytes.resize(size, 0);
         let offset = file.units_at.get() + span.start;
-        match self.files.read(&self.path_of(file), offset, &mut bytes) {
+        match self.database.files().read(&self.path_of(file), offset, &mut bytes) {
             true => Ok(bytes),
-            // Of a table whose reader was closed before the file was deleted.
+            // Of a table whose reader was closed before the file was deleted, or of a database that was closed.
             false if !self.has(file) => Err(UnitReadError::Gone),
             false => Err(UnitReadError::Io(io::Error::other("RocksDB's file system failed"))),
         }

@@ -14,6 +14,7 @@ pub(crate) const NAMES: &[(&str, &str)] = &[
     ("remember_seconds", "seconds; 0: nothing is remembered"),
     ("remember_absences", "true or false"),
     ("trust_comparators", "true or false"),
+    ("write_units", "true or false"),
     ("charge_to_block_cache", "true or false"),
     ("memory_pressure", "off, on, or a file to read it from"),
     ("memory_pressure_floor", "bytes, such as 16M"),
@@ -51,6 +52,7 @@ pub(crate) fn apply(mut builder: ElasticBuilder, given: &Given<'_>) -> Result<El
             }
             "remember_absences" => builder.remember_absences(yes()?),
             "trust_comparators" => builder.trust_comparators(yes()?),
+            "write_units" => builder.write_units(yes()?),
             "charge_to_block_cache" => builder.charge_to_block_cache(yes()?),
             "memory_pressure" => match value {
                 "off" => ElasticBuilder { memory_pressure: None, ..builder },
@@ -87,6 +89,7 @@ pub(crate) fn difference(a: &ElasticBuilder, b: &ElasticBuilder) -> Option<(&'st
             ("remember_seconds", format!("{:?}", builder.remember_every)),
             ("remember_absences", builder.remember_absences.to_string()),
             ("trust_comparators", builder.trust_comparators.to_string()),
+            ("write_units", builder.write_units.to_string()),
             ("charge_to_block_cache", builder.charge_to_block_cache.to_string()),
             ("memory_pressure", format!("{:?}", builder.memory_pressure)),
         ]
@@ -123,6 +126,7 @@ mod tests {
             ("remember_seconds", "0"),
             ("remember_absences", "false"),
             ("trust_comparators", "true"),
+            ("write_units", "false"),
             ("charge_to_block_cache", "true"),
             ("memory_pressure", "/proc/pressure/memory"),
             ("memory_pressure_floor", "1M"),
@@ -140,6 +144,7 @@ mod tests {
             .remember_every(None)
             .remember_absences(false)
             .trust_comparators(true)
+            .write_units(false)
             .charge_to_block_cache(true)
             .yield_to_memory_pressure(pressure);
         let mut builder = Elastic::builder();

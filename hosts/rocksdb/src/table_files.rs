@@ -1,7 +1,7 @@
 //! Which files the known tables lie in, so that the state of deleted ones is forgotten.
 //!
-//! RocksDB marks the reader of a table that it is about to delete, and that of every table of a database that it closes, alike and
-//! before the file is gone; a reader that the table cache had closed before is not marked. So closed tables are looked up in the file system.
+//! RocksDB marks the reader of a table that it is about to delete before the file is gone; a reader that the table cache had closed before
+//! is not marked. So closed tables of open databases are looked up in the file system.
 //! The tables themselves the manager knows; here is noted what it does not.
 
 use std::{
@@ -16,6 +16,7 @@ use std::{
 use springbloom_manager::{KnownTable, Manager, TableId};
 
 use crate::{
+    databases::Database,
     folders::Folder,
     source::{Place, TableFile},
 };
@@ -23,8 +24,7 @@ use crate::{
 /// Files looked up in one go: enough to keep pace with deletions, few enough not to be felt.
 const CHECKED_AT_ONCE: usize = 256;
 
-/// How long a table that RocksDB has no more use for is kept while its file exists: a database that closes is done by then, and
-/// RocksDB may leave the file for much longer.
+/// How long a table that RocksDB has no more use for is kept while its file exists: RocksDB may leave the file for much longer.
 const SUSPECT_LINGER: Duration = Duration::from_secs(5);
 
 pub(crate) struct TableFiles {
@@ -81,6 +81,18 @@ impl TableFiles {
             }
         });
         found
+    }
+
+    /// The database is closed: forgets its tables. O(known tables).
+    pub(crate) fn forget_database(&self, database: &Database) {
+        let mut found = Vec::new();
+        self.manager.visit_tables(|table| {
+            let is_its = Place::of_source(table.source).is_some_and(|place| place.is_of(database));
+            found.extend(is_its.then_some(table.id));
+        });
+        for id in found {
+            self.forget(id);
+        }
     }
 
     /// The table at `path` moved to another level as it is. O(known tables): moves are few beside lookups.

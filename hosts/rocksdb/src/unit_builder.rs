@@ -4,7 +4,6 @@ use springbloom_format::{BlockHeader, BlockWriter, Directory, HEADER_BYTES};
 
 use crate::{
     elastic::Shared,
-    ffi::FileAccess,
     folders::{block_identity, stored_id},
 };
 
@@ -66,13 +65,14 @@ impl UnitBuilder {
     }
 
     /// Offers unit 0 of each segment to the reader that will open `path`.
-    pub(crate) fn hand_over(&self, shared: &Shared, path: &[u8], files: FileAccess) {
+    pub(crate) fn hand_over(&self, shared: &Shared, path: &[u8]) {
         let Some(head) = self.head() else { return };
         let Ok(directory) = Directory::parse(head) else { return };
         let span = directory.row_span(0);
         let Some(row) = self.block.get(span.start as usize..span.end as usize) else { return };
         let units = directory.decode_row(0, row).map(|(_, unit)| unit.ok().map(<[u8]>::to_vec)).collect();
         let stored_id = stored_id(&self.session, self.file_number, head);
+        let files = shared.databases.files_of(&self.session);
         shared.handover.offer(&shared.manager, path, stored_id, files, units);
     }
 

@@ -10,11 +10,11 @@ use std::{
 };
 
 use rocksdb::{DB, Options};
-use springbloom_rocksdb::{Elastic, UnitSettings};
+use springbloom_rocksdb::{Elastic, HOTNESS_FILE_NAME, UnitSettings};
 
 use crate::common::{SETTLE_TIMEOUT, contents, copy_files, folder, installed, small_tree, stock, wait_until};
 
-const FILE: &str = "SPRINGBLOOM-HOTNESS";
+const FILE: &str = HOTNESS_FILE_NAME;
 /// Far less than all units take, so that what is resident matters.
 const BUDGET_BYTES: u64 = 56 << 10;
 const NUMBERS: u32 = 64_000;
@@ -109,7 +109,10 @@ fn a_database_that_was_closed_starts_warm_and_so_do_its_copies() {
     let path = folder.path().join("db");
     let before = with_history(&hourly(), &path);
     assert!(path.join(FILE).is_file());
-    assert!(!path.join("SPRINGBLOOM-HOTNESS.new").exists());
+    let names: Vec<_> =
+        fs::read_dir(&path).expect("folder").flatten().map(|entry| entry.file_name()).collect();
+    let ours = names.iter().filter(|name| name.to_string_lossy().contains("SPRINGBLOOM"));
+    assert_eq!(ours.count(), 1, "nothing is left over: {names:?}");
     // What the first lookups waste, where a cold start shows.
     let first = |remember| {
         let elastic = elastic(remember);
@@ -239,12 +242,105 @@ fn stock_rocksdb_takes_no_notice() {
     drop(elastic);
     DB::repair(&tree(), &path).expect("repair");
     assert!(path.join(FILE).exists());
-    DB::destroy(&tree(), &path).expect("destroy");
-    let left: Vec<_> = fs::read_dir(&path).map(|entries| entries.flatten().collect()).unwrap_or_default();
     // Repair keeps what it took out in a folder of its own.
-    assert!(left.iter().all(|entry| entry.file_name() == FILE || entry.file_name() == "lost"), "{left:?}");
+    let _ = fs::remove_dir_all(path.join("lost"));
+    DB::destroy(&tree(), &path).expect("destroy");
+    assert!(!path.exists(), "destroying a database leaves nothing");
     let elastic = hourly();
     drop(open(&elastic, &path));
+}
+
+#[test]
+fn a_file_with_the_name_of_earlier_versions_is_read_and_replaced() {
+    let folder = folder();
+    let path = folder.path().join("db");
+    let before = with_history(&hourly(), &path);
+    let old = path.join("SPRINGBLOOM-HOTNESS");
+    fs::rename(path.join(FILE), &old).expect("rename");
+    assert_warm(&path, before, "with the old name");
+    assert!(path.join(FILE).exists() && !old.exists(), "it has the new name now");
+}
+
+/// Names and contents of what is in a folder, RocksDB's log aside.
+fn listing(folder: &Path) -> Vec<(String, Vec<u8>)> {
+    let entries = fs::read_dir(folder).expect("folder").flatten();
+    let mut files: Vec<_> = entries
+        .map(|entry| (entry.file_name().to_string_lossy().into_owned(), fs::read(entry.path())))
+        .filter(|(name, _)| !name.starts_with("LOG"))
+        .map(|(name, contents)| (name, contents.unwrap_or_default()))
+        .collect();
+    files.sort();
+    files
+}
+
+#[test]
+fn reading_a_database_writes_nothing_and_starts_warm() {
+    let folder = folder();
+    let path = folder.path().join("db");
+    with_history(&hourly(), &path);
+    let secondary_path = folder.path().join("secondary");
+    for forget in [false, true] {
+        if forget {
+            fs::remove_file(path.join(FILE)).expect("remove");
+        }
+        let before = listing(&path);
+        for is_secondary in [false, true] {
+            let elastic = elastic(Some(Duration::from_millis(50)));
+            let options = installed(&elastic, &tree());
+            let db = match is_secondary {
+                true => DB::open_as_secondary(&options, &path, &secondary_path),
+                false => DB::open_for_read_only(&options, &path, false),
+            };
+            let db = db.expect("open");
+            look_up(&elastic, &db, ROUNDS / 50, 99);
+            std::thread::sleep(Duration::from_millis(300));
+            drop(db);
+            drop(elastic);
+            assert!(listing(&path) == before, "secondary: {is_secondary}, without a file: {forget}");
+        }
+    }
+    // One that is opened to write, and only read, remembers.
+    let elastic = hourly();
+    let db = open(&elastic, &path);
+    look_up(&elastic, &db, ROUNDS / 50, 99);
+    drop(db);
+    assert!(path.join(FILE).exists());
+}
+
+#[test]
+fn a_secondary_leaves_what_its_primary_remembers_alone() {
+    let folder = folder();
+    let path = folder.path().join("db");
+    let primary = hourly();
+    let db = open(&primary, &path);
+    fill(&db);
+    look_up(&primary, &db, ROUNDS / 10, 1);
+    let other = hourly();
+    let options = installed(&other, &tree());
+    let secondary = DB::open_as_secondary(&options, &path, &folder.path().join("secondary")).expect("open");
+    look_up(&other, &secondary, 2000, 1);
+    drop(db);
+    let remembered = fs::read(path.join(FILE)).expect("read");
+    look_up(&other, &secondary, 2000, 2);
+    drop(secondary);
+    assert!(fs::read(path.join(FILE)).expect("read") == remembered);
+}
+
+#[test]
+fn a_closed_database_is_forgotten_at_once() {
+    for (remember, max_open_files) in [(None, -1), (None, 20), (Some(Duration::from_secs(3600)), 20)] {
+        let folder = folder();
+        let elastic = elastic(remember);
+        let mut options = tree();
+        options.set_max_open_files(max_open_files);
+        let db = DB::open(&installed(&elastic, &options), folder.path()).expect("open");
+        fill(&db);
+        look_up(&elastic, &db, ROUNDS / 50, 1);
+        assert!(elastic.stats().tables > 20, "{:?}", elastic.stats());
+        drop(db);
+        let stats = elastic.stats();
+        assert!(stats.tables == 0 && stats.levels.is_empty(), "{stats:?}");
+    }
 }
 
 #[test]
@@ -259,7 +355,7 @@ fn a_folder_that_goes_away_is_not_made_again() {
         wait_until("the file is written while the database is open", || path.join(FILE).exists());
     }
     DB::destroy(&tree(), &path).expect("destroy");
-    let _ = fs::remove_dir_all(&path);
+    assert!(!path.exists());
     std::thread::sleep(Duration::from_millis(200));
     drop(elastic);
     assert!(!path.exists());

@@ -1,11 +1,11 @@
-//! Rust functions that C++ calls. None unwinds: what could panic is caught and answered as "no units".
+//! Rust functions that C++ calls. None unwinds: a panic is caught and answered as "no units".
 
 use std::{
     cmp::Ordering,
     ffi::{c_char, c_int, c_void},
     panic::{AssertUnwindSafe, catch_unwind},
     ptr, slice,
-    sync::Arc,
+    sync::{Arc, atomic::Ordering as AtomicOrdering},
     time::Duration,
 };
 
@@ -22,10 +22,11 @@ use super::{
 };
 use crate::{
     Elastic,
+    databases::Family,
     elastic::Shared,
     open_table::{OpenTable, Opening, Unopened},
     process_wide::{process_wide, process_wide_if_any},
-    refused::Retry,
+    refused::{Retry, Tried},
     unit_builder::UnitBuilder,
 };
 
@@ -87,7 +88,7 @@ extern "C" fn sb_elastic_process_wide_if_any() -> *const Shared {
 #[unsafe(no_mangle)]
 unsafe extern "C" fn sb_elastic_retain(elastic: *const Shared) {
     // SAFETY: the pointer came from an Arc that is alive.
-    unsafe { Arc::increment_strong_count(elastic) }
+    guarded((), || unsafe { Arc::increment_strong_count(elastic) });
 }
 
 /// # Safety
@@ -103,7 +104,8 @@ unsafe extern "C" fn sb_elastic_release(elastic: *const Shared) {
 #[unsafe(no_mangle)]
 unsafe extern "C" fn sb_elastic_budget_bytes(elastic: *const Shared) -> u64 {
     // SAFETY: borrowed for the call.
-    unsafe { &*elastic }.manager.budget().limit_bytes() as u64
+    let shared = unsafe { &*elastic };
+    guarded(0, || shared.manager.budget().limit_bytes() as u64)
 }
 
 /// # Safety
@@ -143,6 +145,30 @@ unsafe extern "C" fn sb_elastic_metrics_text(
 }
 
 /// # Safety
+/// `elastic` is alive; `take` takes `context` and a text that it does not keep.
+#[unsafe(no_mangle)]
+unsafe extern "C" fn sb_elastic_settings_text(
+    elastic: *const Shared,
+    context: *mut c_void,
+    take: unsafe extern "C" fn(*mut c_void, Bytes),
+) {
+    // SAFETY: borrowed for the call.
+    let shared = unsafe { &*elastic };
+    let text = guarded(String::new(), || shared.settings_text());
+    // SAFETY: by the caller's promise.
+    unsafe { take(context, Bytes::of(text.as_bytes())) };
+}
+
+/// # Safety
+/// `elastic` is alive.
+#[unsafe(no_mangle)]
+unsafe extern "C" fn sb_elastic_count_table_without_units(elastic: *const Shared) {
+    // SAFETY: borrowed for the call.
+    let tables = unsafe { &(*elastic).tables_without_units };
+    guarded(0, || tables.fetch_add(1, AtomicOrdering::Relaxed));
+}
+
+/// # Safety
 /// `elastic` is alive.
 #[unsafe(no_mangle)]
 unsafe extern "C" fn sb_elastic_wasted_reads_per_lookup(elastic: *const Shared, budget_bytes: u64) -> f64 {
@@ -159,7 +185,17 @@ unsafe extern "C" fn sb_elastic_wasted_reads_per_lookup(elastic: *const Shared, 
 #[unsafe(no_mangle)]
 unsafe extern "C" fn sb_elastic_trusts_comparators(elastic: *const Shared) -> c_int {
     // SAFETY: borrowed for the call.
-    c_int::from(unsafe { &*elastic }.trust_comparators)
+    let shared = unsafe { &*elastic };
+    guarded(0, || c_int::from(shared.trust_comparators))
+}
+
+/// # Safety
+/// `elastic` is alive.
+#[unsafe(no_mangle)]
+unsafe extern "C" fn sb_elastic_writes_units(elastic: *const Shared) -> c_int {
+    // SAFETY: borrowed for the call.
+    let shared = unsafe { &*elastic };
+    guarded(1, || c_int::from(shared.write_units))
 }
 
 /// # Safety
@@ -173,7 +209,8 @@ unsafe extern "C" fn sb_builder_new(
 ) -> *mut UnitBuilder {
     // SAFETY: borrowed for the call.
     let (shared, session) = unsafe { (&*elastic, session.get()) };
-    Box::into_raw(Box::new(UnitBuilder::new(shared, bytewise != 0, session, file_number)))
+    let builder = guarded(None, || Some(UnitBuilder::new(shared, bytewise != 0, session, file_number)));
+    builder.map_or(ptr::null_mut(), |builder| Box::into_raw(Box::new(builder)))
 }
 
 /// # Safety
@@ -187,7 +224,11 @@ unsafe extern "C" fn sb_builder_add(
 ) {
     // SAFETY: borrowed for the call.
     let (builder, key) = unsafe { (&mut *builder, bytes_at(key, key_size)) };
-    if catch_unwind(AssertUnwindSafe(|| builder.add(key, entry_bytes))).is_err() {
+    let is_added = guarded(false, || {
+        builder.add(key, entry_bytes);
+        true
+    });
+    if !is_added {
         builder.give_up();
     }
 }
@@ -197,7 +238,8 @@ unsafe extern "C" fn sb_builder_add(
 #[unsafe(no_mangle)]
 unsafe extern "C" fn sb_builder_key_count(builder: *const UnitBuilder) -> u64 {
     // SAFETY: borrowed for the call.
-    unsafe { &*builder }.key_count()
+    let builder = unsafe { &*builder };
+    guarded(0, || builder.key_count())
 }
 
 /// # Safety
@@ -205,7 +247,8 @@ unsafe extern "C" fn sb_builder_key_count(builder: *const UnitBuilder) -> u64 {
 #[unsafe(no_mangle)]
 unsafe extern "C" fn sb_builder_bytes_estimate(builder: *const UnitBuilder) -> u64 {
     // SAFETY: borrowed for the call.
-    unsafe { &*builder }.block_bytes_estimate()
+    let builder = unsafe { &*builder };
+    guarded(0, || builder.block_bytes_estimate())
 }
 
 /// # Safety
@@ -218,19 +261,12 @@ unsafe extern "C" fn sb_builder_finish(builder: *mut UnitBuilder) -> Bytes {
 }
 
 /// # Safety
-/// `builder` and `elastic` are alive; path and `files` are readable, and `files.access` belongs to the callee from here on.
+/// `builder` and `elastic` are alive, `path` is readable.
 #[unsafe(no_mangle)]
-unsafe extern "C" fn sb_builder_hand_over(
-    builder: *const UnitBuilder,
-    elastic: *const Shared,
-    path: Bytes,
-    files: *const Access,
-) {
+unsafe extern "C" fn sb_builder_hand_over(builder: *const UnitBuilder, elastic: *const Shared, path: Bytes) {
     // SAFETY: borrowed for the call.
     let (builder, shared, path) = unsafe { (&*builder, &*elastic, path.get()) };
-    // SAFETY: the caller gives the access away.
-    let files = unsafe { FileAccess::new(*files) };
-    guarded((), || builder.hand_over(shared, path, files));
+    guarded((), || builder.hand_over(shared, path));
 }
 
 /// # Safety
@@ -238,7 +274,7 @@ unsafe extern "C" fn sb_builder_hand_over(
 #[unsafe(no_mangle)]
 unsafe extern "C" fn sb_builder_free(builder: *mut UnitBuilder) {
     // SAFETY: ownership comes back to the Box that it came from.
-    drop(unsafe { Box::from_raw(builder) });
+    guarded((), || drop(unsafe { Box::from_raw(builder) }));
 }
 
 /// # Safety
@@ -276,35 +312,62 @@ impl KeyOrder for Order {
 }
 
 /// # Safety
-/// See `cpp/abi.h`; `spec.files` belongs to the callee from here on, `table` is the caller's memory.
+/// `elastic` is alive, `session` readable; `files.access` belongs to the callee from here on.
+#[unsafe(no_mangle)]
+unsafe extern "C" fn sb_family_open(
+    elastic: *const Shared,
+    session: Bytes,
+    is_for_writing: c_int,
+    files: Access,
+) -> *mut Family {
+    // SAFETY: borrowed for the call.
+    let (shared, session) = unsafe { (&*elastic, session.get()) };
+    // SAFETY: the caller gives the access away.
+    let files = unsafe { FileAccess::new(files) };
+    let opened = guarded(None, || Some(shared.databases.open(session, is_for_writing != 0, files)));
+    opened.map_or(ptr::null_mut(), |family| Box::into_raw(Box::new(family)))
+}
+
+/// # Safety
+/// `family` was opened with `elastic`, which is alive, and nobody uses it any more.
+#[unsafe(no_mangle)]
+unsafe extern "C" fn sb_family_close(elastic: *const Shared, family: *mut Family) {
+    if family.is_null() {
+        return; // opening it failed
+    }
+    // SAFETY: borrowed for the call; ownership comes back to the Box that it came from.
+    let (shared, family) = unsafe { (&*elastic, Box::from_raw(family)) };
+    guarded((), || family.close(shared));
+}
+
+/// # Safety
+/// See `cpp/abi.h`; `table` is the caller's memory.
 #[unsafe(no_mangle)]
 unsafe extern "C" fn sb_table_open(
     elastic: *const Shared,
+    family: *const Family,
     spec: *const TableSpec,
     table: *mut OpenTable,
 ) -> c_int {
+    if family.is_null() {
+        return CORRUPT; // opening it failed
+    }
     // SAFETY: borrowed for the call.
-    let (Elastic { shared }, spec) = unsafe { (borrowed(elastic), &*spec) };
-    // SAFETY: the spec gives the access away.
-    let files = unsafe { FileAccess::new(spec.files) };
+    let (shared, family, spec) = unsafe { (&*elastic, &*family, &*spec) };
     let opened = guarded(Err(Unopened::Corrupt), || {
         // SAFETY: the spec's bytes are borrowed for the call.
-        let (path, session, scope, head) =
-            unsafe { (spec.path.get(), spec.session.get(), spec.scope.get(), spec.head.get()) };
-        OpenTable::open(
-            &shared,
-            Opening {
-                path,
-                session,
-                file_number: spec.file_number,
-                scope,
-                level: u8::try_from(spec.level).ok(),
-                order: &spec.order,
-                head,
-                block_offset: spec.block_offset,
-                files,
-            },
-        )
+        let (path, session, head) = unsafe { (spec.path.get(), spec.session.get(), spec.head.get()) };
+        let opening = Opening {
+            family,
+            path,
+            session,
+            file_number: spec.file_number,
+            level: u8::try_from(spec.level).ok(),
+            order: &spec.order,
+            head,
+            block_offset: spec.block_offset,
+        };
+        OpenTable::open(shared, opening)
     });
     match opened {
         Ok(opened) => {
@@ -321,22 +384,22 @@ unsafe extern "C" fn sb_table_open(
 const _: () = assert!(size_of::<OpenTable>() == 2 * size_of::<usize>());
 const _: () = assert!(align_of::<OpenTable>() == align_of::<usize>());
 
-/// A reader in C++ whose table was refused.
-struct RefusedReader {
+/// A column family in C++ with refused tables.
+struct RefusedFamily {
     context: *mut c_void,
     retry: RetryFn,
 }
 
 // SAFETY: C++ lets any one thread at a time retry.
-unsafe impl Send for RefusedReader {}
+unsafe impl Send for RefusedFamily {}
 
-impl Retry for RefusedReader {
-    fn retry(&self) -> Result<(), Unopened> {
-        // SAFETY: the reader is alive until it was removed, and removing waits for this call.
+impl Retry for RefusedFamily {
+    fn retry(&self) -> Tried {
+        // SAFETY: the column family is alive until it was removed, and removing waits for this call.
         match unsafe { (self.retry)(self.context) } {
-            OPENED => Ok(()),
-            NO_ROOM => Err(Unopened::NoRoom),
-            _ => Err(Unopened::Corrupt),
+            OPENED => Tried::Opened,
+            NO_ROOM => Tried::NoRoom,
+            _ => Tried::NoneLeft,
         }
     }
 }
@@ -347,7 +410,7 @@ impl Retry for RefusedReader {
 unsafe extern "C" fn sb_refused_add(elastic: *const Shared, context: *mut c_void, retry: RetryFn) {
     // SAFETY: borrowed for the call.
     let refused = unsafe { &(*elastic).refused };
-    guarded((), || refused.add(context as usize, Box::new(RefusedReader { context, retry })));
+    guarded((), || refused.add(context as usize, Box::new(RefusedFamily { context, retry })));
 }
 
 /// # Safety
@@ -402,7 +465,7 @@ unsafe extern "C" fn sb_reserve(elastic: *const Shared, bytes: usize) -> c_int {
 unsafe extern "C" fn sb_give_back(elastic: *const Shared, bytes: usize) {
     // SAFETY: borrowed for the call.
     let budget = unsafe { &*elastic }.manager.budget();
-    budget.release(MemoryKind::Bookkeeping, allocated_bytes(bytes));
+    guarded((), || budget.release(MemoryKind::Bookkeeping, allocated_bytes(bytes)));
 }
 
 /// # Safety
@@ -410,7 +473,8 @@ unsafe extern "C" fn sb_give_back(elastic: *const Shared, bytes: usize) {
 #[unsafe(no_mangle)]
 unsafe extern "C" fn sb_digest_of(key: *const u8, key_size: usize) -> Digest {
     // SAFETY: borrowed for the call.
-    KeyDigest::of(unsafe { bytes_at(key, key_size) }).into()
+    let key = unsafe { bytes_at(key, key_size) };
+    guarded(Digest { lo: 0, hi: 0 }, || KeyDigest::of(key).into())
 }
 
 /// # Safety
@@ -426,17 +490,18 @@ unsafe extern "C" fn sb_table_may_match(
     // SAFETY: borrowed for the call.
     let (handle, order, key) = unsafe { (&(*table).handle, &*order, key.get()) };
     let digest = digest.into();
-    let at = handle.segment_of(key, order);
+    let (may_match, at) = guarded((true, 0), || {
+        let at = handle.segment_of(key, order);
+        let known_absent = || handle.is_known_absent(key, digest).then_some(Outcome::KnownAbsent);
+        let outcome = handle.rejection(at, digest).or_else(known_absent);
+        if let Some(outcome) = outcome {
+            handle.record(at, outcome);
+        }
+        (outcome.is_none(), at)
+    });
     // SAFETY: the caller's variable.
     unsafe { *segment = at };
-    let known_absent = || handle.is_known_absent(key, digest).then_some(Outcome::KnownAbsent);
-    match handle.rejection(at, digest).or_else(known_absent) {
-        None => 1,
-        Some(outcome) => {
-            handle.record(at, outcome);
-            0
-        }
-    }
+    may_match.into()
 }
 
 /// # Safety
@@ -451,10 +516,12 @@ unsafe extern "C" fn sb_table_record_wasted_read(
 ) {
     // SAFETY: borrowed for the call.
     let (handle, key) = unsafe { (&(*table).handle, key.get()) };
-    if absent != 0 {
-        handle.learn_absence(key, digest.into());
-    }
-    handle.record(segment, Outcome::WastedRead);
+    guarded((), || {
+        if absent != 0 {
+            handle.learn_absence(key, digest.into());
+        }
+        handle.record(segment, Outcome::WastedRead);
+    });
 }
 
 /// # Safety
@@ -462,5 +529,34 @@ unsafe extern "C" fn sb_table_record_wasted_read(
 #[unsafe(no_mangle)]
 unsafe extern "C" fn sb_table_record_true_positive(table: *const OpenTable, segment: u32) {
     // SAFETY: borrowed for the call.
-    unsafe { &*table }.handle.record(segment, Outcome::TruePositive);
+    let handle = unsafe { &(*table).handle };
+    guarded((), || handle.record(segment, Outcome::TruePositive));
+}
+
+#[cfg(test)]
+mod tests {
+    #[test]
+    fn every_function_that_crosses_the_border_catches_what_is_thrown() {
+        let source = include_str!("exports.rs").split("#[cfg(test)]").next().expect("the functions");
+        let exports: Vec<_> = source.split("extern \"C\" fn sb_").skip(1).collect();
+        assert!(exports.len() > 30, "{} functions were found", exports.len());
+        for export in exports {
+            let (name, body) = export.split_once('(').expect("a function has parameters");
+            assert!(body.contains("guarded("), "sb_{name} is not guarded");
+        }
+        let header =
+            include_str!("../../cpp/abi.h").split("---- settings and sharing").nth(1).expect("functions");
+        let lines = header.lines().filter(|line| !line.trim_start().starts_with("//"));
+        let header =
+            lines.map(|line| line.split(" // ").next().unwrap_or(line)).collect::<Vec<_>>().join("\n");
+        let mut functions = 0;
+        for declaration in header.split(';') {
+            let Some((name, _)) = declaration.split_once('(') else { continue };
+            if !name.contains('{') && (name.contains(" sb_") || name.contains("springbloom_")) {
+                functions += 1;
+                assert!(declaration.ends_with("SB_NOEXCEPT"), "it may throw: {declaration}");
+            }
+        }
+        assert!(functions > 40, "{functions} functions were found");
+    }
 }

@@ -3,19 +3,29 @@
 use std::{
     ffi::{c_char, c_int, c_void},
     path::Path,
+    ptr,
     sync::Arc,
 };
 
 use rocksdb::AsRawPtr;
 
 use super::types::{Access, Bytes, InspectSink, bytes_at};
-use crate::elastic::Shared;
+use crate::{FamilyStatus, elastic::Shared, gate::Gate};
 
 unsafe extern "C" {
     safe fn springbloom_digests_computed() -> u64;
     fn springbloom_install(
         options: *mut c_void,
         elastic: *const c_void,
+        error: *mut c_char,
+        size: usize,
+    ) -> c_int;
+    fn springbloom_installed(options: *mut c_void) -> *const c_void;
+    fn springbloom_status(
+        db: *mut c_void,
+        family: *mut c_void,
+        elastic: *const c_void,
+        status: *mut RawStatus,
         error: *mut c_char,
         size: usize,
     ) -> c_int;
@@ -63,6 +73,45 @@ pub(crate) fn install(options: &mut rocksdb::Options, shared: &Arc<Shared>) -> R
     checked(|error, size| unsafe {
         springbloom_install(options.as_raw_ptr().cast(), Arc::as_ptr(shared).cast(), error, size)
     })
+}
+
+/// Whether options have filter units of another instance.
+pub(crate) fn is_another_installed(options: &mut rocksdb::Options, shared: &Arc<Shared>) -> bool {
+    // SAFETY: the options live through the call.
+    let installed = unsafe { springbloom_installed(options.as_raw_ptr().cast()) };
+    !installed.is_null() && installed != Arc::as_ptr(shared).cast()
+}
+
+/// `springbloom_family_status`.
+#[repr(C)]
+#[derive(Default)]
+struct RawStatus {
+    is_active: c_int,
+    tables_with_units: u64,
+    tables_without_units: u64,
+}
+
+/// Of a column family of the database; the default one if none is given.
+pub(crate) fn status(
+    db: &rocksdb::DB,
+    family: Option<*mut librocksdb_sys::rocksdb_column_family_handle_t>,
+    shared: &Arc<Shared>,
+) -> Result<FamilyStatus, String> {
+    let mut raw = RawStatus::default();
+    let family = family.map_or(ptr::null_mut(), |family| family.cast());
+    // SAFETY: the database and its column family live through the call, which writes `raw` alone.
+    checked(|error, size| unsafe {
+        springbloom_status(
+            db.as_raw_ptr().cast(),
+            family,
+            Arc::as_ptr(shared).cast(),
+            &raw mut raw,
+            error,
+            size,
+        )
+    })?;
+    let RawStatus { is_active, tables_with_units, tables_without_units } = raw;
+    Ok(FamilyStatus { is_active: is_active != 0, tables_with_units, tables_without_units })
 }
 
 pub(crate) fn install_level_bloom(options: &mut rocksdb::Options, bits: &[f64]) -> Result<(), String> {
@@ -133,46 +182,69 @@ pub(crate) fn inspect_table(path: &Path, head_only: bool) -> Result<Inspected, S
     Ok(inspected)
 }
 
-/// A C++ object that opens table files by their paths.
-#[derive(Debug)]
+/// Opens the table files of a database by their paths, while the database is open. Clones share it.
+#[derive(Clone, Debug)]
 pub(crate) struct FileAccess {
+    /// `None`: for no database.
+    files: Option<Arc<Files>>,
+}
+
+/// A C++ object.
+#[derive(Debug)]
+struct Files {
     access: Access,
+    gate: Gate,
 }
 
 // SAFETY: the C++ object is immutable after its construction; each call opens a file of its own.
-unsafe impl Send for FileAccess {}
+unsafe impl Send for Files {}
 // SAFETY: as above.
-unsafe impl Sync for FileAccess {}
+unsafe impl Sync for Files {}
 
 impl FileAccess {
     /// # Safety
     /// `access.access` belongs to the result from here on, and the functions take it.
     pub(super) unsafe fn new(access: Access) -> Self {
-        Self { access }
+        Self { files: Some(Arc::new(Files { access, gate: Gate::default() })) }
     }
 
-    /// Fills `into` from `offset` within the file; whether that worked.
+    /// No file exists in it.
+    pub(crate) fn none() -> Self {
+        Self { files: None }
+    }
+
+    /// Fills `into` from `offset` within the file; whether that worked. Not once the database is closed.
     pub(crate) fn read(&self, path: &[u8], offset: u64, into: &mut [u8]) -> bool {
-        let Access { access, read, .. } = self.access;
-        // SAFETY: `into` is writable for its length, the path is borrowed for the call, and `access` is alive until drop.
-        unsafe { read(access, Bytes::of(path), offset, into.len(), into.as_mut_ptr()) == 0 }
+        let read = |Access { access, read, .. }: Access| {
+            // SAFETY: `into` is writable for its length, the path is borrowed for the call, and `access` is alive until drop.
+            unsafe { read(access, Bytes::of(path), offset, into.len(), into.as_mut_ptr()) == 0 }
+        };
+        self.while_open(read).unwrap_or(false)
     }
 
-    /// Whether the file is still there. Touches the file system.
+    /// Whether the file is still there; none is once the database is closed. Touches the file system.
     pub(crate) fn exists(&self, path: &[u8]) -> bool {
-        let Access { access, exists, .. } = self.access;
-        // SAFETY: the path is borrowed for the call, and `access` is alive until drop.
-        unsafe { exists(access, Bytes::of(path)) != 0 }
+        let exists = |Access { access, exists, .. }: Access| {
+            // SAFETY: the path is borrowed for the call, and `access` is alive until drop.
+            unsafe { exists(access, Bytes::of(path)) != 0 }
+        };
+        self.while_open(exists).unwrap_or(false)
     }
 
-    /// Whether both open files alike.
-    pub(crate) fn is_same(&self, other: &Self) -> bool {
-        // SAFETY: both are alive until drop, and all of them are of one C++ class.
-        unsafe { (self.access.is_same)(self.access.access, other.access.access) != 0 }
+    /// The database closes: when this returns, nobody accesses a file, and nobody will.
+    pub(crate) fn close(&self) {
+        if let Some(files) = &self.files {
+            files.gate.close();
+        }
+    }
+
+    fn while_open<T>(&self, run: impl FnOnce(Access) -> T) -> Option<T> {
+        let files = self.files.as_ref()?;
+        files.gate.enter(|| run(files.access))
     }
 }
 
-impl Drop for FileAccess {
+impl Drop for Files {
     fn drop(&mut self) {
         // SAFETY: `access` is owned and not used again.
         unsafe { (self.access.free)(self.access.access) }

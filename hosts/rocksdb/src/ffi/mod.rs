@@ -12,5 +12,6 @@ mod types;
 pub(crate) use charge::{BlockCache, CacheCharge};
 pub(crate) use imports::{
     FileAccess, digests_computed, inspect_table, install, install_filter_cache, install_level_bloom,
+    is_another_installed, status,
 };
 pub(crate) use types::READER_BYTES;

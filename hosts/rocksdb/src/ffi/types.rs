@@ -69,7 +69,6 @@ pub(super) struct Setting {
 
 pub(super) type ReadFn = unsafe extern "C" fn(*const c_void, Bytes, u64, usize, *mut u8) -> c_int;
 pub(super) type ExistsFn = unsafe extern "C" fn(*const c_void, Bytes) -> c_int;
-pub(super) type IsSameFn = unsafe extern "C" fn(*const c_void, *const c_void) -> c_int;
 pub(super) type FreeFn = unsafe extern "C" fn(*mut c_void);
 pub(super) type RetryFn = unsafe extern "C" fn(*mut c_void) -> c_int;
 pub(super) type CompareFn = unsafe extern "C" fn(*const c_void, *const u8, usize, *const u8, usize) -> c_int;
@@ -80,7 +79,6 @@ pub(super) struct Access {
     pub(super) access: *mut c_void,
     pub(super) read: ReadFn,
     pub(super) exists: ExistsFn,
-    pub(super) is_same: IsSameFn,
     pub(super) free: FreeFn,
 }
 
@@ -97,12 +95,10 @@ pub(super) struct TableSpec {
     pub(super) path: Bytes,
     pub(super) session: Bytes,
     pub(super) file_number: u64,
-    pub(super) scope: Bytes,
     pub(super) level: i32,
     pub(super) order: Order,
     pub(super) head: Bytes,
     pub(super) block_offset: u64,
-    pub(super) files: Access,
 }
 
 /// `SB_READER_BYTES`.

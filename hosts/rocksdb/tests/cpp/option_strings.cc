@@ -79,6 +79,9 @@ extern "C" int springbloom_test_option_strings(void*, const char* path, char* er
       Check(Metric("springbloom_tables") > 0, "tables are known");
       CheckOk(springbloom::GetWastedReadsPerLookup(0, &wasted_reads), "GetWastedReadsPerLookup");
       Check(wasted_reads > 0.1, "without filters, reads are wasted");
+      springbloom::FamilyStatus status;
+      CheckOk(springbloom::GetStatus(db.get(), db->DefaultColumnFamily(), &status), "GetStatus");
+      Check(status.is_active && status.tables_with_units > 0 && status.tables_without_units == 0, "every table has units");
       CheckOk(springbloom::SetBudget(2 << 20), "SetBudget");
       Check(Metric("springbloom_budget_bytes") == 2 << 20, "a smaller budget is in force");
 
@@ -99,6 +102,11 @@ extern "C" int springbloom_test_option_strings(void*, const char* path, char* er
     Check(budget == 64 << 20, "the default budget");
     db.reset();
     CheckRefused("table_factory={id=springbloom;charge_to_block_cache=true;no_block_cache=true}", first, "block cache");
+    rocksdb::Options ignored;
+    Check(!rocksdb::GetOptionsFromString(rocksdb::ConfigOptions(), rocksdb::Options(), "table_factory={id=springbloom;budget=}",
+                                         &ignored)
+               .ok(),
+          "an empty setting is refused");
     CheckRefused("table_factory={id=springbloom;memory_pressure_floor=1M}", first, "memory_pressure is off");
     CheckRefused("table_factory={id=springbloom;units=bloom:6x0}", first, "units: got bloom:6x0");
     CheckRefused("table_factory={id=springbloom;segment_data_bytes=1}", first, "segment_data_bytes");

@@ -2,10 +2,15 @@
 
 #![allow(unsafe_code)]
 
-use std::ffi::{c_char, c_int, c_void};
+use std::{
+    ffi::{c_char, c_int, c_void},
+    time::Duration,
+};
+
+use springbloom_rocksdb::Elastic;
 
 use crate::common::{
-    SETTLE_TIMEOUT, ample, folder, installed, merge_by_append, small_tree,
+    AMPLE_BYTES, SETTLE_TIMEOUT, ample, folder, installed, merge_by_append, small_tree,
     unsafe_calls::{CppTest, run_cpp_test},
 };
 
@@ -19,6 +24,14 @@ unsafe extern "C" {
         _: *mut c_char,
         _: usize,
     ) -> c_int;
+    fn springbloom_test_foreign_keys(_: *mut c_void, _: *const c_char, _: *mut c_char, _: usize) -> c_int;
+    fn springbloom_test_prepopulated_cache(
+        _: *mut c_void,
+        _: *const c_char,
+        _: *mut c_char,
+        _: usize,
+    ) -> c_int;
+    fn springbloom_test_closed(_: *mut c_void, _: *const c_char, _: *mut c_char, _: usize) -> c_int;
 }
 
 /// Runs a test over elastic filters, which must have rejected some lookups in it.
@@ -50,4 +63,32 @@ fn tables_with_their_blobs_inside_have_filters() {
 #[test]
 fn transactions_that_write_before_they_commit_see_what_they_may() {
     run(springbloom_test_prepared_transactions, &small_tree());
+}
+
+#[test]
+fn a_comparator_is_given_keys_of_its_column_family_alone() {
+    let (folder, elastic) = (folder(), ample());
+    let path = folder.path().join("db");
+    run_cpp_test(springbloom_test_foreign_keys, &mut installed(&elastic, &small_tree()), &path);
+}
+
+#[test]
+fn a_closed_database_is_left_alone() {
+    for remember_every in [Some(Duration::from_secs(1)), None] {
+        let folder = folder();
+        let elastic = Elastic::builder()
+            .budget_bytes(AMPLE_BYTES)
+            .segment_data_bytes(16 << 10)
+            .remember_every(remember_every)
+            .build()
+            .expect("the settings are sound");
+        run_cpp_test(springbloom_test_closed, &mut installed(&elastic, &small_tree()), folder.path());
+        assert_eq!(elastic.stats().tables, 0);
+    }
+}
+
+#[test]
+fn units_are_not_put_into_a_block_cache() {
+    let (folder, elastic) = (folder(), ample());
+    run_cpp_test(springbloom_test_prepopulated_cache, &mut installed(&elastic, &small_tree()), folder.path());
 }

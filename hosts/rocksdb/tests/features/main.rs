@@ -4,6 +4,7 @@
 mod common;
 
 mod absences;
+mod activity;
 mod column_families;
 mod comparators;
 mod copies;
@@ -14,6 +15,7 @@ mod moves;
 mod options;
 mod other_readers;
 mod residency;
+mod switching;
 mod timestamps;
 mod transactions;
 mod values;

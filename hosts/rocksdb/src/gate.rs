@@ -1,0 +1,84 @@
+//! What may be done to a database's files only while the database is open.
+
+use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
+
+/// Open until it is closed, for good. Closing waits for those inside.
+#[derive(Debug, Default)]
+pub(crate) struct Gate {
+    state: Mutex<State>,
+    left: Condvar,
+}
+
+#[derive(Debug, Default)]
+struct State {
+    is_closed: bool,
+    inside: usize,
+}
+
+impl Gate {
+    /// Runs `run` unless the gate is closed; `None` then.
+    pub(crate) fn enter<T>(&self, run: impl FnOnce() -> T) -> Option<T> {
+        {
+            let mut state = self.lock();
+            if state.is_closed {
+                return None;
+            }
+            state.inside += 1;
+        }
+        // Leaves on a panic as well.
+        let _inside = Inside(self);
+        Some(run())
+    }
+
+    /// When this returns, nobody is inside, and nobody will be.
+    pub(crate) fn close(&self) {
+        let mut state = self.lock();
+        state.is_closed = true;
+        let left = self.left.wait_while(state, |state| state.inside > 0);
+        drop(left.unwrap_or_else(PoisonError::into_inner));
+    }
+
+    fn lock(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+struct Inside<'a>(&'a Gate);
+
+impl Drop for Inside<'_> {
+    fn drop(&mut self) {
+        self.0.lock().inside -= 1;
+        self.0.left.notify_all();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::{
+        sync::atomic::{AtomicBool, Ordering},
+        thread,
+        time::Duration,
+    };
+
+    use super::*;
+
+    #[test]
+    fn closing_waits_for_those_inside_and_lets_nobody_in_again() {
+        let (gate, is_inside, has_left) = (Gate::default(), AtomicBool::new(false), AtomicBool::new(false));
+        thread::scope(|scope| {
+            scope.spawn(|| {
+                gate.enter(|| {
+                    is_inside.store(true, Ordering::SeqCst);
+                    thread::sleep(Duration::from_millis(50));
+                    has_left.store(true, Ordering::SeqCst);
+                })
+            });
+            while !is_inside.load(Ordering::SeqCst) {
+                thread::yield_now();
+            }
+            gate.close();
+            assert!(has_left.load(Ordering::SeqCst));
+        });
+        assert_eq!(gate.enter(|| 1), None);
+    }
+}

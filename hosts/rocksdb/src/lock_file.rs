@@ -1,0 +1,32 @@
+//! RocksDB's `LOCK`: who has it open may write into the database's folder.
+
+use std::{fs, os::unix::fs::MetadataExt, path::Path};
+
+/// Where the system shows the files that this process has open.
+const OPEN_FILES: &str = if cfg!(target_os = "linux") { "/proc/self/fd" } else { "/dev/fd" };
+
+/// Whether this process has the database in `folder` open for writing: RocksDB keeps the `LOCK` of such a database open, and opens none
+/// to read. `true` as well where the system does not tell. Looks at all files that the process has open.
+pub(crate) fn is_held(folder: &Path) -> bool {
+    let Ok(lock) = fs::metadata(folder.join("LOCK")) else { return false };
+    let Ok(open) = fs::read_dir(OPEN_FILES) else { return true };
+    let is_lock = |file: fs::Metadata| file.dev() == lock.dev() && file.ino() == lock.ino();
+    open.flatten().any(|entry| fs::metadata(entry.path()).is_ok_and(is_lock))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs::File;
+
+    use super::*;
+
+    #[test]
+    fn a_lock_is_held_while_it_is_open_here() {
+        let folder = tempfile::tempdir().expect("folder");
+        assert!(!is_held(folder.path()));
+        let lock = File::create(folder.path().join("LOCK")).expect("create");
+        assert!(is_held(folder.path()));
+        drop(lock);
+        assert!(!is_held(folder.path()));
+    }
+}

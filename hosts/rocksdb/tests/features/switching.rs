@@ -1,0 +1,118 @@
+//! From stock filters to elastic ones and back, without a gap.
+
+use rocksdb::{
+    BlockBasedOptions, BottommostLevelCompaction, CompactOptions, DB, Options, statistics::Ticker,
+};
+use springbloom_rocksdb::{Elastic, PolicyKind};
+
+use crate::common::{
+    AMPLE_BYTES, SETTLE_TIMEOUT, ample,
+    contents::{NUMBERS, check_db, fill_db},
+    folder, installed, small_tree,
+};
+
+/// Options with stock Bloom filters, and statistics of their own.
+fn with_bloom() -> Options {
+    let mut table = BlockBasedOptions::default();
+    table.set_bloom_filter(10.0, false);
+    let mut options = small_tree();
+    options.set_block_based_table_factory(&table);
+    options.enable_statistics();
+    options
+}
+
+fn draining() -> Elastic {
+    Elastic::builder()
+        .budget_bytes(AMPLE_BYTES)
+        .segment_data_bytes(16 << 10)
+        .policy(PolicyKind::Uniform)
+        .write_units(false)
+        .build()
+        .expect("the settings are sound")
+}
+
+/// Data blocks that looking up every number asks for.
+fn data_blocks(options: &Options, db: &DB, tag: &str) -> u64 {
+    let asked = || {
+        [Ticker::BlockCacheDataHit, Ticker::BlockCacheDataMiss]
+            .map(|t| options.get_ticker_count(t))
+            .iter()
+            .sum::<u64>()
+    };
+    let before = asked();
+    check_db(db, tag);
+    asked() - before
+}
+
+fn rewrite(db: &DB) {
+    let mut compaction = CompactOptions::default();
+    compaction.set_bottommost_level_compaction(BottommostLevelCompaction::Force);
+    db.compact_range_opt(None::<&[u8]>, None::<&[u8]>, &compaction);
+}
+
+#[test]
+fn the_way_back_to_stock_filters_has_no_gap() {
+    let folder = folder();
+    // Half of the numbers are there: each of those needs a data block.
+    let needed = u64::from(NUMBERS) / 2;
+    let close_to_needed = |blocks: u64| blocks < needed + needed / 5;
+    {
+        let (elastic, options) = (ample(), with_bloom());
+        let db = DB::open(&installed(&elastic, &options), folder.path()).expect("open");
+        fill_db(&db, "switched");
+        rewrite(&db);
+        assert!(elastic.settle(SETTLE_TIMEOUT));
+        let blocks = data_blocks(&options, &db, "switched");
+        println!("elastic: {blocks} data blocks for {needed} keys that are there");
+        assert!(close_to_needed(blocks), "{blocks}");
+    }
+    {
+        let options = with_bloom();
+        let db = DB::open(&options, folder.path()).expect("open");
+        let blocks = data_blocks(&options, &db, "switched");
+        println!("stock over tables with units: {blocks}");
+        assert!(!close_to_needed(blocks), "{blocks}: there is no gap to close");
+    }
+    {
+        let (elastic, options) = (draining(), with_bloom());
+        let db = DB::open(&installed(&elastic, &options), folder.path()).expect("open");
+        assert!(elastic.settle(SETTLE_TIMEOUT));
+        let before = data_blocks(&options, &db, "switched");
+        let status = elastic.status(&db).expect("status");
+        assert!(status.is_active && status.tables_with_units > 0, "{status:?}");
+        rewrite(&db);
+        let after = data_blocks(&options, &db, "switched");
+        println!("elastic that writes no units: {before}, and {after} when the tables are written anew");
+        assert!(close_to_needed(before) && close_to_needed(after), "{before}, {after}");
+        assert_eq!(elastic.status(&db).expect("status").tables_with_units, 0);
+    }
+    let options = with_bloom();
+    let db = DB::open(&options, folder.path()).expect("open");
+    let blocks = data_blocks(&options, &db, "switched");
+    println!("stock after that: {blocks}");
+    assert!(close_to_needed(blocks), "{blocks}");
+}
+
+#[test]
+fn the_way_to_elastic_filters_keeps_stock_filters_while_their_policy_is_set() {
+    let folder = folder();
+    let needed = u64::from(NUMBERS) / 2;
+    {
+        let db = DB::open(&with_bloom(), folder.path()).expect("open");
+        fill_db(&db, "switched");
+        rewrite(&db);
+    }
+    for keeps_policy in [true, false] {
+        let elastic = ample();
+        let mut options = with_bloom();
+        if !keeps_policy {
+            options.set_block_based_table_factory(&BlockBasedOptions::default());
+        }
+        let db = DB::open(&installed(&elastic, &options), folder.path()).expect("open");
+        let blocks = data_blocks(&options, &db, "switched");
+        println!(
+            "elastic over stock tables, with their policy {keeps_policy}: {blocks} data blocks, {needed} needed"
+        );
+        assert_eq!(blocks < needed + needed / 5, keeps_policy, "{blocks}");
+    }
+}
