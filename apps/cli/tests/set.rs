@@ -58,9 +58,15 @@ fn exit_codes_tell_scripts_what_happened() {
     bytes[..8].copy_from_slice(b"whatever");
     std::fs::write(&file, &bytes).expect("damage");
     set(directory.path(), "info").assert().success();
-    set(directory.path(), "verify").assert().code(1).stdout(predicate::str::contains("its header is damaged"));
+    set(directory.path(), "verify")
+        .assert()
+        .code(1)
+        .stdout(predicate::str::contains("its header is damaged"));
     set(directory.path(), "repair").assert().success();
-    set(directory.path(), "verify").assert().code(1).stdout(predicate::str::contains("0 damaged and 1 lost sectors"));
+    set(directory.path(), "verify")
+        .assert()
+        .code(1)
+        .stdout(predicate::str::contains("0 damaged and 1 lost sectors"));
     set(directory.path(), "check").arg("--quiet").write_stdin("a\n").assert().success();
 }
 

@@ -105,6 +105,9 @@ impl FlashFilter {
     }
 }
 
+/// Takes the first page of a run, the number of its pages, its offset and a buffer for it.
+type BatchVisitor<'v> = dyn FnMut(u32, u32, u64, &mut [u8]) -> Result<(), FlashError> + 'v;
+
 /// The chain as the headers of its files tell it, where the log does not.
 fn chain_of_files(from: &dyn Storage) -> Result<Chain, FlashError> {
     let mut layers = Vec::new();
@@ -152,11 +155,8 @@ impl Layer {
         Ok(total)
     }
 
-    /// Calls `visit` with the first page, the number of pages, the offset and a buffer for each run of pages.
-    fn each_batch(
-        &self,
-        visit: &mut dyn FnMut(u32, u32, u64, &mut [u8]) -> Result<(), FlashError>,
-    ) -> Result<(), FlashError> {
+    /// Calls `visit` for each run of pages.
+    fn each_batch(&self, visit: &mut BatchVisitor<'_>) -> Result<(), FlashError> {
         let page_bytes = self.header.geometry.page_bytes as usize;
         let pages = self.header.geometry.page_count;
         let mut buf = AlignedBuf::new(BATCH_PAGES as usize * page_bytes);
