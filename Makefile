@@ -46,12 +46,12 @@ fuzz: setup
 	@scripts/fuzz
 
 # MODES="txn whitebox": these alone. DURATION: seconds for each. SPRINGBLOOM_SEED repeats one.
-crashtest: setup
+crashtest: build
 	@scripts/crashtest $(MODES)
 
 crashtest-short:
 	@scripts/crashtest --short $(MODES)
 
 # TESTS="db_basic_test db_wal_test:DBWALTest.*": these alone.
-rocksdb-tests: setup
+rocksdb-tests: build
 	@scripts/rocksdb-tests $(TESTS)
