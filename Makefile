@@ -10,7 +10,7 @@ DEMO_DIR ?= $(CACHE_HOME)/springbloom/demo
 # Where the tables of docs/benchmarks.md go that are measured again.
 BENCHMARKS_DIR ?= $(CACHE_HOME)/springbloom/benchmarks
 
-.PHONY: demo test attack build build-all setup lint sanitize fuzz benchmarks
+.PHONY: demo test attack build build-all setup lint sanitize fuzz benchmarks crashtest crashtest-short rocksdb-tests
 
 demo: build
 	@mkdir -p $(DEMO_DIR)
@@ -18,6 +18,7 @@ demo: build
 
 test: build-all lint
 	@cargo test --release --locked --workspace
+	@scripts/crashtest --short
 
 build: setup
 	@scripts/build
@@ -47,3 +48,14 @@ sanitize: setup
 
 fuzz: setup
 	@scripts/fuzz
+
+# MODES="txn whitebox": these alone. DURATION: seconds for each. SPRINGBLOOM_SEED repeats one.
+crashtest: build
+	@scripts/crashtest $(MODES)
+
+crashtest-short:
+	@scripts/crashtest --short $(MODES)
+
+# TESTS="db_basic_test db_wal_test:DBWALTest.*": these alone.
+rocksdb-tests: build
+	@scripts/rocksdb-tests $(TESTS)

@@ -62,7 +62,7 @@ sb_elastic* sb_elastic_process_wide_if_any(void) SB_NOEXCEPT;
 void sb_elastic_retain(const sb_elastic* elastic) SB_NOEXCEPT;
 void sb_elastic_release(const sb_elastic* elastic) SB_NOEXCEPT;  // gives one owned reference back
 uint64_t sb_elastic_budget_bytes(const sb_elastic* elastic) SB_NOEXCEPT;
-void sb_elastic_set_budget_bytes(const sb_elastic* elastic, uint64_t budget_bytes) SB_NOEXCEPT;
+int sb_elastic_set_budget_bytes(const sb_elastic* elastic, uint64_t budget_bytes) SB_NOEXCEPT;
 // Waits until no unit is waiting to be loaded; whether that came true in time.
 int sb_elastic_settle(const sb_elastic* elastic, uint64_t timeout_ms) SB_NOEXCEPT;
 // Calls `take` with the metrics in the text format that Prometheus scrapes.

@@ -4,6 +4,7 @@
 #include <string>
 
 #include "file/random_access_file_reader.h"
+#include "rocksdb/file_checksum.h"
 
 namespace springbloom {
 
@@ -17,6 +18,8 @@ FileAccess::FileAccess(std::shared_ptr<rocksdb::FileSystem> fs, const rocksdb::E
     : fs_(std::move(fs)), options_(options) {
   // A mapping would be made and torn down for each unit.
   options_.use_mmap_reads = false;
+  // RocksDB asserts that whoever opens a table says what is known of its checksum.
+  options_.file_checksum_func_name = rocksdb::kNoFileChecksumFuncName;
 }
 
 sb_file_access FileAccess::Make(std::shared_ptr<rocksdb::FileSystem> fs, const rocksdb::EnvOptions& options) {

@@ -4,6 +4,7 @@
 
 #include "abi.h"
 #include "file/random_access_file_reader.h"
+#include "rocksdb/file_checksum.h"
 #include "handle.h"
 #include "options/cf_options.h"
 #include "rocksdb/env.h"
@@ -26,7 +27,9 @@ rocksdb::Status Inspect(const std::string& path, bool head_only, const springblo
   rocksdb::Status s = ioptions.fs->GetFileSize(path, rocksdb::IOOptions(), &file_size, nullptr);
   std::unique_ptr<rocksdb::RandomAccessFileReader> file;
   if (s.ok()) {
-    s = rocksdb::RandomAccessFileReader::Create(ioptions.fs, path, rocksdb::FileOptions(), &file, nullptr);
+    rocksdb::FileOptions file_options;
+    file_options.file_checksum_func_name = rocksdb::kNoFileChecksumFuncName;
+    s = rocksdb::RandomAccessFileReader::Create(ioptions.fs, path, file_options, &file, nullptr);
   }
   std::unique_ptr<rocksdb::TableProperties> properties;
   if (s.ok()) {

@@ -45,6 +45,8 @@ struct RememberedKey {
 thread_local RememberedKey<1024> last;
 thread_local RememberedKey<128> batch[rocksdb::MultiGetContext::MAX_BATCH_SIZE];
 
+static_assert(sizeof(last) + sizeof(batch) + sizeof(uint64_t) == 5920, "THREAD_BYTES in elastic.rs counts this");
+
 }  // namespace
 
 sb_digest LookupDigest(const rocksdb::Slice& key) { return last.DigestOf(key); }

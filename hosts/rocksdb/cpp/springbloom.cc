@@ -37,7 +37,10 @@ Status SetBudget(uint64_t budget_bytes) {
   if (elastic == nullptr) {
     return NobodyYet();
   }
-  sb_elastic_set_budget_bytes(elastic.get(), budget_bytes);
+  if (!sb_elastic_set_budget_bytes(elastic.get(), budget_bytes)) {
+    return Status::InvalidArgument("springbloom: a budget of " + std::to_string(budget_bytes) +
+                                   " bytes, expected at most 256 TiB");
+  }
   return Status::OK();
 }
 

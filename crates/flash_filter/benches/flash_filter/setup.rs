@@ -5,7 +5,6 @@ use std::time::{Duration, Instant};
 
 use springbloom_filter::KeyDigest;
 use springbloom_flash_filter::{BufferSettings, FilterSettings, FlashFilter, FlushPolicy, Layout};
-use springbloom_testkit::machine;
 
 /// The paper's setting: 6 bits per key set, half of all bits when full.
 pub(crate) const PROBES: u8 = 6;

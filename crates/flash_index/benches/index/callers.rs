@@ -4,8 +4,8 @@
 
 use springbloom_flash_index::FlashIndex;
 
+use crate::open_ours;
 use crate::setup::{self, Setup, median_and_quarters, processor_seconds};
-use crate::{fio, open_ours};
 
 /// How often each number of callers has a turn.
 const TURNS: usize = 15;

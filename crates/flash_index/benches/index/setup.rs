@@ -3,8 +3,6 @@
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
-use springbloom_testkit::machine;
-
 /// A 20-byte key, as a SHA-1 digest is, with its value of 44 bytes: the paper's pairs.
 pub(crate) const KEY_BYTES: usize = 20;
 pub(crate) const VALUE_BYTES: usize = 44;

@@ -111,13 +111,10 @@ unsafe extern "C" fn sb_elastic_budget_bytes(elastic: *const Shared) -> u64 {
 /// # Safety
 /// `elastic` is alive.
 #[unsafe(no_mangle)]
-unsafe extern "C" fn sb_elastic_set_budget_bytes(elastic: *const Shared, budget_bytes: u64) {
+unsafe extern "C" fn sb_elastic_set_budget_bytes(elastic: *const Shared, budget_bytes: u64) -> c_int {
     // SAFETY: borrowed for the call.
     let elastic = unsafe { borrowed(elastic) };
-    let set = guarded(Ok(0), || elastic.set_budget_bytes(budget_bytes));
-    if let Err(error) = set {
-        log::error!("{error}");
-    }
+    c_int::from(guarded(false, || elastic.set_budget_bytes(budget_bytes).is_ok()))
 }
 
 /// # Safety

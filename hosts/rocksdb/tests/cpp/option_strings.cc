@@ -83,6 +83,7 @@ extern "C" int springbloom_test_option_strings(void*, const char* path, char* er
       CheckOk(springbloom::GetStatus(db.get(), db->DefaultColumnFamily(), &status), "GetStatus");
       Check(status.is_active && status.tables_with_units > 0 && status.tables_without_units == 0, "every table has units");
       CheckOk(springbloom::SetBudget(2 << 20), "SetBudget");
+      Check(springbloom::SetBudget(UINT64_MAX).IsInvalidArgument(), "a budget beyond what can be is refused");
       Check(Metric("springbloom_budget_bytes") == 2 << 20, "a smaller budget is in force");
 
       // Others share the instance: what they name must agree, but for the budget.

@@ -1,0 +1,109 @@
+# Compiles RocksDB's stress tool and unit tests with Springbloom's table factory as the default. Called by `build` beside it, which gives
+#
+#   FLAVOUR    release: RocksDB as cargo built it; assertions: RocksDB compiled here, without NDEBUG
+#   OUT        the folder of this flavour
+#   SYS        the folder of librocksdb-sys, with RocksDB's sources
+#   INCLUDES   the compression libraries' folders of headers
+#   ARCHIVE    the static library of the host, as cargo built it
+#   CPU        flags that choose the processor, as cargo's build of RocksDB has them
+#
+# An interrupted build resumes where it was.
+
+R := $(SYS)/rocksdb
+HERE := $(patsubst %/,%,$(dir $(lastword $(MAKEFILE_LIST))))
+HOST := $(HERE)/../cpp
+CXX := clang++
+OPT ?= -O0
+
+# RocksDB's headers mean something else with NDEBUG and without: one flavour never links the other's objects.
+DEFINES_release := -DNDEBUG
+DEFINES_assertions := -DROCKSDB_USE_RTTI
+# As librocksdb-sys's build script has them.
+DEFINES := $(DEFINES_$(FLAVOUR)) -DHAVE_ALIGNED_NEW -DHAVE_UINT128_EXTENSION -DSNAPPY=1 -DLZ4=1 -DZSTD=1 -DZLIB=1 -DBZIP2=1 \
+  -DOS_LINUX -DROCKSDB_PLATFORM_POSIX -DROCKSDB_LIB_IO_POSIX -DROCKSDB_SCHED_GETCPU_PRESENT -DROCKSDB_AUXV_GETAUXVAL_PRESENT \
+  -DROCKSDB_FALLOCATE_PRESENT -DROCKSDB_RANGESYNC_PRESENT -DGFLAGS=gflags
+GTEST := $(R)/third-party/gtest-1.8.1/fused-src
+FLAGS := -std=c++20 $(OPT) -w -include cstdint $(CPU) $(DEFINES) -isystem $(R) -isystem $(R)/include -isystem $(GTEST) \
+  -I $(SYS) -I $(SYS)/snappy $(addprefix -I ,$(INCLUDES))
+
+# RocksDB's objects depend on how they are compiled, its sources never change: another release is another folder.
+COMPILE := $(CXX) $(FLAGS)
+O := $(OUT)/objects
+SOURCES_IN_PART := 12
+$(shell mkdir -p $(O); for line in '$(COMPILE) $(SOURCES_IN_PART)'; do echo "$$line" | cmp -s - $(OUT)/compile || echo "$$line" > $(OUT)/compile; done)
+
+STRESS := $(patsubst $(R)/%.cc,%,$(wildcard $(R)/db_stress_tool/*.cc))
+STRESS += test_util/testutil test_util/mock_time_env
+TEST_SUPPORT := db/db_test_util db/db_with_timestamp_test_util table/mock_table test_util/mock_time_env test_util/secondary_cache_test_util \
+  test_util/testharness test_util/testutil utilities/agg_merge/test_agg_merge utilities/cassandra/test_utils \
+  third-party/gtest-1.8.1/fused-src/gtest/gtest-all
+# The linker wraps no call within an object: sources of wrapped functions are objects of their own.
+ALONE := db/db_impl/db_impl_open options/options table/block_based/block_based_table_factory
+# Several sources to an object compile several times faster; RocksDB sees to it that all of them could be one.
+PARTS := $(notdir $(shell rm -rf $(OUT)/parts; mkdir -p $(OUT)/parts; grep -v util/build_version.cc $(SYS)/rocksdb_lib_sources.txt | \
+  sed 's/.*/\#include "&"/; $(foreach source,$(ALONE),s,.*"$(source).cc",,;)' | split -l $(SOURCES_IN_PART) - $(OUT)/parts/; ls $(OUT)/parts))
+SNAPPY := snappy snappy-sinksource snappy-c
+TESTS := $(shell sed '/^#/d' $(HERE)/unit-tests.txt)
+
+in = $(patsubst %,$(O)/%.o,$(1))
+HOST_OBJECTS := $(patsubst $(HOST)/%.cc,$(O)/host/%.o,$(wildcard $(HOST)/*.cc))
+HOST_SOURCES := $(wildcard $(HOST)/*.cc $(HOST)/*.h)
+
+# What the stress tool and the tests are linked with beside their own objects. With assertions, all of RocksDB and of the host is here as
+# objects; the linker then takes nothing but Rust and the compression libraries from the archive, which has RocksDB without assertions.
+LIBRARY := $(call in,$(addprefix parts/,$(PARTS)) $(ALONE) build_version $(addprefix snappy/,$(SNAPPY)))
+LIBRARIES_release := $(ARCHIVE)
+LIBRARIES_assertions := $(HOST_OBJECTS) $(LIBRARY) $(ARCHIVE)
+LIBRARIES := $(LIBRARIES_$(FLAVOUR))
+# Whoever makes a block-based table factory gets ours, and whoever opens a database gets our listener: default_factory.cc.
+comma := ,
+WRAP := $(patsubst %,-Wl$(comma)--wrap=%,$(shell sed -n 's|.*"__wrap_\(.*\)".*|\1|p' $(HERE)/default_factory.cc))
+
+LINK = $(CXX) $^ $(WRAP) -lgflags -latomic -lpthread -ldl -lm
+
+.PHONY: db_stress tests library
+db_stress: $(OUT)/db_stress
+library: $(LIBRARY)
+tests: $(patsubst %,$(OUT)/tests/%,$(notdir $(TESTS)))
+.SECONDARY:
+.DELETE_ON_ERROR:
+
+$(O)/headers.pch: $(HERE)/headers.h $(OUT)/compile
+	@$(COMPILE) -x c++-header $< -o $@
+
+define compile
+@mkdir -p $(@D)
+@echo "compile $(FLAVOUR) $(patsubst $(O)/%.o,%,$@)"
+@$(COMPILE) $(RENAMED) -include-pch $(O)/headers.pch -c $< -o $@
+endef
+# librocksdb-sys has this function too, in build_version.cc.
+RENAMED = -DRocksDbIOUringEnable=RocksDbIOUringEnableHere
+$(O)/build_version.o: RENAMED =
+
+$(O)/%.o: $(R)/%.cc $(O)/headers.pch
+	$(compile)
+$(O)/parts/%.o: $(O)/headers.pch
+	@mkdir -p $(@D)
+	@echo "compile $(FLAVOUR) RocksDB, part $* of $(words $(PARTS))"
+	@$(COMPILE) -include-pch $(O)/headers.pch -x c++ -c $(OUT)/parts/$* -o $@
+$(O)/build_version.o: $(SYS)/build_version.cc $(O)/headers.pch
+	$(compile)
+$(O)/snappy/%.o: $(SYS)/snappy/%.cc $(O)/headers.pch
+	$(compile)
+$(O)/host/%.o: $(HOST)/%.cc $(HOST_SOURCES) $(O)/headers.pch
+	$(compile)
+$(O)/default_factory.o: $(HERE)/default_factory.cc $(HOST_SOURCES) $(O)/headers.pch
+	@echo "compile $(FLAVOUR) default_factory"
+	@$(COMPILE) -I$(HOST) -include-pch $(O)/headers.pch -c $< -o $@
+
+$(OUT)/db_stress: $(call in,$(STRESS) default_factory) $(LIBRARIES)
+	@echo "link $(FLAVOUR) db_stress"
+	@$(LINK) -o $@
+
+define test
+$(OUT)/tests/$(notdir $(1)): $(call in,$(1) $(TEST_SUPPORT) default_factory) $(LIBRARIES)
+	@mkdir -p $$(@D)
+	@echo "link $(FLAVOUR) $$(@F)"
+	@$$(LINK) -o $$@
+endef
+$(foreach source,$(TESTS),$(eval $(call test,$(source))))
