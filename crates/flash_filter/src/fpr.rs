@@ -31,7 +31,6 @@ pub fn expected_fpr(geometry: &Geometry, keys: u64) -> f64 {
     let (keys, pages) = (keys as f64, f64::from(geometry.page_count));
     let page_bits = f64::from(geometry.bits_per_page());
     match geometry.layout {
-        Layout::Flat => bloom_fpr(keys, geometry.bits() as f64, geometry.probes),
         Layout::Hierarchical => {
             mean_over_loads(keys, 1.0 / pages, |load| bloom_fpr(load, page_bits, geometry.probes))
         }
@@ -97,25 +96,27 @@ mod tests {
     fn imbalance_costs_what_the_second_derivative_says() {
         // FP''(n) n^2 / FP = 24 ln(2)^2 at half fill; the load's relative variance is 1/n.
         let (pages, per_page) = (1000u32, 3755u64);
-        let flat = expected_fpr(&geometry(Layout::Flat, pages), per_page * u64::from(pages));
-        let ours = expected_fpr(&geometry(Layout::Hierarchical, pages), per_page * u64::from(pages));
+        let keys = per_page * u64::from(pages);
+        let geometry = geometry(Layout::Hierarchical, pages);
+        let flat = bloom_fpr(keys as f64, geometry.bits() as f64, 6);
+        let ours = expected_fpr(&geometry, keys);
         let predicted = 1.0 + 24.0 * std::f64::consts::LN_2.powi(2) / 2.0 / per_page as f64;
         assert!((ours / flat - predicted).abs() < 2e-4, "{} against {predicted}", ours / flat);
         assert!(ours / flat < 1.02);
     }
 
     #[test]
-    fn one_page_is_a_flat_filter_and_no_keys_never_match() {
+    fn one_page_is_a_plain_bloom_filter_and_no_keys_never_match() {
         for keys in [1, 100, 5000] {
             let one = expected_fpr(&geometry(Layout::Hierarchical, 1), keys);
-            assert!((one - expected_fpr(&geometry(Layout::Flat, 1), keys)).abs() < 1e-12);
+            assert!((one - bloom_fpr(keys as f64, 32_512.0, 6)).abs() < 1e-12);
         }
         assert_eq!(expected_fpr(&geometry(Layout::Hierarchical, 10), 0), 0.0);
     }
 
     #[test]
     fn two_choices_double_the_rate() {
-        let one = expected_fpr(&geometry(Layout::Flat, 100), 370_000);
+        let one = bloom_fpr(3_700.0, 32_512.0, 6);
         let two = expected_fpr(&geometry(Layout::TwoChoices, 100), 370_000);
         assert!((two / one - 2.0).abs() < 0.03, "{}", two / one);
     }

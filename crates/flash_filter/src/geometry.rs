@@ -2,8 +2,7 @@
 //!
 //! BloomFlash sections III-C and III-D. *Hierarchical*: a first hash picks the page (the `ComponentFilter`), `probes` bits
 //! lie within it, so a lookup reads one page. With two choices, a key may be in either of two pages, and a lookup reads
-//! both. *Flat*: the bits lie anywhere, so a lookup reads up to `probes` pages; it is kept as the baseline that the
-//! hierarchical layout is measured against.
+//! both.
 
 use springbloom_filter::KeyDigest;
 
@@ -17,12 +16,9 @@ pub enum Layout {
     Hierarchical,
     /// All bits of a key in one of two pages: the one that had fewer keys.
     TwoChoices,
-    /// Bits anywhere.
-    Flat,
 }
 
-/// A change to a page that waits to be written: the page, and what to set in it (a key's tag, which is half of its digest,
-/// or in the flat layout a bit's position).
+/// A key that waits to be written to a page: the page, and the half of the key's digest that its bits in the page come from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub(crate) struct Update {
     pub(crate) page: u32,
@@ -36,7 +32,7 @@ pub struct Geometry {
     pub layout: Layout,
     /// 2,048 to 16,384, a power of two.
     pub page_bytes: u32,
-    /// Pages, each a filter of its own unless the layout is flat.
+    /// Pages, each a filter of its own.
     pub page_count: u32,
     /// Bits set per key, 1 to [`PROBES_MAX`].
     pub probes: u8,
@@ -66,48 +62,22 @@ impl Geometry {
         match self.layout {
             Layout::Hierarchical => 1,
             Layout::TwoChoices => 2,
-            Layout::Flat => self.probes as u32,
-        }
-    }
-
-    /// Updates that wait for one key.
-    pub(crate) const fn updates_per_key(&self) -> u64 {
-        match self.layout {
-            Layout::Hierarchical | Layout::TwoChoices => 1,
-            Layout::Flat => self.probes as u64,
         }
     }
 
     /// The n-th place where `digest` may be: the page and what would be pending for it.
     #[inline]
     pub(crate) fn place(&self, digest: KeyDigest, n: u32) -> Update {
-        match self.layout {
-            Layout::Flat => {
-                let word = mix(digest.lo ^ digest.hi.wrapping_add(GOLDEN.wrapping_mul(u64::from(n) + 1)));
-                let bit = scale(word, self.bits());
-                let bits_per_page = u64::from(self.bits_per_page());
-                Update { page: (bit / bits_per_page) as u32, value: bit % bits_per_page }
-            }
-            Layout::Hierarchical | Layout::TwoChoices => {
-                let word = if n == 0 { digest.lo } else { mix(digest.lo ^ GOLDEN) };
-                Update { page: scale(word, u64::from(self.page_count)) as u32, value: digest.hi }
-            }
-        }
+        let word = if n == 0 { digest.lo } else { mix(digest.lo ^ GOLDEN) };
+        Update { page: scale(word, u64::from(self.page_count)) as u32, value: digest.hi }
     }
 
     /// The bits of a page that an update sets.
     #[inline]
     pub(crate) fn bits_of(&self, value: u64) -> impl Iterator<Item = u32> {
         let bits_per_page = u64::from(self.bits_per_page());
-        let (count, flat) = match self.layout {
-            Layout::Flat => (1, true),
-            Layout::Hierarchical | Layout::TwoChoices => (u32::from(self.probes), false),
-        };
         let mut word = 0;
-        (0..count).map(move |n| {
-            if flat {
-                return value as u32;
-            }
+        (0..u32::from(self.probes)).map(move |n| {
             // One word gives two positions of 32 bits each.
             if n % 2 == 0 {
                 word = mix(value.wrapping_add(GOLDEN.wrapping_mul(u64::from(n) + 1)));
@@ -133,21 +103,18 @@ mod tests {
         let hierarchical = geometry(Layout::TwoChoices);
         let pages = [0, 1].map(|n| hierarchical.place(digest, n).page);
         let bits: Vec<u32> = hierarchical.bits_of(hierarchical.place(digest, 0).value).collect();
-        let flat = [0, 1, 5].map(|n| geometry(Layout::Flat).place(digest, n)).map(|u| (u.page, u.value));
         assert_eq!(pages, GOLDEN_PAGES);
         assert_eq!(bits, GOLDEN_BITS);
-        assert_eq!(flat, GOLDEN_FLAT);
     }
 
     // Recorded from version 1: filters on disk depend on them.
     const GOLDEN_PAGES: [u32; 2] = [445, 690];
     const GOLDEN_BITS: [u32; 6] = [12215, 31665, 26773, 675, 21386, 31652];
-    const GOLDEN_FLAT: [(u32, u64); 3] = [(110, 18667), (413, 22732), (351, 2343)];
 
     #[test]
     fn positions_are_spread_evenly_over_pages_and_bits() {
         let mut rng = springbloom_testkit::seed::rng("positions_are_spread_evenly_over_pages_and_bits");
-        for layout in [Layout::Hierarchical, Layout::TwoChoices, Layout::Flat] {
+        for layout in [Layout::Hierarchical, Layout::TwoChoices] {
             let geometry = Geometry { page_count: 50, ..geometry(layout) };
             let (mut pages, mut bits) = ([0u64; 50], [0u64; 127]);
             for _ in 0..20_000 {

@@ -123,8 +123,8 @@ impl FilterHeader {
             expected: expected.to_owned(),
         };
         let flags = u32::from_le_bytes(field(fields, 60));
-        let layout = layout_of(fields[12])
-            .ok_or_else(|| damaged("the layout", fields[12].to_string(), "0, 1 or 2"))?;
+        let layout =
+            layout_of(fields[12]).ok_or_else(|| damaged("the layout", fields[12].to_string(), "0 or 1"))?;
         let header = FilterHeader {
             geometry: Geometry {
                 layout,
@@ -168,12 +168,11 @@ fn layout_code(layout: Layout) -> u8 {
     match layout {
         Layout::Hierarchical => 0,
         Layout::TwoChoices => 1,
-        Layout::Flat => 2,
     }
 }
 
 fn layout_of(code: u8) -> Option<Layout> {
-    [Layout::Hierarchical, Layout::TwoChoices, Layout::Flat].get(usize::from(code)).copied()
+    [Layout::Hierarchical, Layout::TwoChoices].get(usize::from(code)).copied()
 }
 
 #[cfg(test)]
@@ -190,7 +189,7 @@ mod tests {
 
     #[test]
     fn headers_come_back_as_written() {
-        for layout in [Layout::Hierarchical, Layout::TwoChoices, Layout::Flat] {
+        for layout in [Layout::Hierarchical, Layout::TwoChoices] {
             let written = header(layout);
             assert_eq!(FilterHeader::decode("f", &written.encode()).unwrap(), written);
         }
@@ -205,15 +204,21 @@ mod tests {
             FilterHeader::decode("f", &bytes)
         };
         assert!(matches!(with(0, b'X'), Err(FlashError::Foreign { .. })));
-        let of_version = |version: u8| {
+        // Sealed again, so that the checks behind the checksum are reached.
+        let sealed_with = |at: usize, byte: u8| {
             let mut bytes = good.to_vec();
-            bytes[8] = version;
+            bytes[at] = byte;
             let sum = KeyDigest::of(&bytes[..CHECKSUM_AT]).lo;
             bytes[CHECKSUM_AT..].copy_from_slice(&sum.to_le_bytes());
             FilterHeader::decode("f", &bytes)
         };
-        assert!(matches!(of_version(9), Err(FlashError::NewerVersion { got: 9, expected: 2, .. })));
-        assert!(matches!(of_version(1), Err(FlashError::OlderVersion { got: 1, expected: 2, .. })));
+        assert!(matches!(sealed_with(8, 9), Err(FlashError::NewerVersion { got: 9, expected: 2, .. })));
+        assert!(matches!(sealed_with(8, 1), Err(FlashError::OlderVersion { got: 1, expected: 2, .. })));
+        // Code 2 was the flat layout, which only the benchmarks have now.
+        let Err(FlashError::Damaged { part: "the layout", got, expected, .. }) = sealed_with(12, 2) else {
+            panic!("there is no layout 2")
+        };
+        assert_eq!((&got[..], &expected[..]), ("2", "0 or 1"));
         assert!(matches!(FilterHeader::decode("f", &good[..100]), Err(FlashError::Truncated { .. })));
         for at in 8..HEADER_BYTES {
             assert!(matches!(with(at, !good[at]), Err(FlashError::Damaged { .. })), "byte {at}");
@@ -224,7 +229,7 @@ mod tests {
         #[test]
         fn decoding_is_total(at in 0usize..64, bytes in proptest::collection::vec(any::<u8>(), 1..64)) {
             // Sealed again, so that the checks behind the checksum are reached.
-            let mut block = header(Layout::Flat).encode();
+            let mut block = header(Layout::TwoChoices).encode();
             block[at..at + bytes.len()].copy_from_slice(&bytes);
             let sum = KeyDigest::of(&block[..CHECKSUM_AT]).lo;
             block[CHECKSUM_AT..].copy_from_slice(&sum.to_le_bytes());

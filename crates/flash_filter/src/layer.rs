@@ -5,7 +5,6 @@ use std::sync::{Arc, Mutex};
 
 use crate::filter::lookup_fpr;
 use crate::fpr::{expected_fpr, keys_for_fill};
-use crate::geometry::Layout;
 use crate::header::FilterHeader;
 use crate::page::PageCodec;
 use crate::page_cache::PageName;
@@ -187,11 +186,8 @@ impl Layer {
     pub(crate) fn estimated_keys(&self) -> f64 {
         let geometry = &self.header.geometry;
         let fill = self.ones() as f64 / geometry.bits() as f64;
-        let (bits, parts) = match geometry.layout {
-            Layout::Flat => (geometry.bits() as f64, 1.0),
-            _ => (f64::from(geometry.bits_per_page()), f64::from(geometry.page_count)),
-        };
-        keys_for_fill(fill.min(1.0), bits, geometry.probes) * parts
+        let page_bits = f64::from(geometry.bits_per_page());
+        keys_for_fill(fill.min(1.0), page_bits, geometry.probes) * f64::from(geometry.page_count)
     }
 
     pub(crate) fn estimated_fpr(&self) -> f64 {
@@ -201,7 +197,7 @@ impl Layer {
 
     /// The same with `pending` waiting updates, which may repeat some of them.
     fn estimated_keys_with(&self, pending: u64) -> f64 {
-        self.estimated_keys() + pending as f64 / self.header.geometry.updates_per_key() as f64
+        self.estimated_keys() + pending as f64
     }
 
     /// Whether the distinct keys, `pending` waiting updates included, are as many as the filter was built for.

@@ -8,7 +8,7 @@ use std::sync::PoisonError;
 use springbloom_filter::KeyDigest;
 
 use crate::filter::{FlashFilter, State};
-use crate::geometry::{Layout, Update};
+use crate::geometry::Update;
 use crate::layer::Layer;
 use crate::page::PageAnswer;
 use crate::page_cache::Ticket;
@@ -48,10 +48,12 @@ impl Unwritten<'_> {
 
 impl FlashFilter {
     /// Whether `digest` may have been inserted; "no" is certain. Reads one page unless the key waits in memory (two with
-    /// two choices; up to `probes` in the flat layout; of each filter of a chain that has grown). What cannot be read
-    /// answers "may match".
+    /// two choices; of each filter of a chain that has grown). What cannot be read answers "may match".
     pub fn contains(&self, digest: KeyDigest) -> bool {
-        self.ask(digest, false)
+        let state = self.state();
+        Counters::add(&self.counters.lookups, 1);
+        let unwritten = self.unwritten(&state, &[digest]);
+        (0..state.layers.len()).rev().any(|layer| self.ask_one(&unwritten, layer, digest))
     }
 
     /// [`FlashFilter::contains`] of every digest, in order, with many pages in flight; keys that share a page share its
@@ -64,20 +66,6 @@ impl FlashFilter {
             self.ask_batch(&state, digests, answers);
         }
         answers
-    }
-
-    /// [`FlashFilter::contains`] that reads the pages of all bits of a key, even after one that is not set. Other answers do not
-    /// come of it, only more reads in the flat layout: the flat filter that BloomFlash's figures are of (see
-    /// `docs/flash-filter.md`), to measure against.
-    pub fn contains_reading_all(&self, digest: KeyDigest) -> bool {
-        self.ask(digest, true)
-    }
-
-    fn ask(&self, digest: KeyDigest, reads_all: bool) -> bool {
-        let state = self.state();
-        Counters::add(&self.counters.lookups, 1);
-        let unwritten = self.unwritten(&state, &[digest]);
-        (0..state.layers.len()).rev().any(|layer| self.ask_one(&unwritten, layer, digest, reads_all))
     }
 
     /// What is not in its pages, of what these keys ask for.
@@ -101,24 +89,15 @@ impl FlashFilter {
         Unwritten { newest: state.layers.len() - 1, state, of_log }
     }
 
-    fn ask_one(&self, unwritten: &Unwritten<'_>, number: usize, digest: KeyDigest, reads_all: bool) -> bool {
+    fn ask_one(&self, unwritten: &Unwritten<'_>, number: usize, digest: KeyDigest) -> bool {
         let layer = &*unwritten.state.layers[number];
         let geometry = &layer.header.geometry;
-        let waits = |update: Update| unwritten.contains(number, update);
-        let places = (0..geometry.reads_per_lookup_max()).map(|n| geometry.place(digest, n));
-        match geometry.layout {
-            Layout::Hierarchical | Layout::TwoChoices => {
-                if places.clone().any(waits) {
-                    Counters::add(&self.counters.pending_hits, 1);
-                    return true;
-                }
-                places.into_iter().any(|place| self.ask_page(layer, place))
-            }
-            Layout::Flat => {
-                let mut has_bit = places.map(|place| waits(place) || self.ask_page(layer, place));
-                if reads_all { has_bit.fold(true, |all, has| all & has) } else { has_bit.all(|has| has) }
-            }
+        let mut places = (0..geometry.reads_per_lookup_max()).map(|n| geometry.place(digest, n));
+        if places.clone().any(|place| unwritten.contains(number, place)) {
+            Counters::add(&self.counters.pending_hits, 1);
+            return true;
         }
+        places.any(|place| self.ask_page(layer, place))
     }
 
     /// Reads the page of `place` and asks it.
@@ -167,17 +146,12 @@ impl FlashFilter {
 
     fn ask_batch(&self, state: &State, digests: &[KeyDigest], answers: &mut [bool]) {
         let unwritten = self.unwritten(state, digests);
-        for (number, layer) in state.layers.iter().enumerate().rev() {
-            match layer.header.geometry.layout {
-                Layout::Hierarchical | Layout::TwoChoices => {
-                    self.ask_pages_of(&unwritten, number, digests, answers)
-                }
-                Layout::Flat => self.ask_bit_after_bit(&unwritten, number, digests, answers),
-            }
+        for number in (0..state.layers.len()).rev() {
+            self.ask_pages_of(&unwritten, number, digests, answers);
         }
     }
 
-    /// Hierarchical layouts: every page of every key that has no answer yet.
+    /// Asks every page of every key that has no answer yet.
     fn ask_pages_of(
         &self,
         unwritten: &Unwritten<'_>,
@@ -205,31 +179,6 @@ impl FlashFilter {
             }
         }
         self.ask_all(layer, &mut questions, &mut |key, may_match| answers[key] |= may_match);
-    }
-
-    /// Flat layout: the first bit of every key, the second bit of those that had it, and so on.
-    fn ask_bit_after_bit(
-        &self,
-        unwritten: &Unwritten<'_>,
-        number: usize,
-        digests: &[KeyDigest],
-        answers: &mut [bool],
-    ) {
-        let layer = &*unwritten.state.layers[number];
-        let geometry = &layer.header.geometry;
-        let mut alive: Vec<bool> = answers.iter().map(|answered| !answered).collect();
-        for n in 0..u32::from(geometry.probes) {
-            let mut questions: Vec<Question> = digests
-                .iter()
-                .enumerate()
-                .filter(|(key, _)| alive[*key])
-                .map(|(key, digest)| (key, geometry.place(*digest, n)))
-                .filter(|(_, place)| !unwritten.contains(number, *place))
-                .map(|(key, place)| Question { page: place.page, key: key as u32, value: place.value })
-                .collect();
-            self.ask_all(layer, &mut questions, &mut |key, may_match| alive[key] &= may_match);
-        }
-        answers.iter_mut().zip(alive).for_each(|(answer, alive)| *answer |= alive);
     }
 
     /// Reads each page once and answers every question about it.

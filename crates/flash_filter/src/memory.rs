@@ -73,10 +73,7 @@ impl MemoryPlan {
         let cache_page_bytes = PageCache::page_memory_bytes(geometry.page_bytes);
         let cache_pages = buffer.cache_bytes / cache_page_bytes;
         let cache_bytes = cache_pages * cache_page_bytes;
-        let factor_updates = |factor: u32| {
-            let bits_per_update = u64::from(geometry.probes) / geometry.updates_per_key();
-            u64::from(factor) * u64::from(pages) / bits_per_update
-        };
+        let factor_updates = |factor: u32| u64::from(factor) * u64::from(pages) / u64::from(geometry.probes);
         let about_updates = match buffer.memory {
             MemorySize::Bytes(bytes) => bytes.saturating_sub(cache_bytes) / UPDATE_BYTES_ABOUT,
             MemorySize::CacheSizeFactor(factor) => factor_updates(factor),
@@ -180,7 +177,5 @@ mod tests {
         let buffer =
             BufferSettings { memory: MemorySize::CacheSizeFactor(4), ..BufferSettings::with_memory_bytes(0) };
         assert_eq!(MemoryPlan::new(&GEOMETRY, &buffer).unwrap().updates_max, 4 * 10_000 / 6);
-        let flat = Geometry { layout: Layout::Flat, ..GEOMETRY };
-        assert_eq!(MemoryPlan::new(&flat, &buffer).unwrap().updates_max, 4 * 10_000);
     }
 }

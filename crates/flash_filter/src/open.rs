@@ -152,7 +152,7 @@ impl FlashFilter {
             })?
         };
         if updates > 0 {
-            let since = updates.saturating_sub(chain.waiting_updates) / geometry.updates_per_key();
+            let since = updates.saturating_sub(chain.waiting_updates);
             self.writer().recovered(since);
         }
         let is_small = wal.want(plan.log_blocks(&geometry));

@@ -1,8 +1,7 @@
 //! Updates that wait in memory until their pages are written.
 //!
 //! What waits is the key's tag, not the bits it sets: 8 bytes per key, against 12 for six bit positions of 16 bits each.
-//! That also makes a waiting key an exact match instead of a probable one. (In the flat layout the bits of a key belong to
-//! different pages, so there each bit waits on its own.)
+//! That also makes a waiting key an exact match instead of a probable one.
 //!
 //! The updates of a page are a chain of chunks from one pool, whose memory is reserved at once, reused and never returned: chunks
 //! allocated one by one between other things left holes in the heap that took 8% more memory than they did. Readers walk chains under a shared lock; only the writer changes them.

@@ -23,7 +23,7 @@ pub struct SalvageReport {
     pub layers: u64,
     /// Sectors that could not be read: they answer "may match" from now on, so no key of theirs is lost.
     pub damaged_sectors: u64,
-    /// Updates of the log that could be read; each is a key, except in the flat layout.
+    /// Updates of the log that could be read; each is a key.
     pub recovered_updates: u64,
     /// Commits of the log that could not be read: their keys are lost.
     pub lost_commits: u64,

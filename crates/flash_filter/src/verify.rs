@@ -3,7 +3,6 @@
 use springbloom_page_device::{FlashError, Span, WalReport};
 
 use crate::filter::FlashFilter;
-use crate::geometry::Layout;
 use crate::header::FilterHeader;
 use crate::layer::Layer;
 
@@ -122,10 +121,7 @@ impl Layer {
         }
         report.faulty_pages.sort_unstable();
         report.fill = ones / geometry.bits() as f64;
-        report.fpr = match geometry.layout {
-            Layout::Flat => report.fill.powi(i32::from(geometry.probes)),
-            _ => self.fpr_of_pages(page_fprs / f64::from(geometry.page_count)),
-        };
+        report.fpr = self.fpr_of_pages(page_fprs / f64::from(geometry.page_count));
         Ok(report)
     }
 }

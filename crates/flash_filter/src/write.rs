@@ -192,9 +192,6 @@ impl FlashFilter {
                 *load = load.saturating_add(1);
                 self.append(writer, state, emptier)
             }
-            Layout::Flat => {
-                (0..u32::from(geometry.probes)).try_for_each(|n| self.append(writer, state, place(n)))
-            }
         }
     }
 

@@ -16,7 +16,7 @@ fn buffer() -> BufferSettings {
 
 #[test]
 fn a_damaged_page_answers_may_match_and_verify_reports_it() {
-    for layout in [Layout::Hierarchical, Layout::TwoChoices, Layout::Flat] {
+    for layout in [Layout::Hierarchical, Layout::TwoChoices] {
         let storage = memory();
         let filter = FlashFilter::create_in(
             storage.clone(),
@@ -133,7 +133,7 @@ fn a_directory_in_use_says_so() {
 
 #[test]
 fn pages_that_cannot_be_read_answer_may_match_and_are_counted() {
-    for layout in [Layout::Hierarchical, Layout::TwoChoices, Layout::Flat] {
+    for layout in [Layout::Hierarchical, Layout::TwoChoices] {
         let storage = std::sync::Arc::new(WatchedStorage::new(memory()));
         let settings = FilterSettings::new(10_000, 0.001).layout(layout);
         let filter = FlashFilter::create_in(storage.clone(), &settings, buffer()).unwrap();

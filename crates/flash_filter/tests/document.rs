@@ -58,7 +58,7 @@ fn written(layout: Layout) -> (tempfile::TempDir, u64) {
 fn headers_and_pages_are_as_documented() {
     let header = table("## Header of a filter", 0);
     let sector = table("## Pages", 0);
-    for (code, layout) in [Layout::Hierarchical, Layout::TwoChoices, Layout::Flat].into_iter().enumerate() {
+    for (code, layout) in [Layout::Hierarchical, Layout::TwoChoices].into_iter().enumerate() {
         let (directory, capacity) = written(layout);
         let file = std::fs::read(directory.path().join("filter-0000")).unwrap();
         let get = |name: &str| number(&file, header[name]);
@@ -98,10 +98,6 @@ fn headers_and_pages_are_as_documented() {
             let found = match layout {
                 Layout::Hierarchical => in_page(first),
                 Layout::TwoChoices => in_page(first) || in_page(scale(mix(lo ^ G), page_count)),
-                Layout::Flat => (0..5u64).all(|n| {
-                    let bit = scale(mix(lo ^ hi.wrapping_add(G.wrapping_mul(n + 1))), m * page_count);
-                    is_set(bit / m, bit % m)
-                }),
             };
             assert!(found, "{layout:?}: key {n}");
         }

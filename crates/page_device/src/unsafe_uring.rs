@@ -9,11 +9,15 @@ use std::fs::File;
 use std::io;
 use std::os::fd::AsRawFd;
 use std::sync::Arc;
+use std::time::Duration;
 
 use io_uring::{IoUring, opcode, squeue, types};
 
 use crate::AlignedBuf;
 use crate::{PlannedRead, ReadPlan, Span};
+
+/// Between two tries to submit operations that the kernel does not take.
+const RETRY_INTERVAL: Duration = Duration::from_millis(1);
 
 /// A submission queue with `depth` slots, and a read buffer cut into as many pieces.
 pub(crate) struct Ring {
@@ -298,8 +302,12 @@ impl Flight<'_> {
     /// Submits what is queued, waits until a quarter of what is in flight has completed (the rest keeps the device busy
     /// meanwhile, and the processor is woken less often) and collects all that is there.
     fn wait(&mut self, completed: &mut Vec<(usize, usize, i32)>) {
-        // Interrupted and busy calls are repeated by the loop around: nothing is lost, the operations are still queued.
-        let _ = self.ring.submit_and_wait((self.in_flight / 4).max(1));
+        // Interrupted and busy calls are repeated by the loop around: nothing is lost, the operations are still queued. An error
+        // that does not go away must not take a processor while it lasts.
+        let waited = self.ring.submit_and_wait((self.in_flight / 4).max(1));
+        if waited.is_err_and(|error| error.kind() != io::ErrorKind::Interrupted) {
+            std::thread::sleep(RETRY_INTERVAL);
+        }
         for entry in self.ring.completion() {
             let tag = entry.user_data();
             completed.push(((tag >> 16) as usize, (tag & 0xffff) as usize, entry.result()));

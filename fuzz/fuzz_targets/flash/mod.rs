@@ -11,7 +11,7 @@ use springbloom_flash_filter::{BufferSettings, FilterSettings, FlashFilter, Layo
 pub const FLUSHED: std::ops::Range<u64> = 0..600;
 pub const LOGGED: std::ops::Range<u64> = 600..700;
 
-pub const LAYOUTS: [Layout; 3] = [Layout::Hierarchical, Layout::TwoChoices, Layout::Flat];
+pub const LAYOUTS: [Layout; 2] = [Layout::Hierarchical, Layout::TwoChoices];
 
 pub fn buffer() -> BufferSettings {
     BufferSettings { group_pages: 2, ..BufferSettings::with_memory_bytes(64 << 10) }
@@ -27,7 +27,7 @@ pub fn keys(range: std::ops::Range<u64>) -> Vec<KeyDigest> {
 
 /// A copy of a filter that holds [`FLUSHED`] and [`LOGGED`], made once for each layout.
 pub fn template(layout: u8) -> Arc<SimStorage> {
-    static MADE: [OnceLock<SimStorage>; 3] = [OnceLock::new(), OnceLock::new(), OnceLock::new()];
+    static MADE: [OnceLock<SimStorage>; 2] = [OnceLock::new(), OnceLock::new()];
     let number = usize::from(layout) % LAYOUTS.len();
     let storage = MADE[number].get_or_init(|| {
         let storage = Arc::new(SimStorage::new(SimPower::steady()));

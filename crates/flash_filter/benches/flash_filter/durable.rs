@@ -14,10 +14,10 @@ const THREADS: u64 = 16;
 
 pub(crate) fn run(setup: &Setup) -> Vec<Claim> {
     let directory = setup.fresh("durable");
-    let filter = FlashFilter::create(&directory, &setup.settings(Layout::Hierarchical), setup.buffer())
+    let mut filter = FlashFilter::create(&directory, &setup.settings(Layout::Hierarchical), setup.buffer())
         .expect("create");
     // The buffer is filled first, so that its flushes are part of every rate.
-    setup.fill(&filter, setup.memory_bytes() / 8 * 2);
+    setup.fill(&mut filter, setup.memory_bytes() / 8 * 2);
     let mut next = 0;
     let single = rate(setup.time, || {
         next += 1;

@@ -15,10 +15,10 @@ const BATCH: u64 = 8192;
 
 pub(crate) fn run(setup: &Setup) -> Vec<Claim> {
     let directory = setup.fresh("lookups");
-    let filter = FlashFilter::create(&directory, &setup.settings(Layout::Hierarchical), setup.buffer())
+    let mut filter = FlashFilter::create(&directory, &setup.settings(Layout::Hierarchical), setup.buffer())
         .expect("create");
     // What a lookup reads does not depend on how full the pages are.
-    setup.fill(&filter, setup.capacity_keys() / 16);
+    setup.fill(&mut filter, setup.capacity_keys() / 16);
     drop(filter);
     let file = directory.join("filter-0000");
     let (mut single, mut batched, mut threads, mut fio_single, mut fio_batched) =

@@ -6,7 +6,9 @@
 
 mod claims;
 mod durable;
+mod flat;
 mod lookups;
+mod measured;
 mod memory;
 mod mixes;
 mod policies;

@@ -9,12 +9,12 @@
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-use springbloom_filter::KeyDigest;
-use springbloom_flash_filter::{
-    BufferSettings, FilterSettings, FlashFilter, FlushPolicy, Layout, MemorySize,
-};
+use springbloom_flash_filter::{BufferSettings, FilterSettings, FlashFilter, FlushPolicy, MemorySize};
+use springbloom_page_device::{Access, FileStorage, IoEngine};
 
 use crate::claims::{Claim, Wanted};
+use crate::flat::FlatFilter;
+use crate::measured::Measured;
 use crate::setup::{BITS_PER_KEY, PROBES, Setup, median};
 use crate::traces::{Operation, Operations, Trace, real_chunks};
 
@@ -33,21 +33,18 @@ const TRACES: [&[Trace]; 2] =
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Manner {
     Single,
-    /// Flat lookups read all `PROBES` pages.
-    ReadingAll,
     Batched,
 }
 
-/// One column of the table: which filter, and how.
-#[derive(Clone, Copy)]
-struct Contender {
-    layout: Layout,
-    manner: Manner,
+/// One column of the table.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Contender {
+    /// Ends a lookup at the first bit that is not set.
+    Flat,
+    /// Reads the pages of all `PROBES` bits.
+    FlatReadingAll,
+    Hierarchical,
 }
-
-const FLAT: Contender = Contender { layout: Layout::Flat, manner: Manner::Single };
-const FLAT_READING_ALL: Contender = Contender { layout: Layout::Flat, manner: Manner::ReadingAll };
-const OURS: Contender = Contender { layout: Layout::Hierarchical, manner: Manner::Single };
 
 #[derive(Default)]
 struct Outcome {
@@ -74,9 +71,7 @@ pub(crate) fn run(setup: &Setup) -> Vec<Claim> {
     let mut ratios = Vec::new();
     for traces in TRACES {
         let held = setup.capacity_keys() / 2;
-        let [flat, ours] =
-            [Layout::Flat, Layout::Hierarchical].map(|layout| prepare(setup, layout, traces[0], held));
-        let mut filled = Filled { flat, ours, held, file_runs: 0 };
+        let mut filled = prepare(setup, traces[0], held);
         for trace in traces.iter().filter(|trace| **trace != Trace::DedupeReal || real_chunks().is_some()) {
             compare(setup, &mut filled, *trace, &mut ratios);
         }
@@ -132,7 +127,8 @@ fn compare(setup: &Setup, filled: &mut Filled, trace: Trace, ratios: &mut Vec<Ra
         buffers.push(("1.8 bits/key, a quarter of it page cache", cached, false));
     }
     for (name, buffer, is_of_paper) in buffers {
-        let outcomes = measure(setup, filled, buffer, trace, &[FLAT, FLAT_READING_ALL, OURS]);
+        let contenders = [Contender::Flat, Contender::FlatReadingAll, Contender::Hierarchical];
+        let outcomes = measure(setup, filled, buffer, trace, Manner::Single, &contenders);
         let [flat, all, ours] = &outcomes[..] else { return };
         let [to_flat, to_reading_all] =
             [flat, all].map(|other| ours.operations_per_second / other.operations_per_second);
@@ -147,8 +143,8 @@ fn compare(setup: &Setup, filled: &mut Filled, trace: Trace, ratios: &mut Vec<Ra
     if trace == Trace::DedupeReal {
         return;
     }
-    let batched = [FLAT, OURS].map(|contender| Contender { manner: Manner::Batched, ..contender });
-    let outcomes = measure(setup, filled, budget, trace, &batched);
+    let contenders = [Contender::Flat, Contender::Hierarchical];
+    let outcomes = measure(setup, filled, budget, trace, Manner::Batched, &contenders);
     let [flat, ours] = &outcomes[..] else { return };
     println!(
         "| {trace:?} | 1.8 bits/key, batches of {BATCH} | {} | | {} | {:.2} | |",
@@ -164,19 +160,39 @@ impl Outcome {
     }
 }
 
-fn prepare(setup: &Setup, layout: Layout, trace: Trace, held: u64) -> PathBuf {
-    let folder = setup.fresh(&format!("mixes-{layout:?}"));
-    let settings = FilterSettings::with_bits_per_key(setup.capacity_keys(), BITS_PER_KEY, PROBES);
-    // Few updates per page wait while the filter is filled: adding one looks at those that wait already.
+/// Makes both filters and inserts the first `held` keys of `trace`.
+fn prepare(setup: &Setup, trace: Trace, held: u64) -> Filled {
+    let [flat_folder, our_folder] = ["mixes-flat", "mixes-ours"].map(|name| setup.fresh(name));
+    // Few updates per page wait while the filters are filled: adding one looks at those that wait already.
     let buffer = BufferSettings { group_pages: 1, ..BufferSettings::with_memory_bytes(8 << 20) };
-    let settings = settings.layout(layout).logged(false);
-    let filter = FlashFilter::create(&folder, &settings, buffer).expect("create");
+    let settings =
+        FilterSettings::with_bits_per_key(setup.capacity_keys(), BITS_PER_KEY, PROBES).logged(false);
+    let mut flat = FlatFilter::create(&storage(&flat_folder, Access::Create), flat_bits(setup), &buffer);
+    let mut ours = FlashFilter::create(&our_folder, &settings, buffer).expect("create");
     for first in (0..held).step_by(1 << 16) {
         let keys: Vec<_> = (first..held.min(first + (1 << 16))).map(|n| Operations::key(trace, n)).collect();
-        filter.insert_many(&keys).expect("insert");
+        both(&mut flat, &mut ours).into_iter().for_each(|filter| filter.insert_many(&keys));
     }
-    filter.flush().expect("flush");
-    folder
+    let sample: Vec<_> = (0..held.min(1000)).map(|n| Operations::key(trace, n)).collect();
+    for filter in both(&mut flat, &mut ours) {
+        filter.flush();
+        assert!(filter.contains_many(&sample).iter().all(|found| *found), "a false negative");
+        assert!(sample.iter().all(|key| filter.contains(*key)), "a false negative");
+    }
+    Filled { flat: flat_folder, ours: our_folder, held, file_runs: 0 }
+}
+
+fn storage(folder: &Path, access: Access) -> FileStorage {
+    FileStorage::open(folder, access, IoEngine::Auto).expect("folder")
+}
+
+/// As many as the hierarchical filter has, but for its last page.
+fn flat_bits(setup: &Setup) -> u64 {
+    (setup.capacity_keys() as f64 * BITS_PER_KEY) as u64
+}
+
+fn both<'a>(flat: &'a mut FlatFilter, ours: &'a mut FlashFilter) -> [&'a mut dyn Measured; 2] {
+    [flat, ours]
 }
 
 /// Runs the contenders in turns, once to warm up and then `rounds` times; the middle one of each counts. What they insert stays in
@@ -186,17 +202,18 @@ fn measure(
     filled: &mut Filled,
     buffer: BufferSettings,
     trace: Trace,
+    manner: Manner,
     contenders: &[Contender],
 ) -> Vec<Outcome> {
-    let open = |folder: &Path| FlashFilter::open(folder, buffer).expect("open");
-    let (flat, ours) = (open(&filled.flat), open(&filled.ours));
+    let mut flat = FlatFilter::open(&storage(&filled.flat, Access::Write), flat_bits(setup), &buffer);
+    let mut ours = FlashFilter::open(&filled.ours, buffer).expect("open");
     if let MemorySize::CacheSizeFactor(factor) = buffer.memory {
         // Full buffers from the beginning: lookups with few insertions would take minutes to fill them.
         let pages = setup.filter_bytes / 4096;
         let keys: Vec<_> = (0..2 * u64::from(factor) * pages / u64::from(PROBES))
             .map(|n| Operations::key(trace, filled.held + n))
             .collect();
-        [&flat, &ours].iter().for_each(|filter| filter.insert_many(&keys).expect("insert"));
+        both(&mut flat, &mut ours).into_iter().for_each(|filter| filter.insert_many(&keys));
         filled.held += keys.len() as u64;
     }
     let mut rates = vec![Vec::new(); contenders.len()];
@@ -208,25 +225,27 @@ fn measure(
     };
     for round in 0..=rounds {
         for (n, contender) in contenders.iter().enumerate() {
-            let filter = if contender.layout == Layout::Flat { &flat } else { &ours };
+            flat.reads_all = *contender == Contender::FlatReadingAll;
+            let [flat, ours] = both(&mut flat, &mut ours);
+            let filter = if *contender == Contender::Hierarchical { ours } else { flat };
             let (trace, time) = if round == 0 { (warm_up_trace, setup.time / 2) } else { (trace, time) };
             filled.file_runs += u64::from(trace == Trace::DedupeReal);
             let seed = setup.seed + round as u64;
             let mut operations = Operations::new(trace, filled.held, filled.file_runs, seed);
-            let before = filter.stats();
-            let (done, seconds) = run_for(filter, contender.manner, &mut operations, time);
+            let before = filter.pages();
+            let (done, seconds) = run_for(filter, manner, &mut operations, time);
             filled.held = operations.held();
             if round == 0 {
                 continue;
             }
-            let after = filter.stats();
+            let after = filter.pages();
             rates[n].push(done as f64 / seconds);
             totals[n].0 += done;
-            totals[n].1 += after.lookup_page_reads - before.lookup_page_reads;
-            totals[n].2 += after.flush_page_writes - before.flush_page_writes;
+            totals[n].1 += after.reads - before.reads;
+            totals[n].2 += after.writes - before.writes;
         }
     }
-    [flat, ours].iter().for_each(|filter| filter.flush().expect("flush"));
+    both(&mut flat, &mut ours).into_iter().for_each(Measured::flush);
     rates
         .into_iter()
         .zip(totals)
@@ -239,13 +258,17 @@ fn measure(
 }
 
 /// Operations done and seconds taken; ends early where a trace does.
-fn run_for(filter: &FlashFilter, manner: Manner, operations: &mut Operations, time: Duration) -> (u64, f64) {
+fn run_for(
+    filter: &mut dyn Measured,
+    manner: Manner,
+    operations: &mut Operations,
+    time: Duration,
+) -> (u64, f64) {
     let start = Instant::now();
     let mut done = 0;
     while start.elapsed() < time {
         let now = match manner {
-            Manner::Single => one(filter, operations, FlashFilter::contains),
-            Manner::ReadingAll => one(filter, operations, FlashFilter::contains_reading_all),
+            Manner::Single => one(filter, operations),
             Manner::Batched => many(filter, operations),
         };
         if now == 0 {
@@ -256,23 +279,23 @@ fn run_for(filter: &FlashFilter, manner: Manner, operations: &mut Operations, ti
     (done, start.elapsed().as_secs_f64())
 }
 
-fn one(filter: &FlashFilter, operations: &mut Operations, ask: fn(&FlashFilter, KeyDigest) -> bool) -> u64 {
+fn one(filter: &mut dyn Measured, operations: &mut Operations) -> u64 {
     match operations.next() {
         None => return 0,
         Some(Operation::Lookup(key)) => {
-            std::hint::black_box(ask(filter, key));
+            std::hint::black_box(filter.contains(key));
         }
-        Some(Operation::Insert(key)) => filter.insert(key).expect("insert"),
+        Some(Operation::Insert(key)) => filter.insert_many(&[key]),
         Some(Operation::LookupOrInsert(key)) => {
-            if !ask(filter, key) {
-                filter.insert(key).expect("insert");
+            if !filter.contains(key) {
+                filter.insert_many(&[key]);
             }
         }
     }
     1
 }
 
-fn many(filter: &FlashFilter, operations: &mut Operations) -> u64 {
+fn many(filter: &mut dyn Measured, operations: &mut Operations) -> u64 {
     let (mut asked, mut inserted, mut either) = (Vec::new(), Vec::new(), Vec::new());
     for operation in std::iter::from_fn(|| operations.next()).take(BATCH) {
         match operation {
@@ -286,6 +309,6 @@ fn many(filter: &FlashFilter, operations: &mut Operations) -> u64 {
     let new = either.iter().zip(found).filter(|(_, found)| !found).map(|(key, _)| *key);
     let done = (asked.len() + either.len() + inserted.len()) as u64;
     inserted.extend(new);
-    filter.insert_many(&inserted).expect("insert");
+    filter.insert_many(&inserted);
     done
 }

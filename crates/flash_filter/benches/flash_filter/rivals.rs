@@ -13,11 +13,11 @@ const BATCH: u64 = 8192;
 
 pub(crate) fn run(setup: &Setup) -> Vec<Claim> {
     let directory = setup.fresh("rivals");
-    let filter = FlashFilter::create(&directory, &setup.settings(Layout::Hierarchical), setup.buffer())
+    let mut filter = FlashFilter::create(&directory, &setup.settings(Layout::Hierarchical), setup.buffer())
         .expect("create");
     let keys = setup.capacity_keys() / 8;
     let insert_start = std::time::Instant::now();
-    setup.fill(&filter, keys);
+    setup.fill(&mut filter, keys);
     let inserts = keys as f64 / insert_start.elapsed().as_secs_f64();
     let mut next = 0;
     let lookups = median(

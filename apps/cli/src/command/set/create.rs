@@ -55,8 +55,6 @@ enum LayoutName {
     Hierarchical,
     /// The emptier of two pages: two reads per lookup
     TwoChoices,
-    /// Bits anywhere: up to one read per bit; the baseline of the paper
-    Flat,
 }
 
 impl Create {
@@ -91,7 +89,6 @@ impl Create {
         settings.page_bytes(page_bytes).growing(self.grow).logged(!self.no_log).layout(match self.layout {
             LayoutName::Hierarchical => Layout::Hierarchical,
             LayoutName::TwoChoices => Layout::TwoChoices,
-            LayoutName::Flat => Layout::Flat,
         })
     }
 }
