@@ -113,3 +113,29 @@ fn a_stream_is_scanned_from_standard_input() {
     assert_eq!(report["total"]["bytes"], 300_000);
     assert!(report["total"]["new_bytes"].as_u64().unwrap() <= 2 * 65_536, "{report}");
 }
+
+#[test]
+fn damage_is_told_for_the_keys_concerned_and_repair_tells_what_is_lost() {
+    let directory = tempfile::tempdir().expect("a folder");
+    let index = directory.path().join("index");
+    let program = |action: &str| {
+        let mut command = assert_cmd::Command::cargo_bin("springbloom").expect("the program");
+        command.args(["index", action]).arg(&index);
+        command
+    };
+    program("create").args(["--zone-size", "128KiB"]).assert().success();
+    let pairs: String = (0..20_000).map(|n| format!("{n}\tv{n}\n")).collect();
+    program("put").write_stdin(pairs).assert().success();
+    let records = index.join("records");
+    let mut bytes = std::fs::read(&records).expect("records");
+    bytes[5 * 4096..6 * 4096].fill(0);
+    std::fs::write(&records, &bytes).expect("damage");
+    let keys: String = (0..20_000).map(|n| format!("{n}\n")).collect();
+    let got = program("get").write_stdin(keys).assert().code(1);
+    let lines = got.get_output().stdout.split(|byte| *byte == b'\n').count();
+    assert!((18_000..20_000).contains(&lines), "{lines} keys are answered");
+    got.stderr(predicate::str::contains("keys cannot be answered"));
+    program("repair").assert().code(1).stderr(predicate::str::contains("second folder"));
+    let new = directory.path().join("new");
+    program("repair").arg(&new).assert().code(1).stderr(predicate::str::contains("records were lost"));
+}

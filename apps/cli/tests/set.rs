@@ -65,7 +65,7 @@ fn exit_codes_tell_scripts_what_happened() {
     set(directory.path(), "repair").assert().success();
     set(directory.path(), "verify")
         .assert()
-        .code(1)
+        .success()
         .stdout(predicate::str::contains("0 damaged and 1 lost sectors"));
     set(directory.path(), "check").arg("--quiet").write_stdin("a\n").assert().success();
 }
@@ -200,4 +200,43 @@ fn what_cannot_be_merged_or_opened_says_why() {
     let nothing = tempfile::tempdir().expect("a folder");
     set(nothing.path(), "create").args(["--capacity", "0"]).assert().code(2);
     assert!(!nothing.path().join("urls").exists(), "nothing is made for settings that cannot be");
+}
+
+#[test]
+fn a_set_is_no_index_and_an_index_no_set() {
+    let directory = tempfile::tempdir().expect("a folder");
+    create(directory.path());
+    let program = || assert_cmd::Command::cargo_bin("springbloom").expect("the program");
+    let index = directory.path().join("index");
+    program().args(["index", "create"]).arg(&index).assert().success();
+    let set = directory.path().join("urls");
+    for action in ["get", "put", "info", "verify"] {
+        program()
+            .args(["index", action])
+            .arg(&set)
+            .write_stdin("a\n")
+            .assert()
+            .code(2)
+            .stderr(predicate::str::contains("is a set, expected an index"));
+    }
+    for action in ["check", "add", "info", "verify"] {
+        program()
+            .args(["set", action])
+            .arg(&index)
+            .write_stdin("a\n")
+            .assert()
+            .code(2)
+            .stderr(predicate::str::contains("is an index, expected a set"));
+    }
+}
+
+#[test]
+fn a_growing_set_does_not_replace_files_of_others() {
+    let directory = tempfile::tempdir().expect("a folder");
+    set(directory.path(), "create").args(["--capacity", "100", "--grow"]).assert().success();
+    let theirs = directory.path().join("urls/filter-0001");
+    std::fs::write(&theirs, "precious").expect("a file");
+    let keys: String = (0..1000).map(|n| format!("{n}\n")).collect();
+    set(directory.path(), "add").write_stdin(keys).assert().failure();
+    assert_eq!(std::fs::read(&theirs).expect("it is there"), b"precious");
 }

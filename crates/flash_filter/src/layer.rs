@@ -61,6 +61,18 @@ impl Layer {
         Ok(layer)
     }
 
+    /// Refuses to replace a file in the place of the filter that `header` describes, unless an interrupted growth of this set left it:
+    /// that has the length of the filter, whatever is in it.
+    pub(crate) fn refuse_foreign(storage: &dyn Storage, header: &FilterHeader) -> Result<(), FlashError> {
+        let file = file_name(header.layer);
+        let Ok(device) = storage.open(&file) else { return Ok(()) };
+        if [0, header.file_bytes()].contains(&device.len_bytes()) {
+            return Ok(());
+        }
+        let got = format!("{file}, which this set did not make");
+        Err(FlashError::NotEmpty { name: storage.describe(""), got })
+    }
+
     fn write_header(&self) -> Result<(), FlashError> {
         self.device.write_at(0, &self.header.encode()).map_err(FlashError::io("write", &self.name))
     }

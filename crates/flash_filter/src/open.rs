@@ -5,7 +5,7 @@ use std::sync::atomic::AtomicU64;
 use std::sync::{Arc, Mutex, RwLock};
 
 use springbloom_page_device::{
-    Access, CommitTurn, FileStorage, FlashError, IoEngine, Storage, Wal, require_empty,
+    Access, CommitTurn, FileStorage, FlashError, INDEX_KIND, IoEngine, SET_KIND, Storage, Wal, require_empty,
 };
 
 use crate::filter::{FlashFilter, State};
@@ -175,7 +175,9 @@ pub(crate) fn open_log(storage: &dyn Storage) -> Result<Wal, FlashError> {
             return Err(FlashError::NotFound { name, expected: "set" });
         }
     }
-    Wal::open(storage)
+    let wal = Wal::open(storage)?;
+    wal.require_kind(storage.describe(""), SET_KIND, INDEX_KIND)?;
+    Ok(wal)
 }
 
 /// The first filter of a chain and the memory it is opened with, if both can be had.

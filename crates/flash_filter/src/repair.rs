@@ -10,6 +10,7 @@ use springbloom_page_device::{
 use crate::filter::FlashFilter;
 use crate::header::FilterHeader;
 use crate::layer::{Layer, file_name};
+use crate::open::open_log;
 use crate::settings::BufferSettings;
 use crate::state::{Chain, LAYERS_MAX};
 
@@ -67,7 +68,8 @@ impl FlashFilter {
     ) -> Result<SalvageReport, FlashError> {
         require_empty(&*to)?;
         let mut report = SalvageReport::default();
-        let log = match Wal::open(from) {
+        let log = match open_log(from) {
+            Err(error @ (FlashError::WrongKind { .. } | FlashError::NotFound { .. })) => return Err(error),
             Err(error @ (FlashError::NewerVersion { .. } | FlashError::OlderVersion { .. })) => {
                 return Err(error);
             }

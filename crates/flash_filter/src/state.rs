@@ -3,7 +3,7 @@
 //! The start block repeats the header of every filter, so that a damaged one is repaired from here, and keeps how many bits are
 //! set, so that opening a filter of any size reads none of its pages.
 
-use springbloom_page_device::{COMMIT_BYTES_MAX, FlashError, START_BYTES_MAX, Wal, field};
+use springbloom_page_device::{COMMIT_BYTES_MAX, FlashError, SET_KIND, START_BYTES_MAX, Wal, field};
 
 use crate::geometry::Update;
 use crate::header::{FilterHeader, HEADER_FIELDS_BYTES};
@@ -15,7 +15,7 @@ pub(crate) const UPDATE_BYTES: usize = 12;
 /// Updates of one commit, at most.
 pub(crate) const COMMIT_UPDATES_MAX: usize = 16_384;
 
-const FIELDS_BYTES: usize = 24;
+const FIELDS_BYTES: usize = 32;
 const LAYER_BYTES: usize = HEADER_FIELDS_BYTES + 8;
 const _: () = assert!(FIELDS_BYTES + LAYERS_MAX * LAYER_BYTES <= START_BYTES_MAX);
 const _: () = assert!(COMMIT_UPDATES_MAX * UPDATE_BYTES <= COMMIT_BYTES_MAX);
@@ -34,6 +34,7 @@ pub(crate) struct Chain {
 impl Chain {
     pub(crate) fn encode(&self) -> Vec<u8> {
         let mut bytes = Vec::with_capacity(FIELDS_BYTES + self.layers.len() * LAYER_BYTES);
+        bytes.extend(SET_KIND.0);
         bytes.extend(self.insertions.to_le_bytes());
         bytes.extend(self.waiting_updates.to_le_bytes());
         bytes.extend((self.layers.len() as u64).to_le_bytes());
@@ -57,14 +58,14 @@ impl Chain {
         let count = layers.len() / LAYER_BYTES;
         if bytes.len() < FIELDS_BYTES
             || !(1..=LAYERS_MAX).contains(&count)
-            || u64::from_le_bytes(field(bytes, 16)) != count as u64
+            || u64::from_le_bytes(field(bytes, 24)) != count as u64
             || !layers.len().is_multiple_of(LAYER_BYTES)
         {
             return Err(damaged(format!("{} bytes about filters", layers.len())));
         }
         let mut chain = Chain {
-            insertions: u64::from_le_bytes(field(bytes, 0)),
-            waiting_updates: u64::from_le_bytes(field(bytes, 8)),
+            insertions: u64::from_le_bytes(field(bytes, 8)),
+            waiting_updates: u64::from_le_bytes(field(bytes, 16)),
             layers: Vec::with_capacity(count),
         };
         for (number, layer) in layers.chunks_exact(LAYER_BYTES).enumerate() {

@@ -21,10 +21,9 @@ pub struct VerifyReport {
 }
 
 impl VerifyReport {
-    /// Whether every sector is as it was written and none was lost before.
+    /// Whether every sector is as it was written. One that was lost earlier and mended is: it answers "may match".
     pub fn is_sound(&self) -> bool {
-        let of_pages =
-            |layer: &LayerReport| layer.damaged_sectors + layer.saturated_sectors + layer.unreadable_pages;
+        let of_pages = |layer: &LayerReport| layer.damaged_sectors + layer.unreadable_pages;
         self.log.is_sound() && self.layers.iter().all(|layer| of_pages(layer) == 0 && layer.has_sound_header)
     }
 }

@@ -287,6 +287,7 @@ impl FlashFilter {
         header: FilterHeader,
         plan: MemoryPlan,
     ) -> Result<(), FlashError> {
+        Layer::refuse_foreign(&*self.storage, &header)?;
         self.flush_all(writer, state)?;
         let mut layers = state.layers.clone();
         layers.push(Arc::new(Layer::create(&*self.storage, header)?));

@@ -119,10 +119,10 @@ fn the_log_is_as_documented() {
     let get = |name: &str| number(contents, start[name]);
     assert_eq!((get("insertions"), get("waiting_updates"), get("layer_count")), (3000, 0, 1));
     let (at, width) = layer["header"];
-    assert_eq!(contents[24 + at..][..width], filter[..width]);
+    assert_eq!(contents[32 + at..][..width], filter[..width]);
     let ones: u32 =
         filter[4096..].chunks(512).flat_map(|sector| &sector[..508]).map(|byte| byte.count_ones()).sum();
-    assert_eq!(number(&contents[24..], layer["ones"]), u64::from(ones));
+    assert_eq!(number(&contents[32..], layer["ones"]), u64::from(ones));
     for (n, bytes) in (3000..3100).zip(log[8192 + 48..].chunks(12)) {
         let KeyDigest { lo, hi } = key(1, n);
         let found = (number(bytes, update["page"]), number(bytes, update["value"]));

@@ -7,7 +7,7 @@
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use springbloom_page_device::{FlashError, Storage, Wal, WalReport, field};
+use springbloom_page_device::{FlashError, INDEX_KIND, SET_KIND, Storage, Wal, WalReport, field};
 
 use crate::record::{INDEX_PAGE_BYTES, PAGE_HEAD_BYTES};
 
@@ -98,13 +98,14 @@ pub(crate) struct Commits {
 
 impl Commits {
     pub(crate) fn create(storage: &dyn Storage, salt: u64) -> Result<(), FlashError> {
-        let mut wal = Wal::create(storage, salt, WAL_BLOCKS, Vec::new())?;
+        let mut wal = Wal::create(storage, salt, WAL_BLOCKS, INDEX_KIND.0.to_vec())?;
         wal.commit(&Acknowledged::nothing().encode())
     }
 
     /// Opens the log and reads its last commit. One of which a block has lost a copy is written anew if `storage` can be written.
     pub(crate) fn open(storage: &Arc<dyn Storage>) -> Result<Commits, FlashError> {
         let mut wal = Wal::open(&**storage)?;
+        wal.require_kind(storage.describe(""), INDEX_KIND, SET_KIND)?;
         let mut last = None;
         let found = wal.replay(&mut |commit| {
             last = Acknowledged::decode(commit);
@@ -120,7 +121,7 @@ impl Commits {
             });
         };
         let commits = Commits { salt: wal.salt(), state: Mutex::new((wal, acknowledged)) };
-        if storage.is_writable() && !found.is_sound() {
+        if storage.is_writable() && (!found.is_sound() || found.torn_blocks > 0) {
             commits.restart(&mut commits.lock())?;
         }
         Ok(commits)
@@ -162,7 +163,9 @@ impl Commits {
     fn restart(&self, state: &mut (Wal, Acknowledged)) -> Result<(), FlashError> {
         let (wal, acknowledged) = state;
         let mut payload = Some(acknowledged.encode());
-        wal.restart(Vec::new(), &mut |into| payload.take().map(|bytes| into.extend(bytes)).is_some())
+        wal.restart(INDEX_KIND.0.to_vec(), &mut |into| {
+            payload.take().map(|bytes| into.extend(bytes)).is_some()
+        })
     }
 
     /// Bytes and syncs written since opening.

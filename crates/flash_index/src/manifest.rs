@@ -111,7 +111,8 @@ impl Manifest {
         }
         let magic: [u8; 8] = field(bytes, 0);
         if magic != INDEX_MAGIC {
-            return Err(FlashError::Foreign { name: name.to_owned(), got: magic, expected: INDEX_MAGIC });
+            let (got, expected) = (format!("{magic:02x?} at its beginning"), format!("{INDEX_MAGIC:02x?}"));
+            return Err(FlashError::Damaged { name: name.to_owned(), part: "the manifest", got, expected });
         }
         let body_bytes = u32::from_le_bytes(field(bytes, 12)) as usize;
         let body = bytes[HEAD_BYTES..].get(..body_bytes).ok_or_else(|| truncated(HEAD_BYTES + body_bytes))?;
@@ -348,7 +349,7 @@ mod tests {
             bytes[at] = byte;
             Manifest::decode("m", &bytes)
         };
-        assert!(matches!(with(0, b'X'), Err(FlashError::Foreign { .. })));
+        assert!(matches!(with(0, b'X'), Err(FlashError::Damaged { .. })));
         let of_version = |version: u8, is_keyed: bool| {
             let mut bytes = good.to_vec();
             bytes[8] = version;

@@ -90,6 +90,7 @@ fn what_is_known(
     report: &mut SalvageReport,
 ) -> Result<Known, FlashError> {
     let commits = match Commits::open(from) {
+        Err(error @ FlashError::WrongKind { .. }) => return Err(error),
         Err(error @ (FlashError::NewerVersion { .. } | FlashError::OlderVersion { .. })) => {
             return Err(error);
         }

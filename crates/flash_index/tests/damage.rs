@@ -279,7 +279,7 @@ fn wrong_manifests_have_their_own_errors() {
     };
     let open = || FlashIndex::open_in(storage.clone(), small().1).err();
     both(0, |byte| *byte ^= 1);
-    assert!(matches!(open(), Some(FlashError::Foreign { .. })));
+    assert!(matches!(open(), Some(FlashError::Damaged { .. })));
     both(0, |byte| *byte ^= 1);
     both(60, |byte| *byte ^= 1);
     assert!(matches!(open(), Some(FlashError::Damaged { .. })));

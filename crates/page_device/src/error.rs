@@ -67,6 +67,10 @@ pub enum FlashError {
     #[error("{name} holds no {expected}")]
     NotFound { name: String, expected: &'static str },
 
+    /// It is another structure of Springbloom's.
+    #[error("{name} is {got}, expected {expected}")]
+    WrongKind { name: String, got: &'static str, expected: &'static str },
+
     /// It was opened for reading.
     #[error("{name} is open for reading: open it for writing to change it")]
     ReadOnly { name: String },

@@ -30,7 +30,7 @@ pub use folder::{Access, FileStorage, require_empty};
 pub use mix::{GOLDEN, checksum, checksum_32, field, mix, scale};
 pub use plan::{PlannedRead, ReadPlan};
 pub use sim::{PowerLoss, SimPower, SimStorage};
-pub use wal::{COMMIT_BYTES_MAX, CommitTurn, START_BYTES_MAX, Turn, Wal, WalReport};
+pub use wal::{COMMIT_BYTES_MAX, CommitTurn, INDEX_KIND, SET_KIND, START_BYTES_MAX, Turn, Wal, WalReport};
 
 /// The example of the README runs as a test.
 #[doc = include_str!("../README.md")]

@@ -10,7 +10,7 @@ mod pairs;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-use anyhow::Result;
+use anyhow::{Result, ensure};
 use clap::{Args, Subcommand};
 use serde_json::json;
 
@@ -121,12 +121,20 @@ impl Repair {
         let index = open::open(&self.index, &self.memory)?;
         let step = Step::waiting("repairing");
         let rebuilt = index.repair().map_err(explain)?;
+        let damaged_pages = index.verify().map_err(explain)?.damaged_pages;
         drop(step);
         open::close(index)?;
         if self.json {
-            return output::json(&json!({ "rebuilt_buckets": rebuilt }));
+            output::json(&json!({ "rebuilt_buckets": rebuilt, "damaged_pages": damaged_pages }))?;
+        } else {
+            output::tell(format_args!("{rebuilt} buckets were damaged and are made anew"));
         }
-        output::tell(format_args!("{rebuilt} buckets were damaged and are made anew"));
+        ensure!(
+            damaged_pages == 0,
+            "{damaged_pages} pages of records are damaged, which only a second folder helps: `springbloom index repair {} NEW` makes a new \
+             index of the others",
+            self.index.display()
+        );
         Ok(())
     }
 
@@ -135,14 +143,14 @@ impl Repair {
         let report = FlashIndex::salvage(&self.index, to).map_err(explain)?;
         drop(step);
         if self.json {
-            return output::json(&json!({
+            output::json(&json!({
                 "records": report.records,
                 "damaged_pages": report.damaged_pages,
                 "broken_records": report.broken_records,
                 "lost_log": report.lost_log,
                 "lost_manifest": report.lost_manifest,
                 "has_losses": report.has_losses(),
-            }));
+            }))?;
         }
         output::tell(format_args!(
             "{} records salvaged; {} pages are damaged, {} records broken",
@@ -156,6 +164,11 @@ impl Repair {
         if report.lost_manifest {
             output::warn(format_args!("the manifest cannot be read: keys that were deleted may be back"));
         }
+        ensure!(
+            !report.has_losses(),
+            "{} holds what could be read; records were lost, so keys may be missing, have older values, or be back",
+            to.display()
+        );
         Ok(())
     }
 }

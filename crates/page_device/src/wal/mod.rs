@@ -33,6 +33,10 @@ const CHUNK_BLOCKS: usize = 16;
 const COMMIT_BLOCKS_MAX: u32 = 64;
 /// Bytes of the longest commit.
 pub const COMMIT_BYTES_MAX: usize = COMMIT_BLOCKS_MAX as usize * PAYLOAD_BYTES;
+/// What the contents of a set's log begin with.
+pub const SET_KIND: (&[u8; 8], &str) = (b"SPBL-SET", "a set");
+/// The same of an index.
+pub const INDEX_KIND: (&[u8; 8], &str) = (b"SPBL-IDX", "an index");
 /// A log with fewer blocks would spend its time on changes of generation.
 const BLOCKS_MIN: u32 = 32;
 /// More blocks than this would be a file of half a tebibyte.
@@ -158,6 +162,28 @@ impl Wal {
     /// What the structure keeps in the start block.
     pub fn contents(&self) -> &[u8] {
         &self.start.contents
+    }
+
+    /// Refuses the log of another structure: `kind` is what this one's contents begin with and what it is called, `other` the same of
+    /// another one. `folder` is for the message.
+    pub fn require_kind(
+        &self,
+        folder: String,
+        kind: (&[u8; 8], &'static str),
+        other: (&[u8; 8], &'static str),
+    ) -> Result<(), FlashError> {
+        if self.start.contents.starts_with(other.0) {
+            return Err(FlashError::WrongKind { name: folder, got: other.1, expected: kind.1 });
+        }
+        if self.start.contents.starts_with(kind.0) {
+            return Ok(());
+        }
+        Err(FlashError::Damaged {
+            name: self.name().to_owned(),
+            part: "the start of the write-ahead log",
+            got: format!("{} bytes of no known structure", self.start.contents.len()),
+            expected: kind.1.to_owned(),
+        })
     }
 
     /// The file in force.

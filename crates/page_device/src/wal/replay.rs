@@ -11,9 +11,11 @@ pub struct WalReport {
     pub commits: u64,
     /// Blocks of them, the start block included.
     pub blocks: u64,
-    /// Of these, the ones of which one copy is damaged; the other one is intact. Those of the last commit are not counted: the one that
-    /// wrote it may have been interrupted.
+    /// Of these, the ones of which one copy is damaged; the other one is intact.
     pub repaired_blocks: u64,
+    /// The same of the last commit, which are no damage: the one that wrote it may have been interrupted. Who goes on writing begins a new
+    /// generation first, or they would be taken for damage then.
+    pub torn_blocks: u64,
     /// Commits that were acknowledged and cannot be read; only [`Wal::salvage`] goes on behind them.
     pub lost_commits: u64,
 }
@@ -128,6 +130,8 @@ impl Wal {
             report.lost_commits += 1;
         } else if end == 1 + self.start.snapshot_blocks {
             report.repaired_blocks += repaired_of_last;
+        } else {
+            report.torn_blocks = repaired_of_last;
         }
         Ok((report, end))
     }

@@ -4,17 +4,17 @@ use std::ops::ControlFlow;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
-use anyhow::Result;
+use anyhow::{Context, Result};
 use clap::Args;
 
 use super::open::{MemoryOptions, open_to_look_up};
 use super::pairs;
-use crate::command::flash::explain;
+use crate::command::flash::{FlashError, FlashIndex, explain};
 use crate::failure::selected;
 use crate::lines::{LineOptions, Reading};
 
 /// Keys looked up together: their values are in memory at once, 64 KiB each at most.
-const BATCH_KEYS: usize = 512;
+const BATCH_KEYS: usize = 256;
 
 /// Print keys with their values
 ///
@@ -38,9 +38,11 @@ impl Get {
         let mut output = self.keys.output();
         let mut line = Vec::new();
         let reading = Reading { batch_lines: BATCH_KEYS, check: &pairs::check_key, prints: true };
+        let mut damage = Damage::default();
         let taken = self.keys.each_batch(&reading, &mut |batch| {
             let keys: Vec<&[u8]> = batch.lines().collect();
-            for (key, value) in keys.iter().zip(index.get_many(&keys).map_err(explain)?) {
+            for (key, value) in keys.iter().zip(damage.look_up(&index, &keys)?) {
+                let Some(value) = value else { continue };
                 match value {
                     Some(value) if !self.absent => {
                         line.clear();
@@ -55,6 +57,42 @@ impl Get {
             }
             Ok(if output.flush()? { ControlFlow::Continue(()) } else { ControlFlow::Break(()) })
         })?;
-        Ok(selected(output.printed(), taken.end("looked up")?))
+        let code = selected(output.printed(), taken.end("looked up")?);
+        damage.end()?;
+        Ok(code)
+    }
+}
+
+/// Keys that damage kept from being answered.
+#[derive(Default)]
+struct Damage {
+    keys: u64,
+    first: Option<FlashError>,
+}
+
+impl Damage {
+    /// The values of `keys`; none for a key that damage keeps from being answered, the others are.
+    fn look_up(&mut self, index: &FlashIndex, keys: &[&[u8]]) -> Result<Vec<Option<Option<Vec<u8>>>>> {
+        match index.get_many(keys) {
+            Ok(values) => return Ok(values.into_iter().map(Some).collect()),
+            Err(FlashError::Damaged { .. } | FlashError::Io { .. }) => {}
+            Err(error) => return Err(explain(error)),
+        }
+        let one_by_one = keys.iter().map(|key| match index.get(key) {
+            Ok(value) => Some(value),
+            Err(error) => {
+                self.keys += 1;
+                self.first.get_or_insert(error);
+                None
+            }
+        });
+        Ok(one_by_one.collect())
+    }
+
+    fn end(self) -> Result<()> {
+        let Some(first) = self.first else { return Ok(()) };
+        let keys = self.keys;
+        Err(explain(first))
+            .with_context(|| format!("{keys} keys cannot be answered; see `springbloom index repair --help`"))
     }
 }

@@ -58,6 +58,14 @@ fn explain_opening(directory: &Path, error: FlashError) -> anyhow::Error {
     if !is_missing(&error) {
         return explain(error);
     }
+    if ["wal-a", "wal-b", "manifest-a", "manifest-b", "records"]
+        .iter()
+        .any(|file| directory.join(file).exists())
+    {
+        return bad_input(format!(
+            "{error}: the index is incomplete; restore the file from a copy, or see `springbloom index repair --help`"
+        ));
+    }
     bad_input(format!(
         "{} holds no index ({error}); `springbloom index create` makes one",
         directory.display()

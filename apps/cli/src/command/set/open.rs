@@ -101,9 +101,11 @@ pub(super) fn close(filter: FlashFilter) -> Result<()> {
 fn explain_opening(directory: &Path, error: FlashError) -> anyhow::Error {
     match error {
         _ if !is_missing(&error) => explain(error),
-        _ if directory.join("filter-0000").exists() => bad_input(format!(
-            "{error}: the set is incomplete; restore the file from a copy, or see `springbloom set repair --help`"
-        )),
+        _ if ["filter-0000", "wal-a", "wal-b"].iter().any(|file| directory.join(file).exists()) => {
+            bad_input(format!(
+                "{error}: the set is incomplete; restore the file from a copy, or see `springbloom set repair --help`"
+            ))
+        }
         _ => bad_input(format!("{} holds no set; `springbloom set create` makes one", directory.display())),
     }
 }

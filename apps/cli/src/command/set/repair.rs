@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-use anyhow::Result;
+use anyhow::{Result, ensure};
 use clap::Args;
 use serde_json::json;
 
@@ -58,14 +58,14 @@ impl Repair {
         let report = FlashFilter::salvage(&self.set, to, buffer).map_err(explain)?;
         drop(step);
         if self.json {
-            return output::json(&json!({
+            output::json(&json!({
                 "filters": report.layers,
                 "damaged_sectors": report.damaged_sectors,
                 "recovered_updates": report.recovered_updates,
                 "lost_commits": report.lost_commits,
                 "lost_log": report.lost_log,
                 "has_losses": report.has_losses(),
-            }));
+            }))?;
         }
         output::tell(format_args!(
             "{} filters salvaged, {} of their sectors damaged; {} keys of the log recovered",
@@ -77,6 +77,7 @@ impl Repair {
             let commits = report.lost_commits;
             output::warn(format_args!("{commits} commits of the log cannot be read: their keys are missing"));
         }
+        ensure!(!report.has_losses(), "{} holds what could be read; keys were lost", to.display());
         Ok(())
     }
 }
