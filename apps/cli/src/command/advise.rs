@@ -16,7 +16,7 @@ use crate::store::live_files::live_files;
 
 /// Tell what more or less memory for filters would do, from the use that a database remembers
 ///
-/// Reads the database's file SPRINGBLOOM-HOTNESS and the directories of its tables; the database may be in use.
+/// Reads what Springbloom remembers beside the tables of the database, and their directories; the database may be in use.
 #[derive(Args, Debug)]
 pub(crate) struct Advise {
     /// Folder of a RocksDB database
