@@ -108,16 +108,11 @@ fn what_is_known(
     };
     report.lost_manifest = in_force.is_none();
     if let Some(manifest) = in_force {
-        let mut zones = Zones::restored(&manifest);
-        match &commits {
-            Some((_, acknowledged)) => {
-                let behind = acknowledged.end.page_behind();
-                let opened = zones.zone_of(manifest.counted_page)..zones.zone_of(behind.max(1) - 1) + 1;
-                opened.filter(|_| behind > manifest.counted_page).for_each(|zone| zones.open(zone));
-            }
+        let zones = match &commits {
+            Some((_, acknowledged)) => Zones::restored_to(&manifest, acknowledged.end.page_behind()),
             // Zones opened since the manifest was written follow from it; how many there are, the pages tell.
-            None => zones = with_zones_found(&manifest, device, zones),
-        }
+            None => with_zones_found(&manifest, device),
+        };
         let end = commits.map(|(_, acknowledged)| acknowledged.end);
         return Ok(Known { salt: manifest.salt, settings: manifest.settings, zones, end });
     }
@@ -137,7 +132,8 @@ fn what_is_known(
 }
 
 /// The zones that `manifest` describes, and those whose pages are found where zones opened since would be.
-fn with_zones_found(manifest: &Manifest, device: &dyn PageDevice, mut zones: Zones) -> Zones {
+fn with_zones_found(manifest: &Manifest, device: &dyn PageDevice) -> Zones {
+    let mut zones = Zones::restored(manifest);
     let mut next = zones.zone_of(manifest.counted_page);
     loop {
         let before = zones.clone();

@@ -382,14 +382,11 @@ fn open_log(
     manifest: &Manifest,
     acknowledged: &Acknowledged,
 ) -> Result<RecordLog, FlashError> {
-    let (end, mut zones) = (&acknowledged.end, Zones::restored(manifest));
+    let end = &acknowledged.end;
     if end.page < manifest.counted_page {
         return Err(lost_page(&name, end.page));
     }
-    if end.page_behind() > manifest.counted_page {
-        let opened = zones.zone_of(manifest.counted_page)..=zones.zone_of(end.page_behind() - 1);
-        opened.for_each(|zone| zones.open(zone));
-    }
+    let zones = Zones::restored_to(manifest, end.page_behind());
     Ok(RecordLog::new(device, name, manifest.salt, acknowledged.epoch + 1, zones, end))
 }
 

@@ -43,6 +43,16 @@ impl Zones {
         }
     }
 
+    /// Those, and the zones that were opened since for the pages before `behind`.
+    pub(crate) fn restored_to(manifest: &Manifest, behind: u64) -> Zones {
+        let mut zones = Zones::restored(manifest);
+        if behind > manifest.counted_page {
+            let opened = zones.zone_of(manifest.counted_page)..=zones.zone_of(behind - 1);
+            opened.for_each(|zone| zones.open(zone));
+        }
+        zones
+    }
+
     /// No zones, on a device with `slots` slots.
     pub(crate) fn empty(zone_pages: u32, slots: u32) -> Zones {
         Zones { zone_pages, live: BTreeMap::new(), free: VecDeque::new(), slots, returned: Vec::new() }

@@ -95,26 +95,17 @@ fn is_told(storage: &SimStorage, what: &str) -> bool {
 fn damage_to_any_block_loses_nothing_silently() {
     let mut tally = Tally::default();
     for (state, storage) in left_behind() {
-        for file in storage.names().unwrap() {
-            for block in 0..storage.len_bytes(&file).div_ceil(BLOCK_BYTES) {
-                for damage in Damage::ALL {
-                    let damaged = storage.after_power_loss(PowerLoss::KILLED, 0);
-                    if damage == Damage::Truncated {
-                        damaged.truncate(&file, block * BLOCK_BYTES);
-                    } else {
-                        damaged.damage(&file, block * BLOCK_BYTES, |bytes| {
-                            damage.apply(bytes, block as u64 * 5)
-                        });
-                    }
-                    tally.trials += 1;
-                    if is_told(&damaged, &format!("{state}: {file}, block {block}, {damage:?}")) {
-                        tally.told += 1;
-                    } else {
-                        tally.harmless += 1;
-                    }
-                }
+        let names = storage.names().unwrap().into_iter();
+        let files: Vec<_> = names.map(|name| (name.clone(), storage.len_bytes(&name))).collect();
+        tally += Tally::of_all(&files, |file, block, damage| {
+            let (damaged, at) = (storage.after_power_loss(PowerLoss::KILLED, 0), block * BLOCK_BYTES);
+            if damage == Damage::Truncated {
+                damaged.truncate(file, at);
+            } else {
+                damaged.damage(file, at, |bytes| damage.apply(bytes, block as u64 * 5));
             }
-        }
+            is_told(&damaged, &format!("{state}: {file}, block {block}, {damage:?}"))
+        });
     }
     println!("flash index, exhaustive damage: {tally}");
     assert!(tally.trials > 2000 && tally.told > 500, "{tally}");

@@ -57,6 +57,35 @@ pub struct Tally {
     pub harmless: u64,
 }
 
+impl Tally {
+    /// Tries every kind of damage on every block of `files`, which are given with their lengths in bytes. `is_told` does it, and says
+    /// whether it was told.
+    pub fn of_all(files: &[(String, usize)], mut is_told: impl FnMut(&str, usize, Damage) -> bool) -> Tally {
+        let mut tally = Tally::default();
+        for (file, len_bytes) in files {
+            for block in 0..len_bytes.div_ceil(BLOCK_BYTES) {
+                for damage in Damage::ALL {
+                    tally.trials += 1;
+                    if is_told(file, block, damage) {
+                        tally.told += 1;
+                    } else {
+                        tally.harmless += 1;
+                    }
+                }
+            }
+        }
+        tally
+    }
+}
+
+impl std::ops::AddAssign for Tally {
+    fn add_assign(&mut self, other: Tally) {
+        self.trials += other.trials;
+        self.told += other.told;
+        self.harmless += other.harmless;
+    }
+}
+
 impl std::fmt::Display for Tally {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         let Tally { trials, told, harmless } = self;

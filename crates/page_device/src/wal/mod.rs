@@ -338,11 +338,6 @@ impl Wal {
         result.map_err(FlashError::io(action, &self.names[device]))
     }
 
-    /// Refuses to go on after a failed write of the structure whose log this is.
-    pub fn mark_failed(&mut self) {
-        self.has_failed = true;
-    }
-
     /// An error if an earlier write failed.
     pub fn check_alive(&self) -> Result<(), FlashError> {
         if self.has_failed {
