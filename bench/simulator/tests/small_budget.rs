@@ -8,8 +8,9 @@ use springbloom_manager::{
     BytewiseOrder, Fences, Manager, ManagerSettings, Outcome, PolicyKind, ScopeId, SegmentSpec, TableHandle,
     TableId, TableSpec, TableUnits, UnitReadError, UnitSource,
 };
-use springbloom_simulator::{Distribution, Keys};
+use springbloom_simulator::{Lookup, Lookups, Popularity};
 use springbloom_testkit::spread::{mix, unit_interval};
+use springbloom_workload::{Distribution, Movement};
 use std::time::Duration;
 
 const SETTLE: Duration = Duration::from_secs(20);
@@ -62,9 +63,10 @@ impl Store {
     }
 
     /// Reads wasted on a key.
-    fn look_up(&self, key: u64, absent: bool) -> u64 {
+    fn look_up(&self, lookup: Lookup) -> u64 {
+        let key = lookup.key();
         let position = unit_interval(key ^ 0x5555);
-        let home = if absent { usize::MAX } else { usize::from(unit_interval(key ^ 0xABCD) < 0.9) };
+        let home = if lookup.is_absent { usize::MAX } else { usize::from(unit_interval(key ^ 0xABCD) < 0.9) };
         let mut wasted = 0;
         for (level, tables) in self.levels.iter().enumerate() {
             let handle = &tables[(position * tables.len() as f64) as usize];
@@ -80,15 +82,15 @@ impl Store {
     }
 
     /// Reads of data and of units per lookup.
-    fn run(&self, distribution: Distribution, lookups: u32) -> (f64, f64) {
-        let mut keys = Keys::new(distribution, TABLES.iter().sum::<u64>() * KEYS_PER_TABLE, 7);
+    fn run(&self, popularity: Popularity, count: usize) -> (f64, f64) {
+        let mut lookups = Lookups::new(popularity, TABLES.iter().sum::<u64>() * KEYS_PER_TABLE, 7);
         let mut pass = || -> u64 {
-            (0..lookups)
-                .map(|n| {
-                    let (key, absent) = keys.next();
+            let numbered = lookups.by_ref().take(count).enumerate();
+            numbered
+                .map(|(n, lookup)| {
                     // As in a store, where lookups take longer than learning from them.
                     assert!(n % 512 != 0 || self.manager.settle(SETTLE));
-                    self.look_up(key, absent)
+                    self.look_up(lookup)
                 })
                 .sum()
         };
@@ -96,7 +98,7 @@ impl Store {
         let before = self.manager.stats().load_reads;
         let wasted = pass();
         let loads = self.manager.stats().load_reads - before;
-        (wasted as f64 / f64::from(lookups), loads as f64 / f64::from(lookups))
+        (wasted as f64 / count as f64, loads as f64 / count as f64)
     }
 }
 
@@ -112,13 +114,25 @@ fn benefit_costs_no_more_reads_than_uniform() {
         (0..TABLES[level as usize]).map(table).collect::<Vec<_>>()
     });
     for budget_bytes in [64 << 10, 220 << 10] {
-        for (name, distribution) in [
-            ("uniform", Distribution::Uniform),
-            ("zipf .99", Distribution::Zipf(0.99)),
-            ("drifting", Distribution::Drifting { zipf: 1.2, lookups_per_key: 200 }),
-            ("alternating", Distribution::Alternating { share: 1e-3, hits: 0.9, lookups: 5000 }),
+        for (name, popularity) in [
+            ("uniform", Popularity::still(Distribution::Uniform)),
+            ("zipf .99", Popularity::still(Distribution::Zipf { exponent: 0.99 })),
+            (
+                "drifting",
+                Popularity::moving(
+                    Distribution::Zipf { exponent: 1.2 },
+                    Movement::Drift { period_ops: 25_000 },
+                ),
+            ),
+            (
+                "alternating",
+                Popularity::moving(
+                    Distribution::Hotspot { record_share: 1e-3, access_share: 0.9 },
+                    Movement::Alternate { period_ops: 5000 },
+                ),
+            ),
         ] {
-            let of = |policy| Store::new(&groups, policy, budget_bytes).run(distribution, 60_000);
+            let of = |policy| Store::new(&groups, policy, budget_bytes).run(popularity, 60_000);
             let ((uniform, _), (wasted, loads)) = (of(PolicyKind::Uniform), of(PolicyKind::Benefit));
             println!(
                 "{budget_bytes} B, {name}: uniform {uniform:.4}, benefit {wasted:.4} + {loads:.4} loads"

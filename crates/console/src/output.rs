@@ -14,6 +14,7 @@ pub struct Output {
 }
 
 impl Output {
+    /// The standard output of this process, locked.
     pub fn stdout() -> Self {
         Output { out: BufWriter::new(Reader { out: io::stdout().lock(), is_gone: false }) }
     }

@@ -24,6 +24,7 @@ impl<const COLUMNS: usize> TextTable<COLUMNS> {
         self
     }
 
+    /// Adds a row at the end.
     pub fn add_row(&mut self, cells: [String; COLUMNS]) {
         self.0.add_row(cells);
     }
