@@ -1,4 +1,4 @@
-//! What the program says when it cannot go on, and its exit codes.
+//! Exit codes, and errors as one sentence.
 
 use std::io::{self, ErrorKind};
 use std::process::ExitCode;
@@ -10,9 +10,9 @@ pub(crate) const EXIT_CODES: &str = "\
 Exit codes:
   0  done
   1  damage was found, or the machine failed (a full disk, say)
-  2  wrong usage or input: an argument, a line, a file or a folder that is missing or not what it should be
+  2  wrong usage or input: a bad argument or line, a file or folder that is missing or unusable
   3  `set check`, `set add --print-new` or `index get` had nothing to print
-  4  done, but bad lines or unreadable files were left out";
+  4  done, but bad lines or unreadable files were skipped";
 
 /// Exit code for damage and for a machine that fails.
 pub(crate) const EXIT_FAILED: u8 = 1;
@@ -20,10 +20,10 @@ pub(crate) const EXIT_FAILED: u8 = 1;
 pub(crate) const EXIT_BAD_INPUT: u8 = 2;
 /// Exit code of commands that select keys and found none.
 const EXIT_NOTHING_PRINTED: u8 = 3;
-/// Exit code of commands that went on without some of their input.
+/// Exit code of commands that skipped some of their input.
 const EXIT_LEFT_OUT: u8 = 4;
 
-/// The exit code of a command that came to its end.
+/// The exit code of a command that finished.
 pub(crate) fn done(left_out: u64) -> ExitCode {
     if left_out > 0 { ExitCode::from(EXIT_LEFT_OUT) } else { ExitCode::SUCCESS }
 }

@@ -26,27 +26,27 @@ pub(crate) use writer::LineWriter;
 const STDIN: &str = "-";
 const BUFFER_BYTES: usize = 1 << 16;
 
-/// Where lines come from
+/// Input of lines
 #[derive(Args, Debug)]
 pub(crate) struct LineOptions {
-    /// Files of lines of up to 1 MiB, `-` for standard input; standard input if none is given
+    /// Files with lines of up to 1 MiB; `-` is standard input [default: standard input]
     files: Vec<PathBuf>,
-    /// Lines end with NUL instead of newline, on input and on output (a carriage return before a newline is no part of a key,
-    /// one before NUL is)
+    /// Lines end with NUL instead of newline, on input and output. (A carriage return before a newline is not part of the key;
+    /// before NUL it is.)
     #[arg(short = '0', long)]
     null: bool,
-    /// What to do at a line that cannot be used
+    /// What to do with a line that cannot be used
     #[arg(long, value_enum, value_name = "WHAT", default_value_t = OnBadLine::Stop)]
     on_bad_line: OnBadLine,
 }
 
-/// How a command takes its lines.
+/// How a command reads its lines.
 pub(crate) struct Reading<'c> {
     /// Most lines of a batch.
     pub(crate) batch_lines: usize,
     /// Says what is wrong with a line that cannot be used.
     pub(crate) check: &'c dyn Fn(&[u8]) -> Result<(), String>,
-    /// Whether lines are printed meanwhile.
+    /// Whether the command prints lines at the same time.
     pub(crate) prints: bool,
 }
 
@@ -102,7 +102,7 @@ impl LineOptions {
         if self.null { 0 } else { b'\n' }
     }
 
-    /// Nothing is drawn into lines that somebody types or reads.
+    /// No progress is drawn where a person types or reads lines.
     fn step(&self, reading: &Reading<'_>) -> Step {
         let reads_stdin = self.files.is_empty() || self.files.iter().any(|path| is_stdin(path));
         let is_typed = reads_stdin && io::stdin().is_terminal();
@@ -115,7 +115,7 @@ fn is_stdin(path: &Path) -> bool {
     path == Path::new(STDIN)
 }
 
-/// A missing file is told before anything is done, not after the files before it.
+/// Reports a missing file before any line is read.
 fn require_file(path: &Path) -> Result<()> {
     if !is_stdin(path) {
         let cannot_read = || format!("cannot read {}", path.display());

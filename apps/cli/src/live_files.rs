@@ -1,4 +1,4 @@
-//! The table files that a database on disk consists of now.
+//! The table files of a database on disk.
 
 use std::path::Path;
 

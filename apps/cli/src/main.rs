@@ -1,4 +1,4 @@
-//! `springbloom`: compares elastic filters with every filter of RocksDB, and looks into databases.
+//! `springbloom`: compares elastic filters with RocksDB's own, inspects databases, and keeps sets and indexes on flash.
 
 #![deny(unsafe_code)]
 
@@ -11,7 +11,7 @@ use std::process::ExitCode;
 
 use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
 
-/// Elastic filters for LSM stores: compare them with RocksDB's own, and look into databases.
+/// Elastic filters for LSM stores: compare them with RocksDB's own and inspect databases; sets and indexes on flash
 #[derive(Parser)]
 #[command(version, about, max_term_width = 110)]
 struct Arguments {

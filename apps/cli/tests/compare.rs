@@ -213,7 +213,7 @@ fn the_table_is_on_standard_output_and_progress_is_not() {
 fn bad_input_is_refused_with_exit_code_2() {
     for (arguments, message) in [
         (&["--configs", "cuckoo:8"][..], "expected none, bloom:BITS"),
-        (&["--configs", "bloom:4,bloom:4"], "bloom:4 is there twice"),
+        (&["--configs", "bloom:4,bloom:4"], "bloom:4 is given twice"),
         (&["--configs", "bloom:-1"], "bits per key"),
         (&["--preset", "huge"], "invalid value 'huge'"),
         (&["--workload", "g"], "unknown workload"),
@@ -229,9 +229,9 @@ fn bad_input_is_refused_with_exit_code_2() {
         (&["--keys", "/nonexistent/keys"], "/nonexistent/keys"),
         (&["--reuse"], "--dir"),
         (&["--dir", "/proc/springbloom"], "cannot create /proc/springbloom"),
-        (&["--records", "1000000000000"], "free, this comparison needs about"),
-        (&["--load-only", "--load-rounds", "0"], "--load-rounds 1 or more"),
-        (&["--preset", "shamba", "--zero-result", "1"], "leave --zero-result out"),
+        (&["--records", "1000000000000"], "free, but about"),
+        (&["--load-only", "--load-rounds", "0"], "--load-rounds of at least 1"),
+        (&["--preset", "shamba", "--zero-result", "1"], "--preset shamba sets --zero-result itself"),
         (&["--plot", "figure.svg"], "--preset shamba"),
         (&["--preset", "shamba", "--plot", "figure.pdf"], ".svg or .png"),
     ] {

@@ -80,7 +80,7 @@ fn a_killed_scan_goes_on_and_reports_the_same() {
         assert_eq!(goes_on, kill > 0);
     }
     let (report, messages) = finished(scan(&index, &files), &stream);
-    assert!(messages.contains("going on with the scan that was interrupted: 2 of 3 files"), "{messages}");
+    assert!(messages.contains("resuming the interrupted scan: 2 of 3 files"), "{messages}");
     for field in ["files", "total", "by_type"] {
         assert_eq!(report[field], expected[field], "{field}");
     }

@@ -45,7 +45,7 @@ fn a_bad_line_stops_after_the_lines_before_it_are_durable_and_is_named() {
     let get = |key: &str| springbloom(&["index", "get", &index]).write_stdin(key.to_owned()).assert();
     get("k8999\nk1\n").success().stdout("k8999\tv\nk1\tv\n");
     get("k9001\n").code(3);
-    put(&["--on-bad-line", "skip"]).code(4).stderr(contains("line 9000").and(contains("left out: 1")));
+    put(&["--on-bad-line", "skip"]).code(4).stderr(contains("line 9000").and(contains("skipped: 1")));
     get("k20000\n").success();
 }
 
@@ -87,7 +87,7 @@ fn many_bad_lines_are_told_a_few_times_and_counted() {
         .write_stdin("\n".repeat(1000))
         .assert();
     let message = String::from_utf8_lossy(&put.get_output().stderr).into_owned();
-    assert!(message.lines().count() < 10 && message.contains("left out: 1000"), "{message}");
+    assert!(message.lines().count() < 10 && message.contains("skipped: 1000"), "{message}");
 }
 
 #[test]

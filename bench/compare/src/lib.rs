@@ -1,6 +1,7 @@
 //! `springbloom compare`: one workload on one tree under many filters.
 //!
-//! - `arguments`: the flags, and what follows from them;
+//! - `arguments`: the flags; `inputs`: records, operations and settings that follow from them;
+//! - `comparison`: the steps;
 //! - `database`: the databases that are compared, all of one tree;
 //! - `run`: loads and lookups, measured and verified;
 //! - `report`: tables, JSON and pictures of what was measured.
@@ -8,8 +9,11 @@
 #![deny(unsafe_code)]
 
 mod arguments;
+mod comparison;
 mod database;
+mod inputs;
 mod machine;
+mod place;
 mod report;
 mod run;
 mod spread;

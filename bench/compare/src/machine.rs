@@ -1,11 +1,11 @@
-//! The machine and the build a measurement was made on, for the header of every report.
+//! The machine and the build of a measurement, for the header of reports.
 
 use std::fs;
 
 use serde::Serialize;
 use springbloom_console::proc::{field, memory_bytes};
 
-/// What decides how fast a run is, apart from its settings.
+/// The machine and the build.
 #[derive(Clone, Debug, Serialize)]
 pub(crate) struct Machine {
     pub(crate) cpu: String,

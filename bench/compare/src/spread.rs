@@ -1,4 +1,4 @@
-//! A figure over several hot-key mappings or rounds: its median and how far they are apart.
+//! A figure over several hot-key mappings or rounds: median, minimum and maximum.
 
 use serde::Serialize;
 

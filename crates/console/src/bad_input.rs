@@ -5,7 +5,7 @@
 #[error("{0}")]
 pub struct BadInput(pub String);
 
-/// Shorthand for an error that is the user's to correct.
+/// Shorthand for an error that the user can correct.
 pub fn bad_input(message: impl Into<String>) -> anyhow::Error {
     BadInput(message.into()).into()
 }

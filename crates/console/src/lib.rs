@@ -1,4 +1,4 @@
-//! What Springbloom's programs share towards people: sizes on the command line, output, progress, tables and pictures.
+//! Command-line input and output that Springbloom's programs share: sizes, messages, progress, tables and pictures.
 
 #![deny(unsafe_code)]
 

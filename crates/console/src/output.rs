@@ -1,7 +1,7 @@
 //! Standard output and standard error, for the whole program.
 //!
-//! A reader that goes away (`| head`) ends no command in the middle of its work and is no error: what nobody reads is dropped, and the
-//! command ends as it would have ended. Commands that print for as long as there is input ask [`Output::is_closed`] and stop.
+//! A closed pipe (`| head`) is not an error: further output is discarded, and the command finishes its work. Commands that print
+//! for as long as there is input check [`Output::is_closed`] and stop.
 
 use std::fmt::Display;
 use std::io::{self, BufWriter, ErrorKind, StdoutLock, Write};
@@ -19,7 +19,7 @@ impl Output {
         Output { out: BufWriter::new(Reader { out: io::stdout().lock(), is_gone: false }) }
     }
 
-    /// Whether nobody reads any more. Known after a flush.
+    /// Whether the reader has closed the pipe. Known after a flush.
     pub fn is_closed(&self) -> bool {
         self.out.get_ref().is_gone
     }
@@ -47,24 +47,24 @@ pub fn json(document: &serde_json::Value) -> Result<()> {
     report(|out| Ok(writeln!(out, "{document:#}")?))
 }
 
-/// Says something on standard error. If nobody reads that, nobody misses it.
+/// Prints a message on standard error, ignoring errors.
 pub fn tell(message: impl Display) {
     let _ = writeln!(io::stderr().lock(), "{message}");
 }
 
-/// Says on standard error what the user should know, or has to correct.
+/// Prints a warning on standard error.
 pub fn warn(message: impl Display) {
     tell(format_args!("springbloom: {message}"));
 }
 
-/// Whoever reads the output: once they are gone, everything is taken as written.
+/// The reader of the output: once it has closed the pipe, writes succeed and are discarded.
 struct Reader<W> {
     out: W,
     is_gone: bool,
 }
 
 impl<W> Reader<W> {
-    /// `result`, unless it says that nobody reads: then `instead`.
+    /// `result`, or `instead` if the pipe is closed.
     fn unless_gone<T>(&mut self, result: io::Result<T>, instead: T) -> io::Result<T> {
         result.or_else(|error| match error.kind() {
             ErrorKind::BrokenPipe => {

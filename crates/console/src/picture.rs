@@ -21,7 +21,7 @@ pub fn draw_to(
     }
 }
 
-/// Refuses a name that says no kind of picture, for callers that would draw only after minutes.
+/// Refuses other file names, for callers that draw only after minutes.
 pub fn require_picture_name(path: &Path) -> Result<()> {
     match extension(path) {
         Some("svg" | "png") => Ok(()),

@@ -9,7 +9,7 @@ use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
 use crate::output;
 
-/// Steps that take less are over before anybody wonders.
+/// Shorter steps draw nothing.
 const DELAY: Duration = Duration::from_secs(2);
 const TICK: Duration = Duration::from_millis(200);
 
@@ -20,12 +20,12 @@ const CLOCK: &str = "{spinner} {msg}: {elapsed}";
 /// One step of the work. Cheap to advance; advance it in batches on hot paths.
 pub struct Step {
     bar: ProgressBar,
-    /// Dropped with the step: whoever waits to draw it learns that it is over.
+    /// Dropped with the step, which ends the thread that waits to draw it.
     _is_running: Option<Sender<()>>,
 }
 
 impl Step {
-    /// Starts a step of a measurement, of `total` units of work, called `what`; announced with one line where there is no terminal.
+    /// Starts a step of a measurement with `total` units of work; announced with one line if there is no terminal.
     pub fn start(what: &str, total: u64) -> Self {
         if !stderr().is_terminal() {
             output::tell(what);
@@ -36,22 +36,22 @@ impl Step {
         Step { bar, _is_running: None }
     }
 
-    /// A step that nobody sees: it is part of another one.
+    /// A step that is not shown, as part of another one.
     pub fn hidden() -> Self {
         Step { bar: ProgressBar::hidden(), _is_running: None }
     }
 
-    /// A step of `total` units of work, drawn when it takes long.
+    /// A step with `total` units of work, drawn if it takes long.
     pub fn of(what: &str, total: u64) -> Self {
         Step::delayed(what, Some(total), BAR)
     }
 
-    /// A step that counts what it has done, drawn when it takes long.
+    /// A step with a counter, drawn if it takes long.
     pub fn counting(what: &str) -> Self {
         Step::delayed(what, None, COUNTER)
     }
 
-    /// A step that tells nothing of how far it is, drawn with its time when it takes long.
+    /// A step without known progress, drawn with its time if it takes long.
     pub fn waiting(what: &str) -> Self {
         Step::delayed(what, None, CLOCK)
     }
@@ -74,12 +74,12 @@ impl Step {
         Step { bar, _is_running: Some(is_running) }
     }
 
-    /// Notes that `work` more units are done.
+    /// Adds `work` to the units that are done.
     pub fn advance(&self, work: u64) {
         self.bar.inc(work);
     }
 
-    /// Warns above what is drawn.
+    /// Prints a warning above the progress bar.
     pub fn warn(&self, message: &str) {
         self.bar.suspend(|| output::warn(message));
     }

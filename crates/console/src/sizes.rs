@@ -1,5 +1,5 @@
-//! Numbers as people write them. Sizes in bytes: `4096`, `64KiB`, `2.5MiB`, `1G`, in multiples of 1,024. Counts: `1000000`, `1e9`, `2.5M`,
-//! in multiples of 1,000.
+//! Numbers on the command line. Sizes in bytes, with multiples of 1,024: `4096`, `64KiB`, `2.5MiB`, `1G`. Counts, with multiples
+//! of 1,000: `1000000`, `1e9`, `2.5M`.
 
 use std::fmt;
 use std::ops::RangeInclusive;

@@ -1,4 +1,4 @@
-//! Tables for people: columns without lines between them, figures to the right.
+//! Text tables: columns without lines, figures aligned right.
 
 use std::fmt;
 

@@ -1,4 +1,4 @@
-//! `springbloom advise`: what more or less filter memory would do for a database, from what it remembers of its use.
+//! `springbloom advise`: expected wasted reads of a database with more or less filter memory.
 
 mod advice;
 mod plot;
@@ -16,26 +16,26 @@ use springbloom_rocksdb::usage::{TableUsage, Usage};
 use self::advice::{Advice, Question};
 use crate::live_files::live_files;
 
-/// Tell what more or less memory for filters would do, from the use that a database remembers
+/// Predict wasted reads with more or less filter memory, from the saved use of a database
 ///
-/// Reads what Springbloom remembers beside the tables of the database, and their directories; the database may be in use.
+/// Reads the use that Springbloom saves beside the tables, and the filter directories of the tables. The database may be open.
 #[derive(Args, Debug)]
 pub(crate) struct Advise {
     /// Folder of a RocksDB database
     db: PathBuf,
-    /// Budget to start from [default: the one in force when the use was written down]
+    /// Current budget [default: the budget when the use was saved]
     #[arg(long)]
     budget: Option<Size>,
-    /// How much more or less to compare with
+    /// Difference to the larger and smaller budgets
     #[arg(long, default_value = "10MiB")]
     step: Size,
-    /// Wasted reads per lookup to reach
+    /// Target of wasted reads per lookup
     #[arg(long, value_parser = sizes::number_within(0.0..=1000.0))]
     target: Option<f64>,
-    /// Print one JSON document instead
+    /// Print JSON
     #[arg(long)]
     json: bool,
-    /// Draw the curve to this file as well: .svg or .png
+    /// Also draw the curve to this .svg or .png file
     #[arg(long)]
     plot: Option<PathBuf>,
 }

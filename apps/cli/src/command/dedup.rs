@@ -1,4 +1,4 @@
-//! `springbloom dedup`: how much of some data is there already.
+//! `springbloom dedup`: how much of some data is duplicate.
 
 mod chunks;
 mod duplicates;
@@ -17,7 +17,7 @@ use std::process::ExitCode;
 use anyhow::Result;
 use clap::{Args, Subcommand};
 
-/// Find out how much of some data is there already
+/// Measure how much of some data is duplicate
 #[derive(Args, Debug)]
 pub(crate) struct Dedup {
     #[command(subcommand)]

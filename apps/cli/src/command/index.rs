@@ -51,16 +51,16 @@ struct Compact {
     memory: open::MemoryOptions,
 }
 
-/// Make damaged buckets anew from the records, or a new index of the records that can be read
+/// Rebuild damaged buckets in place, or salvage readable records into a new index
 ///
-/// With one folder, nothing that was acknowledged is lost: damaged buckets are made anew from the records. Where records are damaged themselves, or
-/// the index does not open, a second folder is needed: the damaged index is left as it is, records in damaged pages are lost, and a key whose deletion
-/// is among them may be back. What was lost is told.
+/// With one folder, nothing that was acknowledged is lost: damaged buckets are rebuilt from the records. If records are damaged, or
+/// the index does not open, a second folder is needed. Then the damaged index stays as it is, records in damaged pages are lost, keys
+/// whose deletion was among them may reappear, and the losses are reported.
 #[derive(Args, Debug)]
 struct Repair {
     /// Folder of the damaged index
     index: PathBuf,
-    /// Folder for a new index of what can be read: a new one, or an empty one
+    /// Folder for the salvaged index, new or empty
     to: Option<PathBuf>,
     /// Print one JSON document
     #[arg(long)]
@@ -127,12 +127,11 @@ impl Repair {
         if self.json {
             output::json(&json!({ "rebuilt_buckets": rebuilt, "damaged_pages": damaged_pages }))?;
         } else {
-            output::tell(format_args!("{rebuilt} buckets were damaged and are made anew"));
+            output::tell(format_args!("{rebuilt} damaged buckets rebuilt"));
         }
         ensure!(
             damaged_pages == 0,
-            "{damaged_pages} pages of records are damaged, which only a second folder helps: `springbloom index repair {} NEW` makes a new \
-             index of the others",
+            "{damaged_pages} pages of records are damaged; `springbloom index repair {} NEW` salvages the others into a new index",
             self.index.display()
         );
         Ok(())
@@ -158,15 +157,15 @@ impl Repair {
         ));
         if report.lost_log {
             output::warn(format_args!(
-                "the write-ahead log cannot be read: what was put last may be missing"
+                "the write-ahead log cannot be read: the latest changes may be missing"
             ));
         }
         if report.lost_manifest {
-            output::warn(format_args!("the manifest cannot be read: keys that were deleted may be back"));
+            output::warn(format_args!("the manifest cannot be read: deleted keys may reappear"));
         }
         ensure!(
             !report.has_losses(),
-            "{} holds what could be read; records were lost, so keys may be missing, have older values, or be back",
+            "records were lost, so that keys in {} may be missing, have older values, or reappear after their deletion",
             to.display()
         );
         Ok(())

@@ -1,4 +1,4 @@
-//! `springbloom inspect`: what filter units a database has on disk, and whether they are sound.
+//! `springbloom inspect`: the filter units of a database on disk, and their checksums.
 
 mod heat_map;
 mod inspection;
@@ -22,12 +22,12 @@ use crate::live_files::live_files;
 /// Show the filter units of a database by table and level, and verify their checksums
 #[derive(Args, Debug)]
 pub(crate) struct Inspect {
-    /// Folder of a RocksDB database; it is opened read-only and may be in use
+    /// Folder of a RocksDB database, opened read-only; it may be open elsewhere
     db: PathBuf,
-    /// Print one JSON document instead of tables
+    /// Print JSON instead of tables
     #[arg(long)]
     json: bool,
-    /// Draw a heat map of the segments' remembered use to this file: .svg or .png
+    /// Also draw a heat map of the segments' saved use to this .svg or .png file
     #[arg(long)]
     plot: Option<PathBuf>,
 }
@@ -53,7 +53,7 @@ impl Inspect {
         output::report(
             |out| if self.json { inspection.write_json(out) } else { inspection.write_tables(out) },
         )?;
-        // A damaged table is told below; it must not hide what is known of the others' bytes.
+        // The heat map needs sound tables; damage is reported below.
         let heat_map = if inspection.sound() { self.heat_map(&files)? } else { None };
         if let (Some(map), false) = (&heat_map, self.json) {
             output::report(|out| map.write_text(out))?;
@@ -66,13 +66,13 @@ impl Inspect {
         }
         anyhow::ensure!(
             inspection.sound(),
-            "{}: some filter units are damaged; lookups pass them by",
+            "{}: some filter units are damaged; lookups ignore them",
             self.db.display()
         );
         Ok(())
     }
 
-    /// What is remembered of the tables' use; `None` if nothing is.
+    /// The saved use of the tables; `None` if there is none.
     fn heat_map(&self, files: &[LiveFile]) -> Result<Option<HeatMap>> {
         let Some(usage) = Usage::of_folder(&self.db)? else { return Ok(None) };
         let mut tables = Vec::new();

@@ -1,4 +1,4 @@
-//! Lines that cannot be used, and how far a command came with the others.
+//! Lines that cannot be used, and what happened to the others.
 
 use std::io;
 
@@ -7,14 +7,14 @@ use clap::ValueEnum;
 use springbloom_console::bad_input;
 use springbloom_console::output::warn;
 
-/// Bad lines that are told one by one.
+/// Bad lines that are reported one by one.
 const TOLD_MAX: u64 = 5;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(super) enum OnBadLine {
-    /// Do what the lines before it ask for, then end with code 2
+    /// Process the lines before it, then exit with code 2
     Stop,
-    /// Leave it out, say so, go on, and end with code 4
+    /// Report it, skip it, and exit with code 4 at the end
     Skip,
 }
 
@@ -26,7 +26,7 @@ pub(super) struct BadLine {
     pub(super) wrong: String,
 }
 
-/// What to do about bad lines, and how many have been left out.
+/// What to do with bad lines, and how many were skipped.
 pub(super) struct BadLines {
     policy: OnBadLine,
     left_out: u64,
@@ -37,22 +37,22 @@ impl BadLines {
         BadLines { policy, left_out: 0 }
     }
 
-    /// Leaves `line` out, or gives it back if the command stops at it.
+    /// Skips `line`, or gives it back if the command stops at it.
     pub(super) fn meet(&mut self, line: BadLine) -> Option<BadLine> {
         if self.policy == OnBadLine::Stop {
             return Some(line);
         }
         self.left_out += 1;
         match self.left_out {
-            ..=TOLD_MAX => warn(format_args!("{}: {}; left out", line.place, line.wrong)),
-            n if n == TOLD_MAX + 1 => warn("more bad lines follow and are only counted"),
+            ..=TOLD_MAX => warn(format_args!("{}: {}; skipped", line.place, line.wrong)),
+            n if n == TOLD_MAX + 1 => warn("further bad lines are only counted"),
             _ => {}
         }
         None
     }
 }
 
-/// What of the input was taken.
+/// How much of the input was used.
 #[must_use]
 pub(crate) struct Taken {
     /// Lines that were handed on.
@@ -86,7 +86,7 @@ impl Taken {
     /// A line or a file at which the command stopped.
     pub(crate) fn end(self, done: &str) -> Result<u64> {
         if self.left_out > 0 {
-            warn(format_args!("bad lines left out: {}", self.left_out));
+            warn(format_args!("bad lines skipped: {}", self.left_out));
         }
         let before = match self.lines {
             0 => format!("nothing was {done}"),

@@ -5,7 +5,7 @@ use std::io;
 use super::bad::{BadLine, BadLines};
 use super::reader::{LINE_BYTES_MAX, LineReader, Next};
 
-/// Lines that are worked on together: enough to keep a device busy, few enough to see progress.
+/// Lines processed together: enough to keep a device busy, few enough to show progress.
 pub(crate) const BATCH_LINES: usize = 8192;
 /// A batch ends with the line that reaches this.
 const BATCH_BYTES: usize = 4 << 20;

@@ -1,10 +1,10 @@
-//! Making the databases of a comparison.
+//! Builds the databases of a comparison.
 //!
-//! RocksDB's compaction picks files by their sizes, and filters are a part of them: databases that are loaded one by one
-//! end up with different trees, and a hot key that happens to lie on another level changes wasted reads by more than a
-//! filter does. So one tree is loaded, without filters, and every configuration gets a copy of it in which each table was
-//! rewritten in place, by a compaction of its own, with the configuration's options. All data blocks and all levels are
-//! then the same. What a load costs is measured on databases of their own (`run::load`).
+//! RocksDB's compaction picks files by size, and filters are part of files. Databases that are loaded separately get
+//! different trees, and moving one hot key to another level changes wasted reads more than a filter does. So one tree is
+//! loaded without filters, and every configuration gets a copy of it in which each table was rewritten in place with the
+//! configuration's options. All copies have the same data blocks on the same levels. The cost of a load is measured on
+//! other databases (`run::load`).
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -46,11 +46,11 @@ impl Folder {
         let tree_path = path.join("tree");
         match manifest::read::<TreeManifest>(&manifest_path)? {
             Some(_) if !reuse => Err(bad_input(format!(
-                "{} holds databases of an earlier run: give --reuse to run on them, or another --dir",
+                "{} holds databases of an earlier run: use them with --reuse, or choose another --dir",
                 path.display()
             ))),
             Some(there) if there.format_version != wanted.format_version => Err(bad_input(format!(
-                "the databases in {} were made by another version of this program: remove the folder, or give another --dir",
+                "the databases in {} were made by another version of this program: remove the folder, or choose another --dir",
                 path.display()
             ))),
             Some(there) => {

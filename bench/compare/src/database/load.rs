@@ -1,7 +1,7 @@
-//! Loading records: the tree that all databases are made from, and loads that are measured.
+//! Loads records: for the tree that all databases are copied from, and to measure loads.
 //!
-//! Records arrive in a random but fixed order. A flush happens after a fixed number of records, and compaction catches up
-//! after a fixed number of flushes, while the load waits. So the tree is a function of the settings, not of timing.
+//! Records are written in a random but fixed order, with a flush after a fixed number of records. After a fixed number of
+//! flushes the load waits for compaction. So the tree depends on the settings and not on timing.
 
 use std::path::Path;
 
@@ -48,7 +48,7 @@ pub(crate) fn load(
 ) -> Result<DB> {
     options.create_if_missing(true);
     options.set_error_if_exists(true);
-    // Flushes are ours to trigger: the memtable must not fill up first, whatever its own overhead.
+    // The load triggers flushes itself, so the memtable must not fill up before.
     options.set_write_buffer_size(tree.write_buffer_bytes as usize * 8);
     let db = DB::open(options, path).with_context(|| format!("cannot create {}", path.display()))?;
     let mut unlogged = WriteOptions::default();
@@ -71,7 +71,7 @@ pub(crate) fn load(
             compact(&db, tree.l0_trigger)?;
         }
         if flush + 1 == schedule.compacted_flushes && tree.style == Style::Leveled {
-            // However few: how many files are left must not depend on the number of records modulo the trigger.
+            // Even few files: their number must not depend on the number of records modulo the trigger.
             compact(&db, 1)?;
         }
         step.advance(batch_records);

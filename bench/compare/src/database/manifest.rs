@@ -1,6 +1,7 @@
-//! What a folder of databases was made with, so that reusing it with other settings is refused rather than measured.
+//! Records the settings of a folder of databases, so that a run with other settings refuses to reuse it.
 //!
-//! `DIR/tree.json` describes the records and the shape, `DIR/<configuration>.json` what one database was built with. Each is written last, once its database is complete: a folder without one is not reused.
+//! `DIR/tree.json` describes the records and the shape, `DIR/<configuration>.json` one database. Each is written when its
+//! database is complete; a folder without one is not reused.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -45,7 +46,7 @@ pub(crate) fn read<M: DeserializeOwned>(path: &Path) -> Result<Option<M>> {
     }
 }
 
-/// Writes a manifest in one step: it is there in full or not at all.
+/// Writes a manifest atomically.
 pub(crate) fn write<M: Serialize>(path: &Path, manifest: &M) -> Result<()> {
     let partial: PathBuf = path.with_extension("json.partial");
     let text = serde_json::to_string_pretty(manifest).context("manifest")?;

@@ -29,7 +29,7 @@ impl Database {
         Self::open_at(config, path, None, shape, common, AutoCompaction::Off)
     }
 
-    /// Opens a clone of the database at `path`, which is removed at the end: what the run writes is gone then.
+    /// Opens a clone of the database at `path`, which is removed at the end with all that the run wrote.
     pub(crate) fn open_scratch(
         config: Config,
         path: &Path,
@@ -52,7 +52,7 @@ impl Database {
         common: &CommonSettings,
         auto_compaction: AutoCompaction,
     ) -> Result<Self> {
-        // Every run starts cold: what a database remembers of an earlier one belongs to another workload.
+        // Every run starts cold: the saved hotness belongs to another workload.
         remove::file(&path.join(HOTNESS_FILE_NAME))?;
         let Prepared { options, elastic } = common.prepare(&config, shape, auto_compaction)?;
         let db = DB::open(&options, path).with_context(|| format!("cannot open {}", path.display()))?;
@@ -62,7 +62,7 @@ impl Database {
         Ok(Database { config, db, elastic, _scratch: scratch })
     }
 
-    /// Waits for unit loads that are under way, so that no configuration pays for another's.
+    /// Waits for unit loads in progress, so that they do not slow down the next configuration.
     pub(crate) fn settle(&self) {
         self.elastic.iter().for_each(settle);
     }
@@ -80,7 +80,7 @@ impl Database {
         })
     }
 
-    /// What elastic filters did so far.
+    /// The work of elastic filters so far.
     pub(crate) fn filter_work(&self) -> FilterWork {
         self.elastic.as_ref().map_or(FilterWork::default(), |elastic| {
             let stats = elastic.stats();
@@ -103,14 +103,14 @@ fn check_units(elastic: &Elastic, db: &DB, path: &Path) -> Result<()> {
     let table = path.join(file.name.trim_start_matches('/'));
     match inspect::table(&table)?.units {
         Some(Err(error)) => Err(bad_input(format!(
-            "{}: its filter units cannot be used: {error}; give another --dir, where the databases are made anew",
+            "{}: its filter units cannot be used: {error}; choose another --dir to rebuild the databases",
             table.display()
         ))),
         _ => Ok(()),
     }
 }
 
-/// What elastic filters do.
+/// Work of elastic filters.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct FilterWork {
     /// Reads of filter units, by the background thread.
@@ -119,7 +119,7 @@ pub(crate) struct FilterWork {
     pub(crate) visits: u64,
 }
 
-/// Waits for unit loads that are under way.
+/// Waits for unit loads in progress.
 pub(crate) fn settle(elastic: &Elastic) {
     const PATIENCE: Duration = Duration::from_secs(10);
     if !elastic.settle(PATIENCE) {

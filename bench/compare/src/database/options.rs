@@ -14,10 +14,10 @@ use crate::database::shape::Shape;
 /// RocksDB's default size of data blocks, the same for all configurations.
 pub(crate) const BLOCK_BYTES: u64 = 4096;
 
-/// Loads say themselves when compaction catches up; stalls would only add waiting.
+/// Loads wait for compaction themselves; stalls would only add waiting.
 const NO_L0_LIMIT: i32 = 1 << 20;
 
-/// Settings of elastic filters that are not their budget.
+/// Settings of elastic filters apart from their budget.
 #[derive(Clone, Debug)]
 pub(crate) struct ElasticSettings {
     pub(crate) policy: PolicyKind,
@@ -27,18 +27,18 @@ pub(crate) struct ElasticSettings {
     pub(crate) remember_absences: bool,
 }
 
-/// What all configurations of a comparison share.
+/// Settings that all configurations of a comparison share.
 #[derive(Clone, Debug)]
 pub(crate) struct CommonSettings {
     pub(crate) tree: TreeShape,
-    /// Through the page cache instead of direct I/O.
+    /// Read through the page cache instead of direct I/O.
     pub(crate) buffered: bool,
     /// Cache for data blocks; none by default.
     pub(crate) block_cache_bytes: Option<u64>,
     pub(crate) elastic: ElasticSettings,
-    /// Memory for configurations that are capped: in bytes rather than bits, if the user said so.
+    /// Memory of capped configurations in bytes, if the user gave it.
     pub(crate) budget_bytes: Option<u64>,
-    /// Bits per key for capped configurations that do not say it themselves.
+    /// Bits per key for capped configurations that have none of their own.
     pub(crate) budget_bits: f64,
 }
 
@@ -49,7 +49,7 @@ pub(crate) enum AutoCompaction {
     Off,
 }
 
-/// Options ready to open with, and what must be kept beside the database.
+/// Options to open a database with, and the filters that must outlive it.
 pub(crate) struct Prepared {
     pub(crate) options: Options,
     pub(crate) elastic: Option<Elastic>,
@@ -62,7 +62,7 @@ impl CommonSettings {
         self.budget_bytes.unwrap_or((entries as f64 * bits / 8.0) as u64)
     }
 
-    /// What of `config`'s settings is in the tables that it writes, as text.
+    /// The settings of `config` that its tables depend on, as text.
     pub(crate) fn built_settings(&self, config: &Config) -> String {
         match config {
             Config::Elastic { .. } => {
@@ -72,7 +72,7 @@ impl CommonSettings {
         }
     }
 
-    /// Name of the folder for the database of `config`: databases with other units or segments stand beside each other.
+    /// Name of the folder for the database of `config`; other units or segments have other folders.
     pub(crate) fn folder(&self, config: &Config) -> String {
         let name = match config {
             Config::Elastic { .. } => {
@@ -83,7 +83,7 @@ impl CommonSettings {
         name.replace(':', "-")
     }
 
-    /// Options without a filter, for the tree that all databases are made from.
+    /// Options without a filter, for the tree that all databases are copied from.
     pub(crate) fn tree_options(&self, auto_compaction: AutoCompaction) -> Options {
         let mut options = Options::default();
         options.set_compression_type(DBCompressionType::None);

@@ -30,7 +30,7 @@ pub(crate) enum Style {
     Universal,
 }
 
-/// Everything about a preset that does not follow from command-line flags of their own.
+/// The settings of a preset that have no flags.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct TreeShape {
     pub(crate) style: Style,
@@ -41,14 +41,14 @@ pub(crate) struct TreeShape {
     pub(crate) base_bytes: u64,
     /// L0 files (or, with universal compaction, sorted runs) that start a compaction.
     pub(crate) l0_trigger: u32,
-    /// Flushes by which a load runs ahead of compaction. The more, the narrower are the ranges that the upper levels are
-    /// left with once compaction has caught up.
+    /// Flushes by which a load runs ahead of compaction. The more, the narrower are the key ranges of the upper levels after
+    /// compaction has caught up.
     pub(crate) lag_flushes: u32,
     /// L0 files that the last flushes of a load leave in place.
     pub(crate) l0_files_left: u32,
 }
 
-/// What a preset runs when no flag says otherwise.
+/// Defaults of flags under a preset.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Defaults {
     pub(crate) records: u64,
@@ -85,7 +85,7 @@ impl Preset {
                 base_bytes: 10 * MIB,
                 // kL0_SlowdownWritesTrigger.
                 lag_flushes: 8,
-                // LevelDB stops writes at 12 files (kL0_StopWritesTrigger): what a busy store is left with.
+                // LevelDB stops writes at 12 files (kL0_StopWritesTrigger), so a busy store has that many.
                 l0_files_left: 12,
                 ..leveled
             },

@@ -1,6 +1,6 @@
-//! Groups of rows, in the order in which the report shows them.
+//! Distinct values in the order of their appearance.
 
-/// The different ones among `values`, in order of appearance.
+/// The distinct values, in order of appearance.
 pub(crate) fn distinct<T: PartialEq>(values: impl Iterator<Item = T>) -> Vec<T> {
     let mut found = Vec::new();
     for value in values {

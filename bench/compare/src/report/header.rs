@@ -1,4 +1,4 @@
-//! Where the figures of a comparison come from.
+//! The header of a report: machine, data, filters, workload.
 
 use std::io::Write;
 
@@ -10,7 +10,7 @@ use crate::database::preset::Preset;
 use crate::database::shape::LevelShape;
 use crate::machine::Machine;
 
-/// Machine, data and filters, and what was done with them.
+/// Machine, data, filters and workload.
 #[derive(Debug, Serialize)]
 pub(crate) struct Header {
     pub(crate) machine: Machine,

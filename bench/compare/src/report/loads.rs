@@ -1,4 +1,4 @@
-//! The report of loads: what each costs, and as a ratio to a stock filter.
+//! The report of loads: their costs, and the ratios to those of a stock filter.
 
 use std::io::Write;
 
@@ -11,7 +11,7 @@ use crate::report::distinct::distinct;
 use crate::run::LoadRow;
 use crate::spread::Spread;
 
-/// What others are compared with, if it is there; else the first configuration is.
+/// The baseline of ratios; if it is missing, the first configuration.
 const BASELINE: &str = "bloom:10";
 
 /// The loads of one configuration.

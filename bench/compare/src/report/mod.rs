@@ -1,4 +1,4 @@
-//! Reports: a header that says where figures come from, then a table for people or JSON for programs.
+//! Reports: a header with the settings and the machine, then a table or JSON.
 
 pub(crate) mod comparison;
 mod distinct;

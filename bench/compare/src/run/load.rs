@@ -1,11 +1,9 @@
-//! What a load costs under each filter: records go through memtable, flush and compaction until there is nothing left to
-//! compact, in a new database with the configuration's options, and the time, the CPU of all threads and the bytes of all
-//! tables written are measured.
+//! Measures the cost of a load under each filter: wall time, CPU time of all threads and bytes of all tables written, for
+//! records that go through memtable, flush and compaction into a new database, until nothing is left to compact.
 //!
-//! All loads are paced alike (`store::load`): a flush after a fixed number of records, compaction after a fixed number of
-//! flushes, the writer waiting. So they do the same work, one after the other, and differ in what filters add: building
-//! them, writing them, and whatever they make compaction choose. Configurations take turns, each round starting with
-//! another one, so that ratios within a round compare neighbours.
+//! All loads are paced alike (`database::load`), so they do the same work and differ by the filters: building and writing
+//! them, and their influence on compaction. Configurations take turns, each round starting with another one, so that ratios
+//! within a round compare neighbours.
 
 use std::path::Path;
 use std::time::Instant;
@@ -42,7 +40,7 @@ pub(crate) struct LoadRow {
     pub(crate) config: String,
     pub(crate) round: u32,
     pub(crate) load_s: f64,
-    /// User and system time of all threads, with what the loader of units did until it came to rest.
+    /// User and system time of all threads, including the loads of units that follow.
     pub(crate) load_cpu_s: f64,
     /// Tables written by flushes and compactions.
     pub(crate) load_written_bytes: u64,
@@ -126,7 +124,7 @@ fn measure(
     })
 }
 
-/// Does `with` while there is nothing at `path` but what it makes there.
+/// Runs `with` with nothing at `path`, and removes what it made there.
 fn fresh<T>(path: &Path, with: impl FnOnce() -> Result<T>) -> Result<T> {
     remove::folder(path)?;
     let result = with()?;

@@ -1,4 +1,4 @@
-//! What is measured: time, latencies, and RocksDB's own counts of block reads, for the thread that asks.
+//! Meters: latencies, CPU time, and RocksDB's counts of block reads of the calling thread.
 
 use std::time::Duration;
 
@@ -7,7 +7,7 @@ use hdrhistogram::Histogram;
 use rocksdb::perf::{PerfContext, PerfMetric, PerfStatsLevel, set_perf_stats};
 use rustix::time::{ClockId, clock_gettime};
 
-/// Longest latency that is told apart from longer ones.
+/// Latencies beyond this are recorded as this.
 const MAX_LATENCY_NS: u64 = 60_000_000_000;
 const SIGNIFICANT_DIGITS: u8 = 3;
 
@@ -21,7 +21,7 @@ pub(crate) struct Measured {
     pub(crate) data_reads: u64,
     pub(crate) filter_reads: u64,
     pub(crate) index_reads: u64,
-    /// CPU time of the threads that asked.
+    /// CPU time of the threads that did the operations.
     pub(crate) cpu: Duration,
     pub(crate) latencies_ns: Histogram<u64>,
 }
@@ -85,7 +85,7 @@ impl ThreadMeter {
     /// Puts the totals into `measured`.
     pub(crate) fn finish(self, measured: &mut Measured) {
         measured.cpu += thread_cpu() - self.cpu_at_start;
-        // Only the text tells filter and index reads apart: the C interface has no call for them.
+        // The C interface has no counters for filter and index reads; the text report has them.
         let report = self.context.report(true);
         measured.filter_reads += counter(&report, "filter_block_read_count");
         measured.index_reads += counter(&report, "index_block_read_count");

@@ -1,5 +1,5 @@
-//! Running a workload on databases and measuring it: every answer is verified, and every configuration gets the same
-//! operations in turns.
+//! Runs a workload on databases and measures it. Every answer is verified, and all configurations get the same operations
+//! in turns.
 
 mod load;
 mod measure;

@@ -1,4 +1,4 @@
-//! Which version of a record a right answer has, while threads write.
+//! The versions of a record that a correct answer may have while threads write.
 //!
 //! A write announces its version before it starts and confirms it when it is done; a read that began after version `v`
 //! was confirmed and ended before `w + 1` was announced must return a version in `v..=w`. Writes of one record take
@@ -25,12 +25,12 @@ struct Versions {
     confirmed: AtomicU32,
 }
 
-/// The versions that a right answer may have.
+/// The versions that a correct answer may have.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Expected {
-    /// The oldest; `None` if "not found" is right, too.
+    /// The oldest; `None` if "not found" is correct, too.
     pub(crate) from: Option<u32>,
-    /// The newest; `None` if only "not found" is right.
+    /// The newest; `None` if only "not found" is correct.
     pub(crate) to: Option<u32>,
 }
 
@@ -81,7 +81,7 @@ impl Oracle {
 }
 
 impl Expected {
-    /// Whether `version` (`None`: not found) is right.
+    /// Whether `version` (`None`: not found) is correct.
     pub(crate) fn allows(&self, version: Option<u32>) -> bool {
         match (version, self.to) {
             (None, _) => self.from.is_none(),

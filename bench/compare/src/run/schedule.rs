@@ -1,4 +1,4 @@
-//! The order of runs: configurations take turns in rounds, so that what slows the machine for a while slows all of them.
+//! The order of runs: configurations take turns in rounds, so that a slow phase of the machine slows all of them.
 
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
@@ -20,7 +20,7 @@ use crate::run::measure::process_cpu;
 use crate::run::oracle::Oracle;
 use crate::run::worker::{self, Target};
 
-/// What is run.
+/// The plan of a comparison.
 pub(crate) struct Plan<'a> {
     pub(crate) records: &'a Records,
     pub(crate) shape: &'a Shape,
@@ -35,7 +35,7 @@ pub(crate) struct Plan<'a> {
     pub(crate) ops: u64,
     pub(crate) rounds: u32,
     pub(crate) entrants: &'a [Entrant],
-    /// Put before what is said about progress.
+    /// Prefix of progress messages.
     pub(crate) label: String,
 }
 
@@ -44,11 +44,11 @@ pub(crate) struct Plan<'a> {
 pub(crate) struct Entrant {
     pub(crate) config: Config,
     pub(crate) path: PathBuf,
-    /// What a load costs with it, if that was measured.
+    /// The cost of a load with it, if that was measured.
     pub(crate) load: Option<LoadCost>,
 }
 
-/// What one configuration did under one hot-key mapping with one number of threads. Rates per get are absent for
+/// Results of one configuration under one hot-key mapping with one number of threads. Rates per get are absent for
 /// workloads without gets.
 #[derive(Clone, Debug, Serialize)]
 pub(crate) struct Row {
@@ -65,16 +65,16 @@ pub(crate) struct Row {
     pub(crate) index_reads_per_get: Option<f64>,
     /// Reads of elastic filter units, by the background thread.
     pub(crate) unit_reads: u64,
-    /// Tables with elastic filters that a get asked.
+    /// Tables with elastic filters that a get visited.
     pub(crate) visits_per_get: Option<f64>,
     /// Digests of its key that a get computed.
     pub(crate) digests_per_get: Option<f64>,
     pub(crate) resident_filter_bytes: u64,
-    /// CPU time of the asking threads, per operation; the generation of keys and the verification of values included.
+    /// CPU time of the worker threads per operation, including the generation of keys and the verification of values.
     pub(crate) cpu_us_per_op: f64,
-    /// The same of all threads, those of RocksDB and of the manager of filter units among them.
+    /// CPU time of all threads per operation, including those of RocksDB and of the manager.
     pub(crate) process_cpu_us_per_op: f64,
-    /// Of a load that was measured apart from the databases that are looked up in.
+    /// Cost of a load, measured on another database.
     pub(crate) load_s: Option<f64>,
     pub(crate) load_cpu_s: Option<f64>,
     pub(crate) load_written_bytes: Option<f64>,
@@ -182,7 +182,7 @@ impl<'a> Run<'a> {
             .map(|stream| {
                 let settings = StreamSettings {
                     salt: u64::from(salt),
-                    // Another number of threads is another race: it must not repeat the requests of the last.
+                    // Each number of threads is a race of its own, which must not repeat the operations of the last one.
                     seed: plan.seed ^ u64::from(threads) << 32 ^ u64::from(salt) << 48,
                     stream,
                     streams: u64::from(threads),

@@ -2,8 +2,8 @@
 //! tenth of the filters' full size to one and a half of it, shares of lookups for existing keys from none to all,
 //! uniform and Zipf popularity.
 //!
-//! Filters whose memory is not capped are measured once for each kind of lookup: they stand for having all filters in
-//! memory. The others are measured at every budget, each time from a cold start.
+//! Filters without a cap are measured once for each kind of lookup, as the case of all filters in memory. The others are
+//! measured at every budget, each time from a cold start.
 
 use anyhow::Result;
 use serde::Serialize;
@@ -16,12 +16,12 @@ use crate::run::schedule::{Entrant, Plan, Row, run as run_plan};
 const BUDGET_SHARES: [f64; 5] = [0.1, 0.4, 0.7, 1.0, 1.5];
 /// Shares of lookups for existing keys.
 const EXISTING_SHARES: [f64; 3] = [0.0, 0.5, 1.0];
-/// What full filters take: RocksDB's usual choice.
+/// Size of full filters: RocksDB's usual choice.
 const FULL_BITS_PER_KEY: f64 = 10.0;
 /// The constant of YCSB.
 pub(crate) const ZIPF_EXPONENT: f64 = 0.99;
 
-/// All that was measured.
+/// All measurements.
 #[derive(Debug, Serialize)]
 pub(crate) struct Experiment {
     pub(crate) full_filter_bytes: u64,
@@ -36,7 +36,7 @@ pub(crate) struct Experiment {
 pub(crate) struct Cell {
     pub(crate) distribution: String,
     pub(crate) existing_share: f64,
-    /// Of the filters' full size; `None` for what is not capped.
+    /// Share of the filters' full size; `None` without a cap.
     pub(crate) budget_share: Option<f64>,
     pub(crate) budget_bytes: Option<u64>,
     #[serde(flatten)]
@@ -49,7 +49,7 @@ impl Cell {
         f64::from(self.row.threads) * 1e6 / self.row.ops_per_s
     }
 
-    /// Reads per lookup that brought no answer: data blocks without the key, filter blocks, filter units.
+    /// Reads per lookup beside those of found keys: data blocks without the key, filter blocks, filter units.
     pub(crate) fn extra_reads_per_get(&self) -> f64 {
         let Row { wasted_reads_per_get, filter_reads_per_get, unit_reads, operations, .. } = &self.row;
         wasted_reads_per_get.unwrap_or(0.0)

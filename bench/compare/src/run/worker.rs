@@ -1,4 +1,4 @@
-//! One thread that asks, times and verifies.
+//! One thread that does operations, times them and verifies the answers.
 
 use std::time::Instant;
 
@@ -10,7 +10,7 @@ use crate::database::load::Records;
 use crate::run::measure::{Measured, ThreadMeter};
 use crate::run::oracle::Oracle;
 
-/// What threads share while they run on one database.
+/// A database and its expected contents, shared by threads.
 pub(crate) struct Target<'a> {
     pub(crate) db: &'a DB,
     pub(crate) records: &'a Records,

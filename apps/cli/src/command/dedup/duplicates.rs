@@ -18,7 +18,7 @@ pub(super) struct Group {
 }
 
 impl Group {
-    /// What all but one of the files take.
+    /// Bytes of all but one of the files.
     pub(super) fn excess_bytes(&self) -> u64 {
         self.bytes * (self.names.len() as u64 - 1)
     }
@@ -28,14 +28,14 @@ impl Group {
     }
 }
 
-/// Collects the contents of those files that others may be the same as.
+/// Collects the contents of files that may have duplicates.
 pub(super) struct Duplicates {
     is_candidate: Vec<bool>,
     by_content: HashMap<ContentDigest, Vec<usize>>,
 }
 
 impl Duplicates {
-    /// Files of a length that no other file has need not be compared.
+    /// A file of unique length has no duplicate.
     pub(super) fn among(sources: &[Source]) -> Duplicates {
         let mut of_length: HashMap<u64, u32> = HashMap::new();
         for source in sources {
@@ -56,7 +56,7 @@ impl Duplicates {
         }
     }
 
-    /// The groups, those first that take most beyond one file.
+    /// The groups, by the bytes that their duplicates take, most first.
     pub(super) fn groups(self, sources: &[Source]) -> Vec<Group> {
         let mut numbers: Vec<Vec<usize>> = self.by_content.into_values().filter(|n| n.len() > 1).collect();
         numbers.iter_mut().for_each(|numbers| numbers.sort_unstable());

@@ -1,4 +1,4 @@
-//! What is scanned: files, each once, and a stream.
+//! The sources of a scan: files, each once, and a stream.
 
 use std::fs::{File, Metadata};
 use std::io::{self, Read};
@@ -23,7 +23,7 @@ pub(super) struct Source {
     pub(super) path: PathBuf,
     /// 0 for a pipe: nobody knows.
     pub(super) len_bytes: u64,
-    /// `None` for a pipe, which cannot be told from another one.
+    /// `None` for a pipe, which has no identity.
     pub(super) id: Option<FileId>,
     pub(super) link_count: u64,
     /// Seconds and nanoseconds.
@@ -66,17 +66,17 @@ impl Source {
         self.path == Path::new(STREAM)
     }
 
-    /// A stream that cannot be told from another one.
+    /// A stream without identity.
     pub(super) fn is_pipe(&self) -> bool {
         self.id.is_none()
     }
 
-    /// What people call it.
+    /// Its name for messages.
     pub(super) fn name(&self) -> String {
         if self.is_stream() { "standard input".to_owned() } else { self.path.to_string_lossy().into_owned() }
     }
 
-    /// What kind of file it is, by its name: the extension in lower case.
+    /// The type of the file: its extension in lower case.
     pub(super) fn kind(&self) -> String {
         let extension = self.path.extension().map(|extension| extension.to_string_lossy().to_lowercase());
         match extension {

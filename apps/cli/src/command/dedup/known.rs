@@ -1,8 +1,7 @@
-//! What the index knows about chunks: for each, where it was first seen.
+//! Chunks in the index: for each, where it was first seen.
 //!
 //! A chunk's *owner* is the place where it was put into the index: a scan, a source of it, an offset. A chunk found at its own
-//! place is new, however often that place is scanned: so a scan that was interrupted goes on without taking its own traces for
-//! duplicates.
+//! place is new, however often that place is scanned. So a resumed scan does not count its own chunks as duplicates.
 
 use std::collections::HashMap;
 
@@ -11,7 +10,7 @@ use anyhow::Result;
 use super::chunks::{Batch, DIGEST_BYTES};
 use crate::command::flash::{FlashIndex, StreamLookup, explain};
 
-/// How a chunk stands to what was seen before.
+/// Whether a chunk was seen before.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Standing {
     /// Here for the first time.
@@ -53,8 +52,8 @@ impl Owner {
     }
 }
 
-/// Tells for every chunk of `batch`, in order, how it stands, and puts the new ones into the index. `seen` looks up chunks: these
-/// are put once, so that a stream's lookups suit them.
+/// Classifies every chunk of `batch`, in order, and puts the new ones into the index. `seen` looks chunks up; a stream lookup
+/// suffices, because each chunk is put only once.
 pub(super) fn stand(
     index: &FlashIndex,
     seen: &mut StreamLookup<'_>,

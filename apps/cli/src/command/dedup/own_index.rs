@@ -1,4 +1,4 @@
-//! The index's own files, which a scan must not take for data: scanning them would change them.
+//! The index's own files, which a scan skips: scanning them would change them.
 
 use std::collections::HashSet;
 use std::fs;

@@ -1,4 +1,4 @@
-//! File systems whose files are views of the kernel: nothing in them is stored, and some of them never end or act when they are read.
+//! Pseudo file systems: their files are views of the kernel, and reading some of them never ends or has effects.
 
 use std::collections::HashMap;
 use std::path::Path;
@@ -40,7 +40,7 @@ pub(super) fn name_of(path: &Path) -> Option<&'static str> {
     PSEUDO.iter().find(|(number, _)| *number == kind & 0xffff_ffff).map(|(_, name)| *name)
 }
 
-/// [`name_of`] for many folders: asks once for each device.
+/// [`name_of`] for many folders, with one system call per device.
 #[derive(Default)]
 pub(super) struct PseudoFileSystems {
     by_device: Mutex<HashMap<u64, Option<&'static str>>>,

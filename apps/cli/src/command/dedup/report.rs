@@ -1,4 +1,4 @@
-//! What a scan found, for people or as JSON.
+//! The report of a scan, as text or JSON.
 
 use std::io::Write;
 

@@ -22,31 +22,31 @@ use crate::command::flash::{FlashError, FlashIndex, IndexSettings, StreamLookup,
 use crate::command::index::open::{MemoryOptions, close, open};
 use crate::failure::done;
 
-/// How much work an interruption can cost.
+/// Bytes between saved states: the work that an interruption can cost.
 const STATE_EVERY: Duration = Duration::from_secs(1);
 
 /// Runs of chunks kept in memory for those that follow, 80 KiB each.
 const CHAPTERS: usize = 16;
 
-/// Scan files, folders and streams for data that is there already
+/// Scan files, folders and streams for duplicate data
 ///
-/// Everything is cut into chunks where its content says, and each chunk is looked up in an index that is kept: a later scan tells
-/// how much of its data an earlier one has seen. A scan of files that was interrupted goes on where it was.
+/// Data is cut into content-defined chunks, and each chunk is looked up in an index on disk. Later scans find what earlier scans
+/// have seen. An interrupted scan of files resumes where it stopped.
 ///
-/// Files with several names (hard links) are counted once. Symbolic links are not followed; pseudo file systems (/proc, /sys), devices and
-/// the index itself are left out. Files that vanish or cannot be read are told and counted; the exit code is 4 then.
+/// Files with several names (hard links) are counted once. Symbolic links are not followed; pseudo file systems (/proc, /sys),
+/// devices and the index itself are skipped. Files that vanish or cannot be read are reported and counted; the exit code is then 4.
 #[derive(Args, Debug)]
 pub(crate) struct Scan {
-    /// Files and folders; `-` is standard input (a tar stream, say)
+    /// Files and folders; `-` is standard input, for example a tar stream
     #[arg(required = true)]
     paths: Vec<PathBuf>,
-    /// Folder of the index of chunks; it is made if it does not exist or is empty
+    /// Folder of the index of chunks; created if missing or empty
     #[arg(long, value_name = "FOLDER")]
     index: PathBuf,
     /// Average size of chunks; 256 B to 2 MiB
     #[arg(long, value_name = "SIZE", default_value = "8KiB")]
     chunk_size: Size,
-    /// Threads that cut and digest; all processors if not given
+    /// Threads that cut and digest [default: one per processor]
     #[arg(long, value_parser = clap::value_parser!(u64).range(1..=256))]
     threads: Option<u64>,
     #[command(flatten)]
@@ -54,8 +54,8 @@ pub(crate) struct Scan {
     /// List groups of files with the same contents (neither empty files nor hard links)
     #[arg(long)]
     duplicates: bool,
-    /// Go on with an interrupted scan although it read a pipe: this is the same stream again. (Otherwise a scan of a pipe begins anew, and
-    /// the data of the interrupted one are known to it)
+    /// Resume an interrupted scan of a pipe: the input is the same stream again. Without it, a scan of a pipe starts over and
+    /// counts the data of the interrupted scan as known
     #[arg(long)]
     same_stream: bool,
     /// Print one JSON document

@@ -1,4 +1,4 @@
-//! How far a scan has come, kept in the index beside the chunks: written now and then, read when the same scan is started again.
+//! The progress of a scan, saved in the index beside the chunks: an interrupted scan resumes from it.
 
 use std::collections::BTreeMap;
 
@@ -57,12 +57,12 @@ impl ScanState {
         index.flush().map_err(explain)
     }
 
-    /// The state to scan from, and what the user should know about it: that of an interrupted scan of the same sources, or a new one.
+    /// The state to start from, of an interrupted scan of the same sources or a new one, with a message for the user.
     pub(super) fn begin(last: Option<ScanState>, plan: &ScanPlan<'_>) -> Result<(ScanState, Option<String>)> {
         let last = last.unwrap_or_default();
         if last.chunk_bytes > 0 && last.chunk_bytes != plan.chunk_bytes {
             return Err(bad_input(format!(
-                "the index was made with chunks of {} bytes, these are of {}; use --chunk-size {}",
+                "the index has chunks of {} bytes, this scan of {}; use --chunk-size {}",
                 last.chunk_bytes, plan.chunk_bytes, last.chunk_bytes
             )));
         }
@@ -72,19 +72,18 @@ impl ScanState {
         let has_pipe = plan.sources.iter().any(Source::is_pipe);
         let (done, all, what) = (last.next_source, plan.sources.len(), &last.description);
         if is_interrupted && is_same && (!has_pipe || plan.is_same_stream) {
-            let goes_on =
-                format!("going on with the scan that was interrupted: {done} of {all} files are done");
+            let goes_on = format!("resuming the interrupted scan: {done} of {all} files are done");
             return Ok((last, Some(goes_on)));
         }
         let message = match (is_interrupted, is_same) {
             (false, _) => None,
             (true, true) => Some(
-                "an earlier scan of standard input was interrupted; this is a new scan, since the stream may be another one, and the data of \
-                 the earlier one are known to it (--same-stream would have gone on with the earlier one)"
+                "an earlier scan of standard input was interrupted; this scan starts over, because the stream may differ, and counts the \
+                 earlier data as known (--same-stream resumes)"
                     .to_owned(),
             ),
             (true, false) => Some(format!(
-                "a scan of other files was interrupted ({what}; {done} files were done) and is given up; its data are known to this one"
+                "discarding an interrupted scan of other files ({what}; {done} files were done); its data counts as known"
             )),
         };
         let state = ScanState {

@@ -8,9 +8,9 @@ use serde::{Deserialize, Serialize};
 use super::files::Source;
 use super::known::Standing;
 
-/// Files that are named for having the most duplicates.
+/// Files listed as having the most duplicates.
 const LARGEST: usize = 10;
-/// Types of files that are counted one by one: their sums must fit into the state of a scan.
+/// Most types of files with sums of their own, which must fit into the state of a scan.
 const KINDS_MAX: usize = 200;
 /// All other types together.
 const OTHER: &str = "(other)";
@@ -63,8 +63,8 @@ impl Sums {
     }
 }
 
-/// The types of files that are counted one by one: those of which there is most. Known before the scan, so that the sums of each are
-/// of all its files.
+/// The types of files with sums of their own: those with the most bytes. Chosen before the scan, so that each sum covers all files
+/// of its type.
 pub(super) struct Kinds {
     counted: HashSet<String>,
 }
@@ -73,7 +73,7 @@ impl Kinds {
     pub(super) fn among(sources: &[Source]) -> Kinds {
         let mut bytes: HashMap<String, u64> = HashMap::new();
         for source in sources {
-            // Nobody knows how long a stream is.
+            // The length of a stream is unknown.
             let len_bytes = if source.is_stream() { u64::MAX } else { source.len_bytes };
             let sum = bytes.entry(source.kind()).or_default();
             *sum = sum.saturating_add(len_bytes);
@@ -83,7 +83,7 @@ impl Kinds {
         Kinds { counted: kinds.into_iter().take(KINDS_MAX).map(|(_, kind)| kind).collect() }
     }
 
-    /// What the source is counted as.
+    /// The type under which the source is counted.
     pub(super) fn of(&self, source: &Source) -> String {
         let kind = source.kind();
         if self.counted.contains(&kind) { kind } else { OTHER.to_owned() }

@@ -1,4 +1,4 @@
-//! Finds the files to scan, in an order that is the same every time.
+//! Finds the files to scan, always in the same order.
 
 use std::collections::HashMap;
 use std::os::unix::fs::MetadataExt;
@@ -20,26 +20,26 @@ use super::pseudo_fs::{self, PseudoFileSystems};
 /// Which files of a folder are scanned
 #[derive(Args, Debug)]
 pub(crate) struct WalkOptions {
-    /// Leave out what matches, as a line of a .gitignore file in PATH would; can be given several times
+    /// Skip files that match, with the syntax of a .gitignore line; can be repeated
     #[arg(long, value_name = "GLOB")]
     exclude: Vec<String>,
-    /// Do not enter other file systems than that of PATH
+    /// Stay on the file system of PATH
     #[arg(long)]
     one_file_system: bool,
 }
 
-/// The files that were found, and what was passed by.
+/// The files that were found, and what was skipped.
 #[derive(Default)]
 pub(super) struct Found {
     pub(super) sources: Vec<Source>,
-    /// More names of files that were found already.
+    /// Further names (hard links) of files.
     pub(super) hard_links: u64,
     pub(super) hard_link_bytes: u64,
     /// Folders that could not be read.
     pub(super) unreadable_folders: u64,
 }
 
-/// Refuses what cannot be scanned, before anything is done.
+/// Refuses what cannot be scanned, before the scan starts.
 pub(super) fn check(paths: &[PathBuf], index: &Path) -> Result<()> {
     let own = index.exists().then(|| OwnIndex::of(index)).transpose();
     let own = own.with_context(|| format!("cannot look into {}", index.display()))?;
@@ -60,7 +60,7 @@ pub(super) fn check(paths: &[PathBuf], index: &Path) -> Result<()> {
 }
 
 /// All regular files below `paths`, once each, in the order of their names; hidden ones too, links not followed. What cannot be
-/// entered is warned about, counted and left out.
+/// entered is reported, counted and skipped.
 pub(super) fn find(paths: &[PathBuf], options: &WalkOptions, index: &Path) -> Result<Found> {
     let own = Arc::new(OwnIndex::of(index).with_context(|| format!("cannot look into {}", index.display()))?);
     let mut found = Found::default();
@@ -147,7 +147,7 @@ fn walk(path: &Path, options: &WalkOptions, own: Arc<OwnIndex>) -> Result<WalkBu
             name.map(|name| format!("it is a pseudo file system ({name})"))
         };
         if let Some(why) = &passed_by {
-            tell(format_args!("{} is left out: {why}", shown(&entry.path().to_string_lossy())));
+            tell(format_args!("skipping {}: {why}", shown(&entry.path().to_string_lossy())));
         }
         passed_by.is_none()
     });

@@ -1,4 +1,4 @@
-//! `springbloom index put` and `delete`: what changes an index.
+//! `springbloom index put` and `delete`.
 
 use std::ops::ControlFlow;
 use std::path::PathBuf;
@@ -15,8 +15,8 @@ use crate::lines::{BATCH_LINES, LineOptions, Reading};
 
 /// Put keys and values into an index
 ///
-/// Each line is a key of 1 to 255 bytes, a tab, and a value of up to 65,536 bytes; without a tab, the value is empty. A key that is there
-/// gets the new value. Lines are durable when the command has ended.
+/// Each line is a key of 1 to 255 bytes, a tab, and a value of up to 65,536 bytes; without a tab, the value is empty. An existing
+/// key gets the new value. Changes are durable when the command has ended.
 #[derive(Args, Debug)]
 pub(crate) struct Put {
     /// Folder of the index

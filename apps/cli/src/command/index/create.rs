@@ -20,13 +20,13 @@ const PAGE: u64 = INDEX_PAGE_BYTES as u64;
 pub(crate) struct Create {
     /// Folder for the index: a new one, or an empty one
     index: PathBuf,
-    /// Keys that are expected (1000000, 1e9, 2.5M): saves the work of growing; the index grows beyond
+    /// Expected number of keys, such as 1000000, 1e9 or 2.5M; saves the cost of growing. The index can exceed it
     #[arg(long, value_name = "KEYS", default_value_t = 0, value_parser = sizes::count)]
     expected_keys: u64,
-    /// What a lookup reads at most to find where a record is; 2 to 64 KiB
+    /// Bytes of a bucket, the most that a lookup reads to locate a record: 2 to 64 KiB
     #[arg(long, value_name = "SIZE", default_value = "8KiB", value_parser = sizes::within(4 * SECTOR..=128 * SECTOR, SECTOR))]
     bucket_size: Size,
-    /// What is reclaimed at once; 128 KiB to 4 GiB
+    /// Bytes of a zone, the unit in which space is reclaimed: 128 KiB to 4 GiB
     #[arg(long, value_name = "SIZE", default_value = "64MiB", value_parser = sizes::within(32 * PAGE..=PAGE << 20, PAGE))]
     zone_size: Size,
 }

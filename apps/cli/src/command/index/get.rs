@@ -18,7 +18,7 @@ const BATCH_KEYS: usize = 256;
 
 /// Print keys with their values
 ///
-/// Each key that is in the index is printed with a tab and its value. With --absent, the keys that are not there are printed.
+/// Each key that is in the index is printed with a tab and its value. With --absent, the missing keys are printed instead.
 #[derive(Args, Debug)]
 pub(crate) struct Get {
     /// Folder of the index
@@ -63,7 +63,7 @@ impl Get {
     }
 }
 
-/// Keys that damage kept from being answered.
+/// Keys that could not be looked up because of damage.
 #[derive(Default)]
 struct Damage {
     keys: u64,
@@ -71,7 +71,7 @@ struct Damage {
 }
 
 impl Damage {
-    /// The values of `keys`; none for a key that damage keeps from being answered, the others are.
+    /// The values of `keys`; `None` for a key that cannot be looked up because of damage.
     fn look_up(&mut self, index: &FlashIndex, keys: &[&[u8]]) -> Result<Vec<Option<Option<Vec<u8>>>>> {
         match index.get_many(keys) {
             Ok(values) => return Ok(values.into_iter().map(Some).collect()),

@@ -1,4 +1,4 @@
-//! `springbloom index info` and `verify`: what an index is, and whether it is as it was written.
+//! `springbloom index info` and `verify`.
 
 use std::io::Write;
 use std::path::PathBuf;
@@ -14,7 +14,7 @@ use springbloom_console::sizes::Size;
 use super::open::{MemoryOptions, open_to_read};
 use crate::command::flash::{IndexInfo, IndexVerifyReport, explain, log_document, log_in_words};
 
-/// Show what an index holds and what it takes
+/// Show the contents of an index and its memory and disk space
 #[derive(Args, Debug)]
 pub(crate) struct Info {
     /// Folder of the index
@@ -68,7 +68,7 @@ fn print_info(info: &IndexInfo, out: &mut impl Write) -> Result<()> {
     Ok(())
 }
 
-/// Read everything and report damage; exit code 1 if there is any
+/// Read a whole index and report damage; exit code 1 if there is damage
 #[derive(Args, Debug)]
 pub(crate) struct Verify {
     /// Folder of the index

@@ -1,4 +1,4 @@
-//! How indexes are opened: the options that every subcommand has which opens one, and the errors.
+//! Opening an index: the options that all subcommands share, and errors.
 
 use std::path::Path;
 
@@ -10,14 +10,14 @@ use springbloom_console::sizes;
 
 use crate::command::flash::{FlashError, FlashIndex, IndexMemory, explain, is_missing, open_recovered};
 
-/// How an index uses memory while it is open
+/// Memory of an index while it is open
 #[derive(Args, Clone, Copy, Debug)]
 pub(crate) struct MemoryOptions {
-    /// Memory for entries that wait to be written, in bytes per record (0 to 64); more of it means less writing
+    /// Memory for buffered entries, in bytes per record (0 to 64); more memory means fewer writes
     #[arg(long, value_name = "BYTES", default_value_t = IndexMemory::standard().pending_bytes_per_record,
         value_parser = sizes::number_within(0.0..=64.0))]
     pending: f64,
-    /// Do without the pre-filter: half a byte per key less memory, and a read for each absent key
+    /// Disable the pre-filter: saves half a byte of memory per key and costs a read per absent key
     #[arg(long)]
     no_prefilter: bool,
 }

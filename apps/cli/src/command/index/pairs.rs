@@ -1,4 +1,4 @@
-//! How the commands on indexes take lines: as keys, or as keys with values.
+//! Lines as keys of indexes, or as keys with values.
 
 use crate::command::flash::{KEY_BYTES_MAX, VALUE_BYTES_MAX};
 

@@ -1,4 +1,4 @@
-//! The heat map of `inspect`: levels as rows, keys in order as columns, in each cell what is remembered of the segments there.
+//! The heat map of `inspect`: levels as rows, key ranges as columns, in each cell the saved use of the segments.
 //!
 //! Columns are even shares of all segments' first keys, in byte order: where there are more segments, there are more columns.
 

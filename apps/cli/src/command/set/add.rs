@@ -18,20 +18,20 @@ use crate::lines::{Batch, LineOptions, LineWriter};
 
 /// Put keys into a set
 ///
-/// Keys are made durable in batches of at most 8,192 as they are read (with `--line-buffered`, one by one), and all of them are when the
-/// command ends. If it is killed, what was durable is in the set.
+/// Keys become durable in batches of at most 8,192 as they are read (with `--line-buffered`, one by one). If the command is
+/// killed, the set keeps the batches that were durable.
 #[derive(Args, Debug)]
 pub(crate) struct Add {
     /// Folder of the set
     set: PathBuf,
     #[command(flatten)]
     keys: LineOptions,
-    /// Print the keys that were not in the set before, each once: a `sort -u` that needs no sorting and goes on next time
-    /// (a share of the new keys, the set's false positive rate, is taken for known and not printed). Keys are printed before
-    /// they are put into the set: if the command is killed, some are printed again next time, and none is forgotten
+    /// Print each key that was not in the set before, once: a `sort -u` that does not sort and remembers earlier runs.
+    /// A share of new keys, the set's false positive rate, counts as known and is not printed. Keys are printed before
+    /// they are added: if the command is killed, the next run prints some of them again, and none is lost
     #[arg(long)]
     print_new: bool,
-    /// Put each key into the set and print it as it comes, not in batches: for pipes that stay open
+    /// Add and print keys one by one instead of in batches, for pipes that stay open
     #[arg(long)]
     line_buffered: bool,
     #[command(flatten)]

@@ -15,8 +15,8 @@ use crate::lines::LineOptions;
 
 /// Print the keys that may be in a set
 ///
-/// A key that is in the set is always printed; of those that are not, a share (the set's false positive rate) is too.
-/// With --absent, the keys that are certainly not in the set are printed instead.
+/// Every key that is in the set is printed, and a share of the others: the set's false positive rate. With --absent, the keys
+/// that are certainly not in the set are printed instead.
 #[derive(Args, Debug)]
 pub(crate) struct Check {
     /// Folder of the set
@@ -29,10 +29,10 @@ pub(crate) struct Check {
     /// Print only how many keys would be printed
     #[arg(short, long)]
     count: bool,
-    /// Print nothing: the exit code tells
+    /// Print nothing; the exit code is the answer
     #[arg(short, long, conflicts_with = "count")]
     quiet: bool,
-    /// Look each key up and print it as it comes, not in batches: for pipes that stay open
+    /// Look keys up and print them one by one instead of in batches, for pipes that stay open
     #[arg(long)]
     line_buffered: bool,
     #[command(flatten)]

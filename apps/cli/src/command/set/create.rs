@@ -19,30 +19,30 @@ use crate::command::flash::{
 pub(crate) struct Create {
     /// Folder for the set: a new one, or an empty one
     set: PathBuf,
-    /// Distinct keys that the set is built for: 1000000, 1e9, 2.5M, 1G (thousands, not 1,024)
+    /// Distinct keys that the set should hold, such as 1000000, 1e9, 2.5M or 1G (multiples of 1,000)
     #[arg(long, value_name = "KEYS", value_parser = sizes::count)]
     capacity: u64,
-    /// Share of absent keys that are taken for present when the set is full
+    /// False positive rate of the full set: the share of absent keys that it reports as present
     #[arg(long, value_name = "RATE", default_value_t = 0.01)]
     fpr: f64,
-    /// Size by bits per key instead of by rate; needs --probes
+    /// Size in bits per key, instead of --fpr; needs --probes
     #[arg(long, value_name = "BITS", requires = "probes", conflicts_with = "fpr",
         value_parser = sizes::number_within(1.0..=1024.0))]
     bits_per_key: Option<f64>,
     /// Bits set per key
     #[arg(long, value_name = "BITS", value_parser = clap::value_parser!(u8).range(1..=i64::from(PROBES_MAX)))]
     probes: Option<u8>,
-    /// How bits are spread over pages
+    /// How the bits of a key are spread over pages
     #[arg(long, value_enum, default_value_t = LayoutName::Hierarchical)]
     layout: LayoutName,
-    /// Page size: what a lookup reads; 2, 4, 8 or 16 KiB
+    /// Bytes of a page, the unit of a read: 2, 4, 8 or 16 KiB
     #[arg(long, value_name = "SIZE", default_value = "4KiB",
         value_parser = sizes::within(PAGE_BYTES_MIN.into()..=PAGE_BYTES_MAX.into(), PAGE_BYTES_MIN.into()))]
     page_size: Size,
-    /// Add a filter of twice the size whenever the set is full, keeping the rate
+    /// Add a filter of twice the size whenever the set is full, at the same false positive rate
     #[arg(long)]
     grow: bool,
-    /// Keep no log: keys are durable only when a command has ended
+    /// Keep no write-ahead log: keys are durable only when a command has ended
     #[arg(long)]
     no_log: bool,
     #[command(flatten)]

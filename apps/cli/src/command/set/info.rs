@@ -1,4 +1,4 @@
-//! `springbloom set info`: what a set is and how full.
+//! `springbloom set info`: the settings of a set and how full it is.
 
 use std::io::Write;
 use std::path::PathBuf;
@@ -13,7 +13,7 @@ use springbloom_console::sizes::Size;
 use super::open::{BufferOptions, open_to_read};
 use crate::command::flash::{FilterInfo, LayerInfo};
 
-/// Show what a set is built for and how full it is
+/// Show the settings of a set and how full it is
 #[derive(Args, Debug)]
 pub(crate) struct Info {
     /// Folder of the set

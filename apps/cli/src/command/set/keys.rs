@@ -1,4 +1,4 @@
-//! How the commands on sets take keys: lines of any bytes, by their digests.
+//! Lines as keys of sets: any bytes, by their digests.
 
 use springbloom_filter::KeyDigest;
 

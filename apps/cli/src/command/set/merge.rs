@@ -40,8 +40,8 @@ impl Merge {
             });
             merged.map_err(|error| match error {
                 FlashError::Incompatible { .. } => bad_input(format!(
-                    "{} cannot be merged into {}: {error}. Sets can be merged that were made with the same --capacity, --fpr and layout, and \
-                     that have not grown",
+                    "{} cannot be merged into {}: {error}; both must have the same --capacity, --fpr and layout, and must not \
+                     have grown",
                     path.display(),
                     self.set.display()
                 )),

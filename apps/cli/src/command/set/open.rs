@@ -1,4 +1,4 @@
-//! How sets are opened: the options that every subcommand has which opens one, and the errors.
+//! Opening a set: the options that all subcommands share, and errors.
 
 use std::path::Path;
 
@@ -15,19 +15,19 @@ use crate::command::flash::{
     open_recovered,
 };
 
-/// How a set uses memory while it is open
+/// Memory of a set while it is open
 #[derive(Args, Clone, Copy, Debug)]
 pub(crate) struct BufferOptions {
-    /// Memory for everything: waiting keys, tables, buffers
+    /// Memory for buffered keys, tables and pages
     #[arg(long, value_name = "SIZE", default_value = "16MiB")]
     memory: Size,
-    /// How much of the memory keeps pages that were read lately
+    /// Part of --memory that caches pages
     #[arg(long, value_name = "SIZE", default_value = "0")]
     cache: Size,
-    /// Which pages are written when the memory is full
+    /// Which pages to write when the memory is full
     #[arg(long, value_enum, default_value_t = Policy::Dirtiest)]
     policy: Policy,
-    /// Contiguous pages that are written together
+    /// Contiguous pages written together
     #[arg(long, value_name = "PAGES", default_value_t = 16,
         value_parser = clap::value_parser!(u32).range(1..=i64::from(GROUP_PAGES_MAX)))]
     group_pages: u32,
@@ -35,9 +35,9 @@ pub(crate) struct BufferOptions {
 
 #[derive(Clone, Copy, Debug, ValueEnum)]
 enum Policy {
-    /// The group with the most waiting keys: fewest writes
+    /// The group with the most buffered keys: fewest writes
     Dirtiest,
-    /// Groups in the order of the file: sequential writes
+    /// Groups in file order: sequential writes
     Sequential,
 }
 
@@ -114,8 +114,8 @@ fn explain_opening(directory: &Path, error: FlashError) -> anyhow::Error {
 pub(super) fn warn_if_full(filter: &FlashFilter, set: &Path) {
     if filter.is_full() {
         warn(format_args!(
-            "{} is full: its false positive rate is {:.2e} now and rises; `springbloom set create` with a larger \
-             --capacity, or with --grow, makes one that takes more",
+            "{} is full: its false positive rate is {:.2e} and rises; make a larger one with `springbloom set create` and a \
+             larger --capacity or --grow",
             set.display(),
             filter.estimated_fpr()
         ));

@@ -12,16 +12,16 @@ use springbloom_console::output;
 use super::open::{BufferOptions, close, open};
 use crate::command::flash::{FlashFilter, explain};
 
-/// Mend a damaged set in place, or make a new one of what can be read
+/// Repair a damaged set in place, or salvage it into a new set
 ///
-/// With one folder, no key is lost: damaged sectors answer "may be there" for good, as they did already, and headers and log are written again from
-/// their copies. Where a set does not open, because both copies of a part of its log are damaged, a second folder is needed: the damaged set is left
-/// as it is, and keys of the lost part are not in the new one. What was lost is told.
+/// With one folder, no key is lost: damaged sectors keep answering "may be there", and headers and log are restored from their
+/// copies. If both copies of a part of the log are damaged, the set does not open, and a second folder is needed. Then the damaged
+/// set stays as it is, the new set lacks the keys of the damaged part, and the losses are reported.
 #[derive(Args, Debug)]
 pub(crate) struct Repair {
     /// Folder of the damaged set
     set: PathBuf,
-    /// Folder for a new set of what can be read: a new one, or an empty one
+    /// Folder for the salvaged set, new or empty
     to: Option<PathBuf>,
     /// Print one JSON document
     #[arg(long)]
@@ -48,7 +48,7 @@ impl Repair {
         if self.json {
             return output::json(&json!({ "mended_sectors": sectors }));
         }
-        output::tell(format_args!("{sectors} sectors were damaged and answer \"may be there\" from now on"));
+        output::tell(format_args!("{sectors} damaged sectors will always answer \"may be there\""));
         Ok(())
     }
 

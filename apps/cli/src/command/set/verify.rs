@@ -15,7 +15,8 @@ use crate::command::flash::{VerifyReport, explain, log_document, log_in_words};
 
 /// Read the log and every page of a set and report damage
 ///
-/// Damage never loses keys: a damaged sector answers "may be there", which costs accuracy. Exit code 1 if there is any.
+/// Damage loses no keys: a damaged sector answers "may be there", which raises the false positive rate. Exit code 1 if there is
+/// damage.
 #[derive(Args, Debug)]
 pub(crate) struct Verify {
     /// Folder of the set

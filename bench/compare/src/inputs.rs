@@ -1,6 +1,7 @@
-//! From the command line to what is run: records, operations, filters, and what the report says about them.
+//! From flags to records, operations, filters and the header of the report.
 
 use std::fs;
+use std::path::Path;
 
 use anyhow::{Context, Result};
 use springbloom_console::bad_input;
@@ -10,7 +11,7 @@ use springbloom_workload::{
     Distribution, FileKeys, KeySpace, Mix, Movement, OperationStream, StreamSettings, value,
 };
 
-use super::{Compare, Work};
+use crate::arguments::Compare;
 use crate::database::config::Config;
 use crate::database::load::Records;
 use crate::database::manifest::{FORMAT_VERSION, TreeManifest};
@@ -20,14 +21,24 @@ use crate::database::shape::Shape;
 use crate::machine::{Machine, ROCKSDB_VERSION};
 use crate::report::Header;
 
-/// Keys that are made of record numbers.
+/// Name of keys that are computed from record numbers.
 const SYNTHETIC: &str = "synthetic";
+
+/// The inputs of a comparison.
+pub(crate) struct Inputs<'a> {
+    /// Folder for the databases.
+    pub(crate) dir: &'a Path,
+    pub(crate) records: Records,
+    pub(crate) configs: Vec<Config>,
+    pub(crate) common: CommonSettings,
+    pub(crate) defaults: Defaults,
+}
 
 impl Compare {
     /// Refuses flags that contradict each other.
-    pub(super) fn require_sense(&self) -> Result<()> {
+    pub(crate) fn require_sense(&self) -> Result<()> {
         if self.load_only && self.load_rounds == Some(0) {
-            return Err(bad_input("--load-only measures loads: give --load-rounds 1 or more"));
+            return Err(bad_input("--load-only needs --load-rounds of at least 1"));
         }
         if self.preset == Preset::Shamba && !self.load_only {
             let varied = [
@@ -39,15 +50,15 @@ impl Compare {
                 ("--threads", self.threads.len() > 1),
             ];
             if let Some((flag, _)) = varied.iter().find(|(_, given)| *given) {
-                return Err(bad_input(format!("--preset shamba says itself what it runs: leave {flag} out")));
+                return Err(bad_input(format!("--preset shamba sets {flag} itself: remove it")));
             }
         } else if self.plot.is_some() {
-            return Err(bad_input("--plot draws the figures of --preset shamba alone"));
+            return Err(bad_input("--plot needs --preset shamba"));
         }
         self.plot.as_ref().map_or(Ok(()), |path| picture::require_picture_name(path))
     }
 
-    pub(super) fn configs(&self) -> Result<Vec<Config>> {
+    pub(crate) fn configs(&self) -> Result<Vec<Config>> {
         let defaults = match self.preset {
             _ if self.load_only => "bloom:10,elastic:4",
             Preset::Shamba => "bloom:10,partitioned:10,elastic:10",
@@ -60,12 +71,12 @@ impl Compare {
         let mut names: Vec<String> = configs.iter().map(Config::to_string).collect();
         names.sort();
         match names.windows(2).find(|pair| pair[0] == pair[1]) {
-            Some(twice) => Err(bad_input(format!("--configs: {} is there twice", twice[0]))),
+            Some(twice) => Err(bad_input(format!("--configs: {} is given twice", twice[0]))),
             None => Ok(configs),
         }
     }
 
-    pub(super) fn records(&self, defaults: &Defaults) -> Result<Records> {
+    pub(crate) fn records(&self, defaults: &Defaults) -> Result<Records> {
         const MAX_VALUE_BYTES: usize = 1 << 24;
         let value_bytes = self.value_bytes.unwrap_or(defaults.value_bytes);
         if !(value::MIN_VALUE_BYTES..=MAX_VALUE_BYTES).contains(&value_bytes) {
@@ -83,7 +94,7 @@ impl Compare {
         Ok(Records { keys, value_bytes, seed: self.seed })
     }
 
-    pub(super) fn stream(&self, keys: &KeySpace) -> Result<StreamSettings> {
+    pub(crate) fn stream(&self, keys: &KeySpace) -> Result<StreamSettings> {
         let distribution = match (self.distribution, self.zipf) {
             (Some(distribution), _) => distribution,
             (None, Some(exponent)) => Distribution::Zipf { exponent },
@@ -105,7 +116,7 @@ impl Compare {
         Ok(settings)
     }
 
-    pub(super) fn common(&self, configs: &[Config]) -> Result<CommonSettings> {
+    pub(crate) fn common(&self, configs: &[Config]) -> Result<CommonSettings> {
         const DEFAULT_BUDGET_BITS: f64 = 4.0;
         // Tried here so that a bad setting is reported before minutes of loading.
         Elastic::builder()
@@ -128,7 +139,7 @@ impl Compare {
         })
     }
 
-    /// What tells the keys from others.
+    /// Identifies the keys in manifests.
     fn keys_identity(&self) -> Result<String> {
         match &self.keys {
             None => Ok(SYNTHETIC.to_owned()),
@@ -140,7 +151,7 @@ impl Compare {
         }
     }
 
-    pub(super) fn manifest(&self, records: &Records, common: &CommonSettings) -> Result<TreeManifest> {
+    pub(crate) fn manifest(&self, records: &Records, common: &CommonSettings) -> Result<TreeManifest> {
         Ok(TreeManifest {
             format_version: FORMAT_VERSION,
             rocksdb: ROCKSDB_VERSION.to_owned(),
@@ -152,9 +163,9 @@ impl Compare {
         })
     }
 
-    /// The header of a report on databases of `shape`; what was done with them is added by the caller.
-    pub(super) fn header(&self, work: &Work<'_>, shape: &Shape) -> Result<Header> {
-        let Work { records, common, .. } = work;
+    /// The header of a report on databases of `shape`; the caller adds what was run.
+    pub(crate) fn header(&self, inputs: &Inputs<'_>, shape: &Shape) -> Result<Header> {
+        let Inputs { records, common, .. } = inputs;
         let entries = shape.entries();
         Ok(Header {
             machine: Machine::this(),

@@ -1,4 +1,4 @@
-//! Whether a folder can hold what a comparison puts there, asked before minutes of loading.
+//! Checks of the folder for databases, before minutes of loading.
 
 use std::fs;
 use std::path::Path;
@@ -8,8 +8,8 @@ use rustix::fs::OFlags;
 use springbloom_console::bad_input;
 use springbloom_console::sizes::Size;
 
-/// RocksDB would report a refusal as an unspecific I/O error of its first table.
-pub(super) fn require_direct_io(dir: &Path) -> Result<()> {
+/// RocksDB would report the refusal as an unspecific I/O error of its first table.
+pub(crate) fn require_direct_io(dir: &Path) -> Result<()> {
     let probe = dir.join(".direct-io-probe");
     let write = || -> std::io::Result<()> {
         fs::write(&probe, [0; 4096])?;
@@ -21,15 +21,15 @@ pub(super) fn require_direct_io(dir: &Path) -> Result<()> {
     _ = fs::remove_file(&probe);
     result.map_err(|error| match error.raw_os_error() {
         Some(code) if code == rustix::io::Errno::INVAL.raw_os_error() => bad_input(format!(
-            "the file system of {} refuses direct I/O: choose another --dir, or give --buffered to go through the page cache",
+            "the file system of {} refuses direct I/O: choose another --dir, or use --buffered",
             dir.display()
         )),
         _ => bad_input(format!("cannot write to {}: {error}", dir.display())),
     })
 }
 
-/// Room for `data_bytes` in each of `copies` databases, and for what a compaction needs besides.
-pub(super) fn require_space(dir: &Path, data_bytes: u64, copies: u64) -> Result<()> {
+/// Requires space for `copies` databases of `data_bytes` and for a compaction.
+pub(crate) fn require_space(dir: &Path, data_bytes: u64, copies: u64) -> Result<()> {
     const OVERHEAD: f64 = 1.15;
     let needed = (data_bytes * copies) as f64 * OVERHEAD;
     let disk =
@@ -38,8 +38,7 @@ pub(super) fn require_space(dir: &Path, data_bytes: u64, copies: u64) -> Result<
     if free < needed {
         let [needed, free] = [needed, free].map(|bytes| Size { bytes: bytes as u64 });
         return Err(bad_input(format!(
-            "{} has {free} free, this comparison needs about {needed}: choose another --dir, fewer --configs or fewer \
-             --records",
+            "{} has {free} free, but about {needed} are needed: choose another --dir, fewer --configs or fewer --records",
             dir.display()
         )));
     }

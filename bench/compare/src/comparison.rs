@@ -1,0 +1,142 @@
+//! The steps of a comparison.
+
+use std::fs;
+use std::io::stdout;
+
+use anyhow::{Context, Result};
+use springbloom_console::bad_input;
+
+use crate::arguments::Compare;
+use crate::database::build::Folder;
+use crate::database::preset::Preset;
+use crate::inputs::Inputs;
+use crate::place;
+use crate::report::{self, Header, Loads, Lookups, comparison, loads, shamba_plot};
+use crate::run::{self, Entrant, LoadCost, LoadPlan, Plan, shamba};
+
+/// Enough for a median and a spread of ratios.
+const LOAD_ONLY_ROUNDS: u32 = 5;
+
+impl Compare {
+    /// Runs the comparison and prints the report.
+    pub fn run(&self) -> Result<()> {
+        self.require_sense()?;
+        let defaults = self.preset.defaults();
+        let records = self.records(&defaults)?;
+        let configs = self.configs()?;
+        let common = self.common(&configs)?;
+        let temporary;
+        let dir = match &self.dir {
+            Some(dir) => dir.as_path(),
+            None => {
+                temporary =
+                    tempfile::Builder::new().prefix("springbloom-").tempdir().context("temporary folder")?;
+                temporary.path()
+            }
+        };
+        fs::create_dir_all(dir)
+            .map_err(|error| bad_input(format!("cannot create {}: {error}", dir.display())))?;
+        if !self.buffered {
+            place::require_direct_io(dir)?;
+        }
+        let inputs = Inputs { dir, records, configs, common, defaults };
+        if self.load_only { self.compare_loads(&inputs) } else { self.compare_lookups(&inputs) }
+    }
+
+    fn compare_loads(&self, inputs: &Inputs<'_>) -> Result<()> {
+        let plan = self.load_plan(inputs, inputs.defaults.load_only_records, LOAD_ONLY_ROUNDS);
+        place::require_space(inputs.dir, inputs.records.record_bytes() * plan.load_records, 2)?;
+        let (rows, shape) = run::run_loads(&plan)?;
+        let header = Header { loads: Some(plan.described()), ..self.header(inputs, &shape)? };
+        let mut out = stdout().lock();
+        if self.json {
+            loads::write_json(&mut out, &header, &rows)
+        } else {
+            loads::write_table(&mut out, &header, &rows)
+        }
+    }
+
+    fn compare_lookups(&self, inputs: &Inputs<'_>) -> Result<()> {
+        let Inputs { dir, records, configs, common, defaults } = inputs;
+        let stream = self.stream(&records.keys)?;
+        let manifest = self.manifest(records, common)?;
+        if !self.reuse {
+            let data_bytes = records.record_bytes() * records.keys.records();
+            place::require_space(dir, data_bytes, configs.len() as u64 + 1)?;
+        }
+        let folder = Folder::open(dir, self.reuse, &manifest, records, common)?;
+        let load_plan = self.load_plan(inputs, defaults.load_records, defaults.load_rounds);
+        let load_rows = if load_plan.rounds > 0 { run::run_loads(&load_plan)?.0 } else { Vec::new() };
+        let entrants = configs
+            .iter()
+            .map(|config| {
+                let path = folder.database(config, common)?;
+                Ok(Entrant { config: *config, path, load: LoadCost::of(&load_rows, config) })
+            })
+            .collect::<Result<Vec<_>>>()?;
+        let plan = Plan {
+            records,
+            shape: &folder.shape,
+            common,
+            stream,
+            seed: self.seed,
+            salts: self.salts.unwrap_or(defaults.salts),
+            threads: self.threads.clone(),
+            warmup_ops: self.warmup.unwrap_or(defaults.warmup_ops),
+            ops: self.ops.unwrap_or(defaults.ops),
+            rounds: self.rounds.unwrap_or(defaults.rounds),
+            entrants: &entrants,
+            label: String::new(),
+        };
+        let mut header = self.header(inputs, &folder.shape)?;
+        header.loads = (load_plan.rounds > 0).then(|| load_plan.described());
+        if self.preset == Preset::Shamba {
+            return self.shamba(&plan, header);
+        }
+        header.lookups = Some(Lookups {
+            workload: self.workload.name(),
+            distribution: plan.stream.distribution.to_string(),
+            zero_result_ratio: plan.stream.zero_result_ratio,
+            warmup_ops: plan.warmup_ops,
+            ops: plan.ops,
+            rounds: plan.rounds,
+            salts: plan.salts,
+        });
+        let rows = run::run(&plan)?;
+        let mut out = stdout().lock();
+        if self.json {
+            comparison::write_json(&mut out, &header, &rows, &load_rows)
+        } else {
+            comparison::write_table(&mut out, &header, &rows)
+        }
+    }
+
+    fn shamba(&self, plan: &Plan<'_>, header: Header) -> Result<()> {
+        let exponent = self.zipf.unwrap_or(shamba::ZIPF_EXPONENT);
+        let experiment = shamba::run(plan, exponent)?;
+        let mut out = stdout().lock();
+        if self.json {
+            report::shamba::write_json(&mut out, &header, &experiment)?;
+        } else {
+            report::shamba::write_table(&mut out, &header, &experiment)?;
+        }
+        self.plot.as_ref().map_or(Ok(()), |path| shamba_plot::draw(path, &experiment))
+    }
+
+    fn load_plan<'a>(&self, inputs: &'a Inputs<'_>, records: u64, rounds: u32) -> LoadPlan<'a> {
+        LoadPlan {
+            dir: inputs.dir,
+            configs: &inputs.configs,
+            records: &inputs.records,
+            common: &inputs.common,
+            load_records: self.load_records.unwrap_or(records).min(inputs.records.keys.records()),
+            rounds: self.load_rounds.unwrap_or(rounds),
+        }
+    }
+}
+
+impl LoadPlan<'_> {
+    fn described(&self) -> Loads {
+        Loads { load_records: self.load_records, load_rounds: self.rounds }
+    }
+}
