@@ -398,7 +398,7 @@ mod tests {
         let mut neighbours = Neighbours::default();
         for table in 0..count {
             let range = KeyRange::of_table(fences[table as usize].as_ref()).unwrap();
-            assert_eq!(neighbours.overlapping(run.scope, range, 9, |_| None, &keys), []);
+            assert!(neighbours.overlapping(run.scope, range, 9, |_| None, &keys).is_empty());
             neighbours.insert(table, run, &keys);
         }
         let each = compared.get() / count as usize;

@@ -224,9 +224,8 @@ impl Planner {
     #[cfg(test)]
     pub(crate) fn assert_consistent(&self) {
         let planned = self.allocation.segments().iter();
-        let bytes: usize = planned
-            .map(|(_, state)| crate::lookup::group_cell::group_bytes(state.shape, state.units()))
-            .sum();
+        let bytes: usize =
+            planned.map(|(_, state)| crate::memory::group_bytes(state.shape, state.units())).sum();
         assert_eq!(bytes, self.allocation.planned_bytes());
         self.policy.assert_consistent(&self.allocation);
     }

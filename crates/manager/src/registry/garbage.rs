@@ -71,3 +71,53 @@ impl Garbage {
         });
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use springbloom_filter::{KeyDigest, UnitLayout, UnitSettings};
+
+    use super::*;
+    use crate::lookup::group_cell::Slot;
+    use crate::memory::group_bytes;
+
+    #[test]
+    fn a_group_grows_and_shrinks_in_the_bytes_that_were_reserved_for_it() {
+        let digests: Vec<_> = (0..300u32).map(|n| KeyDigest::of(&n.to_le_bytes())).collect();
+        let strangers: Vec<_> = (300..5000u32).map(|n| KeyDigest::of(&n.to_le_bytes())).collect();
+        for settings in [UnitSettings::bloom(5, 4).unwrap(), UnitSettings::ribbon(7).unwrap()] {
+            let built = settings.build(&digests);
+            let layout = UnitLayout::new(built.shape);
+            let budget = MemoryBudget::new(1 << 20);
+            let (slot, mut garbage) = (Slot::default(), Garbage::new(budget.clone()));
+            let reserve =
+                |units| budget.try_reserve(MemoryKind::Loading, group_bytes(built.shape, units)).unwrap();
+            let passing = |slot: &Slot| {
+                assert!(digests.iter().all(|&digest| slot.rejection(&layout.probe(digest)).is_none()));
+                strangers.iter().filter(|&&digest| slot.rejection(&layout.probe(digest)).is_none()).count()
+            };
+            let mut passed = vec![strangers.len()];
+            for units in 1..=settings.unit_count() {
+                let unit = &built.units[usize::from(units) - 1];
+                garbage.take_group(slot.grow(built.shape, units, unit, reserve(units)).unwrap());
+                assert_eq!(budget.used_bytes_of(MemoryKind::Units), group_bytes(built.shape, units));
+                passed.push(passing(&slot));
+            }
+            assert!(passed.is_sorted_by(|more, fewer| more > fewer), "{passed:?}");
+            let empty = Slot::default();
+            assert!(empty.grow(built.shape, 1, &[0; 3], reserve(1)).is_err(), "a unit of the wrong length");
+            assert!(
+                empty.grow(built.shape, 2, &built.units[1], reserve(2)).is_err(),
+                "there is no first unit"
+            );
+            assert!(empty.shrink(built.shape, 2, reserve(2)).is_none() && passing(&empty) == strangers.len());
+            for units in [5, 2, 1] {
+                garbage.take_group(slot.shrink(built.shape, units, reserve(units)));
+                assert_eq!(passing(&slot), passed[usize::from(units)], "{units} units");
+                assert_eq!(budget.used_bytes_of(MemoryKind::Units), group_bytes(built.shape, units));
+            }
+            garbage.take_group(slot.clear());
+            assert_eq!(passing(&slot), strangers.len());
+            assert_eq!(budget.used_bytes(), 0);
+        }
+    }
+}
