@@ -63,8 +63,8 @@ impl Database {
     }
 
     /// Waits for unit loads in progress, so that they do not slow down the next configuration.
-    pub(crate) fn settle(&self) {
-        self.elastic.iter().for_each(settle);
+    pub(crate) fn wait_idle(&self) {
+        self.elastic.iter().for_each(wait_idle);
     }
 
     /// Filter bytes in memory now, with the bookkeeping of elastic ones.
@@ -120,7 +120,7 @@ pub(crate) struct FilterWork {
 }
 
 /// Waits for unit loads in progress.
-pub(crate) fn settle(elastic: &Elastic) {
+pub(crate) fn wait_idle(elastic: &Elastic) {
     const PATIENCE: Duration = Duration::from_secs(10);
     if !elastic.settle(PATIENCE) {
         log::warn!("filter units are still being loaded after {PATIENCE:?}");

@@ -15,7 +15,7 @@ use springbloom_console::Step;
 
 use crate::database::config::Config;
 use crate::database::load::{self, Records};
-use crate::database::open::settle;
+use crate::database::open::wait_idle;
 use crate::database::options::{AutoCompaction, CommonSettings, Prepared};
 use crate::database::remove;
 use crate::database::shape::Shape;
@@ -110,7 +110,7 @@ fn measure(
     let (wall, cpu) = (Instant::now(), process_cpu());
     let db = load::load(path, &mut options, plan.records, plan.load_records, &plan.common.tree, step)?;
     let load_s = wall.elapsed().as_secs_f64();
-    elastic.iter().for_each(settle);
+    elastic.iter().for_each(wait_idle);
     let load_cpu_s = (process_cpu() - cpu).as_secs_f64();
     let entries = Shape::of(&db)?.entries();
     ensure!(entries == plan.load_records, "{entries} entries after a load of {}", plan.load_records);

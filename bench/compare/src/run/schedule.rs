@@ -115,7 +115,7 @@ fn race(
         let step = Step::start(&format!("{}salt {salt}: warm-up", plan.label), runs.len() as u64);
         for run in &mut runs {
             run.advance(plan, plan.warmup_ops)?;
-            run.contestant.database.settle();
+            run.contestant.database.wait_idle();
             step.advance(1);
         }
     }

@@ -9,7 +9,6 @@
 
 use std::collections::HashMap;
 
-use fastrand::Rng;
 use springbloom_filter::GroupShape;
 
 use crate::SegmentRef;
@@ -63,17 +62,16 @@ fn believed(expected: f32, observed: f32, weight: f32) -> f32 {
 
 const UNITS_BITS: u32 = 6;
 const UNITS_MASK: u8 = (1 << UNITS_BITS) - 1;
-const _: () = assert!(springbloom_filter::MAX_UNITS <= UNITS_MASK && size_of::<SegmentState>() == 18);
+const _: () = assert!(springbloom_filter::MAX_UNITS <= UNITS_MASK && size_of::<SegmentState>() == 28);
 
 /// Most failed reads that a segment remembers.
 pub(crate) const FAILED_READS_MAX: u8 = 3;
 const _: () = assert!(FAILED_READS_MAX as u32 == u8::MAX as u32 >> UNITS_BITS);
 
 impl SegmentState {
-    fn new(shape: GroupShape, hotness: Hotness, rng: &mut Rng) -> Self {
+    fn new(shape: GroupShape, hotness: Hotness) -> Self {
         let rate = UnitRate::of(shape);
-        let mut counts = Counts::default();
-        counts.set_hotness(hotness, rng);
+        let counts = Counts::new(hotness);
         Self { shape, counts, rate, units: 0, units_max_and_failures: shape.unit_count(), resident: 0 }
     }
 
@@ -88,7 +86,7 @@ impl SegmentState {
 
     /// Weighted reads that would be wasted beside these without the last unit. `weight` is that of a visit made now.
     pub(crate) fn saved_by_last(&self, weight: f32) -> f32 {
-        believed(self.counts.negatives() * self.fpr_loss(), self.counts.lone_rejections(), weight)
+        believed(self.counts.negatives() * self.fpr_loss(), self.counts.marginal_rejections(), weight)
     }
 
     pub(crate) fn units(&self) -> u8 {
@@ -161,8 +159,6 @@ pub(crate) struct Allocation {
     ticks: u64,
     decay: Decay,
     fixed_half_life: Option<u64>,
-    /// The same in every run: equal calls must give equal decisions.
-    rng: Rng,
     changed: Vec<SegmentRef>,
 }
 
@@ -184,7 +180,6 @@ impl Allocation {
             ticks: 0,
             decay: Decay::new(half_life.unwrap_or(HALF_LIFE_MIN)),
             fixed_half_life: half_life,
-            rng: Rng::with_seed(0),
             changed: Vec::new(),
         }
     }
@@ -203,8 +198,7 @@ impl Allocation {
     ) {
         self.runs.insert_table(table, run);
         self.segment_count += segments.len();
-        let rng = &mut self.rng;
-        let states = segments.map(|(shape, hotness)| SegmentState::new(shape, hotness, rng));
+        let states = segments.map(|(shape, hotness)| SegmentState::new(shape, hotness));
         self.segments.insert_table(table, states);
         self.segment_count_changed();
     }
@@ -231,7 +225,7 @@ impl Allocation {
     pub(crate) fn record(&mut self, visit: Visit) -> Option<f32> {
         self.ticks += 1;
         let weight = self.decay.tick(visit.stands_for);
-        self.segments[visit.segment].counts.record(visit.outcome, weight, &mut self.rng);
+        self.segments[visit.segment].counts.record(visit.outcome, weight);
         let factor = self.decay.rescale()?;
         self.segments.iter_mut().for_each(|state| state.counts.scale(factor));
         Some(factor)
@@ -248,8 +242,8 @@ impl Allocation {
         let state = &mut self.segments[segment];
         // What passed so far: the new unit will stop its share of it, until it is seen what it really stops.
         let (wasted, stopped) = (state.wasted(weight), state.next_share());
-        state.counts.set_wasted_reads(wasted * (1.0 - stopped), &mut self.rng);
-        state.counts.set_lone_rejections(wasted * stopped, &mut self.rng);
+        state.counts.set_wasted_reads(wasted * (1.0 - stopped));
+        state.counts.set_marginal_rejections(wasted * stopped);
         state.units += 1;
         self.note_change(segment);
         true
@@ -264,9 +258,9 @@ impl Allocation {
         state.units -= 1;
         // By the analytic rates; nobody has counted for the unit that is the last now.
         let stopped = state.next_share();
-        let lone_rejections = if state.units == 0 { 0.0 } else { wasted * stopped / (1.0 - stopped) };
-        state.counts.set_wasted_reads(wasted, &mut self.rng);
-        state.counts.set_lone_rejections(lone_rejections, &mut self.rng);
+        let marginal_rejections = if state.units == 0 { 0.0 } else { wasted * stopped / (1.0 - stopped) };
+        state.counts.set_wasted_reads(wasted);
+        state.counts.set_marginal_rejections(marginal_rejections);
         self.planned_bytes -= bytes;
         self.note_change(segment);
         true
@@ -362,7 +356,7 @@ impl Allocation {
     /// Sets what is known of reads that a segment's units would have stopped: it differs from what was recorded where the segment had
     /// other units then.
     pub(crate) fn set_wasted_reads(&mut self, segment: SegmentRef, wasted_reads: f32) {
-        self.segments[segment].counts.set_wasted_reads(wasted_reads, &mut self.rng);
+        self.segments[segment].counts.set_wasted_reads(wasted_reads);
     }
 
     pub(crate) fn runs(&self) -> &Runs {

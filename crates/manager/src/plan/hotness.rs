@@ -6,7 +6,7 @@
 //! the weight gets large everything is scaled back by a power of two, once in [`RESCALE_LOG2`] half-lives.
 
 /// Weights stay below 2^this: far from overflow in `f32`, and rescaling is rare.
-pub(crate) const RESCALE_LOG2: i32 = 40;
+const RESCALE_LOG2: i32 = 40;
 
 /// Weighted visits of lookups to one segment.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]

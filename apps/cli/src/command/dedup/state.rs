@@ -153,7 +153,11 @@ mod tests {
         assert!(message.unwrap().contains("1 of 2 files"));
         let (other, message) = begin(Some(interrupted.clone()), &b, false);
         assert_eq!((other.scan, other.next_source), (1, 0));
-        assert!(message.unwrap().contains("(files; 1 files were done) and is given up"));
+        assert!(
+            message
+                .unwrap()
+                .contains("discarding an interrupted scan of other files (files; 1 files were done)")
+        );
         let finished = ScanState { is_finished: true, ..interrupted };
         let (next, message) = begin(Some(finished.clone()), &a, false);
         assert_eq!((next.scan, message), (1, None));

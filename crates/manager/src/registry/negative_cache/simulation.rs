@@ -32,12 +32,26 @@ impl Setting {
         Self { keys, segment_keys: 4096, budget_bytes, key_bytes: 8, remembers, share: None, salt: 0 }
     }
 
-    /// Setting S1: tables of two segments, for each of which `table_bytes` of the budget are gone.
+    /// Setting S1: tables of two segments, for each of which `table_bytes` of the budget are gone. Keys of 20 digits are
+    /// remembered in 9 bytes.
     fn s1(bits_per_key: usize, table_bytes: usize) -> Self {
         let (keys, tables) = (5_000_000, 324);
         let budget_bytes = keys as usize * bits_per_key / 8 * 255 / 256 - 8000 - tables * table_bytes;
         let segment_keys = keys / tables as u64 / 2;
-        Self { keys, segment_keys, budget_bytes, ..Self::small(true) }
+        Self { keys, segment_keys, budget_bytes, key_bytes: 9, ..Self::small(true) }
+    }
+
+    /// A hundred tables of 64 MiB with eight segments each, for each of which 500 bytes of the budget are gone.
+    fn large_tables() -> Self {
+        let (tables, segment_keys) = (100, 8192);
+        let keys = tables as u64 * 8 * segment_keys;
+        Self {
+            keys,
+            segment_keys,
+            budget_bytes: keys as usize / 2 - tables * 500,
+            key_bytes: 9,
+            ..Self::small(true)
+        }
     }
 
     /// Segments of the two levels: a third of the keys are in the upper one.
@@ -184,24 +198,22 @@ fn where_no_key_is_hot_the_cache_costs_next_to_nothing() {
 }
 
 #[test]
-#[ignore = "prints what smaller entries and tables bring in Setting S1, in some minutes; run in release mode with --nocapture"]
-fn bytes_in_setting_s1() {
-    let zipf = Zipf::new(Setting::s1(4, 0).keys, 0.99);
-    // What stands beside a key is 2 bytes.
-    for (bits, table_bytes, key_bytes) in
-        [2, 4].into_iter().flat_map(|bits| [(bits, 420, 11), (bits, 420, 9), (bits, 420, 4), (bits, 300, 9)])
-    {
-        for share in [0.02, 0.03, 0.045, 0.06, 0.08].map(Some).into_iter().chain([None]) {
-            let wasted = [1, 2].map(|salt| {
-                let mut store =
-                    Store::new(Setting { key_bytes, share, salt, ..Setting::s1(bits, table_bytes) });
-                store.run(&zipf, 0..300_000);
-                store.run(&zipf, 300_000..1_300_000)
-            });
-            println!(
-                "{bits} bits, {table_bytes} B a table, keys of {key_bytes} B, share {share:?}: {:.4} wasted reads per lookup",
-                (wasted[0] + wasted[1]) / 2.0
-            );
+#[ignore = "prints the adaptive share against fixed ones, in some minutes; run in release mode with --nocapture"]
+fn adaptive_and_fixed_shares() {
+    for (name, setting) in [("S1", Setting::s1(4, 281)), ("64 MiB tables", Setting::large_tables())] {
+        for exponent in [0.99, 0.01] {
+            let zipf = Zipf::new(setting.keys, exponent);
+            for share in [0.02, 0.03125, 0.045].map(Some).into_iter().chain([None]) {
+                let wasted = [1, 2].map(|salt| {
+                    let mut store = Store::new(Setting { share, salt, ..setting });
+                    store.run(&zipf, 0..300_000);
+                    store.run(&zipf, 300_000..1_300_000)
+                });
+                println!(
+                    "{name}, Zipf {exponent}, share {share:?}: {:.4} wasted reads per lookup",
+                    (wasted[0] + wasted[1]) / 2.0
+                );
+            }
         }
     }
 }
