@@ -34,26 +34,17 @@ fn main() {
             build.includes(env::split_paths(&folders));
         }
     }
-    match env::var("CARGO_CFG_TARGET_OS").as_deref() {
-        Ok("linux") => {
-            for define in [
-                "OS_LINUX",
-                "ROCKSDB_PLATFORM_POSIX",
-                "ROCKSDB_LIB_IO_POSIX",
-                "ROCKSDB_SCHED_GETCPU_PRESENT",
-                "ROCKSDB_AUXV_GETAUXVAL_PRESENT",
-                "ROCKSDB_FALLOCATE_PRESENT",
-                "ROCKSDB_RANGESYNC_PRESENT",
-            ] {
-                build.define(define, None);
-            }
-        }
-        Ok("macos") => {
-            for define in ["OS_MACOSX", "ROCKSDB_PLATFORM_POSIX", "ROCKSDB_LIB_IO_POSIX"] {
-                build.define(define, None);
-            }
-        }
-        other => panic!("springbloom's RocksDB host builds on Linux and macOS, not on {other:?}"),
+    assert_eq!(env::var("CARGO_CFG_TARGET_OS").as_deref(), Ok("linux"), "Springbloom runs on Linux only");
+    for define in [
+        "OS_LINUX",
+        "ROCKSDB_PLATFORM_POSIX",
+        "ROCKSDB_LIB_IO_POSIX",
+        "ROCKSDB_SCHED_GETCPU_PRESENT",
+        "ROCKSDB_AUXV_GETAUXVAL_PRESENT",
+        "ROCKSDB_FALLOCATE_PRESENT",
+        "ROCKSDB_RANGESYNC_PRESENT",
+    ] {
+        build.define(define, None);
     }
     build.flag("-include").flag("cstdint");
     if let Some(cpu) = target_cpu() {
