@@ -2,9 +2,9 @@
 # Runs the manager's tests and a shortened oracle, features, corruption and soak of the RocksDB host under sanitizers:
 # scripts/sanitize.sh [address|thread]..., default both. Needs a nightly toolchain with rust-src, and clang.
 #
-# RocksDB, the host's C++, Rust's standard library and our Rust are all instrumented: half of it would make the thread sanitizer
-# report races that are none. RocksDB's own assertions are on, as in its debug builds. RocksDB is compiled once per sanitizer (20 minutes and more), into a folder of its own.
-# With ccache installed, an interrupted compilation goes on where it was. SANITIZE_JOBS: compilers at a time.
+# RocksDB, the host's C++, Rust's standard library and our Rust are all instrumented: with a part of them, the thread sanitizer would report
+# false races. RocksDB's own assertions are on, as in its debug builds. RocksDB is compiled once per sanitizer (20 minutes and more), into
+# a folder of its own. Interrupted runs resume through ccache, if it is installed. SANITIZE_JOBS: compilers at a time.
 # SPRINGBLOOM_ORACLE_OPS, SPRINGBLOOM_SOAK_SECONDS: longer runs.
 set -euo pipefail
 cd "$(dirname "$0")/.."
@@ -22,7 +22,7 @@ jobs=${SANITIZE_JOBS:-$(nproc)}
 launcher=$(command -v ccache || true)
 export SPRINGBLOOM_ORACLE_OPS=${SPRINGBLOOM_ORACLE_OPS:-48000}
 export SPRINGBLOOM_SOAK_SECONDS=${SPRINGBLOOM_SOAK_SECONDS:-40}
-# The wrapper of the compiler is newer in each checkout, and says the same.
+# The compiler's wrapper script has another date in each checkout, and the same contents.
 export CCACHE_COMPILERCHECK=content
 export ASAN_OPTIONS="detect_stack_use_after_return=1:strict_init_order=1:check_initialization_order=1"
 export TSAN_OPTIONS="halt_on_error=0:history_size=4:second_deadlock_stack=1:suppressions=$PWD/scripts/tsan.suppressions"
@@ -30,7 +30,7 @@ export TSAN_OPTIONS="halt_on_error=0:history_size=4:second_deadlock_stack=1:supp
 run() {
   local sanitizer=$1
   local rustflags="-Zsanitizer=$sanitizer -Ctarget-cpu=x86-64-v3 -Ctarget-feature=+pclmulqdq"
-  # crossbeam replaces the fences that the thread sanitizer does not understand.
+  # With this flag crossbeam avoids fences, which the thread sanitizer does not understand.
   [ "$sanitizer" = thread ] && rustflags+=" --cfg crossbeam_sanitize_thread"
   local cflags="-fsanitize=$sanitizer -fno-omit-frame-pointer -gline-tables-only"
   local cargo=(
@@ -44,7 +44,7 @@ run() {
   say "$sanitizer: the RocksDB host (RocksDB itself is compiled at the first run)"
   "${cargo[@]}" -p springbloom-rocksdb --test corruption --test digests --test features --test oracle --test soak -- \
     --skip optimistic_transactions || findings+=("$sanitizer: the RocksDB host")
-  # When an optimistic transaction commits, RocksDB holds more locks at a time than the detector of deadlocks has room for.
+  # The commit of an optimistic transaction in RocksDB holds more locks at a time than the deadlock detector can track.
   TSAN_OPTIONS+=:detect_deadlocks=0 "${cargo[@]}" -p springbloom-rocksdb --test features optimistic_transactions ||
     findings+=("$sanitizer: optimistic transactions")
 }
