@@ -3,6 +3,8 @@
 use std::io::{self, ErrorKind};
 use std::process::ExitCode;
 
+use springbloom_console::BadInput;
+
 /// The exit codes of all commands, as every `--help` shows them.
 pub(crate) const EXIT_CODES: &str = "\
 Exit codes:
@@ -20,16 +22,6 @@ pub(crate) const EXIT_BAD_INPUT: u8 = 2;
 const EXIT_NOTHING_PRINTED: u8 = 3;
 /// Exit code of commands that went on without some of their input.
 const EXIT_LEFT_OUT: u8 = 4;
-
-/// An error in what the user gave: settings that contradict each other, a folder in the wrong state, an unusable file.
-#[derive(Debug, thiserror::Error)]
-#[error("{0}")]
-pub(crate) struct BadInput(pub String);
-
-/// Shorthand for an error that is the user's to correct.
-pub(crate) fn bad_input(message: impl Into<String>) -> anyhow::Error {
-    BadInput(message.into()).into()
-}
 
 /// The exit code of a command that came to its end.
 pub(crate) fn done(left_out: u64) -> ExitCode {
@@ -84,6 +76,7 @@ pub(crate) fn sentence(error: &anyhow::Error) -> String {
 #[cfg(test)]
 mod tests {
     use anyhow::Context;
+    use springbloom_console::bad_input;
 
     use super::*;
 

@@ -2,16 +2,10 @@
 
 #![deny(unsafe_code)]
 
-mod bench;
 mod command;
 mod failure;
 mod lines;
-mod machine;
-mod output;
-mod progress;
-mod report;
-mod sizes;
-mod store;
+mod live_files;
 
 use std::process::ExitCode;
 
@@ -49,7 +43,7 @@ fn main() -> ExitCode {
     match result {
         Ok(code) => code,
         Err(error) => {
-            output::warn(failure::sentence(&error));
+            springbloom_console::output::warn(failure::sentence(&error));
             ExitCode::from(failure::exit_code(&error))
         }
     }

@@ -5,40 +5,51 @@ use std::collections::{BTreeMap, BTreeSet};
 use cargo_metadata::{DependencyKind, MetadataCommand};
 
 /// Every crate of the workspace, with the crates of the workspace that it may depend on.
-const ALLOWED: [(&str, &[&str]); 10] = [
+const ALLOWED: [(&str, &[&str]); 14] = [
     ("springbloom-filter", &[]),
     ("springbloom-format", &["springbloom-filter"]),
     ("springbloom-manager", &["springbloom-filter"]),
     ("springbloom-page-device", &["springbloom-filter"]),
     ("springbloom-flash-filter", &["springbloom-filter", "springbloom-page-device"]),
     ("springbloom-flash-index", &["springbloom-filter", "springbloom-page-device"]),
-    ("springbloom-workload", &[]),
+    ("springbloom-console", &[]),
     ("springbloom-testkit", &[]),
     ("springbloom-rocksdb", &["springbloom-filter", "springbloom-format", "springbloom-manager"]),
+    ("springbloom-workload", &[]),
+    ("springbloom-baselines", &[]),
+    (
+        "springbloom-simulator",
+        &["springbloom-filter", "springbloom-manager", "springbloom-testkit", "springbloom-workload"],
+    ),
+    (
+        "springbloom-compare",
+        &["springbloom-baselines", "springbloom-console", "springbloom-rocksdb", "springbloom-workload"],
+    ),
     (
         "springbloom",
         &[
+            "springbloom-compare",
+            "springbloom-console",
             "springbloom-filter",
-            "springbloom-format",
-            "springbloom-manager",
-            "springbloom-page-device",
             "springbloom-flash-filter",
             "springbloom-flash-index",
-            "springbloom-workload",
+            "springbloom-page-device",
             "springbloom-rocksdb",
         ],
     ),
 ];
 
 /// Crates that need no store to be built: none of their dependencies, at any depth, may bring one.
-const ENGINE_NEUTRAL: [&str; 7] = [
+const ENGINE_NEUTRAL: [&str; 9] = [
     "springbloom-filter",
     "springbloom-format",
     "springbloom-manager",
     "springbloom-page-device",
     "springbloom-flash-filter",
     "springbloom-flash-index",
+    "springbloom-console",
     "springbloom-workload",
+    "springbloom-simulator",
 ];
 
 #[test]
@@ -87,13 +98,29 @@ fn engine_neutral_crates_bring_no_store() {
 }
 
 #[test]
-fn testkit_is_for_tests() {
+fn the_product_measures_nothing() {
     let metadata = MetadataCommand::new().no_deps().exec().expect("cargo metadata");
-    for package in &metadata.packages {
-        for dependency in
-            package.dependencies.iter().filter(|dependency| dependency.name == "springbloom-testkit")
-        {
-            assert_eq!(dependency.kind, DependencyKind::Development, "{} ships testkit", package.name);
+    let is_in = |package: &cargo_metadata::Package, folder: &str| {
+        package.manifest_path.starts_with(metadata.workspace_root.join(folder))
+    };
+    let names_in = |folder: &str| -> BTreeSet<&str> {
+        let inside = metadata.packages.iter().filter(|package| is_in(package, folder));
+        inside.map(|package| package.name.as_str()).collect()
+    };
+    let measuring = names_in("bench");
+    assert!(!measuring.is_empty(), "bench/ has crates");
+    for package in metadata.packages.iter().filter(|package| !is_in(package, "bench")) {
+        for dependency in &package.dependencies {
+            let name = dependency.name.as_str();
+            let for_tests = dependency.kind == DependencyKind::Development;
+            assert!(for_tests || name != "springbloom-testkit", "{} ships testkit", package.name);
+            // The program offers the comparison as one of its commands.
+            let is_the_door = package.name == "springbloom" && name == "springbloom-compare";
+            assert!(
+                for_tests || is_the_door || !measuring.contains(name),
+                "{} depends on {name}, which measures",
+                package.name
+            );
         }
     }
 }

@@ -6,9 +6,9 @@ use std::thread::JoinHandle;
 use std::time::Duration;
 
 use crate::background::Shared;
-use crate::events::EventHub;
+use crate::memory::group_bytes;
 use crate::registry::Registry;
-use crate::resident::group_bytes;
+use crate::visits::EventHub;
 use crate::{
     KnownTable, LevelUnits, ManagerSettings, MemoryBudget, MemoryCurve, MemoryKind, OutcomeTotals,
     PolicyKind, Reservation, SegmentDemand, SegmentUse, Stats, TableHandle, TableId, TableSpec, UnitSource,

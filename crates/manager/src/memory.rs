@@ -6,6 +6,8 @@
 
 use std::sync::LazyLock;
 
+use springbloom_filter::GroupShape;
+
 /// Most bytes that glibc's malloc takes beside those that were asked for, if those are not few.
 pub(crate) const ALLOCATION_BYTES: usize = 23;
 
@@ -60,6 +62,17 @@ pub(crate) fn taken_bytes(requested: usize) -> usize {
 /// Bytes that part of larger allocations takes at most: those of lists that tables share.
 pub(crate) fn taken_bytes_of_part(bytes: usize) -> usize {
     if *HAS_SIZE_CLASSES { bytes + bytes / 4 } else { bytes }
+}
+
+/// What stands before the words of a resident group.
+pub(crate) const GROUP_HEAD_BYTES: usize = 8;
+
+/// Bytes that a segment's group takes with `units` units resident, with everything that owns it.
+pub(crate) fn group_bytes(shape: GroupShape, units: u8) -> usize {
+    match units.min(shape.unit_count()) {
+        0 => 0,
+        units => taken_bytes(GROUP_HEAD_BYTES + shape.unit_bytes() * usize::from(units)),
+    }
 }
 
 /// A vector that grows thriftily grows by one part in this.

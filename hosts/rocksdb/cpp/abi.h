@@ -168,12 +168,6 @@ typedef struct {
 // tables' properties. 0 on success, else a message in `error`.
 int springbloom_status(void* rocksdb_db, void* rocksdb_family, const sb_elastic* elastic,
                        springbloom_family_status* status, char* error, size_t error_size) SB_NOEXCEPT;
-// Stock Bloom filters with bits per key by level (Monkey): level i takes bits[min(i, count - 1)].
-int springbloom_install_level_bloom(void* rocksdb_options, const double* bits, size_t count, char* error,
-                                    size_t error_size) SB_NOEXCEPT;
-// Stock filters in a block cache of their own: filter blocks share `capacity_bytes`, index blocks are kept free of charge
-// and data blocks are not kept.
-int springbloom_install_filter_cache(void* rocksdb_options, uint64_t capacity_bytes, char* error, size_t error_size) SB_NOEXCEPT;
 
 // Digests that lookups of this process computed, each thread's in steps of 64: for the proof that a lookup needs one.
 uint64_t springbloom_digests_computed(void) SB_NOEXCEPT;

@@ -43,7 +43,6 @@ mod open_table;
 mod process_wide;
 mod refused;
 mod source;
-pub mod stock;
 mod string_settings;
 mod table_files;
 #[doc(hidden)]

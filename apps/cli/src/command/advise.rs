@@ -1,18 +1,20 @@
 //! `springbloom advise`: what more or less filter memory would do for a database, from what it remembers of its use.
 
+mod advice;
+mod plot;
+
 use std::path::PathBuf;
 
 use anyhow::Result;
 use clap::Args;
+use springbloom_console::Step;
+use springbloom_console::bad_input;
+use springbloom_console::output;
+use springbloom_console::sizes::{self, Size};
 use springbloom_rocksdb::usage::{TableUsage, Usage};
 
-use crate::failure::bad_input;
-use crate::output;
-use crate::progress::Step;
-use crate::report::advice::{Advice, Question};
-use crate::report::plot;
-use crate::sizes::{self, Size};
-use crate::store::live_files::live_files;
+use self::advice::{Advice, Question};
+use crate::live_files::live_files;
 
 /// Tell what more or less memory for filters would do, from the use that a database remembers
 ///

@@ -1,6 +1,8 @@
 //! What the commands use of the structures on flash, and what their errors mean to the user.
 
 use serde_json::{Value, json};
+use springbloom_console::bad_input;
+use springbloom_console::output::warn;
 pub(crate) use springbloom_flash_filter::{
     BufferSettings, FilterInfo, FilterSettings, FlashFilter, FlushPolicy, GROUP_PAGES_MAX, LayerInfo, Layout,
     MemorySize, PAGE_BYTES_MAX, PAGE_BYTES_MIN, PROBES_MAX, VerifyReport,
@@ -10,9 +12,6 @@ pub(crate) use springbloom_flash_index::{
     KEY_BYTES_MAX, StreamLookup, VALUE_BYTES_MAX,
 };
 pub(crate) use springbloom_page_device::{FlashError, SECTOR_BYTES, WalReport};
-
-use crate::failure::bad_input;
-use crate::output::warn;
 
 /// Damage and failures of the machine stay what they are; everything else is the user's to correct.
 pub(crate) fn explain(error: FlashError) -> anyhow::Error {

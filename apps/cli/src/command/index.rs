@@ -13,10 +13,10 @@ use std::process::ExitCode;
 use anyhow::{Result, ensure};
 use clap::{Args, Subcommand};
 use serde_json::json;
+use springbloom_console::Step;
+use springbloom_console::output;
 
 use super::flash::{FlashIndex, explain};
-use crate::output;
-use crate::progress::Step;
 
 /// Keep keys and values in an index on flash, with less than a byte of memory per key
 ///

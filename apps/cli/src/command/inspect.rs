@@ -1,20 +1,23 @@
 //! `springbloom inspect`: what filter units a database has on disk, and whether they are sound.
 
+mod heat_map;
+mod inspection;
+mod plot;
+
 use std::path::PathBuf;
 
 use anyhow::Result;
 use clap::Args;
 use rocksdb::LiveFile;
+use springbloom_console::Step;
+use springbloom_console::bad_input;
+use springbloom_console::output;
 use springbloom_rocksdb::inspect;
 use springbloom_rocksdb::usage::Usage;
 
-use crate::failure::bad_input;
-use crate::output;
-use crate::progress::Step;
-use crate::report::heat_map::HeatMap;
-use crate::report::inspection::{Inspection, Table};
-use crate::report::plot;
-use crate::store::live_files::live_files;
+use self::heat_map::HeatMap;
+use self::inspection::{Inspection, Table};
+use crate::live_files::live_files;
 
 /// Show the filter units of a database by table and level, and verify their checksums
 #[derive(Args, Debug)]

@@ -4,9 +4,8 @@ use std::io;
 
 use anyhow::Result;
 use clap::ValueEnum;
-
-use crate::failure::bad_input;
-use crate::output::warn;
+use springbloom_console::bad_input;
+use springbloom_console::output::warn;
 
 /// Bad lines that are told one by one.
 const TOLD_MAX: u64 = 5;

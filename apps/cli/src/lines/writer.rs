@@ -3,8 +3,7 @@
 use std::io::Write;
 
 use anyhow::Result;
-
-use crate::output::Output;
+use springbloom_console::output::Output;
 
 /// Prints lines and counts them.
 pub(crate) struct LineWriter {

@@ -29,19 +29,6 @@ unsafe extern "C" {
         error: *mut c_char,
         size: usize,
     ) -> c_int;
-    fn springbloom_install_level_bloom(
-        options: *mut c_void,
-        bits: *const f64,
-        count: usize,
-        error: *mut c_char,
-        size: usize,
-    ) -> c_int;
-    fn springbloom_install_filter_cache(
-        options: *mut c_void,
-        capacity_bytes: u64,
-        error: *mut c_char,
-        size: usize,
-    ) -> c_int;
     fn springbloom_inspect_table(
         path: *const u8,
         path_size: usize,
@@ -112,23 +99,6 @@ pub(crate) fn status(
     })?;
     let RawStatus { is_active, tables_with_units, tables_without_units } = raw;
     Ok(FamilyStatus { is_active: is_active != 0, tables_with_units, tables_without_units })
-}
-
-pub(crate) fn install_level_bloom(options: &mut rocksdb::Options, bits: &[f64]) -> Result<(), String> {
-    // SAFETY: options and bits live through the call, which copies the bits.
-    checked(|error, size| unsafe {
-        springbloom_install_level_bloom(options.as_raw_ptr().cast(), bits.as_ptr(), bits.len(), error, size)
-    })
-}
-
-pub(crate) fn install_filter_cache(
-    options: &mut rocksdb::Options,
-    capacity_bytes: u64,
-) -> Result<(), String> {
-    // SAFETY: the options live through the call, and keep the cache that it makes.
-    checked(|error, size| unsafe {
-        springbloom_install_filter_cache(options.as_raw_ptr().cast(), capacity_bytes, error, size)
-    })
 }
 
 /// What a table file says of itself.

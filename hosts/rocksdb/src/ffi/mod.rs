@@ -11,7 +11,6 @@ mod types;
 
 pub(crate) use charge::{BlockCache, CacheCharge};
 pub(crate) use imports::{
-    FileAccess, digests_computed, inspect_table, install, install_filter_cache, install_level_bloom,
-    is_another_installed, status,
+    FileAccess, digests_computed, inspect_table, install, is_another_installed, status,
 };
 pub(crate) use types::READER_BYTES;

@@ -6,11 +6,11 @@ use std::sync::mpsc::{SyncSender, sync_channel};
 
 use anyhow::Result;
 use fastcdc::v2020::{self, StreamCDC};
+use springbloom_console::bad_input;
+use springbloom_console::sizes::Size;
 
 use super::duplicates::ContentDigest;
 use super::files::Source;
-use crate::failure::bad_input;
-use crate::sizes::Size;
 
 /// Bytes of a chunk's digest: 160 bits of BLAKE3, as many as SHA-1 has.
 pub(super) const DIGEST_BYTES: usize = 20;

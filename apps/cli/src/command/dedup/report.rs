@@ -4,14 +4,14 @@ use std::io::Write;
 
 use anyhow::Result;
 use serde_json::{Value, json};
+use springbloom_console::TextTable;
+use springbloom_console::sizes::Size;
 
 use super::duplicates::Group;
 use super::files::{Source, shown};
 use super::tally::{Sums, Tally};
 use super::walk::Found;
 use crate::command::flash::{IndexInfo, IndexStats};
-use crate::report::TextTable;
-use crate::sizes::Size;
 
 /// Types of files that get a line of their own.
 const KINDS: usize = 15;

@@ -6,6 +6,9 @@ use std::time::{Duration, Instant};
 
 use anyhow::Result;
 use clap::Args;
+use springbloom_console::Step;
+use springbloom_console::output;
+use springbloom_console::sizes::Size;
 
 use super::chunks::{Batch, ChunkSizes, Cutting, chunk_all};
 use super::duplicates::Duplicates;
@@ -18,9 +21,6 @@ use super::walk::{self, WalkOptions};
 use crate::command::flash::{FlashError, FlashIndex, IndexSettings, StreamLookup, explain};
 use crate::command::index::open::{MemoryOptions, close, open};
 use crate::failure::done;
-use crate::output;
-use crate::progress::Step;
-use crate::sizes::Size;
 
 /// How much work an interruption can cost.
 const STATE_EVERY: Duration = Duration::from_secs(1);

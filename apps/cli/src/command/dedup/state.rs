@@ -4,11 +4,11 @@ use std::collections::BTreeMap;
 
 use anyhow::{Context, Result};
 use serde::{Deserialize, Serialize};
+use springbloom_console::bad_input;
 
 use super::files::{self, Source};
 use super::tally::{Sums, Tally};
 use crate::command::flash::{FlashIndex, explain};
-use crate::failure::bad_input;
 
 /// No digest has this length.
 const KEY: &[u8] = b"dedup scan";

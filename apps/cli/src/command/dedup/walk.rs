@@ -9,13 +9,13 @@ use anyhow::{Context, Result};
 use clap::Args;
 use ignore::WalkBuilder;
 use ignore::gitignore::{Gitignore, GitignoreBuilder};
+use springbloom_console::Step;
+use springbloom_console::bad_input;
+use springbloom_console::output::tell;
 
 use super::files::{FileId, STREAM, Source, id_of, shown};
 use super::own_index::OwnIndex;
 use super::pseudo_fs::{self, PseudoFileSystems};
-use crate::failure::bad_input;
-use crate::output::tell;
-use crate::progress::Step;
 
 /// Which files of a folder are scanned
 #[derive(Args, Debug)]

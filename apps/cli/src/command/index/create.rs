@@ -5,12 +5,12 @@ use std::process::ExitCode;
 
 use anyhow::Result;
 use clap::Args;
+use springbloom_console::Step;
+use springbloom_console::sizes::{self, Size};
 
 use crate::command::flash::{
     FlashIndex, INDEX_PAGE_BYTES, IndexMemory, IndexSettings, SECTOR_BYTES, explain,
 };
-use crate::progress::Step;
-use crate::sizes::{self, Size};
 
 const SECTOR: u64 = SECTOR_BYTES as u64;
 const PAGE: u64 = INDEX_PAGE_BYTES as u64;

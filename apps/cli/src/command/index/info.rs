@@ -7,12 +7,12 @@ use std::process::ExitCode;
 use anyhow::Result;
 use clap::Args;
 use serde_json::json;
+use springbloom_console::Step;
+use springbloom_console::output;
+use springbloom_console::sizes::Size;
 
 use super::open::{MemoryOptions, open_to_read};
 use crate::command::flash::{IndexInfo, IndexVerifyReport, explain, log_document, log_in_words};
-use crate::output;
-use crate::progress::Step;
-use crate::sizes::Size;
 
 /// Show what an index holds and what it takes
 #[derive(Args, Debug)]

@@ -4,11 +4,11 @@ use std::path::Path;
 
 use anyhow::Result;
 use clap::Args;
+use springbloom_console::Step;
+use springbloom_console::bad_input;
+use springbloom_console::sizes;
 
 use crate::command::flash::{FlashError, FlashIndex, IndexMemory, explain, is_missing, open_recovered};
-use crate::failure::bad_input;
-use crate::progress::Step;
-use crate::sizes;
 
 /// How an index uses memory while it is open
 #[derive(Args, Clone, Copy, Debug)]

@@ -7,6 +7,7 @@ use std::process::ExitCode;
 
 use anyhow::{Context, Result, bail};
 use clap::Args;
+use springbloom_console::output::tell;
 use springbloom_filter::KeyDigest;
 
 use super::keys;
@@ -14,7 +15,6 @@ use super::open::{BufferOptions, close, open, warn_if_full};
 use crate::command::flash::{FlashFilter, explain};
 use crate::failure::{done, selected};
 use crate::lines::{Batch, LineOptions, LineWriter};
-use crate::output::tell;
 
 /// Put keys into a set
 ///

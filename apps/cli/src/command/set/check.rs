@@ -6,12 +6,12 @@ use std::process::ExitCode;
 
 use anyhow::Result;
 use clap::Args;
+use springbloom_console::output::warn;
 
 use super::keys;
 use super::open::{BufferOptions, open_to_look_up};
 use crate::failure::selected;
 use crate::lines::LineOptions;
-use crate::output::warn;
 
 /// Print the keys that may be in a set
 ///

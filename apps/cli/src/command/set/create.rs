@@ -5,14 +5,14 @@ use std::process::ExitCode;
 
 use anyhow::{Context, Result};
 use clap::{Args, ValueEnum};
+use springbloom_console::Step;
+use springbloom_console::output::tell;
+use springbloom_console::sizes::{self, Size};
 
 use super::open::BufferOptions;
 use crate::command::flash::{
     FilterSettings, FlashFilter, Layout, PAGE_BYTES_MAX, PAGE_BYTES_MIN, PROBES_MAX, explain,
 };
-use crate::output::tell;
-use crate::progress::Step;
-use crate::sizes::{self, Size};
 
 /// Make a new, empty set
 #[derive(Args, Debug)]

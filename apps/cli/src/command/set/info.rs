@@ -7,11 +7,11 @@ use std::process::ExitCode;
 use anyhow::Result;
 use clap::Args;
 use serde_json::{Value, json};
+use springbloom_console::output;
+use springbloom_console::sizes::Size;
 
 use super::open::{BufferOptions, open_to_read};
 use crate::command::flash::{FilterInfo, LayerInfo};
-use crate::output;
-use crate::sizes::Size;
 
 /// Show what a set is built for and how full it is
 #[derive(Args, Debug)]

@@ -5,11 +5,11 @@ use std::process::ExitCode;
 
 use anyhow::Result;
 use clap::Args;
+use springbloom_console::Step;
+use springbloom_console::bad_input;
 
 use super::open::{BufferOptions, close, open, open_to_look_up, warn_if_full};
 use crate::command::flash::{FlashError, explain};
-use crate::failure::bad_input;
-use crate::progress::Step;
 
 /// Add all keys of other sets, made with the same settings, to a set
 #[derive(Args, Debug)]

@@ -4,16 +4,16 @@ use std::path::Path;
 
 use anyhow::Result;
 use clap::{Args, ValueEnum};
+use springbloom_console::Step;
+use springbloom_console::bad_input;
+use springbloom_console::output::warn;
+use springbloom_console::proc;
+use springbloom_console::sizes::Size;
 
 use crate::command::flash::{
     BufferSettings, FlashError, FlashFilter, FlushPolicy, GROUP_PAGES_MAX, MemorySize, explain, is_missing,
     open_recovered,
 };
-use crate::failure::bad_input;
-use crate::machine;
-use crate::output::warn;
-use crate::progress::Step;
-use crate::sizes::Size;
 
 /// How a set uses memory while it is open
 #[derive(Args, Clone, Copy, Debug)]
@@ -43,7 +43,7 @@ enum Policy {
 
 impl BufferOptions {
     pub(super) fn settings(&self) -> Result<BufferSettings> {
-        if let Some(bytes) = machine::memory_bytes().filter(|bytes| self.memory.bytes > *bytes) {
+        if let Some(bytes) = proc::memory_bytes().filter(|bytes| self.memory.bytes > *bytes) {
             let (asked, there) = (self.memory, Size { bytes });
             return Err(bad_input(format!("--memory {asked} is more than this machine has: {there}")));
         }

@@ -6,11 +6,11 @@ use std::process::ExitCode;
 use anyhow::{Result, ensure};
 use clap::Args;
 use serde_json::json;
+use springbloom_console::Step;
+use springbloom_console::output;
 
 use super::open::{BufferOptions, close, open};
 use crate::command::flash::{FlashFilter, explain};
-use crate::output;
-use crate::progress::Step;
 
 /// Mend a damaged set in place, or make a new one of what can be read
 ///

@@ -1,0 +1,173 @@
+//! The report of `advise`.
+
+use std::io::Write;
+
+use anyhow::Result;
+use serde::Serialize;
+use springbloom_console::sizes::Size;
+use springbloom_rocksdb::MemoryCurve;
+
+const PLOT_COLUMNS: usize = 64;
+const PLOT_ROWS: usize = 12;
+
+/// What is asked of a curve.
+#[derive(Clone, Copy, Debug, Serialize)]
+pub(crate) struct Question {
+    pub(crate) budget_bytes: u64,
+    pub(crate) step_bytes: u64,
+    /// Wasted reads per lookup (per visit, if it is not known how many visits a lookup makes).
+    pub(crate) target: Option<f64>,
+    pub(crate) visits_per_lookup: Option<f64>,
+    pub(crate) tables: usize,
+    /// Of them, those whose use is known.
+    pub(crate) remembered_tables: usize,
+}
+
+/// A budget and what it would waste.
+#[derive(Clone, Copy, Debug, Serialize)]
+pub(crate) struct Point {
+    pub(crate) budget_bytes: u64,
+    pub(crate) wasted_reads: f64,
+}
+
+/// The answers.
+#[derive(Debug, Serialize)]
+pub(crate) struct Advice {
+    #[serde(flatten)]
+    pub(crate) question: Question,
+    /// `lookup` or `visit`: what wasted reads are counted per.
+    pub(crate) per: &'static str,
+    pub(crate) now: Point,
+    less: Point,
+    more: Point,
+    /// The least budget that reaches the target; absent if none does, or none was asked for.
+    target_budget_bytes: Option<u64>,
+    /// With every unit of every table.
+    pub(crate) all: Point,
+    pub(crate) curve: Vec<Point>,
+}
+
+impl Advice {
+    /// Reads the answers off the curve.
+    pub(crate) fn new(curve: &MemoryCurve, question: Question) -> Self {
+        let factor = question.visits_per_lookup.unwrap_or(1.0);
+        let at = |budget_bytes: u64| Point {
+            budget_bytes,
+            wasted_reads: curve.wasted_reads_per_visit(budget_bytes) * factor,
+        };
+        let end = curve.points().last().map_or(0, |point| point.budget_bytes);
+        let shown = end.max(question.budget_bytes.min(2 * end));
+        let now = question.budget_bytes;
+        Self {
+            per: if question.visits_per_lookup.is_some() { "lookup" } else { "visit" },
+            now: at(now),
+            less: at(now.saturating_sub(question.step_bytes)),
+            more: at(now.saturating_add(question.step_bytes)),
+            target_budget_bytes: question.target.and_then(|target| curve.budget_bytes_for(target / factor)),
+            all: at(end),
+            curve: (0..=PLOT_COLUMNS as u64 * 4)
+                .map(|step| at(shown / (PLOT_COLUMNS as u64 * 4) * step))
+                .collect(),
+            question,
+        }
+    }
+
+    pub(crate) fn write_json(&self, out: &mut impl Write) -> Result<()> {
+        serde_json::to_writer_pretty(&mut *out, self)?;
+        Ok(writeln!(out)?)
+    }
+
+    /// The answers in words and a small picture.
+    pub(crate) fn write_text(&self, out: &mut impl Write) -> Result<()> {
+        let Question { tables, remembered_tables, step_bytes, .. } = self.question;
+        writeln!(out, "use is known of {remembered_tables} of {tables} tables with filter units\n")?;
+        let step = Size { bytes: step_bytes };
+        for (what, point) in [
+            (format!("{step} less"), self.less),
+            ("now".to_owned(), self.now),
+            (format!("{step} more"), self.more),
+            ("all units".to_owned(), self.all),
+        ] {
+            let budget = Size { bytes: point.budget_bytes }.to_string();
+            let change = 100.0 * (point.wasted_reads / self.now.wasted_reads - 1.0);
+            let change =
+                if change.is_finite() && change != 0.0 { format!("  {change:+.0}%") } else { String::new() };
+            writeln!(
+                out,
+                "{what:>14}  {budget:>12}  {:.5} wasted reads per {}{change}",
+                point.wasted_reads, self.per
+            )?;
+        }
+        match (self.question.target, self.target_budget_bytes) {
+            (Some(target), Some(bytes)) => {
+                writeln!(
+                    out,
+                    "{:>14}  {:>12}  {target:.5} wasted reads per {}",
+                    "target",
+                    Size { bytes }.to_string(),
+                    self.per
+                )?;
+            }
+            (Some(target), None) => {
+                writeln!(out, "no budget reaches {target} wasted reads per {}", self.per)?
+            }
+            (None, _) => (),
+        }
+        writeln!(out)?;
+        self.write_plot(out)
+    }
+
+    /// Wasted reads over the budget; each row is a factor, so that the far end can be told apart.
+    fn write_plot(&self, out: &mut impl Write) -> Result<()> {
+        let points: Vec<Point> = self.curve.iter().step_by(4).copied().collect();
+        let most = points.iter().map(|point| point.wasted_reads).fold(f64::MIN_POSITIVE, f64::max);
+        let least = points.iter().map(|point| point.wasted_reads).fold(most, f64::min).max(most / 1e6);
+        let rows = (PLOT_ROWS - 1) as f64;
+        let row_of = |wasted: f64| {
+            let share = (most / wasted.max(least)).ln() / (most / least).ln().max(f64::MIN_POSITIVE);
+            (share * rows).round() as usize
+        };
+        for row in 0..PLOT_ROWS {
+            let value = most * (least / most).powf(row as f64 / rows);
+            let marks: String = points
+                .iter()
+                .zip(points.iter().skip(1).chain(points.last()))
+                .map(|(point, next)| {
+                    let is_now = (point.budget_bytes..next.budget_bytes).contains(&self.now.budget_bytes);
+                    match row_of(point.wasted_reads).cmp(&row) {
+                        std::cmp::Ordering::Equal if is_now => 'O',
+                        std::cmp::Ordering::Equal => '*',
+                        _ if is_now => ':',
+                        _ => ' ',
+                    }
+                })
+                .collect();
+            writeln!(out, "{value:>10.5} |{}", marks.trim_end())?;
+        }
+        let end = Size { bytes: points.last().map_or(0, |point| point.budget_bytes) }.to_string();
+        writeln!(out, "{:>10} +{}", "", "-".repeat(PLOT_COLUMNS + 1))?;
+        Ok(writeln!(out, "{:>12}0 B{end:>width$}", "", width = PLOT_COLUMNS - 2)?)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_curve_without_units_is_told_without_a_fault() {
+        let curve = MemoryCurve::of([], 0.0, 0);
+        let question = Question {
+            budget_bytes: 1 << 20,
+            step_bytes: 1 << 10,
+            target: Some(0.1),
+            visits_per_lookup: None,
+            tables: 0,
+            remembered_tables: 0,
+        };
+        let advice = Advice::new(&curve, question);
+        let mut text = Vec::new();
+        advice.write_text(&mut text).unwrap();
+        advice.write_json(&mut text).unwrap();
+    }
+}

@@ -1,0 +1,135 @@
+//! Lines of input, one key each, and lines of output.
+
+mod bad;
+mod batch;
+mod reader;
+mod writer;
+
+use std::fs::{self, File};
+use std::io::{self, BufRead, BufReader, IsTerminal};
+use std::ops::ControlFlow;
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, Result};
+use clap::Args;
+use springbloom_console::Step;
+
+use bad::{BadLines, OnBadLine};
+use batch::Filled;
+use reader::LineReader;
+
+pub(crate) use bad::Taken;
+pub(crate) use batch::{BATCH_LINES, Batch};
+pub(crate) use writer::LineWriter;
+
+/// Stands for standard input.
+const STDIN: &str = "-";
+const BUFFER_BYTES: usize = 1 << 16;
+
+/// Where lines come from
+#[derive(Args, Debug)]
+pub(crate) struct LineOptions {
+    /// Files of lines of up to 1 MiB, `-` for standard input; standard input if none is given
+    files: Vec<PathBuf>,
+    /// Lines end with NUL instead of newline, on input and on output (a carriage return before a newline is no part of a key,
+    /// one before NUL is)
+    #[arg(short = '0', long)]
+    null: bool,
+    /// What to do at a line that cannot be used
+    #[arg(long, value_enum, value_name = "WHAT", default_value_t = OnBadLine::Stop)]
+    on_bad_line: OnBadLine,
+}
+
+/// How a command takes its lines.
+pub(crate) struct Reading<'c> {
+    /// Most lines of a batch.
+    pub(crate) batch_lines: usize,
+    /// Says what is wrong with a line that cannot be used.
+    pub(crate) check: &'c dyn Fn(&[u8]) -> Result<(), String>,
+    /// Whether lines are printed meanwhile.
+    pub(crate) prints: bool,
+}
+
+impl LineOptions {
+    /// Hands all usable lines to `visit` in batches, each bounded in lines and in bytes, until it breaks.
+    ///
+    /// # Errors
+    /// A file that is missing, before any line is taken; errors of `visit`. Other faults of the input are in [`Taken`], so that the caller
+    /// can make the lines before them durable.
+    pub(crate) fn each_batch(
+        &self,
+        reading: &Reading<'_>,
+        visit: &mut dyn FnMut(&Batch) -> Result<ControlFlow<()>>,
+    ) -> Result<Taken> {
+        let standard_input = [PathBuf::from(STDIN)];
+        let files = if self.files.is_empty() { &standard_input[..] } else { &self.files };
+        files.iter().try_for_each(|path| require_file(path))?;
+        let step = self.step(reading);
+        let (mut lines, mut bad, mut batch) = (0, BadLines::new(self.on_bad_line), Batch::default());
+        for path in files {
+            let name = if is_stdin(path) { "standard input".to_owned() } else { path.display().to_string() };
+            let mut input = match open(path) {
+                Ok(input) => LineReader::new(input, &name, self.separator()),
+                Err(error) => return Ok(Taken::new(lines, &bad).stopped_by(name, error)),
+            };
+            loop {
+                let filled = batch.fill(&mut input, reading.batch_lines, reading.check, &mut bad);
+                lines += batch.len() as u64;
+                if batch.len() > 0 && visit(&batch)?.is_break() {
+                    return Ok(Taken::new(lines, &bad));
+                }
+                step.advance(batch.len() as u64);
+                match filled {
+                    Filled::Full => {}
+                    Filled::End => break,
+                    Filled::Stopped(line) => return Ok(Taken::new(lines, &bad).stopped_at(line)),
+                    Filled::Unreadable(error) => {
+                        drop(input);
+                        return Ok(Taken::new(lines, &bad).stopped_by(name, error));
+                    }
+                }
+            }
+        }
+        Ok(Taken::new(lines, &bad))
+    }
+
+    /// Where lines are printed.
+    pub(crate) fn output(&self) -> LineWriter {
+        LineWriter::new(self.separator())
+    }
+
+    fn separator(&self) -> u8 {
+        if self.null { 0 } else { b'\n' }
+    }
+
+    /// Nothing is drawn into lines that somebody types or reads.
+    fn step(&self, reading: &Reading<'_>) -> Step {
+        let reads_stdin = self.files.is_empty() || self.files.iter().any(|path| is_stdin(path));
+        let is_typed = reads_stdin && io::stdin().is_terminal();
+        let is_read = reading.prints && io::stdout().is_terminal();
+        if is_typed || is_read { Step::hidden() } else { Step::counting("lines") }
+    }
+}
+
+fn is_stdin(path: &Path) -> bool {
+    path == Path::new(STDIN)
+}
+
+/// A missing file is told before anything is done, not after the files before it.
+fn require_file(path: &Path) -> Result<()> {
+    if !is_stdin(path) {
+        let cannot_read = || format!("cannot read {}", path.display());
+        let metadata = fs::metadata(path).with_context(cannot_read)?;
+        let is_folder = metadata.is_dir().then(|| io::Error::from(io::ErrorKind::IsADirectory));
+        is_folder.map_or(Ok(()), Err).with_context(cannot_read)?;
+    }
+    Ok(())
+}
+
+fn open(path: &Path) -> io::Result<Box<dyn BufRead>> {
+    Ok(if is_stdin(path) {
+        Box::new(BufReader::with_capacity(BUFFER_BYTES, io::stdin().lock()))
+    } else {
+        Box::new(BufReader::with_capacity(BUFFER_BYTES, File::open(path)?))
+    })
+}

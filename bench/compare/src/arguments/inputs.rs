@@ -1,0 +1,186 @@
+//! From the command line to what is run: records, operations, filters, and what the report says about them.
+
+use std::fs;
+
+use anyhow::{Context, Result};
+use springbloom_console::bad_input;
+use springbloom_console::picture;
+use springbloom_rocksdb::Elastic;
+use springbloom_workload::{
+    Distribution, FileKeys, KeySpace, Mix, Movement, OperationStream, StreamSettings, value,
+};
+
+use super::{Compare, Work};
+use crate::database::config::Config;
+use crate::database::load::Records;
+use crate::database::manifest::{FORMAT_VERSION, TreeManifest};
+use crate::database::options::{CommonSettings, ElasticSettings};
+use crate::database::preset::{Defaults, Preset};
+use crate::database::shape::Shape;
+use crate::machine::{Machine, ROCKSDB_VERSION};
+use crate::report::Header;
+
+/// Keys that are made of record numbers.
+const SYNTHETIC: &str = "synthetic";
+
+impl Compare {
+    /// Refuses flags that contradict each other.
+    pub(super) fn require_sense(&self) -> Result<()> {
+        if self.load_only && self.load_rounds == Some(0) {
+            return Err(bad_input("--load-only measures loads: give --load-rounds 1 or more"));
+        }
+        if self.preset == Preset::Shamba && !self.load_only {
+            let varied = [
+                ("--zero-result", self.zero_result.is_some()),
+                ("--distribution", self.distribution.is_some()),
+                ("--budget", self.budget.is_some()),
+                ("--workload", self.workload != Mix::GET),
+                ("--salts", self.salts.is_some_and(|salts| salts > 1)),
+                ("--threads", self.threads.len() > 1),
+            ];
+            if let Some((flag, _)) = varied.iter().find(|(_, given)| *given) {
+                return Err(bad_input(format!("--preset shamba says itself what it runs: leave {flag} out")));
+            }
+        } else if self.plot.is_some() {
+            return Err(bad_input("--plot draws the figures of --preset shamba alone"));
+        }
+        self.plot.as_ref().map_or(Ok(()), |path| picture::require_picture_name(path))
+    }
+
+    pub(super) fn configs(&self) -> Result<Vec<Config>> {
+        let defaults = match self.preset {
+            _ if self.load_only => "bloom:10,elastic:4",
+            Preset::Shamba => "bloom:10,partitioned:10,elastic:10",
+            _ => "none,bloom:4,bloom:10,ribbon:4,partitioned:10,monkey:4,elastic:4",
+        };
+        let configs = match &self.configs {
+            Some(configs) => configs.clone(),
+            None => defaults.split(',').map(str::parse).collect::<Result<_, _>>().map_err(bad_input)?,
+        };
+        let mut names: Vec<String> = configs.iter().map(Config::to_string).collect();
+        names.sort();
+        match names.windows(2).find(|pair| pair[0] == pair[1]) {
+            Some(twice) => Err(bad_input(format!("--configs: {} is there twice", twice[0]))),
+            None => Ok(configs),
+        }
+    }
+
+    pub(super) fn records(&self, defaults: &Defaults) -> Result<Records> {
+        const MAX_VALUE_BYTES: usize = 1 << 24;
+        let value_bytes = self.value_bytes.unwrap_or(defaults.value_bytes);
+        if !(value::MIN_VALUE_BYTES..=MAX_VALUE_BYTES).contains(&value_bytes) {
+            return Err(bad_input(format!(
+                "--value-bytes: got {value_bytes}, expected {} to {MAX_VALUE_BYTES} (a value carries its record and version)",
+                value::MIN_VALUE_BYTES
+            )));
+        }
+        let keys = match &self.keys {
+            Some(path) => KeySpace::File(
+                FileKeys::read(path, self.records).map_err(|error| bad_input(error.to_string()))?,
+            ),
+            None => KeySpace::Synthetic { records: self.records.unwrap_or(defaults.records) },
+        };
+        Ok(Records { keys, value_bytes, seed: self.seed })
+    }
+
+    pub(super) fn stream(&self, keys: &KeySpace) -> Result<StreamSettings> {
+        let distribution = match (self.distribution, self.zipf) {
+            (Some(distribution), _) => distribution,
+            (None, Some(exponent)) => Distribution::Zipf { exponent },
+            (None, None) => self.workload.default_distribution(),
+        };
+        let zero_result_ratio = self.zero_result.unwrap_or(if self.workload == Mix::GET { 0.5 } else { 0.0 });
+        let settings = StreamSettings {
+            mix: self.workload,
+            distribution,
+            movement: Movement::Still,
+            zero_result_ratio,
+            salt: 0,
+            seed: self.seed,
+            stream: 0,
+            streams: 1,
+        };
+        // Tried here so that a bad number is reported before minutes of loading.
+        OperationStream::new(settings, keys).map_err(|error| bad_input(error.to_string()))?;
+        Ok(settings)
+    }
+
+    pub(super) fn common(&self, configs: &[Config]) -> Result<CommonSettings> {
+        const DEFAULT_BUDGET_BITS: f64 = 4.0;
+        // Tried here so that a bad setting is reported before minutes of loading.
+        Elastic::builder()
+            .segment_data_bytes(self.segment_bytes.bytes)
+            .build()
+            .map_err(|error| bad_input(format!("--segment-bytes {}: {error}", self.segment_bytes)))?;
+        Ok(CommonSettings {
+            tree: self.preset.shape(),
+            buffered: self.buffered,
+            block_cache_bytes: self.block_cache.map(|size| size.bytes).filter(|&bytes| bytes > 0),
+            elastic: ElasticSettings {
+                policy: self.policy,
+                units: self.units,
+                segment_bytes: self.segment_bytes.bytes,
+                lifetime: self.lifetime,
+                remember_absences: !self.no_absences,
+            },
+            budget_bytes: self.budget.map(|size| size.bytes),
+            budget_bits: configs.iter().find_map(Config::elastic_bits).unwrap_or(DEFAULT_BUDGET_BITS),
+        })
+    }
+
+    /// What tells the keys from others.
+    fn keys_identity(&self) -> Result<String> {
+        match &self.keys {
+            None => Ok(SYNTHETIC.to_owned()),
+            Some(path) => {
+                // By content: the same file at another place holds the same keys.
+                let bytes = fs::read(path).with_context(|| format!("cannot read {}", path.display()))?;
+                Ok(format!("keys of file {}", &blake3::hash(&bytes).to_hex()[..16]))
+            }
+        }
+    }
+
+    pub(super) fn manifest(&self, records: &Records, common: &CommonSettings) -> Result<TreeManifest> {
+        Ok(TreeManifest {
+            format_version: FORMAT_VERSION,
+            rocksdb: ROCKSDB_VERSION.to_owned(),
+            keys: self.keys_identity()?,
+            records: records.keys.records(),
+            value_bytes: records.value_bytes,
+            seed: records.seed,
+            shape: common.tree,
+        })
+    }
+
+    /// The header of a report on databases of `shape`; what was done with them is added by the caller.
+    pub(super) fn header(&self, work: &Work<'_>, shape: &Shape) -> Result<Header> {
+        let Work { records, common, .. } = work;
+        let entries = shape.entries();
+        Ok(Header {
+            machine: Machine::this(),
+            preset: self.preset,
+            keys: self.keys.as_ref().map_or_else(
+                || SYNTHETIC.to_owned(),
+                |path| format!("keys of {}", path.file_name().unwrap_or_default().display()),
+            ),
+            records: entries,
+            key_bytes_mean: records.keys.key_bytes() as f64 / records.keys.records() as f64,
+            value_bytes: records.value_bytes,
+            seed: self.seed,
+            direct_io: !self.buffered,
+            block_cache_bytes: common.block_cache_bytes.unwrap_or(0),
+            budget_bytes: common.budget_bytes(&Config::None, entries),
+            elastic: format!(
+                "units {}, segments of {}, policy {}{}",
+                self.units,
+                self.segment_bytes,
+                common.elastic.policy,
+                if self.no_absences { ", absences not remembered" } else { "" }
+            ),
+            levels: shape.levels.clone(),
+            tree: shape.summary(),
+            lookups: None,
+            loads: None,
+        })
+    }
+}

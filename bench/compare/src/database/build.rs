@@ -1,0 +1,138 @@
+//! Making the databases of a comparison.
+//!
+//! RocksDB's compaction picks files by their sizes, and filters are a part of them: databases that are loaded one by one
+//! end up with different trees, and a hot key that happens to lie on another level changes wasted reads by more than a
+//! filter does. So one tree is loaded, without filters, and every configuration gets a copy of it in which each table was
+//! rewritten in place, by a compaction of its own, with the configuration's options. All data blocks and all levels are
+//! then the same. What a load costs is measured on databases of their own (`run::load`).
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, Result, ensure};
+use rocksdb::DB;
+use rocksdb::checkpoint::Checkpoint;
+use springbloom_console::Step;
+use springbloom_console::bad_input;
+
+use crate::database::config::Config;
+use crate::database::load::{Records, load_tree};
+use crate::database::manifest::{self, BuiltWith, TreeManifest};
+use crate::database::options::{AutoCompaction, CommonSettings};
+use crate::database::remove;
+use crate::database::shape::Shape;
+use crate::database::unsafe_rewrite::rewrite_table;
+
+/// A folder of databases with one tree.
+pub(crate) struct Folder {
+    path: PathBuf,
+    pub(crate) shape: Shape,
+}
+
+impl Folder {
+    /// The folder `path` with the tree that `wanted` describes: loaded, or with `reuse` taken over if it is the same.
+    ///
+    /// # Errors
+    /// [`BadInput`](springbloom_console::BadInput) if there are databases already and `reuse` is false, or they were made
+    /// with other settings.
+    pub(crate) fn open(
+        path: &Path,
+        reuse: bool,
+        wanted: &TreeManifest,
+        records: &Records,
+        common: &CommonSettings,
+    ) -> Result<Self> {
+        let manifest_path = path.join("tree.json");
+        let tree_path = path.join("tree");
+        match manifest::read::<TreeManifest>(&manifest_path)? {
+            Some(_) if !reuse => Err(bad_input(format!(
+                "{} holds databases of an earlier run: give --reuse to run on them, or another --dir",
+                path.display()
+            ))),
+            Some(there) if there.format_version != wanted.format_version => Err(bad_input(format!(
+                "the databases in {} were made by another version of this program: remove the folder, or give another --dir",
+                path.display()
+            ))),
+            Some(there) => {
+                let differences = manifest::differences(&there, wanted)?;
+                if !differences.is_empty() {
+                    return Err(bad_input(format!(
+                        "the databases in {} were made with other settings: {differences}; give the same settings, or \
+                         another --dir",
+                        path.display()
+                    )));
+                }
+                let db = DB::open_for_read_only(&common.tree_options(AutoCompaction::Off), &tree_path, false)
+                    .with_context(|| format!("cannot open {}", tree_path.display()))?;
+                Ok(Folder { path: path.to_owned(), shape: Shape::of(&db)? })
+            }
+            None => {
+                // Without a manifest it is what an interrupted load left.
+                remove::folder(&tree_path)?;
+                fs::create_dir_all(path).with_context(|| format!("cannot create {}", path.display()))?;
+                let shape = load_tree(&tree_path, records, common)?;
+                manifest::write(&manifest_path, wanted)?;
+                Ok(Folder { path: path.to_owned(), shape })
+            }
+        }
+    }
+
+    /// Path of the database of `config`: the one that is there if it was built with the same settings, else a new one.
+    ///
+    /// # Errors
+    /// [`BadInput`](springbloom_console::BadInput) if the one that is there was built with other settings.
+    pub(crate) fn database(&self, config: &Config, common: &CommonSettings) -> Result<PathBuf> {
+        let name = common.folder(config);
+        let path = self.path.join(&name);
+        let manifest_path = self.path.join(format!("{name}.json"));
+        let built_with = BuiltWith { config: config.to_string(), settings: common.built_settings(config) };
+        if let Some(there) = manifest::read::<BuiltWith>(&manifest_path)? {
+            let differences = manifest::differences(&there, &built_with)?;
+            if !differences.is_empty() {
+                return Err(bad_input(format!(
+                    "the database {} was made with other settings: {differences}; give the same settings, or another --dir",
+                    path.display()
+                )));
+            }
+            return Ok(path);
+        }
+        // Without a manifest it is what an interrupted build left.
+        remove::folder(&path)?;
+        self.rewrite(&path, config, common)?;
+        manifest::write(&manifest_path, &built_with)?;
+        Ok(path)
+    }
+
+    fn rewrite(&self, path: &Path, config: &Config, common: &CommonSettings) -> Result<()> {
+        let tree_options = common.tree_options(AutoCompaction::Off);
+        clone_database(&DB::open_for_read_only(&tree_options, self.path.join("tree"), false)?, path)?;
+        let prepared = common.prepare(config, &self.shape, AutoCompaction::Off)?;
+        let db =
+            DB::open(&prepared.options, path).with_context(|| format!("cannot open {}", path.display()))?;
+        let mut files = db.live_files()?;
+        // By level, deepest first, and by key: the order in which an ageing tree is rewritten.
+        files.sort_by(|a, b| (b.level, &a.start_key).cmp(&(a.level, &b.start_key)));
+        let step = Step::start(&format!("writing tables with {config}"), self.shape.bytes());
+        for file in &files {
+            rewrite_table(&db, &file.name, usize::try_from(file.level).unwrap_or_default()).map_err(
+                |message| anyhow::anyhow!("cannot rewrite {} with {config}: {message}", file.name),
+            )?;
+            step.advance(file.size as u64);
+        }
+        let shape = Shape::of(&db)?;
+        ensure!(
+            shape.same_tables(&self.shape),
+            "the tree of {config} ({}) is not the one that was loaded ({})",
+            shape.summary(),
+            self.shape.summary()
+        );
+        Ok(())
+    }
+}
+
+/// A database at `to` with the tables of `db`, by hard links.
+pub(crate) fn clone_database(db: &DB, to: &Path) -> Result<()> {
+    Checkpoint::new(db)
+        .and_then(|checkpoint| checkpoint.create_checkpoint(to))
+        .with_context(|| format!("cannot make {}", to.display()))
+}

@@ -1,0 +1,148 @@
+//! Loading records: the tree that all databases are made from, and loads that are measured.
+//!
+//! Records arrive in a random but fixed order. A flush happens after a fixed number of records, and compaction catches up
+//! after a fixed number of flushes, while the load waits. So the tree is a function of the settings, not of timing.
+
+use std::path::Path;
+
+use anyhow::{Context, Result};
+use rocksdb::{DB, Options, WaitForCompactOptions, WriteOptions};
+use springbloom_console::Step;
+use springbloom_workload::{KeySpace, Permutation, value};
+
+use crate::database::options::{AutoCompaction, CommonSettings};
+use crate::database::preset::{Style, TreeShape};
+use crate::database::shape::Shape;
+
+/// The records that databases hold.
+pub(crate) struct Records {
+    pub(crate) keys: KeySpace,
+    pub(crate) value_bytes: usize,
+    pub(crate) seed: u64,
+}
+
+impl Records {
+    /// Average bytes of a record.
+    pub(crate) fn record_bytes(&self) -> u64 {
+        self.keys.key_bytes() / self.keys.records().max(1) + self.value_bytes as u64
+    }
+}
+
+/// Writes `records` into a new database at `path`, without filters, and leaves the shape that the preset defines.
+pub(crate) fn load_tree(path: &Path, records: &Records, common: &CommonSettings) -> Result<Shape> {
+    let count = records.keys.records();
+    let step = Step::start(&format!("loading {count} records"), count);
+    let mut options = common.tree_options(AutoCompaction::Off);
+    Ok(Shape::of(&load(path, &mut options, records, count, &common.tree, &step)?)?)
+}
+
+/// Writes the first `count` of `records` into a new database at `path` with `options`, through memtable, flush and
+/// compaction until there is nothing left to compact.
+pub(crate) fn load(
+    path: &Path,
+    options: &mut Options,
+    records: &Records,
+    count: u64,
+    tree: &TreeShape,
+    step: &Step,
+) -> Result<DB> {
+    options.create_if_missing(true);
+    options.set_error_if_exists(true);
+    // Flushes are ours to trigger: the memtable must not fill up first, whatever its own overhead.
+    options.set_write_buffer_size(tree.write_buffer_bytes as usize * 8);
+    let db = DB::open(options, path).with_context(|| format!("cannot create {}", path.display()))?;
+    let mut unlogged = WriteOptions::default();
+    unlogged.disable_wal(true);
+
+    let order = Permutation::new(count, records.seed);
+    let schedule = Schedule::new(count, records.record_bytes(), tree);
+    let (mut key, mut bytes) = (Vec::new(), Vec::new());
+    for flush in 0..schedule.flushes {
+        let batch = schedule.records_of(flush, count);
+        let batch_records = batch.end - batch.start;
+        for index in batch {
+            let record = order.apply(index);
+            records.keys.present(record, &mut key);
+            value::write(record, 0, records.value_bytes, &mut bytes);
+            db.put_opt(&key, &bytes, &unlogged)?;
+        }
+        db.flush()?;
+        if schedule.compacts_after(flush) {
+            compact(&db, tree.l0_trigger)?;
+        }
+        if flush + 1 == schedule.compacted_flushes && tree.style == Style::Leveled {
+            // However few: how many files are left must not depend on the number of records modulo the trigger.
+            compact(&db, 1)?;
+        }
+        step.advance(batch_records);
+    }
+    Ok(db)
+}
+
+/// Lets RocksDB compact until it finds nothing to do.
+fn compact(db: &DB, l0_trigger: u32) -> Result<()> {
+    let trigger = l0_trigger.to_string();
+    db.set_options(&[
+        ("level0_file_num_compaction_trigger", &trigger),
+        ("disable_auto_compactions", "false"),
+    ])?;
+    db.wait_for_compact(&WaitForCompactOptions::default())?;
+    Ok(db.set_options(&[("disable_auto_compactions", "true")])?)
+}
+
+/// When a load flushes and compacts.
+struct Schedule {
+    flush_records: u64,
+    flushes: u64,
+    /// The first ones; the files of those behind them stay in L0.
+    compacted_flushes: u64,
+    /// Times that compaction catches up, evenly spread.
+    compactions: u64,
+}
+
+impl Schedule {
+    fn new(records: u64, record_bytes: u64, tree: &TreeShape) -> Self {
+        let flush_records = (tree.write_buffer_bytes / record_bytes.max(1)).max(1);
+        let flushes = records.div_ceil(flush_records);
+        let compacted_flushes = flushes.saturating_sub(u64::from(tree.l0_files_left));
+        let lag = u64::from(tree.lag_flushes.max(1));
+        Schedule { flush_records, flushes, compacted_flushes, compactions: compacted_flushes.div_ceil(lag) }
+    }
+
+    fn records_of(&self, flush: u64, records: u64) -> std::ops::Range<u64> {
+        flush * self.flush_records..((flush + 1) * self.flush_records).min(records)
+    }
+
+    fn compacts_after(&self, flush: u64) -> bool {
+        let done = |flushes: u64| flushes * self.compactions / self.compacted_flushes.max(1);
+        flush < self.compacted_flushes && done(flush + 1) > done(flush)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::database::preset::Preset;
+
+    fn compactions(schedule: &Schedule) -> Vec<u64> {
+        (0..schedule.flushes).filter(|&flush| schedule.compacts_after(flush)).collect()
+    }
+
+    #[test]
+    fn compactions_are_spread_evenly_and_end_with_the_compacted_part() {
+        let s1 = Schedule::new(5_000_000, 1_024, &Preset::S1.shape());
+        let after = compactions(&s1);
+        assert_eq!((s1.flushes, after.len(), after.last()), (306, 9, Some(&305)));
+        assert!(after.windows(2).all(|pair| (34..=34).contains(&(pair[1] - pair[0]))), "{after:?}");
+        let all: u64 = (0..s1.flushes).map(|flush| s1.records_of(flush, 5_000_000).count() as u64).sum();
+        assert_eq!(all, 5_000_000);
+    }
+
+    #[test]
+    fn files_that_are_left_are_never_compacted() {
+        let leveldb = Schedule::new(5_000_000, 1_024, &Preset::Leveldb.shape());
+        assert_eq!(compactions(&leveldb).last(), Some(&(leveldb.flushes - 13)));
+        let few = Schedule::new(10_000, 1_024, &Preset::Leveldb.shape());
+        assert_eq!((few.flushes, compactions(&few)), (3, vec![]));
+    }
+}

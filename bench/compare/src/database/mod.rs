@@ -1,0 +1,13 @@
+//! Databases to compare: what is in them (`preset`), how they differ (`config`), and how all of them come to have the
+//! same tree shape (`build`).
+
+pub(crate) mod build;
+pub(crate) mod config;
+pub(crate) mod load;
+pub(crate) mod manifest;
+pub(crate) mod open;
+pub(crate) mod options;
+pub(crate) mod preset;
+pub(crate) mod remove;
+pub(crate) mod shape;
+mod unsafe_rewrite;

@@ -1,0 +1,176 @@
+//! A database opened for a run.
+
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use anyhow::{Context, Result};
+use rocksdb::DB;
+use springbloom_console::bad_input;
+use springbloom_rocksdb::{Elastic, HOTNESS_FILE_NAME, inspect};
+
+use crate::database::build::clone_database;
+use crate::database::config::Config;
+use crate::database::options::{AutoCompaction, CommonSettings, Prepared};
+use crate::database::remove;
+use crate::database::shape::Shape;
+
+/// An open database and what can be asked about its filters.
+pub(crate) struct Database {
+    pub(crate) config: Config,
+    pub(crate) db: DB,
+    elastic: Option<Elastic>,
+    /// Last, so that the database is closed before its folder goes.
+    _scratch: Option<Scratch>,
+}
+
+impl Database {
+    /// Opens the database at `path` for lookups alone.
+    pub(crate) fn open(config: Config, path: &Path, shape: &Shape, common: &CommonSettings) -> Result<Self> {
+        Self::open_at(config, path, None, shape, common, AutoCompaction::Off)
+    }
+
+    /// Opens a clone of the database at `path`, which is removed at the end: what the run writes is gone then.
+    pub(crate) fn open_scratch(
+        config: Config,
+        path: &Path,
+        shape: &Shape,
+        common: &CommonSettings,
+    ) -> Result<Self> {
+        let folder = path.with_extension("scratch");
+        remove::folder(&folder)?;
+        let options = common.tree_options(AutoCompaction::Off);
+        clone_database(&DB::open_for_read_only(&options, path, false)?, &folder)?;
+        let scratch = Scratch { path: folder.clone() };
+        Self::open_at(config, &folder, Some(scratch), shape, common, AutoCompaction::On)
+    }
+
+    fn open_at(
+        config: Config,
+        path: &Path,
+        scratch: Option<Scratch>,
+        shape: &Shape,
+        common: &CommonSettings,
+        auto_compaction: AutoCompaction,
+    ) -> Result<Self> {
+        // Every run starts cold: what a database remembers of an earlier one belongs to another workload.
+        remove::file(&path.join(HOTNESS_FILE_NAME))?;
+        let Prepared { options, elastic } = common.prepare(&config, shape, auto_compaction)?;
+        let db = DB::open(&options, path).with_context(|| format!("cannot open {}", path.display()))?;
+        if let Some(elastic) = &elastic {
+            check_units(elastic, &db, path)?;
+        }
+        Ok(Database { config, db, elastic, _scratch: scratch })
+    }
+
+    /// Waits for unit loads that are under way, so that no configuration pays for another's.
+    pub(crate) fn settle(&self) {
+        self.elastic.iter().for_each(settle);
+    }
+
+    /// Filter bytes in memory now, with the bookkeeping of elastic ones.
+    pub(crate) fn resident_filter_bytes(&self) -> Result<u64> {
+        Ok(match (&self.elastic, self.config) {
+            (Some(elastic), _) => elastic.stats().used_bytes as u64,
+            (None, Config::Partitioned { .. }) => {
+                let stats = self.db.property_value("rocksdb.block-cache-entry-stats")?.unwrap_or_default();
+                cached_filter_bytes(&stats)
+            }
+            // Read when a table is opened and kept as long as it is open.
+            (None, _) => Shape::of(&self.db)?.filter_bytes,
+        })
+    }
+
+    /// What elastic filters did so far.
+    pub(crate) fn filter_work(&self) -> FilterWork {
+        self.elastic.as_ref().map_or(FilterWork::default(), |elastic| {
+            let stats = elastic.stats();
+            let outcomes = stats.outcomes;
+            FilterWork {
+                unit_reads: stats.load_reads,
+                visits: outcomes.rejected + outcomes.wasted_reads + outcomes.true_positives,
+            }
+        })
+    }
+}
+
+/// An error if no table has filter units that can be used: such a database would be measured as one without filters.
+fn check_units(elastic: &Elastic, db: &DB, path: &Path) -> Result<()> {
+    let stats = elastic.stats();
+    if stats.tables > 0 || stats.refused_tables > 0 {
+        return Ok(());
+    }
+    let Some(file) = db.live_files()?.into_iter().next() else { return Ok(()) };
+    let table = path.join(file.name.trim_start_matches('/'));
+    match inspect::table(&table)?.units {
+        Some(Err(error)) => Err(bad_input(format!(
+            "{}: its filter units cannot be used: {error}; give another --dir, where the databases are made anew",
+            table.display()
+        ))),
+        _ => Ok(()),
+    }
+}
+
+/// What elastic filters do.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct FilterWork {
+    /// Reads of filter units, by the background thread.
+    pub(crate) unit_reads: u64,
+    /// Visits of lookups to tables.
+    pub(crate) visits: u64,
+}
+
+/// Waits for unit loads that are under way.
+pub(crate) fn settle(elastic: &Elastic) {
+    const PATIENCE: Duration = Duration::from_secs(10);
+    if !elastic.settle(PATIENCE) {
+        log::warn!("filter units are still being loaded after {PATIENCE:?}");
+    }
+}
+
+/// A folder that goes away.
+struct Scratch {
+    path: PathBuf,
+}
+
+impl Drop for Scratch {
+    fn drop(&mut self) {
+        if let Err(error) = remove::folder(&self.path) {
+            log::warn!("{error:#}");
+        }
+    }
+}
+
+/// Sum of the roles `FilterBlock` and `FilterMetaBlock` in RocksDB's text, such as `FilterBlock(610,2.38 MB,99.9%)`.
+fn cached_filter_bytes(stats: &str) -> u64 {
+    ["FilterBlock(", "FilterMetaBlock("]
+        .iter()
+        .filter_map(|role| {
+            let (_, rest) = stats.split_once(&format!(" {role}"))?;
+            let (_, rest) = rest.split_once(',')?;
+            let (size, _) = rest.split_once(',')?;
+            let (number, unit) = size.trim().split_once(' ')?;
+            let factor = match unit {
+                "B" => 1u64,
+                "KB" => 1 << 10,
+                "MB" => 1 << 20,
+                "GB" => 1 << 30,
+                _ => return None,
+            };
+            Some((number.parse::<f64>().ok()? * factor as f64) as u64)
+        })
+        .sum()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn filter_roles_are_summed() {
+        let stats = "Block cache LRUCache capacity: 34.00 MB\nBlock cache entry stats(count,size,portion): \
+                     DataBlock(3,12.21 KB,0.1%) FilterBlock(610,2.50 MB,7.3%) FilterMetaBlock(340,102.00 KB,0.3%) \
+                     IndexBlock(340,30.00 MB,90%) Misc(1,0.00 KB,0%)\n";
+        assert_eq!(cached_filter_bytes(stats), (5 << 19) + (102 << 10));
+        assert_eq!(cached_filter_bytes(""), 0);
+    }
+}

@@ -1,0 +1,168 @@
+//! From a configuration's name to RocksDB's options.
+
+use anyhow::Result;
+use rocksdb::{
+    BlockBasedOptions, Cache, DBCompactionStyle, DBCompressionType, Options, UniversalCompactOptions,
+};
+use springbloom_baselines as baselines;
+use springbloom_rocksdb::{Elastic, PolicyKind, UnitSettings};
+
+use crate::database::config::Config;
+use crate::database::preset::{Style, TreeShape};
+use crate::database::shape::Shape;
+
+/// RocksDB's default size of data blocks, the same for all configurations.
+pub(crate) const BLOCK_BYTES: u64 = 4096;
+
+/// Loads say themselves when compaction catches up; stalls would only add waiting.
+const NO_L0_LIMIT: i32 = 1 << 20;
+
+/// Settings of elastic filters that are not their budget.
+#[derive(Clone, Debug)]
+pub(crate) struct ElasticSettings {
+    pub(crate) policy: PolicyKind,
+    pub(crate) units: UnitSettings,
+    pub(crate) segment_bytes: u64,
+    pub(crate) lifetime: Option<u64>,
+    pub(crate) remember_absences: bool,
+}
+
+/// What all configurations of a comparison share.
+#[derive(Clone, Debug)]
+pub(crate) struct CommonSettings {
+    pub(crate) tree: TreeShape,
+    /// Through the page cache instead of direct I/O.
+    pub(crate) buffered: bool,
+    /// Cache for data blocks; none by default.
+    pub(crate) block_cache_bytes: Option<u64>,
+    pub(crate) elastic: ElasticSettings,
+    /// Memory for configurations that are capped: in bytes rather than bits, if the user said so.
+    pub(crate) budget_bytes: Option<u64>,
+    /// Bits per key for capped configurations that do not say it themselves.
+    pub(crate) budget_bits: f64,
+}
+
+/// Whether RocksDB may compact by itself.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum AutoCompaction {
+    On,
+    Off,
+}
+
+/// Options ready to open with, and what must be kept beside the database.
+pub(crate) struct Prepared {
+    pub(crate) options: Options,
+    pub(crate) elastic: Option<Elastic>,
+}
+
+impl CommonSettings {
+    /// Memory of a capped configuration whose databases have `entries`.
+    pub(crate) fn budget_bytes(&self, config: &Config, entries: u64) -> u64 {
+        let bits = config.elastic_bits().unwrap_or(self.budget_bits);
+        self.budget_bytes.unwrap_or((entries as f64 * bits / 8.0) as u64)
+    }
+
+    /// What of `config`'s settings is in the tables that it writes, as text.
+    pub(crate) fn built_settings(&self, config: &Config) -> String {
+        match config {
+            Config::Elastic { .. } => {
+                format!("{}, segments of {} B", self.elastic.units, self.elastic.segment_bytes)
+            }
+            _ => "stock".to_owned(),
+        }
+    }
+
+    /// Name of the folder for the database of `config`: databases with other units or segments stand beside each other.
+    pub(crate) fn folder(&self, config: &Config) -> String {
+        let name = match config {
+            Config::Elastic { .. } => {
+                format!("{config}-{}-{}", self.elastic.units, self.elastic.segment_bytes)
+            }
+            _ => config.to_string(),
+        };
+        name.replace(':', "-")
+    }
+
+    /// Options without a filter, for the tree that all databases are made from.
+    pub(crate) fn tree_options(&self, auto_compaction: AutoCompaction) -> Options {
+        let mut options = Options::default();
+        options.set_compression_type(DBCompressionType::None);
+        options.set_write_buffer_size(self.tree.write_buffer_bytes as usize);
+        options.set_target_file_size_base(self.tree.file_bytes);
+        options.set_max_bytes_for_level_base(self.tree.base_bytes);
+        options.set_max_bytes_for_level_multiplier(10.0);
+        options.set_level_compaction_dynamic_level_bytes(false);
+        options.set_level_zero_file_num_compaction_trigger(self.tree.l0_trigger as i32);
+        options.set_level_zero_slowdown_writes_trigger(NO_L0_LIMIT);
+        options.set_level_zero_stop_writes_trigger(NO_L0_LIMIT);
+        options.set_disable_auto_compactions(auto_compaction == AutoCompaction::Off);
+        if self.tree.style == Style::Universal {
+            options.set_compaction_style(DBCompactionStyle::Universal);
+            let mut universal = UniversalCompactOptions::default();
+            universal.set_max_size_amplification_percent(200);
+            options.set_universal_compaction_options(&universal);
+        }
+        // A second compaction at the same time would make the tree depend on timing.
+        options.set_max_background_jobs(2);
+        options.set_max_subcompactions(1);
+        options.set_max_open_files(-1);
+        options.set_use_direct_reads(!self.buffered);
+        options.set_use_direct_io_for_flush_and_compaction(!self.buffered);
+        options.set_stats_dump_period_sec(0);
+        options.set_keep_log_file_num(2);
+        options.set_block_based_table_factory(&self.tables());
+        options
+    }
+
+    fn tables(&self) -> BlockBasedOptions {
+        let mut tables = BlockBasedOptions::default();
+        tables.set_block_size(BLOCK_BYTES as usize);
+        match self.block_cache_bytes {
+            Some(bytes) => tables.set_block_cache(&Cache::new_lru_cache(bytes as usize)),
+            None => tables.disable_cache(),
+        }
+        tables
+    }
+
+    /// Options of `config` for a tree of `shape`.
+    pub(crate) fn prepare(
+        &self,
+        config: &Config,
+        shape: &Shape,
+        auto_compaction: AutoCompaction,
+    ) -> Result<Prepared> {
+        let mut options = self.tree_options(auto_compaction);
+        let mut elastic = None;
+        let tables = self.tables();
+        match *config {
+            Config::None => {}
+            Config::Bloom { bits } => baselines::bloom(&mut options, tables, bits),
+            Config::Ribbon { bits } => baselines::ribbon(&mut options, tables, bits),
+            Config::Partitioned { bits } => {
+                let budget_bytes = self.budget_bytes(config, shape.entries());
+                baselines::partitioned(&mut options, tables, bits, budget_bytes)?;
+            }
+            Config::Monkey { bits } => {
+                let levels: Vec<baselines::Level> = (shape.levels.iter())
+                    .map(|level| baselines::Level { files: level.files, keys: level.entries })
+                    .collect();
+                baselines::monkey(&mut options, &tables, &levels, bits)?;
+            }
+            Config::Elastic { .. } => {
+                let mut builder = Elastic::builder()
+                    .budget_bytes(self.budget_bytes(config, shape.entries()))
+                    .policy(self.elastic.policy)
+                    .segment_data_bytes(self.elastic.segment_bytes)
+                    .units(self.elastic.units)
+                    .remember_absences(self.elastic.remember_absences);
+                if let Some(lookups) = self.elastic.lifetime {
+                    builder = builder.lifetime(lookups);
+                }
+                let filters = builder.build()?;
+                filters.install(&mut options)?;
+                elastic = Some(filters);
+            }
+        }
+        Ok(Prepared { options, elastic })
+    }
+}

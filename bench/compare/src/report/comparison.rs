@@ -1,0 +1,146 @@
+//! The report of `compare`.
+
+use std::io::Write;
+
+use anyhow::Result;
+use serde::Serialize;
+use springbloom_console::TextTable;
+use springbloom_console::sizes::Size;
+
+use crate::report::Header;
+use crate::report::distinct::distinct;
+use crate::run::{LoadRow, Row};
+use crate::spread::Spread;
+
+/// All rows with medians over salts, and the loads that were measured, as one JSON document.
+pub(crate) fn write_json(
+    out: &mut impl Write,
+    header: &Header,
+    rows: &[Row],
+    loads: &[LoadRow],
+) -> Result<()> {
+    #[derive(Serialize)]
+    struct Document<'a> {
+        header: &'a Header,
+        rows: &'a [Row],
+        medians: Vec<Medians>,
+        loads: &'a [LoadRow],
+    }
+    serde_json::to_writer_pretty(&mut *out, &Document { header, rows, medians: medians(rows), loads })?;
+    Ok(writeln!(out)?)
+}
+
+/// One line for each configuration and number of threads: medians over salts, with least and greatest where it matters.
+pub(crate) fn write_table(out: &mut impl Write, header: &Header, rows: &[Row]) -> Result<()> {
+    header.write_text(out)?;
+    let mut table = TextTable::new([
+        "config",
+        "threads",
+        "kops/s",
+        "p50 us",
+        "p99 us",
+        "data reads/get",
+        "wasted/get",
+        "filter reads/get",
+        "filter memory",
+        "unit reads",
+        "CPU us/op",
+        "process CPU",
+        "load s",
+        "load CPU s",
+    ]);
+    let medians = medians(rows);
+    for line in &medians {
+        let rate = |spread: Option<Spread>| {
+            spread.map_or_else(|| "-".to_owned(), |spread| format!("{:.3}", spread.median))
+        };
+        let seconds =
+            |seconds: Option<f64>| seconds.map_or_else(|| "-".to_owned(), |seconds| format!("{seconds:.1}"));
+        table.add_row([
+            line.config.clone(),
+            line.threads.to_string(),
+            line.ops_per_s.map(|ops| ops / 1e3).text(1),
+            format!("{:.0}", line.p50_us),
+            format!("{:.0}", line.p99_us),
+            rate(line.data_reads_per_get),
+            line.wasted_reads_per_get.map_or_else(|| "-".to_owned(), |spread| spread.text(3)),
+            rate(line.filter_reads_per_get),
+            Size { bytes: line.resident_filter_bytes as u64 }.to_string(),
+            format!("{:.0}", line.unit_reads),
+            format!("{:.2}", line.cpu_us_per_op),
+            format!("{:.2}", line.process_cpu_us_per_op),
+            seconds(line.load_s),
+            seconds(line.load_cpu_s),
+        ]);
+    }
+    writeln!(out, "{table}")?;
+    for line in &medians {
+        if let Some((visits, digests)) = line.visits_per_get.zip(line.digests_per_get) {
+            writeln!(
+                out,
+                "{}, {} threads: a get asks {visits:.2} tables and computes {digests:.2} digests",
+                line.config, line.threads
+            )?;
+        }
+    }
+    Ok(())
+}
+
+/// The figures of a configuration over all salts.
+#[derive(Debug, Serialize)]
+struct Medians {
+    config: String,
+    threads: u32,
+    ops_per_s: Spread,
+    p50_us: f64,
+    p99_us: f64,
+    data_reads_per_get: Option<Spread>,
+    wasted_reads_per_get: Option<Spread>,
+    filter_reads_per_get: Option<Spread>,
+    index_reads_per_get: Option<Spread>,
+    resident_filter_bytes: f64,
+    unit_reads: f64,
+    visits_per_get: Option<f64>,
+    digests_per_get: Option<f64>,
+    cpu_us_per_op: f64,
+    process_cpu_us_per_op: f64,
+    load_s: Option<f64>,
+    load_cpu_s: Option<f64>,
+    load_written_bytes: Option<f64>,
+}
+
+/// By configuration and number of threads, in the order of the rows.
+fn medians(rows: &[Row]) -> Vec<Medians> {
+    let mut groups = distinct(rows.iter().map(|row| (row.config.as_str(), row.threads)));
+    groups.sort_by_key(|&(_, threads)| threads);
+    groups
+        .into_iter()
+        .filter_map(|(config, threads)| {
+            let group = || rows.iter().filter(move |row| row.config == config && row.threads == threads);
+            let middle =
+                |figure: fn(&Row) -> f64| Spread::of(group().map(figure)).map(|spread| spread.median);
+            let rate = |figure: fn(&Row) -> Option<f64>| Spread::of(group().filter_map(figure));
+            Some(Medians {
+                config: config.to_owned(),
+                threads,
+                ops_per_s: Spread::of(group().map(|row| row.ops_per_s))?,
+                p50_us: middle(|row| row.p50_us)?,
+                p99_us: middle(|row| row.p99_us)?,
+                data_reads_per_get: rate(|row| row.data_reads_per_get),
+                wasted_reads_per_get: rate(|row| row.wasted_reads_per_get),
+                filter_reads_per_get: rate(|row| row.filter_reads_per_get),
+                index_reads_per_get: rate(|row| row.index_reads_per_get),
+                resident_filter_bytes: middle(|row| row.resident_filter_bytes as f64)?,
+                unit_reads: middle(|row| row.unit_reads as f64)?,
+                visits_per_get: rate(|row| row.visits_per_get).map(|spread| spread.median),
+                digests_per_get: rate(|row| row.digests_per_get).map(|spread| spread.median),
+                cpu_us_per_op: middle(|row| row.cpu_us_per_op)?,
+                process_cpu_us_per_op: middle(|row| row.process_cpu_us_per_op)?,
+                // The same in all rows of a configuration.
+                load_s: group().find_map(|row| row.load_s),
+                load_cpu_s: group().find_map(|row| row.load_cpu_s),
+                load_written_bytes: group().find_map(|row| row.load_written_bytes),
+            })
+        })
+        .collect()
+}

@@ -1,0 +1,101 @@
+//! Where the figures of a comparison come from.
+
+use std::io::Write;
+
+use anyhow::Result;
+use serde::Serialize;
+use springbloom_console::sizes::Size;
+
+use crate::database::preset::Preset;
+use crate::database::shape::LevelShape;
+use crate::machine::Machine;
+
+/// Machine, data and filters, and what was done with them.
+#[derive(Debug, Serialize)]
+pub(crate) struct Header {
+    pub(crate) machine: Machine,
+    pub(crate) preset: Preset,
+    pub(crate) keys: String,
+    pub(crate) records: u64,
+    pub(crate) key_bytes_mean: f64,
+    pub(crate) value_bytes: usize,
+    pub(crate) seed: u64,
+    pub(crate) direct_io: bool,
+    pub(crate) block_cache_bytes: u64,
+    /// Memory of `partitioned`, and of `elastic` configurations that name no other.
+    pub(crate) budget_bytes: u64,
+    pub(crate) elastic: String,
+    pub(crate) levels: Vec<LevelShape>,
+    pub(crate) tree: String,
+    #[serde(flatten)]
+    pub(crate) lookups: Option<Lookups>,
+    #[serde(flatten)]
+    pub(crate) loads: Option<Loads>,
+}
+
+/// A workload that was run on databases.
+#[derive(Debug, Serialize)]
+pub(crate) struct Lookups {
+    pub(crate) workload: &'static str,
+    pub(crate) distribution: String,
+    pub(crate) zero_result_ratio: f64,
+    pub(crate) warmup_ops: u64,
+    pub(crate) ops: u64,
+    pub(crate) rounds: u32,
+    pub(crate) salts: u32,
+}
+
+/// Loads that were measured.
+#[derive(Debug, Serialize)]
+pub(crate) struct Loads {
+    pub(crate) load_records: u64,
+    pub(crate) load_rounds: u32,
+}
+
+impl Header {
+    /// The header of a table, with the empty line behind it.
+    pub(crate) fn write_text(&self, out: &mut impl Write) -> Result<()> {
+        let Machine { cpu, cores, memory_bytes, kernel, commit, version, rocksdb } = &self.machine;
+        let memory = Size { bytes: *memory_bytes };
+        writeln!(
+            out,
+            "springbloom {version} ({commit}), RocksDB {rocksdb}; {cpu}, {cores} cores, {memory}, Linux {kernel}"
+        )?;
+        writeln!(
+            out,
+            "{} records ({}, keys of {:.0} B, values of {} B), {}; {}",
+            self.records,
+            self.keys,
+            self.key_bytes_mean,
+            self.value_bytes,
+            self.tree,
+            if self.direct_io { "direct I/O" } else { "buffered I/O" },
+        )?;
+        if let Some(lookups) = &self.lookups {
+            writeln!(
+                out,
+                "workload {}, {}, {:.0}% zero-result lookups; {} warm-up + {} measured operations, {} rounds, {} hot-key \
+                 mappings, seed {}",
+                lookups.workload,
+                lookups.distribution,
+                lookups.zero_result_ratio * 100.0,
+                lookups.warmup_ops,
+                lookups.ops,
+                lookups.rounds,
+                lookups.salts,
+                self.seed,
+            )?;
+        }
+        if let Some(Loads { load_records, load_rounds }) = self.loads {
+            writeln!(
+                out,
+                "load: {load_records} records through memtable, flush and compaction, {load_rounds} rounds"
+            )?;
+        }
+        writeln!(out, "budget {}; elastic: {}", Size { bytes: self.budget_bytes }, self.elastic)?;
+        if self.block_cache_bytes > 0 {
+            writeln!(out, "block cache {}", Size { bytes: self.block_cache_bytes })?;
+        }
+        Ok(writeln!(out)?)
+    }
+}

@@ -1,0 +1,135 @@
+//! What a load costs under each filter: records go through memtable, flush and compaction until there is nothing left to
+//! compact, in a new database with the configuration's options, and the time, the CPU of all threads and the bytes of all
+//! tables written are measured.
+//!
+//! All loads are paced alike (`store::load`): a flush after a fixed number of records, compaction after a fixed number of
+//! flushes, the writer waiting. So they do the same work, one after the other, and differ in what filters add: building
+//! them, writing them, and whatever they make compaction choose. Configurations take turns, each round starting with
+//! another one, so that ratios within a round compare neighbours.
+
+use std::path::Path;
+use std::time::Instant;
+
+use anyhow::{Context, Result, ensure};
+use rocksdb::statistics::{StatsLevel, Ticker};
+use serde::Serialize;
+use springbloom_console::Step;
+
+use crate::database::config::Config;
+use crate::database::load::{self, Records};
+use crate::database::open::settle;
+use crate::database::options::{AutoCompaction, CommonSettings, Prepared};
+use crate::database::remove;
+use crate::database::shape::Shape;
+use crate::run::measure::process_cpu;
+use crate::spread::Spread;
+
+/// What is loaded.
+pub(crate) struct LoadPlan<'a> {
+    /// Folder for the databases; each is removed when it was measured.
+    pub(crate) dir: &'a Path,
+    pub(crate) configs: &'a [Config],
+    pub(crate) records: &'a Records,
+    pub(crate) common: &'a CommonSettings,
+    /// The first so many records.
+    pub(crate) load_records: u64,
+    pub(crate) rounds: u32,
+}
+
+/// One load.
+#[derive(Clone, Debug, Serialize)]
+pub(crate) struct LoadRow {
+    pub(crate) config: String,
+    pub(crate) round: u32,
+    pub(crate) load_s: f64,
+    /// User and system time of all threads, with what the loader of units did until it came to rest.
+    pub(crate) load_cpu_s: f64,
+    /// Tables written by flushes and compactions.
+    pub(crate) load_written_bytes: u64,
+}
+
+/// Medians of one configuration's loads.
+#[derive(Clone, Copy, Debug, Serialize)]
+pub(crate) struct LoadCost {
+    pub(crate) load_s: f64,
+    pub(crate) load_cpu_s: f64,
+    pub(crate) load_written_bytes: f64,
+}
+
+impl LoadCost {
+    /// Of `config`'s rows; `None` if there are none.
+    pub(crate) fn of(rows: &[LoadRow], config: &Config) -> Option<Self> {
+        let name = config.to_string();
+        let median = |figure: fn(&LoadRow) -> f64| {
+            Spread::of(rows.iter().filter(|row| row.config == name).map(figure)).map(|spread| spread.median)
+        };
+        Some(LoadCost {
+            load_s: median(|row| row.load_s)?,
+            load_cpu_s: median(|row| row.load_cpu_s)?,
+            load_written_bytes: median(|row| row.load_written_bytes as f64)?,
+        })
+    }
+}
+
+/// Runs `plan`; also the shape that its records take without filters.
+pub(crate) fn run(plan: &LoadPlan<'_>) -> Result<(Vec<LoadRow>, Shape)> {
+    let path = plan.dir.join("load");
+    let loads = plan.rounds as u64 * plan.configs.len() as u64;
+    let step = Step::start(
+        &format!("measuring {loads} loads of {} records", plan.load_records),
+        loads * plan.load_records,
+    );
+    // Not measured: warms up the disk and tells `monkey` its levels.
+    let mut options = plan.common.tree_options(AutoCompaction::Off);
+    let quiet = Step::hidden();
+    let shape = fresh(&path, || {
+        let db = load::load(&path, &mut options, plan.records, plan.load_records, &plan.common.tree, &quiet)?;
+        Ok(Shape::of(&db)?)
+    })?;
+    let mut rows = Vec::new();
+    for round in 1..=plan.rounds {
+        for turn in 0..plan.configs.len() {
+            let config = &plan.configs[(turn + round as usize - 1) % plan.configs.len()];
+            let row = fresh(&path, || measure(plan, &path, &shape, config, round, &step))
+                .with_context(|| format!("loading with {config}"))?;
+            rows.push(row);
+        }
+    }
+    Ok((rows, shape))
+}
+
+fn measure(
+    plan: &LoadPlan<'_>,
+    path: &Path,
+    shape: &Shape,
+    config: &Config,
+    round: u32,
+    step: &Step,
+) -> Result<LoadRow> {
+    let Prepared { mut options, elastic } = plan.common.prepare(config, shape, AutoCompaction::Off)?;
+    options.enable_statistics();
+    options.set_statistics_level(StatsLevel::ExceptHistogramOrTimers);
+    let (wall, cpu) = (Instant::now(), process_cpu());
+    let db = load::load(path, &mut options, plan.records, plan.load_records, &plan.common.tree, step)?;
+    let load_s = wall.elapsed().as_secs_f64();
+    elastic.iter().for_each(settle);
+    let load_cpu_s = (process_cpu() - cpu).as_secs_f64();
+    let entries = Shape::of(&db)?.entries();
+    ensure!(entries == plan.load_records, "{entries} entries after a load of {}", plan.load_records);
+    let written = |ticker| options.get_ticker_count(ticker);
+    Ok(LoadRow {
+        config: config.to_string(),
+        round,
+        load_s,
+        load_cpu_s,
+        load_written_bytes: written(Ticker::FlushWriteBytes) + written(Ticker::CompactWriteBytes),
+    })
+}
+
+/// Does `with` while there is nothing at `path` but what it makes there.
+fn fresh<T>(path: &Path, with: impl FnOnce() -> Result<T>) -> Result<T> {
+    remove::folder(path)?;
+    let result = with()?;
+    remove::folder(path)?;
+    Ok(result)
+}

@@ -1,0 +1,275 @@
+//! The order of runs: configurations take turns in rounds, so that what slows the machine for a while slows all of them.
+
+use std::path::PathBuf;
+use std::time::{Duration, Instant};
+
+use anyhow::{Context, Result};
+use serde::Serialize;
+use springbloom_console::Step;
+use springbloom_rocksdb::testing::digests_computed;
+use springbloom_workload::{OperationStream, StreamSettings};
+
+use crate::database::config::Config;
+use crate::database::load::Records;
+use crate::database::open::{Database, FilterWork};
+use crate::database::options::CommonSettings;
+use crate::database::shape::Shape;
+use crate::run::load::LoadCost;
+use crate::run::measure::Measured;
+use crate::run::measure::process_cpu;
+use crate::run::oracle::Oracle;
+use crate::run::worker::{self, Target};
+
+/// What is run.
+pub(crate) struct Plan<'a> {
+    pub(crate) records: &'a Records,
+    pub(crate) shape: &'a Shape,
+    pub(crate) common: &'a CommonSettings,
+    /// Operations, all but salt, seed and stream numbers.
+    pub(crate) stream: StreamSettings,
+    pub(crate) seed: u64,
+    pub(crate) salts: u32,
+    pub(crate) threads: Vec<u32>,
+    pub(crate) warmup_ops: u64,
+    /// Operations measured for each configuration, salt and number of threads.
+    pub(crate) ops: u64,
+    pub(crate) rounds: u32,
+    pub(crate) entrants: &'a [Entrant],
+    /// Put before what is said about progress.
+    pub(crate) label: String,
+}
+
+/// A configuration with its database.
+#[derive(Clone, Debug)]
+pub(crate) struct Entrant {
+    pub(crate) config: Config,
+    pub(crate) path: PathBuf,
+    /// What a load costs with it, if that was measured.
+    pub(crate) load: Option<LoadCost>,
+}
+
+/// What one configuration did under one hot-key mapping with one number of threads. Rates per get are absent for
+/// workloads without gets.
+#[derive(Clone, Debug, Serialize)]
+pub(crate) struct Row {
+    pub(crate) config: String,
+    pub(crate) salt: u32,
+    pub(crate) threads: u32,
+    pub(crate) operations: u64,
+    pub(crate) ops_per_s: f64,
+    pub(crate) p50_us: f64,
+    pub(crate) p99_us: f64,
+    pub(crate) data_reads_per_get: Option<f64>,
+    pub(crate) wasted_reads_per_get: Option<f64>,
+    pub(crate) filter_reads_per_get: Option<f64>,
+    pub(crate) index_reads_per_get: Option<f64>,
+    /// Reads of elastic filter units, by the background thread.
+    pub(crate) unit_reads: u64,
+    /// Tables with elastic filters that a get asked.
+    pub(crate) visits_per_get: Option<f64>,
+    /// Digests of its key that a get computed.
+    pub(crate) digests_per_get: Option<f64>,
+    pub(crate) resident_filter_bytes: u64,
+    /// CPU time of the asking threads, per operation; the generation of keys and the verification of values included.
+    pub(crate) cpu_us_per_op: f64,
+    /// The same of all threads, those of RocksDB and of the manager of filter units among them.
+    pub(crate) process_cpu_us_per_op: f64,
+    /// Of a load that was measured apart from the databases that are looked up in.
+    pub(crate) load_s: Option<f64>,
+    pub(crate) load_cpu_s: Option<f64>,
+    pub(crate) load_written_bytes: Option<f64>,
+}
+
+/// Runs `plan`. Every salt starts with freshly opened databases and a warm-up.
+///
+/// # Errors
+/// The first wrong answer or failed operation ends the run.
+pub(crate) fn run(plan: &Plan<'_>) -> Result<Vec<Row>> {
+    let mut rows = Vec::new();
+    for salt in 1..=plan.salts {
+        let contestants = plan
+            .entrants
+            .iter()
+            .map(|entrant| Contestant::open(plan, entrant))
+            .collect::<Result<Vec<_>>>()?;
+        for (turn, &threads) in plan.threads.iter().enumerate() {
+            rows.extend(race(plan, salt, threads, turn == 0, &contestants)?);
+        }
+    }
+    Ok(rows)
+}
+
+/// All contestants with `threads` threads, in turns.
+fn race(
+    plan: &Plan<'_>,
+    salt: u32,
+    threads: u32,
+    warmup: bool,
+    contestants: &[Contestant<'_>],
+) -> Result<Vec<Row>> {
+    let mut runs = contestants
+        .iter()
+        .map(|contestant| Run::new(plan, salt, threads, contestant))
+        .collect::<Result<Vec<_>>>()?;
+    if warmup && plan.warmup_ops > 0 {
+        let step = Step::start(&format!("{}salt {salt}: warm-up", plan.label), runs.len() as u64);
+        for run in &mut runs {
+            run.advance(plan, plan.warmup_ops)?;
+            run.contestant.database.settle();
+            step.advance(1);
+        }
+    }
+    let step = Step::start(
+        &format!("{}salt {salt}, {threads} threads: measuring", plan.label),
+        runs.len() as u64 * u64::from(plan.rounds),
+    );
+    for run in &mut runs {
+        run.forget_measurements()?;
+    }
+    for _ in 0..plan.rounds {
+        for run in &mut runs {
+            run.advance(plan, plan.ops.div_ceil(u64::from(plan.rounds)))?;
+            step.advance(1);
+        }
+    }
+    runs.iter().map(|run| run.row(salt, threads)).collect()
+}
+
+/// A database in the race.
+struct Contestant<'a> {
+    entrant: &'a Entrant,
+    database: Database,
+    oracle: Oracle,
+}
+
+impl<'a> Contestant<'a> {
+    fn open(plan: &Plan<'_>, entrant: &'a Entrant) -> Result<Self> {
+        let mix = plan.stream.mix;
+        let open = if mix.writes() { Database::open_scratch } else { Database::open };
+        let loaded = plan.records.keys.records();
+        let oracle = if mix.writes() {
+            // Streams insert side by side and may be apart by as many records as one of them inserts.
+            let all_ops = plan.warmup_ops + plan.ops * plan.threads.len() as u64;
+            let most_threads = plan.threads.iter().copied().max().map_or(1, u64::from);
+            let room = if mix.inserts() { (all_ops + u64::from(plan.rounds) + 1) * most_threads } else { 0 };
+            Oracle::new(loaded, loaded + room)
+        } else {
+            Oracle::read_only()
+        };
+        Ok(Contestant {
+            entrant,
+            database: open(entrant.config, &entrant.path, plan.shape, plan.common)?,
+            oracle,
+        })
+    }
+}
+
+/// A contestant's progress in one race.
+struct Run<'a> {
+    contestant: &'a Contestant<'a>,
+    streams: Vec<OperationStream>,
+    elapsed: Duration,
+    measured: Measured,
+    filter_work_before: FilterWork,
+    /// During the turns of this run: digests of keys and CPU time, of which the process has one count for all.
+    digests: u64,
+    process_cpu: Duration,
+}
+
+impl<'a> Run<'a> {
+    fn new(plan: &Plan<'_>, salt: u32, threads: u32, contestant: &'a Contestant<'a>) -> Result<Self> {
+        let streams = (0..u64::from(threads))
+            .map(|stream| {
+                let settings = StreamSettings {
+                    salt: u64::from(salt),
+                    // Another number of threads is another race: it must not repeat the requests of the last.
+                    seed: plan.seed ^ u64::from(threads) << 32 ^ u64::from(salt) << 48,
+                    stream,
+                    streams: u64::from(threads),
+                    ..plan.stream
+                };
+                OperationStream::new(settings, &plan.records.keys)
+            })
+            .collect::<Result<_, _>>()?;
+        let measured = Measured::nothing()?;
+        let (filter_work_before, process_cpu) = (FilterWork::default(), Duration::ZERO);
+        Ok(Run {
+            contestant,
+            streams,
+            elapsed: Duration::ZERO,
+            measured,
+            filter_work_before,
+            digests: 0,
+            process_cpu,
+        })
+    }
+
+    fn forget_measurements(&mut self) -> Result<()> {
+        self.elapsed = Duration::ZERO;
+        self.measured = Measured::nothing()?;
+        self.filter_work_before = self.contestant.database.filter_work();
+        self.digests = 0;
+        self.process_cpu = Duration::ZERO;
+        Ok(())
+    }
+
+    /// Does the next `operations`, shared among the threads.
+    fn advance(&mut self, plan: &Plan<'_>, operations: u64) -> Result<()> {
+        let target = Target {
+            db: &self.contestant.database.db,
+            records: plan.records,
+            oracle: &self.contestant.oracle,
+        };
+        let each = operations.div_ceil(self.streams.len() as u64);
+        let (digests_before, process_cpu_before) = (digests_computed(), process_cpu());
+        let start = Instant::now();
+        let results: Vec<Result<Measured>> = std::thread::scope(|scope| {
+            let threads: Vec<_> = (self.streams.iter_mut())
+                .map(|stream| scope.spawn(|| worker::run(&target, stream, each)))
+                .collect();
+            threads
+                .into_iter()
+                .map(|thread| thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)))
+                .collect()
+        });
+        self.elapsed += start.elapsed();
+        self.digests += digests_computed() - digests_before;
+        self.process_cpu += process_cpu() - process_cpu_before;
+        for result in results {
+            self.measured
+                .add(&result.with_context(|| format!("running {}", self.contestant.entrant.config))?)?;
+        }
+        Ok(())
+    }
+
+    fn row(&self, salt: u32, threads: u32) -> Result<Row> {
+        let Contestant { entrant: Entrant { config, load, .. }, database, .. } = self.contestant;
+        let measured = &self.measured;
+        let (before, after) = (self.filter_work_before, database.filter_work());
+        let cpu_us_per_op = |cpu: Duration| cpu.as_secs_f64() * 1e6 / measured.operations.max(1) as f64;
+        let per_get = |count: u64| (measured.gets > 0).then(|| count as f64 / measured.gets as f64);
+        let latency_us = |quantile| measured.latencies_ns.value_at_quantile(quantile) as f64 / 1e3;
+        Ok(Row {
+            config: config.to_string(),
+            salt,
+            threads,
+            operations: measured.operations,
+            ops_per_s: measured.operations as f64 / self.elapsed.as_secs_f64(),
+            p50_us: latency_us(0.5),
+            p99_us: latency_us(0.99),
+            data_reads_per_get: per_get(measured.data_reads),
+            wasted_reads_per_get: per_get(measured.wasted_reads()),
+            filter_reads_per_get: per_get(measured.filter_reads),
+            index_reads_per_get: per_get(measured.index_reads),
+            unit_reads: after.unit_reads - before.unit_reads,
+            visits_per_get: config.elastic_bits().and_then(|_| per_get(after.visits - before.visits)),
+            digests_per_get: config.elastic_bits().and_then(|_| per_get(self.digests)),
+            resident_filter_bytes: database.resident_filter_bytes()?,
+            cpu_us_per_op: cpu_us_per_op(measured.cpu),
+            process_cpu_us_per_op: cpu_us_per_op(self.process_cpu),
+            load_s: load.map(|load| load.load_s),
+            load_cpu_s: load.map(|load| load.load_cpu_s),
+            load_written_bytes: load.map(|load| load.load_written_bytes),
+        })
+    }
+}

@@ -1,0 +1,104 @@
+//! SHaMBa's experiment (VLDB'23 PhD workshop, section 3, figure 4): latency of lookups when memory is short. Budgets from a
+//! tenth of the filters' full size to one and a half of it, shares of lookups for existing keys from none to all,
+//! uniform and Zipf popularity.
+//!
+//! Filters whose memory is not capped are measured once for each kind of lookup: they stand for having all filters in
+//! memory. The others are measured at every budget, each time from a cold start.
+
+use anyhow::Result;
+use serde::Serialize;
+use springbloom_workload::{Distribution, StreamSettings};
+
+use crate::database::options::CommonSettings;
+use crate::run::schedule::{Entrant, Plan, Row, run as run_plan};
+
+/// Budgets as shares of the filters' full size.
+const BUDGET_SHARES: [f64; 5] = [0.1, 0.4, 0.7, 1.0, 1.5];
+/// Shares of lookups for existing keys.
+const EXISTING_SHARES: [f64; 3] = [0.0, 0.5, 1.0];
+/// What full filters take: RocksDB's usual choice.
+const FULL_BITS_PER_KEY: f64 = 10.0;
+/// The constant of YCSB.
+pub(crate) const ZIPF_EXPONENT: f64 = 0.99;
+
+/// All that was measured.
+#[derive(Debug, Serialize)]
+pub(crate) struct Experiment {
+    pub(crate) full_filter_bytes: u64,
+    pub(crate) warmup_ops: u64,
+    pub(crate) ops: u64,
+    pub(crate) rounds: u32,
+    pub(crate) cells: Vec<Cell>,
+}
+
+/// One configuration under one kind of lookup, at one budget.
+#[derive(Debug, Serialize)]
+pub(crate) struct Cell {
+    pub(crate) distribution: String,
+    pub(crate) existing_share: f64,
+    /// Of the filters' full size; `None` for what is not capped.
+    pub(crate) budget_share: Option<f64>,
+    pub(crate) budget_bytes: Option<u64>,
+    #[serde(flatten)]
+    pub(crate) row: Row,
+}
+
+impl Cell {
+    /// Mean time of a lookup.
+    pub(crate) fn lookup_us(&self) -> f64 {
+        f64::from(self.row.threads) * 1e6 / self.row.ops_per_s
+    }
+
+    /// Reads per lookup that brought no answer: data blocks without the key, filter blocks, filter units.
+    pub(crate) fn extra_reads_per_get(&self) -> f64 {
+        let Row { wasted_reads_per_get, filter_reads_per_get, unit_reads, operations, .. } = &self.row;
+        wasted_reads_per_get.unwrap_or(0.0)
+            + filter_reads_per_get.unwrap_or(0.0)
+            + *unit_reads as f64 / *operations as f64
+    }
+}
+
+/// Runs the experiment on the databases and with the numbers of operations of `plan`.
+pub(crate) fn run(plan: &Plan<'_>, zipf_exponent: f64) -> Result<Experiment> {
+    let full_filter_bytes = (plan.shape.entries() as f64 * FULL_BITS_PER_KEY / 8.0) as u64;
+    let (capped, uncapped): (Vec<Entrant>, Vec<Entrant>) =
+        plan.entrants.iter().cloned().partition(|entrant| entrant.config.is_capped());
+    let distributions = [Distribution::Uniform, Distribution::Zipf { exponent: zipf_exponent }];
+    let budgets = || {
+        let shares = BUDGET_SHARES.map(|share| (Some(share), &capped));
+        [(None, &uncapped)].into_iter().chain(shares).filter(|(_, entrants)| !entrants.is_empty())
+    };
+    let total = distributions.len() * EXISTING_SHARES.len() * budgets().count();
+    let mut cells = Vec::new();
+    let mut number = 0;
+    for distribution in distributions {
+        for existing_share in EXISTING_SHARES {
+            for (budget_share, entrants) in budgets() {
+                number += 1;
+                let budget_bytes = budget_share.map(|share| (full_filter_bytes as f64 * share) as u64);
+                let common = CommonSettings { budget_bytes, ..plan.common.clone() };
+                let memory =
+                    budget_share.map_or("all filters".to_owned(), |share| format!("{:.0}%", share * 100.0));
+                let label = format!(
+                    "[{number}/{total}] {distribution}, {:.0}% existing, {memory}: ",
+                    existing_share * 100.0
+                );
+                let stream =
+                    StreamSettings { distribution, zero_result_ratio: 1.0 - existing_share, ..plan.stream };
+                let plan =
+                    Plan { common: &common, stream, entrants, label, threads: plan.threads.clone(), ..*plan };
+                for row in run_plan(&plan)? {
+                    let distribution = distribution.to_string();
+                    cells.push(Cell { distribution, existing_share, budget_share, budget_bytes, row });
+                }
+            }
+        }
+    }
+    Ok(Experiment {
+        full_filter_bytes,
+        warmup_ops: plan.warmup_ops,
+        ops: plan.ops,
+        rounds: plan.rounds,
+        cells,
+    })
+}

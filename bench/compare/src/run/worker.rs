@@ -1,0 +1,269 @@
+//! One thread that asks, times and verifies.
+
+use std::time::Instant;
+
+use anyhow::{Result, bail, ensure};
+use rocksdb::{DB, Direction, IteratorMode, WriteOptions};
+use springbloom_workload::{KeySpace, Operation, OperationStream, value};
+
+use crate::database::load::Records;
+use crate::run::measure::{Measured, ThreadMeter};
+use crate::run::oracle::Oracle;
+
+/// What threads share while they run on one database.
+pub(crate) struct Target<'a> {
+    pub(crate) db: &'a DB,
+    pub(crate) records: &'a Records,
+    pub(crate) oracle: &'a Oracle,
+}
+
+/// Does the next `operations` of `stream`.
+///
+/// # Errors
+/// A wrong answer is an error: it names the key, the answer and the expectation.
+pub(crate) fn run(target: &Target<'_>, stream: &mut OperationStream, operations: u64) -> Result<Measured> {
+    let mut worker = Worker {
+        target,
+        measured: Measured::nothing()?,
+        meter: ThreadMeter::start(),
+        unlogged: unlogged(),
+        key: Vec::new(),
+        value: Vec::new(),
+    };
+    for _ in 0..operations {
+        worker.step(stream.next_operation())?;
+    }
+    let Worker { mut measured, meter, .. } = worker;
+    meter.finish(&mut measured);
+    measured.operations = operations;
+    Ok(measured)
+}
+
+struct Worker<'a> {
+    target: &'a Target<'a>,
+    measured: Measured,
+    meter: ThreadMeter,
+    unlogged: WriteOptions,
+    key: Vec<u8>,
+    value: Vec<u8>,
+}
+
+impl Worker<'_> {
+    fn step(&mut self, operation: Operation) -> Result<()> {
+        match operation {
+            Operation::Read(record) => self.read(record),
+            Operation::ReadAbsent(record) => self.read_absent(record),
+            Operation::Update(record) | Operation::Insert(record) => self.write(record),
+            Operation::ReadModifyWrite(record) => {
+                self.read(record)?;
+                self.write(record)
+            }
+            Operation::Scan { first, records } => self.scan(first, records),
+        }
+    }
+
+    fn read(&mut self, record: u64) -> Result<()> {
+        let Target { db, records, oracle } = *self.target;
+        records.keys.present(record, &mut self.key);
+        let oldest = oracle.begin_read(record);
+        let reads_before = self.meter.block_reads();
+        let start = Instant::now();
+        let answer = db.get_pinned(&self.key)?;
+        self.measured.record_latency(start.elapsed());
+        self.measured.gets += 1;
+        let expected = oracle.end_read(record, oldest);
+        if answer.is_some() && self.meter.block_reads() > reads_before {
+            self.measured.found_by_read += 1;
+        }
+        let version = match answer {
+            None => None,
+            Some(bytes) => Some(intact_version(&bytes, record, records.value_bytes, &self.key)?),
+        };
+        ensure!(
+            expected.allows(version),
+            "WRONG ANSWER for {}: got version {version:?}, expected {expected:?}",
+            self.key.escape_ascii()
+        );
+        Ok(())
+    }
+
+    fn read_absent(&mut self, record: u64) -> Result<()> {
+        let Target { db, records, .. } = *self.target;
+        records.keys.absent(record, &mut self.key);
+        let start = Instant::now();
+        let answer = db.get_pinned(&self.key)?;
+        self.measured.record_latency(start.elapsed());
+        self.measured.gets += 1;
+        ensure!(answer.is_none(), "WRONG ANSWER for {}: found, expected nothing", self.key.escape_ascii());
+        Ok(())
+    }
+
+    fn write(&mut self, record: u64) -> Result<()> {
+        let Target { db, records, oracle } = *self.target;
+        records.keys.present(record, &mut self.key);
+        let mut elapsed = None;
+        oracle.write(record, |version| {
+            value::write(record, version, records.value_bytes, &mut self.value);
+            let start = Instant::now();
+            db.put_opt(&self.key, &self.value, &self.unlogged)?;
+            elapsed = Some(start.elapsed());
+            anyhow::Ok(())
+        })?;
+        elapsed.into_iter().for_each(|elapsed| self.measured.record_latency(elapsed));
+        Ok(())
+    }
+
+    fn scan(&mut self, first: u64, length: u32) -> Result<()> {
+        let Target { db, records, .. } = *self.target;
+        records.keys.present(first, &mut self.key);
+        let start = Instant::now();
+        let entries: Vec<_> = db
+            .iterator(IteratorMode::From(&self.key, Direction::Forward))
+            .take(length as usize)
+            .collect::<Result<_, _>>()?;
+        self.measured.record_latency(start.elapsed());
+        let mut expected_key = std::mem::take(&mut self.key);
+        for (index, (key, bytes)) in entries.iter().enumerate() {
+            if index > 0 {
+                ensure!(
+                    entries[index - 1].0 < *key,
+                    "WRONG ANSWER: keys of a scan are out of order at {}",
+                    key.escape_ascii()
+                );
+                let Some((record, _)) = value::origin(bytes) else {
+                    bail!("WRONG ANSWER: a value of {} B", bytes.len())
+                };
+                in_key_space(&records.keys, record)?;
+                records.keys.present(record, &mut expected_key);
+            }
+            ensure!(
+                **key == *expected_key && value::is_intact(bytes, records.value_bytes),
+                "WRONG ANSWER in a scan: {} does not belong to its value",
+                key.escape_ascii()
+            );
+        }
+        ensure!(
+            !entries.is_empty(),
+            "WRONG ANSWER: a scan from the present key {} is empty",
+            expected_key.escape_ascii()
+        );
+        self.key = expected_key;
+        Ok(())
+    }
+}
+
+fn in_key_space(keys: &KeySpace, record: u64) -> Result<()> {
+    ensure!(keys.can_grow() || record < keys.records(), "WRONG ANSWER: a value of record {record}");
+    Ok(())
+}
+
+/// The version of a value of `record` that is right in every byte.
+fn intact_version(bytes: &[u8], record: u64, value_bytes: usize, key: &[u8]) -> Result<u32> {
+    match value::origin(bytes) {
+        Some((origin, version)) if origin == record && value::is_intact(bytes, value_bytes) => Ok(version),
+        origin => bail!(
+            "WRONG ANSWER for {}: {} bytes that say (record, version) {origin:?}, expected record {record} of \
+             {value_bytes} bytes",
+            key.escape_ascii(),
+            bytes.len()
+        ),
+    }
+}
+
+fn unlogged() -> WriteOptions {
+    let mut options = WriteOptions::default();
+    options.disable_wal(true);
+    options
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use springbloom_workload::{Mix, StreamSettings};
+
+    const VALUE_BYTES: usize = 40;
+
+    fn records() -> Records {
+        Records { keys: KeySpace::Synthetic { records: 50 }, value_bytes: VALUE_BYTES, seed: 1 }
+    }
+
+    fn loaded(records: &Records, path: &std::path::Path) -> DB {
+        let db = DB::open_default(path).expect("database");
+        let (mut key, mut bytes) = (Vec::new(), Vec::new());
+        for record in 0..records.keys.records() {
+            records.keys.present(record, &mut key);
+            value::write(record, 0, VALUE_BYTES, &mut bytes);
+            db.put(&key, &bytes).expect("put");
+        }
+        db
+    }
+
+    /// What 2,000 operations of `mix` end with, after `damage` was done to the database.
+    fn outcome(mix: Mix, damage: impl FnOnce(&DB, &Records)) -> Result<Measured> {
+        let folder = tempfile::tempdir()?;
+        let records = records();
+        let db = loaded(&records, folder.path());
+        damage(&db, &records);
+        let oracle = Oracle::new(50, 3_000);
+        let settings = StreamSettings { mix, ..StreamSettings::gets(0.5, 0.3, 1, 1) };
+        let mut stream = OperationStream::new(settings, &records.keys)?;
+        run(&Target { db: &db, records: &records, oracle: &oracle }, &mut stream, 2_000)
+    }
+
+    fn assert_wrong(result: Result<Measured>) {
+        let message = result.expect_err("a wrong answer must end the run").to_string();
+        assert!(message.contains("WRONG ANSWER"), "{message}");
+    }
+
+    fn present(records: &Records, record: u64) -> Vec<u8> {
+        let mut key = Vec::new();
+        records.keys.present(record, &mut key);
+        key
+    }
+
+    #[test]
+    fn right_answers_are_counted() {
+        for mix in Mix::ALL {
+            let measured = outcome(mix, |_, _| ()).expect("right answers");
+            assert_eq!(measured.operations, 2_000);
+            assert_eq!(measured.found_by_read, 0, "everything is in the memtable");
+        }
+    }
+
+    #[test]
+    fn a_lost_record_is_noticed() {
+        assert_wrong(outcome(Mix::GET, |db, records| db.delete(present(records, 7)).expect("delete")));
+    }
+
+    #[test]
+    fn a_flipped_bit_in_a_value_is_noticed() {
+        for mix in [Mix::GET, Mix::E] {
+            assert_wrong(outcome(mix, |db, records| {
+                let mut bytes = Vec::new();
+                value::write(7, 0, VALUE_BYTES, &mut bytes);
+                bytes[VALUE_BYTES - 1] ^= 1;
+                db.put(present(records, 7), bytes).expect("put");
+            }));
+        }
+    }
+
+    #[test]
+    fn a_stale_or_foreign_value_is_noticed() {
+        for (record, version) in [(8, 0), (7, 1)] {
+            assert_wrong(outcome(Mix::GET, |db, records| {
+                let mut bytes = Vec::new();
+                value::write(record, version, VALUE_BYTES, &mut bytes);
+                db.put(present(records, 7), bytes).expect("put");
+            }));
+        }
+    }
+
+    #[test]
+    fn an_invented_record_is_noticed() {
+        assert_wrong(outcome(Mix::GET, |db, records| {
+            let mut key = Vec::new();
+            records.keys.absent(7, &mut key);
+            db.put(key, b"invented").expect("put");
+        }));
+    }
+}

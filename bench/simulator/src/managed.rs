@@ -1,0 +1,158 @@
+//! A whole manager over the lookups of a tree: its budget pays for bookkeeping, buffers and known absences, and units are
+//! loaded by its own thread.
+
+use std::io::Write;
+use std::sync::Arc;
+use std::time::Duration;
+
+use springbloom_filter::KeyDigest;
+use springbloom_manager::{
+    BytewiseOrder, Fences, Manager, ManagerSettings, Outcome, ScopeId, SegmentSpec, TableHandle, TableId,
+    TableSpec, TableUnits, UnitReadError, UnitSource,
+};
+use springbloom_testkit::spread::mix;
+
+use crate::{Lookup, Lookups, Tree};
+
+/// How a key is written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum KeyForm {
+    /// `user` and 20 decimal digits, as YCSB writes them.
+    Decimal,
+    /// As many bytes, in the same order, of which none is a digit.
+    Letters,
+}
+
+/// What a run measured.
+#[derive(Clone, Copy, Debug)]
+pub struct Run {
+    /// Reads that found nothing, per lookup.
+    pub wasted_per_lookup: f64,
+    /// Reads of units, per lookup.
+    pub unit_reads_per_lookup: f64,
+}
+
+/// A manager that knows all tables of a tree.
+pub struct Managed<'a> {
+    tree: &'a Tree,
+    form: KeyForm,
+    tables: Vec<TableHandle>,
+    /// Decides and holds as in the store.
+    pub manager: Arc<Manager>,
+}
+
+/// The units of one segment stand for those of all; a segment's salt makes it another filter.
+struct Units(Vec<Vec<u8>>);
+
+impl UnitSource for Units {
+    fn read_unit(&self, _table: TableUnits<'_>, _segment: u32, unit: u8) -> Result<Vec<u8>, UnitReadError> {
+        Ok(self.0[usize::from(unit)].clone())
+    }
+}
+
+/// Lookups between waits for the manager's thread: in a store, lookups take longer than learning from them.
+const LOOKUPS_PER_WAIT: usize = 512;
+/// Generous, because the machine may be busy.
+const PATIENCE: Duration = Duration::from_secs(60);
+
+impl<'a> Managed<'a> {
+    /// A manager with all tables of `tree` open.
+    ///
+    /// # Panics
+    /// If the budget has no room for a table.
+    pub fn new(tree: &'a Tree, form: KeyForm, settings: ManagerSettings) -> Self {
+        let manager = Manager::new(settings);
+        let source: Arc<dyn UnitSource> = Arc::new(Units(tree.group.units.clone()));
+        let mut tables = Vec::new();
+        for level in 0..tree.levels.len() {
+            let mut first = 0;
+            for segments in tree.segments_by_table(level) {
+                let key = |segment| key_bytes(tree.first_key(level, segment), form);
+                let last = match first + segments {
+                    end if end == tree.levels[level] => key_bytes(u64::MAX, form),
+                    end => key_bytes(tree.first_key(level, end) - 1, form),
+                };
+                let spec = TableSpec {
+                    id: TableId(tables.len() as u64),
+                    scope: ScopeId(1),
+                    level: Some(level as u8 + 1),
+                    order: &BytewiseOrder,
+                    segments: vec![
+                        SegmentSpec { shape: tree.group.shape, data_bytes: 8 << 20 };
+                        segments as usize
+                    ],
+                    fences: Fences::pack((first..first + segments).map(key), Some(&last), &BytewiseOrder)
+                        .expect("short keys in order"),
+                    source: source.clone(),
+                    locator: &[],
+                    first_units: None,
+                    remembered: None,
+                };
+                tables.push(manager.register(spec).expect("the budget has room for every table"));
+                first += segments;
+            }
+        }
+        assert!(manager.settle(PATIENCE), "the first units are loaded");
+        Self { tree, form, tables, manager }
+    }
+
+    /// Does `count` lookups.
+    ///
+    /// # Panics
+    /// If the manager's thread does not keep up.
+    pub fn run(&self, lookups: &mut Lookups, count: usize) -> Run {
+        let loads = self.manager.stats().load_reads;
+        let mut wasted = 0;
+        for (number, lookup) in lookups.take(count).enumerate() {
+            if number % LOOKUPS_PER_WAIT == 0 {
+                assert!(self.manager.settle(PATIENCE), "the manager keeps up");
+            }
+            wasted += self.look_up(lookup);
+        }
+        assert!(self.manager.settle(PATIENCE), "the manager keeps up");
+        let loads = self.manager.stats().load_reads - loads;
+        Run {
+            wasted_per_lookup: wasted as f64 / count as f64,
+            unit_reads_per_lookup: loads as f64 / count as f64,
+        }
+    }
+
+    /// Reads that a lookup wastes.
+    fn look_up(&self, lookup: Lookup) -> u64 {
+        let key = key_bytes(lookup.key(), self.form);
+        let digest = KeyDigest::of(&key);
+        let mut wasted = 0;
+        for visit in self.tree.visits(lookup) {
+            let (table, segment) = self.tree.place(visit.level, visit.segment);
+            let handle = &self.tables[table as usize];
+            let outcome = if visit.is_there {
+                Outcome::TruePositive
+            } else if let Some(rejection) = handle.rejection(segment, salted(digest, visit.level)) {
+                rejection
+            } else if handle.is_known_absent(&key, digest) {
+                Outcome::KnownAbsent
+            } else {
+                handle.learn_absence(&key, digest);
+                wasted += 1;
+                Outcome::WastedRead
+            };
+            handle.record(segment, outcome);
+        }
+        wasted
+    }
+}
+
+/// A key meets one segment of a level: a salt for each level gives every segment a filter of its own.
+fn salted(digest: KeyDigest, level: usize) -> KeyDigest {
+    let salt = mix(level as u64 + 1);
+    KeyDigest { lo: mix(digest.lo ^ salt), hi: mix(digest.hi ^ salt) }
+}
+
+fn key_bytes(key: u64, form: KeyForm) -> [u8; 24] {
+    let mut bytes = [0; 24];
+    write!(&mut bytes[..], "user{key:020}").expect("20 digits hold 64 bits");
+    if form == KeyForm::Letters {
+        bytes[4..].iter_mut().for_each(|digit| *digit += b'g' - b'0');
+    }
+    bytes
+}

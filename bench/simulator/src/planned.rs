@@ -1,0 +1,121 @@
+//! A planner alone over the lookups of a tree: no bookkeeping, no known absences, no loads that take time. A unit errs for a
+//! fixed set of keys, as real units do: a hot absent key that passes a unit passes it always.
+
+use springbloom_manager::{Hotness, ManagerSettings, Outcome, Planner, ScopeId};
+use springbloom_testkit::spread::{mix, unit_interval};
+
+use crate::{Lookup, Lookups, Tree};
+
+/// What a run measured.
+#[derive(Clone, Copy, Debug)]
+pub struct Run {
+    /// Reads that found nothing, per lookup.
+    pub wasted_per_lookup: f64,
+    /// Units loaded while measuring.
+    pub loads: u64,
+    /// Wasted reads per lookup of the best allocation that stays, by the true number of absent keys that each segment was
+    /// asked for and by analytic rates.
+    pub optimum: f64,
+}
+
+/// A planner that decides for a tree.
+pub struct Planned<'a> {
+    tree: &'a Tree,
+    /// Rates of 0, 1, 2, ... units.
+    fpr: Vec<f64>,
+    budget_units: usize,
+    /// Decides as in the store.
+    pub planner: Planner,
+}
+
+impl<'a> Planned<'a> {
+    /// A planner that knows all tables of `tree`; its budget is that of `bits` bits per key in whole units.
+    pub fn new(tree: &'a Tree, settings: &ManagerSettings, bits: f64) -> Self {
+        let shape = tree.group.shape;
+        let budget_units = (tree.keys() as f64 * bits / 8.0 / shape.unit_bytes() as f64) as usize;
+        let budget_bytes = budget_units * unit_bytes(tree);
+        let mut planner = Planner::new(&ManagerSettings { budget_bytes, ..settings.clone() });
+        let levels = (0..tree.levels.len())
+            .flat_map(|level| tree.segments_by_table(level).map(move |segments| (level, segments)));
+        for (table, (level, segments)) in (0..).zip(levels) {
+            let segments = vec![(shape, Hotness::default()); segments as usize];
+            planner.add_table(table, ScopeId(1), Some(level as u8 + 1), &segments);
+        }
+        while planner.rebalance() {}
+        let fpr = (0..=shape.unit_count()).map(|units| shape.false_positive_rate(units)).collect();
+        Self { tree, fpr, budget_units, planner }
+    }
+
+    /// Does one lookup; gives the reads that it wastes. `note` is told each visit in which the key was not found.
+    pub fn look_up(&mut self, lookup: Lookup, mut note: impl FnMut(usize, u32)) -> u32 {
+        let (tree, key, mut wasted) = (self.tree, lookup.key(), 0);
+        for visit in tree.visits(lookup) {
+            let (table, inner) = tree.place(visit.level, visit.segment);
+            let outcome = if visit.is_there {
+                Outcome::TruePositive
+            } else {
+                note(visit.level, visit.segment);
+                self.outcome(visit.level, key, self.planner.units(table, inner))
+            };
+            wasted += u32::from(outcome == Outcome::WastedRead);
+            self.planner.visit(table, inner, outcome);
+        }
+        wasted
+    }
+
+    /// Does `count` lookups without measuring.
+    pub fn warm_up(&mut self, lookups: &mut Lookups, count: usize) {
+        for lookup in lookups.take(count) {
+            self.look_up(lookup, |_, _| ());
+        }
+    }
+
+    /// Does `count` lookups.
+    pub fn measure(&mut self, lookups: &mut Lookups, count: usize) -> Run {
+        let levels = &self.tree.levels;
+        let mut negatives: Vec<Vec<u64>> =
+            levels.iter().map(|&segments| vec![0; segments as usize]).collect();
+        let (loads, mut wasted) = (self.planner.changed_units().0, 0u64);
+        for lookup in lookups.take(count) {
+            wasted +=
+                u64::from(self.look_up(lookup, |level, segment| negatives[level][segment as usize] += 1));
+        }
+        Run {
+            wasted_per_lookup: wasted as f64 / count as f64,
+            loads: self.planner.changed_units().0 - loads,
+            optimum: self.optimum(&negatives) / count as f64,
+        }
+    }
+
+    /// How the first `units` units of a segment end the visit of an absent key.
+    fn outcome(&self, level: usize, key: u64, units: u8) -> Outcome {
+        let rejecting = (0..units).find(|&unit| {
+            let salt = mix((level as u64) << 8 | u64::from(unit));
+            unit_interval(key.wrapping_mul(31) ^ salt) >= self.fpr[1]
+        });
+        match rejecting {
+            None => Outcome::WastedRead,
+            Some(unit) if unit + 1 == units => Outcome::RejectedByLast,
+            Some(_) => Outcome::Rejected,
+        }
+    }
+
+    /// Greedy by what each unit saves: optimal for units of one size.
+    fn optimum(&self, negatives: &[Vec<u64>]) -> f64 {
+        let mut wasted = 0.0;
+        let mut savings = Vec::new();
+        for &count in negatives.iter().flatten() {
+            wasted += count as f64;
+            savings.extend(self.fpr.windows(2).map(|rates| count as f64 * (rates[0] - rates[1])));
+        }
+        savings.sort_by(|a, b| b.total_cmp(a));
+        wasted - savings.iter().take(self.budget_units).sum::<f64>()
+    }
+}
+
+/// Bytes that a planner counts for one unit.
+fn unit_bytes(tree: &Tree) -> usize {
+    let mut planner = Planner::new(&ManagerSettings { budget_bytes: 1 << 20, ..ManagerSettings::default() });
+    planner.add_table(0, ScopeId(1), None, &[(tree.group.shape, Hotness::default())]);
+    planner.planned_bytes()
+}

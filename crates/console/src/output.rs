@@ -1,0 +1,124 @@
+//! Standard output and standard error, for the whole program.
+//!
+//! A reader that goes away (`| head`) ends no command in the middle of its work and is no error: what nobody reads is dropped, and the
+//! command ends as it would have ended. Commands that print for as long as there is input ask [`Output::is_closed`] and stop.
+
+use std::fmt::Display;
+use std::io::{self, BufWriter, ErrorKind, StdoutLock, Write};
+
+use anyhow::Result;
+
+/// Standard output, buffered.
+pub struct Output {
+    out: BufWriter<Reader<StdoutLock<'static>>>,
+}
+
+impl Output {
+    /// The standard output of this process, locked.
+    pub fn stdout() -> Self {
+        Output { out: BufWriter::new(Reader { out: io::stdout().lock(), is_gone: false }) }
+    }
+
+    /// Whether nobody reads any more. Known after a flush.
+    pub fn is_closed(&self) -> bool {
+        self.out.get_ref().is_gone
+    }
+}
+
+impl Write for Output {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.out.write(bytes)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.out.flush()
+    }
+}
+
+/// Prints a report on standard output.
+pub fn report(write: impl FnOnce(&mut Output) -> Result<()>) -> Result<()> {
+    let mut out = Output::stdout();
+    write(&mut out)?;
+    Ok(out.flush()?)
+}
+
+/// Prints one JSON document on standard output.
+pub fn json(document: &serde_json::Value) -> Result<()> {
+    report(|out| Ok(writeln!(out, "{document:#}")?))
+}
+
+/// Says something on standard error. If nobody reads that, nobody misses it.
+pub fn tell(message: impl Display) {
+    let _ = writeln!(io::stderr().lock(), "{message}");
+}
+
+/// Says on standard error what the user should know, or has to correct.
+pub fn warn(message: impl Display) {
+    tell(format_args!("springbloom: {message}"));
+}
+
+/// Whoever reads the output: once they are gone, everything is taken as written.
+struct Reader<W> {
+    out: W,
+    is_gone: bool,
+}
+
+impl<W> Reader<W> {
+    /// `result`, unless it says that nobody reads: then `instead`.
+    fn unless_gone<T>(&mut self, result: io::Result<T>, instead: T) -> io::Result<T> {
+        result.or_else(|error| match error.kind() {
+            ErrorKind::BrokenPipe => {
+                self.is_gone = true;
+                Ok(instead)
+            }
+            ErrorKind::Interrupted => Err(error),
+            kind => Err(io::Error::new(kind, format!("cannot write to standard output: {error}"))),
+        })
+    }
+}
+
+impl<W: Write> Write for Reader<W> {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        if self.is_gone {
+            return Ok(bytes.len());
+        }
+        let written = self.out.write(bytes);
+        self.unless_gone(written, bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        if self.is_gone {
+            return Ok(());
+        }
+        let flushed = self.out.flush();
+        self.unless_gone(flushed, ())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Fails with the same error, always.
+    struct Failing(ErrorKind);
+
+    impl Write for Failing {
+        fn write(&mut self, _: &[u8]) -> io::Result<usize> {
+            Err(self.0.into())
+        }
+
+        fn flush(&mut self) -> io::Result<()> {
+            Err(self.0.into())
+        }
+    }
+
+    #[test]
+    fn a_reader_that_went_away_is_no_error_and_a_full_disk_is() {
+        let mut gone = Reader { out: Failing(ErrorKind::BrokenPipe), is_gone: false };
+        assert!(gone.write_all(b"text").is_ok() && gone.is_gone && gone.flush().is_ok());
+        let mut full = Reader { out: Failing(ErrorKind::StorageFull), is_gone: false };
+        let error = full.write_all(b"text").unwrap_err();
+        assert!(error.to_string().starts_with("cannot write to standard output: "), "{error}");
+        assert!(full.flush().is_err() && !full.is_gone);
+    }
+}

@@ -1,0 +1,39 @@
+//! Pictures of figures. The name of the file chooses the kind: `.svg` or `.png`.
+
+use std::path::Path;
+
+use anyhow::{Result, anyhow};
+use plotters::prelude::*;
+
+use crate::bad_input;
+
+/// Draws with the backend that the file's name asks for.
+pub fn draw_to(
+    path: &Path,
+    size: (u32, u32),
+    svg: impl FnOnce(SVGBackend<'_>) -> Result<()>,
+    png: impl FnOnce(BitMapBackend<'_>) -> Result<()>,
+) -> Result<()> {
+    match extension(path) {
+        Some("svg") => svg(SVGBackend::new(path, size)),
+        Some("png") => png(BitMapBackend::new(path, size)),
+        _ => require_picture_name(path),
+    }
+}
+
+/// Refuses a name that says no kind of picture, for callers that would draw only after minutes.
+pub fn require_picture_name(path: &Path) -> Result<()> {
+    match extension(path) {
+        Some("svg" | "png") => Ok(()),
+        _ => Err(bad_input(format!("{}: expected a name that ends in .svg or .png", path.display()))),
+    }
+}
+
+fn extension(path: &Path) -> Option<&str> {
+    path.extension().and_then(|extension| extension.to_str())
+}
+
+/// The error for a figure that cannot be drawn.
+pub fn failed<E: std::error::Error>(error: E) -> anyhow::Error {
+    anyhow!("cannot draw: {error}")
+}

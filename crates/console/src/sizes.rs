@@ -1,0 +1,166 @@
+//! Numbers as people write them. Sizes in bytes: `4096`, `64KiB`, `2.5MiB`, `1G`, in multiples of 1,024. Counts: `1000000`, `1e9`, `2.5M`,
+//! in multiples of 1,000.
+
+use std::fmt;
+use std::ops::RangeInclusive;
+use std::str::FromStr;
+
+use serde::{Deserialize, Serialize};
+
+/// A number of bytes given on the command line.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct Size {
+    /// The number.
+    pub bytes: u64,
+}
+
+const MULTIPLES: [(&str, u64); 5] = [("", 1), ("K", 1 << 10), ("M", 1 << 20), ("G", 1 << 30), ("T", 1 << 40)];
+
+/// Parses sizes of `range`, in multiples of `step` bytes.
+pub fn within(
+    range: RangeInclusive<u64>,
+    step: u64,
+) -> impl Fn(&str) -> Result<Size, String> + Clone + Send + Sync {
+    move |text| {
+        let size: Size = text.parse()?;
+        if range.contains(&size.bytes) && size.bytes.is_multiple_of(step) {
+            return Ok(size);
+        }
+        let [least, most, step] = [*range.start(), *range.end(), step].map(|bytes| Size { bytes });
+        Err(format!("expected {least} to {most} in multiples of {step}"))
+    }
+}
+
+/// Parses a number of `range`.
+pub fn number_within(
+    range: RangeInclusive<f64>,
+) -> impl Fn(&str) -> Result<f64, String> + Clone + Send + Sync {
+    move |text| {
+        let number = text.parse().ok().filter(|number| range.contains(number));
+        number.ok_or_else(|| format!("expected a number from {} to {}", range.start(), range.end()))
+    }
+}
+
+/// Parses a count, exactly.
+pub fn count(text: &str) -> Result<u64, String> {
+    let wrong = || format!("expected a number such as 1000000, 1e9, 2.5M or 1G, got {text:?}");
+    let lower = text.replace('_', "").to_ascii_lowercase();
+    let (digits, zeros) = match lower.char_indices().last() {
+        Some((at, suffix @ ('k' | 'm' | 'g' | 't'))) => {
+            (&lower[..at], 3 * (1 + "kmgt".find(suffix).unwrap_or(0)) as u32)
+        }
+        _ => match lower.split_once('e') {
+            Some((digits, zeros)) => {
+                (digits, zeros.trim_start_matches('+').parse::<u32>().map_err(|_| wrong())?)
+            }
+            None => (&*lower, 0),
+        },
+    };
+    let (whole, part) = digits.split_once('.').unwrap_or((digits, ""));
+    let part = part.trim_end_matches('0');
+    let is_number =
+        !whole.is_empty() && (whole.bytes().chain(part.bytes())).all(|byte| byte.is_ascii_digit());
+    let missing_zeros = zeros.checked_sub(part.len() as u32).filter(|_| is_number).ok_or_else(wrong)?;
+    let number: Option<u64> = format!("{whole}{part}").parse().ok();
+    let number =
+        number.zip(10u64.checked_pow(missing_zeros)).and_then(|(number, tens)| number.checked_mul(tens));
+    number.ok_or_else(|| format!("{text} is more than this program can count: expected less than 2^64"))
+}
+
+impl FromStr for Size {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let unknown = || format!("expected a size such as 4096, 64KiB or 2.5MiB, got {text:?}");
+        let digits = text.find(|c: char| !(c.is_ascii_digit() || c == '.')).unwrap_or(text.len());
+        let number: f64 = text[..digits].parse().map_err(|_| unknown())?;
+        let suffix = text[digits..].trim_start().to_ascii_uppercase();
+        let multiple = suffix.strip_suffix("IB").or(suffix.strip_suffix('B')).unwrap_or(&suffix);
+        let (_, factor) = MULTIPLES.iter().find(|(name, _)| *name == multiple).ok_or_else(unknown)?;
+        let bytes = number * *factor as f64;
+        // Beyond 2^53 a float cannot count bytes, and no budget is that large.
+        if bytes.is_finite() && bytes < (1u64 << 53) as f64 {
+            Ok(Size { bytes: bytes.round() as u64 })
+        } else {
+            Err(unknown())
+        }
+    }
+}
+
+impl fmt::Display for Size {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (name, factor) =
+            MULTIPLES.iter().rev().find(|(_, factor)| self.bytes >= *factor).unwrap_or(&MULTIPLES[0]);
+        match (*name, self.bytes % factor) {
+            ("", _) => write!(f, "{} B", self.bytes),
+            (name, 0) => write!(f, "{} {name}iB", self.bytes / factor),
+            (name, _) => write!(f, "{:.2} {name}iB", self.bytes as f64 / *factor as f64),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sizes_as_people_write_them() {
+        for (text, bytes) in [
+            ("0", 0),
+            ("4096", 4096),
+            ("4096B", 4096),
+            ("64KiB", 65_536),
+            ("64k", 65_536),
+            ("2.5 MiB", 2_621_440),
+            ("1G", 1 << 30),
+            ("2T", 2 << 40),
+        ] {
+            assert_eq!(text.parse::<Size>().expect(text).bytes, bytes, "{text}");
+        }
+        for text in ["", "MiB", "-1", "1x", "1.2.3", "99999999999G", "1 i"] {
+            assert!(text.parse::<Size>().is_err(), "{text}");
+        }
+    }
+
+    #[test]
+    fn sizes_outside_of_a_range_are_refused() {
+        let parse = within(1024..=4096, 512);
+        assert_eq!(parse("1.5k").map(|size| size.bytes), Ok(1536));
+        for text in ["0", "512", "1000", "5k", "18446744073709551615"] {
+            assert!(parse(text).is_err(), "{text}");
+        }
+        assert_eq!(parse("8k").unwrap_err(), "expected 1 KiB to 4 KiB in multiples of 512 B");
+    }
+
+    #[test]
+    fn counts_as_people_write_them() {
+        for (text, expected) in [
+            ("0", 0),
+            ("1000000", 1_000_000),
+            ("1_000_000", 1_000_000),
+            ("1e9", 1_000_000_000),
+            ("1E+9", 1_000_000_000),
+            ("1.5e3", 1500),
+            ("2.5M", 2_500_000),
+            ("1G", 1_000_000_000),
+            ("12k", 12_000),
+            ("1.0", 1),
+            ("18446744073709551615", u64::MAX),
+        ] {
+            assert_eq!(count(text), Ok(expected), "{text}");
+        }
+        for text in
+            ["", "e9", "1e", "1.5", "-1", "1e-3", "1e99", "20e18", "1x", "k", "1.2.3", "1GiB", "0x10", "é"]
+        {
+            assert!(count(text).is_err(), "{text}");
+        }
+    }
+
+    #[test]
+    fn sizes_are_shown_with_their_unit() {
+        for (bytes, text) in [(512, "512 B"), (4096, "4 KiB"), (2_621_440, "2.50 MiB"), (1 << 30, "1 GiB")] {
+            assert_eq!(Size { bytes }.to_string(), text);
+        }
+    }
+}

@@ -1,0 +1,12 @@
+//! Everything that a lookup touches. It takes no lock, waits for nobody and allocates nothing.
+
+pub(crate) mod group_cell;
+mod handle;
+pub(crate) mod negative_cache;
+mod resident_table;
+mod unsafe_heads;
+mod unsafe_thin;
+
+pub(crate) use handle::Lookups;
+pub use handle::TableHandle;
+pub(crate) use resident_table::OpenTable;

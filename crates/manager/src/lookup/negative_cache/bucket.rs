@@ -1,0 +1,329 @@
+//! One bucket of the cache: some twenty absences in 256 bytes, read without a lock.
+//!
+//! A sequence lock whose words are all atomic: writers take it or give up, never wait; a reader copies the words and looks at them only if
+//! nobody wrote meanwhile, and else finds nothing, which is always a right answer. What stays is decided as by Misra & Gries' heavy
+//! hitters: an absence that saves reads earns points, one without points makes place for a new one, and where all have points a new one
+//! costs each of them one. Now and then a write of a full set does so too: what was hot once must go even where new ones are too many to
+//! earn points.
+
+use std::sync::atomic::{AtomicU64, Ordering, fence};
+
+use super::Absence;
+use super::entry::{self, Entry};
+
+/// Words of a set's entries.
+const WORDS: usize = 31;
+const BYTES: usize = WORDS * size_of::<u64>();
+const _: () = assert!(BYTES >= 2 * entry::BYTES_MAX);
+
+/// A set. Its state has, from the low bits: which of [`entry::CLASSES`] its entries are of; bytes in use; a version, odd while entries are
+/// written (32 bits: a reader would have to sleep through 2^31 writes of one set to miss that there were any).
+#[repr(align(64))]
+pub(super) struct Set {
+    state: AtomicU64,
+    words: [AtomicU64; WORDS],
+}
+
+// Four cache lines, of which a lookup that finds nothing often touches one.
+const _: () = assert!(size_of::<Set>() == 256);
+
+const USED_BITS: u32 = 8;
+const VERSION_ONE: u64 = 1 << (entry::CLASSES + USED_BITS);
+
+fn has_class(state: u64, class: u64) -> bool {
+    state >> class & 1 != 0
+}
+
+fn used_of(state: u64) -> usize {
+    (state >> entry::CLASSES) as usize & ((1 << USED_BITS) - 1)
+}
+
+fn is_being_written(state: u64) -> bool {
+    state & VERSION_ONE != 0
+}
+
+/// Of so many writes of a full set one takes a point from each entry whatever else it does.
+const FADING_WRITES: u64 = 256;
+
+/// How an absence was looked for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Found {
+    /// In vain.
+    No,
+    /// It is there.
+    Yes,
+    /// It is there, but would not be with one entry less in each set; the bytes of its entry.
+    Barely(usize),
+}
+
+/// A copy of a set's entries, one after the other.
+struct Entries {
+    bytes: [u8; BYTES],
+    used: usize,
+}
+
+impl Entries {
+    /// Entries and where they are, oldest first.
+    fn iter(&self) -> impl Iterator<Item = (usize, &[u8])> {
+        let at = |at: usize| {
+            let rest = self.bytes.get(at..self.used).filter(|rest| rest.len() >= entry::BYTES_MIN)?;
+            Some((at, rest.get(..entry::bytes_of(rest))?))
+        };
+        std::iter::successors(at(0), move |&(begin, entry)| at(begin + entry.len()))
+    }
+
+    fn position(&self, sought: &Entry) -> Option<usize> {
+        self.iter().find(|(_, entry)| sought.is(entry)).map(|(at, _)| at)
+    }
+}
+
+impl Set {
+    pub(super) fn new() -> Self {
+        Self { state: AtomicU64::new(0), words: std::array::from_fn(|_| AtomicU64::new(0)) }
+    }
+
+    /// The first `used` bytes; without the right to write they may be changing.
+    #[inline]
+    fn copy(&self, used: usize) -> Entries {
+        let mut bytes = [0; BYTES];
+        let (places, _) = bytes.as_chunks_mut::<8>();
+        for (place, word) in places.iter_mut().zip(&self.words[..used.div_ceil(8).min(WORDS)]) {
+            *place = word.load(Ordering::Relaxed).to_le_bytes();
+        }
+        Entries { bytes, used }
+    }
+
+    /// Whether the absence is here; it earns a point then. No lock, no wait.
+    #[inline]
+    pub(super) fn find(&self, absence: &Absence<'_>) -> Found {
+        let state = self.state.load(Ordering::Acquire);
+        if used_of(state) == 0 || is_being_written(state) {
+            return Found::No;
+        }
+        let Some(sought) = Entry::new(absence) else { return Found::No };
+        if !has_class(state, sought.class()) {
+            return Found::No;
+        }
+        let entries = self.copy(used_of(state));
+        fence(Ordering::Acquire);
+        if self.state.load(Ordering::Relaxed) != state {
+            return Found::No;
+        }
+        match entries.position(&sought) {
+            None => Found::No,
+            Some(at) if entry::points(entries.bytes[at]) == entry::POINTS_MAX => Found::Yes,
+            Some(at) => self.try_write(state).map_or(Found::Yes, |writer| writer.reward(at)),
+        }
+    }
+
+    /// Takes the absence in where it is worth more than others; not if another thread is writing. Gives the bytes of free room that it took.
+    pub(super) fn insert(&self, absence: &Absence<'_>) -> usize {
+        let Some(new) = Entry::new(absence) else { return 0 };
+        let Some(mut writer) = self.try_write(self.state.load(Ordering::Relaxed)) else { return 0 };
+        if writer.entries.position(&new).is_some() {
+            return 0;
+        }
+        let used_before = writer.entries.used;
+        if writer.free() < new.bytes().len() && writer.is_fading() {
+            writer.take_points();
+        }
+        while writer.free() < new.bytes().len() {
+            if !writer.remove_first(|entry| entry::points(entry[0]) == 0) {
+                writer.take_points();
+                return 0;
+            }
+        }
+        writer.push(new.bytes());
+        writer.entries.used.saturating_sub(used_before)
+    }
+
+    /// Drops the entries of tables that `is_known` does not know.
+    pub(super) fn retain(&self, is_known: impl Fn(u32) -> bool) {
+        let state = self.state.load(Ordering::Relaxed);
+        if used_of(state) > 0
+            && let Some(mut writer) = self.try_write(state)
+        {
+            while writer.remove_first(|entry| !is_known(entry::table_of(entry))) {}
+        }
+    }
+
+    /// The right to write, if nobody has it or had it since `state` was read.
+    fn try_write(&self, state: u64) -> Option<Writer<'_>> {
+        if is_being_written(state) {
+            return None;
+        }
+        let version = state & !(VERSION_ONE - 1);
+        let taken =
+            self.state.compare_exchange(state, state | VERSION_ONE, Ordering::Acquire, Ordering::Relaxed);
+        taken.ok()?;
+        // Whoever reads a word that is written from here on also finds the state changed.
+        fence(Ordering::Release);
+        Some(Writer { set: self, version, entries: self.copy(used_of(state)) })
+    }
+}
+
+/// The right to write a set; what was changed is written, and the right given back, when dropped.
+struct Writer<'a> {
+    set: &'a Set,
+    /// The version before, with zeros below.
+    version: u64,
+    entries: Entries,
+}
+
+impl Writer<'_> {
+    fn free(&self) -> usize {
+        BYTES - self.entries.used
+    }
+
+    fn reward(mut self, rewarded: usize) -> Found {
+        let bytes = entry::bytes_of(&self.entries.bytes[rewarded..]);
+        // Where another entry would fit, a smaller set would have done.
+        let is_full = self.free() < bytes;
+        let points = |(_, entry): &(usize, &[u8])| entry::points(entry[0]);
+        let next_to_go = self.entries.iter().min_by_key(points).map(|(at, _)| at);
+        entry::add_point(&mut self.entries.bytes[rewarded]);
+        if is_full && next_to_go == Some(rewarded) { Found::Barely(bytes) } else { Found::Yes }
+    }
+
+    /// Whether this write is one in [`FADING_WRITES`].
+    fn is_fading(&self) -> bool {
+        (self.version / (2 * VERSION_ONE)).is_multiple_of(FADING_WRITES)
+    }
+
+    fn take_points(&mut self) {
+        let mut at = 0;
+        while at < self.entries.used {
+            entry::take_point(&mut self.entries.bytes[at]);
+            at += entry::bytes_of(&self.entries.bytes[at..]);
+        }
+    }
+
+    /// Removes the oldest entry of that kind; `false` if there is none.
+    fn remove_first(&mut self, is_such: impl Fn(&[u8]) -> bool) -> bool {
+        let found = self.entries.iter().find(|(_, entry)| is_such(entry));
+        let Some((at, bytes)) = found.map(|(at, entry)| (at, entry.len())) else { return false };
+        self.entries.bytes.copy_within(at + bytes..self.entries.used, at);
+        self.entries.used -= bytes;
+        true
+    }
+
+    /// There must be room.
+    fn push(&mut self, entry: &[u8]) {
+        self.entries.bytes[self.entries.used..][..entry.len()].copy_from_slice(entry);
+        self.entries.used += entry.len();
+    }
+}
+
+impl Drop for Writer<'_> {
+    fn drop(&mut self) {
+        let (words, _) = self.entries.bytes.as_chunks::<8>();
+        for (place, word) in self.set.words.iter().zip(&words[..self.entries.used.div_ceil(8)]) {
+            place.store(u64::from_le_bytes(*word), Ordering::Relaxed);
+        }
+        let classes =
+            self.entries.iter().fold(0, |classes, (_, entry)| classes | 1 << entry::class_of(entry));
+        let used = (self.entries.used as u64) << entry::CLASSES;
+        self.set.state.store(classes | used | self.version.wrapping_add(2 * VERSION_ONE), Ordering::Release);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::super::entry::KEY_BYTES_MAX;
+    use super::*;
+
+    fn absence(table: u32, key: &[u8]) -> Absence<'_> {
+        Absence::new(table, key, springbloom_filter::KeyDigest::of(key))
+    }
+
+    #[test]
+    fn what_saves_reads_outlives_what_does_not() {
+        let set = Set::new();
+        set.insert(&absence(1, b"hot"));
+        for n in 0..1000u32 {
+            assert_ne!(set.find(&absence(1, b"hot")), Found::No, "after {n}");
+            set.insert(&absence(1, &n.to_le_bytes()));
+        }
+        // Not hot any more: it goes when others are.
+        for n in 0..10_000u32 {
+            let warm = (n % 61).to_le_bytes();
+            if set.find(&absence(2, &warm)) == Found::No {
+                set.insert(&absence(2, &warm));
+            }
+        }
+        assert_eq!(set.find(&absence(1, b"hot")), Found::No);
+    }
+
+    #[test]
+    fn the_last_entry_of_a_full_set_is_found_barely() {
+        let set = Set::new();
+        let keys: Vec<[u8; 24]> = (0..9).map(|n| [n; 24]).collect();
+        keys.iter().for_each(|key| _ = set.insert(&absence(9, key)));
+        for key in &keys[1..] {
+            assert_eq!(set.find(&absence(9, key)), Found::Yes);
+        }
+        assert_eq!(set.find(&absence(9, &keys[0])), Found::Barely(26), "nobody has fewer points");
+        assert_eq!(set.find(&absence(8, &keys[0])), Found::No, "another table's");
+    }
+
+    #[test]
+    fn entries_of_forgotten_tables_go() {
+        let set = Set::new();
+        (0..7).for_each(|table| _ = set.insert(&absence(table, b"key")));
+        set.retain(|table| table % 2 == 0);
+        let found = (0..7).map(|table| set.find(&absence(table, b"key")) != Found::No);
+        assert_eq!(found.collect::<Vec<_>>(), [true, false, true, false, true, false, true]);
+    }
+
+    /// Writers that write the same absences over and over; a reader that asks for ones that were never written.
+    #[test]
+    fn nobody_finds_what_was_never_put_in() {
+        let set = Set::new();
+        std::thread::scope(|scope| {
+            for writer in 0..2u8 {
+                let set = &set;
+                scope.spawn(move || {
+                    for round in 0..200_000u32 {
+                        let key = [writer * 100 + (round % 50) as u8; 20];
+                        set.insert(&absence(round % 3, &key[..4 + round as usize % 16]));
+                    }
+                });
+            }
+            let set = &set;
+            scope.spawn(move || {
+                for round in 0..400_000u32 {
+                    let mut key = [(round % 50) as u8; 20];
+                    key[3] = 0xFF; // no key that is written has two different bytes
+                    assert_eq!(set.find(&absence(round % 3, &key[..4 + round as usize % 16])), Found::No);
+                }
+            });
+        });
+    }
+
+    proptest! {
+        /// Whatever is done, only what was put in is found, and the set's words add up.
+        #[test]
+        fn finds_nothing_else(steps in prop::collection::vec((0..4u32, 0..40u8, 0..KEY_BYTES_MAX, 0..3u8), 1..200)) {
+            let set = Set::new();
+            let mut put_in = std::collections::HashSet::new();
+            for (table, fill, length, what) in steps {
+                let key = vec![fill; length];
+                match what {
+                    0 => {
+                        set.insert(&absence(table, &key));
+                        put_in.insert((table, key));
+                    }
+                    1 => prop_assert!(set.find(&absence(table, &key)) == Found::No || put_in.contains(&(table, key))),
+                    _ => {
+                        set.retain(|known| known != table);
+                        put_in.retain(|(known, _)| *known != table);
+                    }
+                }
+                let state = set.state.load(Ordering::Relaxed);
+                prop_assert!(used_of(state) <= BYTES && !is_being_written(state));
+            }
+        }
+    }
+}

@@ -1,0 +1,189 @@
+//! Absences that lookups found out by wasting a read: keys that a table does not hold though its resident units let them pass.
+//!
+//! Which keys a unit lets pass is fixed, so a hot absent key that passes wastes a read at every lookup, and the next unit that would
+//! stop it costs a bit for each of thousands of keys. Remembering the key costs ten to thirty bytes. (The idea of adaptive filters:
+//! Bender et al., "Bloom Filters, Adaptivity, and the Dictionary Problem", FOCS'18; tables being immutable, an absence stays true.)
+//! The key itself is kept and compared, not a hash of it: nothing is ever declared absent by mistake.
+//!
+//! Invariants:
+//! - an absence is found only if it was put in for the same table and the same key bytes; numbers of tables are never used twice;
+//! - lookups take no lock, wait for nobody and allocate nothing, whether they find or put in;
+//! - all bytes are reserved from the budget.
+
+mod bucket;
+mod entry;
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+
+use arc_swap::ArcSwap;
+use springbloom_filter::KeyDigest;
+
+use crate::memory::allocated_bytes;
+use crate::{MemoryBudget, MemoryKind};
+use bucket::{Found, Set};
+
+/// A key that a table does not hold.
+pub(crate) struct Absence<'a> {
+    table: u32,
+    /// What follows in the key behind what is known of it: the same part for all keys of a table.
+    key: &'a [u8],
+    hash: u64,
+}
+
+impl<'a> Absence<'a> {
+    /// `table` is the table's number among all tables ever known; `key` may lack a beginning that is the same for all keys of this table.
+    #[inline]
+    pub(crate) fn new(table: u32, key: &'a [u8], digest: KeyDigest) -> Self {
+        let mixed = (digest.hi ^ u64::from(table)).wrapping_mul(0x9E37_79B9_7F4A_7C15);
+        Self { table, key, hash: mixed ^ mixed >> 32 }
+    }
+}
+
+/// Sets that come and go together: with what stands beside them they take a page of any allocator.
+const CHUNK_SETS: usize = 15;
+
+/// A chunk, which gives its bytes back when it goes.
+struct Chunk {
+    sets: [Set; CHUNK_SETS],
+    budget: MemoryBudget,
+}
+
+/// Bytes of a chunk with its count, its alignment and its place in the list, which is copied when it changes.
+pub(crate) const CHUNK_BYTES: usize =
+    allocated_bytes(size_of::<Chunk>() + 2 * align_of::<Chunk>()) + 2 * size_of::<usize>();
+
+impl Drop for Chunk {
+    fn drop(&mut self) {
+        self.budget.release(MemoryKind::Absences, CHUNK_BYTES);
+    }
+}
+
+/// The cache. Grows and shrinks a chunk at a time by linear hashing: only the chunk that is split or joined loses entries.
+pub(crate) struct AbsenceCache {
+    chunks: ArcSwap<Box<[Arc<Chunk>]>>,
+    /// Entries' bytes that saved reads which a cache with one entry less per set would not have saved, and how many such reads.
+    barely_bytes: AtomicU64,
+    barely_found: AtomicU64,
+    /// Bytes of free room that entries ever took, how many of them there had been when that was asked last, and how many there had been when chunks were added last.
+    filled_bytes: AtomicU64,
+    filled_bytes_asked: AtomicU64,
+    filled_bytes_before: AtomicU64,
+    /// Chunks that were added then.
+    added: AtomicUsize,
+    budget: MemoryBudget,
+}
+
+impl AbsenceCache {
+    /// A cache without room.
+    pub(crate) fn new(budget: MemoryBudget) -> Self {
+        Self {
+            chunks: ArcSwap::default(),
+            barely_bytes: AtomicU64::new(0),
+            barely_found: AtomicU64::new(0),
+            filled_bytes: AtomicU64::new(0),
+            filled_bytes_asked: AtomicU64::new(0),
+            filled_bytes_before: AtomicU64::new(0),
+            added: AtomicUsize::new(0),
+            budget,
+        }
+    }
+
+    /// Whether the key is known to be absent from the table.
+    #[inline]
+    pub(crate) fn contains(&self, absence: &Absence<'_>) -> bool {
+        match set_of(&self.chunks.load(), absence).map_or(Found::No, |set| set.find(absence)) {
+            Found::No => false,
+            Found::Yes => true,
+            Found::Barely(bytes) => {
+                self.barely_bytes.fetch_add(bytes as u64, Ordering::Relaxed);
+                self.barely_found.fetch_add(1, Ordering::Relaxed);
+                true
+            }
+        }
+    }
+
+    /// Remembers that the key is absent from the table, if there is room and the key is not too long.
+    pub(crate) fn insert(&self, absence: &Absence<'_>) {
+        if let Some(set) = set_of(&self.chunks.load(), absence) {
+            self.filled_bytes.fetch_add(set.insert(absence) as u64, Ordering::Relaxed);
+        }
+    }
+
+    /// Chunks there are.
+    pub(crate) fn len(&self) -> usize {
+        self.chunks.load().len()
+    }
+
+    /// Drops the last chunks, so that at most `length` are left. One caller at a time, as for [`grow`](Self::grow).
+    pub(crate) fn truncate(&self, length: usize) {
+        if length < self.len() {
+            self.replace(|chunks| chunks.truncate(length));
+        }
+    }
+
+    /// Adds up to `count` chunks, as the budget has room for.
+    pub(crate) fn grow(&self, count: usize) {
+        let reserve = || self.budget.try_reserve(MemoryKind::Absences, CHUNK_BYTES);
+        let added: Vec<_> = std::iter::from_fn(reserve)
+            .take(count)
+            .map(|reservation| {
+                reservation.hand_over(MemoryKind::Absences); // the chunk gives it back
+                Arc::new(Chunk { sets: std::array::from_fn(|_| Set::new()), budget: self.budget.clone() })
+            })
+            .collect();
+        if !added.is_empty() {
+            self.added.store(added.len(), Ordering::Relaxed);
+            self.filled_bytes_before.store(self.filled_bytes.load(Ordering::Relaxed), Ordering::Relaxed);
+            self.replace(|chunks| chunks.extend(added));
+        }
+    }
+
+    fn replace(&self, change: impl FnOnce(&mut Vec<Arc<Chunk>>)) {
+        let mut chunks = self.chunks.load().to_vec();
+        change(&mut chunks);
+        self.chunks.store(Arc::new(chunks.into_boxed_slice()));
+    }
+
+    /// Drops what is known of tables that `is_known` does not know, in chunk number `chunk`; `false` if there is no such chunk.
+    pub(crate) fn retain_in(&self, chunk: usize, is_known: impl Fn(u32) -> bool) -> bool {
+        let chunks = self.chunks.load();
+        let Some(chunk) = chunks.get(chunk) else { return false };
+        chunk.sets.iter().for_each(|set| set.retain(&is_known));
+        true
+    }
+
+    /// Whether more than one part in 16 of the cache's room was free and taken since the last call: what it saves says little yet.
+    pub(crate) fn take_is_filling(&self) -> bool {
+        let filled_bytes = self.filled_bytes.load(Ordering::Relaxed);
+        let before = self.filled_bytes_asked.swap(filled_bytes, Ordering::Relaxed);
+        filled_bytes - before > (self.len() * CHUNK_BYTES / 16) as u64
+    }
+
+    /// Whether entries have taken half of the room of the chunks that were added last.
+    pub(crate) fn has_filled_what_was_added(&self) -> bool {
+        let filled_bytes = self.filled_bytes.load(Ordering::Relaxed);
+        let since = filled_bytes - self.filled_bytes_before.load(Ordering::Relaxed);
+        since * 2 >= (self.added.load(Ordering::Relaxed) * CHUNK_BYTES) as u64
+    }
+
+    /// Reads saved that a cache with one entry less per set would not have saved, since the last call, and bytes that such a cache would have
+    /// less.
+    pub(crate) fn take_barely_saved(&self) -> (u64, f64) {
+        let (bytes, found) =
+            (self.barely_bytes.swap(0, Ordering::Relaxed), self.barely_found.swap(0, Ordering::Relaxed));
+        let entry_bytes = bytes as f64 / found.max(1) as f64;
+        (found, entry_bytes * (self.len() * CHUNK_SETS) as f64)
+    }
+}
+
+/// The set that has the absence if any does; `None` while there are none.
+#[inline]
+fn set_of<'a>(chunks: &'a [Arc<Chunk>], absence: &Absence<'_>) -> Option<&'a Set> {
+    let number = absence.hash as usize / CHUNK_SETS;
+    let places = chunks.len().next_power_of_two();
+    let split = number & (places - 1);
+    // Beyond the chunks there are: not split off yet from the one that it will be split off from.
+    let chunk = if split < chunks.len() { split } else { split - places / 2 };
+    chunks.get(chunk).map(|chunk| &chunk.sets[absence.hash as usize % CHUNK_SETS])
+}

@@ -1,0 +1,116 @@
+//! What lookups share with the background thread of a table: its resident groups, how their units lie and its fences, in one
+//! allocation with all else that never changes of a table.
+
+use springbloom_filter::UnitLayout;
+
+use crate::keys::{Fences, FencesRef};
+use crate::lookup::group_cell::Slot;
+use crate::lookup::unsafe_thin::Thin;
+use crate::{TableId, TableSpec};
+
+/// What stands before a table's slots, its layouts, its packed fences and its locator.
+#[derive(Clone, Copy)]
+pub(crate) struct TableHead {
+    /// In bytes because a `u64` would take 4 more for its alignment.
+    id: [u8; 8],
+    /// The registry's slot of the table.
+    slot: u32,
+    /// Its number among all tables ever known.
+    number: u32,
+    pub segments: u32,
+    fence_bytes: u32,
+    locator_bytes: u32,
+}
+
+impl TableHead {
+    /// Bytes of layouts, fences and locator.
+    pub(crate) fn bytes(&self) -> usize {
+        self.layouts_bytes() + self.fence_bytes as usize + self.locator_bytes as usize
+    }
+
+    fn layouts_bytes(&self) -> usize {
+        self.segments as usize * LAYOUT_BYTES
+    }
+}
+
+/// Bytes of a segment's [`UnitLayout`].
+const LAYOUT_BYTES: usize = size_of::<UnitLayout>();
+
+/// A table that some reader has open, or had. Clones share it; beside the registry's, each open reader holds one.
+#[derive(Clone)]
+pub(crate) struct OpenTable(Thin<TableHead>);
+
+impl OpenTable {
+    pub(crate) fn new(slot: u32, number: u32, spec: &TableSpec) -> Self {
+        let (fences, locator) = (spec.fences.packed(), spec.locator);
+        let head = TableHead {
+            id: spec.id.0.to_ne_bytes(),
+            slot,
+            number,
+            segments: spec.fences.len() as u32,
+            fence_bytes: fences.len() as u32,
+            locator_bytes: locator.len() as u32,
+        };
+        let layouts =
+            spec.segments.iter().map(|segment| UnitLayout::new(segment.shape).to_bits().to_ne_bytes());
+        let layouts = layouts.collect::<Vec<_>>();
+        Self(Thin::new(head, Slot::default, &[layouts.as_flattened(), fences, locator].concat()))
+    }
+
+    /// Bytes of a table with these fences and a locator of so many bytes.
+    pub(crate) fn bytes_for(fences: &Fences, locator_bytes: usize) -> usize {
+        let bytes = fences.len() * LAYOUT_BYTES + fences.packed().len() + locator_bytes;
+        Thin::<TableHead>::bytes_for(fences.len(), bytes)
+    }
+
+    /// Bytes of this table.
+    pub(crate) fn bytes(&self) -> usize {
+        self.0.allocated_bytes()
+    }
+
+    pub(crate) fn id(&self) -> TableId {
+        TableId(u64::from_ne_bytes(self.0.head().id))
+    }
+
+    /// The registry's slot of the table.
+    #[inline]
+    pub(crate) fn slot(&self) -> u32 {
+        self.0.head().slot
+    }
+
+    /// Its number among all tables ever known.
+    #[inline]
+    pub(crate) fn number(&self) -> u32 {
+        self.0.head().number
+    }
+
+    #[inline]
+    pub(crate) fn fences(&self) -> FencesRef<'_> {
+        let head = self.0.head();
+        FencesRef::new(&self.0.bytes()[head.layouts_bytes()..][..head.fence_bytes as usize], head.segments)
+    }
+
+    /// Where the table's source finds it.
+    pub(crate) fn locator(&self) -> &[u8] {
+        let head = self.0.head();
+        &self.0.bytes()[head.layouts_bytes() + head.fence_bytes as usize..]
+    }
+
+    /// How the units of a segment lie.
+    #[inline]
+    pub(crate) fn layout(&self, segment: u32) -> Option<UnitLayout> {
+        let (layouts, _) = self.0.bytes()[..self.0.head().layouts_bytes()].as_chunks();
+        layouts.get(segment as usize).map(|&bits| UnitLayout::from_bits(u32::from_ne_bytes(bits)))
+    }
+
+    /// One slot per segment.
+    #[inline]
+    pub(crate) fn slots(&self) -> &[Slot] {
+        self.0.items()
+    }
+
+    /// Whether no reader has the table open: nobody but the caller holds it.
+    pub(crate) fn is_closed(&self) -> bool {
+        self.0.is_unique()
+    }
+}

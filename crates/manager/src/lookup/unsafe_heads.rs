@@ -1,0 +1,25 @@
+//! The heads of the thin allocations: what each says of the runs behind it.
+
+#![allow(unsafe_code)]
+
+use super::group_cell::{ResidentHead, Slot};
+use super::resident_table::TableHead;
+use super::unsafe_thin::Head;
+
+// SAFETY: a head's words are computed from fields that nothing changes.
+unsafe impl Head for ResidentHead {
+    type Item = u64;
+
+    fn lengths(&self) -> (usize, usize) {
+        (self.words(), 0)
+    }
+}
+
+// SAFETY: plain fields that nothing changes.
+unsafe impl Head for TableHead {
+    type Item = Slot;
+
+    fn lengths(&self) -> (usize, usize) {
+        (self.segments as usize, self.bytes())
+    }
+}

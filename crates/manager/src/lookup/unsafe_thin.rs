@@ -1,0 +1,241 @@
+//! A counted allocation behind one thin pointer: a head, and behind it a run of items and a run of bytes whose lengths the
+//! head tells. With its users' [heads](super::unsafe_heads) the only `unsafe` code of
+//! this crate.
+//!
+//! There is one for every table and every resident group, so what stands beside the payload counts: 4 bytes of count and the head.
+//! `triomphe::ThinArc` keeps a word of count and a word of length, and has one run; a box for each run costs two words and
+//! the allocator's header and rounding more.
+//!
+//! Invariants: a head never changes, so its lengths are those of the allocation; items may change only behind their own
+//! synchronisation; the last holder frees.
+
+#![allow(unsafe_code)]
+
+use std::alloc::{Layout, alloc, dealloc, handle_alloc_error};
+use std::ptr::NonNull;
+use std::sync::atomic::{AtomicU32, Ordering};
+
+use arc_swap::RefCnt;
+
+use crate::memory::taken_bytes;
+
+/// What an allocation begins with.
+///
+/// # Safety
+/// `lengths` gives the same each time it is asked of the same value.
+pub(crate) unsafe trait Head: Copy {
+    /// What the first run holds.
+    type Item;
+
+    /// Items of the first run, bytes of the second.
+    fn lengths(&self) -> (usize, usize);
+}
+
+/// What the pointer points to; the runs follow.
+#[repr(C)]
+pub(crate) struct Block<H> {
+    count: AtomicU32,
+    head: H,
+}
+
+/// More holders than this are a leak in a loop: the count must not come round to 0.
+const COUNT_MAX: u32 = u32::MAX / 2;
+
+/// A shared allocation. Clones share it.
+pub(crate) struct Thin<H: Head>(NonNull<Block<H>>);
+
+// SAFETY: like an `Arc`: holders share heads and items among threads, and any thread may be the one that drops them.
+unsafe impl<H: Head + Send + Sync> Send for Thin<H> where H::Item: Send + Sync {}
+// SAFETY: as above.
+unsafe impl<H: Head + Send + Sync> Sync for Thin<H> where H::Item: Send + Sync {}
+
+/// Layout of the whole, and where the runs begin; `None` beyond the address space.
+fn layout<H: Head>(items: usize, bytes: usize) -> Option<(Layout, usize, usize)> {
+    let (layout, items_at) = Layout::new::<Block<H>>().extend(Layout::array::<H::Item>(items).ok()?).ok()?;
+    let (layout, bytes_at) = layout.extend(Layout::array::<u8>(bytes).ok()?).ok()?;
+    Some((layout, items_at, bytes_at))
+}
+
+impl<H: Head> Thin<H> {
+    /// Bytes before the items, if these are aligned like `u64` or less.
+    pub(crate) const HEAD_BYTES: usize = size_of::<Block<H>>();
+
+    /// One with this head; `item` makes the items, and `bytes` are copied.
+    ///
+    /// # Panics
+    /// If there are not as many bytes as the head says.
+    pub(crate) fn new(head: H, mut item: impl FnMut() -> H::Item, bytes: &[u8]) -> Self {
+        let (items, byte_count) = head.lengths();
+        assert_eq!(bytes.len(), byte_count, "bytes behind a head");
+        let (layout, items_at, bytes_at) =
+            layout::<H>(items, byte_count).expect("more than the address space");
+        // SAFETY: the layout is not empty, as it begins with a count.
+        let Some(block) = NonNull::new(unsafe { alloc(layout) }) else { handle_alloc_error(layout) };
+        // SAFETY: all places lie within the allocation, by its layout, and are aligned by it; it is nobody else's yet. (If
+        // `item` panics, the allocation leaks.)
+        unsafe {
+            block.cast().write(Block { count: AtomicU32::new(1), head });
+            let place = block.add(items_at).cast::<H::Item>();
+            (0..items).for_each(|at| place.add(at).write(item()));
+            block.add(bytes_at).copy_from_nonoverlapping(NonNull::from(bytes).cast(), byte_count);
+        }
+        Self(block.cast())
+    }
+
+    /// Bytes that an allocation with these runs takes, the allocator's rounding included.
+    pub(crate) fn bytes_for(items: usize, bytes: usize) -> usize {
+        layout::<H>(items, bytes).map_or(usize::MAX, |(layout, ..)| taken_bytes(layout.size()))
+    }
+
+    fn block(&self) -> &Block<H> {
+        // SAFETY: the allocation lives as long as a holder, and its beginning is never written to but atomically.
+        unsafe { self.0.as_ref() }
+    }
+
+    #[inline]
+    pub(crate) fn head(&self) -> &H {
+        &self.block().head
+    }
+
+    #[inline]
+    pub(crate) fn items(&self) -> &[H::Item] {
+        let (items, _) = self.head().lengths();
+        // SAFETY: the run was made that long and at that place, which `Layout::extend` gives for any length, and is mutated only by
+        // `items_mut`, whose holder is the only one.
+        unsafe { NonNull::slice_from_raw_parts(self.first_item(), items).as_ref() }
+    }
+
+    /// The items for writing, if nobody else holds the allocation.
+    pub(crate) fn items_mut(&mut self) -> Option<&mut [H::Item]> {
+        let (items, _) = self.head().lengths();
+        // SAFETY: as in `items`; there is one holder, which is borrowed mutably.
+        self.is_unique().then(|| unsafe { NonNull::slice_from_raw_parts(self.first_item(), items).as_mut() })
+    }
+
+    #[inline]
+    fn first_item(&self) -> NonNull<H::Item> {
+        let items_at = size_of::<Block<H>>().next_multiple_of(align_of::<H::Item>());
+        // SAFETY: the place lies within the allocation, or at its end when there are no items.
+        unsafe { self.0.byte_add(items_at).cast() }
+    }
+
+    pub(crate) fn bytes(&self) -> &[u8] {
+        let (items, bytes) = self.head().lengths();
+        let bytes_at = items * size_of::<H::Item>();
+        // SAFETY: bytes need no alignment, so they follow the items at once; nothing writes to them.
+        unsafe { NonNull::slice_from_raw_parts(self.first_item().cast::<u8>().add(bytes_at), bytes).as_ref() }
+    }
+
+    /// Bytes that the allocation takes.
+    pub(crate) fn allocated_bytes(&self) -> usize {
+        let (items, bytes) = self.head().lengths();
+        Self::bytes_for(items, bytes)
+    }
+
+    /// Whether nobody else holds the allocation. Nobody can come to hold it while the only holder does not share it.
+    pub(crate) fn is_unique(&self) -> bool {
+        self.block().count.load(Ordering::Acquire) == 1
+    }
+}
+
+impl<H: Head> Clone for Thin<H> {
+    fn clone(&self) -> Self {
+        if self.block().count.fetch_add(1, Ordering::Relaxed) > COUNT_MAX {
+            std::process::abort();
+        }
+        Self(self.0)
+    }
+}
+
+impl<H: Head> Drop for Thin<H> {
+    fn drop(&mut self) {
+        if self.block().count.fetch_sub(1, Ordering::Release) != 1 {
+            return;
+        }
+        // Everybody's last use comes before the freeing. Not a fence, which the thread sanitizer does not understand.
+        self.block().count.load(Ordering::Acquire);
+        let (items, bytes) = self.head().lengths();
+        let Some((layout, ..)) = layout::<H>(items, bytes) else { return }; // it was allocated by this very layout
+        // SAFETY: this was the last holder; the items were made by `new` and are dropped once.
+        unsafe {
+            NonNull::slice_from_raw_parts(self.first_item(), items).drop_in_place();
+            dealloc(self.0.as_ptr().cast(), layout);
+        }
+    }
+}
+
+// SAFETY: the pointer is that of the holder whose count it takes along; `from_ptr` gives back what `into_ptr` gave.
+unsafe impl<H: Head> RefCnt for Thin<H> {
+    type Base = Block<H>;
+
+    fn into_ptr(me: Self) -> *mut Block<H> {
+        std::mem::ManuallyDrop::new(me).0.as_ptr()
+    }
+
+    fn as_ptr(me: &Self) -> *mut Block<H> {
+        me.0.as_ptr()
+    }
+
+    unsafe fn from_ptr(pointer: *const Block<H>) -> Self {
+        // SAFETY: the caller's promise: it came from `into_ptr`, so it is not null.
+        Self(unsafe { NonNull::new_unchecked(pointer.cast_mut()) })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use super::*;
+
+    #[derive(Clone, Copy)]
+    struct Runs(u16, u8);
+
+    // SAFETY: plain fields that nothing changes.
+    unsafe impl Head for Runs {
+        type Item = Arc<u64>;
+
+        fn lengths(&self) -> (usize, usize) {
+            (self.0.into(), self.1.into())
+        }
+    }
+
+    #[test]
+    fn runs_lie_behind_the_head_and_are_freed_once() {
+        let item = Arc::new(7);
+        for (items, bytes) in [(0, 0), (0, 3), (1, 0), (5, 9)] {
+            let tail: Vec<u8> = (0..bytes).collect();
+            let mut thin = Thin::new(Runs(items, bytes), || item.clone(), &tail);
+            assert_eq!((thin.items().len(), thin.bytes()), (usize::from(items), &tail[..]));
+            assert!(thin.items().iter().all(|item| **item == 7));
+            assert_eq!(Arc::strong_count(&item), 1 + usize::from(items));
+            assert_eq!(thin.items_mut().map(|items| items.len()), Some(items.into()));
+            let other = thin.clone();
+            assert!(thin.items_mut().is_none() && !other.is_unique());
+            drop(thin);
+            assert!(other.is_unique() && other.bytes() == tail);
+            drop(other);
+            assert_eq!(Arc::strong_count(&item), 1);
+        }
+    }
+
+    #[test]
+    fn threads_share_one_and_the_last_one_frees_it() {
+        let item = Arc::new(7);
+        let thin = Thin::new(Runs(3, 1), || item.clone(), b"x");
+        std::thread::scope(|scope| {
+            for _ in 0..4 {
+                let thin = thin.clone();
+                scope.spawn(move || {
+                    for _ in 0..1000 {
+                        let again = thin.clone();
+                        assert_eq!((again.items().len(), again.bytes()), (3, &b"x"[..]));
+                    }
+                });
+            }
+        });
+        assert!(thin.is_unique());
+        drop(thin);
+        assert_eq!(Arc::strong_count(&item), 1);
+    }
+}

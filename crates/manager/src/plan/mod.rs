@@ -1,0 +1,19 @@
+//! Decides how many units of each segment are resident. Pure: no I/O, no lock, no thread, no clock; equal calls give equal decisions.
+
+pub(crate) mod allocation;
+mod counts;
+mod curve;
+mod hotness;
+pub(crate) mod inherit;
+pub(crate) mod neighbours;
+mod per_segment;
+mod planner;
+mod policy;
+mod runs;
+
+pub use curve::{CurvePoint, MemoryCurve, SegmentDemand};
+pub use hotness::Hotness;
+pub(crate) use per_segment::PerSegment;
+pub use planner::Planner;
+pub use policy::PolicyKind;
+pub(crate) use runs::Run;

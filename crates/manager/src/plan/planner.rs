@@ -1,0 +1,318 @@
+//! An allocation with the policy that makes it: all of the manager that decides, none of what holds memory or reads.
+//!
+//! Public so that a policy can be run over any sequence of visits without units, threads or files: what runs here is what
+//! runs in the store. Deterministic: equal calls give equal decisions.
+
+use springbloom_filter::GroupShape;
+
+use crate::Hotness;
+use crate::SegmentRef;
+use crate::plan::Run;
+use crate::plan::allocation::Allocation;
+use crate::plan::policy::{self, AllocationPolicy};
+use crate::visits::Visit;
+use crate::{ManagerSettings, Outcome, PolicyKind, ScopeId};
+
+/// Decides how many units each segment should have.
+pub struct Planner {
+    allocation: Allocation,
+    policy: Box<dyn AllocationPolicy>,
+    kind: PolicyKind,
+    admitted_units: u64,
+    evicted_units: u64,
+}
+
+impl Planner {
+    /// A planner without tables; the budget is the ceiling on bytes of units alone.
+    pub fn new(settings: &ManagerSettings) -> Self {
+        let mut allocation = Allocation::new(settings.half_life);
+        allocation.set_ceiling_bytes(settings.budget_bytes);
+        Self {
+            allocation,
+            policy: policy::build(settings.policy, settings.lifetime),
+            kind: settings.policy,
+            admitted_units: 0,
+            evicted_units: 0,
+        }
+    }
+
+    /// Takes in table `table` (a small number of the caller's choice, not in use) with these segments, and gives them
+    /// units as far as the policy sees fit.
+    pub fn add_table(
+        &mut self,
+        table: u32,
+        scope: ScopeId,
+        level: Option<u8>,
+        segments: &[(GroupShape, Hotness)],
+    ) {
+        self.insert_table(table, scope, level, segments);
+        for segment in self.placement_order(table) {
+            self.place(segment);
+            self.count_changes();
+        }
+    }
+
+    /// Forgets a table.
+    pub fn remove_table(&mut self, table: u32) {
+        self.policy.remove_table(table, &self.allocation);
+        self.allocation.remove_table(table);
+    }
+
+    /// A table moved to another level as it is.
+    pub fn set_level(&mut self, table: u32, level: Option<u8>) {
+        self.allocation.set_level(table, level);
+        self.policy.on_level_changed();
+    }
+
+    /// Takes in one visit of a lookup to a segment; a segment that is not there is ignored.
+    pub fn visit(&mut self, table: u32, segment: u32, outcome: Outcome) {
+        self.visit_for(table, segment, outcome, 1);
+    }
+
+    /// The same for a visit that was sampled out of `stands_for` of them.
+    pub fn visit_for(&mut self, table: u32, segment: u32, outcome: Outcome, stands_for: u32) {
+        self.record(Visit { segment: SegmentRef { table, segment }, outcome, stands_for });
+        self.count_changes();
+    }
+
+    /// Does what the policy has to do beside visits; `false` if there was nothing.
+    pub fn rebalance(&mut self) -> bool {
+        let worked = self.rebalance_step();
+        self.count_changes();
+        worked
+    }
+
+    /// Moves the ceiling and evicts until the units fit.
+    pub fn set_budget_bytes(&mut self, budget_bytes: usize) {
+        self.allocation.set_ceiling_bytes(budget_bytes);
+        while self.shrink_step() {
+            self.count_changes();
+        }
+    }
+
+    /// Units allocated to a segment; 0 for one that is not there.
+    pub fn units(&self, table: u32, segment: u32) -> u8 {
+        self.allocation.segments().get(SegmentRef { table, segment }).map_or(0, |state| state.units())
+    }
+
+    /// Bytes of all allocated units.
+    pub fn planned_bytes(&self) -> usize {
+        self.allocation.planned_bytes()
+    }
+
+    /// Units that were allocated and given up by calls of the public methods, ever: the loads a store would make.
+    pub fn changed_units(&self) -> (u64, u64) {
+        (self.admitted_units, self.evicted_units)
+    }
+
+    /// Wasted reads to expect per visit by measured use. O(segments).
+    pub fn expected_extra_io(&self) -> f64 {
+        self.allocation.expected_extra_io()
+    }
+
+    /// Who decides.
+    pub fn kind(&self) -> PolicyKind {
+        self.kind
+    }
+
+    pub(crate) fn insert_table(
+        &mut self,
+        table: u32,
+        scope: ScopeId,
+        level: Option<u8>,
+        segments: &[(GroupShape, Hotness)],
+    ) {
+        self.allocation.add_table(table, Run { scope, level }, segments.iter().copied());
+        self.policy.add_table(table, &mut self.allocation);
+    }
+
+    /// Segments of a new table, those with the most inherited use first.
+    pub(crate) fn placement_order(&self, table: u32) -> Vec<SegmentRef> {
+        let states = self.allocation.segments().table(table);
+        let mut order: Vec<u32> = (0..states.len() as u32).collect();
+        let negatives = |segment: u32| states[segment as usize].counts().negatives();
+        order.sort_by(|&a, &b| negatives(b).total_cmp(&negatives(a)));
+        order.into_iter().map(|segment| SegmentRef { table, segment }).collect()
+    }
+
+    pub(crate) fn place(&mut self, segment: SegmentRef) {
+        self.policy.place(segment, &mut self.allocation);
+    }
+
+    /// Gives a segment of a new table `units` units from free bytes, and what the policy sees fit if there are too few.
+    pub(crate) fn place_units(&mut self, segment: SegmentRef, units: u8) {
+        let has = |allocation: &Allocation| allocation.segments()[segment].units();
+        while has(&self.allocation) < units && self.allocation.admit(segment) {}
+        self.policy.on_units_changed(segment, &self.allocation);
+        if has(&self.allocation) < units {
+            self.policy.place(segment, &mut self.allocation);
+        }
+    }
+
+    pub(crate) fn record(&mut self, visit: Visit) {
+        if self.allocation.segments().get(visit.segment).is_none() {
+            return;
+        }
+        if let Some(factor) = self.allocation.record(visit) {
+            self.policy.on_rescale(factor);
+        }
+        self.policy.on_access(visit, &mut self.allocation);
+    }
+
+    pub(crate) fn rebalance_step(&mut self) -> bool {
+        self.policy.rebalance(&mut self.allocation)
+    }
+
+    /// Reads that a byte more or less for units saves or costs, per visit; 0 while bytes are free. `None` if the policy does not measure that.
+    pub(crate) fn byte_price(&self) -> Option<f64> {
+        let price = f64::from(self.policy.byte_price()?);
+        let has_free_bytes = self.allocation.free_bytes() * 16 > self.allocation.ceiling_bytes();
+        let visits = self.allocation.decay().total();
+        Some(if has_free_bytes || visits == 0.0 { 0.0 } else { price / visits })
+    }
+
+    /// Evicts something if the plan is over the ceiling; `false` if it is not, or nothing is left to evict.
+    pub(crate) fn shrink_step(&mut self) -> bool {
+        self.allocation.is_over()
+            && (self.policy.rebalance(&mut self.allocation) || self.policy.evict_one(&mut self.allocation))
+    }
+
+    /// No more than `units_max` units of the segment can be had.
+    pub(crate) fn cap_units(&mut self, segment: SegmentRef, units_max: u8) {
+        self.allocation.cap_units(segment, units_max);
+        self.policy.on_units_changed(segment, &self.allocation);
+    }
+
+    /// Takes the segment's units back to `units`, to be decided anew after `backoff_ticks` visits.
+    pub(crate) fn withdraw(&mut self, segment: SegmentRef, units: u8, backoff_ticks: u64) {
+        while self.allocation.segments()[segment].units() > units {
+            self.allocation.evict(segment);
+        }
+        self.allocation.set_backoff(segment.table, backoff_ticks);
+        self.policy.on_units_changed(segment, &self.allocation);
+    }
+
+    pub(crate) fn allocation(&self) -> &Allocation {
+        &self.allocation
+    }
+
+    pub(crate) fn allocation_mut(&mut self) -> &mut Allocation {
+        &mut self.allocation
+    }
+
+    /// Bytes of the plan's state for a table of so many segments.
+    pub(crate) fn table_bytes(&self, segments: usize) -> usize {
+        Allocation::table_bytes(segments) + self.policy.table_bytes(segments)
+    }
+
+    /// Bytes of the plan's state whatever the number of tables.
+    pub(crate) fn fixed_bytes(&self) -> usize {
+        self.policy.fixed_bytes() + self.policy.changes_max() * size_of::<SegmentRef>()
+    }
+
+    /// Without a registry behind it the plan is at once the truth.
+    fn count_changes(&mut self) {
+        while let Some(segment) = self.allocation.take_changed() {
+            let state = self.allocation.state_mut(segment);
+            let units = state.units();
+            let resident = std::mem::replace(&mut state.resident, units);
+            self.admitted_units += u64::from(units.saturating_sub(resident));
+            self.evicted_units += u64::from(resident.saturating_sub(units));
+        }
+    }
+
+    #[cfg(test)]
+    pub(crate) fn assert_consistent(&self) {
+        let planned = self.allocation.segments().iter();
+        let bytes: usize =
+            planned.map(|(_, state)| crate::memory::group_bytes(state.shape, state.units())).sum();
+        assert_eq!(bytes, self.allocation.planned_bytes());
+        self.policy.assert_consistent(&self.allocation);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+    use springbloom_filter::{KeyDigest, UnitSettings};
+
+    use super::*;
+
+    fn shape(keys: u32) -> GroupShape {
+        let digests: Vec<_> = (0..keys).map(|n| KeyDigest::of(&n.to_le_bytes())).collect();
+        UnitSettings::bloom(4, 4).unwrap().build(&digests).shape
+    }
+
+    #[derive(Clone, Debug)]
+    enum Step {
+        Add { table: u32, segments: usize, keys: u32, hot: bool },
+        Remove { table: u32 },
+        Visit { table: u32, segment: u32, outcome: Outcome, times: u8 },
+        Budget { bytes: usize },
+        Cap { table: u32, segment: u32, units: u8 },
+        Rebalance,
+    }
+
+    fn step() -> impl Strategy<Value = Step> {
+        let outcome =
+            prop_oneof![Just(Outcome::Rejected), Just(Outcome::WastedRead), Just(Outcome::TruePositive)];
+        prop_oneof![
+            1 => (0..8u32, 0..5usize, 0..3u32, any::<bool>())
+                .prop_map(|(table, segments, keys, hot)| Step::Add { table, segments, keys: keys * 100, hot }),
+            1 => (0..8u32).prop_map(|table| Step::Remove { table }),
+            12 => (0..8u32, 0..5u32, outcome, 0..40u8)
+                .prop_map(|(table, segment, outcome, times)| Step::Visit { table, segment, outcome, times }),
+            1 => (0..8000usize).prop_map(|bytes| Step::Budget { bytes }),
+            1 => (0..8u32, 0..5u32, 0..4u8).prop_map(|(table, segment, units)| Step::Cap { table, segment, units }),
+            2 => Just(Step::Rebalance),
+        ]
+    }
+
+    proptest! {
+        /// Whatever happens, the plan adds up, stays under its ceiling, and the policy's lists agree with it.
+        #[test]
+        fn the_plan_adds_up(steps in prop::collection::vec(step(), 1..120), kind in 0..4usize, half_life in 1..500u64) {
+            let shapes = [shape(0), shape(100), shape(200)];
+            let mut planner = Planner::new(&ManagerSettings {
+                budget_bytes: 2000,
+                policy: PolicyKind::ALL[kind],
+                lifetime: Some(20),
+                half_life: Some(half_life),
+                ..ManagerSettings::default()
+            });
+            let mut known = [false; 8];
+            for step in steps {
+                match step {
+                    Step::Add { table, segments, keys, hot } => {
+                        if !std::mem::replace(&mut known[table as usize], true) {
+                            let negatives = f32::from(u8::from(hot)) * 10.0;
+                            let hotness = Hotness { access_count: negatives, negatives, wasted_reads: negatives };
+                            let segments = vec![(shapes[keys as usize / 100], hotness); segments];
+                            planner.add_table(table, ScopeId(1), (table % 3).checked_sub(1).map(|l| l as u8), &segments);
+                        }
+                    }
+                    Step::Remove { table } => {
+                        if std::mem::take(&mut known[table as usize]) {
+                            planner.remove_table(table);
+                        }
+                    }
+                    Step::Visit { table, segment, outcome, times } => {
+                        (0..times).for_each(|_| planner.visit(table, segment, outcome));
+                    }
+                    Step::Budget { bytes } => planner.set_budget_bytes(bytes),
+                    Step::Cap { table, segment, units } => {
+                        let segment = SegmentRef { table, segment };
+                        if planner.allocation.segments().get(segment).is_some() {
+                            planner.cap_units(segment, units);
+                            planner.count_changes();
+                            prop_assert!(planner.units(table, segment.segment) <= units);
+                        }
+                    }
+                    Step::Rebalance => while planner.rebalance() {},
+                }
+                planner.assert_consistent();
+                prop_assert!(planner.planned_bytes() <= planner.allocation.ceiling_bytes());
+            }
+        }
+    }
+}

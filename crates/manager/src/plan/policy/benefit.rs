@@ -1,0 +1,145 @@
+//! Units ranked by what they were observed to do, per byte (beyond the papers; the idea of SHaMBa's utility
+//! `f * (1 - tp) * (difference of fpr)` with measured instead of assumed terms).
+//!
+//! A segment's next unit is worth its share of the wasted reads that were seen; its last unit is worth the rejections that it
+//! alone was seen to make. Both start from the analytic rates and soon follow what is seen: which keys a unit lets pass is
+//! fixed, and where a few keys are hot that, not the rate, decides. True positives teach nothing. A wasted read is the occasion to ask whether the segment
+//! should have its next unit: from free bytes if it repays its own read within the memory of the measurement, else in
+//! place of the units that are worth least, if it is worth clearly more than they are *and* repays its read.
+
+use super::victims::Candidates;
+use super::{AllocationPolicy, VICTIMS_MAX};
+use crate::Outcome;
+use crate::SegmentRef;
+use crate::plan::allocation::{Allocation, SegmentState};
+use crate::visits::Visit;
+
+/// Segments that are looked at for candidates whenever a read was wasted.
+const LOOKS: usize = 4;
+/// A unit must be worth this many times those that it replaces.
+const HYSTERESIS: f32 = 1.1;
+/// Most segments whose units change at once: those of a new table's segment, and those that it takes the place of.
+const CHANGES_MAX: usize = 64;
+/// What the least worthy units are worth, as a share of the mean: where all is well, the most worthy one is worth what two of the least
+/// are, as a further unit would be worth half of it. The mean is what is known well: the least of many guesses is a guess too low.
+const MARGIN_OF_MEAN: f32 = 0.5;
+/// Wasted reads within the memory of the measurement that a load must save, net, to repay its own read.
+const REPAY_READS: f32 = 1.0;
+
+/// The policy `benefit`.
+pub(super) struct Benefit {
+    candidates: Candidates,
+}
+
+/// Weighted wasted reads that the next unit would save. `weight` is that of a visit made now.
+fn gain(state: &SegmentState, weight: f32) -> f32 {
+    if state.units() < state.units_max() { state.wasted(weight) * state.next_share() } else { 0.0 }
+}
+
+impl Benefit {
+    pub(super) fn new() -> Self {
+        Self { candidates: Candidates::new() }
+    }
+
+    /// Gives the segment its next unit if that is worth it. `repay` is the weight of the visits that its own read must save.
+    fn try_grow(&mut self, segment: SegmentRef, repay: f32, allocation: &mut Allocation) -> bool {
+        let Some(bytes) = allocation.admissible_bytes(segment) else { return false };
+        let weight = allocation.decay().weight() as f32;
+        let gain = gain(&allocation.segments()[segment], weight);
+        let mut free = allocation.free_bytes();
+        let least_lost = self.candidates.least_worth() * bytes.saturating_sub(free) as f32;
+        if gain < repay || gain < least_lost * HYSTERESIS + repay {
+            return false;
+        }
+        let (mut victims, mut count) = ([SegmentRef::NONE; VICTIMS_MAX], 0);
+        let mut lost = 0.0;
+        while free < bytes && count < VICTIMS_MAX && gain >= lost * HYSTERESIS + repay {
+            let Some(victim) = self.candidates.pop(allocation) else { break };
+            victims[count] = victim;
+            count += 1;
+            if victim != segment {
+                let state = &allocation.segments()[victim];
+                lost += state.saved_by_last(weight);
+                free += state.last_unit_bytes().unwrap_or(0);
+            }
+        }
+        let is_worth_it = free >= bytes && gain >= lost * HYSTERESIS + repay;
+        for &victim in &victims[..count] {
+            if is_worth_it && victim != segment {
+                allocation.evict(victim);
+            }
+            self.candidates.offer(victim, allocation);
+        }
+        let admitted = is_worth_it && allocation.admit(segment);
+        self.candidates.offer(segment, allocation);
+        admitted
+    }
+}
+
+impl AllocationPolicy for Benefit {
+    fn add_table(&mut self, _table: u32, _allocation: &mut Allocation) {}
+
+    fn place(&mut self, segment: SegmentRef, allocation: &mut Allocation) {
+        let repay = REPAY_READS * allocation.decay().weight() as f32;
+        let has_place = |allocation: &Allocation| allocation.changed_count() + VICTIMS_MAX < CHANGES_MAX;
+        while has_place(allocation) && self.try_grow(segment, repay, allocation) {}
+        // Nothing is known of it: a first unit if nobody else has a use for the bytes.
+        if allocation.segments()[segment].units() == 0 {
+            allocation.admit(segment);
+        }
+    }
+
+    fn remove_table(&mut self, table: u32, _allocation: &Allocation) {
+        self.candidates.remove_table(table);
+    }
+
+    fn on_access(&mut self, visit: Visit, allocation: &mut Allocation) {
+        if visit.outcome == Outcome::WastedRead {
+            self.candidates.look(LOOKS, allocation);
+            // A sample that stands for many is no better evidence than one visit: as many samples must speak for a load.
+            let reads = REPAY_READS * f32::from(allocation.reads_to_grow(visit.segment));
+            let repay = reads * visit.stands_for as f32 * allocation.decay().weight() as f32;
+            self.try_grow(visit.segment, repay, allocation);
+        }
+    }
+
+    fn on_units_changed(&mut self, segment: SegmentRef, allocation: &Allocation) {
+        self.candidates.offer(segment, allocation);
+    }
+
+    fn on_rescale(&mut self, factor: f32) {
+        self.candidates.scale(factor);
+    }
+
+    fn evict_one(&mut self, allocation: &mut Allocation) -> bool {
+        let Some(victim) = self.candidates.pop(allocation) else { return false };
+        allocation.evict(victim);
+        self.candidates.offer(victim, allocation);
+        true
+    }
+
+    fn rebalance(&mut self, _allocation: &mut Allocation) -> bool {
+        false
+    }
+
+    fn changes_max(&self) -> usize {
+        CHANGES_MAX
+    }
+
+    fn byte_price(&self) -> Option<f32> {
+        Some(self.candidates.mean_worth() * MARGIN_OF_MEAN)
+    }
+
+    fn table_bytes(&self, _segments: usize) -> usize {
+        0
+    }
+
+    fn fixed_bytes(&self) -> usize {
+        Candidates::BYTES
+    }
+
+    #[cfg(test)]
+    fn assert_consistent(&self, allocation: &Allocation) {
+        self.candidates.assert_consistent(allocation);
+    }
+}

@@ -1,0 +1,145 @@
+//! The segments whose last units are worth least, found by looking at a few segments now and then.
+//!
+//! A hand goes round over all segments and the least worthy of those that it has seen stand in a short list. Worth is
+//! weighted with time, so that it hardly changes until a segment is visited, and then it mostly grows: what the list says is
+//! rarely too high, and is asked again before anybody acts on it. Between two evictions the hand sees some hundred segments, so the victim
+//! is the least of about so many; no segment needs a place in a queue, and a visit moves nothing.
+
+use crate::SegmentRef;
+use crate::plan::allocation::Allocation;
+
+/// Places in the list.
+const PLACES: usize = 64;
+/// Segments that are looked at when the list is empty, before the least of them will do.
+const SEEN_MIN: usize = 1024;
+
+/// A segment whose last unit could go.
+#[derive(Clone, Copy, Debug)]
+struct Candidate {
+    segment: SegmentRef,
+    /// Weighted wasted reads per byte that its last unit saves, at least.
+    worth: f32,
+}
+
+/// The list and the hand.
+#[derive(Debug)]
+pub(super) struct Candidates {
+    /// Least worth last.
+    places: Vec<Candidate>,
+    hand: SegmentRef,
+    /// Of what the hand saw lately.
+    mean_worth: f32,
+}
+
+/// Segments that the hand saw of which the mean tells.
+const MEAN_OF: f32 = 512.0;
+
+fn worth(segment: SegmentRef, allocation: &Allocation) -> Option<f32> {
+    let state = allocation.segments().get(segment)?;
+    // A small unit may fit the allocator's rounding of those before it.
+    let bytes = state.last_unit_bytes()?.max(1) as f32;
+    Some(state.saved_by_last(allocation.decay().weight() as f32) / bytes)
+}
+
+impl Candidates {
+    /// Bytes of the list.
+    pub(super) const BYTES: usize = PLACES * size_of::<Candidate>();
+
+    pub(super) fn new() -> Self {
+        Self {
+            places: Vec::with_capacity(PLACES),
+            hand: SegmentRef { table: 0, segment: 0 },
+            mean_worth: 0.0,
+        }
+    }
+
+    /// Looks at the next `segments` segments.
+    pub(super) fn look(&mut self, segments: usize, allocation: &Allocation) {
+        for _ in 0..segments {
+            let Some(segment) = allocation.segments().at_or_after(self.hand) else { return };
+            self.hand = SegmentRef { segment: segment.segment + 1, ..segment };
+            if let Some(worth) = worth(segment, allocation) {
+                self.mean_worth += (worth - self.mean_worth) / MEAN_OF;
+                self.put(Candidate { segment, worth });
+            }
+        }
+    }
+
+    /// Takes the segment in if its last unit is worth less than one in the list.
+    pub(super) fn offer(&mut self, segment: SegmentRef, allocation: &Allocation) {
+        if let Some(worth) = worth(segment, allocation) {
+            self.put(Candidate { segment, worth });
+        }
+    }
+
+    fn put(&mut self, new: Candidate) {
+        self.places.retain(|place| place.segment != new.segment);
+        if self.places.len() == PLACES {
+            if self.places[0].worth <= new.worth {
+                return;
+            }
+            self.places.remove(0);
+        }
+        let at = self.places.partition_point(|place| place.worth > new.worth);
+        self.places.insert(at, new);
+    }
+
+    /// The mean worth per byte of last units, of some hundred segments that the hand saw lately.
+    pub(super) fn mean_worth(&self) -> f32 {
+        self.mean_worth
+    }
+
+    /// The least worth per byte of any candidate; the true one may be more. 0 if nothing is known.
+    pub(super) fn least_worth(&self) -> f32 {
+        self.places.last().map_or(0.0, |least| least.worth)
+    }
+
+    /// Takes out the segment whose last unit is worth least. `None` if no segment has units.
+    pub(super) fn pop(&mut self, allocation: &Allocation) -> Option<SegmentRef> {
+        loop {
+            if self.places.is_empty() {
+                self.search(allocation);
+            }
+            let least = self.places.pop()?;
+            match worth(least.segment, allocation) {
+                None => continue,
+                Some(worth) if worth <= least.worth || self.least_worth() >= worth => {
+                    return Some(least.segment);
+                }
+                // It was visited since: back to where it belongs.
+                Some(_) => self.offer(least.segment, allocation),
+            }
+        }
+    }
+
+    /// Looks at [`SEEN_MIN`] segments, and on until one has units or all were seen.
+    fn search(&mut self, allocation: &Allocation) {
+        let all = allocation.segment_count();
+        let mut seen = 0;
+        while seen < all && (seen < SEEN_MIN || self.places.is_empty()) {
+            let step = SEEN_MIN.min(all - seen);
+            self.look(step, allocation);
+            seen += step;
+        }
+    }
+
+    /// Forgets a table's segments.
+    pub(super) fn remove_table(&mut self, table: u32) {
+        self.places.retain(|place| place.segment.table != table);
+    }
+
+    /// All worth was scaled.
+    pub(super) fn scale(&mut self, factor: f32) {
+        self.mean_worth *= factor;
+        self.places.iter_mut().for_each(|place| place.worth *= factor);
+    }
+
+    #[cfg(test)]
+    pub(super) fn assert_consistent(&self, allocation: &Allocation) {
+        assert!(self.places.len() <= PLACES && self.places.is_sorted_by(|a, b| a.worth >= b.worth));
+        for (at, place) in self.places.iter().enumerate() {
+            assert!(allocation.segments().get(place.segment).is_some());
+            assert!(self.places[..at].iter().all(|other| other.segment != place.segment));
+        }
+    }
+}

@@ -1,0 +1,123 @@
+//! What was replaced or forgotten and may still be in somebody's hands: groups that a lookup is probing, tables that a reader has
+//! open. Freed, and its bytes given back to the budget, when nobody else holds it, by the one who looks after that here and not by
+//! those who let go: a lookup never frees, and what is held needs no way to the budget.
+
+use crate::lookup::OpenTable;
+use crate::lookup::group_cell::ResidentGroup;
+use crate::unit_source::Sources;
+use crate::{MemoryBudget, MemoryKind};
+
+/// A table that is not known any more.
+struct ForgottenTable {
+    open: OpenTable,
+    source: u32,
+    /// Reserved for its bookkeeping.
+    bytes: usize,
+}
+
+/// Forgotten tables and replaced groups that were not free when they came in.
+pub(crate) struct Garbage {
+    budget: MemoryBudget,
+    groups: Vec<ResidentGroup>,
+    tables: Vec<ForgottenTable>,
+}
+
+impl Garbage {
+    pub(crate) fn new(budget: MemoryBudget) -> Self {
+        Self { budget, groups: Vec::new(), tables: Vec::new() }
+    }
+
+    /// Takes a group that no slot has any more.
+    pub(crate) fn take_group(&mut self, group: Option<ResidentGroup>) {
+        self.groups.extend(group);
+        self.collect_groups();
+    }
+
+    /// Takes a table that is not known any more, and for whose bookkeeping `bytes` are reserved. Its slots are empty.
+    pub(crate) fn take_table(&mut self, open: OpenTable, source: u32, bytes: usize) {
+        self.tables.push(ForgottenTable { open, source, bytes });
+    }
+
+    /// The number of the source of a table that was forgotten while a reader had it open.
+    pub(crate) fn source_of(&self, number: u32) -> Option<u32> {
+        self.tables.iter().find(|table| table.open.number() == number).map(|table| table.source)
+    }
+
+    /// Frees what nobody else holds any more.
+    pub(crate) fn collect(&mut self, sources: &mut Sources) {
+        self.collect_groups();
+        self.collect_tables(sources);
+    }
+
+    fn collect_groups(&mut self) {
+        let budget = &self.budget;
+        // The bytes come back after the memory.
+        let free = self.groups.extract_if(.., |group| group.is_unique());
+        free.for_each(|group| {
+            let bytes = group.allocated_bytes();
+            drop(group);
+            budget.release(MemoryKind::Units, bytes);
+        });
+    }
+
+    /// Frees the tables that nobody else holds any more.
+    pub(crate) fn collect_tables(&mut self, sources: &mut Sources) {
+        let budget = &self.budget;
+        let free = self.tables.extract_if(.., |table| table.open.is_closed());
+        free.for_each(|ForgottenTable { open, source, bytes }| {
+            drop(open);
+            sources.leave(source);
+            budget.release(MemoryKind::Bookkeeping, bytes);
+        });
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use springbloom_filter::{KeyDigest, UnitLayout, UnitSettings};
+
+    use super::*;
+    use crate::lookup::group_cell::Slot;
+    use crate::memory::group_bytes;
+
+    #[test]
+    fn a_group_grows_and_shrinks_in_the_bytes_that_were_reserved_for_it() {
+        let digests: Vec<_> = (0..300u32).map(|n| KeyDigest::of(&n.to_le_bytes())).collect();
+        let strangers: Vec<_> = (300..5000u32).map(|n| KeyDigest::of(&n.to_le_bytes())).collect();
+        for settings in [UnitSettings::bloom(5, 4).unwrap(), UnitSettings::ribbon(7).unwrap()] {
+            let built = settings.build(&digests);
+            let layout = UnitLayout::new(built.shape);
+            let budget = MemoryBudget::new(1 << 20);
+            let (slot, mut garbage) = (Slot::default(), Garbage::new(budget.clone()));
+            let reserve =
+                |units| budget.try_reserve(MemoryKind::Loading, group_bytes(built.shape, units)).unwrap();
+            let passing = |slot: &Slot| {
+                assert!(digests.iter().all(|&digest| slot.rejection(&layout.probe(digest)).is_none()));
+                strangers.iter().filter(|&&digest| slot.rejection(&layout.probe(digest)).is_none()).count()
+            };
+            let mut passed = vec![strangers.len()];
+            for units in 1..=settings.unit_count() {
+                let unit = &built.units[usize::from(units) - 1];
+                garbage.take_group(slot.grow(built.shape, units, unit, reserve(units)).unwrap());
+                assert_eq!(budget.used_bytes_of(MemoryKind::Units), group_bytes(built.shape, units));
+                passed.push(passing(&slot));
+            }
+            assert!(passed.is_sorted_by(|more, fewer| more > fewer), "{passed:?}");
+            let empty = Slot::default();
+            assert!(empty.grow(built.shape, 1, &[0; 3], reserve(1)).is_err(), "a unit of the wrong length");
+            assert!(
+                empty.grow(built.shape, 2, &built.units[1], reserve(2)).is_err(),
+                "there is no first unit"
+            );
+            assert!(empty.shrink(built.shape, 2, reserve(2)).is_none() && passing(&empty) == strangers.len());
+            for units in [5, 2, 1] {
+                garbage.take_group(slot.shrink(built.shape, units, reserve(units)));
+                assert_eq!(passing(&slot), passed[usize::from(units)], "{units} units");
+                assert_eq!(budget.used_bytes_of(MemoryKind::Units), group_bytes(built.shape, units));
+            }
+            garbage.take_group(slot.clear());
+            assert_eq!(passing(&slot), strangers.len());
+            assert_eq!(budget.used_bytes(), 0);
+        }
+    }
+}

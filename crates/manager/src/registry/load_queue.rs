@@ -1,0 +1,98 @@
+//! What is to be read next: units that a lookup asked for first, whole tables after.
+//!
+//! Bounded: single segments wait in a short queue, and when it is full their table is noted instead (once), to be
+//! searched for what it lacks. A new table is noted as a whole, so that its rows are found. Noted tables are linked through the
+//! registry's own entries.
+
+use std::collections::VecDeque;
+
+use crate::SegmentRef;
+use crate::registry::Table;
+
+const SEGMENTS_MAX: usize = 64;
+
+/// A table's place in the list of those that are noted: the next one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Noted(u32);
+
+impl Noted {
+    pub(crate) const NOT: Noted = Noted(u32::MAX);
+    const LAST: Noted = Noted(u32::MAX - 1);
+}
+
+/// Where units are wanted.
+#[derive(Debug)]
+pub(crate) struct LoadQueue {
+    segments: VecDeque<SegmentRef>,
+    /// [`Noted::LAST`] if none is noted.
+    first_table: Noted,
+    last_table: u32,
+}
+
+fn noted(tables: &mut [Option<Table>], table: u32) -> Option<&mut Noted> {
+    tables.get_mut(table as usize)?.as_mut().map(|table| &mut table.noted)
+}
+
+impl LoadQueue {
+    /// Bytes that the queue takes whatever the number of tables.
+    pub(crate) const FIXED_BYTES: usize = SEGMENTS_MAX * size_of::<SegmentRef>();
+
+    pub(crate) fn new() -> Self {
+        Self { segments: VecDeque::with_capacity(SEGMENTS_MAX), first_table: Noted::LAST, last_table: 0 }
+    }
+
+    /// Notes one unit more for a segment; `false` if there is no place, and the table must be noted.
+    pub(crate) fn push_segment(&mut self, segment: SegmentRef) -> bool {
+        let has_place = self.segments.len() < SEGMENTS_MAX;
+        if has_place {
+            self.segments.push_back(segment);
+        }
+        has_place
+    }
+
+    pub(crate) fn pop_segment(&mut self) -> Option<SegmentRef> {
+        self.segments.pop_front()
+    }
+
+    /// Notes a table, if it is known and not noted yet.
+    pub(crate) fn push_table(&mut self, tables: &mut [Option<Table>], table: u32) {
+        let Some(place) = noted(tables, table).filter(|place| **place == Noted::NOT) else { return };
+        *place = Noted::LAST;
+        if self.first_table == Noted::LAST {
+            self.first_table = Noted(table);
+        } else if let Some(last) = noted(tables, self.last_table) {
+            *last = Noted(table);
+        }
+        self.last_table = table;
+    }
+
+    /// The table that was noted first; it is not noted any more.
+    pub(crate) fn pop_table(&mut self, tables: &mut [Option<Table>]) -> Option<u32> {
+        let Noted(first) = self.first_table;
+        let place = noted(tables, first)?;
+        self.first_table = std::mem::replace(place, Noted::NOT);
+        Some(first)
+    }
+
+    /// Forgets a table, which is still known. O(noted tables).
+    pub(crate) fn remove_table(&mut self, tables: &mut [Option<Table>], table: u32) {
+        self.segments.retain(|segment| segment.table != table);
+        let Some(place) = noted(tables, table).filter(|place| **place != Noted::NOT) else { return };
+        let next = std::mem::replace(place, Noted::NOT);
+        if self.first_table == Noted(table) {
+            self.first_table = next;
+            return;
+        }
+        let Noted(mut before) = self.first_table;
+        while let Some(place) = noted(tables, before) {
+            if *place == Noted(table) {
+                *place = next;
+                break;
+            }
+            before = place.0;
+        }
+        if self.last_table == table {
+            self.last_table = before;
+        }
+    }
+}

@@ -1,0 +1,189 @@
+//! The registry's care for the cache of absences: its share of the budget, and what it knows of tables that are gone.
+
+#[cfg(test)]
+mod simulation;
+mod sizing;
+
+use std::sync::Arc;
+
+use super::Registry;
+use crate::lookup::negative_cache::{AbsenceCache, CHUNK_BYTES};
+use crate::{MemoryKind, OutcomeTotals};
+use sizing::{Share, UNASKED_MAX, chunks_at_first, chunks_max};
+
+/// Visits taken in between two questions whether the share should change.
+const ASK_EVERY_TICKS: u64 = 4096;
+/// Most forgotten tables that are noted; what is known of others goes when new absences need the place.
+const FORGOTTEN_MAX: usize = 64;
+/// Most chunks that are added at once: a few milliseconds, for which tables wait to be opened.
+const GROWTH_MAX: usize = 512;
+
+/// The cache and what its care needs.
+pub(crate) struct Absences {
+    pub cache: Arc<AbsenceCache>,
+    is_enabled: bool,
+    share: Share,
+    /// Chunks that the cache may have; it grows to them as absences fill it.
+    chunks_wanted: usize,
+    unknown: UnknownShare,
+    ask_at: u64,
+    /// Numbers of tables that were forgotten since the last sweep began.
+    forgotten: Vec<u32>,
+    sweep: Option<Sweep>,
+}
+
+/// Of the visits that units lately let pass in vain, the share whose key was not known to be absent: what the analytic rates of units, which
+/// know nothing of absences, are to be multiplied by.
+struct UnknownShare {
+    share: f64,
+    /// Outcomes ever, when it was measured last.
+    wasted_reads: u64,
+    known_absent: u64,
+}
+
+impl Default for UnknownShare {
+    fn default() -> Self {
+        Self { share: 1.0, wasted_reads: 0, known_absent: 0 }
+    }
+}
+
+impl UnknownShare {
+    /// Visits that a measurement needs.
+    const VISITS_MIN: u64 = 256;
+
+    fn measure(&mut self, totals: OutcomeTotals) {
+        let wasted = totals.wasted_reads - self.wasted_reads;
+        let passed = wasted + totals.known_absent - self.known_absent;
+        if passed >= Self::VISITS_MIN {
+            self.share = (self.share + wasted as f64 / passed as f64) / 2.0;
+            (self.wasted_reads, self.known_absent) = (totals.wasted_reads, totals.known_absent);
+        }
+    }
+}
+
+/// A walk over all chunks that drops the absences of some tables.
+struct Sweep {
+    tables: Vec<u32>,
+    chunk: usize,
+}
+
+impl Absences {
+    /// Bytes whatever the number of tables.
+    pub(crate) const FIXED_BYTES: usize = 2 * FORGOTTEN_MAX * size_of::<u32>();
+
+    pub(crate) fn new(cache: Arc<AbsenceCache>, is_enabled: bool) -> Self {
+        Self {
+            cache,
+            is_enabled,
+            share: Share::default(),
+            chunks_wanted: 0,
+            unknown: UnknownShare::default(),
+            ask_at: 0,
+            forgotten: Vec::new(),
+            sweep: None,
+        }
+    }
+
+    /// Of the visits that units let pass in vain, the share that wastes a read.
+    pub(crate) fn unknown_share(&self) -> f64 {
+        self.unknown.share
+    }
+
+    /// A table is gone; its number is never used again.
+    pub(crate) fn forget(&mut self, table: u32) {
+        if self.cache.len() > 0 && self.forgotten.len() < FORGOTTEN_MAX {
+            self.forgotten.push(table);
+        }
+    }
+
+    /// Does a chunk of the sweep, or begins one.
+    fn sweep_step(&mut self) {
+        let Some(sweep) = &mut self.sweep else {
+            if !self.forgotten.is_empty() {
+                let mut tables = std::mem::take(&mut self.forgotten);
+                tables.sort_unstable();
+                self.sweep = Some(Sweep { tables, chunk: 0 });
+            }
+            return;
+        };
+        let is_known = |table: u32| sweep.tables.binary_search(&table).is_err();
+        if self.cache.retain_in(sweep.chunk, is_known) {
+            sweep.chunk += 1;
+        } else {
+            self.sweep = None;
+        }
+    }
+}
+
+impl Registry {
+    /// No more absences than their share of a new budget.
+    pub(crate) fn shrink_absences(&mut self, limit_bytes: usize) {
+        self.want_absences(self.absences.chunks_wanted.min(chunks_max(limit_bytes)));
+    }
+
+    /// Room for absences in a new budget: never more than their share, and at once what they begin with.
+    pub(crate) fn fit_absences(&mut self, limit_bytes: usize) {
+        self.shrink_absences(limit_bytes);
+        if self.absences.is_enabled && self.absences.cache.len() == 0 {
+            self.want_absences(chunks_at_first(limit_bytes));
+            self.grow_absences();
+        }
+    }
+
+    /// Gives up all of it, for a budget that is less than the bookkeeping; `false` if there was nothing left of it.
+    pub(crate) fn give_up_absences(&mut self) -> bool {
+        let had_any = self.budget.used_bytes_of(MemoryKind::Absences) > 0; // or a lookup is still looking
+        self.want_absences(0);
+        had_any
+    }
+
+    /// A bounded piece of work on the cache: moves its share where that saves reads, drops what is known of forgotten tables.
+    pub(crate) fn tend_absences(&mut self) {
+        if !self.absences.is_enabled {
+            return;
+        }
+        self.absences.sweep_step();
+        self.grow_absences();
+        let ticks = self.planner.allocation().ticks();
+        if ticks < self.absences.ask_at {
+            return;
+        }
+        self.absences.ask_at = ticks + ASK_EVERY_TICKS;
+        let totals = self.totals();
+        self.absences.unknown.measure(totals);
+        let visits = totals.visits();
+        let limit_bytes = self.budget.limit_bytes();
+        if self.absences.share.is_due(visits) {
+            let price = self.planner.byte_price();
+            let absences = &mut self.absences;
+            let chunks = absences.share.decide(&absences.cache, visits, price, limit_bytes);
+            // One that is good for what it has grown to so far goes on growing.
+            let is_less = chunks < absences.cache.len();
+            self.want_absences(if is_less { chunks } else { chunks.max(self.absences.chunks_wanted) });
+        }
+    }
+
+    /// From now on the cache may have so many chunks; those that are too many go at once.
+    fn want_absences(&mut self, chunks: usize) {
+        self.absences.chunks_wanted = chunks;
+        if chunks < self.absences.cache.len() {
+            self.absences.cache.truncate(chunks);
+            self.fit(0);
+        }
+    }
+
+    /// Adds chunks that the cache may have and absences would fill: a budget that is far more than the keys that are asked for costs nothing.
+    fn grow_absences(&mut self) {
+        let (cache, wanted) = (&self.absences.cache, self.absences.chunks_wanted);
+        let length = cache.len();
+        let added = match wanted.checked_sub(length) {
+            None | Some(0) => return,
+            Some(_) if length < UNASKED_MAX => wanted.min(UNASKED_MAX) - length,
+            Some(missing) if cache.has_filled_what_was_added() => missing.min(length).min(GROWTH_MAX),
+            Some(_) => return,
+        };
+        self.fit(added * CHUNK_BYTES);
+        self.absences.cache.grow(added);
+        self.fit(0);
+    }
+}

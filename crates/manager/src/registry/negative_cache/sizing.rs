@@ -1,0 +1,97 @@
+//! How much of the budget remembers absences: as much as saves more reads there than it would as units.
+//!
+//! Both sides are measured at the margin, in reads saved per visit and byte: what units save that a few bytes more or less would let in or
+//! out, and what the last entry of each set does. The optimum is flat, a window shows a handful of such reads in a small cache, and every step loses entries
+//! and units: so steps are coarse and rare, and there is none while both sides are within a factor of [`HYSTERESIS`]. A cache that is
+//! filling has no last entries yet: it is not made smaller.
+
+use crate::lookup::negative_cache::{AbsenceCache, CHUNK_BYTES};
+
+/// Share of the budget to begin with, and of one whose policy puts no price on its units.
+const SHARE_AT_FIRST: usize = 32;
+/// Most that absences get.
+const SHARE_MAX: usize = 8;
+/// What they keep where they save nothing, so that it is seen when they would again.
+const SHARE_MIN: usize = 256;
+/// A budget below this has no share to give.
+const BUDGET_MIN_BYTES: usize = 16 * CHUNK_BYTES;
+/// Most chunks that there are before absences fill them, and that are kept where they save nothing: 257 KiB.
+pub(super) const UNASKED_MAX: usize = 64;
+/// Most chunks, in a budget of any size: some twenty million absences. The list of chunks is copied when it grows.
+const CHUNKS_MAX: usize = 1 << 16;
+
+/// Visits between two decisions.
+const WINDOW_VISITS: u64 = 1 << 16;
+/// Part of what was measured before that counts at the next decision.
+const MEMORY: f64 = 0.5;
+/// Of the reads that a cache with one entry less per set would not save, the part that is seen as such: with less room, others than
+/// the next one to go would earn fewer points, too. By simulation (decision 0014).
+const SEEN: f64 = 0.5;
+/// The better use of a byte must be this many times better.
+const HYSTERESIS: f64 = 2.0;
+/// A step is one part in so many.
+const STEP_PARTS: usize = 8;
+/// Where units are this many times better, half of the cache goes at once.
+const OUT_OF_PROPORTION: f64 = 8.0;
+
+/// Decides the number of chunks.
+#[derive(Debug, Default)]
+pub(super) struct Share {
+    /// Visits ever made when the window began.
+    begun_at: u64,
+    /// Reads saved at the margin, per visit and byte.
+    worth: f64,
+}
+
+/// The most chunks under a limit.
+pub(super) fn chunks_max(limit_bytes: usize) -> usize {
+    if limit_bytes < BUDGET_MIN_BYTES {
+        0
+    } else {
+        (limit_bytes / SHARE_MAX / CHUNK_BYTES).clamp(1, CHUNKS_MAX)
+    }
+}
+
+/// Chunks that absences may fill under a limit before anything is measured.
+pub(super) fn chunks_at_first(limit_bytes: usize) -> usize {
+    (limit_bytes / SHARE_AT_FIRST / CHUNK_BYTES).max(1).min(chunks_max(limit_bytes))
+}
+
+impl Share {
+    /// Whether it is time to decide, after `visits` ever.
+    pub(super) fn is_due(&self, visits: u64) -> bool {
+        visits.saturating_sub(self.begun_at) >= WINDOW_VISITS
+    }
+
+    /// Chunks that the cache should have. `price`: reads saved per visit and byte by units at the margin, if the policy tells.
+    pub(super) fn decide(
+        &mut self,
+        cache: &AbsenceCache,
+        visits: u64,
+        price: Option<f64>,
+        limit_bytes: usize,
+    ) -> usize {
+        let window = visits.saturating_sub(self.begun_at).max(1) as f64;
+        self.begun_at = visits;
+        let ((saved, bytes), is_filling) = (cache.take_barely_saved(), cache.take_is_filling());
+        let worth = if saved == 0 { 0.0 } else { saved as f64 / SEEN / window / bytes };
+        self.worth = MEMORY * self.worth + (1.0 - MEMORY) * worth;
+        let (length, most) = (cache.len(), chunks_max(limit_bytes));
+        let Some(price) = price else { return chunks_at_first(limit_bytes) };
+        let step = (length / STEP_PARTS).max(1);
+        let wanted = if length == 0 {
+            chunks_at_first(limit_bytes)
+        } else if self.worth > price * HYSTERESIS {
+            length + step
+        } else if is_filling {
+            length
+        } else if self.worth * OUT_OF_PROPORTION < price {
+            length - (length / 2).max(1)
+        } else if self.worth * HYSTERESIS < price {
+            length - step
+        } else {
+            length
+        };
+        wanted.max((limit_bytes / SHARE_MIN / CHUNK_BYTES).clamp(1, UNASKED_MAX)).min(most)
+    }
+}

@@ -1,0 +1,50 @@
+//! Use and units of a table's segments, taken out to be kept over a restart and put in again.
+//!
+//! What is taken out is in visits made now, so that it can be put into a manager whose clock stands elsewhere: weights of
+//! [`hotness`](crate::plan::hotness) grow with time, only their ratios count.
+
+use crate::Hotness;
+use crate::SegmentRef;
+use crate::registry::Registry;
+use crate::{SegmentUse, TableId};
+
+impl Registry {
+    /// Use of each segment of a table; `None` if it is not known.
+    pub(crate) fn use_of(&self, id: TableId) -> Option<Vec<SegmentUse>> {
+        let allocation = self.planner.allocation();
+        let now = (1.0 / allocation.decay().weight()) as f32;
+        let states = allocation.segments().table(self.slot_of(id)?).iter();
+        Some(
+            states
+                .map(|state| {
+                    let mut hotness = state.counts().hotness();
+                    hotness.scale(now);
+                    SegmentUse { hotness, units: state.units() }
+                })
+                .collect(),
+        )
+    }
+
+    /// Hotness that the segments of a table start with that are remembered like this.
+    pub(crate) fn remembered_hotness(&self, remembered: &[SegmentUse]) -> Vec<Hotness> {
+        let weight = self.planner.allocation().decay().weight() as f32;
+        let hotness = remembered.iter().map(|segment| {
+            let mut hotness = segment.hotness;
+            hotness.scale(weight);
+            // As it would be with the units that it has now: none.
+            hotness.wasted_reads = hotness.negatives;
+            hotness
+        });
+        hotness.collect()
+    }
+
+    /// Gives a segment of a new table the units that it had, as far as there is room; else as the policy sees fit.
+    pub(crate) fn place_again(&mut self, segment: SegmentRef, remembered: SegmentUse) {
+        self.planner.place_units(segment, remembered.units);
+        let weight = self.planner.allocation().decay().weight() as f32;
+        let allocation = self.planner.allocation_mut();
+        if allocation.segments()[segment].units() == remembered.units {
+            allocation.set_wasted_reads(segment, remembered.hotness.wasted_reads * weight);
+        }
+    }
+}

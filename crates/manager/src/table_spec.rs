@@ -1,0 +1,60 @@
+//! What a host says about a table when it opens it.
+
+use std::sync::Arc;
+
+use springbloom_filter::GroupShape;
+
+use crate::{Fences, Hotness, KeyOrder, UnitSource};
+
+/// Identity of one immutable sorted file: the same whenever the file is opened, different for any other file of the
+/// process (a good hash will do: what is registered again under it must have the same segments, too). State that is worth keeping hangs on it, not on a reader.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct TableId(pub u64);
+
+/// A column family of one database: hotness is inherited only inside one scope.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct ScopeId(pub u64);
+
+/// One segment of a table as its directory describes it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct SegmentSpec {
+    /// What was built over the segment's keys.
+    pub shape: GroupShape,
+    /// Bytes of the entries that the segment covers.
+    pub data_bytes: u64,
+}
+
+/// A segment's measured use, in visits made now, and the units it has.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct SegmentUse {
+    /// Measured use; older visits have faded.
+    pub hotness: Hotness,
+    /// Units that are resident or about to be.
+    pub units: u8,
+}
+
+/// A table that is being opened.
+pub struct TableSpec<'a> {
+    /// Identity of the file.
+    pub id: TableId,
+    /// Column family of a database.
+    pub scope: ScopeId,
+    /// Level of the tree, 0 for tables that overlap one another; `None` if the host does not know.
+    pub level: Option<u8>,
+    /// Order of the scope's user keys; used while the table is registered, and not kept.
+    pub order: &'a dyn KeyOrder,
+    /// Segments in key order.
+    pub segments: Vec<SegmentSpec>,
+    /// First user key of each segment, as many as `segments`, and the last user key of the table if it is known.
+    pub fences: Fences,
+    /// Reads this table's units; kept until another reader of the table brings another one or the table is forgotten, so it must work
+    /// without the reader. Tables that have theirs in common share it.
+    pub source: Arc<dyn UnitSource>,
+    /// Where the source finds the table, and what else the host keeps of it: the same for all its readers.
+    pub locator: &'a [u8],
+    /// Unit 0 of each segment, if the builder of the table handed them over: used without I/O where they fit.
+    pub first_units: Option<Vec<Option<Vec<u8>>>>,
+    /// Use of each segment as [`Manager::table_use`](crate::Manager::table_use) once gave it: goes before what the table would inherit,
+    /// and brings back the units it had. Ignored if it is not one per segment.
+    pub remembered: Option<Vec<SegmentUse>>,
+}

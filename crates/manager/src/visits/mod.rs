@@ -1,0 +1,10 @@
+//! How visits of lookups get to the policy.
+
+mod counters;
+mod outcome;
+mod rings;
+mod visit_buffer;
+
+pub use outcome::Outcome;
+pub(crate) use outcome::Visit;
+pub(crate) use visit_buffer::{Batch, EventBase, EventHub, SEGMENTS_MAX, TABLES_MAX};

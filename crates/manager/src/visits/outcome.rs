@@ -1,0 +1,34 @@
+//! What one lookup learned about one segment.
+
+use crate::SegmentRef;
+
+/// The end of a lookup's visit to one segment.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Outcome {
+    /// The resident units said no: a read was saved, and would have been with one unit less.
+    Rejected,
+    /// The units (or the lack of them) said maybe, a data block was read, and the key was not there.
+    WastedRead,
+    /// The key was there. No filter could have saved this read.
+    TruePositive,
+    /// The last resident unit alone said no: without it a read would have been wasted.
+    RejectedByLast,
+    /// The units let the key pass, but an earlier lookup had found that it is not there: a read was saved that no unit would have saved.
+    KnownAbsent,
+}
+
+impl Outcome {
+    /// Whether units can help such visits: the key is absent from the segment, and was not known to be.
+    pub fn is_negative(self) -> bool {
+        !matches!(self, Outcome::TruePositive | Outcome::KnownAbsent)
+    }
+}
+
+/// A visit that was taken in.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Visit {
+    pub segment: SegmentRef,
+    pub outcome: Outcome,
+    /// Visits that this one stands for: so many were made for one that was taken in.
+    pub stands_for: u32,
+}

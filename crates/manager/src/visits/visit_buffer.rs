@@ -1,0 +1,625 @@
+//! How visits get from lookups to the policy: full batches go through a bounded lock-free queue and come back empty
+//! through another.
+//!
+//! The pool of batches follows the budget. A thread fills a batch of its own; when there is no empty one to go on with,
+//! because lookups make visits faster than the background thread may take them in, it makes one of two: of its own and of the
+//! oldest full one it throws half of the visits away, each with the same chance, and goes on to note one visit in twice as many. A
+//! batch says how many visits each of its visits stands for, so the policy's counts stay unbiased whatever the rate and however
+//! bursty it is; totals are counted apart and exact. When the queue runs empty, threads are told to note more again.
+
+use std::cell::RefCell;
+use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU64, AtomicUsize, Ordering};
+use std::sync::{Arc, OnceLock};
+use std::thread::Thread;
+
+use fastrand::Rng;
+
+use crate::SegmentRef;
+use crate::memory::{allocated_bytes, taken_bytes};
+use crate::visits::counters::{ThreadTotals, Totals};
+use crate::visits::rings::Rings;
+use crate::{MemoryBudget, MemoryKind, Outcome, OutcomeTotals, Reservation};
+
+const OUTCOME_BITS: u32 = 2;
+const SEGMENT_BITS: u32 = 24;
+const TABLE_BITS: u32 = 22;
+const GENERATION_BITS: u32 = 16;
+const _: () = assert!(OUTCOME_BITS + SEGMENT_BITS + TABLE_BITS + GENERATION_BITS == 64);
+
+/// Most segments of one table.
+pub(crate) const SEGMENTS_MAX: usize = 1 << SEGMENT_BITS;
+/// Most tables at one time.
+pub(crate) const TABLES_MAX: usize = 1 << TABLE_BITS;
+
+/// Table and generation of an event, in place.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct EventBase(u64);
+
+impl EventBase {
+    pub(crate) fn new(table: u32, generation: u16) -> Self {
+        Self((u64::from(generation) << TABLE_BITS | u64::from(table)) << (SEGMENT_BITS + OUTCOME_BITS))
+    }
+}
+
+/// One visit in eight bytes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Event(u64);
+
+impl Event {
+    #[inline]
+    fn new(base: EventBase, segment: u32, outcome: Outcome) -> Self {
+        // To the policy a key that is known to be absent is like one that is there: no unit has anything to save.
+        let outcome = if outcome == Outcome::KnownAbsent { Outcome::TruePositive } else { outcome };
+        Self(base.0 | u64::from(segment) << OUTCOME_BITS | outcome as u64)
+    }
+
+    pub(crate) fn segment(self) -> SegmentRef {
+        let bits = |from: u32, count: u32| ((self.0 >> from) & ((1 << count) - 1)) as u32;
+        SegmentRef {
+            table: bits(OUTCOME_BITS + SEGMENT_BITS, TABLE_BITS),
+            segment: bits(OUTCOME_BITS, SEGMENT_BITS),
+        }
+    }
+
+    /// Distinguishes tables that follow one another in the same slot.
+    pub(crate) fn generation(self) -> u16 {
+        (self.0 >> (64 - GENERATION_BITS)) as u16
+    }
+
+    pub(crate) fn outcome(self) -> Outcome {
+        match self.0 & 3 {
+            0 => Outcome::Rejected,
+            1 => Outcome::WastedRead,
+            2 => Outcome::TruePositive,
+            _ => Outcome::RejectedByLast,
+        }
+    }
+}
+
+/// Visits of one thread, a fixed number at most; none at all in place of one for which there is no room.
+#[derive(Debug, Default)]
+pub(crate) struct Batch {
+    events: Vec<Event>,
+    /// Each event was noted with a chance of one in 2^this.
+    period_log2: u8,
+}
+
+impl Batch {
+    pub(crate) fn events(&self) -> &[Event] {
+        &self.events
+    }
+
+    /// Visits that each event stands for.
+    pub(crate) fn stands_for(&self) -> u32 {
+        1 << self.period_log2
+    }
+
+    fn with_room_for(events: usize) -> Self {
+        Self { events: Vec::with_capacity(events), period_log2: 0 }
+    }
+
+    /// Bytes that it takes of the budget.
+    fn bytes(&self) -> usize {
+        batch_bytes(self.events.capacity())
+    }
+
+    #[inline]
+    fn is_full(&self) -> bool {
+        self.events.len() == self.events.capacity()
+    }
+
+    /// Lets each event stand for more visits and keeps it with a chance that makes up for it.
+    fn thin_to(&mut self, period_log2: u8, rng: &mut Rng) {
+        let doublings = period_log2.saturating_sub(self.period_log2);
+        if doublings > 0 {
+            self.period_log2 = period_log2;
+            self.events.retain(|_| is_one_in(doublings, rng));
+        }
+    }
+
+    /// Moves events here from a batch of the same period until this one is full.
+    fn fill_from(&mut self, other: &mut Batch) {
+        let room = self.events.capacity() - self.events.len();
+        let moved = other.events.len().saturating_sub(room)..;
+        self.events.extend(other.events.drain(moved));
+    }
+}
+
+/// Rarest sampling: one visit in 2^this.
+const PERIOD_LOG2_MAX: u8 = 20;
+
+/// True with a chance of one in 2^`log2`.
+#[inline]
+fn is_one_in(log2: u8, rng: &mut Rng) -> bool {
+    rng.u64(..) >> (64 - u32::from(log2.max(1))) == 0
+}
+
+/// Share of the budget that buffers take.
+const BUDGET_SHARE: usize = 256;
+const POOL_BYTES_MAX: usize = 256 << 10;
+/// A small budget gives more for them, up to this share: a handful of batches must go round.
+const SMALL_BUDGET_SHARE: usize = 32;
+const POOL_BYTES_MIN: usize = 2048;
+const BATCHES_AIMED_AT: usize = 32;
+const BATCH_EVENTS_MAX: usize = 128;
+const BATCH_EVENTS_MIN: usize = 8;
+
+/// The queues between lookups and the background thread.
+pub(crate) struct EventHub {
+    full: Rings<Batch>,
+    empty: Rings<Batch>,
+    /// Bytes of their places.
+    places_bytes: AtomicUsize,
+    /// What a new batch has room for. Those from before the budget moved have another size, until they come back.
+    batch_events: AtomicUsize,
+    /// Batches there are, in whatever hands, and their bytes.
+    batches: AtomicUsize,
+    batches_bytes: AtomicUsize,
+    totals: Totals,
+    dropped_events: AtomicU64,
+    /// What new batches are filled with: one visit in 2^this.
+    period_log2: AtomicU8,
+    /// Threads that ever noted something: seeds their generators.
+    threads: AtomicU64,
+    /// What each keeps, the host's part included; what the budget pays of that for all of them, and what it had no room for.
+    thread_bytes: usize,
+    paid_bytes: AtomicUsize,
+    unpaid_bytes: AtomicUsize,
+    /// The manager is gone; threads let go of the hub when they next enter another.
+    closed: AtomicBool,
+    /// Takes batches in; woken once per nap when they pile up.
+    consumer: OnceLock<Thread>,
+    consumer_naps: AtomicBool,
+    budget: MemoryBudget,
+}
+
+/// Bytes of the buffers under a limit.
+fn pool_bytes(limit_bytes: usize) -> usize {
+    let least = POOL_BYTES_MIN.min(limit_bytes / SMALL_BUDGET_SHARE);
+    (limit_bytes / BUDGET_SHARE).clamp(least, POOL_BYTES_MAX)
+}
+
+fn batch_bytes(events: usize) -> usize {
+    taken_bytes(events * size_of::<Event>())
+}
+
+/// A batch has a place in both queues: itself and the queue's stamp.
+const PLACE_BYTES: usize = 2 * (size_of::<Batch>() + size_of::<usize>());
+
+/// What the buffers are made of under a limit.
+struct PoolShape {
+    batch_events: usize,
+    places: usize,
+}
+
+impl PoolShape {
+    fn under(limit_bytes: usize) -> Self {
+        let pool_bytes = pool_bytes(limit_bytes);
+        let batch_events =
+            (pool_bytes / BATCHES_AIMED_AT / size_of::<Event>()).clamp(BATCH_EVENTS_MIN, BATCH_EVENTS_MAX);
+        Self { batch_events, places: pool_bytes / (batch_bytes(batch_events) + PLACE_BYTES) }
+    }
+}
+
+impl EventHub {
+    /// Queues and batches for a budget of this size; without any if there is no room.
+    /// `host_thread_bytes`: what the host keeps for each thread that looks up.
+    pub(crate) fn new(budget: &MemoryBudget, host_thread_bytes: usize) -> Self {
+        let hub = Self {
+            full: Rings::new(),
+            empty: Rings::new(),
+            places_bytes: AtomicUsize::new(0),
+            batch_events: AtomicUsize::new(0),
+            batches: AtomicUsize::new(0),
+            batches_bytes: AtomicUsize::new(0),
+            totals: Totals::default(),
+            dropped_events: AtomicU64::new(0),
+            period_log2: AtomicU8::new(0),
+            threads: AtomicU64::new(0),
+            thread_bytes: ThreadEntry::BYTES + host_thread_bytes,
+            paid_bytes: AtomicUsize::new(0),
+            unpaid_bytes: AtomicUsize::new(0),
+            closed: AtomicBool::new(false),
+            consumer: OnceLock::new(),
+            consumer_naps: AtomicBool::new(false),
+            budget: budget.clone(),
+        };
+        hub.fit(budget.limit_bytes());
+        hub
+    }
+
+    /// Makes the buffers what they should be under a limit of `limit_bytes`, as far as the budget has room for it. Batches that threads
+    /// hold stay, and so do the places of a larger budget. One caller at a time.
+    pub(crate) fn fit(&self, limit_bytes: usize) {
+        let PoolShape { batch_events, places } = PoolShape::under(limit_bytes);
+        self.batch_events.store(batch_events, Ordering::Relaxed);
+        self.add_places(places);
+        let wanted = (pool_bytes(limit_bytes) / batch_bytes(batch_events)).min(self.empty.places());
+        for _ in 0..self.empty.len() {
+            let Some(batch) = self.empty.pop() else { break };
+            let is_one_too_many = self.batches.load(Ordering::Relaxed) > wanted;
+            if is_one_too_many || batch.events.capacity() != batch_events {
+                self.discard(batch);
+            } else {
+                self.empty.push(batch);
+            }
+        }
+        while self.batches.load(Ordering::Relaxed) < wanted {
+            let Some(batch) = self.make_batch() else { return };
+            self.empty.push(batch);
+        }
+    }
+
+    /// Gives the queues up to `places` places, unless they have most of them: few steps lead to the most there can be.
+    fn add_places(&self, places: usize) {
+        let had = self.empty.places();
+        if places < (2 * had).max(1) {
+            return;
+        }
+        let added = places - had;
+        if let Some(reservation) = self.budget.try_reserve(MemoryKind::Buffers, added * PLACE_BYTES)
+            && self.empty.add_places(added)
+            && self.full.add_places(added)
+        {
+            self.places_bytes.fetch_add(reservation.bytes(), Ordering::Relaxed);
+            reservation.hand_over(MemoryKind::Buffers);
+        }
+    }
+
+    /// A new batch, if the budget has room for it; there must be a place.
+    fn make_batch(&self) -> Option<Batch> {
+        let events = self.batch_events.load(Ordering::Relaxed);
+        let reservation = self.budget.try_reserve(MemoryKind::Buffers, batch_bytes(events))?;
+        self.batches.fetch_add(1, Ordering::Relaxed);
+        self.batches_bytes.fetch_add(reservation.bytes(), Ordering::Relaxed);
+        reservation.hand_over(MemoryKind::Buffers);
+        Some(Batch::with_room_for(events))
+    }
+
+    fn discard(&self, batch: Batch) {
+        let bytes = batch.bytes();
+        drop(batch);
+        self.batches.fetch_sub(1, Ordering::Relaxed);
+        self.batches_bytes.fetch_sub(bytes, Ordering::Relaxed);
+        self.budget.release(MemoryKind::Buffers, bytes);
+    }
+
+    /// Notes a visit. No lock, no wait, no allocation but for a thread's first visit and that at which the budget pays for what it keeps,
+    /// if it had no room at first.
+    #[inline]
+    pub(crate) fn record(self: &Arc<Self>, base: EventBase, segment: u32, outcome: Outcome) {
+        let event = Event::new(base, segment % SEGMENTS_MAX as u32, outcome);
+        let noted = THREAD.try_with(|thread| {
+            let mut hubs = thread.borrow_mut();
+            match hubs.iter_mut().find(|entry| Arc::ptr_eq(&entry.hub, self)) {
+                Some(entry) => entry.record(event, outcome),
+                None => {
+                    hubs.retain(|entry| !entry.hub.closed.load(Ordering::Relaxed));
+                    hubs.push(ThreadEntry::new(self));
+                    hubs.last_mut().expect("just pushed").record(event, outcome);
+                }
+            }
+        });
+        if noted.is_err() {
+            self.totals.add(outcome); // a lookup in a destructor of thread-local state
+            self.dropped_events.fetch_add(1, Ordering::Relaxed);
+        }
+    }
+
+    /// Hands on what this thread has noted so far; `false` if there was no empty batch to go on with.
+    pub(crate) fn flush_thread(self: &Arc<Self>) -> bool {
+        let flushed = THREAD.try_with(|thread| {
+            let mut hubs = thread.borrow_mut();
+            let entry = hubs.iter_mut().find(|entry| Arc::ptr_eq(&entry.hub, self));
+            entry.is_none_or(|entry| entry.batch.events.is_empty() || entry.swap())
+        });
+        flushed.unwrap_or(true)
+    }
+
+    /// A full batch, if there is one; give it back with [`give_back`](Self::give_back).
+    pub(crate) fn take(&self) -> Option<Batch> {
+        self.full.pop()
+    }
+
+    pub(crate) fn give_back(&self, mut batch: Batch) {
+        batch.events.clear();
+        if batch.events.capacity() != self.batch_events.load(Ordering::Relaxed)
+            && let Some(of_this_size) = self.make_batch()
+        {
+            self.discard(std::mem::replace(&mut batch, of_this_size));
+        }
+        self.empty.push(batch);
+    }
+
+    /// Who takes batches in.
+    pub(crate) fn set_consumer(&self, thread: Thread) {
+        let _ = self.consumer.set(thread); // one thread per hub
+    }
+
+    /// The consumer naps from now on, or does no longer: whether batches that pile up may wake it.
+    pub(crate) fn set_consumer_naps(&self, naps: bool) {
+        self.consumer_naps.store(naps, Ordering::Relaxed);
+    }
+
+    /// A nap ends early when half of the batches wait: a system call then, for a nap, not for a visit. Not while visits are sampled: they come
+    /// faster than they are taken in anyhow, and one lookup in a hundred would make that call.
+    fn wake_if_piled_up(&self) {
+        if self.period_log2.load(Ordering::Relaxed) == 0
+            && self.full.len() * 2 >= self.batches.load(Ordering::Relaxed)
+            && self.consumer_naps.swap(false, Ordering::Relaxed)
+            && let Some(consumer) = self.consumer.get()
+        {
+            consumer.unpark();
+        }
+    }
+
+    /// Has threads note twice as many of their visits, if it is not all of them.
+    pub(crate) fn sample_more(&self) {
+        let more = |log2: u8| log2.checked_sub(1);
+        let _ = self.period_log2.fetch_update(Ordering::Relaxed, Ordering::Relaxed, more); // all already
+    }
+
+    /// Visits that each one noted now stands for.
+    pub(crate) fn stands_for(&self) -> u32 {
+        1 << self.period_log2.load(Ordering::Relaxed)
+    }
+
+    pub(crate) fn close(&self) {
+        self.closed.store(true, Ordering::Relaxed);
+    }
+
+    pub(crate) fn totals(&self) -> OutcomeTotals {
+        self.totals.read()
+    }
+
+    /// Bytes that threads keep and that the budget had no room for when they asked last.
+    pub(crate) fn unpaid_bytes(&self) -> usize {
+        self.unpaid_bytes.load(Ordering::Relaxed)
+    }
+
+    /// How many of them units should make room for. Threads keep what they do whether or not the budget pays; but most of it is for units.
+    pub(crate) fn payable_bytes(&self, limit_bytes: usize) -> usize {
+        let left = (limit_bytes / THREADS_SHARE).saturating_sub(self.paid_bytes.load(Ordering::Relaxed));
+        self.unpaid_bytes().min(left)
+    }
+
+    pub(crate) fn dropped_events(&self) -> u64 {
+        self.dropped_events.load(Ordering::Relaxed)
+    }
+}
+
+impl Drop for EventHub {
+    fn drop(&mut self) {
+        // Whoever holds a batch holds the hub, so all of them are back.
+        let bytes = *self.batches_bytes.get_mut() + *self.places_bytes.get_mut();
+        self.budget.release(MemoryKind::Buffers, bytes);
+    }
+}
+
+/// What a thread keeps for one hub.
+struct ThreadEntry {
+    hub: Arc<EventHub>,
+    batch: Batch,
+    rng: Rng,
+    totals: Option<Arc<ThreadTotals>>,
+    /// For what the thread keeps. `None`: it was unpaid when it asked last.
+    reservation: Option<Reservation>,
+}
+
+/// Part of the budget that pays at most for what threads keep.
+const THREADS_SHARE: usize = 4;
+/// Room for entries in a vector's first allocation.
+const ENTRIES_AT_FIRST: usize = 4;
+/// Bytes of the list of pointers that a thread borrows (`arc-swap`'s), with its alignment; kept for the next thread when one ends.
+const BORROWED_BYTES: usize = 320;
+
+thread_local! {
+    /// Nearly always one entry: one manager serves a process.
+    static THREAD: RefCell<Vec<ThreadEntry>> = const { RefCell::new(Vec::new()) };
+}
+
+impl ThreadEntry {
+    /// Bytes that this crate keeps for a thread.
+    const BYTES: usize =
+        Totals::THREAD_BYTES + BORROWED_BYTES + allocated_bytes(ENTRIES_AT_FIRST * size_of::<Self>());
+
+    fn new(hub: &Arc<EventHub>) -> Self {
+        let mut entry = Self {
+            hub: hub.clone(),
+            batch: hub.empty.pop().unwrap_or_default(),
+            rng: Rng::with_seed(hub.threads.fetch_add(1, Ordering::Relaxed)),
+            totals: None,
+            reservation: None,
+        };
+        hub.unpaid_bytes.fetch_add(hub.thread_bytes, Ordering::Relaxed);
+        entry.pay();
+        entry
+    }
+
+    /// Takes what the thread keeps from the budget, and gives it counters of its own then.
+    fn pay(&mut self) {
+        let hub = &self.hub;
+        if hub.payable_bytes(hub.budget.limit_bytes()) < hub.thread_bytes {
+            return;
+        }
+        self.reservation = hub.budget.try_reserve(MemoryKind::Buffers, hub.thread_bytes);
+        if self.reservation.is_some() {
+            hub.unpaid_bytes.fetch_sub(hub.thread_bytes, Ordering::Relaxed);
+            hub.paid_bytes.fetch_add(hub.thread_bytes, Ordering::Relaxed);
+            self.totals = Some(hub.totals.enter());
+        }
+    }
+
+    #[inline]
+    fn record(&mut self, event: Event, outcome: Outcome) {
+        match &self.totals {
+            Some(totals) => totals.add_owned(outcome),
+            None => self.hub.totals.add(outcome),
+        }
+        if self.batch.is_full() {
+            self.hand_on();
+        }
+        let log2 = self.batch.period_log2;
+        if log2 != 0 && !is_one_in(log2, &mut self.rng) {
+            return;
+        }
+        if !self.batch.is_full() {
+            self.batch.events.push(event);
+        } else {
+            self.hub.dropped_events.fetch_add(1, Ordering::Relaxed);
+        }
+    }
+
+    /// Swaps the batch for an empty one, or makes room in it if there is none.
+    #[cold]
+    fn hand_on(&mut self) {
+        if !self.swap() && self.batch.events.capacity() > 0 {
+            self.fold();
+        }
+    }
+
+    /// Swaps the batch for an empty one; `false` if there is none.
+    fn swap(&mut self) -> bool {
+        let Some(mut empty) = self.hub.empty.pop() else { return false };
+        if self.reservation.is_none() {
+            self.pay(); // units made room meanwhile, or the budget grew
+        }
+        empty.period_log2 = self.hub.period_log2.load(Ordering::Relaxed);
+        let full = std::mem::replace(&mut self.batch, empty);
+        if full.events.capacity() > 0 {
+            self.hub.full.push(full);
+        }
+        self.hub.wake_if_piled_up();
+        true
+    }
+
+    /// Makes room in the full batch: one of this and the oldest batch that waits.
+    fn fold(&mut self) {
+        let mut old = self.hub.full.pop();
+        let (own_log2, old_log2) =
+            (self.batch.period_log2, old.as_ref().map_or(self.batch.period_log2, |old| old.period_log2));
+        let log2 = own_log2.max(old_log2) + u8::from(own_log2 == old_log2);
+        let log2 = log2.min(PERIOD_LOG2_MAX);
+        self.hub.period_log2.fetch_max(log2, Ordering::Relaxed);
+        self.batch.thin_to(log2, &mut self.rng);
+        let Some(mut old) = old.take() else { return };
+        old.thin_to(log2, &mut self.rng);
+        self.batch.fill_from(&mut old);
+        let done = if self.batch.is_full() { std::mem::replace(&mut self.batch, old) } else { old };
+        let queue = if done.events.is_empty() { &self.hub.empty } else { &self.hub.full };
+        queue.push(done);
+    }
+}
+
+impl Drop for ThreadEntry {
+    fn drop(&mut self) {
+        let batch = std::mem::take(&mut self.batch);
+        if batch.events.capacity() > 0 {
+            self.hub.full.push(batch);
+        }
+        let EventHub { paid_bytes, unpaid_bytes, thread_bytes, .. } = &*self.hub;
+        let kept = if self.reservation.is_some() { paid_bytes } else { unpaid_bytes };
+        kept.fetch_sub(*thread_bytes, Ordering::Relaxed);
+        if let Some(totals) = &self.totals {
+            self.hub.totals.leave(totals);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_event_keeps_what_is_put_in() {
+        for (table, generation, segment, outcome) in [
+            (0, 0, 0, Outcome::Rejected),
+            (TABLES_MAX as u32 - 1, u16::MAX, SEGMENTS_MAX as u32 - 1, Outcome::TruePositive),
+            (5, 7, 9, Outcome::WastedRead),
+            (6, 7, 9, Outcome::RejectedByLast),
+        ] {
+            let event = Event::new(EventBase::new(table, generation), segment, outcome);
+            assert_eq!(event.segment(), SegmentRef { table, segment });
+            assert_eq!((event.generation(), event.outcome()), (generation, outcome));
+        }
+    }
+
+    fn drain(hub: &EventHub, mut take_in: impl FnMut(&Batch)) {
+        while let Some(batch) = hub.take() {
+            take_in(&batch);
+            hub.give_back(batch);
+        }
+    }
+
+    /// Visits to each of `parts` equal parts of a scan over `segments` segments, as a consumer that takes in one batch for
+    /// every `visits_per_batch` visits (`None`: at the end) would count them. Gives the visits taken in as well.
+    fn scan(segments: u32, parts: u32, visits_per_batch: Option<u32>) -> (Vec<f64>, u64) {
+        let hub = Arc::new(EventHub::new(&MemoryBudget::new(1 << 20), 0));
+        let base = EventBase::new(1, 1);
+        let (mut counts, mut taken) = (vec![0.0; parts as usize], 0);
+        let mut take_in = |batch: &Batch| {
+            taken += batch.events().len() as u64;
+            for event in batch.events() {
+                let part = event.segment().segment / (segments / parts);
+                counts[part as usize] += f64::from(batch.stands_for());
+            }
+        };
+        for segment in 0..segments {
+            hub.record(base, segment, Outcome::Rejected);
+            if visits_per_batch.is_some_and(|visits| segment % visits == 0)
+                && let Some(batch) = hub.take()
+            {
+                take_in(&batch);
+                hub.give_back(batch);
+            }
+        }
+        hub.flush_thread();
+        drain(&hub, &mut take_in);
+        hub.flush_thread(); // there was no empty batch to hand the last one on for
+        drain(&hub, &mut take_in);
+        assert_eq!(hub.totals().rejected, u64::from(segments));
+        assert_eq!(hub.dropped_events(), 0);
+        (counts, taken)
+    }
+
+    #[test]
+    fn a_scan_faster_than_the_policy_is_sampled_evenly() {
+        let (segments, parts) = (1 << 22, 16);
+        let expected = f64::from(segments / parts);
+        for visits_per_batch in [100, 1000, 10_000] {
+            let (counts, taken) = scan(segments, parts, Some(visits_per_batch));
+            assert!(taken < u64::from(segments) / 2, "it was not too fast");
+            for count in &counts {
+                // Each part has at least a third of its share of samples: Poisson, six standard deviations.
+                let samples = taken as f64 / f64::from(parts) / 3.0;
+                let off = (count / expected - 1.0).abs();
+                assert!(off < 6.0 / samples.sqrt(), "{visits_per_batch}: {off} in {counts:?}");
+            }
+        }
+    }
+
+    #[test]
+    fn a_burst_that_nobody_takes_in_is_sampled_evenly() {
+        let (segments, parts) = (1 << 20, 8);
+        let (counts, taken) = scan(segments, parts, None);
+        for count in &counts {
+            let off = (count / f64::from(segments / parts) - 1.0).abs();
+            let samples = taken as f64 / f64::from(parts) / 3.0;
+            assert!(taken < 2048 && off < 6.0 / samples.sqrt(), "{off} of {taken}: {counts:?}");
+        }
+    }
+
+    #[test]
+    fn buffers_stay_in_their_share_of_the_budget() {
+        for limit_bytes in [0, 1000, 64 << 10, 2_500_000, 1 << 30] {
+            let budget = MemoryBudget::new(limit_bytes);
+            let hub = Arc::new(EventHub::new(&budget, 100));
+            assert!(budget.used_bytes_of(MemoryKind::Buffers) <= pool_bytes(limit_bytes), "{limit_bytes}");
+            hub.record(EventBase::new(1, 1), 3, Outcome::Rejected);
+            let of_threads = (ThreadEntry::BYTES + 100).min(limit_bytes / THREADS_SHARE);
+            let most = pool_bytes(limit_bytes) + of_threads;
+            assert!(budget.used_bytes_of(MemoryKind::Buffers) <= most, "{limit_bytes}");
+            assert_eq!(hub.totals().rejected, 1);
+        }
+    }
+}

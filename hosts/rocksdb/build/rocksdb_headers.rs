@@ -1,0 +1,82 @@
+//! A C++ compiler set up for the headers of exactly the RocksDB that `librocksdb-sys` builds and links. Build scripts
+//! share it; their crates depend on `librocksdb-sys` themselves, which is how they learn where the headers are.
+
+use std::{env, path::PathBuf};
+
+/// The compiler, without files to compile.
+pub(crate) fn compiler() -> cc::Build {
+    if env::var_os("ROCKSDB_LIB_DIR").is_some() {
+        panic!(
+            "ROCKSDB_LIB_DIR is set: springbloom compiles against RocksDB's internal headers and cannot use a system \
+             library, whose headers may differ; unset it and let cargo build the bundled RocksDB"
+        );
+    }
+    let sources = PathBuf::from(
+        env::var_os("DEP_ROCKSDB_CARGO_MANIFEST_DIR").expect("librocksdb-sys tells its manifest's folder"),
+    )
+    .join("rocksdb");
+
+    let mut build = cc::Build::new();
+    build.cpp(true).std("c++20");
+    // As system headers: warnings in them are RocksDB's to mend.
+    for folder in [sources.clone(), sources.join("include")] {
+        build.flag("-isystem").flag(folder);
+    }
+    // The layout of RocksDB's classes depends on these: they mirror librocksdb-sys's build script.
+    build.define("NDEBUG", "1").define("HAVE_ALIGNED_NEW", None).define("HAVE_UINT128_EXTENSION", None);
+    for compression in ["SNAPPY", "LZ4", "ZSTD", "ZLIB", "BZIP2"] {
+        build.define(compression, "1");
+    }
+    let manifest_folder = sources.parent().expect("the sources lie in a folder");
+    build.include(manifest_folder).include(manifest_folder.join("snappy"));
+    for library in ["LZ4", "ZSTD", "Z", "BZIP2"] {
+        if let Some(folders) = env::var_os(format!("DEP_{library}_INCLUDE")) {
+            build.includes(env::split_paths(&folders));
+        }
+    }
+    assert_eq!(env::var("CARGO_CFG_TARGET_OS").as_deref(), Ok("linux"), "Springbloom runs on Linux only");
+    for define in [
+        "OS_LINUX",
+        "ROCKSDB_PLATFORM_POSIX",
+        "ROCKSDB_LIB_IO_POSIX",
+        "ROCKSDB_SCHED_GETCPU_PRESENT",
+        "ROCKSDB_AUXV_GETAUXVAL_PRESENT",
+        "ROCKSDB_FALLOCATE_PRESENT",
+        "ROCKSDB_RANGESYNC_PRESENT",
+    ] {
+        build.define(define, None);
+    }
+    build.flag("-include").flag("cstdint");
+    if let Some(cpu) = target_cpu() {
+        let flag =
+            if env::var("CARGO_CFG_TARGET_ARCH").as_deref() == Ok("aarch64") { "-mcpu=" } else { "-march=" };
+        build.flag_if_supported(format!("{flag}{cpu}"));
+    }
+    build
+}
+
+/// The C++ files of a folder beside the build script.
+pub(crate) fn sources_in(folder: &str) -> Vec<PathBuf> {
+    let mut files: Vec<PathBuf> = std::fs::read_dir(folder)
+        .unwrap_or_else(|error| panic!("the folder {folder} beside build.rs: {error}"))
+        .map(|entry| entry.expect("the folder can be listed").path())
+        .filter(|path| path.extension().is_some_and(|extension| extension == "cc"))
+        .collect();
+    files.sort();
+    files
+}
+
+/// The processor that rustc compiles for; librocksdb-sys compiles RocksDB for the same.
+fn target_cpu() -> Option<String> {
+    let flags = env::var("CARGO_ENCODED_RUSTFLAGS").ok()?;
+    let mut flags = flags.split('\u{1f}');
+    let mut cpu = None;
+    while let Some(flag) = flags.next() {
+        let value = match flag {
+            "-C" => flags.next().unwrap_or_default(),
+            _ => flag.strip_prefix("-C").unwrap_or_default(),
+        };
+        cpu = value.strip_prefix("target-cpu=").map(str::to_owned).or(cpu);
+    }
+    cpu
+}
