@@ -15,7 +15,7 @@ pub(crate) fn option_set(rng: &mut TestRng) -> (OptionSet, String) {
     draw.database(rng);
     draw.filters(rng);
     let mut set = draw.set.expect("every draw gives the set back");
-    set.lookups_per_operation = [0, 20, 200, 1_000][rng.random_range(0..4)];
+    set.lookups_per_operation = [0, 50, 500, 5_000][rng.random_range(0..4)];
     // Some compositions filter nothing: tables without whole keys, a unit for more keys than the database has.
     set.must_reject = false;
     (set, draw.words.join(", "))
@@ -137,7 +137,7 @@ impl Draw {
             set.units = units;
             set
         });
-        let segment_data_bytes = [4 << 10, 16 << 10, 64 << 10, 4 << 20][rng.random_range(0..4)];
+        let segment_data_bytes = [16 << 10, 64 << 10, 4 << 20][rng.random_range(0..3)];
         self.apply(format!("segments of {segment_data_bytes} B"), |set| {
             set.segment_data_bytes(segment_data_bytes)
         });
