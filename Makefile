@@ -40,7 +40,7 @@ lint: build-all
 	@cargo clippy --release --locked --manifest-path fuzz/Cargo.toml -- -D warnings
 	@RUSTDOCFLAGS=-Dwarnings cargo doc --quiet --no-deps --release --locked --workspace
 
-# The oldest Rust that works. Skipped where it is not installed; `make lint` refuses newer parts of the standard library either way.
+# The oldest Rust that works. Skipped where it is not installed. `make lint` refuses newer parts of the standard library in either case.
 msrv:
 	@scripts/msrv $(addprefix springbloom-,$(NEUTRAL))
 
