@@ -83,6 +83,7 @@ impl OpenTable {
                 remembered,
             })
             .ok_or(Unopened::NoRoom)?;
+        database.count_with_units();
         Ok(Self { handle })
     }
 
