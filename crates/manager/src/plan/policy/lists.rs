@@ -2,12 +2,41 @@
 
 use crate::SegmentRef;
 use crate::plan::PerSegment;
+use crate::visits::{SEGMENTS_MAX, TABLES_MAX};
+
+/// A segment's name in six bytes: there is one of these or more for every segment.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Packed([u8; 6]);
+
+const _: () = assert!(TABLES_MAX < 1 << 24 && SEGMENTS_MAX <= 1 << 24);
+
+impl From<SegmentRef> for Packed {
+    fn from(segment: SegmentRef) -> Self {
+        let ([t0, t1, t2, _], [s0, s1, s2, _]) = (segment.table.to_le_bytes(), segment.segment.to_le_bytes());
+        Self([t0, t1, t2, s0, s1, s2])
+    }
+}
+
+impl Packed {
+    const NONE: Packed = Packed([u8::MAX; 6]);
+
+    fn unpack(self) -> SegmentRef {
+        if self == Self::NONE {
+            return SegmentRef::NONE;
+        }
+        let [t0, t1, t2, s0, s1, s2] = self.0;
+        SegmentRef {
+            table: u32::from_le_bytes([t0, t1, t2, 0]),
+            segment: u32::from_le_bytes([s0, s1, s2, 0]),
+        }
+    }
+}
 
 /// A node's place in its list.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Links {
-    previous: SegmentRef,
-    next: SegmentRef,
+    previous: Packed,
+    next: Packed,
 }
 
 /// A per-segment element that can stand in one list at a time.
@@ -17,10 +46,10 @@ pub(super) trait Linked {
 }
 
 impl Links {
-    pub(super) const UNLINKED: Links = Links { previous: SegmentRef::NONE, next: SegmentRef::NONE };
+    pub(super) const UNLINKED: Links = Links { previous: Packed::NONE, next: Packed::NONE };
 
     pub(super) fn next(&self) -> SegmentRef {
-        self.next
+        self.next.unpack()
     }
 }
 
@@ -36,20 +65,20 @@ impl List {
 
     /// Adds at the most recent end. The segment must be in no list.
     pub(super) fn push_back<N: Linked>(&mut self, nodes: &mut PerSegment<N>, segment: SegmentRef) {
-        *nodes[segment].links() = Links { previous: self.back, next: SegmentRef::NONE };
+        *nodes[segment].links() = Links { previous: self.back.into(), next: Packed::NONE };
         match self.back {
             SegmentRef::NONE => self.front = segment,
-            back => nodes[back].links().next = segment,
+            back => nodes[back].links().next = segment.into(),
         }
         self.back = segment;
     }
 
     /// Adds at the least recent end. The segment must be in no list.
     pub(super) fn push_front<N: Linked>(&mut self, nodes: &mut PerSegment<N>, segment: SegmentRef) {
-        *nodes[segment].links() = Links { previous: SegmentRef::NONE, next: self.front };
+        *nodes[segment].links() = Links { previous: Packed::NONE, next: self.front.into() };
         match self.front {
             SegmentRef::NONE => self.back = segment,
-            front => nodes[front].links().previous = segment,
+            front => nodes[front].links().previous = segment.into(),
         }
         self.front = segment;
     }
@@ -57,12 +86,12 @@ impl List {
     /// Takes out a segment that is in this list.
     pub(super) fn remove<N: Linked>(&mut self, nodes: &mut PerSegment<N>, segment: SegmentRef) {
         let Links { previous, next } = std::mem::replace(nodes[segment].links(), Links::UNLINKED);
-        match previous {
-            SegmentRef::NONE => self.front = next,
+        match previous.unpack() {
+            SegmentRef::NONE => self.front = next.unpack(),
             segment => nodes[segment].links().next = next,
         }
-        match next {
-            SegmentRef::NONE => self.back = previous,
+        match next.unpack() {
+            SegmentRef::NONE => self.back = previous.unpack(),
             segment => nodes[segment].links().previous = previous,
         }
     }
