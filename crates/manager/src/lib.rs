@@ -40,6 +40,6 @@ pub use plan::{CurvePoint, Hotness, MemoryCurve, Planner, PolicyKind, SegmentDem
 pub(crate) use segment::SegmentRef;
 pub use settings::ManagerSettings;
 pub use stats::{LevelUnits, OutcomeTotals, Stats, UsedBytes};
-pub use table_spec::{ScopeId, SegmentSpec, SegmentUse, TableId, TableSpec};
+pub use table_spec::{ScopeId, SegmentUse, TableId, TableSpec};
 pub use unit_source::{KnownTable, RowVisitor, TableUnits, UnitReadError, UnitSource};
 pub use visits::Outcome;

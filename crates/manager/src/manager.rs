@@ -8,7 +8,7 @@ use std::time::Duration;
 use crate::background::Shared;
 use crate::memory::group_bytes;
 use crate::registry::Registry;
-use crate::visits::EventHub;
+use crate::visits::VisitBuffer;
 use crate::{
     KnownTable, LevelUnits, ManagerSettings, MemoryBudget, MemoryCurve, MemoryKind, OutcomeTotals,
     PolicyKind, Reservation, SegmentDemand, SegmentUse, Stats, TableHandle, TableId, TableSpec, UnitSource,
@@ -28,13 +28,13 @@ impl Manager {
     /// filters.
     pub fn new(settings: ManagerSettings) -> Arc<Self> {
         let budget = MemoryBudget::new(settings.budget_bytes);
-        let hub = Arc::new(EventHub::new(&budget, settings.thread_bytes));
-        let registry = Registry::new(&settings, budget.clone(), hub.clone());
-        let shared = Arc::new(Shared::new(registry, hub));
+        let visits = Arc::new(VisitBuffer::new(&budget, settings.thread_bytes));
+        let registry = Registry::new(&settings, budget.clone(), visits.clone());
+        let shared = Arc::new(Shared::new(registry, visits));
         let worker = shared.clone();
         let thread = std::thread::Builder::new().name("springbloom".into()).spawn(move || worker.run());
         if let Ok(thread) = &thread {
-            shared.hub.set_consumer(thread.thread().clone());
+            shared.visits.set_consumer(thread.thread().clone());
         }
         let thread = thread.inspect_err(|error| log::error!("no thread to load filter units: {error}")).ok();
         Arc::new(Self { shared, budget, policy: settings.policy, thread })
@@ -54,7 +54,7 @@ impl Manager {
     /// [register](Self::register) one with, and need keep nothing to try it again before this changes. Takes the manager's mutex if
     /// there is a budget at all.
     pub fn admits_any(&self) -> bool {
-        self.budget.limit_bytes() > 0 && self.shared.registry().admits_any()
+        self.budget.budget_bytes() > 0 && self.shared.registry().admits_any()
     }
 
     /// The table moved to another level of the tree as it is.
@@ -76,7 +76,7 @@ impl Manager {
     /// Measured use of each segment of a table, to be [remembered](TableSpec::remembered) over a restart; `None` if the table is
     /// not known. O(segments of the table), under the manager's mutex.
     pub fn table_use(&self, id: TableId) -> Option<Vec<SegmentUse>> {
-        self.shared.registry().use_of(id)
+        self.shared.registry().table_use(id)
     }
 
     /// Wasted reads to expect at any budget, from what was measured. O(segments), half of it under the manager's mutex.
@@ -84,7 +84,7 @@ impl Manager {
         let registry = self.shared.registry();
         let states = registry.planner.allocation().segments();
         let mut demands = Vec::with_capacity(registry.planner.allocation().segment_count());
-        let unknown_share = registry.absences.unknown_share();
+        let unknown_share = registry.negative_cache.unknown_share();
         let mut visits = 0.0;
         for (_, state) in states.iter() {
             visits += f64::from(state.counts().access_count());
@@ -116,12 +116,12 @@ impl Manager {
     /// Of the visits that units lately let pass in vain, the share that wasted no read because the key was known to be absent, 0..=1.
     /// Takes the manager's mutex.
     pub fn known_absent_share(&self) -> f64 {
-        1.0 - self.shared.registry().absences.unknown_share()
+        1.0 - self.shared.registry().negative_cache.unknown_share()
     }
 
     /// How all visits ended, ever. Takes no lock that anything long is done under, unlike [`stats`](Self::stats).
     pub fn outcomes(&self) -> OutcomeTotals {
-        self.shared.hub.totals()
+        self.shared.visits.totals()
     }
 
     /// Shows all known tables. Takes the manager's mutex, so `visit` must not call the manager. O(tables).
@@ -131,7 +131,7 @@ impl Manager {
 
     /// Whether a table is known.
     pub fn knows(&self, id: TableId) -> bool {
-        self.shared.registry().slot_of(id).is_some()
+        self.shared.registry().index_of(id).is_some()
     }
 
     /// The source of a table that is open. Takes the manager's mutex.
@@ -141,33 +141,33 @@ impl Manager {
 
     /// Moves the ceiling. Returns when what is in use fits, with the ceiling that holds then: more than asked for only
     /// if the bookkeeping of known tables, the lookups' buffers and what the host reserved take more; less only for more than
-    /// [`MemoryBudget::LIMIT_BYTES_MAX`]. May wait for a read of a unit that is under way; tables are opened meanwhile.
+    /// [`MemoryBudget::BUDGET_BYTES_MAX`]. May wait for a read of a unit that is under way; tables are opened meanwhile.
     pub fn set_budget_bytes(&self, budget_bytes: usize) -> usize {
-        let budget_bytes = budget_bytes.min(MemoryBudget::LIMIT_BYTES_MAX);
+        let budget_bytes = budget_bytes.min(MemoryBudget::BUDGET_BYTES_MAX);
         loop {
             {
                 let mut registry = self.shared.registry();
                 registry.headroom_bytes = 0;
-                registry.ask_for_limit(budget_bytes);
-                self.shared.hub.fit(budget_bytes);
-                registry.shrink_absences(budget_bytes);
+                registry.set_pending_budget(budget_bytes);
+                self.shared.visits.fit(budget_bytes);
+                registry.shrink_negative_cache(budget_bytes);
                 registry.fit(0);
-                let limit_bytes = self.budget.set_limit_bytes(budget_bytes);
+                let reached_bytes = self.budget.set_budget_bytes(budget_bytes);
                 let movable = [MemoryKind::Units, MemoryKind::Loading];
                 let movable_bytes: usize = movable.map(|kind| self.budget.used_bytes_of(kind)).iter().sum();
-                if limit_bytes <= budget_bytes {
-                    self.shared.hub.fit(budget_bytes);
+                if reached_bytes <= budget_bytes {
+                    self.shared.visits.fit(budget_bytes);
                     registry.fit(0);
-                    registry.fit_absences(limit_bytes);
+                    registry.fit_negative_cache(reached_bytes);
                     self.wake();
-                    return limit_bytes;
+                    return reached_bytes;
                 }
-                if movable_bytes == 0 && !registry.give_up_absences() {
+                if movable_bytes == 0 && !registry.give_up_negative_cache() {
                     log::warn!(
-                        "a filter budget of {budget_bytes} bytes is less than the bookkeeping takes: {limit_bytes} bytes"
+                        "a filter budget of {budget_bytes} bytes is less than the bookkeeping takes: {reached_bytes} bytes"
                     );
-                    registry.ask_for_limit(limit_bytes);
-                    return limit_bytes;
+                    registry.set_pending_budget(reached_bytes);
+                    return reached_bytes;
                 }
             }
             // A lookup still probes what was evicted, a read is under way, or absences were given up just now.
@@ -182,13 +182,13 @@ impl Manager {
 
     /// Waits until the background thread has taken in what was recorded (by this thread, and what other threads handed
     /// on) and has nothing left to load that there is room to read. `false` if `timeout` passed first.
-    pub fn settle(&self, timeout: Duration) -> bool {
+    pub fn wait_idle(&self, timeout: Duration) -> bool {
         let Some(thread) = &self.thread else { return true };
         // Twice: when all batches were full the first time, the thread has emptied some since. When there is none even then, a
         // small budget has no room for two, and this thread keeps its visits until it has.
         for _ in 0..2 {
-            let is_flushed = self.shared.hub.flush_thread();
-            if !self.shared.settle(thread.thread(), timeout) {
+            let is_flushed = self.shared.visits.flush_thread();
+            if !self.shared.wait_idle(thread.thread(), timeout) {
                 return false;
             }
             if is_flushed {
@@ -208,7 +208,7 @@ impl Manager {
         let resident_bytes = levels.iter().map(|level| level.unit_bytes).sum();
         Stats {
             policy: self.policy,
-            budget_bytes: budget.limit_bytes,
+            budget_bytes: budget.budget_bytes,
             used_bytes: budget.used_bytes,
             peak_bytes: self.budget.peak_bytes(),
             used: UsedBytes {
@@ -216,7 +216,7 @@ impl Manager {
                 bookkeeping: used(MemoryKind::Bookkeeping),
                 buffers: used(MemoryKind::Buffers),
                 loading: used(MemoryKind::Loading) + used(MemoryKind::HandedOver),
-                absences: used(MemoryKind::Absences),
+                negative_cache: used(MemoryKind::NegativeCache),
                 garbage: used(MemoryKind::Units).saturating_sub(resident_bytes),
             },
             tables: registry.tables.iter().flatten().count(),
@@ -232,11 +232,11 @@ impl Manager {
             corrupt_units: counters.corrupt_units,
             failed_reads: counters.failed_reads,
             thread_panics: self.shared.thread_panics(),
-            dropped_events: self.shared.hub.dropped_events(),
-            unpaid_thread_bytes: self.shared.hub.unpaid_bytes(),
-            sampled_one_in: self.shared.hub.stands_for(),
+            dropped_visits: self.shared.visits.dropped_visits(),
+            unpaid_thread_bytes: self.shared.visits.unpaid_bytes(),
+            sampled_one_in: self.shared.visits.sample_weight(),
             outcomes: self.outcomes(),
-            expected_extra_io: registry.planner.expected_extra_io() * registry.absences.unknown_share(),
+            expected_extra_io: registry.planner.expected_extra_io() * registry.negative_cache.unknown_share(),
         }
     }
 

@@ -19,7 +19,7 @@ pub struct ManagerSettings {
     /// What the host keeps for each thread that ever looked up until it ends, in bytes: the budget pays for it.
     pub thread_bytes: usize,
     /// Whether part of the budget remembers absent keys that the units let pass.
-    pub remember_absences: bool,
+    pub negative_cache: bool,
 }
 
 impl Default for ManagerSettings {
@@ -31,7 +31,7 @@ impl Default for ManagerSettings {
             half_life: None,
             reader_bytes: 0,
             thread_bytes: 0,
-            remember_absences: true,
+            negative_cache: true,
         }
     }
 }

@@ -34,7 +34,7 @@ pub struct UsedBytes {
     /// Units being read, and first units of tables that were not opened yet.
     pub loading: usize,
     /// Keys that are known to be absent though the units let them pass.
-    pub absences: usize,
+    pub negative_cache: usize,
     /// Replaced groups that a lookup still probes.
     pub garbage: usize,
 }
@@ -93,7 +93,7 @@ pub struct Stats {
     /// Panics of the manager's own thread, which goes on: a mistake in this crate, please report it.
     pub thread_panics: u64,
     /// Visits that were lost to the policy for want of any buffer in the budget.
-    pub dropped_events: u64,
+    pub dropped_visits: u64,
     /// Bytes that threads keep which looked up, and which are not in the budget: not yet, until units made room for them, or because
     /// a quarter of it pays for threads already.
     pub unpaid_thread_bytes: usize,

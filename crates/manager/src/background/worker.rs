@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use crate::UnitReadError;
 use crate::load::{Job, NextJob};
 use crate::registry::Registry;
-use crate::visits::EventHub;
+use crate::visits::VisitBuffer;
 
 /// Batches that are taken in before a load gets its turn.
 const BATCHES_PER_ROUND: usize = 8;
@@ -22,11 +22,11 @@ const NAP_MIN: Duration = Duration::from_millis(1);
 const NAP_MAX: Duration = Duration::from_millis(16);
 
 /// Share of one core that learning from visits may take at most: one part in this.
-const DUTY_PARTS: u32 = 50;
+const CPU_PARTS: u32 = 50;
 /// Share that it may take even if no lookup wastes a read, and what it may take for each read that one wastes: where there is little to gain
 /// there is little to learn, and lookups are slower beside a thread that works.
-const DUTY_PARTS_WITHOUT_WASTE: u32 = 1000;
-const DUTY_PER_WASTED_READ: Duration = Duration::from_micros(5);
+const CPU_PARTS_WITHOUT_WASTE: u32 = 1000;
+const CPU_PER_WASTED_READ: Duration = Duration::from_micros(5);
 /// The least rest from learning: a wake-up costs about what it takes to learn from all batches there are under a small budget.
 const REST_MIN: Duration = Duration::from_millis(4);
 /// What the thread may work at once after it had nothing to do for long.
@@ -34,14 +34,14 @@ const CREDIT_MAX: Duration = Duration::from_millis(10);
 
 /// Keeps the time that is spent on visits at a share of all time: a budget of time that fills as time passes and reads are
 /// wasted. Reading units is not held back: the policy sees to it that reads repay themselves.
-struct Duty {
+struct CpuBudget {
     credit: Duration,
     debt: Duration,
     seen: Instant,
     seen_wasted_reads: u64,
 }
 
-impl Duty {
+impl CpuBudget {
     fn new() -> Self {
         Self { credit: CREDIT_MAX, debt: Duration::ZERO, seen: Instant::now(), seen_wasted_reads: 0 }
     }
@@ -54,7 +54,7 @@ impl Duty {
         (self.seen, self.seen_wasted_reads) = (now, wasted_reads);
         self.credit = had.saturating_sub(self.debt).min(CREDIT_MAX);
         self.debt = self.debt.saturating_sub(had);
-        self.debt * DUTY_PARTS
+        self.debt * CPU_PARTS
     }
 
     fn worked(&mut self, time: Duration) {
@@ -64,8 +64,8 @@ impl Duty {
 
 /// What may be spent on learning for so much time with so many wasted reads.
 fn earned(time: Duration, wasted_reads: u64) -> Duration {
-    let for_reads = DUTY_PER_WASTED_READ * wasted_reads.try_into().unwrap_or(u32::MAX);
-    (time / DUTY_PARTS_WITHOUT_WASTE + for_reads).min(time / DUTY_PARTS)
+    let for_reads = CPU_PER_WASTED_READ * wasted_reads.try_into().unwrap_or(u32::MAX);
+    (time / CPU_PARTS_WITHOUT_WASTE + for_reads).min(time / CPU_PARTS)
 }
 
 /// How long units are not read because there is no room for the next one: short at first, as a lookup holds a replaced group for the time
@@ -103,7 +103,7 @@ impl LoadPause {
 
 /// Who waits for the thread to have nothing to do.
 #[derive(Default)]
-struct Settling {
+struct IdleWaiters {
     asked: u64,
     answered: u64,
 }
@@ -111,9 +111,9 @@ struct Settling {
 /// What the manager and its thread share.
 pub(crate) struct Shared {
     registry: Mutex<Registry>,
-    pub hub: Arc<EventHub>,
-    settling: Mutex<Settling>,
-    settled: Condvar,
+    pub visits: Arc<VisitBuffer>,
+    idle_waiters: Mutex<IdleWaiters>,
+    idle: Condvar,
     stop: AtomicBool,
     thread_panics: AtomicU64,
 }
@@ -123,12 +123,12 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 }
 
 impl Shared {
-    pub(crate) fn new(registry: Registry, hub: Arc<EventHub>) -> Self {
+    pub(crate) fn new(registry: Registry, visits: Arc<VisitBuffer>) -> Self {
         Self {
             registry: Mutex::new(registry),
-            hub,
-            settling: Mutex::default(),
-            settled: Condvar::new(),
+            visits,
+            idle_waiters: Mutex::default(),
+            idle: Condvar::new(),
             stop: AtomicBool::new(false),
             thread_panics: AtomicU64::new(0),
         }
@@ -140,7 +140,7 @@ impl Shared {
 
     pub(crate) fn stop(&self) {
         self.stop.store(true, Ordering::Release);
-        self.hub.close();
+        self.visits.close();
     }
 
     /// Rounds of the thread that panicked.
@@ -151,11 +151,11 @@ impl Shared {
     /// Works until it is stopped.
     pub(crate) fn run(&self) {
         let mut nap = NAP_MIN;
-        let (mut duty, mut pause) = (Duty::new(), LoadPause::default());
+        let (mut cpu_budget, mut pause) = (CpuBudget::new(), LoadPause::default());
         while !self.stop.load(Ordering::Acquire) {
-            let asked = lock(&self.settling).asked;
+            let asked = lock(&self.idle_waiters).asked;
             // Sources are contained where they are called; this is for our own mistakes: better a stale plan than none.
-            let round = catch_unwind(AssertUnwindSafe(|| self.round(&mut duty, &mut pause)));
+            let round = catch_unwind(AssertUnwindSafe(|| self.round(&mut cpu_budget, &mut pause)));
             let worked = round.unwrap_or_else(|_| {
                 self.thread_panics.fetch_add(1, Ordering::Relaxed);
                 log::error!("the filter manager's thread panicked and goes on");
@@ -167,57 +167,58 @@ impl Shared {
             }
             let is_paused = pause.ends.is_some();
             if !is_paused || pause.is_long() {
-                lock(&self.settling).answered = asked;
-                self.settled.notify_all();
+                lock(&self.idle_waiters).answered = asked;
+                self.idle.notify_all();
             }
-            let rest = duty.rest(self.wasted_reads());
+            let rest = cpu_budget.rest(self.wasted_reads());
             let longest = if is_paused { pause.left().max(LOAD_PAUSE_MIN) } else { NAP_MAX };
             if rest.is_zero() {
-                self.hub.set_consumer_naps(true);
+                self.visits.set_consumer_naps(true);
                 std::thread::park_timeout(nap.min(longest));
-                self.hub.set_consumer_naps(false);
+                self.visits.set_consumer_naps(false);
                 nap = (nap * 2).min(NAP_MAX);
             } else {
                 std::thread::park_timeout(rest.clamp(REST_MIN, NAP_MAX).min(longest));
             }
         }
-        lock(&self.settling).answered = u64::MAX;
-        self.settled.notify_all();
+        lock(&self.idle_waiters).answered = u64::MAX;
+        self.idle.notify_all();
     }
 
     /// Waits until a round that began after this call found nothing to do.
-    pub(crate) fn settle(&self, thread: &std::thread::Thread, timeout: Duration) -> bool {
-        let mut settling = lock(&self.settling);
-        settling.asked += 1;
-        let asked = settling.asked;
+    pub(crate) fn wait_idle(&self, thread: &std::thread::Thread, timeout: Duration) -> bool {
+        let mut idle_waiters = lock(&self.idle_waiters);
+        idle_waiters.asked += 1;
+        let asked = idle_waiters.asked;
         thread.unpark();
-        let waited = self.settled.wait_timeout_while(settling, timeout, |settling| settling.answered < asked);
+        let waited =
+            self.idle.wait_timeout_while(idle_waiters, timeout, |idle_waiters| idle_waiters.answered < asked);
         !waited.unwrap_or_else(|poisoned| poisoned.into_inner()).1.timed_out()
     }
 
     fn wasted_reads(&self) -> u64 {
-        self.hub.totals().wasted_reads
+        self.visits.totals().wasted_reads
     }
 
     /// Whether somebody waits for the thread to have nothing to do: then it does not spare itself.
-    fn is_asked_to_settle(&self) -> bool {
-        let settling = lock(&self.settling);
-        settling.asked > settling.answered
+    fn is_awaited(&self) -> bool {
+        let idle_waiters = lock(&self.idle_waiters);
+        idle_waiters.asked > idle_waiters.answered
     }
 
     /// One turn of everything; whether there was something to do.
-    fn round(&self, duty: &mut Duty, pause: &mut LoadPause) -> bool {
-        let mut worked = self.is_asked_to_settle() || duty.rest(self.wasted_reads()).is_zero();
+    fn round(&self, cpu_budget: &mut CpuBudget, pause: &mut LoadPause) -> bool {
+        let mut worked = self.is_awaited() || cpu_budget.rest(self.wasted_reads()).is_zero();
         if worked {
             let begun = Instant::now();
             worked = self.learn();
-            duty.worked(begun.elapsed());
+            cpu_budget.worked(begun.elapsed());
         }
         self.registry().fit(0);
         for _ in 0..REBALANCES_PER_ROUND {
             worked |= self.registry().rebalance();
         }
-        self.registry().tend_absences();
+        self.registry().maintain_negative_cache();
         if !pause.left().is_zero() {
             return worked;
         }
@@ -243,12 +244,12 @@ impl Shared {
     /// Takes in some batches; whether there were any.
     fn learn(&self) -> bool {
         for taken in 0..BATCHES_PER_ROUND {
-            let Some(batch) = self.hub.take() else {
-                self.hub.sample_more();
+            let Some(batch) = self.visits.take() else {
+                self.visits.sample_more();
                 return taken > 0;
             };
             self.registry().take_in(&batch);
-            self.hub.give_back(batch);
+            self.visits.give_back(batch);
         }
         true
     }

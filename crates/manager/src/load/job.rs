@@ -96,7 +96,7 @@ impl Registry {
                 (segment, false)
             } else if let Some(table) = self.loads.pop_table(&mut self.tables) {
                 let Some(found) = self.wanted_of_table(table) else { continue };
-                self.note_table(table); // it may lack more
+                self.queue_table(table); // it may lack more
                 found
             } else {
                 return NextJob::None;
@@ -126,7 +126,7 @@ impl Registry {
             return NextJob::None;
         };
         let Some(source) = self.sources.get(known.source).cloned() else { return NextJob::None };
-        let (number, locator) = (known.open.number(), known.open.locator().into());
+        let (number, locator) = (known.open.generation(), known.open.locator().into());
         let states = self.planner.allocation().segments();
         let state = &states[segment];
         if state.resident >= state.units() {
@@ -157,7 +157,7 @@ impl Registry {
             let group_bytes_max =
                 row_states().map(|state| group_bytes(state.shape, resident + 1)).max().unwrap_or(0);
             let budget = self.budget.snapshot();
-            let is_roomy = budget.limit_bytes - budget.used_bytes >= 2 * bytes + group_bytes_max;
+            let is_roomy = budget.budget_bytes - budget.used_bytes >= 2 * bytes + group_bytes_max;
             if let (true, Some(buffer)) = (is_roomy, self.budget.try_reserve(MemoryKind::Loading, bytes)) {
                 return job(resident, buffer, None, Extent::Row);
             }
@@ -166,10 +166,10 @@ impl Registry {
         let bytes_of = |units| group_bytes(shape, units);
         let budget = self.budget.clone();
         let reserve = |bytes| budget.try_reserve(MemoryKind::Loading, bytes);
-        let BudgetSnapshot { limit_bytes, used_bytes } = budget.snapshot();
+        let BudgetSnapshot { budget_bytes, used_bytes } = budget.snapshot();
         // For copies up to the last unit that it lacks.
         let copies_bytes = buffer_bytes + bytes_of(units - 1) - bytes_of(resident) + bytes_of(units);
-        if limit_bytes - used_bytes >= copies_bytes
+        if budget_bytes - used_bytes >= copies_bytes
             && let (Some(buffer), group @ Some(_)) = (reserve(buffer_bytes), reserve(bytes_of(resident + 1)))
         {
             return job(resident, buffer, group, Extent::Unit);
@@ -187,29 +187,29 @@ impl Registry {
 
     /// Most bytes that are kept free for copies of groups.
     pub(crate) fn copies_bytes_max(&self) -> usize {
-        (self.planner.allocation().ceiling_bytes() + self.headroom_bytes) / COPY_PARTS
+        (self.planner.allocation().unit_budget_bytes() + self.headroom_bytes) / COPY_PARTS
     }
 
     /// Leaves more room beside the planned units, as a read did not fit; but never much of the budget: then the
     /// segment does without.
     fn make_headroom(&mut self, segment: SegmentRef, bytes: usize) -> NextJob {
-        let planned = self.planner.allocation().ceiling_bytes();
+        let planned = self.planner.allocation().unit_budget_bytes();
         if bytes > self.headroom_bytes && bytes > (planned + self.headroom_bytes) / 4 {
             let resident = self.planner.allocation().segments()[segment].resident;
             self.planner.withdraw(segment, resident, BACKOFF_TICKS);
-            self.carry_out(LoadBy::Table);
+            self.apply_plan(LoadBy::Table);
             return NextJob::None;
         }
         self.headroom_bytes = self.headroom_bytes.max(bytes);
         self.fit(0);
-        self.note_table(segment.table);
+        self.queue_table(segment.table);
         NextJob::Blocked
     }
 
     /// Whether the segment still lacks just this unit of this very table.
     fn still_wants(&self, job: &Job, segment: SegmentRef) -> bool {
         let known = self.tables.get(segment.table as usize).and_then(Option::as_ref);
-        known.is_some_and(|known| known.open.number() == job.number)
+        known.is_some_and(|known| known.open.generation() == job.number)
             && self
                 .planner
                 .allocation()
@@ -234,8 +234,8 @@ impl Registry {
     fn fail(&mut self, segment: SegmentRef, unit: u8, error: UnitReadError) {
         match error {
             UnitReadError::Corrupt(what) => self.give_up(segment, unit, &what),
-            UnitReadError::Gone => self.expect_no_more(segment, unit),
-            error => self.put_off(segment, &error),
+            UnitReadError::Gone => self.cap_units(segment, unit),
+            error => self.retry_later(segment, &error),
         }
     }
 
@@ -256,7 +256,7 @@ impl Registry {
                 self.counters.load_bytes += bytes.len() as u64;
                 self.planner.allocation_mut().state_mut(segment).set_failed_reads(0);
                 if job.extent == Extent::Unit {
-                    self.ask_for(segment, LoadBy::Segment);
+                    self.request_load(segment, LoadBy::Segment);
                 }
             }
             Err(error) => self.give_up(segment, job.unit, &error.to_string()),
@@ -284,7 +284,7 @@ impl Registry {
     /// A lookup does not let go of the group that was taken away: the segment's units are read one by one, when there is room.
     fn put_back(&mut self, job: &Job) {
         if self.still_wants(job, job.segment) {
-            self.ask_for(job.segment, LoadBy::Table);
+            self.request_load(job.segment, LoadBy::Table);
         }
     }
 
@@ -300,7 +300,7 @@ impl Registry {
         }
         let units = job.unit + 1;
         let Some(table) = &self.tables[segment.table as usize] else { return };
-        self.garbage.take_group(table.open.slots()[segment.segment as usize].put(group));
+        self.garbage.take_group(table.open.cells()[segment.segment as usize].put(group));
         self.counters.loads += u64::from(units);
         self.counters.load_bytes += u64::from(units) * job.shape.unit_bytes() as u64;
         let state = self.planner.allocation_mut().state_mut(segment);
@@ -310,24 +310,24 @@ impl Registry {
         if wanted < units {
             self.evict_to(segment, wanted);
         }
-        self.ask_for(segment, LoadBy::Segment);
+        self.request_load(segment, LoadBy::Segment);
     }
 
     /// A unit that can not be used: the segment does with those before it.
     fn give_up(&mut self, segment: SegmentRef, unit: u8, what: &str) {
         log::warn!("a filter unit cannot be used, its segment does without: {what}");
         self.counters.corrupt_units += 1;
-        self.expect_no_more(segment, unit);
+        self.cap_units(segment, unit);
     }
 
     /// There are no units from `unit` on: that one is corrupt, or the table was deleted (and what the segment has stays until the host
     /// says so too).
-    fn expect_no_more(&mut self, segment: SegmentRef, unit: u8) {
+    fn cap_units(&mut self, segment: SegmentRef, unit: u8) {
         self.planner.cap_units(segment, unit);
-        self.carry_out(LoadBy::Table);
+        self.apply_plan(LoadBy::Table);
     }
 
-    fn put_off(&mut self, segment: SegmentRef, error: &UnitReadError) {
+    fn retry_later(&mut self, segment: SegmentRef, error: &UnitReadError) {
         log::debug!("a filter unit could not be read: {error}");
         self.counters.failed_reads += 1;
         let state = self.planner.allocation_mut().state_mut(segment);
@@ -339,7 +339,7 @@ impl Registry {
         } else {
             self.planner.withdraw(segment, resident, BACKOFF_TICKS << (2 * (failures - 1)));
         }
-        self.carry_out(LoadBy::Table);
+        self.apply_plan(LoadBy::Table);
     }
 
     /// What was kept free for a unit or group larger than most is not kept for ever.
@@ -360,8 +360,8 @@ impl Registry {
                 && self.planner.allocation().segments()[segment].units() > job.unit
             {
                 match error {
-                    UnitReadError::Gone => self.expect_no_more(segment, job.unit),
-                    _ => self.put_off(segment, &error),
+                    UnitReadError::Gone => self.cap_units(segment, job.unit),
+                    _ => self.retry_later(segment, &error),
                 }
             }
         }

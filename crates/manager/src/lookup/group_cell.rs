@@ -63,9 +63,9 @@ fn resident_units(group: Option<&ResidentGroup>) -> u8 {
 
 /// The place of a segment's group.
 #[derive(Default)]
-pub(crate) struct Slot(ArcSwapAny<Option<ResidentGroup>>);
+pub(crate) struct GroupCell(ArcSwapAny<Option<ResidentGroup>>);
 
-impl Slot {
+impl GroupCell {
     /// How the resident units reject the key; `None` if the segment may hold it. Lock-free, no allocation (but for the thread's
     /// first use of any slot).
     #[inline]

@@ -4,7 +4,7 @@
 use springbloom_filter::UnitLayout;
 
 use crate::keys::{Fences, FencesRef};
-use crate::lookup::group_cell::Slot;
+use crate::lookup::group_cell::GroupCell;
 use crate::lookup::unsafe_thin::Thin;
 use crate::{TableId, TableSpec};
 
@@ -38,9 +38,9 @@ const LAYOUT_BYTES: usize = size_of::<UnitLayout>();
 
 /// A table that some reader has open, or had. Clones share it; beside the registry's, each open reader holds one.
 #[derive(Clone)]
-pub(crate) struct OpenTable(Thin<TableHead>);
+pub(crate) struct ResidentTable(Thin<TableHead>);
 
-impl OpenTable {
+impl ResidentTable {
     pub(crate) fn new(slot: u32, number: u32, spec: &TableSpec) -> Self {
         let (fences, locator) = (spec.fences.packed(), spec.locator);
         let head = TableHead {
@@ -51,10 +51,9 @@ impl OpenTable {
             fence_bytes: fences.len() as u32,
             locator_bytes: locator.len() as u32,
         };
-        let layouts =
-            spec.segments.iter().map(|segment| UnitLayout::new(segment.shape).to_bits().to_ne_bytes());
+        let layouts = spec.shapes.iter().map(|&shape| UnitLayout::new(shape).to_bits().to_ne_bytes());
         let layouts = layouts.collect::<Vec<_>>();
-        Self(Thin::new(head, Slot::default, &[layouts.as_flattened(), fences, locator].concat()))
+        Self(Thin::new(head, GroupCell::default, &[layouts.as_flattened(), fences, locator].concat()))
     }
 
     /// Bytes of a table with these fences and a locator of so many bytes.
@@ -80,7 +79,7 @@ impl OpenTable {
 
     /// Its number among all tables ever known.
     #[inline]
-    pub(crate) fn number(&self) -> u32 {
+    pub(crate) fn generation(&self) -> u32 {
         self.0.head().number
     }
 
@@ -105,7 +104,7 @@ impl OpenTable {
 
     /// One slot per segment.
     #[inline]
-    pub(crate) fn slots(&self) -> &[Slot] {
+    pub(crate) fn cells(&self) -> &[GroupCell] {
         self.0.items()
     }
 

@@ -2,7 +2,7 @@
 
 #![allow(unsafe_code)]
 
-use super::group_cell::{ResidentHead, Slot};
+use super::group_cell::{GroupCell, ResidentHead};
 use super::resident_table::TableHead;
 use super::unsafe_thin::Head;
 
@@ -17,7 +17,7 @@ unsafe impl Head for ResidentHead {
 
 // SAFETY: plain fields that nothing changes.
 unsafe impl Head for TableHead {
-    type Item = Slot;
+    type Item = GroupCell;
 
     fn lengths(&self) -> (usize, usize) {
         (self.segments as usize, self.bytes())

@@ -56,7 +56,7 @@ pub(crate) struct SegmentState {
 const PRIOR_VISITS: f32 = 1.0;
 
 /// Mean of a Gamma-Poisson posterior: what follows from the rates, corrected by what was observed. All weighted.
-fn believed(expected: f32, observed: f32, weight: f32) -> f32 {
+fn posterior_mean(expected: f32, observed: f32, weight: f32) -> f32 {
     let prior = PRIOR_VISITS * weight;
     expected * ((prior + observed) / (prior + expected))
 }
@@ -83,12 +83,12 @@ impl SegmentState {
 
     /// Weighted reads that are wasted with the allocated units. `weight` is that of a visit made now.
     pub(crate) fn wasted(&self, weight: f32) -> f32 {
-        believed(self.counts.negatives() * self.fpr(), self.counts.wasted_reads(), weight)
+        posterior_mean(self.counts.negatives() * self.fpr(), self.counts.wasted_reads(), weight)
     }
 
     /// Weighted reads that would be wasted beside these without the last unit. `weight` is that of a visit made now.
     pub(crate) fn saved_by_last(&self, weight: f32) -> f32 {
-        believed(self.counts.negatives() * self.fpr_loss(), self.counts.lone_rejections(), weight)
+        posterior_mean(self.counts.negatives() * self.fpr_loss(), self.counts.marginal_rejections(), weight)
     }
 
     pub(crate) fn units(&self) -> u8 {
@@ -155,7 +155,7 @@ pub(crate) struct Allocation {
     backoffs: HashMap<u32, u64>,
     segment_count: usize,
     planned_bytes: usize,
-    ceiling_bytes: usize,
+    unit_budget_bytes: usize,
     /// Groups up to this can be copied when they grow.
     copies_bytes_max: usize,
     ticks: u64,
@@ -179,7 +179,7 @@ impl Allocation {
             backoffs: HashMap::new(),
             segment_count: 0,
             planned_bytes: 0,
-            ceiling_bytes: 0,
+            unit_budget_bytes: 0,
             copies_bytes_max: usize::MAX,
             ticks: 0,
             decay: Decay::new(half_life.unwrap_or(HALF_LIFE_MIN)),
@@ -230,7 +230,7 @@ impl Allocation {
     /// Takes in a visit. Gives the factor that all use was scaled by, if that was due; O(1) except then.
     pub(crate) fn record(&mut self, visit: Visit) -> Option<f32> {
         self.ticks += 1;
-        let weight = self.decay.tick(visit.stands_for);
+        let weight = self.decay.tick(visit.sample_weight);
         self.segments[visit.segment].counts.record(visit.outcome, weight, &mut self.rng);
         let factor = self.decay.rescale()?;
         self.segments.iter_mut().for_each(|state| state.counts.scale(factor));
@@ -249,7 +249,7 @@ impl Allocation {
         // What passed so far: the new unit will stop its share of it, until it is seen what it really stops.
         let (wasted, stopped) = (state.wasted(weight), state.next_share());
         state.counts.set_wasted_reads(wasted * (1.0 - stopped), &mut self.rng);
-        state.counts.set_lone_rejections(wasted * stopped, &mut self.rng);
+        state.counts.set_marginal_rejections(wasted * stopped, &mut self.rng);
         state.units += 1;
         self.note_change(segment);
         true
@@ -264,9 +264,9 @@ impl Allocation {
         state.units -= 1;
         // By the analytic rates; nobody has counted for the unit that is the last now.
         let stopped = state.next_share();
-        let lone_rejections = if state.units == 0 { 0.0 } else { wasted * stopped / (1.0 - stopped) };
+        let marginal_rejections = if state.units == 0 { 0.0 } else { wasted * stopped / (1.0 - stopped) };
         state.counts.set_wasted_reads(wasted, &mut self.rng);
-        state.counts.set_lone_rejections(lone_rejections, &mut self.rng);
+        state.counts.set_marginal_rejections(marginal_rejections, &mut self.rng);
         self.planned_bytes -= bytes;
         self.note_change(segment);
         true
@@ -305,12 +305,12 @@ impl Allocation {
         }
     }
 
-    pub(crate) fn set_ceiling_bytes(&mut self, ceiling_bytes: usize) {
-        self.ceiling_bytes = ceiling_bytes;
+    pub(crate) fn set_unit_budget_bytes(&mut self, unit_budget_bytes: usize) {
+        self.unit_budget_bytes = unit_budget_bytes;
     }
 
-    pub(crate) fn ceiling_bytes(&self) -> usize {
-        self.ceiling_bytes
+    pub(crate) fn unit_budget_bytes(&self) -> usize {
+        self.unit_budget_bytes
     }
 
     pub(crate) fn set_copies_bytes_max(&mut self, copies_bytes_max: usize) {
@@ -330,12 +330,12 @@ impl Allocation {
 
     /// Bytes under the ceiling that no unit is planned for.
     pub(crate) fn free_bytes(&self) -> usize {
-        self.ceiling_bytes.saturating_sub(self.planned_bytes)
+        self.unit_budget_bytes.saturating_sub(self.planned_bytes)
     }
 
     /// Whether units must be evicted.
     pub(crate) fn is_over(&self) -> bool {
-        self.planned_bytes > self.ceiling_bytes
+        self.planned_bytes > self.unit_budget_bytes
     }
 
     /// Visits taken in, whatever they stand for: the papers' `currentTime`.

@@ -26,7 +26,7 @@ impl Planner {
     /// A planner without tables; the budget is the ceiling on bytes of units alone.
     pub fn new(settings: &ManagerSettings) -> Self {
         let mut allocation = Allocation::new(settings.half_life);
-        allocation.set_ceiling_bytes(settings.budget_bytes);
+        allocation.set_unit_budget_bytes(settings.budget_bytes);
         Self {
             allocation,
             policy: policy::build(settings.policy, settings.lifetime),
@@ -69,9 +69,9 @@ impl Planner {
         self.visit_for(table, segment, outcome, 1);
     }
 
-    /// The same for a visit that was sampled out of `stands_for` of them.
-    pub fn visit_for(&mut self, table: u32, segment: u32, outcome: Outcome, stands_for: u32) {
-        self.record(Visit { segment: SegmentRef { table, segment }, outcome, stands_for });
+    /// The same for a visit that was sampled out of `sample_weight` of them.
+    pub fn visit_for(&mut self, table: u32, segment: u32, outcome: Outcome, sample_weight: u32) {
+        self.record(Visit { segment: SegmentRef { table, segment }, outcome, sample_weight });
         self.count_changes();
     }
 
@@ -84,7 +84,7 @@ impl Planner {
 
     /// Moves the ceiling and evicts until the units fit.
     pub fn set_budget_bytes(&mut self, budget_bytes: usize) {
-        self.allocation.set_ceiling_bytes(budget_bytes);
+        self.allocation.set_unit_budget_bytes(budget_bytes);
         while self.shrink_step() {
             self.count_changes();
         }
@@ -164,9 +164,9 @@ impl Planner {
     }
 
     /// Reads that a byte more or less for units saves or costs, per visit; 0 while bytes are free. `None` if the policy does not measure that.
-    pub(crate) fn byte_price(&self) -> Option<f64> {
-        let price = f64::from(self.policy.byte_price()?);
-        let has_free_bytes = self.allocation.free_bytes() * 16 > self.allocation.ceiling_bytes();
+    pub(crate) fn marginal_value_per_byte(&self) -> Option<f64> {
+        let price = f64::from(self.policy.marginal_value_per_byte()?);
+        let has_free_bytes = self.allocation.free_bytes() * 16 > self.allocation.unit_budget_bytes();
         let visits = self.allocation.decay().total();
         Some(if has_free_bytes || visits == 0.0 { 0.0 } else { price / visits })
     }
@@ -311,7 +311,7 @@ mod tests {
                     Step::Rebalance => while planner.rebalance() {},
                 }
                 planner.assert_consistent();
-                prop_assert!(planner.planned_bytes() <= planner.allocation.ceiling_bytes());
+                prop_assert!(planner.planned_bytes() <= planner.allocation.unit_budget_bytes());
             }
         }
     }

@@ -2,14 +2,14 @@
 //! open. Freed, and its bytes given back to the budget, when nobody else holds it, by the one who looks after that here and not by
 //! those who let go: a lookup never frees, and what is held needs no way to the budget.
 
-use crate::lookup::OpenTable;
+use crate::lookup::ResidentTable;
 use crate::lookup::group_cell::ResidentGroup;
 use crate::unit_source::Sources;
 use crate::{MemoryBudget, MemoryKind};
 
 /// A table that is not known any more.
 struct ForgottenTable {
-    open: OpenTable,
+    open: ResidentTable,
     source: u32,
     /// Reserved for its bookkeeping.
     bytes: usize,
@@ -34,13 +34,13 @@ impl Garbage {
     }
 
     /// Takes a table that is not known any more, and for whose bookkeeping `bytes` are reserved. Its slots are empty.
-    pub(crate) fn take_table(&mut self, open: OpenTable, source: u32, bytes: usize) {
+    pub(crate) fn take_table(&mut self, open: ResidentTable, source: u32, bytes: usize) {
         self.tables.push(ForgottenTable { open, source, bytes });
     }
 
     /// The number of the source of a table that was forgotten while a reader had it open.
     pub(crate) fn source_of(&self, number: u32) -> Option<u32> {
-        self.tables.iter().find(|table| table.open.number() == number).map(|table| table.source)
+        self.tables.iter().find(|table| table.open.generation() == number).map(|table| table.source)
     }
 
     /// Frees what nobody else holds any more.
@@ -77,7 +77,7 @@ mod tests {
     use springbloom_filter::{KeyDigest, UnitLayout, UnitSettings};
 
     use super::*;
-    use crate::lookup::group_cell::Slot;
+    use crate::lookup::group_cell::GroupCell;
     use crate::memory::group_bytes;
 
     #[test]
@@ -88,10 +88,10 @@ mod tests {
             let built = settings.build(&digests);
             let layout = UnitLayout::new(built.shape);
             let budget = MemoryBudget::new(1 << 20);
-            let (slot, mut garbage) = (Slot::default(), Garbage::new(budget.clone()));
+            let (slot, mut garbage) = (GroupCell::default(), Garbage::new(budget.clone()));
             let reserve =
                 |units| budget.try_reserve(MemoryKind::Loading, group_bytes(built.shape, units)).unwrap();
-            let passing = |slot: &Slot| {
+            let passing = |slot: &GroupCell| {
                 assert!(digests.iter().all(|&digest| slot.rejection(&layout.probe(digest)).is_none()));
                 strangers.iter().filter(|&&digest| slot.rejection(&layout.probe(digest)).is_none()).count()
             };
@@ -103,7 +103,7 @@ mod tests {
                 passed.push(passing(&slot));
             }
             assert!(passed.is_sorted_by(|more, fewer| more > fewer), "{passed:?}");
-            let empty = Slot::default();
+            let empty = GroupCell::default();
             assert!(empty.grow(built.shape, 1, &[0; 3], reserve(1)).is_err(), "a unit of the wrong length");
             assert!(
                 empty.grow(built.shape, 2, &built.units[1], reserve(2)).is_err(),

@@ -13,11 +13,11 @@ const SEGMENTS_MAX: usize = 64;
 
 /// A table's place in the list of those that are noted: the next one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Noted(u32);
+pub(crate) struct QueueLink(u32);
 
-impl Noted {
-    pub(crate) const NOT: Noted = Noted(u32::MAX);
-    const LAST: Noted = Noted(u32::MAX - 1);
+impl QueueLink {
+    pub(crate) const NOT: QueueLink = QueueLink(u32::MAX);
+    const LAST: QueueLink = QueueLink(u32::MAX - 1);
 }
 
 /// Where units are wanted.
@@ -25,12 +25,12 @@ impl Noted {
 pub(crate) struct LoadQueue {
     segments: VecDeque<SegmentRef>,
     /// [`Noted::LAST`] if none is noted.
-    first_table: Noted,
+    first_table: QueueLink,
     last_table: u32,
 }
 
-fn noted(tables: &mut [Option<Table>], table: u32) -> Option<&mut Noted> {
-    tables.get_mut(table as usize)?.as_mut().map(|table| &mut table.noted)
+fn queue_link(tables: &mut [Option<Table>], table: u32) -> Option<&mut QueueLink> {
+    tables.get_mut(table as usize)?.as_mut().map(|table| &mut table.queue_link)
 }
 
 impl LoadQueue {
@@ -38,7 +38,7 @@ impl LoadQueue {
     pub(crate) const FIXED_BYTES: usize = SEGMENTS_MAX * size_of::<SegmentRef>();
 
     pub(crate) fn new() -> Self {
-        Self { segments: VecDeque::with_capacity(SEGMENTS_MAX), first_table: Noted::LAST, last_table: 0 }
+        Self { segments: VecDeque::with_capacity(SEGMENTS_MAX), first_table: QueueLink::LAST, last_table: 0 }
     }
 
     /// Notes one unit more for a segment; `false` if there is no place, and the table must be noted.
@@ -56,36 +56,36 @@ impl LoadQueue {
 
     /// Notes a table, if it is known and not noted yet.
     pub(crate) fn push_table(&mut self, tables: &mut [Option<Table>], table: u32) {
-        let Some(place) = noted(tables, table).filter(|place| **place == Noted::NOT) else { return };
-        *place = Noted::LAST;
-        if self.first_table == Noted::LAST {
-            self.first_table = Noted(table);
-        } else if let Some(last) = noted(tables, self.last_table) {
-            *last = Noted(table);
+        let Some(place) = queue_link(tables, table).filter(|place| **place == QueueLink::NOT) else { return };
+        *place = QueueLink::LAST;
+        if self.first_table == QueueLink::LAST {
+            self.first_table = QueueLink(table);
+        } else if let Some(last) = queue_link(tables, self.last_table) {
+            *last = QueueLink(table);
         }
         self.last_table = table;
     }
 
     /// The table that was noted first; it is not noted any more.
     pub(crate) fn pop_table(&mut self, tables: &mut [Option<Table>]) -> Option<u32> {
-        let Noted(first) = self.first_table;
-        let place = noted(tables, first)?;
-        self.first_table = std::mem::replace(place, Noted::NOT);
+        let QueueLink(first) = self.first_table;
+        let place = queue_link(tables, first)?;
+        self.first_table = std::mem::replace(place, QueueLink::NOT);
         Some(first)
     }
 
     /// Forgets a table, which is still known. O(noted tables).
     pub(crate) fn remove_table(&mut self, tables: &mut [Option<Table>], table: u32) {
         self.segments.retain(|segment| segment.table != table);
-        let Some(place) = noted(tables, table).filter(|place| **place != Noted::NOT) else { return };
-        let next = std::mem::replace(place, Noted::NOT);
-        if self.first_table == Noted(table) {
+        let Some(place) = queue_link(tables, table).filter(|place| **place != QueueLink::NOT) else { return };
+        let next = std::mem::replace(place, QueueLink::NOT);
+        if self.first_table == QueueLink(table) {
             self.first_table = next;
             return;
         }
-        let Noted(mut before) = self.first_table;
-        while let Some(place) = noted(tables, before) {
-            if *place == Noted(table) {
+        let QueueLink(mut before) = self.first_table;
+        while let Some(place) = queue_link(tables, before) {
+            if *place == QueueLink(table) {
                 *place = next;
                 break;
             }

@@ -10,10 +10,10 @@ use crate::{SegmentUse, TableId};
 
 impl Registry {
     /// Use of each segment of a table; `None` if it is not known.
-    pub(crate) fn use_of(&self, id: TableId) -> Option<Vec<SegmentUse>> {
+    pub(crate) fn table_use(&self, id: TableId) -> Option<Vec<SegmentUse>> {
         let allocation = self.planner.allocation();
         let now = (1.0 / allocation.decay().weight()) as f32;
-        let states = allocation.segments().table(self.slot_of(id)?).iter();
+        let states = allocation.segments().table(self.index_of(id)?).iter();
         Some(
             states
                 .map(|state| {
@@ -26,9 +26,9 @@ impl Registry {
     }
 
     /// Hotness that the segments of a table start with that are remembered like this.
-    pub(crate) fn remembered_hotness(&self, remembered: &[SegmentUse]) -> Vec<Hotness> {
+    pub(crate) fn warm_start_hotness(&self, warm_start: &[SegmentUse]) -> Vec<Hotness> {
         let weight = self.planner.allocation().decay().weight() as f32;
-        let hotness = remembered.iter().map(|segment| {
+        let hotness = warm_start.iter().map(|segment| {
             let mut hotness = segment.hotness;
             hotness.scale(weight);
             // As it would be with the units that it has now: none.
@@ -39,12 +39,12 @@ impl Registry {
     }
 
     /// Gives a segment of a new table the units that it had, as far as there is room; else as the policy sees fit.
-    pub(crate) fn place_again(&mut self, segment: SegmentRef, remembered: SegmentUse) {
-        self.planner.place_units(segment, remembered.units);
+    pub(crate) fn restore_units(&mut self, segment: SegmentRef, warm_start: SegmentUse) {
+        self.planner.place_units(segment, warm_start.units);
         let weight = self.planner.allocation().decay().weight() as f32;
         let allocation = self.planner.allocation_mut();
-        if allocation.segments()[segment].units() == remembered.units {
-            allocation.set_wasted_reads(segment, remembered.hotness.wasted_reads * weight);
+        if allocation.segments()[segment].units() == warm_start.units {
+            allocation.set_wasted_reads(segment, warm_start.hotness.wasted_reads * weight);
         }
     }
 }

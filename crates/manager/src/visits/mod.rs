@@ -7,4 +7,4 @@ mod visit_buffer;
 
 pub use outcome::Outcome;
 pub(crate) use outcome::Visit;
-pub(crate) use visit_buffer::{Batch, EventBase, EventHub, SEGMENTS_MAX, TABLES_MAX};
+pub(crate) use visit_buffer::{SEGMENTS_MAX, TABLES_MAX, VisitBatch, VisitBuffer, VisitedTable};

@@ -30,5 +30,5 @@ pub(crate) struct Visit {
     pub segment: SegmentRef,
     pub outcome: Outcome,
     /// Visits that this one stands for: so many were made for one that was taken in.
-    pub stands_for: u32,
+    pub sample_weight: u32,
 }

@@ -49,7 +49,7 @@ pub(crate) trait AllocationPolicy: Send {
 
     /// Weighted reads per byte that units save which a few bytes more or less would let in or out; `None` from a policy that does not
     /// rank units by that.
-    fn byte_price(&self) -> Option<f32> {
+    fn marginal_value_per_byte(&self) -> Option<f32> {
         None
     }
 

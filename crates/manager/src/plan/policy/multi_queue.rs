@@ -316,7 +316,7 @@ mod tests {
             let shape = shape();
             let budget_bytes = units * group_bytes(shape, 1);
             let mut allocation = Allocation::new(Some(1 << 40)); // visits weigh the same, exactly, in the naive rule
-            allocation.set_ceiling_bytes(budget_bytes);
+            allocation.set_unit_budget_bytes(budget_bytes);
             let mut policy = MultiQueue::new(Some(LIFETIME));
             let run = Run { scope: ScopeId(0), level: None };
             allocation.add_table(0, run, vec![(shape, Hotness::default()); 8].into_iter());
@@ -331,7 +331,7 @@ mod tests {
             naive.queues[0].extend(0..8);
             for (at, &visited) in visits.iter().enumerate() {
                 let segment = SegmentRef { table: 0, segment: visited as u32 };
-                let visit = Visit { segment, outcome: Outcome::Rejected, stands_for: 1 };
+                let visit = Visit { segment, outcome: Outcome::Rejected, sample_weight: 1 };
                 allocation.record(visit);
                 policy.on_access(visit, &mut allocation);
                 naive.visit(visited, at as u64 + 1);

@@ -66,14 +66,14 @@ const VISITS_MAX: usize = 16 * CHANGES_MAX;
 pub(super) struct SortedRuns {
     run_of: fn(u32, Run) -> RunKey,
     runs: HashMap<RunKey, RunUnits>,
-    planned_for_ceiling_bytes: usize,
+    planned_for_bytes: usize,
     stale: bool,
     phase: Phase,
 }
 
 impl SortedRuns {
     pub(super) fn new(run_of: fn(u32, Run) -> RunKey) -> Self {
-        Self { run_of, runs: HashMap::new(), planned_for_ceiling_bytes: 0, stale: false, phase: Phase::Idle }
+        Self { run_of, runs: HashMap::new(), planned_for_bytes: 0, stale: false, phase: Phase::Idle }
     }
 
     fn run_of(&self, table: u32, allocation: &Allocation) -> Option<RunKey> {
@@ -105,7 +105,7 @@ impl SortedRuns {
 
     fn plan(&mut self, allocation: &Allocation) {
         let mut tables_of: HashMap<RunKey, Vec<u32>> = HashMap::new();
-        for table in 0..allocation.segments().table_slots() {
+        for table in 0..allocation.segments().table_places() {
             if let Some(key) = self.run_of(table, allocation) {
                 tables_of.entry(key).or_default().push(table);
             }
@@ -114,7 +114,7 @@ impl SortedRuns {
             tables_of.iter().map(|(&key, tables)| (key, self.step(tables, 0, allocation))).collect();
         steps.sort_by_key(|&(key, _)| key); // equal worth: the same choice on every machine
         self.runs.clear();
-        let mut left = allocation.ceiling_bytes();
+        let mut left = allocation.unit_budget_bytes();
         loop {
             let worth =
                 |step: &Option<RunStep>| step.as_ref().map(|step| step.fpr_fall / step.bytes.max(1) as f64);
@@ -134,18 +134,18 @@ impl SortedRuns {
             let units = run.units;
             *step = self.step(&tables_of[key], units, allocation);
         }
-        self.planned_for_ceiling_bytes = allocation.ceiling_bytes();
+        self.planned_for_bytes = allocation.unit_budget_bytes();
         self.stale = false;
         self.phase = Phase::Evict(START);
     }
 
     /// Brings segments from `from` on to what they should have, in one direction; where to go on, if not at the end.
-    fn carry_out(&self, from: SegmentRef, admit: bool, allocation: &mut Allocation) -> Option<SegmentRef> {
+    fn apply_plan(&self, from: SegmentRef, admit: bool, allocation: &mut Allocation) -> Option<SegmentRef> {
         let SegmentRef { mut table, mut segment } = from;
         for _ in 0..VISITS_MAX {
             while segment as usize >= allocation.segments().table(table).len() {
                 (table, segment) = (table + 1, 0);
-                if table >= allocation.segments().table_slots() {
+                if table >= allocation.segments().table_places() {
                     return None;
                 }
             }
@@ -227,15 +227,15 @@ impl AllocationPolicy for SortedRuns {
     }
 
     fn rebalance(&mut self, allocation: &mut Allocation) -> bool {
-        if self.stale || self.planned_for_ceiling_bytes != allocation.ceiling_bytes() {
+        if self.stale || self.planned_for_bytes != allocation.unit_budget_bytes() {
             self.plan(allocation);
         }
         self.phase = match self.phase {
             Phase::Idle => return false,
             Phase::Evict(from) => {
-                self.carry_out(from, false, allocation).map_or(Phase::Admit(START), Phase::Evict)
+                self.apply_plan(from, false, allocation).map_or(Phase::Admit(START), Phase::Evict)
             }
-            Phase::Admit(from) => self.carry_out(from, true, allocation).map_or(Phase::Idle, Phase::Admit),
+            Phase::Admit(from) => self.apply_plan(from, true, allocation).map_or(Phase::Idle, Phase::Admit),
         };
         true
     }
