@@ -44,7 +44,7 @@ benchmarks: build
 	@scripts/benchmarks $(BENCHMARKS_DIR) $(TABLES)
 
 sanitize: setup
-	@scripts/sanitize.sh
+	@scripts/sanitize
 
 fuzz: setup
 	@scripts/fuzz

@@ -5,7 +5,9 @@ use std::{env, path::PathBuf};
 
 /// The compiler, without files to compile.
 pub(crate) fn compiler() -> cc::Build {
-    if env::var_os("ROCKSDB_LIB_DIR").is_some() {
+    println!("cargo:rerun-if-env-changed=SPRINGBLOOM_ROCKSDB_IS_OURS");
+    // The sanitizers' build brings a library made of the very sources that librocksdb-sys ships.
+    if env::var_os("ROCKSDB_LIB_DIR").is_some() && env::var_os("SPRINGBLOOM_ROCKSDB_IS_OURS").is_none() {
         panic!(
             "ROCKSDB_LIB_DIR is set: springbloom compiles against RocksDB's internal headers and cannot use a system \
              library, whose headers may differ; unset it and let cargo build the bundled RocksDB"

@@ -1,6 +1,7 @@
 # Compiles RocksDB's stress tool and unit tests with Springbloom's table factory as the default. Called by `build` beside it, which gives
 #
-#   FLAVOUR    release: RocksDB as cargo built it; assertions: RocksDB compiled here, without NDEBUG
+#   FLAVOUR    release: RocksDB as cargo built it; assertions: RocksDB compiled here, without NDEBUG; address, thread: so too, under a
+#              sanitizer
 #   OUT        the folder of this flavour
 #   SYS        the folder of librocksdb-sys, with RocksDB's sources
 #   INCLUDES   the compression libraries' folders of headers
@@ -13,11 +14,17 @@ R := $(SYS)/rocksdb
 HERE := $(patsubst %/,%,$(dir $(lastword $(MAKEFILE_LIST))))
 HOST := $(HERE)/../cpp
 CXX := clang++
-OPT ?= -O0
+OPT_release := -O0
+OPT_assertions := -O0
+OPT_address := -O1 -fsanitize=address -fno-omit-frame-pointer -gline-tables-only
+OPT_thread := -O1 -fsanitize=thread -fno-omit-frame-pointer -gline-tables-only
+OPT := $(OPT_$(FLAVOUR))
 
 # RocksDB's headers mean something else with NDEBUG and without: one flavour never links the other's objects.
 DEFINES_release := -DNDEBUG
 DEFINES_assertions := -DROCKSDB_USE_RTTI
+DEFINES_address := $(DEFINES_assertions)
+DEFINES_thread := $(DEFINES_assertions)
 # As librocksdb-sys's build script has them.
 DEFINES := $(DEFINES_$(FLAVOUR)) -DHAVE_ALIGNED_NEW -DHAVE_UINT128_EXTENSION -DSNAPPY=1 -DLZ4=1 -DZSTD=1 -DZLIB=1 -DBZIP2=1 \
   -DOS_LINUX -DROCKSDB_PLATFORM_POSIX -DROCKSDB_LIB_IO_POSIX -DROCKSDB_SCHED_GETCPU_PRESENT -DROCKSDB_AUXV_GETAUXVAL_PRESENT \
@@ -49,21 +56,22 @@ in = $(patsubst %,$(O)/%.o,$(1))
 HOST_OBJECTS := $(patsubst $(HOST)/%.cc,$(O)/host/%.o,$(wildcard $(HOST)/*.cc))
 HOST_SOURCES := $(wildcard $(HOST)/*.cc $(HOST)/*.h)
 
-# What the stress tool and the tests are linked with beside their own objects. With assertions, all of RocksDB and of the host is here as
-# objects; the linker then takes nothing but Rust and the compression libraries from the archive, which has RocksDB without assertions.
+# The stress tool and the tests link these libraries beside their own objects. With assertions, all of RocksDB and of the host is here as
+# objects; the linker then takes Rust and the compression libraries from the archive, which has RocksDB without assertions.
 LIBRARY := $(call in,$(addprefix parts/,$(PARTS)) $(ALONE) build_version $(addprefix snappy/,$(SNAPPY)))
 LIBRARIES_release := $(ARCHIVE)
 LIBRARIES_assertions := $(HOST_OBJECTS) $(LIBRARY) $(ARCHIVE)
-LIBRARIES := $(LIBRARIES_$(FLAVOUR))
+LIBRARIES := $(or $(LIBRARIES_$(FLAVOUR)),$(LIBRARIES_assertions))
 # Whoever makes a block-based table factory gets ours, and whoever opens a database gets our listener: default_factory.cc.
 comma := ,
 WRAP := $(patsubst %,-Wl$(comma)--wrap=%,$(shell sed -n 's|.*"__wrap_\(.*\)".*|\1|p' $(HERE)/default_factory.cc))
 
-LINK = $(CXX) $^ $(WRAP) -lgflags -latomic -lpthread -ldl -lm
+LINK = $(CXX) $(OPT) $^ $(WRAP) -lgflags -latomic -lpthread -ldl -lm
 
-.PHONY: db_stress tests library
+.PHONY: db_stress tests library archive
 db_stress: $(OUT)/db_stress
 library: $(LIBRARY)
+archive: $(OUT)/rocksdb/librocksdb.a
 tests: $(patsubst %,$(OUT)/tests/%,$(notdir $(TESTS)))
 .SECONDARY:
 .DELETE_ON_ERROR:
@@ -95,6 +103,12 @@ $(O)/host/%.o: $(HOST)/%.cc $(HOST_SOURCES) $(O)/headers.pch
 $(O)/default_factory.o: $(HERE)/default_factory.cc $(HOST_SOURCES) $(O)/headers.pch
 	@echo "compile $(FLAVOUR) default_factory"
 	@$(COMPILE) -I$(HOST) -include-pch $(O)/headers.pch -c $< -o $@
+
+# RocksDB for cargo (ROCKSDB_LIB_DIR); librocksdb-sys brings Snappy itself.
+$(OUT)/rocksdb/librocksdb.a: $(filter-out $(O)/snappy/%,$(LIBRARY))
+	@mkdir -p $(@D)
+	@rm -f $@
+	@ar rcs $@ $^
 
 $(OUT)/db_stress: $(call in,$(STRESS) default_factory) $(LIBRARIES)
 	@echo "link $(FLAVOUR) db_stress"

@@ -1,18 +1,21 @@
 //! Random operations against an ordered map, under many option sets; each database then goes to stock RocksDB and back.
 //!
-//! `SPRINGBLOOM_ORACLE_OPS` sets the number of operations over all sets (default a million), `SPRINGBLOOM_SEED` the seed.
+//! `SPRINGBLOOM_ORACLE_OPS` sets the number of operations over all named sets (default a million), `SPRINGBLOOM_ORACLE_CHECKS` the
+//! number of compared answers over drawn ones (default a million), `SPRINGBLOOM_SEED` the seed.
 
 #[path = "../common/mod.rs"]
 mod common;
+mod drawn;
 mod keys;
 mod model;
 mod operations;
 mod run;
 mod sets;
 
+use rand::RngExt;
 use rocksdb::DBCompressionType;
 use springbloom_rocksdb::PolicyKind;
-use springbloom_testkit::seed::seed;
+use springbloom_testkit::seed::{rng_from, seed};
 
 use crate::{
     run::{operations_per_set, run},
@@ -102,11 +105,34 @@ option_sets! {
 fn the_same_operations_give_the_same_answers_under_every_policy_and_budget() {
     let seed = seed("the_same_operations_give_the_same_answers_under_every_policy_and_budget");
     let count = 3_000;
-    let expected = run(plain(), seed, count);
+    let expected = run(plain(), seed, count).answers;
     for policy in PolicyKind::ALL {
         for budget in [Budget::Fixed(0), Budget::Fixed(40 << 10), Budget::Wandering] {
-            assert_eq!(run(plain().policy(policy).budget(budget), seed, count), expected, "{policy}");
+            assert_eq!(run(plain().policy(policy).budget(budget), seed, count).answers, expected, "{policy}");
         }
     }
-    assert_eq!(run(plain().universal().compression(DBCompressionType::Lz4), seed, count), expected);
+    assert_eq!(run(plain().universal().compression(DBCompressionType::Lz4), seed, count).answers, expected);
+}
+
+/// Draws option sets until `SPRINGBLOOM_ORACLE_CHECKS` answers (default a million) were compared.
+#[test]
+fn drawn_option_sets() {
+    let checks_total: u64 = match std::env::var("SPRINGBLOOM_ORACLE_CHECKS") {
+        Ok(text) => text.parse().expect("SPRINGBLOOM_ORACLE_CHECKS is a number"),
+        Err(_) => 1_000_000,
+    };
+    let mut rng = rng_from(seed("drawn_option_sets"));
+    let (mut checks, mut rejected, mut sets) = (0, 0, 0);
+    while checks < checks_total {
+        let (set, description) = drawn::option_set(&mut rng);
+        let (seed, operations) = (rng.random(), rng.random_range(1_000..6_000));
+        eprintln!(
+            "{checks} answers compared, set {sets}: {description}, seed {seed}, {operations} operations"
+        );
+        let seen = run(set, seed, operations);
+        checks += seen.checks;
+        rejected += seen.rejected;
+        sets += 1;
+    }
+    eprintln!("{checks} answers compared under {sets} option sets, {rejected} lookups rejected by units");
 }

@@ -35,6 +35,8 @@ pub(crate) struct Operations {
     pub(crate) models: [Arc<Model>; 2],
     values: u64,
     answers: DefaultHasher,
+    /// Answers compared with the model's.
+    pub(crate) checks: u64,
 }
 
 /// One open database with the snapshots taken of it.
@@ -63,6 +65,7 @@ impl Operations {
             models: Default::default(),
             values: 0,
             answers: DefaultHasher::new(),
+            checks: 0,
         }
     }
 
@@ -92,6 +95,20 @@ impl Operations {
             995..998 => self.hold_or_release(session),
             998 => session.db.flush_cf(session.column_family(cf)).expect("flush"),
             _ => self.compact(session, cf),
+        }
+    }
+
+    /// Lookups of random keys, at snapshots and in batches too, until `checks` more answers are compared.
+    pub(crate) fn look_up(&mut self, session: &Session<'_>, checks: u64) {
+        let end = self.checks + checks;
+        while self.checks < end {
+            let cf = usize::from(self.rng.random_ratio(1, 6));
+            match self.rng.random_range(0..100) {
+                0..70 => self.get(session, cf),
+                70..90 => self.get_at_snapshot(session, cf),
+                90..95 => self.multi_get_of_both(session),
+                _ => self.batched_multi_get(session, cf),
+            }
         }
     }
 
@@ -325,6 +342,7 @@ impl Operations {
             let got = got.as_ref().map(|(key, value)| (key.as_ref(), value.as_ref()));
             assert_eq!(got.map(printable), expected.map(printable), "an iterator differs from the oracle");
             got.hash(&mut self.answers);
+            self.checks += 1;
             if got.is_none() {
                 return;
             }
@@ -340,6 +358,7 @@ impl Operations {
             expected.as_deref().map(String::from_utf8_lossy),
         );
         got.hash(&mut self.answers);
+        self.checks += 1;
     }
 
     /// Compares everything: all entries in order, and each key by a lookup, with absent neighbours between.

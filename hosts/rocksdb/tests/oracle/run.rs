@@ -29,11 +29,22 @@ pub(crate) fn operations_per_set(sets: u64) -> u64 {
     total.div_ceil(sets)
 }
 
-/// Runs `count` operations drawn from `seed`; gives a digest of all answers.
+/// What a run saw.
+#[derive(Debug, PartialEq)]
+pub(crate) struct Seen {
+    /// A digest of all answers.
+    pub(crate) answers: u64,
+    /// Answers compared with the oracle's.
+    pub(crate) checks: u64,
+    /// Keys of lookups that units rejected.
+    pub(crate) rejected: u64,
+}
+
+/// Runs `count` operations drawn from `seed`.
 ///
 /// # Panics
 /// When an answer differs from the oracle's, here or under stock RocksDB.
-pub(crate) fn run(set: OptionSet, seed: u64, count: u64) -> u64 {
+pub(crate) fn run(set: OptionSet, seed: u64, count: u64) -> Seen {
     let folder = common::folder();
     let path = folder.path();
     let elastic = elastic(&set);
@@ -52,6 +63,7 @@ pub(crate) fn run(set: OptionSet, seed: u64, count: u64) -> u64 {
                 wander(&set, &elastic, &mut host_rng);
             }
             operations.step(&mut session);
+            operations.look_up(&session, set.lookups_per_operation);
         }
         drop(session);
         if opening == REOPENINGS {
@@ -78,7 +90,7 @@ pub(crate) fn run(set: OptionSet, seed: u64, count: u64) -> u64 {
     through_stock(&rewriting_options, path, &mut operations);
     assert_eq!(tables::with_and_without_units(path).0, 0, "stock RocksDB wrote filter units");
     back_to_elastic(&elastic_options, &elastic, path, &mut operations);
-    operations.answers()
+    Seen { answers: operations.answers(), checks: operations.checks, rejected: stats.outcomes.rejected }
 }
 
 fn elastic(set: &OptionSet) -> Elastic {
@@ -90,6 +102,8 @@ fn elastic(set: &OptionSet) -> Elastic {
         .segment_data_bytes(set.segment_data_bytes)
         .units(set.units)
         .policy(set.policy)
+        .remember_absences(set.remember_absences)
+        .charge_to_block_cache(set.charge_to_block_cache)
         .build()
         .expect("the settings are sound")
 }

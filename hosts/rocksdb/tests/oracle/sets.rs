@@ -9,7 +9,7 @@ use springbloom_rocksdb::{PolicyKind, UnitSettings};
 use crate::keys::PREFIX_BYTES;
 
 /// What happens to the budget while a run goes on.
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, Debug)]
 pub(crate) enum Budget {
     /// It stays at this many bytes.
     Fixed(u64),
@@ -32,6 +32,10 @@ pub(crate) struct OptionSet {
     pub(crate) prefixes: bool,
     /// Lookups must have been rejected by units at the end.
     pub(crate) must_reject: bool,
+    pub(crate) remember_absences: bool,
+    pub(crate) charge_to_block_cache: bool,
+    /// Random lookups after each operation.
+    pub(crate) lookups_per_operation: u64,
 }
 
 /// The plain set, which the others vary: small segments, an ample budget.
@@ -47,6 +51,9 @@ pub(crate) fn plain() -> OptionSet {
         budget: Budget::Fixed(AMPLE_BYTES),
         prefixes: false,
         must_reject: true,
+        remember_absences: true,
+        charge_to_block_cache: false,
+        lookups_per_operation: 0,
     }
 }
 
