@@ -1,26 +1,6 @@
 //! What an operator sees: one reading of everything that the manager counts.
 
-use crate::PolicyKind;
-
-/// Lookups' visits to segments by their end, since the manager was made. Exact: every recorded visit is in it.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct OutcomeTotals {
-    /// Visits that resident units ended.
-    pub rejected: u64,
-    /// Visits that read a data block for nothing.
-    pub wasted_reads: u64,
-    /// Visits that found the key.
-    pub true_positives: u64,
-    /// Visits that the units let pass, but of which an earlier one had found that the key is not there.
-    pub known_absent: u64,
-}
-
-impl OutcomeTotals {
-    /// All visits.
-    pub fn visits(&self) -> u64 {
-        self.rejected + self.wasted_reads + self.true_positives + self.known_absent
-    }
-}
+use crate::{OutcomeTotals, PolicyKind};
 
 /// Reserved bytes by what they are for.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

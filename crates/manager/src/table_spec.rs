@@ -4,16 +4,7 @@ use std::sync::Arc;
 
 use springbloom_filter::GroupShape;
 
-use crate::{Fences, Hotness, KeyOrder, UnitSource};
-
-/// Identity of one immutable sorted file: the same whenever the file is opened, different for any other file of the
-/// process (a good hash will do: what is registered again under it must have the same segments, too). State that is worth keeping hangs on it, not on a reader.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub struct TableId(pub u64);
-
-/// A column family of one database: hotness is inherited only inside one scope.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub struct ScopeId(pub u64);
+use crate::{Fences, Hotness, KeyOrder, ScopeId, TableId, UnitSource};
 
 /// A segment's measured use, in visits made now, and the units it has.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]

@@ -1,7 +1,7 @@
 //! What lookups share with the background thread of a table: its resident groups, how their units lie and its fences, in one
 //! allocation with all else that never changes of a table.
 
-use springbloom_filter::UnitLayout;
+use springbloom_filter::ProbeLayout;
 
 use crate::keys::{Fences, FencesRef};
 use crate::lookup::group_cell::GroupCell;
@@ -33,8 +33,8 @@ impl TableHead {
     }
 }
 
-/// Bytes of a segment's [`UnitLayout`].
-const LAYOUT_BYTES: usize = size_of::<UnitLayout>();
+/// Bytes of a segment's [`ProbeLayout`].
+const LAYOUT_BYTES: usize = size_of::<ProbeLayout>();
 
 /// A table that some reader has open, or had. Clones share it; beside the registry's, each open reader holds one.
 #[derive(Clone)]
@@ -51,7 +51,7 @@ impl ResidentTable {
             fence_bytes: fences.len() as u32,
             locator_bytes: locator.len() as u32,
         };
-        let layouts = spec.shapes.iter().map(|&shape| UnitLayout::new(shape).to_bits().to_ne_bytes());
+        let layouts = spec.shapes.iter().map(|&shape| ProbeLayout::new(shape).to_bits().to_ne_bytes());
         let layouts = layouts.collect::<Vec<_>>();
         Self(Thin::new(head, GroupCell::default, &[layouts.as_flattened(), fences, locator].concat()))
     }
@@ -97,9 +97,9 @@ impl ResidentTable {
 
     /// How the units of a segment lie.
     #[inline]
-    pub(crate) fn layout(&self, segment: u32) -> Option<UnitLayout> {
+    pub(crate) fn layout(&self, segment: u32) -> Option<ProbeLayout> {
         let (layouts, _) = self.0.bytes()[..self.0.head().layouts_bytes()].as_chunks();
-        layouts.get(segment as usize).map(|&bits| UnitLayout::from_bits(u32::from_ne_bytes(bits)))
+        layouts.get(segment as usize).map(|&bits| ProbeLayout::from_bits(u32::from_ne_bytes(bits)))
     }
 
     /// One slot per segment.

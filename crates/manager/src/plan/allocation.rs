@@ -39,7 +39,8 @@ impl UnitRate {
 
 /// A segment as the policies see it.
 #[derive(Clone, Debug)]
-pub(crate) struct SegmentState {
+pub struct SegmentState {
+    /// What was built over it.
     pub shape: GroupShape,
     counts: Counts,
     rate: UnitRate,
@@ -48,7 +49,7 @@ pub(crate) struct SegmentState {
     /// Units that can be had, fewer than were built once one was found corrupt; above [`UNITS_BITS`], reads that failed.
     units_max_and_failures: u8,
     /// Units resident in fact; the registry's.
-    pub resident: u8,
+    pub(crate) resident: u8,
 }
 
 /// Visits of evidence that the analytic rates count for, against what was observed. Which keys a unit lets pass is fixed, so
@@ -77,25 +78,32 @@ impl SegmentState {
         Self { shape, counts, rate, units: 0, units_max_and_failures: shape.unit_count(), resident: 0 }
     }
 
+    /// Measured use.
+    pub fn hotness(&self) -> Hotness {
+        self.counts.hotness()
+    }
+
     pub(crate) fn counts(&self) -> &Counts {
         &self.counts
     }
 
     /// Weighted reads that are wasted with the allocated units. `weight` is that of a visit made now.
-    pub(crate) fn wasted(&self, weight: f32) -> f32 {
+    pub fn wasted(&self, weight: f32) -> f32 {
         posterior_mean(self.counts.negatives() * self.fpr(), self.counts.wasted_reads(), weight)
     }
 
     /// Weighted reads that would be wasted beside these without the last unit. `weight` is that of a visit made now.
-    pub(crate) fn saved_by_last(&self, weight: f32) -> f32 {
+    pub fn saved_by_last(&self, weight: f32) -> f32 {
         posterior_mean(self.counts.negatives() * self.fpr_loss(), self.counts.marginal_rejections(), weight)
     }
 
-    pub(crate) fn units(&self) -> u8 {
+    /// Units allocated.
+    pub fn units(&self) -> u8 {
         self.units
     }
 
-    pub(crate) fn units_max(&self) -> u8 {
+    /// Units that can be had.
+    pub fn units_max(&self) -> u8 {
         self.units_max_and_failures & UNITS_MASK
     }
 
@@ -125,7 +133,7 @@ impl SegmentState {
     }
 
     /// Share of what passes the allocated units that the next one stops.
-    pub(crate) fn next_share(&self) -> f32 {
+    pub fn next_share(&self) -> f32 {
         1.0 - self.rate.of_units(1)
     }
 
@@ -135,20 +143,20 @@ impl SegmentState {
     }
 
     /// Bytes that the next unit takes; `None` if there is none.
-    pub(crate) fn next_unit_bytes(&self) -> Option<usize> {
+    pub fn next_unit_bytes(&self) -> Option<usize> {
         (self.units < self.units_max())
             .then(|| group_bytes(self.shape, self.units + 1) - group_bytes(self.shape, self.units))
     }
 
     /// Bytes that the last unit takes; `None` if there is none.
-    pub(crate) fn last_unit_bytes(&self) -> Option<usize> {
+    pub fn last_unit_bytes(&self) -> Option<usize> {
         (self.units > 0)
             .then(|| group_bytes(self.shape, self.units) - group_bytes(self.shape, self.units - 1))
     }
 }
 
-/// The decision.
-pub(crate) struct Allocation {
+/// The decision, with the measured use that it rests upon: what a [`Policy`](crate::Policy) reads and changes.
+pub struct Allocation {
     segments: PerSegment<SegmentState>,
     runs: Runs,
     /// No unit of these tables is admitted before a tick: reads of them failed.
@@ -187,6 +195,21 @@ impl Allocation {
             rng: Rng::with_seed(0),
             changed: Vec::new(),
         }
+    }
+
+    /// The segments of a table; none for an unknown one.
+    pub fn table(&self, table: u32) -> &[SegmentState] {
+        self.segments.table(table)
+    }
+
+    /// A segment, if it is known.
+    pub fn segment(&self, segment: SegmentRef) -> Option<&SegmentState> {
+        self.segments.get(segment)
+    }
+
+    /// Weight of a visit made now: measured use is in such weights.
+    pub fn weight(&self) -> f32 {
+        self.decay.weight() as f32
     }
 
     /// Bytes of a table with so many segments.
@@ -238,7 +261,7 @@ impl Allocation {
     }
 
     /// Allocates the segment's next unit; `false`, and nothing changes, if there is none or no room for it.
-    pub(crate) fn admit(&mut self, segment: SegmentRef) -> bool {
+    pub fn admit(&mut self, segment: SegmentRef) -> bool {
         let Some(bytes) = self.admissible_bytes(segment) else { return false };
         if bytes > self.free_bytes() {
             return false;
@@ -256,7 +279,7 @@ impl Allocation {
     }
 
     /// Gives up the segment's last unit; `false` if it has none.
-    pub(crate) fn evict(&mut self, segment: SegmentRef) -> bool {
+    pub fn evict(&mut self, segment: SegmentRef) -> bool {
         let weight = self.decay.weight() as f32;
         let state = &mut self.segments[segment];
         let Some(bytes) = state.last_unit_bytes() else { return false };
@@ -287,7 +310,7 @@ impl Allocation {
     }
 
     /// Bytes that the segment's next unit takes, if it may be admitted (there may be no room for it).
-    pub(crate) fn admissible_bytes(&self, segment: SegmentRef) -> Option<usize> {
+    pub fn admissible_bytes(&self, segment: SegmentRef) -> Option<usize> {
         let may_read = self.backoffs.is_empty()
             || self.backoffs.get(&segment.table).is_none_or(|&until| self.ticks >= until);
         self.segments[segment].next_unit_bytes().filter(|_| may_read)
@@ -309,7 +332,8 @@ impl Allocation {
         self.unit_budget_bytes = unit_budget_bytes;
     }
 
-    pub(crate) fn unit_budget_bytes(&self) -> usize {
+    /// Bytes that all units may take.
+    pub fn unit_budget_bytes(&self) -> usize {
         self.unit_budget_bytes
     }
 
@@ -318,7 +342,7 @@ impl Allocation {
     }
 
     /// Reads that make the segment's next unit resident: of that one, or, where there is no room for a copy of its group, of all.
-    pub(crate) fn reads_to_grow(&self, segment: SegmentRef) -> u8 {
+    pub fn reads_to_grow(&self, segment: SegmentRef) -> u8 {
         let state = &self.segments[segment];
         let can_copy = group_bytes(state.shape, state.units) <= self.copies_bytes_max.max(self.free_bytes());
         if can_copy { 1 } else { state.units + 1 }
@@ -329,7 +353,7 @@ impl Allocation {
     }
 
     /// Bytes under the ceiling that no unit is planned for.
-    pub(crate) fn free_bytes(&self) -> usize {
+    pub fn free_bytes(&self) -> usize {
         self.unit_budget_bytes.saturating_sub(self.planned_bytes)
     }
 
@@ -339,7 +363,7 @@ impl Allocation {
     }
 
     /// Visits taken in, whatever they stand for: the papers' `currentTime`.
-    pub(crate) fn ticks(&self) -> u64 {
+    pub fn ticks(&self) -> u64 {
         self.ticks
     }
 
@@ -347,7 +371,8 @@ impl Allocation {
         &self.decay
     }
 
-    pub(crate) fn segment_count(&self) -> usize {
+    /// Segments of all known tables.
+    pub fn segment_count(&self) -> usize {
         self.segment_count
     }
 
@@ -374,7 +399,8 @@ impl Allocation {
         self.changed.pop()
     }
 
-    pub(crate) fn changed_count(&self) -> usize {
+    /// Segments whose allocated units changed in this call.
+    pub fn changed_count(&self) -> usize {
         self.changed.len()
     }
 

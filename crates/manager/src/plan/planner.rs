@@ -8,32 +8,31 @@ use springbloom_filter::GroupShape;
 use crate::Hotness;
 use crate::SegmentRef;
 use crate::plan::Run;
-use crate::plan::allocation::Allocation;
-use crate::plan::policy::{self, AllocationPolicy};
+use crate::plan::allocation::{Allocation, SegmentState};
+use crate::plan::policy::{self, Policy};
 use crate::visits::Visit;
 use crate::{ManagerSettings, Outcome, PolicyKind, ScopeId};
 
 /// Decides how many units each segment should have.
 pub struct Planner {
     allocation: Allocation,
-    policy: Box<dyn AllocationPolicy>,
-    kind: PolicyKind,
+    policy: Box<dyn Policy>,
     admitted_units: u64,
     evicted_units: u64,
 }
 
 impl Planner {
-    /// A planner without tables; the budget is the ceiling on bytes of units alone.
+    /// A planner without tables that decides as the settings say; their budget is the one for units alone.
     pub fn new(settings: &ManagerSettings) -> Self {
-        let mut allocation = Allocation::new(settings.half_life);
-        allocation.set_unit_budget_bytes(settings.budget_bytes);
-        Self {
-            allocation,
-            policy: policy::build(settings.policy, settings.lifetime),
-            kind: settings.policy,
-            admitted_units: 0,
-            evicted_units: 0,
-        }
+        let policy = policy::build(settings.policy, settings.lifetime);
+        Self::with_policy(policy, settings.half_life, settings.budget_bytes)
+    }
+
+    /// A planner with a policy of the caller's.
+    pub fn with_policy(policy: Box<dyn Policy>, half_life: Option<u64>, unit_budget_bytes: usize) -> Self {
+        let mut allocation = Allocation::new(half_life);
+        allocation.set_unit_budget_bytes(unit_budget_bytes);
+        Self { allocation, policy, admitted_units: 0, evicted_units: 0 }
     }
 
     /// Takes in table `table` (a small number of the caller's choice, not in use) with these segments, and gives them
@@ -110,11 +109,6 @@ impl Planner {
         self.allocation.expected_extra_io()
     }
 
-    /// Who decides.
-    pub fn kind(&self) -> PolicyKind {
-        self.kind
-    }
-
     pub(crate) fn insert_table(
         &mut self,
         table: u32,
@@ -156,7 +150,7 @@ impl Planner {
         if let Some(factor) = self.allocation.record(visit) {
             self.policy.on_rescale(factor);
         }
-        self.policy.on_access(visit, &mut self.allocation);
+        self.policy.on_visit(visit, &mut self.allocation);
     }
 
     pub(crate) fn rebalance_step(&mut self) -> bool {
@@ -192,12 +186,75 @@ impl Planner {
         self.policy.on_units_changed(segment, &self.allocation);
     }
 
-    pub(crate) fn allocation(&self) -> &Allocation {
-        &self.allocation
+    /// The segments of a table; none for an unknown one.
+    pub(crate) fn table(&self, table: u32) -> &[SegmentState] {
+        self.allocation.segments().table(table)
     }
 
-    pub(crate) fn allocation_mut(&mut self) -> &mut Allocation {
-        &mut self.allocation
+    /// A segment, if it is known.
+    pub(crate) fn get(&self, segment: SegmentRef) -> Option<&SegmentState> {
+        self.allocation.segments().get(segment)
+    }
+
+    /// A segment that is known.
+    pub(crate) fn segment(&self, segment: SegmentRef) -> &SegmentState {
+        &self.allocation.segments()[segment]
+    }
+
+    /// For what the registry keeps with a segment: units that are resident, reads that failed.
+    pub(crate) fn segment_mut(&mut self, segment: SegmentRef) -> &mut SegmentState {
+        self.allocation.state_mut(segment)
+    }
+
+    pub(crate) fn segments(&self) -> impl Iterator<Item = &SegmentState> {
+        self.allocation.segments().iter().map(|(_, state)| state)
+    }
+
+    pub(crate) fn segment_count(&self) -> usize {
+        self.allocation.segment_count()
+    }
+
+    pub(crate) fn run_of(&self, table: u32) -> Option<Run> {
+        self.allocation.runs().of(table)
+    }
+
+    /// Visits taken in.
+    pub(crate) fn ticks(&self) -> u64 {
+        self.allocation.ticks()
+    }
+
+    /// Weight of a visit made now.
+    pub(crate) fn weight(&self) -> f64 {
+        self.allocation.decay().weight()
+    }
+
+    /// Bytes that all units may take.
+    pub(crate) fn unit_budget_bytes(&self) -> usize {
+        self.allocation.unit_budget_bytes()
+    }
+
+    /// Moves that budget; [`shrink_step`](Self::shrink_step) until it says that all fits.
+    pub(crate) fn set_unit_budget_bytes(&mut self, unit_budget_bytes: usize) {
+        self.allocation.set_unit_budget_bytes(unit_budget_bytes);
+    }
+
+    /// Groups up to this can be copied when they grow.
+    pub(crate) fn set_copies_bytes_max(&mut self, copies_bytes_max: usize) {
+        self.allocation.set_copies_bytes_max(copies_bytes_max);
+    }
+
+    /// Bytes that no unit is planned for.
+    pub(crate) fn free_bytes(&self) -> usize {
+        self.allocation.free_bytes()
+    }
+
+    /// One of the segments whose planned units changed.
+    pub(crate) fn take_changed(&mut self) -> Option<SegmentRef> {
+        self.allocation.take_changed()
+    }
+
+    pub(crate) fn set_wasted_reads(&mut self, segment: SegmentRef, wasted_reads: f32) {
+        self.allocation.set_wasted_reads(segment, wasted_reads);
     }
 
     /// Bytes of the plan's state for a table of so many segments.

@@ -74,7 +74,7 @@ impl Garbage {
 
 #[cfg(test)]
 mod tests {
-    use springbloom_filter::{KeyDigest, UnitLayout, UnitSettings};
+    use springbloom_filter::{KeyDigest, ProbeLayout, UnitSettings};
 
     use super::*;
     use crate::lookup::group_cell::GroupCell;
@@ -86,7 +86,7 @@ mod tests {
         let strangers: Vec<_> = (300..5000u32).map(|n| KeyDigest::of(&n.to_le_bytes())).collect();
         for settings in [UnitSettings::bloom(5, 4).unwrap(), UnitSettings::ribbon(7).unwrap()] {
             let built = settings.build(&digests);
-            let layout = UnitLayout::new(built.shape);
+            let layout = ProbeLayout::new(built.shape);
             let budget = MemoryBudget::new(1 << 20);
             let (slot, mut garbage) = (GroupCell::default(), Garbage::new(budget.clone()));
             let reserve =

@@ -6,23 +6,14 @@
 
 use std::collections::VecDeque;
 
+use super::table::{QueueLink, Table};
 use crate::SegmentRef;
-use crate::registry::Table;
 
 const SEGMENTS_MAX: usize = 64;
 
-/// A table's place in the list of those that are noted: the next one.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct QueueLink(u32);
-
-impl QueueLink {
-    pub(crate) const NOT: QueueLink = QueueLink(u32::MAX);
-    const LAST: QueueLink = QueueLink(u32::MAX - 1);
-}
-
 /// Where units are wanted.
 #[derive(Debug)]
-pub(crate) struct LoadQueue {
+pub(super) struct LoadQueue {
     segments: VecDeque<SegmentRef>,
     /// [`Noted::LAST`] if none is noted.
     first_table: QueueLink,
@@ -35,14 +26,14 @@ fn queue_link(tables: &mut [Option<Table>], table: u32) -> Option<&mut QueueLink
 
 impl LoadQueue {
     /// Bytes that the queue takes whatever the number of tables.
-    pub(crate) const FIXED_BYTES: usize = SEGMENTS_MAX * size_of::<SegmentRef>();
+    pub(super) const FIXED_BYTES: usize = SEGMENTS_MAX * size_of::<SegmentRef>();
 
-    pub(crate) fn new() -> Self {
+    pub(super) fn new() -> Self {
         Self { segments: VecDeque::with_capacity(SEGMENTS_MAX), first_table: QueueLink::LAST, last_table: 0 }
     }
 
     /// Notes one unit more for a segment; `false` if there is no place, and the table must be noted.
-    pub(crate) fn push_segment(&mut self, segment: SegmentRef) -> bool {
+    pub(super) fn push_segment(&mut self, segment: SegmentRef) -> bool {
         let has_place = self.segments.len() < SEGMENTS_MAX;
         if has_place {
             self.segments.push_back(segment);
@@ -50,12 +41,12 @@ impl LoadQueue {
         has_place
     }
 
-    pub(crate) fn pop_segment(&mut self) -> Option<SegmentRef> {
+    pub(super) fn pop_segment(&mut self) -> Option<SegmentRef> {
         self.segments.pop_front()
     }
 
     /// Notes a table, if it is known and not noted yet.
-    pub(crate) fn push_table(&mut self, tables: &mut [Option<Table>], table: u32) {
+    pub(super) fn push_table(&mut self, tables: &mut [Option<Table>], table: u32) {
         let Some(place) = queue_link(tables, table).filter(|place| **place == QueueLink::NOT) else { return };
         *place = QueueLink::LAST;
         if self.first_table == QueueLink::LAST {
@@ -67,7 +58,7 @@ impl LoadQueue {
     }
 
     /// The table that was noted first; it is not noted any more.
-    pub(crate) fn pop_table(&mut self, tables: &mut [Option<Table>]) -> Option<u32> {
+    pub(super) fn pop_table(&mut self, tables: &mut [Option<Table>]) -> Option<u32> {
         let QueueLink(first) = self.first_table;
         let place = queue_link(tables, first)?;
         self.first_table = std::mem::replace(place, QueueLink::NOT);
@@ -75,7 +66,7 @@ impl LoadQueue {
     }
 
     /// Forgets a table, which is still known. O(noted tables).
-    pub(crate) fn remove_table(&mut self, tables: &mut [Option<Table>], table: u32) {
+    pub(super) fn remove_table(&mut self, tables: &mut [Option<Table>], table: u32) {
         self.segments.retain(|segment| segment.table != table);
         let Some(place) = queue_link(tables, table).filter(|place| **place != QueueLink::NOT) else { return };
         let next = std::mem::replace(place, QueueLink::NOT);

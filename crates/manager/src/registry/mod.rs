@@ -9,10 +9,16 @@
 mod garbage;
 mod identities;
 mod load_queue;
+mod loads;
 mod negative_cache;
+mod report;
+mod table;
 mod warm_start;
+mod whole_group;
 
-use std::sync::Arc;
+pub(crate) use loads::{Loaded, Wanted};
+
+use std::sync::{Arc, Mutex, MutexGuard};
 
 use springbloom_filter::FilterError;
 
@@ -33,22 +39,14 @@ use crate::unit_source::Sources;
 use crate::visits::Visit;
 use crate::visits::{SEGMENTS_MAX, TABLES_MAX, VisitBatch, VisitBuffer};
 use crate::{
-    Fences, KnownTable, ManagerSettings, MemoryBudget, MemoryKind, OutcomeTotals, Reservation, SegmentUse,
+    Fences, ManagerSettings, MemoryBudget, MemoryKind, OutcomeTotals, PolicyKind, Reservation, SegmentUse,
     TableId, TableSpec, UnitSource,
 };
 use garbage::Garbage;
 use identities::Identities;
-use load_queue::{LoadQueue, QueueLink};
+use load_queue::LoadQueue;
 use negative_cache::CacheMaintenance;
-
-/// A known table.
-pub(crate) struct Table {
-    pub open: ResidentTable,
-    /// Number of its source.
-    pub source: u32,
-    /// Its place in the load queue.
-    pub queue_link: QueueLink,
-}
+use table::{QueueLink, Table};
 
 /// Bytes per table in the registry's own lists.
 const TABLE_BYTES: usize =
@@ -60,7 +58,7 @@ const RELATIVES_MAX_PER_SEGMENT: usize = 8;
 
 /// Where a wanted unit is noted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum LoadBy {
+enum LoadBy {
     /// A lookup wasted a read: soon, by itself.
     Segment,
     /// It is one of many: with its table, in rows.
@@ -71,24 +69,38 @@ fn id_at(tables: &[Option<Table>], slot: u32) -> Option<TableId> {
     tables.get(slot as usize)?.as_ref().map(|table| table.open.id())
 }
 
+/// The registry behind its mutex.
+pub(crate) struct SharedRegistry(Mutex<Registry>);
+
+impl SharedRegistry {
+    pub(crate) fn new(registry: Registry) -> Self {
+        Self(Mutex::new(registry))
+    }
+
+    pub(crate) fn lock(&self) -> MutexGuard<'_, Registry> {
+        self.0.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
+    }
+}
+
 /// The manager's state.
 pub(crate) struct Registry {
-    pub planner: Planner,
-    pub budget: MemoryBudget,
-    pub tables: Vec<Option<Table>>,
+    policy: PolicyKind,
+    planner: Planner,
+    budget: MemoryBudget,
+    tables: Vec<Option<Table>>,
     ids: Identities,
     neighbours: Neighbours,
-    pub sources: Sources,
+    sources: Sources,
     free_indices: Vec<u32>,
     last_generation: u32,
-    pub negative_cache: CacheMaintenance,
+    negative_cache: CacheMaintenance,
     /// What all handles share.
     lookups: Arc<Lookups>,
-    pub loads: LoadQueue,
-    pub garbage: Garbage,
-    pub counters: Counters,
+    loads: LoadQueue,
+    garbage: Garbage,
+    counters: Counters,
     /// Bytes kept free of planned units for the copy that a growing group needs.
-    pub headroom_bytes: usize,
+    headroom_bytes: usize,
     /// The ceiling that was asked for: nothing is planned beyond it while what is in use is brought under it.
     pending_budget_bytes: usize,
     fixed_reservation: Option<Reservation>,
@@ -101,6 +113,7 @@ impl Registry {
         let fixed_bytes = Self::fixed_bytes(&planner);
         let cache = Arc::new(NegativeCache::new(budget.clone()));
         let mut registry = Self {
+            policy: settings.policy,
             planner,
             fixed_reservation: budget.try_reserve(MemoryKind::Bookkeeping, fixed_bytes),
             garbage: Garbage::new(budget.clone()),
@@ -177,7 +190,7 @@ impl Registry {
 
     fn matches(&self, table: u32, spec: &TableSpec) -> bool {
         let Some(known) = &self.tables[table as usize] else { return false };
-        let states = self.planner.allocation().segments().table(table);
+        let states = self.planner.table(table);
         known.open.fences() == spec.fences.as_ref()
             && known.open.locator() == spec.locator
             && states.len() == spec.shapes.len()
@@ -190,7 +203,7 @@ impl Registry {
             let source = self.sources.enter(spec.source, Arc::ptr_eq);
             self.sources.leave(std::mem::replace(&mut known.source, source));
         }
-        let level = self.planner.allocation().runs().of(table).and_then(|run| run.level);
+        let level = self.planner.run_of(table).and_then(|run| run.level);
         if spec.level.is_some() && spec.level != level {
             self.move_to_level(table, spec.level);
         }
@@ -257,7 +270,7 @@ impl Registry {
     /// units that are to be read.
     pub(crate) fn reserve_for_hand_over(&mut self, bytes: usize) -> Option<Reservation> {
         self.fit(0);
-        if self.planner.allocation().free_bytes() < bytes {
+        if self.planner.free_bytes() < bytes {
             return None;
         }
         let reservation = self.budget.try_reserve(MemoryKind::HandedOver, bytes);
@@ -306,13 +319,13 @@ impl Registry {
     }
 
     fn take_handed_over(&mut self, segment: SegmentRef, bytes: &[u8]) {
-        let state = &self.planner.allocation().segments()[segment];
+        let state = self.planner.segment(segment);
         if state.units() == 0 || state.resident != 0 {
             return;
         }
         // Others may have been chosen to make room; their bytes must be free before this unit takes them.
         self.apply_plan(LoadBy::Table);
-        let shape = self.planner.allocation().segments()[segment].shape;
+        let shape = self.planner.segment(segment).shape;
         let Some(reservation) = self.budget.try_reserve(MemoryKind::Units, group_bytes(shape, 1)) else {
             return;
         };
@@ -327,20 +340,19 @@ impl Registry {
 
     /// Hotness that the segments of a new table start with.
     fn inherited(&mut self, spec: &TableSpec) -> Vec<Hotness> {
-        let allocation = self.planner.allocation();
-        let range = KeyRange::of_table(spec.fences.as_ref()).filter(|_| allocation.ticks() > 0);
+        let planner = &self.planner;
+        let range = KeyRange::of_table(spec.fences.as_ref()).filter(|_| planner.ticks() > 0);
         let Some(range) = range else { return vec![Hotness::default(); spec.shapes.len()] };
-        let runs = allocation.runs();
         let fences = |slot: u32| Some(self.tables.get(slot as usize)?.as_ref()?.open.fences());
         let keys = Keys { fences: &fences, order: spec.order };
         let most = RELATIVES_MAX + RELATIVES_MAX_PER_SEGMENT * spec.shapes.len();
-        let family = self.neighbours.overlapping(spec.scope, range, most, |slot| runs.of(slot), &keys);
+        let family = self.neighbours.overlapping(spec.scope, range, most, |slot| planner.run_of(slot), &keys);
         let relatives = family.into_iter().filter_map(|slot| {
             let hotness = move |segment: u32| {
-                let states = allocation.segments().table(slot);
+                let states = planner.table(slot);
                 states.get(segment as usize).map(|state| state.counts().hotness()).unwrap_or_default()
             };
-            Some(Relative { level: runs.of(slot)?.level, fences: fences(slot)?, hotness })
+            Some(Relative { level: planner.run_of(slot)?.level, fences: fences(slot)?, hotness })
         });
         let mut hotness = inherit::inherit(spec.fences.as_ref(), spec.level, spec.order, relatives);
         // What was wasted depends on the units that the old segments had; the new ones have none yet.
@@ -356,7 +368,7 @@ impl Registry {
     }
 
     fn move_to_level(&mut self, slot: u32, level: Option<u8>) {
-        if let Some(run) = self.planner.allocation().runs().of(slot) {
+        if let Some(run) = self.planner.run_of(slot) {
             self.neighbours.move_to_another_level(slot, run);
             self.planner.set_level(slot, level);
         }
@@ -366,7 +378,7 @@ impl Registry {
     pub(crate) fn forget(&mut self, id: TableId) {
         let Some(slot) = self.ids.remove(id, |slot| id_at(&self.tables, slot)) else { return };
         self.loads.remove_table(&mut self.tables, slot);
-        if let Some(run) = self.planner.allocation().runs().of(slot) {
+        if let Some(run) = self.planner.run_of(slot) {
             self.neighbours.remove(slot, run);
         }
         self.planner.remove_table(slot);
@@ -396,13 +408,6 @@ impl Registry {
         self.sources.get(source).cloned()
     }
 
-    pub(crate) fn known_tables(&self) -> impl Iterator<Item = KnownTable<'_>> {
-        self.tables.iter().flatten().filter_map(|Table { open, source, .. }| {
-            let source = self.sources.get(*source)?;
-            Some(KnownTable { id: open.id(), source, locator: open.locator(), is_open: !open.is_closed() })
-        })
-    }
-
     pub(crate) fn index_of(&self, id: TableId) -> Option<u32> {
         self.ids.find(id, |slot| id_at(&self.tables, slot))
     }
@@ -424,7 +429,7 @@ impl Registry {
     }
 
     /// How all visits ever made ended.
-    pub(crate) fn totals(&self) -> OutcomeTotals {
+    fn totals(&self) -> OutcomeTotals {
         self.lookups.visits.totals()
     }
 
@@ -445,13 +450,35 @@ impl Registry {
     }
 
     /// The ceiling to keep to: the one in force, or a lower one that is about to be.
-    pub(crate) fn budget_bytes(&self) -> usize {
+    fn budget_bytes(&self) -> usize {
         self.budget.budget_bytes().min(self.pending_budget_bytes)
     }
 
-    /// From now on keeps to a ceiling that was asked for.
-    pub(crate) fn set_pending_budget(&mut self, budget_bytes: usize) {
+    /// One try to move the budget. Gives the bytes that it has from now on; `None` while something that can go has not gone yet: a
+    /// lookup still probes what was evicted, a read is under way, or the negative cache was given up just now.
+    pub(crate) fn move_budget(&mut self, budget_bytes: usize) -> Option<usize> {
+        self.headroom_bytes = 0;
         self.pending_budget_bytes = budget_bytes;
+        self.lookups.visits.fit(budget_bytes);
+        self.shrink_negative_cache(budget_bytes);
+        self.fit(0);
+        let reached_bytes = self.budget.set_budget_bytes(budget_bytes);
+        let movable = [MemoryKind::Units, MemoryKind::Loading];
+        let movable_bytes: usize = movable.map(|kind| self.budget.used_bytes_of(kind)).iter().sum();
+        if reached_bytes <= budget_bytes {
+            self.lookups.visits.fit(budget_bytes);
+            self.fit(0);
+            self.fit_negative_cache(reached_bytes);
+            return Some(reached_bytes);
+        }
+        if movable_bytes > 0 || self.give_up_negative_cache() {
+            return None;
+        }
+        log::warn!(
+            "a filter budget of {budget_bytes} bytes is less than the bookkeeping takes: {reached_bytes} bytes"
+        );
+        self.pending_budget_bytes = reached_bytes;
+        Some(reached_bytes)
     }
 
     /// Brings the plan under what the budget leaves for units, `spare_bytes` less, and evicts what is over.
@@ -459,18 +486,18 @@ impl Registry {
         self.garbage.collect(&mut self.sources);
         let fixed = self.other_bytes() + spare_bytes;
         let unit_budget_bytes = self.budget_bytes().saturating_sub(fixed);
-        self.planner.allocation_mut().set_unit_budget_bytes(unit_budget_bytes);
+        self.planner.set_unit_budget_bytes(unit_budget_bytes);
         let copies_bytes_max = self.copies_bytes_max();
-        self.planner.allocation_mut().set_copies_bytes_max(copies_bytes_max);
+        self.planner.set_copies_bytes_max(copies_bytes_max);
         while self.planner.shrink_step() {
             self.apply_plan(LoadBy::Table);
         }
     }
 
     /// Carries out what the policy decided: evicts at once, notes what is to be loaded.
-    pub(crate) fn apply_plan(&mut self, load_by: LoadBy) {
-        while let Some(segment) = self.planner.allocation_mut().take_changed() {
-            let state = &self.planner.allocation().segments()[segment];
+    fn apply_plan(&mut self, load_by: LoadBy) {
+        while let Some(segment) = self.planner.take_changed() {
+            let state = self.planner.segment(segment);
             if state.resident > state.units() {
                 self.evict_to(segment, state.units());
             }
@@ -479,8 +506,8 @@ impl Registry {
     }
 
     /// Notes that a segment lacks units, if it does.
-    pub(crate) fn request_load(&mut self, segment: SegmentRef, load_by: LoadBy) {
-        let state = &self.planner.allocation().segments()[segment];
+    fn request_load(&mut self, segment: SegmentRef, load_by: LoadBy) {
+        let state = self.planner.segment(segment);
         if state.resident < state.units() && (load_by == LoadBy::Table || !self.loads.push_segment(segment)) {
             self.queue_table(segment.table);
         }
@@ -488,10 +515,10 @@ impl Registry {
 
     /// Makes the first `units` units of the segment the resident ones. Needs room for their copy; without it the
     /// segment goes without units until they are read again.
-    pub(crate) fn evict_to(&mut self, segment: SegmentRef, units: u8) {
+    fn evict_to(&mut self, segment: SegmentRef, units: u8) {
         let Some(table) = self.tables[segment.table as usize].as_ref() else { return };
         let slot = &table.open.cells()[segment.segment as usize];
-        let state = self.planner.allocation_mut().state_mut(segment);
+        let state = self.planner.segment_mut(segment);
         match self.budget.try_reserve(MemoryKind::Units, group_bytes(state.shape, units)) {
             Some(reservation) if units > 0 => {
                 self.garbage.take_group(slot.shrink(state.shape, units, reservation));
@@ -503,15 +530,15 @@ impl Registry {
     }
 
     /// Takes all units of the segment away.
-    pub(crate) fn clear(&mut self, segment: SegmentRef) {
+    fn clear(&mut self, segment: SegmentRef) {
         let Some(table) = self.tables[segment.table as usize].as_ref() else { return };
         self.garbage.take_group(table.open.cells()[segment.segment as usize].clear());
-        let resident = &mut self.planner.allocation_mut().state_mut(segment).resident;
+        let resident = &mut self.planner.segment_mut(segment).resident;
         self.counters.evictions += u64::from(std::mem::take(resident));
     }
 
     /// Makes `unit` the last one of the segment's `units` units that lookups find.
-    pub(crate) fn grow(
+    fn grow(
         &mut self,
         segment: SegmentRef,
         units: u8,
@@ -519,7 +546,7 @@ impl Registry {
         reservation: Reservation,
     ) -> Result<(), FilterError> {
         let Some(table) = &self.tables[segment.table as usize] else { return Ok(()) };
-        let state = self.planner.allocation_mut().state_mut(segment);
+        let state = self.planner.segment_mut(segment);
         let slot = &table.open.cells()[segment.segment as usize];
         self.garbage.take_group(slot.grow(state.shape, units, unit, reservation)?);
         state.resident = units;
@@ -527,7 +554,7 @@ impl Registry {
     }
 
     /// Has a table searched for units that it lacks.
-    pub(crate) fn queue_table(&mut self, table: u32) {
+    fn queue_table(&mut self, table: u32) {
         self.loads.push_table(&mut self.tables, table);
     }
 }

@@ -11,9 +11,8 @@ use crate::{SegmentUse, TableId};
 impl Registry {
     /// Use of each segment of a table; `None` if it is not known.
     pub(crate) fn table_use(&self, id: TableId) -> Option<Vec<SegmentUse>> {
-        let allocation = self.planner.allocation();
-        let now = (1.0 / allocation.decay().weight()) as f32;
-        let states = allocation.segments().table(self.index_of(id)?).iter();
+        let now = (1.0 / self.planner.weight()) as f32;
+        let states = self.planner.table(self.index_of(id)?).iter();
         Some(
             states
                 .map(|state| {
@@ -27,7 +26,7 @@ impl Registry {
 
     /// Hotness that the segments of a table start with that are remembered like this.
     pub(crate) fn warm_start_hotness(&self, warm_start: &[SegmentUse]) -> Vec<Hotness> {
-        let weight = self.planner.allocation().decay().weight() as f32;
+        let weight = self.planner.weight() as f32;
         let hotness = warm_start.iter().map(|segment| {
             let mut hotness = segment.hotness;
             hotness.scale(weight);
@@ -41,10 +40,9 @@ impl Registry {
     /// Gives a segment of a new table the units that it had, as far as there is room; else as the policy sees fit.
     pub(crate) fn restore_units(&mut self, segment: SegmentRef, warm_start: SegmentUse) {
         self.planner.place_units(segment, warm_start.units);
-        let weight = self.planner.allocation().decay().weight() as f32;
-        let allocation = self.planner.allocation_mut();
-        if allocation.segments()[segment].units() == warm_start.units {
-            allocation.set_wasted_reads(segment, warm_start.hotness.wasted_reads * weight);
+        let weight = self.planner.weight() as f32;
+        if self.planner.segment(segment).units() == warm_start.units {
+            self.planner.set_wasted_reads(segment, warm_start.hotness.wasted_reads * weight);
         }
     }
 }

@@ -8,7 +8,7 @@
 //! place of the units that are worth least, if it is worth clearly more than they are *and* repays its read.
 
 use super::victims::Victims;
-use super::{AllocationPolicy, VICTIMS_MAX};
+use super::{Policy, VICTIMS_MAX};
 use crate::Outcome;
 use crate::SegmentRef;
 use crate::plan::allocation::{Allocation, SegmentState};
@@ -76,9 +76,7 @@ impl Benefit {
     }
 }
 
-impl AllocationPolicy for Benefit {
-    fn add_table(&mut self, _table: u32, _allocation: &mut Allocation) {}
-
+impl Policy for Benefit {
     fn place(&mut self, segment: SegmentRef, allocation: &mut Allocation) {
         let repay = REPAY_READS * allocation.decay().weight() as f32;
         let has_place = |allocation: &Allocation| allocation.changed_count() + VICTIMS_MAX < CHANGES_MAX;
@@ -93,7 +91,7 @@ impl AllocationPolicy for Benefit {
         self.victims.remove_table(table);
     }
 
-    fn on_access(&mut self, visit: Visit, allocation: &mut Allocation) {
+    fn on_visit(&mut self, visit: Visit, allocation: &mut Allocation) {
         if visit.outcome == Outcome::WastedRead {
             self.victims.look(LOOKS, allocation);
             // A sample that stands for many is no better evidence than one visit: as many samples must speak for a load.
@@ -118,20 +116,12 @@ impl AllocationPolicy for Benefit {
         true
     }
 
-    fn rebalance(&mut self, _allocation: &mut Allocation) -> bool {
-        false
-    }
-
     fn changes_max(&self) -> usize {
         CHANGES_MAX
     }
 
     fn marginal_value_per_byte(&self) -> Option<f32> {
         Some(self.victims.mean_worth() * MARGIN_OF_MEAN)
-    }
-
-    fn table_bytes(&self, _segments: usize) -> usize {
-        0
     }
 
     fn fixed_bytes(&self) -> usize {

@@ -13,7 +13,7 @@
 use springbloom_filter::MAX_UNITS;
 
 use super::lists::{Linked, Links, List};
-use super::{AllocationPolicy, VICTIMS_MAX};
+use super::{Policy, VICTIMS_MAX};
 use crate::SegmentRef;
 use crate::plan::PerSegment;
 use crate::plan::allocation::Allocation;
@@ -159,7 +159,7 @@ impl MultiQueue {
     }
 }
 
-impl AllocationPolicy for MultiQueue {
+impl Policy for MultiQueue {
     fn add_table(&mut self, table: u32, allocation: &mut Allocation) {
         let lifetime = self.fixed_lifetime.unwrap_or(allocation.segment_count() as u64);
         let node =
@@ -185,7 +185,7 @@ impl AllocationPolicy for MultiQueue {
         self.nodes.remove_table(table);
     }
 
-    fn on_access(&mut self, visit: Visit, allocation: &mut Allocation) {
+    fn on_visit(&mut self, visit: Visit, allocation: &mut Allocation) {
         self.touch(visit.segment, allocation);
         self.try_grow(visit.segment, allocation);
     }
@@ -195,15 +195,9 @@ impl AllocationPolicy for MultiQueue {
         self.link_cold(segment, allocation.segments()[segment].units());
     }
 
-    fn on_rescale(&mut self, _factor: f32) {}
-
     fn evict_one(&mut self, allocation: &mut Allocation) -> bool {
         let victim = self.queues[1..].iter().rev().find_map(|queue| queue.iter(&self.nodes).next());
         victim.inspect(|&victim| self.evict(victim, allocation)).is_some()
-    }
-
-    fn rebalance(&mut self, _allocation: &mut Allocation) -> bool {
-        false
     }
 
     fn table_bytes(&self, segments: usize) -> usize {

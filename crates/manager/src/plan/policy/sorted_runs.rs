@@ -5,11 +5,11 @@
 //! the one before. Recomputed when tables come or go or the ceiling moves, in O(segments); carried out by [`rebalance`],
 //! a bounded number of segments at a time, evictions first.
 //!
-//! [`rebalance`]: AllocationPolicy::rebalance
+//! [`rebalance`]: Policy::rebalance
 
 use std::collections::HashMap;
 
-use super::{AllocationPolicy, CHANGES_MAX};
+use super::{CHANGES_MAX, Policy};
 use crate::ScopeId;
 use crate::SegmentRef;
 use crate::memory::group_bytes;
@@ -187,7 +187,7 @@ fn one_more_below(tables: &[u32], units: u8, bytes: usize, allocation: &Allocati
     fits.count() as u16
 }
 
-impl AllocationPolicy for SortedRuns {
+impl Policy for SortedRuns {
     fn add_table(&mut self, _table: u32, _allocation: &mut Allocation) {
         self.stale = true;
     }
@@ -203,7 +203,7 @@ impl AllocationPolicy for SortedRuns {
         self.stale = true;
     }
 
-    fn on_access(&mut self, _visit: Visit, allocation: &mut Allocation) {
+    fn on_visit(&mut self, _visit: Visit, allocation: &mut Allocation) {
         // Reads that failed are tried again after a while.
         if self.phase == Phase::Idle && allocation.ticks().is_multiple_of(RETRY_TICKS) {
             self.phase = Phase::Admit(START);
@@ -217,8 +217,6 @@ impl AllocationPolicy for SortedRuns {
     fn on_level_changed(&mut self) {
         self.stale = true;
     }
-
-    fn on_rescale(&mut self, _factor: f32) {}
 
     fn evict_one(&mut self, allocation: &mut Allocation) -> bool {
         let most = allocation.segments().iter().max_by_key(|(_, state)| state.units());
@@ -239,15 +237,4 @@ impl AllocationPolicy for SortedRuns {
         };
         true
     }
-
-    fn table_bytes(&self, _segments: usize) -> usize {
-        0
-    }
-
-    fn fixed_bytes(&self) -> usize {
-        0
-    }
-
-    #[cfg(test)]
-    fn assert_consistent(&self, _allocation: &Allocation) {}
 }

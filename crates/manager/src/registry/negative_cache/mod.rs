@@ -144,7 +144,7 @@ impl Registry {
         }
         self.negative_cache.purge_step();
         self.grow_negative_cache();
-        let ticks = self.planner.allocation().ticks();
+        let ticks = self.planner.ticks();
         if ticks < self.negative_cache.ask_at {
             return;
         }
