@@ -38,9 +38,11 @@ typedef struct {
 // How table files are opened. `access` is owned by whoever is given the struct; any thread may call the functions.
 typedef struct {
   void* access;
-  // Reads `size` bytes at `offset` of a file into `into`; 0 on success.
-  int (*read)(const void* access, sb_bytes path, uint64_t offset, size_t size, uint8_t* into);
+  // Reads `size` bytes at `offset` of a file into `into`; 0 on success. `verify`: an earlier read was corrupt, and this one is to be
+  // verified and mended by the file system; it fails where the file system cannot.
+  int (*read)(const void* access, sb_bytes path, uint64_t offset, size_t size, int verify, uint8_t* into);
   int (*exists)(const void* access, sb_bytes path);  // 1 while the file exists
+  void (*log)(const void* access, sb_bytes text);    // adds a line to the database's log
   void (*free)(void* access);
 } sb_file_access;
 
@@ -69,8 +71,8 @@ int sb_elastic_settle(const sb_elastic* elastic, uint64_t timeout_ms) SB_NOEXCEP
 void sb_elastic_metrics_text(const sb_elastic* elastic, void* context, void (*take)(void* context, sb_bytes text)) SB_NOEXCEPT;
 // Calls `take` with the settings in force, for a log.
 void sb_elastic_settings_text(const sb_elastic* elastic, void* context, void (*take)(void* context, sb_bytes text)) SB_NOEXCEPT;
-// A table without filter units was opened.
-void sb_elastic_count_table_without_units(const sb_elastic* elastic) SB_NOEXCEPT;
+// The database with that session opened a table without filter units.
+void sb_elastic_count_table_without_units(const sb_elastic* elastic, sb_bytes session) SB_NOEXCEPT;
 // Wasted reads per lookup to expect at a budget, from what was measured; below 0 before anything was.
 double sb_elastic_wasted_reads_per_lookup(const sb_elastic* elastic, uint64_t budget_bytes) SB_NOEXCEPT;
 // Whether keys that a custom comparator calls equal may be trusted to be equal byte for byte.
@@ -124,10 +126,10 @@ enum { SB_OPENED = 0, SB_NO_ROOM = 1, SB_CORRUPT = 2, SB_NONE_LEFT = 3 };
 // Opens a table in the caller's memory, which may be moved; close with sb_table_close. Gives SB_OPENED, or why lookups pass
 // unfiltered.
 int sb_table_open(const sb_elastic* elastic, const sb_family* family, const sb_table_spec* spec, sb_table* table) SB_NOEXCEPT;
-// A table of the column family `context` was refused for lack of room. When there is more, a background thread calls `retry`, which opens
+// A table of the column family, which retries as `context`, was refused for lack of room. When there is more, a background thread calls `retry`, which opens
 // one of its refused tables again. It gives SB_OPENED if that one is refused no more, SB_NO_ROOM if it is, SB_NONE_LEFT if there was none:
 // then it is not called again until the next table is refused.
-void sb_refused_add(const sb_elastic* elastic, void* context, int (*retry)(void* context)) SB_NOEXCEPT;
+void sb_refused_add(const sb_elastic* elastic, const sb_family* family, void* context, int (*retry)(void* context)) SB_NOEXCEPT;
 // When this returns, `retry` neither runs nor will be called. A context that is not known is ignored.
 void sb_refused_remove(const sb_elastic* elastic, void* context) SB_NOEXCEPT;
 // The table file at `path` is at another level of its tree from now on.

@@ -43,6 +43,7 @@ class ColumnFamily {
 
  private:
   friend class ColumnFamilyRef;
+  friend class RefusedTables;
   friend class UnitTable;
 
   // What tells it from others: the opening of the database, and an object that the column family owns.

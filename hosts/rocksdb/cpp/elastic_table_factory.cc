@@ -226,50 +226,55 @@ Status ElasticTableFactory::NewTableReader(const rocksdb::ReadOptions& read_opti
     return NewUnfilteredReader(elastic, read_options, reader_options, std::move(file), file_size, table_reader,
                                prefetch_index_and_filter_in_cache);
   }
+  const bool filterable =
+      elastic != nullptr && Filterable(elastic, reader_options.internal_comparator.user_comparator());
+  const bool has_short_tail = UnitTable::IsShortTail(reader_options.tail_size);
   std::optional<UnitTable> unit_table;
-  if (elastic != nullptr && Filterable(elastic, reader_options.internal_comparator.user_comparator())) {
+  rocksdb::TableReaderOptions inner_options(reader_options);
+  if (filterable && !has_short_tail) {
     unit_table =
         UnitTable::Find(read_options, reader_options.ioptions, reader_options.tail_size, file.get(), file_size);
+    if (unit_table) {
+      // Without this the stock reader would prefetch every unit with the rest of the file's tail.
+      inner_options.tail_size = unit_table->BytesBehind(file_size);
+    }
+  }
+  Status s = BlockBasedTableFactory::NewTableReader(read_options, inner_options, std::move(file), file_size, table_reader,
+                                                    prefetch_index_and_filter_in_cache);
+  if (!s.ok()) {
+    return s;
+  }
+  const rocksdb::BlockBasedTable::Rep& rep = RepOf(**table_reader);
+  if (filterable && has_short_tail) {
+    unit_table = UnitTable::Find(read_options, reader_options.ioptions, reader_options.tail_size, rep.file.get(), file_size);
   }
   if (!unit_table) {
     if (elastic != nullptr && ColumnFamilyRef::IsOfDatabase(reader_options)) {
-      sb_elastic_count_table_without_units(elastic.get());
+      sb_elastic_count_table_without_units(elastic.get(), Bytes(reader_options.cur_db_session_id));
       if (!told_of_table_without_units_.exchange(true, std::memory_order_relaxed)) {
         rocksdb::Info(reader_options.ioptions.logger,
                       "springbloom: %s has no filter units; lookups in it are filtered as stock RocksDB filters them, until a "
                       "compaction writes it anew; the metric springbloom_tables_without_units_total counts such tables, and "
                       "others are not told of here",
-                      file->file_name().c_str());
+                      rep.file->file_name().c_str());
       }
     }
-    return BlockBasedTableFactory::NewTableReader(read_options, reader_options, std::move(file), file_size,
-                                                  table_reader, prefetch_index_and_filter_in_cache);
-  }
-  rocksdb::TableReaderOptions inner_options(reader_options);
-  // Without this the stock reader would prefetch every unit with the rest of the file's tail.
-  inner_options.tail_size = unit_table->BytesBehind(file_size);
-  std::unique_ptr<rocksdb::TableReader> inner;
-  Status s = BlockBasedTableFactory::NewTableReader(read_options, inner_options, std::move(file), file_size, &inner,
-                                                    prefetch_index_and_filter_in_cache);
-  if (!s.ok()) {
     return s;
   }
-  *table_reader = std::move(inner);
   // Opened with skip_filters, the reader answers no lookup that a filter may answer.
   if (reader_options.skip_filters || !ColumnFamilyRef::IsOfDatabase(reader_options)) {
-    return Status::OK();
+    return s;
   }
   ColumnFamilyRef family(elastic, reader_options, is_for_writing_.load(std::memory_order_relaxed));
   sb_table table;
-  const int why =
-      unit_table->Open(*family, reader_options.level, *(*table_reader)->GetTableProperties(), &table);
+  const int why = unit_table->Open(*family, rep, &table);
   if (why == SB_OPENED) {
     *table_reader = std::make_unique<ElasticTableReader>(std::move(*table_reader), OpenTable(std::move(family), table),
                                                          reader_options.largest_seqno, reader_options.level);
   } else if (why == SB_NO_ROOM) {
     *table_reader = RefusedTableReader::Make(std::move(family), std::move(*table_reader), reader_options);
   }
-  return Status::OK();
+  return s;
 }
 
 // With a budget of 0: as stock RocksDB opens it, and no look at its units until there is a budget.

@@ -7,7 +7,7 @@
 #include "monitoring/perf_context_imp.h"
 #include "monitoring/statistics_impl.h"
 #include "options/cf_options.h"
-#include "table/block_based/block_based_table_reader.h"
+#include "unit_table.h"
 
 namespace springbloom {
 
@@ -41,11 +41,6 @@ rocksdb::SequenceNumber LargestSequenceNumber(const rocksdb::TableReader& table,
   return largest_seqno == 0 ? kNever : largest_seqno;
 }
 
-// The factory's stock readers are of this class.
-bool HasRangeTombstones(const rocksdb::TableReader& stock) {
-  return static_cast<const rocksdb::BlockBasedTable&>(stock).get_rep()->fragmented_range_dels != nullptr;
-}
-
 }  // namespace
 
 ElasticTableReader::ElasticTableReader(std::unique_ptr<rocksdb::TableReader> stock, OpenTable table,
@@ -53,7 +48,7 @@ ElasticTableReader::ElasticTableReader(std::unique_ptr<rocksdb::TableReader> sto
     : ForwardingTableReader(std::move(stock)),
       sees_all_from_(LargestSequenceNumber(Inner(), largest_seqno, table.Family().comparator->timestamp_size())),
       units_(std::move(table)),
-      has_range_tombstones_(HasRangeTombstones(Inner())),
+      has_range_tombstones_(RepOf(Inner()).fragmented_range_dels != nullptr),
       level_(level) {}
 
 void ElasticTableReader::CountAnswers(uint64_t rejected, uint64_t passed) const {

@@ -5,7 +5,6 @@
 #include <new>
 
 #include "elastic_table_reader.h"
-#include "table/block_based/block_based_table_reader.h"
 #include "unit_table.h"
 
 namespace springbloom {
@@ -85,7 +84,7 @@ void RefusedTables::StartTrying(RefusedTableReader* reader) {
     std::lock_guard<std::mutex> lock(mutex_);
     slab.tried[index / 64] |= uint64_t{1} << (index % 64);
   }
-  sb_refused_add(family_.elastic.get(), this, &Retry);
+  sb_refused_add(family_.elastic.get(), family_.family_, this, &Retry);
 }
 
 bool RefusedTables::StopTrying(RefusedTableReader* reader) {
@@ -122,16 +121,15 @@ int RefusedTables::Retry(void* context) noexcept {
 }
 
 int RefusedTables::TryOne(RefusedTableReader* reader) const {
-  const auto& stock = static_cast<const rocksdb::BlockBasedTable&>(reader->Inner());
-  const rocksdb::BlockBasedTable::Rep& rep = *stock.get_rep();
+  const rocksdb::BlockBasedTable::Rep& rep = RepOf(reader->Inner());
   // For what this reader takes from then on.
   if (!sb_reserve(family_.elastic.get(), sizeof(*reader))) {
     return SB_NO_ROOM;
   }
-  const auto unit_table =
+  auto unit_table =
       UnitTable::Find(rocksdb::ReadOptions(), ioptions_, /*tail_size=*/0, rep.file.get(), rep.file_size);
   sb_table table;
-  const int why = unit_table ? unit_table->Open(family_, rep.level, *rep.table_properties, &table) : SB_CORRUPT;
+  const int why = unit_table ? unit_table->Open(family_, rep, &table) : SB_CORRUPT;
   if (why != SB_OPENED) {
     sb_give_back(family_.elastic.get(), sizeof(*reader));
     return why;

@@ -41,7 +41,7 @@ pub(crate) struct Shared {
     pub(crate) trust_comparators: bool,
     pub(crate) write_units: bool,
     pub(crate) handover: Arc<Handover>,
-    pub(crate) databases: Databases,
+    pub(crate) databases: Arc<Databases>,
     pub(crate) files: Arc<TableFiles>,
     pub(crate) refused: Arc<RefusedTables>,
     /// `None`: nothing is remembered over a restart.
@@ -296,13 +296,14 @@ impl ElasticBuilder {
             ..ManagerSettings::default()
         });
         let (handover, files) = (Arc::new(Handover::default()), Arc::new(TableFiles::new(manager.clone())));
-        let refused = Arc::new(RefusedTables::default());
+        let (refused, databases) = (Arc::new(RefusedTables::default()), Arc::new(Databases::default()));
         let folders = self.remember_every.map(|_| Arc::new(Folders::new(manager.clone(), files.clone())));
         let budget = BudgetControl::new(manager.clone(), handover.clone(), self.memory_pressure);
         let budget = Arc::new(budget);
         let keeper = Keeper::start(Upkeep {
             manager: manager.clone(),
             files: files.clone(),
+            databases: databases.clone(),
             folders: folders.clone().zip(self.remember_every),
             budget: budget.clone(),
             handover: handover.clone(),
@@ -317,7 +318,7 @@ impl ElasticBuilder {
                 trust_comparators: self.trust_comparators,
                 write_units: self.write_units,
                 handover,
-                databases: Databases::default(),
+                databases,
                 files,
                 refused,
                 folders,

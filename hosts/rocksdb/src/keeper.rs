@@ -1,5 +1,5 @@
 //! The host's one thread: writes hotness files, forgets tables whose files are gone, opens refused tables again when there is
-//! room, yields memory when the machine needs it.
+//! room, sums up in a database's log how its tables were opened, yields memory when the machine needs it.
 //!
 //! Holds what it works on, never the [`Shared`](crate::elastic::Shared) that owns it: so it cannot be the one that drops the last
 //! reference, and dropping the [`Keeper`] stops and joins it.
@@ -13,8 +13,8 @@ use std::{
 use springbloom_manager::Manager;
 
 use crate::{
-    budget_control::BudgetControl, folders::Folders, handover::Handover, refused::RefusedTables,
-    table_files::TableFiles,
+    budget_control::BudgetControl, databases::Databases, folders::Folders, handover::Handover,
+    refused::RefusedTables, table_files::TableFiles,
 };
 
 /// How often tables are looked after: what deleted ones hold is missing elsewhere, and refused ones waste reads.
@@ -24,6 +24,7 @@ const TABLE_CHECK_INTERVAL: Duration = Duration::from_millis(500);
 pub(crate) struct Upkeep {
     pub(crate) manager: Arc<Manager>,
     pub(crate) files: Arc<TableFiles>,
+    pub(crate) databases: Arc<Databases>,
     /// With how often it is written.
     pub(crate) folders: Option<(Arc<Folders>, Duration)>,
     pub(crate) budget: Arc<BudgetControl>,
@@ -109,6 +110,7 @@ impl Upkeep {
                 self.files.forget_deleted();
                 self.handover.expire();
                 self.refused.retry(&self.manager);
+                self.databases.sum_up_openings(self.manager.budget().limit_bytes());
             }
             if poll.as_mut().is_some_and(Turn::is_due) {
                 self.budget.poll_pressure();

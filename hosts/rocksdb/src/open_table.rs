@@ -78,6 +78,7 @@ impl OpenTable {
                 warm_start: remembered,
             })
             .ok_or(Unopened::NoRoom)?;
+        database.count_with_units();
         Ok(Self { handle })
     }
 

@@ -94,13 +94,14 @@ impl Place {
         self.folder.as_ref()
     }
 
-    fn read(&self, file: &TableFile, span: Range<u64>) -> Result<Vec<u8>, UnitReadError> {
+    /// `verify`: what was read before is corrupt.
+    fn read(&self, file: &TableFile, span: Range<u64>, verify: bool) -> Result<Vec<u8>, UnitReadError> {
         let size = usize::try_from(span.end - span.start).unwrap_or(usize::MAX);
         let mut bytes = Vec::new();
         bytes.try_reserve_exact(size).map_err(|error| UnitReadError::Io(io::Error::other(error)))?;
         bytes.resize(size, 0);
         let offset = file.units_at.get() + span.start;
-        match self.database.files().read(&self.path_of(file), offset, &mut bytes) {
+        match self.database.files().read(&self.path_of(file), offset, verify, &mut bytes) {
             true => Ok(bytes),
             // Of a table whose reader was closed before the file was deleted, or of a database that was closed.
             false if !self.has(file) => Err(UnitReadError::Gone),
@@ -183,16 +184,34 @@ fn file_and_layout(table: TableUnits<'_>) -> Result<(TableFile, UnitLayout), Uni
 impl UnitSource for Place {
     fn read_unit(&self, table: TableUnits<'_>, segment: u32, unit: u8) -> Result<Vec<u8>, UnitReadError> {
         let (file, layout) = file_and_layout(table)?;
-        let bytes = self.read(&file, layout.unit_span(segment, unit))?;
+        let span = layout.unit_span(segment, unit);
+        let bytes = self.read(&file, span.clone(), false)?;
+        if let Ok(decoded) = layout.decode_unit(segment, unit, &bytes) {
+            return Ok(decoded.to_vec());
+        }
+        // Where that is not possible, the first read is as good.
+        let bytes = self.read(&file, span, true).unwrap_or(bytes);
         layout.decode_unit(segment, unit, &bytes).map(<[u8]>::to_vec).map_err(corrupt)
     }
 
     fn read_row(&self, table: TableUnits<'_>, unit: u8, visit: RowVisitor<'_>) -> Result<(), UnitReadError> {
         let (file, layout) = file_and_layout(table)?;
-        let bytes = self.read(&file, layout.row_span(unit))?;
-        for (segment, unit) in layout.decode_row(unit, &bytes) {
-            visit(segment, unit.map_err(corrupt));
+        let span = layout.row_span(unit);
+        let bytes = self.read(&file, span.clone(), false)?;
+        let mut damaged = Vec::new();
+        for (segment, decoded) in layout.decode_row(unit, &bytes) {
+            match decoded {
+                Ok(decoded) => visit(segment, Ok(decoded)),
+                Err(_) => damaged.push(segment),
+            }
         }
+        if damaged.is_empty() {
+            return Ok(());
+        }
+        let bytes = self.read(&file, span, true).unwrap_or(bytes);
+        let row = layout.decode_row(unit, &bytes);
+        row.filter(|(segment, _)| damaged.binary_search(segment).is_ok())
+            .for_each(|(segment, decoded)| visit(segment, decoded.map_err(corrupt)));
         Ok(())
     }
 }

@@ -157,12 +157,15 @@ unsafe extern "C" fn sb_elastic_settings_text(
 }
 
 /// # Safety
-/// `elastic` is alive.
+/// `elastic` is alive, `session` readable.
 #[unsafe(no_mangle)]
-unsafe extern "C" fn sb_elastic_count_table_without_units(elastic: *const Shared) {
+unsafe extern "C" fn sb_elastic_count_table_without_units(elastic: *const Shared, session: Bytes) {
     // SAFETY: borrowed for the call.
-    let tables = unsafe { &(*elastic).tables_without_units };
-    guarded(0, || tables.fetch_add(1, AtomicOrdering::Relaxed));
+    let (shared, session) = unsafe { (&*elastic, session.get()) };
+    guarded((), || {
+        shared.tables_without_units.fetch_add(1, AtomicOrdering::Relaxed);
+        shared.databases.count_without_units(session);
+    });
 }
 
 /// # Safety
@@ -402,12 +405,22 @@ impl Retry for RefusedFamily {
 }
 
 /// # Safety
-/// `elastic` is alive; `context` is until it is removed.
+/// `elastic` and `family` are alive; `context` is until it is removed.
 #[unsafe(no_mangle)]
-unsafe extern "C" fn sb_refused_add(elastic: *const Shared, context: *mut c_void, retry: RetryFn) {
-    // SAFETY: borrowed for the call.
-    let refused = unsafe { &(*elastic).refused };
-    guarded((), || refused.add(context as usize, Box::new(RefusedFamily { context, retry })));
+unsafe extern "C" fn sb_refused_add(
+    elastic: *const Shared,
+    family: *const Family,
+    context: *mut c_void,
+    retry: RetryFn,
+) {
+    // SAFETY: borrowed for the call; null if opening it failed.
+    let (shared, family) = unsafe { (&*elastic, family.as_ref()) };
+    guarded((), || {
+        shared.refused.add(context as usize, Box::new(RefusedFamily { context, retry }));
+        if let Some(family) = family {
+            family.database.count_refused();
+        }
+    });
 }
 
 /// # Safety

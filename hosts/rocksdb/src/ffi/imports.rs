@@ -183,11 +183,14 @@ impl FileAccess {
         Self { files: None }
     }
 
-    /// Fills `into` from `offset` within the file; whether that worked. Not once the database is closed.
-    pub(crate) fn read(&self, path: &[u8], offset: u64, into: &mut [u8]) -> bool {
+    /// Fills `into` from `offset` within the file; whether that worked. Not once the database is closed. `verify`: what was read before
+    /// is corrupt, and the file system is to verify and mend it, which few can.
+    pub(crate) fn read(&self, path: &[u8], offset: u64, verify: bool, into: &mut [u8]) -> bool {
         let read = |Access { access, read, .. }: Access| {
             // SAFETY: `into` is writable for its length, the path is borrowed for the call, and `access` is alive until drop.
-            unsafe { read(access, Bytes::of(path), offset, into.len(), into.as_mut_ptr()) == 0 }
+            unsafe {
+                read(access, Bytes::of(path), offset, into.len(), verify.into(), into.as_mut_ptr()) == 0
+            }
         };
         self.while_open(read).unwrap_or(false)
     }
@@ -199,6 +202,13 @@ impl FileAccess {
             unsafe { exists(access, Bytes::of(path)) != 0 }
         };
         self.while_open(exists).unwrap_or(false)
+    }
+
+    /// Adds a line to the database's log. Not once the database is closed.
+    pub(crate) fn log(&self, text: &str) {
+        // SAFETY: the text is borrowed for the call, and `access` is alive until drop.
+        let log = |Access { access, log, .. }: Access| unsafe { log(access, Bytes::of(text.as_bytes())) };
+        self.while_open(log);
     }
 
     /// The database closes: when this returns, nobody accesses a file, and nobody will.

@@ -31,6 +31,7 @@ unsafe extern "C" {
         _: *mut c_char,
         _: usize,
     ) -> c_int;
+    fn springbloom_test_corrupt_reads(_: *mut c_void, _: *const c_char, _: *mut c_char, _: usize) -> c_int;
     fn springbloom_test_closed(_: *mut c_void, _: *const c_char, _: *mut c_char, _: usize) -> c_int;
 }
 
@@ -91,4 +92,9 @@ fn a_closed_database_is_left_alone() {
 fn units_are_not_put_into_a_block_cache() {
     let (folder, elastic) = (folder(), ample());
     run_cpp_test(springbloom_test_prepopulated_cache, &mut installed(&elastic, &small_tree()), folder.path());
+}
+
+#[test]
+fn corrupt_reads_of_units_are_made_once_more_where_they_can_be_mended() {
+    run(springbloom_test_corrupt_reads, &small_tree());
 }
