@@ -15,7 +15,7 @@ use crossbeam_utils::CachePadded;
 pub enum MemoryKind {
     /// Units with what owns them: the resident ones, and replaced ones that a lookup still probes.
     Units,
-    /// Per-table and per-segment state: fences, slots, hotness, queues.
+    /// Per-table and per-segment state: fences, cells, hotness, queues.
     Bookkeeping,
     /// Buffers in which lookups note what they saw.
     Buffers,
@@ -23,7 +23,7 @@ pub enum MemoryKind {
     Loading,
     /// First units of tables that were written and not opened yet.
     HandedOver,
-    /// Keys that are known to be absent though the units let them pass.
+    /// The negative cache.
     NegativeCache,
 }
 

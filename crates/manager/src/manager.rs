@@ -1,4 +1,4 @@
-//! The door of the crate: one manager that many databases and column families share.
+//! The interface of the crate: one manager that many databases and column families share.
 
 use std::sync::Arc;
 use std::thread::JoinHandle;
@@ -98,7 +98,7 @@ impl Manager {
         self.shared.registry.lock().other_bytes()
     }
 
-    /// Of the visits that units lately let pass in vain, the share that wasted no read because the key was known to be absent, 0..=1.
+    /// Share of false positives that the negative cache caught lately, 0..=1.
     /// Takes the manager's mutex.
     pub fn known_absent_share(&self) -> f64 {
         1.0 - self.shared.registry.lock().unknown_share()

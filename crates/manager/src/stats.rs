@@ -1,4 +1,4 @@
-//! What an operator sees: one reading of everything that the manager counts.
+//! Counters for operators.
 
 use crate::{OutcomeTotals, PolicyKind};
 
@@ -13,7 +13,7 @@ pub struct UsedBytes {
     pub buffers: usize,
     /// Units being read, and first units of tables that were not opened yet.
     pub loading: usize,
-    /// Keys that are known to be absent though the units let them pass.
+    /// The negative cache.
     pub negative_cache: usize,
     /// Replaced groups that a lookup still probes.
     pub garbage: usize,

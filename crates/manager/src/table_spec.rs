@@ -1,4 +1,4 @@
-//! What a host says about a table when it opens it.
+//! The description of a table that a host registers.
 
 use std::sync::Arc;
 

@@ -43,7 +43,7 @@ impl CpuBudget {
     }
 }
 
-/// What may be spent on learning for so much time with so many wasted reads.
+/// CPU time earned for learning.
 fn earned(time: Duration, wasted_reads: u64) -> Duration {
     let for_reads = CPU_PER_WASTED_READ * wasted_reads.try_into().unwrap_or(u32::MAX);
     (time / CPU_PARTS_WITHOUT_WASTE + for_reads).min(time / CPU_PARTS)

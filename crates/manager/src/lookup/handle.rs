@@ -1,4 +1,4 @@
-//! What a lookup holds of a table.
+//! A reader's access to its table's filters.
 
 use std::sync::Arc;
 
@@ -9,7 +9,7 @@ use crate::lookup::negative_cache::{AbsentKey, NegativeCache};
 use crate::visits::{VisitBuffer, VisitedTable};
 use crate::{FencesRef, KeyOrder, MemoryBudget, MemoryKind, Outcome, TableId};
 
-/// What the handles of all tables share.
+/// Shared by the handles of all tables.
 pub(crate) struct Lookups {
     pub visits: Arc<VisitBuffer>,
     pub negative_cache: Arc<NegativeCache>,

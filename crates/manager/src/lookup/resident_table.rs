@@ -1,5 +1,5 @@
-//! What lookups share with the background thread of a table: its resident groups, how their units lie and its fences, in one
-//! allocation with all else that never changes of a table.
+//! A table as lookups and the background thread share it: resident groups, layout of their units, fences and locator in one
+//! allocation.
 
 use springbloom_filter::ProbeLayout;
 
@@ -8,14 +8,14 @@ use crate::lookup::group_cell::GroupCell;
 use crate::lookup::unsafe_thin::Thin;
 use crate::{TableId, TableSpec};
 
-/// What stands before a table's slots, its layouts, its packed fences and its locator.
+/// The head of the allocation; cells, layouts, packed fences and locator follow.
 #[derive(Clone, Copy)]
 pub(crate) struct TableHead {
     /// In bytes because a `u64` would take 4 more for its alignment.
     id: [u8; 8],
-    /// The registry's slot of the table.
+    /// The table's place in the registry.
     slot: u32,
-    /// Its number among all tables ever known.
+    /// Number among all tables ever known, never used twice.
     number: u32,
     pub segments: u32,
     fence_bytes: u32,
@@ -71,13 +71,13 @@ impl ResidentTable {
         TableId(u64::from_ne_bytes(self.0.head().id))
     }
 
-    /// The registry's slot of the table.
+    /// The table's place in the registry.
     #[inline]
     pub(crate) fn slot(&self) -> u32 {
         self.0.head().slot
     }
 
-    /// Its number among all tables ever known.
+    /// Number among all tables ever known, never used twice.
     #[inline]
     pub(crate) fn generation(&self) -> u32 {
         self.0.head().number
@@ -102,7 +102,7 @@ impl ResidentTable {
         layouts.get(segment as usize).map(|&bits| ProbeLayout::from_bits(u32::from_ne_bytes(bits)))
     }
 
-    /// One slot per segment.
+    /// One cell per segment.
     #[inline]
     pub(crate) fn cells(&self) -> &[GroupCell] {
         self.0.items()

@@ -1,4 +1,4 @@
-//! The heads of the thin allocations: what each says of the runs behind it.
+//! The lengths that the heads of thin allocations tell.
 
 #![allow(unsafe_code)]
 

@@ -11,7 +11,7 @@ use crate::plan::Run;
 use crate::plan::allocation::{Allocation, SegmentState};
 use crate::plan::policy::{self, Policy};
 use crate::visits::Visit;
-use crate::{ManagerSettings, Outcome, PolicyKind, ScopeId};
+use crate::{ManagerSettings, Outcome, ScopeId};
 
 /// Decides how many units each segment should have.
 pub struct Planner {
@@ -294,6 +294,7 @@ mod tests {
     use springbloom_filter::{KeyDigest, UnitSettings};
 
     use super::*;
+    use crate::PolicyKind;
 
     fn shape(keys: u32) -> GroupShape {
         let digests: Vec<_> = (0..keys).map(|n| KeyDigest::of(&n.to_le_bytes())).collect();

@@ -1,6 +1,5 @@
-//! What was replaced or forgotten and may still be in somebody's hands: groups that a lookup is probing, tables that a reader has
-//! open. Freed, and its bytes given back to the budget, when nobody else holds it, by the one who looks after that here and not by
-//! those who let go: a lookup never frees, and what is held needs no way to the budget.
+//! Groups and tables that were replaced or forgotten while somebody still uses them: a lookup that probes the group, a reader that has
+//! the table open. Freed by the background thread, never by a lookup; their bytes return to the budget then.
 
 use crate::lookup::ResidentTable;
 use crate::lookup::group_cell::ResidentGroup;
@@ -27,13 +26,13 @@ impl Garbage {
         Self { budget, groups: Vec::new(), tables: Vec::new() }
     }
 
-    /// Takes a group that no slot has any more.
+    /// Takes a group that is in no cell any more.
     pub(crate) fn take_group(&mut self, group: Option<ResidentGroup>) {
         self.groups.extend(group);
         self.collect_groups();
     }
 
-    /// Takes a table that is not known any more, and for whose bookkeeping `bytes` are reserved. Its slots are empty.
+    /// Takes a table that is not known any more, and for whose bookkeeping `bytes` are reserved. Its cells are empty.
     pub(crate) fn take_table(&mut self, open: ResidentTable, source: u32, bytes: usize) {
         self.tables.push(ForgottenTable { open, source, bytes });
     }

@@ -1,4 +1,4 @@
-//! What is to be read next: units that a lookup asked for first, whole tables after.
+//! The units to read next: those that a lookup asked for first, then whole tables.
 //!
 //! Bounded: single segments wait in a short queue, and when it is full their table is noted instead (once), to be
 //! searched for what it lacks. A new table is noted as a whole, so that its rows are found. Noted tables are linked through the

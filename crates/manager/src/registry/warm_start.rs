@@ -1,7 +1,6 @@
-//! Use and units of a table's segments, taken out to be kept over a restart and put in again.
+//! Use and units of segments over a restart.
 //!
-//! What is taken out is in visits made now, so that it can be put into a manager whose clock stands elsewhere: weights of
-//! [`hotness`](crate::plan::hotness) grow with time, only their ratios count.
+//! Exported counts are in visits made now, because the next manager starts with another weight.
 
 use crate::Hotness;
 use crate::SegmentRef;
@@ -24,7 +23,7 @@ impl Registry {
         )
     }
 
-    /// Hotness that the segments of a table start with that are remembered like this.
+    /// Hotness that the segments of a warm-started table begin with.
     pub(crate) fn warm_start_hotness(&self, warm_start: &[SegmentUse]) -> Vec<Hotness> {
         let weight = self.planner.weight() as f32;
         let hotness = warm_start.iter().map(|segment| {

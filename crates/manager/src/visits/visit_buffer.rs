@@ -173,7 +173,7 @@ pub(crate) struct VisitBuffer {
     budget: MemoryBudget,
 }
 
-/// Bytes of the buffers under a limit.
+/// Bytes of the buffers under a budget.
 fn pool_bytes(budget_bytes: usize) -> usize {
     let least = POOL_BYTES_MIN.min(budget_bytes / SMALL_BUDGET_SHARE);
     (budget_bytes / BUDGET_SHARE).clamp(least, POOL_BYTES_MAX)
@@ -186,7 +186,7 @@ fn batch_bytes(visits: usize) -> usize {
 /// A batch has a place in both queues: itself and the queue's stamp.
 const PLACE_BYTES: usize = 2 * (size_of::<VisitBatch>() + size_of::<usize>());
 
-/// What the buffers are made of under a limit.
+/// Sizes of the buffers under a budget.
 struct PoolShape {
     batch_visits: usize,
     places: usize,
@@ -228,7 +228,7 @@ impl VisitBuffer {
         visits
     }
 
-    /// Makes the buffers what they should be under a limit of `budget_bytes`, as far as the budget has room for it. Batches that threads
+    /// Makes the buffers what they should be under a budget of `budget_bytes`, as far as the budget has room for it. Batches that threads
     /// hold stay, and so do the places of a larger budget. One caller at a time.
     pub(crate) fn fit(&self, budget_bytes: usize) {
         let PoolShape { batch_visits, places } = PoolShape::under(budget_bytes);

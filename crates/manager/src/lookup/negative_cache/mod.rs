@@ -1,4 +1,4 @@
-//! Absences that lookups found out by wasting a read: keys that a table does not hold though its resident units let them pass.
+//! Keys that a lookup found absent by wasting a read: the resident units let them pass, the table does not hold them.
 //!
 //! Which keys a unit lets pass is fixed, so a hot absent key that passes wastes a read at every lookup, and the next unit that would
 //! stop it costs a bit for each of thousands of keys. Remembering the key costs ten to thirty bytes. (The idea of adaptive filters:
@@ -26,7 +26,7 @@ use bucket::{Bucket, Found};
 /// A key that a table does not hold.
 pub(crate) struct AbsentKey<'a> {
     table: u32,
-    /// What follows in the key behind what is known of it: the same part for all keys of a table.
+    /// The key without the prefix that all keys of the table share.
     key: &'a [u8],
     hash: u64,
 }

@@ -327,7 +327,7 @@ mod tests {
                 let segment = SegmentRef { table: 0, segment: visited as u32 };
                 let visit = Visit { segment, outcome: Outcome::Rejected, sample_weight: 1 };
                 allocation.record(visit);
-                policy.on_access(visit, &mut allocation);
+                policy.on_visit(visit, &mut allocation);
                 naive.visit(visited, at as u64 + 1);
                 for other in 0..8 {
                     let units = allocation.segments()[SegmentRef { table: 0, segment: other as u32 }].units();

@@ -32,8 +32,7 @@ pub(crate) struct CacheMaintenance {
     purge: Option<Purge>,
 }
 
-/// Of the visits that units lately let pass in vain, the share whose key was not known to be absent: what the analytic rates of units, which
-/// know nothing of absences, are to be multiplied by.
+/// Share of false positives that the negative cache misses, measured lately. It scales the analytic rates of units.
 struct UnknownShare {
     share: f64,
     /// Outcomes ever, when it was measured last.
@@ -61,7 +60,7 @@ impl UnknownShare {
     }
 }
 
-/// A walk over all chunks that drops the absences of some tables.
+/// Removes the entries of some tables, a chunk at a time.
 struct Purge {
     tables: Vec<u32>,
     chunk: usize,
@@ -84,7 +83,7 @@ impl CacheMaintenance {
         }
     }
 
-    /// Of the visits that units let pass in vain, the share that wastes a read.
+    /// Share of false positives that waste a read.
     pub(crate) fn unknown_share(&self) -> f64 {
         self.unknown.share
     }
