@@ -34,7 +34,7 @@ mod visits;
 
 pub use budget::{BudgetSnapshot, MemoryBudget, MemoryKind, Reservation};
 pub use error::ManagerError;
-pub use keys::{BytewiseOrder, Fences, FencesRef, KeyOrder};
+pub use keys::{BytewiseOrder, Fences, KeyOrder};
 pub use lookup::TableHandle;
 pub use manager::Manager;
 pub use memory::allocated_bytes;

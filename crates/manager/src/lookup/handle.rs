@@ -4,10 +4,11 @@ use std::sync::Arc;
 
 use springbloom_filter::KeyDigest;
 
+use crate::keys::FencesRef;
 use crate::lookup::ResidentTable;
 use crate::lookup::negative_cache::{AbsentKey, NegativeCache};
 use crate::visits::{VisitBuffer, VisitedTable};
-use crate::{FencesRef, KeyOrder, MemoryBudget, MemoryKind, Outcome, TableId};
+use crate::{KeyOrder, MemoryBudget, MemoryKind, Outcome, TableId};
 
 /// Shared by the handles of all tables.
 pub(crate) struct Lookups {
@@ -42,7 +43,7 @@ impl TableHandle {
         self.table.id()
     }
 
-    /// The segment whose run of keys would hold `key`; see [`FencesRef::segment_of`].
+    /// The segment whose run of keys would hold `key`: the last one that begins at or before it, or the first one.
     #[inline]
     pub fn segment_of(&self, key: &[u8], order: &dyn KeyOrder) -> u32 {
         // Most tables are short, and nothing else of the fences is needed where there is no choice.

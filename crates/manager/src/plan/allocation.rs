@@ -133,7 +133,7 @@ impl SegmentState {
     }
 
     /// Share of what passes the allocated units that the next one stops.
-    pub fn next_share(&self) -> f32 {
+    pub(crate) fn next_share(&self) -> f32 {
         1.0 - self.rate.of_units(1)
     }
 
@@ -143,7 +143,7 @@ impl SegmentState {
     }
 
     /// Bytes that the next unit takes; `None` if there is none.
-    pub fn next_unit_bytes(&self) -> Option<usize> {
+    pub(crate) fn next_unit_bytes(&self) -> Option<usize> {
         (self.units < self.units_max())
             .then(|| group_bytes(self.shape, self.units + 1) - group_bytes(self.shape, self.units))
     }
@@ -342,7 +342,7 @@ impl Allocation {
     }
 
     /// Reads that make the segment's next unit resident: of that one, or, where there is no room for a copy of its group, of all.
-    pub fn reads_to_grow(&self, segment: SegmentRef) -> u8 {
+    pub(crate) fn reads_to_grow(&self, segment: SegmentRef) -> u8 {
         let state = &self.segments[segment];
         let can_copy = group_bytes(state.shape, state.units) <= self.copies_bytes_max.max(self.free_bytes());
         if can_copy { 1 } else { state.units + 1 }
@@ -400,7 +400,7 @@ impl Allocation {
     }
 
     /// Segments whose allocated units changed in this call.
-    pub fn changed_count(&self) -> usize {
+    pub(crate) fn changed_count(&self) -> usize {
         self.changed.len()
     }
 

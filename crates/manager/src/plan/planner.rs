@@ -65,12 +65,7 @@ impl Planner {
 
     /// Takes in one visit of a lookup to a segment; a segment that is not there is ignored.
     pub fn visit(&mut self, table: u32, segment: u32, outcome: Outcome) {
-        self.visit_for(table, segment, outcome, 1);
-    }
-
-    /// The same for a visit that was sampled out of `sample_weight` of them.
-    pub fn visit_for(&mut self, table: u32, segment: u32, outcome: Outcome, sample_weight: u32) {
-        self.record(Visit { segment: SegmentRef { table, segment }, outcome, sample_weight });
+        self.record(Visit { segment: SegmentRef { table, segment }, outcome, sample_weight: 1 });
         self.count_changes();
     }
 
