@@ -1,6 +1,6 @@
 //! What to build, and how much memory to run it with.
 
-use crate::fpr::{fpr_at_load, expected_fpr};
+use crate::fpr::{expected_fpr, fpr_at_load};
 use crate::geometry::{Geometry, Layout, PROBES_MAX};
 use crate::header::FilterHeader;
 use springbloom_page_device::{FlashError, require};

@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use common::watched::WatchedStorage;
 use common::{key, keys, memory, small_buffer};
-use springbloom_flash_filter::fpr::{fpr_at_load, expected_fpr};
+use springbloom_flash_filter::fpr::{expected_fpr, fpr_at_load};
 use springbloom_flash_filter::{
     BufferSettings, FilterSettings, FlashError, FlashFilter, FlushPolicy, Layout, MemorySize,
 };

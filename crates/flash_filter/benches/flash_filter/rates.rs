@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use springbloom_flash_filter::fpr::{fpr_at_load, expected_fpr};
+use springbloom_flash_filter::fpr::{expected_fpr, fpr_at_load};
 use springbloom_flash_filter::{BufferSettings, FilterSettings, FlashFilter};
 use springbloom_page_device::{SimPower, SimStorage};
 
