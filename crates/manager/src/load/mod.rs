@@ -60,7 +60,7 @@ enum Extent {
     Unit,
     /// One unit of each segment of a table.
     Row,
-    /// All units of a segment, into a group of their own.
+    /// All units of a segment, into a group of their own. Budgets below a megabyte need it (decision 0018).
     Group,
 }
 

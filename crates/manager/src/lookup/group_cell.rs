@@ -15,7 +15,7 @@ use crate::{MemoryKind, Outcome, Reservation};
 /// What stands before a group's words. How they lie is in the table's allocation: so a lookup asks for count and words at once.
 #[derive(Clone, Copy)]
 pub(crate) struct ResidentHead {
-    /// Little-endian, to leave a byte.
+    /// Little-endian, to leave a byte: 8 bytes a group, 0.7% of wasted reads (decision 0024).
     unit_words: [u8; 3],
     resident: u8,
 }

@@ -4,7 +4,7 @@ use crate::SegmentRef;
 use crate::plan::PerSegment;
 use crate::visits::{SEGMENTS_MAX, TABLES_MAX};
 
-/// A segment's name in six bytes: there is one of these or more for every segment.
+/// A segment's name in six bytes: with the ticks of `multi-queue`, 13 bytes a segment, 1% of wasted reads (decision 0024).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Packed([u8; 6]);
 

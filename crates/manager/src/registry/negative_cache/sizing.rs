@@ -4,6 +4,8 @@
 //! out, and what the last entry of each set does. The optimum is flat, a window shows a handful of such reads in a small cache, and every step loses entries
 //! and units: so steps are coarse and rare, and there is none while both sides are within a factor of [`HYSTERESIS`]. A cache that is
 //! filling has no last entries yet: it is not made smaller.
+//!
+//! A fixed share would waste 7% more reads where no key is hot (decision 0024).
 
 use crate::lookup::negative_cache::{CHUNK_BYTES, NegativeCache};
 
