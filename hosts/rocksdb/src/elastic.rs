@@ -58,7 +58,7 @@ impl Shared {
     pub(crate) fn settings_text(&self) -> String {
         format!(
             "budget {} bytes, policy {}, units {}, segments of {} bytes",
-            self.manager.budget().limit_bytes(),
+            self.manager.budget().budget_bytes(),
             self.policy,
             self.units,
             self.segment_data_bytes
@@ -148,7 +148,7 @@ impl Elastic {
 
     /// Waits until no unit is waiting to be loaded, at most `timeout`; whether that came true. For tests and benchmarks.
     pub fn settle(&self, timeout: Duration) -> bool {
-        self.shared.manager.settle(timeout)
+        self.shared.manager.wait_idle(timeout)
     }
 }
 
@@ -290,7 +290,7 @@ impl ElasticBuilder {
             budget_bytes: budget_control::checked(self.budget_bytes)?,
             policy: self.policy,
             lifetime: self.lifetime,
-            remember_absences: self.remember_absences,
+            negative_cache: self.remember_absences,
             reader_bytes: READER_BYTES,
             thread_bytes: THREAD_BYTES,
             ..ManagerSettings::default()
