@@ -15,7 +15,7 @@ use std::{
 
 use springbloom_manager::ScopeId;
 
-use crate::{elastic::Shared, ffi::FileAccess};
+use crate::{elastic_filters::Shared, ffi::FileAccess};
 
 /// Tells databases and column families of the process apart.
 static NEXT_NUMBER: AtomicU64 = AtomicU64::new(1);
@@ -198,8 +198,8 @@ impl Family {
         if !shared.databases.leave(&self.database) {
             return;
         }
-        if let Some(folders) = &shared.folders {
-            folders.close(&self.database);
+        if let Some(warm_start) = &shared.warm_start {
+            warm_start.close(&self.database);
         }
         self.database.files.close();
         shared.files.forget_database(&self.database);

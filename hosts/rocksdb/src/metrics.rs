@@ -9,7 +9,7 @@ use prometheus_client::{
     registry::Registry,
 };
 
-use crate::{Elastic, Stats};
+use crate::{ElasticFilters, Stats};
 
 /// One number of a snapshot with its label, if its metric has one.
 type Sample = (Option<String>, f64);
@@ -32,7 +32,7 @@ pub struct Metric {
 pub struct Figures {
     /// The manager's.
     pub stats: Stats,
-    /// [`Elastic::tables_without_units`].
+    /// [`ElasticFilters::tables_without_units`].
     pub tables_without_units: u64,
 }
 
@@ -180,7 +180,7 @@ pub fn text_of(figures: Figures) -> String {
     text
 }
 
-impl Elastic {
+impl ElasticFilters {
     /// [`stats`](Self::stats) in the text format that Prometheus scrapes.
     pub fn metrics_text(&self) -> String {
         text_of(Figures { stats: self.stats(), tables_without_units: self.tables_without_units() })

@@ -1,8 +1,8 @@
-//! Settings as option strings give them: what an [`ElasticBuilder`] takes, by name, as text.
+//! Settings as option strings give them: what an [`ElasticFiltersBuilder`] takes, by name, as text.
 
 use std::time::Duration;
 
-use crate::{ElasticBuilder, MemoryPressure, budget_control};
+use crate::{ElasticFiltersBuilder, MemoryPressure, budget_control};
 
 /// What each setting is called, with what it takes. In `docs/operations.md` as well.
 pub(crate) const NAMES: &[(&str, &str)] = &[
@@ -11,8 +11,8 @@ pub(crate) const NAMES: &[(&str, &str)] = &[
     ("units", "ribbon:UNITS or bloom:UNITSxBITS"),
     ("policy", "benefit, multi-queue, monkey or uniform"),
     ("lifetime", "lookups"),
-    ("remember_seconds", "seconds; 0: nothing is remembered"),
-    ("remember_absences", "true or false"),
+    ("warm_start_seconds", "seconds; 0: nothing is remembered"),
+    ("negative_cache", "true or false"),
     ("trust_comparators", "true or false"),
     ("write_units", "true or false"),
     ("charge_to_block_cache", "true or false"),
@@ -25,7 +25,10 @@ pub(crate) const NAMES: &[(&str, &str)] = &[
 pub(crate) type Given<'a> = [(&'a str, &'a str)];
 
 /// `builder` with `given`. Errors name the setting, what it was given and what it takes.
-pub(crate) fn apply(mut builder: ElasticBuilder, given: &Given<'_>) -> Result<ElasticBuilder, String> {
+pub(crate) fn apply(
+    mut builder: ElasticFiltersBuilder,
+    given: &Given<'_>,
+) -> Result<ElasticFiltersBuilder, String> {
     for &(name, value) in given {
         let Some(&(_, takes)) = NAMES.iter().find(|(known, _)| *known == name) else {
             return Err(format!("unknown setting {name}"));
@@ -46,16 +49,16 @@ pub(crate) fn apply(mut builder: ElasticBuilder, given: &Given<'_>) -> Result<El
             "units" => builder.units(value.parse().map_err(|error| format!("{}: {error}", wrong()))?),
             "policy" => builder.policy(value.parse().map_err(|_| wrong())?),
             "lifetime" => builder.lifetime(number()?),
-            "remember_seconds" => {
+            "warm_start_seconds" => {
                 let seconds = number()?;
-                builder.remember_every((seconds > 0).then(|| Duration::from_secs(seconds)))
+                builder.warm_start_every((seconds > 0).then(|| Duration::from_secs(seconds)))
             }
-            "remember_absences" => builder.remember_absences(yes()?),
+            "negative_cache" => builder.negative_cache(yes()?),
             "trust_comparators" => builder.trust_comparators(yes()?),
             "write_units" => builder.write_units(yes()?),
             "charge_to_block_cache" => builder.charge_to_block_cache(yes()?),
             "memory_pressure" => match value {
-                "off" => ElasticBuilder { memory_pressure: None, ..builder },
+                "off" => ElasticFiltersBuilder { memory_pressure: None, ..builder },
                 "on" => {
                     let pressure = MemoryPressure::of_this_process();
                     let unknown =
@@ -79,15 +82,18 @@ pub(crate) fn apply(mut builder: ElasticBuilder, given: &Given<'_>) -> Result<El
 }
 
 /// The first setting, the budget aside, in which two builders differ: its name and both values.
-pub(crate) fn difference(a: &ElasticBuilder, b: &ElasticBuilder) -> Option<(&'static str, String, String)> {
-    let texts = |builder: &ElasticBuilder| {
+pub(crate) fn difference(
+    a: &ElasticFiltersBuilder,
+    b: &ElasticFiltersBuilder,
+) -> Option<(&'static str, String, String)> {
+    let texts = |builder: &ElasticFiltersBuilder| {
         [
             ("segment_data_bytes", builder.segment_data_bytes.to_string()),
             ("units", builder.units.to_string()),
             ("policy", builder.policy.to_string()),
             ("lifetime", format!("{:?}", builder.lifetime)),
-            ("remember_seconds", format!("{:?}", builder.remember_every)),
-            ("remember_absences", builder.remember_absences.to_string()),
+            ("warm_start_seconds", format!("{:?}", builder.warm_start_every)),
+            ("negative_cache", builder.negative_cache.to_string()),
             ("trust_comparators", builder.trust_comparators.to_string()),
             ("write_units", builder.write_units.to_string()),
             ("charge_to_block_cache", builder.charge_to_block_cache.to_string()),
@@ -113,7 +119,7 @@ fn parse_bytes(text: &str) -> Option<u64> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::Elastic;
+    use crate::ElasticFilters;
 
     #[test]
     fn every_setting_reaches_the_builder_and_is_in_the_document() {
@@ -123,8 +129,8 @@ mod tests {
             ("units", "bloom:6x4"),
             ("policy", "multi-queue"),
             ("lifetime", "1000"),
-            ("remember_seconds", "0"),
-            ("remember_absences", "false"),
+            ("warm_start_seconds", "0"),
+            ("negative_cache", "false"),
             ("trust_comparators", "true"),
             ("write_units", "false"),
             ("charge_to_block_cache", "true"),
@@ -135,19 +141,19 @@ mod tests {
         assert!(given.iter().map(|(name, _)| name).eq(NAMES.iter().map(|(name, _)| name)));
         let pressure =
             MemoryPressure::in_file("/proc/pressure/memory").floor_bytes(1 << 20).stall_percent(2.5);
-        let expected = Elastic::builder()
+        let expected = ElasticFilters::builder()
             .budget_bytes(3 << 20)
             .segment_data_bytes(64 << 10)
             .units("bloom:6x4".parse().unwrap())
             .policy(crate::PolicyKind::MultiQueue)
             .lifetime(1000)
-            .remember_every(None)
-            .remember_absences(false)
+            .warm_start_every(None)
+            .negative_cache(false)
             .trust_comparators(true)
             .write_units(false)
             .charge_to_block_cache(true)
             .yield_to_memory_pressure(pressure);
-        let mut builder = Elastic::builder();
+        let mut builder = ElasticFilters::builder();
         for (at, setting) in given.iter().enumerate() {
             let next = apply(builder.clone(), &[*setting]).unwrap();
             assert_ne!(format!("{next:?}"), format!("{builder:?}"), "{setting:?}");
@@ -167,16 +173,20 @@ mod tests {
         for (name, takes) in NAMES {
             let value = if *name == "memory_pressure" { continue } else { "x-1" };
             let error = apply(
-                Elastic::builder().yield_to_memory_pressure(MemoryPressure::in_file("f")),
+                ElasticFilters::builder().yield_to_memory_pressure(MemoryPressure::in_file("f")),
                 &[(name, value)],
             )
             .expect_err(name);
             assert!(error.starts_with(&format!("{name}: got {value}, expected {takes}")), "{error}");
         }
         assert!(
-            apply(Elastic::builder(), &[("memory_pressure_floor", "1M")]).unwrap_err().contains("is off")
+            apply(ElasticFilters::builder(), &[("memory_pressure_floor", "1M")])
+                .unwrap_err()
+                .contains("is off")
         );
-        assert!(apply(Elastic::builder(), &[("colour", "green")]).unwrap_err().contains("unknown setting"));
+        assert!(
+            apply(ElasticFilters::builder(), &[("colour", "green")]).unwrap_err().contains("unknown setting")
+        );
         for (text, bytes) in
             [("0", Some(0)), ("7k", Some(7 << 10)), ("2T", Some(2 << 40)), ("", None), ("M", None)]
         {
@@ -190,14 +200,14 @@ mod tests {
         for (text, is_accepted) in
             [("256T", true), ("281474976710657", false), ("257T", false), ("18446744073709551615", false)]
         {
-            let applied = apply(Elastic::builder(), &[("budget", text)]);
+            let applied = apply(ElasticFilters::builder(), &[("budget", text)]);
             assert_eq!(applied.is_ok(), is_accepted, "{text}");
             assert!(applied.err().is_none_or(|error| error.contains(text) && error.contains("256T at most")));
-            let built = Elastic::builder().budget_bytes(parse_bytes(text).unwrap()).build();
+            let built = ElasticFilters::builder().budget_bytes(parse_bytes(text).unwrap()).build();
             assert_eq!(built.is_ok(), is_accepted, "{text}");
             assert!(built.err().is_none_or(|error| error.to_string().contains("at most 281474976710656")));
         }
-        let elastic = Elastic::builder().build().unwrap();
+        let elastic = ElasticFilters::builder().build().unwrap();
         assert_eq!(elastic.set_budget_bytes(1 << 40).unwrap(), 1 << 40);
         assert!(elastic.set_budget_bytes(u64::MAX).is_err());
         assert_eq!(elastic.stats().budget_bytes, 1 << 40, "what was refused changes nothing");

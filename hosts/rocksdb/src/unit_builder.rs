@@ -3,8 +3,8 @@
 use springbloom_format::{BlockHeader, BlockWriter, Directory, HEADER_BYTES};
 
 use crate::{
-    elastic::Shared,
-    folders::{block_identity, stored_id},
+    elastic_filters::Shared,
+    warm_start::{block_identity, stored_id},
 };
 
 /// Takes the table's keys, then gives its filter block.
