@@ -1,16 +1,19 @@
-# The two commands of the README, and what developers call besides. Each target does all the set-up that it needs.
+# The commands of the README, then those for developers. Each target installs and builds what it needs.
 
-# One shared target folder outside the checkout: RocksDB is compiled once per machine, whichever checkout builds it.
+# One target folder outside the checkout: RocksDB is compiled once per machine, whichever checkout builds it.
 CACHE_HOME := $(or $(XDG_CACHE_HOME),$(HOME)/.cache)
 export CARGO_TARGET_DIR ?= $(CACHE_HOME)/springbloom/target
 
-# Where the demo keeps its databases while it runs.
+# Databases of the demo.
 DEMO_DIR ?= $(CACHE_HOME)/springbloom/demo
 
-# Where the tables of docs/benchmarks.md go that are measured again.
+# Tables for docs/benchmarks.md.
 BENCHMARKS_DIR ?= $(CACHE_HOME)/springbloom/benchmarks
 
-.PHONY: demo test attack build build-all setup lint sanitize fuzz benchmarks crashtest crashtest-short rocksdb-tests
+# Crates that need no RocksDB.
+NEUTRAL := filter format manager page-device flash-filter flash-index console testkit workload simulator
+
+.PHONY: demo test attack build build-all setup lint msrv deny sanitize fuzz benchmarks crashtest crashtest-short rocksdb-tests
 
 demo: build
 	@mkdir -p $(DEMO_DIR)
@@ -18,6 +21,7 @@ demo: build
 
 test: build-all lint
 	@cargo test --release --locked --workspace
+	@scripts/test-readme
 	@scripts/crashtest --short
 
 build: setup
@@ -34,12 +38,22 @@ lint: build-all
 	@cargo fmt --all --check
 	@cargo clippy --release --locked --workspace --all-targets -- -D warnings
 	@cargo clippy --release --locked --manifest-path fuzz/Cargo.toml -- -D warnings
+	@RUSTDOCFLAGS=-Dwarnings cargo doc --quiet --no-deps --release --locked --workspace
 
-# What `make test` does for the structures on flash, and much longer: kills, power losses, damage, full disks, hot keys.
+# The oldest Rust that works. Skipped where it is not installed. `make lint` refuses newer parts of the standard library in either case.
+msrv:
+	@scripts/msrv $(addprefix springbloom-,$(NEUTRAL))
+
+# Licences, sources and known defects of all dependencies. Needs the network.
+deny:
+	@command -v cargo-deny >/dev/null || cargo install --locked cargo-deny
+	@cargo deny --locked check
+
+# The attacks of `make test` on the structures on flash, for half an hour: kills, power losses, damage, full disks, hot keys.
 attack: setup
 	@scripts/attack
 
-# TABLES="s1 shamba": these alone.
+# TABLES="s1 shamba": only these.
 benchmarks: build
 	@scripts/benchmarks $(BENCHMARKS_DIR) $(TABLES)
 
@@ -49,13 +63,13 @@ sanitize: setup
 fuzz: setup
 	@scripts/fuzz
 
-# MODES="txn whitebox": these alone. DURATION: seconds for each. SPRINGBLOOM_SEED repeats one.
+# MODES="txn whitebox": only these. DURATION: seconds for each. SPRINGBLOOM_SEED: repeats a run.
 crashtest: build
 	@scripts/crashtest $(MODES)
 
 crashtest-short:
 	@scripts/crashtest --short $(MODES)
 
-# TESTS="db_basic_test db_wal_test:DBWALTest.*": these alone.
+# TESTS="db_basic_test db_wal_test:DBWALTest.*": only these.
 rocksdb-tests: build
 	@scripts/rocksdb-tests $(TESTS)

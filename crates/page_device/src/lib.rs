@@ -8,6 +8,9 @@
 //! its sectors, in any order. Which pieces a device takes and keeps whole, [`PageDevice::blocks`] tells.
 #![deny(unsafe_code)]
 
+#[cfg(not(target_os = "linux"))]
+compile_error!("Springbloom runs on Linux only: it reads and writes devices with O_DIRECT and io_uring");
+
 mod aligned;
 mod blocks;
 mod device;

@@ -33,11 +33,13 @@ GTEST := $(R)/third-party/gtest-1.8.1/fused-src
 FLAGS := -std=c++20 $(OPT) -w -include cstdint $(CPU) $(DEFINES) -isystem $(R) -isystem $(R)/include -isystem $(GTEST) \
   -I $(SYS) -I $(SYS)/snappy $(addprefix -I ,$(INCLUDES))
 
-# RocksDB's objects depend on how they are compiled, its sources never change: another release is another folder.
+# RocksDB's objects depend on how they are compiled, its sources never change: another release is another folder. A new checkout is no
+# reason to compile them again.
 COMPILE := $(CXX) $(FLAGS)
 O := $(OUT)/objects
 SOURCES_IN_PART := 12
-$(shell mkdir -p $(O); for line in '$(COMPILE) $(SOURCES_IN_PART)'; do echo "$$line" | cmp -s - $(OUT)/compile || echo "$$line" > $(OUT)/compile; done)
+$(shell mkdir -p $(O); for line in '$(COMPILE) $(SOURCES_IN_PART)'; do echo "$$line" | cmp -s - $(OUT)/compile || echo "$$line" > $(OUT)/compile; done; \
+  cmp -s $(HERE)/headers.h $(OUT)/headers.h || cp $(HERE)/headers.h $(OUT)/headers.h)
 
 STRESS := $(patsubst $(R)/%.cc,%,$(wildcard $(R)/db_stress_tool/*.cc))
 STRESS += test_util/testutil test_util/mock_time_env
@@ -76,7 +78,7 @@ tests: $(patsubst %,$(OUT)/tests/%,$(notdir $(TESTS)))
 .SECONDARY:
 .DELETE_ON_ERROR:
 
-$(O)/headers.pch: $(HERE)/headers.h $(OUT)/compile
+$(O)/headers.pch: $(OUT)/headers.h $(OUT)/compile
 	@$(COMPILE) -x c++-header $< -o $@
 
 define compile

@@ -148,7 +148,7 @@ Status ElasticTableFactory::ParseOption(const rocksdb::ConfigOptions& config_opt
   if (is_setting && Given() != nullptr) {
     return Status::InvalidArgument(
         "springbloom", name + ": these filters were installed by the program, which alone changes their settings "
-                              "(Elastic::set_budget_bytes); an option string cannot");
+                              "(ElasticFilters::set_budget_bytes); an option string cannot");
   }
   if (is_setting && value.empty()) {
     return Status::InvalidArgument("springbloom", name + ": got nothing; give it a value, or leave it out");

@@ -1,0 +1,63 @@
+//! A measurement can be repeated only if the commit that it names is part of the history.
+
+use std::process::Command;
+
+use crate::{Document, documents, expect_none, root};
+
+/// Words that can be nothing but the abbreviated name of a commit, and whether the working copy was modified.
+fn commits_in(text: &str) -> impl Iterator<Item = (&str, bool)> {
+    let words = text.split(|c: char| !(c.is_ascii_alphanumeric() || c == '-' || c == '_'));
+    words.filter_map(|word| {
+        let (name, is_dirty) = match word.strip_suffix("-dirty") {
+            Some(name) => (name, true),
+            None => (word, false),
+        };
+        let is_hex = name.bytes().all(|b| b.is_ascii_digit() || (b'a'..=b'f').contains(&b));
+        let has = |test: fn(&u8) -> bool| name.as_bytes().iter().any(test);
+        let is_commit = is_hex && has(u8::is_ascii_digit) && has(u8::is_ascii_alphabetic);
+        ((7..=40).contains(&name.len()) && is_commit).then_some((name, is_dirty))
+    })
+}
+
+fn git(arguments: &[&str]) -> Option<std::process::Output> {
+    Command::new("git").current_dir(root()).args(arguments).output().ok()
+}
+
+#[test]
+fn commits_are_ancestors_of_head() {
+    let shallow = git(&["rev-parse", "--is-shallow-repository"]);
+    let answer = shallow.map(|output| String::from_utf8_lossy(&output.stdout).trim().to_owned());
+    if answer.as_deref() != Some("false") {
+        eprintln!("skipped: this is no Git repository with its whole history");
+        return;
+    }
+    let mut complaints = Vec::new();
+    for Document { path, text } in documents() {
+        for (name, _) in commits_in(&text) {
+            let is_ancestor = git(&["merge-base", "--is-ancestor", name, "HEAD"])
+                .is_some_and(|output| output.status.success());
+            if !is_ancestor {
+                complaints.push(format!("{}: {name} is not an ancestor of HEAD", path.display()));
+            }
+        }
+    }
+    expect_none(&complaints);
+}
+
+#[test]
+fn measurements_are_of_committed_sources() {
+    let mut complaints = Vec::new();
+    for Document { path, text } in documents() {
+        for (name, _) in commits_in(&text).filter(|(_, is_dirty)| *is_dirty) {
+            complaints.push(format!("{}: {name}-dirty cannot be checked out", path.display()));
+        }
+    }
+    expect_none(&complaints);
+}
+
+#[test]
+fn commits_are_told_from_other_words() {
+    let text = "0x9e3779b97f4a7c15 (6d9aae5) at b766ac7, 34391d5-dirty; 246148859 keys, defaced, 1,448,504";
+    let found: Vec<_> = commits_in(text).collect();
+    assert_eq!(found, [("6d9aae5", false), ("b766ac7", false), ("34391d5", true)]);
+}
