@@ -25,37 +25,24 @@
 
 #![deny(unsafe_code)]
 
-mod budget_control;
-mod databases;
+mod control;
 mod elastic_filters;
 mod error;
 mod ffi;
-mod gate;
-mod handover;
-mod hotness_file;
 pub mod inspect;
-mod lock_file;
-mod maintenance;
-mod memory_pressure;
-pub mod metrics;
-mod refused;
-mod shared_instance;
-mod string_settings;
-mod table_files;
-mod table_filter;
-mod table_location;
+mod tables;
 #[doc(hidden)]
 pub mod testing;
-mod unit_builder;
 pub mod usage;
 mod warm_start;
 
+pub use control::{memory_pressure::MemoryPressure, metrics};
+pub use elastic_filters::settings::{SETTINGS, Setting};
 pub use elastic_filters::{ElasticFilters, ElasticFiltersBuilder, FamilyStatus};
 pub use error::Error;
-pub use hotness_file::FILE_NAME as HOTNESS_FILE_NAME;
-pub use memory_pressure::MemoryPressure;
 pub use springbloom_filter::UnitSettings;
 pub use springbloom_manager::{CurvePoint, MemoryCurve, PolicyKind, Stats};
+pub use warm_start::hotness_file::FILE_NAME as HOTNESS_FILE_NAME;
 
 /// Compiles and runs the README's example.
 #[cfg(doctest)]

@@ -6,8 +6,8 @@ use springbloom_format::{BlockHeader, Directory, StoredHotness};
 use springbloom_manager::{MemoryCurve, SegmentDemand, SegmentUse};
 
 use crate::{
-    Error, ffi, hotness_file,
-    warm_start::{folder_and_number, from_stored, stored_id},
+    Error, ffi,
+    warm_start::{folder_and_number, from_stored, hotness_file, stored_id},
 };
 
 /// What is remembered of the tables in one folder.

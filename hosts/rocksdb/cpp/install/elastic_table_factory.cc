@@ -1,8 +1,6 @@
 #include "install/elastic_table_factory.h"
 
-#include <algorithm>
 #include <cstring>
-#include <iterator>
 #include <unordered_map>
 #include <vector>
 
@@ -32,37 +30,25 @@ using rocksdb::Status;
 
 namespace {
 
-struct NamedSetting {
-  const char* name;
-  size_t offset;
+std::string SettingName(size_t index) {
+  const sb_bytes name = sb_setting_name(index);
+  return std::string(reinterpret_cast<const char*>(name.data), name.size);
+}
 
-  const std::string& In(const ElasticOptions& options) const {
-    return *reinterpret_cast<const std::string*>(reinterpret_cast<const char*>(&options) + offset);
+bool IsSetting(const std::string& name) {
+  for (size_t i = 0; i < SB_SETTINGS; ++i) {
+    if (name == SettingName(i)) {
+      return true;
+    }
   }
-};
-
-// A later one may need an earlier one.
-constexpr NamedSetting kSettings[] = {
-    {"budget", offsetof(ElasticOptions, budget)},
-    {"segment_data_bytes", offsetof(ElasticOptions, segment_data_bytes)},
-    {"units", offsetof(ElasticOptions, units)},
-    {"policy", offsetof(ElasticOptions, policy)},
-    {"lifetime", offsetof(ElasticOptions, lifetime)},
-    {"warm_start_seconds", offsetof(ElasticOptions, warm_start_seconds)},
-    {"negative_cache", offsetof(ElasticOptions, negative_cache)},
-    {"trust_comparators", offsetof(ElasticOptions, trust_comparators)},
-    {"write_units", offsetof(ElasticOptions, write_units)},
-    {"charge_to_block_cache", offsetof(ElasticOptions, charge_to_block_cache)},
-    {"memory_pressure", offsetof(ElasticOptions, memory_pressure)},
-    {"memory_pressure_floor", offsetof(ElasticOptions, memory_pressure_floor)},
-    {"memory_pressure_stall_percent", offsetof(ElasticOptions, memory_pressure_stall_percent)},
-};
+  return false;
+}
 
 std::vector<sb_setting> SettingsIn(const ElasticOptions& options) {
   std::vector<sb_setting> given;
-  for (const NamedSetting& setting : kSettings) {
-    if (!setting.In(options).empty()) {
-      given.push_back(sb_setting{Bytes(setting.name), Bytes(setting.In(options))});
+  for (size_t i = 0; i < SB_SETTINGS; ++i) {
+    if (!options.values[i].empty()) {
+      given.push_back(sb_setting{sb_setting_name(i), Bytes(options.values[i])});
     }
   }
   return given;
@@ -71,9 +57,10 @@ std::vector<sb_setting> SettingsIn(const ElasticOptions& options) {
 const std::unordered_map<std::string, OptionTypeInfo>& OptionMap() {
   static const std::unordered_map<std::string, OptionTypeInfo> map = [] {
     std::unordered_map<std::string, OptionTypeInfo> settings;
-    for (const NamedSetting& setting : kSettings) {
-      settings.emplace(setting.name, OptionTypeInfo(static_cast<int>(setting.offset), OptionType::kString,
-                                                    OptionVerificationType::kNormal, OptionTypeFlags::kDontSerialize));
+    for (size_t i = 0; i < SB_SETTINGS; ++i) {
+      const size_t offset = offsetof(ElasticOptions, values) + i * sizeof(std::string);
+      settings.emplace(SettingName(i), OptionTypeInfo(static_cast<int>(offset), OptionType::kString,
+                                                      OptionVerificationType::kNormal, OptionTypeFlags::kDontSerialize));
     }
     return settings;
   }();
@@ -111,7 +98,7 @@ ElasticTableFactory::Connection::Connection(const Connection& other) : given_(ot
 Status ElasticTableFactory::Connection::Get(const ElasticOptions& options,
                                             const rocksdb::BlockBasedTableOptions& table_options, FiltersRef* filters) {
   std::lock_guard<std::mutex> lock(mutex_);
-  if (!given_ && (filters_ == nullptr || applied_budget_ != options.budget)) {
+  if (!given_ && (filters_ == nullptr || applied_budget_ != options.values[SB_SETTING_BUDGET])) {
     const std::vector<sb_setting> given = SettingsIn(options);
     // The next one has to find it unused if this connection alone uses it.
     filters_.reset();
@@ -124,7 +111,7 @@ Status ElasticTableFactory::Connection::Get(const ElasticOptions& options,
       return Status::InvalidArgument("springbloom", error);
     }
     filters_ = FiltersRef(made, FiltersRelease());
-    applied_budget_ = options.budget;
+    applied_budget_ = options.values[SB_SETTING_BUDGET];
   }
   *filters = filters_;
   return Status::OK();
@@ -143,8 +130,7 @@ FiltersRef ElasticTableFactory::Connected() const {
 
 Status ElasticTableFactory::ParseOption(const rocksdb::ConfigOptions& config_options, const OptionTypeInfo& type,
                                         const std::string& name, const std::string& value, void* option) {
-  const bool is_setting = std::any_of(std::begin(kSettings), std::end(kSettings),
-                                      [&](const NamedSetting& setting) { return name == setting.name; });
+  const bool is_setting = IsSetting(name);
   if (is_setting && Given() != nullptr) {
     return Status::InvalidArgument(
         "springbloom", name + ": these filters were installed by the program, which alone changes their settings "

@@ -11,24 +11,12 @@
 
 namespace springbloom {
 
-// Settings that option strings can give, as text for src/string_settings.rs, which knows what they mean; empty where none was given.
+// Settings that option strings can give, as text, in the order of sb_setting_name; empty where none was given.
 // Not written to OPTIONS files, so that a stock engine reads those too.
 struct ElasticOptions {
   static const char* kName() { return "SpringbloomOptions"; }
 
-  std::string budget;
-  std::string segment_data_bytes;
-  std::string units;
-  std::string policy;
-  std::string lifetime;
-  std::string warm_start_seconds;
-  std::string negative_cache;
-  std::string trust_comparators;
-  std::string write_units;
-  std::string charge_to_block_cache;
-  std::string memory_pressure;
-  std::string memory_pressure_floor;
-  std::string memory_pressure_stall_percent;
+  std::string values[SB_SETTINGS];
 };
 
 // A subclass, not a wrapper: `ttl`, SetOptions, record-count verification and RocksDB's checked casts ask for the class

@@ -22,12 +22,17 @@ use super::{
 };
 use crate::{
     ElasticFilters,
-    databases::Family,
-    elastic_filters::Shared,
-    refused::{Retry, Tried},
-    shared_instance::{shared_instance, shared_instance_if_any},
-    table_filter::{OpenError, Opening, TableFilter},
-    unit_builder::UnitBuilder,
+    elastic_filters::{
+        Shared,
+        settings::SETTINGS,
+        shared_instance::{shared_instance, shared_instance_if_any},
+    },
+    tables::{
+        databases::Family,
+        refused::{Retry, Tried},
+        table_filter::{OpenError, Opening, TableFilter},
+        unit_builder::UnitBuilder,
+    },
 };
 
 /// Runs what might panic by a mistake of ours; a panic must not cross into C++.
@@ -43,6 +48,16 @@ unsafe fn borrowed(elastic: *const Shared) -> ElasticFilters {
         Arc::increment_strong_count(elastic);
         ElasticFilters { shared: Arc::from_raw(elastic) }
     }
+}
+
+// `SB_SETTINGS` and `SB_SETTING_BUDGET`.
+const _: () = assert!(SETTINGS.len() == 13);
+
+#[unsafe(no_mangle)]
+extern "C" fn sb_setting_name(index: usize) -> Bytes {
+    guarded(Bytes::empty(), || {
+        SETTINGS.get(index).map_or(Bytes::empty(), |setting| Bytes::of(setting.name.as_bytes()))
+    })
 }
 
 /// # Safety

@@ -10,7 +10,7 @@ use std::{
 use rocksdb::AsRawPtr;
 
 use super::types::{Access, Bytes, InspectSink, RawStatus, TableInfo, bytes_at};
-use crate::{FamilyStatus, elastic_filters::Shared, gate::Gate};
+use crate::{FamilyStatus, elastic_filters::Shared, tables::gate::Gate};
 
 unsafe extern "C" {
     safe fn springbloom_digests_computed() -> u64;

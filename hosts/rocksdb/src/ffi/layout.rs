@@ -3,7 +3,7 @@
 use std::mem::offset_of;
 
 use super::types::{Access, Bytes, Digest, InspectSink, Order, RawStatus, Setting, TableInfo, TableSpec};
-use crate::table_filter::TableFilter;
+use crate::tables::table_filter::TableFilter;
 
 /// A struct's size, and the offsets of its fields in their order.
 macro_rules! layout {

@@ -4,9 +4,11 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use crate::{
     ElasticFilters, ElasticFiltersBuilder,
-    elastic_filters::Shared,
+    elastic_filters::{
+        Shared,
+        settings::{self, Given},
+    },
     ffi::{BlockCache, CacheCharge},
-    string_settings::{self, Given},
 };
 
 struct Instance {
@@ -28,8 +30,8 @@ pub(crate) fn shared_instance_if_any() -> Option<Arc<Shared>> {
 pub(crate) fn shared_instance(given: &Given<'_>, block_cache: &BlockCache) -> Result<Arc<Shared>, String> {
     let mut instance = lock();
     if let Some(Instance { shared, settings }) = &*instance {
-        let asked = string_settings::apply(settings.clone(), given)?;
-        match string_settings::difference(settings, &asked) {
+        let asked = settings::apply(settings.clone(), given)?;
+        match settings::difference(settings, &asked) {
             None => {
                 charge(shared, &asked, block_cache)?;
                 if given.iter().any(|(name, _)| *name == "budget") {
@@ -47,7 +49,7 @@ pub(crate) fn shared_instance(given: &Given<'_>, block_cache: &BlockCache) -> Re
             Some(_) => *instance = None,
         }
     }
-    let settings = string_settings::apply(ElasticFilters::builder(), given)?;
+    let settings = settings::apply(ElasticFilters::builder(), given)?;
     let shared = settings.clone().build().map_err(|error| error.to_string())?.shared;
     charge(&shared, &settings, block_cache)?;
     *instance = Some(Instance { shared: shared.clone(), settings });

@@ -1,5 +1,8 @@
 //! The handle that a program holds: settings, the manager, and how they come into a database's options.
 
+pub(crate) mod settings;
+pub(crate) mod shared_instance;
+
 use std::{
     sync::{
         Arc,
@@ -13,14 +16,15 @@ use springbloom_manager::{Manager, ManagerSettings, MemoryCurve, PolicyKind, Sta
 
 use crate::{
     Error, MemoryPressure,
-    budget_control::{self, BudgetControl},
-    databases::Databases,
+    control::{
+        budget_control::{self, BudgetControl},
+        maintenance::{Maintenance, Tasks},
+    },
     ffi,
-    handover::Handover,
-    maintenance::{Maintenance, Tasks},
-    refused::RefusedTables,
-    table_files::TableFiles,
-    table_filter::READER_BYTES,
+    tables::{
+        databases::Databases, handover::Handover, refused::RefusedTables, table_files::TableFiles,
+        table_filter::READER_BYTES,
+    },
     warm_start::{self, WarmStart},
 };
 

@@ -216,7 +216,7 @@ mod tests {
         assert!(text.ends_with("# EOF\n"));
         let names: HashSet<_> = METRICS.iter().map(|metric| metric.name).collect();
         assert_eq!(names.len(), METRICS.len());
-        let document = include_str!("../../../docs/operations.md");
+        let document = include_str!("../../../../docs/operations.md");
         for metric in METRICS {
             let total = if metric.is_counter { "_total" } else { "" };
             assert!(

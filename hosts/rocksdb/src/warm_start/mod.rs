@@ -4,6 +4,9 @@
 //! What the file says of tables that are not open yet is kept (charged to the budget) and written again as long as their files exist.
 //! Invariants: no failure here fails an open or a close; nothing here is on the path of a lookup.
 
+pub(crate) mod hotness_file;
+mod lock_file;
+
 use std::{
     collections::{BTreeMap, HashMap},
     ffi::OsStr,
@@ -19,7 +22,8 @@ use springbloom_manager::{Hotness, Manager, Reservation, SegmentUse};
 use xxhash_rust::xxh3::Xxh3;
 
 use crate::{
-    databases::Database, ffi, hotness_file, lock_file, table_files::TableFiles, table_filter::READER_BYTES,
+    ffi,
+    tables::{databases::Database, table_files::TableFiles, table_filter::READER_BYTES},
 };
 
 /// What a closing database waits for its last lookups to be counted.

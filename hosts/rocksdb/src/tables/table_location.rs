@@ -9,7 +9,7 @@ use springbloom_format::{FormatError, UnitLayout};
 use springbloom_manager::{RowVisitor, TableUnits, UnitReadError, UnitSource};
 
 use crate::{
-    databases::Database,
+    tables::databases::Database,
     warm_start::{Folder, folder_and_number},
 };
 

@@ -12,7 +12,7 @@ use std::{
 
 use springbloom_manager::{Manager, MemoryBudget};
 
-use crate::{Error, ffi::CacheCharge, handover::Handover, memory_pressure::MemoryPressure};
+use crate::{Error, control::memory_pressure::MemoryPressure, ffi::CacheCharge, tables::handover::Handover};
 
 /// Polls without pressure before memory is taken back.
 const CALM_POLLS: u32 = 10;

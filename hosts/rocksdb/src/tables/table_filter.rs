@@ -5,10 +5,12 @@ use springbloom_manager::{Fences, KeyOrder, SegmentSpec, TableHandle, TableId, T
 use xxhash_rust::xxh3::Xxh3;
 
 use crate::{
-    databases::Family,
     elastic_filters::Shared,
     ffi,
-    table_location::{TableFile, TableLocation, U48},
+    tables::{
+        databases::Family,
+        table_location::{TableFile, TableLocation, U48},
+    },
     warm_start::stored_id,
 };
 

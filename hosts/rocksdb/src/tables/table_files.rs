@@ -16,8 +16,10 @@ use std::{
 use springbloom_manager::{KnownTable, Manager, TableId};
 
 use crate::{
-    databases::Database,
-    table_location::{TableFile, TableLocation},
+    tables::{
+        databases::Database,
+        table_location::{TableFile, TableLocation},
+    },
     warm_start::Folder,
 };
 

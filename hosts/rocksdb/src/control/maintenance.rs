@@ -13,8 +13,9 @@ use std::{
 use springbloom_manager::Manager;
 
 use crate::{
-    budget_control::BudgetControl, databases::Databases, handover::Handover, refused::RefusedTables,
-    table_files::TableFiles, warm_start::WarmStart,
+    control::budget_control::BudgetControl,
+    tables::{databases::Databases, handover::Handover, refused::RefusedTables, table_files::TableFiles},
+    warm_start::WarmStart,
 };
 
 /// How often tables are looked after: what deleted ones hold is missing elsewhere, and refused ones waste reads.
