@@ -8,8 +8,8 @@ use std::time::{Duration, Instant};
 
 use springbloom_filter::{BuiltGroup, KeyDigest, UnitSettings};
 use springbloom_manager::{
-    BytewiseOrder, Fences, Manager, ManagerSettings, Outcome, PolicyKind, ScopeId, SegmentSpec, TableHandle,
-    TableId, TableSpec, TableUnits, UnitReadError, UnitSource,
+    BytewiseOrder, Fences, Manager, ManagerSettings, Outcome, PolicyKind, ScopeId, TableHandle, TableId,
+    TableSpec, TableUnits, UnitReadError, UnitSource,
 };
 use springbloom_testkit::spread::mix;
 
@@ -40,12 +40,12 @@ fn register(manager: &Manager, table: u64, units: &Arc<Units>) -> TableHandle {
         scope: ScopeId(1),
         level: Some(1),
         order: &BytewiseOrder,
-        segments: vec![SegmentSpec { shape: units.0.shape, data_bytes: 4 << 20 }; SEGMENTS as usize],
+        shapes: vec![units.0.shape; SEGMENTS as usize],
         fences: Fences::pack(firsts, Some(&key(table + 1, 0)[..15]), &BytewiseOrder).expect("they are short"),
         source: units.clone(),
         locator: &[],
         first_units: None,
-        remembered: None,
+        warm_start: None,
     });
     handle.expect("the budget has room for every table")
 }
@@ -113,7 +113,7 @@ fn main() {
     });
     let begun = Instant::now();
     let mut handles: Vec<_> = (0..tables).map(|table| register(&manager, table, &units)).collect();
-    assert!(manager.settle(Duration::from_secs(600)), "the first units are loaded");
+    assert!(manager.wait_idle(Duration::from_secs(600)), "the first units are loaded");
     let stats = manager.stats();
     println!(
         "{} segments of {tables} tables: registered and given their first units in {:.1} s; bookkeeping {} B a segment",

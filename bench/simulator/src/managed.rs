@@ -7,8 +7,8 @@ use std::time::Duration;
 
 use springbloom_filter::KeyDigest;
 use springbloom_manager::{
-    BytewiseOrder, Fences, Manager, ManagerSettings, Outcome, ScopeId, SegmentSpec, TableHandle, TableId,
-    TableSpec, TableUnits, UnitReadError, UnitSource,
+    BytewiseOrder, Fences, Manager, ManagerSettings, Outcome, ScopeId, TableHandle, TableId, TableSpec,
+    TableUnits, UnitReadError, UnitSource,
 };
 use springbloom_testkit::spread::mix;
 
@@ -77,22 +77,19 @@ impl<'a> Managed<'a> {
                     scope: ScopeId(1),
                     level: Some(level as u8 + 1),
                     order: &BytewiseOrder,
-                    segments: vec![
-                        SegmentSpec { shape: tree.group.shape, data_bytes: 8 << 20 };
-                        segments as usize
-                    ],
+                    shapes: vec![tree.group.shape; segments as usize],
                     fences: Fences::pack((first..first + segments).map(key), Some(&last), &BytewiseOrder)
                         .expect("short keys in order"),
                     source: source.clone(),
                     locator: &[],
                     first_units: None,
-                    remembered: None,
+                    warm_start: None,
                 };
                 tables.push(manager.register(spec).expect("the budget has room for every table"));
                 first += segments;
             }
         }
-        assert!(manager.settle(PATIENCE), "the first units are loaded");
+        assert!(manager.wait_idle(PATIENCE), "the first units are loaded");
         Self { tree, form, tables, manager }
     }
 
@@ -105,11 +102,11 @@ impl<'a> Managed<'a> {
         let mut wasted = 0;
         for (number, lookup) in lookups.take(count).enumerate() {
             if number % LOOKUPS_PER_WAIT == 0 {
-                assert!(self.manager.settle(PATIENCE), "the manager keeps up");
+                assert!(self.manager.wait_idle(PATIENCE), "the manager keeps up");
             }
             wasted += self.look_up(lookup);
         }
-        assert!(self.manager.settle(PATIENCE), "the manager keeps up");
+        assert!(self.manager.wait_idle(PATIENCE), "the manager keeps up");
         let loads = self.manager.stats().load_reads - loads;
         Run {
             wasted_per_lookup: wasted as f64 / count as f64,

@@ -5,8 +5,8 @@ use std::sync::Arc;
 
 use springbloom_filter::{BuiltGroup, KeyDigest, UnitSettings};
 use springbloom_manager::{
-    BytewiseOrder, Fences, Manager, ManagerSettings, Outcome, PolicyKind, ScopeId, SegmentSpec, TableHandle,
-    TableId, TableSpec, TableUnits, UnitReadError, UnitSource,
+    BytewiseOrder, Fences, Manager, ManagerSettings, Outcome, PolicyKind, ScopeId, TableHandle, TableId,
+    TableSpec, TableUnits, UnitReadError, UnitSource,
 };
 use springbloom_simulator::{Lookup, Lookups, Popularity};
 use springbloom_testkit::spread::{mix, unit_interval};
@@ -47,18 +47,18 @@ impl Store {
                 scope: ScopeId(1),
                 level: Some(level as u8 + 2),
                 order: &BytewiseOrder,
-                segments: vec![SegmentSpec { shape: group.shape, data_bytes: 8 << 20 }],
+                shapes: vec![group.shape],
                 fences: Fences::pack([(table as u64).to_be_bytes()], None, &BytewiseOrder).unwrap(),
                 source: Arc::new(Units(group)),
                 locator: &[],
                 first_units: None,
-                remembered: None,
+                warm_start: None,
             });
             handle.expect("there is room")
         };
         let levels =
             [0, 1].map(|level| (0..groups[level].len()).map(|table| register(level, table)).collect());
-        assert!(manager.settle(SETTLE));
+        assert!(manager.wait_idle(SETTLE));
         Self { manager, levels }
     }
 
@@ -89,7 +89,7 @@ impl Store {
             numbered
                 .map(|(n, lookup)| {
                     // As in a store, where lookups take longer than learning from them.
-                    assert!(n % 512 != 0 || self.manager.settle(SETTLE));
+                    assert!(n % 512 != 0 || self.manager.wait_idle(SETTLE));
                     self.look_up(lookup)
                 })
                 .sum()

@@ -1,9 +1,8 @@
 //! The families of units. This is the only file that lists them: group, shape and settings ask it.
 
 use crate::bloom::BloomShape;
-use crate::group::LANES;
-use crate::ribbon::{RibbonProbe, RibbonShape};
-use crate::shape::Nibbles;
+use crate::nibbles::Nibbles;
+use crate::ribbon::{LANES, RibbonProbe, RibbonShape};
 use crate::{FilterError, KeyDigest};
 
 /// A kind of filter unit. The code is part of the on-disk format and is never reused.
@@ -58,7 +57,7 @@ impl FamilyShape {
         }
     }
 
-    /// Family and parameters in ten bits, for [`UnitLayout`](crate::UnitLayout).
+    /// Family and parameters in ten bits, for [`ProbeLayout`](crate::ProbeLayout).
     pub(crate) fn to_bits(self) -> u16 {
         match self {
             Self::Bloom(BloomShape(parameters)) => u16::from(parameters.to_bits()),

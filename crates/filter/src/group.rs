@@ -7,18 +7,15 @@
 use crate::family::{FamilyShape, Probe};
 use crate::{FilterError, GroupShape, KeyDigest};
 
-/// Units in a lane of a family that reads several together.
-pub(crate) const LANES: usize = 4;
-
 /// What a lookup must know of a segment's units beside their words and how many of them there are, in four bytes. Who keeps it
 /// apart from the words finds those that a digest needs without waiting for what lies before them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct UnitLayout(u32);
+pub struct ProbeLayout(u32);
 
-/// A unit has at most 2^21 words: [`KEYS_MAX`](crate::shape::KEYS_MAX) keys, eight bits each.
+/// A unit has at most 2^21 words: [`KEYS_MAX`](crate::KEYS_MAX) keys, eight bits each.
 const UNIT_WORDS_BITS: u32 = 22;
 
-impl UnitLayout {
+impl ProbeLayout {
     /// Of the units of this shape.
     pub fn new(shape: GroupShape) -> Self {
         Self(shape.unit_words() | u32::from(shape.family_shape().to_bits()) << UNIT_WORDS_BITS)
@@ -55,15 +52,15 @@ impl UnitLayout {
 /// How the words of a group lie: all that a probe needs beside the words themselves. For holders that keep
 /// a group's words in an allocation of their own; [`FilterGroup`] is for all others.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct GroupHead {
-    layout: UnitLayout,
+pub struct GroupLayout {
+    layout: ProbeLayout,
     resident: u8,
 }
 
-impl GroupHead {
+impl GroupLayout {
     /// For the first `resident_units` units of `shape`; all of them if it has fewer.
     pub fn new(shape: GroupShape, resident_units: u8) -> Self {
-        Self { layout: UnitLayout::new(shape), resident: resident_units.min(shape.unit_count()) }
+        Self { layout: ProbeLayout::new(shape), resident: resident_units.min(shape.unit_count()) }
     }
 
     /// Words of 64 bits in each unit.
@@ -133,7 +130,7 @@ impl GroupHead {
 pub struct FilterGroup {
     words: Box<[u64]>,
     shape: GroupShape,
-    head: GroupHead,
+    head: GroupLayout,
 }
 
 impl FilterGroup {
@@ -213,7 +210,7 @@ impl FilterGroup {
     }
 
     fn zeroed(shape: GroupShape, resident: u8) -> Self {
-        let head = GroupHead::new(shape, resident);
+        let head = GroupLayout::new(shape, resident);
         Self { words: vec![0; head.words()].into_boxed_slice(), shape, head }
     }
 }

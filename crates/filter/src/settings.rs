@@ -5,11 +5,9 @@ use std::str::FromStr;
 
 use crate::bloom::BloomShape;
 use crate::family::FamilyShape;
+use crate::limits::{KEYS_MAX, MAX_UNITS};
 use crate::ribbon::{ALL_TRIES, RibbonBuilder};
-use crate::{Family, FilterError, GroupShape, KEYS_MAX, KeyDigest};
-
-/// Most units that a group can have.
-pub const MAX_UNITS: u8 = 32;
+use crate::{Family, FilterError, GroupShape, KeyDigest};
 
 /// Most bits per key of one Bloom unit: beyond this a unit is no longer a small step.
 const MAX_BLOOM_BITS_PER_KEY: u8 = 8;

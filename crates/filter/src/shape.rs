@@ -1,41 +1,11 @@
 //! What was built over one segment: all that is needed to read its units, in six bytes (eight when stored).
 
 use crate::family::FamilyShape;
-use crate::{Family, FilterError, MAX_UNITS};
+use crate::limits::{KEYS_MAX, MAX_UNITS};
+use crate::{Family, FilterError};
 
 /// Bytes of an encoded [`GroupShape`].
 pub const SHAPE_BYTES: usize = 8;
-
-/// Most keys that a shape counts.
-pub const KEYS_MAX: u32 = (1 << 24) - 1;
-
-/// Two numbers below 16 in one byte: there is a shape for every segment in memory.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Nibbles(u8);
-
-impl Nibbles {
-    /// Both below 16.
-    pub(crate) fn new(low: u8, high: u8) -> Self {
-        debug_assert!(low < 16 && high < 16);
-        Self(low | high << 4)
-    }
-
-    pub(crate) fn from_bits(bits: u8) -> Self {
-        Self(bits)
-    }
-
-    pub(crate) fn to_bits(self) -> u8 {
-        self.0
-    }
-
-    pub(crate) fn low(self) -> u8 {
-        self.0 & 15
-    }
-
-    pub(crate) fn high(self) -> u8 {
-        self.0 >> 4
-    }
-}
 
 /// Family, parameters, number of keys and number of units of a group. Sizes and rates are derived from these.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

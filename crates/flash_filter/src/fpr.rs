@@ -7,7 +7,7 @@
 use crate::geometry::{Geometry, Layout};
 
 /// Rate of a Bloom filter of `bits` bits that holds `keys` keys with `probes` bits each.
-pub fn bloom_fpr(keys: f64, bits: f64, probes: u8) -> f64 {
+pub fn fpr_at_load(keys: f64, bits: f64, probes: u8) -> f64 {
     let k = f64::from(probes);
     // ln(1 - 1/m) loses digits for large m; ln_1p does not.
     fill(keys, bits, probes).powf(k)
@@ -32,10 +32,10 @@ pub fn expected_fpr(geometry: &Geometry, keys: u64) -> f64 {
     let page_bits = f64::from(geometry.bits_per_page());
     match geometry.layout {
         Layout::Hierarchical => {
-            mean_over_loads(keys, 1.0 / pages, |load| bloom_fpr(load, page_bits, geometry.probes))
+            mean_over_loads(keys, 1.0 / pages, |load| fpr_at_load(load, page_bits, geometry.probes))
         }
         // Two choices leave pages even to within a few keys; a lookup asks both.
-        Layout::TwoChoices => either_of(bloom_fpr(keys / pages, page_bits, geometry.probes), 2),
+        Layout::TwoChoices => either_of(fpr_at_load(keys / pages, page_bits, geometry.probes), 2),
     }
 }
 
@@ -87,9 +87,9 @@ mod tests {
     fn known_rates() {
         // k = 6 and 8.66 bits/key, the paper's setting: half of the bits are set, 2^-6.
         let keys = 32_512.0 * std::f64::consts::LN_2 / 6.0;
-        assert!((bloom_fpr(keys, 32_512.0, 6) - 1.0 / 64.0).abs() < 1e-4);
+        assert!((fpr_at_load(keys, 32_512.0, 6) - 1.0 / 64.0).abs() < 1e-4);
         assert!((keys_for_fill(fill(keys, 32_512.0, 6), 32_512.0, 6) - keys).abs() < 1e-6);
-        assert_eq!(bloom_fpr(0.0, 32_512.0, 6), 0.0);
+        assert_eq!(fpr_at_load(0.0, 32_512.0, 6), 0.0);
     }
 
     #[test]
@@ -98,7 +98,7 @@ mod tests {
         let (pages, per_page) = (1000u32, 3755u64);
         let keys = per_page * u64::from(pages);
         let geometry = geometry(Layout::Hierarchical, pages);
-        let flat = bloom_fpr(keys as f64, geometry.bits() as f64, 6);
+        let flat = fpr_at_load(keys as f64, geometry.bits() as f64, 6);
         let ours = expected_fpr(&geometry, keys);
         let predicted = 1.0 + 24.0 * std::f64::consts::LN_2.powi(2) / 2.0 / per_page as f64;
         assert!((ours / flat - predicted).abs() < 2e-4, "{} against {predicted}", ours / flat);
@@ -109,14 +109,14 @@ mod tests {
     fn one_page_is_a_plain_bloom_filter_and_no_keys_never_match() {
         for keys in [1, 100, 5000] {
             let one = expected_fpr(&geometry(Layout::Hierarchical, 1), keys);
-            assert!((one - bloom_fpr(keys as f64, 32_512.0, 6)).abs() < 1e-12);
+            assert!((one - fpr_at_load(keys as f64, 32_512.0, 6)).abs() < 1e-12);
         }
         assert_eq!(expected_fpr(&geometry(Layout::Hierarchical, 10), 0), 0.0);
     }
 
     #[test]
     fn two_choices_double_the_rate() {
-        let one = bloom_fpr(3_700.0, 32_512.0, 6);
+        let one = fpr_at_load(3_700.0, 32_512.0, 6);
         let two = expected_fpr(&geometry(Layout::TwoChoices, 100), 370_000);
         assert!((two / one - 2.0).abs() < 0.03, "{}", two / one);
     }

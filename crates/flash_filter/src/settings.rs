@@ -1,6 +1,6 @@
 //! What to build, and how much memory to run it with.
 
-use crate::fpr::{bloom_fpr, expected_fpr};
+use crate::fpr::{expected_fpr, fpr_at_load};
 use crate::geometry::{Geometry, Layout, PROBES_MAX};
 use crate::header::FilterHeader;
 use springbloom_page_device::{FlashError, require};
@@ -46,7 +46,7 @@ impl FilterSettings {
         FilterSettings {
             probes: Some(probes),
             bits_per_key: Some(bits_per_key),
-            ..FilterSettings::new(capacity_keys, bloom_fpr(1.0, bits_per_key.max(1.0), probes))
+            ..FilterSettings::new(capacity_keys, fpr_at_load(1.0, bits_per_key.max(1.0), probes))
         }
     }
 

@@ -5,7 +5,7 @@
 //! Invariant: no false negative: an entry that knows fewer bits stands for all values that it may have; where these are too
 //! many, there is no filter, and every key may match.
 
-use springbloom_filter::{GroupHead, GroupShape, KeyDigest, SHAPE_BYTES, UnitSettings};
+use springbloom_filter::{GroupLayout, GroupShape, KeyDigest, SHAPE_BYTES, UnitSettings};
 
 use crate::entry::{Entry, fingerprint};
 use springbloom_page_device::{GOLDEN, mix};
@@ -37,8 +37,8 @@ pub(crate) struct Heads {
     back: GroupShape,
 }
 
-fn head(shape: GroupShape) -> GroupHead {
-    GroupHead::new(shape, shape.unit_count())
+fn head(shape: GroupShape) -> GroupLayout {
+    GroupLayout::new(shape, shape.unit_count())
 }
 
 impl Heads {

@@ -2,6 +2,8 @@
 
 use xxhash_rust::xxh3::xxh3_64_with_seed;
 
+use crate::FormatError;
+
 /// Bytes of a stored checksum.
 pub(crate) const CHECKSUM_BYTES: usize = 4;
 
@@ -35,4 +37,17 @@ pub(crate) fn checksum(covers: Covers, bytes: &[u8]) -> u32 {
         Covers::HotnessBody => 5 << 56,
     };
     xxh3_64_with_seed(bytes, seed) as u32
+}
+
+/// Whether `stored` is the checksum of these bytes.
+pub(crate) fn verify(
+    covers: Covers,
+    part: &'static str,
+    bytes: &[u8],
+    stored: u32,
+) -> Result<(), FormatError> {
+    match checksum(covers, bytes) {
+        sum if sum == stored => Ok(()),
+        got => Err(FormatError::Checksum { part, got, expected: stored }),
+    }
 }

@@ -29,19 +29,16 @@
 //! - no unit decodes successfully to bytes other than the ones written for that segment and unit, up to a 32-bit checksum;
 //! - offsets are derived from the shapes, never stored, so they cannot disagree with them.
 
+mod block;
+mod bytes;
 mod checksum;
-mod directory;
 mod error;
-mod header;
-mod hotness;
-mod layout;
-mod writer;
+mod hotness_file;
 
-pub use directory::Directory;
+pub use block::{
+    BlockHeader, BlockWriter, Directory, FORMAT_VERSION, HEADER_BYTES, MAGIC, MAX_SEGMENT_KEYS, UnitLayout,
+};
 pub use error::FormatError;
-pub use header::{BlockHeader, FORMAT_VERSION, HEADER_BYTES, MAGIC};
-pub use hotness::{
+pub use hotness_file::{
     HOTNESS_HEADER_BYTES, HOTNESS_MAGIC, HOTNESS_VERSION, StoredHotness, StoredSegment, StoredTable,
 };
-pub use layout::UnitLayout;
-pub use writer::{BlockWriter, MAX_SEGMENT_KEYS};

@@ -8,8 +8,8 @@ use std::time::{Duration, Instant};
 use criterion::{Criterion, criterion_group, criterion_main};
 use springbloom_filter::{BuiltGroup, KeyDigest, UnitSettings};
 use springbloom_manager::{
-    BytewiseOrder, Fences, Manager, ManagerSettings, Outcome, PolicyKind, ScopeId, SegmentSpec, TableHandle,
-    TableId, TableSpec, TableUnits, UnitReadError, UnitSource,
+    BytewiseOrder, Fences, Manager, ManagerSettings, Outcome, PolicyKind, ScopeId, TableHandle, TableId,
+    TableSpec, TableUnits, UnitReadError, UnitSource,
 };
 
 const KEYS: u64 = 4096;
@@ -44,10 +44,7 @@ fn opened(segments: u64) -> (Arc<Manager>, TableHandle) {
             scope: ScopeId(1),
             level: Some(1),
             order: &BytewiseOrder,
-            segments: groups
-                .iter()
-                .map(|group| SegmentSpec { shape: group.shape, data_bytes: 4 << 20 })
-                .collect(),
+            shapes: groups.iter().map(|group| group.shape).collect(),
             fences: Fences::pack(
                 (0..segments).map(|segment| (segment * KEYS).to_be_bytes()),
                 None,
@@ -57,16 +54,16 @@ fn opened(segments: u64) -> (Arc<Manager>, TableHandle) {
             source: Arc::new(InMemory(groups)),
             locator: &[],
             first_units: None,
-            remembered: None,
+            warm_start: None,
         })
         .unwrap();
-    assert!(manager.settle(Duration::from_secs(30)));
+    assert!(manager.wait_idle(Duration::from_secs(30)));
     assert_eq!(manager.stats().levels[0].segments[usize::from(UNITS)], segments);
     (manager, handle)
 }
 
 fn visit(handle: &TableHandle, segment: u32, digest: KeyDigest) -> bool {
-    let may_match = handle.may_match(segment, digest);
+    let may_match = handle.rejection(segment, digest).is_none();
     handle.record(segment, if may_match { Outcome::TruePositive } else { Outcome::Rejected });
     may_match
 }
@@ -75,18 +72,18 @@ fn lookup(criterion: &mut Criterion) {
     let (_hot_manager, hot) = opened(1);
     let present: Vec<_> = (0..64).map(digest).collect();
     let absent: Vec<_> = (0..64).map(|n| digest(1 << 40 | n)).collect();
-    assert!(present.iter().all(|&digest| hot.may_match(0, digest)));
-    assert!(absent.iter().filter(|&&digest| hot.may_match(0, digest)).count() < 8);
+    assert!(present.iter().all(|&digest| hot.rejection(0, digest).is_none()));
+    assert!(absent.iter().filter(|&&digest| hot.rejection(0, digest).is_none()).count() < 8);
     let mut at = 0usize;
     let mut next = |digests: &[KeyDigest]| {
         at = (at + 1) % digests.len();
         digests[at]
     };
     criterion.bench_function("may_match, hot, present, 4 units", |bench| {
-        bench.iter(|| hot.may_match(0, black_box(next(&present))))
+        bench.iter(|| hot.rejection(0, black_box(next(&present))).is_none())
     });
     criterion.bench_function("may_match, hot, absent, 4 units", |bench| {
-        bench.iter(|| hot.may_match(0, black_box(next(&absent))))
+        bench.iter(|| hot.rejection(0, black_box(next(&absent))).is_none())
     });
     criterion.bench_function("record", |bench| bench.iter(|| hot.record(0, black_box(Outcome::Rejected))));
     criterion.bench_function("may_match + record, hot, present", |bench| {

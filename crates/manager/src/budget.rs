@@ -15,7 +15,7 @@ use crossbeam_utils::CachePadded;
 pub enum MemoryKind {
     /// Units with what owns them: the resident ones, and replaced ones that a lookup still probes.
     Units,
-    /// Per-table and per-segment state: fences, slots, hotness, queues.
+    /// Per-table and per-segment state: fences, cells, hotness, queues.
     Bookkeeping,
     /// Buffers in which lookups note what they saw.
     Buffers,
@@ -23,8 +23,8 @@ pub enum MemoryKind {
     Loading,
     /// First units of tables that were written and not opened yet.
     HandedOver,
-    /// Keys that are known to be absent though the units let them pass.
-    Absences,
+    /// The negative cache.
+    NegativeCache,
 }
 
 const KINDS: usize = 6;
@@ -32,10 +32,10 @@ const KINDS: usize = 6;
 #[derive(Debug)]
 struct Counters {
     available_bytes: CachePadded<AtomicI64>,
-    limit_bytes: AtomicI64,
+    budget_bytes: AtomicI64,
     /// Odd while the limit and the available bytes are moved together.
-    limit_version: AtomicU64,
-    limit_change: Mutex<()>,
+    budget_version: AtomicU64,
+    budget_change: Mutex<()>,
     peak_bytes: AtomicUsize,
     used_bytes_by_kind: [AtomicUsize; KINDS],
 }
@@ -50,7 +50,7 @@ pub struct MemoryBudget {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct BudgetSnapshot {
     /// The ceiling.
-    pub limit_bytes: usize,
+    pub budget_bytes: usize,
     /// What is reserved; never more than the ceiling.
     pub used_bytes: usize,
 }
@@ -58,17 +58,17 @@ pub struct BudgetSnapshot {
 impl MemoryBudget {
     /// The largest ceiling, 256 TiB: as much as a process can address on today's machines (47 bits of address, one to spare). What
     /// asks for more means something else, such as -1; it gets this one.
-    pub const LIMIT_BYTES_MAX: usize = 1 << 48;
+    pub const BUDGET_BYTES_MAX: usize = 1 << 48;
 
-    /// A budget of `limit_bytes`, all of it available.
-    pub fn new(limit_bytes: usize) -> Self {
-        let limit = signed(limit_bytes);
+    /// A budget of `budget_bytes`, all of it available.
+    pub fn new(budget_bytes: usize) -> Self {
+        let limit = signed(budget_bytes);
         Self {
             counters: Arc::new(Counters {
                 available_bytes: CachePadded::new(AtomicI64::new(limit)),
-                limit_bytes: AtomicI64::new(limit),
-                limit_version: AtomicU64::new(0),
-                limit_change: Mutex::new(()),
+                budget_bytes: AtomicI64::new(limit),
+                budget_version: AtomicU64::new(0),
+                budget_change: Mutex::new(()),
                 peak_bytes: AtomicUsize::new(0),
                 used_bytes_by_kind: Default::default(),
             }),
@@ -84,7 +84,7 @@ impl MemoryBudget {
                 (available >= wanted).then(|| available - wanted)
             })
             .ok()?;
-        let limit = self.counters.limit_bytes.load(Ordering::Acquire);
+        let limit = self.counters.budget_bytes.load(Ordering::Acquire);
         self.counters.peak_bytes.fetch_max((limit - before + wanted).max(0) as usize, Ordering::Relaxed);
         self.counters.used_bytes_by_kind[kind as usize].fetch_add(bytes, Ordering::Relaxed);
         Some(Reservation { budget: self.clone(), bytes, kind })
@@ -96,22 +96,22 @@ impl MemoryBudget {
         self.counters.available_bytes.fetch_add(bytes as i64, Ordering::AcqRel);
     }
 
-    /// Moves the ceiling to `limit_bytes`, or to what is in use if that is more; gives the ceiling that holds now.
+    /// Moves the ceiling to `budget_bytes`, or to what is in use if that is more; gives the ceiling that holds now.
     /// The caller frees and calls again until it gets what it asked for.
-    pub fn set_limit_bytes(&self, limit_bytes: usize) -> usize {
+    pub fn set_budget_bytes(&self, budget_bytes: usize) -> usize {
         let counters = &*self.counters;
-        let _changes = counters.limit_change.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
-        let old = counters.limit_bytes.load(Ordering::Acquire);
-        let wanted = signed(limit_bytes);
-        counters.limit_version.fetch_add(1, Ordering::AcqRel);
+        let _changes = counters.budget_change.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
+        let old = counters.budget_bytes.load(Ordering::Acquire);
+        let wanted = signed(budget_bytes);
+        counters.budget_version.fetch_add(1, Ordering::AcqRel);
         let taken = counters
             .available_bytes
             .fetch_update(Ordering::AcqRel, Ordering::Acquire, |available| {
                 Some(available - (old - wanted).min(available))
             })
             .map_or(0, |available| (old - wanted).min(available));
-        counters.limit_bytes.store(old - taken, Ordering::Release);
-        counters.limit_version.fetch_add(1, Ordering::AcqRel);
+        counters.budget_bytes.store(old - taken, Ordering::Release);
+        counters.budget_version.fetch_add(1, Ordering::AcqRel);
         (old - taken) as usize
     }
 
@@ -119,12 +119,12 @@ impl MemoryBudget {
     pub fn snapshot(&self) -> BudgetSnapshot {
         let counters = &*self.counters;
         loop {
-            let version = counters.limit_version.load(Ordering::Acquire);
-            let limit = counters.limit_bytes.load(Ordering::Acquire);
+            let version = counters.budget_version.load(Ordering::Acquire);
+            let limit = counters.budget_bytes.load(Ordering::Acquire);
             let available = counters.available_bytes.load(Ordering::Acquire);
-            if version.is_multiple_of(2) && counters.limit_version.load(Ordering::Acquire) == version {
+            if version.is_multiple_of(2) && counters.budget_version.load(Ordering::Acquire) == version {
                 return BudgetSnapshot {
-                    limit_bytes: limit as usize,
+                    budget_bytes: limit as usize,
                     used_bytes: (limit - available).max(0) as usize,
                 };
             }
@@ -133,8 +133,8 @@ impl MemoryBudget {
     }
 
     /// The ceiling.
-    pub fn limit_bytes(&self) -> usize {
-        self.counters.limit_bytes.load(Ordering::Acquire) as usize
+    pub fn budget_bytes(&self) -> usize {
+        self.counters.budget_bytes.load(Ordering::Acquire) as usize
     }
 
     /// What is reserved now.
@@ -153,8 +153,8 @@ impl MemoryBudget {
     }
 }
 
-fn signed(limit_bytes: usize) -> i64 {
-    limit_bytes.min(MemoryBudget::LIMIT_BYTES_MAX) as i64
+fn signed(budget_bytes: usize) -> i64 {
+    budget_bytes.min(MemoryBudget::BUDGET_BYTES_MAX) as i64
 }
 
 /// Bytes of a [`MemoryBudget`] that are given back on drop.
@@ -197,7 +197,7 @@ mod tests {
         let first = budget.try_reserve(MemoryKind::Units, 60).unwrap();
         assert!(budget.try_reserve(MemoryKind::Buffers, 41).is_none());
         let second = budget.try_reserve(MemoryKind::Buffers, 40).unwrap();
-        assert_eq!(budget.snapshot(), BudgetSnapshot { limit_bytes: 100, used_bytes: 100 });
+        assert_eq!(budget.snapshot(), BudgetSnapshot { budget_bytes: 100, used_bytes: 100 });
         assert_eq!((budget.used_bytes_of(MemoryKind::Units), second.bytes()), (60, 40));
         drop(first);
         assert_eq!((budget.used_bytes(), budget.peak_bytes()), (40, 100));
@@ -208,12 +208,12 @@ mod tests {
     fn lowering_stops_at_what_is_in_use() {
         let budget = MemoryBudget::new(100);
         let held = budget.try_reserve(MemoryKind::Units, 60).unwrap();
-        assert_eq!(budget.set_limit_bytes(10), 60);
+        assert_eq!(budget.set_budget_bytes(10), 60);
         assert!(budget.try_reserve(MemoryKind::Units, 1).is_none());
         drop(held);
-        assert_eq!(budget.set_limit_bytes(10), 10);
-        assert_eq!(budget.set_limit_bytes(1000), 1000);
-        assert_eq!(budget.snapshot(), BudgetSnapshot { limit_bytes: 1000, used_bytes: 0 });
+        assert_eq!(budget.set_budget_bytes(10), 10);
+        assert_eq!(budget.set_budget_bytes(1000), 1000);
+        assert_eq!(budget.snapshot(), BudgetSnapshot { budget_bytes: 1000, used_bytes: 0 });
     }
 
     #[test]
@@ -226,9 +226,9 @@ mod tests {
                     for round in 0..20_000usize {
                         let held = budget.try_reserve(MemoryKind::Units, 100 + (round * 7 + thread) % 400);
                         let now = budget.snapshot();
-                        assert!(now.used_bytes <= now.limit_bytes, "{now:?}");
+                        assert!(now.used_bytes <= now.budget_bytes, "{now:?}");
                         if thread == 0 {
-                            budget.set_limit_bytes(round % 1500);
+                            budget.set_budget_bytes(round % 1500);
                         }
                         drop(held);
                     }

@@ -1,9 +1,9 @@
-//! Values of which there are few and that many tables have in common: a table keeps a number.
+//! Values that many tables share: a table keeps a number instead of the value.
 
 /// The values, by number.
 #[derive(Debug)]
 pub(crate) struct Interned<T> {
-    /// With how many have it; `None` is free for another one.
+    /// With the number of references; `None` is a free place.
     places: Vec<Option<(T, u32)>>,
 }
 
@@ -12,7 +12,7 @@ impl<T> Interned<T> {
         Self { places: Vec::new() }
     }
 
-    /// The number of a value, for one more that has it. O(values).
+    /// Adds a reference to a value and gives its number. O(values).
     pub(crate) fn enter(&mut self, value: T, is_same: impl Fn(&T, &T) -> bool) -> u32 {
         let known = self
             .places
@@ -27,7 +27,7 @@ impl<T> Interned<T> {
         place as u32
     }
 
-    /// One that has it has it no more; the last one drops it.
+    /// Drops one reference; the last one frees the value.
     pub(crate) fn leave(&mut self, number: u32) {
         if let Some(place) = self.places.get_mut(number as usize)
             && let Some((_, users)) = place

@@ -1,25 +1,21 @@
-//! The door of the crate: one manager that many databases and column families share.
+//! The interface of the crate: one manager that many databases and column families share.
 
-use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::thread::JoinHandle;
 use std::time::Duration;
 
 use crate::background::Shared;
-use crate::memory::group_bytes;
 use crate::registry::Registry;
-use crate::visits::EventHub;
+use crate::visits::VisitBuffer;
 use crate::{
-    KnownTable, LevelUnits, ManagerSettings, MemoryBudget, MemoryCurve, MemoryKind, OutcomeTotals,
-    PolicyKind, Reservation, SegmentDemand, SegmentUse, Stats, TableHandle, TableId, TableSpec, UnitSource,
-    UsedBytes,
+    KnownTable, ManagerSettings, MemoryBudget, MemoryCurve, OutcomeTotals, Reservation, SegmentUse, Stats,
+    TableHandle, TableId, TableSpec, UnitSource,
 };
 
 /// Holds the resident units of all tables under one budget.
 pub struct Manager {
     shared: Arc<Shared>,
     budget: MemoryBudget,
-    policy: PolicyKind,
     thread: Option<JoinHandle<()>>,
 }
 
@@ -28,16 +24,16 @@ impl Manager {
     /// filters.
     pub fn new(settings: ManagerSettings) -> Arc<Self> {
         let budget = MemoryBudget::new(settings.budget_bytes);
-        let hub = Arc::new(EventHub::new(&budget, settings.thread_bytes));
-        let registry = Registry::new(&settings, budget.clone(), hub.clone());
-        let shared = Arc::new(Shared::new(registry, hub));
+        let visits = Arc::new(VisitBuffer::new(&budget, settings.thread_bytes));
+        let registry = Registry::new(&settings, budget.clone(), visits.clone());
+        let shared = Arc::new(Shared::new(registry, visits));
         let worker = shared.clone();
         let thread = std::thread::Builder::new().name("springbloom".into()).spawn(move || worker.run());
         if let Ok(thread) = &thread {
-            shared.hub.set_consumer(thread.thread().clone());
+            shared.visits.set_consumer(thread.thread().clone());
         }
         let thread = thread.inspect_err(|error| log::error!("no thread to load filter units: {error}")).ok();
-        Arc::new(Self { shared, budget, policy: settings.policy, thread })
+        Arc::new(Self { shared, budget, thread })
     }
 
     /// Takes in a table that a reader opened. A [`TableId`] that is already known keeps its resident units and its
@@ -45,7 +41,7 @@ impl Manager {
     ///
     /// Takes the manager's mutex; O(segments + overlapping tables, some hundred of each level at most + log tables). No I/O.
     pub fn register(&self, spec: TableSpec) -> Option<TableHandle> {
-        let handle = self.shared.registry().register(spec);
+        let handle = self.shared.registry.lock().register(spec);
         self.wake();
         handle
     }
@@ -54,123 +50,91 @@ impl Manager {
     /// [register](Self::register) one with, and need keep nothing to try it again before this changes. Takes the manager's mutex if
     /// there is a budget at all.
     pub fn admits_any(&self) -> bool {
-        self.budget.limit_bytes() > 0 && self.shared.registry().admits_any()
+        self.budget.budget_bytes() > 0 && self.shared.registry.lock().admits_any()
     }
 
     /// The table moved to another level of the tree as it is.
     pub fn set_level(&self, id: TableId, level: Option<u8>) {
-        self.shared.registry().set_level(id, level);
+        self.shared.registry.lock().set_level(id, level);
         self.wake();
     }
 
     /// The file is gone: frees everything about the table. Handles that are still held answer "may match".
     pub fn forget(&self, id: TableId) {
-        self.shared.registry().forget(id);
+        self.shared.registry.lock().forget(id);
     }
 
     /// As [`forget`](Self::forget), unless some reader has the table open.
     pub fn forget_closed(&self, id: TableId) {
-        self.shared.registry().forget_closed(id);
+        self.shared.registry.lock().forget_closed(id);
     }
 
     /// Measured use of each segment of a table, to be [remembered](TableSpec::remembered) over a restart; `None` if the table is
     /// not known. O(segments of the table), under the manager's mutex.
     pub fn table_use(&self, id: TableId) -> Option<Vec<SegmentUse>> {
-        self.shared.registry().use_of(id)
+        self.shared.registry.lock().table_use(id)
     }
 
     /// Wasted reads to expect at any budget, from what was measured. O(segments), half of it under the manager's mutex.
     pub fn memory_curve(&self) -> MemoryCurve {
-        let registry = self.shared.registry();
-        let states = registry.planner.allocation().segments();
-        let mut demands = Vec::with_capacity(registry.planner.allocation().segment_count());
-        let unknown_share = registry.absences.unknown_share();
-        let mut visits = 0.0;
-        for (_, state) in states.iter() {
-            visits += f64::from(state.counts().access_count());
-            let negatives = f64::from(state.counts().negatives()) * unknown_share;
-            demands.push(SegmentDemand { shape: state.shape, units_max: state.units_max(), negatives });
-        }
-        let other_bytes = registry.other_bytes();
-        drop(registry);
-        MemoryCurve::of(demands, visits, other_bytes as u64)
+        let demand = self.shared.registry.lock().demand();
+        MemoryCurve::of(demand.segments, demand.visits, demand.other_bytes as u64)
     }
 
     /// Takes `bytes` of the budget for something that the host keeps, and evicts units for it. `None` if they cannot be had.
     pub fn reserve(&self, bytes: usize) -> Option<Reservation> {
-        self.shared.registry().reserve(bytes)
+        self.shared.registry.lock().reserve(bytes)
     }
 
     /// Takes bytes that no unit is planned in, for first units of a table that was written and not opened yet
     /// ([`TableSpec::first_units`]); let go of them before the table is registered. `None` if units need what is left. Takes the
     /// manager's mutex.
     pub fn reserve_for_hand_over(&self, bytes: usize) -> Option<Reservation> {
-        self.shared.registry().reserve_for_hand_over(bytes)
+        self.shared.registry.lock().reserve_for_hand_over(bytes)
     }
 
     /// Bytes that the budget pays for beside units, as they are now. Takes the manager's mutex.
     pub fn other_bytes(&self) -> usize {
-        self.shared.registry().other_bytes()
+        self.shared.registry.lock().other_bytes()
     }
 
-    /// Of the visits that units lately let pass in vain, the share that wasted no read because the key was known to be absent, 0..=1.
+    /// Share of false positives that the negative cache caught lately, 0..=1.
     /// Takes the manager's mutex.
     pub fn known_absent_share(&self) -> f64 {
-        1.0 - self.shared.registry().absences.unknown_share()
+        1.0 - self.shared.registry.lock().unknown_share()
     }
 
     /// How all visits ended, ever. Takes no lock that anything long is done under, unlike [`stats`](Self::stats).
     pub fn outcomes(&self) -> OutcomeTotals {
-        self.shared.hub.totals()
+        self.shared.visits.totals()
     }
 
     /// Shows all known tables. Takes the manager's mutex, so `visit` must not call the manager. O(tables).
     pub fn visit_tables(&self, visit: impl FnMut(KnownTable<'_>)) {
-        self.shared.registry().known_tables().for_each(visit);
+        self.shared.registry.lock().known_tables().for_each(visit);
     }
 
     /// Whether a table is known.
     pub fn knows(&self, id: TableId) -> bool {
-        self.shared.registry().slot_of(id).is_some()
+        self.shared.registry.lock().knows(id)
     }
 
     /// The source of a table that is open. Takes the manager's mutex.
     pub fn source_of(&self, handle: &TableHandle) -> Option<Arc<dyn UnitSource>> {
-        self.shared.registry().source_of(handle.table())
+        self.shared.registry.lock().source_of(handle.table())
     }
 
     /// Moves the ceiling. Returns when what is in use fits, with the ceiling that holds then: more than asked for only
     /// if the bookkeeping of known tables, the lookups' buffers and what the host reserved take more; less only for more than
-    /// [`MemoryBudget::LIMIT_BYTES_MAX`]. May wait for a read of a unit that is under way; tables are opened meanwhile.
+    /// [`MemoryBudget::BUDGET_BYTES_MAX`]. May wait for a read of a unit that is under way; tables are opened meanwhile.
     pub fn set_budget_bytes(&self, budget_bytes: usize) -> usize {
-        let budget_bytes = budget_bytes.min(MemoryBudget::LIMIT_BYTES_MAX);
+        let budget_bytes = budget_bytes.min(MemoryBudget::BUDGET_BYTES_MAX);
         loop {
-            {
-                let mut registry = self.shared.registry();
-                registry.headroom_bytes = 0;
-                registry.ask_for_limit(budget_bytes);
-                self.shared.hub.fit(budget_bytes);
-                registry.shrink_absences(budget_bytes);
-                registry.fit(0);
-                let limit_bytes = self.budget.set_limit_bytes(budget_bytes);
-                let movable = [MemoryKind::Units, MemoryKind::Loading];
-                let movable_bytes: usize = movable.map(|kind| self.budget.used_bytes_of(kind)).iter().sum();
-                if limit_bytes <= budget_bytes {
-                    self.shared.hub.fit(budget_bytes);
-                    registry.fit(0);
-                    registry.fit_absences(limit_bytes);
-                    self.wake();
-                    return limit_bytes;
-                }
-                if movable_bytes == 0 && !registry.give_up_absences() {
-                    log::warn!(
-                        "a filter budget of {budget_bytes} bytes is less than the bookkeeping takes: {limit_bytes} bytes"
-                    );
-                    registry.ask_for_limit(limit_bytes);
-                    return limit_bytes;
-                }
+            let reached_bytes = self.shared.registry.lock().move_budget(budget_bytes);
+            if let Some(reached_bytes) = reached_bytes {
+                self.wake();
+                return reached_bytes;
             }
-            // A lookup still probes what was evicted, a read is under way, or absences were given up just now.
             std::thread::sleep(Duration::from_micros(50));
         }
     }
@@ -182,13 +146,13 @@ impl Manager {
 
     /// Waits until the background thread has taken in what was recorded (by this thread, and what other threads handed
     /// on) and has nothing left to load that there is room to read. `false` if `timeout` passed first.
-    pub fn settle(&self, timeout: Duration) -> bool {
+    pub fn wait_idle(&self, timeout: Duration) -> bool {
         let Some(thread) = &self.thread else { return true };
         // Twice: when all batches were full the first time, the thread has emptied some since. When there is none even then, a
         // small budget has no room for two, and this thread keeps its visits until it has.
         for _ in 0..2 {
-            let is_flushed = self.shared.hub.flush_thread();
-            if !self.shared.settle(thread.thread(), timeout) {
+            let is_flushed = self.shared.visits.flush_thread();
+            if !self.shared.wait_idle(thread.thread(), timeout) {
                 return false;
             }
             if is_flushed {
@@ -200,44 +164,9 @@ impl Manager {
 
     /// A reading of all counters. O(segments), under the manager's mutex.
     pub fn stats(&self) -> Stats {
-        let registry = self.shared.registry();
-        let budget = self.budget.snapshot();
-        let used = |kind| self.budget.used_bytes_of(kind);
-        let counters = registry.counters;
-        let levels = levels(&registry);
-        let resident_bytes = levels.iter().map(|level| level.unit_bytes).sum();
-        Stats {
-            policy: self.policy,
-            budget_bytes: budget.limit_bytes,
-            used_bytes: budget.used_bytes,
-            peak_bytes: self.budget.peak_bytes(),
-            used: UsedBytes {
-                units: resident_bytes,
-                bookkeeping: used(MemoryKind::Bookkeeping),
-                buffers: used(MemoryKind::Buffers),
-                loading: used(MemoryKind::Loading) + used(MemoryKind::HandedOver),
-                absences: used(MemoryKind::Absences),
-                garbage: used(MemoryKind::Units).saturating_sub(resident_bytes),
-            },
-            tables: registry.tables.iter().flatten().count(),
-            closed_tables: registry.known_tables().filter(|table| !table.is_open).count(),
-            refused_tables: counters.refused_tables,
-            segments: registry.planner.allocation().segment_count(),
-            levels,
-            loads: counters.loads,
-            load_bytes: counters.load_bytes,
-            load_reads: counters.load_reads,
-            handed_over_units: counters.handed_over_units,
-            evictions: counters.evictions,
-            corrupt_units: counters.corrupt_units,
-            failed_reads: counters.failed_reads,
-            thread_panics: self.shared.thread_panics(),
-            dropped_events: self.shared.hub.dropped_events(),
-            unpaid_thread_bytes: self.shared.hub.unpaid_bytes(),
-            sampled_one_in: self.shared.hub.stands_for(),
-            outcomes: self.outcomes(),
-            expected_extra_io: registry.planner.expected_extra_io() * registry.absences.unknown_share(),
-        }
+        let mut stats = self.shared.registry.lock().stats();
+        stats.thread_panics = self.shared.thread_panics();
+        stats
     }
 
     fn wake(&self) {
@@ -245,27 +174,6 @@ impl Manager {
             thread.thread().unpark();
         }
     }
-}
-
-fn levels(registry: &Registry) -> Vec<LevelUnits> {
-    // Unknown levels last.
-    let mut levels: BTreeMap<u16, LevelUnits> = BTreeMap::new();
-    for (slot, table) in registry.tables.iter().enumerate() {
-        let run = registry.planner.allocation().runs().of(slot as u32);
-        let (Some(_), Some(run)) = (table, run) else { continue };
-        let level = levels.entry(run.level.map_or(u16::MAX, u16::from)).or_default();
-        level.level = run.level;
-        for state in registry.planner.allocation().segments().table(slot as u32) {
-            let units = usize::from(state.resident);
-            if level.segments.len() <= units {
-                level.segments.resize(units + 1, 0);
-            }
-            level.segments[units] += 1;
-            level.keys += u64::from(state.shape.key_count());
-            level.unit_bytes += group_bytes(state.shape, state.resident);
-        }
-    }
-    levels.into_values().collect()
 }
 
 impl Drop for Manager {

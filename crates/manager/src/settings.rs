@@ -1,4 +1,4 @@
-//! What a manager is told when it is made.
+//! Settings of a manager.
 
 use crate::PolicyKind;
 
@@ -18,8 +18,8 @@ pub struct ManagerSettings {
     pub reader_bytes: usize,
     /// What the host keeps for each thread that ever looked up until it ends, in bytes: the budget pays for it.
     pub thread_bytes: usize,
-    /// Whether part of the budget remembers absent keys that the units let pass.
-    pub remember_absences: bool,
+    /// Whether part of the budget is a negative cache: absent keys that the units let pass.
+    pub negative_cache: bool,
 }
 
 impl Default for ManagerSettings {
@@ -31,7 +31,7 @@ impl Default for ManagerSettings {
             half_life: None,
             reader_bytes: 0,
             thread_bytes: 0,
-            remember_absences: true,
+            negative_cache: true,
         }
     }
 }

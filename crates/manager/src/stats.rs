@@ -1,26 +1,6 @@
-//! What an operator sees: one reading of everything that the manager counts.
+//! Counters for operators.
 
-use crate::PolicyKind;
-
-/// Lookups' visits to segments by their end, since the manager was made. Exact: every recorded visit is in it.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct OutcomeTotals {
-    /// Visits that resident units ended.
-    pub rejected: u64,
-    /// Visits that read a data block for nothing.
-    pub wasted_reads: u64,
-    /// Visits that found the key.
-    pub true_positives: u64,
-    /// Visits that the units let pass, but of which an earlier one had found that the key is not there.
-    pub known_absent: u64,
-}
-
-impl OutcomeTotals {
-    /// All visits.
-    pub fn visits(&self) -> u64 {
-        self.rejected + self.wasted_reads + self.true_positives + self.known_absent
-    }
-}
+use crate::{OutcomeTotals, PolicyKind};
 
 /// Reserved bytes by what they are for.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -33,8 +13,8 @@ pub struct UsedBytes {
     pub buffers: usize,
     /// Units being read, and first units of tables that were not opened yet.
     pub loading: usize,
-    /// Keys that are known to be absent though the units let them pass.
-    pub absences: usize,
+    /// The negative cache.
+    pub negative_cache: usize,
     /// Replaced groups that a lookup still probes.
     pub garbage: usize,
 }
@@ -93,7 +73,7 @@ pub struct Stats {
     /// Panics of the manager's own thread, which goes on: a mistake in this crate, please report it.
     pub thread_panics: u64,
     /// Visits that were lost to the policy for want of any buffer in the budget.
-    pub dropped_events: u64,
+    pub dropped_visits: u64,
     /// Bytes that threads keep which looked up, and which are not in the budget: not yet, until units made room for them, or because
     /// a quarter of it pays for threads already.
     pub unpaid_thread_bytes: usize,

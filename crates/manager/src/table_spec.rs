@@ -1,28 +1,10 @@
-//! What a host says about a table when it opens it.
+//! The description of a table that a host registers.
 
 use std::sync::Arc;
 
 use springbloom_filter::GroupShape;
 
-use crate::{Fences, Hotness, KeyOrder, UnitSource};
-
-/// Identity of one immutable sorted file: the same whenever the file is opened, different for any other file of the
-/// process (a good hash will do: what is registered again under it must have the same segments, too). State that is worth keeping hangs on it, not on a reader.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub struct TableId(pub u64);
-
-/// A column family of one database: hotness is inherited only inside one scope.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub struct ScopeId(pub u64);
-
-/// One segment of a table as its directory describes it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct SegmentSpec {
-    /// What was built over the segment's keys.
-    pub shape: GroupShape,
-    /// Bytes of the entries that the segment covers.
-    pub data_bytes: u64,
-}
+use crate::{Fences, Hotness, KeyOrder, ScopeId, TableId, UnitSource};
 
 /// A segment's measured use, in visits made now, and the units it has.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -43,9 +25,9 @@ pub struct TableSpec<'a> {
     pub level: Option<u8>,
     /// Order of the scope's user keys; used while the table is registered, and not kept.
     pub order: &'a dyn KeyOrder,
-    /// Segments in key order.
-    pub segments: Vec<SegmentSpec>,
-    /// First user key of each segment, as many as `segments`, and the last user key of the table if it is known.
+    /// What was built over each segment, in key order.
+    pub shapes: Vec<GroupShape>,
+    /// First user key of each segment, as many as `shapes`, and the last user key of the table if it is known.
     pub fences: Fences,
     /// Reads this table's units; kept until another reader of the table brings another one or the table is forgotten, so it must work
     /// without the reader. Tables that have theirs in common share it.
@@ -56,5 +38,5 @@ pub struct TableSpec<'a> {
     pub first_units: Option<Vec<Option<Vec<u8>>>>,
     /// Use of each segment as [`Manager::table_use`](crate::Manager::table_use) once gave it: goes before what the table would inherit,
     /// and brings back the units it had. Ignored if it is not one per segment.
-    pub remembered: Option<Vec<SegmentUse>>,
+    pub warm_start: Option<Vec<SegmentUse>>,
 }

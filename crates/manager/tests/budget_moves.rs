@@ -2,7 +2,7 @@
 
 mod common;
 
-use common::{MemoryTable, SETTLE, key, manager};
+use common::{IDLE_TIMEOUT, MemoryTable, key, manager};
 use springbloom_filter::KeyDigest;
 use springbloom_manager::{
     BytewiseOrder, Manager, ManagerSettings, MemoryBudget, Outcome, PolicyKind, TableHandle,
@@ -21,7 +21,7 @@ fn wasted_share(manager: &Manager, handle: &TableHandle, lookups: u64) -> f64 {
         let outcome = handle.rejection(segment, KeyDigest::of(&sought)).unwrap_or(Outcome::WastedRead);
         handle.record(segment, outcome);
         wasted += u64::from(outcome == Outcome::WastedRead && n >= lookups * 3 / 4);
-        assert!(n % 100 != 0 || manager.settle(SETTLE));
+        assert!(n % 100 != 0 || manager.wait_idle(IDLE_TIMEOUT));
     }
     wasted as f64 / (lookups / 4) as f64
 }
@@ -82,11 +82,11 @@ fn a_huge_budget_takes_nothing_before_it_is_used() {
 
 #[test]
 fn no_budget_is_larger_than_what_can_be_addressed() {
-    for asked in [MemoryBudget::LIMIT_BYTES_MAX + 1, usize::MAX] {
+    for asked in [MemoryBudget::BUDGET_BYTES_MAX + 1, usize::MAX] {
         let manager = manager(asked, PolicyKind::Benefit);
-        assert_eq!(manager.stats().budget_bytes, MemoryBudget::LIMIT_BYTES_MAX);
+        assert_eq!(manager.stats().budget_bytes, MemoryBudget::BUDGET_BYTES_MAX);
         assert_eq!(manager.set_budget_bytes(0), manager.stats().used_bytes);
-        assert_eq!(manager.set_budget_bytes(asked), MemoryBudget::LIMIT_BYTES_MAX);
+        assert_eq!(manager.set_budget_bytes(asked), MemoryBudget::BUDGET_BYTES_MAX);
         assert!(manager.stats().used_bytes < 1 << 20);
     }
 }
@@ -100,7 +100,7 @@ fn absences_take_their_share_as_they_come() {
         ..ManagerSettings::default()
     });
     let handle = manager.register(table.spec(Some(1))).expect("there is room");
-    let absences = || manager.stats().used.absences;
+    let absences = || manager.stats().used.negative_cache;
     let at_first = absences();
     assert!(at_first > 0 && at_first < 1 << 19, "{at_first}");
     let (mut most, mut filled) = (at_first, 0usize);
@@ -112,7 +112,7 @@ fn absences_take_their_share_as_they_come() {
         filled += 1000;
         handle.record(0, Outcome::Rejected);
         if filled.is_multiple_of(20_000) {
-            assert!(manager.settle(SETTLE));
+            assert!(manager.wait_idle(IDLE_TIMEOUT));
         }
         let now = absences();
         assert!(now >= most, "it shrank without a reason");

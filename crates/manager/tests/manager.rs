@@ -5,7 +5,7 @@ mod common;
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, Mutex};
 
-use common::{LOCATOR, MemoryTable, SETTLE, closed_tables, key, manager};
+use common::{IDLE_TIMEOUT, LOCATOR, MemoryTable, closed_tables, key, manager};
 use springbloom_filter::KeyDigest;
 use springbloom_manager::{
     BytewiseOrder, Manager, ManagerSettings, Outcome, PolicyKind, Stats, TableHandle, TableId, TableSpec,
@@ -16,7 +16,7 @@ use springbloom_manager::{
 fn look_up(handle: &TableHandle, table: &MemoryTable, n: u64) -> Outcome {
     let sought = key(table.key_space, n);
     let segment = handle.segment_of(&sought, &BytewiseOrder);
-    let outcome = if !handle.may_match(segment, KeyDigest::of(&sought)) {
+    let outcome = if handle.rejection(segment, KeyDigest::of(&sought)).is_some() {
         assert!(!n.is_multiple_of(2), "false negative for {n}");
         Outcome::Rejected
     } else if n.is_multiple_of(2) {
@@ -64,7 +64,7 @@ fn a_source_is_kept_as_long_as_one_of_its_tables() {
     let manager = manager(1 << 20, PolicyKind::Benefit);
     let spec = |id| TableSpec { id: TableId(id), ..table.spec(Some(1)) };
     let [first, second] = [1, 2].map(|id| manager.register(spec(id)).unwrap());
-    assert!(manager.settle(SETTLE));
+    assert!(manager.wait_idle(IDLE_TIMEOUT));
     assert_eq!(held(&table), 2, "one for both");
     let of = |handle: &TableHandle| {
         manager.source_of(handle).is_some_and(|source| std::ptr::addr_eq(&*source, &*table))
@@ -78,7 +78,7 @@ fn a_source_is_kept_as_long_as_one_of_its_tables() {
     assert!(!manager.knows(TableId(2)) && of(&first));
     let other = MemoryTable::new(3, 1, 1);
     drop((first, manager.register(other.spec(None)).unwrap()));
-    assert!(manager.settle(SETTLE));
+    assert!(manager.wait_idle(IDLE_TIMEOUT));
     assert_eq!(held(&table), 1, "nobody has a table of it any more");
 }
 
@@ -91,7 +91,7 @@ fn segments_of_a_few_keys_get_all_their_units() {
         let handle = manager.register(table.spec(Some(1))).unwrap();
         for _ in 0..20 {
             (0..160).for_each(|n| _ = look_up(&handle, &table, n));
-            assert!(manager.settle(SETTLE));
+            assert!(manager.wait_idle(IDLE_TIMEOUT));
         }
         assert_eq!(manager.stats().levels[0].segments, [0, 0, 0, 0, 0, 0, 8], "{policy}");
     }
@@ -103,14 +103,14 @@ fn units_come_where_reads_are_wasted_under_every_policy() {
         let manager = manager(1 << 20, policy);
         let table = MemoryTable::new(1, 8, 1000);
         let handle = manager.register(table.spec(Some(3))).expect("there is room");
-        assert!(manager.settle(SETTLE), "{policy}");
+        assert!(manager.wait_idle(IDLE_TIMEOUT), "{policy}");
         let stats = manager.stats();
         assert_eq!(stats.levels[0].segments.first().copied().unwrap_or(0), 0, "{policy}: {stats:?}");
         for round in 0..4 {
             for n in 0..16_000 {
                 look_up(&handle, &table, n);
                 // A burst of more visits than there are buffers for would be a sample, and a scan's is one-sided.
-                assert!(n % 1000 != 0 || manager.settle(SETTLE), "{policy} round {round}");
+                assert!(n % 1000 != 0 || manager.wait_idle(IDLE_TIMEOUT), "{policy} round {round}");
             }
         }
         let wasted = (0..16_000).filter(|&n| look_up(&handle, &table, n) == Outcome::WastedRead).count();
@@ -169,9 +169,9 @@ fn an_absence_is_known_in_its_own_table_as_long_as_that_is() {
         Outcome::WastedRead,
         "another table, for all one knows"
     );
-    assert!(manager.stats().used.absences > 0);
+    assert!(manager.stats().used.negative_cache > 0);
     assert_eq!(manager.set_budget_bytes(40_000), 40_000, "too little to remember any");
-    assert_eq!(manager.stats().used.absences, 0);
+    assert_eq!(manager.stats().used.negative_cache, 0);
     assert_eq!(look_up_absent(&second, &tables[1], 7), Outcome::WastedRead);
 }
 
@@ -180,12 +180,12 @@ fn absences_are_given_up_for_bookkeeping() {
     let manager = manager(1 << 20, PolicyKind::Uniform);
     let table = MemoryTable::new(1, 3000, 10);
     let _handle = manager.register(table.spec(Some(1))).unwrap();
-    assert!(manager.settle(SETTLE));
-    assert!(manager.stats().used.absences > 0);
+    assert!(manager.wait_idle(IDLE_TIMEOUT));
+    assert!(manager.stats().used.negative_cache > 0);
     let floor = manager.set_budget_bytes(70_000);
     let used = manager.stats().used;
     assert!(used.bookkeeping > 70_000, "{used:?}");
-    assert_eq!((floor, used.absences), (used.bookkeeping + used.buffers, 0), "{used:?}");
+    assert_eq!((floor, used.negative_cache), (used.bookkeeping + used.buffers, 0), "{used:?}");
 }
 
 #[test]
@@ -193,12 +193,12 @@ fn what_is_expected_takes_known_absences_into_account() {
     let manager = manager(96 << 10, PolicyKind::Uniform); // a unit of four bits for each segment, no more
     let table = MemoryTable::new(1, 64, 2000);
     let handle = manager.register(table.spec(Some(1))).unwrap();
-    assert!(manager.settle(SETTLE));
+    assert!(manager.wait_idle(IDLE_TIMEOUT));
     // A few hot absent keys, of which some pass.
     let round = || (0..400).map(|n| look_up_absent(&handle, &table, 2 * (n * 331 % 128_000) + 1));
     for _ in 0..200 {
         round().for_each(drop);
-        assert!(manager.settle(SETTLE));
+        assert!(manager.wait_idle(IDLE_TIMEOUT));
     }
     let wasted = round().filter(|&outcome| outcome == Outcome::WastedRead).count() as f64 / 400.0;
     let known = round().filter(|&outcome| outcome == Outcome::KnownAbsent).count() as f64 / 400.0;
@@ -234,13 +234,13 @@ fn a_reopened_table_finds_its_units() {
     let table = MemoryTable::new(1, 4, 500);
     let handle = manager.register(table.spec(Some(1))).unwrap();
     (0..4000).for_each(|n| _ = look_up(&handle, &table, n));
-    assert!(manager.settle(SETTLE));
+    assert!(manager.wait_idle(IDLE_TIMEOUT));
     let before = manager.stats();
     let reads = table.reads.load(Ordering::Relaxed);
     drop(handle);
-    assert!(manager.settle(SETTLE));
+    assert!(manager.wait_idle(IDLE_TIMEOUT));
     let handle = manager.register(table.spec(Some(1))).unwrap();
-    assert!(manager.settle(SETTLE));
+    assert!(manager.wait_idle(IDLE_TIMEOUT));
     let after = manager.stats();
     assert_eq!((before.levels, before.loads), (after.levels, after.loads));
     assert_eq!(reads, table.reads.load(Ordering::Relaxed));
@@ -261,7 +261,7 @@ fn units_of_a_table_are_read_while_no_reader_has_it_open() {
     let loads = manager.stats().loads; // before the visits, which may be taken in at once
     (0..200).for_each(|n| handle.record(n % 4, Outcome::WastedRead));
     drop(handle);
-    assert!(manager.settle(SETTLE));
+    assert!(manager.wait_idle(IDLE_TIMEOUT));
     assert!(manager.stats().loads > loads, "visits were taken in after the reader had closed");
 }
 
@@ -283,7 +283,7 @@ fn no_room_for_bookkeeping_is_no_filters() {
         let manager = manager(budget_bytes, PolicyKind::Benefit);
         let table = MemoryTable::new(1, 100, 50);
         assert!(manager.register(table.spec(Some(1))).is_none());
-        assert!(manager.settle(SETTLE));
+        assert!(manager.wait_idle(IDLE_TIMEOUT));
         assert!(manager.stats().used_bytes <= budget_bytes);
         assert_eq!(manager.stats().refused_tables, 1);
     }
@@ -304,10 +304,10 @@ fn faults_of_a_source_cost_reads_only() {
                 (0..2000).for_each(|n| _ = look_up(handle, table, n));
             }
             if round % 10 == 0 {
-                assert!(manager.settle(SETTLE), "{policy}");
+                assert!(manager.wait_idle(IDLE_TIMEOUT), "{policy}");
             }
         }
-        assert!(manager.settle(SETTLE), "{policy}");
+        assert!(manager.wait_idle(IDLE_TIMEOUT), "{policy}");
         let stats = manager.stats();
         assert_eq!(stats.used.units, 0, "{policy}: {stats:?}");
         assert_eq!(stats.thread_panics, 0, "{policy}: a source's panic is a failed read");
@@ -326,7 +326,7 @@ fn look_up_until(
 ) -> Stats {
     for _ in 0..200 {
         (0..64_000).step_by(7).for_each(|n| _ = look_up(handle, table, n));
-        assert!(manager.settle(SETTLE));
+        assert!(manager.wait_idle(IDLE_TIMEOUT));
         if done(&manager.stats()) {
             break;
         }
@@ -389,7 +389,7 @@ fn a_lowered_budget_holds_when_the_call_returns() {
         let handle = manager.register(table.spec(Some(2))).unwrap();
         for _ in 0..3 {
             (0..128_000).step_by(7).for_each(|n| _ = look_up(&handle, &table, n));
-            assert!(manager.settle(SETTLE));
+            assert!(manager.wait_idle(IDLE_TIMEOUT));
         }
         let mut seen = usize::MAX;
         for budget_bytes in [300_000, 150_000, 100_000] {
@@ -403,7 +403,7 @@ fn a_lowered_budget_holds_when_the_call_returns() {
             assert!(stats.used_bytes <= budget_bytes, "{policy}");
             assert!(stats.used.units <= seen, "{policy}");
             seen = stats.used.units;
-            assert!(manager.settle(SETTLE));
+            assert!(manager.wait_idle(IDLE_TIMEOUT));
         }
         assert_eq!(manager.stats().thread_panics, 0, "{policy}");
         let floor = manager.set_budget_bytes(0);
@@ -413,7 +413,7 @@ fn a_lowered_budget_holds_when_the_call_returns() {
         assert_eq!(manager.set_budget_bytes(4 << 20), 4 << 20);
         for n in (0..128_000).step_by(7) {
             look_up(&handle, &table, n);
-            assert!(n % 1000 != 0 || manager.settle(SETTLE), "{policy}");
+            assert!(n % 1000 != 0 || manager.wait_idle(IDLE_TIMEOUT), "{policy}");
         }
         assert!(manager.stats().used.units > 32 * 500, "{policy}: {:?}", manager.stats());
     }
@@ -428,7 +428,7 @@ fn the_output_of_a_compaction_inherits_the_use_of_its_inputs() {
         let handle = manager.register(input.spec(Some(4))).unwrap();
         for n in 0..20_000u64 {
             look_up(&handle, &input, 2 * (n % 500) + 1); // absent keys of the first segment, 500 of them
-            assert!(n % 500 != 0 || manager.settle(SETTLE));
+            assert!(n % 500 != 0 || manager.wait_idle(IDLE_TIMEOUT));
         }
         let units = |level: u8| {
             let stats = manager.stats();
@@ -440,7 +440,7 @@ fn the_output_of_a_compaction_inherits_the_use_of_its_inputs() {
         drop(handle);
         manager.forget(input.spec(None).id);
         let handle = manager.register(output.spec(Some(5))).unwrap();
-        assert!(manager.settle(SETTLE));
+        assert!(manager.wait_idle(IDLE_TIMEOUT));
         assert!(units(5).len() > 2, "{policy}: {:?}", units(5));
         assert_eq!(units(5)[units(5).len() - 1], 1, "{policy}: the hot one, and no other: {:?}", units(5));
         let wasted = (0..500).filter(|n| look_up(&handle, &output, 2 * n + 1) == Outcome::WastedRead).count();
@@ -456,7 +456,7 @@ fn a_table_that_moves_to_another_level_is_planned_and_counted_there() {
     let _small = manager.register(small.spec(Some(1))).unwrap();
     let _large = manager.register(large.spec(Some(2))).unwrap();
     let levels = || {
-        assert!(manager.settle(SETTLE));
+        assert!(manager.wait_idle(IDLE_TIMEOUT));
         let levels = manager.stats().levels;
         levels.into_iter().map(|level| (level.level.unwrap(), level.segments)).collect::<Vec<_>>()
     };
@@ -486,11 +486,11 @@ fn visits_to_a_forgotten_table_do_not_count_for_the_next_in_its_place() {
     (0..5).for_each(|_| handle.record(0, Outcome::WastedRead));
     manager.forget(first.spec(None).id);
     let next = manager.register(second.spec(None)).unwrap();
-    assert!(manager.settle(SETTLE));
+    assert!(manager.wait_idle(IDLE_TIMEOUT));
     assert_eq!(manager.stats().expected_extra_io, 0.0);
-    assert!(handle.may_match(0, KeyDigest::of(b"absent")), "a forgotten table's units are gone");
+    assert!(handle.rejection(0, KeyDigest::of(b"absent")).is_none(), "a forgotten table's units are gone");
     next.record(0, Outcome::WastedRead);
-    assert!(manager.settle(SETTLE));
+    assert!(manager.wait_idle(IDLE_TIMEOUT));
     assert!(manager.stats().expected_extra_io > 0.0);
     assert_eq!(manager.stats().outcomes.wasted_reads, 6);
 }
@@ -503,7 +503,7 @@ fn settling_ends_when_other_threads_hold_all_batches() {
         let handle = manager.register(table.spec(Some(1))).expect("there is room");
         manager.set_budget_bytes(budget_bytes);
         let noted = std::sync::Barrier::new(5);
-        let settled = std::sync::Barrier::new(5);
+        let idle = std::sync::Barrier::new(5);
         std::thread::scope(|scope| {
             for _ in 0..4 {
                 scope.spawn(|| {
@@ -511,15 +511,15 @@ fn settling_ends_when_other_threads_hold_all_batches() {
                         look_up(&handle, &table, n);
                     }
                     noted.wait();
-                    settled.wait();
+                    idle.wait();
                 });
             }
             noted.wait();
             for n in 0..2000 {
                 look_up(&handle, &table, n);
             }
-            let is_settled = manager.settle(SETTLE);
-            settled.wait();
+            let is_settled = manager.wait_idle(IDLE_TIMEOUT);
+            idle.wait();
             assert!(is_settled, "{budget_bytes} bytes");
         });
     }

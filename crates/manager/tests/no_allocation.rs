@@ -6,7 +6,7 @@ mod common;
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::Cell;
 
-use common::{MemoryTable, SETTLE, key, manager};
+use common::{IDLE_TIMEOUT, MemoryTable, key, manager};
 use springbloom_filter::KeyDigest;
 use springbloom_manager::{BytewiseOrder, Outcome, PolicyKind};
 
@@ -42,12 +42,12 @@ fn lookups_do_not_allocate() {
     let manager = manager(1 << 20, PolicyKind::Benefit);
     let table = MemoryTable::new(1, 8, 1000);
     let handle = manager.register(table.spec(Some(1))).unwrap();
-    assert!(manager.settle(SETTLE));
+    assert!(manager.wait_idle(IDLE_TIMEOUT));
     let look_up = |n: u64| {
         let sought = key(1, n);
         let segment = handle.segment_of(&sought, &BytewiseOrder);
         let digest = KeyDigest::of(&sought);
-        let may_match = handle.may_match(segment, digest);
+        let may_match = handle.rejection(segment, digest).is_none();
         let known_absent = may_match && handle.is_known_absent(&sought, digest);
         let outcome = match (may_match, known_absent) {
             (false, _) => Outcome::Rejected,

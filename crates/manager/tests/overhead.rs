@@ -8,8 +8,8 @@ use std::time::Duration;
 
 use springbloom_filter::{BuiltGroup, KeyDigest, UnitSettings};
 use springbloom_manager::{
-    BytewiseOrder, Fences, Manager, ManagerSettings, PolicyKind, ScopeId, SegmentSpec, TableHandle, TableId,
-    TableSpec, TableUnits, UnitReadError, UnitSource,
+    BytewiseOrder, Fences, Manager, ManagerSettings, PolicyKind, ScopeId, TableHandle, TableId, TableSpec,
+    TableUnits, UnitReadError, UnitSource,
 };
 
 const TABLES: u64 = 340;
@@ -66,13 +66,13 @@ fn register(manager: &Manager, table: u64, units: &Arc<Units>) -> TableHandle {
         scope: ScopeId(1),
         level: Some(2),
         order: &BytewiseOrder,
-        segments: vec![SegmentSpec { shape: units.0.shape, data_bytes: 4 << 20 }; SEGMENTS as usize],
+        shapes: vec![units.0.shape; SEGMENTS as usize],
         fences: Fences::pack((0..SEGMENTS).map(first), Some(first(SEGMENTS).as_bytes()), &BytewiseOrder)
             .unwrap(),
         source: units.clone(),
         locator: &[7; LOCATOR_BYTES],
         first_units: None,
-        remembered: None,
+        warm_start: None,
     });
     handle.expect("there is room")
 }
@@ -95,7 +95,7 @@ fn bookkeeping_leaves_the_budget_to_units() {
             let mut handles = Vec::with_capacity(TABLES as usize);
             let live_with_handles = LIVE_BYTES.load(Ordering::Relaxed);
             handles.extend((0..TABLES).map(|table| register(&manager, table, &units)));
-            assert!(manager.settle(Duration::from_secs(60)));
+            assert!(manager.wait_idle(Duration::from_secs(60)));
             let live_bytes = LIVE_BYTES.load(Ordering::Relaxed) - live_before;
             let handles_bytes = taken(Layout::for_value(&*handles));
             let stats = manager.stats();
@@ -121,7 +121,8 @@ fn bookkeeping_leaves_the_budget_to_units() {
             // What is not counted: the budget's own counters, the thread and its list of borrowed pointers, hash tables between two sizes.
             let counted = stats.used_bytes + handles_bytes + 8192;
             assert!(live_bytes <= counted, "{settings}, {policy}: {live_bytes} live for {counted} counted");
-            let empty_bytes = live_with_handles - live_before - stats.used.absences.min(live_with_handles);
+            let empty_bytes =
+                live_with_handles - live_before - stats.used.negative_cache.min(live_with_handles);
             assert!(empty_bytes < 40_000, "an empty manager takes {empty_bytes} B");
         }
     }

@@ -5,7 +5,7 @@ mod common;
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::sync::atomic::{AtomicIsize, Ordering};
 
-use common::{MemoryTable, SETTLE, manager};
+use common::{IDLE_TIMEOUT, MemoryTable, manager};
 use springbloom_manager::PolicyKind;
 
 static LIVE_BYTES: AtomicIsize = AtomicIsize::new(0);
@@ -37,7 +37,7 @@ fn a_refused_table_leaves_nothing_behind() {
         let tables: Vec<_> = (0..100).map(|id| MemoryTable::new(id, 50, 5)).collect();
         let refuse_all = || {
             assert!(tables.iter().all(|table| manager.register(table.spec(Some(1))).is_none()));
-            assert!(manager.settle(SETTLE));
+            assert!(manager.wait_idle(IDLE_TIMEOUT));
         };
         refuse_all(); // warns once
         let before = LIVE_BYTES.load(Ordering::Relaxed);

@@ -6,11 +6,11 @@ mod common;
 use std::sync::Arc;
 use std::time::Duration;
 
-use common::SETTLE;
+use common::IDLE_TIMEOUT;
 use springbloom_filter::{BuiltGroup, KeyDigest, UnitSettings};
 use springbloom_manager::{
-    BytewiseOrder, Fences, Manager, ManagerSettings, Outcome, ScopeId, SegmentSpec, TableHandle, TableId,
-    TableSpec, TableUnits, UnitReadError, UnitSource,
+    BytewiseOrder, Fences, Manager, ManagerSettings, Outcome, ScopeId, TableHandle, TableId, TableSpec,
+    TableUnits, UnitReadError, UnitSource,
 };
 
 /// The same units for every table.
@@ -29,12 +29,12 @@ fn register(manager: &Manager, scope: u64, table: u64, units: &Arc<Units>) -> Ta
         scope: ScopeId(scope),
         level: Some(6),
         order: &BytewiseOrder,
-        segments: vec![SegmentSpec { shape: units.0.shape, data_bytes: 1 << 20 }],
+        shapes: vec![units.0.shape],
         fences: Fences::pack([first.as_bytes()], Some(last.as_bytes()), &BytewiseOrder).unwrap(),
         source: units.clone(),
         locator: b"",
         first_units: None,
-        remembered: None,
+        warm_start: None,
     });
     handle.expect("there is room")
 }
@@ -52,7 +52,7 @@ fn registering(tables: u64, nth: impl Fn(u64) -> u64) -> Duration {
     let manager = Manager::new(ManagerSettings { budget_bytes: 256 << 20, ..ManagerSettings::default() });
     let other = register(&manager, 1, 0, &units);
     (0..5000).for_each(|_| other.record(0, Outcome::WastedRead));
-    assert!(manager.settle(SETTLE));
+    assert!(manager.wait_idle(IDLE_TIMEOUT));
     let begun = cpu_time();
     let handles: Vec<_> = (0..tables).map(|n| register(&manager, 2, nth(n), &units)).collect();
     let taken = cpu_time() - begun;

@@ -5,7 +5,7 @@ mod common;
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::sync::atomic::{AtomicIsize, Ordering};
 
-use common::{MemoryTable, SETTLE, manager};
+use common::{IDLE_TIMEOUT, MemoryTable, manager};
 use springbloom_manager::{Outcome, PolicyKind};
 
 static LIVE_BYTES: AtomicIsize = AtomicIsize::new(0);
@@ -58,9 +58,9 @@ fn no_more_is_taken_than_is_counted() {
                 let outcome = if round % 4 == 0 { Outcome::WastedRead } else { Outcome::TruePositive };
                 handle.record(round % 4, outcome);
             }
-            assert!(round % 20 != 0 || manager.settle(SETTLE));
+            assert!(round % 20 != 0 || manager.wait_idle(IDLE_TIMEOUT));
         }
-        assert!(manager.settle(SETTLE));
+        assert!(manager.wait_idle(IDLE_TIMEOUT));
         let (live, used) = (LIVE_BYTES.load(Ordering::Relaxed) - before, manager.stats().used_bytes as isize);
         println!("{keys} keys: {live} bytes live, {used} counted of {budget_bytes}");
         assert!(used > budget_bytes as isize / 2, "{:?}", manager.stats());

@@ -8,7 +8,7 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::Duration;
 
-use common::{MemoryTable, SETTLE, closed_tables, key};
+use common::{IDLE_TIMEOUT, MemoryTable, closed_tables, key};
 use springbloom_filter::KeyDigest;
 use springbloom_manager::{BytewiseOrder, Manager, ManagerSettings, Outcome, PolicyKind, TableHandle};
 
@@ -29,7 +29,7 @@ fn look_up(readers: &Readers, tables: &[Arc<MemoryTable>], state: &mut u64) -> O
     let n = random(state) % (2 * SEGMENTS * KEYS);
     let sought = key(tables[at].id, n);
     let segment = handle.segment_of(&sought, &BytewiseOrder);
-    let outcome = match (handle.may_match(segment, KeyDigest::of(&sought)), n.is_multiple_of(2)) {
+    let outcome = match (handle.rejection(segment, KeyDigest::of(&sought)).is_none(), n.is_multiple_of(2)) {
         (false, true) => panic!("false negative: table {at} key {n}"),
         (false, false) => Outcome::Rejected,
         (true, true) => Outcome::TruePositive,
@@ -64,7 +64,7 @@ fn soak(policy: PolicyKind, duration: Duration, seed: u64) {
         scope.spawn(|| {
             while !stop.load(Ordering::Relaxed) {
                 let now = manager.budget().snapshot();
-                assert!(now.used_bytes <= now.limit_bytes, "{policy}: {now:?}");
+                assert!(now.used_bytes <= now.budget_bytes, "{policy}: {now:?}");
                 std::hint::spin_loop();
             }
         });
@@ -91,9 +91,9 @@ fn soak(policy: PolicyKind, duration: Duration, seed: u64) {
             let mut state = seed ^ mix(200);
             while !stop.load(Ordering::Relaxed) {
                 let budget_bytes = (random(&mut state) % (96 << 10)) as usize;
-                let limit_bytes = manager.set_budget_bytes(budget_bytes);
+                let budget_bytes = manager.set_budget_bytes(budget_bytes);
                 let now = manager.budget().snapshot();
-                assert!(now.used_bytes <= limit_bytes, "{policy}: {now:?} after {limit_bytes}");
+                assert!(now.used_bytes <= budget_bytes, "{policy}: {now:?} after {budget_bytes}");
                 std::thread::sleep(Duration::from_millis(2));
             }
         });
@@ -101,7 +101,7 @@ fn soak(policy: PolicyKind, duration: Duration, seed: u64) {
         stop.store(true, Ordering::Relaxed);
     });
     manager.set_budget_bytes(64 << 10);
-    assert!(manager.settle(SETTLE), "{policy}");
+    assert!(manager.wait_idle(IDLE_TIMEOUT), "{policy}");
     let outcomes = manager.stats().outcomes;
     assert_eq!(
         outcomes.rejected + outcomes.wasted_reads + outcomes.true_positives,

@@ -7,7 +7,7 @@ use std::sync::Barrier;
 use std::sync::atomic::{AtomicIsize, Ordering};
 use std::time::Duration;
 
-use common::{MemoryTable, SETTLE, key};
+use common::{IDLE_TIMEOUT, MemoryTable, key};
 use springbloom_filter::KeyDigest;
 use springbloom_manager::{Manager, ManagerSettings, Outcome, TableHandle};
 
@@ -55,7 +55,7 @@ fn what_threads_keep_is_in_the_budget() {
     let settings = ManagerSettings { thread_bytes: HOST_BYTES, ..ManagerSettings::default() };
     let manager = Manager::new(ManagerSettings { budget_bytes: 4 << 20, ..settings.clone() });
     let handle = manager.register(table.spec(Some(1))).unwrap();
-    assert!(manager.settle(SETTLE));
+    assert!(manager.wait_idle(IDLE_TIMEOUT));
     let (started, looked_up, over) =
         (Barrier::new(THREADS + 1), Barrier::new(THREADS + 1), Barrier::new(THREADS + 1));
     let buffers = || manager.stats().used.buffers as isize;
@@ -94,14 +94,14 @@ fn what_threads_keep_is_in_the_budget() {
         let tables: Vec<_> = (0..30).map(|id| MemoryTable::new(id, 1, 4000)).collect();
         let handles: Vec<_> =
             tables.iter().filter_map(|table| manager.register(table.spec(Some(1)))).collect();
-        assert!(manager.settle(SETTLE));
+        assert!(manager.wait_idle(IDLE_TIMEOUT));
         let full = manager.stats().used.units;
         std::thread::scope(|scope| {
             let run = || {
                 scope.spawn(|| {
                     for n in 0..20_000 {
                         look_up(&handles[n as usize % handles.len()], n % 4000);
-                        assert!(n % 100 != 0 || manager.settle(SETTLE));
+                        assert!(n % 100 != 0 || manager.wait_idle(IDLE_TIMEOUT));
                     }
                     let stats = manager.stats();
                     let is_paid = stats.unpaid_thread_bytes == 0;

@@ -6,7 +6,7 @@ mod common;
 
 use std::time::{Duration, Instant};
 
-use common::{MemoryTable, SETTLE, key, manager};
+use common::{IDLE_TIMEOUT, MemoryTable, key, manager};
 use springbloom_filter::KeyDigest;
 use springbloom_manager::{
     BytewiseOrder, Manager, MemoryKind, Outcome, PolicyKind, Reservation, TableHandle,
@@ -36,7 +36,7 @@ fn look_up(manager: &Manager, handles: &[TableHandle], tables: u64, lookups: u64
         let segment = handle.segment_of(&sought, &BytewiseOrder);
         let outcome = handle.rejection(segment, KeyDigest::of(&sought)).unwrap_or(Outcome::WastedRead);
         handle.record(segment, outcome);
-        assert!(n % 500 != 0 || manager.settle(SETTLE));
+        assert!(n % 500 != 0 || manager.wait_idle(IDLE_TIMEOUT));
     }
 }
 
@@ -68,7 +68,7 @@ fn the_thread_rests_while_others_hold_the_bytes_for_its_reads() {
     let handed_over = take_all(|bytes| manager.reserve_for_hand_over(bytes));
     let before = manager.stats();
     look_up(&manager, &handles, 3, 100_000);
-    assert!(manager.settle(SETTLE));
+    assert!(manager.wait_idle(IDLE_TIMEOUT));
     let after = manager.stats();
     assert!(after.loads > before.loads, "units come although what was free is handed over: {after:?}");
     assert_eq!(after.used.loading, bytes_of(&handed_over), "{after:?}");
@@ -82,13 +82,13 @@ fn the_thread_rests_while_others_hold_the_bytes_for_its_reads() {
         (0..200).for_each(|n| handle.record(n % SEGMENTS as u32, Outcome::WastedRead));
     }
     let begun = Instant::now();
-    assert!(manager.settle(SETTLE), "it would wait for ever");
-    println!("settled in {:?} with {} bytes held", begun.elapsed(), bytes_of(&held));
+    assert!(manager.wait_idle(IDLE_TIMEOUT), "it would wait for ever");
+    println!("idle in {:?} with {} bytes held", begun.elapsed(), bytes_of(&held));
     let share = idle_share();
     assert!(share < 0.1, "{share} of a core, with nothing that could be done");
     let loads = manager.stats().loads;
     drop(held);
     std::thread::sleep(Duration::from_millis(100));
-    assert!(manager.settle(SETTLE));
+    assert!(manager.wait_idle(IDLE_TIMEOUT));
     assert!(manager.stats().loads > loads, "it goes on when there is room");
 }

@@ -13,7 +13,7 @@
 mod fpr;
 mod stream;
 
-use crate::shape::Nibbles;
+use crate::nibbles::Nibbles;
 use crate::{FilterError, KeyDigest};
 use stream::UnitStream;
 

@@ -24,8 +24,12 @@ mod solve;
 
 pub(crate) use query::RibbonProbe;
 
-use crate::shape::{KEYS_MAX, Nibbles};
+use crate::limits::KEYS_MAX;
+use crate::nibbles::Nibbles;
 use crate::{FilterError, KeyDigest};
+
+/// Units whose words are interleaved in memory, since a lookup reads them together.
+pub(crate) const LANES: usize = 4;
 
 /// Coefficients of a row, and slots of the smallest system that is wider than one word.
 const BAND: u64 = 128;

@@ -3,9 +3,9 @@
 //! In memory, columns are interleaved word by word in lanes of [`LANES`] units: the words that a lookup needs of four units lie
 //! side by side, 96 bytes instead of four times 24 in different places.
 
+use super::LANES;
 use super::rows::{RowHasher, fingerprint};
 use crate::KeyDigest;
-use crate::group::LANES;
 
 /// What a digest asks of any number of units of a segment.
 #[derive(Clone, Copy, Debug)]

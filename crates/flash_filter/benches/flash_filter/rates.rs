@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use springbloom_flash_filter::fpr::{bloom_fpr, expected_fpr};
+use springbloom_flash_filter::fpr::{expected_fpr, fpr_at_load};
 use springbloom_flash_filter::{BufferSettings, FilterSettings, FlashFilter};
 use springbloom_page_device::{SimPower, SimStorage};
 
@@ -25,7 +25,7 @@ pub(crate) fn run(setup: &Setup) -> Vec<Claim> {
     let geometry = ours.info().layers[0].header.geometry;
     let mut flat = FlatFilter::create(&*storage(), geometry.bits(), &buffer);
     let expected = expected_fpr(&geometry, KEYS);
-    let expected_flat = bloom_fpr(KEYS as f64, geometry.bits() as f64, PROBES);
+    let expected_flat = fpr_at_load(KEYS as f64, geometry.bits() as f64, PROBES);
     let flat = measure(setup, "Flat", &mut flat, expected_flat);
     let ours = measure(setup, "Hierarchical", &mut ours, expected);
     vec![

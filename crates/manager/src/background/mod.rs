@@ -1,5 +1,7 @@
 //! The manager's thread: learns from visits, keeps the plan within the budget, loads units.
 
+mod cpu_budget;
+mod load_pause;
 mod worker;
 
 pub(crate) use worker::Shared;

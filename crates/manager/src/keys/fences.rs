@@ -114,17 +114,12 @@ impl Fences {
     }
 
     /// Segments.
-    pub fn len(&self) -> usize {
+    pub(crate) fn len(&self) -> usize {
         self.segments as usize
     }
 
-    /// Whether there is no segment.
-    pub fn is_empty(&self) -> bool {
-        self.segments == 0
-    }
-
     /// For searching.
-    pub fn as_ref(&self) -> FencesRef<'_> {
+    pub(crate) fn as_ref(&self) -> FencesRef<'_> {
         FencesRef::new(&self.packed, self.segments)
     }
 
@@ -191,7 +186,7 @@ fn compare_bytes(key: &[u8], prefix: &[u8], rest: &[u8]) -> Ordering {
 
 /// [`Fences`] that somebody else holds.
 #[derive(Clone, Copy, Debug)]
-pub struct FencesRef<'a> {
+pub(crate) struct FencesRef<'a> {
     segments: u32,
     /// Keys there are: one more than segments if the last key is known.
     keys: u32,
@@ -222,12 +217,12 @@ impl<'a> FencesRef<'a> {
     }
 
     /// Segments.
-    pub fn len(&self) -> usize {
+    pub(crate) fn len(&self) -> usize {
         self.segments as usize
     }
 
     /// Whether there is no segment.
-    pub fn is_empty(&self) -> bool {
+    pub(crate) fn is_empty(&self) -> bool {
         self.segments == 0
     }
 
@@ -267,7 +262,7 @@ impl<'a> FencesRef<'a> {
     /// The segment whose run of keys would hold `key`: the last one that begins at or before it, the first one for
     /// keys before the first fence. `None` if there is no segment. O(log segments) comparisons, no allocation.
     #[inline]
-    pub fn segment_of(&self, key: &[u8], order: &dyn KeyOrder) -> Option<u32> {
+    pub(crate) fn segment_of(&self, key: &[u8], order: &dyn KeyOrder) -> Option<u32> {
         let common = key.len().min(self.prefix.len());
         match key[..common].cmp(self.prefix) {
             Ordering::Less => self.segment_by(|_| Ordering::Greater),

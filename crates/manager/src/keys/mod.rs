@@ -3,6 +3,6 @@
 mod fences;
 mod key_range;
 
-pub(crate) use fences::Fence;
-pub use fences::{BytewiseOrder, Fences, FencesRef, KeyOrder};
+pub use fences::{BytewiseOrder, Fences, KeyOrder};
+pub(crate) use fences::{Fence, FencesRef};
 pub(crate) use key_range::KeyRange;

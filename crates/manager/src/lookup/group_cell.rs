@@ -6,7 +6,7 @@
 //! words are one allocation.
 
 use arc_swap::ArcSwapAny;
-use springbloom_filter::{FilterError, GroupHead, GroupShape, Probe};
+use springbloom_filter::{FilterError, GroupLayout, GroupShape, Probe};
 
 use crate::lookup::unsafe_thin::Thin;
 use crate::memory::{GROUP_HEAD_BYTES, group_bytes};
@@ -21,7 +21,7 @@ pub(crate) struct ResidentHead {
 }
 
 impl ResidentHead {
-    fn of(head: &GroupHead) -> Self {
+    fn of(head: &GroupLayout) -> Self {
         let [w0, w1, w2, _] = (head.unit_words() as u32).to_le_bytes();
         Self { unit_words: [w0, w1, w2], resident: head.resident_units() }
     }
@@ -34,7 +34,7 @@ impl ResidentHead {
 
 const _: () = assert!(ResidentGroup::HEAD_BYTES == GROUP_HEAD_BYTES);
 
-/// Units of one segment, one after the other as [`GroupHead`] says.
+/// Units of one segment, one after the other as [`GroupLayout`] says.
 pub(crate) type ResidentGroup = Thin<ResidentHead>;
 
 /// A group of `units` units in the bytes that `reservation` holds, with those of the old one that it has, for `fill` to go on with.
@@ -43,14 +43,14 @@ pub(crate) fn build(
     units: u8,
     reservation: Reservation,
     old: Option<&ResidentGroup>,
-    fill: impl FnOnce(&GroupHead, &mut [u64]) -> Result<(), FilterError>,
+    fill: impl FnOnce(&GroupLayout, &mut [u64]) -> Result<(), FilterError>,
 ) -> Result<ResidentGroup, FilterError> {
     debug_assert_eq!(reservation.bytes(), group_bytes(shape, units));
-    let head = GroupHead::new(shape, units);
+    let head = GroupLayout::new(shape, units);
     let mut group = ResidentGroup::new(ResidentHead::of(&head), || 0, &[]);
     let words = group.items_mut().unwrap_or_default(); // nobody else has it yet
     if let Some(old) = old {
-        head.copy_units(words, &GroupHead::new(shape, old.head().resident), old.items());
+        head.copy_units(words, &GroupLayout::new(shape, old.head().resident), old.items());
     }
     fill(&head, words)?;
     reservation.hand_over(MemoryKind::Units);
@@ -63,9 +63,9 @@ fn resident_units(group: Option<&ResidentGroup>) -> u8 {
 
 /// The place of a segment's group.
 #[derive(Default)]
-pub(crate) struct Slot(ArcSwapAny<Option<ResidentGroup>>);
+pub(crate) struct GroupCell(ArcSwapAny<Option<ResidentGroup>>);
 
-impl Slot {
+impl GroupCell {
     /// How the resident units reject the key; `None` if the segment may hold it. Lock-free, no allocation (but for the thread's
     /// first use of any slot).
     #[inline]

@@ -1,18 +1,19 @@
-//! What a lookup holds of a table.
+//! A reader's access to its table's filters.
 
 use std::sync::Arc;
 
 use springbloom_filter::KeyDigest;
 
-use crate::lookup::OpenTable;
-use crate::lookup::negative_cache::{Absence, AbsenceCache};
-use crate::visits::{EventBase, EventHub};
-use crate::{FencesRef, KeyOrder, MemoryBudget, MemoryKind, Outcome, TableId};
+use crate::keys::FencesRef;
+use crate::lookup::ResidentTable;
+use crate::lookup::negative_cache::{AbsentKey, NegativeCache};
+use crate::visits::{VisitBuffer, VisitedTable};
+use crate::{KeyOrder, MemoryBudget, MemoryKind, Outcome, TableId};
 
-/// What the handles of all tables share.
+/// Shared by the handles of all tables.
 pub(crate) struct Lookups {
-    pub hub: Arc<EventHub>,
-    pub absences: Arc<AbsenceCache>,
+    pub visits: Arc<VisitBuffer>,
+    pub negative_cache: Arc<NegativeCache>,
     pub budget: MemoryBudget,
     /// Reserved for what the host keeps for a reader.
     pub reader_bytes: usize,
@@ -21,7 +22,7 @@ pub(crate) struct Lookups {
 /// An open reader's access to its table's filters. Dropping it says that the reader was closed and what the host kept for it is freed; the
 /// table's state stays.
 pub struct TableHandle {
-    table: OpenTable,
+    table: ResidentTable,
     lookups: Arc<Lookups>,
 }
 
@@ -29,11 +30,11 @@ pub struct TableHandle {
 const _: () = assert!(size_of::<TableHandle>() == 16);
 
 impl TableHandle {
-    pub(crate) fn new(table: OpenTable, lookups: Arc<Lookups>) -> Self {
+    pub(crate) fn new(table: ResidentTable, lookups: Arc<Lookups>) -> Self {
         Self { table, lookups }
     }
 
-    pub(crate) fn table(&self) -> &OpenTable {
+    pub(crate) fn table(&self) -> &ResidentTable {
         &self.table
     }
 
@@ -42,11 +43,11 @@ impl TableHandle {
         self.table.id()
     }
 
-    /// The segment whose run of keys would hold `key`; see [`FencesRef::segment_of`].
+    /// The segment whose run of keys would hold `key`: the last one that begins at or before it, or the first one.
     #[inline]
     pub fn segment_of(&self, key: &[u8], order: &dyn KeyOrder) -> u32 {
         // Most tables are short, and nothing else of the fences is needed where there is no choice.
-        if self.table.slots().len() == 1 { 0 } else { self.fences().segment_of(key, order).unwrap_or(0) }
+        if self.table.cells().len() == 1 { 0 } else { self.fences().segment_of(key, order).unwrap_or(0) }
     }
 
     /// Bytes that the table's fences and places of groups take.
@@ -54,35 +55,29 @@ impl TableHandle {
         self.table.bytes()
     }
 
-    /// Whether `segment` may hold the key with this digest; `false` is certain. Lock-free, without allocation (but for
-    /// the thread's first lookup). Unknown segments may match.
-    #[inline]
-    pub fn may_match(&self, segment: u32, digest: KeyDigest) -> bool {
-        self.rejection(segment, digest).is_none()
-    }
-
-    /// As [`may_match`](Self::may_match), with the outcome to [`record`](Self::record) when the key is certainly not there.
+    /// How the resident units reject the key, to be [recorded](Self::record); certain then. `None`: the segment may hold the key, as an
+    /// unknown one may. Lock-free, without allocation (but for the thread's first lookup).
     #[inline]
     pub fn rejection(&self, segment: u32, digest: KeyDigest) -> Option<Outcome> {
         let probe = self.table.layout(segment)?.probe(digest);
-        self.table.slots().get(segment as usize)?.rejection(&probe)
+        self.table.cells().get(segment as usize)?.rejection(&probe)
     }
 
     /// Whether an earlier lookup [found](Self::learn_absence) that the table does not hold `key`; to be asked when the units let it pass, and
     /// to be [recorded](Self::record) as [`Outcome::KnownAbsent`] if so. Lock-free, without allocation.
     #[inline]
     pub fn is_known_absent(&self, key: &[u8], digest: KeyDigest) -> bool {
-        self.absence(key, digest).is_some_and(|absence| self.lookups.absences.contains(&absence))
+        self.absence(key, digest).is_some_and(|absence| self.lookups.negative_cache.contains(&absence))
     }
 
     /// Remembers that the table holds no entry whatever for `key` (of any age or kind), as far as there is room. A table that says so by mistake
     /// answers wrongly ever after: hosts must be certain. Keys of more than 112 bytes behind what all keys of the table begin with
     /// are not remembered. Lock-free, without allocation.
     pub fn learn_absence(&self, key: &[u8], digest: KeyDigest) {
-        if self.table.number() != u32::MAX
+        if self.table.generation() != u32::MAX
             && let Some(absence) = self.absence(key, digest)
         {
-            self.lookups.absences.insert(&absence);
+            self.lookups.negative_cache.insert(&absence);
         }
     }
 
@@ -92,16 +87,16 @@ impl TableHandle {
 
     /// `None` for a key beside all keys of the table, which nobody asks for twice.
     #[inline]
-    fn absence<'k>(&self, key: &'k [u8], digest: KeyDigest) -> Option<Absence<'k>> {
+    fn absence<'k>(&self, key: &'k [u8], digest: KeyDigest) -> Option<AbsentKey<'k>> {
         let rest = self.fences().rest_of(key)?;
-        Some(Absence::new(self.table.number(), rest, digest))
+        Some(AbsentKey::new(self.table.generation(), rest, digest))
     }
 
     /// Notes how a lookup's visit to `segment` ended. Lock-free, without allocation (but for the thread's first visit).
     #[inline]
     pub fn record(&self, segment: u32, outcome: Outcome) {
-        let base = EventBase::new(self.table.slot(), self.table.number() as u16);
-        self.lookups.hub.record(base, segment, outcome);
+        let base = VisitedTable::new(self.table.slot(), self.table.generation() as u16);
+        self.lookups.visits.record(base, segment, outcome);
     }
 }
 

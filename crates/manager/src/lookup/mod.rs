@@ -9,4 +9,4 @@ mod unsafe_thin;
 
 pub(crate) use handle::Lookups;
 pub use handle::TableHandle;
-pub(crate) use resident_table::OpenTable;
+pub(crate) use resident_table::ResidentTable;

@@ -1,21 +1,21 @@
-//! What lookups share with the background thread of a table: its resident groups, how their units lie and its fences, in one
-//! allocation with all else that never changes of a table.
+//! A table as lookups and the background thread share it: resident groups, layout of their units, fences and locator in one
+//! allocation.
 
-use springbloom_filter::UnitLayout;
+use springbloom_filter::ProbeLayout;
 
 use crate::keys::{Fences, FencesRef};
-use crate::lookup::group_cell::Slot;
+use crate::lookup::group_cell::GroupCell;
 use crate::lookup::unsafe_thin::Thin;
 use crate::{TableId, TableSpec};
 
-/// What stands before a table's slots, its layouts, its packed fences and its locator.
+/// The head of the allocation; cells, layouts, packed fences and locator follow.
 #[derive(Clone, Copy)]
 pub(crate) struct TableHead {
     /// In bytes because a `u64` would take 4 more for its alignment.
     id: [u8; 8],
-    /// The registry's slot of the table.
+    /// The table's place in the registry.
     slot: u32,
-    /// Its number among all tables ever known.
+    /// Number among all tables ever known, never used twice.
     number: u32,
     pub segments: u32,
     fence_bytes: u32,
@@ -33,14 +33,14 @@ impl TableHead {
     }
 }
 
-/// Bytes of a segment's [`UnitLayout`].
-const LAYOUT_BYTES: usize = size_of::<UnitLayout>();
+/// Bytes of a segment's [`ProbeLayout`].
+const LAYOUT_BYTES: usize = size_of::<ProbeLayout>();
 
 /// A table that some reader has open, or had. Clones share it; beside the registry's, each open reader holds one.
 #[derive(Clone)]
-pub(crate) struct OpenTable(Thin<TableHead>);
+pub(crate) struct ResidentTable(Thin<TableHead>);
 
-impl OpenTable {
+impl ResidentTable {
     pub(crate) fn new(slot: u32, number: u32, spec: &TableSpec) -> Self {
         let (fences, locator) = (spec.fences.packed(), spec.locator);
         let head = TableHead {
@@ -51,10 +51,9 @@ impl OpenTable {
             fence_bytes: fences.len() as u32,
             locator_bytes: locator.len() as u32,
         };
-        let layouts =
-            spec.segments.iter().map(|segment| UnitLayout::new(segment.shape).to_bits().to_ne_bytes());
+        let layouts = spec.shapes.iter().map(|&shape| ProbeLayout::new(shape).to_bits().to_ne_bytes());
         let layouts = layouts.collect::<Vec<_>>();
-        Self(Thin::new(head, Slot::default, &[layouts.as_flattened(), fences, locator].concat()))
+        Self(Thin::new(head, GroupCell::default, &[layouts.as_flattened(), fences, locator].concat()))
     }
 
     /// Bytes of a table with these fences and a locator of so many bytes.
@@ -72,15 +71,15 @@ impl OpenTable {
         TableId(u64::from_ne_bytes(self.0.head().id))
     }
 
-    /// The registry's slot of the table.
+    /// The table's place in the registry.
     #[inline]
     pub(crate) fn slot(&self) -> u32 {
         self.0.head().slot
     }
 
-    /// Its number among all tables ever known.
+    /// Number among all tables ever known, never used twice.
     #[inline]
-    pub(crate) fn number(&self) -> u32 {
+    pub(crate) fn generation(&self) -> u32 {
         self.0.head().number
     }
 
@@ -98,14 +97,14 @@ impl OpenTable {
 
     /// How the units of a segment lie.
     #[inline]
-    pub(crate) fn layout(&self, segment: u32) -> Option<UnitLayout> {
+    pub(crate) fn layout(&self, segment: u32) -> Option<ProbeLayout> {
         let (layouts, _) = self.0.bytes()[..self.0.head().layouts_bytes()].as_chunks();
-        layouts.get(segment as usize).map(|&bits| UnitLayout::from_bits(u32::from_ne_bytes(bits)))
+        layouts.get(segment as usize).map(|&bits| ProbeLayout::from_bits(u32::from_ne_bytes(bits)))
     }
 
-    /// One slot per segment.
+    /// One cell per segment.
     #[inline]
-    pub(crate) fn slots(&self) -> &[Slot] {
+    pub(crate) fn cells(&self) -> &[GroupCell] {
         self.0.items()
     }
 

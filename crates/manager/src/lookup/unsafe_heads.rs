@@ -1,8 +1,8 @@
-//! The heads of the thin allocations: what each says of the runs behind it.
+//! The lengths that the heads of thin allocations tell.
 
 #![allow(unsafe_code)]
 
-use super::group_cell::{ResidentHead, Slot};
+use super::group_cell::{GroupCell, ResidentHead};
 use super::resident_table::TableHead;
 use super::unsafe_thin::Head;
 
@@ -17,7 +17,7 @@ unsafe impl Head for ResidentHead {
 
 // SAFETY: plain fields that nothing changes.
 unsafe impl Head for TableHead {
-    type Item = Slot;
+    type Item = GroupCell;
 
     fn lengths(&self) -> (usize, usize) {
         (self.segments as usize, self.bytes())

@@ -39,7 +39,8 @@ impl UnitRate {
 
 /// A segment as the policies see it.
 #[derive(Clone, Debug)]
-pub(crate) struct SegmentState {
+pub struct SegmentState {
+    /// What was built over it.
     pub shape: GroupShape,
     counts: Counts,
     rate: UnitRate,
@@ -48,7 +49,7 @@ pub(crate) struct SegmentState {
     /// Units that can be had, fewer than were built once one was found corrupt; above [`UNITS_BITS`], reads that failed.
     units_max_and_failures: u8,
     /// Units resident in fact; the registry's.
-    pub resident: u8,
+    pub(crate) resident: u8,
 }
 
 /// Visits of evidence that the analytic rates count for, against what was observed. Which keys a unit lets pass is fixed, so
@@ -56,7 +57,7 @@ pub(crate) struct SegmentState {
 const PRIOR_VISITS: f32 = 1.0;
 
 /// Mean of a Gamma-Poisson posterior: what follows from the rates, corrected by what was observed. All weighted.
-fn believed(expected: f32, observed: f32, weight: f32) -> f32 {
+fn posterior_mean(expected: f32, observed: f32, weight: f32) -> f32 {
     let prior = PRIOR_VISITS * weight;
     expected * ((prior + observed) / (prior + expected))
 }
@@ -77,25 +78,32 @@ impl SegmentState {
         Self { shape, counts, rate, units: 0, units_max_and_failures: shape.unit_count(), resident: 0 }
     }
 
+    /// Measured use.
+    pub fn hotness(&self) -> Hotness {
+        self.counts.hotness()
+    }
+
     pub(crate) fn counts(&self) -> &Counts {
         &self.counts
     }
 
     /// Weighted reads that are wasted with the allocated units. `weight` is that of a visit made now.
-    pub(crate) fn wasted(&self, weight: f32) -> f32 {
-        believed(self.counts.negatives() * self.fpr(), self.counts.wasted_reads(), weight)
+    pub fn wasted(&self, weight: f32) -> f32 {
+        posterior_mean(self.counts.negatives() * self.fpr(), self.counts.wasted_reads(), weight)
     }
 
     /// Weighted reads that would be wasted beside these without the last unit. `weight` is that of a visit made now.
-    pub(crate) fn saved_by_last(&self, weight: f32) -> f32 {
-        believed(self.counts.negatives() * self.fpr_loss(), self.counts.lone_rejections(), weight)
+    pub fn saved_by_last(&self, weight: f32) -> f32 {
+        posterior_mean(self.counts.negatives() * self.fpr_loss(), self.counts.marginal_rejections(), weight)
     }
 
-    pub(crate) fn units(&self) -> u8 {
+    /// Units allocated.
+    pub fn units(&self) -> u8 {
         self.units
     }
 
-    pub(crate) fn units_max(&self) -> u8 {
+    /// Units that can be had.
+    pub fn units_max(&self) -> u8 {
         self.units_max_and_failures & UNITS_MASK
     }
 
@@ -141,21 +149,21 @@ impl SegmentState {
     }
 
     /// Bytes that the last unit takes; `None` if there is none.
-    pub(crate) fn last_unit_bytes(&self) -> Option<usize> {
+    pub fn last_unit_bytes(&self) -> Option<usize> {
         (self.units > 0)
             .then(|| group_bytes(self.shape, self.units) - group_bytes(self.shape, self.units - 1))
     }
 }
 
-/// The decision.
-pub(crate) struct Allocation {
+/// The decision, with the measured use that it rests upon: what a [`Policy`](crate::Policy) reads and changes.
+pub struct Allocation {
     segments: PerSegment<SegmentState>,
     runs: Runs,
     /// No unit of these tables is admitted before a tick: reads of them failed.
     backoffs: HashMap<u32, u64>,
     segment_count: usize,
     planned_bytes: usize,
-    ceiling_bytes: usize,
+    unit_budget_bytes: usize,
     /// Groups up to this can be copied when they grow.
     copies_bytes_max: usize,
     ticks: u64,
@@ -179,7 +187,7 @@ impl Allocation {
             backoffs: HashMap::new(),
             segment_count: 0,
             planned_bytes: 0,
-            ceiling_bytes: 0,
+            unit_budget_bytes: 0,
             copies_bytes_max: usize::MAX,
             ticks: 0,
             decay: Decay::new(half_life.unwrap_or(HALF_LIFE_MIN)),
@@ -187,6 +195,21 @@ impl Allocation {
             rng: Rng::with_seed(0),
             changed: Vec::new(),
         }
+    }
+
+    /// The segments of a table; none for an unknown one.
+    pub fn table(&self, table: u32) -> &[SegmentState] {
+        self.segments.table(table)
+    }
+
+    /// A segment, if it is known.
+    pub fn segment(&self, segment: SegmentRef) -> Option<&SegmentState> {
+        self.segments.get(segment)
+    }
+
+    /// Weight of a visit made now: measured use is in such weights.
+    pub fn weight(&self) -> f32 {
+        self.decay.weight() as f32
     }
 
     /// Bytes of a table with so many segments.
@@ -230,7 +253,7 @@ impl Allocation {
     /// Takes in a visit. Gives the factor that all use was scaled by, if that was due; O(1) except then.
     pub(crate) fn record(&mut self, visit: Visit) -> Option<f32> {
         self.ticks += 1;
-        let weight = self.decay.tick(visit.stands_for);
+        let weight = self.decay.tick(visit.sample_weight);
         self.segments[visit.segment].counts.record(visit.outcome, weight, &mut self.rng);
         let factor = self.decay.rescale()?;
         self.segments.iter_mut().for_each(|state| state.counts.scale(factor));
@@ -238,7 +261,7 @@ impl Allocation {
     }
 
     /// Allocates the segment's next unit; `false`, and nothing changes, if there is none or no room for it.
-    pub(crate) fn admit(&mut self, segment: SegmentRef) -> bool {
+    pub fn admit(&mut self, segment: SegmentRef) -> bool {
         let Some(bytes) = self.admissible_bytes(segment) else { return false };
         if bytes > self.free_bytes() {
             return false;
@@ -249,14 +272,14 @@ impl Allocation {
         // What passed so far: the new unit will stop its share of it, until it is seen what it really stops.
         let (wasted, stopped) = (state.wasted(weight), state.next_share());
         state.counts.set_wasted_reads(wasted * (1.0 - stopped), &mut self.rng);
-        state.counts.set_lone_rejections(wasted * stopped, &mut self.rng);
+        state.counts.set_marginal_rejections(wasted * stopped, &mut self.rng);
         state.units += 1;
         self.note_change(segment);
         true
     }
 
     /// Gives up the segment's last unit; `false` if it has none.
-    pub(crate) fn evict(&mut self, segment: SegmentRef) -> bool {
+    pub fn evict(&mut self, segment: SegmentRef) -> bool {
         let weight = self.decay.weight() as f32;
         let state = &mut self.segments[segment];
         let Some(bytes) = state.last_unit_bytes() else { return false };
@@ -264,9 +287,9 @@ impl Allocation {
         state.units -= 1;
         // By the analytic rates; nobody has counted for the unit that is the last now.
         let stopped = state.next_share();
-        let lone_rejections = if state.units == 0 { 0.0 } else { wasted * stopped / (1.0 - stopped) };
+        let marginal_rejections = if state.units == 0 { 0.0 } else { wasted * stopped / (1.0 - stopped) };
         state.counts.set_wasted_reads(wasted, &mut self.rng);
-        state.counts.set_lone_rejections(lone_rejections, &mut self.rng);
+        state.counts.set_marginal_rejections(marginal_rejections, &mut self.rng);
         self.planned_bytes -= bytes;
         self.note_change(segment);
         true
@@ -287,7 +310,7 @@ impl Allocation {
     }
 
     /// Bytes that the segment's next unit takes, if it may be admitted (there may be no room for it).
-    pub(crate) fn admissible_bytes(&self, segment: SegmentRef) -> Option<usize> {
+    pub fn admissible_bytes(&self, segment: SegmentRef) -> Option<usize> {
         let may_read = self.backoffs.is_empty()
             || self.backoffs.get(&segment.table).is_none_or(|&until| self.ticks >= until);
         self.segments[segment].next_unit_bytes().filter(|_| may_read)
@@ -305,12 +328,13 @@ impl Allocation {
         }
     }
 
-    pub(crate) fn set_ceiling_bytes(&mut self, ceiling_bytes: usize) {
-        self.ceiling_bytes = ceiling_bytes;
+    pub(crate) fn set_unit_budget_bytes(&mut self, unit_budget_bytes: usize) {
+        self.unit_budget_bytes = unit_budget_bytes;
     }
 
-    pub(crate) fn ceiling_bytes(&self) -> usize {
-        self.ceiling_bytes
+    /// Bytes that all units may take.
+    pub fn unit_budget_bytes(&self) -> usize {
+        self.unit_budget_bytes
     }
 
     pub(crate) fn set_copies_bytes_max(&mut self, copies_bytes_max: usize) {
@@ -329,17 +353,17 @@ impl Allocation {
     }
 
     /// Bytes under the ceiling that no unit is planned for.
-    pub(crate) fn free_bytes(&self) -> usize {
-        self.ceiling_bytes.saturating_sub(self.planned_bytes)
+    pub fn free_bytes(&self) -> usize {
+        self.unit_budget_bytes.saturating_sub(self.planned_bytes)
     }
 
     /// Whether units must be evicted.
     pub(crate) fn is_over(&self) -> bool {
-        self.planned_bytes > self.ceiling_bytes
+        self.planned_bytes > self.unit_budget_bytes
     }
 
     /// Visits taken in, whatever they stand for: the papers' `currentTime`.
-    pub(crate) fn ticks(&self) -> u64 {
+    pub fn ticks(&self) -> u64 {
         self.ticks
     }
 
@@ -347,7 +371,8 @@ impl Allocation {
         &self.decay
     }
 
-    pub(crate) fn segment_count(&self) -> usize {
+    /// Segments of all known tables.
+    pub fn segment_count(&self) -> usize {
         self.segment_count
     }
 
@@ -374,6 +399,7 @@ impl Allocation {
         self.changed.pop()
     }
 
+    /// Segments whose allocated units changed in this call.
     pub(crate) fn changed_count(&self) -> usize {
         self.changed.len()
     }

@@ -44,7 +44,7 @@ pub(crate) struct Counts {
     access_count: SmallCount,
     negatives: SmallCount,
     wasted_reads: SmallCount,
-    lone_rejections: SmallCount,
+    marginal_rejections: SmallCount,
 }
 
 impl Counts {
@@ -68,8 +68,8 @@ impl Counts {
         self.wasted_reads.get()
     }
 
-    pub(crate) fn lone_rejections(&self) -> f32 {
-        self.lone_rejections.get()
+    pub(crate) fn marginal_rejections(&self) -> f32 {
+        self.marginal_rejections.get()
     }
 
     /// All counts of a visit are rounded by one roll, so that what grew alike stays alike.
@@ -82,7 +82,7 @@ impl Counts {
         }
         match outcome {
             Outcome::WastedRead => add(&mut self.wasted_reads),
-            Outcome::RejectedByLast => add(&mut self.lone_rejections),
+            Outcome::RejectedByLast => add(&mut self.marginal_rejections),
             Outcome::Rejected | Outcome::TruePositive | Outcome::KnownAbsent => (),
         }
     }
@@ -98,14 +98,18 @@ impl Counts {
         self.wasted_reads = SmallCount::round(wasted_reads, rng.u32(..));
     }
 
-    pub(crate) fn set_lone_rejections(&mut self, lone_rejections: f32, rng: &mut Rng) {
-        self.lone_rejections = SmallCount::round(lone_rejections, rng.u32(..));
+    pub(crate) fn set_marginal_rejections(&mut self, marginal_rejections: f32, rng: &mut Rng) {
+        self.marginal_rejections = SmallCount::round(marginal_rejections, rng.u32(..));
     }
 
     /// All counts times a power of two, which is exact.
     pub(crate) fn scale(&mut self, factor: f32) {
-        let all =
-            [&mut self.access_count, &mut self.negatives, &mut self.wasted_reads, &mut self.lone_rejections];
+        let all = [
+            &mut self.access_count,
+            &mut self.negatives,
+            &mut self.wasted_reads,
+            &mut self.marginal_rejections,
+        ];
         all.into_iter().for_each(|count| *count = SmallCount::round(count.get() * factor, 0));
     }
 }
@@ -148,7 +152,7 @@ mod tests {
         let all = [Outcome::Rejected, Outcome::WastedRead, Outcome::TruePositive, Outcome::RejectedByLast];
         all.into_iter().for_each(|outcome| counts.record(outcome, 1.0, &mut rng));
         assert_eq!(counts.hotness(), Hotness { access_count: 4.0, negatives: 3.0, wasted_reads: 1.0 });
-        assert_eq!(counts.lone_rejections(), 1.0);
+        assert_eq!(counts.marginal_rejections(), 1.0);
     }
 
     #[test]

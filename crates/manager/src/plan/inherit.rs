@@ -93,7 +93,7 @@ mod tests {
     use super::*;
     use crate::{BytewiseOrder, Fences};
 
-    fn use_of(negatives: f32) -> Hotness {
+    fn table_use(negatives: f32) -> Hotness {
         Hotness { access_count: negatives, negatives, wasted_reads: 0.0 }
     }
 
@@ -109,7 +109,7 @@ mod tests {
             .iter()
             .map(|&(.., uses)| {
                 let uses = uses.to_vec();
-                Box::new(move |segment: u32| use_of(uses[segment as usize])) as Box<dyn Fn(u32) -> Hotness>
+                Box::new(move |segment: u32| table_use(uses[segment as usize])) as Box<dyn Fn(u32) -> Hotness>
             })
             .collect();
         let relatives = known.iter().zip(&fences).zip(&hotness).map(|((known, fences), hotness)| Relative {

@@ -11,9 +11,10 @@ mod planner;
 mod policy;
 mod runs;
 
+pub use allocation::{Allocation, SegmentState};
 pub use curve::{CurvePoint, MemoryCurve, SegmentDemand};
 pub use hotness::Hotness;
 pub(crate) use per_segment::PerSegment;
 pub use planner::Planner;
-pub use policy::PolicyKind;
+pub use policy::Policy;
 pub(crate) use runs::Run;

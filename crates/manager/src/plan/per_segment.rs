@@ -89,7 +89,7 @@ impl<T> PerSegment<T> {
 
     /// All elements with their names.
     pub(crate) fn iter(&self) -> impl Iterator<Item = (SegmentRef, &T)> {
-        (0..self.table_slots()).flat_map(|table| {
+        (0..self.table_places()).flat_map(|table| {
             let elements = (0..).zip(self.table(table));
             elements.map(move |(segment, element)| (SegmentRef { table, segment }, element))
         })
@@ -105,7 +105,7 @@ impl<T> PerSegment<T> {
         if (name.segment as usize) < self.table(name.table).len() {
             return Some(name);
         }
-        let (after, slots) = (name.table.saturating_add(1), self.table_slots());
+        let (after, slots) = (name.table.saturating_add(1), self.table_places());
         let is_any = |table: &u32| !self.table(*table).is_empty();
         let table = (after..slots).find(is_any).or_else(|| (0..slots).find(is_any))?;
         Some(SegmentRef { table, segment: 0 })
@@ -117,7 +117,7 @@ impl<T> PerSegment<T> {
     }
 
     /// Slots of tables, known or free.
-    pub(crate) fn table_slots(&self) -> u32 {
+    pub(crate) fn table_places(&self) -> u32 {
         (self.blocks.len() * BLOCK_TABLES) as u32
     }
 }

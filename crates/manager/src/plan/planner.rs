@@ -8,32 +8,31 @@ use springbloom_filter::GroupShape;
 use crate::Hotness;
 use crate::SegmentRef;
 use crate::plan::Run;
-use crate::plan::allocation::Allocation;
-use crate::plan::policy::{self, AllocationPolicy};
+use crate::plan::allocation::{Allocation, SegmentState};
+use crate::plan::policy::{self, Policy};
 use crate::visits::Visit;
-use crate::{ManagerSettings, Outcome, PolicyKind, ScopeId};
+use crate::{ManagerSettings, Outcome, ScopeId};
 
 /// Decides how many units each segment should have.
 pub struct Planner {
     allocation: Allocation,
-    policy: Box<dyn AllocationPolicy>,
-    kind: PolicyKind,
+    policy: Box<dyn Policy>,
     admitted_units: u64,
     evicted_units: u64,
 }
 
 impl Planner {
-    /// A planner without tables; the budget is the ceiling on bytes of units alone.
+    /// A planner without tables that decides as the settings say; their budget is the one for units alone.
     pub fn new(settings: &ManagerSettings) -> Self {
-        let mut allocation = Allocation::new(settings.half_life);
-        allocation.set_ceiling_bytes(settings.budget_bytes);
-        Self {
-            allocation,
-            policy: policy::build(settings.policy, settings.lifetime),
-            kind: settings.policy,
-            admitted_units: 0,
-            evicted_units: 0,
-        }
+        let policy = policy::build(settings.policy, settings.lifetime);
+        Self::with_policy(policy, settings.half_life, settings.budget_bytes)
+    }
+
+    /// A planner with a policy of the caller's.
+    pub fn with_policy(policy: Box<dyn Policy>, half_life: Option<u64>, unit_budget_bytes: usize) -> Self {
+        let mut allocation = Allocation::new(half_life);
+        allocation.set_unit_budget_bytes(unit_budget_bytes);
+        Self { allocation, policy, admitted_units: 0, evicted_units: 0 }
     }
 
     /// Takes in table `table` (a small number of the caller's choice, not in use) with these segments, and gives them
@@ -66,12 +65,7 @@ impl Planner {
 
     /// Takes in one visit of a lookup to a segment; a segment that is not there is ignored.
     pub fn visit(&mut self, table: u32, segment: u32, outcome: Outcome) {
-        self.visit_for(table, segment, outcome, 1);
-    }
-
-    /// The same for a visit that was sampled out of `stands_for` of them.
-    pub fn visit_for(&mut self, table: u32, segment: u32, outcome: Outcome, stands_for: u32) {
-        self.record(Visit { segment: SegmentRef { table, segment }, outcome, stands_for });
+        self.record(Visit { segment: SegmentRef { table, segment }, outcome, sample_weight: 1 });
         self.count_changes();
     }
 
@@ -84,7 +78,7 @@ impl Planner {
 
     /// Moves the ceiling and evicts until the units fit.
     pub fn set_budget_bytes(&mut self, budget_bytes: usize) {
-        self.allocation.set_ceiling_bytes(budget_bytes);
+        self.allocation.set_unit_budget_bytes(budget_bytes);
         while self.shrink_step() {
             self.count_changes();
         }
@@ -108,11 +102,6 @@ impl Planner {
     /// Wasted reads to expect per visit by measured use. O(segments).
     pub fn expected_extra_io(&self) -> f64 {
         self.allocation.expected_extra_io()
-    }
-
-    /// Who decides.
-    pub fn kind(&self) -> PolicyKind {
-        self.kind
     }
 
     pub(crate) fn insert_table(
@@ -156,7 +145,7 @@ impl Planner {
         if let Some(factor) = self.allocation.record(visit) {
             self.policy.on_rescale(factor);
         }
-        self.policy.on_access(visit, &mut self.allocation);
+        self.policy.on_visit(visit, &mut self.allocation);
     }
 
     pub(crate) fn rebalance_step(&mut self) -> bool {
@@ -164,9 +153,9 @@ impl Planner {
     }
 
     /// Reads that a byte more or less for units saves or costs, per visit; 0 while bytes are free. `None` if the policy does not measure that.
-    pub(crate) fn byte_price(&self) -> Option<f64> {
-        let price = f64::from(self.policy.byte_price()?);
-        let has_free_bytes = self.allocation.free_bytes() * 16 > self.allocation.ceiling_bytes();
+    pub(crate) fn marginal_value_per_byte(&self) -> Option<f64> {
+        let price = f64::from(self.policy.marginal_value_per_byte()?);
+        let has_free_bytes = self.allocation.free_bytes() * 16 > self.allocation.unit_budget_bytes();
         let visits = self.allocation.decay().total();
         Some(if has_free_bytes || visits == 0.0 { 0.0 } else { price / visits })
     }
@@ -192,12 +181,75 @@ impl Planner {
         self.policy.on_units_changed(segment, &self.allocation);
     }
 
-    pub(crate) fn allocation(&self) -> &Allocation {
-        &self.allocation
+    /// The segments of a table; none for an unknown one.
+    pub(crate) fn table(&self, table: u32) -> &[SegmentState] {
+        self.allocation.segments().table(table)
     }
 
-    pub(crate) fn allocation_mut(&mut self) -> &mut Allocation {
-        &mut self.allocation
+    /// A segment, if it is known.
+    pub(crate) fn get(&self, segment: SegmentRef) -> Option<&SegmentState> {
+        self.allocation.segments().get(segment)
+    }
+
+    /// A segment that is known.
+    pub(crate) fn segment(&self, segment: SegmentRef) -> &SegmentState {
+        &self.allocation.segments()[segment]
+    }
+
+    /// For what the registry keeps with a segment: units that are resident, reads that failed.
+    pub(crate) fn segment_mut(&mut self, segment: SegmentRef) -> &mut SegmentState {
+        self.allocation.state_mut(segment)
+    }
+
+    pub(crate) fn segments(&self) -> impl Iterator<Item = &SegmentState> {
+        self.allocation.segments().iter().map(|(_, state)| state)
+    }
+
+    pub(crate) fn segment_count(&self) -> usize {
+        self.allocation.segment_count()
+    }
+
+    pub(crate) fn run_of(&self, table: u32) -> Option<Run> {
+        self.allocation.runs().of(table)
+    }
+
+    /// Visits taken in.
+    pub(crate) fn ticks(&self) -> u64 {
+        self.allocation.ticks()
+    }
+
+    /// Weight of a visit made now.
+    pub(crate) fn weight(&self) -> f64 {
+        self.allocation.decay().weight()
+    }
+
+    /// Bytes that all units may take.
+    pub(crate) fn unit_budget_bytes(&self) -> usize {
+        self.allocation.unit_budget_bytes()
+    }
+
+    /// Moves that budget; [`shrink_step`](Self::shrink_step) until it says that all fits.
+    pub(crate) fn set_unit_budget_bytes(&mut self, unit_budget_bytes: usize) {
+        self.allocation.set_unit_budget_bytes(unit_budget_bytes);
+    }
+
+    /// Groups up to this can be copied when they grow.
+    pub(crate) fn set_copies_bytes_max(&mut self, copies_bytes_max: usize) {
+        self.allocation.set_copies_bytes_max(copies_bytes_max);
+    }
+
+    /// Bytes that no unit is planned for.
+    pub(crate) fn free_bytes(&self) -> usize {
+        self.allocation.free_bytes()
+    }
+
+    /// One of the segments whose planned units changed.
+    pub(crate) fn take_changed(&mut self) -> Option<SegmentRef> {
+        self.allocation.take_changed()
+    }
+
+    pub(crate) fn set_wasted_reads(&mut self, segment: SegmentRef, wasted_reads: f32) {
+        self.allocation.set_wasted_reads(segment, wasted_reads);
     }
 
     /// Bytes of the plan's state for a table of so many segments.
@@ -237,6 +289,7 @@ mod tests {
     use springbloom_filter::{KeyDigest, UnitSettings};
 
     use super::*;
+    use crate::PolicyKind;
 
     fn shape(keys: u32) -> GroupShape {
         let digests: Vec<_> = (0..keys).map(|n| KeyDigest::of(&n.to_le_bytes())).collect();
@@ -311,7 +364,7 @@ mod tests {
                     Step::Rebalance => while planner.rebalance() {},
                 }
                 planner.assert_consistent();
-                prop_assert!(planner.planned_bytes() <= planner.allocation.ceiling_bytes());
+                prop_assert!(planner.planned_bytes() <= planner.allocation.unit_budget_bytes());
             }
         }
     }

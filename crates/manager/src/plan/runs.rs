@@ -1,4 +1,4 @@
-//! Which run each table belongs to: its column family and its level, which there are few of, so that a table keeps a number alone.
+//! The run of each table: its column family and level. There are few, so a table keeps a number.
 
 use crate::ScopeId;
 use crate::interned::Interned;

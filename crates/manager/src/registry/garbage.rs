@@ -1,15 +1,14 @@
-//! What was replaced or forgotten and may still be in somebody's hands: groups that a lookup is probing, tables that a reader has
-//! open. Freed, and its bytes given back to the budget, when nobody else holds it, by the one who looks after that here and not by
-//! those who let go: a lookup never frees, and what is held needs no way to the budget.
+//! Groups and tables that were replaced or forgotten while somebody still uses them: a lookup that probes the group, a reader that has
+//! the table open. Freed by the background thread, never by a lookup; their bytes return to the budget then.
 
-use crate::lookup::OpenTable;
+use crate::lookup::ResidentTable;
 use crate::lookup::group_cell::ResidentGroup;
 use crate::unit_source::Sources;
 use crate::{MemoryBudget, MemoryKind};
 
 /// A table that is not known any more.
 struct ForgottenTable {
-    open: OpenTable,
+    open: ResidentTable,
     source: u32,
     /// Reserved for its bookkeeping.
     bytes: usize,
@@ -27,20 +26,20 @@ impl Garbage {
         Self { budget, groups: Vec::new(), tables: Vec::new() }
     }
 
-    /// Takes a group that no slot has any more.
+    /// Takes a group that is in no cell any more.
     pub(crate) fn take_group(&mut self, group: Option<ResidentGroup>) {
         self.groups.extend(group);
         self.collect_groups();
     }
 
-    /// Takes a table that is not known any more, and for whose bookkeeping `bytes` are reserved. Its slots are empty.
-    pub(crate) fn take_table(&mut self, open: OpenTable, source: u32, bytes: usize) {
+    /// Takes a table that is not known any more, and for whose bookkeeping `bytes` are reserved. Its cells are empty.
+    pub(crate) fn take_table(&mut self, open: ResidentTable, source: u32, bytes: usize) {
         self.tables.push(ForgottenTable { open, source, bytes });
     }
 
     /// The number of the source of a table that was forgotten while a reader had it open.
     pub(crate) fn source_of(&self, number: u32) -> Option<u32> {
-        self.tables.iter().find(|table| table.open.number() == number).map(|table| table.source)
+        self.tables.iter().find(|table| table.open.generation() == number).map(|table| table.source)
     }
 
     /// Frees what nobody else holds any more.
@@ -74,10 +73,10 @@ impl Garbage {
 
 #[cfg(test)]
 mod tests {
-    use springbloom_filter::{KeyDigest, UnitLayout, UnitSettings};
+    use springbloom_filter::{KeyDigest, ProbeLayout, UnitSettings};
 
     use super::*;
-    use crate::lookup::group_cell::Slot;
+    use crate::lookup::group_cell::GroupCell;
     use crate::memory::group_bytes;
 
     #[test]
@@ -86,12 +85,12 @@ mod tests {
         let strangers: Vec<_> = (300..5000u32).map(|n| KeyDigest::of(&n.to_le_bytes())).collect();
         for settings in [UnitSettings::bloom(5, 4).unwrap(), UnitSettings::ribbon(7).unwrap()] {
             let built = settings.build(&digests);
-            let layout = UnitLayout::new(built.shape);
+            let layout = ProbeLayout::new(built.shape);
             let budget = MemoryBudget::new(1 << 20);
-            let (slot, mut garbage) = (Slot::default(), Garbage::new(budget.clone()));
+            let (slot, mut garbage) = (GroupCell::default(), Garbage::new(budget.clone()));
             let reserve =
                 |units| budget.try_reserve(MemoryKind::Loading, group_bytes(built.shape, units)).unwrap();
-            let passing = |slot: &Slot| {
+            let passing = |slot: &GroupCell| {
                 assert!(digests.iter().all(|&digest| slot.rejection(&layout.probe(digest)).is_none()));
                 strangers.iter().filter(|&&digest| slot.rejection(&layout.probe(digest)).is_none()).count()
             };
@@ -103,7 +102,7 @@ mod tests {
                 passed.push(passing(&slot));
             }
             assert!(passed.is_sorted_by(|more, fewer| more > fewer), "{passed:?}");
-            let empty = Slot::default();
+            let empty = GroupCell::default();
             assert!(empty.grow(built.shape, 1, &[0; 3], reserve(1)).is_err(), "a unit of the wrong length");
             assert!(
                 empty.grow(built.shape, 2, &built.units[1], reserve(2)).is_err(),

@@ -1,5 +1,5 @@
-//! Slots of tables by their identity, in its order: about four bytes a table, where a hash table would take ten. Holds slots alone: the
-//! identities lie with the tables, where `id_at` finds them. Searched when tables are opened and forgotten, never by a lookup.
+//! Finds a table by its identity. A sorted list of places, about four bytes a table where a hash table would take ten; the identities lie
+//! with the tables, where `id_at` reads them. Searched when tables are opened and forgotten, never by a lookup.
 
 use crate::TableId;
 use crate::memory::{ALLOCATION_BYTES, grow_thriftily, thrifty_bytes};

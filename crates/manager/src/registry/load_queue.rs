@@ -1,4 +1,4 @@
-//! What is to be read next: units that a lookup asked for first, whole tables after.
+//! The units to read next: those that a lookup asked for first, then whole tables.
 //!
 //! Bounded: single segments wait in a short queue, and when it is full their table is noted instead (once), to be
 //! searched for what it lacks. A new table is noted as a whole, so that its rows are found. Noted tables are linked through the
@@ -6,43 +6,34 @@
 
 use std::collections::VecDeque;
 
+use super::table::{QueueLink, Table};
 use crate::SegmentRef;
-use crate::registry::Table;
 
 const SEGMENTS_MAX: usize = 64;
 
-/// A table's place in the list of those that are noted: the next one.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Noted(u32);
-
-impl Noted {
-    pub(crate) const NOT: Noted = Noted(u32::MAX);
-    const LAST: Noted = Noted(u32::MAX - 1);
-}
-
 /// Where units are wanted.
 #[derive(Debug)]
-pub(crate) struct LoadQueue {
+pub(super) struct LoadQueue {
     segments: VecDeque<SegmentRef>,
     /// [`Noted::LAST`] if none is noted.
-    first_table: Noted,
+    first_table: QueueLink,
     last_table: u32,
 }
 
-fn noted(tables: &mut [Option<Table>], table: u32) -> Option<&mut Noted> {
-    tables.get_mut(table as usize)?.as_mut().map(|table| &mut table.noted)
+fn queue_link(tables: &mut [Option<Table>], table: u32) -> Option<&mut QueueLink> {
+    tables.get_mut(table as usize)?.as_mut().map(|table| &mut table.queue_link)
 }
 
 impl LoadQueue {
     /// Bytes that the queue takes whatever the number of tables.
-    pub(crate) const FIXED_BYTES: usize = SEGMENTS_MAX * size_of::<SegmentRef>();
+    pub(super) const FIXED_BYTES: usize = SEGMENTS_MAX * size_of::<SegmentRef>();
 
-    pub(crate) fn new() -> Self {
-        Self { segments: VecDeque::with_capacity(SEGMENTS_MAX), first_table: Noted::LAST, last_table: 0 }
+    pub(super) fn new() -> Self {
+        Self { segments: VecDeque::with_capacity(SEGMENTS_MAX), first_table: QueueLink::LAST, last_table: 0 }
     }
 
     /// Notes one unit more for a segment; `false` if there is no place, and the table must be noted.
-    pub(crate) fn push_segment(&mut self, segment: SegmentRef) -> bool {
+    pub(super) fn push_segment(&mut self, segment: SegmentRef) -> bool {
         let has_place = self.segments.len() < SEGMENTS_MAX;
         if has_place {
             self.segments.push_back(segment);
@@ -50,42 +41,42 @@ impl LoadQueue {
         has_place
     }
 
-    pub(crate) fn pop_segment(&mut self) -> Option<SegmentRef> {
+    pub(super) fn pop_segment(&mut self) -> Option<SegmentRef> {
         self.segments.pop_front()
     }
 
     /// Notes a table, if it is known and not noted yet.
-    pub(crate) fn push_table(&mut self, tables: &mut [Option<Table>], table: u32) {
-        let Some(place) = noted(tables, table).filter(|place| **place == Noted::NOT) else { return };
-        *place = Noted::LAST;
-        if self.first_table == Noted::LAST {
-            self.first_table = Noted(table);
-        } else if let Some(last) = noted(tables, self.last_table) {
-            *last = Noted(table);
+    pub(super) fn push_table(&mut self, tables: &mut [Option<Table>], table: u32) {
+        let Some(place) = queue_link(tables, table).filter(|place| **place == QueueLink::NOT) else { return };
+        *place = QueueLink::LAST;
+        if self.first_table == QueueLink::LAST {
+            self.first_table = QueueLink(table);
+        } else if let Some(last) = queue_link(tables, self.last_table) {
+            *last = QueueLink(table);
         }
         self.last_table = table;
     }
 
     /// The table that was noted first; it is not noted any more.
-    pub(crate) fn pop_table(&mut self, tables: &mut [Option<Table>]) -> Option<u32> {
-        let Noted(first) = self.first_table;
-        let place = noted(tables, first)?;
-        self.first_table = std::mem::replace(place, Noted::NOT);
+    pub(super) fn pop_table(&mut self, tables: &mut [Option<Table>]) -> Option<u32> {
+        let QueueLink(first) = self.first_table;
+        let place = queue_link(tables, first)?;
+        self.first_table = std::mem::replace(place, QueueLink::NOT);
         Some(first)
     }
 
     /// Forgets a table, which is still known. O(noted tables).
-    pub(crate) fn remove_table(&mut self, tables: &mut [Option<Table>], table: u32) {
+    pub(super) fn remove_table(&mut self, tables: &mut [Option<Table>], table: u32) {
         self.segments.retain(|segment| segment.table != table);
-        let Some(place) = noted(tables, table).filter(|place| **place != Noted::NOT) else { return };
-        let next = std::mem::replace(place, Noted::NOT);
-        if self.first_table == Noted(table) {
+        let Some(place) = queue_link(tables, table).filter(|place| **place != QueueLink::NOT) else { return };
+        let next = std::mem::replace(place, QueueLink::NOT);
+        if self.first_table == QueueLink(table) {
             self.first_table = next;
             return;
         }
-        let Noted(mut before) = self.first_table;
-        while let Some(place) = noted(tables, before) {
-            if *place == Noted(table) {
+        let QueueLink(mut before) = self.first_table;
+        while let Some(place) = queue_link(tables, before) {
+            if *place == QueueLink(table) {
                 *place = next;
                 break;
             }

@@ -9,18 +9,24 @@
 mod garbage;
 mod identities;
 mod load_queue;
+mod loads;
 mod negative_cache;
+mod report;
+mod table;
 mod warm_start;
+mod whole_group;
 
-use std::sync::Arc;
+pub(crate) use loads::{Loaded, Wanted};
+
+use std::sync::{Arc, Mutex, MutexGuard};
 
 use springbloom_filter::FilterError;
 
 use crate::Hotness;
 use crate::SegmentRef;
 use crate::keys::KeyRange;
-use crate::lookup::OpenTable;
-use crate::lookup::negative_cache::AbsenceCache;
+use crate::lookup::ResidentTable;
+use crate::lookup::negative_cache::NegativeCache;
 use crate::lookup::{Lookups, TableHandle};
 use crate::memory::group_bytes;
 use crate::memory::{grow_thriftily, taken_bytes_of_part, thrifty_bytes};
@@ -31,24 +37,16 @@ use crate::plan::neighbours::{Keys, Neighbours};
 use crate::stats::Counters;
 use crate::unit_source::Sources;
 use crate::visits::Visit;
-use crate::visits::{Batch, EventHub, SEGMENTS_MAX, TABLES_MAX};
+use crate::visits::{SEGMENTS_MAX, TABLES_MAX, VisitBatch, VisitBuffer};
 use crate::{
-    Fences, KnownTable, ManagerSettings, MemoryBudget, MemoryKind, OutcomeTotals, Reservation, SegmentUse,
+    Fences, ManagerSettings, MemoryBudget, MemoryKind, OutcomeTotals, PolicyKind, Reservation, SegmentUse,
     TableId, TableSpec, UnitSource,
 };
 use garbage::Garbage;
 use identities::Identities;
-use load_queue::{LoadQueue, Noted};
-use negative_cache::Absences;
-
-/// A known table.
-pub(crate) struct Table {
-    pub open: OpenTable,
-    /// Number of its source.
-    pub source: u32,
-    /// Its place in the load queue.
-    pub noted: Noted,
-}
+use load_queue::LoadQueue;
+use negative_cache::CacheMaintenance;
+use table::{QueueLink, Table};
 
 /// Bytes per table in the registry's own lists.
 const TABLE_BYTES: usize =
@@ -60,7 +58,7 @@ const RELATIVES_MAX_PER_SEGMENT: usize = 8;
 
 /// Where a wanted unit is noted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum LoadBy {
+enum LoadBy {
     /// A lookup wasted a read: soon, by itself.
     Segment,
     /// It is one of many: with its table, in rows.
@@ -71,36 +69,51 @@ fn id_at(tables: &[Option<Table>], slot: u32) -> Option<TableId> {
     tables.get(slot as usize)?.as_ref().map(|table| table.open.id())
 }
 
+/// The registry behind its mutex.
+pub(crate) struct SharedRegistry(Mutex<Registry>);
+
+impl SharedRegistry {
+    pub(crate) fn new(registry: Registry) -> Self {
+        Self(Mutex::new(registry))
+    }
+
+    pub(crate) fn lock(&self) -> MutexGuard<'_, Registry> {
+        self.0.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
+    }
+}
+
 /// The manager's state.
 pub(crate) struct Registry {
-    pub planner: Planner,
-    pub budget: MemoryBudget,
-    pub tables: Vec<Option<Table>>,
+    policy: PolicyKind,
+    planner: Planner,
+    budget: MemoryBudget,
+    tables: Vec<Option<Table>>,
     ids: Identities,
     neighbours: Neighbours,
-    pub sources: Sources,
-    free_slots: Vec<u32>,
-    last_number: u32,
-    pub absences: Absences,
+    sources: Sources,
+    free_indices: Vec<u32>,
+    last_generation: u32,
+    negative_cache: CacheMaintenance,
     /// What all handles share.
     lookups: Arc<Lookups>,
-    pub loads: LoadQueue,
-    pub garbage: Garbage,
-    pub counters: Counters,
+    loads: LoadQueue,
+    garbage: Garbage,
+    counters: Counters,
     /// Bytes kept free of planned units for the copy that a growing group needs.
-    pub headroom_bytes: usize,
+    headroom_bytes: usize,
     /// The ceiling that was asked for: nothing is planned beyond it while what is in use is brought under it.
-    asked_bytes: usize,
+    pending_budget_bytes: usize,
     fixed_reservation: Option<Reservation>,
 }
 
 impl Registry {
-    pub(crate) fn new(settings: &ManagerSettings, budget: MemoryBudget, hub: Arc<EventHub>) -> Self {
+    pub(crate) fn new(settings: &ManagerSettings, budget: MemoryBudget, visits: Arc<VisitBuffer>) -> Self {
         let mut planner = Planner::new(settings);
         planner.set_budget_bytes(0);
         let fixed_bytes = Self::fixed_bytes(&planner);
-        let cache = Arc::new(AbsenceCache::new(budget.clone()));
+        let cache = Arc::new(NegativeCache::new(budget.clone()));
         let mut registry = Self {
+            policy: settings.policy,
             planner,
             fixed_reservation: budget.try_reserve(MemoryKind::Bookkeeping, fixed_bytes),
             garbage: Garbage::new(budget.clone()),
@@ -108,12 +121,12 @@ impl Registry {
             ids: Identities::default(),
             neighbours: Neighbours::default(),
             sources: Sources::new(),
-            free_slots: Vec::new(),
-            last_number: 0,
-            absences: Absences::new(cache.clone(), settings.remember_absences),
+            free_indices: Vec::new(),
+            last_generation: 0,
+            negative_cache: CacheMaintenance::new(cache.clone(), settings.negative_cache),
             lookups: Arc::new(Lookups {
-                hub,
-                absences: cache,
+                visits,
+                negative_cache: cache,
                 budget: budget.clone(),
                 reader_bytes: settings.reader_bytes,
             }),
@@ -121,22 +134,22 @@ impl Registry {
             loads: LoadQueue::new(),
             counters: Counters::default(),
             headroom_bytes: 0,
-            asked_bytes: usize::MAX,
+            pending_budget_bytes: usize::MAX,
         };
         if registry.fixed_reservation.is_none() {
             log::warn!(
                 "a filter budget of {} bytes is too small for the bookkeeping ({fixed_bytes} bytes): lookups go without filters",
-                registry.budget.limit_bytes()
+                registry.budget.budget_bytes()
             );
         }
         registry.fit(0);
-        registry.fit_absences(registry.budget.limit_bytes());
+        registry.fit_negative_cache(registry.budget.budget_bytes());
         registry
     }
 
     /// Takes in a table that a reader opened; see [`Manager::register`](crate::Manager::register).
     pub(crate) fn register(&mut self, spec: TableSpec) -> Option<TableHandle> {
-        let mut known = self.slot_of(spec.id);
+        let mut known = self.index_of(spec.id);
         if known.is_some_and(|table| !self.matches(table, &spec)) {
             log::warn!(
                 "two tables of different content have the identity {:?}: the older one is forgotten",
@@ -154,8 +167,8 @@ impl Registry {
                 log::warn!(
                     "no room for the bookkeeping of a table with {} segments in a filter budget of {} bytes: \
                      its lookups go without filters",
-                    spec.segments.len(),
-                    self.budget.limit_bytes()
+                    spec.shapes.len(),
+                    self.budget.budget_bytes()
                 );
             }
             self.counters.refused_tables += 1;
@@ -177,11 +190,11 @@ impl Registry {
 
     fn matches(&self, table: u32, spec: &TableSpec) -> bool {
         let Some(known) = &self.tables[table as usize] else { return false };
-        let states = self.planner.allocation().segments().table(table);
+        let states = self.planner.table(table);
         known.open.fences() == spec.fences.as_ref()
             && known.open.locator() == spec.locator
-            && states.len() == spec.segments.len()
-            && states.iter().zip(&spec.segments).all(|(state, segment)| state.shape == segment.shape)
+            && states.len() == spec.shapes.len()
+            && states.iter().zip(&spec.shapes).all(|(state, &shape)| state.shape == shape)
     }
 
     fn reattach(&mut self, table: u32, spec: TableSpec) -> u32 {
@@ -190,23 +203,23 @@ impl Registry {
             let source = self.sources.enter(spec.source, Arc::ptr_eq);
             self.sources.leave(std::mem::replace(&mut known.source, source));
         }
-        let level = self.planner.allocation().runs().of(table).and_then(|run| run.level);
+        let level = self.planner.run_of(table).and_then(|run| run.level);
         if spec.level.is_some() && spec.level != level {
             self.move_to_level(table, spec.level);
         }
-        self.note_table(table);
+        self.queue_table(table);
         table
     }
 
     /// Bytes of what is kept however few tables there are.
     fn fixed_bytes(planner: &Planner) -> usize {
-        planner.fixed_bytes() + LoadQueue::FIXED_BYTES + Absences::FIXED_BYTES + size_of::<Self>()
+        planner.fixed_bytes() + LoadQueue::FIXED_BYTES + CacheMaintenance::FIXED_BYTES + size_of::<Self>()
     }
 
     /// For a table that is not known yet, and a reader of it.
     fn reserve_bookkeeping(&mut self, spec: &TableSpec) -> Option<Reservation> {
-        let is_sane = spec.segments.len() == spec.fences.len() && spec.segments.len() < SEGMENTS_MAX;
-        let slots_left = self.tables.len() < TABLES_MAX || !self.free_slots.is_empty();
+        let is_sane = spec.shapes.len() == spec.fences.len() && spec.shapes.len() < SEGMENTS_MAX;
+        let slots_left = self.tables.len() < TABLES_MAX || !self.free_indices.is_empty();
         if !is_sane || !slots_left {
             return None;
         }
@@ -216,21 +229,21 @@ impl Registry {
             self.fixed_reservation = self.budget.try_reserve(MemoryKind::Bookkeeping, fixed_bytes);
         }
         self.fixed_reservation.as_ref()?;
-        let open_bytes = OpenTable::bytes_for(&spec.fences, spec.locator.len());
-        let other_bytes = self.table_bytes_beside_open(spec.segments.len());
+        let open_bytes = ResidentTable::bytes_for(&spec.fences, spec.locator.len());
+        let other_bytes = self.table_bytes_beside_open(spec.shapes.len());
         self.reserve(open_bytes + other_bytes + self.lookups.reader_bytes)
     }
 
     /// Whether a table of one segment and a reader of it would find room.
     pub(crate) fn admits_any(&self) -> bool {
         let fixed_bytes = if self.fixed_reservation.is_none() { Self::fixed_bytes(&self.planner) } else { 0 };
-        let table_bytes = OpenTable::bytes_for(&Fences::default(), 0) + self.table_bytes_beside_open(1);
+        let table_bytes = ResidentTable::bytes_for(&Fences::default(), 0) + self.table_bytes_beside_open(1);
         self.has_share_for(fixed_bytes + table_bytes + self.lookups.reader_bytes)
     }
 
     /// Whether bookkeeping may take so many bytes more. Without units it saves no read: at least half of the budget is theirs.
     fn has_share_for(&self, bytes: usize) -> bool {
-        self.budget.used_bytes_of(MemoryKind::Bookkeeping) + bytes <= self.limit_bytes() / 2
+        self.budget.used_bytes_of(MemoryKind::Bookkeeping) + bytes <= self.budget_bytes() / 2
     }
 
     /// Bytes of a table beside those that lookups share.
@@ -257,7 +270,7 @@ impl Registry {
     /// units that are to be read.
     pub(crate) fn reserve_for_hand_over(&mut self, bytes: usize) -> Option<Reservation> {
         self.fit(0);
-        if self.planner.allocation().free_bytes() < bytes {
+        if self.planner.free_bytes() < bytes {
             return None;
         }
         let reservation = self.budget.try_reserve(MemoryKind::HandedOver, bytes);
@@ -266,18 +279,18 @@ impl Registry {
     }
 
     fn insert(&mut self, mut spec: TableSpec) -> u32 {
-        let fits = |remembered: &Vec<SegmentUse>| remembered.len() == spec.segments.len();
-        let remembered = spec.remembered.take().filter(fits);
-        let hotness = match &remembered {
-            Some(remembered) => self.remembered_hotness(remembered),
+        let fits = |warm_start: &Vec<SegmentUse>| warm_start.len() == spec.shapes.len();
+        let warm_start = spec.warm_start.take().filter(fits);
+        let hotness = match &warm_start {
+            Some(warm_start) => self.warm_start_hotness(warm_start),
             None => self.inherited(&spec),
         };
-        let slot = self.free_slots.pop().unwrap_or(self.tables.len() as u32);
-        self.last_number = self.last_number.saturating_add(1);
+        let slot = self.free_indices.pop().unwrap_or(self.tables.len() as u32);
+        self.last_generation = self.last_generation.saturating_add(1);
         let table = Table {
-            open: OpenTable::new(slot, self.last_number, &spec),
+            open: ResidentTable::new(slot, self.last_generation, &spec),
             source: self.sources.enter(spec.source.clone(), Arc::ptr_eq),
-            noted: Noted::NOT,
+            queue_link: QueueLink::NOT,
         };
         if slot as usize == self.tables.len() {
             grow_thriftily(&mut self.tables, slot as usize + 1);
@@ -285,14 +298,14 @@ impl Registry {
         }
         self.tables[slot as usize] = Some(table);
         self.ids.insert(spec.id, slot, |slot| id_at(&self.tables, slot));
-        let segments: Vec<_> = spec.segments.iter().map(|segment| segment.shape).zip(hotness).collect();
+        let segments: Vec<_> = spec.shapes.iter().copied().zip(hotness).collect();
         self.planner.insert_table(slot, spec.scope, spec.level, &segments);
         let fences = |slot: u32| Some(self.tables.get(slot as usize)?.as_ref()?.open.fences());
         let run = Run { scope: spec.scope, level: spec.level };
         self.neighbours.insert(slot, run, &Keys { fences: &fences, order: spec.order });
         for segment in self.planner.placement_order(slot) {
-            match &remembered {
-                Some(remembered) => self.place_again(segment, remembered[segment.segment as usize]),
+            match &warm_start {
+                Some(warm_start) => self.restore_units(segment, warm_start[segment.segment as usize]),
                 None => self.planner.place(segment),
             }
             let handed_over =
@@ -300,19 +313,19 @@ impl Registry {
             if let Some(bytes) = handed_over.and_then(Option::take) {
                 self.take_handed_over(segment, &bytes);
             }
-            self.carry_out(LoadBy::Table);
+            self.apply_plan(LoadBy::Table);
         }
         slot
     }
 
     fn take_handed_over(&mut self, segment: SegmentRef, bytes: &[u8]) {
-        let state = &self.planner.allocation().segments()[segment];
+        let state = self.planner.segment(segment);
         if state.units() == 0 || state.resident != 0 {
             return;
         }
         // Others may have been chosen to make room; their bytes must be free before this unit takes them.
-        self.carry_out(LoadBy::Table);
-        let shape = self.planner.allocation().segments()[segment].shape;
+        self.apply_plan(LoadBy::Table);
+        let shape = self.planner.segment(segment).shape;
         let Some(reservation) = self.budget.try_reserve(MemoryKind::Units, group_bytes(shape, 1)) else {
             return;
         };
@@ -327,20 +340,19 @@ impl Registry {
 
     /// Hotness that the segments of a new table start with.
     fn inherited(&mut self, spec: &TableSpec) -> Vec<Hotness> {
-        let allocation = self.planner.allocation();
-        let range = KeyRange::of_table(spec.fences.as_ref()).filter(|_| allocation.ticks() > 0);
-        let Some(range) = range else { return vec![Hotness::default(); spec.segments.len()] };
-        let runs = allocation.runs();
+        let planner = &self.planner;
+        let range = KeyRange::of_table(spec.fences.as_ref()).filter(|_| planner.ticks() > 0);
+        let Some(range) = range else { return vec![Hotness::default(); spec.shapes.len()] };
         let fences = |slot: u32| Some(self.tables.get(slot as usize)?.as_ref()?.open.fences());
         let keys = Keys { fences: &fences, order: spec.order };
-        let most = RELATIVES_MAX + RELATIVES_MAX_PER_SEGMENT * spec.segments.len();
-        let family = self.neighbours.overlapping(spec.scope, range, most, |slot| runs.of(slot), &keys);
+        let most = RELATIVES_MAX + RELATIVES_MAX_PER_SEGMENT * spec.shapes.len();
+        let family = self.neighbours.overlapping(spec.scope, range, most, |slot| planner.run_of(slot), &keys);
         let relatives = family.into_iter().filter_map(|slot| {
             let hotness = move |segment: u32| {
-                let states = allocation.segments().table(slot);
+                let states = planner.table(slot);
                 states.get(segment as usize).map(|state| state.counts().hotness()).unwrap_or_default()
             };
-            Some(Relative { level: runs.of(slot)?.level, fences: fences(slot)?, hotness })
+            Some(Relative { level: planner.run_of(slot)?.level, fences: fences(slot)?, hotness })
         });
         let mut hotness = inherit::inherit(spec.fences.as_ref(), spec.level, spec.order, relatives);
         // What was wasted depends on the units that the old segments had; the new ones have none yet.
@@ -350,13 +362,13 @@ impl Registry {
 
     /// A table moved to another level; one that is not known is ignored.
     pub(crate) fn set_level(&mut self, id: TableId, level: Option<u8>) {
-        if let Some(slot) = self.slot_of(id) {
+        if let Some(slot) = self.index_of(id) {
             self.move_to_level(slot, level);
         }
     }
 
     fn move_to_level(&mut self, slot: u32, level: Option<u8>) {
-        if let Some(run) = self.planner.allocation().runs().of(slot) {
+        if let Some(run) = self.planner.run_of(slot) {
             self.neighbours.move_to_another_level(slot, run);
             self.planner.set_level(slot, level);
         }
@@ -366,131 +378,147 @@ impl Registry {
     pub(crate) fn forget(&mut self, id: TableId) {
         let Some(slot) = self.ids.remove(id, |slot| id_at(&self.tables, slot)) else { return };
         self.loads.remove_table(&mut self.tables, slot);
-        if let Some(run) = self.planner.allocation().runs().of(slot) {
+        if let Some(run) = self.planner.run_of(slot) {
             self.neighbours.remove(slot, run);
         }
         self.planner.remove_table(slot);
-        self.free_slots.push(slot);
+        self.free_indices.push(slot);
         let Some(Table { open, source, .. }) = self.tables[slot as usize].take() else { return };
-        self.absences.forget(open.number());
-        open.slots().iter().for_each(|slot| self.garbage.take_group(slot.clear()));
-        let bytes = open.bytes() + self.table_bytes_beside_open(open.slots().len());
+        self.negative_cache.forget(open.generation());
+        open.cells().iter().for_each(|slot| self.garbage.take_group(slot.clear()));
+        let bytes = open.bytes() + self.table_bytes_beside_open(open.cells().len());
         self.garbage.take_table(open, source, bytes);
         self.garbage.collect_tables(&mut self.sources);
     }
 
     /// Frees everything about a table unless some reader has it open.
     pub(crate) fn forget_closed(&mut self, id: TableId) {
-        let table = self.slot_of(id).and_then(|slot| self.tables[slot as usize].as_ref());
+        let table = self.index_of(id).and_then(|slot| self.tables[slot as usize].as_ref());
         if table.is_some_and(|table| table.open.is_closed()) {
             self.forget(id);
         }
     }
 
     /// The source of a table that a reader has open, also when it is not known any more.
-    pub(crate) fn source_of(&self, open: &OpenTable) -> Option<Arc<dyn UnitSource>> {
+    pub(crate) fn source_of(&self, open: &ResidentTable) -> Option<Arc<dyn UnitSource>> {
         let known = self.tables.get(open.slot() as usize).and_then(Option::as_ref);
-        let known = known.filter(|table| table.open.number() == open.number()).map(|table| table.source);
-        let source = known.or_else(|| self.garbage.source_of(open.number()))?;
+        let known =
+            known.filter(|table| table.open.generation() == open.generation()).map(|table| table.source);
+        let source = known.or_else(|| self.garbage.source_of(open.generation()))?;
         self.sources.get(source).cloned()
     }
 
-    pub(crate) fn known_tables(&self) -> impl Iterator<Item = KnownTable<'_>> {
-        self.tables.iter().flatten().filter_map(|Table { open, source, .. }| {
-            let source = self.sources.get(*source)?;
-            Some(KnownTable { id: open.id(), source, locator: open.locator(), is_open: !open.is_closed() })
-        })
-    }
-
-    pub(crate) fn slot_of(&self, id: TableId) -> Option<u32> {
+    pub(crate) fn index_of(&self, id: TableId) -> Option<u32> {
         self.ids.find(id, |slot| id_at(&self.tables, slot))
     }
 
     /// Lets the policy learn from a batch; visits to tables that were forgotten meanwhile are ignored.
-    pub(crate) fn take_in(&mut self, batch: &Batch) {
-        for event in batch.events() {
+    pub(crate) fn take_in(&mut self, batch: &VisitBatch) {
+        for event in batch.visits() {
             let segment = event.segment();
             let known = self.tables.get(segment.table as usize).and_then(Option::as_ref);
-            if known.is_some_and(|table| table.open.number() as u16 == event.generation()) {
+            if known.is_some_and(|table| table.open.generation() as u16 == event.generation()) {
                 self.planner.record(Visit {
                     segment,
                     outcome: event.outcome(),
-                    stands_for: batch.stands_for(),
+                    sample_weight: batch.sample_weight(),
                 });
-                self.carry_out(LoadBy::Segment);
+                self.apply_plan(LoadBy::Segment);
             }
         }
     }
 
     /// How all visits ever made ended.
-    pub(crate) fn totals(&self) -> OutcomeTotals {
-        self.lookups.hub.totals()
+    fn totals(&self) -> OutcomeTotals {
+        self.lookups.visits.totals()
     }
 
     /// A bounded piece of the policy's other work; `false` if there was none.
     pub(crate) fn rebalance(&mut self) -> bool {
         let worked = self.planner.rebalance_step();
-        self.carry_out(LoadBy::Table);
+        self.apply_plan(LoadBy::Table);
         worked
     }
 
     /// Bytes that the budget pays for beside units.
     pub(crate) fn other_bytes(&self) -> usize {
         let kinds =
-            [MemoryKind::Bookkeeping, MemoryKind::Buffers, MemoryKind::Absences, MemoryKind::HandedOver];
+            [MemoryKind::Bookkeeping, MemoryKind::Buffers, MemoryKind::NegativeCache, MemoryKind::HandedOver];
         kinds.iter().map(|&kind| self.budget.used_bytes_of(kind)).sum::<usize>()
             + self.headroom_bytes
-            + self.lookups.hub.payable_bytes(self.limit_bytes())
+            + self.lookups.visits.payable_bytes(self.budget_bytes())
     }
 
     /// The ceiling to keep to: the one in force, or a lower one that is about to be.
-    pub(crate) fn limit_bytes(&self) -> usize {
-        self.budget.limit_bytes().min(self.asked_bytes)
+    fn budget_bytes(&self) -> usize {
+        self.budget.budget_bytes().min(self.pending_budget_bytes)
     }
 
-    /// From now on keeps to a ceiling that was asked for.
-    pub(crate) fn ask_for_limit(&mut self, limit_bytes: usize) {
-        self.asked_bytes = limit_bytes;
+    /// One try to move the budget. Gives the bytes that it has from now on; `None` while something that can go has not gone yet: a
+    /// lookup still probes what was evicted, a read is under way, or the negative cache was given up just now.
+    pub(crate) fn move_budget(&mut self, budget_bytes: usize) -> Option<usize> {
+        self.headroom_bytes = 0;
+        self.pending_budget_bytes = budget_bytes;
+        self.lookups.visits.fit(budget_bytes);
+        self.shrink_negative_cache(budget_bytes);
+        self.fit(0);
+        let reached_bytes = self.budget.set_budget_bytes(budget_bytes);
+        let movable = [MemoryKind::Units, MemoryKind::Loading];
+        let movable_bytes: usize = movable.map(|kind| self.budget.used_bytes_of(kind)).iter().sum();
+        if reached_bytes <= budget_bytes {
+            self.lookups.visits.fit(budget_bytes);
+            self.fit(0);
+            self.fit_negative_cache(reached_bytes);
+            return Some(reached_bytes);
+        }
+        if movable_bytes > 0 || self.give_up_negative_cache() {
+            return None;
+        }
+        log::warn!(
+            "a filter budget of {budget_bytes} bytes is less than the bookkeeping takes: {reached_bytes} bytes"
+        );
+        self.pending_budget_bytes = reached_bytes;
+        Some(reached_bytes)
     }
 
     /// Brings the plan under what the budget leaves for units, `spare_bytes` less, and evicts what is over.
     pub(crate) fn fit(&mut self, spare_bytes: usize) {
         self.garbage.collect(&mut self.sources);
         let fixed = self.other_bytes() + spare_bytes;
-        let ceiling_bytes = self.limit_bytes().saturating_sub(fixed);
-        self.planner.allocation_mut().set_ceiling_bytes(ceiling_bytes);
+        let unit_budget_bytes = self.budget_bytes().saturating_sub(fixed);
+        self.planner.set_unit_budget_bytes(unit_budget_bytes);
         let copies_bytes_max = self.copies_bytes_max();
-        self.planner.allocation_mut().set_copies_bytes_max(copies_bytes_max);
+        self.planner.set_copies_bytes_max(copies_bytes_max);
         while self.planner.shrink_step() {
-            self.carry_out(LoadBy::Table);
+            self.apply_plan(LoadBy::Table);
         }
     }
 
     /// Carries out what the policy decided: evicts at once, notes what is to be loaded.
-    pub(crate) fn carry_out(&mut self, load_by: LoadBy) {
-        while let Some(segment) = self.planner.allocation_mut().take_changed() {
-            let state = &self.planner.allocation().segments()[segment];
+    fn apply_plan(&mut self, load_by: LoadBy) {
+        while let Some(segment) = self.planner.take_changed() {
+            let state = self.planner.segment(segment);
             if state.resident > state.units() {
                 self.evict_to(segment, state.units());
             }
-            self.ask_for(segment, load_by);
+            self.request_load(segment, load_by);
         }
     }
 
     /// Notes that a segment lacks units, if it does.
-    pub(crate) fn ask_for(&mut self, segment: SegmentRef, load_by: LoadBy) {
-        let state = &self.planner.allocation().segments()[segment];
+    fn request_load(&mut self, segment: SegmentRef, load_by: LoadBy) {
+        let state = self.planner.segment(segment);
         if state.resident < state.units() && (load_by == LoadBy::Table || !self.loads.push_segment(segment)) {
-            self.note_table(segment.table);
+            self.queue_table(segment.table);
         }
     }
 
     /// Makes the first `units` units of the segment the resident ones. Needs room for their copy; without it the
     /// segment goes without units until they are read again.
-    pub(crate) fn evict_to(&mut self, segment: SegmentRef, units: u8) {
+    fn evict_to(&mut self, segment: SegmentRef, units: u8) {
         let Some(table) = self.tables[segment.table as usize].as_ref() else { return };
-        let slot = &table.open.slots()[segment.segment as usize];
-        let state = self.planner.allocation_mut().state_mut(segment);
+        let slot = &table.open.cells()[segment.segment as usize];
+        let state = self.planner.segment_mut(segment);
         match self.budget.try_reserve(MemoryKind::Units, group_bytes(state.shape, units)) {
             Some(reservation) if units > 0 => {
                 self.garbage.take_group(slot.shrink(state.shape, units, reservation));
@@ -502,15 +530,15 @@ impl Registry {
     }
 
     /// Takes all units of the segment away.
-    pub(crate) fn clear(&mut self, segment: SegmentRef) {
+    fn clear(&mut self, segment: SegmentRef) {
         let Some(table) = self.tables[segment.table as usize].as_ref() else { return };
-        self.garbage.take_group(table.open.slots()[segment.segment as usize].clear());
-        let resident = &mut self.planner.allocation_mut().state_mut(segment).resident;
+        self.garbage.take_group(table.open.cells()[segment.segment as usize].clear());
+        let resident = &mut self.planner.segment_mut(segment).resident;
         self.counters.evictions += u64::from(std::mem::take(resident));
     }
 
     /// Makes `unit` the last one of the segment's `units` units that lookups find.
-    pub(crate) fn grow(
+    fn grow(
         &mut self,
         segment: SegmentRef,
         units: u8,
@@ -518,15 +546,15 @@ impl Registry {
         reservation: Reservation,
     ) -> Result<(), FilterError> {
         let Some(table) = &self.tables[segment.table as usize] else { return Ok(()) };
-        let state = self.planner.allocation_mut().state_mut(segment);
-        let slot = &table.open.slots()[segment.segment as usize];
+        let state = self.planner.segment_mut(segment);
+        let slot = &table.open.cells()[segment.segment as usize];
         self.garbage.take_group(slot.grow(state.shape, units, unit, reservation)?);
         state.resident = units;
         Ok(())
     }
 
     /// Has a table searched for units that it lacks.
-    pub(crate) fn note_table(&mut self, table: u32) {
+    fn queue_table(&mut self, table: u32) {
         self.loads.push_table(&mut self.tables, table);
     }
 }

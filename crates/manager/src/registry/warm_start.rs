@@ -1,7 +1,6 @@
-//! Use and units of a table's segments, taken out to be kept over a restart and put in again.
+//! Use and units of segments over a restart.
 //!
-//! What is taken out is in visits made now, so that it can be put into a manager whose clock stands elsewhere: weights of
-//! [`hotness`](crate::plan::hotness) grow with time, only their ratios count.
+//! Exported counts are in visits made now, because the next manager starts with another weight.
 
 use crate::Hotness;
 use crate::SegmentRef;
@@ -10,10 +9,9 @@ use crate::{SegmentUse, TableId};
 
 impl Registry {
     /// Use of each segment of a table; `None` if it is not known.
-    pub(crate) fn use_of(&self, id: TableId) -> Option<Vec<SegmentUse>> {
-        let allocation = self.planner.allocation();
-        let now = (1.0 / allocation.decay().weight()) as f32;
-        let states = allocation.segments().table(self.slot_of(id)?).iter();
+    pub(crate) fn table_use(&self, id: TableId) -> Option<Vec<SegmentUse>> {
+        let now = (1.0 / self.planner.weight()) as f32;
+        let states = self.planner.table(self.index_of(id)?).iter();
         Some(
             states
                 .map(|state| {
@@ -25,10 +23,10 @@ impl Registry {
         )
     }
 
-    /// Hotness that the segments of a table start with that are remembered like this.
-    pub(crate) fn remembered_hotness(&self, remembered: &[SegmentUse]) -> Vec<Hotness> {
-        let weight = self.planner.allocation().decay().weight() as f32;
-        let hotness = remembered.iter().map(|segment| {
+    /// Hotness that the segments of a warm-started table begin with.
+    pub(crate) fn warm_start_hotness(&self, warm_start: &[SegmentUse]) -> Vec<Hotness> {
+        let weight = self.planner.weight() as f32;
+        let hotness = warm_start.iter().map(|segment| {
             let mut hotness = segment.hotness;
             hotness.scale(weight);
             // As it would be with the units that it has now: none.
@@ -39,12 +37,11 @@ impl Registry {
     }
 
     /// Gives a segment of a new table the units that it had, as far as there is room; else as the policy sees fit.
-    pub(crate) fn place_again(&mut self, segment: SegmentRef, remembered: SegmentUse) {
-        self.planner.place_units(segment, remembered.units);
-        let weight = self.planner.allocation().decay().weight() as f32;
-        let allocation = self.planner.allocation_mut();
-        if allocation.segments()[segment].units() == remembered.units {
-            allocation.set_wasted_reads(segment, remembered.hotness.wasted_reads * weight);
+    pub(crate) fn restore_units(&mut self, segment: SegmentRef, warm_start: SegmentUse) {
+        self.planner.place_units(segment, warm_start.units);
+        let weight = self.planner.weight() as f32;
+        if self.planner.segment(segment).units() == warm_start.units {
+            self.planner.set_wasted_reads(segment, warm_start.hotness.wasted_reads * weight);
         }
     }
 }

@@ -8,7 +8,27 @@ use std::sync::{Arc, Mutex};
 
 use crossbeam_utils::CachePadded;
 
-use crate::{Outcome, OutcomeTotals};
+use super::Outcome;
+
+/// Lookups' visits to segments by their end, since the manager was made. Exact: every recorded visit is in it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct OutcomeTotals {
+    /// Visits that resident units ended.
+    pub rejected: u64,
+    /// Visits that read a data block for nothing.
+    pub wasted_reads: u64,
+    /// Visits that found the key.
+    pub true_positives: u64,
+    /// Visits that the units let pass, but of which an earlier one had found that the key is not there.
+    pub known_absent: u64,
+}
+
+impl OutcomeTotals {
+    /// All visits.
+    pub fn visits(&self) -> u64 {
+        self.rejected + self.wasted_reads + self.true_positives + self.known_absent
+    }
+}
 
 /// Kinds of [`Outcome`].
 const OUTCOMES: usize = 5;

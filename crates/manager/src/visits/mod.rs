@@ -5,6 +5,6 @@ mod outcome;
 mod rings;
 mod visit_buffer;
 
-pub use outcome::Outcome;
-pub(crate) use outcome::Visit;
-pub(crate) use visit_buffer::{Batch, EventBase, EventHub, SEGMENTS_MAX, TABLES_MAX};
+pub use counters::OutcomeTotals;
+pub use outcome::{Outcome, Visit};
+pub(crate) use visit_buffer::{SEGMENTS_MAX, TABLES_MAX, VisitBatch, VisitBuffer, VisitedTable};

@@ -26,9 +26,11 @@ impl Outcome {
 
 /// A visit that was taken in.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Visit {
+pub struct Visit {
+    /// Where.
     pub segment: SegmentRef,
+    /// How it ended.
     pub outcome: Outcome,
     /// Visits that this one stands for: so many were made for one that was taken in.
-    pub stands_for: u32,
+    pub sample_weight: u32,
 }

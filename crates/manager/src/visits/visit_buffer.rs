@@ -33,9 +33,9 @@ pub(crate) const TABLES_MAX: usize = 1 << TABLE_BITS;
 
 /// Table and generation of an event, in place.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct EventBase(u64);
+pub(crate) struct VisitedTable(u64);
 
-impl EventBase {
+impl VisitedTable {
     pub(crate) fn new(table: u32, generation: u16) -> Self {
         Self((u64::from(generation) << TABLE_BITS | u64::from(table)) << (SEGMENT_BITS + OUTCOME_BITS))
     }
@@ -43,11 +43,11 @@ impl EventBase {
 
 /// One visit in eight bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Event(u64);
+pub(crate) struct PackedVisit(u64);
 
-impl Event {
+impl PackedVisit {
     #[inline]
-    fn new(base: EventBase, segment: u32, outcome: Outcome) -> Self {
+    fn new(base: VisitedTable, segment: u32, outcome: Outcome) -> Self {
         // To the policy a key that is known to be absent is like one that is there: no unit has anything to save.
         let outcome = if outcome == Outcome::KnownAbsent { Outcome::TruePositive } else { outcome };
         Self(base.0 | u64::from(segment) << OUTCOME_BITS | outcome as u64)
@@ -78,50 +78,50 @@ impl Event {
 
 /// Visits of one thread, a fixed number at most; none at all in place of one for which there is no room.
 #[derive(Debug, Default)]
-pub(crate) struct Batch {
-    events: Vec<Event>,
+pub(crate) struct VisitBatch {
+    visits: Vec<PackedVisit>,
     /// Each event was noted with a chance of one in 2^this.
     period_log2: u8,
 }
 
-impl Batch {
-    pub(crate) fn events(&self) -> &[Event] {
-        &self.events
+impl VisitBatch {
+    pub(crate) fn visits(&self) -> &[PackedVisit] {
+        &self.visits
     }
 
     /// Visits that each event stands for.
-    pub(crate) fn stands_for(&self) -> u32 {
+    pub(crate) fn sample_weight(&self) -> u32 {
         1 << self.period_log2
     }
 
-    fn with_room_for(events: usize) -> Self {
-        Self { events: Vec::with_capacity(events), period_log2: 0 }
+    fn with_room_for(visits: usize) -> Self {
+        Self { visits: Vec::with_capacity(visits), period_log2: 0 }
     }
 
     /// Bytes that it takes of the budget.
     fn bytes(&self) -> usize {
-        batch_bytes(self.events.capacity())
+        batch_bytes(self.visits.capacity())
     }
 
     #[inline]
     fn is_full(&self) -> bool {
-        self.events.len() == self.events.capacity()
+        self.visits.len() == self.visits.capacity()
     }
 
     /// Lets each event stand for more visits and keeps it with a chance that makes up for it.
-    fn thin_to(&mut self, period_log2: u8, rng: &mut Rng) {
+    fn downsample_to(&mut self, period_log2: u8, rng: &mut Rng) {
         let doublings = period_log2.saturating_sub(self.period_log2);
         if doublings > 0 {
             self.period_log2 = period_log2;
-            self.events.retain(|_| is_one_in(doublings, rng));
+            self.visits.retain(|_| is_one_in(doublings, rng));
         }
     }
 
     /// Moves events here from a batch of the same period until this one is full.
-    fn fill_from(&mut self, other: &mut Batch) {
-        let room = self.events.capacity() - self.events.len();
-        let moved = other.events.len().saturating_sub(room)..;
-        self.events.extend(other.events.drain(moved));
+    fn fill_from(&mut self, other: &mut VisitBatch) {
+        let room = self.visits.capacity() - self.visits.len();
+        let moved = other.visits.len().saturating_sub(room)..;
+        self.visits.extend(other.visits.drain(moved));
     }
 }
 
@@ -141,22 +141,22 @@ const POOL_BYTES_MAX: usize = 256 << 10;
 const SMALL_BUDGET_SHARE: usize = 32;
 const POOL_BYTES_MIN: usize = 2048;
 const BATCHES_AIMED_AT: usize = 32;
-const BATCH_EVENTS_MAX: usize = 128;
-const BATCH_EVENTS_MIN: usize = 8;
+const BATCH_VISITS_MAX: usize = 128;
+const BATCH_VISITS_MIN: usize = 8;
 
 /// The queues between lookups and the background thread.
-pub(crate) struct EventHub {
-    full: Rings<Batch>,
-    empty: Rings<Batch>,
+pub(crate) struct VisitBuffer {
+    full: Rings<VisitBatch>,
+    empty: Rings<VisitBatch>,
     /// Bytes of their places.
     places_bytes: AtomicUsize,
     /// What a new batch has room for. Those from before the budget moved have another size, until they come back.
-    batch_events: AtomicUsize,
+    batch_visits: AtomicUsize,
     /// Batches there are, in whatever hands, and their bytes.
     batches: AtomicUsize,
     batches_bytes: AtomicUsize,
     totals: Totals,
-    dropped_events: AtomicU64,
+    dropped_visits: AtomicU64,
     /// What new batches are filled with: one visit in 2^this.
     period_log2: AtomicU8,
     /// Threads that ever noted something: seeds their generators.
@@ -173,47 +173,47 @@ pub(crate) struct EventHub {
     budget: MemoryBudget,
 }
 
-/// Bytes of the buffers under a limit.
-fn pool_bytes(limit_bytes: usize) -> usize {
-    let least = POOL_BYTES_MIN.min(limit_bytes / SMALL_BUDGET_SHARE);
-    (limit_bytes / BUDGET_SHARE).clamp(least, POOL_BYTES_MAX)
+/// Bytes of the buffers under a budget.
+fn pool_bytes(budget_bytes: usize) -> usize {
+    let least = POOL_BYTES_MIN.min(budget_bytes / SMALL_BUDGET_SHARE);
+    (budget_bytes / BUDGET_SHARE).clamp(least, POOL_BYTES_MAX)
 }
 
-fn batch_bytes(events: usize) -> usize {
-    taken_bytes(events * size_of::<Event>())
+fn batch_bytes(visits: usize) -> usize {
+    taken_bytes(visits * size_of::<PackedVisit>())
 }
 
 /// A batch has a place in both queues: itself and the queue's stamp.
-const PLACE_BYTES: usize = 2 * (size_of::<Batch>() + size_of::<usize>());
+const PLACE_BYTES: usize = 2 * (size_of::<VisitBatch>() + size_of::<usize>());
 
-/// What the buffers are made of under a limit.
+/// Sizes of the buffers under a budget.
 struct PoolShape {
-    batch_events: usize,
+    batch_visits: usize,
     places: usize,
 }
 
 impl PoolShape {
-    fn under(limit_bytes: usize) -> Self {
-        let pool_bytes = pool_bytes(limit_bytes);
-        let batch_events =
-            (pool_bytes / BATCHES_AIMED_AT / size_of::<Event>()).clamp(BATCH_EVENTS_MIN, BATCH_EVENTS_MAX);
-        Self { batch_events, places: pool_bytes / (batch_bytes(batch_events) + PLACE_BYTES) }
+    fn under(budget_bytes: usize) -> Self {
+        let pool_bytes = pool_bytes(budget_bytes);
+        let batch_visits = (pool_bytes / BATCHES_AIMED_AT / size_of::<PackedVisit>())
+            .clamp(BATCH_VISITS_MIN, BATCH_VISITS_MAX);
+        Self { batch_visits, places: pool_bytes / (batch_bytes(batch_visits) + PLACE_BYTES) }
     }
 }
 
-impl EventHub {
+impl VisitBuffer {
     /// Queues and batches for a budget of this size; without any if there is no room.
     /// `host_thread_bytes`: what the host keeps for each thread that looks up.
     pub(crate) fn new(budget: &MemoryBudget, host_thread_bytes: usize) -> Self {
-        let hub = Self {
+        let visits = Self {
             full: Rings::new(),
             empty: Rings::new(),
             places_bytes: AtomicUsize::new(0),
-            batch_events: AtomicUsize::new(0),
+            batch_visits: AtomicUsize::new(0),
             batches: AtomicUsize::new(0),
             batches_bytes: AtomicUsize::new(0),
             totals: Totals::default(),
-            dropped_events: AtomicU64::new(0),
+            dropped_visits: AtomicU64::new(0),
             period_log2: AtomicU8::new(0),
             threads: AtomicU64::new(0),
             thread_bytes: ThreadEntry::BYTES + host_thread_bytes,
@@ -224,21 +224,21 @@ impl EventHub {
             consumer_naps: AtomicBool::new(false),
             budget: budget.clone(),
         };
-        hub.fit(budget.limit_bytes());
-        hub
+        visits.fit(budget.budget_bytes());
+        visits
     }
 
-    /// Makes the buffers what they should be under a limit of `limit_bytes`, as far as the budget has room for it. Batches that threads
+    /// Makes the buffers what they should be under a budget of `budget_bytes`, as far as the budget has room for it. Batches that threads
     /// hold stay, and so do the places of a larger budget. One caller at a time.
-    pub(crate) fn fit(&self, limit_bytes: usize) {
-        let PoolShape { batch_events, places } = PoolShape::under(limit_bytes);
-        self.batch_events.store(batch_events, Ordering::Relaxed);
+    pub(crate) fn fit(&self, budget_bytes: usize) {
+        let PoolShape { batch_visits, places } = PoolShape::under(budget_bytes);
+        self.batch_visits.store(batch_visits, Ordering::Relaxed);
         self.add_places(places);
-        let wanted = (pool_bytes(limit_bytes) / batch_bytes(batch_events)).min(self.empty.places());
+        let wanted = (pool_bytes(budget_bytes) / batch_bytes(batch_visits)).min(self.empty.places());
         for _ in 0..self.empty.len() {
             let Some(batch) = self.empty.pop() else { break };
             let is_one_too_many = self.batches.load(Ordering::Relaxed) > wanted;
-            if is_one_too_many || batch.events.capacity() != batch_events {
+            if is_one_too_many || batch.visits.capacity() != batch_visits {
                 self.discard(batch);
             } else {
                 self.empty.push(batch);
@@ -267,16 +267,16 @@ impl EventHub {
     }
 
     /// A new batch, if the budget has room for it; there must be a place.
-    fn make_batch(&self) -> Option<Batch> {
-        let events = self.batch_events.load(Ordering::Relaxed);
-        let reservation = self.budget.try_reserve(MemoryKind::Buffers, batch_bytes(events))?;
+    fn make_batch(&self) -> Option<VisitBatch> {
+        let visits = self.batch_visits.load(Ordering::Relaxed);
+        let reservation = self.budget.try_reserve(MemoryKind::Buffers, batch_bytes(visits))?;
         self.batches.fetch_add(1, Ordering::Relaxed);
         self.batches_bytes.fetch_add(reservation.bytes(), Ordering::Relaxed);
         reservation.hand_over(MemoryKind::Buffers);
-        Some(Batch::with_room_for(events))
+        Some(VisitBatch::with_room_for(visits))
     }
 
-    fn discard(&self, batch: Batch) {
+    fn discard(&self, batch: VisitBatch) {
         let bytes = batch.bytes();
         drop(batch);
         self.batches.fetch_sub(1, Ordering::Relaxed);
@@ -287,14 +287,14 @@ impl EventHub {
     /// Notes a visit. No lock, no wait, no allocation but for a thread's first visit and that at which the budget pays for what it keeps,
     /// if it had no room at first.
     #[inline]
-    pub(crate) fn record(self: &Arc<Self>, base: EventBase, segment: u32, outcome: Outcome) {
-        let event = Event::new(base, segment % SEGMENTS_MAX as u32, outcome);
+    pub(crate) fn record(self: &Arc<Self>, base: VisitedTable, segment: u32, outcome: Outcome) {
+        let event = PackedVisit::new(base, segment % SEGMENTS_MAX as u32, outcome);
         let noted = THREAD.try_with(|thread| {
             let mut hubs = thread.borrow_mut();
-            match hubs.iter_mut().find(|entry| Arc::ptr_eq(&entry.hub, self)) {
+            match hubs.iter_mut().find(|entry| Arc::ptr_eq(&entry.visits, self)) {
                 Some(entry) => entry.record(event, outcome),
                 None => {
-                    hubs.retain(|entry| !entry.hub.closed.load(Ordering::Relaxed));
+                    hubs.retain(|entry| !entry.visits.closed.load(Ordering::Relaxed));
                     hubs.push(ThreadEntry::new(self));
                     hubs.last_mut().expect("just pushed").record(event, outcome);
                 }
@@ -302,7 +302,7 @@ impl EventHub {
         });
         if noted.is_err() {
             self.totals.add(outcome); // a lookup in a destructor of thread-local state
-            self.dropped_events.fetch_add(1, Ordering::Relaxed);
+            self.dropped_visits.fetch_add(1, Ordering::Relaxed);
         }
     }
 
@@ -310,20 +310,20 @@ impl EventHub {
     pub(crate) fn flush_thread(self: &Arc<Self>) -> bool {
         let flushed = THREAD.try_with(|thread| {
             let mut hubs = thread.borrow_mut();
-            let entry = hubs.iter_mut().find(|entry| Arc::ptr_eq(&entry.hub, self));
-            entry.is_none_or(|entry| entry.batch.events.is_empty() || entry.swap())
+            let entry = hubs.iter_mut().find(|entry| Arc::ptr_eq(&entry.visits, self));
+            entry.is_none_or(|entry| entry.batch.visits.is_empty() || entry.swap())
         });
         flushed.unwrap_or(true)
     }
 
     /// A full batch, if there is one; give it back with [`give_back`](Self::give_back).
-    pub(crate) fn take(&self) -> Option<Batch> {
+    pub(crate) fn take(&self) -> Option<VisitBatch> {
         self.full.pop()
     }
 
-    pub(crate) fn give_back(&self, mut batch: Batch) {
-        batch.events.clear();
-        if batch.events.capacity() != self.batch_events.load(Ordering::Relaxed)
+    pub(crate) fn give_back(&self, mut batch: VisitBatch) {
+        batch.visits.clear();
+        if batch.visits.capacity() != self.batch_visits.load(Ordering::Relaxed)
             && let Some(of_this_size) = self.make_batch()
         {
             self.discard(std::mem::replace(&mut batch, of_this_size));
@@ -360,7 +360,7 @@ impl EventHub {
     }
 
     /// Visits that each one noted now stands for.
-    pub(crate) fn stands_for(&self) -> u32 {
+    pub(crate) fn sample_weight(&self) -> u32 {
         1 << self.period_log2.load(Ordering::Relaxed)
     }
 
@@ -378,17 +378,17 @@ impl EventHub {
     }
 
     /// How many of them units should make room for. Threads keep what they do whether or not the budget pays; but most of it is for units.
-    pub(crate) fn payable_bytes(&self, limit_bytes: usize) -> usize {
-        let left = (limit_bytes / THREADS_SHARE).saturating_sub(self.paid_bytes.load(Ordering::Relaxed));
+    pub(crate) fn payable_bytes(&self, budget_bytes: usize) -> usize {
+        let left = (budget_bytes / THREADS_SHARE).saturating_sub(self.paid_bytes.load(Ordering::Relaxed));
         self.unpaid_bytes().min(left)
     }
 
-    pub(crate) fn dropped_events(&self) -> u64 {
-        self.dropped_events.load(Ordering::Relaxed)
+    pub(crate) fn dropped_visits(&self) -> u64 {
+        self.dropped_visits.load(Ordering::Relaxed)
     }
 }
 
-impl Drop for EventHub {
+impl Drop for VisitBuffer {
     fn drop(&mut self) {
         // Whoever holds a batch holds the hub, so all of them are back.
         let bytes = *self.batches_bytes.get_mut() + *self.places_bytes.get_mut();
@@ -398,8 +398,8 @@ impl Drop for EventHub {
 
 /// What a thread keeps for one hub.
 struct ThreadEntry {
-    hub: Arc<EventHub>,
-    batch: Batch,
+    visits: Arc<VisitBuffer>,
+    batch: VisitBatch,
     rng: Rng,
     totals: Option<Arc<ThreadTotals>>,
     /// For what the thread keeps. `None`: it was unpaid when it asked last.
@@ -423,38 +423,38 @@ impl ThreadEntry {
     const BYTES: usize =
         Totals::THREAD_BYTES + BORROWED_BYTES + allocated_bytes(ENTRIES_AT_FIRST * size_of::<Self>());
 
-    fn new(hub: &Arc<EventHub>) -> Self {
+    fn new(visits: &Arc<VisitBuffer>) -> Self {
         let mut entry = Self {
-            hub: hub.clone(),
-            batch: hub.empty.pop().unwrap_or_default(),
-            rng: Rng::with_seed(hub.threads.fetch_add(1, Ordering::Relaxed)),
+            visits: visits.clone(),
+            batch: visits.empty.pop().unwrap_or_default(),
+            rng: Rng::with_seed(visits.threads.fetch_add(1, Ordering::Relaxed)),
             totals: None,
             reservation: None,
         };
-        hub.unpaid_bytes.fetch_add(hub.thread_bytes, Ordering::Relaxed);
+        visits.unpaid_bytes.fetch_add(visits.thread_bytes, Ordering::Relaxed);
         entry.pay();
         entry
     }
 
     /// Takes what the thread keeps from the budget, and gives it counters of its own then.
     fn pay(&mut self) {
-        let hub = &self.hub;
-        if hub.payable_bytes(hub.budget.limit_bytes()) < hub.thread_bytes {
+        let visits = &self.visits;
+        if visits.payable_bytes(visits.budget.budget_bytes()) < visits.thread_bytes {
             return;
         }
-        self.reservation = hub.budget.try_reserve(MemoryKind::Buffers, hub.thread_bytes);
+        self.reservation = visits.budget.try_reserve(MemoryKind::Buffers, visits.thread_bytes);
         if self.reservation.is_some() {
-            hub.unpaid_bytes.fetch_sub(hub.thread_bytes, Ordering::Relaxed);
-            hub.paid_bytes.fetch_add(hub.thread_bytes, Ordering::Relaxed);
-            self.totals = Some(hub.totals.enter());
+            visits.unpaid_bytes.fetch_sub(visits.thread_bytes, Ordering::Relaxed);
+            visits.paid_bytes.fetch_add(visits.thread_bytes, Ordering::Relaxed);
+            self.totals = Some(visits.totals.enter());
         }
     }
 
     #[inline]
-    fn record(&mut self, event: Event, outcome: Outcome) {
+    fn record(&mut self, event: PackedVisit, outcome: Outcome) {
         match &self.totals {
             Some(totals) => totals.add_owned(outcome),
-            None => self.hub.totals.add(outcome),
+            None => self.visits.totals.add(outcome),
         }
         if self.batch.is_full() {
             self.hand_on();
@@ -464,49 +464,49 @@ impl ThreadEntry {
             return;
         }
         if !self.batch.is_full() {
-            self.batch.events.push(event);
+            self.batch.visits.push(event);
         } else {
-            self.hub.dropped_events.fetch_add(1, Ordering::Relaxed);
+            self.visits.dropped_visits.fetch_add(1, Ordering::Relaxed);
         }
     }
 
     /// Swaps the batch for an empty one, or makes room in it if there is none.
     #[cold]
     fn hand_on(&mut self) {
-        if !self.swap() && self.batch.events.capacity() > 0 {
-            self.fold();
+        if !self.swap() && self.batch.visits.capacity() > 0 {
+            self.downsample();
         }
     }
 
     /// Swaps the batch for an empty one; `false` if there is none.
     fn swap(&mut self) -> bool {
-        let Some(mut empty) = self.hub.empty.pop() else { return false };
+        let Some(mut empty) = self.visits.empty.pop() else { return false };
         if self.reservation.is_none() {
             self.pay(); // units made room meanwhile, or the budget grew
         }
-        empty.period_log2 = self.hub.period_log2.load(Ordering::Relaxed);
+        empty.period_log2 = self.visits.period_log2.load(Ordering::Relaxed);
         let full = std::mem::replace(&mut self.batch, empty);
-        if full.events.capacity() > 0 {
-            self.hub.full.push(full);
+        if full.visits.capacity() > 0 {
+            self.visits.full.push(full);
         }
-        self.hub.wake_if_piled_up();
+        self.visits.wake_if_piled_up();
         true
     }
 
     /// Makes room in the full batch: one of this and the oldest batch that waits.
-    fn fold(&mut self) {
-        let mut old = self.hub.full.pop();
+    fn downsample(&mut self) {
+        let mut old = self.visits.full.pop();
         let (own_log2, old_log2) =
             (self.batch.period_log2, old.as_ref().map_or(self.batch.period_log2, |old| old.period_log2));
         let log2 = own_log2.max(old_log2) + u8::from(own_log2 == old_log2);
         let log2 = log2.min(PERIOD_LOG2_MAX);
-        self.hub.period_log2.fetch_max(log2, Ordering::Relaxed);
-        self.batch.thin_to(log2, &mut self.rng);
+        self.visits.period_log2.fetch_max(log2, Ordering::Relaxed);
+        self.batch.downsample_to(log2, &mut self.rng);
         let Some(mut old) = old.take() else { return };
-        old.thin_to(log2, &mut self.rng);
+        old.downsample_to(log2, &mut self.rng);
         self.batch.fill_from(&mut old);
         let done = if self.batch.is_full() { std::mem::replace(&mut self.batch, old) } else { old };
-        let queue = if done.events.is_empty() { &self.hub.empty } else { &self.hub.full };
+        let queue = if done.visits.is_empty() { &self.visits.empty } else { &self.visits.full };
         queue.push(done);
     }
 }
@@ -514,14 +514,14 @@ impl ThreadEntry {
 impl Drop for ThreadEntry {
     fn drop(&mut self) {
         let batch = std::mem::take(&mut self.batch);
-        if batch.events.capacity() > 0 {
-            self.hub.full.push(batch);
+        if batch.visits.capacity() > 0 {
+            self.visits.full.push(batch);
         }
-        let EventHub { paid_bytes, unpaid_bytes, thread_bytes, .. } = &*self.hub;
+        let VisitBuffer { paid_bytes, unpaid_bytes, thread_bytes, .. } = &*self.visits;
         let kept = if self.reservation.is_some() { paid_bytes } else { unpaid_bytes };
         kept.fetch_sub(*thread_bytes, Ordering::Relaxed);
         if let Some(totals) = &self.totals {
-            self.hub.totals.leave(totals);
+            self.visits.totals.leave(totals);
         }
     }
 }
@@ -538,47 +538,47 @@ mod tests {
             (5, 7, 9, Outcome::WastedRead),
             (6, 7, 9, Outcome::RejectedByLast),
         ] {
-            let event = Event::new(EventBase::new(table, generation), segment, outcome);
+            let event = PackedVisit::new(VisitedTable::new(table, generation), segment, outcome);
             assert_eq!(event.segment(), SegmentRef { table, segment });
             assert_eq!((event.generation(), event.outcome()), (generation, outcome));
         }
     }
 
-    fn drain(hub: &EventHub, mut take_in: impl FnMut(&Batch)) {
-        while let Some(batch) = hub.take() {
+    fn drain(visits: &VisitBuffer, mut take_in: impl FnMut(&VisitBatch)) {
+        while let Some(batch) = visits.take() {
             take_in(&batch);
-            hub.give_back(batch);
+            visits.give_back(batch);
         }
     }
 
     /// Visits to each of `parts` equal parts of a scan over `segments` segments, as a consumer that takes in one batch for
     /// every `visits_per_batch` visits (`None`: at the end) would count them. Gives the visits taken in as well.
     fn scan(segments: u32, parts: u32, visits_per_batch: Option<u32>) -> (Vec<f64>, u64) {
-        let hub = Arc::new(EventHub::new(&MemoryBudget::new(1 << 20), 0));
-        let base = EventBase::new(1, 1);
+        let visits = Arc::new(VisitBuffer::new(&MemoryBudget::new(1 << 20), 0));
+        let base = VisitedTable::new(1, 1);
         let (mut counts, mut taken) = (vec![0.0; parts as usize], 0);
-        let mut take_in = |batch: &Batch| {
-            taken += batch.events().len() as u64;
-            for event in batch.events() {
+        let mut take_in = |batch: &VisitBatch| {
+            taken += batch.visits().len() as u64;
+            for event in batch.visits() {
                 let part = event.segment().segment / (segments / parts);
-                counts[part as usize] += f64::from(batch.stands_for());
+                counts[part as usize] += f64::from(batch.sample_weight());
             }
         };
         for segment in 0..segments {
-            hub.record(base, segment, Outcome::Rejected);
+            visits.record(base, segment, Outcome::Rejected);
             if visits_per_batch.is_some_and(|visits| segment % visits == 0)
-                && let Some(batch) = hub.take()
+                && let Some(batch) = visits.take()
             {
                 take_in(&batch);
-                hub.give_back(batch);
+                visits.give_back(batch);
             }
         }
-        hub.flush_thread();
-        drain(&hub, &mut take_in);
-        hub.flush_thread(); // there was no empty batch to hand the last one on for
-        drain(&hub, &mut take_in);
-        assert_eq!(hub.totals().rejected, u64::from(segments));
-        assert_eq!(hub.dropped_events(), 0);
+        visits.flush_thread();
+        drain(&visits, &mut take_in);
+        visits.flush_thread(); // there was no empty batch to hand the last one on for
+        drain(&visits, &mut take_in);
+        assert_eq!(visits.totals().rejected, u64::from(segments));
+        assert_eq!(visits.dropped_visits(), 0);
         (counts, taken)
     }
 
@@ -611,15 +611,15 @@ mod tests {
 
     #[test]
     fn buffers_stay_in_their_share_of_the_budget() {
-        for limit_bytes in [0, 1000, 64 << 10, 2_500_000, 1 << 30] {
-            let budget = MemoryBudget::new(limit_bytes);
-            let hub = Arc::new(EventHub::new(&budget, 100));
-            assert!(budget.used_bytes_of(MemoryKind::Buffers) <= pool_bytes(limit_bytes), "{limit_bytes}");
-            hub.record(EventBase::new(1, 1), 3, Outcome::Rejected);
-            let of_threads = (ThreadEntry::BYTES + 100).min(limit_bytes / THREADS_SHARE);
-            let most = pool_bytes(limit_bytes) + of_threads;
-            assert!(budget.used_bytes_of(MemoryKind::Buffers) <= most, "{limit_bytes}");
-            assert_eq!(hub.totals().rejected, 1);
+        for budget_bytes in [0, 1000, 64 << 10, 2_500_000, 1 << 30] {
+            let budget = MemoryBudget::new(budget_bytes);
+            let visits = Arc::new(VisitBuffer::new(&budget, 100));
+            assert!(budget.used_bytes_of(MemoryKind::Buffers) <= pool_bytes(budget_bytes), "{budget_bytes}");
+            visits.record(VisitedTable::new(1, 1), 3, Outcome::Rejected);
+            let of_threads = (ThreadEntry::BYTES + 100).min(budget_bytes / THREADS_SHARE);
+            let most = pool_bytes(budget_bytes) + of_threads;
+            assert!(budget.used_bytes_of(MemoryKind::Buffers) <= most, "{budget_bytes}");
+            assert_eq!(visits.totals().rejected, 1);
         }
     }
 }

@@ -7,11 +7,11 @@ use std::time::Duration;
 
 use springbloom_filter::{BuiltGroup, KeyDigest, UnitSettings};
 use springbloom_manager::{
-    BytewiseOrder, Fences, Manager, ManagerSettings, PolicyKind, RowVisitor, ScopeId, SegmentSpec, TableId,
-    TableSpec, TableUnits, UnitReadError, UnitSource,
+    BytewiseOrder, Fences, Manager, ManagerSettings, PolicyKind, RowVisitor, ScopeId, TableId, TableSpec,
+    TableUnits, UnitReadError, UnitSource,
 };
 
-pub(crate) const SETTLE: Duration = Duration::from_secs(20);
+pub(crate) const IDLE_TIMEOUT: Duration = Duration::from_secs(20);
 
 /// What every table is registered with.
 pub(crate) const LOCATOR: &[u8] = b"in memory";
@@ -69,16 +69,12 @@ impl MemoryTable {
             scope: ScopeId(1),
             level,
             order: &BytewiseOrder,
-            segments: self
-                .groups
-                .iter()
-                .map(|group| SegmentSpec { shape: group.shape, data_bytes: 4 << 20 })
-                .collect(),
+            shapes: self.groups.iter().map(|group| group.shape).collect(),
             fences: Fences::pack(firsts, Some(&last_key), &BytewiseOrder).unwrap(),
             source: self.clone(),
             locator: LOCATOR,
             first_units: None,
-            remembered: None,
+            warm_start: None,
         }
     }
 

@@ -23,13 +23,13 @@ const RETURN_SHARE: f64 = 1.0 / 32.0;
 
 /// A budget that a process can use. More means something else than a number of bytes, such as -1.
 pub(crate) fn checked(budget_bytes: u64) -> Result<usize, Error> {
-    let fits = usize::try_from(budget_bytes).ok().filter(|bytes| *bytes <= MemoryBudget::LIMIT_BYTES_MAX);
+    let fits = usize::try_from(budget_bytes).ok().filter(|bytes| *bytes <= MemoryBudget::BUDGET_BYTES_MAX);
     fits.ok_or_else(|| Error::Setting {
         name: "budget_bytes",
         got: budget_bytes.to_string(),
         expected: format!(
             "at most {} (256 TiB); for filters without a limit give what the machine has",
-            MemoryBudget::LIMIT_BYTES_MAX
+            MemoryBudget::BUDGET_BYTES_MAX
         ),
     })
 }
@@ -58,7 +58,7 @@ impl BudgetControl {
         handover: Arc<Handover>,
         pressure: Option<MemoryPressure>,
     ) -> Self {
-        let asked_bytes = manager.budget().limit_bytes();
+        let asked_bytes = manager.budget().budget_bytes();
         let state = State { asked_bytes, share: 1.0, calm_polls: 0, charge: None };
         Self { manager, handover, pressure, is_charged: AtomicBool::new(false), state: Mutex::new(state) }
     }
@@ -68,7 +68,7 @@ impl BudgetControl {
         let mut state = self.lock();
         state.asked_bytes = budget_bytes;
         self.apply(&state);
-        self.manager.budget().limit_bytes()
+        self.manager.budget().budget_bytes()
     }
 
     /// From now on the budget is charged to `charge`'s block cache; the first one stays.
@@ -120,17 +120,17 @@ impl BudgetControl {
         let wanted = if state.share == 1.0 { state.asked_bytes } else { wanted };
         let Some(charge) = &state.charge else { return self.limit(wanted) };
         // Together they are under one ceiling only if the cache gives way first, and takes back last.
-        if wanted < self.manager.budget().limit_bytes() {
+        if wanted < self.manager.budget().budget_bytes() {
             self.limit(wanted);
         }
-        let charged = charge.update(wanted.max(self.manager.budget().limit_bytes()));
+        let charged = charge.update(wanted.max(self.manager.budget().budget_bytes()));
         if charged < wanted {
             log::warn!(
                 "the block cache has no room for a filter budget of {wanted} bytes: it is {charged} bytes"
             );
         }
         self.limit(wanted.min(charged));
-        charge.update(self.manager.budget().limit_bytes());
+        charge.update(self.manager.budget().budget_bytes());
     }
 
     fn limit(&self, budget_bytes: usize) {

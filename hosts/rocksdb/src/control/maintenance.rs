@@ -111,7 +111,7 @@ impl Tasks {
                 self.files.forget_deleted();
                 self.handover.expire();
                 self.refused.retry(&self.manager);
-                self.databases.sum_up_openings(self.manager.budget().limit_bytes());
+                self.databases.sum_up_openings(self.manager.budget().budget_bytes());
             }
             if poll.as_mut().is_some_and(Timer::is_due) {
                 self.budget.poll_pressure();

@@ -81,7 +81,7 @@ pub const METRICS: &[Metric] = &[
                 ("bookkeeping", used.bookkeeping as f64),
                 ("buffers", used.buffers as f64),
                 ("loading", used.loading as f64),
-                ("absences", used.absences as f64),
+                ("absences", used.negative_cache as f64),
                 ("garbage", used.garbage as f64),
             ])
         }),
@@ -131,7 +131,7 @@ pub const METRICS: &[Metric] = &[
     counter("springbloom_tables_without_units", "Tables without filter units that were opened", |s| {
         one(s.tables_without_units)
     }),
-    counter("springbloom_events_dropped", "Visits that the policy never saw", |s| one(s.dropped_events)),
+    counter("springbloom_events_dropped", "Visits that the policy never saw", |s| one(s.dropped_visits)),
     counter("springbloom_thread_panics", "Panics of the manager's thread", |s| one(s.thread_panics)),
 ];
 

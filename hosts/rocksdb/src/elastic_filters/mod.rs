@@ -62,7 +62,7 @@ impl Shared {
     pub(crate) fn settings_text(&self) -> String {
         format!(
             "budget {} bytes, policy {}, units {}, segments of {} bytes",
-            self.manager.budget().limit_bytes(),
+            self.manager.budget().budget_bytes(),
             self.policy,
             self.units,
             self.segment_data_bytes
@@ -152,7 +152,7 @@ impl ElasticFilters {
 
     /// Waits until no unit is waiting to be loaded, at most `timeout`; whether that came true. For tests and benchmarks.
     pub fn wait_idle(&self, timeout: Duration) -> bool {
-        self.shared.manager.settle(timeout)
+        self.shared.manager.wait_idle(timeout)
     }
 }
 
@@ -294,7 +294,7 @@ impl ElasticFiltersBuilder {
             budget_bytes: budget_control::checked(self.budget_bytes)?,
             policy: self.policy,
             lifetime: self.lifetime,
-            remember_absences: self.negative_cache,
+            negative_cache: self.negative_cache,
             reader_bytes: READER_BYTES,
             thread_bytes: THREAD_BYTES,
             ..ManagerSettings::default()

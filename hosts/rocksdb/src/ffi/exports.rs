@@ -120,7 +120,7 @@ unsafe extern "C" fn sb_filters_release(elastic: *const Shared) {
 unsafe extern "C" fn sb_filters_budget_bytes(elastic: *const Shared) -> u64 {
     // SAFETY: borrowed for the call.
     let shared = unsafe { &*elastic };
-    guarded(0, || shared.manager.budget().limit_bytes() as u64)
+    guarded(0, || shared.manager.budget().budget_bytes() as u64)
 }
 
 /// # Safety

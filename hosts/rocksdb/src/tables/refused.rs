@@ -47,7 +47,7 @@ impl Room {
     fn of(manager: &Manager) -> Self {
         let budget = manager.budget();
         Self {
-            limit_bytes: budget.limit_bytes(),
+            limit_bytes: budget.budget_bytes(),
             bookkeeping_bytes: budget.used_bytes_of(MemoryKind::Bookkeeping),
         }
     }

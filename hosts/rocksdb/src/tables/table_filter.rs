@@ -1,7 +1,7 @@
 //! The filter units of an open table: what a RocksDB table reader holds.
 
 use springbloom_format::Directory;
-use springbloom_manager::{Fences, KeyOrder, SegmentSpec, TableHandle, TableId, TableSpec, allocated_bytes};
+use springbloom_manager::{Fences, KeyOrder, TableHandle, TableId, TableSpec, allocated_bytes};
 use xxhash_rust::xxh3::Xxh3;
 
 use crate::{
@@ -46,12 +46,7 @@ impl TableFilter {
     pub(crate) fn open(shared: &Shared, opening: Opening<'_>) -> Result<Self, OpenError> {
         let directory = Directory::parse(opening.head).map_err(|_| OpenError::Corrupt)?;
         let id = table_id(&opening);
-        let segments = (0..directory.segment_count())
-            .map(|segment| SegmentSpec {
-                shape: directory.shape(segment),
-                data_bytes: directory.data_bytes(segment),
-            })
-            .collect();
+        let shapes = (0..directory.segment_count()).map(|segment| directory.shape(segment)).collect();
         let firsts = (0..directory.segment_count()).map(|segment| directory.fence(segment));
         let fences =
             Fences::pack(firsts, Some(directory.last_key()), opening.order).ok_or(OpenError::Corrupt)?;
@@ -77,12 +72,12 @@ impl TableFilter {
                 scope: *scope,
                 level: opening.level,
                 order: opening.order,
-                segments,
+                shapes,
                 fences,
                 source: shared.files.shared_location(place),
                 locator: &file.to_locator(),
                 first_units,
-                remembered,
+                warm_start: remembered,
             })
             .ok_or(OpenError::NoRoom)?;
         database.count_with_units();

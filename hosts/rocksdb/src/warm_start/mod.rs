@@ -122,7 +122,7 @@ impl WarmStart {
         let of_database = self.all().into_iter().filter(|folder| std::ptr::eq(&*folder.database, database));
         let of_database: Vec<_> = of_database.collect();
         if of_database.iter().any(|folder| folder.is_writable()) {
-            self.manager.settle(SETTLE_TIMEOUT);
+            self.manager.wait_idle(SETTLE_TIMEOUT);
         }
         for folder in of_database {
             self.save(&folder, true);
@@ -213,7 +213,7 @@ impl WarmStart {
 
     fn collect(&self, folder: &Folder, waiting: Vec<StoredTable>, is_last: bool) -> StoredHotness {
         let mut stored = StoredHotness {
-            budget_bytes: self.manager.budget().limit_bytes() as u64,
+            budget_bytes: self.manager.budget().budget_bytes() as u64,
             // Shared with other folders, if there are any: an upper bound then.
             other_bytes: self.manager.other_bytes() as u64,
             visits_per_lookup: visits_per_lookup(&self.manager).unwrap_or(0.0) as f32,

@@ -164,5 +164,5 @@ fn remembering_can_be_turned_off() {
     let db = DB::open(&installed(&elastic, &small_tree()), folder.path()).expect("open");
     fill_db(&db, "plain");
     let (known, _) = met(&elastic, || (0..3).for_each(|_| check_db(&db, "plain")));
-    assert_eq!((known, elastic.stats().used.absences), (0, 0));
+    assert_eq!((known, elastic.stats().used.negative_cache), (0, 0));
 }

@@ -8,7 +8,7 @@
 
 use std::sync::atomic::{AtomicU64, Ordering, fence};
 
-use super::Absence;
+use super::AbsentKey;
 use super::entry::{self, Entry};
 
 /// Words of a set's entries.
@@ -19,13 +19,13 @@ const _: () = assert!(BYTES >= 2 * entry::BYTES_MAX);
 /// A set. Its state has, from the low bits: which of [`entry::CLASSES`] its entries are of; bytes in use; a version, odd while entries are
 /// written (32 bits: a reader would have to sleep through 2^31 writes of one set to miss that there were any).
 #[repr(align(64))]
-pub(super) struct Set {
+pub(super) struct Bucket {
     state: AtomicU64,
     words: [AtomicU64; WORDS],
 }
 
 // Four cache lines, of which a lookup that finds nothing often touches one.
-const _: () = assert!(size_of::<Set>() == 256);
+const _: () = assert!(size_of::<Bucket>() == 256);
 
 const USED_BITS: u32 = 8;
 const VERSION_ONE: u64 = 1 << (entry::CLASSES + USED_BITS);
@@ -53,7 +53,7 @@ pub(super) enum Found {
     /// It is there.
     Yes,
     /// It is there, but would not be with one entry less in each set; the bytes of its entry.
-    Barely(usize),
+    Marginal(usize),
 }
 
 /// A copy of a set's entries, one after the other.
@@ -77,7 +77,7 @@ impl Entries {
     }
 }
 
-impl Set {
+impl Bucket {
     pub(super) fn new() -> Self {
         Self { state: AtomicU64::new(0), words: std::array::from_fn(|_| AtomicU64::new(0)) }
     }
@@ -95,7 +95,7 @@ impl Set {
 
     /// Whether the absence is here; it earns a point then. No lock, no wait.
     #[inline]
-    pub(super) fn find(&self, absence: &Absence<'_>) -> Found {
+    pub(super) fn find(&self, absence: &AbsentKey<'_>) -> Found {
         let state = self.state.load(Ordering::Acquire);
         if used_of(state) == 0 || is_being_written(state) {
             return Found::No;
@@ -117,7 +117,7 @@ impl Set {
     }
 
     /// Takes the absence in where it is worth more than others; not if another thread is writing. Gives the bytes of free room that it took.
-    pub(super) fn insert(&self, absence: &Absence<'_>) -> usize {
+    pub(super) fn insert(&self, absence: &AbsentKey<'_>) -> usize {
         let Some(new) = Entry::new(absence) else { return 0 };
         let Some(mut writer) = self.try_write(self.state.load(Ordering::Relaxed)) else { return 0 };
         if writer.entries.position(&new).is_some() {
@@ -164,7 +164,7 @@ impl Set {
 
 /// The right to write a set; what was changed is written, and the right given back, when dropped.
 struct Writer<'a> {
-    set: &'a Set,
+    set: &'a Bucket,
     /// The version before, with zeros below.
     version: u64,
     entries: Entries,
@@ -182,7 +182,7 @@ impl Writer<'_> {
         let points = |(_, entry): &(usize, &[u8])| entry::points(entry[0]);
         let next_to_go = self.entries.iter().min_by_key(points).map(|(at, _)| at);
         entry::add_point(&mut self.entries.bytes[rewarded]);
-        if is_full && next_to_go == Some(rewarded) { Found::Barely(bytes) } else { Found::Yes }
+        if is_full && next_to_go == Some(rewarded) { Found::Marginal(bytes) } else { Found::Yes }
     }
 
     /// Whether this write is one in [`FADING_WRITES`].
@@ -234,13 +234,13 @@ mod tests {
     use super::super::entry::KEY_BYTES_MAX;
     use super::*;
 
-    fn absence(table: u32, key: &[u8]) -> Absence<'_> {
-        Absence::new(table, key, springbloom_filter::KeyDigest::of(key))
+    fn absence(table: u32, key: &[u8]) -> AbsentKey<'_> {
+        AbsentKey::new(table, key, springbloom_filter::KeyDigest::of(key))
     }
 
     #[test]
     fn what_saves_reads_outlives_what_does_not() {
-        let set = Set::new();
+        let set = Bucket::new();
         set.insert(&absence(1, b"hot"));
         for n in 0..1000u32 {
             assert_ne!(set.find(&absence(1, b"hot")), Found::No, "after {n}");
@@ -258,19 +258,19 @@ mod tests {
 
     #[test]
     fn the_last_entry_of_a_full_set_is_found_barely() {
-        let set = Set::new();
+        let set = Bucket::new();
         let keys: Vec<[u8; 24]> = (0..9).map(|n| [n; 24]).collect();
         keys.iter().for_each(|key| _ = set.insert(&absence(9, key)));
         for key in &keys[1..] {
             assert_eq!(set.find(&absence(9, key)), Found::Yes);
         }
-        assert_eq!(set.find(&absence(9, &keys[0])), Found::Barely(26), "nobody has fewer points");
+        assert_eq!(set.find(&absence(9, &keys[0])), Found::Marginal(26), "nobody has fewer points");
         assert_eq!(set.find(&absence(8, &keys[0])), Found::No, "another table's");
     }
 
     #[test]
     fn entries_of_forgotten_tables_go() {
-        let set = Set::new();
+        let set = Bucket::new();
         (0..7).for_each(|table| _ = set.insert(&absence(table, b"key")));
         set.retain(|table| table % 2 == 0);
         let found = (0..7).map(|table| set.find(&absence(table, b"key")) != Found::No);
@@ -280,7 +280,7 @@ mod tests {
     /// Writers that write the same absences over and over; a reader that asks for ones that were never written.
     #[test]
     fn nobody_finds_what_was_never_put_in() {
-        let set = Set::new();
+        let set = Bucket::new();
         std::thread::scope(|scope| {
             for writer in 0..2u8 {
                 let set = &set;
@@ -306,7 +306,7 @@ mod tests {
         /// Whatever is done, only what was put in is found, and the set's words add up.
         #[test]
         fn finds_nothing_else(steps in prop::collection::vec((0..4u32, 0..40u8, 0..KEY_BYTES_MAX, 0..3u8), 1..200)) {
-            let set = Set::new();
+            let set = Bucket::new();
             let mut put_in = std::collections::HashSet::new();
             for (table, fill, length, what) in steps {
                 let key = vec![fill; length];

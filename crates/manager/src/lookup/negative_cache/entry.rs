@@ -4,7 +4,7 @@
 //! and how the key is written, seven bits to a byte; the key. Decimal digits are written as one number, lower-case hexadecimal ones two
 //! to a byte. The form is one-to-one, so entries are equal, points aside, when tables and keys are.
 
-use super::Absence;
+use super::AbsentKey;
 
 /// Most bytes that a key takes here.
 pub(super) const KEY_BYTES_MAX: usize = 112;
@@ -49,7 +49,7 @@ pub(super) struct Entry {
 
 impl Entry {
     /// `None` if the key is too long.
-    pub(super) fn new(absence: &Absence<'_>) -> Option<Self> {
+    pub(super) fn new(absence: &AbsentKey<'_>) -> Option<Self> {
         let key = absence.key;
         let decimal = decimal(key);
         let is_hex =
@@ -206,7 +206,7 @@ mod tests {
     use super::*;
 
     fn entry(table: u32, key: &[u8]) -> Option<Entry> {
-        Entry::new(&Absence::new(table, key, KeyDigest::of(key)))
+        Entry::new(&AbsentKey::new(table, key, KeyDigest::of(key)))
     }
 
     #[test]

@@ -1,4 +1,4 @@
-//! Absences that lookups found out by wasting a read: keys that a table does not hold though its resident units let them pass.
+//! Keys that a lookup found absent by wasting a read: the resident units let them pass, the table does not hold them.
 //!
 //! Which keys a unit lets pass is fixed, so a hot absent key that passes wastes a read at every lookup, and the next unit that would
 //! stop it costs a bit for each of thousands of keys. Remembering the key costs ten to thirty bytes. (The idea of adaptive filters:
@@ -21,17 +21,17 @@ use springbloom_filter::KeyDigest;
 
 use crate::memory::allocated_bytes;
 use crate::{MemoryBudget, MemoryKind};
-use bucket::{Found, Set};
+use bucket::{Bucket, Found};
 
 /// A key that a table does not hold.
-pub(crate) struct Absence<'a> {
+pub(crate) struct AbsentKey<'a> {
     table: u32,
-    /// What follows in the key behind what is known of it: the same part for all keys of a table.
+    /// The key without the prefix that all keys of the table share.
     key: &'a [u8],
     hash: u64,
 }
 
-impl<'a> Absence<'a> {
+impl<'a> AbsentKey<'a> {
     /// `table` is the table's number among all tables ever known; `key` may lack a beginning that is the same for all keys of this table.
     #[inline]
     pub(crate) fn new(table: u32, key: &'a [u8], digest: KeyDigest) -> Self {
@@ -45,7 +45,7 @@ const CHUNK_SETS: usize = 15;
 
 /// A chunk, which gives its bytes back when it goes.
 struct Chunk {
-    sets: [Set; CHUNK_SETS],
+    sets: [Bucket; CHUNK_SETS],
     budget: MemoryBudget,
 }
 
@@ -55,16 +55,16 @@ pub(crate) const CHUNK_BYTES: usize =
 
 impl Drop for Chunk {
     fn drop(&mut self) {
-        self.budget.release(MemoryKind::Absences, CHUNK_BYTES);
+        self.budget.release(MemoryKind::NegativeCache, CHUNK_BYTES);
     }
 }
 
 /// The cache. Grows and shrinks a chunk at a time by linear hashing: only the chunk that is split or joined loses entries.
-pub(crate) struct AbsenceCache {
+pub(crate) struct NegativeCache {
     chunks: ArcSwap<Box<[Arc<Chunk>]>>,
     /// Entries' bytes that saved reads which a cache with one entry less per set would not have saved, and how many such reads.
-    barely_bytes: AtomicU64,
-    barely_found: AtomicU64,
+    marginal_bytes: AtomicU64,
+    marginal_hits: AtomicU64,
     /// Bytes of free room that entries ever took, how many of them there had been when that was asked last, and how many there had been when chunks were added last.
     filled_bytes: AtomicU64,
     filled_bytes_asked: AtomicU64,
@@ -74,13 +74,13 @@ pub(crate) struct AbsenceCache {
     budget: MemoryBudget,
 }
 
-impl AbsenceCache {
+impl NegativeCache {
     /// A cache without room.
     pub(crate) fn new(budget: MemoryBudget) -> Self {
         Self {
             chunks: ArcSwap::default(),
-            barely_bytes: AtomicU64::new(0),
-            barely_found: AtomicU64::new(0),
+            marginal_bytes: AtomicU64::new(0),
+            marginal_hits: AtomicU64::new(0),
             filled_bytes: AtomicU64::new(0),
             filled_bytes_asked: AtomicU64::new(0),
             filled_bytes_before: AtomicU64::new(0),
@@ -91,20 +91,20 @@ impl AbsenceCache {
 
     /// Whether the key is known to be absent from the table.
     #[inline]
-    pub(crate) fn contains(&self, absence: &Absence<'_>) -> bool {
+    pub(crate) fn contains(&self, absence: &AbsentKey<'_>) -> bool {
         match set_of(&self.chunks.load(), absence).map_or(Found::No, |set| set.find(absence)) {
             Found::No => false,
             Found::Yes => true,
-            Found::Barely(bytes) => {
-                self.barely_bytes.fetch_add(bytes as u64, Ordering::Relaxed);
-                self.barely_found.fetch_add(1, Ordering::Relaxed);
+            Found::Marginal(bytes) => {
+                self.marginal_bytes.fetch_add(bytes as u64, Ordering::Relaxed);
+                self.marginal_hits.fetch_add(1, Ordering::Relaxed);
                 true
             }
         }
     }
 
     /// Remembers that the key is absent from the table, if there is room and the key is not too long.
-    pub(crate) fn insert(&self, absence: &Absence<'_>) {
+    pub(crate) fn insert(&self, absence: &AbsentKey<'_>) {
         if let Some(set) = set_of(&self.chunks.load(), absence) {
             self.filled_bytes.fetch_add(set.insert(absence) as u64, Ordering::Relaxed);
         }
@@ -124,12 +124,12 @@ impl AbsenceCache {
 
     /// Adds up to `count` chunks, as the budget has room for.
     pub(crate) fn grow(&self, count: usize) {
-        let reserve = || self.budget.try_reserve(MemoryKind::Absences, CHUNK_BYTES);
+        let reserve = || self.budget.try_reserve(MemoryKind::NegativeCache, CHUNK_BYTES);
         let added: Vec<_> = std::iter::from_fn(reserve)
             .take(count)
             .map(|reservation| {
-                reservation.hand_over(MemoryKind::Absences); // the chunk gives it back
-                Arc::new(Chunk { sets: std::array::from_fn(|_| Set::new()), budget: self.budget.clone() })
+                reservation.hand_over(MemoryKind::NegativeCache); // the chunk gives it back
+                Arc::new(Chunk { sets: std::array::from_fn(|_| Bucket::new()), budget: self.budget.clone() })
             })
             .collect();
         if !added.is_empty() {
@@ -169,9 +169,9 @@ impl AbsenceCache {
 
     /// Reads saved that a cache with one entry less per set would not have saved, since the last call, and bytes that such a cache would have
     /// less.
-    pub(crate) fn take_barely_saved(&self) -> (u64, f64) {
+    pub(crate) fn take_marginal_hits(&self) -> (u64, f64) {
         let (bytes, found) =
-            (self.barely_bytes.swap(0, Ordering::Relaxed), self.barely_found.swap(0, Ordering::Relaxed));
+            (self.marginal_bytes.swap(0, Ordering::Relaxed), self.marginal_hits.swap(0, Ordering::Relaxed));
         let entry_bytes = bytes as f64 / found.max(1) as f64;
         (found, entry_bytes * (self.len() * CHUNK_SETS) as f64)
     }
@@ -179,7 +179,7 @@ impl AbsenceCache {
 
 /// The set that has the absence if any does; `None` while there are none.
 #[inline]
-fn set_of<'a>(chunks: &'a [Arc<Chunk>], absence: &Absence<'_>) -> Option<&'a Set> {
+fn set_of<'a>(chunks: &'a [Arc<Chunk>], absence: &AbsentKey<'_>) -> Option<&'a Bucket> {
     let number = absence.hash as usize / CHUNK_SETS;
     let places = chunks.len().next_power_of_two();
     let split = number & (places - 1);

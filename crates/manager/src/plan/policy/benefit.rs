@@ -7,8 +7,8 @@
 //! should have its next unit: from free bytes if it repays its own read within the memory of the measurement, else in
 //! place of the units that are worth least, if it is worth clearly more than they are *and* repays its read.
 
-use super::victims::Candidates;
-use super::{AllocationPolicy, VICTIMS_MAX};
+use super::victims::Victims;
+use super::{Policy, VICTIMS_MAX};
 use crate::Outcome;
 use crate::SegmentRef;
 use crate::plan::allocation::{Allocation, SegmentState};
@@ -28,7 +28,7 @@ const REPAY_READS: f32 = 1.0;
 
 /// The policy `benefit`.
 pub(super) struct Benefit {
-    candidates: Candidates,
+    victims: Victims,
 }
 
 /// Weighted wasted reads that the next unit would save. `weight` is that of a visit made now.
@@ -38,7 +38,7 @@ fn gain(state: &SegmentState, weight: f32) -> f32 {
 
 impl Benefit {
     pub(super) fn new() -> Self {
-        Self { candidates: Candidates::new() }
+        Self { victims: Victims::new() }
     }
 
     /// Gives the segment its next unit if that is worth it. `repay` is the weight of the visits that its own read must save.
@@ -47,14 +47,14 @@ impl Benefit {
         let weight = allocation.decay().weight() as f32;
         let gain = gain(&allocation.segments()[segment], weight);
         let mut free = allocation.free_bytes();
-        let least_lost = self.candidates.least_worth() * bytes.saturating_sub(free) as f32;
+        let least_lost = self.victims.least_worth() * bytes.saturating_sub(free) as f32;
         if gain < repay || gain < least_lost * HYSTERESIS + repay {
             return false;
         }
         let (mut victims, mut count) = ([SegmentRef::NONE; VICTIMS_MAX], 0);
         let mut lost = 0.0;
         while free < bytes && count < VICTIMS_MAX && gain >= lost * HYSTERESIS + repay {
-            let Some(victim) = self.candidates.pop(allocation) else { break };
+            let Some(victim) = self.victims.pop(allocation) else { break };
             victims[count] = victim;
             count += 1;
             if victim != segment {
@@ -68,17 +68,15 @@ impl Benefit {
             if is_worth_it && victim != segment {
                 allocation.evict(victim);
             }
-            self.candidates.offer(victim, allocation);
+            self.victims.offer(victim, allocation);
         }
         let admitted = is_worth_it && allocation.admit(segment);
-        self.candidates.offer(segment, allocation);
+        self.victims.offer(segment, allocation);
         admitted
     }
 }
 
-impl AllocationPolicy for Benefit {
-    fn add_table(&mut self, _table: u32, _allocation: &mut Allocation) {}
-
+impl Policy for Benefit {
     fn place(&mut self, segment: SegmentRef, allocation: &mut Allocation) {
         let repay = REPAY_READS * allocation.decay().weight() as f32;
         let has_place = |allocation: &Allocation| allocation.changed_count() + VICTIMS_MAX < CHANGES_MAX;
@@ -90,56 +88,48 @@ impl AllocationPolicy for Benefit {
     }
 
     fn remove_table(&mut self, table: u32, _allocation: &Allocation) {
-        self.candidates.remove_table(table);
+        self.victims.remove_table(table);
     }
 
-    fn on_access(&mut self, visit: Visit, allocation: &mut Allocation) {
+    fn on_visit(&mut self, visit: Visit, allocation: &mut Allocation) {
         if visit.outcome == Outcome::WastedRead {
-            self.candidates.look(LOOKS, allocation);
+            self.victims.look(LOOKS, allocation);
             // A sample that stands for many is no better evidence than one visit: as many samples must speak for a load.
             let reads = REPAY_READS * f32::from(allocation.reads_to_grow(visit.segment));
-            let repay = reads * visit.stands_for as f32 * allocation.decay().weight() as f32;
+            let repay = reads * visit.sample_weight as f32 * allocation.decay().weight() as f32;
             self.try_grow(visit.segment, repay, allocation);
         }
     }
 
     fn on_units_changed(&mut self, segment: SegmentRef, allocation: &Allocation) {
-        self.candidates.offer(segment, allocation);
+        self.victims.offer(segment, allocation);
     }
 
     fn on_rescale(&mut self, factor: f32) {
-        self.candidates.scale(factor);
+        self.victims.scale(factor);
     }
 
     fn evict_one(&mut self, allocation: &mut Allocation) -> bool {
-        let Some(victim) = self.candidates.pop(allocation) else { return false };
+        let Some(victim) = self.victims.pop(allocation) else { return false };
         allocation.evict(victim);
-        self.candidates.offer(victim, allocation);
+        self.victims.offer(victim, allocation);
         true
-    }
-
-    fn rebalance(&mut self, _allocation: &mut Allocation) -> bool {
-        false
     }
 
     fn changes_max(&self) -> usize {
         CHANGES_MAX
     }
 
-    fn byte_price(&self) -> Option<f32> {
-        Some(self.candidates.mean_worth() * MARGIN_OF_MEAN)
-    }
-
-    fn table_bytes(&self, _segments: usize) -> usize {
-        0
+    fn marginal_value_per_byte(&self) -> Option<f32> {
+        Some(self.victims.mean_worth() * MARGIN_OF_MEAN)
     }
 
     fn fixed_bytes(&self) -> usize {
-        Candidates::BYTES
+        Victims::BYTES
     }
 
     #[cfg(test)]
     fn assert_consistent(&self, allocation: &Allocation) {
-        self.candidates.assert_consistent(allocation);
+        self.victims.assert_consistent(allocation);
     }
 }

@@ -13,7 +13,7 @@
 use springbloom_filter::MAX_UNITS;
 
 use super::lists::{Linked, Links, List};
-use super::{AllocationPolicy, VICTIMS_MAX};
+use super::{Policy, VICTIMS_MAX};
 use crate::SegmentRef;
 use crate::plan::PerSegment;
 use crate::plan::allocation::Allocation;
@@ -159,7 +159,7 @@ impl MultiQueue {
     }
 }
 
-impl AllocationPolicy for MultiQueue {
+impl Policy for MultiQueue {
     fn add_table(&mut self, table: u32, allocation: &mut Allocation) {
         let lifetime = self.fixed_lifetime.unwrap_or(allocation.segment_count() as u64);
         let node =
@@ -185,7 +185,7 @@ impl AllocationPolicy for MultiQueue {
         self.nodes.remove_table(table);
     }
 
-    fn on_access(&mut self, visit: Visit, allocation: &mut Allocation) {
+    fn on_visit(&mut self, visit: Visit, allocation: &mut Allocation) {
         self.touch(visit.segment, allocation);
         self.try_grow(visit.segment, allocation);
     }
@@ -195,15 +195,9 @@ impl AllocationPolicy for MultiQueue {
         self.link_cold(segment, allocation.segments()[segment].units());
     }
 
-    fn on_rescale(&mut self, _factor: f32) {}
-
     fn evict_one(&mut self, allocation: &mut Allocation) -> bool {
         let victim = self.queues[1..].iter().rev().find_map(|queue| queue.iter(&self.nodes).next());
         victim.inspect(|&victim| self.evict(victim, allocation)).is_some()
-    }
-
-    fn rebalance(&mut self, _allocation: &mut Allocation) -> bool {
-        false
     }
 
     fn table_bytes(&self, segments: usize) -> usize {
@@ -316,7 +310,7 @@ mod tests {
             let shape = shape();
             let budget_bytes = units * group_bytes(shape, 1);
             let mut allocation = Allocation::new(Some(1 << 40)); // visits weigh the same, exactly, in the naive rule
-            allocation.set_ceiling_bytes(budget_bytes);
+            allocation.set_unit_budget_bytes(budget_bytes);
             let mut policy = MultiQueue::new(Some(LIFETIME));
             let run = Run { scope: ScopeId(0), level: None };
             allocation.add_table(0, run, vec![(shape, Hotness::default()); 8].into_iter());
@@ -331,9 +325,9 @@ mod tests {
             naive.queues[0].extend(0..8);
             for (at, &visited) in visits.iter().enumerate() {
                 let segment = SegmentRef { table: 0, segment: visited as u32 };
-                let visit = Visit { segment, outcome: Outcome::Rejected, stands_for: 1 };
+                let visit = Visit { segment, outcome: Outcome::Rejected, sample_weight: 1 };
                 allocation.record(visit);
-                policy.on_access(visit, &mut allocation);
+                policy.on_visit(visit, &mut allocation);
                 naive.visit(visited, at as u64 + 1);
                 for other in 0..8 {
                     let units = allocation.segments()[SegmentRef { table: 0, segment: other as u32 }].units();

@@ -5,11 +5,11 @@
 //! the one before. Recomputed when tables come or go or the ceiling moves, in O(segments); carried out by [`rebalance`],
 //! a bounded number of segments at a time, evictions first.
 //!
-//! [`rebalance`]: AllocationPolicy::rebalance
+//! [`rebalance`]: Policy::rebalance
 
 use std::collections::HashMap;
 
-use super::{AllocationPolicy, CHANGES_MAX};
+use super::{CHANGES_MAX, Policy};
 use crate::ScopeId;
 use crate::SegmentRef;
 use crate::memory::group_bytes;
@@ -66,14 +66,14 @@ const VISITS_MAX: usize = 16 * CHANGES_MAX;
 pub(super) struct SortedRuns {
     run_of: fn(u32, Run) -> RunKey,
     runs: HashMap<RunKey, RunUnits>,
-    planned_for_ceiling_bytes: usize,
+    planned_for_bytes: usize,
     stale: bool,
     phase: Phase,
 }
 
 impl SortedRuns {
     pub(super) fn new(run_of: fn(u32, Run) -> RunKey) -> Self {
-        Self { run_of, runs: HashMap::new(), planned_for_ceiling_bytes: 0, stale: false, phase: Phase::Idle }
+        Self { run_of, runs: HashMap::new(), planned_for_bytes: 0, stale: false, phase: Phase::Idle }
     }
 
     fn run_of(&self, table: u32, allocation: &Allocation) -> Option<RunKey> {
@@ -105,7 +105,7 @@ impl SortedRuns {
 
     fn plan(&mut self, allocation: &Allocation) {
         let mut tables_of: HashMap<RunKey, Vec<u32>> = HashMap::new();
-        for table in 0..allocation.segments().table_slots() {
+        for table in 0..allocation.segments().table_places() {
             if let Some(key) = self.run_of(table, allocation) {
                 tables_of.entry(key).or_default().push(table);
             }
@@ -114,7 +114,7 @@ impl SortedRuns {
             tables_of.iter().map(|(&key, tables)| (key, self.step(tables, 0, allocation))).collect();
         steps.sort_by_key(|&(key, _)| key); // equal worth: the same choice on every machine
         self.runs.clear();
-        let mut left = allocation.ceiling_bytes();
+        let mut left = allocation.unit_budget_bytes();
         loop {
             let worth =
                 |step: &Option<RunStep>| step.as_ref().map(|step| step.fpr_fall / step.bytes.max(1) as f64);
@@ -134,18 +134,18 @@ impl SortedRuns {
             let units = run.units;
             *step = self.step(&tables_of[key], units, allocation);
         }
-        self.planned_for_ceiling_bytes = allocation.ceiling_bytes();
+        self.planned_for_bytes = allocation.unit_budget_bytes();
         self.stale = false;
         self.phase = Phase::Evict(START);
     }
 
     /// Brings segments from `from` on to what they should have, in one direction; where to go on, if not at the end.
-    fn carry_out(&self, from: SegmentRef, admit: bool, allocation: &mut Allocation) -> Option<SegmentRef> {
+    fn apply_plan(&self, from: SegmentRef, admit: bool, allocation: &mut Allocation) -> Option<SegmentRef> {
         let SegmentRef { mut table, mut segment } = from;
         for _ in 0..VISITS_MAX {
             while segment as usize >= allocation.segments().table(table).len() {
                 (table, segment) = (table + 1, 0);
-                if table >= allocation.segments().table_slots() {
+                if table >= allocation.segments().table_places() {
                     return None;
                 }
             }
@@ -187,7 +187,7 @@ fn one_more_below(tables: &[u32], units: u8, bytes: usize, allocation: &Allocati
     fits.count() as u16
 }
 
-impl AllocationPolicy for SortedRuns {
+impl Policy for SortedRuns {
     fn add_table(&mut self, _table: u32, _allocation: &mut Allocation) {
         self.stale = true;
     }
@@ -203,7 +203,7 @@ impl AllocationPolicy for SortedRuns {
         self.stale = true;
     }
 
-    fn on_access(&mut self, _visit: Visit, allocation: &mut Allocation) {
+    fn on_visit(&mut self, _visit: Visit, allocation: &mut Allocation) {
         // Reads that failed are tried again after a while.
         if self.phase == Phase::Idle && allocation.ticks().is_multiple_of(RETRY_TICKS) {
             self.phase = Phase::Admit(START);
@@ -218,8 +218,6 @@ impl AllocationPolicy for SortedRuns {
         self.stale = true;
     }
 
-    fn on_rescale(&mut self, _factor: f32) {}
-
     fn evict_one(&mut self, allocation: &mut Allocation) -> bool {
         let most = allocation.segments().iter().max_by_key(|(_, state)| state.units());
         let most = most.map(|(segment, _)| segment);
@@ -227,27 +225,16 @@ impl AllocationPolicy for SortedRuns {
     }
 
     fn rebalance(&mut self, allocation: &mut Allocation) -> bool {
-        if self.stale || self.planned_for_ceiling_bytes != allocation.ceiling_bytes() {
+        if self.stale || self.planned_for_bytes != allocation.unit_budget_bytes() {
             self.plan(allocation);
         }
         self.phase = match self.phase {
             Phase::Idle => return false,
             Phase::Evict(from) => {
-                self.carry_out(from, false, allocation).map_or(Phase::Admit(START), Phase::Evict)
+                self.apply_plan(from, false, allocation).map_or(Phase::Admit(START), Phase::Evict)
             }
-            Phase::Admit(from) => self.carry_out(from, true, allocation).map_or(Phase::Idle, Phase::Admit),
+            Phase::Admit(from) => self.apply_plan(from, true, allocation).map_or(Phase::Idle, Phase::Admit),
         };
         true
     }
-
-    fn table_bytes(&self, _segments: usize) -> usize {
-        0
-    }
-
-    fn fixed_bytes(&self) -> usize {
-        0
-    }
-
-    #[cfg(test)]
-    fn assert_consistent(&self, _allocation: &Allocation) {}
 }

@@ -15,7 +15,7 @@ const SEEN_MIN: usize = 1024;
 
 /// A segment whose last unit could go.
 #[derive(Clone, Copy, Debug)]
-struct Candidate {
+struct Victim {
     segment: SegmentRef,
     /// Weighted wasted reads per byte that its last unit saves, at least.
     worth: f32,
@@ -23,9 +23,9 @@ struct Candidate {
 
 /// The list and the hand.
 #[derive(Debug)]
-pub(super) struct Candidates {
+pub(super) struct Victims {
     /// Least worth last.
-    places: Vec<Candidate>,
+    places: Vec<Victim>,
     hand: SegmentRef,
     /// Of what the hand saw lately.
     mean_worth: f32,
@@ -41,9 +41,9 @@ fn worth(segment: SegmentRef, allocation: &Allocation) -> Option<f32> {
     Some(state.saved_by_last(allocation.decay().weight() as f32) / bytes)
 }
 
-impl Candidates {
+impl Victims {
     /// Bytes of the list.
-    pub(super) const BYTES: usize = PLACES * size_of::<Candidate>();
+    pub(super) const BYTES: usize = PLACES * size_of::<Victim>();
 
     pub(super) fn new() -> Self {
         Self {
@@ -60,7 +60,7 @@ impl Candidates {
             self.hand = SegmentRef { segment: segment.segment + 1, ..segment };
             if let Some(worth) = worth(segment, allocation) {
                 self.mean_worth += (worth - self.mean_worth) / MEAN_OF;
-                self.put(Candidate { segment, worth });
+                self.put(Victim { segment, worth });
             }
         }
     }
@@ -68,11 +68,11 @@ impl Candidates {
     /// Takes the segment in if its last unit is worth less than one in the list.
     pub(super) fn offer(&mut self, segment: SegmentRef, allocation: &Allocation) {
         if let Some(worth) = worth(segment, allocation) {
-            self.put(Candidate { segment, worth });
+            self.put(Victim { segment, worth });
         }
     }
 
-    fn put(&mut self, new: Candidate) {
+    fn put(&mut self, new: Victim) {
         self.places.retain(|place| place.segment != new.segment);
         if self.places.len() == PLACES {
             if self.places[0].worth <= new.worth {

@@ -1,4 +1,4 @@
-//! The registry's care for the cache of absences: its share of the budget, and what it knows of tables that are gone.
+//! The registry's care for the cache of negative_cache: its share of the budget, and what it knows of tables that are gone.
 
 #[cfg(test)]
 mod simulation;
@@ -7,9 +7,9 @@ mod sizing;
 use std::sync::Arc;
 
 use super::Registry;
-use crate::lookup::negative_cache::{AbsenceCache, CHUNK_BYTES};
+use crate::lookup::negative_cache::{CHUNK_BYTES, NegativeCache};
 use crate::{MemoryKind, OutcomeTotals};
-use sizing::{Share, UNASKED_MAX, chunks_at_first, chunks_max};
+use sizing::{CacheSize, UNASKED_MAX, chunks_at_first, chunks_max};
 
 /// Visits taken in between two questions whether the share should change.
 const ASK_EVERY_TICKS: u64 = 4096;
@@ -19,21 +19,20 @@ const FORGOTTEN_MAX: usize = 64;
 const GROWTH_MAX: usize = 512;
 
 /// The cache and what its care needs.
-pub(crate) struct Absences {
-    pub cache: Arc<AbsenceCache>,
+pub(crate) struct CacheMaintenance {
+    pub cache: Arc<NegativeCache>,
     is_enabled: bool,
-    share: Share,
+    share: CacheSize,
     /// Chunks that the cache may have; it grows to them as absences fill it.
     chunks_wanted: usize,
     unknown: UnknownShare,
     ask_at: u64,
     /// Numbers of tables that were forgotten since the last sweep began.
     forgotten: Vec<u32>,
-    sweep: Option<Sweep>,
+    purge: Option<Purge>,
 }
 
-/// Of the visits that units lately let pass in vain, the share whose key was not known to be absent: what the analytic rates of units, which
-/// know nothing of absences, are to be multiplied by.
+/// Share of false positives that the negative cache misses, measured lately. It scales the analytic rates of units.
 struct UnknownShare {
     share: f64,
     /// Outcomes ever, when it was measured last.
@@ -61,30 +60,30 @@ impl UnknownShare {
     }
 }
 
-/// A walk over all chunks that drops the absences of some tables.
-struct Sweep {
+/// Removes the entries of some tables, a chunk at a time.
+struct Purge {
     tables: Vec<u32>,
     chunk: usize,
 }
 
-impl Absences {
+impl CacheMaintenance {
     /// Bytes whatever the number of tables.
     pub(crate) const FIXED_BYTES: usize = 2 * FORGOTTEN_MAX * size_of::<u32>();
 
-    pub(crate) fn new(cache: Arc<AbsenceCache>, is_enabled: bool) -> Self {
+    pub(crate) fn new(cache: Arc<NegativeCache>, is_enabled: bool) -> Self {
         Self {
             cache,
             is_enabled,
-            share: Share::default(),
+            share: CacheSize::default(),
             chunks_wanted: 0,
             unknown: UnknownShare::default(),
             ask_at: 0,
             forgotten: Vec::new(),
-            sweep: None,
+            purge: None,
         }
     }
 
-    /// Of the visits that units let pass in vain, the share that wastes a read.
+    /// Share of false positives that waste a read.
     pub(crate) fn unknown_share(&self) -> f64 {
         self.unknown.share
     }
@@ -97,84 +96,84 @@ impl Absences {
     }
 
     /// Does a chunk of the sweep, or begins one.
-    fn sweep_step(&mut self) {
-        let Some(sweep) = &mut self.sweep else {
+    fn purge_step(&mut self) {
+        let Some(purge) = &mut self.purge else {
             if !self.forgotten.is_empty() {
                 let mut tables = std::mem::take(&mut self.forgotten);
                 tables.sort_unstable();
-                self.sweep = Some(Sweep { tables, chunk: 0 });
+                self.purge = Some(Purge { tables, chunk: 0 });
             }
             return;
         };
-        let is_known = |table: u32| sweep.tables.binary_search(&table).is_err();
-        if self.cache.retain_in(sweep.chunk, is_known) {
-            sweep.chunk += 1;
+        let is_known = |table: u32| purge.tables.binary_search(&table).is_err();
+        if self.cache.retain_in(purge.chunk, is_known) {
+            purge.chunk += 1;
         } else {
-            self.sweep = None;
+            self.purge = None;
         }
     }
 }
 
 impl Registry {
     /// No more absences than their share of a new budget.
-    pub(crate) fn shrink_absences(&mut self, limit_bytes: usize) {
-        self.want_absences(self.absences.chunks_wanted.min(chunks_max(limit_bytes)));
+    pub(crate) fn shrink_negative_cache(&mut self, budget_bytes: usize) {
+        self.want_chunks(self.negative_cache.chunks_wanted.min(chunks_max(budget_bytes)));
     }
 
     /// Room for absences in a new budget: never more than their share, and at once what they begin with.
-    pub(crate) fn fit_absences(&mut self, limit_bytes: usize) {
-        self.shrink_absences(limit_bytes);
-        if self.absences.is_enabled && self.absences.cache.len() == 0 {
-            self.want_absences(chunks_at_first(limit_bytes));
-            self.grow_absences();
+    pub(crate) fn fit_negative_cache(&mut self, budget_bytes: usize) {
+        self.shrink_negative_cache(budget_bytes);
+        if self.negative_cache.is_enabled && self.negative_cache.cache.len() == 0 {
+            self.want_chunks(chunks_at_first(budget_bytes));
+            self.grow_negative_cache();
         }
     }
 
     /// Gives up all of it, for a budget that is less than the bookkeeping; `false` if there was nothing left of it.
-    pub(crate) fn give_up_absences(&mut self) -> bool {
-        let had_any = self.budget.used_bytes_of(MemoryKind::Absences) > 0; // or a lookup is still looking
-        self.want_absences(0);
+    pub(crate) fn give_up_negative_cache(&mut self) -> bool {
+        let had_any = self.budget.used_bytes_of(MemoryKind::NegativeCache) > 0; // or a lookup is still looking
+        self.want_chunks(0);
         had_any
     }
 
     /// A bounded piece of work on the cache: moves its share where that saves reads, drops what is known of forgotten tables.
-    pub(crate) fn tend_absences(&mut self) {
-        if !self.absences.is_enabled {
+    pub(crate) fn maintain_negative_cache(&mut self) {
+        if !self.negative_cache.is_enabled {
             return;
         }
-        self.absences.sweep_step();
-        self.grow_absences();
-        let ticks = self.planner.allocation().ticks();
-        if ticks < self.absences.ask_at {
+        self.negative_cache.purge_step();
+        self.grow_negative_cache();
+        let ticks = self.planner.ticks();
+        if ticks < self.negative_cache.ask_at {
             return;
         }
-        self.absences.ask_at = ticks + ASK_EVERY_TICKS;
+        self.negative_cache.ask_at = ticks + ASK_EVERY_TICKS;
         let totals = self.totals();
-        self.absences.unknown.measure(totals);
+        self.negative_cache.unknown.measure(totals);
         let visits = totals.visits();
-        let limit_bytes = self.budget.limit_bytes();
-        if self.absences.share.is_due(visits) {
-            let price = self.planner.byte_price();
-            let absences = &mut self.absences;
-            let chunks = absences.share.decide(&absences.cache, visits, price, limit_bytes);
+        let budget_bytes = self.budget.budget_bytes();
+        if self.negative_cache.share.is_due(visits) {
+            let price = self.planner.marginal_value_per_byte();
+            let absences = &mut self.negative_cache;
+            let chunks = absences.share.decide(&absences.cache, visits, price, budget_bytes);
             // One that is good for what it has grown to so far goes on growing.
             let is_less = chunks < absences.cache.len();
-            self.want_absences(if is_less { chunks } else { chunks.max(self.absences.chunks_wanted) });
+            self.want_chunks(if is_less { chunks } else { chunks.max(self.negative_cache.chunks_wanted) });
         }
     }
 
     /// From now on the cache may have so many chunks; those that are too many go at once.
-    fn want_absences(&mut self, chunks: usize) {
-        self.absences.chunks_wanted = chunks;
-        if chunks < self.absences.cache.len() {
-            self.absences.cache.truncate(chunks);
+    fn want_chunks(&mut self, chunks: usize) {
+        self.negative_cache.chunks_wanted = chunks;
+        if chunks < self.negative_cache.cache.len() {
+            self.negative_cache.cache.truncate(chunks);
             self.fit(0);
         }
     }
 
     /// Adds chunks that the cache may have and absences would fill: a budget that is far more than the keys that are asked for costs nothing.
-    fn grow_absences(&mut self) {
-        let (cache, wanted) = (&self.absences.cache, self.absences.chunks_wanted);
+    fn grow_negative_cache(&mut self) {
+        let (cache, wanted) = (&self.negative_cache.cache, self.negative_cache.chunks_wanted);
         let length = cache.len();
         let added = match wanted.checked_sub(length) {
             None | Some(0) => return,
@@ -183,7 +182,7 @@ impl Registry {
             Some(_) => return,
         };
         self.fit(added * CHUNK_BYTES);
-        self.absences.cache.grow(added);
+        self.negative_cache.cache.grow(added);
         self.fit(0);
     }
 }

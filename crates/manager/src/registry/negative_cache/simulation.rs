@@ -6,8 +6,8 @@ use std::ops::Range;
 use springbloom_filter::{KeyDigest, UnitSettings};
 use springbloom_testkit::spread::{mix, unit_interval};
 
-use super::sizing::Share;
-use crate::lookup::negative_cache::{Absence, AbsenceCache, CHUNK_BYTES};
+use super::sizing::CacheSize;
+use crate::lookup::negative_cache::{AbsentKey, CHUNK_BYTES, NegativeCache};
 use crate::{Hotness, ManagerSettings, MemoryBudget, Outcome, Planner, ScopeId};
 
 /// How many keys there are, and how they are remembered.
@@ -71,8 +71,8 @@ impl Zipf {
 struct Store {
     setting: Setting,
     planner: Planner,
-    cache: AbsenceCache,
-    share: Share,
+    cache: NegativeCache,
+    share: CacheSize,
     visits: u64,
     unit_fpr: f64,
 }
@@ -87,16 +87,16 @@ impl Store {
             let segments = vec![(shape, Hotness::default()); segments as usize];
             planner.add_table(level, ScopeId(1), Some(level as u8), &segments);
         }
-        let cache = AbsenceCache::new(MemoryBudget::new(budget_bytes));
+        let cache = NegativeCache::new(MemoryBudget::new(budget_bytes));
         let unit_fpr = shape.false_positive_rate(1);
-        let mut store = Self { setting, planner, cache, share: Share::default(), visits: 0, unit_fpr };
+        let mut store = Self { setting, planner, cache, share: CacheSize::default(), visits: 0, unit_fpr };
         store.resize();
         store
     }
 
     fn resize(&mut self) {
         if self.setting.remembers {
-            let (price, budget_bytes) = (self.planner.byte_price(), self.setting.budget_bytes);
+            let (price, budget_bytes) = (self.planner.marginal_value_per_byte(), self.setting.budget_bytes);
             let decided = self.share.decide(&self.cache, self.visits, price, budget_bytes);
             let fixed = self.setting.share.map(|share| (share * budget_bytes as f64) as usize / CHUNK_BYTES);
             let chunks = fixed.unwrap_or(decided);
@@ -123,8 +123,8 @@ impl Store {
             let units = self.planner.units(table, segment);
             let mut bytes = [0; 32];
             bytes[..8].copy_from_slice(&key.to_le_bytes());
-            let remembered = &bytes[..self.setting.key_bytes];
-            let absence = Absence::new(table, remembered, KeyDigest::of(&bytes));
+            let warm_start = &bytes[..self.setting.key_bytes];
+            let absence = AbsentKey::new(table, warm_start, KeyDigest::of(&bytes));
             let outcome = if !passes(units) {
                 if passes(units - 1) { Outcome::RejectedByLast } else { Outcome::Rejected }
             } else if self.setting.remembers && self.cache.contains(&absence) {

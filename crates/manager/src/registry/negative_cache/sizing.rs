@@ -1,11 +1,11 @@
-//! How much of the budget remembers absences: as much as saves more reads there than it would as units.
+//! How much of the budget remembers negative_cache: as much as saves more reads there than it would as units.
 //!
 //! Both sides are measured at the margin, in reads saved per visit and byte: what units save that a few bytes more or less would let in or
 //! out, and what the last entry of each set does. The optimum is flat, a window shows a handful of such reads in a small cache, and every step loses entries
 //! and units: so steps are coarse and rare, and there is none while both sides are within a factor of [`HYSTERESIS`]. A cache that is
 //! filling has no last entries yet: it is not made smaller.
 
-use crate::lookup::negative_cache::{AbsenceCache, CHUNK_BYTES};
+use crate::lookup::negative_cache::{CHUNK_BYTES, NegativeCache};
 
 /// Share of the budget to begin with, and of one whose policy puts no price on its units.
 const SHARE_AT_FIRST: usize = 32;
@@ -36,7 +36,7 @@ const OUT_OF_PROPORTION: f64 = 8.0;
 
 /// Decides the number of chunks.
 #[derive(Debug, Default)]
-pub(super) struct Share {
+pub(super) struct CacheSize {
     /// Visits ever made when the window began.
     begun_at: u64,
     /// Reads saved at the margin, per visit and byte.
@@ -44,20 +44,20 @@ pub(super) struct Share {
 }
 
 /// The most chunks under a limit.
-pub(super) fn chunks_max(limit_bytes: usize) -> usize {
-    if limit_bytes < BUDGET_MIN_BYTES {
+pub(super) fn chunks_max(budget_bytes: usize) -> usize {
+    if budget_bytes < BUDGET_MIN_BYTES {
         0
     } else {
-        (limit_bytes / SHARE_MAX / CHUNK_BYTES).clamp(1, CHUNKS_MAX)
+        (budget_bytes / SHARE_MAX / CHUNK_BYTES).clamp(1, CHUNKS_MAX)
     }
 }
 
 /// Chunks that absences may fill under a limit before anything is measured.
-pub(super) fn chunks_at_first(limit_bytes: usize) -> usize {
-    (limit_bytes / SHARE_AT_FIRST / CHUNK_BYTES).max(1).min(chunks_max(limit_bytes))
+pub(super) fn chunks_at_first(budget_bytes: usize) -> usize {
+    (budget_bytes / SHARE_AT_FIRST / CHUNK_BYTES).max(1).min(chunks_max(budget_bytes))
 }
 
-impl Share {
+impl CacheSize {
     /// Whether it is time to decide, after `visits` ever.
     pub(super) fn is_due(&self, visits: u64) -> bool {
         visits.saturating_sub(self.begun_at) >= WINDOW_VISITS
@@ -66,21 +66,21 @@ impl Share {
     /// Chunks that the cache should have. `price`: reads saved per visit and byte by units at the margin, if the policy tells.
     pub(super) fn decide(
         &mut self,
-        cache: &AbsenceCache,
+        cache: &NegativeCache,
         visits: u64,
         price: Option<f64>,
-        limit_bytes: usize,
+        budget_bytes: usize,
     ) -> usize {
         let window = visits.saturating_sub(self.begun_at).max(1) as f64;
         self.begun_at = visits;
-        let ((saved, bytes), is_filling) = (cache.take_barely_saved(), cache.take_is_filling());
+        let ((saved, bytes), is_filling) = (cache.take_marginal_hits(), cache.take_is_filling());
         let worth = if saved == 0 { 0.0 } else { saved as f64 / SEEN / window / bytes };
         self.worth = MEMORY * self.worth + (1.0 - MEMORY) * worth;
-        let (length, most) = (cache.len(), chunks_max(limit_bytes));
-        let Some(price) = price else { return chunks_at_first(limit_bytes) };
+        let (length, most) = (cache.len(), chunks_max(budget_bytes));
+        let Some(price) = price else { return chunks_at_first(budget_bytes) };
         let step = (length / STEP_PARTS).max(1);
         let wanted = if length == 0 {
-            chunks_at_first(limit_bytes)
+            chunks_at_first(budget_bytes)
         } else if self.worth > price * HYSTERESIS {
             length + step
         } else if is_filling {
@@ -92,6 +92,6 @@ impl Share {
         } else {
             length
         };
-        wanted.max((limit_bytes / SHARE_MIN / CHUNK_BYTES).clamp(1, UNASKED_MAX)).min(most)
+        wanted.max((budget_bytes / SHARE_MIN / CHUNK_BYTES).clamp(1, UNASKED_MAX)).min(most)
     }
 }

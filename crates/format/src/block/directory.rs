@@ -4,8 +4,10 @@ use std::ops::{Deref, Range};
 
 use springbloom_filter::{GroupShape, SHAPE_BYTES};
 
-use crate::checksum::{CHECKSUM_BYTES, Covers, checksum};
-use crate::{BlockHeader, FormatError, HEADER_BYTES, UnitLayout};
+use super::{BlockHeader, HEADER_BYTES, UnitLayout};
+use crate::FormatError;
+use crate::bytes::{u32_at, u64_at};
+use crate::checksum::{CHECKSUM_BYTES, Covers, checksum, verify};
 
 /// Bytes of a segment's entry: shape, data bytes, end of its fence.
 pub(crate) const ENTRY_BYTES: usize = SHAPE_BYTES + 8 + 4;
@@ -44,10 +46,7 @@ impl Directory {
         let Some((bytes, stored)) = bytes.split_last_chunk().filter(|_| bytes.len() as u64 >= least) else {
             return Err(inconsistent("directory_bytes", bytes.len() as u64, least));
         };
-        let (got, expected) = (checksum(Covers::Directory, bytes), u32::from_le_bytes(*stored));
-        if got != expected {
-            return Err(FormatError::Checksum { part: "directory", got, expected });
-        }
+        verify(Covers::Directory, "directory", bytes, u32::from_le_bytes(*stored))?;
         let (entries, keys) = bytes.split_at(entries_bytes as usize);
         let segments = parse_entries(entries, header.unit_count, keys.len() as u64)?;
         let fences_end = segments.last().map_or(0, |segment| segment.fence_end as usize);
@@ -144,11 +143,10 @@ fn parse_entries(entries: &[u8], unit_count: u8, key_bytes: u64) -> Result<Box<[
 }
 
 fn decode_entry(entry: &[u8; ENTRY_BYTES]) -> Result<SegmentEntry, springbloom_filter::FilterError> {
-    let [shape @ .., d0, d1, d2, d3, d4, d5, d6, d7, f0, f1, f2, f3] = entry;
     Ok(SegmentEntry {
-        shape: GroupShape::decode(shape)?,
-        data_bytes: u64::from_le_bytes([*d0, *d1, *d2, *d3, *d4, *d5, *d6, *d7]),
-        fence_end: u32::from_le_bytes([*f0, *f1, *f2, *f3]),
+        shape: GroupShape::decode(&entry[..SHAPE_BYTES])?,
+        data_bytes: u64_at(entry, SHAPE_BYTES),
+        fence_end: u32_at(entry, SHAPE_BYTES + 8),
     })
 }
 

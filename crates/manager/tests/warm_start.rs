@@ -4,7 +4,7 @@ mod common;
 
 use std::sync::Arc;
 
-use common::{MemoryTable, SETTLE, key, manager};
+use common::{IDLE_TIMEOUT, MemoryTable, key, manager};
 use springbloom_filter::KeyDigest;
 use springbloom_manager::{
     BytewiseOrder, Hotness, Manager, Outcome, PolicyKind, SegmentUse, TableHandle, TableId,
@@ -17,15 +17,15 @@ const KEYS: u64 = 1000;
 fn open(
     manager: &Manager,
     tables: &[Arc<MemoryTable>],
-    remembered: &[Option<Vec<SegmentUse>>],
+    warm_start: &[Option<Vec<SegmentUse>>],
 ) -> Vec<TableHandle> {
-    let specs = tables.iter().zip(remembered).map(|(table, remembered)| {
+    let specs = tables.iter().zip(warm_start).map(|(table, warm_start)| {
         let mut spec = table.spec(Some(2));
-        spec.remembered = remembered.clone();
+        spec.warm_start = warm_start.clone();
         spec
     });
     let handles = specs.map(|spec| manager.register(spec).expect("there is room")).collect();
-    assert!(manager.settle(SETTLE));
+    assert!(manager.wait_idle(IDLE_TIMEOUT));
     handles
 }
 
@@ -34,7 +34,7 @@ fn look_up(manager: &Manager, handles: &[TableHandle], rounds: u64, seed: u64) -
     let mut state = seed;
     let mut wasted = 0;
     for round in 0..rounds {
-        assert!(round % 100 != 0 || manager.settle(SETTLE));
+        assert!(round % 100 != 0 || manager.wait_idle(IDLE_TIMEOUT));
         state = state.wrapping_mul(0x5851_F42D_4C95_7F2D).wrapping_add(0x1405_7B7E_F767_814F);
         let random = state >> 33;
         // The product of two uniforms: half of all visits go to an eighth of the segments.
@@ -43,7 +43,7 @@ fn look_up(manager: &Manager, handles: &[TableHandle], rounds: u64, seed: u64) -
         let sought = key(table, 2 * (segment * KEYS + random % KEYS) + 1);
         let handle = &handles[table as usize];
         let segment = handle.segment_of(&sought, &BytewiseOrder);
-        let may_match = handle.may_match(segment, KeyDigest::of(&sought));
+        let may_match = handle.rejection(segment, KeyDigest::of(&sought)).is_none();
         handle.record(segment, if may_match { Outcome::WastedRead } else { Outcome::Rejected });
         wasted += u64::from(may_match);
     }
@@ -59,10 +59,10 @@ fn what_is_remembered_is_resident_after_one_pass_of_loading() {
         let handles = open(&before, &tables, &vec![None; tables.len()]);
         for round in 0..20 {
             look_up(&before, &handles, 10_000, round);
-            assert!(before.settle(SETTLE));
+            assert!(before.wait_idle(IDLE_TIMEOUT));
         }
         let wasted_before = look_up(&before, &handles, 50_000, 99);
-        assert!(before.settle(SETTLE));
+        assert!(before.wait_idle(IDLE_TIMEOUT));
         let uses: Vec<_> = tables.iter().map(|table| before.table_use(TableId(table.id))).collect();
         assert_eq!(before.table_use(TableId(1 << 50)), None);
 
@@ -106,7 +106,7 @@ fn the_memory_curve_follows_the_visits() {
     assert_eq!(manager.memory_curve().points().len(), 1, "nothing is known yet");
     for round in 0..20 {
         look_up(&manager, &handles, 10_000, round);
-        assert!(manager.settle(SETTLE));
+        assert!(manager.wait_idle(IDLE_TIMEOUT));
     }
     let (curve, stats) = (manager.memory_curve(), manager.stats());
     assert!((curve.points()[0].wasted_reads_per_visit - 1.0).abs() < 1e-6, "all visits were for absent keys");

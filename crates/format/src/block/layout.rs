@@ -6,7 +6,7 @@ use std::ops::Range;
 use springbloom_filter::GroupShape;
 
 use crate::FormatError;
-use crate::checksum::{CHECKSUM_BYTES, Covers, checksum};
+use crate::checksum::{CHECKSUM_BYTES, Covers, verify};
 
 /// Positions of the units of a block, and their checks. 8 bytes per segment.
 ///
@@ -101,10 +101,7 @@ impl UnitLayout {
             return Err(FormatError::Truncated { part: "unit", got, expected });
         };
         let covers = Covers::Unit { identity: self.identity, segment, unit };
-        let (got, expected) = (checksum(covers, unit_bytes), u32::from_le_bytes(*stored));
-        if got != expected {
-            return Err(FormatError::Checksum { part: "unit", got, expected });
-        }
+        verify(covers, "unit", unit_bytes, u32::from_le_bytes(*stored))?;
         Ok(unit_bytes)
     }
 

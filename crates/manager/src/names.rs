@@ -1,9 +1,20 @@
-//! Names of segments inside the manager.
+//! Names of tables, column families and segments.
 
-/// A segment of a known table: the table's slot and the segment's number in the table.
+/// Identity of one immutable sorted file: the same whenever the file is opened, different for any other file of the
+/// process (a good hash will do: what is registered again under it must have the same segments, too). State that is worth keeping hangs on it, not on a reader.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct TableId(pub u64);
+
+/// A column family of one database: hotness is inherited only inside one scope.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct ScopeId(pub u64);
+
+/// A segment of a known table: the table's place among the known ones and the segment's number in the table.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(crate) struct SegmentRef {
+pub struct SegmentRef {
+    /// The table's place.
     pub table: u32,
+    /// The segment's number in it.
     pub segment: u32,
 }
 

@@ -4,9 +4,9 @@ use std::borrow::Cow;
 
 use springbloom_filter::{GroupBuilder, KeyDigest, UnitSettings};
 
+use super::directory::{self, SegmentEntry};
+use super::{BlockHeader, HEADER_BYTES};
 use crate::checksum::{CHECKSUM_BYTES, Covers, checksum};
-use crate::directory::{self, SegmentEntry};
-use crate::{BlockHeader, HEADER_BYTES};
 
 /// Most keys of a segment, whatever its data bytes, but for the last one of a table, which may have a quarter more: bounds the memory of the
 /// open segment (16 bytes a key, and 56 more while its ribbon is solved) and of a unit (two device pages).

@@ -3,7 +3,8 @@
 //! A hint, never needed for a right answer: whoever cannot read it starts cold.
 
 use crate::FormatError;
-use crate::checksum::{CHECKSUM_BYTES, Covers, checksum};
+use crate::bytes::{u16_at, u32_at, u64_at, u128_at};
+use crate::checksum::{CHECKSUM_BYTES, Covers, checksum, verify};
 
 /// First bytes of every hotness file.
 pub const HOTNESS_MAGIC: [u8; 8] = *b"SpgHotns";
@@ -102,10 +103,7 @@ impl StoredHotness {
         if got > expected {
             return Err(inconsistent("body_bytes", got, expected));
         }
-        let (got, expected) = (checksum(Covers::HotnessBody, records), u32::from_le_bytes(*stored));
-        if got != expected {
-            return Err(FormatError::Checksum { part: "hotness", got, expected });
-        }
+        verify(Covers::HotnessBody, "hotness", records, u32::from_le_bytes(*stored))?;
         let tables = decode_tables(records)?;
         if tables.len() as u64 != table_count {
             return Err(inconsistent("table_count", table_count, tables.len() as u64));
@@ -135,11 +133,7 @@ fn split_header(bytes: &[u8]) -> Result<(&[u8; HOTNESS_HEADER_BYTES], &[u8]), Fo
     if version > HOTNESS_VERSION {
         return Err(FormatError::NewerVersion { got: version, newest: HOTNESS_VERSION });
     }
-    let (got, expected) =
-        (checksum(Covers::HotnessHeader, &header[..CHECKSUM_AT]), u32_at(header, CHECKSUM_AT));
-    if got != expected {
-        return Err(FormatError::Checksum { part: "hotness header", got, expected });
-    }
+    verify(Covers::HotnessHeader, "hotness header", &header[..CHECKSUM_AT], u32_at(header, CHECKSUM_AT))?;
     if version != HOTNESS_VERSION {
         return Err(inconsistent("version", version.into(), HOTNESS_VERSION.into()));
     }
@@ -152,7 +146,6 @@ fn decode_tables(mut records: &[u8]) -> Result<Vec<StoredTable>, FormatError> {
         let Some((table, rest)) = records.split_first_chunk::<TABLE_BYTES>() else {
             return Err(inconsistent("bytes of a table", records.len() as u64, TABLE_BYTES as u64));
         };
-        let [id @ .., _, _, _, _, _, _, _, _, _, _, _, _] = table;
         let segment_bytes = u64::from(u32_at(table, 24)) * SEGMENT_BYTES as u64;
         if segment_bytes > rest.len() as u64 {
             return Err(inconsistent("bytes of segments", segment_bytes, rest.len() as u64));
@@ -160,7 +153,7 @@ fn decode_tables(mut records: &[u8]) -> Result<Vec<StoredTable>, FormatError> {
         let (segments, rest) = rest.split_at(segment_bytes as usize);
         let segments = segments.as_chunks::<SEGMENT_BYTES>().0.iter().map(decode_segment);
         tables.push(StoredTable {
-            id: u128::from_le_bytes(*id),
+            id: u128_at(table, 0),
             file_number: u64_at(table, 16),
             segments: segments.collect::<Result<_, _>>()?,
         });
@@ -188,21 +181,9 @@ fn storable(value: f32) -> f32 {
 
 /// A count from its four bytes.
 fn count(bytes: &[u8]) -> Result<f32, FormatError> {
-    let bits = u32::from_le_bytes([bytes[0], bytes[1], bytes[2], bytes[3]]);
+    let bits = u32_at(bytes, 0);
     let value = f32::from_bits(bits);
     if is_count(value) { Ok(value) } else { Err(inconsistent("a count's bits", bits.into(), 0)) }
-}
-
-fn u16_at(bytes: &[u8], at: usize) -> u16 {
-    u16::from_le_bytes([bytes[at], bytes[at + 1]])
-}
-
-fn u32_at(bytes: &[u8], at: usize) -> u32 {
-    u32::from_le_bytes([bytes[at], bytes[at + 1], bytes[at + 2], bytes[at + 3]])
-}
-
-fn u64_at(bytes: &[u8], at: usize) -> u64 {
-    u64::from(u32_at(bytes, at)) | u64::from(u32_at(bytes, at + 4)) << 32
 }
 
 fn inconsistent(field: &'static str, got: u64, expected: u64) -> FormatError {

@@ -1,7 +1,8 @@
 //! The fixed header: says what the block is and how much to read next.
 
 use crate::FormatError;
-use crate::checksum::{Covers, checksum};
+use crate::bytes::{u16_at, u32_at, u64_at};
+use crate::checksum::{Covers, checksum, verify};
 
 /// First bytes of every block.
 pub const MAGIC: [u8; 8] = *b"SpgBloom";
@@ -44,21 +45,17 @@ impl BlockHeader {
             return Err(FormatError::Truncated { part: "header", got: bytes.len() as u64, expected });
         };
         // The version comes before the checksum: a newer version may place its checksum elsewhere.
-        let version = u16::from_le_bytes([bytes[8], bytes[9]]);
+        let version = u16_at(bytes, 8);
         if version > FORMAT_VERSION {
             return Err(FormatError::NewerVersion { got: version, newest: FORMAT_VERSION });
         }
-        let stored = read_u32(bytes, CHECKSUM_AT);
-        let got = checksum(Covers::Header, &bytes[..CHECKSUM_AT]);
-        if got != stored {
-            return Err(FormatError::Checksum { part: "header", got, expected: stored });
-        }
+        verify(Covers::Header, "header", &bytes[..CHECKSUM_AT], u32_at(bytes, CHECKSUM_AT))?;
         let header = Self {
-            block_bytes: read_u64(bytes, 16),
-            directory_bytes: read_u64(bytes, 24),
-            segment_count: read_u32(bytes, 12),
+            block_bytes: u64_at(bytes, 16),
+            directory_bytes: u64_at(bytes, 24),
+            segment_count: u32_at(bytes, 12),
             unit_count: bytes[10],
-            identity: read_u32(bytes, 32),
+            identity: u32_at(bytes, 32),
         };
         header.check(version, bytes)?;
         Ok(header)
@@ -98,12 +95,4 @@ impl BlockHeader {
         // `check` bounds the directory by the block.
         HEADER_BYTES as u64 + self.directory_bytes
     }
-}
-
-fn read_u32(bytes: &[u8; HEADER_BYTES], at: usize) -> u32 {
-    u32::from_le_bytes([bytes[at], bytes[at + 1], bytes[at + 2], bytes[at + 3]])
-}
-
-fn read_u64(bytes: &[u8; HEADER_BYTES], at: usize) -> u64 {
-    u64::from(read_u32(bytes, at)) | u64::from(read_u32(bytes, at + 4)) << 32
 }

@@ -1,0 +1,11 @@
+//! A table's block: header, directory, units.
+
+mod directory;
+mod header;
+mod layout;
+mod writer;
+
+pub use directory::Directory;
+pub use header::{BlockHeader, FORMAT_VERSION, HEADER_BYTES, MAGIC};
+pub use layout::UnitLayout;
+pub use writer::{BlockWriter, MAX_SEGMENT_KEYS};

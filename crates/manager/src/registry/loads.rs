@@ -1,0 +1,257 @@
+//! Both ends of a load: which unit is wanted most, and what becomes of the units that were read.
+
+use std::sync::Arc;
+
+use springbloom_filter::GroupShape;
+
+use super::{LoadBy, Registry};
+use crate::memory::group_bytes;
+use crate::plan::allocation::FAILED_READS_MAX;
+use crate::{MemoryBudget, MemoryKind, Reservation, SegmentRef, TableUnits, UnitReadError, UnitSource};
+
+/// Visits (to any segment) after the first failed read before units of that table are asked for again; four times as many
+/// after each further failure.
+const BACKOFF_TICKS: u64 = 4096;
+/// Most segments of a table whose units are read as a row.
+const ROW_SEGMENTS_MAX: usize = 4096;
+/// Share of the plan that is kept free for copies of groups: one part in this.
+const COPY_PARTS: usize = 64;
+/// Each load releases one part in this of the headroom that it did not need.
+const HEADROOM_LOADS: usize = 8;
+
+/// Where units are read.
+pub(crate) struct TableToRead {
+    pub source: Arc<dyn UnitSource>,
+    locator: Box<[u8]>,
+    pub shapes: Box<[GroupShape]>,
+}
+
+impl TableToRead {
+    pub(crate) fn units(&self) -> TableUnits<'_> {
+        TableUnits { locator: &self.locator, shapes: &self.shapes }
+    }
+
+    pub(crate) fn read_unit(&self, segment: u32, unit: u8) -> Result<Vec<u8>, UnitReadError> {
+        self.source.read_unit(self.units(), segment, unit)
+    }
+}
+
+/// A segment that lacks units.
+pub(crate) struct Wanted {
+    pub segment: SegmentRef,
+    generation: u32,
+    /// Units that it has: the number of the one that is wanted next.
+    pub resident: u8,
+    /// Units that it should have.
+    pub units: u8,
+    /// At least half of the table's segments lack the same unit.
+    pub as_row: bool,
+    pub table: TableToRead,
+}
+
+impl Wanted {
+    pub(crate) fn shape(&self) -> GroupShape {
+        self.table.shapes[self.segment.segment as usize]
+    }
+}
+
+/// What was read for a [`Wanted`].
+pub(crate) struct Loaded {
+    pub wanted: Wanted,
+    pub is_row: bool,
+    /// The wanted unit of the segment, or of each segment of a row.
+    pub units: Vec<(u32, Result<Vec<u8>, UnitReadError>)>,
+    /// Why a row ended early.
+    pub broke_off: Option<UnitReadError>,
+    /// For the bytes of the units.
+    pub buffer: Reservation,
+    /// For the group that will hold the unit; rows reserve group by group.
+    pub group: Option<Reservation>,
+}
+
+impl Registry {
+    /// The unit to read next.
+    pub(crate) fn next_wanted(&mut self) -> Option<Wanted> {
+        loop {
+            let (segment, as_row) = if let Some(segment) = self.loads.pop_segment() {
+                (segment, false)
+            } else {
+                let table = self.loads.pop_table(&mut self.tables)?;
+                let Some(found) = self.lacking_segment(table) else { continue };
+                self.queue_table(table); // it may lack more
+                found
+            };
+            if let Some(wanted) = self.wanted(segment, as_row) {
+                return Some(wanted);
+            }
+        }
+    }
+
+    /// A segment of the table that lacks units, and whether its unit should be read as part of a row.
+    fn lacking_segment(&self, table: u32) -> Option<(SegmentRef, bool)> {
+        self.tables.get(table as usize)?.as_ref()?;
+        let states = self.planner.table(table);
+        let segment = states.iter().position(|state| state.resident < state.units())?;
+        let unit = states[segment].resident;
+        let as_row = (2..=ROW_SEGMENTS_MAX).contains(&states.len()) && {
+            let alike = states.iter().filter(|state| state.resident == unit && state.units() > unit).count();
+            alike * 2 >= states.len()
+        };
+        Some((SegmentRef { table, segment: segment as u32 }, as_row))
+    }
+
+    fn wanted(&self, segment: SegmentRef, as_row: bool) -> Option<Wanted> {
+        let known = self.tables.get(segment.table as usize)?.as_ref()?;
+        let source = self.sources.get(known.source)?.clone();
+        let states = self.planner.table(segment.table);
+        let state = states.get(segment.segment as usize).filter(|state| state.resident < state.units())?;
+        let shapes = states.iter().map(|state| state.shape).collect();
+        Some(Wanted {
+            segment,
+            generation: known.open.generation(),
+            resident: state.resident,
+            units: state.units(),
+            as_row,
+            table: TableToRead { source, locator: known.open.locator().into(), shapes },
+        })
+    }
+
+    pub(crate) fn budget(&self) -> &MemoryBudget {
+        &self.budget
+    }
+
+    /// Most bytes that are kept free for copies of groups.
+    pub(crate) fn copies_bytes_max(&self) -> usize {
+        (self.planner.unit_budget_bytes() + self.headroom_bytes) / COPY_PARTS
+    }
+
+    /// Leaves more room beside the planned units, as a read did not fit; but never much of the budget: `false` then, and the
+    /// segment does without.
+    pub(crate) fn make_headroom(&mut self, segment: SegmentRef, bytes: usize) -> bool {
+        let planned = self.planner.unit_budget_bytes();
+        if bytes > self.headroom_bytes && bytes > (planned + self.headroom_bytes) / 4 {
+            let resident = self.planner.segment(segment).resident;
+            self.planner.withdraw(segment, resident, BACKOFF_TICKS);
+            self.apply_plan(LoadBy::Table);
+            return false;
+        }
+        self.headroom_bytes = self.headroom_bytes.max(bytes);
+        self.fit(0);
+        self.queue_table(segment.table);
+        true
+    }
+
+    /// Takes in the units that were read, or that could not be.
+    pub(crate) fn take_in_units(&mut self, loaded: Loaded) {
+        let Loaded { wanted, is_row, units, broke_off, buffer, mut group } = loaded;
+        for (segment, read) in units {
+            let segment = SegmentRef { segment, ..wanted.segment };
+            if !self.still_wants(&wanted, segment) {
+                continue;
+            }
+            match read {
+                Ok(bytes) => self.install(segment, wanted.resident, &bytes, &mut group, !is_row),
+                Err(error) => self.fail(segment, wanted.resident, error),
+            }
+        }
+        self.finish_load(&wanted, wanted.resident, 1, buffer.bytes(), broke_off);
+    }
+
+    /// Whether the segment still lacks just this unit of this very table.
+    pub(super) fn still_wants(&self, wanted: &Wanted, segment: SegmentRef) -> bool {
+        let known = self.tables.get(segment.table as usize).and_then(Option::as_ref);
+        known.is_some_and(|known| known.open.generation() == wanted.generation)
+            && self.planner.get(segment).is_some_and(|state| state.resident == wanted.resident)
+    }
+
+    fn install(
+        &mut self,
+        segment: SegmentRef,
+        unit: u8,
+        bytes: &[u8],
+        group: &mut Option<Reservation>,
+        by_segment: bool,
+    ) {
+        let state = self.planner.segment(segment);
+        if state.units() <= unit {
+            return;
+        }
+        let group_bytes = group_bytes(state.shape, unit + 1);
+        let reserved = group.take().or_else(|| self.budget.try_reserve(MemoryKind::Loading, group_bytes));
+        let Some(reservation) = reserved else { return };
+        match self.grow(segment, unit + 1, bytes, reservation) {
+            Ok(()) => {
+                self.counters.loads += 1;
+                self.counters.load_bytes += bytes.len() as u64;
+                self.planner.segment_mut(segment).set_failed_reads(0);
+                if by_segment {
+                    self.request_load(segment, LoadBy::Segment);
+                }
+            }
+            Err(error) => self.give_up(segment, unit, &error.to_string()),
+        }
+    }
+
+    /// The load is over: its reads are counted, and where it broke off the segments that it did not get to fail.
+    pub(crate) fn finish_load(
+        &mut self,
+        wanted: &Wanted,
+        unit: u8,
+        reads: u64,
+        buffer_bytes: usize,
+        broke_off: Option<UnitReadError>,
+    ) {
+        self.counters.load_reads += reads;
+        // What was kept free for a unit or group larger than most is not kept for ever.
+        let needed = buffer_bytes.max(self.copies_bytes_max());
+        self.headroom_bytes -= self.headroom_bytes.saturating_sub(needed).div_ceil(HEADROOM_LOADS);
+        let Some(error) = broke_off else { return };
+        for segment in 0..wanted.table.shapes.len() as u32 {
+            let segment = SegmentRef { segment, ..wanted.segment };
+            if self.still_wants(wanted, segment) && self.planner.segment(segment).units() > unit {
+                match error {
+                    UnitReadError::Gone => self.cap_units(segment, unit),
+                    _ => self.retry_later(segment, &error),
+                }
+            }
+        }
+    }
+
+    /// A unit of the segment could not be had.
+    pub(super) fn fail(&mut self, segment: SegmentRef, unit: u8, error: UnitReadError) {
+        match error {
+            UnitReadError::Corrupt(what) => self.give_up(segment, unit, &what),
+            UnitReadError::Gone => self.cap_units(segment, unit),
+            error => self.retry_later(segment, &error),
+        }
+    }
+
+    /// A unit that can not be used: the segment does with those before it.
+    fn give_up(&mut self, segment: SegmentRef, unit: u8, what: &str) {
+        log::warn!("a filter unit cannot be used, its segment does without: {what}");
+        self.counters.corrupt_units += 1;
+        self.cap_units(segment, unit);
+    }
+
+    /// There are no units from `unit` on: that one is corrupt, or the table was deleted (and what the segment has stays until the host
+    /// says so too).
+    fn cap_units(&mut self, segment: SegmentRef, unit: u8) {
+        self.planner.cap_units(segment, unit);
+        self.apply_plan(LoadBy::Table);
+    }
+
+    fn retry_later(&mut self, segment: SegmentRef, error: &UnitReadError) {
+        log::debug!("a filter unit could not be read: {error}");
+        self.counters.failed_reads += 1;
+        let state = self.planner.segment_mut(segment);
+        let (failures, resident) = (state.failed_reads() + 1, state.resident);
+        state.set_failed_reads(failures);
+        if failures >= FAILED_READS_MAX {
+            log::warn!("reading filter units failed {failures} times, a segment does without: {error}");
+            self.planner.cap_units(segment, resident);
+        } else {
+            self.planner.withdraw(segment, resident, BACKOFF_TICKS << (2 * (failures - 1)));
+        }
+        self.apply_plan(LoadBy::Table);
+    }
+}

@@ -1,0 +1,106 @@
+//! What the registry tells of itself.
+
+use std::collections::BTreeMap;
+
+use super::Registry;
+use super::table::Table;
+use crate::memory::group_bytes;
+use crate::{KnownTable, LevelUnits, MemoryKind, SegmentDemand, Stats, TableId, UsedBytes};
+
+/// What a [`MemoryCurve`](crate::MemoryCurve) is made of.
+pub(crate) struct Demand {
+    pub segments: Vec<SegmentDemand>,
+    pub visits: f64,
+    pub other_bytes: usize,
+}
+
+impl Registry {
+    pub(crate) fn knows(&self, id: TableId) -> bool {
+        self.index_of(id).is_some()
+    }
+
+    pub(crate) fn known_tables(&self) -> impl Iterator<Item = KnownTable<'_>> {
+        self.tables.iter().flatten().filter_map(|Table { open, source, .. }| {
+            let source = self.sources.get(*source)?;
+            Some(KnownTable { id: open.id(), source, locator: open.locator(), is_open: !open.is_closed() })
+        })
+    }
+
+    /// Share of false positives that the negative cache misses; scales the analytic rates.
+    pub(crate) fn unknown_share(&self) -> f64 {
+        self.negative_cache.unknown_share()
+    }
+
+    /// Measured use of all segments. O(segments).
+    pub(crate) fn demand(&self) -> Demand {
+        let mut segments = Vec::with_capacity(self.planner.segment_count());
+        let mut visits = 0.0;
+        for state in self.planner.segments() {
+            visits += f64::from(state.counts().access_count());
+            let negatives = f64::from(state.counts().negatives()) * self.unknown_share();
+            segments.push(SegmentDemand { shape: state.shape, units_max: state.units_max(), negatives });
+        }
+        Demand { segments, visits, other_bytes: self.other_bytes() }
+    }
+
+    /// A reading of all counters but those of the thread. O(segments).
+    pub(crate) fn stats(&self) -> Stats {
+        let budget = self.budget.snapshot();
+        let used = |kind| self.budget.used_bytes_of(kind);
+        let levels = self.levels();
+        let resident_bytes = levels.iter().map(|level| level.unit_bytes).sum();
+        Stats {
+            policy: self.policy,
+            budget_bytes: budget.budget_bytes,
+            used_bytes: budget.used_bytes,
+            peak_bytes: self.budget.peak_bytes(),
+            used: UsedBytes {
+                units: resident_bytes,
+                bookkeeping: used(MemoryKind::Bookkeeping),
+                buffers: used(MemoryKind::Buffers),
+                loading: used(MemoryKind::Loading) + used(MemoryKind::HandedOver),
+                negative_cache: used(MemoryKind::NegativeCache),
+                garbage: used(MemoryKind::Units).saturating_sub(resident_bytes),
+            },
+            tables: self.tables.iter().flatten().count(),
+            closed_tables: self.known_tables().filter(|table| !table.is_open).count(),
+            refused_tables: self.counters.refused_tables,
+            segments: self.planner.segment_count(),
+            levels,
+            loads: self.counters.loads,
+            load_bytes: self.counters.load_bytes,
+            load_reads: self.counters.load_reads,
+            handed_over_units: self.counters.handed_over_units,
+            evictions: self.counters.evictions,
+            corrupt_units: self.counters.corrupt_units,
+            failed_reads: self.counters.failed_reads,
+            thread_panics: 0,
+            dropped_visits: self.lookups.visits.dropped_visits(),
+            unpaid_thread_bytes: self.lookups.visits.unpaid_bytes(),
+            sampled_one_in: self.lookups.visits.sample_weight(),
+            outcomes: self.totals(),
+            expected_extra_io: self.planner.expected_extra_io() * self.negative_cache.unknown_share(),
+        }
+    }
+
+    fn levels(&self) -> Vec<LevelUnits> {
+        // Unknown levels last.
+        let mut levels: BTreeMap<u16, LevelUnits> = BTreeMap::new();
+        for (slot, table) in self.tables.iter().enumerate() {
+            let run = self.planner.run_of(slot as u32);
+            let (Some(_), Some(run)) = (table, run) else { continue };
+            let level = levels.entry(run.level.map_or(u16::MAX, u16::from)).or_default();
+            level.level = run.level;
+            for state in self.planner.table(slot as u32) {
+                let units = usize::from(state.resident);
+                if level.segments.len() <= units {
+                    level.segments.resize(units + 1, 0);
+                }
+                level.segments[units] += 1;
+                level.keys += u64::from(state.shape.key_count());
+                level.unit_bytes += group_bytes(state.shape, state.resident);
+            }
+        }
+        levels.into_values().collect()
+    }
+}

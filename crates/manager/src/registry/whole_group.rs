@@ -1,0 +1,75 @@
+//! The registry's part in [replacing a group as a whole](crate::load).
+
+use super::loads::Wanted;
+use super::{LoadBy, Registry};
+use crate::lookup::group_cell::ResidentGroup;
+use crate::memory::group_bytes;
+use crate::{MemoryKind, Reservation, UnitReadError};
+
+impl Registry {
+    /// A unit of the wanted segment could not be had.
+    pub(crate) fn fail_unit(&mut self, wanted: &Wanted, unit: u8, error: UnitReadError) {
+        if self.still_wants(wanted, wanted.segment) {
+            self.fail(wanted.segment, unit, error);
+        }
+    }
+
+    /// Takes the segment's group away for the one that will hold all its units; `false` if that is not wanted any more.
+    pub(crate) fn vacate(&mut self, wanted: &mut Wanted) -> bool {
+        let is_wanted = self.still_wants(wanted, wanted.segment)
+            && self.planner.segment(wanted.segment).units() >= wanted.units;
+        if is_wanted {
+            self.clear(wanted.segment);
+            wanted.resident = 0;
+        }
+        is_wanted
+    }
+
+    /// The bytes of the group that takes the place of one that was taken away, `reserved` among them; `None` while a lookup still probes
+    /// that one.
+    pub(crate) fn reserve_in_place(
+        &mut self,
+        wanted: &Wanted,
+        reserved: &mut Option<Reservation>,
+    ) -> Option<Reservation> {
+        self.fit(0);
+        *reserved = None;
+        self.budget.try_reserve(MemoryKind::Loading, group_bytes(wanted.shape(), wanted.units))
+    }
+
+    /// A lookup does not let go of the group that was taken away: the segment's units are read one by one, when there is room.
+    pub(crate) fn request_again(&mut self, wanted: &Wanted) {
+        if self.still_wants(wanted, wanted.segment) {
+            self.request_load(wanted.segment, LoadBy::Table);
+        }
+    }
+
+    /// Makes a group that was read as a whole the one that lookups find, unless a unit of it could not be had.
+    pub(crate) fn take_in_group(
+        &mut self,
+        wanted: &Wanted,
+        group: ResidentGroup,
+        failed: Option<(u8, UnitReadError)>,
+    ) {
+        let (segment, units) = (wanted.segment, wanted.units);
+        if !self.still_wants(wanted, segment) {
+            return self.garbage.take_group(Some(group));
+        }
+        if let Some((unit, error)) = failed {
+            self.garbage.take_group(Some(group));
+            return self.fail(segment, unit, error);
+        }
+        let Some(table) = &self.tables[segment.table as usize] else { return };
+        self.garbage.take_group(table.open.cells()[segment.segment as usize].put(group));
+        self.counters.loads += u64::from(units);
+        self.counters.load_bytes += u64::from(units) * wanted.shape().unit_bytes() as u64;
+        let state = self.planner.segment_mut(segment);
+        state.resident = units;
+        state.set_failed_reads(0);
+        let planned = state.units();
+        if planned < units {
+            self.evict_to(segment, planned);
+        }
+        self.request_load(segment, LoadBy::Segment);
+    }
+}

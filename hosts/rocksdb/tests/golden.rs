@@ -1,0 +1,104 @@
+//! Databases of earlier versions open, and their filters are used. `tests/golden` has one folder for each release and unit family, which
+//! `cargo test --release -p springbloom-rocksdb --test golden -- --ignored` writes.
+
+mod common;
+
+use std::{fs, path::PathBuf};
+
+use rocksdb::{DB, WaitForCompactOptions};
+use springbloom_rocksdb::{ElasticFilters, HOTNESS_FILE_NAME, PolicyKind, UnitSettings};
+
+use crate::common::{AMPLE_BYTES, SETTLE_TIMEOUT, contents, copy_files, folder, installed, small_tree};
+
+/// Half of them are present: enough for two segments.
+const NUMBERS: u32 = 1_000;
+const TAG: &str = "golden";
+
+fn golden() -> PathBuf {
+    PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("tests/golden")
+}
+
+fn elastic(policy: PolicyKind, units: UnitSettings) -> ElasticFilters {
+    ElasticFilters::builder()
+        .budget_bytes(AMPLE_BYTES)
+        .segment_data_bytes(16 << 10)
+        .policy(policy)
+        .units(units)
+        .build()
+        .expect("the settings are sound")
+}
+
+/// Resident units of all segments together.
+fn resident_units(elastic: &Elastic) -> u64 {
+    let levels = elastic.stats().levels;
+    levels.iter().flat_map(|level| (0..).zip(&level.segments)).map(|(units, segments)| units * segments).sum()
+}
+
+#[test]
+fn databases_of_every_release_open_and_are_filtered() {
+    let mut found = 0;
+    for entry in fs::read_dir(golden()).expect("tests/golden") {
+        let original = entry.expect("an entry").path();
+        for is_warm in [true, false] {
+            let copy = folder();
+            copy_files(&original, copy.path());
+            if !is_warm {
+                fs::remove_file(copy.path().join(HOTNESS_FILE_NAME))
+                    .expect("a hotness file is in the folder");
+            }
+            let elastic = elastic(PolicyKind::Benefit, UnitSettings::default());
+            let db = DB::open(&installed(&elastic, &small_tree()), copy.path()).expect("open");
+            assert!(elastic.wait_idle(SETTLE_TIMEOUT), "the loader never came to rest");
+
+            let name = format!("{}, warm: {is_warm}", original.display());
+            let status = elastic.status(&db).expect("status");
+            assert!(status.is_active && status.tables_with_units > 0, "{name}: {status:?}");
+            assert_eq!(status.tables_without_units, 0, "{name}");
+            let (units, segments) = (resident_units(&elastic), elastic.stats().segments as u64);
+            // The file says that every unit was resident; without it, opening a table loads the first unit of each segment.
+            let least = if is_warm { 6 * segments } else { segments };
+            assert!(segments > 1 && units >= least, "{name}: {units} units of {segments} segments");
+            assert!(is_warm || units < 6 * segments, "{name}: {units} units of {segments} segments");
+
+            contents::check(NUMBERS, |key| db.get(key).expect("get"), TAG);
+            let stats = elastic.stats();
+            assert!(stats.outcomes.rejected > u64::from(NUMBERS) / 8, "{name}: {stats:?}");
+            assert_eq!((stats.corrupt_units, stats.failed_reads), (0, 0), "{name}");
+        }
+        found += 1;
+    }
+    assert!(found >= 2, "tests/golden has {found} databases");
+}
+
+#[test]
+#[ignore = "writes the databases of this version"]
+fn write_databases_of_this_version() {
+    let families = [("bloom", UnitSettings::bloom(6, 4)), ("ribbon", UnitSettings::ribbon(16))];
+    for (name, units) in families {
+        let folder = folder();
+        let elastic = elastic(PolicyKind::Uniform, units.expect("the settings are sound"));
+        let mut options = small_tree();
+        options.set_disable_auto_compactions(true);
+        let db = DB::open(&installed(&elastic, &options), folder.path()).expect("open");
+        contents::fill(NUMBERS, |key, value| db.put(key, value).expect("put"), TAG);
+        db.flush().expect("flush");
+        db.wait_for_compact(&WaitForCompactOptions::default()).expect("compaction");
+        // Uniform loads all that fits; one visit of each segment is worth saving.
+        contents::check(NUMBERS, |key| db.get(key).expect("get"), TAG);
+        assert!(elastic.wait_idle(SETTLE_TIMEOUT), "the loader never came to rest");
+        drop((db, elastic));
+
+        let target = golden().join(format!("{}-{name}", env!("CARGO_PKG_VERSION")));
+        fs::create_dir_all(golden()).expect("tests/golden");
+        fs::create_dir(&target).expect("a new folder; delete that of an unreleased format first");
+        copy_files(folder.path(), &target);
+        for entry in fs::read_dir(&target).expect("the new folder") {
+            let path = entry.expect("an entry").path();
+            let file = path.file_name().expect("a file has a name").to_string_lossy();
+            // Not part of the database: logs of what happened, the lock, and the empty write-ahead log.
+            if file == "LOCK" || file.starts_with("LOG") || file.ends_with(".log") {
+                fs::remove_file(&path).expect("a file can be deleted");
+            }
+        }
+    }
+}
