@@ -29,7 +29,7 @@ fn elastic(policy: PolicyKind, units: UnitSettings) -> ElasticFilters {
 }
 
 /// Resident units of all segments together.
-fn resident_units(elastic: &Elastic) -> u64 {
+fn resident_units(elastic: &ElasticFilters) -> u64 {
     let levels = elastic.stats().levels;
     levels.iter().flat_map(|level| (0..).zip(&level.segments)).map(|(units, segments)| units * segments).sum()
 }
