@@ -27,7 +27,7 @@ use springbloom_page_device::{
 pub(crate) const LOG_NAME: &str = "records";
 const BUCKETS_NAME: &str = "buckets";
 
-/// A durable map from short keys to values, on flash, with less than a byte of memory per key. See [`crate::index`].
+/// A durable map from short keys to values, on flash, with less than a byte of memory per key. See the crate's documentation.
 ///
 /// One process writes an index at a time, or any number read it; within one, any number of threads may look up while others write.
 /// Locks are taken in the order writer, partitions, zones, write-ahead log.

@@ -1,7 +1,7 @@
 //! Assertions on measured rates, with exact binomial tolerances.
 //!
 //! `successes` of `trials` independent trials are compared with a probability; an assertion fails only if a correct
-//! program would show such a count with a probability under [`FALSE_ALARM`](crate::FALSE_ALARM).
+//! program would show such a count with a probability under [`FALSE_ALARM`].
 
 use statrs::distribution::{Binomial, DiscreteCDF};
 

@@ -33,7 +33,7 @@ impl KeyOrder for BytewiseOrder {
     }
 }
 
-/// First keys of a table's segments, and its last key if it is known, in one allocation: a [`Header`], where each key's rest ends,
+/// First keys of a table's segments, and its last key if it is known, in one allocation: a header, where each key's rest ends,
 /// what all keys begin with, and their rests.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Fences {

@@ -14,125 +14,12 @@ use std::thread::Thread;
 
 use fastrand::Rng;
 
-use crate::SegmentRef;
-use crate::memory::{allocated_bytes, taken_bytes};
+use super::batch::{PERIOD_LOG2_MAX, VisitBatch, batch_bytes, is_one_in};
+use super::packed_visit::{PackedVisit, SEGMENTS_MAX, VisitedTable};
+use crate::memory::allocated_bytes;
 use crate::visits::counters::{ThreadTotals, Totals};
 use crate::visits::rings::Rings;
 use crate::{MemoryBudget, MemoryKind, Outcome, OutcomeTotals, Reservation};
-
-const OUTCOME_BITS: u32 = 2;
-const SEGMENT_BITS: u32 = 24;
-const TABLE_BITS: u32 = 22;
-const GENERATION_BITS: u32 = 16;
-const _: () = assert!(OUTCOME_BITS + SEGMENT_BITS + TABLE_BITS + GENERATION_BITS == 64);
-
-/// Most segments of one table.
-pub(crate) const SEGMENTS_MAX: usize = 1 << SEGMENT_BITS;
-/// Most tables at one time.
-pub(crate) const TABLES_MAX: usize = 1 << TABLE_BITS;
-
-/// Table and generation of an event, in place.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct VisitedTable(u64);
-
-impl VisitedTable {
-    pub(crate) fn new(table: u32, generation: u16) -> Self {
-        Self((u64::from(generation) << TABLE_BITS | u64::from(table)) << (SEGMENT_BITS + OUTCOME_BITS))
-    }
-}
-
-/// One visit in eight bytes.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct PackedVisit(u64);
-
-impl PackedVisit {
-    #[inline]
-    fn new(base: VisitedTable, segment: u32, outcome: Outcome) -> Self {
-        // To the policy a key that is known to be absent is like one that is there: no unit has anything to save.
-        let outcome = if outcome == Outcome::KnownAbsent { Outcome::TruePositive } else { outcome };
-        Self(base.0 | u64::from(segment) << OUTCOME_BITS | outcome as u64)
-    }
-
-    pub(crate) fn segment(self) -> SegmentRef {
-        let bits = |from: u32, count: u32| ((self.0 >> from) & ((1 << count) - 1)) as u32;
-        SegmentRef {
-            table: bits(OUTCOME_BITS + SEGMENT_BITS, TABLE_BITS),
-            segment: bits(OUTCOME_BITS, SEGMENT_BITS),
-        }
-    }
-
-    /// Distinguishes tables that follow one another in the same slot.
-    pub(crate) fn generation(self) -> u16 {
-        (self.0 >> (64 - GENERATION_BITS)) as u16
-    }
-
-    pub(crate) fn outcome(self) -> Outcome {
-        match self.0 & 3 {
-            0 => Outcome::Rejected,
-            1 => Outcome::WastedRead,
-            2 => Outcome::TruePositive,
-            _ => Outcome::RejectedByLast,
-        }
-    }
-}
-
-/// Visits of one thread, a fixed number at most; none at all in place of one for which there is no room.
-#[derive(Debug, Default)]
-pub(crate) struct VisitBatch {
-    visits: Vec<PackedVisit>,
-    /// Each event was noted with a chance of one in 2^this.
-    period_log2: u8,
-}
-
-impl VisitBatch {
-    pub(crate) fn visits(&self) -> &[PackedVisit] {
-        &self.visits
-    }
-
-    /// Visits that each event stands for.
-    pub(crate) fn sample_weight(&self) -> u32 {
-        1 << self.period_log2
-    }
-
-    fn with_room_for(visits: usize) -> Self {
-        Self { visits: Vec::with_capacity(visits), period_log2: 0 }
-    }
-
-    /// Bytes that it takes of the budget.
-    fn bytes(&self) -> usize {
-        batch_bytes(self.visits.capacity())
-    }
-
-    #[inline]
-    fn is_full(&self) -> bool {
-        self.visits.len() == self.visits.capacity()
-    }
-
-    /// Lets each event stand for more visits and keeps it with a chance that makes up for it.
-    fn downsample_to(&mut self, period_log2: u8, rng: &mut Rng) {
-        let doublings = period_log2.saturating_sub(self.period_log2);
-        if doublings > 0 {
-            self.period_log2 = period_log2;
-            self.visits.retain(|_| is_one_in(doublings, rng));
-        }
-    }
-
-    /// Moves events here from a batch of the same period until this one is full.
-    fn fill_from(&mut self, other: &mut VisitBatch) {
-        let room = self.visits.capacity() - self.visits.len();
-        let moved = other.visits.len().saturating_sub(room)..;
-        self.visits.extend(other.visits.drain(moved));
-    }
-}
-
-/// Rarest sampling: one visit in 2^this.
-const PERIOD_LOG2_MAX: u8 = 20;
-
-/// True with a chance of one in 2^`log2`.
-#[inline]
-fn is_one_in(log2: u8, rng: &mut Rng) -> bool {
-    rng.u64(..) >> (64 - u32::from(log2.max(1))) == 0
-}
 
 /// Share of the budget that buffers take.
 const BUDGET_SHARE: usize = 256;
@@ -177,10 +64,6 @@ pub(crate) struct VisitBuffer {
 fn pool_bytes(budget_bytes: usize) -> usize {
     let least = POOL_BYTES_MIN.min(budget_bytes / SMALL_BUDGET_SHARE);
     (budget_bytes / BUDGET_SHARE).clamp(least, POOL_BYTES_MAX)
-}
-
-fn batch_bytes(visits: usize) -> usize {
-    taken_bytes(visits * size_of::<PackedVisit>())
 }
 
 /// A batch has a place in both queues: itself and the queue's stamp.
@@ -529,6 +412,8 @@ impl Drop for ThreadEntry {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::SegmentRef;
+    use crate::visits::TABLES_MAX;
 
     #[test]
     fn an_event_keeps_what_is_put_in() {
