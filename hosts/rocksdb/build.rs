@@ -5,7 +5,7 @@ mod rocksdb_headers;
 
 use std::path::Path;
 
-use rocksdb_headers::{compiler, sources_in};
+use rocksdb_headers::{compiler, sources_in, together};
 
 fn main() {
     println!("cargo:rerun-if-changed=build");
@@ -16,11 +16,14 @@ fn main() {
     // Option maps name members by offset, as RocksDB's own do.
     build.flag_if_supported("-Wno-invalid-offsetof");
     let build_of_tests = build.clone();
-    build.files(sources_in("cpp")).compile("springbloom_host");
+    build.file(together("springbloom_host", &sources_in("cpp"))).compile("springbloom_host");
     // Linked into the tests that call it, and into nothing else.
     let tests = Path::new("tests/cpp");
     if tests.is_dir() {
         let mut build = build_of_tests;
-        build.include(tests).files(sources_in("tests/cpp")).compile("springbloom_host_tests");
+        build
+            .include(tests)
+            .file(together("springbloom_host_tests", &sources_in(tests)))
+            .compile("springbloom_host_tests");
     }
 }

@@ -2,7 +2,7 @@
 #include <cstdint>
 #include <cstdio>
 
-#include "c_options.h"
+#include "install/c_options.h"
 #include "filter_cache.h"
 #include "level_bloom.h"
 

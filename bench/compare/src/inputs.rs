@@ -6,7 +6,7 @@ use std::path::Path;
 use anyhow::{Context, Result};
 use springbloom_console::bad_input;
 use springbloom_console::picture;
-use springbloom_rocksdb::Elastic;
+use springbloom_rocksdb::ElasticFilters;
 use springbloom_workload::{
     Distribution, FileKeys, KeySpace, Mix, Movement, OperationStream, StreamSettings, value,
 };
@@ -119,7 +119,7 @@ impl Compare {
     pub(crate) fn common(&self, configs: &[Config]) -> Result<CommonSettings> {
         const DEFAULT_BUDGET_BITS: f64 = 4.0;
         // Tried here so that a bad setting is reported before minutes of loading.
-        Elastic::builder()
+        ElasticFilters::builder()
             .segment_data_bytes(self.segment_bytes.bytes)
             .build()
             .map_err(|error| bad_input(format!("--segment-bytes {}: {error}", self.segment_bytes)))?;
@@ -132,7 +132,7 @@ impl Compare {
                 units: self.units,
                 segment_bytes: self.segment_bytes.bytes,
                 lifetime: self.lifetime,
-                remember_absences: !self.no_absences,
+                negative_cache: !self.no_absences,
             },
             budget_bytes: self.budget.map(|size| size.bytes),
             budget_bits: configs.iter().find_map(Config::elastic_bits).unwrap_or(DEFAULT_BUDGET_BITS),

@@ -30,10 +30,10 @@ struct Variant {
     /// Charged for each table beside its reader.
     extra_table_bytes: usize,
     form: KeyForm,
-    remember_absences: bool,
+    negative_cache: bool,
 }
 
-const AS_IT_IS: Variant = Variant { extra_table_bytes: 0, form: KeyForm::Decimal, remember_absences: true };
+const AS_IT_IS: Variant = Variant { extra_table_bytes: 0, form: KeyForm::Decimal, negative_cache: true };
 
 /// Medians over hot-key mappings.
 fn measure(setting: &Setting, variant: Variant) -> Run {
@@ -44,7 +44,7 @@ fn measure(setting: &Setting, variant: Variant) -> Run {
             let settings = ManagerSettings {
                 budget_bytes: (tree.keys() as f64 * BITS_PER_KEY / 8.0) as usize,
                 reader_bytes: READER_BYTES + variant.extra_table_bytes,
-                remember_absences: variant.remember_absences,
+                negative_cache: variant.negative_cache,
                 ..ManagerSettings::default()
             };
             let managed = Managed::new(tree, variant.form, settings);
@@ -97,6 +97,6 @@ fn main() {
             show(&format!("{segment_bytes} B more for each segment"), run);
         }
         show("keys that are no digits", measure(&setting, Variant { form: KeyForm::Letters, ..AS_IT_IS }));
-        show("no known absences", measure(&setting, Variant { remember_absences: false, ..AS_IT_IS }));
+        show("no known absences", measure(&setting, Variant { negative_cache: false, ..AS_IT_IS }));
     }
 }

@@ -15,7 +15,7 @@ extern "C" {
 #define SB_NOEXCEPT
 #endif
 
-typedef struct sb_elastic sb_elastic;  // one shared set of settings + manager; reference counted
+typedef struct sb_filters sb_filters;  // one shared set of settings + manager; reference counted
 typedef struct sb_builder sb_builder;  // filter units of a table that is being written
 typedef struct sb_family sb_family;    // a column family of a database, while one of its tables is open
 // Filter units of an open table, in the memory of its reader: an allocation of its own would take three times as much.
@@ -48,50 +48,54 @@ typedef struct {
 
 // ---- settings and sharing -------------------------------------------------------------------------------------------
 
+// How many settings there are, and which of them is the budget.
+enum { SB_SETTINGS = 13, SB_SETTING_BUDGET = 0 };
+// Name of a setting, in memory that stays.
+sb_bytes sb_setting_name(size_t index) SB_NOEXCEPT;
 // A setting as an option string gives it.
 typedef struct {
   sb_bytes name;
   sb_bytes value;
 } sb_setting;
 
-// The process-wide instance that option strings share. The first caller's settings create it; a later caller with another
+// The shared instance that option strings share. The first caller's settings create it; a later caller with another
 // budget changes the budget of all, and must agree in the rest. `block_cache`: a std::shared_ptr<rocksdb::Cache>*, to be charged if
 // the settings say so. Returns an owned reference, or null with a message in `error` (of `error_size` bytes).
-sb_elastic* sb_elastic_process_wide(const sb_setting* settings, size_t count, const void* block_cache, char* error,
+sb_filters* sb_filters_shared_instance(const sb_setting* settings, size_t count, const void* block_cache, char* error,
                                     size_t error_size) SB_NOEXCEPT;
-// The process-wide instance if there is one, as an owned reference; else null.
-sb_elastic* sb_elastic_process_wide_if_any(void) SB_NOEXCEPT;
-void sb_elastic_retain(const sb_elastic* elastic) SB_NOEXCEPT;
-void sb_elastic_release(const sb_elastic* elastic) SB_NOEXCEPT;  // gives one owned reference back
-uint64_t sb_elastic_budget_bytes(const sb_elastic* elastic) SB_NOEXCEPT;
-int sb_elastic_set_budget_bytes(const sb_elastic* elastic, uint64_t budget_bytes) SB_NOEXCEPT;
+// The shared instance if there is one, as an owned reference; else null.
+sb_filters* sb_filters_shared_instance_if_any(void) SB_NOEXCEPT;
+void sb_filters_retain(const sb_filters* filters) SB_NOEXCEPT;
+void sb_filters_release(const sb_filters* filters) SB_NOEXCEPT;  // gives one owned reference back
+uint64_t sb_filters_budget_bytes(const sb_filters* filters) SB_NOEXCEPT;
+int sb_filters_set_budget_bytes(const sb_filters* filters, uint64_t budget_bytes) SB_NOEXCEPT;
 // Waits until no unit is waiting to be loaded; whether that came true in time.
-int sb_elastic_settle(const sb_elastic* elastic, uint64_t timeout_ms) SB_NOEXCEPT;
+int sb_filters_wait_idle(const sb_filters* filters, uint64_t timeout_ms) SB_NOEXCEPT;
 // Calls `take` with the metrics in the text format that Prometheus scrapes.
-void sb_elastic_metrics_text(const sb_elastic* elastic, void* context, void (*take)(void* context, sb_bytes text)) SB_NOEXCEPT;
+void sb_filters_metrics_text(const sb_filters* filters, void* context, void (*take)(void* context, sb_bytes text)) SB_NOEXCEPT;
 // Calls `take` with the settings in force, for a log.
-void sb_elastic_settings_text(const sb_elastic* elastic, void* context, void (*take)(void* context, sb_bytes text)) SB_NOEXCEPT;
+void sb_filters_settings_text(const sb_filters* filters, void* context, void (*take)(void* context, sb_bytes text)) SB_NOEXCEPT;
 // The database with that session opened a table without filter units.
-void sb_elastic_count_table_without_units(const sb_elastic* elastic, sb_bytes session) SB_NOEXCEPT;
+void sb_filters_count_table_without_units(const sb_filters* filters, sb_bytes session) SB_NOEXCEPT;
 // Wasted reads per lookup to expect at a budget, from what was measured; below 0 before anything was.
-double sb_elastic_wasted_reads_per_lookup(const sb_elastic* elastic, uint64_t budget_bytes) SB_NOEXCEPT;
+double sb_filters_wasted_reads_per_lookup(const sb_filters* filters, uint64_t budget_bytes) SB_NOEXCEPT;
 // Whether keys that a custom comparator calls equal may be trusted to be equal byte for byte.
-int sb_elastic_trusts_comparators(const sb_elastic* elastic) SB_NOEXCEPT;
+int sb_filters_trusts_comparators(const sb_filters* filters) SB_NOEXCEPT;
 // Whether new tables get units.
-int sb_elastic_writes_units(const sb_elastic* elastic) SB_NOEXCEPT;
+int sb_filters_writes_units(const sb_filters* filters) SB_NOEXCEPT;
 
 // ---- writing --------------------------------------------------------------------------------------------------------
 
 // `bytewise`: whether the table's order is that of bytes. `session` and `file_number` as in sb_table_spec. Owned; release with
 // sb_builder_free.
-sb_builder* sb_builder_new(const sb_elastic* elastic, int bytewise, sb_bytes session, uint64_t file_number) SB_NOEXCEPT;
+sb_builder* sb_builder_new(const sb_filters* filters, int bytewise, sb_bytes session, uint64_t file_number) SB_NOEXCEPT;
 // Keys in the table's order, without timestamp. `entry_bytes`: key and value, uncompressed.
 void sb_builder_add(sb_builder* builder, const uint8_t* key, size_t key_size, uint64_t entry_bytes) SB_NOEXCEPT;
 uint64_t sb_builder_key_count(const sb_builder* builder) SB_NOEXCEPT;
 uint64_t sb_builder_bytes_estimate(const sb_builder* builder) SB_NOEXCEPT;  // size of the block if it ended now
 sb_bytes sb_builder_finish(sb_builder* builder) SB_NOEXCEPT;                // borrowed until sb_builder_free; empty without keys
 // Hands the first units of the table just written at `path` over to the reader that will open it, as far as the budget allows.
-void sb_builder_hand_over(const sb_builder* builder, const sb_elastic* elastic, sb_bytes path) SB_NOEXCEPT;
+void sb_builder_hand_over(const sb_builder* builder, const sb_filters* filters, sb_bytes path) SB_NOEXCEPT;
 void sb_builder_free(sb_builder* builder) SB_NOEXCEPT;
 
 // ---- reading --------------------------------------------------------------------------------------------------------
@@ -114,10 +118,10 @@ typedef struct {
 
 // A column family has its first table open. `session`: that of the opening of the database, RocksDB's; `is_for_writing`: whether it may
 // have been opened to write. `files` is given away; it is used until the last column family of the database is closed. Owned.
-sb_family* sb_family_open(const sb_elastic* elastic, sb_bytes session, int is_for_writing, sb_file_access files) SB_NOEXCEPT;
+sb_family* sb_family_open(const sb_filters* filters, sb_bytes session, int is_for_writing, sb_file_access files) SB_NOEXCEPT;
 // No table of the column family is open any more. When the last one of a database is closed, its use is written down if it may be, its
 // tables are forgotten, and no file of it is accessed any more when this returns.
-void sb_family_close(const sb_elastic* elastic, sb_family* family) SB_NOEXCEPT;
+void sb_family_close(const sb_filters* filters, sb_family* family) SB_NOEXCEPT;
 
 // Given the first bytes of a filter block: 1, and how long the head (header and directory) and the block are; 0: not ours.
 int sb_block_extent(sb_bytes start, uint64_t* head_bytes, uint64_t* block_bytes) SB_NOEXCEPT;
@@ -125,21 +129,21 @@ int sb_block_extent(sb_bytes start, uint64_t* head_bytes, uint64_t* block_bytes)
 enum { SB_OPENED = 0, SB_NO_ROOM = 1, SB_CORRUPT = 2, SB_NONE_LEFT = 3 };
 // Opens a table in the caller's memory, which may be moved; close with sb_table_close. Gives SB_OPENED, or why lookups pass
 // unfiltered.
-int sb_table_open(const sb_elastic* elastic, const sb_family* family, const sb_table_spec* spec, sb_table* table) SB_NOEXCEPT;
+int sb_table_open(const sb_filters* filters, const sb_family* family, const sb_table_spec* spec, sb_table* table) SB_NOEXCEPT;
 // A table of the column family, which retries as `context`, was refused for lack of room. When there is more, a background thread calls `retry`, which opens
 // one of its refused tables again. It gives SB_OPENED if that one is refused no more, SB_NO_ROOM if it is, SB_NONE_LEFT if there was none:
 // then it is not called again until the next table is refused.
-void sb_refused_add(const sb_elastic* elastic, const sb_family* family, void* context, int (*retry)(void* context)) SB_NOEXCEPT;
+void sb_refused_add(const sb_filters* filters, const sb_family* family, void* context, int (*retry)(void* context)) SB_NOEXCEPT;
 // When this returns, `retry` neither runs nor will be called. A context that is not known is ignored.
-void sb_refused_remove(const sb_elastic* elastic, void* context) SB_NOEXCEPT;
+void sb_refused_remove(const sb_filters* filters, void* context) SB_NOEXCEPT;
 // The table file at `path` is at another level of its tree from now on.
-void sb_table_moved(const sb_elastic* elastic, const char* path, size_t path_size, int32_t level) SB_NOEXCEPT;
+void sb_table_moved(const sb_filters* filters, const char* path, size_t path_size, int32_t level) SB_NOEXCEPT;
 uint64_t sb_table_memory_bytes(const sb_table* table) SB_NOEXCEPT;
-// `elastic`: what it was opened with. `obsolete`: the file is going away, so its state may be forgotten.
-void sb_table_close(const sb_elastic* elastic, sb_table* table, int obsolete) SB_NOEXCEPT;
+// `filters`: what it was opened with. `obsolete`: the file is going away, so its state may be forgotten.
+void sb_table_close(const sb_filters* filters, sb_table* table, int obsolete) SB_NOEXCEPT;
 // Takes what the allocator takes for `bytes` from the budget, until it is given back; 0: there is no room.
-int sb_reserve(const sb_elastic* elastic, size_t bytes) SB_NOEXCEPT;
-void sb_give_back(const sb_elastic* elastic, size_t bytes) SB_NOEXCEPT;
+int sb_reserve(const sb_filters* filters, size_t bytes) SB_NOEXCEPT;
+void sb_give_back(const sb_filters* filters, size_t bytes) SB_NOEXCEPT;
 
 sb_digest sb_digest_of(const uint8_t* key, size_t key_size) SB_NOEXCEPT;
 // The hot path: whether the table may hold the key, and the segment that would. No lock, no allocation, no I/O. A "no" is recorded;
@@ -154,19 +158,19 @@ void sb_table_record_true_positive(const sb_table* table, uint32_t segment) SB_N
 // Makes the id "springbloom" known to option strings: table_factory={id=springbloom;budget=64M}.
 void springbloom_register(void) SB_NOEXCEPT;
 // Replaces the block-based table factory of a `rocksdb_options_t` by one that writes and reads filter units, keeping its
-// options. Retains `elastic`. 0 on success, else a message in `error`.
-int springbloom_install(void* rocksdb_options, const sb_elastic* elastic, char* error, size_t error_size) SB_NOEXCEPT;
+// options. Retains `filters`. 0 on success, else a message in `error`.
+int springbloom_install(void* rocksdb_options, const sb_filters* filters, char* error, size_t error_size) SB_NOEXCEPT;
 // The instance that was installed into a `rocksdb_options_t`, borrowed from it; null if there is none.
-const sb_elastic* springbloom_installed(void* rocksdb_options) SB_NOEXCEPT;
+const sb_filters* springbloom_installed(void* rocksdb_options) SB_NOEXCEPT;
 // Of a column family: whether it writes and reads filter units, and its tables.
 typedef struct {
   int is_active;
   uint64_t tables_with_units;
   uint64_t tables_without_units;
 } springbloom_family_status;
-// Of a `rocksdb_t` and a `rocksdb_column_family_handle_t` of it (null: the default one). `elastic`: whose units; null: anybody's. Reads the
+// Of a `rocksdb_t` and a `rocksdb_column_family_handle_t` of it (null: the default one). `filters`: whose units; null: anybody's. Reads the
 // tables' properties. 0 on success, else a message in `error`.
-int springbloom_status(void* rocksdb_db, void* rocksdb_family, const sb_elastic* elastic,
+int springbloom_status(void* rocksdb_db, void* rocksdb_family, const sb_filters* filters,
                        springbloom_family_status* status, char* error, size_t error_size) SB_NOEXCEPT;
 
 // Digests that lookups of this process computed, each thread's in steps of 64: for the proof that a lookup needs one.
@@ -182,10 +186,19 @@ springbloom_charge* springbloom_charge_new(const void* block_cache) SB_NOEXCEPT;
 uint64_t springbloom_charge_update(springbloom_charge* charge, uint64_t bytes) SB_NOEXCEPT;
 void springbloom_charge_free(springbloom_charge* charge) SB_NOEXCEPT;
 
+// What a table file says of itself.
+typedef struct {
+  uint64_t file_bytes;
+  uint64_t entries;
+  uint64_t data_bytes;
+  uint64_t filter_bytes;
+  sb_bytes filter_policy;
+  sb_bytes session;
+  uint64_t orig_file_number;
+} springbloom_table_info;
 typedef struct {
   void* context;
-  void (*table)(void* context, uint64_t entries, uint64_t data_bytes, uint64_t filter_bytes, sb_bytes filter_policy,
-                uint64_t file_bytes, sb_bytes session, uint64_t orig_file_number);
+  void (*table)(void* context, const springbloom_table_info* info);
   void (*block)(void* context, const uint8_t* data, size_t size);  // the filter block, when there is one
 } springbloom_inspect_sink;
 // Reads one table file on its own, of the filter block its header and directory alone if `head_only`. 0 on success.

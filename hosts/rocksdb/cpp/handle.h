@@ -9,15 +9,15 @@
 
 namespace springbloom {
 
-struct ElasticRelease {
-  void operator()(const sb_elastic* e) const { sb_elastic_release(e); }
+struct FiltersRelease {
+  void operator()(const sb_filters* e) const { sb_filters_release(e); }
 };
 // Shared by factories, builders and readers; the last one lets go of the manager.
-using ElasticRef = std::shared_ptr<const sb_elastic>;
+using FiltersRef = std::shared_ptr<const sb_filters>;
 
-inline ElasticRef Share(const sb_elastic* elastic) {
-  sb_elastic_retain(elastic);
-  return ElasticRef(elastic, ElasticRelease());
+inline FiltersRef Share(const sb_filters* filters) {
+  sb_filters_retain(filters);
+  return FiltersRef(filters, FiltersRelease());
 }
 
 struct BuilderFree {
@@ -30,9 +30,9 @@ inline sb_bytes Bytes(const rocksdb::Slice& s) {
 }
 
 // The settings in force, for a log.
-inline std::string SettingsText(const sb_elastic* elastic) {
+inline std::string SettingsText(const sb_filters* filters) {
   std::string text;
-  sb_elastic_settings_text(elastic, &text, [](void* context, sb_bytes bytes) {
+  sb_filters_settings_text(filters, &text, [](void* context, sb_bytes bytes) {
     static_cast<std::string*>(context)->assign(reinterpret_cast<const char*>(bytes.data), bytes.size);
   });
   return text;

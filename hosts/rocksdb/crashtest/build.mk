@@ -55,8 +55,8 @@ SNAPPY := snappy snappy-sinksource snappy-c
 TESTS := $(shell sed '/^#/d' $(HERE)/unit-tests.txt)
 
 in = $(patsubst %,$(O)/%.o,$(1))
-HOST_OBJECTS := $(patsubst $(HOST)/%.cc,$(O)/host/%.o,$(wildcard $(HOST)/*.cc))
-HOST_SOURCES := $(wildcard $(HOST)/*.cc $(HOST)/*.h)
+HOST_OBJECTS := $(patsubst $(HOST)/%.cc,$(O)/host/%.o,$(wildcard $(HOST)/*.cc $(HOST)/*/*.cc))
+HOST_SOURCES := $(wildcard $(HOST)/*.cc $(HOST)/*.h $(HOST)/*/*.cc $(HOST)/*/*.h)
 
 # The stress tool and the tests link these libraries beside their own objects. With assertions, all of RocksDB and of the host is here as
 # objects; the linker then takes Rust and the compression libraries from the archive, which has RocksDB without assertions.
@@ -101,7 +101,9 @@ $(O)/build_version.o: $(SYS)/build_version.cc $(O)/headers.pch
 $(O)/snappy/%.o: $(SYS)/snappy/%.cc $(O)/headers.pch
 	$(compile)
 $(O)/host/%.o: $(HOST)/%.cc $(HOST_SOURCES) $(O)/headers.pch
-	$(compile)
+	@mkdir -p $(@D)
+	@echo "compile $(FLAVOUR) host/$*"
+	@$(COMPILE) -I$(HOST) -include-pch $(O)/headers.pch -c $< -o $@
 $(O)/default_factory.o: $(HERE)/default_factory.cc $(HOST_SOURCES) $(O)/headers.pch
 	@echo "compile $(FLAVOUR) default_factory"
 	@$(COMPILE) -I$(HOST) -include-pch $(O)/headers.pch -c $< -o $@

@@ -18,11 +18,11 @@
 #include <thread>
 
 #include "db/db_impl/db_impl.h"
-#include "elastic_table_factory.h"
+#include "install/elastic_table_factory.h"
 #include "rocksdb/convenience.h"
 #include "rocksdb/table.h"
 #include "springbloom.h"
-#include "table_moves.h"
+#include "install/level_change_listener.h"
 
 namespace {
 
@@ -175,7 +175,7 @@ void WrapBase(ColumnFamilyOptions* options) {
 DBOptions WrapSanitize(const std::string& name, const DBOptions& options, bool read_only, Status* logger_status) {
   DBOptions with_listener(options);
   if (!Stock()) {
-    with_listener.listeners.push_back(std::make_shared<springbloom::TableMoves>(nullptr));
+    with_listener.listeners.push_back(std::make_shared<springbloom::LevelChangeListener>(nullptr));
   }
   return RealSanitize(name, with_listener, read_only, logger_status);
 }

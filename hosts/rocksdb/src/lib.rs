@@ -1,12 +1,12 @@
 //! Elastic filters in RocksDB: one byte budget for the filters of a process, spent where lookups need it.
 //!
 //! ```
-//! use springbloom_rocksdb::Elastic;
+//! use springbloom_rocksdb::ElasticFilters;
 //!
 //! # fn main() -> Result<(), Box<dyn std::error::Error>> {
 //! # let folder = tempfile::tempdir()?;
 //! # let path = folder.path();
-//! let elastic = Elastic::builder().budget_bytes(8 << 20).build()?;
+//! let elastic = ElasticFilters::builder().budget_bytes(8 << 20).build()?;
 //! let mut options = rocksdb::Options::default();
 //! options.create_if_missing(true);
 //! elastic.install(&mut options)?;
@@ -25,37 +25,24 @@
 
 #![deny(unsafe_code)]
 
-mod budget_control;
-mod databases;
-mod elastic;
+mod control;
+mod elastic_filters;
 mod error;
 mod ffi;
-mod folders;
-mod gate;
-mod handover;
-mod hotness_file;
 pub mod inspect;
-mod keeper;
-mod lock_file;
-mod memory_pressure;
-pub mod metrics;
-mod open_table;
-mod process_wide;
-mod refused;
-mod source;
-mod string_settings;
-mod table_files;
+mod tables;
 #[doc(hidden)]
 pub mod testing;
-mod unit_builder;
 pub mod usage;
+mod warm_start;
 
-pub use elastic::{Elastic, ElasticBuilder, FamilyStatus};
+pub use control::{memory_pressure::MemoryPressure, metrics};
+pub use elastic_filters::settings::{SETTINGS, Setting};
+pub use elastic_filters::{ElasticFilters, ElasticFiltersBuilder, FamilyStatus};
 pub use error::Error;
-pub use hotness_file::FILE_NAME as HOTNESS_FILE_NAME;
-pub use memory_pressure::MemoryPressure;
 pub use springbloom_filter::UnitSettings;
 pub use springbloom_manager::{CurvePoint, MemoryCurve, PolicyKind, Stats};
+pub use warm_start::hotness_file::FILE_NAME as HOTNESS_FILE_NAME;
 
 /// Compiles and runs the README's example.
 #[cfg(doctest)]

@@ -7,8 +7,7 @@ use springbloom_manager::{MemoryCurve, SegmentDemand, SegmentUse};
 
 use crate::{
     Error, ffi,
-    folders::{from_stored, place_of, stored_id},
-    hotness_file,
+    warm_start::{folder_and_number, from_stored, hotness_file, stored_id},
 };
 
 /// What is remembered of the tables in one folder.
@@ -71,7 +70,7 @@ impl Usage {
         let head_bytes = BlockHeader::parse(&start).map_or(0, |header| header.head_bytes() as usize);
         let head = start.get(..head_bytes).unwrap_or_default();
         let id = stored_id(&inspected.session, inspected.orig_file_number, head);
-        let number = place_of(path).map(|(_, number)| number);
+        let number = folder_and_number(path).map(|(_, number)| number);
         let same = || self.stored.tables.iter().filter(|table| table.id == id);
         let known = same().find(|table| Some(table.file_number) == number).or_else(|| same().next());
         let unknown_share = 1.0 - f64::from(self.stored.known_absent_65536ths) / 65_536.0;

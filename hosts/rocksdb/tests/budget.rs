@@ -5,7 +5,7 @@ mod common;
 use std::{fs, time::Duration};
 
 use rocksdb::{BlockBasedOptions, Cache, DB, Options, WaitForCompactOptions};
-use springbloom_rocksdb::{Elastic, ElasticBuilder, MemoryPressure, PolicyKind};
+use springbloom_rocksdb::{ElasticFilters, ElasticFiltersBuilder, MemoryPressure, PolicyKind};
 
 use crate::common::{
     SETTLE_TIMEOUT,
@@ -15,12 +15,12 @@ use crate::common::{
 
 const MIB: usize = 1 << 20;
 
-fn builder(budget_bytes: usize) -> ElasticBuilder {
-    Elastic::builder()
+fn builder(budget_bytes: usize) -> ElasticFiltersBuilder {
+    ElasticFilters::builder()
         .budget_bytes(budget_bytes as u64)
         .segment_data_bytes(16 << 10)
         .policy(PolicyKind::Uniform)
-        .remember_every(None)
+        .warm_start_every(None)
 }
 
 fn with_cache(cache: &Cache) -> Options {
@@ -92,7 +92,7 @@ fn memory_pressure_shrinks_the_budget_to_its_floor_and_calm_gives_it_back() {
         builder(4 * MIB).yield_to_memory_pressure(pressure).build().expect("the settings are sound");
     let db = DB::open(&installed(&elastic, &small_tree()), folder.path().join("db")).expect("open");
     fill_db(&db, "pressed");
-    assert!(elastic.settle(SETTLE_TIMEOUT), "the loader never came to rest");
+    assert!(elastic.wait_idle(SETTLE_TIMEOUT), "the loader never came to rest");
     let budget_bytes = || elastic.stats().budget_bytes;
     std::thread::sleep(Duration::from_millis(50));
     assert_eq!(budget_bytes(), 4 * MIB, "no pressure");

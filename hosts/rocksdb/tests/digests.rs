@@ -6,7 +6,7 @@ use std::sync::{Mutex, PoisonError};
 
 use rocksdb::{DB, WaitForCompactOptions};
 use springbloom_rocksdb::{
-    Elastic,
+    ElasticFilters,
     testing::{DIGESTS_STEP, digests_computed},
 };
 
@@ -21,7 +21,7 @@ static COUNTER: Mutex<()> = Mutex::new(());
 
 /// A tree of several levels over one range of keys.
 struct Tree {
-    elastic: Elastic,
+    elastic: ElasticFilters,
     db: DB,
     _folder: common::Folder,
 }
@@ -44,7 +44,7 @@ impl Tree {
             db.flush().expect("flush");
         }
         db.wait_for_compact(&WaitForCompactOptions::default()).expect("compaction");
-        assert!(elastic.settle(SETTLE_TIMEOUT), "the loader never came to rest");
+        assert!(elastic.wait_idle(SETTLE_TIMEOUT), "the loader never came to rest");
         Self { elastic, db, _folder: folder }
     }
 

@@ -6,7 +6,7 @@ mod common;
 use std::{fs, path::PathBuf};
 
 use rocksdb::{DB, WaitForCompactOptions};
-use springbloom_rocksdb::{Elastic, HOTNESS_FILE_NAME, PolicyKind, UnitSettings};
+use springbloom_rocksdb::{ElasticFilters, HOTNESS_FILE_NAME, PolicyKind, UnitSettings};
 
 use crate::common::{AMPLE_BYTES, SETTLE_TIMEOUT, contents, copy_files, folder, installed, small_tree};
 
@@ -18,8 +18,8 @@ fn golden() -> PathBuf {
     PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("tests/golden")
 }
 
-fn elastic(policy: PolicyKind, units: UnitSettings) -> Elastic {
-    Elastic::builder()
+fn elastic(policy: PolicyKind, units: UnitSettings) -> ElasticFilters {
+    ElasticFilters::builder()
         .budget_bytes(AMPLE_BYTES)
         .segment_data_bytes(16 << 10)
         .policy(policy)
@@ -29,7 +29,7 @@ fn elastic(policy: PolicyKind, units: UnitSettings) -> Elastic {
 }
 
 /// Resident units of all segments together.
-fn resident_units(elastic: &Elastic) -> u64 {
+fn resident_units(elastic: &ElasticFilters) -> u64 {
     let levels = elastic.stats().levels;
     levels.iter().flat_map(|level| (0..).zip(&level.segments)).map(|(units, segments)| units * segments).sum()
 }
@@ -48,7 +48,7 @@ fn databases_of_every_release_open_and_are_filtered() {
             }
             let elastic = elastic(PolicyKind::Benefit, UnitSettings::default());
             let db = DB::open(&installed(&elastic, &small_tree()), copy.path()).expect("open");
-            assert!(elastic.settle(SETTLE_TIMEOUT), "the loader never came to rest");
+            assert!(elastic.wait_idle(SETTLE_TIMEOUT), "the loader never came to rest");
 
             let name = format!("{}, warm: {is_warm}", original.display());
             let status = elastic.status(&db).expect("status");
@@ -85,7 +85,7 @@ fn write_databases_of_this_version() {
         db.wait_for_compact(&WaitForCompactOptions::default()).expect("compaction");
         // Uniform loads all that fits; one visit of each segment is worth saving.
         contents::check(NUMBERS, |key| db.get(key).expect("get"), TAG);
-        assert!(elastic.settle(SETTLE_TIMEOUT), "the loader never came to rest");
+        assert!(elastic.wait_idle(SETTLE_TIMEOUT), "the loader never came to rest");
         drop((db, elastic));
 
         let target = golden().join(format!("{}-{name}", env!("CARGO_PKG_VERSION")));

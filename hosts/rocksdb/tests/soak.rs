@@ -16,7 +16,7 @@ use std::{
 
 use rand::RngExt;
 use rocksdb::{DB, Options};
-use springbloom_rocksdb::{Elastic, PolicyKind};
+use springbloom_rocksdb::{ElasticFilters, PolicyKind};
 use springbloom_testkit::seed::{TestRng, rng_from, seed};
 
 use crate::common::{
@@ -52,7 +52,7 @@ impl Versions {
 }
 
 struct Soak {
-    elastic: Elastic,
+    elastic: ElasticFilters,
     options: Options,
     versions: Versions,
     stop: AtomicBool,
@@ -88,7 +88,7 @@ fn is_deletion(version: u32) -> bool {
 
 impl Soak {
     fn new(policy: PolicyKind) -> Self {
-        let elastic = Elastic::builder()
+        let elastic = ElasticFilters::builder()
             .budget_bytes(BUDGET_BYTES_MAX)
             .segment_data_bytes(16 << 10)
             .policy(policy)
@@ -237,7 +237,7 @@ impl Soak {
         });
         self.elastic.set_budget_bytes(BUDGET_BYTES_MAX).unwrap();
         assert!(
-            self.elastic.settle(SETTLE_TIMEOUT),
+            self.elastic.wait_idle(SETTLE_TIMEOUT),
             "the loader never came to rest: {:?}",
             self.elastic.stats()
         );

@@ -11,7 +11,7 @@ use std::{
 };
 
 use rocksdb::{DB, Options};
-use springbloom_rocksdb::{Elastic, PolicyKind};
+use springbloom_rocksdb::{ElasticFilters, PolicyKind};
 
 use common::{AMPLE_BYTES, SETTLE_TIMEOUT, ample, folder, installed, unsafe_calls::malloc_bytes};
 
@@ -56,7 +56,7 @@ fn what_open_tables_take_is_counted() {
             db.compact_range(None::<&[u8]>, None::<&[u8]>);
         }
         let stock = bytes_to_open(&options, path, |_| ());
-        let elastic = Elastic::builder()
+        let elastic = ElasticFilters::builder()
             .budget_bytes(AMPLE_BYTES)
             .policy(PolicyKind::Benefit)
             .build()
@@ -65,7 +65,7 @@ fn what_open_tables_take_is_counted() {
         let before = elastic.stats();
         let mut after = None;
         let ours = bytes_to_open(&options, path, |_| {
-            assert!(elastic.settle(SETTLE_TIMEOUT));
+            assert!(elastic.wait_idle(SETTLE_TIMEOUT));
             after = Some(elastic.stats());
         });
         let after = after.expect("it was opened");
@@ -105,7 +105,8 @@ fn refused_tables_take_little() {
     let stock = bytes_to_open(&options, path, |_| ());
     // A budget of nothing, and one that the bookkeeping of few tables takes.
     for budget_bytes in [0, 9_000] {
-        let elastic = Elastic::builder().budget_bytes(budget_bytes).build().expect("the settings are sound");
+        let elastic =
+            ElasticFilters::builder().budget_bytes(budget_bytes).build().expect("the settings are sound");
         let options = installed(&elastic, &options);
         let before = elastic.stats();
         let (mut tables, mut after) = (0.0, None);

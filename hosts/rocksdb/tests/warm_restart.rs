@@ -10,7 +10,7 @@ use std::{
 };
 
 use rocksdb::{DB, Options};
-use springbloom_rocksdb::{Elastic, HOTNESS_FILE_NAME, UnitSettings};
+use springbloom_rocksdb::{ElasticFilters, HOTNESS_FILE_NAME, UnitSettings};
 
 use crate::common::{SETTLE_TIMEOUT, contents, copy_files, folder, installed, small_tree, stock, wait_until};
 
@@ -20,17 +20,17 @@ const BUDGET_BYTES: u64 = 56 << 10;
 const NUMBERS: u32 = 64_000;
 const ROUNDS: u64 = 120_000;
 
-fn elastic(remember_every: Option<Duration>) -> Elastic {
-    Elastic::builder()
+fn elastic(warm_start_every: Option<Duration>) -> ElasticFilters {
+    ElasticFilters::builder()
         .budget_bytes(BUDGET_BYTES)
         .segment_data_bytes(16 << 10)
         .units(UnitSettings::bloom(6, 4).expect("the settings are sound"))
-        .remember_every(remember_every)
+        .warm_start_every(warm_start_every)
         .build()
         .expect("the settings are sound")
 }
 
-fn hourly() -> Elastic {
+fn hourly() -> ElasticFilters {
     elastic(Some(Duration::from_secs(3600)))
 }
 
@@ -41,9 +41,9 @@ fn tree() -> Options {
     options
 }
 
-fn open(elastic: &Elastic, path: &Path) -> DB {
+fn open(elastic: &ElasticFilters, path: &Path) -> DB {
     let db = DB::open(&installed(elastic, &tree()), path).expect("open");
-    assert!(elastic.settle(SETTLE_TIMEOUT), "the loader never came to rest");
+    assert!(elastic.wait_idle(SETTLE_TIMEOUT), "the loader never came to rest");
     db
 }
 
@@ -58,13 +58,13 @@ fn fill(db: &DB) {
 }
 
 /// Looks up absent numbers, most of them in a quarter of the keys; gives the wasted reads.
-fn look_up(elastic: &Elastic, db: &DB, rounds: u64, seed: u64) -> u64 {
+fn look_up(elastic: &ElasticFilters, db: &DB, rounds: u64, seed: u64) -> u64 {
     let before = elastic.stats().outcomes.wasted_reads;
     let mut state = seed;
     for round in 0..rounds {
         // At an even pace, so that what is learned meanwhile does not depend on who else uses the machine.
         if round % 20 == 0 {
-            assert!(elastic.settle(SETTLE_TIMEOUT), "the loader never came to rest");
+            assert!(elastic.wait_idle(SETTLE_TIMEOUT), "the loader never came to rest");
         }
         state = state.wrapping_mul(0x5851_F42D_4C95_7F2D).wrapping_add(0x1405_7B7E_F767_814F);
         let random = (state >> 33) as u32;
@@ -72,12 +72,12 @@ fn look_up(elastic: &Elastic, db: &DB, rounds: u64, seed: u64) -> u64 {
         let number = ((random >> 4) % range) | 1;
         assert!(db.get_pinned(contents::key(number)).expect("get").is_none());
     }
-    assert!(elastic.settle(SETTLE_TIMEOUT), "the loader never came to rest");
+    assert!(elastic.wait_idle(SETTLE_TIMEOUT), "the loader never came to rest");
     elastic.stats().outcomes.wasted_reads - before
 }
 
 /// A database with a history, and the wasted reads of the last lookups of it.
-fn with_history(elastic: &Elastic, path: &Path) -> u64 {
+fn with_history(elastic: &ElasticFilters, path: &Path) -> u64 {
     let db = open(elastic, path);
     fill(&db);
     for seed in 0..4 {

@@ -6,7 +6,7 @@ use std::time::Duration;
 use anyhow::{Context, Result};
 use rocksdb::DB;
 use springbloom_console::bad_input;
-use springbloom_rocksdb::{Elastic, HOTNESS_FILE_NAME, inspect};
+use springbloom_rocksdb::{ElasticFilters, HOTNESS_FILE_NAME, inspect};
 
 use crate::database::build::clone_database;
 use crate::database::config::Config;
@@ -18,7 +18,7 @@ use crate::database::shape::Shape;
 pub(crate) struct Database {
     pub(crate) config: Config,
     pub(crate) db: DB,
-    elastic: Option<Elastic>,
+    elastic: Option<ElasticFilters>,
     /// Last, so that the database is closed before its folder goes.
     _scratch: Option<Scratch>,
 }
@@ -94,7 +94,7 @@ impl Database {
 }
 
 /// An error if no table has filter units that can be used: such a database would be measured as one without filters.
-fn check_units(elastic: &Elastic, db: &DB, path: &Path) -> Result<()> {
+fn check_units(elastic: &ElasticFilters, db: &DB, path: &Path) -> Result<()> {
     let stats = elastic.stats();
     if stats.tables > 0 || stats.refused_tables > 0 {
         return Ok(());
@@ -120,9 +120,9 @@ pub(crate) struct FilterWork {
 }
 
 /// Waits for unit loads in progress.
-pub(crate) fn wait_idle(elastic: &Elastic) {
+pub(crate) fn wait_idle(elastic: &ElasticFilters) {
     const PATIENCE: Duration = Duration::from_secs(10);
-    if !elastic.settle(PATIENCE) {
+    if !elastic.wait_idle(PATIENCE) {
         log::warn!("filter units are still being loaded after {PATIENCE:?}");
     }
 }

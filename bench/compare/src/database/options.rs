@@ -5,7 +5,7 @@ use rocksdb::{
     BlockBasedOptions, Cache, DBCompactionStyle, DBCompressionType, Options, UniversalCompactOptions,
 };
 use springbloom_baselines as baselines;
-use springbloom_rocksdb::{Elastic, PolicyKind, UnitSettings};
+use springbloom_rocksdb::{ElasticFilters, PolicyKind, UnitSettings};
 
 use crate::database::config::Config;
 use crate::database::preset::{Style, TreeShape};
@@ -24,7 +24,7 @@ pub(crate) struct ElasticSettings {
     pub(crate) units: UnitSettings,
     pub(crate) segment_bytes: u64,
     pub(crate) lifetime: Option<u64>,
-    pub(crate) remember_absences: bool,
+    pub(crate) negative_cache: bool,
 }
 
 /// Settings that all configurations of a comparison share.
@@ -52,7 +52,7 @@ pub(crate) enum AutoCompaction {
 /// Options to open a database with, and the filters that must outlive it.
 pub(crate) struct Prepared {
     pub(crate) options: Options,
-    pub(crate) elastic: Option<Elastic>,
+    pub(crate) elastic: Option<ElasticFilters>,
 }
 
 impl CommonSettings {
@@ -149,12 +149,12 @@ impl CommonSettings {
                 baselines::monkey(&mut options, &tables, &levels, bits)?;
             }
             Config::Elastic { .. } => {
-                let mut builder = Elastic::builder()
+                let mut builder = ElasticFilters::builder()
                     .budget_bytes(self.budget_bytes(config, shape.entries()))
                     .policy(self.elastic.policy)
                     .segment_data_bytes(self.elastic.segment_bytes)
                     .units(self.elastic.units)
-                    .remember_absences(self.elastic.remember_absences);
+                    .negative_cache(self.elastic.negative_cache);
                 if let Some(lookups) = self.elastic.lifetime {
                     builder = builder.lifetime(lookups);
                 }

@@ -21,13 +21,18 @@ use super::{
     },
 };
 use crate::{
-    Elastic,
-    databases::Family,
-    elastic::Shared,
-    open_table::{OpenTable, Opening, Unopened},
-    process_wide::{process_wide, process_wide_if_any},
-    refused::{Retry, Tried},
-    unit_builder::UnitBuilder,
+    ElasticFilters,
+    elastic_filters::{
+        Shared,
+        settings::SETTINGS,
+        shared_instance::{shared_instance, shared_instance_if_any},
+    },
+    tables::{
+        databases::Family,
+        refused::{Retry, Tried},
+        table_filter::{OpenError, Opening, TableFilter},
+        unit_builder::UnitBuilder,
+    },
 };
 
 /// Runs what might panic by a mistake of ours; a panic must not cross into C++.
@@ -37,18 +42,28 @@ fn guarded<T>(on_panic: T, run: impl FnOnce() -> T) -> T {
 
 /// # Safety
 /// `elastic` is alive.
-unsafe fn borrowed(elastic: *const Shared) -> Elastic {
+unsafe fn borrowed(elastic: *const Shared) -> ElasticFilters {
     // SAFETY: a reference of our own is taken.
     unsafe {
         Arc::increment_strong_count(elastic);
-        Elastic { shared: Arc::from_raw(elastic) }
+        ElasticFilters { shared: Arc::from_raw(elastic) }
     }
+}
+
+// `SB_SETTINGS` and `SB_SETTING_BUDGET`.
+const _: () = assert!(SETTINGS.len() == 13);
+
+#[unsafe(no_mangle)]
+extern "C" fn sb_setting_name(index: usize) -> Bytes {
+    guarded(Bytes::empty(), || {
+        SETTINGS.get(index).map_or(Bytes::empty(), |setting| Bytes::of(setting.name.as_bytes()))
+    })
 }
 
 /// # Safety
 /// See `cpp/abi.h`: `settings` and what they point to are readable, `error` is writable for `error_size` bytes.
 #[unsafe(no_mangle)]
-unsafe extern "C" fn sb_elastic_process_wide(
+unsafe extern "C" fn sb_filters_shared_instance(
     settings: *const Setting,
     count: usize,
     block_cache: *const c_void,
@@ -66,7 +81,7 @@ unsafe extern "C" fn sb_elastic_process_wide(
         let settings: Vec<_> =
             settings.iter().map(|setting| (text(setting.name), text(setting.value))).collect();
         let given: Vec<_> = settings.iter().map(|(name, value)| (&**name, &**value)).collect();
-        process_wide(&given, &block_cache)
+        shared_instance(&given, &block_cache)
     });
     match made {
         Ok(shared) => Arc::into_raw(shared),
@@ -79,14 +94,14 @@ unsafe extern "C" fn sb_elastic_process_wide(
 }
 
 #[unsafe(no_mangle)]
-extern "C" fn sb_elastic_process_wide_if_any() -> *const Shared {
-    guarded(None, process_wide_if_any).map_or(ptr::null(), Arc::into_raw)
+extern "C" fn sb_filters_shared_instance_if_any() -> *const Shared {
+    guarded(None, shared_instance_if_any).map_or(ptr::null(), Arc::into_raw)
 }
 
 /// # Safety
 /// `elastic` is alive.
 #[unsafe(no_mangle)]
-unsafe extern "C" fn sb_elastic_retain(elastic: *const Shared) {
+unsafe extern "C" fn sb_filters_retain(elastic: *const Shared) {
     // SAFETY: the pointer came from an Arc that is alive.
     guarded((), || unsafe { Arc::increment_strong_count(elastic) });
 }
@@ -94,7 +109,7 @@ unsafe extern "C" fn sb_elastic_retain(elastic: *const Shared) {
 /// # Safety
 /// The caller gives up a reference that it owns.
 #[unsafe(no_mangle)]
-unsafe extern "C" fn sb_elastic_release(elastic: *const Shared) {
+unsafe extern "C" fn sb_filters_release(elastic: *const Shared) {
     // SAFETY: the reference is the caller's to give.
     guarded((), || unsafe { Arc::decrement_strong_count(elastic) });
 }
@@ -102,7 +117,7 @@ unsafe extern "C" fn sb_elastic_release(elastic: *const Shared) {
 /// # Safety
 /// `elastic` is alive.
 #[unsafe(no_mangle)]
-unsafe extern "C" fn sb_elastic_budget_bytes(elastic: *const Shared) -> u64 {
+unsafe extern "C" fn sb_filters_budget_bytes(elastic: *const Shared) -> u64 {
     // SAFETY: borrowed for the call.
     let shared = unsafe { &*elastic };
     guarded(0, || shared.manager.budget().budget_bytes() as u64)
@@ -111,7 +126,7 @@ unsafe extern "C" fn sb_elastic_budget_bytes(elastic: *const Shared) -> u64 {
 /// # Safety
 /// `elastic` is alive.
 #[unsafe(no_mangle)]
-unsafe extern "C" fn sb_elastic_set_budget_bytes(elastic: *const Shared, budget_bytes: u64) -> c_int {
+unsafe extern "C" fn sb_filters_set_budget_bytes(elastic: *const Shared, budget_bytes: u64) -> c_int {
     // SAFETY: borrowed for the call.
     let elastic = unsafe { borrowed(elastic) };
     c_int::from(guarded(false, || elastic.set_budget_bytes(budget_bytes).is_ok()))
@@ -120,16 +135,16 @@ unsafe extern "C" fn sb_elastic_set_budget_bytes(elastic: *const Shared, budget_
 /// # Safety
 /// `elastic` is alive.
 #[unsafe(no_mangle)]
-unsafe extern "C" fn sb_elastic_settle(elastic: *const Shared, timeout_ms: u64) -> c_int {
+unsafe extern "C" fn sb_filters_wait_idle(elastic: *const Shared, timeout_ms: u64) -> c_int {
     // SAFETY: borrowed for the call.
     let elastic = unsafe { borrowed(elastic) };
-    guarded(0, || elastic.settle(Duration::from_millis(timeout_ms)).into())
+    guarded(0, || elastic.wait_idle(Duration::from_millis(timeout_ms)).into())
 }
 
 /// # Safety
 /// `elastic` is alive; `take` takes `context` and a text that it does not keep.
 #[unsafe(no_mangle)]
-unsafe extern "C" fn sb_elastic_metrics_text(
+unsafe extern "C" fn sb_filters_metrics_text(
     elastic: *const Shared,
     context: *mut c_void,
     take: unsafe extern "C" fn(*mut c_void, Bytes),
@@ -144,7 +159,7 @@ unsafe extern "C" fn sb_elastic_metrics_text(
 /// # Safety
 /// `elastic` is alive; `take` takes `context` and a text that it does not keep.
 #[unsafe(no_mangle)]
-unsafe extern "C" fn sb_elastic_settings_text(
+unsafe extern "C" fn sb_filters_settings_text(
     elastic: *const Shared,
     context: *mut c_void,
     take: unsafe extern "C" fn(*mut c_void, Bytes),
@@ -159,7 +174,7 @@ unsafe extern "C" fn sb_elastic_settings_text(
 /// # Safety
 /// `elastic` is alive, `session` readable.
 #[unsafe(no_mangle)]
-unsafe extern "C" fn sb_elastic_count_table_without_units(elastic: *const Shared, session: Bytes) {
+unsafe extern "C" fn sb_filters_count_table_without_units(elastic: *const Shared, session: Bytes) {
     // SAFETY: borrowed for the call.
     let (shared, session) = unsafe { (&*elastic, session.get()) };
     guarded((), || {
@@ -171,7 +186,7 @@ unsafe extern "C" fn sb_elastic_count_table_without_units(elastic: *const Shared
 /// # Safety
 /// `elastic` is alive.
 #[unsafe(no_mangle)]
-unsafe extern "C" fn sb_elastic_wasted_reads_per_lookup(elastic: *const Shared, budget_bytes: u64) -> f64 {
+unsafe extern "C" fn sb_filters_wasted_reads_per_lookup(elastic: *const Shared, budget_bytes: u64) -> f64 {
     // SAFETY: borrowed for the call.
     let elastic = unsafe { borrowed(elastic) };
     guarded(-1.0, || {
@@ -183,7 +198,7 @@ unsafe extern "C" fn sb_elastic_wasted_reads_per_lookup(elastic: *const Shared, 
 /// # Safety
 /// `elastic` is alive.
 #[unsafe(no_mangle)]
-unsafe extern "C" fn sb_elastic_trusts_comparators(elastic: *const Shared) -> c_int {
+unsafe extern "C" fn sb_filters_trusts_comparators(elastic: *const Shared) -> c_int {
     // SAFETY: borrowed for the call.
     let shared = unsafe { &*elastic };
     guarded(0, || c_int::from(shared.trust_comparators))
@@ -192,7 +207,7 @@ unsafe extern "C" fn sb_elastic_trusts_comparators(elastic: *const Shared) -> c_
 /// # Safety
 /// `elastic` is alive.
 #[unsafe(no_mangle)]
-unsafe extern "C" fn sb_elastic_writes_units(elastic: *const Shared) -> c_int {
+unsafe extern "C" fn sb_filters_writes_units(elastic: *const Shared) -> c_int {
     // SAFETY: borrowed for the call.
     let shared = unsafe { &*elastic };
     guarded(1, || c_int::from(shared.write_units))
@@ -347,14 +362,14 @@ unsafe extern "C" fn sb_table_open(
     elastic: *const Shared,
     family: *const Family,
     spec: *const TableSpec,
-    table: *mut OpenTable,
+    table: *mut TableFilter,
 ) -> c_int {
     if family.is_null() {
         return CORRUPT; // opening it failed
     }
     // SAFETY: borrowed for the call.
     let (shared, family, spec) = unsafe { (&*elastic, &*family, &*spec) };
-    let opened = guarded(Err(Unopened::Corrupt), || {
+    let opened = guarded(Err(OpenError::Corrupt), || {
         // SAFETY: the spec's bytes are borrowed for the call.
         let (path, session, head) = unsafe { (spec.path.get(), spec.session.get(), spec.head.get()) };
         let opening = Opening {
@@ -367,7 +382,7 @@ unsafe extern "C" fn sb_table_open(
             head,
             block_offset: spec.block_offset,
         };
-        OpenTable::open(shared, opening)
+        TableFilter::open(shared, opening)
     });
     match opened {
         Ok(opened) => {
@@ -375,14 +390,10 @@ unsafe extern "C" fn sb_table_open(
             unsafe { table.write(opened) };
             OPENED
         }
-        Err(Unopened::NoRoom) => NO_ROOM,
-        Err(Unopened::Corrupt) => CORRUPT,
+        Err(OpenError::NoRoom) => NO_ROOM,
+        Err(OpenError::Corrupt) => CORRUPT,
     }
 }
-
-// `sb_table` in `cpp/abi.h`.
-const _: () = assert!(size_of::<OpenTable>() == 2 * size_of::<usize>());
-const _: () = assert!(align_of::<OpenTable>() == align_of::<usize>());
 
 /// A column family in C++ with refused tables.
 struct RefusedFamily {
@@ -444,7 +455,7 @@ unsafe extern "C" fn sb_table_moved(elastic: *const Shared, path: *const u8, pat
 /// # Safety
 /// `table` is alive.
 #[unsafe(no_mangle)]
-unsafe extern "C" fn sb_table_memory_bytes(table: *const OpenTable) -> u64 {
+unsafe extern "C" fn sb_table_memory_bytes(table: *const TableFilter) -> u64 {
     // SAFETY: borrowed for the call.
     let table = unsafe { &*table };
     guarded(0, || table.handle.memory_bytes() as u64)
@@ -453,7 +464,7 @@ unsafe extern "C" fn sb_table_memory_bytes(table: *const OpenTable) -> u64 {
 /// # Safety
 /// `table` was opened with `elastic`, which is alive, and nobody uses it any more.
 #[unsafe(no_mangle)]
-unsafe extern "C" fn sb_table_close(elastic: *const Shared, table: *mut OpenTable, obsolete: c_int) {
+unsafe extern "C" fn sb_table_close(elastic: *const Shared, table: *mut TableFilter, obsolete: c_int) {
     // SAFETY: borrowed for the call; the table is moved out of memory that the caller does not read again.
     let (shared, table) = unsafe { (&*elastic, table.read()) };
     guarded((), || table.close(shared, obsolete != 0));
@@ -491,7 +502,7 @@ unsafe extern "C" fn sb_digest_of(key: *const u8, key_size: usize) -> Digest {
 /// `table` and what orders its keys are alive; `key` is readable, `segment` writable.
 #[unsafe(no_mangle)]
 unsafe extern "C" fn sb_table_may_match(
-    table: *const OpenTable,
+    table: *const TableFilter,
     order: *const Order,
     digest: Digest,
     key: Bytes,
@@ -518,7 +529,7 @@ unsafe extern "C" fn sb_table_may_match(
 /// `table` is alive and has the segment; `key` is readable.
 #[unsafe(no_mangle)]
 unsafe extern "C" fn sb_table_record_wasted_read(
-    table: *const OpenTable,
+    table: *const TableFilter,
     segment: u32,
     digest: Digest,
     key: Bytes,
@@ -537,7 +548,7 @@ unsafe extern "C" fn sb_table_record_wasted_read(
 /// # Safety
 /// `table` is alive and has the segment.
 #[unsafe(no_mangle)]
-unsafe extern "C" fn sb_table_record_true_positive(table: *const OpenTable, segment: u32) {
+unsafe extern "C" fn sb_table_record_true_positive(table: *const TableFilter, segment: u32) {
     // SAFETY: borrowed for the call.
     let handle = unsafe { &(*table).handle };
     guarded((), || handle.record(segment, Outcome::TruePositive));

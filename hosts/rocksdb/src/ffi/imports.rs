@@ -9,8 +9,8 @@ use std::{
 
 use rocksdb::AsRawPtr;
 
-use super::types::{Access, Bytes, InspectSink, bytes_at};
-use crate::{FamilyStatus, elastic::Shared, gate::Gate};
+use super::types::{Access, Bytes, InspectSink, RawStatus, TableInfo, bytes_at};
+use crate::{FamilyStatus, elastic_filters::Shared, tables::gate::Gate};
 
 unsafe extern "C" {
     safe fn springbloom_digests_computed() -> u64;
@@ -56,7 +56,7 @@ fn message_of(buffer: &[u8]) -> String {
 }
 
 pub(crate) fn install(options: &mut rocksdb::Options, shared: &Arc<Shared>) -> Result<(), String> {
-    // SAFETY: the options live through the call; C++ retains `shared` for itself (sb_elastic_retain).
+    // SAFETY: the options live through the call; C++ retains `shared` for itself (sb_filters_retain).
     checked(|error, size| unsafe {
         springbloom_install(options.as_raw_ptr().cast(), Arc::as_ptr(shared).cast(), error, size)
     })
@@ -67,15 +67,6 @@ pub(crate) fn is_another_installed(options: &mut rocksdb::Options, shared: &Arc<
     // SAFETY: the options live through the call.
     let installed = unsafe { springbloom_installed(options.as_raw_ptr().cast()) };
     !installed.is_null() && installed != Arc::as_ptr(shared).cast()
-}
-
-/// `springbloom_family_status`.
-#[repr(C)]
-#[derive(Default)]
-struct RawStatus {
-    is_active: c_int,
-    tables_with_units: u64,
-    tables_without_units: u64,
 }
 
 /// Of a column family of the database; the default one if none is given.
@@ -116,26 +107,21 @@ pub(crate) struct Inspected {
 
 /// `head_only`: of the filter block just header and directory.
 pub(crate) fn inspect_table(path: &Path, head_only: bool) -> Result<Inspected, String> {
-    unsafe extern "C" fn on_table(
-        context: *mut c_void,
-        entries: u64,
-        data_bytes: u64,
-        filter_bytes: u64,
-        filter_policy: Bytes,
-        file_bytes: u64,
-        session: Bytes,
-        orig_file_number: u64,
-    ) {
-        // SAFETY: `context` is the `Inspected` below, the names live through the call.
-        let (inspected, name, session) =
-            unsafe { (&mut *context.cast::<Inspected>(), filter_policy.get(), session.get()) };
-        inspected.entries = entries;
-        inspected.data_bytes = data_bytes;
-        inspected.filter_bytes = filter_bytes;
-        inspected.filter_policy = String::from_utf8_lossy(name).into_owned();
-        inspected.file_bytes = file_bytes;
-        inspected.session = session.to_vec();
-        inspected.orig_file_number = orig_file_number;
+    unsafe extern "C" fn on_table(context: *mut c_void, info: *const TableInfo) {
+        // SAFETY: `context` is the `Inspected` below; the info and its names live through the call.
+        let (inspected, info) = unsafe { (&mut *context.cast::<Inspected>(), &*info) };
+        // SAFETY: as above.
+        let (filter_policy, session) = unsafe { (info.filter_policy.get(), info.session.get()) };
+        *inspected = Inspected {
+            file_bytes: info.file_bytes,
+            entries: info.entries,
+            data_bytes: info.data_bytes,
+            filter_bytes: info.filter_bytes,
+            filter_policy: String::from_utf8_lossy(filter_policy).into_owned(),
+            session: session.to_vec(),
+            orig_file_number: info.orig_file_number,
+            block: None,
+        };
     }
     unsafe extern "C" fn on_block(context: *mut c_void, data: *const u8, size: usize) {
         // SAFETY: `context` is the `Inspected` below, the block lives through the call.

@@ -7,6 +7,7 @@
 mod charge;
 mod exports;
 mod imports;
+mod layout;
 mod types;
 
 pub(crate) use charge::{BlockCache, CacheCharge};

@@ -110,10 +110,31 @@ pub(super) const OPENED: c_int = 0;
 pub(super) const NO_ROOM: c_int = 1;
 pub(super) const CORRUPT: c_int = 2;
 
+/// `springbloom_table_info`.
+#[repr(C)]
+pub(super) struct TableInfo {
+    pub(super) file_bytes: u64,
+    pub(super) entries: u64,
+    pub(super) data_bytes: u64,
+    pub(super) filter_bytes: u64,
+    pub(super) filter_policy: Bytes,
+    pub(super) session: Bytes,
+    pub(super) orig_file_number: u64,
+}
+
+/// `springbloom_family_status`.
+#[repr(C)]
+#[derive(Default)]
+pub(super) struct RawStatus {
+    pub(super) is_active: c_int,
+    pub(super) tables_with_units: u64,
+    pub(super) tables_without_units: u64,
+}
+
 #[repr(C)]
 pub(super) struct InspectSink {
     pub(super) context: *mut c_void,
-    pub(super) table: unsafe extern "C" fn(*mut c_void, u64, u64, u64, Bytes, u64, Bytes, u64),
+    pub(super) table: unsafe extern "C" fn(*mut c_void, *const TableInfo),
     pub(super) block: unsafe extern "C" fn(*mut c_void, *const u8, usize),
 }
 

@@ -1,7 +1,7 @@
 //! Contents that tell for every key whether it is there: even numbers are, odd ones between them are not.
 
 use rocksdb::{AsColumnFamilyRef, DB, WaitForCompactOptions};
-use springbloom_rocksdb::Elastic;
+use springbloom_rocksdb::ElasticFilters;
 
 use super::SETTLE_TIMEOUT;
 
@@ -67,15 +67,15 @@ pub(crate) fn check_db(db: &DB, tag: &str) {
 }
 
 /// Lookups that units reject while `run` runs, once the loader came to rest.
-pub(crate) fn rejections(elastic: &Elastic, run: impl FnOnce()) -> u64 {
-    assert!(elastic.settle(SETTLE_TIMEOUT), "the loader never came to rest");
+pub(crate) fn rejections(elastic: &ElasticFilters, run: impl FnOnce()) -> u64 {
+    assert!(elastic.wait_idle(SETTLE_TIMEOUT), "the loader never came to rest");
     let before = elastic.stats().outcomes.rejected;
     run();
     elastic.stats().outcomes.rejected - before
 }
 
 /// [`check_db`], and units must reject most of the absent numbers in it.
-pub(crate) fn check_db_filtered(elastic: &Elastic, db: &DB, tag: &str) {
+pub(crate) fn check_db_filtered(elastic: &ElasticFilters, db: &DB, tag: &str) {
     let rejections = rejections(elastic, || check_db(db, tag));
     assert!(
         rejections >= u64::from(NUMBERS) / 3,

@@ -13,7 +13,7 @@ use std::{
 };
 
 use rocksdb::Options;
-use springbloom_rocksdb::{Elastic, PolicyKind};
+use springbloom_rocksdb::{ElasticFilters, PolicyKind};
 use tempfile::TempDir;
 
 /// Generous, because the machine may be busy.
@@ -86,8 +86,8 @@ pub(crate) fn merge_by_append(options: &mut Options) {
 pub(crate) const AMPLE_BYTES: u64 = 16 << 20;
 
 /// An ample budget, small segments, and a policy that loads all that fits without having to be asked.
-pub(crate) fn ample() -> Elastic {
-    Elastic::builder()
+pub(crate) fn ample() -> ElasticFilters {
+    ElasticFilters::builder()
         .budget_bytes(AMPLE_BYTES)
         .segment_data_bytes(16 << 10)
         .policy(PolicyKind::Uniform)
@@ -96,7 +96,7 @@ pub(crate) fn ample() -> Elastic {
 }
 
 /// `options` with elastic filters.
-pub(crate) fn installed(elastic: &Elastic, options: &Options) -> Options {
+pub(crate) fn installed(elastic: &ElasticFilters, options: &Options) -> Options {
     let mut options = options.clone();
     elastic.install(&mut options).expect("install");
     options

@@ -6,7 +6,7 @@ mod pristine;
 
 use rand::RngExt;
 use springbloom_format::HEADER_BYTES;
-use springbloom_rocksdb::{Elastic, PolicyKind, UnitSettings};
+use springbloom_rocksdb::{ElasticFilters, PolicyKind, UnitSettings};
 use springbloom_testkit::seed::rng;
 
 use crate::{
@@ -173,7 +173,7 @@ fn random_bursts_anywhere_in_the_block() {
 #[test]
 fn a_file_that_is_cut_off_under_an_open_database() {
     let elastic = || {
-        Elastic::builder()
+        ElasticFilters::builder()
             .budget_bytes(AMPLE_BYTES)
             .segment_data_bytes(16 << 10)
             .units(UnitSettings::bloom(12, 8).expect("the settings are sound"))
@@ -184,7 +184,7 @@ fn a_file_that_is_cut_off_under_an_open_database() {
     for row in [0, 3] {
         let (pristine, elastic) = (Pristine::written_by(&elastic()), elastic());
         let db = pristine.open(&elastic);
-        assert!(elastic.settle(SETTLE_TIMEOUT), "the loader never came to rest");
+        assert!(elastic.wait_idle(SETTLE_TIMEOUT), "the loader never came to rest");
         assert_eq!(elastic.stats().tables, 1, "{:?}", elastic.stats());
         // Until some units must be read again when there is room.
         while elastic.stats().evictions == 0 {
@@ -196,7 +196,7 @@ fn a_file_that_is_cut_off_under_an_open_database() {
         // Segments that found no place are looked at again after many visits.
         wait_until("reads of units fail", || {
             pristine.check(&db);
-            assert!(elastic.settle(SETTLE_TIMEOUT), "the loader never came to rest");
+            assert!(elastic.wait_idle(SETTLE_TIMEOUT), "the loader never came to rest");
             elastic.stats().failed_reads > 0
         });
     }

@@ -9,7 +9,7 @@ use std::{
 
 use rocksdb::{DB, Options};
 use springbloom_format::{Directory, MAGIC};
-use springbloom_rocksdb::{Elastic, Stats, inspect};
+use springbloom_rocksdb::{ElasticFilters, Stats, inspect};
 
 use crate::common::{
     Folder, SETTLE_TIMEOUT, ample,
@@ -48,7 +48,7 @@ impl Pristine {
     }
 
     /// Written with the units of `elastic`.
-    pub(crate) fn written_by(elastic: &Elastic) -> Self {
+    pub(crate) fn written_by(elastic: &ElasticFilters) -> Self {
         let folder = folder();
         drop({
             let db = DB::open(&installed(elastic, &options()), folder.path()).expect("open");
@@ -97,9 +97,9 @@ impl Pristine {
         self.write_at(offset, damage);
         let elastic = ample();
         let db = self.open(&elastic);
-        assert!(elastic.settle(SETTLE_TIMEOUT), "the loader never came to rest");
+        assert!(elastic.wait_idle(SETTLE_TIMEOUT), "the loader never came to rest");
         self.check(&db);
-        assert!(elastic.settle(SETTLE_TIMEOUT), "the loader never came to rest");
+        assert!(elastic.wait_idle(SETTLE_TIMEOUT), "the loader never came to rest");
         let report = inspect::table(&self.table).expect("the rest of the table is sound");
         let seen = Seen {
             stats: elastic.stats(),
@@ -116,7 +116,7 @@ impl Pristine {
     }
 
     /// Opens the database without writing to it.
-    pub(crate) fn open(&self, elastic: &Elastic) -> DB {
+    pub(crate) fn open(&self, elastic: &ElasticFilters) -> DB {
         DB::open_for_read_only(&installed(elastic, &options()), self.folder.path(), false).expect("open")
     }
 

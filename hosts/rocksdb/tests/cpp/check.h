@@ -5,7 +5,7 @@
 #include <stdexcept>
 #include <string>
 
-#include "c_options.h"
+#include "install/c_options.h"
 #include "rocksdb/db.h"
 
 namespace springbloom_test {

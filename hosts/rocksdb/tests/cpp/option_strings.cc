@@ -12,7 +12,7 @@ using rocksdb::Status;
 
 namespace {
 
-constexpr int kNumbers = 4000;
+constexpr int kKeys = 4000;
 
 rocksdb::Options FromString(const std::string& text) {
   springbloom::Register();
@@ -52,7 +52,7 @@ extern "C" int springbloom_test_option_strings(void*, const char* path, char* er
     {
       const rocksdb::Options options = FromString(
           "table_factory={id=springbloom;budget=4M;segment_data_bytes=16K;units=ribbon:8;policy=monkey;"
-          "remember_seconds=0;charge_to_block_cache=true;block_cache=32M;block_size=2048;"
+          "warm_start_seconds=0;charge_to_block_cache=true;block_cache=32M;block_size=2048;"
           "memory_pressure=/nonexistent;memory_pressure_floor=1M};listeners=springbloom");
       Check(options.listeners.size() == 1, "the listener is there");
       const auto* table_options = options.table_factory->GetOptions<rocksdb::BlockBasedTableOptions>();
@@ -62,20 +62,20 @@ extern "C" int springbloom_test_option_strings(void*, const char* path, char* er
       Check(budget == 4 << 20, "the budget of the string is in force");
       Check(table_options->block_cache->GetPinnedUsage() >= 4 << 20, "the budget is charged to the block cache");
       Check(springbloom::GetWastedReadsPerLookup(budget, &wasted_reads).IsNotFound(), "nothing was looked up");
-      for (int number = 0; number < kNumbers; ++number) {
+      for (int number = 0; number < kKeys; ++number) {
         // Ascending: tables are moved from level to level.
         CheckOk(db->Put(rocksdb::WriteOptions(), Key(2 * number), std::string(50, 'v')), "Put");
       }
       CheckOk(db->Flush(rocksdb::FlushOptions()), "Flush");
       CheckOk(db->CompactRange(rocksdb::CompactRangeOptions(), nullptr, nullptr), "CompactRange");
-      CheckOk(springbloom::Settle(std::chrono::minutes(1)), "Settle");
-      for (int number = 0; number < kNumbers; ++number) {
+      CheckOk(springbloom::WaitIdle(std::chrono::minutes(1)), "WaitIdle");
+      for (int number = 0; number < kKeys; ++number) {
         std::string value;
         CheckOk(db->Get(ReadOptions(), Key(2 * number), &value), "Get");
         Check(db->Get(ReadOptions(), Key(2 * number + 1), &value).IsNotFound(), "an odd number is absent");
       }
-      CheckOk(springbloom::Settle(std::chrono::minutes(1)), "Settle");
-      Check(Metric("springbloom_visits_total{outcome=\"rejected\"}") > kNumbers / 2, "lookups are rejected");
+      CheckOk(springbloom::WaitIdle(std::chrono::minutes(1)), "WaitIdle");
+      Check(Metric("springbloom_visits_total{outcome=\"rejected\"}") > kKeys / 2, "lookups are rejected");
       Check(Metric("springbloom_tables") > 0, "tables are known");
       CheckOk(springbloom::GetWastedReadsPerLookup(0, &wasted_reads), "GetWastedReadsPerLookup");
       Check(wasted_reads > 0.1, "without filters, reads are wasted");

@@ -10,12 +10,12 @@ using rocksdb::WriteOptions;
 
 namespace {
 
-constexpr int kNumbers = 2000;
+constexpr int kTransactions = 2000;
 
 void CheckAll(rocksdb::DB* db, const rocksdb::Snapshot* snapshot, const std::string& expected, const std::string& when) {
   ReadOptions read_options;
   read_options.snapshot = snapshot;
-  for (int number = 0; number < kNumbers; ++number) {
+  for (int number = 0; number < kTransactions; ++number) {
     std::string value;
     const Status s = db->Get(read_options, Key(number), &value);
     Check(number % 2 == 0 && !expected.empty() ? s.ok() && value == expected : s.IsNotFound(),
@@ -24,7 +24,7 @@ void CheckAll(rocksdb::DB* db, const rocksdb::Snapshot* snapshot, const std::str
 }
 
 void WriteAll(rocksdb::Transaction* transaction, const std::string& value) {
-  for (int number = 0; number < kNumbers; number += 2) {
+  for (int number = 0; number < kTransactions; number += 2) {
     CheckOk(transaction->Put(Key(number), value), "Put");
   }
 }

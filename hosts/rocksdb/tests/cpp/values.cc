@@ -14,11 +14,11 @@ using rocksdb::WriteOptions;
 namespace {
 
 // Even numbers are there, odd ones between them are not.
-constexpr int kNumbers = 3000;
+constexpr int kValues = 3000;
 
 void CheckEntities(rocksdb::DB* db, const std::string& when) {
   rocksdb::ColumnFamilyHandle* family = db->DefaultColumnFamily();
-  for (int number = 0; number < kNumbers; ++number) {
+  for (int number = 0; number < kValues; ++number) {
     const std::string key = Key(number);
     PinnableWideColumns columns;
     std::string value;
@@ -56,7 +56,7 @@ extern "C" int springbloom_test_wide_columns(void* options, const char* path, ch
   return Run(error, error_size, [&] {
     auto db = Open(springbloom::OptionsIn(options), path);
     for (int stride = 0; stride < 14; stride += 2) {
-      for (int number = stride; number < kNumbers; number += 14) {
+      for (int number = stride; number < kValues; number += 14) {
         const std::string key = Key(number);
         const std::string value = "default of " + key;
         const std::string wide = "wide of " + key;
@@ -82,12 +82,12 @@ extern "C" int springbloom_test_merge_operands(void* options, const char* path, 
     auto db = Open(springbloom::OptionsIn(options), path);
     constexpr int kRounds = 6;
     for (int round = 0; round < kRounds; ++round) {
-      for (int number = 0; number < kNumbers; number += round + 1) {
+      for (int number = 0; number < kValues; number += round + 1) {
         CheckOk(db->Merge(WriteOptions(), Key(number), "operand " + std::to_string(round)), "Merge");
       }
       CheckOk(db->Flush(rocksdb::FlushOptions()), "Flush");
     }
-    for (int number = 0; number < kNumbers; ++number) {
+    for (int number = 0; number < kValues; ++number) {
       for (const bool present : {true, false}) {
         const std::string key = Key(number) + (present ? "" : "?");
         PinnableSlice operands[kRounds];
@@ -124,13 +124,13 @@ extern "C" int springbloom_test_embedded_blobs(void* options, const char* path, 
     blobs.min_blob_size = 100;
     CheckOk(writer.OpenWithEmbeddedBlobs(file, blobs), "OpenWithEmbeddedBlobs");
     const auto value = [](int number) { return Key(number) + std::string(static_cast<size_t>(number % 400), 'b'); };
-    for (int number = 0; number < kNumbers; number += 2) {
+    for (int number = 0; number < kValues; number += 2) {
       CheckOk(writer.Put(Key(number), value(number)), "Put");
     }
     CheckOk(writer.Finish(), "Finish");
     CheckOk(db->IngestExternalFile({file}, rocksdb::IngestExternalFileOptions()), "IngestExternalFile");
     for (const bool compacted : {false, true}) {
-      for (int number = 0; number < kNumbers; ++number) {
+      for (int number = 0; number < kValues; ++number) {
         std::string got;
         const Status s = db->Get(ReadOptions(), Key(number), &got);
         Check(number % 2 == 0 ? s.ok() && got == value(number) : s.IsNotFound(), Key(number) + ": " + s.ToString());

@@ -1,7 +1,7 @@
 //! Keys that lookups found to be absent from a table: remembered when that is certain, and only then.
 
 use rocksdb::{DB, IngestExternalFileOptions, ReadOptions, ReadTier, SstFileWriter};
-use springbloom_rocksdb::{Elastic, UnitSettings, usage::Usage};
+use springbloom_rocksdb::{ElasticFilters, UnitSettings, usage::Usage};
 
 use crate::common::{
     AMPLE_BYTES, SETTLE_TIMEOUT,
@@ -12,8 +12,8 @@ use crate::common::{
 };
 
 /// Units that let most absent keys pass.
-fn leaky() -> Elastic {
-    Elastic::builder()
+fn leaky() -> ElasticFilters {
+    ElasticFilters::builder()
         .budget_bytes(AMPLE_BYTES)
         .units(UnitSettings::bloom(1, 1).expect("sound"))
         .build()
@@ -21,7 +21,7 @@ fn leaky() -> Elastic {
 }
 
 /// Known absences that lookups met while `run` ran, and wasted reads.
-fn met(elastic: &Elastic, run: impl FnOnce()) -> (u64, u64) {
+fn met(elastic: &ElasticFilters, run: impl FnOnce()) -> (u64, u64) {
     let before = elastic.stats().outcomes;
     run();
     let after = elastic.stats().outcomes;
@@ -34,7 +34,7 @@ fn a_key_that_is_absent_wastes_one_read_per_table() {
     let db = DB::open(&installed(&elastic, &small_tree()), folder.path()).expect("open");
     fill_db(&db, "first");
     db.compact_range(None::<&[u8]>, None::<&[u8]>);
-    assert!(elastic.settle(SETTLE_TIMEOUT));
+    assert!(elastic.wait_idle(SETTLE_TIMEOUT));
     let absent: Vec<_> = (0..200).map(|number| key(2 * number + 1)).collect();
     let look_up = || absent.iter().for_each(|key| assert_eq!(db.get(key).expect("get"), None));
     let (known, wasted) = met(&elastic, look_up);
@@ -63,7 +63,7 @@ fn the_curve_from_disk_knows_of_absences_as_the_live_one_does() {
     // The share of known absences is measured now and then, by thousands of visits.
     for _ in 0..100 {
         absent.iter().for_each(|key| assert_eq!(db.get(key).expect("get"), None));
-        assert!(elastic.settle(SETTLE_TIMEOUT));
+        assert!(elastic.wait_idle(SETTLE_TIMEOUT));
     }
     wait_until("only live tables are known", || {
         elastic.stats().tables == db.live_files().expect("live_files").len()
@@ -114,7 +114,7 @@ fn a_lookup_in_the_block_cache_alone_proves_nothing() {
 }
 
 /// Ingests every second key into a database that has the others, and looks them up from before and after, once `ready` is through.
-fn ingest_after_a_snapshot(elastic: &Elastic, ready: impl FnOnce(&DB)) {
+fn ingest_after_a_snapshot(elastic: &ElasticFilters, ready: impl FnOnce(&DB)) {
     let folder = folder();
     let options = installed(elastic, &small_tree());
     let db = DB::open(&options, folder.path().join("db")).expect("open");
@@ -154,10 +154,10 @@ fn entries_of_an_ingested_file_that_was_refused_at_first_are_as_new_as_its_inges
 
 #[test]
 fn remembering_can_be_turned_off() {
-    let elastic = Elastic::builder()
+    let elastic = ElasticFilters::builder()
         .budget_bytes(AMPLE_BYTES)
         .units(UnitSettings::bloom(1, 1).expect("sound"))
-        .remember_absences(false)
+        .negative_cache(false)
         .build()
         .expect("the settings are sound");
     let folder = folder();

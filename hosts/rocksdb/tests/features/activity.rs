@@ -1,7 +1,7 @@
 //! Filters that were installed and do nothing: whoever asks is told, and so is the log.
 
 use rocksdb::{BlockBasedOptions, DB, Options};
-use springbloom_rocksdb::{Elastic, FamilyStatus};
+use springbloom_rocksdb::{ElasticFilters, FamilyStatus};
 
 use crate::common::{
     ample,
@@ -136,7 +136,7 @@ fn the_log_sums_up_how_the_tables_of_a_database_were_opened() {
         sums_up("1 with filter units, 3 without, 0 without room for theirs in the budget of 16777216 bytes")
     });
     drop(db);
-    let nothing = Elastic::builder().budget_bytes(0).build().expect("the settings are sound");
+    let nothing = ElasticFilters::builder().budget_bytes(0).build().expect("the settings are sound");
     let _db = DB::open(&installed(&nothing, &stock), folder.path()).expect("open");
     wait_until("refused tables are told of", || {
         sums_up("0 with filter units, 0 without, 1 without room for theirs in the budget of 0 bytes")

@@ -3,7 +3,7 @@
 use std::cmp::Ordering;
 
 use rocksdb::{DB, Options};
-use springbloom_rocksdb::{Elastic, PolicyKind};
+use springbloom_rocksdb::{ElasticFilters, PolicyKind};
 
 use crate::common::{
     ample,
@@ -11,8 +11,8 @@ use crate::common::{
     folder, installed, small_tree, tables,
 };
 
-fn trusting() -> Elastic {
-    Elastic::builder()
+fn trusting() -> ElasticFilters {
+    ElasticFilters::builder()
         .segment_data_bytes(16 << 10)
         .policy(PolicyKind::Uniform)
         .trust_comparators(true)
@@ -78,7 +78,7 @@ fn keys_that_are_equal_in_other_bytes_are_found() {
         db.put(format!("Key{number:06}"), format!("{number}")).expect("put");
     }
     db.flush().expect("flush");
-    elastic.settle(crate::common::SETTLE_TIMEOUT);
+    elastic.wait_idle(crate::common::SETTLE_TIMEOUT);
     for number in 0..3_000 {
         for spelling in ["Key", "KEY", "key"] {
             let got = db.get(format!("{spelling}{number:06}")).expect("get");

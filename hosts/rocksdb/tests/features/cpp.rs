@@ -7,7 +7,7 @@ use std::{
     time::Duration,
 };
 
-use springbloom_rocksdb::Elastic;
+use springbloom_rocksdb::ElasticFilters;
 
 use crate::common::{
     AMPLE_BYTES, SETTLE_TIMEOUT, ample, folder, installed, merge_by_append, small_tree,
@@ -39,7 +39,7 @@ unsafe extern "C" {
 fn run(test: CppTest, options: &rocksdb::Options) {
     let (folder, elastic) = (folder(), ample());
     run_cpp_test(test, &mut installed(&elastic, options), folder.path());
-    assert!(elastic.settle(SETTLE_TIMEOUT), "the loader never came to rest");
+    assert!(elastic.wait_idle(SETTLE_TIMEOUT), "the loader never came to rest");
     assert!(elastic.stats().outcomes.rejected > 100, "{:?}", elastic.stats());
 }
 
@@ -75,12 +75,12 @@ fn a_comparator_is_given_keys_of_its_column_family_alone() {
 
 #[test]
 fn a_closed_database_is_left_alone() {
-    for remember_every in [Some(Duration::from_secs(1)), None] {
+    for warm_start_every in [Some(Duration::from_secs(1)), None] {
         let folder = folder();
-        let elastic = Elastic::builder()
+        let elastic = ElasticFilters::builder()
             .budget_bytes(AMPLE_BYTES)
             .segment_data_bytes(16 << 10)
-            .remember_every(remember_every)
+            .warm_start_every(warm_start_every)
             .build()
             .expect("the settings are sound");
         run_cpp_test(springbloom_test_closed, &mut installed(&elastic, &small_tree()), folder.path());

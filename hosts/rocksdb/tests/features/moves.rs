@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use rocksdb::{DB, WaitForCompactOptions};
-use springbloom_rocksdb::Elastic;
+use springbloom_rocksdb::ElasticFilters;
 
 use crate::common::{
     ample,
@@ -12,7 +12,7 @@ use crate::common::{
 };
 
 /// Keys by level as the manager has them.
-fn keys_by_level(elastic: &Elastic) -> BTreeMap<i32, u64> {
+fn keys_by_level(elastic: &ElasticFilters) -> BTreeMap<i32, u64> {
     let levels = elastic.stats().levels.into_iter();
     levels.map(|level| (level.level.map_or(-1, i32::from), level.keys)).collect()
 }

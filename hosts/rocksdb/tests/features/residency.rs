@@ -9,7 +9,7 @@ use std::{
 };
 
 use rocksdb::{BlockBasedOptions, DB, WaitForCompactOptions, compaction_filter, statistics::Ticker};
-use springbloom_rocksdb::{Elastic, PolicyKind};
+use springbloom_rocksdb::{ElasticFilters, PolicyKind};
 
 use crate::common::{
     AMPLE_BYTES, SETTLE_TIMEOUT, ample,
@@ -17,8 +17,8 @@ use crate::common::{
     folder, installed, small_tree, stock, tables, unsafe_calls, wait_until,
 };
 
-fn with_budget(budget_bytes: u64) -> Elastic {
-    Elastic::builder()
+fn with_budget(budget_bytes: u64) -> ElasticFilters {
+    ElasticFilters::builder()
         .budget_bytes(budget_bytes)
         .segment_data_bytes(16 << 10)
         .policy(PolicyKind::Uniform)
@@ -36,7 +36,7 @@ fn first_units_come_without_a_read() {
     let (folder, elastic) = (folder(), ample());
     let db = DB::open(&installed(&elastic, &small_tree()), folder.path()).expect("open");
     fill_db(&db, "handed over");
-    assert!(elastic.settle(SETTLE_TIMEOUT), "the loader never came to rest");
+    assert!(elastic.wait_idle(SETTLE_TIMEOUT), "the loader never came to rest");
     assert!(elastic.stats().handed_over_units > 0, "{:?}", elastic.stats());
 }
 
@@ -59,7 +59,7 @@ fn readers_that_come_and_go_with_the_table_cache_find_their_units_again() {
     db.wait_for_compact(&WaitForCompactOptions::default()).expect("compaction");
     let loads = || {
         check_db(&db, "kept");
-        assert!(elastic.settle(SETTLE_TIMEOUT), "the loader never came to rest");
+        assert!(elastic.wait_idle(SETTLE_TIMEOUT), "the loader never came to rest");
         elastic.stats().loads
     };
     wait_until("every unit of every table is resident", || loads() == loads());
@@ -203,7 +203,7 @@ fn units_of_tables_that_an_aborted_compaction_wrote_do_not_wait_for_ever() {
     });
     let db = DB::open(&installed(&elastic, &options), folder.path()).expect("open");
     fill_db(&db, "aborted");
-    assert!(elastic.settle(SETTLE_TIMEOUT), "the loader never came to rest");
+    assert!(elastic.wait_idle(SETTLE_TIMEOUT), "the loader never came to rest");
     assert_eq!(elastic.stats().used.loading, 0);
     let mut waiting_bytes = 0;
     std::thread::scope(|scope| {

@@ -3,7 +3,7 @@
 use rocksdb::{
     BlockBasedOptions, BottommostLevelCompaction, CompactOptions, DB, Options, statistics::Ticker,
 };
-use springbloom_rocksdb::{Elastic, PolicyKind};
+use springbloom_rocksdb::{ElasticFilters, PolicyKind};
 
 use crate::common::{
     AMPLE_BYTES, SETTLE_TIMEOUT, ample,
@@ -21,8 +21,8 @@ fn with_bloom() -> Options {
     options
 }
 
-fn draining() -> Elastic {
-    Elastic::builder()
+fn draining() -> ElasticFilters {
+    ElasticFilters::builder()
         .budget_bytes(AMPLE_BYTES)
         .segment_data_bytes(16 << 10)
         .policy(PolicyKind::Uniform)
@@ -61,7 +61,7 @@ fn the_way_back_to_stock_filters_has_no_gap() {
         let db = DB::open(&installed(&elastic, &options), folder.path()).expect("open");
         fill_db(&db, "switched");
         rewrite(&db);
-        assert!(elastic.settle(SETTLE_TIMEOUT));
+        assert!(elastic.wait_idle(SETTLE_TIMEOUT));
         let blocks = data_blocks(&options, &db, "switched");
         println!("elastic: {blocks} data blocks for {needed} keys that are there");
         assert!(close_to_needed(blocks), "{blocks}");
@@ -76,7 +76,7 @@ fn the_way_back_to_stock_filters_has_no_gap() {
     {
         let (elastic, options) = (draining(), with_bloom());
         let db = DB::open(&installed(&elastic, &options), folder.path()).expect("open");
-        assert!(elastic.settle(SETTLE_TIMEOUT));
+        assert!(elastic.wait_idle(SETTLE_TIMEOUT));
         let before = data_blocks(&options, &db, "switched");
         let status = elastic.status(&db).expect("status");
         assert!(status.is_active && status.tables_with_units > 0, "{status:?}");

@@ -3,7 +3,7 @@
 use std::cmp::Ordering;
 
 use rocksdb::{DB, IteratorMode, Options, ReadOptions};
-use springbloom_rocksdb::{Elastic, PolicyKind};
+use springbloom_rocksdb::{ElasticFilters, PolicyKind};
 
 use crate::common::{ample, contents::rejections, folder, installed, small_tree, stock, tables};
 
@@ -108,7 +108,7 @@ fn check(db: &DB) {
     }
 }
 
-fn check_with_filters(options: &Options, elastic: &Elastic) {
+fn check_with_filters(options: &Options, elastic: &ElasticFilters) {
     let folder = folder();
     let options = installed(elastic, options);
     let db = DB::open(&options, folder.path()).expect("open");
@@ -129,7 +129,7 @@ fn rocksdbs_own_timestamps_have_filters() {
 
 #[test]
 fn custom_timestamps_have_filters_when_trusted() {
-    let trusting = Elastic::builder()
+    let trusting = ElasticFilters::builder()
         .segment_data_bytes(16 << 10)
         .policy(PolicyKind::Uniform)
         .trust_comparators(true)

@@ -151,7 +151,7 @@ impl Draw {
         self.apply(format!("budget {budget:?}"), |set| set.budget(budget));
         if rng.random_bool(0.2) {
             self.apply("absences are not remembered", |mut set| {
-                set.remember_absences = false;
+                set.negative_cache = false;
                 set
             });
         }

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use rand::RngExt;
 use rocksdb::{ColumnFamilyDescriptor, DB, Options};
-use springbloom_rocksdb::Elastic;
+use springbloom_rocksdb::ElasticFilters;
 use springbloom_testkit::seed::{TestRng, rng_from};
 
 use crate::{
@@ -71,7 +71,7 @@ pub(crate) fn run(set: OptionSet, seed: u64, count: u64) -> Seen {
                 db.flush_cf(db.cf_handle(name).expect("the column family is open")).expect("flush");
             }
         }
-        assert!(elastic.settle(SETTLE_TIMEOUT), "the loader never came to rest: {:?}", elastic.stats());
+        assert!(elastic.wait_idle(SETTLE_TIMEOUT), "the loader never came to rest: {:?}", elastic.stats());
         operations.compare_all(&db);
         stock::verify_checksums(&db).expect("checksums under the elastic factory");
     }
@@ -93,8 +93,8 @@ pub(crate) fn run(set: OptionSet, seed: u64, count: u64) -> Seen {
     Seen { answers: operations.answers(), checks: operations.checks, rejected: stats.outcomes.rejected }
 }
 
-fn elastic(set: &OptionSet) -> Elastic {
-    Elastic::builder()
+fn elastic(set: &OptionSet) -> ElasticFilters {
+    ElasticFilters::builder()
         .budget_bytes(match set.budget {
             Budget::Fixed(bytes) => bytes,
             Budget::Wandering => 1 << 20,
@@ -102,13 +102,13 @@ fn elastic(set: &OptionSet) -> Elastic {
         .segment_data_bytes(set.segment_data_bytes)
         .units(set.units)
         .policy(set.policy)
-        .remember_absences(set.remember_absences)
+        .negative_cache(set.negative_cache)
         .charge_to_block_cache(set.charge_to_block_cache)
         .build()
         .expect("the settings are sound")
 }
 
-fn wander(set: &OptionSet, elastic: &Elastic, rng: &mut TestRng) {
+fn wander(set: &OptionSet, elastic: &ElasticFilters, rng: &mut TestRng) {
     if matches!(set.budget, Budget::Wandering) {
         let budget_bytes = match rng.random_range(0..4) {
             0 => 0,
@@ -147,7 +147,7 @@ fn through_stock(options: &Options, path: &Path, operations: &mut Operations) {
 }
 
 /// Stock tables under the elastic factory, then new tables beside them.
-fn back_to_elastic(options: &Options, elastic: &Elastic, path: &Path, operations: &mut Operations) {
+fn back_to_elastic(options: &Options, elastic: &ElasticFilters, path: &Path, operations: &mut Operations) {
     let db = open(options, path);
     operations.compare_all(&db);
     let mut session = Session::new(&db);
@@ -155,7 +155,7 @@ fn back_to_elastic(options: &Options, elastic: &Elastic, path: &Path, operations
         operations.step(&mut session);
     }
     drop(session);
-    assert!(elastic.settle(SETTLE_TIMEOUT), "the loader never came to rest: {:?}", elastic.stats());
+    assert!(elastic.wait_idle(SETTLE_TIMEOUT), "the loader never came to rest: {:?}", elastic.stats());
     operations.compare_all(&db);
     stock::verify_checksums(&db).expect("checksums under the elastic factory");
 }

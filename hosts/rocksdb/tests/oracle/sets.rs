@@ -32,7 +32,7 @@ pub(crate) struct OptionSet {
     pub(crate) prefixes: bool,
     /// Lookups must have been rejected by units at the end.
     pub(crate) must_reject: bool,
-    pub(crate) remember_absences: bool,
+    pub(crate) negative_cache: bool,
     pub(crate) charge_to_block_cache: bool,
     /// Random lookups after each operation.
     pub(crate) lookups_per_operation: u64,
@@ -51,7 +51,7 @@ pub(crate) fn plain() -> OptionSet {
         budget: Budget::Fixed(AMPLE_BYTES),
         prefixes: false,
         must_reject: true,
-        remember_absences: true,
+        negative_cache: true,
         charge_to_block_cache: false,
         lookups_per_operation: 0,
     }

@@ -1,0 +1,304 @@
+#include "install/elastic_table_factory.h"
+
+#include <cstring>
+#include <unordered_map>
+#include <vector>
+
+#include "write/elastic_table_builder.h"
+#include "read/elastic_table_reader.h"
+#include "file/writable_file_writer.h"
+#include "read/refused_tables.h"
+#include "rocksdb/env.h"
+#include "rocksdb/utilities/object_registry.h"
+#include "rocksdb/utilities/options_type.h"
+#include "rocksdb/version.h"
+#include "install/level_change_listener.h"
+#include "write/unit_block_policy.h"
+#include "read/unit_table.h"
+
+// The internal headers are those of exactly one release; another one needs this host to be read again beside it.
+static_assert(ROCKSDB_MAJOR == 11 && ROCKSDB_MINOR == 8 && ROCKSDB_PATCH == 1,
+              "springbloom's RocksDB host is written for RocksDB 11.8.1");
+
+namespace springbloom {
+
+using rocksdb::OptionType;
+using rocksdb::OptionTypeFlags;
+using rocksdb::OptionTypeInfo;
+using rocksdb::OptionVerificationType;
+using rocksdb::Status;
+
+namespace {
+
+std::string SettingName(size_t index) {
+  const sb_bytes name = sb_setting_name(index);
+  return std::string(reinterpret_cast<const char*>(name.data), name.size);
+}
+
+bool IsSetting(const std::string& name) {
+  for (size_t i = 0; i < SB_SETTINGS; ++i) {
+    if (name == SettingName(i)) {
+      return true;
+    }
+  }
+  return false;
+}
+
+std::vector<sb_setting> SettingsIn(const ElasticOptions& options) {
+  std::vector<sb_setting> given;
+  for (size_t i = 0; i < SB_SETTINGS; ++i) {
+    if (!options.values[i].empty()) {
+      given.push_back(sb_setting{sb_setting_name(i), Bytes(options.values[i])});
+    }
+  }
+  return given;
+}
+
+const std::unordered_map<std::string, OptionTypeInfo>& OptionMap() {
+  static const std::unordered_map<std::string, OptionTypeInfo> map = [] {
+    std::unordered_map<std::string, OptionTypeInfo> settings;
+    for (size_t i = 0; i < SB_SETTINGS; ++i) {
+      const size_t offset = offsetof(ElasticOptions, values) + i * sizeof(std::string);
+      settings.emplace(SettingName(i), OptionTypeInfo(static_cast<int>(offset), OptionType::kString,
+                                                      OptionVerificationType::kNormal, OptionTypeFlags::kDontSerialize));
+    }
+    return settings;
+  }();
+  return map;
+}
+
+}  // namespace
+
+ElasticTableFactory::ElasticTableFactory(const rocksdb::BlockBasedTableOptions& table_options, FiltersRef filters)
+    : BlockBasedTableFactory(table_options), connection_(std::move(filters)) {
+  RegisterOptions(&options_, &OptionMap());
+}
+
+ElasticTableFactory::ElasticTableFactory(const ElasticTableFactory& other)
+    : BlockBasedTableFactory(other),
+      options_(other.options_),
+      connection_(other.connection_),
+      is_for_writing_(other.is_for_writing_.load(std::memory_order_relaxed)) {}
+
+const rocksdb::BlockBasedTableOptions& ElasticTableFactory::TableOptions() const {
+  return *GetOptions<rocksdb::BlockBasedTableOptions>();
+}
+
+// RocksDB reads the OPTIONS file back into a stock factory and compares: what is not written must not be compared.
+const void* ElasticTableFactory::GetOptionsPtr(const std::string& name) const {
+  return name == ElasticOptions::kName() ? nullptr : BlockBasedTableFactory::GetOptionsPtr(name);
+}
+
+ElasticTableFactory::Connection::Connection(const Connection& other) : given_(other.given_) {
+  std::lock_guard<std::mutex> lock(other.mutex_);
+  filters_ = other.filters_;
+  applied_budget_ = other.applied_budget_;
+}
+
+Status ElasticTableFactory::Connection::Get(const ElasticOptions& options,
+                                            const rocksdb::BlockBasedTableOptions& table_options, FiltersRef* filters) {
+  std::lock_guard<std::mutex> lock(mutex_);
+  if (!given_ && (filters_ == nullptr || applied_budget_ != options.values[SB_SETTING_BUDGET])) {
+    const std::vector<sb_setting> given = SettingsIn(options);
+    // The next one has to find it unused if this connection alone uses it.
+    filters_.reset();
+    const bool has_cache = !table_options.no_block_cache && table_options.block_cache != nullptr;
+    char error[512] = "";
+    const sb_filters* made = sb_filters_shared_instance(given.data(), given.size(),
+                                                     has_cache ? &table_options.block_cache : nullptr, error,
+                                                     sizeof(error));
+    if (made == nullptr) {
+      return Status::InvalidArgument("springbloom", error);
+    }
+    filters_ = FiltersRef(made, FiltersRelease());
+    applied_budget_ = options.values[SB_SETTING_BUDGET];
+  }
+  *filters = filters_;
+  return Status::OK();
+}
+
+bool ElasticTableFactory::Uses(const sb_filters* filters) const {
+  const FiltersRef connected = Connected();
+  return connected != nullptr && connected.get() == filters;
+}
+
+FiltersRef ElasticTableFactory::Connected() const {
+  FiltersRef filters;
+  connection_.Get(options_, TableOptions(), &filters).PermitUncheckedError();
+  return filters;
+}
+
+Status ElasticTableFactory::ParseOption(const rocksdb::ConfigOptions& config_options, const OptionTypeInfo& type,
+                                        const std::string& name, const std::string& value, void* option) {
+  const bool is_setting = IsSetting(name);
+  if (is_setting && Given() != nullptr) {
+    return Status::InvalidArgument(
+        "springbloom", name + ": these filters were installed by the program, which alone changes their settings "
+                              "(ElasticFilters::set_budget_bytes); an option string cannot");
+  }
+  if (is_setting && value.empty()) {
+    return Status::InvalidArgument("springbloom", name + ": got nothing; give it a value, or leave it out");
+  }
+  return BlockBasedTableFactory::ParseOption(config_options, type, name, value, option);
+}
+
+Status ElasticTableFactory::ValidateOptions(const rocksdb::DBOptions& db_options,
+                                            const rocksdb::ColumnFamilyOptions& cf_options) const {
+  Status s = BlockBasedTableFactory::ValidateOptions(db_options, cf_options);
+  FiltersRef filters;
+  if (s.ok()) {
+    s = connection_.Get(options_, TableOptions(), &filters);
+  }
+  if (!s.ok()) {
+    return s;
+  }
+  is_for_writing_.store(true, std::memory_order_relaxed);
+  rocksdb::Logger* log = db_options.info_log.get();
+  if (sb_filters_budget_bytes(filters.get()) == 0) {
+    rocksdb::Warn(log, "springbloom: the budget is 0 bytes: units are written but none is resident");
+  }
+  return Status::OK();
+}
+
+std::string ElasticTableFactory::GetPrintableOptions() const {
+  std::string options = BlockBasedTableFactory::GetPrintableOptions();
+  if (const FiltersRef filters = Connected()) {
+    options += "  springbloom.budget: " + std::to_string(sb_filters_budget_bytes(filters.get())) + "\n";
+    options += "  springbloom.settings: " + SettingsText(filters.get()) + "\n";
+  }
+  return options;
+}
+
+// Keys that compare equal and differ in their bytes have different digests: a filter would hide one from the other.
+bool ElasticTableFactory::Filterable(const FiltersRef& filters, const rocksdb::Comparator* comparator) const {
+  if (!comparator->CanKeysWithDifferentByteContentsBeEqual() || sb_filters_trusts_comparators(filters.get())) {
+    return true;
+  }
+  // RocksDB's own timestamp comparators inherit the cautious default, but order the key itself bytewise.
+  for (const char* bytewise : {"leveldb.BytewiseComparator.u64ts", "rocksdb.ReverseBytewiseComparator.u64ts"}) {
+    if (std::strcmp(comparator->Name(), bytewise) == 0) {
+      return true;
+    }
+  }
+  // A stock filter policy asks the same of a comparator.
+  return TableOptions().filter_policy != nullptr;
+}
+
+rocksdb::TableBuilder* ElasticTableFactory::NewTableBuilder(const rocksdb::TableBuilderOptions& builder_options,
+                                                            rocksdb::WritableFileWriter* file) const {
+  const FiltersRef filters = Connected();
+  if (filters == nullptr || !sb_filters_writes_units(filters.get())) {
+    return BlockBasedTableFactory::NewTableBuilder(builder_options, file);
+  }
+  const rocksdb::Comparator* comparator = builder_options.internal_comparator.user_comparator();
+  if (!Filterable(filters, comparator)) {
+    // Not when options are validated: a database has no log by then.
+    rocksdb::Warn(builder_options.ioptions.logger,
+                  "springbloom: comparator %s may call keys equal that differ in their bytes, so %s gets no filter units; "
+                  "if it never does, say so (trust_comparators, or CanKeysWithDifferentByteContentsBeEqual() == false)",
+                  comparator->Name(), file->file_name().c_str());
+    return BlockBasedTableFactory::NewTableBuilder(builder_options, file);
+  }
+  return new ElasticTableBuilder(filters, TableOptions(), builder_options, file);
+}
+
+Status ElasticTableFactory::NewTableReader(const rocksdb::ReadOptions& read_options,
+                                           const rocksdb::TableReaderOptions& reader_options,
+                                           std::unique_ptr<rocksdb::RandomAccessFileReader>&& file, uint64_t file_size,
+                                           std::unique_ptr<rocksdb::TableReader>* table_reader,
+                                           bool prefetch_index_and_filter_in_cache) const {
+  const FiltersRef filters = Connected();
+  if (filters != nullptr && sb_filters_budget_bytes(filters.get()) == 0) {
+    return NewUnfilteredReader(filters, read_options, reader_options, std::move(file), file_size, table_reader,
+                               prefetch_index_and_filter_in_cache);
+  }
+  const bool filterable =
+      filters != nullptr && Filterable(filters, reader_options.internal_comparator.user_comparator());
+  const bool has_short_tail = UnitTable::IsShortTail(reader_options.tail_size);
+  std::optional<UnitTable> unit_table;
+  rocksdb::TableReaderOptions inner_options(reader_options);
+  if (filterable && !has_short_tail) {
+    unit_table =
+        UnitTable::Find(read_options, reader_options.ioptions, reader_options.tail_size, file.get(), file_size);
+    if (unit_table) {
+      // Without this the stock reader would prefetch every unit with the rest of the file's tail.
+      inner_options.tail_size = unit_table->BytesBehind(file_size);
+    }
+  }
+  Status s = BlockBasedTableFactory::NewTableReader(read_options, inner_options, std::move(file), file_size, table_reader,
+                                                    prefetch_index_and_filter_in_cache);
+  if (!s.ok()) {
+    return s;
+  }
+  const rocksdb::BlockBasedTable::Rep& rep = RepOf(**table_reader);
+  if (filterable && has_short_tail) {
+    unit_table = UnitTable::Find(read_options, reader_options.ioptions, reader_options.tail_size, rep.file.get(), file_size);
+  }
+  if (!unit_table) {
+    if (filters != nullptr && ColumnFamilyRef::IsOfDatabase(reader_options)) {
+      sb_filters_count_table_without_units(filters.get(), Bytes(reader_options.cur_db_session_id));
+      if (!told_of_table_without_units_.exchange(true, std::memory_order_relaxed)) {
+        rocksdb::Info(reader_options.ioptions.logger,
+                      "springbloom: %s has no filter units; lookups in it are filtered as stock RocksDB filters them, until a "
+                      "compaction writes it anew; the metric springbloom_tables_without_units_total counts such tables, and "
+                      "others are not told of here",
+                      rep.file->file_name().c_str());
+      }
+    }
+    return s;
+  }
+  // Opened with skip_filters, the reader answers no lookup that a filter may answer.
+  if (reader_options.skip_filters || !ColumnFamilyRef::IsOfDatabase(reader_options)) {
+    return s;
+  }
+  ColumnFamilyRef family(filters, reader_options, is_for_writing_.load(std::memory_order_relaxed));
+  sb_table table;
+  const int why = unit_table->Open(*family, rep, &table);
+  if (why == SB_OPENED) {
+    *table_reader = std::make_unique<ElasticTableReader>(std::move(*table_reader), TableFilter(std::move(family), table),
+                                                         reader_options.largest_seqno, reader_options.level);
+  } else if (why == SB_NO_ROOM) {
+    *table_reader = RefusedTableReader::Make(std::move(family), std::move(*table_reader), reader_options);
+  }
+  return s;
+}
+
+// With a budget of 0: as stock RocksDB opens it, and no look at its units until there is a budget.
+Status ElasticTableFactory::NewUnfilteredReader(const FiltersRef& filters, const rocksdb::ReadOptions& read_options,
+                                                const rocksdb::TableReaderOptions& reader_options,
+                                                std::unique_ptr<rocksdb::RandomAccessFileReader>&& file,
+                                                uint64_t file_size, std::unique_ptr<rocksdb::TableReader>* table_reader,
+                                                bool prefetch_index_and_filter_in_cache) const {
+  Status s = BlockBasedTableFactory::NewTableReader(read_options, reader_options, std::move(file), file_size, table_reader,
+                                                    prefetch_index_and_filter_in_cache);
+  if (!s.ok() || reader_options.skip_filters || !ColumnFamilyRef::IsOfDatabase(reader_options) ||
+      (*table_reader)->GetTableProperties()->filter_policy_name != kUnitBlockPolicyName ||
+      !Filterable(filters, reader_options.internal_comparator.user_comparator())) {
+    return s;
+  }
+  ColumnFamilyRef family(filters, reader_options, is_for_writing_.load(std::memory_order_relaxed));
+  family->WarnOfNoRoom();
+  *table_reader = RefusedTableReader::Make(std::move(family), std::move(*table_reader), reader_options);
+  return s;
+}
+
+}  // namespace springbloom
+
+extern "C" void springbloom_register(void) noexcept {
+  static const bool once = [] {
+    rocksdb::ObjectLibrary::Default()->AddFactory<rocksdb::TableFactory>(
+        springbloom::ElasticTableFactory::kId,
+        [](const std::string&, std::unique_ptr<rocksdb::TableFactory>* guard, std::string*) {
+          guard->reset(new springbloom::ElasticTableFactory(rocksdb::BlockBasedTableOptions()));
+          return guard->get();
+        });
+    rocksdb::ObjectLibrary::Default()->AddFactory<rocksdb::EventListener>(
+        springbloom::LevelChangeListener::kId,
+        [](const std::string&, std::unique_ptr<rocksdb::EventListener>* guard, std::string*) {
+          guard->reset(new springbloom::LevelChangeListener(nullptr));
+          return guard->get();
+        });
+    return true;
+  }();
+  (void)once;
+}

@@ -1,0 +1,94 @@
+// The block-based table factory with filter units: what a column family's options hold.
+#pragma once
+
+#include <atomic>
+#include <memory>
+#include <mutex>
+#include <string>
+
+#include "handle.h"
+#include "table/block_based/block_based_table_factory.h"
+
+namespace springbloom {
+
+// Settings that option strings can give, as text, in the order of sb_setting_name; empty where none was given.
+// Not written to OPTIONS files, so that a stock engine reads those too.
+struct ElasticOptions {
+  static const char* kName() { return "SpringbloomOptions"; }
+
+  std::string values[SB_SETTINGS];
+};
+
+// A subclass, not a wrapper: `ttl`, SetOptions, record-count verification and RocksDB's checked casts ask for the class
+// BlockBasedTableFactory and get it. Writes tables with units; opens tables with and without.
+class ElasticTableFactory final : public rocksdb::BlockBasedTableFactory {
+ public:
+  // The id in option strings.
+  static constexpr const char* kId = "springbloom";
+
+  // `filters` null: the shared instance, made from the option string's settings when it is first needed.
+  explicit ElasticTableFactory(const rocksdb::BlockBasedTableOptions& table_options, FiltersRef filters = nullptr);
+  ElasticTableFactory(const ElasticTableFactory& other);
+
+  using TableFactory::NewTableReader;
+  rocksdb::Status NewTableReader(const rocksdb::ReadOptions& read_options,
+                                 const rocksdb::TableReaderOptions& reader_options,
+                                 std::unique_ptr<rocksdb::RandomAccessFileReader>&& file, uint64_t file_size,
+                                 std::unique_ptr<rocksdb::TableReader>* table_reader,
+                                 bool prefetch_index_and_filter_in_cache) const override;
+  rocksdb::TableBuilder* NewTableBuilder(const rocksdb::TableBuilderOptions& builder_options,
+                                         rocksdb::WritableFileWriter* file) const override;
+  rocksdb::Status ValidateOptions(const rocksdb::DBOptions& db_options,
+                                  const rocksdb::ColumnFamilyOptions& cf_options) const override;
+  std::string GetPrintableOptions() const override;
+  // Whether these are the units that it writes and reads.
+  bool Uses(const sb_filters* filters) const;
+  // What it was given to use, if it was; null otherwise.
+  const sb_filters* Given() const { return connection_.Given(); }
+  std::unique_ptr<rocksdb::TableFactory> Clone() const override { return std::make_unique<ElasticTableFactory>(*this); }
+
+ protected:
+  // Refuses settings that would have no effect.
+  rocksdb::Status ParseOption(const rocksdb::ConfigOptions& config_options, const rocksdb::OptionTypeInfo& type,
+                              const std::string& name, const std::string& value, void* option) override;
+  const void* GetOptionsPtr(const std::string& name) const override;
+
+ private:
+  // Where a factory gets its instance from. A copy starts with what the original has.
+  class Connection {
+   public:
+    explicit Connection(FiltersRef filters) : given_(filters != nullptr), filters_(std::move(filters)) {}
+    Connection(const Connection& other);
+
+    // Makes or finds the shared instance, and applies a budget that the options have newly got, unless an instance was
+    // given.
+    rocksdb::Status Get(const ElasticOptions& options, const rocksdb::BlockBasedTableOptions& table_options,
+                        FiltersRef* filters);
+
+    const sb_filters* Given() const { return given_ ? filters_.get() : nullptr; }
+
+   private:
+    const bool given_;
+    mutable std::mutex mutex_;
+    FiltersRef filters_;
+    std::string applied_budget_;
+  };
+
+  rocksdb::Status NewUnfilteredReader(const FiltersRef& filters, const rocksdb::ReadOptions& read_options,
+                                      const rocksdb::TableReaderOptions& reader_options,
+                                      std::unique_ptr<rocksdb::RandomAccessFileReader>&& file, uint64_t file_size,
+                                      std::unique_ptr<rocksdb::TableReader>* table_reader,
+                                      bool prefetch_index_and_filter_in_cache) const;
+  // Null if the options are wrong, which ValidateOptions reports.
+  FiltersRef Connected() const;
+  bool Filterable(const FiltersRef& filters, const rocksdb::Comparator* comparator) const;
+  const rocksdb::BlockBasedTableOptions& TableOptions() const;
+
+  ElasticOptions options_;
+  mutable Connection connection_;
+  // Options are validated for a database that is opened to write, and for no other.
+  mutable std::atomic<bool> is_for_writing_{false};
+  mutable std::atomic<bool> told_of_table_without_units_{false};
+};
+
+}  // namespace springbloom

@@ -1,0 +1,53 @@
+#include "install/status.h"
+
+#include <cstdio>
+
+#include "install/elastic_table_factory.h"
+#include "write/unit_block_policy.h"
+
+// As the C interface of the pinned release has them.
+struct rocksdb_t {
+  rocksdb::DB* rep;
+};
+struct rocksdb_column_family_handle_t {
+  rocksdb::ColumnFamilyHandle* rep;
+};
+
+namespace springbloom {
+
+rocksdb::Status FamilyStatusOf(rocksdb::DB* db, rocksdb::ColumnFamilyHandle* family, const sb_filters* filters,
+                               FamilyStatus* status) {
+  const auto factory = db->GetOptions(family).table_factory;
+  const auto* ours = dynamic_cast<const ElasticTableFactory*>(factory.get());
+  *status = FamilyStatus();
+  status->is_active = ours != nullptr && (filters == nullptr || ours->Uses(filters));
+  rocksdb::TablePropertiesCollection tables;
+  const rocksdb::Status s = db->GetPropertiesOfAllTables(family, &tables);
+  for (const auto& table : tables) {
+    ++(table.second->filter_policy_name == kUnitBlockPolicyName ? status->tables_with_units
+                                                                : status->tables_without_units);
+  }
+  return s;
+}
+
+rocksdb::Status GetStatus(rocksdb::DB* db, rocksdb::ColumnFamilyHandle* family, FamilyStatus* status) {
+  return FamilyStatusOf(db, family, nullptr, status);
+}
+
+}  // namespace springbloom
+
+extern "C" int springbloom_status(void* rocksdb_db, void* rocksdb_family, const sb_filters* filters,
+                                  springbloom_family_status* status, char* error, size_t error_size) noexcept {
+  rocksdb::DB* db = static_cast<rocksdb_t*>(rocksdb_db)->rep;
+  rocksdb::ColumnFamilyHandle* family = rocksdb_family == nullptr
+                                            ? db->DefaultColumnFamily()
+                                            : static_cast<rocksdb_column_family_handle_t*>(rocksdb_family)->rep;
+  springbloom::FamilyStatus found;
+  const rocksdb::Status s = springbloom::FamilyStatusOf(db, family, filters, &found);
+  if (!s.ok()) {
+    std::snprintf(error, error_size, "%s", s.ToString().c_str());
+    return 1;
+  }
+  *status = {found.is_active ? 1 : 0, found.tables_with_units, found.tables_without_units};
+  return 0;
+}

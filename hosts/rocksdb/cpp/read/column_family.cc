@@ -1,0 +1,109 @@
+#include "read/column_family.h"
+
+#include <algorithm>
+#include <list>
+#include <mutex>
+
+#include "read/file_access.h"
+#include "read/refused_tables.h"
+
+namespace springbloom {
+
+using rocksdb::TableReaderOptions;
+
+namespace {
+
+// Never destroyed, so that a database that outlives the statics of this file can still close. Pointers to what is in it stay good.
+std::list<ColumnFamily>& AllOpen() {
+  static auto* all = new std::list<ColumnFamily>;
+  return *all;
+}
+
+// Guards the list, the column families' counts of readers, and what they make once.
+std::mutex& AllOpenMutex() {
+  static auto* mutex = new std::mutex;
+  return *mutex;
+}
+
+}  // namespace
+
+ColumnFamily::ColumnFamily(FiltersRef given, const TableReaderOptions& options, bool is_for_writing)
+    : filters(std::move(given)),
+      comparator(options.internal_comparator.user_comparator()),
+      statistics(options.ioptions.stats),
+      log(options.ioptions.info_log),
+      session_(options.cur_db_session_id),
+      blob_source_(options.blob_source),
+      family_(sb_family_open(filters.get(), Bytes(session_), is_for_writing ? 1 : 0,
+                             FileAccess::Make(options))) {
+  rocksdb::Info(log, "springbloom: filter units are in use: %s", SettingsText(filters.get()).c_str());
+  if (options.prefix_extractor != nullptr) {
+    rocksdb::Info(log, "springbloom: prefix_extractor is set: units filter lookups of keys, and prefix seeks go unfiltered");
+  }
+  if (options.ioptions.optimize_filters_for_hits) {
+    rocksdb::Info(log, "springbloom: optimize_filters_for_hits is set: tables of the last level get no units");
+  }
+}
+
+ColumnFamily::~ColumnFamily() {
+  refused_.reset();
+  sb_family_close(filters.get(), family_);
+}
+
+bool ColumnFamily::Opens(const FiltersRef& by, const TableReaderOptions& options) const {
+  return by.get() == filters.get() && options.blob_source == blob_source_ &&
+         options.internal_comparator.user_comparator() == comparator && options.cur_db_session_id == session_;
+}
+
+RefusedTables& ColumnFamily::Refused(const rocksdb::ImmutableOptions& ioptions) const {
+  std::lock_guard<std::mutex> lock(AllOpenMutex());
+  if (refused_ == nullptr) {
+    refused_ = std::make_unique<RefusedTables>(*this, ioptions);
+  }
+  return *refused_;
+}
+
+void ColumnFamily::WarnOfNoRoom() const {
+  {
+    std::lock_guard<std::mutex> lock(AllOpenMutex());
+    if (std::exchange(warned_of_no_room_, true)) {
+      return;
+    }
+  }
+  rocksdb::Warn(log,
+                "springbloom: a table is read without filter units, as the budget of %llu bytes has no room for its bookkeeping; "
+                "this column family's others are not told of here",
+                static_cast<unsigned long long>(sb_filters_budget_bytes(filters.get())));
+}
+
+ColumnFamilyRef::ColumnFamilyRef(const FiltersRef& filters, const TableReaderOptions& options, bool is_for_writing) {
+  std::lock_guard<std::mutex> lock(AllOpenMutex());
+  std::list<ColumnFamily>& all = AllOpen();
+  auto found = std::find_if(all.begin(), all.end(), [&](const ColumnFamily& family) { return family.Opens(filters, options); });
+  if (found == all.end()) {
+    found = all.emplace(found, filters, options, is_for_writing);
+  }
+  ++found->readers_;
+  family_ = &*found;
+}
+
+ColumnFamilyRef::ColumnFamilyRef(const ColumnFamily& family) : family_(&family) {
+  std::lock_guard<std::mutex> lock(AllOpenMutex());
+  ++family.readers_;
+}
+
+ColumnFamilyRef::~ColumnFamilyRef() {
+  // Goes when nothing is locked: it waits for accesses to files, and the last reference to the filters for threads, which may open
+  // tables.
+  std::list<ColumnFamily> gone;
+  if (family_ != nullptr) {
+    std::lock_guard<std::mutex> lock(AllOpenMutex());
+    if (--family_->readers_ == 0) {
+      std::list<ColumnFamily>& all = AllOpen();
+      const auto it = std::find_if(all.begin(), all.end(), [&](const ColumnFamily& family) { return &family == family_; });
+      gone.splice(gone.begin(), all, it);
+    }
+  }
+}
+
+}  // namespace springbloom

@@ -1,0 +1,88 @@
+// What the open tables of a column family have in common.
+#pragma once
+
+#include <cstddef>
+#include <memory>
+#include <string>
+#include <utility>
+
+#include "handle.h"
+#include "options/cf_options.h"
+#include "rocksdb/comparator.h"
+#include "rocksdb/env.h"
+#include "rocksdb/statistics.h"
+#include "table/table_builder.h"
+
+namespace springbloom {
+
+class RefusedTables;
+
+// A column family of an open database, kept as long as one of its tables is open. RocksDB destroys all readers of a database before
+// Close returns; with the last one, the Rust side is told, and leaves the database's files alone from then on.
+class ColumnFamily {
+ public:
+  // `is_for_writing`: whether the database may have been opened to write.
+  ColumnFamily(FiltersRef filters, const rocksdb::TableReaderOptions& options, bool is_for_writing);
+  ~ColumnFamily();
+  ColumnFamily(const ColumnFamily&) = delete;
+  ColumnFamily& operator=(const ColumnFamily&) = delete;
+
+  // Whether a reader with these options is one of this column family. Not by what a table says of itself: an ingested one does not say
+  // whose it is, and an imported one says whose it was.
+  bool Opens(const FiltersRef& filters, const rocksdb::TableReaderOptions& options) const;
+
+  // The refused tables, made when there is the first one. `ioptions` are the column family's.
+  RefusedTables& Refused(const rocksdb::ImmutableOptions& ioptions) const;
+  // Tells the log, once, that tables are read without units for lack of room.
+  void WarnOfNoRoom() const;
+
+  const FiltersRef filters;
+  const rocksdb::Comparator* const comparator;
+  rocksdb::Statistics* const statistics;
+  const std::shared_ptr<rocksdb::Logger> log;
+
+ private:
+  friend class ColumnFamilyRef;
+  friend class RefusedTables;
+  friend class UnitTable;
+
+  // What tells it from others: the opening of the database, and an object that the column family owns.
+  const std::string session_;
+  const void* const blob_source_;
+  sb_family* const family_;
+  mutable std::unique_ptr<RefusedTables> refused_;
+  mutable bool warned_of_no_room_ = false;
+  mutable size_t readers_ = 0;
+};
+
+// A share in a column family, in one word where a std::shared_ptr takes two: there is one for every open table.
+class ColumnFamilyRef {
+ public:
+  // Finds the column family of the reader that these options open, or makes it. O(column families), under a lock. The options are those of a
+  // database: IsOfDatabase.
+  ColumnFamilyRef(const FiltersRef& filters, const rocksdb::TableReaderOptions& options, bool is_for_writing);
+  // One more share.
+  explicit ColumnFamilyRef(const ColumnFamily& family);
+  ColumnFamilyRef(ColumnFamilyRef&& other) noexcept : family_(std::exchange(other.family_, nullptr)) {}
+  ColumnFamilyRef(const ColumnFamilyRef&) = delete;
+  ColumnFamilyRef& operator=(const ColumnFamilyRef&) = delete;
+  ~ColumnFamilyRef();
+
+  // Readers that no database owns (SstFileReader, sst_dump, ingestion's look at a file) tell no database, and may outlive any.
+  static bool IsOfDatabase(const rocksdb::TableReaderOptions& options) { return options.blob_source != nullptr; }
+
+  // Gives the share away, to be adopted later.
+  const ColumnFamily* Release() { return std::exchange(family_, nullptr); }
+  static ColumnFamilyRef Adopt(const ColumnFamily* released) { return ColumnFamilyRef(released); }
+
+  explicit operator bool() const { return family_ != nullptr; }
+  const ColumnFamily& operator*() const { return *family_; }
+  const ColumnFamily* operator->() const { return family_; }
+
+ private:
+  explicit ColumnFamilyRef(const ColumnFamily* adopted) : family_(adopted) {}
+
+  const ColumnFamily* family_;
+};
+
+}  // namespace springbloom

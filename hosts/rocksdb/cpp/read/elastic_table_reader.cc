@@ -1,0 +1,158 @@
+#include "read/elastic_table_reader.h"
+
+#include <array>
+
+#include "db/dbformat.h"
+#include "read/lookup_digest.h"
+#include "monitoring/perf_context_imp.h"
+#include "monitoring/statistics_impl.h"
+#include "options/cf_options.h"
+#include "read/unit_table.h"
+
+namespace springbloom {
+
+using rocksdb::get_perf_context;
+using rocksdb::GetContext;
+using rocksdb::MultiGetContext;
+using rocksdb::PerfContextByLevel;
+using rocksdb::PerfLevel;
+using rocksdb::ReadOptions;
+using rocksdb::Slice;
+using rocksdb::SliceTransform;
+using rocksdb::Status;
+// The perf macros name these without their namespace.
+using rocksdb::perf_context;
+using rocksdb::perf_level;
+
+namespace {
+
+// The largest sequence number of the table's entries, ingested ones included; one that no lookup has where it is not known, and where
+// what a lookup sees depends on timestamps too.
+rocksdb::SequenceNumber LargestSequenceNumber(const rocksdb::TableReader& table, rocksdb::SequenceNumber largest_seqno,
+                                              size_t timestamp_bytes) {
+  constexpr rocksdb::SequenceNumber kNever = UINT64_MAX;
+  if (timestamp_bytes != 0) {
+    return kNever;
+  }
+  const auto properties = table.GetTableProperties();
+  if (properties != nullptr && properties->HasKeyLargestSeqno()) {
+    return std::max<rocksdb::SequenceNumber>(properties->key_largest_seqno, largest_seqno);
+  }
+  return largest_seqno == 0 ? kNever : largest_seqno;
+}
+
+}  // namespace
+
+ElasticTableReader::ElasticTableReader(std::unique_ptr<rocksdb::TableReader> stock, TableFilter table,
+                                       rocksdb::SequenceNumber largest_seqno, int level)
+    : ForwardingTableReader(std::move(stock)),
+      sees_all_from_(LargestSequenceNumber(Inner(), largest_seqno, table.Family().comparator->timestamp_size())),
+      units_(std::move(table)),
+      has_range_tombstones_(RepOf(Inner()).fragmented_range_dels != nullptr),
+      level_(level) {}
+
+void ElasticTableReader::CountAnswers(uint64_t rejected, uint64_t passed) const {
+  if (rejected != 0) {
+    RecordTick(Statistics(), rocksdb::BLOOM_FILTER_USEFUL, rejected);
+    PERF_COUNTER_ADD(bloom_sst_miss_count, rejected);
+    PERF_COUNTER_BY_LEVEL_ADD(bloom_filter_useful, rejected, level_);
+  }
+  if (passed != 0) {
+    RecordTick(Statistics(), rocksdb::BLOOM_FILTER_FULL_POSITIVE, passed);
+    PERF_COUNTER_ADD(bloom_sst_hit_count, passed);
+    PERF_COUNTER_BY_LEVEL_ADD(bloom_filter_full_positive, passed, level_);
+  }
+}
+
+void ElasticTableReader::RecordPassed(const Sought& sought, const ReadOptions& read_options, const Slice& internal_key,
+                                      GetContext::GetState before, const Status& status,
+                                      const GetContext& after) const {
+  if (!status.ok() || before != GetContext::kNotFound) {
+    // A failed or memory-only read says nothing, and neither does a further operand of a merge in progress.
+    return;
+  }
+  if (after.State() == GetContext::kNotFound) {
+    // An old snapshot or a transaction's callback may have hidden an entry that others see.
+    const bool absent = read_options.read_tier == rocksdb::kReadAllTier && !after.has_callback() &&
+                        rocksdb::GetInternalKeySeqno(internal_key) >= sees_all_from_;
+    units_.RecordWastedRead(sought.segment, sought.digest, sought.key, absent);
+    return;
+  }
+  units_.RecordTruePositive(sought.segment);
+  RecordTick(Statistics(), rocksdb::BLOOM_FILTER_FULL_TRUE_POSITIVE);
+  PERF_COUNTER_BY_LEVEL_ADD(bloom_filter_full_true_positive, 1, level_);
+}
+
+Status ElasticTableReader::Get(const ReadOptions& read_options, const Slice& internal_key, GetContext* get_context,
+                               const SliceTransform* prefix_extractor, bool skip_filters) {
+  if (skip_filters) {
+    return Inner().Get(read_options, internal_key, get_context, prefix_extractor, skip_filters);
+  }
+  const Slice key = rocksdb::ExtractUserKeyAndStripTimestamp(internal_key, TimestampBytes());
+  Sought sought{key, LookupDigest(key), 0};
+  if (!units_.MayMatch(KeyOrder(Comparator()), sought.digest, key, &sought.segment)) {
+    CountAnswers(/*rejected=*/1, /*passed=*/0);
+    return Status::OK();
+  }
+  CountAnswers(/*rejected=*/0, /*passed=*/1);
+  const GetContext::GetState before = get_context->State();
+  Status s = Inner().Get(read_options, internal_key, get_context, prefix_extractor, skip_filters);
+  RecordPassed(sought, read_options, internal_key, before, s, *get_context);
+  return s;
+}
+
+void ElasticTableReader::SkipRejected(MultiGetContext::Range* range, BatchSought* batch) const {
+  const sb_key_order order = KeyOrder(Comparator());
+  uint64_t rejected = 0;
+  uint64_t passed = 0;
+  for (auto key = range->begin(); key != range->end(); ++key) {
+    const Slice user_key = rocksdb::StripTimestampFromUserKey(key->ukey_with_ts, TimestampBytes());
+    Sought& sought = (*batch)[key.index()];
+    sought = {user_key, BatchDigest(user_key, key.index()), 0};
+    if (units_.MayMatch(order, sought.digest, user_key, &sought.segment)) {
+      ++passed;
+    } else {
+      ++rejected;
+      range->SkipKey(key);
+    }
+  }
+  CountAnswers(rejected, passed);
+}
+
+Status ElasticTableReader::MultiGetFilter(const ReadOptions&, const SliceTransform*, MultiGetContext::Range* range) {
+  BatchSought sought;
+  SkipRejected(range, &sought);
+  return Status::OK();
+}
+
+void ElasticTableReader::MultiGet(const ReadOptions& read_options, const MultiGetContext::Range* range,
+                                  const SliceTransform* prefix_extractor, bool skip_filters) {
+  if (skip_filters) {
+    Inner().MultiGet(read_options, range, prefix_extractor, skip_filters);
+    return;
+  }
+  MultiGetContext::Range passed(*range, range->begin(), range->end());
+  BatchSought sought;
+  SkipRejected(&passed, &sought);
+  if (passed.empty()) {
+    return;
+  }
+  // A copy, because reading marks the keys that it finds as done in every range over the batch.
+  struct Asked {
+    rocksdb::KeyContext* key;
+    const Sought* sought;
+    GetContext::GetState before;
+  };
+  std::array<Asked, MultiGetContext::MAX_BATCH_SIZE> asked;
+  size_t count = 0;
+  for (auto key = passed.begin(); key != passed.end(); ++key) {
+    asked[count++] = {&*key, &sought[key.index()], key->get_context->State()};
+  }
+  Inner().MultiGet(read_options, &passed, prefix_extractor, skip_filters);
+  for (size_t i = 0; i < count; ++i) {
+    const rocksdb::KeyContext& key = *asked[i].key;
+    RecordPassed(*asked[i].sought, read_options, key.ikey, asked[i].before, *key.s, *key.get_context);
+  }
+}
+
+}  // namespace springbloom

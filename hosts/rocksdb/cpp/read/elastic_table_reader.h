@@ -1,0 +1,83 @@
+// A table whose lookups ask the resident filter units first.
+#pragma once
+
+#include <array>
+#include <atomic>
+#include <memory>
+
+#include "read/forwarding_table_reader.h"
+#include "read/table_filter.h"
+#include "table/get_context.h"
+#include "table/multiget_context.h"
+#include "table/table_builder.h"
+
+namespace springbloom {
+
+// Get, MultiGet and MultiGetFilter ask the units before the stock reader. RocksDB's Bloom tickers and perf counters count the
+// answers as they count those of a stock filter.
+class ElasticTableReader final : public ForwardingTableReader {
+ public:
+  // `largest_seqno`: of the table's entries as the database knows it, 0 if it does not. `level`: -1 if it is not known.
+  ElasticTableReader(std::unique_ptr<rocksdb::TableReader> stock, TableFilter table, rocksdb::SequenceNumber largest_seqno,
+                     int level);
+  ~ElasticTableReader() override { units_.Close(obsolete_.load(std::memory_order_relaxed)); }
+
+  // Every lookup asks before Get: where there are none, a rejected key touches nothing of the stock reader.
+  rocksdb::FragmentedRangeTombstoneIterator* NewRangeTombstoneIterator(
+      const rocksdb::ReadOptions& read_options) override {
+    return has_range_tombstones_ ? Inner().NewRangeTombstoneIterator(read_options) : nullptr;
+  }
+  rocksdb::FragmentedRangeTombstoneIterator* NewRangeTombstoneIterator(rocksdb::SequenceNumber read_seqno,
+                                                                       const rocksdb::Slice* timestamp) override {
+    return has_range_tombstones_ ? Inner().NewRangeTombstoneIterator(read_seqno, timestamp) : nullptr;
+  }
+  rocksdb::Status Get(const rocksdb::ReadOptions& read_options, const rocksdb::Slice& internal_key,
+                      rocksdb::GetContext* get_context, const rocksdb::SliceTransform* prefix_extractor,
+                      bool skip_filters) override;
+  void MultiGet(const rocksdb::ReadOptions& read_options, const rocksdb::MultiGetContext::Range* range,
+                const rocksdb::SliceTransform* prefix_extractor, bool skip_filters) override;
+  rocksdb::Status MultiGetFilter(const rocksdb::ReadOptions& read_options,
+                                 const rocksdb::SliceTransform* prefix_extractor,
+                                 rocksdb::MultiGetContext::Range* range) override;
+  size_t ApproximateMemoryUsage() const override { return Inner().ApproximateMemoryUsage() + units_.MemoryBytes(); }
+  void MarkObsolete(uint32_t uncache_aggressiveness) override {
+    obsolete_.store(true, std::memory_order_relaxed);
+    Inner().MarkObsolete(uncache_aggressiveness);
+  }
+
+ private:
+  // A key that is asked for, without timestamp.
+  struct Sought {
+    rocksdb::Slice key;
+    sb_digest digest;
+    uint32_t segment;
+  };
+  // Keys of a batch by their index in it.
+  using BatchSought = std::array<Sought, rocksdb::MultiGetContext::MAX_BATCH_SIZE>;
+
+  // Skips the keys that the units reject; gives what it sought.
+  void SkipRejected(rocksdb::MultiGetContext::Range* range, BatchSought* sought) const;
+  void CountAnswers(uint64_t rejected, uint64_t passed) const;
+  // What a lookup that the units let pass turned out to be; nothing where that cannot be told. `internal_key`: what was looked for.
+  void RecordPassed(const Sought& sought, const rocksdb::ReadOptions& read_options, const rocksdb::Slice& internal_key,
+                    rocksdb::GetContext::GetState before, const rocksdb::Status& status,
+                    const rocksdb::GetContext& after) const;
+
+  const rocksdb::Comparator& Comparator() const { return *units_.Family().comparator; }
+  rocksdb::Statistics* Statistics() const { return units_.Family().statistics; }
+  size_t TimestampBytes() const { return Comparator().timestamp_size(); }
+
+  // A lookup at this sequence number or a later one sees every entry of the table.
+  const rocksdb::SequenceNumber sees_all_from_;
+  TableFilter units_;
+  // Several references of the table cache may say so at once.
+  std::atomic<bool> obsolete_{false};
+  const bool has_range_tombstones_;
+  const int level_;
+};
+
+// There is one for every open table, and the allocator gives it 64 bytes. What follows from its parts is not kept: 8 bytes more would
+// make them 80.
+static_assert(sizeof(ElasticTableReader) == SB_READER_BYTES);
+
+}  // namespace springbloom

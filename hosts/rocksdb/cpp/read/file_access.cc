@@ -1,0 +1,79 @@
+#include "read/file_access.h"
+
+#include <cstring>
+#include <string>
+
+#include "file/file_util.h"
+#include "file/random_access_file_reader.h"
+#include "monitoring/statistics_impl.h"
+#include "options/cf_options.h"
+#include "rocksdb/env.h"
+#include "rocksdb/file_checksum.h"
+
+namespace springbloom {
+
+namespace {
+
+std::string Text(sb_bytes bytes) { return std::string(reinterpret_cast<const char*>(bytes.data), bytes.size); }
+
+}  // namespace
+
+FileAccess::FileAccess(const rocksdb::TableReaderOptions& options)
+    : fs_(options.ioptions.fs),
+      log_(options.ioptions.logger),
+      statistics_(options.ioptions.stats),
+      options_(options.env_options) {
+  // A mapping would be made and torn down for each unit.
+  options_.use_mmap_reads = false;
+  // RocksDB asserts that whoever opens a table says what is known of its checksum. A table factory is not told the file's.
+  options_.file_checksum_func_name = rocksdb::kNoFileChecksumFuncName;
+}
+
+sb_file_access FileAccess::Make(const rocksdb::TableReaderOptions& options) {
+  return sb_file_access{new FileAccess(options), &Read, &Exists, &Log, &Free};
+}
+
+int FileAccess::Read(const void* access, sb_bytes path, uint64_t offset, size_t size, int verify,
+                     uint8_t* into) noexcept {
+  auto* self = static_cast<const FileAccess*>(access);
+  rocksdb::IOOptions io_options;
+  if (verify != 0) {
+    if (!rocksdb::CheckFSFeatureSupport(self->fs_.get(), rocksdb::FSSupportedOps::kVerifyAndReconstructRead)) {
+      return 1;
+    }
+    io_options.verify_and_reconstruct_read = true;
+    rocksdb::RecordTick(self->statistics_, rocksdb::FILE_READ_CORRUPTION_RETRY_COUNT);
+  }
+  std::unique_ptr<rocksdb::RandomAccessFileReader> file;
+  rocksdb::IOStatus s = rocksdb::RandomAccessFileReader::Create(self->fs_, Text(path), self->options_, &file, nullptr);
+  if (!s.ok()) {
+    return 1;
+  }
+  rocksdb::Slice result;
+  char* scratch = reinterpret_cast<char*>(into);
+  s = file->Read(io_options, offset, size, &result, scratch);
+  if (!s.ok() || result.size() != size) {
+    return 1;
+  }
+  if (verify != 0) {
+    rocksdb::RecordTick(self->statistics_, rocksdb::FILE_READ_CORRUPTION_RETRY_SUCCESS_COUNT);
+  }
+  if (result.data() != scratch) {
+    std::memcpy(scratch, result.data(), size);
+  }
+  return 0;
+}
+
+int FileAccess::Exists(const void* access, sb_bytes path) noexcept {
+  auto* self = static_cast<const FileAccess*>(access);
+  // Anything but a clear "no such file" keeps the state: forgetting it for a passing fault would be a cold start.
+  return self->fs_->FileExists(Text(path), rocksdb::IOOptions(), nullptr).IsNotFound() ? 0 : 1;
+}
+
+void FileAccess::Log(const void* access, sb_bytes text) noexcept {
+  rocksdb::Info(static_cast<const FileAccess*>(access)->log_, "springbloom: %s", Text(text).c_str());
+}
+
+void FileAccess::Free(void* access) noexcept { delete static_cast<FileAccess*>(access); }
+
+}  // namespace springbloom

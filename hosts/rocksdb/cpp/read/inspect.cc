@@ -1,0 +1,87 @@
+// Reads one table file on its own, without its database.
+#include <algorithm>
+#include <cstdio>
+
+#include "abi.h"
+#include "file/random_access_file_reader.h"
+#include "rocksdb/file_checksum.h"
+#include "handle.h"
+#include "options/cf_options.h"
+#include "rocksdb/env.h"
+#include "rocksdb/options.h"
+#include "rocksdb/table_properties.h"
+#include "table/format.h"
+#include "table/meta_blocks.h"
+#include "write/unit_block_policy.h"
+
+namespace {
+
+// Most directories end within it.
+constexpr uint64_t kFirstReadBytes = 4096;
+
+rocksdb::Status Inspect(const std::string& path, bool head_only, const springbloom_inspect_sink& sink) {
+  const rocksdb::Options options;
+  const rocksdb::ImmutableOptions ioptions(options);
+  const rocksdb::ReadOptions read_options;
+  uint64_t file_size = 0;
+  rocksdb::Status s = ioptions.fs->GetFileSize(path, rocksdb::IOOptions(), &file_size, nullptr);
+  std::unique_ptr<rocksdb::RandomAccessFileReader> file;
+  if (s.ok()) {
+    rocksdb::FileOptions file_options;
+    file_options.file_checksum_func_name = rocksdb::kNoFileChecksumFuncName;
+    s = rocksdb::RandomAccessFileReader::Create(ioptions.fs, path, file_options, &file, nullptr);
+  }
+  std::unique_ptr<rocksdb::TableProperties> properties;
+  if (s.ok()) {
+    s = rocksdb::ReadTableProperties(file.get(), file_size, rocksdb::kBlockBasedTableMagicNumber, ioptions,
+                                     read_options, &properties);
+  }
+  if (!s.ok()) {
+    return s;
+  }
+  springbloom_table_info info{};
+  info.file_bytes = file_size;
+  info.entries = properties->num_entries;
+  info.data_bytes = properties->data_size;
+  info.filter_bytes = properties->filter_size;
+  info.filter_policy = springbloom::Bytes(properties->filter_policy_name);
+  info.session = springbloom::Bytes(properties->db_session_id);
+  info.orig_file_number = properties->orig_file_number;
+  sink.table(sink.context, &info);
+  rocksdb::BlockHandle block;
+  s = rocksdb::FindMetaBlockInFile(file.get(), file_size, rocksdb::kBlockBasedTableMagicNumber, ioptions, read_options,
+                                   springbloom::kUnitBlockMetaName, &block);
+  if (!s.ok() || block.IsNull()) {
+    // A table of stock RocksDB has no such block.
+    return rocksdb::Status::OK();
+  }
+  if (block.offset() > file_size || block.size() > file_size - block.offset()) {
+    return rocksdb::Status::Corruption("the filter block is said to end behind the end of the file", path);
+  }
+  std::string data(head_only ? std::min<uint64_t>(block.size(), kFirstReadBytes) : block.size(), '\0');
+  rocksdb::Slice result;
+  s = file->Read(rocksdb::IOOptions(), block.offset(), data.size(), &result, data.data());
+  uint64_t head_bytes = 0;
+  uint64_t block_bytes = 0;
+  if (s.ok() && head_only && sb_block_extent(springbloom::Bytes(result), &head_bytes, &block_bytes) &&
+      head_bytes > result.size() && head_bytes <= block.size()) {
+    data.resize(head_bytes);
+    s = file->Read(rocksdb::IOOptions(), block.offset(), data.size(), &result, data.data());
+  }
+  if (s.ok()) {
+    sink.block(sink.context, reinterpret_cast<const uint8_t*>(result.data()), result.size());
+  }
+  return s;
+}
+
+}  // namespace
+
+extern "C" int springbloom_inspect_table(const char* path, size_t path_size, int head_only, const springbloom_inspect_sink* sink,
+                                         char* error, size_t error_size) noexcept {
+  const rocksdb::Status s = Inspect(std::string(path, path_size), head_only != 0, *sink);
+  if (s.ok()) {
+    return 0;
+  }
+  std::snprintf(error, error_size, "%s", s.ToString().c_str());
+  return 1;
+}

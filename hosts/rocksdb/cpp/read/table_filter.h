@@ -1,0 +1,47 @@
+// The filter units of a table that is open.
+#pragma once
+
+#include <utility>
+
+#include "read/column_family.h"
+#include "read/key_order.h"
+
+namespace springbloom {
+
+// Owns an open sb_table, which lies in it.
+class TableFilter {
+ public:
+  // `table` was opened in the column family.
+  TableFilter(ColumnFamilyRef family, sb_table table) : family_(std::move(family)), table_(table) {}
+  TableFilter(TableFilter&& other) noexcept = default;
+  ~TableFilter() { Close(/*obsolete=*/false); }
+  TableFilter(const TableFilter&) = delete;
+  TableFilter& operator=(const TableFilter&) = delete;
+
+  const ColumnFamily& Family() const { return *family_; }
+
+  // Whether the table may hold `key` (without timestamp), and in which segment.
+  bool MayMatch(const sb_key_order& order, const sb_digest& digest, const rocksdb::Slice& key, uint32_t* segment) const {
+    return sb_table_may_match(&table_, &order, digest, Bytes(key), segment) != 0;
+  }
+  // `absent`: the table certainly has no entry of any age or kind for the key.
+  void RecordWastedRead(uint32_t segment, const sb_digest& digest, const rocksdb::Slice& key, bool absent) const {
+    sb_table_record_wasted_read(&table_, segment, digest, Bytes(key), absent ? 1 : 0);
+  }
+  void RecordTruePositive(uint32_t segment) const { sb_table_record_true_positive(&table_, segment); }
+  size_t MemoryBytes() const { return sb_table_memory_bytes(&table_); }
+
+  // The last call. `obsolete`: the file is going away.
+  void Close(bool obsolete) {
+    if (family_) {
+      sb_table_close(family_->filters.get(), &table_, obsolete ? 1 : 0);
+      const ColumnFamilyRef closed(std::move(family_));
+    }
+  }
+
+ private:
+  ColumnFamilyRef family_;
+  sb_table table_;
+};
+
+}  // namespace springbloom

@@ -1,0 +1,139 @@
+#include "read/unit_table.h"
+
+#include <algorithm>
+
+#include "file/file_util.h"
+#include "read/key_order.h"
+#include "monitoring/statistics_impl.h"
+#include "table/meta_blocks.h"
+#include "write/unit_block_policy.h"
+
+namespace springbloom {
+
+using rocksdb::ImmutableOptions;
+using rocksdb::RandomAccessFileReader;
+using rocksdb::ReadOptions;
+using rocksdb::Slice;
+
+namespace {
+
+constexpr uint64_t kTrailer = rocksdb::BlockBasedTable::kBlockTrailerSize;
+
+bool ReadAt(const ReadOptions& read_options, bool verify, RandomAccessFileReader* file, uint64_t offset, uint64_t size,
+            std::string* out) {
+  rocksdb::IOOptions io_options;
+  rocksdb::IODebugContext dbg;
+  if (!file->PrepareIOOptions(read_options, io_options, &dbg).ok()) {
+    return false;
+  }
+  io_options.verify_and_reconstruct_read = verify;
+  out->resize(size);
+  Slice result;
+  if (!file->Read(io_options, offset, size, &result, out->data(), nullptr, &dbg).ok() || result.size() != size) {
+    return false;
+  }
+  if (result.data() != out->data()) {
+    out->assign(result.data(), result.size());
+  }
+  return true;
+}
+
+}  // namespace
+
+bool UnitTable::ReadHead(const ReadOptions& read_options, bool verify, RandomAccessFileReader* file, std::string start) {
+  head_.clear();
+  uint64_t head_bytes = 0;
+  uint64_t block_bytes = 0;
+  if ((start.empty() && !ReadAt(read_options, verify, file, block_.offset(), std::min(block_.size(), kFirstReadBytes), &start)) ||
+      !sb_block_extent(Bytes(start), &head_bytes, &block_bytes) || block_bytes != block_.size() ||
+      (head_bytes > start.size() && !ReadAt(read_options, verify, file, block_.offset(), head_bytes, &start))) {
+    return false;
+  }
+  start.resize(head_bytes);
+  head_ = std::move(start);
+  return true;
+}
+
+// The block is the first of the file's tail when the stock builder wrote it, so that its first bytes usually are where the tail
+// begins: one read instead of footer, metaindex and block. Empty if it is not there.
+std::optional<UnitTable> UnitTable::FindAtTail(const ReadOptions& read_options, uint64_t tail,
+                                               RandomAccessFileReader* file, uint64_t file_size) {
+  std::string start;
+  uint64_t head_bytes = 0;
+  uint64_t block_bytes = 0;
+  if (tail <= kTrailer || tail > file_size ||
+      !ReadAt(read_options, /*verify=*/false, file, file_size - tail, std::min(tail, kFirstReadBytes), &start) ||
+      !sb_block_extent(Bytes(start), &head_bytes, &block_bytes) || block_bytes > tail - kTrailer) {
+    return std::nullopt;
+  }
+  UnitTable found(rocksdb::BlockHandle(file_size - tail, block_bytes), "");
+  found.ReadHead(read_options, /*verify=*/false, file, std::move(start));
+  return found;
+}
+
+std::optional<UnitTable> UnitTable::FindInMetaindex(const ReadOptions& read_options, const ImmutableOptions& ioptions,
+                                                    RandomAccessFileReader* file, uint64_t file_size) {
+  rocksdb::BlockHandle block;
+  if (!rocksdb::FindMetaBlockInFile(file, file_size, rocksdb::kBlockBasedTableMagicNumber, ioptions,
+                                    read_options, kUnitBlockMetaName, &block)
+           .ok() ||
+      block.IsNull() || block.offset() > file_size || file_size - block.offset() < kTrailer ||
+      file_size - block.offset() - kTrailer < block.size()) {
+    return std::nullopt;
+  }
+  return UnitTable(block, "");
+}
+
+std::optional<UnitTable> UnitTable::Find(const ReadOptions& read_options, const ImmutableOptions& ioptions,
+                                         uint64_t tail_size, RandomAccessFileReader* file, uint64_t file_size) {
+  auto found = FindAtTail(read_options, tail_size, file, file_size);
+  if (found) {
+    return found;
+  }
+  found = FindInMetaindex(read_options, ioptions, file, file_size);
+  // The block that is where the tail begins was read there, and found corrupt.
+  if (found && found->block_.offset() != file_size - tail_size) {
+    found->ReadHead(read_options, /*verify=*/false, file, "");
+  }
+  return found;
+}
+
+uint64_t UnitTable::BytesBehind(uint64_t file_size) const {
+  return file_size - (block_.offset() + block_.size() + kTrailer);
+}
+
+int UnitTable::Open(const ColumnFamily& family, const rocksdb::BlockBasedTable::Rep& stock, sb_table* table) {
+  int why = OpenOnce(family, stock, table);
+  const bool can_verify =
+      rocksdb::CheckFSFeatureSupport(stock.ioptions.fs.get(), rocksdb::FSSupportedOps::kVerifyAndReconstructRead);
+  if (why == SB_CORRUPT) {
+    if (can_verify) {
+      rocksdb::RecordTick(family.statistics, rocksdb::FILE_READ_CORRUPTION_RETRY_COUNT);
+    }
+    why = ReadHead(ReadOptions(), can_verify, stock.file.get(), "") ? OpenOnce(family, stock, table) : SB_CORRUPT;
+    if (can_verify && why != SB_CORRUPT) {
+      rocksdb::RecordTick(family.statistics, rocksdb::FILE_READ_CORRUPTION_RETRY_SUCCESS_COUNT);
+    }
+  }
+  if (why == SB_NO_ROOM) {
+    family.WarnOfNoRoom();
+  } else if (why != SB_OPENED) {
+    rocksdb::Warn(family.log, "springbloom: %s is read without filter units: its filter block is damaged or of a newer version",
+                  stock.file->file_name().c_str());
+  }
+  return why;
+}
+
+int UnitTable::OpenOnce(const ColumnFamily& family, const rocksdb::BlockBasedTable::Rep& stock, sb_table* table) const {
+  sb_table_spec spec{};
+  spec.path = Bytes(stock.file->file_name());
+  spec.session = Bytes(stock.table_properties->db_session_id);
+  spec.file_number = stock.table_properties->orig_file_number;
+  spec.level = stock.level;
+  spec.order = KeyOrder(*family.comparator);
+  spec.head = Bytes(head_);
+  spec.block_offset = block_.offset();
+  return sb_table_open(family.filters.get(), family.family_, &spec, table);
+}
+
+}  // namespace springbloom

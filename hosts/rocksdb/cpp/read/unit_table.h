@@ -1,0 +1,64 @@
+// Finds the filter block of a table file and opens its units.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "file/random_access_file_reader.h"
+#include "read/column_family.h"
+#include "options/cf_options.h"
+#include "table/block_based/block_based_table_reader.h"
+#include "table/format.h"
+#include "table/table_builder.h"
+
+namespace springbloom {
+
+// What the stock reader of a table has read. The factory's stock readers are all of this class.
+inline const rocksdb::BlockBasedTable::Rep& RepOf(const rocksdb::TableReader& stock) {
+  return *static_cast<const rocksdb::BlockBasedTable&>(stock).get_rep();
+}
+
+class UnitTable {
+ public:
+  // Whether one read brings the whole tail. Then the stock reader is opened first, and meets faults as it does without us. A longer tail
+  // is read from its beginning first, so that the stock reader can be told to leave the units alone.
+  static bool IsShortTail(uint64_t tail_size) { return tail_size != 0 && tail_size <= kFirstReadBytes; }
+
+  // Finds the filter block and reads its header and directory. Empty for a table that has none, and for any error: the stock
+  // reader will meet it again and report it.
+  // `tail_size`: of what follows the data blocks; 0 if it is not known, which costs two more reads.
+  static std::optional<UnitTable> Find(const rocksdb::ReadOptions& read_options,
+                                       const rocksdb::ImmutableOptions& ioptions, uint64_t tail_size,
+                                       rocksdb::RandomAccessFileReader* file, uint64_t file_size);
+
+  // Bytes of the file behind the filter block: the tail that a reader without filters needs.
+  uint64_t BytesBehind(uint64_t file_size) const;
+
+  // SB_OPENED, and the table; or why (of abi.h) it is read without units, which the log is told. A corrupt head is read once more,
+  // as RocksDB's block fetcher does it where the file system can verify and mend what it reads. `stock`: of the table's stock reader.
+  int Open(const ColumnFamily& family, const rocksdb::BlockBasedTable::Rep& stock, sb_table* table);
+
+ private:
+  // Most directories end within it, so that header and directory come in one read.
+  static constexpr uint64_t kFirstReadBytes = 4096;
+
+  UnitTable(const rocksdb::BlockHandle& block, std::string head) : block_(block), head_(std::move(head)) {}
+
+  static std::optional<UnitTable> FindAtTail(const rocksdb::ReadOptions& read_options, uint64_t tail_size,
+                                             rocksdb::RandomAccessFileReader* file, uint64_t file_size);
+  // Without its head.
+  static std::optional<UnitTable> FindInMetaindex(const rocksdb::ReadOptions& read_options,
+                                                  const rocksdb::ImmutableOptions& ioptions,
+                                                  rocksdb::RandomAccessFileReader* file, uint64_t file_size);
+  // `start`: what was read of the block already. Whether a head was read that may be sound.
+  bool ReadHead(const rocksdb::ReadOptions& read_options, bool verify, rocksdb::RandomAccessFileReader* file, std::string start);
+  int OpenOnce(const ColumnFamily& family, const rocksdb::BlockBasedTable::Rep& stock, sb_table* table) const;
+
+  rocksdb::BlockHandle block_;
+  // Header and directory; empty if they could not be read or are damaged.
+  std::string head_;
+};
+
+}  // namespace springbloom

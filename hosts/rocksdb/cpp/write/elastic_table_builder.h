@@ -1,0 +1,38 @@
+// Writes a standard block-based table and its filter units.
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "handle.h"
+#include "table/block_based/block_based_table_builder.h"
+#include "write/unit_block_policy.h"
+
+namespace springbloom {
+
+// Holds what must exist before the stock builder is constructed.
+struct BuilderParts {
+  BuilderParts(const FiltersRef& e, const rocksdb::TableBuilderOptions& options)
+      : filters(e), policy(std::make_shared<UnitBlockPolicy>(e, options)) {}
+
+  FiltersRef filters;
+  std::shared_ptr<UnitBlockPolicy> policy;
+};
+
+// The stock builder with one method refined, so that whatever RocksDB asks of a builder is answered by stock code.
+class ElasticTableBuilder final : private BuilderParts, public rocksdb::BlockBasedTableBuilder {
+ public:
+  ElasticTableBuilder(const FiltersRef& filters, const rocksdb::BlockBasedTableOptions& table_options,
+                      const rocksdb::TableBuilderOptions& builder_options, rocksdb::WritableFileWriter* file);
+
+  void Add(const rocksdb::Slice& internal_key, const rocksdb::Slice& value) override;
+  rocksdb::Status Finish() override;
+
+ private:
+  const size_t timestamp_bytes_;
+  // Flushes and compactions open what they write; a SstFileWriter's table may never be opened under this name.
+  const bool opened_next_;
+  const std::string path_;
+};
+
+}  // namespace springbloom

@@ -1,0 +1,51 @@
+#include "write/unit_block_policy.h"
+
+#include "table/block_based/filter_policy_internal.h"
+
+namespace springbloom {
+
+namespace {
+
+class FinishedUnits final : public rocksdb::FilterBitsBuilder {
+ public:
+  explicit FinishedUnits(sb_builder* units) : units_(units) {}
+
+  void AddKey(const rocksdb::Slice&) override {}
+  void AddKeyAndAlt(const rocksdb::Slice&, const rocksdb::Slice&) override {}
+  size_t EstimateEntriesAdded() override { return sb_builder_key_count(units_); }
+
+  rocksdb::Slice Finish(std::unique_ptr<const char[]>*) override {
+    const sb_bytes block = sb_builder_finish(units_);
+    return rocksdb::Slice(reinterpret_cast<const char*>(block.data), block.size);
+  }
+  using FilterBitsBuilder::Finish;
+
+  size_t CalculateSpace(size_t) override { return sb_builder_bytes_estimate(units_); }
+  // Asked for by partitioned filters alone, which a table with filter units does not have.
+  size_t ApproximateNumEntries(size_t bytes) override { return bytes; }
+  double EstimatedFpRate(size_t, size_t) override { return 1.0; }
+
+ private:
+  sb_builder* units_;  // owned by the policy, which outlives the stock builder
+};
+
+// What a filter is that cannot be used.
+class MayMatchAll final : public rocksdb::FilterBitsReader {
+ public:
+  bool MayMatch(const rocksdb::Slice&) override { return true; }
+};
+
+}  // namespace
+
+rocksdb::FilterBitsBuilder* UnitBlockPolicy::GetBuilderWithContext(const rocksdb::FilterBuildingContext&) const {
+  units_.reset(sb_builder_new(filters_.get(), bytewise_ ? 1 : 0, Bytes(session_), file_number_));
+  // Without one the table gets no filter.
+  return units_ == nullptr ? nullptr : new FinishedUnits(units_.get());
+}
+
+// Reached when a block is parsed for a block cache, which does not keep it.
+rocksdb::FilterBitsReader* UnitBlockPolicy::GetFilterBitsReader(const rocksdb::Slice&) const {
+  return new MayMatchAll();
+}
+
+}  // namespace springbloom

@@ -1,0 +1,48 @@
+// Lets the stock table builder write our filter units as the table's filter block.
+//
+// A FilterPolicy hands RocksDB a FilterBitsBuilder whose Finish() gives the bytes of the filter block. Ours takes no keys
+// (ElasticTableBuilder has given them to the units already, with the sizes of their entries) and gives the finished block.
+// The block is thus placed, checksummed, listed in the metaindex and verified by stock code, with parallel compression too,
+// and a stock engine finds a filter of a policy that it does not know and leaves it alone.
+#pragma once
+
+#include <string>
+
+#include "handle.h"
+#include "rocksdb/comparator.h"
+#include "rocksdb/filter_policy.h"
+#include "table/table_builder.h"
+
+namespace springbloom {
+
+// Part of the on-disk format: the block's name in the metaindex is "fullfilter." + this.
+inline constexpr const char* kUnitBlockPolicyName = "springbloom.FilterUnits";
+inline constexpr const char* kUnitBlockMetaName = "fullfilter.springbloom.FilterUnits";
+
+// One table's policy. Not shared between tables: it owns the units of the table under construction.
+class UnitBlockPolicy final : public rocksdb::FilterPolicy {
+ public:
+  UnitBlockPolicy(const FiltersRef& filters, const rocksdb::TableBuilderOptions& options)
+      : filters_(filters),
+        bytewise_(options.internal_comparator.user_comparator() == rocksdb::BytewiseComparator()),
+        session_(options.db_session_id),
+        file_number_(options.cur_file_num) {}
+
+  const char* Name() const override { return kUnitBlockPolicyName; }
+  const char* CompatibilityName() const override { return kUnitBlockPolicyName; }
+  rocksdb::FilterBitsBuilder* GetBuilderWithContext(const rocksdb::FilterBuildingContext&) const override;
+  rocksdb::FilterBitsReader* GetFilterBitsReader(const rocksdb::Slice& contents) const override;
+
+  // Null until the stock builder asked for a filter: it does not for tables that shall have none
+  // (optimize_filters_for_hits at the last level).
+  sb_builder* units() const { return units_.get(); }
+
+ private:
+  FiltersRef filters_;
+  const bool bytewise_;
+  const std::string session_;
+  const uint64_t file_number_;
+  mutable BuilderPtr units_;
+};
+
+}  // namespace springbloom

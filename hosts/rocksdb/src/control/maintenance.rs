@@ -1,0 +1,131 @@
+//! The host's one thread: writes hotness files, forgets tables whose files are gone, opens refused tables again when there is
+//! room, sums up in a database's log how its tables were opened, yields memory when the machine needs it.
+//!
+//! Holds what it works on, never the [`Shared`](crate::elastic_filters::Shared) that owns it: so it cannot be the one that drops the last
+//! reference, and dropping the [`Maintenance`] stops and joins it.
+
+use std::{
+    sync::{Arc, Condvar, Mutex, PoisonError},
+    thread::JoinHandle,
+    time::{Duration, Instant},
+};
+
+use springbloom_manager::Manager;
+
+use crate::{
+    control::budget_control::BudgetControl,
+    tables::{databases::Databases, handover::Handover, refused::RefusedTables, table_files::TableFiles},
+    warm_start::WarmStart,
+};
+
+/// How often tables are looked after: what deleted ones hold is missing elsewhere, and refused ones waste reads.
+const TABLE_CHECK_INTERVAL: Duration = Duration::from_millis(500);
+
+/// What the thread works on.
+pub(crate) struct Tasks {
+    pub(crate) manager: Arc<Manager>,
+    pub(crate) files: Arc<TableFiles>,
+    pub(crate) databases: Arc<Databases>,
+    /// With how often it is written.
+    pub(crate) warm_start: Option<(Arc<WarmStart>, Duration)>,
+    pub(crate) budget: Arc<BudgetControl>,
+    pub(crate) handover: Arc<Handover>,
+    pub(crate) refused: Arc<RefusedTables>,
+}
+
+#[derive(Default)]
+struct Stop {
+    is_asked: Mutex<bool>,
+    changed: Condvar,
+}
+
+/// Owns the thread.
+pub(crate) struct Maintenance {
+    stop: Arc<Stop>,
+    thread: Option<JoinHandle<()>>,
+}
+
+impl Maintenance {
+    pub(crate) fn start(tasks: Tasks) -> Self {
+        let stop = Arc::new(Stop::default());
+        let theirs = stop.clone();
+        let thread = std::thread::Builder::new()
+            .name("springbloom-maintenance".into())
+            .spawn(move || tasks.run(&theirs))
+            .inspect_err(|error| log::error!("no thread to look after filter files: {error}"));
+        Self { stop, thread: thread.ok() }
+    }
+}
+
+impl Drop for Maintenance {
+    fn drop(&mut self) {
+        *self.stop.is_asked.lock().unwrap_or_else(PoisonError::into_inner) = true;
+        self.stop.changed.notify_all();
+        if let Some(thread) = self.thread.take() {
+            let _ = thread.join(); // a panic of it was reported by the panic hook
+        }
+    }
+}
+
+impl Stop {
+    /// Sleeps; `true` when it is time to end.
+    fn wait(&self, timeout: Duration) -> bool {
+        let asked = self.is_asked.lock().unwrap_or_else(PoisonError::into_inner);
+        let waited = self.changed.wait_timeout_while(asked, timeout, |asked| !*asked);
+        *waited.unwrap_or_else(PoisonError::into_inner).0
+    }
+}
+
+/// Something to do again and again.
+struct Timer {
+    interval: Duration,
+    due: Instant,
+}
+
+impl Timer {
+    fn every(interval: Duration) -> Self {
+        Self { interval, due: Instant::now() + interval }
+    }
+
+    fn is_due(&mut self) -> bool {
+        let is_due = Instant::now() >= self.due;
+        if is_due {
+            self.due = Instant::now() + self.interval;
+        }
+        is_due
+    }
+}
+
+impl Tasks {
+    fn run(&self, stop: &Stop) {
+        let mut check = Timer::every(TABLE_CHECK_INTERVAL);
+        let mut save = self.warm_start.as_ref().map(|(_, interval)| Timer::every(*interval));
+        let mut poll = self.budget.poll_interval().map(Timer::every);
+        loop {
+            let timers = [Some(&check), save.as_ref(), poll.as_ref()];
+            let next = timers.into_iter().flatten().map(|timer| timer.due).min().unwrap_or(check.due);
+            if stop.wait(next.saturating_duration_since(Instant::now())) {
+                break;
+            }
+            if check.is_due() {
+                self.files.forget_deleted();
+                self.handover.expire();
+                self.refused.retry(&self.manager);
+                self.databases.sum_up_openings(self.manager.budget().budget_bytes());
+            }
+            if poll.as_mut().is_some_and(Timer::is_due) {
+                self.budget.poll_pressure();
+            }
+            if save.as_mut().is_some_and(Timer::is_due) {
+                self.save();
+            }
+        }
+        self.save();
+    }
+
+    fn save(&self) {
+        if let Some((warm_start, _)) = &self.warm_start {
+            warm_start.save_all();
+        }
+    }
+}

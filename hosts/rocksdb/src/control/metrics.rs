@@ -1,0 +1,229 @@
+//! A [`Stats`] snapshot as Prometheus metrics. Names and meanings: [`METRICS`], and the table in `docs/operations.md`.
+
+use std::{fmt, ops::Deref};
+
+use prometheus_client::{
+    collector::Collector,
+    encoding::{DescriptorEncoder, EncodeMetric, MetricEncoder, text},
+    metrics::{MetricType, counter::ConstCounter, gauge::ConstGauge},
+    registry::Registry,
+};
+
+use crate::{ElasticFilters, Stats};
+
+/// One number of a snapshot with its label, if its metric has one.
+type Sample = (Option<String>, f64);
+
+/// A metric: how it is called, what it is, and where it comes from.
+pub struct Metric {
+    /// Name, without the `_total` that counters get.
+    pub name: &'static str,
+    /// What it says.
+    pub help: &'static str,
+    /// Whether it only grows.
+    pub is_counter: bool,
+    /// Name of its label; empty if it has none.
+    pub label: &'static str,
+    samples: fn(&Figures) -> Vec<Sample>,
+}
+
+/// Where metrics come from.
+#[derive(Debug, Default)]
+pub struct Figures {
+    /// The manager's.
+    pub stats: Stats,
+    /// [`ElasticFilters::tables_without_units`].
+    pub tables_without_units: u64,
+}
+
+impl Deref for Figures {
+    type Target = Stats;
+
+    fn deref(&self) -> &Stats {
+        &self.stats
+    }
+}
+
+fn one(value: impl Into<u64>) -> Vec<Sample> {
+    vec![(None, value.into() as f64)]
+}
+
+fn bytes(value: usize) -> Vec<Sample> {
+    one(value as u64)
+}
+
+fn by(samples: &[(&str, f64)]) -> Vec<Sample> {
+    samples.iter().map(|&(label, value)| (Some(label.to_owned()), value)).collect()
+}
+
+const fn gauge(name: &'static str, help: &'static str, samples: fn(&Figures) -> Vec<Sample>) -> Metric {
+    Metric { name, help, is_counter: false, label: "", samples }
+}
+
+const fn counter(name: &'static str, help: &'static str, samples: fn(&Figures) -> Vec<Sample>) -> Metric {
+    Metric { name, help, is_counter: true, label: "", samples }
+}
+
+const fn labelled(label: &'static str, metric: Metric) -> Metric {
+    Metric { label, ..metric }
+}
+
+/// All metrics there are.
+pub const METRICS: &[Metric] = &[
+    gauge("springbloom_budget_bytes", "Budget in force", |s| bytes(s.budget_bytes)),
+    gauge("springbloom_peak_bytes", "Most bytes ever in use", |s| bytes(s.peak_bytes)),
+    labelled(
+        "kind",
+        gauge("springbloom_used_bytes", "Bytes in use, by what for", |s| {
+            let used = s.used;
+            by(&[
+                ("units", used.units as f64),
+                ("bookkeeping", used.bookkeeping as f64),
+                ("buffers", used.buffers as f64),
+                ("loading", used.loading as f64),
+                ("absences", used.negative_cache as f64),
+                ("garbage", used.garbage as f64),
+            ])
+        }),
+    ),
+    labelled(
+        "level",
+        gauge("springbloom_resident_bytes", "Bytes of resident units, by level of the tree", |s| {
+            levels(s, |level| level.unit_bytes as f64)
+        }),
+    ),
+    labelled(
+        "level",
+        gauge("springbloom_resident_units", "Resident units, by level of the tree", |s| {
+            levels(s, |level| {
+                (0u64..).zip(&level.segments).map(|(units, segments)| units * segments).sum::<u64>() as f64
+            })
+        }),
+    ),
+    gauge("springbloom_tables", "Known tables", |s| bytes(s.tables)),
+    gauge("springbloom_segments", "Segments of known tables", |s| bytes(s.segments)),
+    gauge(
+        "springbloom_expected_wasted_reads_per_visit",
+        "Wasted reads to expect per visit of a lookup to a segment",
+        |s| vec![(None, s.expected_extra_io)],
+    ),
+    labelled(
+        "outcome",
+        counter("springbloom_visits", "Visits of lookups to segments, by how they ended", |s| {
+            by(&[
+                ("rejected", s.outcomes.rejected as f64),
+                ("wasted_read", s.outcomes.wasted_reads as f64),
+                ("true_positive", s.outcomes.true_positives as f64),
+                ("known_absent", s.outcomes.known_absent as f64),
+            ])
+        }),
+    ),
+    counter("springbloom_units_loaded", "Units that were read", |s| one(s.loads)),
+    counter("springbloom_unit_reads", "Reads that brought units", |s| one(s.load_reads)),
+    counter("springbloom_unit_read_bytes", "Bytes of units that were read", |s| one(s.load_bytes)),
+    counter("springbloom_units_handed_over", "Units that came without a read", |s| one(s.handed_over_units)),
+    counter("springbloom_units_evicted", "Units that were given up", |s| one(s.evictions)),
+    counter("springbloom_units_corrupt", "Units that were found corrupt", |s| one(s.corrupt_units)),
+    counter("springbloom_unit_reads_failed", "Reads of units that failed", |s| one(s.failed_reads)),
+    counter("springbloom_tables_refused", "Tables without room for their bookkeeping", |s| {
+        one(s.refused_tables)
+    }),
+    counter("springbloom_tables_without_units", "Tables without filter units that were opened", |s| {
+        one(s.tables_without_units)
+    }),
+    counter("springbloom_events_dropped", "Visits that the policy never saw", |s| one(s.dropped_visits)),
+    counter("springbloom_thread_panics", "Panics of the manager's thread", |s| one(s.thread_panics)),
+];
+
+fn levels(stats: &Stats, value: impl Fn(&springbloom_manager::LevelUnits) -> f64) -> Vec<Sample> {
+    let name = |level: Option<u8>| level.map_or("unknown".to_owned(), |level| level.to_string());
+    stats.levels.iter().map(|level| (Some(name(level.level)), value(level))).collect()
+}
+
+#[derive(Debug)]
+struct Snapshot(Figures);
+
+impl Collector for Snapshot {
+    fn encode(&self, mut encoder: DescriptorEncoder) -> fmt::Result {
+        for metric in METRICS {
+            let kind = if metric.is_counter { MetricType::Counter } else { MetricType::Gauge };
+            let mut encoder = encoder.encode_descriptor(metric.name, metric.help, None, kind)?;
+            let samples = (metric.samples)(&self.0);
+            if let [(None, value)] = samples[..] {
+                write(metric, value, encoder)?;
+                continue;
+            }
+            for (label, value) in samples {
+                let label = [(metric.label, label.unwrap_or_default())];
+                write(metric, value, encoder.encode_family(&label)?)?;
+            }
+        }
+        Ok(())
+    }
+}
+
+fn write(metric: &Metric, value: f64, encoder: MetricEncoder) -> fmt::Result {
+    if metric.is_counter {
+        ConstCounter::new(value as u64).encode(encoder)
+    } else {
+        ConstGauge::new(value).encode(encoder)
+    }
+}
+
+/// A snapshot in the text format that Prometheus scrapes (OpenMetrics).
+pub fn text_of(figures: Figures) -> String {
+    let mut registry = Registry::default();
+    registry.register_collector(Box::new(Snapshot(figures)));
+    let mut text = String::new();
+    // Writing to a string cannot fail.
+    let _ = text::encode(&mut text, &registry);
+    text
+}
+
+impl ElasticFilters {
+    /// [`stats`](Self::stats) in the text format that Prometheus scrapes.
+    pub fn metrics_text(&self) -> String {
+        text_of(Figures { stats: self.stats(), tables_without_units: self.tables_without_units() })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::HashSet;
+
+    use super::*;
+
+    #[test]
+    fn every_metric_is_in_the_text_once_and_in_the_document() {
+        let mut stats = Stats::default();
+        (stats.budget_bytes, stats.loads, stats.expected_extra_io) = (1 << 20, 7, 0.25);
+        stats.levels = vec![springbloom_manager::LevelUnits {
+            level: Some(3),
+            segments: vec![1, 2, 3],
+            keys: 9,
+            unit_bytes: 64,
+        }];
+        let text = text_of(Figures { stats, tables_without_units: 0 });
+        for line in [
+            "springbloom_budget_bytes 1048576.0",
+            "springbloom_units_loaded_total 7",
+            "springbloom_resident_units{level=\"3\"} 8.0",
+            "springbloom_visits_total{outcome=\"wasted_read\"} 0",
+            "springbloom_expected_wasted_reads_per_visit 0.25",
+        ] {
+            assert!(text.lines().any(|written| written == line), "no {line} in\n{text}");
+        }
+        assert!(text.ends_with("# EOF\n"));
+        let names: HashSet<_> = METRICS.iter().map(|metric| metric.name).collect();
+        assert_eq!(names.len(), METRICS.len());
+        let document = include_str!("../../../../docs/operations.md");
+        for metric in METRICS {
+            let total = if metric.is_counter { "_total" } else { "" };
+            assert!(
+                document.contains(&format!("| `{}{total}` |", metric.name)),
+                "{} is not documented",
+                metric.name
+            );
+        }
+    }
+}

@@ -1,0 +1,6 @@
+//! What goes on beside lookups: the budget in force, maintenance, metrics.
+
+pub(crate) mod budget_control;
+pub(crate) mod maintenance;
+pub(crate) mod memory_pressure;
+pub mod metrics;

@@ -1,0 +1,207 @@
+//! Databases that are open, by what table readers tell of them.
+//!
+//! RocksDB does not say when a database closes. But it opens a database's tables through that database's table cache, destroys every
+//! reader of it before `Close` returns, and keeps the reader that it used last: so a database is open as long as one of its column
+//! families has a table open. When the last one is closed, everything that is known of its tables is forgotten, and nobody touches its files
+//! any more.
+
+use std::{
+    collections::{HashMap, VecDeque},
+    sync::{
+        Arc, Mutex, MutexGuard, PoisonError,
+        atomic::{AtomicBool, AtomicU64, Ordering},
+    },
+};
+
+use springbloom_manager::ScopeId;
+
+use crate::{elastic_filters::Shared, ffi::FileAccess};
+
+/// Tells databases and column families of the process apart.
+static NEXT_NUMBER: AtomicU64 = AtomicU64::new(1);
+
+/// Databases without a table with units whose other tables are counted; more at once are not opened.
+const UNCLAIMED_MAX: usize = 64;
+/// Looks after which a database that opens tables all the time is summed up.
+const LOOKS_MAX: u32 = 20;
+
+/// A database while it is open.
+#[derive(Debug)]
+pub(crate) struct Database {
+    number: u64,
+    /// RocksDB's name for this opening of the database.
+    session: Vec<u8>,
+    is_for_writing: AtomicBool,
+    files: FileAccess,
+    openings: Mutex<Openings>,
+}
+
+/// How tables of a database were opened since the database was.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+struct OpeningCounts {
+    with_units: u64,
+    without_units: u64,
+    refused: u64,
+}
+
+/// What the database's log is told once of its openings.
+#[derive(Debug, Default)]
+struct Openings {
+    counts: OpeningCounts,
+    at_last_look: OpeningCounts,
+    looks: u32,
+}
+
+/// A column family of a database, while one of its tables is open.
+pub(crate) struct Family {
+    pub(crate) database: Arc<Database>,
+    /// Its own: only keys that one comparator ordered are compared with each other.
+    pub(crate) scope: ScopeId,
+}
+
+/// The databases that share one budget.
+#[derive(Default)]
+pub(crate) struct Databases {
+    open: Mutex<HashMap<Vec<u8>, Open>>,
+    /// Tables without units, of databases that had no other yet. The newest database last.
+    unclaimed: Mutex<VecDeque<(Vec<u8>, u64)>>,
+}
+
+struct Open {
+    database: Arc<Database>,
+    families: usize,
+}
+
+impl Database {
+    /// Different for every opening of any database.
+    pub(crate) fn number(&self) -> u64 {
+        self.number
+    }
+
+    /// Whether it may have been opened to write: a database that is opened to read alone never has this.
+    pub(crate) fn is_for_writing(&self) -> bool {
+        self.is_for_writing.load(Ordering::Relaxed)
+    }
+
+    /// How its files are opened. Once the database is closed, no file exists for it.
+    pub(crate) fn files(&self) -> &FileAccess {
+        &self.files
+    }
+
+    /// A table of it was opened with units.
+    pub(crate) fn count_with_units(&self) {
+        lock(&self.openings).counts.with_units += 1;
+    }
+
+    /// A table of it had no room.
+    pub(crate) fn count_refused(&self) {
+        lock(&self.openings).counts.refused += 1;
+    }
+
+    /// The counts, once: when no table was opened since the last look.
+    fn due_counts(&self) -> Option<OpeningCounts> {
+        let mut openings = lock(&self.openings);
+        let Openings { counts, at_last_look, looks } = &mut *openings;
+        if *looks > LOOKS_MAX {
+            return None;
+        }
+        let is_due = *looks > 0 && counts == at_last_look || *looks == LOOKS_MAX;
+        *looks = if is_due { LOOKS_MAX + 1 } else { *looks + 1 };
+        *at_last_look = *counts;
+        is_due.then_some(*counts)
+    }
+}
+
+impl Databases {
+    /// A column family of the database with that session has its first table open.
+    pub(crate) fn open(&self, session: &[u8], is_for_writing: bool, files: FileAccess) -> Family {
+        let next = || NEXT_NUMBER.fetch_add(1, Ordering::Relaxed);
+        let without_units = || {
+            let mut unclaimed = lock(&self.unclaimed);
+            let at = unclaimed.iter().position(|(of, _)| of == session);
+            at.and_then(|at| unclaimed.remove(at)).map_or(0, |(_, tables)| tables)
+        };
+        let mut open = lock(&self.open);
+        let Open { database, families } = open.entry(session.to_vec()).or_insert_with(|| Open {
+            database: Arc::new(Database {
+                number: next(),
+                session: session.to_vec(),
+                is_for_writing: AtomicBool::new(false),
+                files,
+                openings: Mutex::new(Openings {
+                    counts: OpeningCounts { without_units: without_units(), ..OpeningCounts::default() },
+                    ..Openings::default()
+                }),
+            }),
+            families: 0,
+        });
+        *families += 1;
+        database.is_for_writing.fetch_or(is_for_writing, Ordering::Relaxed);
+        Family { database: database.clone(), scope: ScopeId(next()) }
+    }
+
+    /// How the files of the database with that session are opened; where none is open, no file exists.
+    pub(crate) fn files_of(&self, session: &[u8]) -> FileAccess {
+        lock(&self.open).get(session).map_or_else(FileAccess::none, |open| open.database.files.clone())
+    }
+
+    /// The database with that session opened a table without units.
+    pub(crate) fn count_without_units(&self, session: &[u8]) {
+        if let Some(Open { database, .. }) = lock(&self.open).get(session) {
+            lock(&database.openings).counts.without_units += 1;
+            return;
+        }
+        let mut unclaimed = lock(&self.unclaimed);
+        if let Some((_, tables)) = unclaimed.iter_mut().find(|(of, _)| of == session) {
+            *tables += 1;
+            return;
+        }
+        if unclaimed.len() == UNCLAIMED_MAX {
+            unclaimed.pop_front();
+        }
+        unclaimed.push_back((session.to_vec(), 1));
+    }
+
+    /// Tells the log of each database once how its tables were opened, when their opening has come to rest.
+    pub(crate) fn sum_up_openings(&self, budget_bytes: usize) {
+        let databases: Vec<_> = lock(&self.open).values().map(|open| open.database.clone()).collect();
+        for database in databases {
+            let Some(counts) = database.due_counts() else { continue };
+            let OpeningCounts { with_units, without_units, refused } = counts;
+            database.files.log(&format!(
+                "tables opened so far: {with_units} with filter units, {without_units} without, {refused} without room for theirs \
+                 in the budget of {budget_bytes} bytes"
+            ));
+        }
+    }
+
+    /// One column family less; whether it was the database's last.
+    fn leave(&self, database: &Database) -> bool {
+        let mut open = lock(&self.open);
+        let Some(entry) = open.get_mut(&database.session) else { return false };
+        entry.families -= 1;
+        if entry.families > 0 {
+            return false;
+        }
+        open.remove(&database.session);
+        true
+    }
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+impl Family {
+    /// No table of the column family is open any more.
+    pub(crate) fn close(self, shared: &Shared) {
+        if !shared.databases.leave(&self.database) {
+            return;
+        }
+        if let Some(warm_start) = &shared.warm_start {
+            warm_start.close(&self.database);
+        }
+        self.database.files.close();
+        shared.files.forget_database(&self.database);
+    }
+}

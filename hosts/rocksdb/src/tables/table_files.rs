@@ -1,0 +1,163 @@
+//! Which files the known tables lie in, so that the state of deleted ones is forgotten.
+//!
+//! RocksDB marks the reader of a table that it is about to delete before the file is gone; a reader that the table cache had closed before
+//! is not marked. So closed tables of open databases are looked up in the file system.
+//! The tables themselves the manager knows; here is noted what it does not.
+
+use std::{
+    collections::HashMap,
+    sync::{
+        Arc, Mutex, MutexGuard, PoisonError, Weak,
+        atomic::{AtomicUsize, Ordering},
+    },
+    time::{Duration, Instant},
+};
+
+use springbloom_manager::{KnownTable, Manager, TableId};
+
+use crate::{
+    tables::{
+        databases::Database,
+        table_location::{TableFile, TableLocation},
+    },
+    warm_start::Folder,
+};
+
+/// Files looked up in one go: enough to keep pace with deletions, few enough not to be felt.
+const CHECKED_AT_ONCE: usize = 256;
+
+/// How long a table that RocksDB has no more use for is kept while its file exists: RocksDB may leave the file for much longer.
+const OBSOLETE_LINGER: Duration = Duration::from_secs(5);
+
+pub(crate) struct TableFiles {
+    manager: Arc<Manager>,
+    /// Few.
+    locations: Mutex<Vec<Weak<TableLocation>>>,
+    /// Tables that RocksDB has no more use for, and since when: of a reader that closed just now, and gone soon after.
+    obsolete: Mutex<HashMap<TableId, Instant>>,
+    /// Where among the closed tables the next look begins: most of them are closed because the table cache is small, and
+    /// must not hide the deleted ones behind them.
+    next_look: AtomicUsize,
+}
+
+/// Where a known table lies.
+fn location_and_file(table: KnownTable<'_>) -> Option<(&TableLocation, TableFile)> {
+    Some((TableLocation::of_source(table.source)?, TableFile::of_locator(table.locator)?))
+}
+
+impl TableFiles {
+    pub(crate) fn new(manager: Arc<Manager>) -> Self {
+        Self {
+            manager,
+            locations: Mutex::default(),
+            obsolete: Mutex::default(),
+            next_look: AtomicUsize::new(0),
+        }
+    }
+
+    /// The one place that all its tables share.
+    pub(crate) fn shared_location(&self, place: TableLocation) -> Arc<TableLocation> {
+        let mut locations = lock(&self.locations);
+        locations.retain(|known| known.strong_count() > 0);
+        if let Some(known) = locations.iter().filter_map(Weak::upgrade).find(|known| known.is_same(&place)) {
+            return known;
+        }
+        let place = Arc::new(place);
+        locations.push(Arc::downgrade(&place));
+        place
+    }
+
+    /// The table's file may be about to be deleted.
+    pub(crate) fn mark_obsolete(&self, id: TableId) {
+        lock(&self.obsolete).insert(id, Instant::now());
+    }
+
+    /// A reader opens the table: RocksDB has a use for it.
+    pub(crate) fn unmark(&self, id: TableId) {
+        lock(&self.obsolete).remove(&id);
+    }
+
+    /// The known tables that a folder remembers. O(known tables).
+    pub(crate) fn in_folder(&self, folder: &Folder) -> Vec<(TableId, TableFile)> {
+        let mut found = Vec::new();
+        self.manager.visit_tables(|table| {
+            if let Some((place, file)) = location_and_file(table)
+                && place.folder().is_some_and(|of_place| std::ptr::eq(&**of_place, folder))
+            {
+                found.push((table.id, file));
+            }
+        });
+        found
+    }
+
+    /// The database is closed: forgets its tables. O(known tables).
+    pub(crate) fn forget_database(&self, database: &Database) {
+        let mut found = Vec::new();
+        self.manager.visit_tables(|table| {
+            let is_its = TableLocation::of_source(table.source).is_some_and(|place| place.is_of(database));
+            found.extend(is_its.then_some(table.id));
+        });
+        for id in found {
+            self.forget(id);
+        }
+    }
+
+    /// The table at `path` moved to another level as it is. O(known tables): moves are few beside lookups.
+    pub(crate) fn set_level(&self, path: &[u8], level: Option<u8>) {
+        let mut moved = Vec::new();
+        self.manager.visit_tables(|table| {
+            let is_it = location_and_file(table).is_some_and(|(place, file)| place.is_at(&file, path));
+            moved.extend(is_it.then_some(table.id));
+        });
+        for id in moved {
+            self.manager.set_level(id, level);
+        }
+    }
+
+    /// Forgets a table that no reader has open.
+    pub(crate) fn forget(&self, id: TableId) {
+        self.manager.forget_closed(id);
+        self.drop_unknown(id);
+    }
+
+    /// Nothing is noted of a table that is not known any more.
+    fn drop_unknown(&self, id: TableId) {
+        if !self.manager.knows(id) {
+            self.unmark(id);
+        }
+    }
+
+    /// Forgets closed tables whose files are gone: all that are suspected, and some of the others.
+    pub(crate) fn forget_deleted(&self) {
+        let obsolete = lock(&self.obsolete).clone();
+        let first = self.next_look.load(Ordering::Relaxed);
+        let looked_at = first..first.saturating_add(CHECKED_AT_ONCE);
+        let (mut candidates, mut closed) = (Vec::new(), 0);
+        self.manager.visit_tables(|table| {
+            if table.is_open {
+                return;
+            }
+            let since = obsolete.get(&table.id).copied();
+            if since.is_some() || looked_at.contains(&closed) {
+                candidates.extend(
+                    location_and_file(table).map(|(_, file)| (table.id, table.source.clone(), file, since)),
+                );
+            }
+            closed += 1;
+        });
+        let next = if looked_at.end < closed { looked_at.end } else { 0 };
+        self.next_look.store(next, Ordering::Relaxed);
+        for (id, source, file, since) in candidates {
+            let is_stale = since.is_some_and(|since| since.elapsed() > OBSOLETE_LINGER);
+            if is_stale || !TableLocation::of_source(&source).is_some_and(|place| place.has(&file)) {
+                self.forget(id);
+            }
+        }
+        // Some were forgotten otherwise.
+        obsolete.into_keys().for_each(|id| self.drop_unknown(id));
+    }
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}

@@ -1,0 +1,113 @@
+//! The filter units of an open table: what a RocksDB table reader holds.
+
+use springbloom_format::Directory;
+use springbloom_manager::{Fences, KeyOrder, TableHandle, TableId, TableSpec, allocated_bytes};
+use xxhash_rust::xxh3::Xxh3;
+
+use crate::{
+    elastic_filters::Shared,
+    ffi,
+    tables::{
+        databases::Family,
+        table_location::{TableFile, TableLocation, U48},
+    },
+    warm_start::stored_id,
+};
+
+/// Who a table is and where its units lie.
+pub(crate) struct Opening<'a> {
+    pub(crate) family: &'a Family,
+    pub(crate) path: &'a [u8],
+    pub(crate) session: &'a [u8],
+    pub(crate) file_number: u64,
+    pub(crate) level: Option<u8>,
+    pub(crate) order: &'a dyn KeyOrder,
+    pub(crate) head: &'a [u8],
+    /// Where in the file the filter block is.
+    pub(crate) block_offset: u64,
+}
+
+/// Why a table is read without units.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum OpenError {
+    NoRoom,
+    Corrupt,
+}
+
+/// What a reader of a table takes: the one in C++, in which the [`TableFilter`] lies.
+pub(crate) const READER_BYTES: usize = allocated_bytes(ffi::READER_BYTES);
+
+/// Keeps a table's units known to the manager while its reader is open.
+pub(crate) struct TableFilter {
+    pub(crate) handle: TableHandle,
+}
+
+impl TableFilter {
+    pub(crate) fn open(shared: &Shared, opening: Opening<'_>) -> Result<Self, OpenError> {
+        let directory = Directory::parse(opening.head).map_err(|_| OpenError::Corrupt)?;
+        let id = table_id(&opening);
+        let shapes = (0..directory.segment_count()).map(|segment| directory.shape(segment)).collect();
+        let firsts = (0..directory.segment_count()).map(|segment| directory.fence(segment));
+        let fences =
+            Fences::pack(firsts, Some(directory.last_key()), opening.order).ok_or(OpenError::Corrupt)?;
+        let units_at = opening.block_offset.checked_add(directory.units_at());
+        let units_at = units_at.and_then(U48::new).ok_or(OpenError::Corrupt)?;
+        let stored_id = stored_id(opening.session, opening.file_number, opening.head);
+        let first_units = shared.handover.take(opening.path, stored_id);
+        let Family { database, scope } = opening.family;
+        let (folder, remembered) = match &shared.warm_start {
+            Some(warm_start) => warm_start.open(database, opening.path, stored_id),
+            None => (None, None),
+        };
+        let (place, number) = TableLocation::of(opening.path, database.clone(), folder.clone());
+        let file = TableFile::new(number, stored_id, units_at, directory.identity());
+        shared.files.unmark(id);
+        if let (false, Some(folder)) = (shared.manager.knows(id), &folder) {
+            folder.note_change();
+        }
+        let handle = shared
+            .manager
+            .register(TableSpec {
+                id,
+                scope: *scope,
+                level: opening.level,
+                order: opening.order,
+                shapes,
+                fences,
+                source: shared.files.shared_location(place),
+                locator: &file.to_locator(),
+                first_units,
+                warm_start: remembered,
+            })
+            .ok_or(OpenError::NoRoom)?;
+        database.count_with_units();
+        Ok(Self { handle })
+    }
+
+    /// Closes the reader's view; the state stays for the next reader unless the file is going away.
+    pub(crate) fn close(self, shared: &Shared, obsolete: bool) {
+        let Self { handle } = self;
+        if !obsolete {
+            return;
+        }
+        let (id, source) = (handle.id(), shared.manager.source_of(&handle));
+        shared.files.mark_obsolete(id);
+        drop(handle);
+        match source.as_ref().and_then(TableLocation::of_source).and_then(TableLocation::folder) {
+            Some(folder) => folder.note_change(),
+            None => shared.files.forget(id),
+        }
+    }
+}
+
+/// Of the file within its database: another database that has the file open as well has its own state of it.
+fn table_id(opening: &Opening<'_>) -> TableId {
+    let mut hash = Xxh3::new();
+    hash.update(&opening.family.database.number().to_le_bytes());
+    for part in [opening.path, opening.session] {
+        hash.update(&(part.len() as u64).to_le_bytes());
+        hash.update(part);
+    }
+    hash.update(&opening.file_number.to_le_bytes());
+    TableId(hash.digest())
+}

@@ -1,0 +1,258 @@
+//! Where a table's filter units are on disk, and how the manager's background thread reads them.
+//!
+//! There is one [`TableFile`] for every known table, so what it holds is small and the manager keeps it with the table: whatever the
+//! tables of a folder have in common is in their [`TableLocation`], and the sizes of units follow from the shapes that the manager keeps.
+
+use std::{any::Any, ffi::OsStr, io, ops::Range, os::unix::ffi::OsStrExt, path::Path, sync::Arc};
+
+use springbloom_format::{FormatError, UnitLayout};
+use springbloom_manager::{RowVisitor, TableUnits, UnitReadError, UnitSource};
+
+use crate::{
+    tables::databases::Database,
+    warm_start::{Folder, folder_and_number},
+};
+
+/// Where tables are and how they are opened.
+#[derive(Debug)]
+pub(crate) struct TableLocation {
+    /// The folder in which files have the names that RocksDB gives tables, or the path of a single file with another name.
+    path: Vec<u8>,
+    is_folder: bool,
+    database: Arc<Database>,
+    /// Remembers the tables; `None` if nobody does.
+    folder: Option<Arc<Folder>>,
+}
+
+/// Number in the name that RocksDB gives a table, and the length of the folder's path before it.
+fn number_and_folder(path: &[u8]) -> Option<(U48, usize)> {
+    let slash = path.iter().rposition(|&byte| byte == b'/')?;
+    let name = str::from_utf8(&path[slash + 1..]).ok()?;
+    let number = U48::new(name.strip_suffix(".sst")?.parse().ok()?)?;
+    (name == name_of(number)).then_some((number, slash))
+}
+
+fn name_of(number: U48) -> String {
+    format!("{:06}.sst", number.get())
+}
+
+impl TableLocation {
+    /// The place of the file at `path`, and the file's number there.
+    pub(crate) fn of(path: &[u8], database: Arc<Database>, folder: Option<Arc<Folder>>) -> (Self, U48) {
+        let (number, is_folder, length) = match number_and_folder(path) {
+            Some((number, slash)) => (number, true, slash),
+            None => {
+                let named = folder_and_number(Path::new(OsStr::from_bytes(path)));
+                (named.and_then(|(_, number)| U48::new(number)).unwrap_or_default(), false, path.len())
+            }
+        };
+        (Self { path: path[..length].to_vec(), is_folder, database, folder }, number)
+    }
+
+    /// The place that the manager has as the source of a table's units.
+    pub(crate) fn of_source(source: &Arc<dyn UnitSource>) -> Option<&Self> {
+        let source: &dyn Any = &**source;
+        source.downcast_ref()
+    }
+
+    pub(crate) fn is_same(&self, other: &Self) -> bool {
+        let folder = |place: &Self| place.folder.as_ref().map(Arc::as_ptr);
+        self.is_folder == other.is_folder
+            && self.path == other.path
+            && folder(self) == folder(other)
+            && Arc::ptr_eq(&self.database, &other.database)
+    }
+
+    fn path_of(&self, file: &TableFile) -> Vec<u8> {
+        let mut path = self.path.clone();
+        if self.is_folder {
+            path.push(b'/');
+            path.extend(name_of(file.number).as_bytes());
+        }
+        path
+    }
+
+    /// Whether the file is still there; none is once its database is closed. Touches the file system.
+    pub(crate) fn has(&self, file: &TableFile) -> bool {
+        self.database.files().exists(&self.path_of(file))
+    }
+
+    pub(crate) fn is_of(&self, database: &Database) -> bool {
+        std::ptr::eq(&*self.database, database)
+    }
+
+    /// Whether the file is the one at `path`.
+    pub(crate) fn is_at(&self, file: &TableFile, path: &[u8]) -> bool {
+        match number_and_folder(path) {
+            Some((number, slash)) => self.is_folder && file.number == number && self.path == path[..slash],
+            None => !self.is_folder && self.path == path,
+        }
+    }
+
+    /// What remembers its tables.
+    pub(crate) fn folder(&self) -> Option<&Arc<Folder>> {
+        self.folder.as_ref()
+    }
+
+    /// `verify`: what was read before is corrupt.
+    fn read(&self, file: &TableFile, span: Range<u64>, verify: bool) -> Result<Vec<u8>, UnitReadError> {
+        let size = usize::try_from(span.end - span.start).unwrap_or(usize::MAX);
+        let mut bytes = Vec::new();
+        bytes.try_reserve_exact(size).map_err(|error| UnitReadError::Io(io::Error::other(error)))?;
+        bytes.resize(size, 0);
+        let offset = file.units_at.get() + span.start;
+        match self.database.files().read(&self.path_of(file), offset, verify, &mut bytes) {
+            true => Ok(bytes),
+            // Of a table whose reader was closed before the file was deleted, or of a database that was closed.
+            false if !self.has(file) => Err(UnitReadError::Gone),
+            false => Err(UnitReadError::Io(io::Error::other("RocksDB's file system failed"))),
+        }
+    }
+}
+
+/// One table file: which it is, and where its units lie.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct TableFile {
+    number: U48,
+    /// Where in the file the first unit begins.
+    units_at: U48,
+    /// What goes into the checksums of its units.
+    identity: u32,
+    stored_id: u128,
+}
+
+/// A number below 2^48: what a file's number and a place in a file can be.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct U48([u8; 6]);
+
+impl U48 {
+    pub(crate) fn new(number: u64) -> Option<Self> {
+        let [bytes @ .., 0, 0] = number.to_le_bytes() else { return None };
+        Some(Self(bytes))
+    }
+
+    fn get(self) -> u64 {
+        let [a, b, c, d, e, f] = self.0;
+        u64::from_le_bytes([a, b, c, d, e, f, 0, 0])
+    }
+}
+
+impl TableFile {
+    /// `units_at`: where in the file the first unit begins. `identity`: what goes into the units' checksums.
+    pub(crate) fn new(number: U48, stored_id: u128, units_at: U48, identity: u32) -> Self {
+        Self { number, units_at, identity, stored_id }
+    }
+
+    /// As the manager keeps it with the table.
+    pub(crate) fn to_locator(self) -> Vec<u8> {
+        let Self { number, units_at, identity, stored_id } = self;
+        [&number.0[..], &units_at.0, &identity.to_ne_bytes(), &stored_id.to_ne_bytes()].concat()
+    }
+
+    /// `None` for what [`to_locator`](Self::to_locator) did not give.
+    pub(crate) fn of_locator(locator: &[u8]) -> Option<Self> {
+        let (number, rest) = locator.split_first_chunk()?;
+        let (units_at, rest) = rest.split_first_chunk()?;
+        let (identity, rest) = rest.split_first_chunk()?;
+        Some(Self {
+            number: U48(*number),
+            units_at: U48(*units_at),
+            identity: u32::from_ne_bytes(*identity),
+            stored_id: u128::from_ne_bytes(rest.try_into().ok()?),
+        })
+    }
+
+    /// In the file's name; 0 for a name without one.
+    pub(crate) fn number(&self) -> u64 {
+        self.number.get()
+    }
+
+    /// Identity that outlives the process and the place of the file.
+    pub(crate) fn stored_id(&self) -> u128 {
+        self.stored_id
+    }
+}
+
+/// The file of a table, and the layout of its units from the beginning of the first one.
+fn file_and_layout(table: TableUnits<'_>) -> Result<(TableFile, UnitLayout), UnitReadError> {
+    let located = TableFile::of_locator(table.locator)
+        .and_then(|file| Some((file, UnitLayout::of(0, file.identity, table.shapes.iter().copied())?)));
+    // The directory that the shapes are from was parsed.
+    located.ok_or_else(|| UnitReadError::Corrupt("no block has such segments".into()))
+}
+
+impl UnitSource for TableLocation {
+    fn read_unit(&self, table: TableUnits<'_>, segment: u32, unit: u8) -> Result<Vec<u8>, UnitReadError> {
+        let (file, layout) = file_and_layout(table)?;
+        let span = layout.unit_span(segment, unit);
+        let bytes = self.read(&file, span.clone(), false)?;
+        if let Ok(decoded) = layout.decode_unit(segment, unit, &bytes) {
+            return Ok(decoded.to_vec());
+        }
+        // Where that is not possible, the first read is as good.
+        let bytes = self.read(&file, span, true).unwrap_or(bytes);
+        layout.decode_unit(segment, unit, &bytes).map(<[u8]>::to_vec).map_err(corrupt)
+    }
+
+    fn read_row(&self, table: TableUnits<'_>, unit: u8, visit: RowVisitor<'_>) -> Result<(), UnitReadError> {
+        let (file, layout) = file_and_layout(table)?;
+        let span = layout.row_span(unit);
+        let bytes = self.read(&file, span.clone(), false)?;
+        let mut damaged = Vec::new();
+        for (segment, decoded) in layout.decode_row(unit, &bytes) {
+            match decoded {
+                Ok(decoded) => visit(segment, Ok(decoded)),
+                Err(_) => damaged.push(segment),
+            }
+        }
+        if damaged.is_empty() {
+            return Ok(());
+        }
+        let bytes = self.read(&file, span, true).unwrap_or(bytes);
+        let row = layout.decode_row(unit, &bytes);
+        row.filter(|(segment, _)| damaged.binary_search(segment).is_ok())
+            .for_each(|(segment, decoded)| visit(segment, decoded.map_err(corrupt)));
+        Ok(())
+    }
+}
+
+fn corrupt(error: FormatError) -> UnitReadError {
+    UnitReadError::Corrupt(error.to_string())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_that_rocksdb_gives_are_put_together_again() {
+        for (path, expected) in [
+            ("/db/000012.sst", Some((12, 3))),
+            ("/db//1234567.sst", Some((1_234_567, 4))),
+            ("/000001.sst", Some((1, 0))),
+            ("000012.sst", None),
+            ("/db/12.sst", None),
+            ("/db/+00012.sst", None),
+            ("/db/000012.ldb", None),
+            ("/db/new.sst", None),
+            ("/db/281474976710655.sst", Some(((1 << 48) - 1, 3))),
+            ("/db/281474976710656.sst", None),
+        ] {
+            let split = number_and_folder(path.as_bytes());
+            assert_eq!(split.map(|(number, slash)| (number.get(), slash)), expected, "{path}");
+            if let Some((number, slash)) = split {
+                assert_eq!(format!("{}/{}", &path[..slash], name_of(number)), path);
+            }
+        }
+    }
+
+    #[test]
+    fn a_locator_tells_all_of_a_file() {
+        let number = |number| U48::new(number).expect("it is below 2^48");
+        let file = TableFile::new(number(12), u128::MAX - 5, number((1 << 48) - 1), 7);
+        let locator = file.to_locator();
+        assert_eq!(TableFile::of_locator(&locator), Some(file));
+        assert_eq!(TableFile::of_locator(&locator[1..]), None);
+        assert_eq!(TableFile::of_locator(&[locator, vec![0]].concat()), None);
+    }
+}

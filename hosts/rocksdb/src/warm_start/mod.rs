@@ -1,0 +1,310 @@
+//! Warm restarts: what is known of the tables in each folder, taken from its hotness file and brought back to it.
+//!
+//! Tables are told by what stays with them when a database is moved or copied ([`stored_id`]), so that a copy starts warm as well.
+//! What the file says of tables that are not open yet is kept (charged to the budget) and written again as long as their files exist.
+//! Invariants: no failure here fails an open or a close; nothing here is on the path of a lookup.
+
+pub(crate) mod hotness_file;
+mod lock_file;
+
+use std::{
+    collections::{BTreeMap, HashMap},
+    ffi::OsStr,
+    mem,
+    os::unix::ffi::OsStrExt,
+    path::{Path, PathBuf},
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    time::Duration,
+};
+
+use springbloom_format::{StoredHotness, StoredSegment, StoredTable};
+use springbloom_manager::{Hotness, Manager, Reservation, SegmentUse};
+use xxhash_rust::xxh3::Xxh3;
+
+use crate::{
+    ffi,
+    tables::{databases::Database, table_files::TableFiles, table_filter::READER_BYTES},
+};
+
+/// What a closing database waits for its last lookups to be counted.
+const SETTLE_TIMEOUT: Duration = Duration::from_millis(200);
+
+/// Identity of a table that outlives the process and the place of its file: `head` is header and directory of its block.
+pub(crate) fn stored_id(session: &[u8], orig_file_number: u64, head: &[u8]) -> u128 {
+    let mut hash = origin(session, orig_file_number);
+    hash.update(head);
+    hash.digest128()
+}
+
+/// What goes into the checksums of a table's units, so that those of no other table are taken for them.
+pub(crate) fn block_identity(session: &[u8], orig_file_number: u64) -> u32 {
+    origin(session, orig_file_number).digest() as u32
+}
+
+/// Hash of what a table's properties say about where it comes from.
+fn origin(session: &[u8], orig_file_number: u64) -> Xxh3 {
+    let mut hash = Xxh3::new();
+    hash.update(&(session.len() as u64).to_le_bytes());
+    hash.update(session);
+    hash.update(&orig_file_number.to_le_bytes());
+    hash
+}
+
+/// Folder and number of a table file; `None` for a name that RocksDB gives no table of a database.
+pub(crate) fn folder_and_number(path: &Path) -> Option<(&Path, u64)> {
+    let extension = path.extension()?;
+    let number = path.file_stem()?.to_str()?.parse().ok()?;
+    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    (extension == "sst" || extension == "ldb").then_some((folder, number))
+}
+
+/// All folders that open databases have tables in.
+pub(crate) struct WarmStart {
+    manager: Arc<Manager>,
+    files: Arc<TableFiles>,
+    /// By the database's number and the path.
+    folders: Mutex<HashMap<(u64, PathBuf), Arc<Folder>>>,
+}
+
+/// One folder of tables of a database.
+#[derive(Debug)]
+pub(crate) struct Folder {
+    path: PathBuf,
+    database: Arc<Database>,
+    state: Mutex<State>,
+    /// One writer at a time.
+    saving: Mutex<()>,
+}
+
+#[derive(Debug, Default)]
+struct State {
+    is_loaded: bool,
+    /// Tables of the file that were not opened yet, by identity and number of their files.
+    waiting: BTreeMap<(u128, u64), Vec<StoredSegment>>,
+    waiting_reservation: Option<Reservation>,
+    /// Visits of all lookups when the folder was written last; `None`: something else changed since.
+    visits_saved: Option<u64>,
+    /// Whether the folder may be written to; `None`: not known yet.
+    is_writable: Option<bool>,
+    /// The database is closed.
+    is_closed: bool,
+    has_failed: bool,
+}
+
+impl WarmStart {
+    pub(crate) fn new(manager: Arc<Manager>, files: Arc<TableFiles>) -> Self {
+        Self { manager, files, folders: Mutex::default() }
+    }
+
+    /// A reader of the database opens a table. Gives the folder that remembers it, and what is remembered of it; neither for a file with
+    /// a name that RocksDB gives no table.
+    pub(crate) fn open(
+        &self,
+        database: &Arc<Database>,
+        path: &[u8],
+        stored_id: u128,
+    ) -> (Option<Arc<Folder>>, Option<Vec<SegmentUse>>) {
+        let Some((path, file_number)) = folder_and_number(Path::new(OsStr::from_bytes(path))) else {
+            return (None, None);
+        };
+        let folder = self.folder(database, path);
+        let mut state = lock(&folder.state);
+        if !mem::replace(&mut state.is_loaded, true) {
+            self.load(&folder.path, &mut state);
+        }
+        let remembered = state.take_waiting(stored_id, file_number);
+        drop(state);
+        (Some(folder), remembered)
+    }
+
+    /// The database closes: writes its folders and forgets them.
+    pub(crate) fn close(&self, database: &Database) {
+        let of_database = self.all().into_iter().filter(|folder| std::ptr::eq(&*folder.database, database));
+        let of_database: Vec<_> = of_database.collect();
+        if of_database.iter().any(|folder| folder.is_writable()) {
+            self.manager.wait_idle(SETTLE_TIMEOUT);
+        }
+        for folder in of_database {
+            self.save(&folder, true);
+            lock(&self.folders).remove(&(database.number(), folder.path.clone()));
+        }
+    }
+
+    /// Writes every folder that has something new to say.
+    pub(crate) fn save_all(&self) {
+        self.all().iter().for_each(|folder| self.save(folder, false));
+    }
+
+    fn all(&self) -> Vec<Arc<Folder>> {
+        lock(&self.folders).values().cloned().collect()
+    }
+
+    fn folder(&self, database: &Arc<Database>, path: &Path) -> Arc<Folder> {
+        let new = || Folder {
+            path: path.to_owned(),
+            database: database.clone(),
+            state: Mutex::default(),
+            saving: Mutex::default(),
+        };
+        let key = (database.number(), path.to_owned());
+        lock(&self.folders).entry(key).or_insert_with(|| Arc::new(new())).clone()
+    }
+
+    fn load(&self, folder: &Path, state: &mut State) {
+        let stored = match hotness_file::read(folder) {
+            Ok(Some(stored)) => stored,
+            Ok(None) => return,
+            Err(error) => {
+                log::warn!(
+                    "{}: what was remembered of filter use is not usable, a cold start: {error}",
+                    folder.display()
+                );
+                return;
+            }
+        };
+        let segments: usize = stored.tables.iter().map(|table| table.segments.len()).sum();
+        let bytes = segments * size_of::<StoredSegment>() + stored.tables.len() * size_of::<StoredTable>();
+        match self.manager.reserve(bytes) {
+            Some(reservation) => {
+                let tables = stored.tables.into_iter();
+                state.waiting = tables.map(|table| ((table.id, table.file_number), table.segments)).collect();
+                state.waiting_reservation = Some(reservation);
+            }
+            None => log::warn!(
+                "{}: no room in the filter budget for what was remembered of filter use, a cold start",
+                folder.display()
+            ),
+        }
+    }
+
+    /// Writes a folder's file if it may and there is something new to say. `is_last`: never again, as the database closes.
+    fn save(&self, folder: &Folder, is_last: bool) {
+        let _one_at_a_time = lock(&folder.saving);
+        if lock(&folder.state).is_closed || !folder.is_writable() {
+            return;
+        }
+        let visits = self.manager.outcomes().visits();
+        let waiting = {
+            let mut state = lock(&folder.state);
+            state.is_closed = is_last;
+            if state.visits_saved == Some(visits) {
+                return;
+            }
+            state.visits_saved = Some(visits);
+            state.waiting.retain(|(_, file_number), _| exists(&folder.path, *file_number));
+            let table = |(&(id, file_number), segments): (&_, &Vec<_>)| StoredTable {
+                id,
+                file_number,
+                segments: segments.clone(),
+            };
+            state.waiting.iter().map(table).collect()
+        };
+        let stored = self.collect(folder, waiting, is_last);
+        let is_used = |table: &StoredTable| table.segments.iter().any(|segment| segment.access_count > 0.0);
+        if !stored.tables.iter().any(is_used) {
+            return;
+        }
+        if let Err(error) = hotness_file::replace(&folder.path, &stored)
+            && !mem::replace(&mut lock(&folder.state).has_failed, true)
+        {
+            log::warn!("{}: filter use cannot be remembered: {error}", folder.path.display());
+        }
+    }
+
+    fn collect(&self, folder: &Folder, waiting: Vec<StoredTable>, is_last: bool) -> StoredHotness {
+        let mut stored = StoredHotness {
+            budget_bytes: self.manager.budget().budget_bytes() as u64,
+            // Shared with other folders, if there are any: an upper bound then.
+            other_bytes: self.manager.other_bytes() as u64,
+            visits_per_lookup: visits_per_lookup(&self.manager).unwrap_or(0.0) as f32,
+            known_absent_65536ths: (self.manager.known_absent_share() * 65_536.0) as u16, // saturates
+            tables: waiting,
+        };
+        let tables = self.files.in_folder(folder);
+        if is_last {
+            // What the readers took until they closed just now.
+            stored.other_bytes += (tables.len() * READER_BYTES) as u64;
+        }
+        for (id, file) in tables {
+            let Some(uses) = self.manager.table_use(id) else { continue };
+            stored.tables.push(StoredTable {
+                id: file.stored_id(),
+                file_number: file.number(),
+                segments: uses.into_iter().map(to_stored).collect(),
+            });
+        }
+        stored
+    }
+}
+
+impl Folder {
+    /// There is something new to write.
+    pub(crate) fn note_change(&self) {
+        lock(&self.state).visits_saved = None;
+    }
+
+    /// Whether this process may write into the folder.
+    fn is_writable(&self) -> bool {
+        let mut state = lock(&self.state);
+        *state
+            .is_writable
+            .get_or_insert_with(|| self.database.is_for_writing() && lock_file::is_held(&self.path))
+    }
+}
+
+impl State {
+    /// What the file said of a table: of the one with this number, if several have the identity.
+    fn take_waiting(&mut self, stored_id: u128, file_number: u64) -> Option<Vec<SegmentUse>> {
+        let exact = (stored_id, file_number);
+        let key = match self.waiting.contains_key(&exact) {
+            true => exact,
+            false => *self.waiting.range((stored_id, 0)..=(stored_id, u64::MAX)).next()?.0,
+        };
+        let segments = self.waiting.remove(&key)?;
+        if self.waiting.is_empty() {
+            self.waiting_reservation = None;
+        }
+        Some(segments.into_iter().map(from_stored).collect())
+    }
+}
+
+/// Visits to segments per lookup that met any, over all budgets of the process; `None` before the first one.
+pub(crate) fn visits_per_lookup(manager: &Manager) -> Option<f64> {
+    let lookups = ffi::digests_computed();
+    (lookups > 0).then(|| manager.outcomes().visits() as f64 / lookups as f64)
+}
+
+fn exists(folder: &Path, file_number: u64) -> bool {
+    ["sst", "ldb"].iter().any(|extension| folder.join(format!("{file_number:06}.{extension}")).exists())
+}
+
+fn to_stored(segment: SegmentUse) -> StoredSegment {
+    let Hotness { access_count, negatives, wasted_reads } = segment.hotness;
+    StoredSegment { access_count, negatives, wasted_reads, units: segment.units }
+}
+
+pub(crate) fn from_stored(segment: StoredSegment) -> SegmentUse {
+    let StoredSegment { access_count, negatives, wasted_reads, units } = segment;
+    SegmentUse { hotness: Hotness { access_count, negatives, wasted_reads }, units }
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn tables_of_databases_are_told_from_other_files() {
+        let place = |path: &str| {
+            folder_and_number(Path::new(path)).map(|(folder, number)| (folder.to_owned(), number))
+        };
+        assert_eq!(place("/db/000012.sst"), Some(("/db".into(), 12)));
+        assert_eq!(place("7.ldb"), Some((".".into(), 7)));
+        for other in ["/db/new.sst", "/db/000012.log", "/db/", ""] {
+            assert_eq!(place(other), None, "{other}");
+        }
+    }
+}
