@@ -77,7 +77,7 @@ impl Tree {
         let levels = self.levels.iter().enumerate().take_while(move |&(level, _)| level <= home);
         levels.map(move |(level, &segments)| Visit {
             level,
-            segment: (u128::from(key) * u128::from(segments) >> 64) as u32,
+            segment: ((u128::from(key) * u128::from(segments)) >> 64) as u32,
             is_there: level == home,
         })
     }

@@ -14,9 +14,9 @@ pub(crate) struct Counts {
 /// Far more than visits add up to, and far from overflow.
 const COUNT_MAX: f32 = 1e30;
 
-/// What comes from outside may be no count; of NaN and a number, `max` and `min` give the number.
+/// Values from outside may be anything: negative ones and NaN become 0.
 fn count(value: f32) -> f32 {
-    value.max(0.0).min(COUNT_MAX)
+    if value > 0.0 { value.min(COUNT_MAX) } else { 0.0 }
 }
 
 impl Counts {

@@ -324,7 +324,7 @@ mod tests {
     proptest! {
         /// Whatever happens, the plan adds up, stays under its ceiling, and the policy's lists agree with it.
         #[test]
-        fn the_plan_adds_up(steps in prop::collection::vec(step(), 1..120), kind in 0..4usize, half_life in 1..500u64) {
+        fn the_plan_adds_up(steps in prop::collection::vec(step(), 1..120), kind in 0..PolicyKind::ALL.len(), half_life in 1..500u64) {
             let shapes = [shape(0), shape(100), shape(200)];
             let mut planner = Planner::new(&ManagerSettings {
                 budget_bytes: 2000,
