@@ -1,4 +1,4 @@
-//! What was built over one segment: all that is needed to read its units.
+//! What was built over one segment: all that is needed to read its units, in six bytes (eight when stored).
 
 use crate::family::FamilyShape;
 use crate::limits::{KEYS_MAX, MAX_UNITS};
@@ -10,16 +10,18 @@ pub const SHAPE_BYTES: usize = 8;
 /// Family, parameters, number of keys and number of units of a group. Sizes and rates are derived from these.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct GroupShape {
-    key_count: u32,
+    /// Little-endian, so that a shape has no padding: the index on flash keeps one for each partition.
+    key_count: [u8; 3],
     family: FamilyShape,
     unit_count: u8,
 }
 
-const _: () = assert!(size_of::<GroupShape>() == 8);
+const _: () = assert!(size_of::<GroupShape>() == 6);
 
 impl GroupShape {
     pub(crate) fn new(family: FamilyShape, key_count: u32, unit_count: u8) -> Self {
-        Self { key_count: key_count.min(KEYS_MAX), family, unit_count }
+        let [k0, k1, k2, _] = key_count.min(KEYS_MAX).to_le_bytes();
+        Self { key_count: [k0, k1, k2], family, unit_count }
     }
 
     /// Kind of the units.
@@ -29,7 +31,8 @@ impl GroupShape {
 
     /// Keys that the group was built over.
     pub fn key_count(&self) -> u32 {
-        self.key_count
+        let [k0, k1, k2] = self.key_count;
+        u32::from_le_bytes([k0, k1, k2, 0])
     }
 
     /// Units that were built (and are on disk), at least 1.
