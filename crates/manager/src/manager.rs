@@ -69,7 +69,7 @@ impl Manager {
         self.shared.registry.lock().forget_closed(id);
     }
 
-    /// Measured use of each segment of a table, for a [warm start](TableSpec::warm_start); `None` if the table is
+    /// Measured use of each segment of a table, to be kept for a [warm start](TableSpec::warm_start) over a restart; `None` if the table is
     /// not known. O(segments of the table), under the manager's mutex.
     pub fn table_use(&self, id: TableId) -> Option<Vec<SegmentUse>> {
         self.shared.registry.lock().table_use(id)
