@@ -1,4 +1,4 @@
-//! The families of units. This is the only file that lists them: group, shape and settings ask it.
+//! The families of units. What reads units asks this file; `settings.rs` lists what can be built.
 
 use crate::bloom::BloomShape;
 use crate::nibbles::Nibbles;

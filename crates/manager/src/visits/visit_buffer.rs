@@ -52,7 +52,7 @@ pub(crate) struct VisitBuffer {
     thread_bytes: usize,
     paid_bytes: AtomicUsize,
     unpaid_bytes: AtomicUsize,
-    /// The manager is gone; threads let go of the hub when they next enter another.
+    /// The manager is gone; threads drop this buffer when they next use another.
     closed: AtomicBool,
     /// Takes batches in; woken once per nap when they pile up.
     consumer: OnceLock<Thread>,
@@ -216,7 +216,7 @@ impl VisitBuffer {
 
     /// Who takes batches in.
     pub(crate) fn set_consumer(&self, thread: Thread) {
-        let _ = self.consumer.set(thread); // one thread per hub
+        let _ = self.consumer.set(thread); // one thread per buffer
     }
 
     /// The consumer naps from now on, or does no longer: whether batches that pile up may wake it.
@@ -273,13 +273,13 @@ impl VisitBuffer {
 
 impl Drop for VisitBuffer {
     fn drop(&mut self) {
-        // Whoever holds a batch holds the hub, so all of them are back.
+        // Whoever holds a batch holds the buffer, so all of them are back.
         let bytes = *self.batches_bytes.get_mut() + *self.places_bytes.get_mut();
         self.budget.release(MemoryKind::Buffers, bytes);
     }
 }
 
-/// What a thread keeps for one hub.
+/// What a thread keeps for one buffer.
 struct ThreadEntry {
     visits: Arc<VisitBuffer>,
     batch: VisitBatch,

@@ -45,7 +45,7 @@ struct RememberedKey {
 thread_local RememberedKey<1024> last;
 thread_local RememberedKey<128> batch[rocksdb::MultiGetContext::MAX_BATCH_SIZE];
 
-static_assert(sizeof(last) + sizeof(batch) + sizeof(uint64_t) == 5920, "THREAD_BYTES in filters.rs counts this");
+static_assert(sizeof(last) + sizeof(batch) + sizeof(uint64_t) == 5920, "THREAD_BYTES in elastic_filters/mod.rs counts this");
 
 }  // namespace
 

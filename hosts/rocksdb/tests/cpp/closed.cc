@@ -53,7 +53,7 @@ extern "C" int springbloom_test_closed(void* rocksdb_options, const char* path, 
     CheckOk(db->Close(), "Close");
     db.reset();
     const int uses = env.uses;
-    // Longer than the keeper waits between two looks at tables, and at those that wait to be opened.
+    // Longer than the maintenance thread waits between two looks at tables, and at those that wait to be opened.
     std::this_thread::sleep_for(std::chrono::seconds(4));
     Check(env.uses == uses, std::to_string(env.uses - uses) + " uses of the Env after Close");
   });

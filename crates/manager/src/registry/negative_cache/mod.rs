@@ -1,4 +1,4 @@
-//! The registry's care for the cache of negative_cache: its share of the budget, and what it knows of tables that are gone.
+//! The size of the negative cache within the budget, and what it still holds of tables that are gone.
 
 #[cfg(test)]
 mod simulation;

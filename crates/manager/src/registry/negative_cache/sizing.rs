@@ -1,4 +1,4 @@
-//! How much of the budget remembers negative_cache: as much as saves more reads there than it would as units.
+//! How much of the budget the negative cache gets: as much as saves more reads there than it would as units.
 //!
 //! Both sides are measured at the margin, in reads saved per visit and byte: what units save that a few bytes more or less would let in or
 //! out, and what the last entry of each set does. The optimum is flat, a window shows a handful of such reads in a small cache, and every step loses entries
