@@ -76,6 +76,8 @@ impl Stop {
     }
 }
 
+const INTERVAL_MAX: Duration = Duration::from_secs(1 << 30);
+
 /// Something to do again and again.
 struct Timer {
     interval: Duration,
@@ -84,6 +86,8 @@ struct Timer {
 
 impl Timer {
     fn every(interval: Duration) -> Self {
+        // An interval of centuries would overflow the clock.
+        let interval = interval.min(INTERVAL_MAX);
         Self { interval, due: Instant::now() + interval }
     }
 
@@ -127,5 +131,15 @@ impl Tasks {
         if let Some((warm_start, _)) = &self.warm_start {
             warm_start.save_all();
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_interval_may_be_longer_than_the_clock_goes() {
+        assert!(!Timer::every(Duration::MAX).is_due());
     }
 }

@@ -30,13 +30,18 @@ pub(crate) enum Unusable {
     Format(#[from] FormatError),
     #[error("it has {got} bytes, expected at most {FILE_BYTES_MAX}")]
     TooLarge { got: u64 },
+    #[error("it is no file")]
+    NotAFile,
 }
 
 /// What the folder's file says; `None` if there is none.
 pub(crate) fn read(folder: &Path) -> Result<Option<StoredHotness>, Unusable> {
     for name in [FILE_NAME, OLD_FILE_NAMES[0]] {
-        match File::open(folder.join(name)) {
-            Ok(file) => return decode(file).map(Some),
+        let path = folder.join(name);
+        match fs::metadata(&path) {
+            // To open a pipe would wait for its writer.
+            Ok(metadata) if !metadata.is_file() => return Err(Unusable::NotAFile),
+            Ok(_) => return decode(File::open(path)?).map(Some),
             Err(error) if error.kind() == io::ErrorKind::NotFound => (),
             Err(error) => return Err(error.into()),
         }
@@ -63,7 +68,12 @@ pub(crate) fn replace(folder: &Path, hotness: &StoredHotness) -> io::Result<()> 
         return Ok(());
     }
     let new = folder.join(NEW_FILE_NAME);
-    let mut file = File::create(&new)?;
+    // What a killed process left, or a link to elsewhere, is not written to.
+    match fs::remove_file(&new) {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
+        _ => (),
+    }
+    let mut file = File::create_new(&new)?;
     file.write_all(&hotness.encode())?;
     file.sync_all()?;
     fs::rename(&new, folder.join(FILE_NAME))?;
@@ -74,4 +84,31 @@ pub(crate) fn replace(folder: &Path, hotness: &StoredHotness) -> io::Result<()> 
         }
     }
     File::open(folder)?.sync_all()
+}
+
+#[cfg(test)]
+mod tests {
+    use std::{os::unix::fs::symlink, process::Command};
+
+    use super::*;
+
+    #[test]
+    fn a_pipe_is_not_waited_for() {
+        let folder = tempfile::tempdir().expect("a temporary folder");
+        let made = Command::new("mkfifo").arg(folder.path().join(FILE_NAME)).status().expect("mkfifo runs");
+        assert!(made.success());
+        assert!(matches!(read(folder.path()), Err(Unusable::NotAFile)));
+    }
+
+    #[test]
+    fn a_link_in_the_way_is_replaced_and_not_followed() {
+        let folder = tempfile::tempdir().expect("a temporary folder");
+        let elsewhere = folder.path().join("elsewhere");
+        fs::write(&elsewhere, "theirs").expect("write");
+        fs::write(folder.path().join("CURRENT"), "").expect("write");
+        symlink(&elsewhere, folder.path().join(NEW_FILE_NAME)).expect("symlink");
+        replace(folder.path(), &StoredHotness::default()).expect("replace");
+        assert_eq!(fs::read(&elsewhere).expect("read"), b"theirs");
+        assert!(matches!(read(folder.path()), Ok(Some(_))));
+    }
 }

@@ -1,6 +1,7 @@
 //! Column families and databases that share one budget.
 
 use rocksdb::{ColumnFamilyDescriptor, DB, Options};
+use springbloom_rocksdb::ElasticFilters;
 
 use crate::common::{
     ample,
@@ -109,4 +110,27 @@ fn databases_outlive_the_handle_that_set_them_up() {
     drop(options);
     fill_db(&db, "orphan");
     crate::common::contents::check_db(&db, "orphan");
+}
+
+/// While deletions are held back, as by a backup, readers of a dropped column family stay open, and what RocksDB lent them is gone.
+#[test]
+fn tables_that_found_no_room_outlive_their_column_family() {
+    let folder = folder();
+    let elastic = ElasticFilters::builder().budget_bytes(0).build().expect("build");
+    let options = installed(&elastic, &small_tree());
+    let mut db = DB::open(&options, folder.path()).expect("open");
+    for _ in 0..3 {
+        db.create_cf("dropped", &options).expect("create_cf");
+        let family = db.cf_handle("dropped").expect("open");
+        fill_family(&db, family, "dropped");
+        db.flush_cf(family).expect("flush");
+        check_family(&db, family, "dropped");
+        db.disable_file_deletions().expect("disable_file_deletions");
+        db.drop_cf("dropped").expect("drop_cf");
+        elastic.set_budget_bytes(1 << 20).expect("set_budget_bytes");
+        wait_until("the tables are tried again", || elastic.stats().tables > 0);
+        db.enable_file_deletions().expect("enable_file_deletions");
+        wait_until("nothing is known of the dropped tables", || elastic.stats().tables == 0);
+        elastic.set_budget_bytes(0).expect("set_budget_bytes");
+    }
 }
