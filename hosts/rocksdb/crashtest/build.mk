@@ -14,19 +14,16 @@ R := $(SYS)/rocksdb
 HERE := $(patsubst %/,%,$(dir $(lastword $(MAKEFILE_LIST))))
 HOST := $(HERE)/../cpp
 CXX := clang++
-OPT_release := -O0
-OPT_assertions := -O0
 OPT_address := -O1 -fsanitize=address -fno-omit-frame-pointer -gline-tables-only
 OPT_thread := -O1 -fsanitize=thread -fno-omit-frame-pointer -gline-tables-only
-OPT := $(OPT_$(FLAVOUR))
+OPT := $(or $(OPT_$(FLAVOUR)),-O0)
 
 # RocksDB's headers mean something else with NDEBUG and without: one flavour never links the other's objects.
 DEFINES_release := -DNDEBUG
 DEFINES_assertions := -DROCKSDB_USE_RTTI
-DEFINES_address := $(DEFINES_assertions)
-DEFINES_thread := $(DEFINES_assertions)
 # As librocksdb-sys's build script has them.
-DEFINES := $(DEFINES_$(FLAVOUR)) -DHAVE_ALIGNED_NEW -DHAVE_UINT128_EXTENSION -DSNAPPY=1 -DLZ4=1 -DZSTD=1 -DZLIB=1 -DBZIP2=1 \
+DEFINES := $(or $(DEFINES_$(FLAVOUR)),$(DEFINES_assertions)) \
+  -DHAVE_ALIGNED_NEW -DHAVE_UINT128_EXTENSION -DSNAPPY=1 -DLZ4=1 -DZSTD=1 -DZLIB=1 -DBZIP2=1 \
   -DOS_LINUX -DROCKSDB_PLATFORM_POSIX -DROCKSDB_LIB_IO_POSIX -DROCKSDB_SCHED_GETCPU_PRESENT -DROCKSDB_AUXV_GETAUXVAL_PRESENT \
   -DROCKSDB_FALLOCATE_PRESENT -DROCKSDB_RANGESYNC_PRESENT -DGFLAGS=gflags
 GTEST := $(R)/third-party/gtest-1.8.1/fused-src

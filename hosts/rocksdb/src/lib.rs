@@ -30,6 +30,7 @@ mod elastic_filters;
 mod error;
 mod ffi;
 pub mod inspect;
+mod mutex;
 mod tables;
 #[doc(hidden)]
 pub mod testing;

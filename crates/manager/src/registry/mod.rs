@@ -22,25 +22,20 @@ use std::sync::{Arc, Mutex, MutexGuard};
 
 use springbloom_filter::FilterError;
 
-use crate::Hotness;
-use crate::SegmentRef;
-use crate::keys::KeyRange;
-use crate::lookup::ResidentTable;
-use crate::lookup::negative_cache::NegativeCache;
-use crate::lookup::{Lookups, TableHandle};
-use crate::memory::group_bytes;
-use crate::memory::{grow_thriftily, taken_bytes_of_part, thrifty_bytes};
-use crate::plan::Planner;
-use crate::plan::Run;
-use crate::plan::inherit::{self, Relative};
-use crate::plan::neighbours::{Keys, Neighbours};
-use crate::stats::Counters;
-use crate::unit_source::Sources;
-use crate::visits::Visit;
-use crate::visits::{SEGMENTS_MAX, TABLES_MAX, VisitBatch, VisitBuffer};
 use crate::{
-    Fences, ManagerSettings, MemoryBudget, MemoryKind, OutcomeTotals, PolicyKind, Reservation, SegmentUse,
-    TableId, TableSpec, UnitSource,
+    Fences, Hotness, ManagerSettings, MemoryBudget, MemoryKind, OutcomeTotals, PolicyKind, Reservation,
+    SegmentRef, SegmentUse, TableId, TableSpec, UnitSource,
+    keys::KeyRange,
+    lookup::{Lookups, ResidentTable, TableHandle, negative_cache::NegativeCache},
+    memory::{group_bytes, grow_thriftily, taken_bytes_of_part, thrifty_bytes},
+    plan::{
+        Planner, Run,
+        inherit::{self, Relative},
+        neighbours::{Keys, Neighbours},
+    },
+    stats::Counters,
+    unit_source::Sources,
+    visits::{SEGMENTS_MAX, TABLES_MAX, Visit, VisitBatch, VisitBuffer},
 };
 use garbage::Garbage;
 use identities::Identities;

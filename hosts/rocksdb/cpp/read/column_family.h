@@ -39,6 +39,7 @@ class ColumnFamily {
   const FiltersRef filters;
   const rocksdb::Comparator* const comparator;
   rocksdb::Statistics* const statistics;
+  const std::shared_ptr<rocksdb::FileSystem> file_system;
   const std::shared_ptr<rocksdb::Logger> log;
 
  private:

@@ -129,7 +129,7 @@ int RefusedTables::TryOne(RefusedTableReader* reader) const {
   auto unit_table =
       UnitTable::Find(rocksdb::ReadOptions(), ioptions_, /*tail_size=*/0, rep.file.get(), rep.file_size);
   sb_table table;
-  const int why = unit_table ? unit_table->Open(family_, ioptions_.fs.get(), rep, &table) : SB_CORRUPT;
+  const int why = unit_table ? unit_table->Open(family_, rep, &table) : SB_CORRUPT;
   if (why != SB_OPENED) {
     sb_give_back(family_.filters.get(), sizeof(*reader));
     return why;

@@ -102,10 +102,10 @@ uint64_t UnitTable::BytesBehind(uint64_t file_size) const {
   return file_size - (block_.offset() + block_.size() + kTrailer);
 }
 
-int UnitTable::Open(const ColumnFamily& family, rocksdb::FileSystem* fs, const rocksdb::BlockBasedTable::Rep& stock,
-                    sb_table* table) {
+int UnitTable::Open(const ColumnFamily& family, const rocksdb::BlockBasedTable::Rep& stock, sb_table* table) {
   int why = OpenOnce(family, stock, table);
-  const bool can_verify = rocksdb::CheckFSFeatureSupport(fs, rocksdb::FSSupportedOps::kVerifyAndReconstructRead);
+  const bool can_verify =
+      rocksdb::CheckFSFeatureSupport(family.file_system.get(), rocksdb::FSSupportedOps::kVerifyAndReconstructRead);
   if (why == SB_CORRUPT) {
     if (can_verify) {
       rocksdb::RecordTick(family.statistics, rocksdb::FILE_READ_CORRUPTION_RETRY_COUNT);

@@ -37,9 +37,9 @@ class UnitTable {
   uint64_t BytesBehind(uint64_t file_size) const;
 
   // SB_OPENED, and the table; or why (of abi.h) it is read without units, which the log is told. A corrupt head is read once more,
-  // as RocksDB's block fetcher does it where the file system can verify and mend what it reads. `stock`: of the table's stock reader;
-  // `fs`: of the database. (The options that `stock` refers to are the column family's, which a reader may outlive.)
-  int Open(const ColumnFamily& family, rocksdb::FileSystem* fs, const rocksdb::BlockBasedTable::Rep& stock, sb_table* table);
+  // as RocksDB's block fetcher does it where the file system can verify and mend what it reads. `stock`: of the table's stock reader,
+  // whose `ioptions` may be gone: a reader may outlive RocksDB's column family.
+  int Open(const ColumnFamily& family, const rocksdb::BlockBasedTable::Rep& stock, sb_table* table);
 
  private:
   // Most directories end within it, so that header and directory come in one read.

@@ -4,7 +4,7 @@
 
 use std::{
     sync::{
-        Arc, Mutex, MutexGuard, PoisonError,
+        Arc, Mutex, MutexGuard,
         atomic::{AtomicBool, Ordering},
     },
     time::Duration,
@@ -12,7 +12,10 @@ use std::{
 
 use springbloom_manager::{Manager, MemoryBudget};
 
-use crate::{Error, control::memory_pressure::MemoryPressure, ffi::CacheCharge, tables::handover::Handover};
+use crate::{
+    Error, control::memory_pressure::MemoryPressure, ffi::CacheCharge, mutex::lock,
+    tables::handover::Handover,
+};
 
 /// Polls without pressure before memory is taken back.
 const CALM_POLLS: u32 = 10;
@@ -138,6 +141,6 @@ impl BudgetControl {
     }
 
     fn lock(&self) -> MutexGuard<'_, State> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+        lock(&self.state)
     }
 }

@@ -14,6 +14,7 @@ use springbloom_manager::Manager;
 
 use crate::{
     control::budget_control::BudgetControl,
+    mutex::lock,
     tables::{databases::Databases, handover::Handover, refused::RefusedTables, table_files::TableFiles},
     warm_start::WarmStart,
 };
@@ -59,7 +60,7 @@ impl Maintenance {
 
 impl Drop for Maintenance {
     fn drop(&mut self) {
-        *self.stop.is_asked.lock().unwrap_or_else(PoisonError::into_inner) = true;
+        *lock(&self.stop.is_asked) = true;
         self.stop.changed.notify_all();
         if let Some(thread) = self.thread.take() {
             let _ = thread.join(); // a panic of it was reported by the panic hook
@@ -70,7 +71,7 @@ impl Drop for Maintenance {
 impl Stop {
     /// Sleeps; `true` when it is time to end.
     fn wait(&self, timeout: Duration) -> bool {
-        let asked = self.is_asked.lock().unwrap_or_else(PoisonError::into_inner);
+        let asked = lock(&self.is_asked);
         let waited = self.changed.wait_timeout_while(asked, timeout, |asked| !*asked);
         *waited.unwrap_or_else(PoisonError::into_inner).0
     }

@@ -1,6 +1,6 @@
 //! The instance that option strings share: a string can name a budget, not an object.
 
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex};
 
 use crate::{
     ElasticFilters, ElasticFiltersBuilder,
@@ -9,6 +9,7 @@ use crate::{
         settings::{self, Given},
     },
     ffi::{BlockCache, CacheCharge},
+    mutex::lock,
 };
 
 struct Instance {
@@ -20,7 +21,7 @@ static INSTANCE: Mutex<Option<Instance>> = Mutex::new(None);
 
 /// The shared instance, if there is one.
 pub(crate) fn shared_instance_if_any() -> Option<Arc<Shared>> {
-    lock().as_ref().map(|instance| instance.shared.clone())
+    lock(&INSTANCE).as_ref().map(|instance| instance.shared.clone())
 }
 
 /// The shared instance. The first settings make it. Later ones change its budget, the last word winning, and must agree with
@@ -28,13 +29,13 @@ pub(crate) fn shared_instance_if_any() -> Option<Arc<Shared>> {
 ///
 /// `block_cache`: the one to charge, if that is asked for.
 pub(crate) fn shared_instance(given: &Given<'_>, block_cache: &BlockCache) -> Result<Arc<Shared>, String> {
-    let mut instance = lock();
+    let mut instance = lock(&INSTANCE);
     if let Some(Instance { shared, settings }) = &*instance {
         let asked = settings::apply(settings.clone(), given)?;
         match settings::difference(settings, &asked) {
             None => {
                 charge(shared, &asked, block_cache)?;
-                if given.iter().any(|(name, _)| *name == "budget") {
+                if given.iter().any(|(name, _)| *name == settings::BUDGET) {
                     let elastic = ElasticFilters { shared: shared.clone() };
                     elastic.set_budget_bytes(asked.budget_bytes).map_err(|error| error.to_string())?;
                 }
@@ -62,8 +63,4 @@ fn charge(shared: &Shared, settings: &ElasticFiltersBuilder, block_cache: &Block
     } else {
         Ok(())
     }
-}
-
-fn lock() -> MutexGuard<'static, Option<Instance>> {
-    INSTANCE.lock().unwrap_or_else(PoisonError::into_inner)
 }

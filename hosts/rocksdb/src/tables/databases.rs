@@ -8,14 +8,14 @@
 use std::{
     collections::{HashMap, VecDeque},
     sync::{
-        Arc, Mutex, MutexGuard, PoisonError,
+        Arc, Mutex,
         atomic::{AtomicBool, AtomicU64, Ordering},
     },
 };
 
 use springbloom_manager::ScopeId;
 
-use crate::{elastic_filters::Shared, ffi::FileAccess};
+use crate::{elastic_filters::Shared, ffi::FileAccess, mutex::lock};
 
 /// Tells databases and column families of the process apart.
 static NEXT_NUMBER: AtomicU64 = AtomicU64::new(1);
@@ -186,10 +186,6 @@ impl Databases {
         open.remove(&database.session);
         true
     }
-}
-
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 impl Family {

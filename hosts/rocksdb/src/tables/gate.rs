@@ -2,6 +2,8 @@
 
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 
+use crate::mutex::lock;
+
 /// Open until it is closed, for good. Closing waits for those inside.
 #[derive(Debug, Default)]
 pub(crate) struct Gate {
@@ -39,7 +41,7 @@ impl Gate {
     }
 
     fn lock(&self) -> MutexGuard<'_, State> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+        lock(&self.state)
     }
 }
 

@@ -2,13 +2,13 @@
 
 use std::{
     collections::VecDeque,
-    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    sync::{Arc, Mutex, MutexGuard},
     time::{Duration, Instant},
 };
 
 use springbloom_manager::{Manager, Reservation};
 
-use crate::ffi::FileAccess;
+use crate::{ffi::FileAccess, mutex::lock};
 
 /// Tables that may wait to be opened. RocksDB opens a table when its flush or compaction is done; more than these wait only
 /// for a compaction that writes more.
@@ -109,7 +109,7 @@ impl Handover {
     }
 
     fn lock(&self) -> MutexGuard<'_, State> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+        lock(&self.state)
     }
 }
 

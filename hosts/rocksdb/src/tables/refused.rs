@@ -2,10 +2,12 @@
 
 use std::{
     collections::BTreeMap,
-    sync::{Mutex, MutexGuard, PoisonError},
+    sync::{Mutex, MutexGuard},
 };
 
 use springbloom_manager::{Manager, MemoryKind};
+
+use crate::mutex::lock;
 
 /// What trying a refused table came to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -95,6 +97,6 @@ impl RefusedTables {
     }
 
     fn lock(&self) -> MutexGuard<'_, State> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+        lock(&self.state)
     }
 }

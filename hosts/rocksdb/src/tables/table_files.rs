@@ -7,7 +7,7 @@
 use std::{
     collections::HashMap,
     sync::{
-        Arc, Mutex, MutexGuard, PoisonError, Weak,
+        Arc, Mutex, Weak,
         atomic::{AtomicUsize, Ordering},
     },
     time::{Duration, Instant},
@@ -16,6 +16,7 @@ use std::{
 use springbloom_manager::{KnownTable, Manager, TableId};
 
 use crate::{
+    mutex::lock,
     tables::{
         databases::Database,
         table_location::{TableFile, TableLocation},
@@ -156,8 +157,4 @@ impl TableFiles {
         // Some were forgotten otherwise.
         obsolete.into_keys().for_each(|id| self.drop_unknown(id));
     }
-}
-
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

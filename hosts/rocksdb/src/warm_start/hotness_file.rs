@@ -7,10 +7,12 @@ use std::{
     fs::{self, File},
     io::{self, Read, Write},
     path::Path,
-    sync::{Mutex, PoisonError},
+    sync::Mutex,
 };
 
 use springbloom_format::{FormatError, StoredHotness};
+
+use crate::mutex::lock;
 
 /// The file beside a database's tables that remembers their use over a restart. RocksDB takes it for a temporary OPTIONS file
 /// (`ParseFileName`), which `DestroyDB` deletes with the database, and which nothing else reads, deletes or copies.
@@ -30,7 +32,7 @@ pub(crate) enum Unusable {
     Format(#[from] FormatError),
     #[error("it has {got} bytes, expected at most {FILE_BYTES_MAX}")]
     TooLarge { got: u64 },
-    #[error("it is no file")]
+    #[error("it is not a regular file")]
     NotAFile,
 }
 
@@ -63,27 +65,29 @@ fn decode(file: File) -> Result<StoredHotness, Unusable> {
 /// database's lock: two processes would write one file.
 pub(crate) fn replace(folder: &Path, hotness: &StoredHotness) -> io::Result<()> {
     static WRITING: Mutex<()> = Mutex::new(());
-    let _one_at_a_time = WRITING.lock().unwrap_or_else(PoisonError::into_inner);
+    let _one_at_a_time = lock(&WRITING);
     if !folder.join("CURRENT").exists() {
         return Ok(());
     }
     let new = folder.join(NEW_FILE_NAME);
     // What a killed process left, or a link to elsewhere, is not written to.
-    match fs::remove_file(&new) {
-        Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
-        _ => (),
-    }
+    remove(&new)?;
     let mut file = File::create_new(&new)?;
     file.write_all(&hotness.encode())?;
     file.sync_all()?;
     fs::rename(&new, folder.join(FILE_NAME))?;
     for old in OLD_FILE_NAMES {
-        match fs::remove_file(folder.join(old)) {
-            Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
-            _ => (),
-        }
+        remove(&folder.join(old))?;
     }
     File::open(folder)?.sync_all()
+}
+
+/// Deletes a file that need not be there.
+fn remove(path: &Path) -> io::Result<()> {
+    match fs::remove_file(path) {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
+        _ => Ok(()),
+    }
 }
 
 #[cfg(test)]

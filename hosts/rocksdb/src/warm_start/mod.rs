@@ -13,7 +13,7 @@ use std::{
     mem,
     os::unix::ffi::OsStrExt,
     path::{Path, PathBuf},
-    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    sync::{Arc, Mutex},
     time::Duration,
 };
 
@@ -23,6 +23,7 @@ use xxhash_rust::xxh3::Xxh3;
 
 use crate::{
     ffi,
+    mutex::lock,
     tables::{databases::Database, table_files::TableFiles, table_filter::READER_BYTES},
 };
 
@@ -286,10 +287,6 @@ fn to_stored(segment: SegmentUse) -> StoredSegment {
 pub(crate) fn from_stored(segment: StoredSegment) -> SegmentUse {
     let StoredSegment { access_count, negatives, wasted_reads, units } = segment;
     SegmentUse { hotness: Hotness { access_count, negatives, wasted_reads }, units }
-}
-
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 #[cfg(test)]

@@ -1,4 +1,4 @@
-//! Option sets drawn at random: compositions that nobody thought of.
+//! Option sets drawn at random: combinations that no named set has.
 
 use rand::RngExt;
 use rocksdb::DBCompressionType;
@@ -16,7 +16,7 @@ pub(crate) fn option_set(rng: &mut TestRng) -> (OptionSet, String) {
     draw.filters(rng);
     let mut set = draw.set.expect("every draw gives the set back");
     set.lookups_per_operation = [0, 50, 500, 5_000][rng.random_range(0..4)];
-    // Some compositions filter nothing: tables without whole keys, a unit for more keys than the database has.
+    // Some compositions reject nothing: tables without whole keys, budgets without room for a unit.
     set.must_reject = false;
     (set, draw.words.join(", "))
 }
