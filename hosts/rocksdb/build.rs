@@ -3,7 +3,7 @@
 #[path = "build/rocksdb_headers.rs"]
 mod rocksdb_headers;
 
-use std::path::Path;
+use std::{env, path::Path};
 
 use rocksdb_headers::{compiler, sources_in, together};
 
@@ -11,19 +11,22 @@ fn main() {
     println!("cargo:rerun-if-changed=build");
     println!("cargo:rerun-if-changed=cpp");
     println!("cargo:rerun-if-changed=tests/cpp");
+    let core_headers =
+        env::var_os("DEP_SPRINGBLOOM_HOST_INCLUDE").expect("springbloom-host tells where its header is");
+    println!("cargo:rerun-if-changed={}", Path::new(&core_headers).display());
     let mut build = compiler();
-    build.include("cpp");
+    build.include("cpp").include(core_headers);
     // Option maps name members by offset, as RocksDB's own do.
     build.flag_if_supported("-Wno-invalid-offsetof");
     let build_of_tests = build.clone();
-    build.file(together("springbloom_host", &sources_in("cpp"))).compile("springbloom_host");
+    build.file(together("springbloom_rocksdb_cpp", &sources_in("cpp"))).compile("springbloom_rocksdb_cpp");
     // Linked into the tests that call it, and into nothing else.
     let tests = Path::new("tests/cpp");
     if tests.is_dir() {
         let mut build = build_of_tests;
         build
             .include(tests)
-            .file(together("springbloom_host_tests", &sources_in(tests)))
-            .compile("springbloom_host_tests");
+            .file(together("springbloom_rocksdb_cpp_tests", &sources_in(tests)))
+            .compile("springbloom_rocksdb_cpp_tests");
     }
 }

@@ -1,11 +1,14 @@
 //! Which crate may depend on which: the directions that keep policies usable without a store, and filters without either.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    fs,
+};
 
-use cargo_metadata::{DependencyKind, MetadataCommand};
+use cargo_metadata::{Dependency, DependencyKind, Metadata, MetadataCommand, Package};
 
 /// Every crate of the workspace, with the crates of the workspace that it may depend on.
-const ALLOWED: [(&str, &[&str]); 14] = [
+const ALLOWED: [(&str, &[&str]); 15] = [
     ("springbloom-filter", &[]),
     ("springbloom-format", &["springbloom-filter"]),
     ("springbloom-manager", &["springbloom-filter"]),
@@ -14,7 +17,11 @@ const ALLOWED: [(&str, &[&str]); 14] = [
     ("springbloom-flash-index", &["springbloom-filter", "springbloom-page-device"]),
     ("springbloom-console", &[]),
     ("springbloom-testkit", &[]),
-    ("springbloom-rocksdb", &["springbloom-filter", "springbloom-format", "springbloom-manager"]),
+    ("springbloom-host", &["springbloom-filter", "springbloom-format", "springbloom-manager"]),
+    (
+        "springbloom-rocksdb",
+        &["springbloom-filter", "springbloom-format", "springbloom-host", "springbloom-manager"],
+    ),
     ("springbloom-workload", &[]),
     ("springbloom-baselines", &[]),
     (
@@ -39,18 +46,53 @@ const ALLOWED: [(&str, &[&str]); 14] = [
     ),
 ];
 
-/// Crates that need no store to be built: none of their dependencies, at any depth, may bring one.
-const ENGINE_NEUTRAL: [&str; 9] = [
-    "springbloom-filter",
-    "springbloom-format",
-    "springbloom-manager",
-    "springbloom-page-device",
-    "springbloom-flash-filter",
-    "springbloom-flash-index",
-    "springbloom-console",
-    "springbloom-workload",
-    "springbloom-simulator",
+/// What crates without an engine may use from elsewhere. A store is not among them.
+const NEUTRAL_EXTERNALS: [&str; 21] = [
+    "anyhow",
+    "arc-swap",
+    "comfy-table",
+    "crossbeam-queue",
+    "crossbeam-utils",
+    "fastrand",
+    "indicatif",
+    "io-uring",
+    "libc",
+    "log",
+    "plotters",
+    "prometheus-client",
+    "rand",
+    "rand_distr",
+    "rand_pcg",
+    "rustc-hash",
+    "serde",
+    "serde_json",
+    "statrs",
+    "thiserror",
+    "xxhash-rust",
 ];
+
+/// The folder of all that hosts share. Every other one in `hosts/` is for an engine.
+const CORE: &str = "hosts/core";
+
+/// Whether a crate knows no engine.
+fn is_neutral(folder: &str) -> bool {
+    folder.starts_with("crates/") || [CORE, "bench/workload", "bench/simulator"].contains(&folder)
+}
+
+fn is_host_of_an_engine(folder: &str) -> bool {
+    folder.starts_with("hosts/") && folder != CORE
+}
+
+/// The folder of a crate of the workspace, from its root; empty for one from elsewhere.
+fn folder_of<'a>(metadata: &Metadata, package: &'a Package) -> &'a str {
+    let manifest = package.manifest_path.strip_prefix(&metadata.workspace_root);
+    manifest.ok().and_then(|path| path.parent()).map_or("", |folder| folder.as_str())
+}
+
+/// What a crate is built and linked with, whatever its features: not what only its tests use.
+fn shipped(package: &Package) -> impl Iterator<Item = &Dependency> {
+    package.dependencies.iter().filter(|dependency| dependency.kind != DependencyKind::Development)
+}
 
 #[test]
 fn dependencies_point_inwards() {
@@ -60,9 +102,9 @@ fn dependencies_point_inwards() {
     for package in &metadata.packages {
         let name = package.name.as_str();
         let Some(may) = allowed.get(name) else { panic!("{name} is new: say here what it may depend on") };
-        for dependency in &package.dependencies {
+        for dependency in shipped(package) {
             let other = dependency.name.as_str();
-            if !members.contains(other) || dependency.kind == DependencyKind::Development {
+            if !members.contains(other) {
                 continue;
             }
             assert!(may.contains(&other), "{name} depends on {other}, allowed are {may:?}");
@@ -73,12 +115,57 @@ fn dependencies_point_inwards() {
 }
 
 #[test]
-fn engine_neutral_crates_bring_no_store() {
+fn hosts_know_what_they_share_and_no_other_host() {
+    let metadata = MetadataCommand::new().no_deps().exec().expect("cargo metadata");
+    let folders: BTreeMap<&str, &str> = metadata
+        .packages
+        .iter()
+        .map(|package| (package.name.as_str(), folder_of(&metadata, package)))
+        .collect();
+    assert_eq!(folders.values().filter(|folder| **folder == CORE).count(), 1);
+    assert!(folders.values().any(|folder| is_host_of_an_engine(folder)));
+    for package in &metadata.packages {
+        let folder = folder_of(&metadata, package);
+        if !folder.starts_with("hosts/") && !folder.starts_with("crates/") {
+            continue;
+        }
+        for dependency in shipped(package) {
+            let Some(other) = folders.get(dependency.name.as_str()) else { continue };
+            let may = other.starts_with("crates/") || is_host_of_an_engine(folder) && *other == CORE;
+            assert!(may, "{folder} depends on {other}");
+        }
+    }
+}
+
+#[test]
+fn engine_neutral_crates_bring_no_engine() {
     let metadata = MetadataCommand::new().exec().expect("cargo metadata");
+    let members = metadata.workspace_packages();
+    let is_member = |name: &str| members.iter().any(|member| member.name.as_str() == name);
+    let neutral = || members.iter().filter(|member| is_neutral(folder_of(&metadata, member)));
+    for package in neutral() {
+        // What a feature adds is not built unless somebody asks for it.
+        for dependency in shipped(package).filter(|dependency| !dependency.optional) {
+            let name = dependency.name.as_str();
+            assert!(
+                is_member(name) || NEUTRAL_EXTERNALS.contains(&name),
+                "{} depends on {name}: if that is no engine, say so here",
+                package.name
+            );
+        }
+    }
+    // Engines, and what comes with them: whatever else the hosts need.
+    let hosts = members.iter().filter(|member| is_host_of_an_engine(folder_of(&metadata, member)));
+    let engines: BTreeSet<&str> = hosts
+        .flat_map(|host| &host.dependencies)
+        .filter(|dependency| dependency.kind == DependencyKind::Normal)
+        .map(|dependency| dependency.name.as_str())
+        .filter(|name| !is_member(name) && !NEUTRAL_EXTERNALS.contains(name))
+        .collect();
+    assert!(engines.contains("rocksdb"), "{engines:?}");
     let resolve = metadata.resolve.as_ref().expect("resolved dependencies");
     let nodes: BTreeMap<_, _> = resolve.nodes.iter().map(|node| (&node.id, node)).collect();
-    for name in ENGINE_NEUTRAL {
-        let start = metadata.packages.iter().find(|package| package.name.as_str() == name).expect("a member");
+    for start in neutral() {
         let (mut seen, mut open) = (BTreeSet::new(), vec![&start.id]);
         while let Some(id) = open.pop() {
             if !seen.insert(id) {
@@ -89,12 +176,48 @@ fn engine_neutral_crates_bring_no_store() {
             });
             open.extend(normal.map(|dependency| &dependency.pkg));
         }
-        let stores: Vec<_> = (metadata.packages.iter())
-            .filter(|package| seen.contains(&package.id) && package.name.as_str().contains("rocksdb"))
+        let brought: Vec<_> = (metadata.packages.iter())
+            .filter(|package| seen.contains(&package.id))
             .map(|package| package.name.as_str())
+            .filter(|name| engines.contains(name))
             .collect();
-        assert!(stores.is_empty(), "{name} brings {stores:?}");
+        assert!(brought.is_empty(), "{} brings {brought:?}", start.name);
     }
+}
+
+#[test]
+fn engine_neutral_crates_name_no_engine() {
+    let metadata = MetadataCommand::new().no_deps().exec().expect("cargo metadata");
+    let folders: Vec<&str> = metadata.packages.iter().map(|package| folder_of(&metadata, package)).collect();
+    let engines: Vec<&str> = folders
+        .iter()
+        .filter(|folder| is_host_of_an_engine(folder))
+        .flat_map(|folder| folder.rsplit('/').next())
+        .collect();
+    let mut read = 0;
+    for folder in folders.iter().filter(|folder| folder.starts_with("crates/") || **folder == CORE) {
+        // Tests and benchmarks may compare with engines.
+        let folder = metadata.workspace_root.join(folder).into_std_path_buf();
+        let mut open: Vec<_> = ["src", "include"]
+            .map(|part| folder.join(part))
+            .into_iter()
+            .filter(|part| part.exists())
+            .collect();
+        while let Some(path) = open.pop() {
+            if path.is_dir() {
+                open.extend(
+                    fs::read_dir(&path).expect("a folder").map(|entry| entry.expect("an entry").path()),
+                );
+            } else {
+                read += 1;
+                let text = fs::read_to_string(&path).expect("a source").to_lowercase();
+                for engine in &engines {
+                    assert!(!text.contains(engine), "{} names {engine}", path.display());
+                }
+            }
+        }
+    }
+    assert!(read > 100, "{read} sources were read");
 }
 
 #[test]

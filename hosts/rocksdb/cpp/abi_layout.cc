@@ -1,35 +1,7 @@
 // The layout of every struct that crosses the border to Rust; src/ffi/layout.rs asserts the same numbers.
 #include "abi.h"
+#include "springbloom_abi_layout.h"
 
-#include <cstddef>
-
-static_assert(sizeof(sb_table) == 16);
-static_assert(sizeof(sb_bytes) == 16);
-static_assert(offsetof(sb_bytes, data) == 0);
-static_assert(offsetof(sb_bytes, size) == 8);
-static_assert(sizeof(sb_digest) == 16);
-static_assert(offsetof(sb_digest, lo) == 0);
-static_assert(offsetof(sb_digest, hi) == 8);
-static_assert(sizeof(sb_file_access) == 40);
-static_assert(offsetof(sb_file_access, access) == 0);
-static_assert(offsetof(sb_file_access, read) == 8);
-static_assert(offsetof(sb_file_access, exists) == 16);
-static_assert(offsetof(sb_file_access, log) == 24);
-static_assert(offsetof(sb_file_access, free) == 32);
-static_assert(sizeof(sb_setting) == 32);
-static_assert(offsetof(sb_setting, name) == 0);
-static_assert(offsetof(sb_setting, value) == 16);
-static_assert(sizeof(sb_key_order) == 16);
-static_assert(offsetof(sb_key_order, comparator) == 0);
-static_assert(offsetof(sb_key_order, compare) == 8);
-static_assert(sizeof(sb_table_spec) == 88);
-static_assert(offsetof(sb_table_spec, path) == 0);
-static_assert(offsetof(sb_table_spec, session) == 16);
-static_assert(offsetof(sb_table_spec, file_number) == 32);
-static_assert(offsetof(sb_table_spec, level) == 40);
-static_assert(offsetof(sb_table_spec, order) == 48);
-static_assert(offsetof(sb_table_spec, head) == 64);
-static_assert(offsetof(sb_table_spec, block_offset) == 80);
 static_assert(sizeof(springbloom_family_status) == 24);
 static_assert(offsetof(springbloom_family_status, is_active) == 0);
 static_assert(offsetof(springbloom_family_status, tables_with_units) == 8);

@@ -13,6 +13,7 @@
 R := $(SYS)/rocksdb
 HERE := $(patsubst %/,%,$(dir $(lastword $(MAKEFILE_LIST))))
 HOST := $(HERE)/../cpp
+CORE := $(HERE)/../../core/include
 CXX := clang++
 OPT_address := -O1 -fsanitize=address -fno-omit-frame-pointer -gline-tables-only
 OPT_thread := -O1 -fsanitize=thread -fno-omit-frame-pointer -gline-tables-only
@@ -53,7 +54,7 @@ TESTS := $(shell sed '/^#/d' $(HERE)/unit-tests.txt)
 
 in = $(patsubst %,$(O)/%.o,$(1))
 HOST_OBJECTS := $(patsubst $(HOST)/%.cc,$(O)/host/%.o,$(wildcard $(HOST)/*.cc $(HOST)/*/*.cc))
-HOST_SOURCES := $(wildcard $(HOST)/*.cc $(HOST)/*.h $(HOST)/*/*.cc $(HOST)/*/*.h)
+HOST_SOURCES := $(wildcard $(HOST)/*.cc $(HOST)/*.h $(HOST)/*/*.cc $(HOST)/*/*.h $(CORE)/*.h)
 
 # The stress tool and the tests link these libraries beside their own objects. With assertions, all of RocksDB and of the host is here as
 # objects; the linker then takes Rust and the compression libraries from the archive, which has RocksDB without assertions.
@@ -100,10 +101,10 @@ $(O)/snappy/%.o: $(SYS)/snappy/%.cc $(O)/headers.pch
 $(O)/host/%.o: $(HOST)/%.cc $(HOST_SOURCES) $(O)/headers.pch
 	@mkdir -p $(@D)
 	@echo "compile $(FLAVOUR) host/$*"
-	@$(COMPILE) -I$(HOST) -include-pch $(O)/headers.pch -c $< -o $@
+	@$(COMPILE) -I$(HOST) -I$(CORE) -include-pch $(O)/headers.pch -c $< -o $@
 $(O)/default_factory.o: $(HERE)/default_factory.cc $(HOST_SOURCES) $(O)/headers.pch
 	@echo "compile $(FLAVOUR) default_factory"
-	@$(COMPILE) -I$(HOST) -include-pch $(O)/headers.pch -c $< -o $@
+	@$(COMPILE) -I$(HOST) -I$(CORE) -include-pch $(O)/headers.pch -c $< -o $@
 
 # RocksDB for cargo (ROCKSDB_LIB_DIR); librocksdb-sys brings Snappy itself.
 $(OUT)/rocksdb/librocksdb.a: $(filter-out $(O)/snappy/%,$(LIBRARY))

@@ -25,25 +25,20 @@
 
 #![deny(unsafe_code)]
 
-mod control;
 mod elastic_filters;
-mod error;
 mod ffi;
 pub mod inspect;
-mod mutex;
-mod tables;
 #[doc(hidden)]
 pub mod testing;
 pub mod usage;
-mod warm_start;
 
-pub use control::{memory_pressure::MemoryPressure, metrics};
-pub use elastic_filters::settings::{SETTINGS, Setting};
 pub use elastic_filters::{ElasticFilters, ElasticFiltersBuilder, FamilyStatus};
-pub use error::Error;
 pub use springbloom_filter::UnitSettings;
+pub use springbloom_host::{Error, MemoryPressure, SETTINGS, Setting, metrics};
 pub use springbloom_manager::{CurvePoint, MemoryCurve, PolicyKind, Stats};
-pub use warm_start::hotness_file::FILE_NAME as HOTNESS_FILE_NAME;
+
+/// The file beside a database's tables that remembers their use over a restart.
+pub const HOTNESS_FILE_NAME: &str = "OPTIONS-0-SPRINGBLOOM-HOTNESS.dbtmp";
 
 /// Compiles and runs the README's example.
 #[cfg(doctest)]

@@ -3,7 +3,7 @@
 /// Digests that lookups of this process computed; each thread's are published in steps of
 /// [`DIGESTS_STEP`].
 pub fn digests_computed() -> u64 {
-    crate::ffi::digests_computed()
+    (crate::ffi::engine().digests_computed)()
 }
 
 /// See [`digests_computed`].

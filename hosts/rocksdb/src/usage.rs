@@ -3,12 +3,10 @@
 use std::path::{Path, PathBuf};
 
 use springbloom_format::{BlockHeader, Directory, StoredHotness};
+use springbloom_host::{Unusable, from_stored, hotness_file, stored_id};
 use springbloom_manager::{MemoryCurve, SegmentDemand, SegmentUse};
 
-use crate::{
-    Error, ffi,
-    warm_start::{folder_and_number, from_stored, hotness_file, stored_id},
-};
+use crate::{Error, HOTNESS_FILE_NAME, ffi};
 
 /// What is remembered of the tables in one folder.
 #[derive(Clone, Debug)]
@@ -43,11 +41,11 @@ pub struct TableUsage {
 impl Usage {
     /// Reads the file of a database's folder; `None` if there is none. Errors on one that cannot be used.
     pub fn of_folder(folder: &Path) -> Result<Option<Self>, Error> {
-        let unusable = |error: hotness_file::Unusable| Error::Table {
-            path: folder.join(hotness_file::FILE_NAME),
+        let unusable = |error: Unusable| Error::Table {
+            path: folder.join(HOTNESS_FILE_NAME),
             message: error.to_string(),
         };
-        Ok(hotness_file::read(folder).map_err(unusable)?.map(|stored| Self { stored }))
+        Ok(hotness_file::read(ffi::engine(), folder).map_err(unusable)?.map(|stored| Self { stored }))
     }
 
     /// Budget in force when the file was written.
@@ -70,7 +68,7 @@ impl Usage {
         let head_bytes = BlockHeader::parse(&start).map_or(0, |header| header.head_bytes() as usize);
         let head = start.get(..head_bytes).unwrap_or_default();
         let id = stored_id(&inspected.session, inspected.orig_file_number, head);
-        let number = folder_and_number(path).map(|(_, number)| number);
+        let number = ffi::engine().folder_and_number(path).map(|(_, number)| number);
         let same = || self.stored.tables.iter().filter(|table| table.id == id);
         let known = same().find(|table| Some(table.file_number) == number).or_else(|| same().next());
         let unknown_share = 1.0 - f64::from(self.stored.known_absent_65536ths) / 65_536.0;

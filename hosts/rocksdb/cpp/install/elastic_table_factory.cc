@@ -104,9 +104,9 @@ Status ElasticTableFactory::Connection::Get(const ElasticOptions& options,
     filters_.reset();
     const bool has_cache = !table_options.no_block_cache && table_options.block_cache != nullptr;
     char error[512] = "";
-    const sb_filters* made = sb_filters_shared_instance(given.data(), given.size(),
-                                                     has_cache ? &table_options.block_cache : nullptr, error,
-                                                     sizeof(error));
+    const sb_filters* made = sb_filters_shared_instance(&springbloom_engine, given.data(), given.size(),
+                                                        has_cache ? &table_options.block_cache : nullptr, error,
+                                                        sizeof(error));
     if (made == nullptr) {
       return Status::InvalidArgument("springbloom", error);
     }

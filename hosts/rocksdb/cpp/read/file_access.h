@@ -20,7 +20,7 @@ class FileAccess {
  private:
   explicit FileAccess(const rocksdb::TableReaderOptions& options);
 
-  // Callbacks of abi.h; `access` is a FileAccess*.
+  // Callbacks of springbloom_abi.h; `access` is a FileAccess*.
   static int Read(const void* access, sb_bytes path, uint64_t offset, size_t size, int verify, uint8_t* into) noexcept;
   static int Exists(const void* access, sb_bytes path) noexcept;
   static void Log(const void* access, sb_bytes text) noexcept;

@@ -45,7 +45,7 @@ struct RememberedKey {
 thread_local RememberedKey<1024> last;
 thread_local RememberedKey<128> batch[rocksdb::MultiGetContext::MAX_BATCH_SIZE];
 
-static_assert(sizeof(last) + sizeof(batch) + sizeof(uint64_t) == 5920, "THREAD_BYTES in elastic_filters/mod.rs counts this");
+static_assert(sizeof(last) + sizeof(batch) + sizeof(uint64_t) == kLookupThreadBytes);
 
 }  // namespace
 
@@ -53,8 +53,6 @@ sb_digest LookupDigest(const rocksdb::Slice& key) { return last.DigestOf(key); }
 
 sb_digest BatchDigest(const rocksdb::Slice& key, size_t index) { return batch[index].DigestOf(key); }
 
-}  // namespace springbloom
+uint64_t DigestsComputed() noexcept { return digests_computed.load(std::memory_order_relaxed); }
 
-extern "C" uint64_t springbloom_digests_computed(void) noexcept {
-  return springbloom::digests_computed.load(std::memory_order_relaxed);
-}
+}  // namespace springbloom

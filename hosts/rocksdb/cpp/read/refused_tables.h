@@ -68,7 +68,7 @@ class RefusedTables {
   void StartTrying(RefusedTableReader* reader);
   // When this returns, the reader is not being tried, and will not be. Whether it was opened.
   bool StopTrying(RefusedTableReader* reader);
-  // Callback of abi.h; `context` is a RefusedTables*.
+  // Callback of springbloom_abi.h; `context` is a RefusedTables*.
   static int Retry(void* context) noexcept;
   int TryOne(RefusedTableReader* reader) const;
 

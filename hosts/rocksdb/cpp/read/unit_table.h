@@ -36,7 +36,7 @@ class UnitTable {
   // Bytes of the file behind the filter block: the tail that a reader without filters needs.
   uint64_t BytesBehind(uint64_t file_size) const;
 
-  // SB_OPENED, and the table; or why (of abi.h) it is read without units, which the log is told. A corrupt head is read once more,
+  // SB_OPENED, and the table; or why (of springbloom_abi.h) it is read without units, which the log is told. A corrupt head is read once more,
   // as RocksDB's block fetcher does it where the file system can verify and mend what it reads. `stock`: of the table's stock reader,
   // whose `ioptions` may be gone: a reader may outlive RocksDB's column family.
   int Open(const ColumnFamily& family, const rocksdb::BlockBasedTable::Rep& stock, sb_table* table);

@@ -8,15 +8,17 @@ use std::{
 };
 
 use rocksdb::AsRawPtr;
+use springbloom_host::{Cache, Engine, Filters};
 
-use super::types::{Access, Bytes, InspectSink, RawStatus, TableInfo, bytes_at};
-use crate::{FamilyStatus, elastic_filters::Shared, tables::gate::Gate};
+use super::types::{InspectSink, RawStatus, TableInfo, bytes_at};
+use crate::FamilyStatus;
 
 unsafe extern "C" {
-    safe fn springbloom_digests_computed() -> u64;
+    safe static springbloom_engine: Engine;
+    fn springbloom_block_cache(options: *mut c_void) -> *const c_void;
     fn springbloom_install(
         options: *mut c_void,
-        elastic: *const c_void,
+        filters: *const c_void,
         error: *mut c_char,
         size: usize,
     ) -> c_int;
@@ -24,7 +26,7 @@ unsafe extern "C" {
     fn springbloom_status(
         db: *mut c_void,
         family: *mut c_void,
-        elastic: *const c_void,
+        filters: *const c_void,
         status: *mut RawStatus,
         error: *mut c_char,
         size: usize,
@@ -39,8 +41,15 @@ unsafe extern "C" {
     ) -> c_int;
 }
 
-pub(crate) fn digests_computed() -> u64 {
-    springbloom_digests_computed()
+/// RocksDB, as the core knows it.
+pub(crate) fn engine() -> &'static Engine {
+    &springbloom_engine
+}
+
+/// The block cache of some options, borrowed from them.
+pub(crate) fn block_cache_in(options: &mut rocksdb::Options) -> Cache<'_> {
+    // SAFETY: the options live as long as the result, and hold the cache; it is one that the engine's functions take.
+    unsafe { Cache::at(springbloom_block_cache(options.as_raw_ptr().cast())) }
 }
 
 /// Calls a function that returns 0, or writes a message to the buffer that it is given.
@@ -55,25 +64,25 @@ fn message_of(buffer: &[u8]) -> String {
     String::from_utf8_lossy(&buffer[..end]).into_owned()
 }
 
-pub(crate) fn install(options: &mut rocksdb::Options, shared: &Arc<Shared>) -> Result<(), String> {
-    // SAFETY: the options live through the call; C++ retains `shared` for itself (sb_filters_retain).
+pub(crate) fn install(options: &mut rocksdb::Options, filters: &Arc<Filters>) -> Result<(), String> {
+    // SAFETY: the options live through the call; C++ retains `filters` for itself (sb_filters_retain).
     checked(|error, size| unsafe {
-        springbloom_install(options.as_raw_ptr().cast(), Arc::as_ptr(shared).cast(), error, size)
+        springbloom_install(options.as_raw_ptr().cast(), Arc::as_ptr(filters).cast(), error, size)
     })
 }
 
 /// Whether options have filter units of another instance.
-pub(crate) fn is_another_installed(options: &mut rocksdb::Options, shared: &Arc<Shared>) -> bool {
+pub(crate) fn is_another_installed(options: &mut rocksdb::Options, filters: &Arc<Filters>) -> bool {
     // SAFETY: the options live through the call.
     let installed = unsafe { springbloom_installed(options.as_raw_ptr().cast()) };
-    !installed.is_null() && installed != Arc::as_ptr(shared).cast()
+    !installed.is_null() && installed != Arc::as_ptr(filters).cast()
 }
 
 /// Of a column family of the database; the default one if none is given.
 pub(crate) fn status(
     db: &rocksdb::DB,
     family: Option<*mut librocksdb_sys::rocksdb_column_family_handle_t>,
-    shared: &Arc<Shared>,
+    filters: &Arc<Filters>,
 ) -> Result<FamilyStatus, String> {
     let mut raw = RawStatus::default();
     let family = family.map_or(ptr::null_mut(), |family| family.cast());
@@ -82,7 +91,7 @@ pub(crate) fn status(
         springbloom_status(
             db.as_raw_ptr().cast(),
             family,
-            Arc::as_ptr(shared).cast(),
+            Arc::as_ptr(filters).cast(),
             &raw mut raw,
             error,
             size,
@@ -136,83 +145,4 @@ pub(crate) fn inspect_table(path: &Path, head_only: bool) -> Result<Inspected, S
         springbloom_inspect_table(path.as_ptr(), path.len(), head_only.into(), &sink, error, size)
     })?;
     Ok(inspected)
-}
-
-/// Opens the table files of a database by their paths, while the database is open. Clones share it.
-#[derive(Clone, Debug)]
-pub(crate) struct FileAccess {
-    /// `None`: for no database.
-    files: Option<Arc<Files>>,
-}
-
-/// A C++ object.
-#[derive(Debug)]
-struct Files {
-    access: Access,
-    gate: Gate,
-}
-
-// SAFETY: the C++ object is immutable after its construction; each call opens a file of its own.
-unsafe impl Send for Files {}
-// SAFETY: as above.
-unsafe impl Sync for Files {}
-
-impl FileAccess {
-    /// # Safety
-    /// `access.access` belongs to the result from here on, and the functions take it.
-    pub(super) unsafe fn new(access: Access) -> Self {
-        Self { files: Some(Arc::new(Files { access, gate: Gate::default() })) }
-    }
-
-    /// No file exists in it.
-    pub(crate) fn none() -> Self {
-        Self { files: None }
-    }
-
-    /// Fills `into` from `offset` within the file; whether that worked. Not once the database is closed. `verify`: what was read before
-    /// is corrupt, and the file system is to verify and mend it, which few can.
-    pub(crate) fn read(&self, path: &[u8], offset: u64, verify: bool, into: &mut [u8]) -> bool {
-        let read = |Access { access, read, .. }: Access| {
-            // SAFETY: `into` is writable for its length, the path is borrowed for the call, and `access` is alive until drop.
-            unsafe {
-                read(access, Bytes::of(path), offset, into.len(), verify.into(), into.as_mut_ptr()) == 0
-            }
-        };
-        self.while_open(read).unwrap_or(false)
-    }
-
-    /// Whether the file is still there; none is once the database is closed. Touches the file system.
-    pub(crate) fn exists(&self, path: &[u8]) -> bool {
-        let exists = |Access { access, exists, .. }: Access| {
-            // SAFETY: the path is borrowed for the call, and `access` is alive until drop.
-            unsafe { exists(access, Bytes::of(path)) != 0 }
-        };
-        self.while_open(exists).unwrap_or(false)
-    }
-
-    /// Adds a line to the database's log. Not once the database is closed.
-    pub(crate) fn log(&self, text: &str) {
-        // SAFETY: the text is borrowed for the call, and `access` is alive until drop.
-        let log = |Access { access, log, .. }: Access| unsafe { log(access, Bytes::of(text.as_bytes())) };
-        self.while_open(log);
-    }
-
-    /// The database closes: when this returns, nobody accesses a file, and nobody will.
-    pub(crate) fn close(&self) {
-        if let Some(files) = &self.files {
-            files.gate.close();
-        }
-    }
-
-    fn while_open<T>(&self, run: impl FnOnce(Access) -> T) -> Option<T> {
-        let files = self.files.as_ref()?;
-        files.gate.enter(|| run(files.access))
-    }
-}
-
-impl Drop for Files {
-    fn drop(&mut self) {
-        // SAFETY: `access` is owned and not used again.
-        unsafe { (self.access.free)(self.access.access) }
-    }
 }

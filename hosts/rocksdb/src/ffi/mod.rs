@@ -1,17 +1,34 @@
-//! The border to C++ (`cpp/abi.h`), and the only unsafe code of this crate.
-//!
-//! `exports` is what C++ calls, `imports` what Rust calls. Every pointer's ownership stands in `cpp/abi.h`.
+//! The border to this host's C++ (`cpp/abi.h`), and the only unsafe code of this crate. The C++ calls the core by itself.
 
 #![allow(unsafe_code)]
 
-mod charge;
-mod exports;
 mod imports;
 mod layout;
 mod types;
 
-pub(crate) use charge::{BlockCache, CacheCharge};
-pub(crate) use imports::{
-    FileAccess, digests_computed, inspect_table, install, is_another_installed, status,
-};
-pub(crate) use types::READER_BYTES;
+pub(crate) use imports::{block_cache_in, engine, inspect_table, install, is_another_installed, status};
+
+#[cfg(test)]
+mod tests {
+    #[test]
+    fn the_engine_has_the_name_that_users_are_told() {
+        assert_eq!(super::engine().hotness_file.text(), crate::HOTNESS_FILE_NAME);
+    }
+
+    #[test]
+    fn no_function_of_the_border_lets_an_exception_out() {
+        let header = include_str!("../../cpp/abi.h");
+        let lines = header.lines().filter(|line| !line.trim_start().starts_with("//"));
+        let header =
+            lines.map(|line| line.split(" // ").next().unwrap_or(line)).collect::<Vec<_>>().join("\n");
+        let mut functions = 0;
+        for declaration in header.split(';') {
+            let Some((name, _)) = declaration.split_once('(') else { continue };
+            if !name.contains('{') && name.contains("springbloom_") {
+                functions += 1;
+                assert!(declaration.ends_with("SB_NOEXCEPT"), "it may throw: {declaration}");
+            }
+        }
+        assert_eq!(functions, 6, "{functions} functions were found");
+    }
+}

@@ -1,11 +1,9 @@
-//! Structures of `cpp/abi.h`.
+//! Structures of `cpp/abi.h`, and of `springbloom_abi.h` as far as those have them.
 
 use std::{
-    ffi::{c_char, c_int, c_void},
-    ptr, slice,
+    ffi::{c_int, c_void},
+    slice,
 };
-
-use springbloom_filter::KeyDigest;
 
 #[repr(C)]
 #[derive(Clone, Copy)]
@@ -15,14 +13,6 @@ pub(super) struct Bytes {
 }
 
 impl Bytes {
-    pub(super) fn empty() -> Self {
-        Self { data: ptr::null(), size: 0 }
-    }
-
-    pub(super) fn of(bytes: &[u8]) -> Self {
-        Self { data: bytes.as_ptr(), size: bytes.len() }
-    }
-
     /// # Safety
     /// `data` points to `size` readable bytes that nobody writes while the result is in use.
     pub(super) unsafe fn get<'a>(self) -> &'a [u8] {
@@ -40,75 +30,6 @@ pub(super) unsafe fn bytes_at<'a>(data: *const u8, size: usize) -> &'a [u8] {
     // SAFETY: by the caller's promise.
     unsafe { slice::from_raw_parts(data, size) }
 }
-
-#[repr(C)]
-#[derive(Clone, Copy)]
-pub(super) struct Digest {
-    pub(super) lo: u64,
-    pub(super) hi: u64,
-}
-
-impl From<KeyDigest> for Digest {
-    fn from(KeyDigest { lo, hi }: KeyDigest) -> Self {
-        Self { lo, hi }
-    }
-}
-
-impl From<Digest> for KeyDigest {
-    fn from(Digest { lo, hi }: Digest) -> Self {
-        Self { lo, hi }
-    }
-}
-
-#[repr(C)]
-#[derive(Clone, Copy)]
-pub(super) struct Setting {
-    pub(super) name: Bytes,
-    pub(super) value: Bytes,
-}
-
-pub(super) type ReadFn = unsafe extern "C" fn(*const c_void, Bytes, u64, usize, c_int, *mut u8) -> c_int;
-pub(super) type ExistsFn = unsafe extern "C" fn(*const c_void, Bytes) -> c_int;
-pub(super) type LogFn = unsafe extern "C" fn(*const c_void, Bytes);
-pub(super) type FreeFn = unsafe extern "C" fn(*mut c_void);
-pub(super) type RetryFn = unsafe extern "C" fn(*mut c_void) -> c_int;
-pub(super) type CompareFn = unsafe extern "C" fn(*const c_void, *const u8, usize, *const u8, usize) -> c_int;
-
-#[repr(C)]
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Access {
-    pub(super) access: *mut c_void,
-    pub(super) read: ReadFn,
-    pub(super) exists: ExistsFn,
-    pub(super) log: LogFn,
-    pub(super) free: FreeFn,
-}
-
-/// An order of user keys; of their bytes if there is no function.
-#[repr(C)]
-#[derive(Clone, Copy)]
-pub(super) struct Order {
-    pub(super) comparator: *const c_void,
-    pub(super) compare: Option<CompareFn>,
-}
-
-#[repr(C)]
-pub(super) struct TableSpec {
-    pub(super) path: Bytes,
-    pub(super) session: Bytes,
-    pub(super) file_number: u64,
-    pub(super) level: i32,
-    pub(super) order: Order,
-    pub(super) head: Bytes,
-    pub(super) block_offset: u64,
-}
-
-/// `SB_READER_BYTES`.
-pub(crate) const READER_BYTES: usize = 56;
-
-pub(super) const OPENED: c_int = 0;
-pub(super) const NO_ROOM: c_int = 1;
-pub(super) const CORRUPT: c_int = 2;
 
 /// `springbloom_table_info`.
 #[repr(C)]
@@ -136,20 +57,4 @@ pub(super) struct InspectSink {
     pub(super) context: *mut c_void,
     pub(super) table: unsafe extern "C" fn(*mut c_void, *const TableInfo),
     pub(super) block: unsafe extern "C" fn(*mut c_void, *const u8, usize),
-}
-
-/// Writes a message that ends in NUL, cut to the buffer's size.
-///
-/// # Safety
-/// `buffer` points to `size` writable bytes.
-pub(super) unsafe fn write_message(buffer: *mut c_char, size: usize, message: &str) {
-    if size == 0 {
-        return;
-    }
-    let length = message.len().min(size - 1);
-    // SAFETY: `length` + 1 bytes fit the buffer, and a message cannot overlap it.
-    unsafe {
-        ptr::copy_nonoverlapping(message.as_ptr(), buffer.cast(), length);
-        *buffer.add(length) = 0;
-    }
 }

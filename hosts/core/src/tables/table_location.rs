@@ -8,45 +8,42 @@ use std::{any::Any, ffi::OsStr, io, ops::Range, os::unix::ffi::OsStrExt, path::P
 use springbloom_format::{FormatError, UnitLayout};
 use springbloom_manager::{RowVisitor, TableUnits, UnitReadError, UnitSource};
 
-use crate::{
-    tables::databases::Database,
-    warm_start::{Folder, folder_and_number},
-};
+use crate::{Engine, tables::databases::Database, warm_start::Folder};
 
 /// Where tables are and how they are opened.
 #[derive(Debug)]
 pub(crate) struct TableLocation {
-    /// The folder in which files have the names that RocksDB gives tables, or the path of a single file with another name.
+    /// The folder in which files have the names that the engine gives tables, or the path of a single file with another name.
     path: Vec<u8>,
     is_folder: bool,
+    engine: &'static Engine,
     database: Arc<Database>,
     /// Remembers the tables; `None` if nobody does.
     folder: Option<Arc<Folder>>,
 }
 
-/// Number in the name that RocksDB gives a table, and the length of the folder's path before it.
-fn number_and_folder(path: &[u8]) -> Option<(U48, usize)> {
-    let slash = path.iter().rposition(|&byte| byte == b'/')?;
-    let name = str::from_utf8(&path[slash + 1..]).ok()?;
-    let number = U48::new(name.strip_suffix(".sst")?.parse().ok()?)?;
-    (name == name_of(number)).then_some((number, slash))
-}
-
-fn name_of(number: U48) -> String {
-    format!("{:06}.sst", number.get())
+/// Number in the name that the engine gives a table, and the length of the folder's path before it.
+fn number_and_folder(engine: &Engine, path: &[u8]) -> Option<(U48, usize)> {
+    let (number, slash) = engine.number_and_folder(path)?;
+    Some((U48::new(number)?, slash))
 }
 
 impl TableLocation {
     /// The place of the file at `path`, and the file's number there.
-    pub(crate) fn of(path: &[u8], database: Arc<Database>, folder: Option<Arc<Folder>>) -> (Self, U48) {
-        let (number, is_folder, length) = match number_and_folder(path) {
+    pub(crate) fn of(
+        engine: &'static Engine,
+        path: &[u8],
+        database: Arc<Database>,
+        folder: Option<Arc<Folder>>,
+    ) -> (Self, U48) {
+        let (number, is_folder, length) = match number_and_folder(engine, path) {
             Some((number, slash)) => (number, true, slash),
             None => {
-                let named = folder_and_number(Path::new(OsStr::from_bytes(path)));
+                let named = engine.folder_and_number(Path::new(OsStr::from_bytes(path)));
                 (named.and_then(|(_, number)| U48::new(number)).unwrap_or_default(), false, path.len())
             }
         };
-        (Self { path: path[..length].to_vec(), is_folder, database, folder }, number)
+        (Self { path: path[..length].to_vec(), is_folder, engine, database, folder }, number)
     }
 
     /// The place that the manager has as the source of a table's units.
@@ -67,7 +64,7 @@ impl TableLocation {
         let mut path = self.path.clone();
         if self.is_folder {
             path.push(b'/');
-            path.extend(name_of(file.number).as_bytes());
+            path.extend(self.engine.name_of(file.number.get()).as_os_str().as_bytes());
         }
         path
     }
@@ -83,7 +80,7 @@ impl TableLocation {
 
     /// Whether the file is the one at `path`.
     pub(crate) fn is_at(&self, file: &TableFile, path: &[u8]) -> bool {
-        match number_and_folder(path) {
+        match number_and_folder(self.engine, path) {
             Some((number, slash)) => self.is_folder && file.number == number && self.path == path[..slash],
             None => !self.is_folder && self.path == path,
         }
@@ -105,7 +102,7 @@ impl TableLocation {
             true => Ok(bytes),
             // Of a table whose reader was closed before the file was deleted, or of a database that was closed.
             false if !self.has(file) => Err(UnitReadError::Gone),
-            false => Err(UnitReadError::Io(io::Error::other("RocksDB's file system failed"))),
+            false => Err(UnitReadError::Io(io::Error::other("the engine's file system failed"))),
         }
     }
 }
@@ -223,9 +220,10 @@ fn corrupt(error: FormatError) -> UnitReadError {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::test_engine::TEST_ENGINE;
 
     #[test]
-    fn names_that_rocksdb_gives_are_put_together_again() {
+    fn names_that_the_engine_gives_are_put_together_again() {
         for (path, expected) in [
             ("/db/000012.sst", Some((12, 3))),
             ("/db//1234567.sst", Some((1_234_567, 4))),
@@ -238,10 +236,13 @@ mod tests {
             ("/db/281474976710655.sst", Some(((1 << 48) - 1, 3))),
             ("/db/281474976710656.sst", None),
         ] {
-            let split = number_and_folder(path.as_bytes());
+            let split = number_and_folder(&TEST_ENGINE, path.as_bytes());
             assert_eq!(split.map(|(number, slash)| (number.get(), slash)), expected, "{path}");
             if let Some((number, slash)) = split {
-                assert_eq!(format!("{}/{}", &path[..slash], name_of(number)), path);
+                assert_eq!(
+                    format!("{}/{}", &path[..slash], TEST_ENGINE.name_of(number.get()).display()),
+                    path
+                );
             }
         }
     }

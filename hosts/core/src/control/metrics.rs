@@ -9,7 +9,7 @@ use prometheus_client::{
     registry::Registry,
 };
 
-use crate::{ElasticFilters, Stats};
+use springbloom_manager::{LevelUnits, Stats};
 
 /// One number of a snapshot with its label, if its metric has one.
 type Sample = (Option<String>, f64);
@@ -32,7 +32,7 @@ pub struct Metric {
 pub struct Figures {
     /// The manager's.
     pub stats: Stats,
-    /// [`ElasticFilters::tables_without_units`].
+    /// [`Filters::tables_without_units`](crate::Filters::tables_without_units).
     pub tables_without_units: u64,
 }
 
@@ -135,7 +135,7 @@ pub const METRICS: &[Metric] = &[
     counter("springbloom_thread_panics", "Panics of the manager's thread", |s| one(s.thread_panics)),
 ];
 
-fn levels(stats: &Stats, value: impl Fn(&springbloom_manager::LevelUnits) -> f64) -> Vec<Sample> {
+fn levels(stats: &Stats, value: impl Fn(&LevelUnits) -> f64) -> Vec<Sample> {
     let name = |level: Option<u8>| level.map_or("unknown".to_owned(), |level| level.to_string());
     stats.levels.iter().map(|level| (Some(name(level.level)), value(level))).collect()
 }
@@ -178,13 +178,6 @@ pub fn text_of(figures: Figures) -> String {
     // Writing to a string cannot fail.
     let _ = text::encode(&mut text, &registry);
     text
-}
-
-impl ElasticFilters {
-    /// [`stats`](Self::stats) in the text format that Prometheus scrapes.
-    pub fn metrics_text(&self) -> String {
-        text_of(Figures { stats: self.stats(), tables_without_units: self.tables_without_units() })
-    }
 }
 
 #[cfg(test)]

@@ -1,12 +1,11 @@
-//! The filter units of an open table: what a RocksDB table reader holds.
+//! The filter units of an open table: what the reader of a table holds.
 
 use springbloom_format::Directory;
-use springbloom_manager::{Fences, KeyOrder, TableHandle, TableId, TableSpec, allocated_bytes};
+use springbloom_manager::{Fences, KeyOrder, TableHandle, TableId, TableSpec};
 use xxhash_rust::xxh3::Xxh3;
 
 use crate::{
-    elastic_filters::Shared,
-    ffi,
+    filters::Filters,
     tables::{
         databases::Family,
         table_location::{TableFile, TableLocation, U48},
@@ -34,16 +33,13 @@ pub(crate) enum OpenError {
     Corrupt,
 }
 
-/// What a reader of a table takes: the one in C++, in which the [`TableFilter`] lies.
-pub(crate) const READER_BYTES: usize = allocated_bytes(ffi::READER_BYTES);
-
 /// Keeps a table's units known to the manager while its reader is open.
 pub(crate) struct TableFilter {
     pub(crate) handle: TableHandle,
 }
 
 impl TableFilter {
-    pub(crate) fn open(shared: &Shared, opening: Opening<'_>) -> Result<Self, OpenError> {
+    pub(crate) fn open(filters: &Filters, opening: Opening<'_>) -> Result<Self, OpenError> {
         let directory = Directory::parse(opening.head).map_err(|_| OpenError::Corrupt)?;
         let id = table_id(&opening);
         let shapes = (0..directory.segment_count()).map(|segment| directory.shape(segment)).collect();
@@ -53,19 +49,20 @@ impl TableFilter {
         let units_at = opening.block_offset.checked_add(directory.units_at());
         let units_at = units_at.and_then(U48::new).ok_or(OpenError::Corrupt)?;
         let stored_id = stored_id(opening.session, opening.file_number, opening.head);
-        let first_units = shared.handover.take(opening.path, stored_id);
+        let first_units = filters.handover.take(opening.path, stored_id);
         let Family { database, scope } = opening.family;
-        let (folder, remembered) = match &shared.warm_start {
+        let (folder, remembered) = match &filters.warm_start {
             Some(warm_start) => warm_start.open(database, opening.path, stored_id),
             None => (None, None),
         };
-        let (place, number) = TableLocation::of(opening.path, database.clone(), folder.clone());
+        let (place, number) =
+            TableLocation::of(filters.engine, opening.path, database.clone(), folder.clone());
         let file = TableFile::new(number, stored_id, units_at, directory.identity());
-        shared.files.unmark(id);
-        if let (false, Some(folder)) = (shared.manager.knows(id), &folder) {
+        filters.files.unmark(id);
+        if let (false, Some(folder)) = (filters.manager.knows(id), &folder) {
             folder.note_change();
         }
-        let handle = shared
+        let handle = filters
             .manager
             .register(TableSpec {
                 id,
@@ -74,7 +71,7 @@ impl TableFilter {
                 order: opening.order,
                 shapes,
                 fences,
-                source: shared.files.shared_location(place),
+                source: filters.files.shared_location(place),
                 locator: &file.to_locator(),
                 first_units,
                 warm_start: remembered,
@@ -85,17 +82,17 @@ impl TableFilter {
     }
 
     /// Closes the reader's view; the state stays for the next reader unless the file is going away.
-    pub(crate) fn close(self, shared: &Shared, obsolete: bool) {
+    pub(crate) fn close(self, filters: &Filters, obsolete: bool) {
         let Self { handle } = self;
         if !obsolete {
             return;
         }
-        let (id, source) = (handle.id(), shared.manager.source_of(&handle));
-        shared.files.mark_obsolete(id);
+        let (id, source) = (handle.id(), filters.manager.source_of(&handle));
+        filters.files.mark_obsolete(id);
         drop(handle);
         match source.as_ref().and_then(TableLocation::of_source).and_then(TableLocation::folder) {
             Some(folder) => folder.note_change(),
-            None => shared.files.forget(id),
+            None => filters.files.forget(id),
         }
     }
 }

@@ -10,7 +10,7 @@ use springbloom_manager::{Manager, Reservation};
 
 use crate::{ffi::FileAccess, mutex::lock};
 
-/// Tables that may wait to be opened. RocksDB opens a table when its flush or compaction is done; more than these wait only
+/// Tables that may wait to be opened. An engine opens a table when its flush or compaction is done; more than these wait only
 /// for a compaction that writes more.
 const WAITING_TABLES_MAX: usize = 64;
 

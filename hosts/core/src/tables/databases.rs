@@ -1,7 +1,7 @@
 //! Databases that are open, by what table readers tell of them.
 //!
-//! RocksDB does not say when a database closes. But it opens a database's tables through that database's table cache, destroys every
-//! reader of it before `Close` returns, and keeps the reader that it used last: so a database is open as long as one of its column
+//! An engine need not say when a database closes. But it opens a database's tables through that database's table cache, destroys every
+//! reader of it before closing is done, and keeps the reader that it used last: so a database is open as long as one of its column
 //! families has a table open. When the last one is closed, everything that is known of its tables is forgotten, and nobody touches its files
 //! any more.
 
@@ -15,7 +15,7 @@ use std::{
 
 use springbloom_manager::ScopeId;
 
-use crate::{elastic_filters::Shared, ffi::FileAccess, mutex::lock};
+use crate::{ffi::FileAccess, filters::Filters, mutex::lock};
 
 /// Tells databases and column families of the process apart.
 static NEXT_NUMBER: AtomicU64 = AtomicU64::new(1);
@@ -29,7 +29,7 @@ const LOOKS_MAX: u32 = 20;
 #[derive(Debug)]
 pub(crate) struct Database {
     number: u64,
-    /// RocksDB's name for this opening of the database.
+    /// The engine's name for this opening of the database.
     session: Vec<u8>,
     is_for_writing: AtomicBool,
     files: FileAccess,
@@ -190,14 +190,14 @@ impl Databases {
 
 impl Family {
     /// No table of the column family is open any more.
-    pub(crate) fn close(self, shared: &Shared) {
-        if !shared.databases.leave(&self.database) {
+    pub(crate) fn close(self, filters: &Filters) {
+        if !filters.databases.leave(&self.database) {
             return;
         }
-        if let Some(warm_start) = &shared.warm_start {
+        if let Some(warm_start) = &filters.warm_start {
             warm_start.close(&self.database);
         }
         self.database.files.close();
-        shared.files.forget_database(&self.database);
+        filters.files.forget_database(&self.database);
     }
 }

@@ -1,6 +1,6 @@
 //! Which files the known tables lie in, so that the state of deleted ones is forgotten.
 //!
-//! RocksDB marks the reader of a table that it is about to delete before the file is gone; a reader that the table cache had closed before
+//! An engine marks the reader of a table that it is about to delete before the file is gone; a reader that the table cache had closed before
 //! is not marked. So closed tables of open databases are looked up in the file system.
 //! The tables themselves the manager knows; here is noted what it does not.
 
@@ -27,14 +27,14 @@ use crate::{
 /// Files looked up in one go: enough to keep pace with deletions, few enough not to be felt.
 const CHECKED_AT_ONCE: usize = 256;
 
-/// How long a table that RocksDB has no more use for is kept while its file exists: RocksDB may leave the file for much longer.
+/// How long a table that the engine has no more use for is kept while its file exists: it may leave the file for much longer.
 const OBSOLETE_LINGER: Duration = Duration::from_secs(5);
 
 pub(crate) struct TableFiles {
     manager: Arc<Manager>,
     /// Few.
     locations: Mutex<Vec<Weak<TableLocation>>>,
-    /// Tables that RocksDB has no more use for, and since when: of a reader that closed just now, and gone soon after.
+    /// Tables that the engine has no more use for, and since when: of a reader that closed just now, and gone soon after.
     obsolete: Mutex<HashMap<TableId, Instant>>,
     /// Where among the closed tables the next look begins: most of them are closed because the table cache is small, and
     /// must not hide the deleted ones behind them.
@@ -73,7 +73,7 @@ impl TableFiles {
         lock(&self.obsolete).insert(id, Instant::now());
     }
 
-    /// A reader opens the table: RocksDB has a use for it.
+    /// A reader opens the table: the engine has a use for it.
     pub(crate) fn unmark(&self, id: TableId) {
         lock(&self.obsolete).remove(&id);
     }

@@ -1,81 +1,19 @@
-//! The handle that a program holds: settings, the manager, and how they come into a database's options.
+//! The handle that a program holds: settings, and how filters come into a database's options.
 
-pub(crate) mod settings;
-pub(crate) mod shared_instance;
-
-use std::{
-    sync::{
-        Arc,
-        atomic::{AtomicU64, Ordering},
-    },
-    time::Duration,
-};
+use std::{sync::Arc, time::Duration};
 
 use springbloom_filter::UnitSettings;
-use springbloom_manager::{Manager, ManagerSettings, MemoryCurve, PolicyKind, Stats};
+use springbloom_host::{Filters, Settings};
+use springbloom_manager::{MemoryCurve, PolicyKind, Stats};
 
-use crate::{
-    Error, MemoryPressure,
-    control::{
-        budget_control::{self, BudgetControl},
-        maintenance::{Maintenance, Tasks},
-    },
-    ffi,
-    tables::{
-        databases::Databases, handover::Handover, refused::RefusedTables, table_files::TableFiles,
-        table_filter::READER_BYTES,
-    },
-    warm_start::{self, WarmStart},
-};
-
-/// Smallest segment: below this a unit is a few bytes and bookkeeping outweighs it.
-const SEGMENT_DATA_BYTES_MIN: u64 = 16 << 10;
-
-/// What a thread that looks up keeps in C++ (`lookup_digest.cc`): a key of up to 1024 bytes, and 32 of a batch of up to 128 bytes, each
-/// with its length and digest, and a count.
-const THREAD_BYTES: usize = (1024 + 24) + 32 * (128 + 24) + 8;
-
-/// What all tables that share one budget share.
-pub(crate) struct Shared {
-    /// First, so that it is stopped, and has written what is to be remembered, before the rest goes.
-    _maintenance: Maintenance,
-    pub(crate) manager: Arc<Manager>,
-    pub(crate) units: UnitSettings,
-    pub(crate) segment_data_bytes: u64,
-    pub(crate) trust_comparators: bool,
-    pub(crate) write_units: bool,
-    pub(crate) handover: Arc<Handover>,
-    pub(crate) databases: Arc<Databases>,
-    pub(crate) files: Arc<TableFiles>,
-    pub(crate) refused: Arc<RefusedTables>,
-    /// `None`: nothing is remembered over a restart.
-    pub(crate) warm_start: Option<Arc<WarmStart>>,
-    pub(crate) budget: Arc<BudgetControl>,
-    /// Tables without filter units that were opened.
-    pub(crate) tables_without_units: AtomicU64,
-    policy: PolicyKind,
-    charges_block_cache: bool,
-}
-
-impl Shared {
-    /// What is in force, for a log.
-    pub(crate) fn settings_text(&self) -> String {
-        format!(
-            "budget {} bytes, policy {}, units {}, segments of {} bytes",
-            self.manager.budget().budget_bytes(),
-            self.policy,
-            self.units,
-            self.segment_data_bytes
-        ) + if self.write_units { "" } else { ", for reading alone: new tables get stock filters" }
-    }
-}
+use crate::{Error, MemoryPressure, ffi};
 
 /// Elastic filters under one memory budget, for any number of databases and column families of the process.
 ///
 /// Cheap to clone; clones share the budget. Databases that it was installed into keep it alive.
 #[derive(Clone)]
 pub struct ElasticFilters {
-    pub(crate) shared: Arc<Shared>,
+    filters: Arc<Filters>,
 }
 
 impl ElasticFilters {
@@ -93,22 +31,19 @@ impl ElasticFilters {
     /// the options' table factory after this (`set_block_based_table_factory`, `optimize_for_point_lookup`) undoes it. Another `ElasticFilters`
     /// that was installed into these options before is replaced, and the log says so.
     pub fn install(&self, options: &mut rocksdb::Options) -> Result<(), Error> {
-        if self.shared.charges_block_cache {
-            let charge = || ffi::CacheCharge::of(&ffi::BlockCache::in_options(options));
-            self.shared.budget.charge_to(charge).map_err(Error::Install)?;
-        }
-        if ffi::is_another_installed(options, &self.shared) {
+        self.filters.charge_to(&ffi::block_cache_in(options)).map_err(Error::Install)?;
+        if ffi::is_another_installed(options, &self.filters) {
             log::warn!(
                 "these options had another ElasticFilters installed: it is replaced, and its budget has no effect on them"
             );
         }
-        ffi::install(options, &self.shared).map_err(Error::Install)
+        ffi::install(options, &self.filters).map_err(Error::Install)
     }
 
     /// Whether the default column family of a database uses this `ElasticFilters`, and how many of its tables have filter units. Reads the
     /// tables' properties.
     pub fn status(&self, db: &rocksdb::DB) -> Result<FamilyStatus, Error> {
-        ffi::status(db, None, &self.shared).map_err(Error::Status)
+        ffi::status(db, None, &self.filters).map_err(Error::Status)
     }
 
     /// [`status`](Self::status) of another column family.
@@ -117,12 +52,12 @@ impl ElasticFilters {
         db: &rocksdb::DB,
         family: &impl rocksdb::AsColumnFamilyRef,
     ) -> Result<FamilyStatus, Error> {
-        ffi::status(db, Some(family.inner()), &self.shared).map_err(Error::Status)
+        ffi::status(db, Some(family.inner()), &self.filters).map_err(Error::Status)
     }
 
     /// Tables without filter units that were opened so far: written by stock RocksDB, or given no filter.
     pub fn tables_without_units(&self) -> u64 {
-        self.shared.tables_without_units.load(Ordering::Relaxed)
+        self.filters.tables_without_units()
     }
 
     /// Changes the budget and gives the one that is in force then. A smaller one holds when this returns: units are evicted first. More
@@ -131,28 +66,33 @@ impl ElasticFilters {
     ///
     /// Errors on more than 256 TiB.
     pub fn set_budget_bytes(&self, budget_bytes: u64) -> Result<u64, Error> {
-        Ok(self.shared.budget.ask(budget_control::checked(budget_bytes)?) as u64)
+        self.filters.set_budget_bytes(budget_bytes)
     }
 
     /// A snapshot of what is resident and what it did.
     pub fn stats(&self) -> Stats {
-        self.shared.manager.stats()
+        self.filters.stats()
     }
 
     /// Wasted reads to expect at any budget, from what was measured. O(segments).
     pub fn memory_curve(&self) -> MemoryCurve {
-        self.shared.manager.memory_curve()
+        self.filters.memory_curve()
     }
 
     /// Visits to segments of tables that a lookup makes on average, to turn figures per visit into figures per lookup. `None` before
     /// the first lookup. Lookups are counted for the whole process: with several `ElasticFilters`s it is too low.
     pub fn visits_per_lookup(&self) -> Option<f64> {
-        warm_start::visits_per_lookup(&self.shared.manager)
+        self.filters.visits_per_lookup()
     }
 
     /// Waits until no unit is waiting to be loaded, at most `timeout`; whether that came true. For tests and benchmarks.
     pub fn wait_idle(&self, timeout: Duration) -> bool {
-        self.shared.manager.wait_idle(timeout)
+        self.filters.wait_idle(timeout)
+    }
+
+    /// [`stats`](Self::stats) in the text format that Prometheus scrapes.
+    pub fn metrics_text(&self) -> String {
+        self.filters.metrics_text()
     }
 }
 
@@ -169,70 +109,42 @@ pub struct FamilyStatus {
 }
 
 /// Collects the settings of an [`ElasticFilters`].
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub struct ElasticFiltersBuilder {
-    pub(crate) budget_bytes: u64,
-    pub(crate) segment_data_bytes: u64,
-    pub(crate) units: UnitSettings,
-    pub(crate) policy: PolicyKind,
-    pub(crate) lifetime: Option<u64>,
-    pub(crate) trust_comparators: bool,
-    pub(crate) write_units: bool,
-    pub(crate) warm_start_every: Option<Duration>,
-    pub(crate) memory_pressure: Option<MemoryPressure>,
-    pub(crate) charge_to_block_cache: bool,
-    pub(crate) negative_cache: bool,
-}
-
-impl Default for ElasticFiltersBuilder {
-    fn default() -> Self {
-        Self {
-            budget_bytes: 64 << 20,
-            segment_data_bytes: 8 << 20,
-            units: UnitSettings::default(),
-            policy: PolicyKind::default(),
-            lifetime: None,
-            trust_comparators: false,
-            write_units: true,
-            warm_start_every: Some(Duration::from_secs(60)),
-            memory_pressure: None,
-            charge_to_block_cache: false,
-            negative_cache: true,
-        }
-    }
+    settings: Settings,
 }
 
 impl ElasticFiltersBuilder {
     /// Memory for filter units and all their bookkeeping, in bytes, 256 TiB at most. 0 turns filters off, and loses nothing on disk.
     /// Nothing is taken before it is used.
     pub fn budget_bytes(mut self, budget_bytes: u64) -> Self {
-        self.budget_bytes = budget_bytes;
+        self.settings.budget_bytes = budget_bytes;
         self
     }
 
     /// Key and value bytes that one group of units covers, at least 16 KiB. Smaller segments follow hot ranges more
     /// closely and cost more bookkeeping; a unit near one page of the device loads at the best price.
     pub fn segment_data_bytes(mut self, segment_data_bytes: u64) -> Self {
-        self.segment_data_bytes = segment_data_bytes;
+        self.settings.segment_data_bytes = segment_data_bytes;
         self
     }
 
     /// Kind, number and size of the units that new tables get.
     pub fn units(mut self, units: UnitSettings) -> Self {
-        self.units = units;
+        self.settings.units = units;
         self
     }
 
     /// Who decides which units are resident.
     pub fn policy(mut self, policy: PolicyKind) -> Self {
-        self.policy = policy;
+        self.settings.policy = policy;
         self
     }
 
     /// Lookups after which a segment that was not asked for counts as expired (multi-queue). Default: the number of
     /// segments, as the paper advises.
     pub fn lifetime(mut self, lookups: u64) -> Self {
-        self.lifetime = Some(lookups);
+        self.settings.lifetime = Some(lookups);
         self
     }
 
@@ -242,34 +154,34 @@ impl ElasticFiltersBuilder {
     /// (`CanKeysWithDifferentByteContentsBeEqual`) get no units, unless they had a stock filter policy, which needs the
     /// same promise.
     pub fn trust_comparators(mut self, trust: bool) -> Self {
-        self.trust_comparators = trust;
+        self.settings.trust_comparators = trust;
         self
     }
 
     /// Whether new tables get filter units. Default: yes. `false` is the way back to stock RocksDB without a gap: new tables get the
     /// filter of the options' own filter policy, as stock RocksDB writes them, while the units of those that have them go on filtering.
     pub fn write_units(mut self, write: bool) -> Self {
-        self.write_units = write;
+        self.settings.write_units = write;
         self
     }
 
     /// How often the use of tables is written to a file in their database's folder, from which the
     /// database starts warm; it is also written when a database closes. Default: every minute. `None`: neither written nor read.
     pub fn warm_start_every(mut self, interval: Option<Duration>) -> Self {
-        self.warm_start_every = interval;
+        self.settings.warm_start_every = interval;
         self
     }
 
     /// Shrinks the budget by steps while there is memory pressure, and takes it back slowly when there is none.
     pub fn yield_to_memory_pressure(mut self, pressure: MemoryPressure) -> Self {
-        self.memory_pressure = Some(pressure);
+        self.settings.memory_pressure = Some(pressure);
         self
     }
 
     /// Charges the budget to the block cache of the first options that this is [installed](ElasticFilters::install) into, so that filters and
     /// blocks together stay under the cache's capacity. The charge follows the budget; a cache with a strict limit bounds it.
     pub fn charge_to_block_cache(mut self, charge: bool) -> Self {
-        self.charge_to_block_cache = charge;
+        self.settings.charge_to_block_cache = charge;
         self
     }
 
@@ -277,61 +189,48 @@ impl ElasticFiltersBuilder {
     /// a hot one wastes one read and not one per lookup. Default: yes. Keys of more than 112 bytes behind what all keys of their table begin with, and column families with
     /// user-defined timestamps, are not remembered.
     pub fn negative_cache(mut self, remember: bool) -> Self {
-        self.negative_cache = remember;
+        self.settings.negative_cache = remember;
         self
     }
 
     /// Starts the manager. Errors on a setting that cannot work.
     pub fn build(self) -> Result<ElasticFilters, Error> {
-        if self.segment_data_bytes < SEGMENT_DATA_BYTES_MIN {
-            return Err(Error::Setting {
-                name: "segment_data_bytes",
-                got: self.segment_data_bytes.to_string(),
-                expected: format!("at least {SEGMENT_DATA_BYTES_MIN}"),
-            });
-        }
-        let manager = Manager::new(ManagerSettings {
-            budget_bytes: budget_control::checked(self.budget_bytes)?,
-            policy: self.policy,
-            lifetime: self.lifetime,
-            negative_cache: self.negative_cache,
-            reader_bytes: READER_BYTES,
-            thread_bytes: THREAD_BYTES,
-            ..ManagerSettings::default()
-        });
-        let (handover, files) = (Arc::new(Handover::default()), Arc::new(TableFiles::new(manager.clone())));
-        let (refused, databases) = (Arc::new(RefusedTables::default()), Arc::new(Databases::default()));
-        let warm_start =
-            self.warm_start_every.map(|_| Arc::new(WarmStart::new(manager.clone(), files.clone())));
-        let budget = BudgetControl::new(manager.clone(), handover.clone(), self.memory_pressure);
-        let budget = Arc::new(budget);
-        let maintenance = Maintenance::start(Tasks {
-            manager: manager.clone(),
-            files: files.clone(),
-            databases: databases.clone(),
-            warm_start: warm_start.clone().zip(self.warm_start_every),
-            budget: budget.clone(),
-            handover: handover.clone(),
-            refused: refused.clone(),
-        });
-        Ok(ElasticFilters {
-            shared: Arc::new(Shared {
-                _maintenance: maintenance,
-                manager,
-                units: self.units,
-                segment_data_bytes: self.segment_data_bytes,
-                trust_comparators: self.trust_comparators,
-                write_units: self.write_units,
-                handover,
-                databases,
-                files,
-                refused,
-                warm_start,
-                budget,
-                tables_without_units: AtomicU64::new(0),
-                policy: self.policy,
-                charges_block_cache: self.charge_to_block_cache,
-            }),
-        })
+        Ok(ElasticFilters { filters: self.settings.start(ffi::engine())? })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_builder_sets_what_option_strings_set() {
+        let built = ElasticFilters::builder()
+            .budget_bytes(3 << 20)
+            .segment_data_bytes(64 << 10)
+            .units("bloom:6x4".parse().expect("units"))
+            .policy(PolicyKind::MultiQueue)
+            .lifetime(1000)
+            .warm_start_every(None)
+            .negative_cache(false)
+            .trust_comparators(true)
+            .write_units(false)
+            .charge_to_block_cache(true)
+            .yield_to_memory_pressure(MemoryPressure::in_file("/proc/pressure/memory").floor_bytes(1 << 20));
+        let given = Settings::default().with(&[
+            ("budget", "3M"),
+            ("segment_data_bytes", "64K"),
+            ("units", "bloom:6x4"),
+            ("policy", "multi-queue"),
+            ("lifetime", "1000"),
+            ("warm_start_seconds", "0"),
+            ("negative_cache", "false"),
+            ("trust_comparators", "true"),
+            ("write_units", "false"),
+            ("charge_to_block_cache", "true"),
+            ("memory_pressure", "/proc/pressure/memory"),
+            ("memory_pressure_floor", "1M"),
+        ]);
+        assert_eq!(format!("{:?}", built.settings), format!("{:?}", given.expect("settings")));
     }
 }

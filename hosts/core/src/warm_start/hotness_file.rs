@@ -1,7 +1,7 @@
 //! The hotness file of a folder of tables: read whole, replaced whole.
 //!
 //! A crash at any moment leaves the old file or the new one: the new one is written beside it, synced, and renamed. Goes through the
-//! operating system's file system whatever RocksDB was given: a database that lives elsewhere has no such folder, and starts cold.
+//! operating system's file system whatever the engine was given: a database that lives elsewhere has no such folder, and starts cold.
 
 use std::{
     fs::{self, File},
@@ -12,34 +12,36 @@ use std::{
 
 use springbloom_format::{FormatError, StoredHotness};
 
-use crate::mutex::lock;
+use crate::{Engine, Name, mutex::lock};
 
-/// The file beside a database's tables that remembers their use over a restart. RocksDB takes it for a temporary OPTIONS file
-/// (`ParseFileName`), which `DestroyDB` deletes with the database, and which nothing else reads, deletes or copies.
-pub const FILE_NAME: &str = "OPTIONS-0-SPRINGBLOOM-HOTNESS.dbtmp";
-const NEW_FILE_NAME: &str = "OPTIONS-0-SPRINGBLOOM-HOTNESS-NEW.dbtmp";
-/// What it was called before, which RocksDB gives no meaning to: still read, and deleted when there is the other one.
-const OLD_FILE_NAMES: [&str; 2] = ["SPRINGBLOOM-HOTNESS", "SPRINGBLOOM-HOTNESS.new"];
 /// No database of a size that one machine serves needs more: 5 million segments.
 const FILE_BYTES_MAX: u64 = 64 << 20;
 
 /// Why a hotness file is not used.
 #[derive(Debug, thiserror::Error)]
-pub(crate) enum Unusable {
+pub enum Unusable {
+    /// It cannot be read.
     #[error("{0}")]
     Io(#[from] io::Error),
+    /// It is damaged or newer.
     #[error("{0}")]
     Format(#[from] FormatError),
+    /// It is larger than any should be.
     #[error("it has {got} bytes, expected at most {FILE_BYTES_MAX}")]
-    TooLarge { got: u64 },
+    TooLarge {
+        /// Its bytes.
+        got: u64,
+    },
+    /// A folder or a pipe has its name.
     #[error("it is not a regular file")]
     NotAFile,
 }
 
 /// What the folder's file says; `None` if there is none.
-pub(crate) fn read(folder: &Path) -> Result<Option<StoredHotness>, Unusable> {
-    for name in [FILE_NAME, OLD_FILE_NAMES[0]] {
-        let path = folder.join(name);
+pub fn read(engine: &Engine, folder: &Path) -> Result<Option<StoredHotness>, Unusable> {
+    let [former, _] = engine.former_hotness_files;
+    for name in [Some(engine.hotness_file), former].into_iter().flatten() {
+        let path = folder.join(name.text());
         match fs::metadata(&path) {
             // To open a pipe would wait for its writer.
             Ok(metadata) if !metadata.is_file() => return Err(Unusable::NotAFile),
@@ -63,21 +65,21 @@ fn decode(file: File) -> Result<StoredHotness, Unusable> {
 
 /// Replaces the folder's file. Never makes a folder; one that is no database's (any more) gets no file. For the process that holds the
 /// database's lock: two processes would write one file.
-pub(crate) fn replace(folder: &Path, hotness: &StoredHotness) -> io::Result<()> {
+pub(crate) fn replace(engine: &Engine, folder: &Path, hotness: &StoredHotness) -> io::Result<()> {
     static WRITING: Mutex<()> = Mutex::new(());
     let _one_at_a_time = lock(&WRITING);
-    if !folder.join("CURRENT").exists() {
+    if !folder.join(engine.database_file.text()).exists() {
         return Ok(());
     }
-    let new = folder.join(NEW_FILE_NAME);
+    let new = folder.join(engine.hotness_file_new.text());
     // What a killed process left, or a link to elsewhere, is not written to.
     remove(&new)?;
     let mut file = File::create_new(&new)?;
     file.write_all(&hotness.encode())?;
     file.sync_all()?;
-    fs::rename(&new, folder.join(FILE_NAME))?;
-    for old in OLD_FILE_NAMES {
-        remove(&folder.join(old))?;
+    fs::rename(&new, folder.join(engine.hotness_file.text()))?;
+    for former in engine.former_hotness_files.into_iter().flatten().map(Name::text) {
+        remove(&folder.join(former))?;
     }
     File::open(folder)?.sync_all()
 }
@@ -95,13 +97,17 @@ mod tests {
     use std::{os::unix::fs::symlink, process::Command};
 
     use super::*;
+    use crate::test_engine::TEST_ENGINE;
 
     #[test]
     fn a_pipe_is_not_waited_for() {
         let folder = tempfile::tempdir().expect("a temporary folder");
-        let made = Command::new("mkfifo").arg(folder.path().join(FILE_NAME)).status().expect("mkfifo runs");
+        let made = Command::new("mkfifo")
+            .arg(folder.path().join(TEST_ENGINE.hotness_file.text()))
+            .status()
+            .expect("mkfifo runs");
         assert!(made.success());
-        assert!(matches!(read(folder.path()), Err(Unusable::NotAFile)));
+        assert!(matches!(read(&TEST_ENGINE, folder.path()), Err(Unusable::NotAFile)));
     }
 
     #[test]
@@ -109,10 +115,10 @@ mod tests {
         let folder = tempfile::tempdir().expect("a temporary folder");
         let elsewhere = folder.path().join("elsewhere");
         fs::write(&elsewhere, "theirs").expect("write");
-        fs::write(folder.path().join("CURRENT"), "").expect("write");
-        symlink(&elsewhere, folder.path().join(NEW_FILE_NAME)).expect("symlink");
-        replace(folder.path(), &StoredHotness::default()).expect("replace");
+        fs::write(folder.path().join(TEST_ENGINE.database_file.text()), "").expect("write");
+        symlink(&elsewhere, folder.path().join(TEST_ENGINE.hotness_file_new.text())).expect("symlink");
+        replace(&TEST_ENGINE, folder.path(), &StoredHotness::default()).expect("replace");
         assert_eq!(fs::read(&elsewhere).expect("read"), b"theirs");
-        assert!(matches!(read(folder.path()), Ok(Some(_))));
+        assert!(matches!(read(&TEST_ENGINE, folder.path()), Ok(Some(_))));
     }
 }

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-/// An error of this crate. Lookups never meet one: a table whose units cannot be used is read without them.
+/// An error of a host. Lookups never meet one: a table whose units cannot be used is read without them.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
@@ -27,7 +27,7 @@ pub enum Error {
     Table {
         /// The file.
         path: PathBuf,
-        /// RocksDB's words.
+        /// The engine's words.
         message: String,
     },
 }

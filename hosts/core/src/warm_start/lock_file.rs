@@ -1,14 +1,16 @@
-//! RocksDB's `LOCK`: who has it open may write into the database's folder.
+//! The lock of a database: who has it open may write into the database's folder.
 
 use std::{fs, os::unix::fs::MetadataExt, path::Path};
+
+use crate::Engine;
 
 /// Where the system shows the files that this process has open.
 const OPEN_FILES: &str = if cfg!(target_os = "linux") { "/proc/self/fd" } else { "/dev/fd" };
 
-/// Whether this process has the database in `folder` open for writing: RocksDB keeps the `LOCK` of such a database open, and opens none
+/// Whether this process has the database in `folder` open for writing: an engine keeps the lock of such a database open, and opens none
 /// to read. `true` as well where the system does not tell. Looks at all files that the process has open.
-pub(crate) fn is_held(folder: &Path) -> bool {
-    let Ok(lock) = fs::metadata(folder.join("LOCK")) else { return false };
+pub(crate) fn is_held(engine: &Engine, folder: &Path) -> bool {
+    let Ok(lock) = fs::metadata(folder.join(engine.lock_file.text())) else { return false };
     let Ok(open) = fs::read_dir(OPEN_FILES) else { return true };
     let is_lock = |file: fs::Metadata| file.dev() == lock.dev() && file.ino() == lock.ino();
     open.flatten().any(|entry| fs::metadata(entry.path()).is_ok_and(is_lock))
@@ -19,14 +21,15 @@ mod tests {
     use std::fs::File;
 
     use super::*;
+    use crate::test_engine::TEST_ENGINE;
 
     #[test]
     fn a_lock_is_held_while_it_is_open_here() {
         let folder = tempfile::tempdir().expect("folder");
-        assert!(!is_held(folder.path()));
+        assert!(!is_held(&TEST_ENGINE, folder.path()));
         let lock = File::create(folder.path().join("LOCK")).expect("create");
-        assert!(is_held(folder.path()));
+        assert!(is_held(&TEST_ENGINE, folder.path()));
         drop(lock);
-        assert!(!is_held(folder.path()));
+        assert!(!is_held(&TEST_ENGINE, folder.path()));
     }
 }

@@ -1,9 +1,9 @@
-//! Filter units of a table that RocksDB is writing.
+//! Filter units of a table that is being written.
 
 use springbloom_format::{BlockHeader, BlockWriter, Directory, HEADER_BYTES};
 
 use crate::{
-    elastic_filters::Shared,
+    filters::Filters,
     warm_start::{block_identity, stored_id},
 };
 
@@ -20,8 +20,8 @@ pub(crate) struct UnitBuilder {
 
 impl UnitBuilder {
     /// `is_bytewise`: keys come in the order of their bytes. `session` and `file_number` are those of the table's properties.
-    pub(crate) fn new(shared: &Shared, is_bytewise: bool, session: &[u8], file_number: u64) -> Self {
-        let writer = BlockWriter::new(shared.units, shared.segment_data_bytes)
+    pub(crate) fn new(filters: &Filters, is_bytewise: bool, session: &[u8], file_number: u64) -> Self {
+        let writer = BlockWriter::new(filters.units, filters.segment_data_bytes)
             .with_identity(block_identity(session, file_number));
         Self {
             writer: Some(if is_bytewise { writer.with_bytewise_keys() } else { writer }),
@@ -29,7 +29,7 @@ impl UnitBuilder {
             file_number,
             block: Vec::new(),
             key_count: 0,
-            bits_per_key: u64::from(shared.units.bits_per_key()) * u64::from(shared.units.unit_count()),
+            bits_per_key: u64::from(filters.units.bits_per_key()) * u64::from(filters.units.unit_count()),
         }
     }
 
@@ -65,15 +65,15 @@ impl UnitBuilder {
     }
 
     /// Offers unit 0 of each segment to the reader that will open `path`.
-    pub(crate) fn hand_over(&self, shared: &Shared, path: &[u8]) {
+    pub(crate) fn hand_over(&self, filters: &Filters, path: &[u8]) {
         let Some(head) = self.head() else { return };
         let Ok(directory) = Directory::parse(head) else { return };
         let span = directory.row_span(0);
         let Some(row) = self.block.get(span.start as usize..span.end as usize) else { return };
         let units = directory.decode_row(0, row).map(|(_, unit)| unit.ok().map(<[u8]>::to_vec)).collect();
         let stored_id = stored_id(&self.session, self.file_number, head);
-        let files = shared.databases.files_of(&self.session);
-        shared.handover.offer(&shared.manager, path, stored_id, files, units);
+        let files = filters.databases.files_of(&self.session);
+        filters.handover.offer(&filters.manager, path, stored_id, files, units);
     }
 
     fn head(&self) -> Option<&[u8]> {

@@ -4,7 +4,7 @@
 //! What the file says of tables that are not open yet is kept (charged to the budget) and written again as long as their files exist.
 //! Invariants: no failure here fails an open or a close; nothing here is on the path of a lookup.
 
-pub(crate) mod hotness_file;
+pub mod hotness_file;
 mod lock_file;
 
 use std::{
@@ -18,20 +18,20 @@ use std::{
 };
 
 use springbloom_format::{StoredHotness, StoredSegment, StoredTable};
-use springbloom_manager::{Hotness, Manager, Reservation, SegmentUse};
+use springbloom_manager::{Hotness, Manager, Reservation, SegmentUse, allocated_bytes};
 use xxhash_rust::xxh3::Xxh3;
 
 use crate::{
-    ffi,
+    Engine,
     mutex::lock,
-    tables::{databases::Database, table_files::TableFiles, table_filter::READER_BYTES},
+    tables::{databases::Database, table_files::TableFiles},
 };
 
 /// What a closing database waits for its last lookups to be counted.
 const SETTLE_TIMEOUT: Duration = Duration::from_millis(200);
 
 /// Identity of a table that outlives the process and the place of its file: `head` is header and directory of its block.
-pub(crate) fn stored_id(session: &[u8], orig_file_number: u64, head: &[u8]) -> u128 {
+pub fn stored_id(session: &[u8], orig_file_number: u64, head: &[u8]) -> u128 {
     let mut hash = origin(session, orig_file_number);
     hash.update(head);
     hash.digest128()
@@ -51,16 +51,9 @@ fn origin(session: &[u8], orig_file_number: u64) -> Xxh3 {
     hash
 }
 
-/// Folder and number of a table file; `None` for a name that RocksDB gives no table of a database.
-pub(crate) fn folder_and_number(path: &Path) -> Option<(&Path, u64)> {
-    let extension = path.extension()?;
-    let number = path.file_stem()?.to_str()?.parse().ok()?;
-    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
-    (extension == "sst" || extension == "ldb").then_some((folder, number))
-}
-
 /// All folders that open databases have tables in.
 pub(crate) struct WarmStart {
+    engine: &'static Engine,
     manager: Arc<Manager>,
     files: Arc<TableFiles>,
     /// By the database's number and the path.
@@ -93,19 +86,20 @@ struct State {
 }
 
 impl WarmStart {
-    pub(crate) fn new(manager: Arc<Manager>, files: Arc<TableFiles>) -> Self {
-        Self { manager, files, folders: Mutex::default() }
+    pub(crate) fn new(engine: &'static Engine, manager: Arc<Manager>, files: Arc<TableFiles>) -> Self {
+        Self { engine, manager, files, folders: Mutex::default() }
     }
 
     /// A reader of the database opens a table. Gives the folder that remembers it, and what is remembered of it; neither for a file with
-    /// a name that RocksDB gives no table.
+    /// a name that the engine gives no table.
     pub(crate) fn open(
         &self,
         database: &Arc<Database>,
         path: &[u8],
         stored_id: u128,
     ) -> (Option<Arc<Folder>>, Option<Vec<SegmentUse>>) {
-        let Some((path, file_number)) = folder_and_number(Path::new(OsStr::from_bytes(path))) else {
+        let Some((path, file_number)) = self.engine.folder_and_number(Path::new(OsStr::from_bytes(path)))
+        else {
             return (None, None);
         };
         let folder = self.folder(database, path);
@@ -122,7 +116,7 @@ impl WarmStart {
     pub(crate) fn close(&self, database: &Database) {
         let of_database = self.all().into_iter().filter(|folder| std::ptr::eq(&*folder.database, database));
         let of_database: Vec<_> = of_database.collect();
-        if of_database.iter().any(|folder| folder.is_writable()) {
+        if of_database.iter().any(|folder| folder.is_writable(self.engine)) {
             self.manager.wait_idle(SETTLE_TIMEOUT);
         }
         for folder in of_database {
@@ -152,7 +146,7 @@ impl WarmStart {
     }
 
     fn load(&self, folder: &Path, state: &mut State) {
-        let stored = match hotness_file::read(folder) {
+        let stored = match hotness_file::read(self.engine, folder) {
             Ok(Some(stored)) => stored,
             Ok(None) => return,
             Err(error) => {
@@ -181,7 +175,7 @@ impl WarmStart {
     /// Writes a folder's file if it may and there is something new to say. `is_last`: never again, as the database closes.
     fn save(&self, folder: &Folder, is_last: bool) {
         let _one_at_a_time = lock(&folder.saving);
-        if lock(&folder.state).is_closed || !folder.is_writable() {
+        if lock(&folder.state).is_closed || !folder.is_writable(self.engine) {
             return;
         }
         let visits = self.manager.outcomes().visits();
@@ -192,7 +186,7 @@ impl WarmStart {
                 return;
             }
             state.visits_saved = Some(visits);
-            state.waiting.retain(|(_, file_number), _| exists(&folder.path, *file_number));
+            state.waiting.retain(|(_, file_number), _| self.engine.has_table(&folder.path, *file_number));
             let table = |(&(id, file_number), segments): (&_, &Vec<_>)| StoredTable {
                 id,
                 file_number,
@@ -205,7 +199,7 @@ impl WarmStart {
         if !stored.tables.iter().any(is_used) {
             return;
         }
-        if let Err(error) = hotness_file::replace(&folder.path, &stored)
+        if let Err(error) = hotness_file::replace(self.engine, &folder.path, &stored)
             && !mem::replace(&mut lock(&folder.state).has_failed, true)
         {
             log::warn!("{}: filter use cannot be remembered: {error}", folder.path.display());
@@ -217,14 +211,14 @@ impl WarmStart {
             budget_bytes: self.manager.budget().budget_bytes() as u64,
             // Shared with other folders, if there are any: an upper bound then.
             other_bytes: self.manager.other_bytes() as u64,
-            visits_per_lookup: visits_per_lookup(&self.manager).unwrap_or(0.0) as f32,
+            visits_per_lookup: visits_per_lookup(self.engine, &self.manager).unwrap_or(0.0) as f32,
             known_absent_65536ths: (self.manager.known_absent_share() * 65_536.0) as u16, // saturates
             tables: waiting,
         };
         let tables = self.files.in_folder(folder);
         if is_last {
             // What the readers took until they closed just now.
-            stored.other_bytes += (tables.len() * READER_BYTES) as u64;
+            stored.other_bytes += (tables.len() * allocated_bytes(self.engine.reader_bytes)) as u64;
         }
         for (id, file) in tables {
             let Some(uses) = self.manager.table_use(id) else { continue };
@@ -245,11 +239,11 @@ impl Folder {
     }
 
     /// Whether this process may write into the folder.
-    fn is_writable(&self) -> bool {
+    fn is_writable(&self, engine: &Engine) -> bool {
         let mut state = lock(&self.state);
         *state
             .is_writable
-            .get_or_insert_with(|| self.database.is_for_writing() && lock_file::is_held(&self.path))
+            .get_or_insert_with(|| self.database.is_for_writing() && lock_file::is_held(engine, &self.path))
     }
 }
 
@@ -270,13 +264,9 @@ impl State {
 }
 
 /// Visits to segments per lookup that met any, over all budgets of the process; `None` before the first one.
-pub(crate) fn visits_per_lookup(manager: &Manager) -> Option<f64> {
-    let lookups = ffi::digests_computed();
+pub(crate) fn visits_per_lookup(engine: &Engine, manager: &Manager) -> Option<f64> {
+    let lookups = (engine.digests_computed)();
     (lookups > 0).then(|| manager.outcomes().visits() as f64 / lookups as f64)
-}
-
-fn exists(folder: &Path, file_number: u64) -> bool {
-    ["sst", "ldb"].iter().any(|extension| folder.join(format!("{file_number:06}.{extension}")).exists())
 }
 
 fn to_stored(segment: SegmentUse) -> StoredSegment {
@@ -284,24 +274,8 @@ fn to_stored(segment: SegmentUse) -> StoredSegment {
     StoredSegment { access_count, negatives, wasted_reads, units: segment.units }
 }
 
-pub(crate) fn from_stored(segment: StoredSegment) -> SegmentUse {
+/// A segment of a hotness file.
+pub fn from_stored(segment: StoredSegment) -> SegmentUse {
     let StoredSegment { access_count, negatives, wasted_reads, units } = segment;
     SegmentUse { hotness: Hotness { access_count, negatives, wasted_reads }, units }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn tables_of_databases_are_told_from_other_files() {
-        let place = |path: &str| {
-            folder_and_number(Path::new(path)).map(|(folder, number)| (folder.to_owned(), number))
-        };
-        assert_eq!(place("/db/000012.sst"), Some(("/db".into(), 12)));
-        assert_eq!(place("7.ldb"), Some((".".into(), 7)));
-        for other in ["/db/new.sst", "/db/000012.log", "/db/", ""] {
-            assert_eq!(place(other), None, "{other}");
-        }
-    }
 }

@@ -1,0 +1,185 @@
+// The border between a host's adapter to its engine, in C or C++, and the Rust core that all hosts share: every function that crosses it,
+// with its ownership.
+//
+// The functions are written in Rust (src/ffi/); a panic of theirs is caught. A function that the core is given must not throw.
+// A pointer is borrowed for the call unless the comment says that it is owned.
+#pragma once
+
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+#define SB_NOEXCEPT noexcept
+extern "C" {
+#else
+#define SB_NOEXCEPT
+#endif
+
+typedef struct sb_filters sb_filters;  // one shared set of settings + manager; reference counted
+typedef struct sb_builder sb_builder;  // filter units of a table that is being written
+typedef struct sb_family sb_family;    // a column family of a database, while one of its tables is open
+// Filter units of an open table, in the memory of its reader: an allocation of its own would take three times as much.
+typedef struct {
+  void* words[2];
+} sb_table;
+
+typedef struct {
+  const uint8_t* data;
+  size_t size;
+} sb_bytes;
+
+typedef struct {
+  uint64_t lo;
+  uint64_t hi;
+} sb_digest;
+
+// How table files are opened. `access` is owned by whoever is given the struct; any thread may call the functions.
+typedef struct {
+  void* access;
+  // Reads `size` bytes at `offset` of a file into `into`; 0 on success. `verify`: an earlier read was corrupt, and this one is to be
+  // verified and mended by the file system; it fails where the file system cannot.
+  int (*read)(const void* access, sb_bytes path, uint64_t offset, size_t size, int verify, uint8_t* into);
+  int (*exists)(const void* access, sb_bytes path);  // 1 while the file exists
+  void (*log)(const void* access, sb_bytes text);    // adds a line to the database's log
+  void (*free)(void* access);
+} sb_file_access;
+
+// ---- the engine -----------------------------------------------------------------------------------------------------
+
+// A cache of the engine that the budget can be charged to, so that filters and cache together stay under the cache's capacity. `cache` is
+// what sb_filters_shared_instance is given.
+typedef struct {
+  void* (*charge)(const void* cache);  // a charge, of nothing at first; it shares the cache. Owned; released with `release`
+  // Moves the charge to `bytes` or a little more; gives what the cache grants. One caller at a time.
+  uint64_t (*update)(void* charge, uint64_t bytes);
+  void (*release)(void* charge);  // gives the bytes back
+} sb_cache_calls;
+
+// What the core must know of an engine. A host defines one, which stays as it is and where it is; text ends in NUL.
+typedef struct {
+  // Of table files, whose names are numbers of at least six digits.
+  const char* table_extension;
+  const char* older_table_extension;  // of tables of an older version; null: the same
+  const char* database_file;  // in the folder of every database: no other folder is written to
+  const char* lock_file;      // in the folder of a database; kept open by the process that has the database open for writing
+  // The file in the folder of a database that remembers the use of its tables, its name while it is written, and what both were called
+  // before (null: nothing else).
+  const char* hotness_file;
+  const char* hotness_file_new;
+  const char* former_hotness_files[2];
+  size_t reader_bytes;  // the reader of an open table with units, its sb_table included: the budget pays for it
+  size_t thread_bytes;  // what the host keeps for a thread that looks up: the budget pays for it
+  uint64_t (*digests_computed)(void);  // lookups of this process that met a table with units, about
+  const sb_cache_calls* cache;         // null: the engine has none
+} sb_engine;
+
+// ---- settings and sharing -------------------------------------------------------------------------------------------
+
+// How many settings there are, and which of them is the budget.
+enum { SB_SETTINGS = 13, SB_SETTING_BUDGET = 0 };
+// Name of a setting, in memory that stays.
+sb_bytes sb_setting_name(size_t index) SB_NOEXCEPT;
+// A setting as an option string gives it.
+typedef struct {
+  sb_bytes name;
+  sb_bytes value;
+} sb_setting;
+
+// The shared instance that option strings share. The first caller's settings create it; a later caller with another
+// budget changes the budget of all, and must agree in the rest. `engine` is that of all callers. `cache`: to be charged if the settings
+// say so; null: there is none. Returns an owned reference, or null with a message in `error` (of `error_size` bytes).
+sb_filters* sb_filters_shared_instance(const sb_engine* engine, const sb_setting* settings, size_t count, const void* cache,
+                                       char* error, size_t error_size) SB_NOEXCEPT;
+// The shared instance if there is one, as an owned reference; else null.
+sb_filters* sb_filters_shared_instance_if_any(void) SB_NOEXCEPT;
+void sb_filters_retain(const sb_filters* filters) SB_NOEXCEPT;
+void sb_filters_release(const sb_filters* filters) SB_NOEXCEPT;  // gives one owned reference back
+uint64_t sb_filters_budget_bytes(const sb_filters* filters) SB_NOEXCEPT;
+int sb_filters_set_budget_bytes(const sb_filters* filters, uint64_t budget_bytes) SB_NOEXCEPT;
+// Waits until no unit is waiting to be loaded; whether that came true in time.
+int sb_filters_wait_idle(const sb_filters* filters, uint64_t timeout_ms) SB_NOEXCEPT;
+// Calls `take` with the metrics in the text format that Prometheus scrapes.
+void sb_filters_metrics_text(const sb_filters* filters, void* context, void (*take)(void* context, sb_bytes text)) SB_NOEXCEPT;
+// Calls `take` with the settings in force, for a log.
+void sb_filters_settings_text(const sb_filters* filters, void* context, void (*take)(void* context, sb_bytes text)) SB_NOEXCEPT;
+// The database with that session opened a table without filter units.
+void sb_filters_count_table_without_units(const sb_filters* filters, sb_bytes session) SB_NOEXCEPT;
+// Wasted reads per lookup to expect at a budget, from what was measured; below 0 before anything was.
+double sb_filters_wasted_reads_per_lookup(const sb_filters* filters, uint64_t budget_bytes) SB_NOEXCEPT;
+// Whether keys that a custom comparator calls equal may be trusted to be equal byte for byte.
+int sb_filters_trusts_comparators(const sb_filters* filters) SB_NOEXCEPT;
+// Whether new tables get units.
+int sb_filters_writes_units(const sb_filters* filters) SB_NOEXCEPT;
+
+// ---- writing --------------------------------------------------------------------------------------------------------
+
+// `bytewise`: whether the table's order is that of bytes. `session` and `file_number` as in sb_table_spec. Owned; release with
+// sb_builder_free.
+sb_builder* sb_builder_new(const sb_filters* filters, int bytewise, sb_bytes session, uint64_t file_number) SB_NOEXCEPT;
+// Keys in the table's order, without timestamp. `entry_bytes`: key and value, uncompressed.
+void sb_builder_add(sb_builder* builder, const uint8_t* key, size_t key_size, uint64_t entry_bytes) SB_NOEXCEPT;
+uint64_t sb_builder_key_count(const sb_builder* builder) SB_NOEXCEPT;
+uint64_t sb_builder_bytes_estimate(const sb_builder* builder) SB_NOEXCEPT;  // size of the block if it ended now
+sb_bytes sb_builder_finish(sb_builder* builder) SB_NOEXCEPT;                // borrowed until sb_builder_free; empty without keys
+// Hands the first units of the table just written at `path` over to the reader that will open it, as far as the budget allows.
+void sb_builder_hand_over(const sb_builder* builder, const sb_filters* filters, sb_bytes path) SB_NOEXCEPT;
+void sb_builder_free(sb_builder* builder) SB_NOEXCEPT;
+
+// ---- reading --------------------------------------------------------------------------------------------------------
+
+// An order of user keys without timestamp, valid for the time of a call. `compare` gives <0, 0, >0; null: the order of bytes.
+typedef struct {
+  const void* comparator;
+  int (*compare)(const void* comparator, const uint8_t* a, size_t a_size, const uint8_t* b, size_t b_size);
+} sb_key_order;
+
+typedef struct {
+  sb_bytes path;
+  sb_bytes session;       // with `file_number`: which table this is, even when a path is used again
+  uint64_t file_number;
+  int32_t level;          // -1: unknown
+  sb_key_order order;
+  sb_bytes head;          // header and directory of the filter block
+  uint64_t block_offset;  // where in the file the filter block is
+} sb_table_spec;
+
+// A column family has its first table open. `session`: the engine's name for this opening of the database; `is_for_writing`: whether it
+// may have been opened to write. `files` is given away; it is used until the last column family of the database is closed. Owned.
+sb_family* sb_family_open(const sb_filters* filters, sb_bytes session, int is_for_writing, sb_file_access files) SB_NOEXCEPT;
+// No table of the column family is open any more. When the last one of a database is closed, its use is written down if it may be, its
+// tables are forgotten, and no file of it is accessed any more when this returns.
+void sb_family_close(const sb_filters* filters, sb_family* family) SB_NOEXCEPT;
+
+// Given the first bytes of a filter block: 1, and how long the head (header and directory) and the block are; 0: not ours.
+int sb_block_extent(sb_bytes start, uint64_t* head_bytes, uint64_t* block_bytes) SB_NOEXCEPT;
+// What opening a table comes to.
+enum { SB_OPENED = 0, SB_NO_ROOM = 1, SB_CORRUPT = 2, SB_NONE_LEFT = 3 };
+// Opens a table in the caller's memory, which may be moved; close with sb_table_close. Gives SB_OPENED, or why lookups pass
+// unfiltered.
+int sb_table_open(const sb_filters* filters, const sb_family* family, const sb_table_spec* spec, sb_table* table) SB_NOEXCEPT;
+// A table of the column family, which retries as `context`, was refused for lack of room. When there is more, a background thread calls `retry`, which opens
+// one of its refused tables again. It gives SB_OPENED if that one is refused no more, SB_NO_ROOM if it is, SB_NONE_LEFT if there was none:
+// then it is not called again until the next table is refused.
+void sb_refused_add(const sb_filters* filters, const sb_family* family, void* context, int (*retry)(void* context)) SB_NOEXCEPT;
+// When this returns, `retry` neither runs nor will be called. A context that is not known is ignored.
+void sb_refused_remove(const sb_filters* filters, void* context) SB_NOEXCEPT;
+// The table file at `path` is at another level of its tree from now on.
+void sb_table_moved(const sb_filters* filters, const char* path, size_t path_size, int32_t level) SB_NOEXCEPT;
+uint64_t sb_table_memory_bytes(const sb_table* table) SB_NOEXCEPT;
+// `filters`: what it was opened with. `obsolete`: the file is going away, so its state may be forgotten.
+void sb_table_close(const sb_filters* filters, sb_table* table, int obsolete) SB_NOEXCEPT;
+// Takes what the allocator takes for `bytes` from the budget, until it is given back; 0: there is no room.
+int sb_reserve(const sb_filters* filters, size_t bytes) SB_NOEXCEPT;
+void sb_give_back(const sb_filters* filters, size_t bytes) SB_NOEXCEPT;
+
+sb_digest sb_digest_of(const uint8_t* key, size_t key_size) SB_NOEXCEPT;
+// The hot path: whether the table may hold the key, and the segment that would. No lock, no allocation, no I/O. A "no" is recorded;
+// what a "maybe" turns out to be, the others are told.
+int sb_table_may_match(const sb_table* table, const sb_key_order* order, sb_digest digest, sb_bytes key, uint32_t* segment) SB_NOEXCEPT;
+// The key was not found. `absent`: the table certainly has no entry of any age or kind for it, so that it may be remembered.
+void sb_table_record_wasted_read(const sb_table* table, uint32_t segment, sb_digest digest, sb_bytes key, int absent) SB_NOEXCEPT;
+void sb_table_record_true_positive(const sb_table* table, uint32_t segment) SB_NOEXCEPT;
+
+#ifdef __cplusplus
+}
+#endif

@@ -1,0 +1,50 @@
+// The layout of every struct of springbloom_abi.h; src/ffi/layout.rs asserts the same numbers. For one C++ source of a host.
+#pragma once
+
+#include <cstddef>
+
+#include "springbloom_abi.h"
+
+static_assert(sizeof(sb_table) == 16);
+static_assert(sizeof(sb_bytes) == 16);
+static_assert(offsetof(sb_bytes, data) == 0);
+static_assert(offsetof(sb_bytes, size) == 8);
+static_assert(sizeof(sb_digest) == 16);
+static_assert(offsetof(sb_digest, lo) == 0);
+static_assert(offsetof(sb_digest, hi) == 8);
+static_assert(sizeof(sb_file_access) == 40);
+static_assert(offsetof(sb_file_access, access) == 0);
+static_assert(offsetof(sb_file_access, read) == 8);
+static_assert(offsetof(sb_file_access, exists) == 16);
+static_assert(offsetof(sb_file_access, log) == 24);
+static_assert(offsetof(sb_file_access, free) == 32);
+static_assert(sizeof(sb_setting) == 32);
+static_assert(offsetof(sb_setting, name) == 0);
+static_assert(offsetof(sb_setting, value) == 16);
+static_assert(sizeof(sb_key_order) == 16);
+static_assert(offsetof(sb_key_order, comparator) == 0);
+static_assert(offsetof(sb_key_order, compare) == 8);
+static_assert(sizeof(sb_table_spec) == 88);
+static_assert(offsetof(sb_table_spec, path) == 0);
+static_assert(offsetof(sb_table_spec, session) == 16);
+static_assert(offsetof(sb_table_spec, file_number) == 32);
+static_assert(offsetof(sb_table_spec, level) == 40);
+static_assert(offsetof(sb_table_spec, order) == 48);
+static_assert(offsetof(sb_table_spec, head) == 64);
+static_assert(offsetof(sb_table_spec, block_offset) == 80);
+static_assert(sizeof(sb_cache_calls) == 24);
+static_assert(offsetof(sb_cache_calls, charge) == 0);
+static_assert(offsetof(sb_cache_calls, update) == 8);
+static_assert(offsetof(sb_cache_calls, release) == 16);
+static_assert(sizeof(sb_engine) == 96);
+static_assert(offsetof(sb_engine, table_extension) == 0);
+static_assert(offsetof(sb_engine, older_table_extension) == 8);
+static_assert(offsetof(sb_engine, database_file) == 16);
+static_assert(offsetof(sb_engine, lock_file) == 24);
+static_assert(offsetof(sb_engine, hotness_file) == 32);
+static_assert(offsetof(sb_engine, hotness_file_new) == 40);
+static_assert(offsetof(sb_engine, former_hotness_files) == 48);
+static_assert(offsetof(sb_engine, reader_bytes) == 64);
+static_assert(offsetof(sb_engine, thread_bytes) == 72);
+static_assert(offsetof(sb_engine, digests_computed) == 80);
+static_assert(offsetof(sb_engine, cache) == 88);

@@ -1,0 +1,68 @@
+//! What the core must know of an engine.
+
+use std::{
+    ffi::{CStr, OsStr, c_char},
+    fmt,
+    os::unix::ffi::OsStrExt,
+    ptr::NonNull,
+};
+
+use super::CacheCalls;
+
+/// A text that stays: a C string.
+#[repr(transparent)]
+#[derive(Clone, Copy)]
+pub struct Name(NonNull<c_char>);
+
+// SAFETY: the text is never written.
+unsafe impl Send for Name {}
+// SAFETY: as above.
+unsafe impl Sync for Name {}
+
+impl Name {
+    /// This text.
+    pub const fn new(text: &'static CStr) -> Self {
+        // SAFETY: a reference is not null.
+        Self(unsafe { NonNull::new_unchecked(text.as_ptr().cast_mut()) })
+    }
+
+    /// The text.
+    pub fn text(self) -> &'static OsStr {
+        // SAFETY: it stays, and ends in NUL, by the promise of whoever defined it.
+        OsStr::from_bytes(unsafe { CStr::from_ptr(self.0.as_ptr()) }.to_bytes())
+    }
+}
+
+impl fmt::Debug for Name {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.text().fmt(f)
+    }
+}
+
+/// An engine, as the host that knows it describes it: `sb_engine`.
+#[repr(C)]
+#[derive(Debug)]
+pub struct Engine {
+    /// Of table files, whose names are numbers of at least six digits.
+    pub table_extension: Name,
+    /// Of tables of an older version.
+    pub older_table_extension: Option<Name>,
+    /// In the folder of every database: no other folder is written to.
+    pub database_file: Name,
+    /// In the folder of a database; kept open by the process that has the database open for writing.
+    pub lock_file: Name,
+    /// The file in the folder of a database that remembers the use of its tables.
+    pub hotness_file: Name,
+    /// Its name while it is written.
+    pub hotness_file_new: Name,
+    /// What both were called before.
+    pub former_hotness_files: [Option<Name>; 2],
+    /// Of the reader of an open table with units, its `sb_table` included: the budget pays for it.
+    pub reader_bytes: usize,
+    /// What the host keeps for a thread that looks up: the budget pays for it.
+    pub thread_bytes: usize,
+    /// Lookups of this process that met a table with units, about.
+    pub digests_computed: extern "C" fn() -> u64,
+    /// `None`: the engine has no caches.
+    pub cache: Option<&'static CacheCalls>,
+}

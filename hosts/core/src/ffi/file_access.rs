@@ -1,0 +1,85 @@
+//! Table files of a database, as the engine opens them.
+
+use std::sync::Arc;
+
+use super::types::{Access, Bytes};
+use crate::tables::gate::Gate;
+
+/// Opens the table files of a database by their paths, while the database is open. Clones share it.
+#[derive(Clone, Debug)]
+pub(crate) struct FileAccess {
+    /// `None`: for no database.
+    files: Option<Arc<Files>>,
+}
+
+/// An object of the engine's adapter.
+#[derive(Debug)]
+struct Files {
+    access: Access,
+    gate: Gate,
+}
+
+// SAFETY: by the header, any thread may call the functions at any time.
+unsafe impl Send for Files {}
+// SAFETY: as above.
+unsafe impl Sync for Files {}
+
+impl FileAccess {
+    /// # Safety
+    /// `access.access` belongs to the result from here on, and the functions take it.
+    pub(super) unsafe fn new(access: Access) -> Self {
+        Self { files: Some(Arc::new(Files { access, gate: Gate::default() })) }
+    }
+
+    /// No file exists in it.
+    pub(crate) fn none() -> Self {
+        Self { files: None }
+    }
+
+    /// Fills `into` from `offset` within the file; whether that worked. Not once the database is closed. `verify`: what was read before
+    /// is corrupt, and the file system is to verify and mend it, which few can.
+    pub(crate) fn read(&self, path: &[u8], offset: u64, verify: bool, into: &mut [u8]) -> bool {
+        let read = |Access { access, read, .. }: Access| {
+            // SAFETY: `into` is writable for its length, the path is borrowed for the call, and `access` is alive until drop.
+            unsafe {
+                read(access, Bytes::of(path), offset, into.len(), verify.into(), into.as_mut_ptr()) == 0
+            }
+        };
+        self.while_open(read).unwrap_or(false)
+    }
+
+    /// Whether the file is still there; none is once the database is closed. Touches the file system.
+    pub(crate) fn exists(&self, path: &[u8]) -> bool {
+        let exists = |Access { access, exists, .. }: Access| {
+            // SAFETY: the path is borrowed for the call, and `access` is alive until drop.
+            unsafe { exists(access, Bytes::of(path)) != 0 }
+        };
+        self.while_open(exists).unwrap_or(false)
+    }
+
+    /// Adds a line to the database's log. Not once the database is closed.
+    pub(crate) fn log(&self, text: &str) {
+        // SAFETY: the text is borrowed for the call, and `access` is alive until drop.
+        let log = |Access { access, log, .. }: Access| unsafe { log(access, Bytes::of(text.as_bytes())) };
+        self.while_open(log);
+    }
+
+    /// The database closes: when this returns, nobody accesses a file, and nobody will.
+    pub(crate) fn close(&self) {
+        if let Some(files) = &self.files {
+            files.gate.close();
+        }
+    }
+
+    fn while_open<T>(&self, run: impl FnOnce(Access) -> T) -> Option<T> {
+        let files = self.files.as_ref()?;
+        files.gate.enter(|| run(files.access))
+    }
+}
+
+impl Drop for Files {
+    fn drop(&mut self) {
+        // SAFETY: `access` is owned and not used again.
+        unsafe { (self.access.free)(self.access.access) }
+    }
+}

@@ -1,0 +1,32 @@
+//! The layout of every struct of the C interface; `include/springbloom_abi_layout.h` asserts the same numbers.
+
+use std::mem::offset_of;
+
+use super::{
+    CacheCalls, Engine,
+    types::{Access, Bytes, Digest, Order, Setting, TableSpec},
+};
+use crate::tables::table_filter::TableFilter;
+
+/// A struct's size, and the offsets of its fields in their order.
+macro_rules! layout {
+    ($name:ty, $size:literal, $($field:ident: $offset:literal),+) => {
+        const _: () = assert!(size_of::<$name>() == $size);
+        $(const _: () = assert!(offset_of!($name, $field) == $offset);)+
+    };
+}
+
+// `sb_table`.
+const _: () = assert!(size_of::<TableFilter>() == 16 && align_of::<TableFilter>() == align_of::<usize>());
+layout!(Bytes, 16, data: 0, size: 8);
+layout!(Digest, 16, lo: 0, hi: 8);
+layout!(Access, 40, access: 0, read: 8, exists: 16, log: 24, free: 32);
+layout!(Setting, 32, name: 0, value: 16);
+layout!(Order, 16, comparator: 0, compare: 8);
+layout!(TableSpec, 88, path: 0, session: 16, file_number: 32, level: 40, order: 48, head: 64, block_offset: 80);
+layout!(CacheCalls, 24, charge: 0, update: 8, release: 16);
+layout!(
+    Engine, 96,
+    table_extension: 0, older_table_extension: 8, database_file: 16, lock_file: 24, hotness_file: 32, hotness_file_new: 40,
+    former_hotness_files: 48, reader_bytes: 64, thread_bytes: 72, digests_computed: 80, cache: 88
+);

@@ -1,0 +1,17 @@
+//! The C interface (`include/springbloom_abi.h`), and the only unsafe code of this crate.
+//!
+//! `exports` is what an engine's adapter calls; `engine`, `cache` and `file_access` call what the adapter gave. Every pointer's ownership
+//! stands in the header.
+
+#![allow(unsafe_code)]
+
+mod cache;
+mod engine;
+mod exports;
+mod file_access;
+mod layout;
+mod types;
+
+pub use cache::{Cache, CacheCalls};
+pub use engine::{Engine, Name};
+pub(crate) use {cache::CacheCharge, file_access::FileAccess};

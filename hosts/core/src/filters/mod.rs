@@ -1,0 +1,163 @@
+//! The filters of all tables that share one budget: settings, the manager, and what goes on beside it.
+
+pub(crate) mod setting_table;
+pub(crate) mod settings;
+pub(crate) mod shared_instance;
+
+use std::{
+    sync::{
+        Arc,
+        atomic::{AtomicU64, Ordering},
+    },
+    time::Duration,
+};
+
+use springbloom_filter::UnitSettings;
+use springbloom_manager::{Manager, ManagerSettings, MemoryCurve, PolicyKind, Stats, allocated_bytes};
+
+use self::settings::Settings;
+use crate::{
+    Cache, Engine, Error,
+    control::{
+        budget_control::{self, BudgetControl},
+        maintenance::{Maintenance, Tasks},
+        metrics::{self, Figures},
+    },
+    ffi::CacheCharge,
+    tables::{databases::Databases, handover::Handover, refused::RefusedTables, table_files::TableFiles},
+    warm_start::{self, WarmStart},
+};
+
+/// Smallest segment: below this a unit is a few bytes and bookkeeping outweighs it.
+const SEGMENT_DATA_BYTES_MIN: u64 = 16 << 10;
+
+/// Elastic filters under one memory budget: what all tables that share it share.
+pub struct Filters {
+    /// First, so that it is stopped, and has written what is to be remembered, before the rest goes.
+    _maintenance: Maintenance,
+    pub(crate) engine: &'static Engine,
+    pub(crate) manager: Arc<Manager>,
+    pub(crate) units: UnitSettings,
+    pub(crate) segment_data_bytes: u64,
+    pub(crate) trust_comparators: bool,
+    pub(crate) write_units: bool,
+    pub(crate) handover: Arc<Handover>,
+    pub(crate) databases: Arc<Databases>,
+    pub(crate) files: Arc<TableFiles>,
+    pub(crate) refused: Arc<RefusedTables>,
+    /// `None`: nothing is remembered over a restart.
+    pub(crate) warm_start: Option<Arc<WarmStart>>,
+    pub(crate) tables_without_units: AtomicU64,
+    budget: Arc<BudgetControl>,
+    policy: PolicyKind,
+    charges_cache: bool,
+}
+
+impl Filters {
+    pub(crate) fn start(settings: Settings, engine: &'static Engine) -> Result<Arc<Self>, Error> {
+        if settings.segment_data_bytes < SEGMENT_DATA_BYTES_MIN {
+            return Err(Error::Setting {
+                name: "segment_data_bytes",
+                got: settings.segment_data_bytes.to_string(),
+                expected: format!("at least {SEGMENT_DATA_BYTES_MIN}"),
+            });
+        }
+        let manager = Manager::new(ManagerSettings {
+            budget_bytes: budget_control::checked(settings.budget_bytes)?,
+            policy: settings.policy,
+            lifetime: settings.lifetime,
+            negative_cache: settings.negative_cache,
+            reader_bytes: allocated_bytes(engine.reader_bytes),
+            thread_bytes: engine.thread_bytes,
+            ..ManagerSettings::default()
+        });
+        let (handover, files) = (Arc::new(Handover::default()), Arc::new(TableFiles::new(manager.clone())));
+        let (refused, databases) = (Arc::new(RefusedTables::default()), Arc::new(Databases::default()));
+        let warm_start = settings
+            .warm_start_every
+            .map(|_| Arc::new(WarmStart::new(engine, manager.clone(), files.clone())));
+        let budget = BudgetControl::new(manager.clone(), handover.clone(), settings.memory_pressure);
+        let budget = Arc::new(budget);
+        let maintenance = Maintenance::start(Tasks {
+            manager: manager.clone(),
+            files: files.clone(),
+            databases: databases.clone(),
+            warm_start: warm_start.clone().zip(settings.warm_start_every),
+            budget: budget.clone(),
+            handover: handover.clone(),
+            refused: refused.clone(),
+        });
+        Ok(Arc::new(Self {
+            _maintenance: maintenance,
+            engine,
+            manager,
+            units: settings.units,
+            segment_data_bytes: settings.segment_data_bytes,
+            trust_comparators: settings.trust_comparators,
+            write_units: settings.write_units,
+            handover,
+            databases,
+            files,
+            refused,
+            warm_start,
+            tables_without_units: AtomicU64::new(0),
+            budget,
+            policy: settings.policy,
+            charges_cache: settings.charge_to_block_cache,
+        }))
+    }
+
+    /// What is in force, for a log.
+    pub(crate) fn settings_text(&self) -> String {
+        format!(
+            "budget {} bytes, policy {}, units {}, segments of {} bytes",
+            self.manager.budget().budget_bytes(),
+            self.policy,
+            self.units,
+            self.segment_data_bytes
+        ) + if self.write_units { "" } else { ", for reading alone: new tables get stock filters" }
+    }
+
+    /// Charges the budget to the cache if the settings ask for it and no cache pays yet. Errors with a message if there is none.
+    pub fn charge_to(&self, cache: &Cache<'_>) -> Result<(), String> {
+        if !self.charges_cache {
+            return Ok(());
+        }
+        self.budget.charge_to(|| CacheCharge::of(self.engine, cache))
+    }
+
+    /// Changes the budget and gives the one that is in force then. A smaller one holds when this returns: units are evicted first.
+    pub fn set_budget_bytes(&self, budget_bytes: u64) -> Result<u64, Error> {
+        Ok(self.budget.ask(budget_control::checked(budget_bytes)?) as u64)
+    }
+
+    /// A snapshot of what is resident and what it did.
+    pub fn stats(&self) -> Stats {
+        self.manager.stats()
+    }
+
+    /// Wasted reads to expect at any budget, from what was measured. O(segments).
+    pub fn memory_curve(&self) -> MemoryCurve {
+        self.manager.memory_curve()
+    }
+
+    /// Visits to segments of tables that a lookup makes on average. `None` before the first lookup.
+    pub fn visits_per_lookup(&self) -> Option<f64> {
+        warm_start::visits_per_lookup(self.engine, &self.manager)
+    }
+
+    /// Tables without filter units that were opened so far.
+    pub fn tables_without_units(&self) -> u64 {
+        self.tables_without_units.load(Ordering::Relaxed)
+    }
+
+    /// Waits until no unit is waiting to be loaded, at most `timeout`; whether that came true.
+    pub fn wait_idle(&self, timeout: Duration) -> bool {
+        self.manager.wait_idle(timeout)
+    }
+
+    /// [`stats`](Self::stats) in the text format that Prometheus scrapes.
+    pub fn metrics_text(&self) -> String {
+        metrics::text_of(Figures { stats: self.stats(), tables_without_units: self.tables_without_units() })
+    }
+}

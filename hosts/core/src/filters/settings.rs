@@ -1,0 +1,67 @@
+//! The settings of [`Filters`].
+
+use std::{sync::Arc, time::Duration};
+
+use springbloom_filter::UnitSettings;
+use springbloom_manager::PolicyKind;
+
+use super::setting_table;
+use crate::{Engine, Error, Filters, MemoryPressure};
+
+/// What [`Filters`] are started with. [`SETTINGS`](crate::SETTINGS) has what each setting does.
+#[derive(Clone, Debug)]
+pub struct Settings {
+    /// Memory for filter units and all their bookkeeping.
+    pub budget_bytes: u64,
+    /// Key and value bytes that one group of units covers.
+    pub segment_data_bytes: u64,
+    /// Kind, number and size of the units that new tables get.
+    pub units: UnitSettings,
+    /// Who decides which units are resident.
+    pub policy: PolicyKind,
+    /// Lookups after which a segment that was not asked for counts as expired; `None`: the number of segments.
+    pub lifetime: Option<u64>,
+    /// Whether keys which a custom comparator calls equal are equal byte for byte.
+    pub trust_comparators: bool,
+    /// Whether new tables get filter units.
+    pub write_units: bool,
+    /// How often hotness is saved for the next start; `None`: never, nor read.
+    pub warm_start_every: Option<Duration>,
+    /// The budget yields to this.
+    pub memory_pressure: Option<MemoryPressure>,
+    /// Whether the budget is charged to a cache of the engine.
+    pub charge_to_block_cache: bool,
+    /// Whether absent keys that the units let pass are remembered.
+    pub negative_cache: bool,
+}
+
+impl Default for Settings {
+    fn default() -> Self {
+        Self {
+            budget_bytes: 64 << 20,
+            segment_data_bytes: 8 << 20,
+            units: UnitSettings::default(),
+            policy: PolicyKind::default(),
+            lifetime: None,
+            trust_comparators: false,
+            write_units: true,
+            warm_start_every: Some(Duration::from_secs(60)),
+            memory_pressure: None,
+            charge_to_block_cache: false,
+            negative_cache: true,
+        }
+    }
+}
+
+impl Settings {
+    /// With these settings, by the names and with the values that [`SETTINGS`](crate::SETTINGS) has, one after the other. An error names the
+    /// setting, what it was given and what it takes.
+    pub fn with(self, given: &[(&str, &str)]) -> Result<Self, String> {
+        setting_table::apply(self, given)
+    }
+
+    /// Starts filters of the engine's tables. Errors on a setting that cannot work.
+    pub fn start(self, engine: &'static Engine) -> Result<Arc<Filters>, Error> {
+        Filters::start(self, engine)
+    }
+}

@@ -1,0 +1,58 @@
+//! The instance that option strings share: a string can name a budget, not an object.
+
+use std::sync::{Arc, Mutex};
+
+use super::{
+    Filters,
+    setting_table::{self, BUDGET, Given},
+    settings::Settings,
+};
+use crate::{Cache, Engine, mutex::lock};
+
+struct Instance {
+    filters: Arc<Filters>,
+    settings: Settings,
+}
+
+static INSTANCE: Mutex<Option<Instance>> = Mutex::new(None);
+
+/// The shared instance, if there is one.
+pub(crate) fn shared_instance_if_any() -> Option<Arc<Filters>> {
+    lock(&INSTANCE).as_ref().map(|instance| instance.filters.clone())
+}
+
+/// The shared instance. The first settings make it. Later ones change its budget, the last word winning, and must agree with
+/// the others as far as they name them, because all tables share them; an instance that nobody uses any more makes way.
+///
+/// `cache`: the one to charge, if that is asked for.
+pub(crate) fn shared_instance(
+    engine: &'static Engine,
+    given: &Given<'_>,
+    cache: &Cache<'_>,
+) -> Result<Arc<Filters>, String> {
+    let mut instance = lock(&INSTANCE);
+    if let Some(Instance { filters, settings }) = &*instance {
+        let asked = setting_table::apply(settings.clone(), given)?;
+        match setting_table::difference(settings, &asked) {
+            None => {
+                filters.charge_to(cache)?;
+                if given.iter().any(|(name, _)| *name == BUDGET) {
+                    filters.set_budget_bytes(asked.budget_bytes).map_err(|error| error.to_string())?;
+                }
+                return Ok(filters.clone());
+            }
+            Some((name, in_force, asked)) if Arc::strong_count(filters) > 1 => {
+                return Err(format!(
+                    "{name}: got {asked}, and the databases of this process that are open share {in_force}; give all of them the \
+                     same, or leave it out"
+                ));
+            }
+            Some(_) => *instance = None,
+        }
+    }
+    let settings = setting_table::apply(Settings::default(), given)?;
+    let filters = settings.clone().start(engine).map_err(|error| error.to_string())?;
+    filters.charge_to(cache)?;
+    *instance = Some(Instance { filters: filters.clone(), settings });
+    Ok(filters)
+}

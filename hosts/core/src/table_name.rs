@@ -1,0 +1,63 @@
+//! Names of table files: a number of at least six digits, and an extension of the engine's.
+
+use std::{
+    ffi::OsStr,
+    os::unix::ffi::OsStrExt,
+    path::{Path, PathBuf},
+};
+
+use crate::{Engine, Name};
+
+impl Engine {
+    /// Folder and number of a table file; `None` for a name that the engine gives no table of a database.
+    pub fn folder_and_number<'a>(&self, path: &'a Path) -> Option<(&'a Path, u64)> {
+        let extension = path.extension()?;
+        let number = path.file_stem()?.to_str()?.parse().ok()?;
+        let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+        self.extensions().any(|known| known == extension).then_some((folder, number))
+    }
+
+    /// Number of a table file with the name that the engine gives new ones, and the length of the folder's path before it.
+    pub(crate) fn number_and_folder(&self, path: &[u8]) -> Option<(u64, usize)> {
+        let slash = path.iter().rposition(|&byte| byte == b'/')?;
+        let name = Path::new(OsStr::from_bytes(&path[slash + 1..]));
+        let number = name.file_stem()?.to_str()?.parse().ok()?;
+        (name.as_os_str() == self.name_of(number).as_os_str()).then_some((number, slash))
+    }
+
+    /// The name of a new table file.
+    pub(crate) fn name_of(&self, number: u64) -> PathBuf {
+        name(number, self.table_extension.text())
+    }
+
+    /// Whether a table file with the number is in the folder.
+    pub(crate) fn has_table(&self, folder: &Path, number: u64) -> bool {
+        self.extensions().any(|extension| folder.join(name(number, extension)).exists())
+    }
+
+    fn extensions(&self) -> impl Iterator<Item = &'static OsStr> {
+        [Some(self.table_extension), self.older_table_extension].into_iter().flatten().map(Name::text)
+    }
+}
+
+fn name(number: u64, extension: &OsStr) -> PathBuf {
+    Path::new(&format!("{number:06}")).with_extension(extension)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::test_engine::TEST_ENGINE;
+
+    #[test]
+    fn tables_of_databases_are_told_from_other_files() {
+        let place = |path: &str| {
+            TEST_ENGINE.folder_and_number(Path::new(path)).map(|(folder, number)| (folder.to_owned(), number))
+        };
+        assert_eq!(place("/db/000012.sst"), Some(("/db".into(), 12)));
+        assert_eq!(place("7.ldb"), Some((".".into(), 7)));
+        for other in ["/db/new.sst", "/db/000012.log", "/db/", ""] {
+            assert_eq!(place(other), None, "{other}");
+        }
+    }
+}

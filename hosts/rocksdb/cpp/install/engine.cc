@@ -1,0 +1,24 @@
+// RocksDB, for the core.
+#include "abi.h"
+#include "install/cache_charge.h"
+#include "read/elastic_table_reader.h"
+#include "read/lookup_digest.h"
+
+constinit const sb_engine springbloom_engine = {
+    .table_extension = "sst",
+    // Of LevelDB, whose databases RocksDB opens.
+    .older_table_extension = "ldb",
+    .database_file = "CURRENT",
+    // Databases that are opened to read alone have none open.
+    .lock_file = "LOCK",
+    // RocksDB takes it for a temporary OPTIONS file (ParseFileName), which DestroyDB deletes with the database, and which nothing else
+    // reads, deletes or copies.
+    .hotness_file = "OPTIONS-0-SPRINGBLOOM-HOTNESS.dbtmp",
+    .hotness_file_new = "OPTIONS-0-SPRINGBLOOM-HOTNESS-NEW.dbtmp",
+    // RocksDB gives them no meaning.
+    .former_hotness_files = {"SPRINGBLOOM-HOTNESS", "SPRINGBLOOM-HOTNESS.new"},
+    .reader_bytes = sizeof(springbloom::ElasticTableReader),
+    .thread_bytes = springbloom::kLookupThreadBytes,
+    .digests_computed = &springbloom::DigestsComputed,
+    .cache = &springbloom::kBlockCacheCalls,
+};
