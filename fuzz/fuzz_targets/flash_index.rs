@@ -20,7 +20,7 @@ enum Change {
     Manifest(u16, Vec<u8>),
     /// In a page of the log, behind the check.
     Page(u8, u16, Vec<u8>),
-    /// In a sector of a bucket's slot, behind the check, as if it were of the bucket with this birth.
+    /// In a sector of a bucket's slot, behind the check, as if it were of the bucket with this version.
     Sector(u8, u8, u8, u16, Vec<u8>),
     /// Anywhere in any file, with the checksum left wrong.
     Damage(u8, u32, u8),
@@ -78,7 +78,7 @@ fn template() -> &'static SimStorage {
         for n in 760..800 {
             index.put(&key(n), b"replayed behind what waits").unwrap();
         }
-        index.flush().unwrap();
+        index.commit().unwrap();
         drop(index);
         storage.after_power_loss(PowerLoss::KILLED, 1)
     })
@@ -107,13 +107,13 @@ fn apply(storage: &SimStorage, change: &Change) {
                 put_check(file, number);
             });
         }
-        Change::Sector(slot, sector, birth, at, bytes) => {
+        Change::Sector(slot, sector, version, at, bytes) => {
             let slots = (len("buckets") / (4 * SECTOR_BYTES)).max(1);
             let (slot, sector) = (usize::from(*slot) % slots, usize::from(*sector) % 4);
             storage.damage("buckets", (slot * 4 + sector) * SECTOR_BYTES, |file| {
                 let file = &mut file[..SECTOR_BYTES];
                 overwrite(&mut file[4..], *at, bytes);
-                let place = ((slot as u64) << 32 | u64::from(*birth)).wrapping_add(mix(sector as u64));
+                let place = ((slot as u64) << 32 | u64::from(*version)).wrapping_add(mix(sector as u64));
                 put_check(file, place);
             });
         }
@@ -156,7 +156,7 @@ fuzz_target!(|changes: Vec<Change>| {
             return;
         }
     }
-    let _ = index.flush();
+    let _ = index.commit();
     let _ = index.compact();
     let _ = index.close();
 });

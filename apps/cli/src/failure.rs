@@ -44,7 +44,7 @@ pub(crate) fn exit_code(error: &anyhow::Error) -> u8 {
     if is_bad_input { EXIT_BAD_INPUT } else { EXIT_FAILED }
 }
 
-/// Whether the user named a file or a folder that cannot be used as asked.
+/// Whether the error is about a file or folder that the user named.
 fn is_unusable(kind: ErrorKind) -> bool {
     matches!(
         kind,
@@ -58,7 +58,7 @@ fn is_unusable(kind: ErrorKind) -> bool {
     )
 }
 
-/// `error` and its causes, each said once: many errors name their cause and have it as their source too.
+/// `error` and its causes, each once. Many errors include their cause in the message and also have it as source.
 pub(crate) fn sentence(error: &anyhow::Error) -> String {
     let mut text = String::new();
     for cause in error.chain().map(ToString::to_string) {

@@ -22,7 +22,7 @@ pub(crate) use bad::Taken;
 pub(crate) use batch::{BATCH_LINES, Batch};
 pub(crate) use writer::LineWriter;
 
-/// Stands for standard input.
+/// The name of standard input.
 const STDIN: &str = "-";
 const BUFFER_BYTES: usize = 1 << 16;
 
@@ -35,18 +35,18 @@ pub(crate) struct LineOptions {
     /// before NUL it is.)
     #[arg(short = '0', long)]
     null: bool,
-    /// What to do with a line that cannot be used
+    /// How to treat bad lines
     #[arg(long, value_enum, value_name = "WHAT", default_value_t = OnBadLine::Stop)]
     on_bad_line: OnBadLine,
 }
 
 /// How a command reads its lines.
 pub(crate) struct Reading<'c> {
-    /// Most lines of a batch.
+    /// Maximum number of lines in a batch.
     pub(crate) batch_lines: usize,
-    /// Says what is wrong with a line that cannot be used.
+    /// Returns an error for a bad line.
     pub(crate) check: &'c dyn Fn(&[u8]) -> Result<(), String>,
-    /// Whether the command prints lines at the same time.
+    /// Whether the command prints lines meanwhile.
     pub(crate) prints: bool,
 }
 
@@ -93,7 +93,7 @@ impl LineOptions {
         Ok(Taken::new(lines, &bad))
     }
 
-    /// Where lines are printed.
+    /// The output for lines.
     pub(crate) fn output(&self) -> LineWriter {
         LineWriter::new(self.separator())
     }

@@ -1,4 +1,4 @@
-//! A scan that is killed goes on where it was, and reports what an uninterrupted one does.
+//! A killed scan resumes where it stopped, and reports the same as an uninterrupted one.
 
 use std::io::Write;
 use std::path::Path;

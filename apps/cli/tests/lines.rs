@@ -62,7 +62,7 @@ fn the_lines_around_bad_ones_are_answered() {
     get("skip")
         .code(4)
         .stdout("a\t1\nb\t2\n")
-        .stderr(contains("line 3: a key of 256 bytes, expected 1 to 255"));
+        .stderr(contains("line 3: the key has 256 bytes, expected 1 to 255"));
     let delete =
         springbloom(&["index", "delete", &index, "--on-bad-line", "skip"]).write_stdin("a\n\n").assert();
     delete.code(4);

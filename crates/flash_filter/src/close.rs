@@ -1,15 +1,14 @@
-//! A clean end: everything is in the pages, and the log is empty.
+//! Clean close: all updates are in the pages, and the log is empty.
 
 use springbloom_page_device::FlashError;
 
 use crate::filter::FlashFilter;
 
 impl FlashFilter {
-    /// Writes everything that waits to its pages, so that the next opening has nothing to recover. Writes nothing if nothing was
-    /// inserted since the filter was closed before. Cost: as [`FlashFilter::flush`].
+    /// Flushes all pending updates, so that the next opening recovers nothing. Writes nothing if nothing was inserted since the last close.
+    /// Cost: see [`FlashFilter::flush`].
     ///
-    /// What was committed is durable whether or not this is called; a filter that is dropped instead is recovered by the next
-    /// opening for writing.
+    /// Committed keys are durable without this call. If a filter is dropped instead, the next opening for writing recovers it.
     pub fn close(self) -> Result<(), FlashError> {
         if !self.storage.is_writable() {
             return Ok(());

@@ -1,15 +1,14 @@
-//! The flash filter: a Bloom filter in pages on a device, with updates that wait in memory and a log that makes them
-//! durable before their pages are written (BloomFlash section III).
+//! The flash filter: a Bloom filter in pages on a device. Updates are pending in memory, and a log makes them durable before their pages
+//! are written (BloomFlash section III).
 //!
-//! - A lookup looks at the waiting updates and then at one page (of each filter of a chain that has grown).
-//! - Any number of threads look up while others insert; insertions take turns. Locks are taken in the order log, writer,
-//!   waiting updates.
-//! - Pages are written in place: a page holds a superset of what it held (see [`crate::page`]).
+//! - A lookup checks the pending updates and then reads one page (of each filter of a chain that has grown).
+//! - Any number of threads look up keys while others insert. Insertions are serialised. Lock order: log, writer, pending updates.
+//! - Pages are written in place. A new page holds a superset of the bits of the old one (see [`crate::page`]).
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
 
-use springbloom_page_device::{CommitTurn, Storage, Wal};
+use springbloom_page_device::{GroupCommit, Storage, Wal};
 
 use crate::fpr::either_of;
 use crate::geometry::Layout;
@@ -45,22 +44,22 @@ use crate::write::Writer;
 pub struct FlashFilter {
     pub(crate) storage: Arc<dyn Storage>,
     pub(crate) buffer: BufferSettings,
-    /// What lookups see; replaced as a whole when the chain grows.
+    /// The state that lookups use. Replaced as a whole when the chain grows.
     pub(crate) state: RwLock<Arc<State>>,
     pub(crate) wal: Mutex<Wal>,
     pub(crate) writer: Mutex<Writer>,
-    pub(crate) commit_turn: CommitTurn,
+    pub(crate) group_commit: GroupCommit,
     pub(crate) cache: PageCache,
-    /// Keys of a batched lookup that are worked on together: bounds its memory.
+    /// Keys of a batched lookup that are processed together. Bounds its memory.
     pub(crate) lookup_keys: usize,
-    /// Updates up to this count (of [`Writer`]'s `appended`) are durable.
+    /// The first `durable` of the updates counted by [`Writer`]'s `appended` are durable.
     pub(crate) durable: AtomicU64,
     pub(crate) counters: Counters,
-    /// Opened for reading, and not closed by who wrote it last: lookups read the log as well.
+    /// Opened for reading after an interrupted writer, so lookups read the log as well.
     pub(crate) reads_log: bool,
 }
 
-/// The filters of the chain, oldest first, and the updates that wait for the last one.
+/// The filters of the chain, oldest first, and the pending updates of the last one.
 pub(crate) struct State {
     pub(crate) layers: Vec<Arc<Layer>>,
     pub(crate) pending: Pending,
@@ -68,7 +67,7 @@ pub(crate) struct State {
 
 impl State {
     pub(crate) fn newest(&self) -> &Layer {
-        // A state is never made without a layer.
+        // A state always has a layer.
         &self.layers[self.layers.len() - 1]
     }
 }
@@ -88,22 +87,22 @@ impl FlashFilter {
         self.counters.snapshot(log_bytes_written, log_syncs)
     }
 
-    /// The chance that a lookup of an absent key answers "may match" now, from the share of bits set.
+    /// The present false positive rate of lookups, from the share of bits set.
     pub fn estimated_fpr(&self) -> f64 {
-        // In logarithms, or rates below 1e-16 would vanish.
+        // In logarithms, because rates below 1e-16 would vanish.
         let absent_log: f64 =
             self.state().layers.iter().map(|layer| f64::ln_1p(-layer.estimated_fpr())).sum();
         -absent_log.exp_m1()
     }
 
-    /// Whether the filter holds as many distinct keys as it was built for, so that its rate is about to exceed the one
-    /// asked for. A growing filter never is.
+    /// Whether the filter holds as many distinct keys as it was built for. More keys raise its rate above the requested one. Always false
+    /// for a growing filter.
     pub fn is_full(&self) -> bool {
         let state = self.state();
         !state.newest().header.grows && state.newest().is_full(state.pending.len())
     }
 
-    /// What the filter is and how full.
+    /// Settings and sizes of the filter.
     pub fn info(&self) -> FilterInfo {
         let state = self.state();
         let (insertions, fixed_bytes) = {
@@ -124,12 +123,12 @@ impl FlashFilter {
     }
 }
 
-/// Rate of one lookup that reads `pages` pages, each of which answers wrongly with chance `page_fpr`.
+/// Rate of one lookup that reads `pages` pages with false positive rate `page_fpr` each.
 pub(crate) fn lookup_fpr(page_fpr: f64, layout: Layout) -> f64 {
     if layout == Layout::TwoChoices { either_of(page_fpr, 2) } else { page_fpr }
 }
 
-/// What waits is counted with the filter that it waits for.
+/// The last filter of the chain includes the pending updates.
 fn infos_of(state: &State) -> Vec<LayerInfo> {
     let newest = state.layers.len() - 1;
     let waiting = |i: usize| if i == newest { state.pending.len() } else { 0 };

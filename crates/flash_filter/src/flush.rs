@@ -1,4 +1,4 @@
-//! From memory into pages: groups are read, changed and written together (BloomFlash section III-E).
+//! Flushes pending updates: reads, changes and writes groups of pages (BloomFlash section III-E).
 
 use std::sync::PoisonError;
 
@@ -10,17 +10,17 @@ use crate::write::Writer;
 use springbloom_page_device::AlignedBuf;
 use springbloom_page_device::FlashError;
 
-/// Clean pages between two dirty ones that are written along with them: one longer write instead of two.
+/// Clean pages between two dirty ones that are written too, so that one longer write replaces two.
 const GAP_PAGES_MAX: u32 = 1;
 
-/// Contiguous pages that are read, changed and written as one.
+/// Contiguous pages that are read, changed and written together.
 struct Run {
     first_page: u32,
     pages: u32,
 }
 
 impl FlashFilter {
-    /// Writes the pages of everything that waits.
+    /// Flushes all pending updates.
     pub(crate) fn flush_all(&self, writer: &mut Writer, state: &State) -> Result<(), FlashError> {
         while state.pending.len() > 0 {
             self.flush_some(writer, state)?;
@@ -28,7 +28,7 @@ impl FlashFilter {
         Ok(())
     }
 
-    /// Writes the next few groups, by policy. Their updates stay visible in memory until their pages are written.
+    /// Flushes the next few groups, chosen by the policy. Their updates stay visible in memory until their pages are written.
     pub(crate) fn flush_some(&self, writer: &mut Writer, state: &State) -> Result<(), FlashError> {
         let layer = state.newest();
         let pending = &state.pending;
@@ -80,8 +80,8 @@ impl FlashFilter {
     }
 }
 
-/// The runs that cover `pages`, which are in order. Every page of a run belongs to a group of one of `pages`, so runs are
-/// no longer than these groups.
+/// The runs that cover `pages`, which are sorted. Every page of a run belongs to the group of one of `pages`, so a run is no longer than
+/// these groups.
 fn runs_of(pages: &[u32], pending: &Pending) -> Vec<Run> {
     let mut runs: Vec<Run> = Vec::new();
     for &page in pages {
@@ -100,7 +100,7 @@ fn runs_of(pages: &[u32], pending: &Pending) -> Vec<Run> {
     runs
 }
 
-/// A piece of `scratch` for each run.
+/// One piece of `scratch` per run.
 fn cut<'a>(scratch: &'a mut [u8], runs: &[Run], page_bytes: usize) -> Vec<&'a mut [u8]> {
     let mut rest = scratch;
     runs.iter()
@@ -112,7 +112,7 @@ fn cut<'a>(scratch: &'a mut [u8], runs: &[Run], page_bytes: usize) -> Vec<&'a mu
         .collect()
 }
 
-/// Sets the bits of what waits for the pages of `run`; returns how many were not set before.
+/// Sets the bits of the pending updates for the pages of `run`. Returns how many were not set before.
 fn apply(layer: &Layer, pending: &Pending, run: &Run, piece: &mut [u8]) -> u64 {
     let geometry = &layer.header.geometry;
     let mut added = 0;

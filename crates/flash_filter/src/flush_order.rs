@@ -1,8 +1,8 @@
-//! Which groups of pages are written next (BloomFlash section III-E).
+//! The order in which groups of pages are flushed (BloomFlash section III-E).
 
 use crate::settings::FlushPolicy;
 
-/// Counts waiting updates per group and picks groups by policy.
+/// Counts pending updates per group and picks groups by policy.
 pub(crate) struct FlushOrder {
     policy: FlushPolicy,
     counts: MaxTree,
@@ -14,17 +14,17 @@ impl FlushOrder {
         FlushOrder { policy, counts: MaxTree::new(groups), cursor: 0 }
     }
 
-    /// Bytes for `groups` groups.
+    /// Memory for `groups` groups, in bytes.
     pub(crate) fn memory_bytes(groups: u32) -> u64 {
         u64::from(groups.next_power_of_two()) * 8
     }
 
-    /// Records that `group` has one more update waiting.
+    /// Counts one more pending update of `group`.
     pub(crate) fn note(&mut self, group: u32) {
         self.counts.set(group, self.counts.get(group) + 1);
     }
 
-    /// Takes the next group to write, counting it as empty from now on; `None` if nothing waits.
+    /// Picks the next group to flush and resets its count. `None` if nothing is pending.
     pub(crate) fn take(&mut self) -> Option<u32> {
         if self.counts.top() == 0 {
             return None;
@@ -43,7 +43,7 @@ impl FlushOrder {
     }
 }
 
-/// Maximum of a row of counts, in a tree: O(log n) to change one and to find the largest.
+/// A tree over an array of counts. Changing a count and finding the largest take O(log n).
 struct MaxTree {
     nodes: Vec<u32>,
     leaves: usize,
@@ -78,7 +78,7 @@ impl MaxTree {
         }
     }
 
-    /// The first of the largest.
+    /// Index of the largest count, the first if there are several.
     fn arg_max(&self) -> u32 {
         let mut node = 1;
         while node < self.leaves {

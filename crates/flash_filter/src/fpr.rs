@@ -1,12 +1,11 @@
 //! False positive rates, analytically (BloomFlash section III-D).
 //!
-//! A page with `n` keys answers wrongly with `FP(n) = (1 - (1 - 1/m)^(k n))^k`. Keys fall on pages at random, so `n` is
-//! binomial, and the rate of the filter is the mean of `FP(n)` over that distribution: a little above `FP` of the mean,
-//! since `FP` is convex.
+//! A page with `n` keys has the rate `FP(n) = (1 - (1 - 1/m)^(k n))^k`. Keys are distributed over pages at random, so `n` is binomial. The
+//! rate of the filter is the mean of `FP(n)` over that distribution. It is a little above `FP` of the mean, since `FP` is convex.
 
 use crate::geometry::{Geometry, Layout};
 
-/// Rate of a Bloom filter of `bits` bits that holds `keys` keys with `probes` bits each.
+/// Rate of a Bloom filter of `bits` bits with `keys` keys and `probes` bits per key.
 pub fn fpr_at_load(keys: f64, bits: f64, probes: u8) -> f64 {
     let k = f64::from(probes);
     // ln(1 - 1/m) loses digits for large m; ln_1p does not.
@@ -18,7 +17,7 @@ pub fn fill(keys: f64, bits: f64, probes: u8) -> f64 {
     -f64::exp_m1(keys * f64::from(probes) * f64::ln_1p(-1.0 / bits))
 }
 
-/// Keys that leave a share `fill` of the bits set: the inverse of [`fill`].
+/// Number of keys that set the share `fill` of the bits: the inverse of [`fill`].
 pub fn keys_for_fill(fill: f64, bits: f64, probes: u8) -> f64 {
     if fill >= 1.0 {
         return f64::INFINITY;
@@ -26,7 +25,7 @@ pub fn keys_for_fill(fill: f64, bits: f64, probes: u8) -> f64 {
     f64::ln_1p(-fill) / (f64::from(probes) * f64::ln_1p(-1.0 / bits))
 }
 
-/// Expected rate of a filter of this geometry that holds `keys` distinct keys, imbalance of pages included.
+/// Expected rate of a filter with `keys` distinct keys, including the uneven distribution over pages.
 pub fn expected_fpr(geometry: &Geometry, keys: u64) -> f64 {
     let (keys, pages) = (keys as f64, f64::from(geometry.page_count));
     let page_bits = f64::from(geometry.bits_per_page());
@@ -34,23 +33,23 @@ pub fn expected_fpr(geometry: &Geometry, keys: u64) -> f64 {
         Layout::Hierarchical => {
             mean_over_loads(keys, 1.0 / pages, |load| fpr_at_load(load, page_bits, geometry.probes))
         }
-        // Two choices leave pages even to within a few keys; a lookup asks both.
+        // With two choices, pages are even to within a few keys. A lookup probes both.
         Layout::TwoChoices => either_of(fpr_at_load(keys / pages, page_bits, geometry.probes), 2),
     }
 }
 
-/// Chance that at least one of `count` independent events of chance `p` happens.
+/// Probability that at least one of `count` independent events of probability `p` happens.
 pub(crate) fn either_of(p: f64, count: u32) -> f64 {
     1.0 - (1.0 - p).powi(count as i32)
 }
 
-/// Mean of `value(n)` over n ~ Binomial(keys, share), by summing outward from the mean until the tails do not matter.
+/// Mean of `value(n)` over n ~ Binomial(keys, share). Sums outward from the mode until the tails are negligible.
 fn mean_over_loads(keys: f64, share: f64, value: impl Fn(f64) -> f64) -> f64 {
     let mean = keys * share;
     let deviation = (mean * (1.0 - share)).sqrt();
     let lowest = (mean - 12.0 * deviation - 12.0).max(0.0).floor();
     let highest = (mean + 12.0 * deviation + 12.0).min(keys).ceil();
-    // Weights relative to the first term overflow for large means, so they are kept as logarithms relative to the mode.
+    // Weights overflow for large means, so they are kept as logarithms relative to the mode.
     let odds = (share / (1.0 - share)).ln();
     let step = |n: f64| ((keys - n) / (n + 1.0)).ln() + odds;
     let (mut log_weight, mut log_weights) = (0.0, Vec::new());
@@ -85,7 +84,7 @@ mod tests {
 
     #[test]
     fn known_rates() {
-        // k = 6 and 8.66 bits/key, the paper's setting: half of the bits are set, 2^-6.
+        // The setting of the paper, k = 6 and 8.66 bits/key: half of the bits are set, the rate is 2^-6.
         let keys = 32_512.0 * std::f64::consts::LN_2 / 6.0;
         assert!((fpr_at_load(keys, 32_512.0, 6) - 1.0 / 64.0).abs() < 1e-4);
         assert!((keys_for_fill(fill(keys, 32_512.0, 6), 32_512.0, 6) - keys).abs() < 1e-6);
@@ -94,7 +93,7 @@ mod tests {
 
     #[test]
     fn imbalance_costs_what_the_second_derivative_says() {
-        // FP''(n) n^2 / FP = 24 ln(2)^2 at half fill; the load's relative variance is 1/n.
+        // FP''(n) n^2 / FP = 24 ln(2)^2 at half fill; the relative variance of the load is 1/n.
         let (pages, per_page) = (1000u32, 3755u64);
         let keys = per_page * u64::from(pages);
         let geometry = geometry(Layout::Hierarchical, pages);

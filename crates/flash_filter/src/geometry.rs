@@ -1,24 +1,23 @@
-//! Which bits belong to a key. Part of the file format: it never changes for a given version.
+//! The bits of a key. Part of the file format, so it never changes for a given version.
 //!
-//! BloomFlash sections III-C and III-D. *Hierarchical*: a first hash picks the page (the `ComponentFilter`), `probes` bits
-//! lie within it, so a lookup reads one page. With two choices, a key may be in either of two pages, and a lookup reads
-//! both.
+//! BloomFlash sections III-C and III-D. *Hierarchical*: a first hash selects the page (the `ComponentFilter`), and all `probes` bits lie
+//! within it, so a lookup reads one page. *Two choices*: a key is in one of two pages, and a lookup reads both.
 
 use springbloom_filter::KeyDigest;
 
 use crate::page::SECTOR_BITS;
 use springbloom_page_device::{GOLDEN, mix, scale};
 
-/// How bits are spread over pages.
+/// Distribution of bits over pages.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Layout {
-    /// All bits of a key in one page, the page chosen by a hash.
+    /// All bits of a key in one page, which a hash selects.
     Hierarchical,
-    /// All bits of a key in one of two pages: the one that had fewer keys.
+    /// All bits of a key in one of two pages: the page with fewer keys at insertion.
     TwoChoices,
 }
 
-/// A key that waits to be written to a page: the page, and the half of the key's digest that its bits in the page come from.
+/// An update: a page, and the half of the key's digest that gives the bits in the page.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub(crate) struct Update {
     pub(crate) page: u32,
@@ -28,21 +27,21 @@ pub(crate) struct Update {
 /// Shape of one filter.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Geometry {
-    /// How bits are spread over the pages.
+    /// Distribution of bits over pages.
     pub layout: Layout,
-    /// 2,048 to 16,384, a power of two.
+    /// Bytes of a page: a power of two, 2,048 to 16,384.
     pub page_bytes: u32,
-    /// Pages, each a filter of its own.
+    /// Number of pages. Each is a filter of its own.
     pub page_count: u32,
     /// Bits set per key, 1 to [`PROBES_MAX`].
     pub probes: u8,
 }
 
-/// More bits per key than this buy nothing that a larger filter would not.
+/// Upper bound of bits set per key. More would not help as much as a larger filter.
 pub const PROBES_MAX: u8 = 32;
 
 impl Geometry {
-    /// Filter bits in a page (its checksums are not among them).
+    /// Filter bits in a page, without its checksums.
     pub const fn bits_per_page(&self) -> u32 {
         self.page_bytes / springbloom_page_device::SECTOR_BYTES as u32 * SECTOR_BITS
     }
@@ -57,7 +56,7 @@ impl Geometry {
         self.page_bytes as u64 * self.page_count as u64
     }
 
-    /// Pages that a lookup may have to read.
+    /// Pages that a lookup reads at most.
     pub const fn reads_per_lookup_max(&self) -> u32 {
         match self.layout {
             Layout::Hierarchical => 1,
@@ -65,14 +64,14 @@ impl Geometry {
         }
     }
 
-    /// The n-th place where `digest` may be: the page and what would be pending for it.
+    /// The update of the n-th page that may hold `digest`.
     #[inline]
     pub(crate) fn place(&self, digest: KeyDigest, n: u32) -> Update {
         let word = if n == 0 { digest.lo } else { mix(digest.lo ^ GOLDEN) };
         Update { page: scale(word, u64::from(self.page_count)) as u32, value: digest.hi }
     }
 
-    /// The bits of a page that an update sets.
+    /// The bits of the page that an update sets.
     #[inline]
     pub(crate) fn bits_of(&self, value: u64) -> impl Iterator<Item = u32> {
         let bits_per_page = u64::from(self.bits_per_page());
@@ -107,7 +106,7 @@ mod tests {
         assert_eq!(bits, GOLDEN_BITS);
     }
 
-    // Recorded from version 1: filters on disk depend on them.
+    // Recorded from version 1. Filters on disk depend on them.
     const GOLDEN_PAGES: [u32; 2] = [445, 690];
     const GOLDEN_BITS: [u32; 6] = [12215, 31665, 26773, 675, 21386, 31652];
 
@@ -123,7 +122,7 @@ mod tests {
                 for n in 0..geometry.reads_per_lookup_max() {
                     let update = geometry.place(digest, n);
                     pages[update.page as usize] += 1;
-                    // A key has the same bits in either of its two pages: counted once, they are independent.
+                    // A key has the same bits in either of its two pages. Counted once, they are independent.
                     if layout == Layout::TwoChoices && n > 0 {
                         continue;
                     }

@@ -1,4 +1,4 @@
-//! First block of a filter file: what it is and how it was built. Never changes after creation; the log repeats it. Layout:
+//! The header: first block of a filter file, with its settings. Never changes after creation. The log holds a copy. Layout:
 //! `docs/flash-format.md`.
 
 use springbloom_filter::KeyDigest;
@@ -10,36 +10,36 @@ use crate::settings::{PAGE_BYTES_MAX, PAGE_BYTES_MIN};
 
 /// First eight bytes of a filter file.
 pub const FILTER_MAGIC: [u8; 8] = *b"SPBLFLSH";
-/// Version that this program writes, and the newest it reads.
+/// The version that this program writes, and the newest that it reads.
 pub const FILTER_VERSION: u32 = 2;
-/// Bytes of the header; pages begin after it.
+/// Bytes of the header. The pages follow it.
 pub const HEADER_BYTES: usize = 4096;
 
-/// Bytes of its fields; the checksum alone follows them, at the end of the block.
+/// Bytes of the fields. A checksum at the end of the block follows them.
 pub(crate) const HEADER_FIELDS_BYTES: usize = 64;
 
 const CHECKSUM_AT: usize = HEADER_BYTES - 8;
 const FLAG_GROWS: u32 = 1;
 const FLAG_LOGGED: u32 = 2;
 
-/// What the header says.
+/// The fields of the header.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct FilterHeader {
     /// Shape of the pages.
     pub geometry: Geometry,
-    /// Keys the checksums of this filter, so that pages of another one are noticed.
+    /// Key of the checksums of this filter, so that pages of another filter are detected.
     pub salt: u64,
-    /// Distinct keys that it was built for.
+    /// Number of distinct keys that it was built for.
     pub capacity_keys: u64,
-    /// Rate that it has when it holds them.
+    /// False positive rate with that many keys.
     pub fpr: f64,
-    /// Rate that was asked for, of the whole chain.
+    /// Requested false positive rate of the whole chain.
     pub chain_fpr: f64,
-    /// Place in the chain, 0 for the first.
+    /// Position in the chain, from 0.
     pub layer: u32,
-    /// Whether the chain goes on when this filter is full.
+    /// Whether the chain grows when this filter is full.
     pub grows: bool,
-    /// Whether insertions go through a log.
+    /// Whether insertions are logged.
     pub is_logged: bool,
 }
 
@@ -54,7 +54,7 @@ impl FilterHeader {
         HEADER_BYTES as u64 + u64::from(page) * u64::from(self.geometry.page_bytes)
     }
 
-    /// The header as it is stored.
+    /// The stored header.
     pub fn encode(&self) -> AlignedBuf {
         let mut block = AlignedBuf::new(HEADER_BYTES);
         block[..HEADER_FIELDS_BYTES].copy_from_slice(&self.encode_fields());
@@ -63,7 +63,7 @@ impl FilterHeader {
         block
     }
 
-    /// The header's fields, for who checks them together with others.
+    /// The stored fields, for a checksum together with other data.
     pub(crate) fn encode_fields(&self) -> [u8; HEADER_FIELDS_BYTES] {
         let mut fields = [0; HEADER_FIELDS_BYTES];
         let geometry = &self.geometry;
@@ -83,7 +83,7 @@ impl FilterHeader {
         fields
     }
 
-    /// Reads a stored header. Total: any bytes give a header that can be used, or an error. `name` is for messages.
+    /// Decodes a stored header. Total: returns a usable header or an error for any bytes. `name` is for messages.
     pub fn decode(name: &str, block: &[u8]) -> Result<FilterHeader, FlashError> {
         if block.len() < HEADER_BYTES {
             return Err(FlashError::Truncated {
@@ -106,7 +106,7 @@ impl FilterHeader {
         FilterHeader::decode_fields(name, block)
     }
 
-    /// Reads a header's fields, whose checksum is right. Total.
+    /// Decodes the fields of a header with a valid checksum. Total.
     pub(crate) fn decode_fields(name: &str, fields: &[u8]) -> Result<FilterHeader, FlashError> {
         let version = u32::from_le_bytes(field(fields, 8));
         let (got, expected) = (version, FILTER_VERSION);
@@ -204,7 +204,7 @@ mod tests {
             FilterHeader::decode("f", &bytes)
         };
         assert!(matches!(with(0, b'X'), Err(FlashError::Foreign { .. })));
-        // Sealed again, so that the checks behind the checksum are reached.
+        // With a valid checksum, so that the checks after it are reached.
         let sealed_with = |at: usize, byte: u8| {
             let mut bytes = good.to_vec();
             bytes[at] = byte;
@@ -214,7 +214,7 @@ mod tests {
         };
         assert!(matches!(sealed_with(8, 9), Err(FlashError::NewerVersion { got: 9, expected: 2, .. })));
         assert!(matches!(sealed_with(8, 1), Err(FlashError::OlderVersion { got: 1, expected: 2, .. })));
-        // Code 2 was the flat layout, which only the benchmarks have now.
+        // Code 2 was the flat layout, which only the benchmarks still have.
         let Err(FlashError::Damaged { part: "the layout", got, expected, .. }) = sealed_with(12, 2) else {
             panic!("there is no layout 2")
         };
@@ -228,7 +228,7 @@ mod tests {
     proptest! {
         #[test]
         fn decoding_is_total(at in 0usize..64, bytes in proptest::collection::vec(any::<u8>(), 1..64)) {
-            // Sealed again, so that the checks behind the checksum are reached.
+            // With a valid checksum, so that the checks after it are reached.
             let mut block = header(Layout::TwoChoices).encode();
             block[at..at + bytes.len()].copy_from_slice(&bytes);
             let sum = KeyDigest::of(&block[..CHECKSUM_AT]).lo;

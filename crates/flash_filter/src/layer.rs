@@ -1,4 +1,4 @@
-//! One filter of a chain: a file of pages, and an estimate of how many of its bits are set.
+//! One filter of a chain: a file of pages, and an estimate of its set bits.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
@@ -13,10 +13,10 @@ use springbloom_page_device::AlignedBuf;
 use springbloom_page_device::FlashError;
 use springbloom_page_device::{PageDevice, Span, Storage};
 
-/// Pages that are read to estimate the share of bits set, where nothing says it. Pages differ by a percent or two, so the estimate
-/// of a filter of any size is good to a thousandth.
+/// Pages sampled to estimate the share of bits set, if it is not stored. Pages differ by a percent or two, so the estimate is good to a
+/// thousandth for a filter of any size.
 const SAMPLE_PAGES: u32 = 1024;
-/// Bytes written at a time while a filter is made.
+/// Bytes per write while a filter is created.
 const FORMAT_BYTES: usize = 1 << 20;
 
 pub(crate) struct Layer {
@@ -24,13 +24,13 @@ pub(crate) struct Layer {
     pub(crate) header: FilterHeader,
     pub(crate) codec: PageCodec,
     pub(crate) device: Arc<dyn PageDevice>,
-    /// Held while pages are being written; who met a page half written waits here and reads it again.
+    /// Held while pages are written. A reader that meets a half-written page waits for it and reads again.
     pub(crate) writing: Mutex<()>,
-    /// Bits set in all pages, about.
+    /// Estimated number of bits set in all pages.
     ones: AtomicU64,
 }
 
-/// Name of the file of the filter number `layer`.
+/// Name of the file of filter number `layer`.
 pub(crate) fn file_name(layer: u32) -> String {
     format!("filter-{layer:04}")
 }
@@ -49,7 +49,7 @@ impl Layer {
         Ok(Layer { name, header, codec, device, writing: Mutex::new(()), ones: AtomicU64::new(0) })
     }
 
-    /// Writes an empty filter. Durable on return; it is part of the chain once the log says so.
+    /// Creates an empty filter. Durable on return. It joins the chain when the log names it.
     pub(crate) fn create(storage: &dyn Storage, header: FilterHeader) -> Result<Layer, FlashError> {
         let file = file_name(header.layer);
         let name = storage.describe(&file);
@@ -61,8 +61,8 @@ impl Layer {
         Ok(layer)
     }
 
-    /// Refuses to replace a file in the place of the filter that `header` describes, unless an interrupted growth of this set left it:
-    /// that has the length of the filter, whatever is in it.
+    /// Refuses to replace an existing file at the place of the filter described by `header`, unless it is as long as the filter: then an
+    /// interrupted growth of this set left it.
     pub(crate) fn refuse_foreign(storage: &dyn Storage, header: &FilterHeader) -> Result<(), FlashError> {
         let file = file_name(header.layer);
         let Ok(device) = storage.open(&file) else { return Ok(()) };
@@ -105,7 +105,7 @@ impl Layer {
         Ok(layer)
     }
 
-    /// The same, whatever the length of the file.
+    /// The same for a file of any length.
     pub(crate) fn open_damaged(
         storage: &dyn Storage,
         header: FilterHeader,
@@ -119,7 +119,7 @@ impl Layer {
         Ok(layer)
     }
 
-    /// Whether the file's own header is what the log says.
+    /// Whether the file's own header equals the one in the log.
     pub(crate) fn has_sound_header(&self) -> Result<bool, FlashError> {
         match FilterHeader::read(&self.name, &*self.device) {
             Ok(header) => Ok(header == self.header),
@@ -128,7 +128,7 @@ impl Layer {
         }
     }
 
-    /// Writes the header again if it is damaged; the log has all that it says.
+    /// Writes the header again from the log if it is damaged.
     pub(crate) fn mend_header(&self) -> Result<(), FlashError> {
         if !self.has_sound_header()? {
             log::warn!("{}: its header was damaged and is written again from the log", self.name);
@@ -138,7 +138,7 @@ impl Layer {
         Ok(())
     }
 
-    /// Bits set in all pages, about.
+    /// Estimated number of bits set in all pages.
     pub(crate) fn ones(&self) -> u64 {
         self.ones.load(Ordering::Relaxed)
     }
@@ -155,7 +155,7 @@ impl Layer {
         Span { offset: self.header.page_offset(page), len_bytes: self.header.geometry.page_bytes as usize }
     }
 
-    /// Reads a sample of the pages (all of them if there are few) and estimates the bits set in all.
+    /// Estimates the number of bits set from a sample of the pages (all if there are few).
     pub(crate) fn estimate_fill(&self) -> Result<(), FlashError> {
         let pages = self.header.geometry.page_count;
         let sample = pages.min(SAMPLE_PAGES);
@@ -173,7 +173,7 @@ impl Layer {
         Ok(())
     }
 
-    /// Keys of every page, from its bits; for the choice between two pages. Reads the whole filter.
+    /// Keys of every page, from its bits, for the choice between two pages. Reads the whole filter.
     pub(crate) fn loads(&self) -> Vec<u16> {
         let geometry = &self.header.geometry;
         let page_bits = f64::from(geometry.bits_per_page());
@@ -194,7 +194,7 @@ impl Layer {
         self.ones.fetch_add(ones, Ordering::Relaxed);
     }
 
-    /// Distinct keys in the pages, from the share of bits set.
+    /// Distinct keys in the pages, estimated from the share of bits set.
     pub(crate) fn estimated_keys(&self) -> f64 {
         let geometry = &self.header.geometry;
         let fill = self.ones() as f64 / geometry.bits() as f64;
@@ -207,17 +207,17 @@ impl Layer {
         if keys.is_finite() { expected_fpr(&self.header.geometry, keys.round() as u64) } else { 1.0 }
     }
 
-    /// The same with `pending` waiting updates, which may repeat some of them.
+    /// The same plus `pending` updates, some of which may be in the pages already.
     fn estimated_keys_with(&self, pending: u64) -> f64 {
         self.estimated_keys() + pending as f64
     }
 
-    /// Whether the distinct keys, `pending` waiting updates included, are as many as the filter was built for.
+    /// Whether the filter holds as many distinct keys as it was built for, `pending` updates included.
     pub(crate) fn is_full(&self, pending: u64) -> bool {
         self.estimated_keys_with(pending) >= self.header.capacity_keys as f64
     }
 
-    /// `pending` updates wait for it.
+    /// `pending` is the number of its pending updates.
     pub(crate) fn info(&self, pending: u64) -> LayerInfo {
         LayerInfo {
             header: self.header,
@@ -226,7 +226,7 @@ impl Layer {
         }
     }
 
-    /// Rate of a lookup, given the mean over pages of the chance that one page answers wrongly.
+    /// Rate of a lookup, given the mean rate of a page.
     pub(crate) fn fpr_of_pages(&self, page_fpr: f64) -> f64 {
         lookup_fpr(page_fpr, self.header.geometry.layout)
     }

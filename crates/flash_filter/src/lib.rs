@@ -1,8 +1,8 @@
-//! A Bloom filter on flash that is larger than memory (BloomFlash: Debnath, Sengupta, Li, Lilja, Du, ICDCS 2011): mutable,
-//! durable, and read one page per lookup. See [`FlashFilter`].
+//! A Bloom filter on flash that is larger than memory: mutable and durable, with one page read per lookup. Source: BloomFlash (Debnath,
+//! Sengupta, Li, Lilja, Du, ICDCS 2011). The entry point is [`FlashFilter`]. Layout on disk: `docs/flash-format.md`.
 //!
-//! Invariants: no key whose insertion was acknowledged is ever answered with "absent", whatever was interrupted or
-//! damaged; what cannot be read answers "may match" and is counted. The layout on disk is `docs/flash-format.md`.
+//! Invariants: a lookup never answers "absent" for a key whose insertion was acknowledged, after any interruption or damage. Unreadable
+//! data answers "may match" and is counted.
 #![forbid(unsafe_code)]
 
 mod close;
@@ -38,7 +38,7 @@ pub use springbloom_page_device::FlashError;
 pub use stats::{FilterInfo, FilterStats, LayerInfo};
 pub use verify::{LayerReport, VerifyReport};
 
-/// The example of the README runs as a test.
+/// Runs the example of the README as a test.
 #[doc = include_str!("../README.md")]
 #[cfg(doctest)]
 struct Readme;

@@ -1,4 +1,4 @@
-//! Lookups, one at a time and many at a time.
+//! Lookups of one key or of many.
 
 use std::cell::RefCell;
 use std::collections::HashSet;
@@ -19,11 +19,11 @@ use springbloom_page_device::AlignedBuf;
 use springbloom_page_device::Span;
 
 thread_local! {
-    /// Where a single lookup reads its page.
+    /// Page buffer of single lookups.
     static PAGE: RefCell<AlignedBuf> = RefCell::new(AlignedBuf::new(PAGE_BYTES_MAX as usize));
 }
 
-/// A key of a batch and one place where it may be.
+/// A key of a batch, and one page that may hold it.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 struct Question {
     page: u32,
@@ -31,24 +31,24 @@ struct Question {
     value: u64,
 }
 
-/// Updates that are not in their pages: those that wait in memory, and those of a log that only a writer may apply.
+/// Updates that are not in their pages: pending ones, and those of a log that this process may not apply.
 struct Unwritten<'s> {
-    /// The filter of the chain that they are of.
+    /// Number of the filter that they belong to.
     newest: usize,
     state: &'s State,
     of_log: HashSet<Update>,
 }
 
 impl Unwritten<'_> {
-    /// Whether `update` of the filter number `layer` is one.
+    /// Whether `update` of filter number `layer` is among them.
     fn contains(&self, layer: usize, update: Update) -> bool {
         layer == self.newest && (self.state.pending.contains(update) || self.of_log.contains(&update))
     }
 }
 
 impl FlashFilter {
-    /// Whether `digest` may have been inserted; "no" is certain. Reads one page unless the key waits in memory (two with
-    /// two choices; of each filter of a chain that has grown). What cannot be read answers "may match".
+    /// Whether `digest` may have been inserted. "No" is certain. Reads one page, unless the key is pending in memory (two pages with two
+    /// choices; the same for each filter of a chain). Unreadable data answers "may match".
     pub fn contains(&self, digest: KeyDigest) -> bool {
         let state = self.state();
         Counters::add(&self.counters.lookups, 1);
@@ -56,8 +56,8 @@ impl FlashFilter {
         (0..state.layers.len()).rev().any(|layer| self.ask_one(&unwritten, layer, digest))
     }
 
-    /// [`FlashFilter::contains`] of every digest, in order, with many pages in flight; keys that share a page share its
-    /// read. Takes up to 48 bytes of memory per digest, for as many at a time as the memory of the filter allows (256 to 16,384).
+    /// [`FlashFilter::contains`] for every digest, in order, with many reads in flight. Keys in the same page share a read. Takes up to 48
+    /// bytes of memory per digest, for 256 to 16,384 digests at a time, as the memory of the filter allows.
     pub fn contains_many(&self, digests: &[KeyDigest]) -> Vec<bool> {
         let state = self.state();
         Counters::add(&self.counters.lookups, digests.len() as u64);
@@ -68,7 +68,7 @@ impl FlashFilter {
         answers
     }
 
-    /// What is not in its pages, of what these keys ask for.
+    /// Updates for these keys that are not in their pages.
     fn unwritten<'s>(&self, state: &'s State, digests: &[KeyDigest]) -> Unwritten<'s> {
         let mut of_log = HashSet::new();
         if self.reads_log {
@@ -81,7 +81,7 @@ impl FlashFilter {
                 Ok(())
             });
             if read.is_err() {
-                // It could be read at opening. What cannot be known may match.
+                // The log was readable at opening. Without it, every key may match.
                 Counters::add(&self.counters.failed_reads, 1);
                 of_log = asked;
             }
@@ -100,7 +100,7 @@ impl FlashFilter {
         places.any(|place| self.ask_page(layer, place))
     }
 
-    /// Reads the page of `place` and asks it.
+    /// Reads the page of `place` and probes it.
     fn ask_page(&self, layer: &Layer, place: Update) -> bool {
         let answer = self.read_and_ask(layer, place);
         match answer {
@@ -128,8 +128,8 @@ impl FlashFilter {
         })
     }
 
-    /// The page failed: it was being written while it was read, or it is damaged. Reads it once more while nobody
-    /// writes; then "may match" is the answer.
+    /// Reads a page again while nobody writes, after a failed checksum: it was being written, or it is damaged. Answers "may match" if it
+    /// fails again.
     fn ask_again(&self, layer: &Layer, place: Update) -> bool {
         let _quiet = layer.writing.lock().unwrap_or_else(PoisonError::into_inner);
         match self.read_and_ask(layer, place) {
@@ -151,7 +151,7 @@ impl FlashFilter {
         }
     }
 
-    /// Asks every page of every key that has no answer yet.
+    /// Probes every page of every key without an answer.
     fn ask_pages_of(
         &self,
         unwritten: &Unwritten<'_>,
@@ -181,7 +181,7 @@ impl FlashFilter {
         self.ask_all(layer, &mut questions, &mut |key, may_match| answers[key] |= may_match);
     }
 
-    /// Reads each page once and answers every question about it.
+    /// Reads each page once and answers all questions about it.
     fn ask_all(&self, layer: &Layer, questions: &mut [Question], answer: &mut dyn FnMut(usize, bool)) {
         questions.sort_unstable();
         let mut again = Vec::new();
@@ -196,7 +196,7 @@ impl FlashFilter {
                 }
             }
         };
-        // Room for all at once: growing lists leave holes in the heap. Tickets take none without a cache.
+        // Allocated at once, because growing lists fragment the heap. Without a cache, tickets take no memory.
         let mut unread: Vec<&[Question]> = Vec::with_capacity(questions.len());
         let mut tickets: Vec<Ticket> = Vec::new();
         for of_page in questions.chunk_by(|a, b| a.page == b.page) {

@@ -1,4 +1,4 @@
-//! How the memory of an open filter is divided.
+//! Distribution of the memory of an open filter.
 
 use crate::flush_order::FlushOrder;
 use crate::geometry::{Geometry, Layout, Update};
@@ -9,28 +9,28 @@ use crate::state::blocks_for;
 use springbloom_page_device::AlignedBuf;
 use springbloom_page_device::FlashError;
 
-/// Groups that one flush reads, changes and writes together, at most: enough to keep a device busy.
+/// Upper bound of the groups that one flush reads, changes and writes together. Keeps a device busy.
 const FLUSH_GROUPS_MAX: u64 = 16;
-/// Updates that may wait for the log, at least and at most.
+/// Bounds of the updates that wait for a commit.
 const TAIL_UPDATES_MIN: u64 = 512;
 const TAIL_UPDATES_MAX: u64 = 16_384;
-/// Share of the memory that goes to each of the flush buffer and the log's tail, at most.
+/// The flush buffer, and the updates that wait for a commit, get at most 1/`SHARE` of the memory each.
 const SHARE: u64 = 8;
-/// Keys of a batched lookup that are worked on together, at least and at most, and what each takes.
+/// Bounds of the keys of a batched lookup that are processed together, and the memory of each.
 const LOOKUP_KEYS_MIN: u64 = 256;
 const LOOKUP_KEYS_MAX: u64 = 16_384;
 const LOOKUP_KEY_BYTES: u64 = 48;
-/// Share of the memory that they may take, at most.
+/// They get at most 1/`LOOKUP_SHARE` of the memory.
 const LOOKUP_SHARE: u64 = 16;
-/// Pages that a batched lookup reads at the same time, each into a buffer.
+/// Concurrent page reads of a batched lookup, with a buffer each.
 const LOOKUP_PAGES: u64 = 32;
-/// Bytes that a waiting update takes, about.
+/// Approximate memory of a pending update.
 const UPDATE_BYTES_ABOUT: u64 = 10;
-/// Bytes that a block of the log takes, its copy included.
+/// Bytes of a block of the log, with its copy.
 const LOG_PAGE_BYTES: u64 = 8192;
-/// A smaller log would spend its time on changes of generation.
+/// A smaller log would change generations too often.
 const LOG_BLOCKS_MIN: u64 = 64;
-/// A filter with fewer bytes for waiting updates would flush at every insertion.
+/// With less memory for pending updates, a filter would flush at every insertion.
 const PENDING_BYTES_MIN: u64 = 4096;
 
 /// The parts of an open filter's memory.
@@ -38,29 +38,29 @@ const PENDING_BYTES_MIN: u64 = 4096;
 pub(crate) struct MemoryPlan {
     /// Groups written by one flush.
     pub(crate) flush_groups: u32,
-    /// Updates that may wait for the log before it is committed unasked.
+    /// Updates without a commit that force one.
     pub(crate) tail_updates: usize,
-    /// How they are kept.
+    /// Layout of the pending updates.
     pub(crate) shape: PendingShape,
-    /// Bytes of waiting updates.
+    /// Memory of pending updates, in bytes.
     pub(crate) pending_bytes_max: u64,
-    /// Number of waiting updates.
+    /// Number of pending updates.
     pub(crate) updates_max: u64,
-    /// Pages that the page cache holds.
+    /// Pages in the page cache.
     pub(crate) cache_pages: usize,
-    /// Keys of a batched lookup that are worked on together.
+    /// Keys of a batched lookup that are processed together.
     pub(crate) lookup_keys: usize,
-    /// Everything but the waiting updates. Buffers of one caller's lookups are among it, if there is memory for them.
+    /// All memory except pending updates. Includes the buffers of one caller's lookups if the budget allows.
     pub(crate) fixed_bytes: u64,
 }
 
-/// What the parts other than waiting updates are given.
+/// Memory of the parts other than pending updates.
 #[derive(Clone, Copy)]
 struct Shares {
     flush_groups: u64,
     tail_updates: u64,
     lookup_keys: u64,
-    /// Whether lookups are paid for from the budget; where it is too small for that, their buffers come on top.
+    /// Whether the budget includes the buffers of lookups. If it is too small, they come on top.
     has_lookups: bool,
 }
 
@@ -134,18 +134,18 @@ impl MemoryPlan {
         Err(FlashError::BudgetTooSmall { got_bytes: bytes, expected_bytes })
     }
 
-    /// Where updates wait.
+    /// The structure for pending updates.
     pub(crate) fn pending(&self, group_pages: u32) -> Pending {
         Pending::new(self.shape, group_pages, self.pending_bytes_max, self.updates_max)
     }
 
-    /// Blocks of the log that go with this plan: a snapshot takes a quarter, unless that would make the log larger than the filter.
+    /// Blocks of the log for this plan. A snapshot takes a quarter of them, unless the log would be larger than the filter.
     pub(crate) fn log_blocks(&self, geometry: &Geometry) -> u64 {
         let ample = blocks_for(self.updates_max).saturating_mul(4);
         ample.min(geometry.pages_bytes() / LOG_PAGE_BYTES).max(LOG_BLOCKS_MIN)
     }
 
-    /// The same with at most `updates_max` waiting updates, as many as the log can carry over.
+    /// The same with at most `updates_max` pending updates, as many as a snapshot of the log holds.
     pub(crate) fn limited_to(self, updates_max: u64) -> MemoryPlan {
         MemoryPlan { updates_max: self.updates_max.min(updates_max), ..self }
     }

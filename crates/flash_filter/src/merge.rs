@@ -1,16 +1,16 @@
-//! The union of two filters of the same shape, page by page.
+//! Union of two filters of the same shape, page by page.
 
 use crate::filter::FlashFilter;
 use crate::layer::Layer;
 use springbloom_page_device::AlignedBuf;
 use springbloom_page_device::FlashError;
 
-/// Pages united at a time.
+/// Pages merged at a time.
 const BATCH_PAGES: u32 = 256;
 
 impl FlashFilter {
-    /// Adds every key of `other` to this filter and returns when that is durable. Both must have been made with the same
-    /// settings, and neither may have grown. The rate becomes that of a filter that holds all distinct keys of both.
+    /// Adds every key of `other` to this filter. Durable on return. Both filters must have the same settings, and neither may have grown.
+    /// The rate becomes that of a filter with all distinct keys of both. Cost: reads both filters and writes this one.
     pub fn merge_from(
         &self,
         other: &FlashFilter,
@@ -35,14 +35,14 @@ impl FlashFilter {
         let mut first = 0;
         while first < pages {
             let count = (pages - first).min(BATCH_PAGES);
-            // A flush in between would read pages before and write them after.
+            // Without the lock, a flush could change pages between reading and writing them.
             let _writer = self.sound_writer()?;
             ours.unite(theirs, first, count)?;
             (first..first + count).for_each(|page| self.cache.forget(ours.page_name(page)));
             first += count;
             progress(u64::from(first), u64::from(pages));
         }
-        // The log is empty, so only the pages have to be durable.
+        // The log is empty, so only the pages must be synced.
         ours.sync()?;
         ours.estimate_fill()?;
         self.checkpoint(&mut self.wal())

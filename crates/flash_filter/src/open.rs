@@ -1,11 +1,11 @@
-//! Making and opening filters, and recovery: what a process that did not close left in the log goes to its pages.
+//! Creation and opening of filters. Recovery applies the log of an interrupted writer to the pages.
 
 use std::path::Path;
 use std::sync::atomic::AtomicU64;
 use std::sync::{Arc, Mutex, RwLock};
 
 use springbloom_page_device::{
-    Access, CommitTurn, FileStorage, FlashError, INDEX_KIND, IoEngine, SET_KIND, Storage, Wal, require_empty,
+    Access, FileStorage, FlashError, GroupCommit, INDEX_KIND, IoEngine, SET_KIND, Storage, Wal, require_empty,
 };
 
 use crate::filter::{FlashFilter, State};
@@ -18,31 +18,31 @@ use crate::state::{Chain, snapshot_updates_max, updates_of};
 use crate::stats::Counters;
 use crate::write::Writer;
 
-/// The log of the first format, by which its folders are known.
+/// Name of the log in the first format, which marks its folders.
 const FIRST_FORMAT_LOG: &str = "log-a";
 
 impl FlashFilter {
-    /// Makes a filter in `directory`, which must be empty (or is made), and opens it. Writes every page once. A failed creation leaves
-    /// nothing behind.
+    /// Creates a filter in `directory` and opens it. The directory must be empty or absent. Writes every page once. A failed creation
+    /// leaves no files behind.
     pub fn create(
         directory: &Path,
         settings: &FilterSettings,
         buffer: BufferSettings,
     ) -> Result<FlashFilter, FlashError> {
-        // Before a folder is made that nobody needs.
+        // Checked before a folder is created.
         check(settings, &buffer)?;
         FileStorage::make(directory, |storage| FlashFilter::create_in(storage, settings, buffer))
     }
 
-    /// Opens the filter in `directory` and recovers what was acknowledged. After [`FlashFilter::close`] there is nothing to recover:
-    /// this reads a few blocks, however large the filter is, and writes nothing.
+    /// Opens the filter in `directory` and recovers acknowledged keys. After [`FlashFilter::close`] there is nothing to recover: opening
+    /// reads a few blocks, whatever the size of the filter, and writes nothing.
     pub fn open(directory: &Path, buffer: BufferSettings) -> Result<FlashFilter, FlashError> {
         FlashFilter::open_in(Arc::new(FileStorage::open(directory, Access::Write, IoEngine::Auto)?), buffer)
     }
 
     /// Opens the filter in `directory` for lookups, beside any number of other readers. Writes nothing, and works on a read-only file
-    /// system. Where the last writer was interrupted, every batch of lookups reads the log besides; opening for writing once
-    /// spares that (see [`FlashFilter::is_recovered`]).
+    /// system. If the last writer was interrupted, every batch of lookups also reads the log, until the filter is opened for writing once
+    /// (see [`FlashFilter::is_recovered`]).
     pub fn open_read_only(directory: &Path, buffer: BufferSettings) -> Result<FlashFilter, FlashError> {
         FlashFilter::open_in(Arc::new(FileStorage::open(directory, Access::Read, IoEngine::Auto)?), buffer)
     }
@@ -57,12 +57,12 @@ impl FlashFilter {
         require_empty(&*storage)?;
         let header = settings.header(plan, rand::random(), 0);
         let layer = Layer::create(&*storage, header)?;
-        let chain = Chain { insertions: 0, waiting_updates: 0, layers: vec![(header, 0)] };
+        let chain = Chain { insertions: 0, pending_updates: 0, layers: vec![(header, 0)] };
         let wal = Wal::create(&*storage, header.salt, memory.log_blocks(&header.geometry), chain.encode())?;
         Ok(FlashFilter::assemble(storage, buffer, vec![Arc::new(layer)], wal, memory, 0))
     }
 
-    /// [`FlashFilter::open`] in any storage; [`FlashFilter::open_read_only`] if it cannot be written.
+    /// [`FlashFilter::open`] in any storage. Opens for lookups only if the storage is not writable.
     pub fn open_in(storage: Arc<dyn Storage>, buffer: BufferSettings) -> Result<FlashFilter, FlashError> {
         buffer.check()?;
         let wal = open_log(&*storage)?;
@@ -101,7 +101,7 @@ impl FlashFilter {
         memory: MemoryPlan,
         insertions: u64,
     ) -> FlashFilter {
-        // Reserved for the whole plan: the log may grow with it.
+        // Reserved for the whole plan, since the log may grow with it.
         let pending = memory.pending(buffer.group_pages);
         let memory = memory.limited_to(snapshot_updates_max(&wal));
         let writer = Writer::new(memory, buffer.policy, pending.groups(), insertions);
@@ -111,7 +111,7 @@ impl FlashFilter {
             state: RwLock::new(Arc::new(State { layers, pending })),
             wal: Mutex::new(wal),
             writer: Mutex::new(writer),
-            commit_turn: CommitTurn::default(),
+            group_commit: GroupCommit::default(),
             cache: PageCache::new(memory.cache_pages),
             lookup_keys: memory.lookup_keys,
             durable: AtomicU64::new(0),
@@ -120,13 +120,13 @@ impl FlashFilter {
         }
     }
 
-    /// Whether the last writer closed the filter, so that lookups need not read the log. Always so where it is open for writing.
+    /// Whether lookups need not read the log, because the last writer closed the filter. Always true if the filter is open for writing.
     pub fn is_recovered(&self) -> bool {
         !self.reads_log
     }
 
-    /// Puts the updates of the log into memory, commit after commit, and from there into pages where memory is full. A checkpoint
-    /// follows, so that the next opening need not do it again; and if the log was made for less memory than `plan`, so that it grows.
+    /// Replays the updates of the log and flushes them when memory is full. A checkpoint follows, so that the next opening need not replay
+    /// again. The log grows if it was created for less memory than `plan` has.
     fn recover(&self, chain: &Chain, plan: MemoryPlan) -> Result<(), FlashError> {
         let mut wal = self.wal();
         let state = self.state();
@@ -152,10 +152,10 @@ impl FlashFilter {
             })?
         };
         if updates > 0 {
-            let since = updates.saturating_sub(chain.waiting_updates);
+            let since = updates.saturating_sub(chain.pending_updates);
             self.writer().recovered(since);
         }
-        let is_small = wal.want(plan.log_blocks(&geometry));
+        let is_small = wal.reserve(plan.log_blocks(&geometry));
         if is_small || wal.has_commits() || !report.is_sound() {
             self.checkpoint(&mut wal)?;
             self.writer().plan = plan.limited_to(snapshot_updates_max(&wal));
@@ -180,7 +180,7 @@ pub(crate) fn open_log(storage: &dyn Storage) -> Result<Wal, FlashError> {
     Ok(wal)
 }
 
-/// The first filter of a chain and the memory it is opened with, if both can be had.
+/// The first filter of a chain and its memory plan, if the settings are valid.
 fn check(settings: &FilterSettings, buffer: &BufferSettings) -> Result<(LayerPlan, MemoryPlan), FlashError> {
     buffer.check()?;
     let plan = settings.plan(0)?;

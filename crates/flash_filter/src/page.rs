@@ -1,16 +1,15 @@
-//! One page of filter bits and how damage to it is noticed.
+//! One page of filter bits, and detection of damage.
 //!
-//! A page is a row of 512-byte sectors, the pieces that a device writes whole. Each sector carries 508 bytes of bits and
-//! a checksum of its own, keyed with the filter's salt, the page's number and the sector's: a sector of another page or
-//! another filter is as wrong as a flipped bit.
+//! A page is a row of 512-byte sectors, the unit that devices write atomically. Each sector holds 508 bytes of bits and a checksum, keyed
+//! with the filter's salt and the numbers of page and sector. So a sector of another page or another filter fails the check.
 //!
-//! Why per sector: bits only ever change from 0 to 1. A page whose writing was interrupted is a mixture of old and new
-//! sectors, each of them whole, and holds every bit that it held before. So a page needs no second copy and no journal of
-//! its contents; only a sector that is neither old nor new is lost, and that one answers "may match".
+//! Checksums are per sector because bits only change from 0 to 1. After an interrupted write, a page is a mixture of old and new sectors,
+//! and holds every bit that it held before. So pages need no second copy and no log of their contents. Only a sector that is neither old
+//! nor new is lost, and it answers "may match".
 
 use springbloom_page_device::{SECTOR_BYTES, checksum_32};
 
-/// Bytes of filter bits in a sector; the rest is its checksum.
+/// Bytes of filter bits in a sector. A checksum follows them.
 pub(crate) const SECTOR_DATA_BYTES: usize = SECTOR_BYTES - 4;
 /// Filter bits in a sector.
 pub(crate) const SECTOR_BITS: u32 = SECTOR_DATA_BYTES as u32 * 8;
@@ -22,7 +21,7 @@ pub(crate) struct PageCodec {
     sectors: u32,
 }
 
-/// Where a bit of a page is.
+/// Position of a bit in a page.
 #[derive(Clone, Copy)]
 struct Place {
     sector: u32,
@@ -64,13 +63,13 @@ impl PageCodec {
         sum.copy_from_slice(&self.checksum(page, sector, data).to_le_bytes());
     }
 
-    /// Makes `bytes` the page `page` without a bit set.
+    /// Formats `bytes` as page `page` without any bit set.
     pub(crate) fn format_empty(&self, page: u64, bytes: &mut [u8]) {
         bytes.fill(0);
         (0..self.sectors).for_each(|sector| self.seal_sector(page, sector, bytes));
     }
 
-    /// Whether all of `bits` may be set: damaged sectors count as all ones. Only sectors that are probed are checked.
+    /// Whether all of `bits` may be set. Damaged sectors count as all ones. Only probed sectors are checked.
     pub(crate) fn query(&self, page: u64, bytes: &[u8], bits: impl Iterator<Item = u32>) -> PageAnswer {
         let (mut checked, mut damaged) = (0u64, 0u64);
         for bit in bits {
@@ -89,8 +88,8 @@ impl PageCodec {
         PageAnswer { may_match: true, damaged: damaged != 0 }
     }
 
-    /// Sets `bits`, sealing the sectors that they are in; a damaged sector among these is lost and becomes all ones, the
-    /// others are left as found. Returns the damaged sectors met.
+    /// Sets `bits` and updates the checksums of their sectors. A damaged sector among them becomes all ones; other damaged sectors are left
+    /// as found. Returns the number of damaged sectors met.
     pub(crate) fn set(&self, page: u64, bytes: &mut [u8], bits: impl Iterator<Item = u32>) -> u32 {
         let (mut touched, mut damaged) = (0u64, 0);
         for bit in bits {
@@ -109,7 +108,7 @@ impl PageCodec {
         damaged
     }
 
-    /// Sets every bit that `other` has; both must be intact or their damaged sectors become all ones.
+    /// Sets every bit of `other`. Damaged sectors of either page become all ones.
     pub(crate) fn unite(&self, page: u64, bytes: &mut [u8], other: &PageCodec, other_bytes: &[u8]) -> u32 {
         let mut damaged = 0;
         for sector in 0..self.sectors {
@@ -126,7 +125,7 @@ impl PageCodec {
         damaged
     }
 
-    /// Makes every damaged sector all ones; returns how many there were.
+    /// Sets every damaged sector to all ones. Returns how many there were.
     pub(crate) fn mend(&self, page: u64, bytes: &mut [u8]) -> u32 {
         let mut mended = 0;
         for sector in 0..self.sectors {
@@ -143,7 +142,7 @@ impl PageCodec {
         (0..self.sectors).filter(|s| sectors & (1 << s) != 0).for_each(|s| self.seal_sector(page, s, bytes));
     }
 
-    /// Counts what is in the page, every sector checked.
+    /// Checks every sector and counts the bits set.
     pub(crate) fn census(&self, page: u64, bytes: &[u8]) -> PageCensus {
         let mut census = PageCensus::default();
         for sector in 0..self.sectors {
@@ -161,7 +160,7 @@ impl PageCodec {
         census
     }
 
-    /// Bits set in the page, damaged or not; cheaper than [`PageCodec::census`].
+    /// Number of bits set, without checks. Cheaper than [`PageCodec::census`].
     pub(crate) fn ones(&self, bytes: &[u8]) -> u32 {
         bytes.chunks(SECTOR_BYTES).map(|sector| count_ones(&sector[..SECTOR_DATA_BYTES])).sum()
     }
@@ -178,21 +177,21 @@ fn count_ones(data: &[u8]) -> u32 {
     in_words + rest.iter().map(|b| b.count_ones()).sum::<u32>()
 }
 
-/// What a page says about a key.
+/// Answer of a page to a query.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct PageAnswer {
     pub(crate) may_match: bool,
-    /// A sector that was probed failed its checksum.
+    /// A probed sector failed its checksum.
     pub(crate) damaged: bool,
 }
 
-/// What a page holds.
+/// Result of [`PageCodec::census`].
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct PageCensus {
-    /// Bits set; a damaged sector counts as all ones, since it answers so.
+    /// Bits set. A damaged sector counts as all ones.
     pub(crate) ones: u32,
     pub(crate) damaged_sectors: u32,
-    /// Sectors that were lost once and answer "may match" for good.
+    /// Sectors that were lost earlier and are all ones now.
     pub(crate) saturated_sectors: u32,
 }
 

@@ -1,9 +1,8 @@
-//! Pages that were read lately, for loads that ask for the same keys again and again. Optional; what it holds is never
-//! older than the device.
+//! Optional cache of recently read pages, for workloads that repeat keys. It never holds older data than the device.
 //!
-//! Each page has one slot where it can be. A reader that misses takes the slot's epoch before it reads the device, and what
-//! it read is kept only if the epoch is still the same. Whoever writes a page advances the epoch of its slot *after* the
-//! write: a page read before or during the write cannot enter afterwards, and one that entered before is dropped.
+//! Each page has one slot. A reader that misses takes the slot's epoch before it reads the device. It stores the page only if the epoch is
+//! unchanged. A writer advances the epoch *after* writing a page. So a page read before or during the write is not stored afterwards, and
+//! one stored earlier is dropped.
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
@@ -23,7 +22,7 @@ struct Slot {
     bytes: Vec<u8>,
 }
 
-/// The right to keep a page that is about to be read.
+/// The right to store a page that is about to be read.
 pub(crate) struct Ticket {
     slot: usize,
     epoch: u64,
@@ -34,12 +33,12 @@ pub(crate) struct PageCache {
 }
 
 impl PageCache {
-    /// A cache of `pages` pages; none at all if that is 0.
+    /// A cache of `pages` pages, or no cache if that is 0.
     pub(crate) fn new(pages: usize) -> PageCache {
         PageCache { slots: (0..pages).map(|_| Mutex::default()).collect() }
     }
 
-    /// Bytes of memory for one page of `page_bytes`.
+    /// Memory of one cached page of `page_bytes`.
     pub(crate) fn page_memory_bytes(page_bytes: u32) -> u64 {
         u64::from(page_bytes) + size_of::<Mutex<Slot>>() as u64 + 16
     }
@@ -53,7 +52,7 @@ impl PageCache {
         self.slots[slot].lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Shows the page to `visit` if it is here; else gives a ticket to keep it (`None` without a cache).
+    /// Passes the cached page to `visit`. If it is not cached, returns a ticket to store it (`None` without a cache).
     pub(crate) fn ask<T>(&self, name: PageName, visit: impl FnOnce(&[u8]) -> T) -> Result<T, Option<Ticket>> {
         if self.slots.is_empty() {
             return Err(None);
@@ -66,7 +65,7 @@ impl PageCache {
         Err(Some(Ticket { slot: index, epoch: slot.epoch }))
     }
 
-    /// Keeps `bytes`, read after `ticket` was given, unless the page may have been written since.
+    /// Stores `bytes`, which were read after `ticket` was given, unless the page may have been written since.
     pub(crate) fn keep(&self, ticket: Option<&Ticket>, name: PageName, bytes: &[u8]) {
         let Some(ticket) = ticket else { return };
         let mut slot = self.lock(ticket.slot);
@@ -77,7 +76,7 @@ impl PageCache {
         }
     }
 
-    /// The page has been written: what is known of it is old.
+    /// Drops a page that has been written.
     pub(crate) fn forget(&self, name: PageName) {
         if self.slots.is_empty() {
             return;

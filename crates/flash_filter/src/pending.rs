@@ -1,39 +1,39 @@
-//! Updates that wait in memory until their pages are written.
+//! Pending updates: those in memory whose pages are not written yet.
 //!
-//! What waits is the key's tag, not the bits it sets: 8 bytes per key, against 12 for six bit positions of 16 bits each.
-//! That also makes a waiting key an exact match instead of a probable one.
+//! An update is stored as the key's tag instead of its bits: 8 bytes per key instead of 12 for six bit positions of 16 bits. It also makes
+//! a pending key an exact match.
 //!
-//! The updates of a page are a chain of chunks from one pool, whose memory is reserved at once, reused and never returned: chunks
-//! allocated one by one between other things left holes in the heap that took 8% more memory than they did. Readers walk chains under a shared lock; only the writer changes them.
-//! Flushed updates are removed after their pages were written, so a reader that looks here first and at the page second
-//! finds a key in at least one of the two.
+//! The updates of a page are a chain of chunks from one pool. The pool's memory is reserved at once, reused and never returned. Chunks
+//! allocated one by one fragmented the heap and took 8% more memory. Readers walk chains under a shared lock. Only the writer changes them.
+//! Flushed updates are removed after their pages were written, so a reader that checks here first and the page second finds a key in at
+//! least one of the two.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 
 use crate::geometry::Update;
 
-/// Updates in a chunk, which takes 8 bytes more: for few updates per chain, up to 3, up to 10 and up to 30, and for more. An empty place
-/// in the newest chunk of every chain is what large chunks cost, a link per chunk what small ones do.
+/// Updates per chunk, by the mean number of updates per chain. A chunk takes 8 bytes more. Large chunks waste room in the newest chunk of
+/// every chain; small chunks take more links.
 const CHUNK_VALUES: [(f64, usize); 4] = [(3.0, 1), (10.0, 3), (30.0, 7), (f64::INFINITY, 15)];
 /// Bytes of the largest chunk.
 const CHUNK_BYTES_MAX: u64 = 128;
-/// Updates of a page for which it is given another chain: each insertion walks one, and in a large memory every chunk of it is a
+/// Mean updates per chain above which a page gets more chains. An insertion walks one chain, and in a large memory each chunk of it is a
 /// cache miss.
 const CHAIN_UPDATES: f64 = 24.0;
-/// Chains of a page, at most.
+/// Upper bound of chains per page.
 const CHAINS_MAX: u32 = 64;
 /// No chunk.
 const NONE: u32 = u32::MAX;
 
-/// Chunks by number: a head (how many values, and the number of the next chunk), then places for values.
+/// Chunks by number. A chunk is a head (number of values, number of the next chunk) and room for values.
 struct Pool {
     words: Vec<u64>,
     chunk_values: usize,
     free: u32,
 }
 
-/// Head of a chunk as it is kept.
+/// Head of a chunk.
 #[derive(Clone, Copy)]
 struct Head {
     len: u32,
@@ -77,7 +77,7 @@ impl Pool {
         self.set_head(number, Head { len: len + 1, next });
     }
 
-    /// An empty chunk that links to `next`.
+    /// Returns an empty chunk that links to `next`.
     fn take(&mut self, next: u32) -> u32 {
         let number = self.free;
         if number == NONE {
@@ -97,7 +97,7 @@ impl Pool {
         self.free = number;
     }
 
-    /// The chunks of a chain, each as its values.
+    /// The values of a chain, chunk by chunk.
     fn chain(&self, first: u32) -> impl Iterator<Item = &[u64]> {
         let some = |number: u32| (number != NONE).then_some(number);
         std::iter::successors(some(first), move |number| some(self.head(*number).next))
@@ -105,7 +105,7 @@ impl Pool {
     }
 }
 
-/// How the updates of a page are kept, for as many as can wait.
+/// Layout of the updates of a page, given how many may be pending in total.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct PendingShape {
     page_count: u32,
@@ -115,7 +115,7 @@ pub(crate) struct PendingShape {
 }
 
 impl PendingShape {
-    /// For about `updates` in all.
+    /// The layout for about `updates` in total.
     pub(crate) fn for_updates(page_count: u32, updates: u64) -> PendingShape {
         let per_page = updates as f64 / f64::from(page_count);
         let wanted = ((per_page / CHAIN_UPDATES) as u32).clamp(1, CHAINS_MAX);
@@ -125,7 +125,7 @@ impl PendingShape {
         PendingShape { page_count, chains_per_page, chunk_values: fitting.map_or(1, |(_, values)| *values) }
     }
 
-    /// Bytes that the empty structure takes.
+    /// Memory of the empty structure, in bytes.
     pub(crate) fn fixed_bytes(&self) -> u64 {
         self.chains() * size_of::<u32>() as u64 + CHUNK_BYTES_MAX
     }
@@ -138,7 +138,7 @@ impl PendingShape {
         (self.chunk_values + 1) as u64 * size_of::<u64>() as u64
     }
 
-    /// Place of the chain of `update`. Values are halves of digests or bit numbers: their low bits are even.
+    /// Index of the chain of `update`. Values are halves of digests or bit numbers, whose low bits are evenly distributed.
     fn chain_of(&self, update: Update) -> usize {
         let within = update.value as u32 & (self.chains_per_page - 1);
         update.page as usize * self.chains_per_page as usize + within as usize
@@ -152,7 +152,7 @@ impl PendingShape {
 
 struct Waiting {
     shape: PendingShape,
-    /// First chunk of each chain, page after page.
+    /// First chunk of each chain, by page.
     heads: Vec<u32>,
     pool: Pool,
 }
@@ -163,13 +163,13 @@ impl Waiting {
         self.pool.chain(chain).any(|values| values.contains(&update.value))
     }
 
-    /// What waits for `page`, in pieces.
+    /// The pending values for `page`, in pieces.
     fn values_of(&self, page: u32) -> impl Iterator<Item = &[u64]> {
         self.heads[self.shape.chains_of(page)].iter().flat_map(|first| self.pool.chain(*first))
     }
 }
 
-/// The waiting updates of one filter, by page; pages are flushed in groups.
+/// The pending updates of one filter, by page. Pages are flushed in groups.
 pub(crate) struct Pending {
     waiting: RwLock<Waiting>,
     page_count: u32,
@@ -180,12 +180,12 @@ pub(crate) struct Pending {
 }
 
 impl Pending {
-    /// Room for `bytes_max` or `updates_max`, whichever is reached first, before the pool has to move.
+    /// Reserves memory for `bytes_max` or `updates_max`, whichever is reached first.
     pub(crate) fn new(shape: PendingShape, group_pages: u32, bytes_max: u64, updates_max: u64) -> Pending {
         let chunks_for_updates = updates_max / shape.chunk_values as u64 + updates_max.min(shape.chains());
-        // Whether there is still room is asked after an update was added, so one more.
+        // One more, because the limit is checked after adding an update.
         let chunks = (bytes_max / shape.chunk_bytes()).min(chunks_for_updates) + 1;
-        // What is reserved takes no memory before it is used.
+        // Reserved memory is not used before it is written.
         let words = Vec::with_capacity(chunks as usize * (shape.chunk_values + 1));
         let pool = Pool { words, chunk_values: shape.chunk_values, free: NONE };
         let waiting = Waiting { shape, heads: vec![NONE; shape.chains() as usize], pool };
@@ -213,12 +213,12 @@ impl Pending {
         first..self.page_count.min(first.saturating_add(self.group_pages))
     }
 
-    /// Updates that wait.
+    /// Number of pending updates.
     pub(crate) fn len(&self) -> u64 {
         self.updates.load(Ordering::Relaxed)
     }
 
-    /// Bytes that the waiting updates take.
+    /// Memory of the pending updates, in bytes.
     pub(crate) fn bytes(&self) -> u64 {
         self.chunks.load(Ordering::Relaxed) * self.chunk_bytes
     }
@@ -231,12 +231,12 @@ impl Pending {
         self.waiting.write().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Whether `update` waits. Waits for no I/O.
+    /// Whether `update` is pending. Does not wait for I/O.
     pub(crate) fn contains(&self, update: Update) -> bool {
         self.len() > 0 && self.read().contains(update)
     }
 
-    /// Adds `update`; `false` if it waited already.
+    /// Adds `update`. Returns `false` if it is pending already.
     pub(crate) fn insert(&self, update: Update) -> bool {
         let mut waiting = self.write();
         if waiting.contains(update) {
@@ -253,13 +253,13 @@ impl Pending {
         true
     }
 
-    /// The pages of `group` that updates wait for, in order.
+    /// The pages of `group` with pending updates, in order.
     pub(crate) fn dirty_pages(&self, group: u32) -> Vec<u32> {
         let waiting = self.read();
         self.pages_of(group).filter(|page| waiting.values_of(*page).next().is_some()).collect()
     }
 
-    /// Lends the values that wait for `page`.
+    /// Passes the pending values for `page` to a function.
     pub(crate) fn with_values<T>(
         &self,
         page: u32,
@@ -269,7 +269,7 @@ impl Pending {
         visit(&mut waiting.values_of(page).flat_map(|values| values.iter().copied()))
     }
 
-    /// The updates of `group`, page after page.
+    /// The pending updates of `group`, by page.
     pub(crate) fn updates_of(&self, group: u32) -> Vec<Update> {
         let waiting = self.read();
         let mut updates = Vec::new();
@@ -281,7 +281,7 @@ impl Pending {
         updates
     }
 
-    /// Forgets the updates of `group`, whose pages have been written.
+    /// Removes the updates of `group`, whose pages have been written.
     pub(crate) fn clear(&self, group: u32) {
         let mut waiting = self.write();
         let Waiting { shape, heads, pool } = &mut *waiting;

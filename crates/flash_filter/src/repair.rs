@@ -1,4 +1,4 @@
-//! What can be had of a damaged filter: in place where no acknowledged key is lost by it, else in another folder.
+//! Repair of a damaged filter: in place if no acknowledged key is lost, otherwise into another folder.
 
 use std::path::Path;
 use std::sync::{Arc, PoisonError};
@@ -17,31 +17,31 @@ use crate::state::{Chain, LAYERS_MAX};
 /// Pages read and written at a time.
 const BATCH_PAGES: u32 = 256;
 
-/// What [`FlashFilter::salvage`] found.
+/// Result of [`FlashFilter::salvage`].
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct SalvageReport {
-    /// Filters of the chain that are in the new one.
+    /// Filters of the chain in the new filter.
     pub layers: u64,
-    /// Sectors that could not be read: they answer "may match" from now on, so no key of theirs is lost.
+    /// Sectors that were unreadable. They answer "may match" from now on, so they lose no key.
     pub damaged_sectors: u64,
-    /// Updates of the log that could be read; each is a key.
+    /// Readable updates of the log, one per key.
     pub recovered_updates: u64,
-    /// Commits of the log that could not be read: their keys are lost.
+    /// Unreadable commits of the log. Their keys are lost.
     pub lost_commits: u64,
-    /// Whether the log as a whole could not be read: whatever was inserted since the last flush is lost.
+    /// The whole log was unreadable. Keys inserted since the last flush are lost.
     pub lost_log: bool,
 }
 
 impl SalvageReport {
-    /// Whether a key that was acknowledged may be missing.
+    /// Whether an acknowledged key may be missing.
     pub fn has_losses(&self) -> bool {
         self.lost_commits > 0 || self.lost_log
     }
 }
 
 impl FlashFilter {
-    /// Makes the damaged sectors of all pages answer "may match" for good, as they did already, and writes the log anew; the headers were
-    /// mended at opening. Returns how many sectors these were. No key is lost by it.
+    /// Sets the damaged sectors of all pages to all ones, so that they answer "may match" as before, and writes the log again. The headers
+    /// were repaired at opening. Returns the number of these sectors. No key is lost. Cost: reads all pages.
     pub fn repair(&self) -> Result<u64, FlashError> {
         self.flush()?;
         let _writer = self.sound_writer()?;
@@ -54,7 +54,7 @@ impl FlashFilter {
         Ok(mended)
     }
 
-    /// Makes a filter in `to`, which must be empty (or is made), of all that can be read of the one in `from`, which is left as it is.
+    /// Makes a filter in `to` of everything readable in `from`, which is not changed. `to` must be empty or absent.
     pub fn salvage(from: &Path, to: &Path, buffer: BufferSettings) -> Result<SalvageReport, FlashError> {
         let from = FileStorage::open(from, Access::Read, IoEngine::Auto)?;
         FileStorage::make(to, |to| FlashFilter::salvage_in(&from, to, buffer))
@@ -89,7 +89,7 @@ impl FlashFilter {
             report.layers += 1;
         }
         let salt = chain.layers[0].0.salt;
-        let empty = Chain { waiting_updates: 0, ..chain };
+        let empty = Chain { pending_updates: 0, ..chain };
         drop(Wal::create(&*to, salt, 0, empty.encode())?);
         let filter = FlashFilter::open_in(to, buffer)?;
         for layer in &filter.state().layers {
@@ -107,10 +107,10 @@ impl FlashFilter {
     }
 }
 
-/// Takes the first page of a run, the number of its pages, its offset and a buffer for it.
+/// Receives the first page of a run, its number of pages, its offset and a buffer for it.
 type BatchVisitor<'v> = dyn FnMut(u32, u32, u64, &mut [u8]) -> Result<(), FlashError> + 'v;
 
-/// The chain as the headers of its files tell it, where the log does not.
+/// The chain according to the headers of its files, for a filter whose log is unreadable.
 fn chain_of_files(from: &dyn Storage) -> Result<Chain, FlashError> {
     let mut layers = Vec::new();
     for number in 0..LAYERS_MAX as u32 {
@@ -123,11 +123,11 @@ fn chain_of_files(from: &dyn Storage) -> Result<Chain, FlashError> {
             Err(_) => break,
         }
     }
-    Ok(Chain { insertions: 0, waiting_updates: 0, layers })
+    Ok(Chain { insertions: 0, pending_updates: 0, layers })
 }
 
 impl Layer {
-    /// Mends damaged sectors in place; `changed` is told the pages that were written.
+    /// Repairs damaged sectors in place. `changed` receives the pages that were written.
     fn mend_pages(&self, changed: &mut dyn FnMut(u32, u32)) -> Result<u64, FlashError> {
         let mut total = 0;
         self.each_batch(&mut |first, count, offset, bytes| {
@@ -145,7 +145,7 @@ impl Layer {
         Ok(total)
     }
 
-    /// Writes the pages of `from`, which has the same header; returns the damaged sectors, which become all ones.
+    /// Copies the pages of `from`, which has the same header. Damaged sectors become all ones. Returns their number.
     fn copy_pages(&self, from: &Layer) -> Result<u64, FlashError> {
         let mut total = 0;
         self.each_batch(&mut |first, _, offset, bytes| {
@@ -170,7 +170,7 @@ impl Layer {
         Ok(())
     }
 
-    /// Reads pages; one that the device does not give back is all zeros, which is as wrong as damage.
+    /// Reads pages. An unreadable page becomes all zeros, which fails every checksum.
     fn read_pages(&self, offset: u64, bytes: &mut [u8]) {
         if self.device.read_at(offset, bytes).is_err() {
             let page_bytes = self.header.geometry.page_bytes as usize;

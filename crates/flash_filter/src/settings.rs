@@ -1,18 +1,18 @@
-//! What to build, and how much memory to run it with.
+//! Settings of a filter and of its memory.
 
 use crate::fpr::{expected_fpr, fpr_at_load};
 use crate::geometry::{Geometry, Layout, PROBES_MAX};
 use crate::header::FilterHeader;
 use springbloom_page_device::{FlashError, require};
 
-/// Page sizes that can be chosen, in bytes.
+/// Smallest page size, in bytes.
 pub const PAGE_BYTES_MIN: u32 = 2048;
-/// See [`PAGE_BYTES_MIN`].
+/// Largest page size, in bytes.
 pub const PAGE_BYTES_MAX: u32 = 16_384;
-/// Largest flush group, in pages: the place of a page in its group is one byte.
+/// Largest flush group, in pages. The position of a page in its group is one byte.
 pub const GROUP_PAGES_MAX: u32 = 256;
 
-/// What a filter is built for; fixed at creation and stored in the file.
+/// Settings of a filter. Fixed at creation and stored in the file.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct FilterSettings {
     capacity_keys: u64,
@@ -26,8 +26,8 @@ pub struct FilterSettings {
 }
 
 impl FilterSettings {
-    /// A hierarchical filter of 4,096-byte pages for `capacity_keys` distinct keys at a false positive rate of at most
-    /// `fpr`, with a log.
+    /// A hierarchical filter of 4,096-byte pages for `capacity_keys` distinct keys, with a false positive rate of at most `fpr` and with a
+    /// log.
     pub fn new(capacity_keys: u64, fpr: f64) -> FilterSettings {
         FilterSettings {
             capacity_keys,
@@ -41,7 +41,7 @@ impl FilterSettings {
         }
     }
 
-    /// Sets the size by bits and probes per key, as papers do; the rate follows.
+    /// Sets the size in bits and probes per key, as papers do. The rate follows.
     pub fn with_bits_per_key(capacity_keys: u64, bits_per_key: f64, probes: u8) -> FilterSettings {
         FilterSettings {
             probes: Some(probes),
@@ -50,12 +50,12 @@ impl FilterSettings {
         }
     }
 
-    /// Spreads bits differently; see [`Layout`].
+    /// Distribution of bits over pages; see [`Layout`].
     pub fn layout(self, layout: Layout) -> FilterSettings {
         FilterSettings { layout, ..self }
     }
 
-    /// Page size in bytes: what one lookup reads.
+    /// Page size in bytes. A lookup reads one page.
     pub fn page_bytes(self, page_bytes: u32) -> FilterSettings {
         FilterSettings { page_bytes, ..self }
     }
@@ -65,19 +65,19 @@ impl FilterSettings {
         FilterSettings { probes: Some(probes), ..self }
     }
 
-    /// Adds a filter of twice the capacity whenever the newest is full. The rate of all of them together stays below the
-    /// one asked for: the first is built for half of it, each further one for half of the one before. Every lookup of an
-    /// absent key then reads one page of each.
+    /// Adds a filter of twice the capacity whenever the newest one is full. The rate of the chain stays below the requested one: the first
+    /// filter is built for half of it, and each further one for half of the previous one's. A lookup of an absent key reads one page of
+    /// each filter.
     pub fn growing(self, grows: bool) -> FilterSettings {
         FilterSettings { grows, ..self }
     }
 
-    /// Without a log, only `flush` makes insertions durable; saves 12 bytes written per insertion.
+    /// Whether insertions are logged. Without a log, only `flush` makes them durable, which saves writing 12 bytes per insertion.
     pub fn logged(self, is_logged: bool) -> FilterSettings {
         FilterSettings { is_logged, ..self }
     }
 
-    /// The settings that the first filter of a chain was made with.
+    /// The settings of the chain whose first filter is `first`.
     pub(crate) fn of_chain(first: &FilterHeader) -> FilterSettings {
         FilterSettings {
             layout: first.geometry.layout,
@@ -88,7 +88,7 @@ impl FilterSettings {
         }
     }
 
-    /// The header of the filter number `layer` of the chain.
+    /// The header of filter number `layer`.
     pub(crate) fn header(&self, plan: LayerPlan, salt: u64, layer: u32) -> FilterHeader {
         let LayerPlan { geometry, capacity_keys, fpr } = plan;
         FilterHeader {
@@ -103,7 +103,7 @@ impl FilterSettings {
         }
     }
 
-    /// Shape, capacity and rate of the filter number `layer` of the chain.
+    /// Shape, capacity and rate of filter number `layer`.
     pub(crate) fn plan(&self, layer: u32) -> Result<LayerPlan, FlashError> {
         self.check()?;
         let (capacity_keys, fpr) = if self.grows {
@@ -122,7 +122,7 @@ impl FilterSettings {
             geometry.page_count = page_count(capacity_keys as f64 * bits_per_key / page_bits)?;
             return Ok(LayerPlan { geometry, capacity_keys, fpr: expected_fpr(&geometry, capacity_keys) });
         }
-        // The rate of the balanced filter gives a lower bound; a few steps pay for the imbalance.
+        // The rate of a balanced filter gives a lower bound of the size. A few steps add the cost of imbalance.
         let per_lookup = if self.layout == Layout::TwoChoices { fpr / 2.0 } else { fpr };
         let k = f64::from(probes);
         let bits = -(capacity_keys as f64) * k / f64::ln_1p(-per_lookup.powf(1.0 / k));
@@ -149,7 +149,7 @@ impl FilterSettings {
             self.fpr,
             "between 0 and 1, both excluded",
         )?;
-        // A chain chooses them anew for the rate of each filter.
+        // A chain chooses the probes for the rate of each filter.
         require(
             !(self.grows && self.probes.is_some()),
             "growth",
@@ -166,7 +166,7 @@ impl FilterSettings {
     }
 }
 
-/// One filter of a chain, as it will be built.
+/// One filter of a chain before it is built.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct LayerPlan {
     pub(crate) geometry: Geometry,
@@ -184,41 +184,41 @@ fn page_count(pages: f64) -> Result<u32, FlashError> {
     Ok(pages.ceil().max(1.0) as u32)
 }
 
-/// Which group of pages is written when the buffer is full (BloomFlash section III-E).
+/// The groups of pages to flush when the buffer is full (BloomFlash section III-E).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub enum FlushPolicy {
-    /// The group with the most waiting updates: fewest writes.
+    /// The group with the most pending updates: fewest writes.
     #[default]
     DirtiestGroupFirst,
-    /// Groups in the order of the file, with wraparound: writes are sequential.
+    /// Groups in file order, with wraparound: sequential writes.
     Sequential,
 }
 
 /// Memory of an open filter.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum MemorySize {
-    /// Everything together: waiting updates, tables and buffers for writing.
+    /// Total memory: pending updates, tables and buffers for writing.
     Bytes(u64),
-    /// The paper's measure: `factor` waiting updates of one bit for each page of the filter. One waiting key here stands
-    /// for `probes` of them, and takes 8 bytes. Tables and buffers come on top.
+    /// The measure of the paper: `factor` pending updates of one bit per page of the filter. One pending key here corresponds to `probes`
+    /// of them and takes 8 bytes. Tables and buffers come on top.
     CacheSizeFactor(u32),
 }
 
-/// How to run an open filter; chosen at every opening.
+/// Settings of an open filter, chosen at each opening.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct BufferSettings {
-    /// How much of it.
+    /// Size of the memory.
     pub memory: MemorySize,
-    /// Which pages are written when it is full.
+    /// Which groups to flush when it is full.
     pub policy: FlushPolicy,
     /// Contiguous pages that are written together (the paper's GroupSize), 1 to 256.
     pub group_pages: u32,
-    /// How much of the memory keeps pages that were read lately: for loads that ask for the same keys again and again.
+    /// Part of the memory that caches recently read pages, in bytes. Useful if lookups repeat keys.
     pub cache_bytes: u64,
 }
 
 impl BufferSettings {
-    /// Groups of 16 pages, dirtiest first, within `memory_bytes`, and no page cache.
+    /// Groups of 16 pages, dirtiest first, within `memory_bytes`, without a page cache.
     pub fn with_memory_bytes(memory_bytes: u64) -> BufferSettings {
         BufferSettings {
             memory: MemorySize::Bytes(memory_bytes),

@@ -1,18 +1,18 @@
-//! What the log says of the chain of filters, and the updates that its commits carry. Layout: `docs/flash-format.md`.
+//! The state of the chain of filters in the log, and the updates in its commits. Layout: `docs/flash-format.md`.
 //!
-//! The start block repeats the header of every filter, so that a damaged one is repaired from here, and keeps how many bits are
-//! set, so that opening a filter of any size reads none of its pages.
+//! The start block holds a copy of the header of every filter, to repair damaged ones. It also holds the number of bits set, so that
+//! opening a filter of any size reads none of its pages.
 
 use springbloom_page_device::{COMMIT_BYTES_MAX, FlashError, SET_KIND, START_BYTES_MAX, Wal, field};
 
 use crate::geometry::Update;
 use crate::header::{FilterHeader, HEADER_FIELDS_BYTES};
 
-/// Filters that a chain can have; twice the capacity each, so nobody gets there.
+/// Upper bound of filters in a chain. Each has twice the capacity of the previous one, so the bound is never reached.
 pub(crate) const LAYERS_MAX: usize = 48;
 /// Bytes of an update: page (u32) and tag or bit position (u64).
 pub(crate) const UPDATE_BYTES: usize = 12;
-/// Updates of one commit, at most.
+/// Upper bound of the updates of one commit.
 pub(crate) const COMMIT_UPDATES_MAX: usize = 16_384;
 
 const FIELDS_BYTES: usize = 32;
@@ -20,14 +20,14 @@ const LAYER_BYTES: usize = HEADER_FIELDS_BYTES + 8;
 const _: () = assert!(FIELDS_BYTES + LAYERS_MAX * LAYER_BYTES <= START_BYTES_MAX);
 const _: () = assert!(COMMIT_UPDATES_MAX * UPDATE_BYTES <= COMMIT_BYTES_MAX);
 
-/// The chain as the start block of a generation of the log describes it.
+/// The chain, as described by the start block of a generation of the log.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Chain {
-    /// Insertions acknowledged up to here, repetitions included.
+    /// Number of acknowledged insertions, repetitions included.
     pub(crate) insertions: u64,
-    /// Updates that waited in memory, which the generation begins with.
-    pub(crate) waiting_updates: u64,
-    /// Header of each filter, oldest first, and the bits set in its pages.
+    /// Pending updates in the snapshot of the generation.
+    pub(crate) pending_updates: u64,
+    /// Header and number of set bits of each filter, oldest first.
     pub(crate) layers: Vec<(FilterHeader, u64)>,
 }
 
@@ -36,7 +36,7 @@ impl Chain {
         let mut bytes = Vec::with_capacity(FIELDS_BYTES + self.layers.len() * LAYER_BYTES);
         bytes.extend(SET_KIND.0);
         bytes.extend(self.insertions.to_le_bytes());
-        bytes.extend(self.waiting_updates.to_le_bytes());
+        bytes.extend(self.pending_updates.to_le_bytes());
         bytes.extend((self.layers.len() as u64).to_le_bytes());
         for (header, ones) in &self.layers {
             bytes.extend(header.encode_fields());
@@ -45,7 +45,7 @@ impl Chain {
         bytes
     }
 
-    /// Reads what [`Chain::encode`] wrote. Total.
+    /// Decodes [`Chain::encode`]. Total.
     pub(crate) fn decode(wal: &Wal) -> Result<Chain, FlashError> {
         let bytes = wal.contents();
         let damaged = |got: String| FlashError::Damaged {
@@ -65,7 +65,7 @@ impl Chain {
         }
         let mut chain = Chain {
             insertions: u64::from_le_bytes(field(bytes, 8)),
-            waiting_updates: u64::from_le_bytes(field(bytes, 16)),
+            pending_updates: u64::from_le_bytes(field(bytes, 16)),
             layers: Vec::with_capacity(count),
         };
         for (number, layer) in layers.chunks_exact(LAYER_BYTES).enumerate() {
@@ -96,12 +96,12 @@ pub(crate) fn updates_of(payload: &[u8]) -> impl Iterator<Item = Update> + '_ {
     })
 }
 
-/// Blocks of the log that `updates` take in commits.
+/// Blocks of the log for `updates` in commits.
 pub(crate) fn blocks_for(updates: u64) -> u64 {
     Wal::blocks_for(updates.saturating_mul(UPDATE_BYTES as u64), COMMIT_UPDATES_MAX * UPDATE_BYTES)
 }
 
-/// Updates that a generation of the log can begin with and still leave half of its blocks for commits.
+/// Updates in a snapshot that leaves half of the log's blocks free.
 pub(crate) fn snapshot_updates_max(wal: &Wal) -> u64 {
     let commit_blocks = blocks_for(COMMIT_UPDATES_MAX as u64);
     let blocks = wal.snapshot_blocks_max();

@@ -1,4 +1,4 @@
-//! What an open filter has done and what it is.
+//! Counters and sizes of an open filter.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -7,21 +7,21 @@ use crate::header::FilterHeader;
 /// Counters since opening.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct FilterStats {
-    /// Keys asked for.
+    /// Keys looked up.
     pub lookups: u64,
-    /// Of these, answered by updates that wait in memory.
+    /// Lookups answered by pending updates.
     pub pending_hits: u64,
     /// Pages that lookups found in the page cache.
     pub cached_pages: u64,
     /// Pages read for lookups.
     pub lookup_page_reads: u64,
-    /// Sectors that were probed, failed their checksum and answered "may match".
+    /// Probed sectors that failed their checksum and answered "may match".
     pub damaged_answers: u64,
-    /// Pages that could not be read and answered "may match".
+    /// Pages that were unreadable and answered "may match".
     pub failed_reads: u64,
     /// Keys inserted, repetitions included.
     pub insertions: u64,
-    /// Groups written.
+    /// Groups flushed.
     pub group_flushes: u64,
     /// Pages read by flushes.
     pub flush_page_reads: u64,
@@ -37,7 +37,7 @@ pub struct FilterStats {
     pub log_syncs: u64,
 }
 
-/// The counters behind [`FilterStats`]; each is independent, so relaxed order is enough.
+/// The counters behind [`FilterStats`]. They are independent, so relaxed ordering is enough.
 #[derive(Debug, Default)]
 pub(crate) struct Counters {
     pub(crate) lookups: AtomicU64,
@@ -80,29 +80,28 @@ impl Counters {
     }
 }
 
-/// What a filter is and how full.
+/// Settings and sizes of a filter.
 #[derive(Clone, Debug, PartialEq)]
 pub struct FilterInfo {
-    /// The filters of the chain, oldest first; the last one takes insertions. One unless the filter grows.
+    /// The filters of the chain, oldest first. Insertions go to the last one. There is one unless the filter grows.
     pub layers: Vec<LayerInfo>,
-    /// Insertions ever made. Repetitions are counted too, but not those that were made before the last opening while the key waited
-    /// in memory.
+    /// Number of insertions, repetitions included. Keys inserted again while they were pending are not counted after the next opening.
     pub insertions: u64,
-    /// Updates that wait in memory.
+    /// Pending updates.
     pub pending_updates: u64,
-    /// Bytes that the open filter takes from memory, buffers of running lookups excluded.
+    /// Memory of the open filter in bytes, without the buffers of running lookups.
     pub memory_bytes: u64,
-    /// The rate that lookups of absent keys have now.
+    /// Present false positive rate of lookups.
     pub estimated_fpr: f64,
 }
 
 /// One filter of a chain.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct LayerInfo {
-    /// What it was built as.
+    /// Settings of the filter.
     pub header: FilterHeader,
-    /// Distinct keys in its pages, from the share of bits set, and those that wait for them.
+    /// Estimated distinct keys: from the share of bits set in the pages, plus pending updates.
     pub estimated_keys: f64,
-    /// The rate that its pages have now; what waits adds to it when it is written.
+    /// Present rate of the pages, without pending updates.
     pub estimated_fpr: f64,
 }

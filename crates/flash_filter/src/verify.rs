@@ -1,4 +1,4 @@
-//! Reads every page and says what is wrong with it.
+//! Reads every page and reports damage.
 
 use springbloom_page_device::{FlashError, Span, WalReport};
 
@@ -6,12 +6,12 @@ use crate::filter::FlashFilter;
 use crate::header::FilterHeader;
 use crate::layer::Layer;
 
-/// Pages read by one batch.
+/// Pages read per batch.
 const BATCH_PAGES: u32 = 4096;
-/// Damaged pages listed by number; more are only counted.
+/// Upper bound of the damaged pages listed by number. More are only counted.
 const LISTED_PAGES_MAX: usize = 100;
 
-/// What [`FlashFilter::verify`] found.
+/// Result of [`FlashFilter::verify`].
 #[derive(Clone, Debug, PartialEq)]
 pub struct VerifyReport {
     /// The log.
@@ -21,7 +21,7 @@ pub struct VerifyReport {
 }
 
 impl VerifyReport {
-    /// Whether every sector is as it was written. One that was lost earlier and mended is: it answers "may match".
+    /// Whether no damage was found. Sectors that were lost earlier and repaired do not count.
     pub fn is_sound(&self) -> bool {
         let of_pages = |layer: &LayerReport| layer.damaged_sectors + layer.unreadable_pages;
         self.log.is_sound() && self.layers.iter().all(|layer| of_pages(layer) == 0 && layer.has_sound_header)
@@ -31,29 +31,29 @@ impl VerifyReport {
 /// One filter of the chain.
 #[derive(Clone, Debug, PartialEq)]
 pub struct LayerReport {
-    /// Its file.
+    /// Name of its file.
     pub name: String,
-    /// What it was built as.
+    /// Settings of the filter.
     pub header: FilterHeader,
-    /// Whether the file's own header says so too; else the log's copy is used.
+    /// Whether the file's own header is intact. If not, the log's copy is used.
     pub has_sound_header: bool,
-    /// Sectors that failed their checksum; they answer "may match".
+    /// Sectors that failed their checksum. They answer "may match".
     pub damaged_sectors: u64,
-    /// Sectors that were lost earlier and replaced by ones: they answer "may match" for good.
+    /// Sectors that were lost earlier and are all ones. They always answer "may match".
     pub saturated_sectors: u64,
-    /// Pages that the device did not give back.
+    /// Pages that the device could not read.
     pub unreadable_pages: u64,
-    /// The first pages with a fault.
+    /// Numbers of the first damaged or unreadable pages.
     pub faulty_pages: Vec<u32>,
     /// Share of bits set.
     pub fill: f64,
-    /// The rate of lookups of absent keys that these very pages have, damage included.
+    /// False positive rate of these pages, damage included.
     pub fpr: f64,
 }
 
 impl FlashFilter {
-    /// Reads the log, and every page of every filter of the chain. `progress` is told the pages done and their total. Insertions and
-    /// lookups go on meanwhile.
+    /// Reads and checks the log and every page. `progress` receives the number of pages done and the total. Insertions and lookups continue
+    /// meanwhile.
     pub fn verify(&self, progress: &mut dyn FnMut(u64, u64)) -> Result<VerifyReport, FlashError> {
         let log = self.wal().salvage(&mut |_| Ok(()))?;
         let state = self.state();
@@ -93,7 +93,7 @@ impl Layer {
         while first < geometry.page_count {
             let end = geometry.page_count.min(first + BATCH_PAGES);
             let spans: Vec<Span> = (first..end).map(|page| self.span(page)).collect();
-            // Nobody writes meanwhile, so a page that is half written is not taken for a damaged one.
+            // Nobody writes meanwhile, so a half-written page does not count as damaged.
             let _quiet = self.writing.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
             self.device.read_each(&spans, &mut |i, page| {
                 let number = first + i as u32;

@@ -1,8 +1,7 @@
-//! Insertions: into memory and into the log.
+//! Insertions, into memory and into the log.
 //!
-//! `insert` makes keys visible to lookups at once. They are durable when a later [`FlashFilter::commit`] (through the
-//! log) or [`FlashFilter::flush`] (through the pages) returned. Threads that commit at the same time share one sync: the
-//! first one writes what all of them appended.
+//! `insert` makes keys visible to lookups at once. They are durable after the next [`FlashFilter::commit`] (in the log) or
+//! [`FlashFilter::flush`] (in the pages). Concurrent commits share one sync: the first thread writes the updates of all.
 
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, MutexGuard, PoisonError};
@@ -22,23 +21,23 @@ use crate::state::{
 use crate::stats::Counters;
 use springbloom_page_device::{AlignedBuf, FlashError, Wal};
 
-/// Digests inserted between two looks at the log and the capacity.
+/// Digests inserted between two checks of log and capacity.
 const CHUNK_KEYS: usize = 256;
 
-/// What only the writer needs. Everything in it is behind one lock.
+/// State of the writer, behind one lock.
 pub(crate) struct Writer {
     pub(crate) plan: MemoryPlan,
     pub(crate) order: FlushOrder,
-    /// Appended and not yet committed.
+    /// Appended updates without a commit.
     tail: Vec<Update>,
-    /// Updates ever appended; the log is durable up to [`FlashFilter`]'s `durable`.
+    /// Number of updates appended. [`FlashFilter`]'s `durable` of them are durable.
     appended: u64,
-    /// Where flushes change pages.
+    /// Buffer for the pages of a flush.
     pub(crate) scratch: AlignedBuf,
-    /// Keys of every page, with two choices; counted before the first insertion.
+    /// Keys of every page, for two choices. Counted before the first insertion.
     loads: Option<Vec<u16>>,
     insertions: u64,
-    /// Something was inserted since the pages and the start of the log said it all.
+    /// Something was inserted since the last checkpoint with an empty log.
     pub(crate) has_changed: bool,
     pub(crate) has_failed: bool,
     has_warned: bool,
@@ -64,7 +63,7 @@ impl Writer {
         self.insertions
     }
 
-    /// Takes note of insertions that the log held.
+    /// Adds the number of insertions found in the log.
     pub(crate) fn recovered(&mut self, insertions: u64) {
         self.insertions += insertions;
         self.has_changed = true;
@@ -80,7 +79,7 @@ impl FlashFilter {
         self.writer.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// The writer, unless an earlier write failed or the filter is open for reading.
+    /// Locks the writer. Errors: an earlier write failed, or the filter is open for reading.
     pub(crate) fn sound_writer(&self) -> Result<MutexGuard<'_, Writer>, FlashError> {
         if !self.storage.is_writable() {
             return Err(FlashError::ReadOnly { name: self.storage.describe("") });
@@ -92,8 +91,8 @@ impl FlashFilter {
         Ok(writer)
     }
 
-    /// Inserts one key. Not durable before [`FlashFilter::commit`] or [`FlashFilter::flush`]. Usually no I/O; writes
-    /// groups of pages when the memory for waiting updates is full.
+    /// Inserts one key. It is durable after [`FlashFilter::commit`] or [`FlashFilter::flush`]. Usually does no I/O; flushes some groups of
+    /// pages when the memory for pending updates is full.
     pub fn insert(&self, digest: KeyDigest) -> Result<(), FlashError> {
         self.insert_many(&[digest])
     }
@@ -116,15 +115,15 @@ impl FlashFilter {
         Ok(())
     }
 
-    /// Returns when everything inserted before is durable. With a log: one write and one sync of it, shared with other
-    /// threads that commit. Without: [`FlashFilter::flush`].
+    /// Makes all earlier insertions durable. Cost with a log: one write and one sync, shared by concurrent commits. Without a log: see
+    /// [`FlashFilter::flush`].
     pub fn commit(&self) -> Result<(), FlashError> {
         let target = self.sound_writer()?.appended;
         if !self.state().newest().header.is_logged {
             return self.flush();
         }
         let is_durable = || self.durable.load(Ordering::Acquire) >= target;
-        let Some(_turn) = self.commit_turn.take(is_durable) else { return Ok(()) };
+        let Some(_guard) = self.group_commit.lead(is_durable) else { return Ok(()) };
         self.commit_tail(&mut self.wal())
     }
 
@@ -137,7 +136,7 @@ impl FlashFilter {
         let committed = if has_room { commit(wal, &batch) } else { self.checkpoint(wal) };
         let mut writer = self.writer();
         writer.has_failed |= committed.is_err();
-        // Its memory is used again, unless somebody has begun the next one.
+        // Reuses the memory, unless another thread has started the next tail.
         if writer.tail.capacity() == 0 {
             batch.clear();
             writer.tail = batch;
@@ -148,7 +147,7 @@ impl FlashFilter {
         Ok(())
     }
 
-    /// Writes every waiting update to its page, and returns when all pages are durable and the log is empty.
+    /// Writes every pending update to its page. On return all pages are durable and the log is empty.
     pub fn flush(&self) -> Result<(), FlashError> {
         let mut wal = self.wal();
         {
@@ -161,11 +160,11 @@ impl FlashFilter {
         self.checkpoint(&mut wal)
     }
 
-    /// Begins a new generation of the log with what waits in memory.
+    /// Starts a new generation of the log with the pending updates.
     pub(crate) fn checkpoint(&self, wal: &mut Wal) -> Result<(), FlashError> {
         let mut writer = self.sound_writer()?;
         let state = self.state();
-        let restarted = restart(wal, &state, writer.insertions);
+        let restarted = start_generation(wal, &state, writer.insertions);
         writer.has_failed |= restarted.is_err();
         restarted?;
         writer.tail.clear();
@@ -181,7 +180,7 @@ impl FlashFilter {
             Layout::Hierarchical => self.append(writer, state, place(0)),
             Layout::TwoChoices => {
                 let (first, second) = (place(0), place(1));
-                // It waits already: putting it into the other page too would only fill that one.
+                // The key is pending already. Adding it to the other page would only fill that page.
                 if state.pending.contains(first) || state.pending.contains(second) {
                     return Ok(());
                 }
@@ -198,7 +197,7 @@ impl FlashFilter {
     fn append(&self, writer: &mut Writer, state: &State, update: Update) -> Result<(), FlashError> {
         if self.put(writer, state, update)? && state.newest().header.is_logged {
             if writer.tail.capacity() == 0 {
-                // Committed when it is as long as planned, which is noticed after a chunk of keys.
+                // The tail is committed when it has the planned length, which is checked after each chunk of keys.
                 writer.tail.reserve_exact(writer.plan.tail_updates + CHUNK_KEYS);
             }
             writer.tail.push(update);
@@ -207,8 +206,7 @@ impl FlashFilter {
         Ok(())
     }
 
-    /// Lets the updates of a commit wait that was read from another filter's log; those of pages that there are none of are
-    /// skipped. Returns how many there were.
+    /// Inserts the updates of a commit from another filter's log. Skips updates for pages that do not exist. Returns the number of updates.
     pub(crate) fn put_committed(&self, commit: &[u8]) -> Result<u64, FlashError> {
         let (mut writer, state) = (self.sound_writer()?, self.state());
         let pages = state.newest().header.geometry.page_count;
@@ -221,7 +219,7 @@ impl FlashFilter {
         Ok(updates)
     }
 
-    /// Lets `update` wait in memory; `false` if it did already. Makes room by flushing if there is none.
+    /// Adds a pending update. Returns `false` if it was pending. Flushes some groups if there is no room.
     pub(crate) fn put(&self, writer: &mut Writer, state: &State, update: Update) -> Result<bool, FlashError> {
         let pending = &state.pending;
         if !pending.insert(update) {
@@ -234,7 +232,7 @@ impl FlashFilter {
         Ok(true)
     }
 
-    /// What insertions leave behind: a long tail, a full log, a full filter.
+    /// Commits a long tail, checkpoints a full log, and grows a full filter.
     fn maintain(&self) -> Result<(), FlashError> {
         let (tail_is_long, is_full) = {
             let mut writer = self.sound_writer()?;
@@ -265,7 +263,7 @@ impl FlashFilter {
         let mut wal = self.wal();
         let mut writer = self.sound_writer()?;
         let state = self.state();
-        // Another thread may have been here between the look and the lock.
+        // Another thread may have grown the chain between the check and the lock.
         if !state.newest().is_full(state.pending.len()) || state.layers.len() >= LAYERS_MAX {
             return Ok(());
         }
@@ -292,10 +290,10 @@ impl FlashFilter {
         let mut layers = state.layers.clone();
         layers.push(Arc::new(Layer::create(&*self.storage, header)?));
         state.newest().sync()?;
-        wal.want(plan.log_blocks(&header.geometry));
+        wal.reserve(plan.log_blocks(&header.geometry));
         let pending = plan.pending(self.buffer.group_pages);
         let grown = State { layers, pending };
-        restart(wal, &grown, writer.insertions)?;
+        start_generation(wal, &grown, writer.insertions)?;
         self.mark_durable(writer.appended);
         let (appended, insertions) = (writer.appended, writer.insertions);
         let plan = plan.limited_to(snapshot_updates_max(wal));
@@ -306,7 +304,7 @@ impl FlashFilter {
     }
 }
 
-/// Writes updates to the log and returns when they are durable.
+/// Writes updates to the log. Durable on return.
 fn commit(wal: &mut Wal, updates: &[Update]) -> Result<(), FlashError> {
     let mut payload = Vec::new();
     updates.chunks(COMMIT_UPDATES_MAX).try_for_each(|updates| {
@@ -316,18 +314,18 @@ fn commit(wal: &mut Wal, updates: &[Update]) -> Result<(), FlashError> {
     })
 }
 
-/// Syncs the pages and begins a new generation of the log with what waits in memory.
-fn restart(wal: &mut Wal, state: &State, insertions: u64) -> Result<(), FlashError> {
+/// Syncs the pages and starts a new generation of the log with the pending updates.
+fn start_generation(wal: &mut Wal, state: &State, insertions: u64) -> Result<(), FlashError> {
     state.newest().sync()?;
     let pending = &state.pending;
     let chain = Chain {
         insertions,
-        waiting_updates: pending.len(),
+        pending_updates: pending.len(),
         layers: state.layers.iter().map(|layer| (layer.header, layer.ones())).collect(),
     };
     let mut waiting = (0..pending.groups()).flat_map(|group| pending.updates_of(group));
     let mut updates = Vec::new();
-    wal.restart(chain.encode(), &mut |payload| {
+    wal.start_generation(chain.encode(), &mut |payload| {
         updates.clear();
         updates.extend((&mut waiting).take(COMMIT_UPDATES_MAX));
         encode_updates(&updates, payload);

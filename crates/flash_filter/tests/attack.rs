@@ -1,5 +1,5 @@
-//! Every block of every file is damaged in every way: no acknowledged key is lost without a word, nothing panics or hangs.
-//! And every single write and sync fails in turn.
+//! Damages every block of every file in every way. No acknowledged key is lost silently, and nothing panics or hangs. Each write and each
+//! sync fails in one run.
 
 mod common;
 
@@ -16,7 +16,7 @@ fn buffer() -> BufferSettings {
     BufferSettings { group_pages: 4, ..BufferSettings::with_memory_bytes(1 << 20) }
 }
 
-/// A set as a writer leaves it: closed, or interrupted with commits in its log, or with a log that begins with a snapshot.
+/// A set after a clean close, interrupted with commits in its log, and interrupted with a snapshot in its log.
 fn left_behind() -> [(&'static str, SimStorage); 3] {
     let filled = |and_then: &dyn Fn(FlashFilter)| {
         let storage = Arc::new(SimStorage::new(SimPower::steady()));
@@ -40,7 +40,7 @@ fn left_behind() -> [(&'static str, SimStorage); 3] {
     ]
 }
 
-/// All keys that were acknowledged are there, or opening says why not. Whether anything was told.
+/// All acknowledged keys are found, or opening reports the damage. Returns whether damage was reported.
 fn is_told(storage: &SimStorage, what: &str) -> bool {
     let storage = Arc::new(storage.after_power_loss(PowerLoss::KILLED, 0));
     let filter = match FlashFilter::open_in(storage.clone(), buffer()) {
@@ -92,7 +92,7 @@ fn damage_to_any_block_loses_nothing_silently() {
     assert!(tally.trials > 3000 && tally.told > 100, "{tally}");
 }
 
-/// The n-th write or sync fails, for every n: afterwards the filter opens with every key that was acknowledged.
+/// For every n, the n-th write or sync fails. Then the filter opens with every acknowledged key.
 #[test]
 fn whichever_write_fails_the_filter_opens_with_all_that_was_acknowledged() {
     let mut failures = 0;
@@ -129,7 +129,7 @@ fn whichever_write_fails_the_filter_opens_with_all_that_was_acknowledged() {
     assert!(failures > 80, "{failures}");
 }
 
-/// A creation that fails leaves nothing behind, and a failed one in somebody's folder leaves that as it was.
+/// A failed creation leaves no files behind, and does not change a folder with other files.
 #[test]
 fn whichever_write_of_a_creation_fails_no_half_a_set_is_opened() {
     for n in 0.. {

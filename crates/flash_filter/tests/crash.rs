@@ -1,4 +1,4 @@
-//! Power losses at every kind of moment: what was acknowledged is there, and nothing is ever damaged beyond answering.
+//! Power losses at many kinds of moments. Acknowledged keys are found, and the filter can always be opened.
 //!
 //! `SPRINGBLOOM_CRASHES` sets the number of crash points (default 400).
 
@@ -15,10 +15,10 @@ use springbloom_testkit::seed;
 const LOSSES: [PowerLoss; 4] =
     [PowerLoss::KILLED, PowerLoss::WHOLE_WRITES, PowerLoss::WHOLE_SECTORS, PowerLoss::TORN_SECTORS];
 
-/// Devices of every kind; with the second, a torn write costs neighbours too.
+/// Devices of every kind. On the second, a torn write damages neighbours too.
 const BLOCKS: [BlockSizes; 3] = [BlockSizes::SMALL, BlockSizes::EMULATED, BlockSizes::LARGE];
 
-/// What a run of the workload had acknowledged when the power went.
+/// Acknowledged state of the workload at the power loss.
 #[derive(Default, Debug)]
 struct Acknowledged {
     /// Keys `0..keys` of the family.
@@ -26,8 +26,7 @@ struct Acknowledged {
     is_created: bool,
 }
 
-/// Creates a filter and inserts in rounds of random length, committing and flushing at random, until the power goes or
-/// the keys run out.
+/// Creates a filter and inserts in rounds of random length, with random commits and flushes, until the power is cut or the keys run out.
 fn run(
     storage: Arc<SimStorage>,
     settings: &FilterSettings,
@@ -41,7 +40,7 @@ fn run(
     acknowledged.is_created = true;
     let mut inserted = 0;
     while inserted < 12_000 {
-        // Many small commits fill the log, so that generations change with keys still waiting.
+        // Many small commits fill the log, so that generations change while updates are pending.
         let next = inserted + rng.random_range(1..200);
         if filter.insert_many(&keys(1, inserted..next)).is_err() {
             break;
@@ -69,7 +68,7 @@ fn check(storage: Arc<SimStorage>, acknowledged: &Acknowledged, policy: FlushPol
     let known = keys(1, 0..acknowledged.keys);
     let lost = filter.contains_many(&known).iter().filter(|found| !**found).count();
     assert_eq!(lost, 0, "{what}: {acknowledged:?}");
-    // It goes on working, and what it takes from now on is durable too.
+    // The recovered filter works, and new insertions are durable.
     filter.insert_many(&keys(2, 0..300)).unwrap();
     filter.commit().unwrap();
     drop(filter);
@@ -96,11 +95,11 @@ fn nothing_acknowledged_is_lost_by_a_power_loss() {
         };
         let loss = LOSSES[crash as usize % LOSSES.len()];
         let blocks = BLOCKS[rng.random_range(0..BLOCKS.len())];
-        // Pages that share a piece of the device with a neighbour, where it takes them.
+        // Two pages per block of the device, where it accepts such pages.
         let halves = blocks.logical_bytes <= 2048 && rng.random_bool(0.5);
         let settings = if halves { settings.page_bytes(2048) } else { settings };
         let power = SimPower::steady();
-        // Operations of a whole run number a few hundred; the earliest ones are those of creation.
+        // A whole run has a few hundred operations. The first ones are those of creation.
         power.cut_after(rng.random_range(0..400));
         let storage = Arc::new(SimStorage::with_blocks(power.clone(), blocks));
         let acknowledged = run(storage.clone(), &settings, policy, &mut rng);
@@ -111,7 +110,7 @@ fn nothing_acknowledged_is_lost_by_a_power_loss() {
     assert!(unacknowledged_losses > crashes() / 4, "only {unacknowledged_losses} runs were interrupted");
 }
 
-/// A short run that changes the log's generation with keys still waiting, and whose every operation is the last one once.
+/// A short run in which the log's generation changes while updates are pending. Every operation is the last one of some run.
 #[test]
 fn every_single_operation_may_be_the_last() {
     let mut rng = seed::rng("every_single_operation_may_be_the_last");
@@ -122,7 +121,7 @@ fn every_single_operation_may_be_the_last() {
         let settings = FilterSettings::new(2000, 0.01);
         if let Ok(filter) = FlashFilter::create_in(storage.clone(), &settings, small_buffer(policy)) {
             acknowledged.is_created = true;
-            // One block of the log per commit; it has 64.
+            // One block of the log per commit. The log has 64.
             for first in (0..800).step_by(10) {
                 let inserted = filter.insert_many(&keys(1, first..first + 10)).and_then(|()| filter.commit());
                 if inserted.is_err() {
@@ -177,8 +176,8 @@ fn a_second_power_loss_during_or_after_recovery_loses_nothing_either() {
     }
 }
 
-/// One write or sync fails and the device goes on; the program goes on too, as if nothing had happened. What is acknowledged after that
-/// must be as durable as before, or nothing may be acknowledged.
+/// One write or sync fails, and both device and program go on. Later acknowledged insertions must be durable, or nothing may be
+/// acknowledged.
 #[test]
 fn nothing_acknowledged_after_a_failed_operation_is_lost() {
     let mut rng = seed::rng("nothing_acknowledged_after_a_failed_operation_is_lost");
@@ -194,7 +193,7 @@ fn nothing_acknowledged_after_a_failed_operation_is_lost() {
         let storage = Arc::new(SimStorage::new(power.clone()));
         let filter = FlashFilter::create_in(storage.clone(), &settings, small_buffer(policy)).unwrap();
         power.fail_once_after(rng.random_range(0..300));
-        // Keys of a call that failed are of no consequence; the next ones go on after them.
+        // Keys of a failed call do not matter. The next call uses later keys.
         let (mut inserted, mut acknowledged) = (0, Vec::new());
         let mut waiting = Vec::new();
         for _ in 0..60 {
@@ -220,7 +219,7 @@ fn nothing_acknowledged_after_a_failed_operation_is_lost() {
     assert!(failed > crashes() / 4, "only {failed} insertions were refused");
 }
 
-/// The tests above can fail: without the sync of a commit, they do.
+/// Shows that the tests above can fail: without the sync of a commit, they do.
 #[test]
 fn a_device_that_lies_about_syncs_is_found_out() {
     let storage = Arc::new(SimStorage::new(SimPower::steady()));
@@ -231,7 +230,7 @@ fn a_device_that_lies_about_syncs_is_found_out() {
     )
     .unwrap();
     filter.insert_many(&keys(1, 0..500)).unwrap();
-    // Not committed: a power loss may take the keys, and this one does.
+    // Not committed, so a power loss may take the keys, and this one does.
     let survived = Arc::new(storage.after_power_loss(PowerLoss::ALL_LOST, 1));
     let reopened = FlashFilter::open_in(survived, small_buffer(FlushPolicy::Sequential)).unwrap();
     assert!(reopened.contains_many(&keys(1, 0..500)).iter().any(|found| !found));

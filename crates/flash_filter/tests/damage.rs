@@ -1,4 +1,4 @@
-//! Damaged, foreign and unfinished files: clear errors, or "may match".
+//! Damaged, foreign and incomplete files: clear errors, or "may match".
 
 mod common;
 
@@ -28,7 +28,7 @@ fn a_damaged_page_answers_may_match_and_verify_reports_it() {
         filter.flush().unwrap();
         assert!(filter.verify(&mut |_, _| ()).unwrap().is_sound());
         let estimated = filter.estimated_fpr();
-        // Half of page 1 reads as zeros: without checksums, half of its keys would be gone.
+        // Half of page 1 reads as zeros. Without checksums, half of its keys would be lost.
         storage.damage("filter-0000", HEADER_BYTES + 4096, |bytes| bytes[..2048].fill(0));
         assert!(filter.contains_many(&keys(1, 0..10_000)).iter().all(|found| *found));
         assert!(keys(1, 0..2000).into_iter().all(|digest| filter.contains(digest)));
@@ -37,7 +37,7 @@ fn a_damaged_page_answers_may_match_and_verify_reports_it() {
         assert!(!report.is_sound());
         assert_eq!((report.layers[0].damaged_sectors, &report.layers[0].faulty_pages[..]), (4, &[1][..]));
         assert!(report.layers[0].fpr > estimated, "{layout:?}: damage costs accuracy");
-        // Writing to the page makes its sectors readable again; that they were lost stays known.
+        // Writing to the page repairs the checksums of its sectors. They stay counted as lost.
         filter.insert_many(&keys(2, 0..2000)).unwrap();
         filter.flush().unwrap();
         let report = filter.verify(&mut |_, _| ()).unwrap();
@@ -61,7 +61,7 @@ fn foreign_newer_damaged_and_short_files_have_clear_errors() {
         let sum = springbloom_filter::KeyDigest::of(&header[..HEADER_BYTES - 8]).lo;
         header[HEADER_BYTES - 8..HEADER_BYTES].copy_from_slice(&sum.to_le_bytes());
     };
-    for (version, expected) in [(3, "upgrade"), (1, "release that wrote it")] {
+    for (version, expected) in [(3, "newer release"), (1, "release that wrote it")] {
         let storage = fresh();
         storage.damage("filter-0000", 0, |bytes| {
             bytes[8] = version;
@@ -169,8 +169,8 @@ fn after_a_failed_write_nothing_more_is_acknowledged_and_lookups_go_on() {
     assert!(filter.contains_many(&keys(1, 0..100)).iter().all(|found| *found));
 }
 
-/// Media that rots anywhere: an error or right answers, never a lost key and never a panic. (The last commit is left out:
-/// damage to it looks like a commit that was interrupted.)
+/// Damage anywhere gives an error or right answers, but never a lost key or a panic. The last commit is left out: damage to it looks like
+/// an interrupted commit.
 #[test]
 fn random_damage_anywhere_is_an_error_or_costs_accuracy_only() {
     let mut rng = springbloom_testkit::seed::rng("random_damage_anywhere");

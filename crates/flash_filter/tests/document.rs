@@ -1,4 +1,4 @@
-//! Reads a filter's files by the tables of `docs/flash-format.md`, with no code of the crate but the key digest.
+//! Reads a filter's files by the tables of `docs/flash-format.md`. Uses no code of the crate except the key digest.
 
 mod common;
 
@@ -21,7 +21,7 @@ fn scale(x: u64, n: u64) -> u64 {
     ((u128::from(x) * u128::from(n)) >> 64) as u64
 }
 
-/// Offset and width of the fields in the table below `heading`, the `nth` table after it.
+/// Offset and width of the fields in the `nth` table after `heading`.
 fn table(heading: &str, nth: usize) -> HashMap<String, (usize, usize)> {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/flash-format.md");
     let text = std::fs::read_to_string(path).unwrap();
@@ -110,14 +110,14 @@ fn the_log_is_as_documented() {
     let (start, layer, update) = (table("## Log", 0), table("## Log", 1), table("## Log", 2));
     let filter = std::fs::read(directory.path().join("filter-0000")).unwrap();
     let page_count = number(&filter, table("## Header of a filter", 0)["page_count"]);
-    // Where start and commits are: `docs/wal-format.md`, which has a test of its own.
+    // `docs/wal-format.md` says where start block and commits are, and has a test of its own.
     let logs = ["wal-a", "wal-b"].map(|name| std::fs::read(directory.path().join(name)).unwrap());
     let [log] = logs.iter().filter(|log| &log[8..16] == b"SPBL-WAL").collect::<Vec<_>>()[..] else {
         panic!("one start block is in force, the other is cleared")
     };
     let contents = &log[72..];
     let get = |name: &str| number(contents, start[name]);
-    assert_eq!((get("insertions"), get("waiting_updates"), get("layer_count")), (3000, 0, 1));
+    assert_eq!((get("insertions"), get("pending_updates"), get("layer_count")), (3000, 0, 1));
     let (at, width) = layer["header"];
     assert_eq!(contents[32 + at..][..width], filter[..width]);
     let ones: u32 =

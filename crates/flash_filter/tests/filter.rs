@@ -1,4 +1,4 @@
-//! The flash filter through its public interface: answers, rates, costs, growth, union.
+//! The public interface of the flash filter: answers, rates, costs, growth, union.
 
 mod common;
 
@@ -122,7 +122,7 @@ fn two_choices_even_out_pages() {
         filter.insert_many(&keys(1, 0..KEYS)).unwrap();
         filter.flush().unwrap();
         let report = &filter.verify(&mut |_, _| ()).unwrap().layers[0];
-        // The mean of fill^k exceeds the k-th power of the mean by the imbalance.
+        // The mean of fill^k exceeds the k-th power of the mean because pages are filled unevenly.
         let one_page =
             if layout == Layout::TwoChoices { 1.0 - (1.0 - report.fpr).sqrt() } else { report.fpr };
         one_page / report.fill.powi(6)
@@ -445,7 +445,7 @@ fn readers_write_nothing_read_the_log_if_they_must_and_stand_beside_each_other()
     }
 }
 
-/// Counts reads and writes: after a clean end, opening costs the same whatever the filter holds.
+/// Counts reads and writes. After a clean close, opening costs the same for any size of filter.
 #[test]
 fn opening_after_a_clean_end_reads_little_and_writes_nothing() {
     let mut reads = Vec::new();

@@ -1,4 +1,4 @@
-//! Real processes killed at random moments: the test starts itself as a child that inserts and says what is acknowledged.
+//! Kills real processes at random moments. The test starts itself as a child that inserts keys and prints how many are acknowledged.
 //!
 //! `SPRINGBLOOM_KILLS` sets how many children are killed (default 20).
 
@@ -13,7 +13,7 @@ use springbloom_flash_filter::{BufferSettings, FilterSettings, FlashFilter};
 use springbloom_testkit::kill::{self, acknowledge, kill_child, kills};
 use springbloom_testkit::seed;
 
-/// The test below, as a child is told to run it.
+/// The name of the test below, for the child's command line.
 const TEST: &str = "nothing_acknowledged_is_lost_when_the_process_is_killed";
 
 fn buffer() -> BufferSettings {

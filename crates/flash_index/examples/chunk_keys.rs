@@ -1,6 +1,5 @@
-//! Cuts standard input into chunks at content-defined places (FastCDC) and writes the SHA-1 digest of each, 20 bytes, to
-//! standard output: the dedupe workload of the flash filter's benchmark. The argument is the average size of a chunk in
-//! bytes (default 2,048).
+//! Cuts standard input into content-defined chunks (FastCDC) and writes the SHA-1 digest of each, 20 bytes, to standard output. This is the
+//! dedupe workload of the flash filter's benchmark. Argument: the average chunk size in bytes (default 2,048).
 
 use std::io::{BufWriter, Read, Write, stdin, stdout};
 

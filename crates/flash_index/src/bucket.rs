@@ -1,7 +1,7 @@
-//! A partition's entries on flash: sectors that are appended and never rewritten in place. Layout: `docs/flash-index.md`.
+//! The entries of a partition on flash, in sectors that are appended and never rewritten in place. Layout: `docs/flash-index.md`.
 //!
-//! Entries are ordered by page, oldest first, within a sector, and mostly from sector to sector. Each sector's checksum is keyed
-//! with the bucket's slot and birth, so what another bucket left in the slot is as wrong as a flipped bit.
+//! Entries are ordered by page within a sector, oldest first, and mostly from sector to sector. The checksum of each sector is keyed with
+//! slot and version of the bucket, so stale sectors of another bucket fail the check.
 
 use springbloom_filter::KeyDigest;
 
@@ -13,24 +13,24 @@ use springbloom_page_device::{checksum_32, mix};
 const HEAD_BYTES: usize = 14;
 const BODY_BITS: usize = (SECTOR_BYTES - HEAD_BYTES) * 8;
 
-/// What distinguishes the sectors of one bucket from all others of the index.
+/// Key of the checksums of one bucket. Unique within the index.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct BucketKey {
     pub(crate) salt: u64,
-    /// Place on the device.
+    /// Place on the device, in buckets.
     pub(crate) slot: u32,
-    /// Counts the buckets ever made.
-    pub(crate) birth: u32,
+    /// Number of the bucket in the order of creation.
+    pub(crate) version: u32,
 }
 
 impl BucketKey {
     fn check(&self, sector: usize, bytes: &[u8]) -> u32 {
-        let place = (u64::from(self.slot) << 32 | u64::from(self.birth)).wrapping_add(mix(sector as u64));
+        let place = (u64::from(self.slot) << 32 | u64::from(self.version)).wrapping_add(mix(sector as u64));
         checksum_32(self.salt, place, &bytes[4..SECTOR_BYTES])
     }
 }
 
-/// How many of `entries` (not empty, ordered by page) fill the next sector.
+/// How many of `entries` fit the next sector. `entries` is not empty and ordered by page.
 fn fitting(entries: &[Entry]) -> usize {
     let (mut bits, first) = (entries[0].bits, entries[0].page);
     entries
@@ -47,7 +47,7 @@ fn width(value: u64) -> u8 {
     (64 - value.leading_zeros()) as u8
 }
 
-/// Cuts `entries`, ordered by page, into the runs that one sector each holds.
+/// Cuts `entries`, ordered by page, into runs of one sector each.
 pub(crate) fn runs(mut entries: &[Entry]) -> impl Iterator<Item = &[Entry]> {
     std::iter::from_fn(move || {
         if entries.is_empty() {
@@ -78,7 +78,7 @@ pub(crate) fn encode(key: BucketKey, sector: usize, run: &[Entry], out: &mut [u8
     out[..4].copy_from_slice(&check.to_le_bytes());
 }
 
-/// A sector whose checksum and fields are right.
+/// A sector with a valid checksum and valid fields.
 struct Sector<'a> {
     body: &'a [u8],
     entries: usize,
@@ -108,7 +108,7 @@ impl<'a> Sector<'a> {
         get_bits(self.body, i * usize::from(self.bits), self.bits) as u32
     }
 
-    /// Calls `visit` with the numbers of the entries with this fingerprint: the inner loop of every lookup.
+    /// Calls `visit` with the number of each entry that has this fingerprint. This is the inner loop of every lookup.
     fn each_match(&self, wanted: u32, mut visit: impl FnMut(usize)) {
         macro_rules! in_blocks {
             ($($bits:literal)*) => {
@@ -122,8 +122,8 @@ impl<'a> Sector<'a> {
         (compared..self.entries).filter(|i| self.fingerprint(*i) == wanted).for_each(visit);
     }
 
-    /// Compares eight entries at a time: these begin at a byte, so the place of each of them is known when this is compiled, if four
-    /// bytes hold it. Returns how many were compared; the rest is less than eight.
+    /// Compares eight entries at a time. A group of eight begins at a byte, so the place of each fingerprint is a compile-time constant.
+    /// Works for fingerprints that four bytes hold. Returns how many entries were compared; fewer than eight are left.
     fn each_match_in_blocks<const BITS: usize>(&self, wanted: u32, visit: &mut impl FnMut(usize)) -> usize {
         let (blocks, _) = self.body.as_chunks::<BITS>();
         let blocks = &blocks[..self.entries / 8];
@@ -147,13 +147,13 @@ impl<'a> Sector<'a> {
     }
 }
 
-/// The sectors in `bytes`, of which the first is number `first`; of a damaged one its number.
+/// The sectors in `bytes`. `first` is the number of the first sector. The error is the number of a damaged sector.
 fn sectors(key: BucketKey, first: usize, bytes: &[u8]) -> impl Iterator<Item = Result<Sector<'_>, usize>> {
     let numbered = (first..).zip(bytes.chunks_exact(SECTOR_BYTES));
     numbered.map(move |(number, bytes)| Sector::open(key, number, bytes).ok_or(number))
 }
 
-/// Calls `visit` with every entry of the sectors in `bytes`, of which the first is number `first`. On a damaged sector: its number.
+/// Calls `visit` with every entry in `bytes`. `first` is the number of the first sector. The error is the number of a damaged sector.
 pub(crate) fn decode(
     key: BucketKey,
     first: usize,
@@ -169,13 +169,13 @@ pub(crate) fn decode(
     Ok(())
 }
 
-/// Whether the sectors in `bytes`, of which the first is number `first`, are as they were written.
+/// Whether all sectors in `bytes` have valid checksums. `first` is the number of the first sector.
 pub(crate) fn are_sound(key: BucketKey, first: usize, bytes: &[u8]) -> bool {
     sectors(key, first, bytes).all(|sector| sector.is_ok())
 }
 
-/// Appends to `pages` the pages of all entries in `bytes`, whose first sector is number `first`, that match `digest`; `depth` is
-/// that of the partition. On a damaged sector: its number.
+/// Appends to `pages` the page of each entry in `bytes` that matches `digest`. `first` is the number of the first sector, `depth` that of
+/// the partition. The error is the number of a damaged sector.
 pub(crate) fn matches(
     key: BucketKey,
     first: usize,
@@ -191,8 +191,8 @@ pub(crate) fn matches(
     Ok(())
 }
 
-/// Where the eight bytes begin that hold the bits from `at` on, and the bits' place in them. A field has at most 48 bits, so
-/// these eight bytes hold all of it.
+/// The first of the eight bytes that hold the bits from `at` on, and the position of the bits in them. Eight bytes hold any field, since a
+/// field has at most 48 bits.
 fn window(body: &[u8], at: usize) -> (usize, usize) {
     let byte = (at / 8).min(body.len() - 8);
     (byte, at - byte * 8)
@@ -202,7 +202,7 @@ fn window(body: &[u8], at: usize) -> (usize, usize) {
 fn get_bits(body: &[u8], at: usize, bits: u8) -> u64 {
     let (byte, shift) = window(body, at);
     let word = u64::from_le_bytes(field(body, byte));
-    // A field of no bits may lie behind the last byte; the mask makes it zero whatever the shift does.
+    // A field of no bits may lie past the last byte. The mask makes it zero, whatever the shift gives.
     word.wrapping_shr(shift as u32) & ((1 << bits) - 1)
 }
 
@@ -220,7 +220,7 @@ mod tests {
 
     use super::*;
 
-    const KEY: BucketKey = BucketKey { salt: 9, slot: 4, birth: 2 };
+    const KEY: BucketKey = BucketKey { salt: 9, slot: 4, version: 2 };
 
     fn write(entries: &[Entry]) -> Vec<u8> {
         let mut bytes = Vec::new();
@@ -254,7 +254,8 @@ mod tests {
             copy[bit / 8] ^= 1 << (bit % 8);
             assert_eq!(read(&copy), Err(bit / 8 / SECTOR_BYTES));
         }
-        for key in [BucketKey { slot: 5, ..KEY }, BucketKey { birth: 3, ..KEY }, BucketKey { salt: 8, ..KEY }]
+        for key in
+            [BucketKey { slot: 5, ..KEY }, BucketKey { version: 3, ..KEY }, BucketKey { salt: 8, ..KEY }]
         {
             assert_eq!(decode(key, 0, &bytes, |_| ()), Err(0));
         }
@@ -263,7 +264,7 @@ mod tests {
         assert_eq!(read(&swapped), Err(0));
     }
 
-    /// Of few bits, so that there are many matches, at every place of a sector; all of them, and no others.
+    /// Few bits give many matches. Every position of a sector is covered, and no other entry may match.
     #[test]
     fn matches_are_those_entries_whose_fingerprints_are_equal() {
         for bits in 0..=28 {
@@ -309,7 +310,7 @@ mod tests {
 
         #[test]
         fn decoding_is_total(head in any::<[u8; 14]>()) {
-            // Sealed, so that the checks behind the checksum are reached.
+            // With a valid checksum, so that the checks after it are reached.
             let mut sector = [0xa5; SECTOR_BYTES];
             sector[..14].copy_from_slice(&head);
             let check = KEY.check(0, &sector);

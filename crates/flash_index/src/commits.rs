@@ -1,9 +1,9 @@
-//! What the index has acknowledged, in the write-ahead log: each commit says all of it anew, and the last one counts. Layout:
+//! The acknowledged state of the index, in the write-ahead log. Each commit holds all of it, and the last one counts. Layout:
 //! `docs/flash-index.md`.
 //!
-//! The pairs themselves are in the record log already; a commit says how far that is durable, and has the bytes of the page that is
-//! still being filled. So small flushes cost no page each, and recovery knows where the record log ends: a page before the end that
-//! cannot be read is damage, what is behind it never counted.
+//! The records themselves are in the record log. A commit holds the durable end of that log, and the bytes of the page being filled. So a
+//! small commit does not cost a page, and recovery knows the end of the record log. An unreadable page before the end is damage. Anything
+//! after the end was never acknowledged.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -11,29 +11,29 @@ use springbloom_page_device::{FlashError, INDEX_KIND, SET_KIND, Storage, Wal, Wa
 
 use crate::record::{INDEX_PAGE_BYTES, PAGE_HEAD_BYTES};
 
-/// Blocks of the log: a few dozen flushes.
+/// Blocks of the log: a few dozen commits.
 const WAL_BLOCKS: u64 = 64;
 /// Blocks of the longest commit: a page and the fields before it.
 const COMMIT_BLOCKS: u64 = 2;
 const FIELDS_BYTES: usize = 32;
 
-/// The end of the record log: pages before `page`, and the records in it so far.
+/// The end of the record log.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct LogEnd {
     pub(crate) page: u64,
-    /// Where the first record begins that begins in the page.
+    /// Offset of the first record that begins in the page.
     pub(crate) first: u16,
-    /// The page's bytes behind its head, as far as it is filled.
+    /// The filled bytes of the page, without its head.
     pub(crate) body: Vec<u8>,
 }
 
 impl LogEnd {
-    /// Nothing of `page` is filled.
+    /// The end of a log with an empty page `page`.
     pub(crate) fn at(page: u64) -> LogEnd {
         LogEnd { page, first: PAGE_HEAD_BYTES as u16, body: Vec::new() }
     }
 
-    /// The page behind all that hold records.
+    /// The page after all pages that hold records.
     pub(crate) fn page_behind(&self) -> u64 {
         self.page + u64::from(!self.body.is_empty())
     }
@@ -43,20 +43,20 @@ impl LogEnd {
     }
 }
 
-/// All that a commit says.
+/// The content of a commit.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Acknowledged {
-    /// Of the manifest in force.
+    /// Sequence number of the valid manifest.
     pub(crate) sequence: u64,
-    /// Counts the openings that changed something.
+    /// Number of openings that changed something.
     pub(crate) epoch: u32,
-    /// Nothing was changed since the index was closed.
+    /// The index was closed and has not changed since.
     pub(crate) is_closed: bool,
     pub(crate) end: LogEnd,
 }
 
 impl Acknowledged {
-    /// Of an index that was made just now.
+    /// The state of a new index.
     pub(crate) fn nothing() -> Acknowledged {
         Acknowledged { sequence: 0, epoch: 0, is_closed: false, end: LogEnd::at(0) }
     }
@@ -74,7 +74,7 @@ impl Acknowledged {
         bytes
     }
 
-    /// `None` if no index would have written it. Total.
+    /// `None` for bytes that no index writes. Total.
     fn decode(bytes: &[u8]) -> Option<Acknowledged> {
         let (fields, body) = bytes.split_at_checked(FIELDS_BYTES)?;
         let first = u16::from_le_bytes(field(fields, 24));
@@ -90,7 +90,7 @@ impl Acknowledged {
     }
 }
 
-/// The log, and what its last commit says.
+/// The write-ahead log, and the content of its last commit.
 pub(crate) struct Commits {
     state: Mutex<(Wal, Acknowledged)>,
     salt: u64,
@@ -102,7 +102,7 @@ impl Commits {
         wal.commit(&Acknowledged::nothing().encode())
     }
 
-    /// Opens the log and reads its last commit. One of which a block has lost a copy is written anew if `storage` can be written.
+    /// Opens the log and reads its last commit. If a block has lost one of its copies and `storage` is writable, the log is written again.
     pub(crate) fn open(storage: &Arc<dyn Storage>) -> Result<Commits, FlashError> {
         let mut wal = Wal::open(&**storage)?;
         wal.require_kind(storage.describe(""), INDEX_KIND, SET_KIND)?;
@@ -122,12 +122,12 @@ impl Commits {
         };
         let commits = Commits { salt: wal.salt(), state: Mutex::new((wal, acknowledged)) };
         if storage.is_writable() && (!found.is_sound() || found.torn_blocks > 0) {
-            commits.restart(&mut commits.lock())?;
+            commits.start_generation(&mut commits.lock())?;
         }
         Ok(commits)
     }
 
-    /// Keys the checksums of the index.
+    /// Key of the checksums of the index.
     pub(crate) fn salt(&self) -> u64 {
         self.salt
     }
@@ -140,8 +140,8 @@ impl Commits {
         self.lock().1.clone()
     }
 
-    /// Commits what `change` makes of what was acknowledged; returns when that is durable. An end of the record log never goes back:
-    /// what was written later has been committed already.
+    /// Commits the acknowledged state as changed by `change`. Durable on return. The end of the record log never moves back, because a
+    /// concurrent commit may have moved it on.
     pub(crate) fn commit(&self, change: impl FnOnce(&mut Acknowledged)) -> Result<(), FlashError> {
         let mut state = self.lock();
         let mut next = state.1.clone();
@@ -157,23 +157,23 @@ impl Commits {
             return Ok(());
         }
         *acknowledged = next;
-        self.restart(&mut state)
+        self.start_generation(&mut state)
     }
 
-    fn restart(&self, state: &mut (Wal, Acknowledged)) -> Result<(), FlashError> {
+    fn start_generation(&self, state: &mut (Wal, Acknowledged)) -> Result<(), FlashError> {
         let (wal, acknowledged) = state;
         let mut payload = Some(acknowledged.encode());
-        wal.restart(INDEX_KIND.0.to_vec(), &mut |into| {
+        wal.start_generation(INDEX_KIND.0.to_vec(), &mut |into| {
             payload.take().map(|bytes| into.extend(bytes)).is_some()
         })
     }
 
-    /// Bytes and syncs written since opening.
+    /// Bytes written and syncs since opening.
     pub(crate) fn written(&self) -> (u64, u64) {
         self.lock().0.written()
     }
 
-    /// Reads the log again and says what is damaged.
+    /// Reads the log again and reports damage.
     pub(crate) fn verify(&self) -> Result<WalReport, FlashError> {
         self.lock().0.salvage(&mut |_| Ok(()))
     }

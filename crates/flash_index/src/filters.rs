@@ -1,30 +1,30 @@
-//! Where the pre-filters' words lie: slabs that are filled one after the other. Sweeps replace filters in about the order in which they were
-//! stored, so slabs empty themselves; those that do not (of filters made by lookups, in no order) are emptied by storing what
-//! is left in them again. So the heap gets no holes, and little more than a sixteenth of what is stored is lost between filters.
+//! The memory of the pre-filters: slabs that are filled one after the other. Flushes replace filters in about the order in which they were
+//! stored, so most slabs become empty. Filters that lookups build come in no order. Their slabs are compacted: the live filters are stored
+//! again. So the heap does not fragment, and little more than a sixteenth of the memory is unused.
 //!
-//! Invariant: before each filter's words lies a word with its owner's number and its length, so a slab can be walked.
+//! Invariant: a word with the owner's number and the length precedes the words of each filter, so a slab can be walked.
 
-/// Words of a slab: 64 KiB. A filter that is longer has a slab of its own.
+/// Words of a slab: 64 KiB. A longer filter has a slab of its own.
 const SLAB_WORDS: usize = 8192;
-/// What may be lost: this part of what is stored, and some slabs.
+/// At most this fraction of the stored words, and some slabs, may be unused.
 const LOST_PART: usize = 16;
 const LOST_SLABS: usize = 2;
 
-/// Where a filter's words are.
+/// The place of a filter's words.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Place {
+pub(crate) struct FilterSlot {
     slab: u32,
     first: u32,
 }
 
-impl Place {
-    pub(crate) const NONE: Place = Place { slab: u32::MAX, first: 0 };
+impl FilterSlot {
+    pub(crate) const NONE: FilterSlot = FilterSlot { slab: u32::MAX, first: 0 };
 }
 
 #[derive(Debug, Default)]
 struct Slab {
     words: Vec<u64>,
-    /// Words of filters that are still there.
+    /// Words of live filters.
     live: usize,
 }
 
@@ -32,39 +32,39 @@ struct Slab {
 #[derive(Debug, Default)]
 pub(crate) struct FilterStore {
     slabs: Vec<Slab>,
-    /// The slab that is being filled.
+    /// The slab being filled.
     open: usize,
     empty: Vec<usize>,
 }
 
-/// A slab that was taken out of the store to be emptied.
+/// A slab taken out of the store for compaction.
 pub(crate) struct Taken {
     slab: usize,
     words: Vec<u64>,
 }
 
 impl Taken {
-    /// Owner, place and words of the filters that were stored in it, some of which have been removed since.
-    pub(crate) fn filters(&self) -> impl Iterator<Item = (u32, Place, &[u64])> {
+    /// Owner, place and words of each filter stored in the slab, live or removed.
+    pub(crate) fn filters(&self) -> impl Iterator<Item = (u32, FilterSlot, &[u64])> {
         let mut at = 0;
         std::iter::from_fn(move || {
             let head = *self.words.get(at)?;
             let (first, count) = (at + 1, (head >> 32) as usize);
             at = first + count;
-            let place = Place { slab: self.slab as u32, first: first as u32 };
+            let place = FilterSlot { slab: self.slab as u32, first: first as u32 };
             Some((head as u32, place, &self.words[first..at]))
         })
     }
 }
 
 impl FilterStore {
-    /// The `count` words at `place`, which is not [`Place::NONE`].
+    /// The `count` words at `place`, which is not [`FilterSlot::NONE`].
     #[inline]
-    pub(crate) fn words(&self, place: Place, count: usize) -> &[u64] {
+    pub(crate) fn words(&self, place: FilterSlot, count: usize) -> &[u64] {
         &self.slabs[place.slab as usize].words[place.first as usize..][..count]
     }
 
-    pub(crate) fn store(&mut self, owner: u32, words: &[u64]) -> Place {
+    pub(crate) fn store(&mut self, owner: u32, words: &[u64]) -> FilterSlot {
         let needed = words.len() + 1;
         let has_room = |slab: &Slab| slab.words.len() + needed <= slab.words.capacity();
         if !self.slabs.get(self.open).is_some_and(has_room) {
@@ -72,7 +72,7 @@ impl FilterStore {
         }
         let slab = &mut self.slabs[self.open];
         slab.words.push(u64::from(owner) | (words.len() as u64) << 32);
-        let place = Place { slab: self.open as u32, first: slab.words.len() as u32 };
+        let place = FilterSlot { slab: self.open as u32, first: slab.words.len() as u32 };
         slab.words.extend_from_slice(words);
         slab.live += needed;
         place
@@ -90,8 +90,8 @@ impl FilterStore {
         }
     }
 
-    /// Gives up the `count` words at `place`.
-    pub(crate) fn remove(&mut self, place: Place, count: usize) {
+    /// Removes the `count` words at `place`.
+    pub(crate) fn remove(&mut self, place: FilterSlot, count: usize) {
         let number = place.slab as usize;
         self.slabs[number].live -= count + 1;
         if self.slabs[number].live == 0 && number != self.open {
@@ -108,8 +108,8 @@ impl FilterStore {
         self.empty.push(number);
     }
 
-    /// If more is lost than may be: the slab of which the most is. What is live in it must be stored again, then it must be
-    /// [put back](Self::put_back).
+    /// Takes the sparsest slab out if too much memory is unused. The caller stores its live filters again and then returns it with
+    /// [`put_back`](Self::put_back).
     pub(crate) fn take_sparsest(&mut self) -> Option<Taken> {
         let (stored, live) = self.words_stored_and_live();
         if stored - live <= live / LOST_PART + LOST_SLABS * SLAB_WORDS {
@@ -130,13 +130,13 @@ impl FilterStore {
         self.slabs.iter().fold((0, 0), |(stored, live), slab| (stored + slab.words.len(), live + slab.live))
     }
 
-    /// Bytes of memory, with what is lost between filters.
+    /// Memory in bytes, unused words included.
     pub(crate) fn memory_bytes(&self) -> u64 {
         let words: usize = self.slabs.iter().map(|slab| slab.words.capacity()).sum();
         (words * 8 + self.slabs.capacity() * size_of::<Slab>() + self.empty.capacity() * 8) as u64
     }
 
-    /// Bytes of the filters themselves.
+    /// Bytes of the filters alone.
     pub(crate) fn live_bytes(&self) -> u64 {
         self.words_stored_and_live().1 as u64 * 8
     }
@@ -152,7 +152,7 @@ mod tests {
         (0..count as u64).map(|n| u64::from(owner) << 40 | version << 20 | n).collect()
     }
 
-    /// Stores, replaces and removes in any order, as its user does; then everything is where it was put.
+    /// Random stores, replacements and removals. Afterwards every filter has its words.
     #[test]
     fn replaced_in_any_order_everything_is_found_and_little_is_lost() {
         let mut draw = seed("filter-store");
@@ -161,14 +161,14 @@ mod tests {
             (draw >> 33) as usize
         };
         let mut store = FilterStore::default();
-        let mut places: Vec<(Place, Vec<u64>)> = vec![(Place::NONE, Vec::new()); 4000];
+        let mut places: Vec<(FilterSlot, Vec<u64>)> = vec![(FilterSlot::NONE, Vec::new()); 4000];
         for version in 0..40_000u64 {
             let owner = next() % places.len();
             let (place, words) = &mut places[owner];
-            if *place != Place::NONE {
+            if *place != FilterSlot::NONE {
                 store.remove(*place, words.len());
             }
-            // Now and then one that is longer than a slab.
+            // Now and then a filter that is longer than a slab.
             let count = if version % 5000 == 0 { SLAB_WORDS + 7 } else { 40 + next() % 60 };
             *words = words_of(owner as u32, version, count);
             *place = store.store(owner as u32, words);
@@ -182,7 +182,7 @@ mod tests {
                 store.put_back(taken);
             }
         }
-        let stored = places.iter().filter(|(place, _)| *place != Place::NONE);
+        let stored = places.iter().filter(|(place, _)| *place != FilterSlot::NONE);
         let mut bytes = 0;
         for (place, words) in stored {
             assert_eq!(store.words(*place, words.len()), words);
@@ -196,10 +196,10 @@ mod tests {
     #[test]
     fn replaced_in_order_slabs_empty_themselves() {
         let mut store = FilterStore::default();
-        let mut places = vec![Place::NONE; 5000];
+        let mut places = vec![FilterSlot::NONE; 5000];
         for version in 0..10 {
             for (owner, place) in places.iter_mut().enumerate() {
-                if *place != Place::NONE {
+                if *place != FilterSlot::NONE {
                     store.remove(*place, 64);
                 }
                 *place = store.store(owner as u32, &words_of(owner as u32, version, 64));

@@ -1,21 +1,21 @@
-//! A bucket's entries by half, each of which has a pre-filter, so that a lookup reads one half: the front are the first sectors, as many as half of
-//! a full bucket has (4 KiB: a page of most devices, where reading less costs the same and reading across its end nearly twice as much), the
-//! back those behind. Sectors are appended, so a full front stays as it is.
+//! The entries of a bucket, in two halves with a pre-filter each, so that a lookup reads one half. The front half is the first half of the
+//! sectors of a full bucket: 4 KiB, a page of most devices. Reading less than a page costs the same, and reading across its end nearly
+//! twice as much. Sectors are only appended, so a full front does not change.
 
 use crate::bucket::{BucketKey, decode, runs};
 use crate::entry::Entry;
 use springbloom_page_device::SECTOR_BYTES;
 
-/// The entries of a bucket in the order of its sectors.
+/// The entries of a bucket, in the order of its sectors.
 #[derive(Debug, Default)]
 pub(crate) struct Halves {
     pub(crate) entries: Vec<Entry>,
-    /// So many of them are in the front.
+    /// Number of entries in the front half.
     front: usize,
 }
 
 impl Halves {
-    /// Of the bucket whose used sectors are `bytes`. On a damaged sector: its number.
+    /// Decodes the used sectors of a bucket. The error is the number of a damaged sector.
     pub(crate) fn decoded(key: BucketKey, front_sectors: usize, bytes: &[u8]) -> Result<Halves, usize> {
         let mut entries = Vec::with_capacity(bytes.len() / 4);
         let (front_bytes, back_bytes) = bytes.split_at(bytes.len().min(front_sectors * SECTOR_BYTES));
@@ -25,7 +25,7 @@ impl Halves {
         Ok(Halves { entries, front })
     }
 
-    /// Adds the entries of the sectors from number `first_sector` on, which are cut as `runs` cuts them.
+    /// Adds the entries of the sectors from `first_sector` on, cut into sectors as by `runs`.
     pub(crate) fn append(&mut self, first_sector: usize, front_sectors: usize, entries: &[Entry]) {
         self.entries.extend_from_slice(entries);
         let in_front = runs(entries).take(front_sectors.saturating_sub(first_sector));

@@ -1,24 +1,28 @@
-//! A key-value index on flash with about a byte of memory per key (BloomStore: Lu, Nam, Du, MSST 2012), for the chunk
-//! indexes of backup and deduplication programs. See [`FlashIndex`]. Structure, budget and byte layouts: `docs/flash-index.md`.
+//! A key-value index on flash with about one byte of memory per key, for the chunk indexes of backup and deduplication programs. Source:
+//! BloomStore (Lu, Nam, Du, MSST 2012). The entry point is [`FlashIndex`]. Structure, memory and byte layouts: `docs/flash-index.md`.
 //!
-//! Invariants: what [`FlashIndex::flush`] acknowledged is found again after any crash; a lookup never answers "absent" for a key
-//! that is there: what cannot be read is an error; memory per key does not depend on how many there are.
+//! Invariants:
+//! - Records acknowledged by [`FlashIndex::commit`] are found after any crash.
+//! - A lookup never answers "absent" for a present key. Unreadable data is an error.
+//! - Memory per key does not depend on the number of keys.
 #![forbid(unsafe_code)]
 
+mod block_file;
 mod bucket;
-mod clean;
-mod closing;
 mod commits;
 mod entry;
 mod filters;
+mod flush;
 mod halves;
-mod kept_filters;
 mod lookup;
 mod manifest;
 mod partitions;
 mod pending;
+mod pending_file;
 mod prefilter;
+mod prefilter_file;
 mod rebuild;
+mod reclaim;
 mod record;
 mod record_log;
 mod repeats;
@@ -28,13 +32,11 @@ mod settings;
 mod stats;
 mod store;
 mod stream;
-mod sweep;
 mod verify;
-mod waiting;
 mod zones;
 
-pub use clean::CompactReport;
 pub use manifest::{INDEX_MAGIC, INDEX_VERSION};
+pub use reclaim::CompactReport;
 pub use record::{INDEX_PAGE_BYTES, KEY_BYTES_MAX, VALUE_BYTES_MAX};
 pub use salvage::SalvageReport;
 pub use scan::Visitor;
@@ -45,7 +47,7 @@ pub use store::FlashIndex;
 pub use stream::StreamLookup;
 pub use verify::IndexVerifyReport;
 
-/// The example of the README runs as a test.
+/// Runs the example of the README as a test.
 #[doc = include_str!("../README.md")]
 #[cfg(doctest)]
 struct Readme;

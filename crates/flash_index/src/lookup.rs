@@ -1,9 +1,9 @@
-//! Finding records: one key or many at once, so that the device always has as many reads to do as it can take.
+//! Lookups, of one key or of many at once, with as many reads in flight as the device takes.
 //!
-//! A search takes what memory knows (pages of waiting entries, the bucket) under a shared lock and reads without any; what a read
-//! shows decides the search's next one, and searches that need the same page or bucket share a read. What is read may
-//! have been replaced meanwhile: sectors and pages that are not what was looked for are compared with what memory knows now, and the search starts over if that has changed; else they
-//! are damage, which is an error.
+//! A search takes the pages of pending entries and the bucket under a shared lock, and reads without any lock. Each read decides the
+//! search's next one. Searches that need the same page or bucket share a read. The writer may replace a bucket or page during the search.
+//! So when a read returns unexpected bytes, the search compares with the current state: if that has changed, the search restarts. Otherwise
+//! the bytes are damaged, which is an error.
 
 use std::collections::VecDeque;
 use std::collections::hash_map::Entry as MapEntry;
@@ -22,83 +22,84 @@ use crate::store::FlashIndex;
 use springbloom_page_device::FlashError;
 use springbloom_page_device::{PlannedRead, ReadPlan};
 
-/// Keys of one batch; bounds the memory of a call.
+/// Keys of one batch. Bounds the memory of a call.
 pub(crate) const BATCH_KEYS: usize = 4096;
-/// Searches that are started together when the reads of those before run out.
+/// Searches started together when the queue of reads is empty.
 const STARTED_KEYS: usize = 512;
-/// A search that meets the writer this often is not unlucky: something is wrong.
+/// Restarts after which a search fails. Meeting the writer this often is not bad luck.
 const RESTARTS_MAX: u8 = 100;
 
 /// The newest record of a key.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Found {
     pub(crate) page: u64,
-    /// Where it begins in its page.
+    /// Offset of the record in its page.
     pub(crate) offset: u16,
-    /// None for a tombstone; empty if values were not asked for.
+    /// `None` for a tombstone. Empty if values were not asked for.
     pub(crate) value: Option<Vec<u8>>,
-    /// Pages that may hold older records of the key, oldest first; None if its bucket was not looked into.
+    /// Pages that may hold older records of the key, oldest first. `None` if its bucket was not searched.
     pub(crate) older_pages: Option<Vec<u64>>,
 }
 
-/// One key's way to its record.
+/// The search for one key.
 struct Search<'k> {
     key: &'k [u8],
     digest: KeyDigest,
     depth: u8,
-    /// The partition has a bucket and no pre-filter, as all have after opening.
+    /// The partition has a bucket but no pre-filter yet.
     lacks_filter: bool,
-    /// The bucket of the partition when the search started, of which a part is read once the pages run out.
+    /// The bucket of the partition when the search started. It is read after all pages in memory.
     known_bucket: Option<Bucket>,
     bucket: Option<BucketPart>,
-    /// Where the record may be, newest last.
+    /// Pages that may hold the record, newest last.
     pages: Vec<u64>,
-    /// Waiting entries name older pages than these; the oldest that was taken.
+    /// There are pending entries for pages older than `oldest_page`.
     has_older: bool,
     oldest_page: u64,
-    /// Zones reclaimed when the search started.
+    /// Value of the counter `zones_reclaimed` when the search started.
     reclaimed: u64,
     restarts: u8,
-    /// The next one of the searches that wait for the same read.
+    /// The next search in the list of those that wait for the same read.
     next_waiting: Option<usize>,
     found: Option<Found>,
 }
 
-/// What a read is of.
+/// The target of a read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 enum Target {
     Bucket(BucketPart),
     Page(u64),
 }
 
-/// The searches of one batch on their way.
+/// The searches of one batch.
 struct Searches<'s, 'k> {
     index: &'s FlashIndex,
     wants_values: bool,
     searches: Vec<Search<'k>>,
-    /// Searches before this one have been started.
+    /// Number of searches that have been started.
     started: usize,
     queue: VecDeque<usize>,
-    /// All reads so far, by tag: what of, and the first search that waits for it.
+    /// All reads so far, by tag: the target, and the first search that waits for it.
     reads: Vec<(Target, Option<usize>)>,
-    /// The reads that have not arrived.
+    /// Tags of the reads in flight.
     asked: FxHashMap<Target, usize>,
-    /// Searches whose value goes on in later pages, and the bytes that are missing.
+    /// Searches whose value continues in later pages, and the number of missing bytes.
     begun: Vec<(usize, usize)>,
     failure: Option<FlashError>,
 }
 
 impl FlashIndex {
-    /// The value of `key`, or `None` if it was never put or is deleted.
+    /// The value of `key`, or `None` if it is absent or deleted.
     ///
-    /// Cost: see [`get_many`](Self::get_many). Errors: the device refuses, or what it returns is damaged.
+    /// Cost and errors: see [`get_many`](Self::get_many).
     pub fn get(&self, key: &[u8]) -> Result<Option<Vec<u8>>, FlashError> {
         Ok(self.get_many(&[key])?.pop().flatten())
     }
 
-    /// The values of `keys`, in their order. Reads two pages' worth for a key that is there (its partition's bucket and
-    /// its record's page) and mostly none for one that is not; all reads of a batch are in flight together. A key that was put or deleted
-    /// meanwhile has its value from before or after.
+    /// The values of `keys`, in their order. Errors: a read fails or returns damaged data, or a key has an invalid length.
+    ///
+    /// Cost: two reads for a present key (half of its partition's bucket, and the page of its record), and mostly none for an absent one.
+    /// The reads of a batch are in flight together. A key that is put or deleted meanwhile has its old or its new value.
     pub fn get_many(&self, keys: &[&[u8]]) -> Result<Vec<Option<Vec<u8>>>, FlashError> {
         let mut values = Vec::with_capacity(keys.len());
         for batch in keys.chunks(BATCH_KEYS) {
@@ -116,7 +117,7 @@ impl FlashIndex {
         wants_values: bool,
     ) -> Result<Vec<Option<Found>>, FlashError> {
         keys.iter().try_for_each(|key| check_lengths(key, &[]))?;
-        // A key that is asked for many times is looked for once.
+        // Equal keys are searched for once.
         let mut firsts: FxHashMap<&[u8], usize> = FxHashMap::default();
         let mut unique: Vec<&[u8]> = Vec::with_capacity(keys.len());
         let places: Vec<usize> = keys
@@ -135,7 +136,7 @@ impl FlashIndex {
         Ok(places.into_iter().map(|place| found[place].clone()).collect())
     }
 
-    /// The newest record of each key, none of which is there twice.
+    /// The newest record of each key. The keys are distinct.
     fn search_each(&self, keys: &[&[u8]], wants_values: bool) -> Result<Vec<Option<Found>>, FlashError> {
         let searches = keys.iter().map(|key| Search {
             key,
@@ -179,18 +180,18 @@ impl FlashIndex {
         }
     }
 
-    /// The pre-filter over a bucket that was read anyway.
+    /// Builds the pre-filter of a bucket that a lookup has read.
     fn filter_of(&self, bucket: Bucket, bytes: &[u8]) -> Option<Prefilter> {
         self.memory.prefilter.as_ref()?;
         let halves = Halves::decoded(bucket.key(self.salt), self.front_sectors(), bytes).ok()?;
         self.filter(None, &halves)
     }
 
-    /// Whether the partition has another bucket by now.
+    /// Whether the bucket of the partition has been replaced.
     fn has_changed(&self, digest: KeyDigest, bucket: Bucket) -> bool {
         let table = self.table();
         let now = table.at(digest.hi).bucket();
-        now.is_none_or(|now| (now.slot, now.birth) != (bucket.slot, bucket.birth))
+        now.is_none_or(|now| (now.slot, now.version) != (bucket.slot, bucket.version))
     }
 
     pub(crate) fn page_error(&self, page: u64, fault: PageFault) -> FlashError {
@@ -202,7 +203,7 @@ impl FlashIndex {
 }
 
 impl Searches<'_, '_> {
-    /// Takes what memory knows about the searches `which`, and asks for their first reads.
+    /// Takes the state in memory of the searches `which`, and requests their first reads.
     fn start(&mut self, which: impl Iterator<Item = usize> + Clone) {
         let reclaimed = self.index.counters.snapshot().zones_reclaimed;
         {
@@ -232,7 +233,7 @@ impl Searches<'_, '_> {
         self.start(std::iter::once(i));
     }
 
-    /// Takes the next pages of a key that was put very often; false if the writer has moved them to their bucket meanwhile.
+    /// Takes the next older pages of a key that was put very often. Returns false if the writer has flushed them meanwhile.
     fn take_older(&mut self, i: usize) -> bool {
         let search = &mut self.searches[i];
         let known = self.index.table().look(search.digest, search.oldest_page, &mut search.pages);
@@ -241,7 +242,7 @@ impl Searches<'_, '_> {
         (known.depth, known.bucket) == (search.depth, search.known_bucket)
     }
 
-    /// Asks for the next read of a search that has not found its record, if there is any.
+    /// Requests the next read of a search that has not found its record.
     fn go_on(&mut self, i: usize) {
         while self.searches[i].pages.is_empty() && self.searches[i].has_older {
             if !self.take_older(i) {
@@ -267,7 +268,7 @@ impl Searches<'_, '_> {
         }
     }
 
-    /// Takes the first search out of those that begin with `waiting`.
+    /// Removes and returns the first search of the list `waiting`.
     fn next_of(&mut self, waiting: &mut Option<usize>) -> Option<usize> {
         let i = (*waiting)?;
         *waiting = self.searches[i].next_waiting.take();
@@ -290,7 +291,7 @@ impl Searches<'_, '_> {
             };
             match read {
                 Ok(()) => {
-                    // Appended after a replay, older entries may stand behind newer ones, and twice.
+                    // After a replay, older entries may follow newer ones, and entries may occur twice.
                     search.pages.sort_unstable();
                     search.pages.dedup();
                     has_matches |= !search.pages.is_empty();
@@ -300,7 +301,8 @@ impl Searches<'_, '_> {
                 Err(error) => self.failure = self.failure.take().or(Some(error)),
             }
         }
-        // Made where one would have saved the read: who looks for what is there has no use for it. Without one, all of the bucket was read.
+        // A filter is built only if it would have saved this read, so not for lookups of present keys. Without a filter the whole bucket
+        // was read.
         if let (Ok(bytes), Some(i)) = (bytes, first_waiting)
             && let search = &self.searches[i]
             && search.lacks_filter
@@ -311,7 +313,7 @@ impl Searches<'_, '_> {
         }
     }
 
-    /// Takes note that a read has arrived; the first of the searches that wait for it.
+    /// Records the arrival of a read. Returns the first search that waits for it.
     fn take_waiting(&mut self, tag: usize) -> Option<usize> {
         let (target, waiting) = &mut self.reads[tag];
         self.asked.remove(target);
@@ -323,7 +325,7 @@ impl Searches<'_, '_> {
         let page = match page {
             Ok(page) => page,
             Err(PageFault::Reclaimed) => {
-                // Entries outlive their zones; only a zone that went away during the search may have held the record.
+                // Entries outlive their zones. Only a zone that was reclaimed during the search may have held the record.
                 let now = index.counters.snapshot().zones_reclaimed;
                 while let Some(i) = self.next_of(&mut waiting) {
                     if self.searches[i].reclaimed != now { self.start_over(i) } else { self.go_on(i) }
@@ -355,7 +357,7 @@ impl Searches<'_, '_> {
         index.counters.wasted_reads.add(is_wasted.into());
     }
 
-    /// Reads the rest of the values that go on in later pages; searches that fail in that start over.
+    /// Reads the rest of the values that continue in later pages. A search restarts if that fails.
     fn finish_values(&mut self) {
         for (i, missing_bytes) in std::mem::take(&mut self.begun) {
             let Some(found) = &mut self.searches[i].found else { continue };
@@ -418,7 +420,7 @@ impl ReadPlan for Searches<'_, '_> {
     }
 }
 
-/// The value as far as it is in the record's first page, and how many bytes are not.
+/// The part of the value in the record's first page, and the number of missing bytes.
 pub(crate) fn value_of(record: &Record<'_>, wants_values: bool) -> (Option<Vec<u8>>, usize) {
     match record.value {
         Value::Tombstone => (None, 0),

@@ -1,9 +1,9 @@
-//! A consistent picture of an index, from which recovery starts: written to two files in turn, so that an interrupted
-//! writing leaves the one before. The write-ahead log says which one is in force. Layout: `docs/flash-index.md`.
+//! A manifest: a consistent state of an index, from which recovery starts. Manifests alternate between two files, so that an interrupted
+//! write leaves the previous one. The write-ahead log holds the sequence number of the valid one. Layout: `docs/flash-index.md`.
 
 use springbloom_filter::KeyDigest;
 
-use crate::closing::Closing;
+use crate::block_file::BlockKey;
 use crate::entry::{DEPTH_MAX, PAGE_BITS};
 use crate::partitions::Bucket;
 use crate::settings::IndexSettings;
@@ -15,34 +15,34 @@ use springbloom_page_device::{checksum, field};
 
 /// First eight bytes of a manifest.
 pub const INDEX_MAGIC: [u8; 8] = *b"SPBLINDX";
-/// Version that this program writes, and the newest it reads.
+/// The version that this program writes, and the newest that it reads.
 pub const INDEX_VERSION: u32 = 3;
 
 const NAMES: [&str; 2] = ["manifest-a", "manifest-b"];
-/// Before it, the checksum was of the fields alone.
+/// Earlier versions had a checksum of the fields alone.
 const FIRST_KEYED_VERSION: u32 = 3;
 const HEAD_BYTES: usize = 24;
 const ALIGNMENT: usize = 4096;
 
-/// All that is not in buckets and log.
+/// The state of an index outside buckets and log.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Manifest {
-    /// Counts manifests.
+    /// Number of the manifest.
     pub(crate) sequence: u64,
     /// Keys the checksums of this index.
     pub(crate) salt: u64,
     pub(crate) settings: IndexSettings,
     /// First page whose records may be missing from the buckets.
     pub(crate) replay_page: u64,
-    /// First page whose records the zones' counts do not include.
+    /// First page whose records are not in the counts of the zones.
     pub(crate) counted_page: u64,
-    /// Buckets ever made.
-    pub(crate) births: u32,
+    /// Number of buckets created so far.
+    pub(crate) bucket_version: u32,
     /// Slots of the bucket device.
     pub(crate) bucket_slots: u32,
     /// Slots of the log device.
     pub(crate) zone_slots: u32,
-    /// Written by closing, with the files that spare the next opening work.
+    /// Written by a clean close, together with the files `waiting` and `filters`.
     pub(crate) is_closing: bool,
     /// Slots for the next zones, in order.
     pub(crate) free_zone_slots: Vec<u32>,
@@ -51,17 +51,16 @@ pub(crate) struct Manifest {
     pub(crate) partitions: Vec<(u8, Option<Bucket>)>,
 }
 
-/// Pages that no index reaches: half an exbibyte.
+/// Upper bound of pages: half an exbibyte.
 const PAGES_MAX: u64 = 1 << (PAGE_BITS - 1);
-/// How much deeper than the number of partitions explains the deepest one can be: beyond, the writer refuses to divide it. Bounds what is allocated for
-/// the directory.
+/// Maximum depth beyond the logarithm of the number of partitions. The writer splits no further. Bounds the allocation of the directory.
 const DEPTH_BEYOND_MAX: u8 = 20;
 
 /// Slot that stands for "no bucket".
 const NO_SLOT: u32 = u32::MAX;
 
 impl Manifest {
-    /// As stored, padded to what direct I/O writes. Length: 10 bytes per partition.
+    /// The stored bytes, padded for direct I/O: 10 bytes per partition.
     fn encode(&self) -> AlignedBuf {
         let mut body = Vec::with_capacity(self.partitions.len() * 10 + self.zones.len() * 20 + 64);
         body.extend(self.sequence.to_le_bytes());
@@ -71,7 +70,7 @@ impl Manifest {
         body.extend(u64::from(self.is_closing).to_le_bytes());
         body.extend(self.settings.expected_keys.to_le_bytes());
         body.extend(self.settings.zone_pages.to_le_bytes());
-        body.extend(self.births.to_le_bytes());
+        body.extend(self.bucket_version.to_le_bytes());
         body.extend(self.bucket_slots.to_le_bytes());
         body.extend(self.zone_slots.to_le_bytes());
         body.push(self.settings.bucket_sectors);
@@ -84,10 +83,10 @@ impl Manifest {
         }
         body.extend((self.partitions.len() as u32).to_le_bytes());
         for (depth, bucket) in &self.partitions {
-            let Bucket { slot, birth, sectors } =
-                bucket.unwrap_or(Bucket { slot: NO_SLOT, birth: 0, sectors: 0 });
+            let Bucket { slot, version, sectors } =
+                bucket.unwrap_or(Bucket { slot: NO_SLOT, version: 0, sectors: 0 });
             body.extend([*depth, sectors]);
-            [slot, birth].iter().for_each(|n| body.extend(n.to_le_bytes()));
+            [slot, version].iter().for_each(|n| body.extend(n.to_le_bytes()));
         }
         let mut out = AlignedBuf::new((HEAD_BYTES + body.len()).next_multiple_of(ALIGNMENT));
         out[..8].copy_from_slice(&INDEX_MAGIC);
@@ -99,7 +98,7 @@ impl Manifest {
         out
     }
 
-    /// Reads a stored manifest. Total: any bytes give one that describes an index that can be, or an error.
+    /// Reads a stored manifest. Total: for any bytes, returns a valid manifest or an error.
     fn decode(name: &str, bytes: &[u8]) -> Result<Manifest, FlashError> {
         let truncated = |expected: usize| FlashError::Truncated {
             name: name.to_owned(),
@@ -130,7 +129,7 @@ impl Manifest {
             }
             return Err(damaged("the manifest's checksum", format!("{stored:016x}"), &format!("{sum:016x}")));
         }
-        // Behind the checksum: a flipped bit is damage, and no other version.
+        // Checked after the checksum, so that a flipped bit is reported as damage and not as another version.
         let (got, expected) = (u32::from_le_bytes(field(bytes, 8)), INDEX_VERSION);
         if got > expected {
             return Err(FlashError::NewerVersion { name: name.to_owned(), got, expected });
@@ -147,7 +146,7 @@ impl Manifest {
         }
     }
 
-    /// A field that no program would have written so.
+    /// The name of a field with an impossible value.
     fn fault(&self) -> Option<&'static str> {
         let buckets = || self.partitions.iter().filter_map(|(_, bucket)| *bucket);
         if self.settings.check().is_err() {
@@ -174,7 +173,7 @@ impl Manifest {
         slots.into_iter().any(|slot| slot >= self.zone_slots).then_some("a zone")
     }
 
-    /// Writes this manifest over the one that is not in force. Durable on return.
+    /// Writes this manifest over the older one. Durable on return. Returns the bytes written.
     pub(crate) fn write(&self, storage: &dyn Storage) -> Result<u64, FlashError> {
         let file = file_of(self.sequence);
         let name = storage.describe(file);
@@ -185,12 +184,12 @@ impl Manifest {
         Ok(bytes.len() as u64)
     }
 
-    /// What the closing that wrote this manifest wrote besides.
-    pub(crate) fn closing(&self) -> Option<Closing> {
-        self.is_closing.then_some(Closing { salt: self.salt, sequence: self.sequence })
+    /// The key of the files written by the same close.
+    pub(crate) fn closing(&self) -> Option<BlockKey> {
+        self.is_closing.then_some(BlockKey { salt: self.salt, sequence: self.sequence })
     }
 
-    /// The manifest that is in force, of the index with this salt.
+    /// Reads the manifest with this salt and sequence number.
     pub(crate) fn read(storage: &dyn Storage, salt: u64, sequence: u64) -> Result<Manifest, FlashError> {
         let manifest = Manifest::read_file(storage, file_of(sequence))?;
         if (manifest.salt, manifest.sequence) == (salt, sequence) {
@@ -204,7 +203,7 @@ impl Manifest {
         })
     }
 
-    /// The newer of the manifests that can be read, for salvage: it may be one that is not in force any more.
+    /// The newest readable manifest, for salvage. It may be an outdated one.
     pub(crate) fn newest(storage: &dyn Storage) -> Result<Option<Manifest>, FlashError> {
         let mut newest: Option<Manifest> = None;
         for file in NAMES {
@@ -231,12 +230,11 @@ impl Manifest {
     }
 }
 
-/// Manifests alternate between two files.
 fn file_of(sequence: u64) -> &'static str {
     NAMES[(sequence % 2) as usize]
 }
 
-/// Checksum of version and length, and of the fields behind them.
+/// Checksum of version, length and fields.
 fn sum(head: &[u8], body: &[u8]) -> u64 {
     checksum(u64::from_le_bytes(field(head, 0)), 0, body)
 }
@@ -264,7 +262,7 @@ impl Reader<'_> {
         self.take().map(u64::from_le_bytes)
     }
 
-    /// As many items as the next word says; what is not there ends it, so nothing is reserved for them.
+    /// A list with its length in front. Nothing is reserved for a length that the bytes cannot hold.
     fn list<T>(&mut self, mut item: impl FnMut(&mut Self) -> Option<T>) -> Option<Vec<T>> {
         let count = self.u32()?;
         (0..count).map(|_| item(self)).collect()
@@ -273,15 +271,15 @@ impl Reader<'_> {
     fn manifest(mut self) -> Option<Manifest> {
         let (sequence, salt, replay_page) = (self.u64()?, self.u64()?, self.u64()?);
         let (counted_page, is_closing, expected_keys) = (self.u64()?, self.u64()? == 1, self.u64()?);
-        let (zone_pages, births) = (self.u32()?, self.u32()?);
+        let (zone_pages, bucket_version) = (self.u32()?, self.u32()?);
         let (bucket_slots, zone_slots) = (self.u32()?, self.u32()?);
         let bucket_sectors = self.u8()?;
         let free_zone_slots = self.list(Self::u32)?;
         let zones =
             self.list(|r| Some((r.u64()?, Zone { slot: r.u32()?, records: r.u32()?, stale: r.u32()? })))?;
         let partitions = self.list(|r| {
-            let (depth, sectors, slot, birth) = (r.u8()?, r.u8()?, r.u32()?, r.u32()?);
-            Some((depth, (slot != NO_SLOT).then_some(Bucket { slot, birth, sectors })))
+            let (depth, sectors, slot, version) = (r.u8()?, r.u8()?, r.u32()?, r.u32()?);
+            Some((depth, (slot != NO_SLOT).then_some(Bucket { slot, version, sectors })))
         })?;
         let settings = IndexSettings { expected_keys, bucket_sectors, zone_pages };
         Some(Manifest {
@@ -291,7 +289,7 @@ impl Reader<'_> {
             replay_page,
             counted_page,
             is_closing,
-            births,
+            bucket_version,
             bucket_slots,
             zone_slots,
             free_zone_slots,
@@ -316,12 +314,12 @@ mod tests {
             replay_page: 12,
             counted_page: 14,
             is_closing: true,
-            births: 8,
+            bucket_version: 8,
             bucket_slots: 5,
             zone_slots: 3,
             free_zone_slots: vec![2],
             zones: vec![(4, Zone { slot: 1, records: 10, stale: 2 })],
-            partitions: vec![(1, None), (1, Some(Bucket { slot: 4, birth: 7, sectors: 3 }))],
+            partitions: vec![(1, None), (1, Some(Bucket { slot: 4, version: 7, sectors: 3 }))],
         }
     }
 
@@ -389,7 +387,7 @@ mod tests {
     proptest! {
         #[test]
         fn decoding_is_total(at in 24usize..140, bytes in proptest::collection::vec(any::<u8>(), 1..40)) {
-            // Sealed again, so that the checks behind the checksum are reached.
+            // With a valid checksum, so that the checks after it are reached.
             let mut block = manifest(1).encode();
             block[at..at + bytes.len()].copy_from_slice(&bytes);
             let body_bytes = u32::from_le_bytes(field(&block, 12)) as usize;

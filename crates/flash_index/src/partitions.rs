@@ -1,16 +1,16 @@
-//! What is in memory of every partition, and the directory that finds it: extendible hashing over the digest's first bits.
+//! The partitions in memory, and the directory that finds them: extendible hashing over the first bits of the digest.
 //!
-//! A partition takes 36 bytes, its four in the directory, a chain of waiting entries in [`Pending`] and its pre-filter in [`FilterStore`];
-//! nothing has a heap block of its own, so what is counted is what the process takes.
+//! Each partition takes 36 bytes, its entries in the directory (4 bytes each), a chain of pending entries in [`Pending`] and a pre-filter
+//! in [`FilterStore`]. Partitions own no heap blocks, so the counted memory equals the memory of the process.
 //!
-//! Invariant: the partitions' prefixes cover every digest exactly once; the directory has an entry for every prefix of
-//! `depth` bits, the depth of the deepest partition.
+//! Invariants: the prefixes of the partitions cover every digest exactly once. The directory has an entry for every prefix of `depth` bits,
+//! where `depth` is that of the deepest partition.
 
 use springbloom_filter::KeyDigest;
 
 use crate::bucket::BucketKey;
 use crate::entry::{Entry, fingerprint, fingerprint_bits};
-use crate::filters::{FilterStore, Place};
+use crate::filters::{FilterSlot, FilterStore};
 use crate::pending::{Chain, Pending};
 use crate::prefilter::{HalfFilter, Heads, Prefilter};
 
@@ -19,18 +19,18 @@ use crate::prefilter::{HalfFilter, Heads, Prefilter};
 pub(crate) struct Bucket {
     /// Place on the device, in buckets.
     pub(crate) slot: u32,
-    pub(crate) birth: u32,
+    pub(crate) version: u32,
     /// Sectors in use, at least 1.
     pub(crate) sectors: u8,
 }
 
 impl Bucket {
     pub(crate) fn key(&self, salt: u64) -> BucketKey {
-        BucketKey { salt, slot: self.slot, birth: self.birth }
+        BucketKey { salt, slot: self.slot, version: self.version }
     }
 }
 
-/// Sectors of a bucket that are read together.
+/// A range of a bucket's sectors, read with one request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct BucketPart {
     pub(crate) bucket: Bucket,
@@ -41,30 +41,30 @@ pub(crate) struct BucketPart {
 /// One partition.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Partition {
-    /// Bits of its prefix.
+    /// Length of its prefix in bits.
     pub(crate) depth: u8,
-    /// Sectors of its bucket; none before the first entries were appended.
+    /// Sectors of its bucket in use. 0 before the first flush.
     sectors: u8,
     slot: u32,
-    birth: u32,
+    version: u32,
     /// Entries that are not in the bucket.
     pending: Chain,
-    /// The filters over the halves of the bucket; without them all entries may match.
-    filter: Place,
-    /// Of the filters, if there are any.
+    /// The filters over the halves of the bucket. Without them, every digest may match.
+    filter: FilterSlot,
+    /// Layout of the filters, if there are any.
     heads: Option<Heads>,
 }
 
 impl Partition {
     fn new(depth: u8, bucket: Option<Bucket>) -> Partition {
-        let Bucket { slot, birth, sectors } = bucket.unwrap_or(Bucket { slot: 0, birth: 0, sectors: 0 });
-        let (pending, filter) = (Chain::EMPTY, Place::NONE);
-        Partition { depth, sectors, slot, birth, pending, filter, heads: None }
+        let Bucket { slot, version, sectors } = bucket.unwrap_or(Bucket { slot: 0, version: 0, sectors: 0 });
+        let (pending, filter) = (Chain::EMPTY, FilterSlot::NONE);
+        Partition { depth, sectors, slot, version, pending, filter, heads: None }
     }
 
     pub(crate) fn bucket(&self) -> Option<Bucket> {
-        let Partition { slot, birth, sectors, .. } = *self;
-        (sectors > 0).then_some(Bucket { slot, birth, sectors })
+        let Partition { slot, version, sectors, .. } = *self;
+        (sectors > 0).then_some(Bucket { slot, version, sectors })
     }
 
     pub(crate) fn has_pending(&self) -> bool {
@@ -72,7 +72,7 @@ impl Partition {
     }
 }
 
-/// What becomes of a partition or a part of it.
+/// A partition, or part of a split one, after a flush.
 #[derive(Debug)]
 pub(crate) struct Part {
     pub(crate) depth: u8,
@@ -80,22 +80,22 @@ pub(crate) struct Part {
     pub(crate) filter: Option<Prefilter>,
 }
 
-/// What memory knows about a digest.
+/// The state in memory for a digest.
 #[derive(Debug)]
 pub(crate) struct Known {
     pub(crate) depth: u8,
     pub(crate) bucket: Option<Bucket>,
-    /// The part of the bucket that may hold entries for it.
+    /// The sectors that may hold entries for the digest.
     pub(crate) part: Option<BucketPart>,
     pub(crate) has_filter: bool,
-    /// Older waiting entries were left out.
+    /// Older pending entries were left out.
     pub(crate) has_older: bool,
 }
 
 /// Partitions that are allocated together: 128 KiB.
 const SEGMENT_PARTITIONS: usize = 4096;
 
-/// Partitions by number, in segments that never move.
+/// Partitions by number, in segments that are never moved.
 #[derive(Debug, Default)]
 struct List {
     segments: Vec<Vec<Partition>>,
@@ -130,7 +130,7 @@ impl List {
 pub(crate) struct Partitions {
     directory: Vec<u32>,
     depth: u8,
-    /// Sectors of the front half of a bucket.
+    /// Sectors in the front half of a bucket.
     front_sectors: u8,
     list: List,
     pending: Pending,
@@ -138,7 +138,7 @@ pub(crate) struct Partitions {
 }
 
 impl Partitions {
-    /// Partitions in the order of their prefixes, which must cover every digest: `None` if they do not.
+    /// Builds the table from partitions in prefix order. Returns `None` if they do not cover every digest exactly once.
     pub(crate) fn from_ordered(ordered: &[(u8, Option<Bucket>)], front_sectors: u8) -> Option<Partitions> {
         let depth = ordered.iter().map(|(depth, _)| *depth).max()?;
         let (mut directory, mut list) = (Vec::new(), List::default());
@@ -167,17 +167,17 @@ impl Partitions {
         self.directory[self.slot(prefix)]
     }
 
-    /// The partition of the digests whose high half begins as `prefix` does.
+    /// The partition whose digests have a high half that begins like `prefix`.
     pub(crate) fn at(&self, prefix: u64) -> &Partition {
         self.list.get(self.number(prefix))
     }
 
-    /// All partitions in the order of their prefixes.
+    /// All partitions, in prefix order.
     pub(crate) fn ordered(&self) -> impl Iterator<Item = &Partition> {
         self.directory.chunk_by(|a, b| a == b).map(|span| self.list.get(span[0]))
     }
 
-    /// Adds an entry for the newest record: the one of `digest` in `page`. False if one says that already.
+    /// Adds a pending entry for the record of `digest` in `page`. Returns false if there is an equal entry.
     pub(crate) fn push(&mut self, digest: KeyDigest, page: u64) -> bool {
         let number = self.number(digest.hi);
         let partition = self.list.get_mut(number);
@@ -186,8 +186,8 @@ impl Partitions {
         self.pending.push(&mut partition.pending, fingerprint, bits, page)
     }
 
-    /// What is known about `digest`; appends to `pages` those before page `before` that waiting entries name, oldest first: the newest
-    /// of them, if there are many.
+    /// Looks up `digest`. Appends to `pages` the pages before `before` that pending entries name, oldest first. If there are many, only the
+    /// newest.
     pub(crate) fn look(&self, digest: KeyDigest, before: u64, pages: &mut Vec<u64>) -> Known {
         let partition = self.at(digest.hi);
         let depth = partition.depth;
@@ -201,30 +201,30 @@ impl Partitions {
         Known { depth, bucket: partition.bucket(), part, has_filter: partition.heads.is_some(), has_older }
     }
 
-    /// What is to be read of a bucket whose front and back may match.
+    /// The sectors to read, given whether the front and the back half may match.
     fn part(&self, bucket: Bucket, (front, back): (bool, bool)) -> Option<BucketPart> {
         let middle = self.front_sectors.min(bucket.sectors);
         let (first, end) = (if front { 0 } else { middle }, if back { bucket.sectors } else { middle });
         (first < end).then_some(BucketPart { bucket, first, end })
     }
 
-    /// The filter over the front half of the bucket at `prefix`, if there is one.
+    /// The filter over the front half of the bucket at `prefix`.
     pub(crate) fn front_filter(&self, prefix: u64) -> Option<HalfFilter> {
         let (heads, words) = self.filter_of(self.at(prefix));
         heads.map(|heads| heads.front_filter(words))
     }
 
-    /// The waiting entries of a partition, oldest first.
+    /// The pending entries of a partition, oldest first.
     pub(crate) fn pending_entries(&self, partition: &Partition) -> Vec<Entry> {
         self.pending.entries(partition.pending, fingerprint_bits(partition.depth))
     }
 
-    /// Bytes of the waiting entries.
+    /// Memory of the pending entries, in bytes.
     pub(crate) fn pending_bytes(&self) -> u64 {
         self.pending.used_bytes()
     }
 
-    /// Gives the partition at `prefix` its filter, unless it has one or another bucket by now.
+    /// Sets the filter of the partition at `prefix`, unless it has one or its bucket has changed.
     pub(crate) fn set_filter(&mut self, prefix: u64, bucket: Bucket, filter: Prefilter) {
         let number = self.number(prefix);
         let partition = self.list.get(number);
@@ -233,13 +233,13 @@ impl Partitions {
         }
     }
 
-    /// Where and how the filters of `partition` lie, if it has any, and their words.
+    /// The layout and the words of the filters of `partition`.
     pub(crate) fn filter_of(&self, partition: &Partition) -> (Option<Heads>, &[u64]) {
         let words = partition.heads.map(|heads| self.filters.words(partition.filter, heads.words()));
         (partition.heads, words.unwrap_or_default())
     }
 
-    /// Gives partition `number`, in the order in which the partitions were made, the filters that it had before.
+    /// Restores the filters of partition `number`. Numbers follow the order in which partitions were created.
     pub(crate) fn restore_filter(&mut self, number: u32, filter: Prefilter) {
         self.store_filter(number, Some(filter));
     }
@@ -263,8 +263,7 @@ impl Partitions {
         }
     }
 
-    /// Puts `parts`, in the order of their prefixes, in the place of the partition at `prefix`, whose waiting entries they
-    /// hold; together they cover it.
+    /// Replaces the partition at `prefix` by `parts`, which cover it in prefix order and include its pending entries.
     pub(crate) fn replace(&mut self, prefix: u64, parts: Vec<Part>) {
         let deepest = parts.iter().map(|p| p.depth).max().unwrap_or(0);
         while self.depth < deepest {
@@ -292,8 +291,8 @@ impl Partitions {
         }
     }
 
-    /// The waiting entries, partition by partition, oldest first: the first bits of each one's digest, as far as it knows them, and its page.
-    pub(crate) fn waiting(&self) -> impl Iterator<Item = (u64, u64)> {
+    /// The known first bits of the digest and the page of each pending entry, by partition, oldest first.
+    pub(crate) fn pending_digests(&self) -> impl Iterator<Item = (u64, u64)> {
         let prefixes = std::iter::successors(Some(0), |at| next_prefix(*at, self.at(*at).depth));
         prefixes.flat_map(|prefix| {
             let partition = self.at(prefix);
@@ -306,20 +305,20 @@ impl Partitions {
         })
     }
 
-    /// Bytes of memory that all of this takes.
+    /// Memory of all partitions, in bytes.
     pub(crate) fn memory_bytes(&self) -> u64 {
         let segments = self.list.segments.len() * SEGMENT_PARTITIONS * size_of::<Partition>();
         let fixed = (segments + self.directory.capacity() * size_of::<u32>()) as u64;
         fixed + self.pending.memory_bytes() + self.filters.memory_bytes()
     }
 
-    /// Bytes of the pre-filters.
+    /// Memory of the pre-filters, in bytes.
     pub(crate) fn filter_bytes(&self) -> u64 {
         self.filters.live_bytes()
     }
 }
 
-/// The prefix behind the one of `depth` bits that `prefix` begins with; `None` behind the last.
+/// The prefix after the one of `depth` bits that `prefix` begins with. `None` after the last.
 pub(crate) fn next_prefix(prefix: u64, depth: u8) -> Option<u64> {
     if depth == 0 {
         return None;
@@ -351,7 +350,7 @@ mod tests {
     }
 
     #[test]
-    fn dividing_keeps_every_prefix_covered() {
+    fn splitting_keeps_every_prefix_covered() {
         let mut partitions = ordered(&[0]).unwrap();
         partitions.replace(77, parts(&[1, 2, 2]));
         assert_eq!(depths(&partitions), [1, 2, 2]);

@@ -1,28 +1,30 @@
-//! Entries that wait in memory until their partition is swept: chains of chunks from one pool, whose memory is reused and never
-//! returned, so that the heap gets no holes and what waits is counted to the byte.
+//! Pending entries: those in memory that no flush has moved to a bucket yet. They are chains of chunks from one pool. The pool reuses its
+//! memory and never frees it, so the heap does not fragment and the memory is known to the byte.
 //!
-//! A chunk is a cache line. Its entries follow each other in the order of their pages, each as the fingerprint and the distance to the page of
-//! the one before: four bytes while the index has less than about 100 million records, one more for each seven bits beyond. The deeper a partition,
-//! the larger its distances and the shorter its fingerprints.
-//! Invariant: a chunk's bytes up to `used` are whole entries, all with fingerprints of as many bits as the partition's depth asks for.
+//! A chunk is a cache line. Its entries are ordered by page. Each is a fingerprint and the distance to the page of the previous entry: four
+//! bytes for up to about 100 million records, and one more for each seven bits beyond. A deeper partition has larger distances and shorter
+//! fingerprints.
+//!
+//! Invariant: the first `used` bytes of a chunk are whole entries. Their fingerprints all have the number of bits that the depth of the
+//! partition gives.
 
 use crate::entry::{Entry, FINGERPRINT_BITS_MAX};
 
 /// Bytes of memory of a chunk.
 pub(crate) const CHUNK_BYTES: usize = size_of::<Chunk>();
 const BODY_BYTES: usize = 53;
-/// Pages of one key that a lookup takes at a time: a key that was put again and again is found in the newest.
+/// Pages of one key that a lookup takes at a time, newest first. Bounds the lookup of a key that is put again and again.
 const PAGES_MAX: usize = 64;
 /// Chunks that are allocated together: 64 KiB.
 const SEGMENT_CHUNKS: usize = 1024;
-/// Bits of an entry's first four bytes. Behind the fingerprint lie as many bits of the distance as there is room for; the bit
-/// above these says that more follow.
+/// Bits of an entry's first four bytes: the fingerprint, then the lowest bits of the distance as far as there is room. The next bit says
+/// that more bytes follow.
 const WORD_BITS: u8 = 31;
-/// Bytes of the longest entry: a distance of 48 bits, of which 3 lie in the first four bytes.
+/// Bytes of the longest entry: a distance of 48 bits, of which the first four bytes hold 3.
 const ENTRY_BYTES_MAX: usize = 11;
 const _: () = assert!(7 * (ENTRY_BYTES_MAX - 4) + (WORD_BITS - FINGERPRINT_BITS_MAX) as usize >= 48);
 
-/// The chain of one partition: its newest chunk.
+/// The chain of one partition, by its newest chunk.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Chain(u32);
 
@@ -37,7 +39,7 @@ impl Chain {
 #[derive(Clone, Copy, Debug)]
 #[repr(align(64))]
 struct Chunk {
-    /// The chunk that was filled before, or the next free one.
+    /// The previous chunk of the chain, or the next free one.
     next: Chain,
     /// Page of the first entry.
     first_page: [u8; 6],
@@ -45,10 +47,10 @@ struct Chunk {
     body: [u8; BODY_BYTES],
 }
 
-/// What became of an entry that a chunk was to take.
+/// The result of pushing an entry to a chunk.
 enum Pushed {
     Added,
-    /// The chunk says so already: a key that is put again and again has one entry for each page.
+    /// The chunk holds an equal entry: the key was put before, in the same page.
     IsThere,
     NoRoom,
 }
@@ -87,7 +89,7 @@ impl Chunk {
         })
     }
 
-    /// Adds an entry that follows the last one.
+    /// Adds an entry after the last one.
     fn push(&mut self, fingerprint: u32, bits: u8, page: u64) -> Pushed {
         if self.used == 0 {
             self.first_page.copy_from_slice(&page.to_le_bytes()[..6]);
@@ -121,7 +123,7 @@ impl Chunk {
     }
 }
 
-/// All chains.
+/// The chains of all partitions.
 #[derive(Debug)]
 pub(crate) struct Pending {
     segments: Vec<Box<[Chunk]>>,
@@ -144,8 +146,8 @@ impl Pending {
         self.segments.get_mut(number / SEGMENT_CHUNKS)?.get_mut(number % SEGMENT_CHUNKS)
     }
 
-    /// Appends an entry to a chain, unless its newest chunk has the same: the fingerprint has `bits` bits, as all of the chain; `page` is at
-    /// or behind all that went before. Returns whether it was added.
+    /// Appends an entry to a chain, unless its newest chunk holds an equal one. The fingerprint has `bits` bits, like all of the chain.
+    /// `page` must not be before the pages of earlier entries. Returns whether the entry was added.
     pub(crate) fn push(&mut self, chain: &mut Chain, fingerprint: u32, bits: u8, page: u64) -> bool {
         match self.chunk_mut(*chain).map(|chunk| chunk.push(fingerprint, bits, page)) {
             Some(Pushed::Added) => return true,
@@ -174,8 +176,8 @@ impl Pending {
         std::iter::successors(self.chunk(chain), |chunk| self.chunk(chunk.next))
     }
 
-    /// Appends to `pages` those of the entries with this fingerprint and a page before `before`, oldest first; of more than some
-    /// [`PAGES_MAX`] the newest. Returns whether there may be older ones.
+    /// Appends to `pages` the pages before `before` of the entries with this fingerprint, oldest first. Takes the newest, about
+    /// [`PAGES_MAX`] at most. Returns whether there may be older ones.
     pub(crate) fn pages_of(
         &self,
         chain: Chain,
@@ -189,7 +191,7 @@ impl Pending {
             let of_key = |entry: &(u32, u64)| entry.0 == fingerprint && entry.1 < before;
             pages.extend(chunk.entries(bits).filter(of_key).map(|(_, page)| page));
             if pages.len() >= PAGES_MAX {
-                // Chunks come newest first: what is left is older.
+                // Chunks come newest first, so the remaining ones are older.
                 has_older = !chunk.next.is_empty();
                 break;
             }
@@ -207,7 +209,7 @@ impl Pending {
         entries
     }
 
-    /// Takes the chain's chunks back.
+    /// Frees the chunks of the chain.
     pub(crate) fn clear(&mut self, chain: &mut Chain) {
         let mut at = std::mem::replace(chain, Chain::EMPTY);
         let mut free = self.free;
@@ -224,7 +226,7 @@ impl Pending {
         (self.chunks * CHUNK_BYTES) as u64
     }
 
-    /// Bytes of memory, with the chunks that are free.
+    /// Memory in bytes, free chunks included.
     pub(crate) fn memory_bytes(&self) -> u64 {
         let segment = SEGMENT_CHUNKS * CHUNK_BYTES + size_of::<Box<[Chunk]>>();
         (self.segments.len() * segment) as u64
@@ -310,7 +312,7 @@ mod tests {
                 }
             }
             for (chain, expected) in chains.iter().zip(&expected) {
-                // Entries of one page have no order among themselves.
+                // Entries of the same page have no order.
                 let order = |mut entries: Vec<Entry>| {
                     entries.sort_by_key(|entry| (entry.page, entry.fingerprint));
                     entries

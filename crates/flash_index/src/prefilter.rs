@@ -1,18 +1,18 @@
-//! The filters in memory over the entries of one bucket (BloomStore, "pre-filter"), one for each half: they answer most lookups of absent keys
-//! without a read, and tell which half to read of the others.
+//! The filters in memory over the entries of one bucket, one for each half (BloomStore, "pre-filter"). They answer most lookups of absent
+//! keys without a read. For other lookups they tell which half to read.
 //!
-//! They know what the bucket knows, the first bits of each fingerprint, so they can be built whenever the bucket is read.
-//! Invariant: no false negative: an entry that knows fewer bits stands for all values that it may have; where these are too
-//! many, there is no filter, and every key may match.
+//! They hold the first bits of each fingerprint, which the bucket holds as well, so they can be built whenever the bucket is read.
+//! Invariant: no false negative. An entry with fewer bits is stored as all values that it may have. If these are too many, there is no
+//! filter, and every key may match.
 
 use springbloom_filter::{GroupLayout, GroupShape, KeyDigest, SHAPE_BYTES, UnitSettings};
 
 use crate::entry::{Entry, fingerprint};
 use springbloom_page_device::{GOLDEN, mix};
 
-/// Bits of the fingerprint that are filtered: among 1,400 entries 2.1% of absent keys share theirs with one.
+/// Bits of the fingerprint in the filter. 2.1% of absent keys share them with one of 1,400 entries.
 const FILTERED_BITS: u8 = 16;
-/// An entry that lacks more bits than this would stand for too many values.
+/// An entry that lacks more bits than this has too many possible values.
 const LACKING_BITS_MAX: u8 = 8;
 
 fn digest_of(value: u32) -> KeyDigest {
@@ -30,7 +30,7 @@ pub(crate) struct HalfFilter {
 /// Bytes of the stored form of [`Heads`].
 pub(crate) const SHAPES_BYTES: usize = 2 * SHAPE_BYTES;
 
-/// How the words of both halves' filters lie: those of the front, then those of the back.
+/// The layout of the words of both filters: those of the front, then those of the back.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Heads {
     front: GroupShape,
@@ -46,7 +46,7 @@ impl Heads {
         head(self.front).words() + head(self.back).words()
     }
 
-    /// Units of the front's filter and of the back's.
+    /// Units of the filters of front and back.
     pub(crate) fn units(&self) -> [u8; 2] {
         [self.front.unit_count(), self.back.unit_count()]
     }
@@ -58,13 +58,13 @@ impl Heads {
         bytes
     }
 
-    /// Total: any bytes are usable shapes or none.
+    /// Total: `None` for bytes that are no valid shapes.
     pub(crate) fn decode(bytes: &[u8; SHAPES_BYTES]) -> Option<Heads> {
         let (front, back) = bytes.split_at(SHAPE_BYTES);
         Some(Heads { front: GroupShape::decode(front).ok()?, back: GroupShape::decode(back).ok()? })
     }
 
-    /// Whether entries of a key with this digest may be in the front and in the back half; `depth` is that of the partition.
+    /// Whether the front and the back half may hold entries for `digest`. `depth` is that of the partition.
     pub(crate) fn may_match(&self, words: &[u64], digest: KeyDigest, depth: u8) -> (bool, bool) {
         let filtered = digest_of(fingerprint(digest, depth, FILTERED_BITS));
         let (front, back) = (head(self.front), head(self.back));
@@ -72,13 +72,13 @@ impl Heads {
         (front.may_match(front_words, filtered), back.may_match(back_words, filtered))
     }
 
-    /// The front's filter out of `words`.
+    /// The front's filter, from the `words` of both.
     pub(crate) fn front_filter(&self, words: &[u64]) -> HalfFilter {
         HalfFilter { shape: self.front, words: words[..head(self.front).words()].to_vec() }
     }
 }
 
-/// The filters of a bucket on their way to where those of all partitions lie.
+/// The filters of a bucket before they are stored in [`FilterStore`](crate::filters::FilterStore).
 #[derive(Clone, Debug)]
 pub(crate) struct Prefilter {
     pub(crate) heads: Heads,
@@ -94,7 +94,7 @@ impl Prefilter {
     }
 }
 
-/// The filter over `entries`, or none if they know too little. About 70 ns per entry.
+/// Builds the filter over `entries`. `None` if they have too few bits. Cost: about 70 ns per entry.
 pub(crate) fn build(settings: &UnitSettings, entries: &[Entry]) -> Option<HalfFilter> {
     let mut values = Vec::with_capacity(entries.len());
     for entry in entries {

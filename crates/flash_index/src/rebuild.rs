@@ -1,8 +1,8 @@
-//! Makes buckets anew from the log, which holds everything that they say: what a power loss tore, and what else cannot be read.
+//! Rebuilds damaged buckets from the log, which holds the same information.
 //!
-//! Sectors are appended to buckets. A device that changes larger pieces as a whole (a "512e" disk) may lose the sectors before them, if it loses
-//! power meanwhile, though these were durable long ago. So after an opening that was not ended by [`FlashIndex::close`], the next one reads, on such a
-//! device, the pieces that may have been appended to; only if one is torn, it reads the log.
+//! Some devices write blocks larger than a sector ("512e" disks). If such a device loses power while a sector is appended to a bucket, it
+//! may lose earlier sectors of the block, though they were durable. So after a run that did not end with [`FlashIndex::close`], the next
+//! opening on such a device reads the blocks that may have been written. It reads the log only if one is torn.
 
 use std::ops::Range;
 
@@ -10,29 +10,30 @@ use springbloom_filter::KeyDigest;
 
 use crate::bucket::are_sound;
 use crate::entry::{Entry, belongs, fingerprint, fingerprint_bits};
+use crate::flush::{Job, Outcome, Writer, Writes};
 use crate::partitions::{Bucket, next_prefix};
 use crate::store::FlashIndex;
-use crate::sweep::{Job, Outcome, Writer, Writes};
 use springbloom_page_device::FlashError;
 use springbloom_page_device::{SECTOR_BYTES, Span};
 
-/// Buckets whose entries are gathered in one walk over the log: some 10 MB.
+/// Buckets rebuilt in one pass over the log: about 10 MB of entries.
 const REBUILT_TOGETHER: usize = 512;
 /// Buckets that are read together.
 const READ_TOGETHER: usize = 1024;
 
 impl FlashIndex {
-    /// Reads every bucket and makes those anew that cannot be read, from the log, all of which is read for that; returns how many these
-    /// were. Durable on return. Holds up writers, not readers.
+    /// Reads every bucket and rebuilds the damaged ones from the log. Returns how many were rebuilt. Durable on return. Blocks writers, not
+    /// readers.
     ///
-    /// Errors: a page of the log is damaged, so that nobody knows what the bucket said (see [`salvage`](Self::salvage)); the device refuses.
+    /// Errors: a page of the log is damaged too, so the bucket cannot be rebuilt (see [`salvage`](Self::salvage)), or a device operation
+    /// fails. Cost: reads all buckets. If one is damaged, reads the whole log.
     pub fn repair(&self) -> Result<u64, FlashError> {
         let mut writer = self.writer();
         let damaged = self.unreadable(|bucket| 0..usize::from(bucket.sectors));
         self.rebuild(&mut writer, damaged).inspect_err(|_| writer.give_back_slots())
     }
 
-    /// [`repair`](Self::repair) for what an interrupted sweep may have torn. Where the log is damaged as well, lookups will say so.
+    /// Like [`repair`](Self::repair), for sectors that an interrupted flush may have torn. Damage to the log is left for lookups to report.
     pub(crate) fn rebuild_torn(&self, writer: &mut Writer) -> Result<(), FlashError> {
         let piece = self.buckets.blocks().physical_bytes / SECTOR_BYTES;
         if piece == 1 {
@@ -45,7 +46,10 @@ impl FlashIndex {
         });
         match self.rebuild(writer, torn).inspect_err(|_| writer.give_back_slots()) {
             Err(error @ (FlashError::Damaged { .. } | FlashError::Crowded { .. })) => {
-                log::warn!("{}: torn buckets are not made anew: {error}", self.storage.describe("buckets"));
+                log::warn!(
+                    "{}: torn buckets could not be rebuilt: {error}",
+                    self.storage.describe("buckets")
+                );
             }
             rebuilt => {
                 rebuilt?;
@@ -54,7 +58,7 @@ impl FlashIndex {
         Ok(())
     }
 
-    /// The partitions of whose buckets some of the sectors that `which` names cannot be read.
+    /// The partitions whose buckets have a damaged sector among those given by `which`.
     fn unreadable(&self, which: impl Fn(Bucket) -> Range<usize>) -> Vec<Job> {
         let mut found = Vec::new();
         let mut prefix = Some(0);
@@ -83,7 +87,7 @@ impl FlashIndex {
         let mut is_sound = vec![false; jobs.len()];
         self.buckets.read_each(&spans, &mut |n, bytes| {
             let bucket = jobs[n].1;
-            // A torn piece may be garbage or an error of the device.
+            // A torn block may read as garbage or as a device error.
             is_sound[n] =
                 bytes.is_ok_and(|bytes| are_sound(bucket.key(self.salt), which(bucket).start, bytes));
         });
@@ -105,14 +109,14 @@ impl FlashIndex {
             self.install(writer, std::mem::replace(&mut jobs, rest), outcomes);
         }
         if count > 0 {
-            log::warn!("{}: {count} buckets were damaged and made anew", self.storage.describe("buckets"));
+            log::warn!("{}: {count} damaged buckets were rebuilt", self.storage.describe("buckets"));
             self.counters.buckets_rebuilt.add(count);
             self.checkpoint(writer, false)?;
         }
         Ok(count)
     }
 
-    /// For each of `jobs`, which are in the order of their prefixes: the entries of all records of the log that belong there.
+    /// For each of `jobs`, which are in prefix order: the entries of all its records in the log.
     fn entries_in_log(&self, jobs: &[Job]) -> Result<Vec<Vec<Entry>>, FlashError> {
         let mut entries: Vec<Vec<Entry>> = jobs.iter().map(|_| Vec::new()).collect();
         let mut take = |digest: KeyDigest, page: u64| {

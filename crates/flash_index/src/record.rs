@@ -1,13 +1,13 @@
-//! Records and the log pages that hold them. Layout: `docs/flash-index.md`.
+//! Records, and the log pages that hold them. Layout: `docs/flash-index.md`.
 //!
-//! A record that fits a page lies in one page. A longer one begins in a page that holds at least its head and key, and goes
-//! on in the pages after.
+//! A record that fits a page lies in one page. The first page of a longer record holds at least its head and key. The record continues in
+//! the following pages.
 
 use springbloom_page_device::FlashError;
 use springbloom_page_device::checksum_32;
 use springbloom_page_device::field;
 
-/// Bytes of a log page: what one lookup reads.
+/// Bytes of a log page. A lookup reads one page.
 pub const INDEX_PAGE_BYTES: usize = 4096;
 /// Longest key, in bytes.
 pub const KEY_BYTES_MAX: usize = 255;
@@ -15,19 +15,19 @@ pub const KEY_BYTES_MAX: usize = 255;
 pub const VALUE_BYTES_MAX: usize = 64 << 10;
 
 pub(crate) const PAGE_HEAD_BYTES: usize = 24;
-/// Bytes of records in a page.
+/// Bytes for records in a page.
 pub(crate) const PAGE_BODY_BYTES: usize = INDEX_PAGE_BYTES - PAGE_HEAD_BYTES;
-/// A record longer than a page begins only where this much is left: its head and any key.
+/// A record longer than a page begins only in a page with this much room: its head and any key.
 pub(crate) const LONG_START_BYTES: usize = 4 + KEY_BYTES_MAX;
 
-/// The fields of a page that are not records.
+/// The fields of a page.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct PageHead {
-    /// Which opening of the index wrote it.
+    /// Number of the opening that wrote the page.
     pub(crate) epoch: u32,
-    /// Logical number.
+    /// Logical number of the page.
     pub(crate) page: u64,
-    /// Where the first record begins that begins here.
+    /// Offset of the first record that begins in this page.
     pub(crate) first: u16,
     /// End of the last record.
     pub(crate) used: u16,
@@ -37,7 +37,7 @@ fn check(salt: u64, page: u64, bytes: &[u8]) -> u32 {
     checksum_32(salt, page, &bytes[4..])
 }
 
-/// Completes a page: head and checksum before the records that are there.
+/// Completes a page: writes head and checksum, and clears the bytes after the records.
 pub(crate) fn seal(salt: u64, head: PageHead, bytes: &mut [u8]) {
     bytes[4..8].copy_from_slice(&head.epoch.to_le_bytes());
     bytes[8..16].copy_from_slice(&head.page.to_le_bytes());
@@ -49,35 +49,34 @@ pub(crate) fn seal(salt: u64, head: PageHead, bytes: &mut [u8]) {
     bytes[..4].copy_from_slice(&check.to_le_bytes());
 }
 
-/// A page as it was written; its bytes have been checked.
+/// A page with a valid checksum.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Page<'a> {
     pub(crate) head: PageHead,
     bytes: &'a [u8],
 }
 
-/// One record of a page.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Record<'a> {
-    /// Where it begins in its page.
+    /// Offset of the record in its page.
     pub(crate) offset: u16,
     pub(crate) key: &'a [u8],
     pub(crate) value: Value<'a>,
 }
 
-/// What a record says about its key.
+/// The content of a record.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Value<'a> {
-    /// Deleted.
+    /// The key is deleted.
     Tombstone,
-    /// The value, whole.
+    /// The whole value.
     Whole(&'a [u8]),
-    /// The beginning of a value of `len_bytes` that goes on in the next pages.
+    /// The beginning of a value of `len_bytes` that continues in the next pages.
     Begun { len_bytes: usize, here: &'a [u8] },
 }
 
 impl<'a> Page<'a> {
-    /// `None` if `bytes` are not what was written as `page`. Total.
+    /// Checks a page. `None` if `bytes` are not page `page` of this index. Total.
     pub(crate) fn open(salt: u64, page: u64, bytes: &'a [u8]) -> Option<Page<'a>> {
         if bytes.len() != INDEX_PAGE_BYTES || field(bytes, 0) != check(salt, page, bytes).to_le_bytes() {
             return None;
@@ -105,9 +104,9 @@ impl<'a> Page<'a> {
         })
     }
 
-    /// The newest record of `key` that begins here.
+    /// The newest record of `key` that begins in this page.
     pub(crate) fn find(&self, key: &[u8]) -> Option<Record<'a>> {
-        // Nearly all of the others differ at one of their ends already.
+        // Most other keys differ in the first or last byte.
         let is_it = |other: &[u8]| {
             other.len() == key.len()
                 && other.first() == key.first()
@@ -117,13 +116,13 @@ impl<'a> Page<'a> {
         self.records().filter(|record| is_it(record.key)).last()
     }
 
-    /// What goes on here of a record that began in an earlier page.
+    /// The bytes of a record that began in an earlier page.
     pub(crate) fn continuation(&self) -> &'a [u8] {
         &self.bytes[PAGE_HEAD_BYTES..usize::from(self.head.first)]
     }
 }
 
-/// The record at `at` and the bytes it takes, in this page if it goes on.
+/// The record at `at`, and its length in this page.
 fn parse(records: &[u8], at: usize) -> Option<(Record<'_>, usize)> {
     let rest = records.get(at..)?;
     let (&key_len, tail) = rest.split_first()?;
@@ -147,7 +146,7 @@ fn parse(records: &[u8], at: usize) -> Option<(Record<'_>, usize)> {
     Some((Record { offset: at as u16, key, value }, len))
 }
 
-/// The bytes of a record.
+/// Encodes a record.
 pub(crate) fn encode(key: &[u8], value: Option<&[u8]>, out: &mut Vec<u8>) {
     out.clear();
     out.push(key.len() as u8);
@@ -172,7 +171,7 @@ fn read_varint(bytes: &[u8]) -> Option<(u32, usize)> {
     None
 }
 
-/// Refuses keys and values that no record can hold.
+/// Checks the lengths of key and value.
 pub(crate) fn check_lengths(key: &[u8], value: &[u8]) -> Result<(), FlashError> {
     let refuse = |part, got_bytes, expected| Err(FlashError::RecordLength { part, got_bytes, expected });
     match (key.len(), value.len()) {
@@ -238,7 +237,7 @@ mod tests {
     proptest! {
         #[test]
         fn decoding_is_total(at in 16usize..200, bytes in proptest::collection::vec(any::<u8>(), 1..100)) {
-            // Sealed, so that the checks behind the checksum are reached.
+            // With a valid checksum, so that the checks after it are reached.
             let mut page = page_of(&[(b"key", Some(b"value")), (b"other", None)]);
             page[at..at + bytes.len()].copy_from_slice(&bytes);
             let sum = check(1, 7, &page);

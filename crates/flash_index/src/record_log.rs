@@ -1,8 +1,8 @@
-//! The log of records: the pairs themselves, in arrival order.
+//! The log of records: keys and values, in the order of arrival.
 //!
-//! One writer appends (the index holds its writer's lock meanwhile); any number of readers read pages, of which the newest are
-//! still in memory. The log's end is in the write-ahead log (see [`crate::commits`]). Invariant: pages before the end that was
-//! acknowledged are durable and never written again.
+//! One writer appends, under the writer lock of the index. Any number of readers read pages, of which the newest are still in memory. The
+//! write-ahead log holds the end of this log (see [`crate::commits`]). Invariant: pages before the acknowledged end are durable and are
+//! never written again.
 
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
@@ -16,26 +16,26 @@ use springbloom_page_device::AlignedBuf;
 use springbloom_page_device::FlashError;
 use springbloom_page_device::{PageDevice, Span};
 
-/// Pages that wait in memory and are written together.
+/// Full pages that are kept in memory and written together.
 const TAIL_PAGES: usize = 64;
-/// Those, and the page being filled.
+/// Those pages and the page being filled.
 const TAIL_BYTES: usize = (TAIL_PAGES + 1) * INDEX_PAGE_BYTES;
 
-/// Why a page could not be had.
+/// The reason why a page cannot be read.
 #[derive(Debug)]
 pub(crate) enum PageFault {
     /// Its zone has been reclaimed.
     Reclaimed,
-    /// What is there is something else.
+    /// The bytes are not those of this page.
     Damaged,
-    /// The device refused.
+    /// The device returned an error.
     Device(std::io::Error),
 }
 
-/// Where a page can be had.
+/// Where a page is.
 #[derive(Debug)]
 pub(crate) enum PagePlace {
-    /// It has not been written out: its bytes.
+    /// Not written yet: its bytes.
     Memory(AlignedBuf),
     /// On the device.
     Device(Span),
@@ -43,7 +43,6 @@ pub(crate) enum PagePlace {
     Gone,
 }
 
-/// See the module.
 pub(crate) struct RecordLog {
     device: Arc<dyn PageDevice>,
     name: String,
@@ -58,14 +57,14 @@ pub(crate) struct RecordLog {
     syncs: AtomicU64,
 }
 
-/// The pages that are not on the device. `page` is the one that is being filled.
+/// The pages not on the device yet. `page` is being filled.
 struct Tail {
     first_page: u64,
     page: u64,
     buf: AlignedBuf,
     /// End of the records in the page being filled.
     used: usize,
-    /// Where the first record begins that begins in it.
+    /// Offset of the first record that begins in the page being filled.
     first: Option<usize>,
     record: Vec<u8>,
 }
@@ -80,7 +79,7 @@ impl Tail {
         self.used == PAGE_HEAD_BYTES
     }
 
-    /// Of the page that is being filled.
+    /// The head of the page being filled.
     fn head(&self, epoch: u32) -> PageHead {
         let first = self.first.unwrap_or(self.used) as u16;
         PageHead { epoch, page: self.page, first, used: self.used as u16 }
@@ -88,7 +87,7 @@ impl Tail {
 }
 
 impl RecordLog {
-    /// A log that ends with `end`; the pages before it are durable.
+    /// A log that ends at `end`. The pages before it are durable.
     pub(crate) fn new(
         device: Arc<dyn PageDevice>,
         name: String,
@@ -100,7 +99,7 @@ impl RecordLog {
         let mut buf = AlignedBuf::new(TAIL_BYTES);
         let used = PAGE_HEAD_BYTES + end.body.len();
         buf[PAGE_HEAD_BYTES..used].copy_from_slice(&end.body);
-        // A page that only goes on with a record of the one before has no first record.
+        // A page that only continues a record of the previous one has no first record.
         let first = Some(usize::from(end.first)).filter(|first| *first < used);
         let tail = Tail { first_page: end.page, page: end.page, buf, used, first, record: Vec::new() };
         RecordLog {
@@ -137,12 +136,12 @@ impl RecordLog {
         &self.name
     }
 
-    /// The page that is being filled.
+    /// The page being filled.
     pub(crate) fn newest_page(&self) -> u64 {
         self.tail().page
     }
 
-    /// The page behind all that hold records.
+    /// The page after all pages that hold records.
     pub(crate) fn page_behind(&self) -> u64 {
         let tail = self.tail();
         tail.page + u64::from(!tail.is_page_empty())
@@ -153,13 +152,13 @@ impl RecordLog {
         (self.written_bytes.load(Ordering::Relaxed), self.syncs.load(Ordering::Relaxed))
     }
 
-    /// Bytes of memory of the tail.
+    /// Memory of the tail, in bytes.
     pub(crate) fn memory_bytes(&self) -> u64 {
         AlignedBuf::memory_bytes_for(TAIL_BYTES) as u64
     }
 
-    /// Appends a record (a tombstone without a value) and returns its page. Only the writer calls this. Lengths have been
-    /// checked. Cost: a copy; once per 64 pages a write.
+    /// Appends a record (a tombstone if there is no value) and returns its page. Only the writer calls this, with valid lengths. Cost: a
+    /// copy, and a write per 64 pages.
     pub(crate) fn append(&self, key: &[u8], value: Option<&[u8]>) -> Result<u64, FlashError> {
         self.check_alive()?;
         let mut tail = self.tail_mut();
@@ -197,7 +196,7 @@ impl RecordLog {
         Ok(page)
     }
 
-    /// Fills the zone up if a record of `len_bytes` would leave it: a zone is contiguous on the device, two are not.
+    /// Fills up the zone if a record of `len_bytes` would cross its end. Only pages of one zone are contiguous on the device.
     fn keep_in_one_zone<'a>(
         &'a self,
         mut tail: RwLockWriteGuard<'a, Tail>,
@@ -218,7 +217,7 @@ impl RecordLog {
         Ok(tail)
     }
 
-    /// Seals the page that is being filled and begins the next; writes the tail if it is full or the zone ends.
+    /// Seals the page being filled and starts the next. Writes the tail if it is full or the zone ends.
     fn next_page<'a>(
         &'a self,
         mut tail: RwLockWriteGuard<'a, Tail>,
@@ -252,7 +251,7 @@ impl RecordLog {
         self.device.grow(len_bytes).map_err(|e| self.failed("grow", e))
     }
 
-    /// Writes the sealed pages of the tail. Readers go on meanwhile.
+    /// Writes the sealed pages of the tail. Readers are not blocked.
     fn write_sealed(&self) -> Result<(), FlashError> {
         let page = {
             let tail = self.tail();
@@ -266,14 +265,14 @@ impl RecordLog {
             tail.page
         };
         let mut tail = self.tail_mut();
-        // The page that is being filled stays, and comes first now.
+        // The page being filled stays, as the first of the tail.
         let filled = tail.slot(tail.page);
         tail.buf.copy_within(filled, 0);
         tail.first_page = page;
         Ok(())
     }
 
-    /// Writes the pages that are full and returns the end of the log. Only the writer calls this.
+    /// Writes the full pages and returns the end of the log. Only the writer calls this.
     pub(crate) fn write_out(&self) -> Result<LogEnd, FlashError> {
         self.check_alive()?;
         self.write_sealed()?;
@@ -283,7 +282,7 @@ impl RecordLog {
         Ok(LogEnd { page: tail.page, first: tail.head(self.epoch).first, body })
     }
 
-    /// Ends the page that is being filled, writes everything and returns the end of the log. Only the writer calls this.
+    /// Seals the page being filled, writes everything and returns the end of the log. Only the writer calls this.
     pub(crate) fn seal(&self) -> Result<LogEnd, FlashError> {
         self.check_alive()?;
         let tail = self.tail_mut();
@@ -292,9 +291,9 @@ impl RecordLog {
         self.write_out()
     }
 
-    /// Returns when the pages before `page`, which have been written, are durable.
+    /// Makes the pages before `page` durable. They have been written.
     pub(crate) fn sync_to(&self, page: u64) -> Result<(), FlashError> {
-        // Held while syncing: a sync beside one that fails may say that all is well.
+        // Held during the sync. If another thread's sync fails, a concurrent one may still report success.
         let mut synced = self.synced.lock().unwrap_or_else(PoisonError::into_inner);
         self.check_alive()?;
         if *synced < page {
@@ -314,13 +313,13 @@ impl RecordLog {
         Ok(())
     }
 
-    /// After a failed write nobody knows what is on the device: no more writing until the index is opened again.
+    /// Refuses further writes until the index is opened again, because the state of the device is unknown after a failed write.
     pub(crate) fn failed(&self, action: &'static str, error: std::io::Error) -> FlashError {
         self.mark_failed();
         FlashError::io(action, &self.name)(error)
     }
 
-    /// See [`failed`](Self::failed): something else of the index could not be written.
+    /// Like [`failed`](Self::failed), for a failed write to another file of the index.
     pub(crate) fn mark_failed(&self) {
         self.failed.store(true, Ordering::Release);
     }
@@ -337,7 +336,7 @@ impl RecordLog {
         PagePlace::Device(Span { offset: at * INDEX_PAGE_BYTES as u64, len_bytes: INDEX_PAGE_BYTES })
     }
 
-    /// Reads `pages` and hands each to `visit` with its index, those on the device in the order of their arrival.
+    /// Reads `pages` and passes each to `visit` with its index. Pages on the device come in the order in which reads complete.
     pub(crate) fn read_each(&self, pages: &[u64], visit: &mut dyn FnMut(usize, Result<Page<'_>, PageFault>)) {
         let (mut spans, mut asked) = (Vec::with_capacity(pages.len()), Vec::with_capacity(pages.len()));
         for (i, &page) in pages.iter().enumerate() {
@@ -363,7 +362,7 @@ impl RecordLog {
         })
     }
 
-    /// A copy of `page` if it is in the tail; the page being filled is sealed in the copy.
+    /// A copy of `page` if it is in the tail. If the page is being filled, the copy is sealed.
     fn copied_from_tail(&self, page: u64) -> Option<AlignedBuf> {
         let tail = self.tail();
         if page < tail.first_page || page > tail.page {
@@ -377,7 +376,8 @@ impl RecordLog {
         Some(into)
     }
 
-    /// Reads the contiguous pages from `page` into `buf`, one device operation at most. All of one zone.
+    /// Reads contiguous pages of one zone, from `page` on, into `buf`. At most one device read, unless the writer writes the pages
+    /// meanwhile.
     pub(crate) fn read_run<'b>(
         &self,
         page: u64,
@@ -405,7 +405,7 @@ impl RecordLog {
         buf.chunks(INDEX_PAGE_BYTES).zip(page..).map(|(bytes, page)| self.checked(page, bytes)).collect()
     }
 
-    /// Appends to `value` the `missing_bytes` of it that are in the pages from `page` on.
+    /// Appends the missing `missing_bytes` of `value`, from the pages from `page` on.
     pub(crate) fn read_rest(
         &self,
         page: u64,
@@ -421,7 +421,7 @@ impl RecordLog {
     }
 }
 
-/// An acknowledged page cannot be read.
+/// The error for an acknowledged page that cannot be read.
 pub(crate) fn lost_page(name: &str, page: u64) -> FlashError {
     FlashError::Damaged {
         name: name.to_owned(),

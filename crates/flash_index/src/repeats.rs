@@ -1,5 +1,5 @@
-//! Drops the entries of records that were replaced, where a partition has many of one key: a key that is put again and again
-//! would otherwise fill its partition, which no division empties.
+//! Drops the entries of replaced records when a partition holds many entries of one key. Otherwise a key that is put again and again fills
+//! its partition, and splits do not help.
 
 use std::collections::HashSet;
 
@@ -7,14 +7,14 @@ use crate::entry::{Entry, belongs, fingerprint};
 use crate::store::FlashIndex;
 use springbloom_page_device::FlashError;
 
-/// Entries with one fingerprint before their pages are read. Different keys hardly ever share one this often, and a key
-/// that is replaced less often costs little.
+/// Entries with equal fingerprints at which their pages are read. Different keys rarely share a fingerprint this often, and a key that is
+/// replaced less often costs little.
 const REPEATS_MIN: usize = 8;
 
 impl FlashIndex {
-    /// `entries` (ordered by page) of the partition at `prefix` without those of replaced records, as far as there are many of a
-    /// fingerprint. Of each zone that holds records of a key one entry stays, so that a tombstone goes only when no older record does: what
-    /// the log says is then the same as what the entries say. Reads the pages of those.
+    /// Returns `entries` (ordered by page) of the partition at `prefix` without those of replaced records, where many have one fingerprint.
+    /// Keeps one entry per zone and key: a tombstone may be dropped only when no zone holds an older record, and the entries must tell
+    /// that. Reads the pages of the entries with frequent fingerprints.
     pub(crate) fn without_repeats(
         &self,
         entries: Vec<Entry>,

@@ -1,4 +1,4 @@
-//! Makes a new index of what can still be read of a damaged one.
+//! Makes a new index from the readable part of a damaged one.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -18,47 +18,48 @@ use crate::zones::{Zone, Zones};
 /// Pages read in one batch.
 const BATCH_PAGES: usize = 256;
 
-/// What [`FlashIndex::salvage`] found.
+/// Result of [`FlashIndex::salvage`].
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct SalvageReport {
-    /// Records that were put into the new index, tombstones and replaced ones included.
+    /// Records put into the new index, tombstones and replaced records included.
     pub records: u64,
-    /// Records that begin in a page that can be read and go on in one that cannot.
+    /// Records that begin in a readable page and continue in a damaged one.
     pub broken_records: u64,
-    /// Pages that cannot be read; their records are lost.
+    /// Damaged pages. Their records are lost.
     pub damaged_pages: u64,
-    /// Whether the write-ahead log could not be read: records of the page that was being filled last are lost, and some that were never
-    /// acknowledged may be there.
+    /// The write-ahead log is unreadable. Records of the last, partly filled page are lost. Some records that were never acknowledged may
+    /// be present.
     pub lost_log: bool,
-    /// Whether no manifest that belongs to the log could be read: keys that were deleted may be back.
+    /// No manifest that belongs to the log is readable. Deleted keys may be present again.
     pub lost_manifest: bool,
 }
 
 impl SalvageReport {
-    /// Whether an acknowledged pair may be missing, or a deleted one back.
+    /// Whether an acknowledged record may be missing, or a deleted one present.
     pub fn has_losses(&self) -> bool {
         self.broken_records + self.damaged_pages > 0 || self.lost_log || self.lost_manifest
     }
 }
 
-/// What is known of the damaged index.
+/// The known state of the damaged index.
 struct Known {
     salt: u64,
     settings: IndexSettings,
     zones: Zones,
-    /// Where its log ends, if that is known.
+    /// End of its log, if known.
     end: Option<LogEnd>,
 }
 
 impl FlashIndex {
-    /// Makes an index in `to`, which must be empty (or is made), of every record that can be read in the log of the one in `from`, which is
-    /// left as it is. A key whose newest record is lost has an older value, or none; a key whose deletion is lost may be back.
+    /// Makes an index in `to` of every readable record in the log of the index in `from`, which is not changed. `to` must be empty or
+    /// absent. If the newest record of a key is lost, the key has an older value or none. If a deletion is lost, the key may be present
+    /// again.
     pub fn salvage(from: &Path, to: &Path) -> Result<SalvageReport, FlashError> {
         let from: Arc<dyn Storage> = Arc::new(FileStorage::open(from, Access::Read, IoEngine::Auto)?);
         FileStorage::make(to, |to| FlashIndex::salvage_in(&from, to, rand::random()))
     }
 
-    /// As [`salvage`](Self::salvage), in any storages.
+    /// Like [`salvage`](Self::salvage), in any storages.
     pub fn salvage_in(
         from: &Arc<dyn Storage>,
         to: Arc<dyn Storage>,
@@ -83,7 +84,7 @@ impl FlashIndex {
     }
 }
 
-/// From the write-ahead log and the manifest that it names, or as much of it as there is.
+/// Reads the write-ahead log and the manifest that it names, as far as possible.
 fn what_is_known(
     from: &Arc<dyn Storage>,
     device: &dyn PageDevice,
@@ -110,7 +111,7 @@ fn what_is_known(
     if let Some(manifest) = in_force {
         let zones = match &commits {
             Some((_, acknowledged)) => Zones::restored_to(&manifest, acknowledged.end.page_behind()),
-            // Zones opened since the manifest was written follow from it; how many there are, the pages tell.
+            // The zones opened since the manifest was written follow from it. The pages tell how many there are.
             None => with_zones_found(&manifest, device),
         };
         let end = commits.map(|(_, acknowledged)| acknowledged.end);
@@ -124,14 +125,14 @@ fn what_is_known(
             expected: "one of them: without its salt, no page can be told from damage".to_owned(),
         });
     };
-    // The zones are as large as those of the last manifest that can be read, or as pages show them to be.
+    // Zones have the size given by the last readable manifest, or the size that fits the pages found.
     let older = Manifest::newest(&**from)?.filter(|manifest| manifest.salt == salt);
     let settings = older.map_or_else(|| IndexSettings::new(0), |manifest| manifest.settings);
     let zones = zones_of_pages(device, salt, settings.zone_pages);
     Ok(Known { salt, settings, zones, end: Some(acknowledged.end) })
 }
 
-/// The zones that `manifest` describes, and those whose pages are found where zones opened since would be.
+/// The zones of `manifest`, and those whose pages are found in the slots that come next.
 fn with_zones_found(manifest: &Manifest, device: &dyn PageDevice) -> Zones {
     let mut zones = Zones::restored(manifest);
     let mut next = zones.zone_of(manifest.counted_page);
@@ -150,7 +151,7 @@ fn with_zones_found(manifest: &Manifest, device: &dyn PageDevice) -> Zones {
     }
 }
 
-/// Each slot of the device as the zone whose pages it holds, the newest of them.
+/// The zone in each slot of the device: the newest one with pages there.
 fn zones_of_pages(device: &dyn PageDevice, salt: u64, zone_pages: u32) -> Zones {
     let slots = (device.len_bytes() / (u64::from(zone_pages) * INDEX_PAGE_BYTES as u64)) as u32;
     let mut zones = Zones::empty(zone_pages, slots);
@@ -167,7 +168,7 @@ fn zones_of_pages(device: &dyn PageDevice, salt: u64, zone_pages: u32) -> Zones 
             }
         }
     }
-    // A slot belongs to the newest zone of which it has pages.
+    // A slot belongs to the newest zone that has pages in it.
     let mut owner: BTreeMap<u32, u64> = BTreeMap::new();
     newest.iter().for_each(|(zone, (_, slot))| {
         owner.insert(*slot, *zone);
@@ -176,7 +177,7 @@ fn zones_of_pages(device: &dyn PageDevice, salt: u64, zone_pages: u32) -> Zones 
     zones
 }
 
-/// The head of the page at this offset, whichever it is.
+/// The head of the page at this offset, if it is valid.
 fn page_at(device: &dyn PageDevice, salt: u64, offset: u64) -> Option<PageHead> {
     let mut bytes = AlignedBuf::new(INDEX_PAGE_BYTES);
     device.read_at(offset, &mut bytes).ok()?;
@@ -184,7 +185,7 @@ fn page_at(device: &dyn PageDevice, salt: u64, offset: u64) -> Option<PageHead> 
     Page::open(salt, page, &bytes).map(|page| page.head)
 }
 
-/// A record's key, its value as far as it is in the first page, and the bytes that are not.
+/// Key, value as far as it is in the first page, and number of missing bytes.
 type Taken = (Vec<u8>, Option<Vec<u8>>, usize);
 
 /// Puts the records of the pages from `first` to before `behind`, all of one zone.
@@ -199,7 +200,7 @@ fn salvage_pages(
     let pages: Vec<u64> = (first..behind).collect();
     let mut unread = 0;
     for batch in pages.chunks(BATCH_PAGES) {
-        // Reads arrive in any order; records must be put in theirs.
+        // Reads complete in any order, but records must be put in the order of the log.
         let mut found: Vec<Option<Vec<Taken>>> = batch.iter().map(|_| None).collect();
         log.read_each(batch, &mut |n, page| {
             let Ok(page) = page else { return };
@@ -234,7 +235,7 @@ fn salvage_pages(
             }
         }
     }
-    // Where the end is not known, pages behind the last one that can be read were never written.
+    // If the end of the log is unknown, pages after the last readable one were never written.
     report.damaged_pages += if end_is_known { unread } else { 0 };
     Ok(())
 }

@@ -1,5 +1,4 @@
-//! Walks over records in the order of the log and tells those that count from those that were replaced: what iteration, cleaning and rebuilding
-//! share.
+//! Scans of the log that find the live records. Iteration, reclaiming and rebuilding use them.
 
 use crate::lookup::{BATCH_KEYS, Found, value_of};
 use crate::record::{INDEX_PAGE_BYTES, Page};
@@ -10,22 +9,22 @@ use springbloom_page_device::FlashError;
 /// Pages read at once.
 const RUN_PAGES: u64 = 64;
 
-/// A record that is the newest of its key.
+/// The newest record of a key.
 #[derive(Debug)]
 pub(crate) struct LiveRecord {
     pub(crate) key: Vec<u8>,
-    /// None for a tombstone.
+    /// `None` for a tombstone.
     pub(crate) value: Option<Vec<u8>>,
-    /// For a tombstone: pages that may hold older records of its key. None if the bucket was not looked into.
+    /// For a tombstone: pages that may hold older records of its key. `None` if the bucket was not searched.
     pub(crate) older_pages: Option<Vec<u64>>,
 }
 
-/// Takes a key and its value; an error ends the walk.
+/// Receives a key and its value. An error ends the scan.
 pub type Visitor<'v> = dyn FnMut(&[u8], &[u8]) -> Result<(), FlashError> + 'v;
 
 impl FlashIndex {
-    /// Calls `visit` with every live record that begins in the pages from `first_page` to before `end_page`, all of one zone,
-    /// in their order. Cost: the pages read in sequence, and a lookup for each record, in batches.
+    /// Calls `visit` with every live record that begins in the pages from `first_page` to before `end_page`, all of one zone, in order.
+    /// Cost: reads the pages in sequence, and looks up each record, in batches.
     pub(crate) fn live_records(
         &self,
         first_page: u64,
@@ -53,7 +52,7 @@ impl FlashIndex {
         })
     }
 
-    /// Calls `visit` with the pages from `first_page` to before `end_page`, all of one zone, in sequence, some at a time.
+    /// Calls `visit` with runs of the pages from `first_page` to before `end_page`, all of one zone, in sequence.
     pub(crate) fn each_run(
         &self,
         first_page: u64,
@@ -74,13 +73,12 @@ impl FlashIndex {
         Ok(())
     }
 
-    /// Calls `visit` with every key and its value, in no particular order. `visit` must not write to
-    /// the index: writers wait until the walk has ended. What is put
-    /// or deleted meanwhile may be visited or not.
+    /// Calls `visit` with every key and its value, in no particular order. Writers wait until the scan ends, so `visit` must not write to
+    /// the index.
     ///
-    /// Cost: the log read in sequence, and a lookup for each record, in batches.
+    /// Cost: reads the log in sequence, and looks up each record, in batches.
     pub fn for_each(&self, visit: &mut Visitor<'_>) -> Result<(), FlashError> {
-        // No cleaning while walking: the records of a zone would be visited again where they went.
+        // Nothing is reclaimed meanwhile. Otherwise moved records would be visited twice.
         let _writer = self.writer();
         for (first, end) in self.zone_pages() {
             self.live_records(first, end, &mut |record| match &record.value {
@@ -91,7 +89,7 @@ impl FlashIndex {
         Ok(())
     }
 
-    /// The pages of each zone that hold records: first, and the one behind the last.
+    /// The pages of each zone that hold records: the first, and the one after the last.
     pub(crate) fn zone_pages(&self) -> Vec<(u64, u64)> {
         let newest = self.log.page_behind();
         let zones = self.log.zones();

@@ -1,4 +1,4 @@
-//! What an index is made as, and how much memory it runs with.
+//! Settings of an index and of its memory.
 
 use springbloom_filter::UnitSettings;
 
@@ -7,20 +7,20 @@ use crate::record::INDEX_PAGE_BYTES;
 use springbloom_page_device::FlashError;
 use springbloom_page_device::require;
 
-/// Entries that a bucket of 16 sectors holds on average, for the number of partitions to begin with.
+/// Average number of entries in a bucket of 16 sectors. Gives the initial number of partitions.
 const ENTRIES_PER_PARTITION: u64 = 1200;
-/// No index begins with less than 256 partitions (25 kB of memory): entries that wait while it is small would have to be divided
-/// again and again, and lose a bit each time.
+/// The initial number of partitions is at least 256 (25 kB of memory). With fewer, entries would be split again and again, and lose one bit
+/// each time.
 const EXPECTED_KEYS_MIN: u64 = 256 * ENTRIES_PER_PARTITION;
 
-/// Fixed when an index is made, and stored in it.
+/// Fixed when an index is created, and stored in it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct IndexSettings {
-    /// Keys that are expected: a hint for the number of partitions to begin with. The index grows beyond.
+    /// Expected number of keys: a hint for the initial number of partitions. The index grows beyond it.
     pub expected_keys: u64,
-    /// Sectors of a bucket, 4 to 128: what a lookup reads at most.
+    /// Sectors of a bucket, 4 to 128. A lookup reads at most this much.
     pub bucket_sectors: u8,
-    /// Pages of a zone of the log, 32 to 2^20: what is reclaimed at once.
+    /// Pages of a zone of the log, 32 to 2^20. Zones are reclaimed as a whole.
     pub zone_pages: u32,
 }
 
@@ -42,12 +42,12 @@ impl IndexSettings {
         require(pages.contains(&self.zone_pages), "zone size", self.zone_pages, "32 to 1048576 pages")
     }
 
-    /// Sectors of the front half of a bucket.
+    /// Sectors in the front half of a bucket.
     pub(crate) fn front_sectors(&self) -> u8 {
         self.bucket_sectors / 2
     }
 
-    /// Depth of the first partitions.
+    /// Depth of the initial partitions.
     pub(crate) fn first_depth(&self) -> u8 {
         let per_partition = ENTRIES_PER_PARTITION * u64::from(self.bucket_sectors) / 16;
         let partitions = (self.expected_keys / per_partition.max(1)).max(1);
@@ -55,22 +55,21 @@ impl IndexSettings {
     }
 }
 
-/// Memory of an open index; chosen at every opening. It follows the number of keys: what an index needs per key is the
-/// same, however many there are.
+/// Memory of an open index, chosen at each opening. Memory per key does not depend on the number of keys.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct IndexMemory {
-    /// For entries that wait to be appended to their buckets, per record of the index. Less means more writing: sectors are
-    /// appended emptier.
+    /// Memory for pending entries, in bytes per record of the index. Less memory causes more writes, because flushes append emptier
+    /// sectors.
     pub pending_bytes_per_record: f64,
-    /// The least for waiting entries, however few records there are.
+    /// Minimum memory for pending entries, in bytes.
     pub pending_bytes_min: u64,
-    /// Units of the pre-filters over the front and the back half of each bucket; without them, every lookup of an absent key reads a bucket, and
-    /// all of it.
+    /// Units of the pre-filters over the front and the back half of each bucket. Without pre-filters, every lookup of an absent key reads a
+    /// whole bucket.
     pub prefilter: Option<[UnitSettings; 2]>,
 }
 
 impl IndexMemory {
-    /// About 0.9 bytes per key all in, half of them for pre-filters of 3 and 4 ribbon units of a bit per key.
+    /// About 0.9 bytes per key in total, half of it for pre-filters of 3 and 4 ribbon units of one bit per key.
     pub fn standard() -> IndexMemory {
         let units = UnitSettings::ribbon(3).ok().zip(UnitSettings::ribbon(4).ok());
         IndexMemory {
@@ -80,7 +79,7 @@ impl IndexMemory {
         }
     }
 
-    /// [`standard`](Self::standard) without the pre-filter.
+    /// [`standard`](Self::standard) without pre-filters.
     pub fn without_prefilter() -> IndexMemory {
         IndexMemory { prefilter: None, ..IndexMemory::standard() }
     }

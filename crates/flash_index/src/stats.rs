@@ -1,4 +1,4 @@
-//! What an open index has done, what it is, and what it holds in memory.
+//! Counters, sizes and memory of an open index.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -6,23 +6,23 @@ use std::sync::atomic::{AtomicU64, Ordering};
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct IndexStats {
-    /// Keys asked for.
+    /// Keys looked up.
     pub lookups: u64,
-    /// Buckets read for them.
+    /// Buckets read by lookups.
     pub bucket_reads: u64,
-    /// Pages of the log read for them, from the device or from memory.
+    /// Log pages read by lookups, from the device or from memory.
     pub page_reads: u64,
-    /// Pages read that did not hold the key.
+    /// Log pages read that did not hold the key.
     pub wasted_reads: u64,
-    /// Keys of streams answered by a chapter in memory.
-    pub locality_hits: u64,
-    /// Chapters read for streams, of many pages each.
-    pub chapter_reads: u64,
-    /// Lookups that met the writer and started over.
+    /// Keys of streams answered from a readahead window.
+    pub readahead_hits: u64,
+    /// Readahead windows read for streams, of many pages each.
+    pub readahead_reads: u64,
+    /// Lookups that restarted because the writer changed the bucket or zone.
     pub restarts: u64,
-    /// Records appended by callers; relocated ones are not among them.
+    /// Records appended by callers. Moved records are not counted.
     pub records_appended: u64,
-    /// Bytes of their keys and values.
+    /// Bytes of the appended keys and values.
     pub inserted_bytes: u64,
     /// Bytes written to the log.
     pub log_bytes_written: u64,
@@ -30,28 +30,28 @@ pub struct IndexStats {
     pub log_syncs: u64,
     /// Bytes written to buckets.
     pub bucket_bytes_written: u64,
-    /// Buckets read by sweeps.
-    pub sweep_reads: u64,
+    /// Buckets read by flushes.
+    pub flush_reads: u64,
     /// Bytes of manifests written.
     pub manifest_bytes_written: u64,
-    /// Partitions divided.
-    pub divisions: u64,
+    /// Splits of partitions.
+    pub splits: u64,
     /// Zones reclaimed.
     pub zones_reclaimed: u64,
-    /// Records moved by that.
+    /// Records moved by reclaiming.
     pub records_moved: u64,
-    /// Buckets that could not be read and were made anew from the log.
+    /// Damaged buckets rebuilt from the log.
     pub buckets_rebuilt: u64,
 }
 
 impl IndexStats {
-    /// Device reads for each key asked for; `None` before any was.
+    /// Device reads per key looked up. `None` before the first lookup.
     pub fn reads_per_lookup(&self) -> Option<f64> {
-        let reads = self.bucket_reads + self.page_reads + self.chapter_reads;
+        let reads = self.bucket_reads + self.page_reads + self.readahead_reads;
         (self.lookups > 0).then(|| reads as f64 / self.lookups as f64)
     }
 
-    /// Bytes written for each byte inserted; `None` before anything was.
+    /// Bytes written per byte inserted. `None` before the first insertion.
     pub fn write_amplification(&self) -> Option<f64> {
         let written = self.log_bytes_written + self.bucket_bytes_written + self.manifest_bytes_written;
         (self.inserted_bytes > 0).then(|| written as f64 / self.inserted_bytes as f64)
@@ -60,7 +60,7 @@ impl IndexStats {
 
 macro_rules! counters {
     ($($name:ident),* $(,)?) => {
-        /// The counters behind [`IndexStats`]; each is independent, so relaxed order is enough.
+        /// The counters behind [`IndexStats`]. They are independent, so relaxed ordering is enough.
         #[derive(Debug, Default)]
         pub(crate) struct Counters { $(pub(crate) $name: Counter),* }
 
@@ -77,15 +77,15 @@ counters!(
     bucket_reads,
     page_reads,
     wasted_reads,
-    locality_hits,
-    chapter_reads,
+    readahead_hits,
+    readahead_reads,
     restarts,
     records_appended,
     inserted_bytes,
     bucket_bytes_written,
-    sweep_reads,
+    flush_reads,
     manifest_bytes_written,
-    divisions,
+    splits,
     zones_reclaimed,
     records_moved,
     buckets_rebuilt,
@@ -104,15 +104,15 @@ impl Counter {
     }
 }
 
-/// What an index is and holds.
+/// Sizes of an index.
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct IndexInfo {
-    /// Records of the log that are not known to be stale: about the number of keys.
+    /// Records not known to be stale: about the number of keys.
     pub live_records: u64,
-    /// Records of the log, tombstones and replaced ones included.
+    /// Records in the log, tombstones and replaced records included.
     pub records: u64,
-    /// Partitions of the keys.
+    /// Number of partitions.
     pub partitions: u64,
     /// Zones of the log in use.
     pub zones: u64,
@@ -120,10 +120,10 @@ pub struct IndexInfo {
     pub log_bytes: u64,
     /// Bytes of the bucket device.
     pub bucket_bytes: u64,
-    /// Bytes of memory, all together.
+    /// Memory in total, in bytes.
     pub memory_bytes: u64,
-    /// Of these, pre-filters.
+    /// Memory of the pre-filters, in bytes. Part of `memory_bytes`.
     pub prefilter_bytes: u64,
-    /// Entries that wait to be appended to their buckets.
+    /// Entries that no flush has moved to a bucket yet.
     pub pending_entries: u64,
 }

@@ -1,5 +1,5 @@
-//! The index as its callers see it: making, opening, putting, deleting, making durable. Lookups are in `lookup`, what moves entries from memory to
-//! buckets in `sweep`.
+//! The public interface of the index: create, open, put, delete, commit, close. Lookups are in `lookup`. `flush` moves entries from memory
+//! to buckets.
 
 use std::ops::Range;
 use std::path::Path;
@@ -9,28 +9,28 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock, RwLockReadGuard, Rw
 use springbloom_filter::KeyDigest;
 
 use crate::commits::{Acknowledged, Commits};
-use crate::kept_filters;
+use crate::flush::Writer;
 use crate::manifest::Manifest;
 use crate::partitions::{Bucket, Partitions};
+use crate::pending_file;
+use crate::prefilter_file;
 use crate::record::{INDEX_PAGE_BYTES, check_lengths};
 use crate::record_log::{RecordLog, lost_page};
 use crate::settings::{IndexMemory, IndexSettings};
 use crate::stats::{Counters, IndexInfo, IndexStats};
-use crate::sweep::Writer;
-use crate::waiting;
 use crate::zones::Zones;
 use springbloom_page_device::{
-    Access, CommitTurn, FileStorage, FlashError, IoEngine, PageDevice, SECTOR_BYTES, Span, Storage, Wal,
+    Access, FileStorage, FlashError, GroupCommit, IoEngine, PageDevice, SECTOR_BYTES, Span, Storage, Wal,
     require_empty,
 };
 
 pub(crate) const LOG_NAME: &str = "records";
 const BUCKETS_NAME: &str = "buckets";
 
-/// A durable map from short keys to values, on flash, with less than a byte of memory per key. See the crate's documentation.
+/// A durable map from short keys to values, on flash, with less than one byte of memory per key.
 ///
-/// One process writes an index at a time, or any number read it; within one, any number of threads may look up while others write.
-/// Locks are taken in the order writer, partitions, zones, write-ahead log.
+/// One process may write an index, or any number of processes may read it. Within a process, any number of threads may look up keys while
+/// others write. Lock order: writer, partitions, zones, write-ahead log.
 pub struct FlashIndex {
     pub(crate) storage: Arc<dyn Storage>,
     pub(crate) settings: IndexSettings,
@@ -38,8 +38,8 @@ pub struct FlashIndex {
     pub(crate) salt: u64,
     pub(crate) log: RecordLog,
     pub(crate) commits: Commits,
-    commit_turn: CommitTurn,
-    /// Records up to this count (of [`Writer`]'s `appended`) are durable.
+    group_commit: GroupCommit,
+    /// The first `durable` of the records counted by [`Writer`]'s `appended` are durable.
     pub(crate) durable: AtomicU64,
     pub(crate) buckets: Arc<dyn PageDevice>,
     pub(crate) table: RwLock<Partitions>,
@@ -48,7 +48,7 @@ pub struct FlashIndex {
 }
 
 impl FlashIndex {
-    /// Makes an index in `directory`, which must be empty (or is made), and opens it. A failed creation leaves nothing behind.
+    /// Creates an index in `directory` and opens it. The directory must be empty or absent. A failed creation leaves no files behind.
     pub fn create(
         directory: &Path,
         settings: IndexSettings,
@@ -61,19 +61,19 @@ impl FlashIndex {
         })
     }
 
-    /// Opens the index in `directory`, replaying what was acknowledged since its last checkpoint.
+    /// Opens the index in `directory` and replays the records acknowledged since its last checkpoint.
     pub fn open(directory: &Path, memory: IndexMemory) -> Result<FlashIndex, FlashError> {
         FlashIndex::open_in(Arc::new(FileStorage::open(directory, Access::Write, IoEngine::Auto)?), memory)
     }
 
     /// Opens the index in `directory` for lookups, beside any number of other readers. Writes nothing, and works on a read-only file
-    /// system. What the last writer did not close is replayed into memory.
+    /// system. Records since the last checkpoint are replayed into memory.
     pub fn open_read_only(directory: &Path, memory: IndexMemory) -> Result<FlashIndex, FlashError> {
         FlashIndex::open_in(Arc::new(FileStorage::open(directory, Access::Read, IoEngine::Auto)?), memory)
     }
 
-    /// As [`create`](Self::create), in any storage. `salt` keys the checksums, so that pages of another index are noticed, and the
-    /// digests of keys, so that nobody can choose keys that fill one partition.
+    /// Like [`create`](Self::create), in any storage. `salt` keys the checksums, so that pages of another index are detected. It also keys
+    /// the digests of keys, so that nobody can choose keys that fill one partition.
     pub fn create_in(
         storage: Arc<dyn Storage>,
         settings: IndexSettings,
@@ -94,7 +94,7 @@ impl FlashIndex {
             replay_page: 0,
             counted_page: 0,
             is_closing: false,
-            births: 0,
+            bucket_version: 0,
             bucket_slots: 0,
             zone_slots: 0,
             free_zone_slots: Vec::new(),
@@ -106,7 +106,7 @@ impl FlashIndex {
         FlashIndex::open_in(storage, memory)
     }
 
-    /// As [`open`](Self::open), in any storage; as [`open_read_only`](Self::open_read_only) if it cannot be written.
+    /// Like [`open`](Self::open), in any storage. Opens for lookups only if the storage is not writable.
     pub fn open_in(storage: Arc<dyn Storage>, memory: IndexMemory) -> Result<FlashIndex, FlashError> {
         memory.check()?;
         let commits = open_commits(&storage)?;
@@ -129,15 +129,15 @@ impl FlashIndex {
             )
         };
         let mut partitions = empty()?;
-        let has_waiting = waiting::read(&*storage, &manifest, &mut partitions);
-        if !has_waiting {
+        let has_pending_file = pending_file::read(&*storage, &manifest, &mut partitions);
+        if !has_pending_file {
             partitions = empty()?;
         }
         if let Some([front, back]) = memory.prefilter {
             let units = [front.unit_count(), back.unit_count()];
-            kept_filters::read(&*storage, &manifest, units, &mut partitions);
+            prefilter_file::read(&*storage, &manifest, units, &mut partitions);
         }
-        let replay_page = if has_waiting { manifest.counted_page } else { manifest.replay_page };
+        let replay_page = if has_pending_file { manifest.counted_page } else { manifest.replay_page };
         let log = open_log(log_device, log_name, &manifest, &acknowledged)?;
         let index = FlashIndex {
             settings: manifest.settings,
@@ -145,7 +145,7 @@ impl FlashIndex {
             salt,
             log,
             commits,
-            commit_turn: CommitTurn::default(),
+            group_commit: GroupCommit::default(),
             durable: AtomicU64::new(0),
             buckets,
             writer: Mutex::new(Writer::restored(&manifest, &acknowledged)),
@@ -160,7 +160,7 @@ impl FlashIndex {
         Ok(index)
     }
 
-    /// Lets the entries of all records from `page` on wait, and counts records from `counted_page` on.
+    /// Adds pending entries for all records from `page` on, and counts the records from `counted_page` on.
     fn replay(&self, page: u64, counted_page: u64) -> Result<(), FlashError> {
         let mut writer = self.writer();
         let behind = self.log.page_behind();
@@ -186,7 +186,6 @@ impl FlashIndex {
         Ok(())
     }
 
-    /// The digest of a key, keyed with the index's salt.
     pub(crate) fn digest(&self, key: &[u8]) -> KeyDigest {
         KeyDigest::seeded(key, self.salt)
     }
@@ -203,15 +202,15 @@ impl FlashIndex {
         self.writer.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Says that `key` has `value` now; durable after the next [`flush`](Self::flush). Lookups see it at once.
+    /// Sets the value of `key`. Lookups see it at once. It is durable after the next [`commit`](Self::commit).
     ///
-    /// Errors: a key of no or more than 255 bytes, a value of more than 65,536; a device that refuses. Cost: a copy, and its share of
-    /// a sweep.
+    /// Errors: the key is empty or longer than 255 bytes, the value is longer than 65,536 bytes, or a device operation fails. Cost: a copy,
+    /// and a share of a flush of pending entries.
     pub fn put(&self, key: &[u8], value: &[u8]) -> Result<(), FlashError> {
         self.put_many(&[(key, value)])
     }
 
-    /// [`put`](Self::put) for each pair in order; refused as a whole if one of them is too long.
+    /// Calls [`put`](Self::put) for each pair in order. If one pair is too long, none is put.
     pub fn put_many(&self, pairs: &[(&[u8], &[u8])]) -> Result<(), FlashError> {
         pairs.iter().try_for_each(|(key, value)| check_lengths(key, value))?;
         let mut writer = self.writer();
@@ -223,7 +222,7 @@ impl FlashIndex {
         Ok(())
     }
 
-    /// Says that `key` is gone; durable after the next [`flush`](Self::flush). Whether it was there is not looked up.
+    /// Deletes `key`. The deletion is durable after the next [`commit`](Self::commit). Does not check whether the key exists.
     pub fn delete(&self, key: &[u8]) -> Result<(), FlashError> {
         check_lengths(key, &[])?;
         let mut writer = self.writer();
@@ -234,7 +233,7 @@ impl FlashIndex {
         Ok(())
     }
 
-    /// Appends a record and its entry, and does the sweeping that is due. Returns the record's page.
+    /// Appends a record and its entry, then flushes pending entries if that is due. Returns the record's page.
     pub(crate) fn append(
         &self,
         writer: &mut Writer,
@@ -242,7 +241,7 @@ impl FlashIndex {
         value: Option<&[u8]>,
     ) -> Result<u64, FlashError> {
         let digest = self.digest(key);
-        self.announce(writer)?;
+        self.mark_open(writer)?;
         let page = self.log.append(key, value)?;
         let is_new = {
             let mut table = self.table_mut();
@@ -253,21 +252,21 @@ impl FlashIndex {
         if is_new {
             writer.pending_entries += 1;
         } else {
-            // The entry says that the page may have the key, and the page knows the newest: the record before it is stale.
+            // The entry for this page exists already, so the page holds an older record of the key, which is stale now.
             self.log.zones_mut().count_stale(page);
         }
         writer.appended += 1;
         writer.records += 1;
-        self.sweep_if_due(writer)?;
+        self.flush_if_due(writer)?;
         Ok(page)
     }
 
-    /// Returns when everything put and deleted before is durable. Concurrent callers share one sync. Cost: a sync, and another one if a page
-    /// was filled since the last flush; up to two blocks of the write-ahead log, each written twice.
-    pub fn flush(&self) -> Result<(), FlashError> {
+    /// Makes all earlier puts and deletes durable. Concurrent callers share one sync. Cost: one sync, a second one if a page was filled
+    /// since the last commit, and up to two blocks of the write-ahead log, each written twice.
+    pub fn commit(&self) -> Result<(), FlashError> {
         let target = self.writer().appended;
         let is_durable = || self.durable.load(Ordering::Acquire) >= target;
-        let Some(_turn) = self.commit_turn.take(is_durable) else { return Ok(()) };
+        let Some(_guard) = self.group_commit.lead(is_durable) else { return Ok(()) };
         let (appended, end) = {
             let writer = self.writer();
             (writer.appended, self.log.write_out()?)
@@ -278,8 +277,8 @@ impl FlashIndex {
         Ok(())
     }
 
-    /// Flushes, and writes a checkpoint, what waits and the pre-filters, so that the next opening has nothing to replay. An index that was closed, and
-    /// in which nothing was changed since, needs no closing: it is as it was.
+    /// Commits, and writes a checkpoint, the pending entries and the pre-filters, so that the next opening replays nothing. Does nothing if
+    /// the index was closed before and has not changed since.
     pub fn close(self) -> Result<(), FlashError> {
         let mut writer = self.writer();
         if !self.storage.is_writable() || self.commits.acknowledged().is_closed {
@@ -289,7 +288,7 @@ impl FlashIndex {
         self.checkpoint(&mut writer, true)
     }
 
-    /// Whether the last writer closed the index, so that there was nothing to replay.
+    /// Whether the index was closed cleanly and has not changed since. If so, opening replayed nothing.
     pub fn was_closed(&self) -> bool {
         self.commits.acknowledged().is_closed
     }
@@ -301,7 +300,7 @@ impl FlashIndex {
         IndexStats { log_bytes_written, log_syncs, ..self.counters.snapshot() }
     }
 
-    /// Sizes now.
+    /// Current sizes.
     pub fn info(&self) -> IndexInfo {
         let pending_entries = self.writer().pending_entries;
         let table = self.table();
@@ -325,7 +324,7 @@ impl FlashIndex {
         usize::from(self.settings.bucket_sectors) * SECTOR_BYTES
     }
 
-    /// Where these sectors of a bucket are.
+    /// The place of `sectors` of a bucket on the device.
     pub(crate) fn span_of(&self, bucket: Bucket, sectors: Range<usize>) -> Span {
         let slot = u64::from(bucket.slot) * self.bucket_bytes() as u64;
         let offset = slot + (sectors.start * SECTOR_BYTES) as u64;
@@ -341,7 +340,7 @@ impl FlashIndex {
         FlashError::Damaged { name: self.storage.describe(file), part, got, expected }
     }
 
-    /// Makes the log's device as long as its zones are: what a crash left may be shorter.
+    /// Grows the log's device to the size of its zones. After a crash it may be shorter.
     pub(crate) fn grow_log(&self) -> Result<(), FlashError> {
         let len_bytes = {
             let zones = self.log.zones();
@@ -366,7 +365,7 @@ impl FlashIndex {
 /// The write-ahead log of the index in `storage`.
 pub(crate) fn open_commits(storage: &Arc<dyn Storage>) -> Result<Commits, FlashError> {
     if !Wal::exists(&**storage) {
-        // Says so if it is of an older version.
+        // A manifest of an older version gives a more precise error.
         return match Manifest::newest(&**storage)? {
             Some(_) => Commits::open(storage),
             None => Err(FlashError::NotFound { name: storage.describe(""), expected: "index" }),
@@ -375,7 +374,7 @@ pub(crate) fn open_commits(storage: &Arc<dyn Storage>) -> Result<Commits, FlashE
     Commits::open(storage)
 }
 
-/// The record log up to the end that was acknowledged, with the zones that were opened since the manifest was written.
+/// Opens the record log up to its acknowledged end. Includes the zones opened after the manifest was written.
 fn open_log(
     device: Arc<dyn PageDevice>,
     name: String,
@@ -405,7 +404,7 @@ fn open_device(
     Ok(device)
 }
 
-/// Buckets are written in sectors of 512 bytes, which a device with larger blocks does not take.
+/// Refuses devices with blocks larger than 512 bytes, because buckets are written in sectors of that size.
 fn check_blocks(device: &dyn PageDevice, name: String) -> Result<(), FlashError> {
     let expected_bytes = device.blocks().logical_bytes;
     if SECTOR_BYTES.is_multiple_of(expected_bytes) {

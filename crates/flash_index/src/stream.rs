@@ -1,8 +1,9 @@
-//! Looking up keys in about the order in which they were put, as a backup of a tree that was backed up before does.
+//! Lookups of keys in about the order in which they were put, as when a tree is backed up again. Source: locality-preserved caching (Zhu,
+//! Li, Patterson, FAST 2008).
 //!
-//! Records lie in the log in the order of their arrival. Where several keys of a batch are found close together, the *chapter*
-//! around them, a run of pages, is read and kept for the keys to come: these are answered without reading their buckets. The
-//! price is that an answer may come from a record that has been replaced, so this is for keys that are put once.
+//! The log holds records in the order of arrival. Where several keys of a batch are found close together, the run of pages around them is
+//! read and kept as a *readahead window*. Later keys are answered from the windows without reading their buckets. An answer may come from a
+//! record that has been replaced, so use this only for keys that are put once.
 
 use std::collections::{HashMap, VecDeque};
 
@@ -14,40 +15,40 @@ use crate::store::FlashIndex;
 use springbloom_page_device::AlignedBuf;
 use springbloom_page_device::FlashError;
 
-/// Pages of a chapter: about a thousand records of 64 bytes.
-const CHAPTER_PAGES: u64 = 16;
-/// Keys of a batch that must be found in one chapter before it is read.
+/// Pages of a window: about a thousand records of 64 bytes.
+const WINDOW_PAGES: u64 = 16;
+/// Keys of a batch that must be found in one window before it is read.
 const FOUND_MIN: usize = 3;
-/// Keys looked up in their buckets before the rest of a batch is looked for in chapters again; grows while that finds nothing, to keep the
-/// device busy.
+/// Keys looked up in their buckets before the rest of a batch is searched for in the windows again. Doubles while no window is read, to
+/// keep the device busy.
 const PROBES_MIN: usize = 32;
 const PROBES_MAX: usize = 1024;
 
-/// A run of records, in memory.
-struct Chapter {
+/// A run of records in memory.
+struct ReadaheadWindow {
     first_page: u64,
-    /// Keys and values, one after the other.
+    /// Keys and values, concatenated.
     bytes: Vec<u8>,
-    /// By digest: where key and value begin, and the lengths of both.
+    /// Digest, offset, key length and value length of each record, ordered by digest.
     places: Vec<(u64, u32, u8, u32)>,
 }
 
-impl Chapter {
-    fn new<'p>(first_page: u64, pages: impl Iterator<Item = Page<'p>>) -> Chapter {
-        let mut chapter = Chapter { first_page, bytes: Vec::new(), places: Vec::new() };
+impl ReadaheadWindow {
+    fn new<'p>(first_page: u64, pages: impl Iterator<Item = Page<'p>>) -> ReadaheadWindow {
+        let mut window = ReadaheadWindow { first_page, bytes: Vec::new(), places: Vec::new() };
         for record in pages.flat_map(|page| page.records()) {
-            // Tombstones and values that go on elsewhere are left to the index.
+            // Lookups of tombstones and of values that continue in another page go to the index.
             if let Value::Whole(value) = record.value {
                 let digest = KeyDigest::of(record.key).lo;
-                let place = (digest, chapter.bytes.len() as u32, record.key.len() as u8, value.len() as u32);
-                chapter.places.push(place);
-                chapter.bytes.extend_from_slice(record.key);
-                chapter.bytes.extend_from_slice(value);
+                let place = (digest, window.bytes.len() as u32, record.key.len() as u8, value.len() as u32);
+                window.places.push(place);
+                window.bytes.extend_from_slice(record.key);
+                window.bytes.extend_from_slice(value);
             }
         }
-        chapter.bytes.shrink_to_fit();
-        chapter.places.sort_unstable();
-        chapter
+        window.bytes.shrink_to_fit();
+        window.places.sort_unstable();
+        window
     }
 
     fn get(&self, key: &[u8], digest: u64) -> Option<&[u8]> {
@@ -62,26 +63,26 @@ impl Chapter {
     }
 }
 
-/// Looks up the keys of one stream; see the module. Each stream has its own.
+/// Lookups of one stream of keys, with readahead windows of its own. See [`FlashIndex::stream`].
 pub struct StreamLookup<'i> {
     index: &'i FlashIndex,
-    chapters_max: usize,
+    windows_max: usize,
     /// Most recently used first.
-    chapters: VecDeque<Chapter>,
+    windows: VecDeque<ReadaheadWindow>,
 }
 
 impl FlashIndex {
-    /// Lookups of keys that were put once and in about the order in which they are looked up, with `chapters_max` runs of records kept
-    /// in memory (some 80 KiB each; 16 are plenty).
-    pub fn stream(&self, chapters_max: usize) -> StreamLookup<'_> {
-        StreamLookup { index: self, chapters_max: chapters_max.max(1), chapters: VecDeque::new() }
+    /// Starts a stream of lookups of keys that were put once, in about the same order. Keeps `windows_max` readahead windows in memory, of
+    /// about 80 KiB each; 16 are plenty.
+    pub fn stream(&self, windows_max: usize) -> StreamLookup<'_> {
+        StreamLookup { index: self, windows_max: windows_max.max(1), windows: VecDeque::new() }
     }
 }
 
 impl StreamLookup<'_> {
-    /// As [`FlashIndex::get_many`], for keys that are never put again or deleted: the value of one that is may be an older one.
+    /// Like [`FlashIndex::get_many`], for keys that are put once and never deleted. For other keys the value may be an older one.
     ///
-    /// Cost: in a part of the stream that was put before, about a read per 30 keys.
+    /// Cost: about one read per 30 keys where the stream repeats an earlier one.
     pub fn get_many(&mut self, keys: &[&[u8]]) -> Result<Vec<Option<Vec<u8>>>, FlashError> {
         let mut values: Vec<Option<Vec<u8>>> = vec![None; keys.len()];
         let mut left: Vec<usize> = (0..keys.len()).collect();
@@ -94,7 +95,7 @@ impl StreamLookup<'_> {
             let some: Vec<usize> = left.drain(..probes.min(left.len())).collect();
             let wanted: Vec<&[u8]> = some.iter().map(|&i| keys[i]).collect();
             let found = self.index.search(&wanted, true)?;
-            let has_read = self.read_chapters(&found)?;
+            let has_read = self.read_windows(&found)?;
             for (i, found) in some.into_iter().zip(found) {
                 values[i] = found.and_then(|found| found.value);
             }
@@ -107,50 +108,50 @@ impl StreamLookup<'_> {
     fn get_kept(&mut self, key: &[u8]) -> Option<Vec<u8>> {
         let digest = KeyDigest::of(key).lo;
         let (at, value) =
-            self.chapters.iter().enumerate().find_map(|(at, c)| Some((at, c.get(key, digest)?.to_vec())))?;
+            self.windows.iter().enumerate().find_map(|(at, c)| Some((at, c.get(key, digest)?.to_vec())))?;
         if at > 0 {
-            let used = self.chapters.remove(at)?;
-            self.chapters.push_front(used);
+            let used = self.windows.remove(at)?;
+            self.windows.push_front(used);
         }
-        self.index.counters.locality_hits.add(1);
+        self.index.counters.readahead_hits.add(1);
         Some(value)
     }
 
-    /// Reads the chapters in which several of `found` are; whether there were any.
-    fn read_chapters(&mut self, found: &[Option<Found>]) -> Result<bool, FlashError> {
+    /// Reads the windows that hold several of `found`. Returns whether there were any.
+    fn read_windows(&mut self, found: &[Option<Found>]) -> Result<bool, FlashError> {
         let mut counts: HashMap<(u64, u64), usize> = HashMap::new();
         for found in found.iter().flatten() {
-            if let Some(range) = self.chapter_of(found.page) {
+            if let Some(range) = self.window_of(found.page) {
                 *counts.entry(range).or_default() += 1;
             }
         }
         let mut wanted: Vec<(u64, u64)> = counts
             .into_iter()
             .filter(|((first, _), count)| {
-                *count >= FOUND_MIN && self.chapters.iter().all(|chapter| chapter.first_page != *first)
+                *count >= FOUND_MIN && self.windows.iter().all(|window| window.first_page != *first)
             })
             .map(|(range, _)| range)
             .collect();
         wanted.sort_unstable();
         for &(first, end) in &wanted {
             let mut buf = AlignedBuf::new((end - first) as usize * INDEX_PAGE_BYTES);
-            // A zone that has gone away meanwhile is no loss: the index has answered already.
+            // A zone that was reclaimed meanwhile is no loss: the index has answered already.
             let Ok(pages) = self.index.log.read_run(first, &mut buf) else { continue };
-            self.chapters.truncate(self.chapters_max - 1);
-            self.chapters.push_front(Chapter::new(first, pages.into_iter()));
-            self.index.counters.chapter_reads.add(1);
+            self.windows.truncate(self.windows_max - 1);
+            self.windows.push_front(ReadaheadWindow::new(first, pages.into_iter()));
+            self.index.counters.readahead_reads.add(1);
         }
         Ok(!wanted.is_empty())
     }
 
-    /// The pages of the chapter around `page`, as far as they are complete.
-    fn chapter_of(&self, page: u64) -> Option<(u64, u64)> {
+    /// The full pages of the window around `page`.
+    fn window_of(&self, page: u64) -> Option<(u64, u64)> {
         let newest = self.index.log.newest_page();
         let zones = self.index.log.zones();
         let (zone_first, zone_end) =
             (zones.first_page(zones.zone_of(page)), zones.first_page(zones.zone_of(page) + 1));
-        let first = zone_first + (page - zone_first) / CHAPTER_PAGES * CHAPTER_PAGES;
-        let end = (first + CHAPTER_PAGES).min(zone_end);
+        let first = zone_first + (page - zone_first) / WINDOW_PAGES * WINDOW_PAGES;
+        let end = (first + WINDOW_PAGES).min(zone_end);
         (end <= newest).then_some((first, end))
     }
 }

@@ -1,4 +1,4 @@
-//! Reads everything and says what is damaged.
+//! Reads the whole index and reports damage.
 
 use crate::bucket::decode;
 use crate::partitions::Partition;
@@ -9,34 +9,34 @@ use springbloom_page_device::{FlashError, Span, WalReport};
 /// Buckets or pages read in one batch.
 const BATCH: usize = 1024;
 
-/// What [`FlashIndex::verify`] found.
+/// Result of [`FlashIndex::verify`].
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct IndexVerifyReport {
     /// The write-ahead log.
     pub log: WalReport,
     /// Buckets read.
     pub buckets: u64,
-    /// Of these, with a wrong checksum or with pages behind the log's end: lookups in their partitions fail.
+    /// Buckets with a wrong checksum, or with entries for pages after the log's end. Lookups in their partitions fail.
     pub damaged_buckets: u64,
-    /// Entries of the others.
+    /// Entries of the intact buckets.
     pub entries: u64,
-    /// Pages of the log read.
+    /// Log pages read.
     pub pages: u64,
-    /// Of these, with a wrong checksum: their records are lost.
+    /// Log pages with a wrong checksum. Their records are lost.
     pub damaged_pages: u64,
-    /// Records of the others, replaced ones included.
+    /// Records in the intact pages, replaced ones included.
     pub records: u64,
 }
 
 impl IndexVerifyReport {
-    /// Whether everything is as it was written.
+    /// Whether no damage was found.
     pub fn is_sound(&self) -> bool {
         self.damaged_buckets + self.damaged_pages == 0 && self.log.is_sound()
     }
 }
 
 impl FlashIndex {
-    /// Reads every bucket and every page of the log and checks them. Holds up writers, not readers. Errors: the device refuses.
+    /// Reads and checks every bucket and every page of the log. Blocks writers, not readers. Errors: a read fails.
     pub fn verify(&self) -> Result<IndexVerifyReport, FlashError> {
         let _writer = self.writer();
         let mut report = IndexVerifyReport { log: self.commits.verify()?, ..IndexVerifyReport::default() };

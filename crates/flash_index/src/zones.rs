@@ -1,38 +1,38 @@
-//! The zones of the log: runs of logical pages, each in some slot of the device, reclaimed whole.
+//! The zones of the log. A zone is a run of logical pages in one slot of the device, and is reclaimed as a whole.
 //!
-//! Invariants. Logical numbers are never used again. A slot that is given back is not used before the next checkpoint, so
-//! the state that the last manifest describes stays readable. Which slot a new zone gets follows from the manifest and the
-//! number of zones opened since, so recovery finds the zones that were opened after the checkpoint.
+//! Invariants: logical page numbers are never reused. A freed slot is not reused before the next checkpoint, so the state of the last
+//! manifest stays readable. The slot of a new zone follows from the manifest and the number of zones opened since, so recovery finds the
+//! zones opened after the checkpoint.
 
 use std::collections::{BTreeMap, VecDeque};
 
 use crate::manifest::Manifest;
 
-/// One zone that holds records.
+/// A zone that holds records.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Zone {
     /// Place on the device, in zones.
     pub(crate) slot: u32,
     /// Records that begin in it.
     pub(crate) records: u32,
-    /// About how many of them a newer record replaces, or say that their key is gone.
+    /// Estimated number of stale records: replaced ones and tombstones.
     pub(crate) stale: u32,
 }
 
-/// All zones, by number: zone `z` holds the pages from `z * zone_pages`.
+/// All zones, by number. Zone `z` holds the pages from `z * zone_pages` on.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Zones {
     pub(crate) zone_pages: u32,
     pub(crate) live: BTreeMap<u64, Zone>,
-    /// Slots for the next zones, in order; behind them the device grows.
+    /// Slots for the next zones, in order. When there are none, the device grows.
     pub(crate) free: VecDeque<u32>,
     pub(crate) slots: u32,
-    /// Slots to be free after the next checkpoint.
+    /// Slots that become free with the next checkpoint.
     returned: Vec<u32>,
 }
 
 impl Zones {
-    /// The zones that a manifest describes.
+    /// The zones of a manifest.
     pub(crate) fn restored(manifest: &Manifest) -> Zones {
         Zones {
             zone_pages: manifest.settings.zone_pages,
@@ -43,7 +43,7 @@ impl Zones {
         }
     }
 
-    /// Those, and the zones that were opened since for the pages before `behind`.
+    /// The zones of a manifest, and those opened since for the pages before `behind`.
     pub(crate) fn restored_to(manifest: &Manifest, behind: u64) -> Zones {
         let mut zones = Zones::restored(manifest);
         if behind > manifest.counted_page {
@@ -66,18 +66,17 @@ impl Zones {
         zone * u64::from(self.zone_pages)
     }
 
-    /// Whether a zone begins with `page`.
     pub(crate) fn begins_at(&self, page: u64) -> bool {
         page.is_multiple_of(u64::from(self.zone_pages))
     }
 
-    /// Page of the device that holds logical page `page`; `None` if its zone is gone.
+    /// The device page of logical page `page`. `None` if its zone was reclaimed.
     pub(crate) fn device_page(&self, page: u64) -> Option<u64> {
         let zone = self.live.get(&self.zone_of(page))?;
         Some(u64::from(zone.slot) * u64::from(self.zone_pages) + page % u64::from(self.zone_pages))
     }
 
-    /// Makes sure that there is a slot for `zone`.
+    /// Assigns a slot to `zone`, if it has none.
     pub(crate) fn open(&mut self, zone: u64) {
         if !self.live.contains_key(&zone) {
             let slot = self.free.pop_front().unwrap_or_else(|| {
@@ -88,19 +87,19 @@ impl Zones {
         }
     }
 
-    /// Gives up `zone`; its slot is free after the next checkpoint.
+    /// Frees `zone`. Its slot is reusable after the next checkpoint.
     pub(crate) fn reclaim(&mut self, zone: u64) {
         if let Some(zone) = self.live.remove(&zone) {
             self.returned.push(zone.slot);
         }
     }
 
-    /// Slots that will be free once a manifest without their zones is durable.
+    /// Slots that are free once a manifest without their zones is durable.
     pub(crate) fn free_after_checkpoint(&self) -> impl Iterator<Item = u32> {
         self.free.iter().chain(&self.returned).copied()
     }
 
-    /// A manifest of this state is durable.
+    /// Frees the returned slots. Called once a manifest of this state is durable.
     pub(crate) fn checkpointed(&mut self) {
         self.free.extend(self.returned.drain(..));
     }

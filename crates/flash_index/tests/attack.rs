@@ -1,5 +1,5 @@
-//! Every block of every file is damaged in every way: a lookup answers rightly or with an error, nothing acknowledged is lost
-//! without a word, nothing panics or hangs.
+//! Damages every block of every file in every way. A lookup gives a right answer or an error, no acknowledged record is lost silently, and
+//! nothing panics or hangs.
 
 mod support;
 
@@ -12,7 +12,7 @@ use support::{key, small, steady, value};
 
 const KEYS: u64 = 1200;
 
-/// An index as a writer leaves it: closed, or interrupted.
+/// An index after a clean close, and after an interruption.
 fn left_behind() -> [(&'static str, SimStorage); 2] {
     let filled = |and_then: &dyn Fn(FlashIndex)| {
         let storage = steady();
@@ -22,11 +22,11 @@ fn left_behind() -> [(&'static str, SimStorage); 2] {
             for n in 0..KEYS {
                 index.put(&key(n), &value(n, version, 50)).unwrap();
             }
-            index.flush().unwrap();
+            index.commit().unwrap();
         }
         index.put(&key(KEYS), &value(KEYS, 1, 20_000)).unwrap();
         (0..50).for_each(|n| index.delete(&key(n)).unwrap());
-        index.flush().unwrap();
+        index.commit().unwrap();
         and_then(index);
         storage.after_power_loss(PowerLoss::KILLED, 0)
     };
@@ -41,7 +41,7 @@ fn expected(n: u64) -> Option<Vec<u8>> {
     }
 }
 
-/// Whether any lookup ended in an error. Panics at a wrong answer.
+/// Whether any lookup returned an error. Panics at a wrong answer.
 fn any_error(index: &FlashIndex, what: &str) -> bool {
     let names: Vec<Vec<u8>> = (0..=KEYS).map(key).collect();
     let wanted: Vec<&[u8]> = names.iter().map(Vec::as_slice).collect();
@@ -76,9 +76,9 @@ fn is_told(storage: &SimStorage, what: &str) -> bool {
     };
     let mut is_told = any_error(&index, what);
     is_told |= index.verify().map_or(true, |report| !report.is_sound());
-    // Written on: what is put now is there, or putting it fails.
+    // Goes on writing: a new put is found, or it fails.
     let is_written = (0..300).try_for_each(|n| index.put(&key(5000 + n), &value(n, 9, 50)));
-    let is_closed = is_written.and_then(|()| index.flush()).and_then(|()| index.close());
+    let is_closed = is_written.and_then(|()| index.commit()).and_then(|()| index.close());
     is_told |= is_closed.is_err();
     match FlashIndex::open_in(storage, memory) {
         Ok(index) => {
@@ -111,14 +111,14 @@ fn damage_to_any_block_loses_nothing_silently() {
     assert!(tally.trials > 2000 && tally.told > 500, "{tally}");
 }
 
-/// Storage that can be written in part: what a program without rights, or a read-only file system, allows.
+/// Storage that is writable in part, as without permissions or on a read-only file system.
 #[test]
 fn a_read_only_index_answers_and_changes_nothing() {
     let folder = tempfile::tempdir().unwrap();
     let (settings, memory) = small();
     let index = FlashIndex::create(folder.path(), settings, memory).unwrap();
     (0..KEYS).for_each(|n| index.put(&key(n), &value(n, 1, 50)).unwrap());
-    index.flush().unwrap();
+    index.commit().unwrap();
     drop(index);
     let contents = || {
         let mut files: Vec<_> =
@@ -143,7 +143,7 @@ fn a_read_only_index_answers_and_changes_nothing() {
     }
 }
 
-/// Another program's files are never ours to replace.
+/// Files of another program are never replaced.
 #[test]
 fn create_wants_an_empty_folder_and_leaves_nothing_when_it_fails() {
     let folder = tempfile::tempdir().unwrap();

@@ -1,4 +1,4 @@
-//! What closing writes spares the next opening work, and an opening that changes nothing leaves everything as it found it.
+//! A clean close spares the next opening work, and an opening that changes nothing writes nothing.
 
 mod support;
 
@@ -30,7 +30,7 @@ fn check(index: &FlashIndex) {
     }
 }
 
-/// Buckets read for each of as many absent keys as there are others.
+/// Bucket reads per lookup of an absent key.
 fn reads_per_absent(index: &FlashIndex) -> f64 {
     let before = index.stats().bucket_reads;
     for n in KEYS..2 * KEYS {
@@ -47,7 +47,7 @@ fn an_opening_that_changes_nothing_leaves_a_closed_index_closed() {
     for closes in [false, true] {
         let index = opened(&storage);
         check(&index);
-        index.flush().unwrap();
+        index.commit().unwrap();
         assert!(index.verify().unwrap().is_sound());
         if closes {
             index.close().unwrap();
@@ -55,13 +55,13 @@ fn an_opening_that_changes_nothing_leaves_a_closed_index_closed() {
         assert_eq!(files.map(|file| bytes(&storage, file)), before);
     }
 
-    // Torn sectors are looked for after an opening that changed something and was not closed, and only then.
+    // An opening looks for torn sectors only after a run that changed something and did not close.
     let slots = bytes(&storage, "buckets").len() / (4 * 512);
     (0..slots).for_each(|slot| storage.damage("buckets", slot * 4 * 512, |bytes| bytes[100] ^= 1));
     assert_eq!(opened(&storage).stats().buckets_rebuilt, 0);
     let index = opened(&storage);
     index.put(&key(0), &value(0, 1, 50)).unwrap();
-    index.flush().unwrap();
+    index.commit().unwrap();
     drop(index);
     let index = opened(&storage);
     assert!(index.stats().buckets_rebuilt > 0);
@@ -78,7 +78,7 @@ fn pre_filters_are_there_after_closing_and_opening() {
     check(&kept);
     drop(kept);
 
-    // Those of other units are not taken over, nor are any where there shall be none.
+    // Filters with other units are not restored, nor are any without `prefilter`.
     let three = UnitSettings::ribbon(3).unwrap();
     let others = IndexMemory { prefilter: Some([three, three]), ..small().1 };
     let without = IndexMemory { prefilter: None, ..small().1 };
@@ -90,7 +90,7 @@ fn pre_filters_are_there_after_closing_and_opening() {
 }
 
 #[test]
-fn damaged_pre_filters_are_made_anew() {
+fn damaged_pre_filters_are_rebuilt() {
     let storage = filled(steady());
     let whole = opened(&storage).info().prefilter_bytes;
     let len = bytes(&storage, "filters").len();
@@ -108,7 +108,7 @@ fn damaged_pre_filters_are_made_anew() {
     assert_eq!(opened(&storage).info().prefilter_bytes, whole);
 }
 
-/// Filters of a closing are those of its buckets: what was changed since is found, also after a kill.
+/// Restored filters belong to their buckets: later changes are found, also after a kill.
 #[test]
 fn pre_filters_of_an_older_closing_hide_nothing() {
     let storage = filled(steady());
@@ -116,10 +116,10 @@ fn pre_filters_of_an_older_closing_hide_nothing() {
     for round in 1..=3 {
         let index = opened(&storage);
         (KEYS..KEYS + 3000 * round).for_each(|n| index.put(&key(n), &value(n, 1, 50)).unwrap());
-        index.flush().unwrap();
+        index.commit().unwrap();
         if round == 3 {
             index.close().unwrap();
-            // As if the file had not been replaced.
+            // Puts the older file back.
             let len = older.len().min(bytes(&storage, "filters").len());
             storage.damage("filters", 0, |bytes| bytes[..len].copy_from_slice(&older[..len]));
         } else {

@@ -1,4 +1,4 @@
-//! Power cuts and kills at any operation: what a flush acknowledged is found again, and nothing is found that was never put.
+//! Power losses and kills at any operation. Committed records are found, and nothing is found that was never put.
 
 mod support;
 
@@ -14,7 +14,7 @@ use support::{key, opened, small, value};
 
 const KEYS: u64 = 1500;
 
-/// What a key may hold after a crash: its state at the last flush, or any later one.
+/// The states of a key that are allowed after a crash: that of the last commit, or any later one.
 #[derive(Default)]
 struct Model {
     acknowledged: HashMap<u64, Vec<u8>>,
@@ -31,7 +31,7 @@ impl Model {
         }
     }
 
-    /// The log is a prefix of what was appended, so one moment explains all keys.
+    /// The log is a prefix of the appended records, so one moment must explain all keys.
     fn check_and_settle(&mut self, index: &FlashIndex) {
         let names: Vec<Vec<u8>> = (0..KEYS).map(key).collect();
         let wanted: Vec<&[u8]> = names.iter().map(Vec::as_slice).collect();
@@ -76,7 +76,7 @@ fn run(
                 index.delete(&key(n))?;
             }
             92..94 => {
-                index.flush()?;
+                index.commit()?;
                 model.acknowledge();
             }
             94 if rng.random_range(0..10) == 0 => {
@@ -91,7 +91,7 @@ fn run(
     Ok(())
 }
 
-/// Returns how many buckets openings rebuilt.
+/// Returns how many buckets were rebuilt at openings.
 fn crash_again_and_again(test: &str, on: BlockSizes, loss: PowerLoss, rounds: usize) -> u64 {
     let mut rng = seed::rng(test);
     let mut storage = Arc::new(SimStorage::with_blocks(SimPower::steady(), on));
@@ -102,7 +102,7 @@ fn crash_again_and_again(test: &str, on: BlockSizes, loss: PowerLoss, rounds: us
         // The first operations are those of opening.
         storage.power().cut_after(rng.random_range(0..400));
         if let Ok(index) = FlashIndex::open_in(storage.clone(), memory) {
-            // Half of them come to their end, which may be cut off as well.
+            // Half of the runs end with a close, which may be interrupted as well.
             let operations = if rng.random() { 20_000 } else { rng.random_range(0..3000) };
             let result = run(&index, &mut model, &mut rng, operations);
             assert!(result.is_err() || !storage.power().is_cut());
@@ -138,8 +138,8 @@ fn a_kill_loses_nothing_acknowledged() {
     assert_eq!(crash_again_and_again("killed", BlockSizes::SMALL, PowerLoss::KILLED, 100), 0);
 }
 
-/// A device that changes pieces of 4 KiB as a whole may lose a bucket's older sectors with the one that is being appended. The opening notices, and
-/// makes the bucket anew from the log.
+/// A device that writes blocks of 4 KiB may lose older sectors of a bucket while one is appended. The next opening notices and rebuilds the
+/// bucket from the log.
 #[test]
 fn a_power_loss_on_a_device_with_large_pieces_loses_nothing_acknowledged() {
     let on = BlockSizes::EMULATED;

@@ -1,4 +1,4 @@
-//! Damage is told, not answered with; what is left can be salvaged.
+//! Damage is reported instead of answered with, and salvage recovers the rest.
 
 mod support;
 
@@ -19,10 +19,10 @@ fn filled(keys: std::ops::Range<u64>) -> Arc<SimStorage> {
     storage
 }
 
-/// An index that was opened after a run was killed whose first page is lost, so that the log ends before its other pages.
+/// An index opened after a killed run whose first page is lost, so that the log ends before its other pages.
 fn with_leftovers() -> (Arc<SimStorage>, FlashIndex) {
     let storage = steady();
-    // With memory for all entries, so that there is no checkpoint.
+    // Memory for all entries, so that there is no checkpoint.
     let memory = IndexMemory::standard();
     let index = FlashIndex::create_in(storage.clone(), small().0, memory, 3).unwrap();
     // More than the tail holds, so that pages are written without being acknowledged.
@@ -36,7 +36,7 @@ fn with_leftovers() -> (Arc<SimStorage>, FlashIndex) {
     (storage, index)
 }
 
-/// What an interrupted run left behind the end of the log is not taken for log by a later opening.
+/// A later opening does not read pages that an interrupted run left after the end of the log.
 #[test]
 fn leftovers_of_an_earlier_opening_are_not_replayed() {
     let (storage, index) = with_leftovers();
@@ -44,19 +44,19 @@ fn leftovers_of_an_earlier_opening_are_not_replayed() {
     for n in 0..10 {
         index.put(&key(n), b"new").unwrap();
     }
-    index.flush().unwrap();
+    index.commit().unwrap();
     drop(index);
     let index = opened(&Arc::new(storage.after_power_loss(PowerLoss::KILLED, 2)));
     assert_eq!(index.get(&key(3)).unwrap(), Some(b"new".to_vec()));
     assert_eq!(index.get(&key(3000)).unwrap(), None);
 }
 
-/// As above, with a checkpoint at the very place where the leftovers begin.
+/// The same, with a checkpoint where the leftover pages begin.
 #[test]
 fn leftovers_behind_a_checkpoint_are_not_replayed() {
     let (storage, index) = with_leftovers();
     index.put(&key(300), b"new").unwrap();
-    index.flush().unwrap();
+    index.commit().unwrap();
     index.compact().unwrap();
     drop(index);
     for _ in 0..2 {
@@ -66,7 +66,7 @@ fn leftovers_behind_a_checkpoint_are_not_replayed() {
     }
 }
 
-/// A closed index is opened without its log; where the list of what waits is damaged or of another closing, with it.
+/// A closed index opens without replaying its log. If the file of pending entries is damaged or outdated, the log is replayed.
 #[test]
 fn what_waits_is_read_from_its_own_file_after_closing_and_from_the_log_otherwise() {
     let storage = filled(0..8000);
@@ -105,19 +105,19 @@ fn what_waits_is_read_from_its_own_file_after_closing_and_from_the_log_otherwise
     assert!((0..2000).all(|n| index.get(&key(n)).unwrap() == Some(value(n, 2, 50))), "an older list");
 }
 
-/// The first page of a long record may survive without the others. What later openings write behind it does not complete it, and nobody finds it by
-/// way of what else its page says of the key.
+/// The first page of a long record may survive without the others. Records written after it do not complete it, and no lookup finds it
+/// through other records of its page.
 #[test]
 fn a_long_record_that_a_crash_cut_off_stays_cut_off() {
-    // The last is itself long, and ends in the page in which the one that is cut off begins.
+    // The last one is long itself, and ends in the page in which the incomplete record begins.
     for bytes_before in [None, Some(300), Some(6000)] {
         let memory = IndexMemory::standard();
         let storage = steady();
         let settings = IndexSettings { zone_pages: 1024, ..small().0 };
         let index = FlashIndex::create_in(storage.clone(), settings, memory, 3).unwrap();
         index.put(b"cut", b"acknowledged").unwrap();
-        index.flush().unwrap();
-        // 64 pages are written at once: up to the second one of the five that the long record takes.
+        index.commit().unwrap();
+        // 64 pages are written at once: up to the second of the five pages of the long record.
         for n in 0..62 {
             index.put(&key(n), &value(n, 2, 3900)).unwrap();
         }
@@ -145,7 +145,7 @@ fn a_long_record_that_a_crash_cut_off_stays_cut_off() {
             for n in 0..10 * seed {
                 index.put(&key(n), &value(n, 3, 3900)).unwrap();
             }
-            index.flush().unwrap();
+            index.commit().unwrap();
             drop(index);
             let index = FlashIndex::open_in(storage, memory).unwrap();
             check(&index, 1 + 10 * seed);
@@ -155,7 +155,7 @@ fn a_long_record_that_a_crash_cut_off_stays_cut_off() {
     }
 }
 
-/// A process that is killed leaves pages that are written and were never flushed: what a later one sees stays, and nothing comes and goes.
+/// A killed process leaves pages that were written but not committed. What a later opening sees stays.
 #[test]
 fn what_a_killed_process_did_not_flush_is_not_there() {
     let memory = IndexMemory::standard();
@@ -164,7 +164,7 @@ fn what_a_killed_process_did_not_flush_is_not_there() {
     for n in 0..6000 {
         index.put(&key(n), &value(n, 1, 50)).unwrap();
         if n == 4000 {
-            index.flush().unwrap();
+            index.commit().unwrap();
         }
     }
     drop(index);
@@ -181,14 +181,14 @@ fn what_a_killed_process_did_not_flush_is_not_there() {
 #[test]
 fn a_log_that_ends_before_the_checkpoint_is_an_error_at_opening() {
     let storage = filled(0..8000);
-    // The newest pages, whichever they are, of which none is left to tell of the others.
+    // The newest pages: no page is left to tell of the others.
     let index = opened(&storage);
     let pages = index.verify().unwrap().pages as usize;
     drop(index);
     for page in pages - 3..pages {
         storage.damage("records", page * INDEX_PAGE_BYTES, |bytes| bytes[..INDEX_PAGE_BYTES].fill(0));
     }
-    // So that the log is replayed.
+    // Forces a replay of the log.
     storage.damage("waiting", 0, |bytes| bytes[0] ^= 1);
     let result = FlashIndex::open_in(storage, small().1);
     assert!(matches!(result.err(), Some(FlashError::Damaged { .. })));
@@ -200,10 +200,10 @@ fn a_lost_page_that_was_acknowledged_is_an_error_at_opening() {
     let index = created(&storage);
     for n in 0..100 {
         index.put(&key(n), &value(n, 1, 3000)).unwrap();
-        index.flush().unwrap();
+        index.commit().unwrap();
     }
     drop(index);
-    // The last page is not written yet: what it holds is in the write-ahead log.
+    // The last page is not written yet. Its records are in the write-ahead log.
     for page in [50, 98] {
         storage.damage("records", page * INDEX_PAGE_BYTES, |bytes| bytes[9] ^= 4);
         let result = FlashIndex::open_in(storage.clone(), small().1);
@@ -220,7 +220,7 @@ fn damaged_pages_and_buckets_are_errors_for_the_keys_concerned_and_found_by_veri
         let storage = filled(0..8000);
         let index = opened(&storage);
         assert!(index.verify().unwrap().is_sound());
-        // Not every bucket's slot is in use.
+        // Not every slot holds a bucket.
         for place in 5.. {
             storage.damage(device, place * stride + 300, |bytes| bytes[0] ^= 0x10);
             if !index.verify().unwrap().is_sound() {
@@ -241,7 +241,7 @@ fn damaged_pages_and_buckets_are_errors_for_the_keys_concerned_and_found_by_veri
     }
 }
 
-/// Sweeps stop at a damaged bucket. Whoever goes on putting and closes must not lose others by that.
+/// A flush stops at a damaged bucket. Further puts and a close must not lose other records.
 #[test]
 fn one_damaged_bucket_does_not_spoil_others() {
     let storage = filled(0..8000);
@@ -291,7 +291,7 @@ fn wrong_manifests_have_their_own_errors() {
     assert!(matches!(FlashIndex::open_in(steady(), small().1).err(), Some(FlashError::NotFound { .. })));
 }
 
-/// Damage to the newest manifest is told: the one before it would answer with old values.
+/// Damage to the newest manifest is reported. The older one would answer with old values.
 #[test]
 fn a_damaged_manifest_is_never_a_step_back() {
     let storage = filled(0..3000);
@@ -323,7 +323,7 @@ fn a_damaged_manifest_is_never_a_step_back() {
     assert_eq!(told, 6, "one of the two is in force");
 }
 
-/// A put after the n-th failed write or sync is refused, and whatever was acknowledged is there afterwards, whichever operation it was.
+/// For every n: puts after the n-th failed write or sync are refused, and all acknowledged records are found afterwards.
 #[test]
 fn whichever_write_fails_the_index_opens_with_all_that_was_acknowledged() {
     let mut failures = 0;
@@ -339,7 +339,7 @@ fn whichever_write_fails_the_index_opens_with_all_that_was_acknowledged() {
             for n in 0..1500 {
                 index.put(&key(n % 400), &value(n, 1, 60))?;
                 if n % 100 == 99 {
-                    index.flush()?;
+                    index.commit()?;
                     acknowledged = n + 1;
                 }
                 if n % 700 == 699 {
@@ -381,7 +381,7 @@ fn what_can_be_read_is_salvaged() {
         index.delete(&key(n)).unwrap();
     }
     index.put(&key(9000), &value(9000, 1, 60_000)).unwrap();
-    index.flush().unwrap();
+    index.commit().unwrap();
     drop(index);
     storage.damage("records", 70 * INDEX_PAGE_BYTES, |bytes| bytes[50] ^= 1);
     storage.damage("buckets", 0, |bytes| bytes.fill(0xee));
@@ -395,10 +395,10 @@ fn what_can_be_read_is_salvaged() {
     assert_eq!(index.get(&key(9000)).unwrap(), Some(value(9000, 1, 60_000)));
 }
 
-/// Few hot keys among many that stay, then deleted: their first records stay in zones that are worth keeping, and buckets drop entries of
-/// replaced records. No deletion may be forgotten by that.
+/// A few hot keys among many cold ones are deleted. Their first records stay in zones that are not reclaimed, and buckets drop entries of
+/// replaced records. No deletion may be forgotten.
 #[test]
-fn repair_makes_damaged_buckets_anew_as_they_were() {
+fn repair_rebuilds_damaged_buckets_as_they_were() {
     let storage = steady();
     let index = created(&storage);
     let put = |range: std::ops::Range<u64>, hot: u64, every: u64| {
@@ -407,7 +407,7 @@ fn repair_makes_damaged_buckets_anew_as_they_were() {
             index.put(&key(n), &value(n, 1, 50)).unwrap();
         }
     };
-    // Entries of one key are dropped where they know the same bits, so all divisions come first.
+    // Entries of one key are dropped only if they have the same bits, so all splits come first.
     put(1000..9000, 0, u64::MAX);
     put(9000..11_000, 0, 30);
     put(20_000..30_000, 0, 1);
@@ -425,7 +425,7 @@ fn repair_makes_damaged_buckets_anew_as_they_were() {
     };
     check(&index);
     assert_eq!(index.repair().unwrap(), 0);
-    // Every bucket, in any of its sectors.
+    // Damages every bucket, in any of its sectors.
     for place in 0..index.info().bucket_bytes as usize / 512 {
         storage.damage("buckets", place * 512 + 200, |bytes| bytes[0] ^= 8);
     }
@@ -439,7 +439,7 @@ fn repair_makes_damaged_buckets_anew_as_they_were() {
 }
 
 #[test]
-fn buckets_are_not_made_anew_from_a_damaged_log() {
+fn buckets_are_not_rebuilt_from_a_damaged_log() {
     let storage = filled(0..8000);
     storage.damage("records", 5 * INDEX_PAGE_BYTES + 100, |bytes| bytes[0] ^= 1);
     storage.damage("buckets", 0, |bytes| bytes.fill(0xee));

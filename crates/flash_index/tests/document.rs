@@ -1,4 +1,4 @@
-//! `docs/flash-index.md` says where every field is; these tests read real files by it.
+//! Reads real files by the tables of `docs/flash-index.md`.
 
 use std::collections::HashMap;
 use std::fs;
@@ -8,7 +8,7 @@ use springbloom_flash_index::{
     FlashIndex, INDEX_MAGIC, INDEX_PAGE_BYTES, INDEX_VERSION, IndexMemory, IndexSettings,
 };
 
-/// Offset and length of each field of the first table behind `heading`.
+/// Offset and length of each field of the first table after `heading`.
 fn table(heading: &str) -> HashMap<String, (usize, usize)> {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/flash-index.md");
     let text = fs::read_to_string(path).unwrap();
@@ -37,7 +37,7 @@ fn read(table: &HashMap<String, (usize, usize)>, bytes: &[u8], field: &str) -> u
     u64::from_le_bytes(word)
 }
 
-/// 30,000 records of 30 bytes, swept into buckets.
+/// 30,000 records of 30 bytes, flushed into buckets.
 fn files() -> tempfile::TempDir {
     let directory = tempfile::tempdir().unwrap();
     let memory =
@@ -57,7 +57,7 @@ fn files_are_as_documented() {
 
     let manifest = table("Manifest");
     let commit = table("Commit");
-    // Where commits are: `docs/wal-format.md`, which has a test of its own. This one is the last before the log was opened anew.
+    // `docs/wal-format.md` says where commits are, and has a test of its own. This is the last commit before the log was opened again.
     let wals = ["wal-a", "wal-b"].map(file);
     let wal = wals.iter().find(|wal| &wal[8..16] == b"SPBL-WAL").unwrap();
     let last = wal.chunks(8192).rfind(|pair| &pair[8..16] == b"SPBL-WAL" && pair[20] == 1).unwrap();
@@ -76,7 +76,7 @@ fn files_are_as_documented() {
     assert_eq!(read(&manifest, &bytes, "closing"), 1);
     let slots = read(&manifest, &bytes, "bucket slots");
     assert!((256..600).contains(&slots), "{slots} buckets for 256 partitions");
-    // No free zone, one zone of its fixed size, then the partitions fill the body.
+    // No free zone, one zone of fixed size, then the partitions to the end of the body.
     let body_bytes = read(&manifest, &bytes, "body bytes") as usize;
     assert_eq!(body_bytes, 89 - 24 + 4 + 4 + 20 + 4 + 256 * 10);
 

@@ -1,4 +1,4 @@
-//! One key that is put again and again takes no more memory than as many different ones: counted by the process's allocator.
+//! A key that is put again and again takes no more memory than as many different keys, counted by the allocator of the process.
 //!
 //! `SPRINGBLOOM_HOT_PUTS` sets the number of puts (default 400,000).
 
@@ -17,7 +17,7 @@ fn put_all(puts: u64, key_of: impl Fn(u64) -> u64) -> u64 {
         }
         let last = (puts - 1).to_le_bytes().to_vec();
         assert_eq!(index.get(&key_of(puts - 1).to_be_bytes()).unwrap(), Some(last));
-        // As many lookups of it at once.
+        // As many concurrent lookups of it.
         let names: Vec<[u8; 8]> = (0..4096).map(|n| key_of(puts - 1 - n).to_be_bytes()).collect();
         let wanted: Vec<&[u8]> = names.iter().map(|name| &name[..]).collect();
         assert!(index.get_many(&wanted).unwrap().iter().all(Option::is_some));
@@ -31,7 +31,7 @@ fn a_hot_key_takes_no_more_memory_than_distinct_ones() {
     let puts = std::env::var("SPRINGBLOOM_HOT_PUTS").ok().and_then(|n| n.parse().ok()).unwrap_or(400_000);
     let distinct = put_all(puts, |n| n);
     let hot = put_all(puts, |_| 7);
-    // Two that take turns, so that no two records of one lie next to each other.
+    // Two alternating keys, so that no two records of one key are adjacent.
     let two = put_all(puts, |n| n % 2);
     println!("peak of {puts} puts: {distinct} bytes for distinct keys, {hot} for one, {two} for two");
     assert!(

@@ -1,4 +1,4 @@
-//! Real processes killed at random moments: the test starts itself as a child that puts and says what is acknowledged.
+//! Kills real processes at random moments. The test starts itself as a child that puts records and prints how many are acknowledged.
 //!
 //! `SPRINGBLOOM_KILLS` sets how many children are killed (default 20).
 
@@ -13,7 +13,7 @@ use springbloom_testkit::kill::{acknowledge, kill_child, kills};
 use springbloom_testkit::seed;
 use support::{key, small, value};
 
-/// The test below, as a child is told to run it.
+/// The name of the test below, for the child's command line.
 const TEST: &str = "nothing_acknowledged_is_lost_when_the_process_is_killed";
 
 /// Puts until it is killed, printing how many keys are acknowledged.
@@ -25,7 +25,7 @@ fn child(directory: &Path, first_key: u64) {
             index.delete(&key(n - 1000)).unwrap();
         }
         if n % 300 == 0 {
-            index.flush().unwrap();
+            index.commit().unwrap();
             acknowledge(n);
         }
         if n % 5000 == 0 {

@@ -1,6 +1,6 @@
-//! The index against a map, through everything that moves records and entries around.
+//! Compares the index with a map, through everything that moves records and entries.
 //!
-//! `SPRINGBLOOM_OPERATIONS` sets how many random operations there are (default 60,000).
+//! `SPRINGBLOOM_OPERATIONS` sets the number of random operations (default 60,000).
 
 mod support;
 
@@ -12,7 +12,7 @@ use springbloom_flash_index::FlashIndex;
 use springbloom_testkit::seed;
 use support::{created, key, opened, small, steady, value};
 
-/// Looks everything up, in batches, present and absent.
+/// Looks up all keys, in batches, present and absent ones.
 fn compare(index: &FlashIndex, model: &HashMap<u64, Vec<u8>>, keys: std::ops::Range<u64>) {
     let names: Vec<Vec<u8>> = keys.clone().map(key).collect();
     let wanted: Vec<&[u8]> = names.iter().map(Vec::as_slice).collect();
@@ -48,13 +48,13 @@ fn random_operations_agree_with_a_map_across_reopenings() {
                 model.remove(&n);
             }
             650..990 => assert_eq!(index.get(&key(n)).unwrap().as_ref(), model.get(&n), "key {n}"),
-            990..998 => index.flush().unwrap(),
+            990..998 => index.commit().unwrap(),
             998 => {
                 index.close().unwrap();
                 index = opened(&storage);
             }
             _ => {
-                index.flush().unwrap();
+                index.commit().unwrap();
                 drop(index);
                 index = opened(&storage);
             }
@@ -105,7 +105,7 @@ fn space_is_used_again() {
 }
 
 #[test]
-fn a_growing_index_divides_and_stays_exact() {
+fn a_growing_index_splits_and_stays_exact() {
     let storage = steady();
     let index = created(&storage);
     let keys: Vec<Vec<u8>> = (0..40_000).map(key).collect();
@@ -161,19 +161,19 @@ fn only_an_index_is_opened_and_none_is_overwritten() {
 }
 
 #[test]
-fn a_stream_is_answered_from_chapters_and_correctly() {
+fn a_stream_is_answered_correctly_from_readahead_windows() {
     let storage = steady();
     let index = created(&storage);
     let keys: Vec<Vec<u8>> = (0..30_000).map(key).collect();
     for key in &keys {
         index.put(key, &key[..8]).unwrap();
     }
-    index.flush().unwrap();
+    index.commit().unwrap();
     let absent: Vec<Vec<u8>> = (100_000..130_000).map(key).collect();
     let mut stream = index.stream(4);
     let before = index.stats();
     for (batch, absent) in keys.chunks(500).zip(absent.chunks(500)) {
-        // Every tenth is one that was never put.
+        // Every tenth key was never put.
         let wanted: Vec<&[u8]> = batch
             .iter()
             .zip(absent)
@@ -186,8 +186,9 @@ fn a_stream_is_answered_from_chapters_and_correctly() {
         }
     }
     let after = index.stats();
-    assert!(after.locality_hits > 20_000, "{after:?}");
-    let reads =
-        after.bucket_reads + after.page_reads + after.chapter_reads - before.bucket_reads - before.page_reads;
+    assert!(after.readahead_hits > 20_000, "{after:?}");
+    let reads = after.bucket_reads + after.page_reads + after.readahead_reads
+        - before.bucket_reads
+        - before.page_reads;
     assert!(reads < 6_000, "{reads} reads for 30,000 keys: {after:?}");
 }

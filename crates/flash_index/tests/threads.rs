@@ -1,4 +1,4 @@
-//! Readers beside a writer, through sweeps, divisions and cleaning; and writers that share syncs.
+//! Readers beside a writer, through flushes, splits and reclaiming, and writers that share syncs.
 
 mod support;
 
@@ -65,7 +65,7 @@ fn concurrent_flushes_share_syncs_and_lose_nothing() {
             scope.spawn(move || {
                 for n in 0..50 {
                     index.put(&key(thread * 1000 + n), b"value").unwrap();
-                    index.flush().unwrap();
+                    index.commit().unwrap();
                 }
             });
         }

@@ -1,7 +1,7 @@
-//! Byte buffers at an address that direct I/O accepts, without `unsafe`: a little more than asked for is allocated, and
-//! the buffer begins at the first aligned byte of it.
+//! Byte buffers at an address that direct I/O accepts, without `unsafe`. They allocate a little more than needed, and begin at the first
+//! aligned byte.
 
-/// Direct I/O wants buffers, offsets and lengths in multiples of the device's logical block; 4,096 suits every device.
+/// Direct I/O needs buffers, offsets and lengths in multiples of the device's logical block. 4,096 suits every device.
 pub const ALIGNMENT_BYTES: usize = 4096;
 
 /// A zeroed buffer whose first byte is aligned to [`ALIGNMENT_BYTES`].
@@ -20,7 +20,7 @@ impl AlignedBuf {
         AlignedBuf { storage, start, len }
     }
 
-    /// Bytes that a buffer of `len` bytes takes from the heap.
+    /// Heap memory of a buffer of `len` bytes.
     pub const fn memory_bytes_for(len: usize) -> usize {
         len + ALIGNMENT_BYTES
     }

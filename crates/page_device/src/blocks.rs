@@ -1,4 +1,4 @@
-//! In which pieces a device works, found out from the system.
+//! Block sizes of a device, as reported by the system.
 
 use std::fs::File;
 use std::os::unix::fs::MetadataExt;
@@ -6,30 +6,29 @@ use std::path::Path;
 
 use crate::SECTOR_BYTES;
 
-/// Pieces in which a device works, in bytes; powers of two.
+/// Block sizes of a device in bytes, powers of two.
 ///
-/// What follows for a structure that is to survive power losses: its operations are multiples of `logical_bytes`, or the
-/// system refuses them; and what is acknowledged shares no `physical_bytes` with what is written later, unless the
-/// structure can do without it.
+/// A structure that must survive power losses obeys two rules. Its operations are multiples of `logical_bytes`; the system refuses others.
+/// And acknowledged data shares no block of `physical_bytes` with later writes, unless the structure can do without that data.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct BlockSizes {
-    /// Offsets and lengths of operations are multiples of it: 512 on most devices, 4,096 on "4Kn" ones.
+    /// Offsets and lengths of operations are multiples of this: 512 on most devices, 4,096 on "4Kn" ones.
     pub logical_bytes: usize,
-    /// What the device changes as a whole. Where it is larger than `logical_bytes` ("512e"), a write of less is a change of
-    /// all of it, and a power loss in the middle may cost the neighbours too.
+    /// The unit in which the device changes its medium. If it is larger than `logical_bytes` ("512e"), a smaller write changes a whole
+    /// unit. A power loss meanwhile may damage the neighbours too.
     pub physical_bytes: usize,
 }
 
 impl BlockSizes {
-    /// Sectors of 512 bytes that know nothing of each other.
+    /// 512-byte sectors that are written independently.
     pub const SMALL: BlockSizes = BlockSizes { logical_bytes: SECTOR_BYTES, physical_bytes: SECTOR_BYTES };
-    /// Takes sectors of 512 bytes and keeps pieces of 4,096: most of today's disks.
+    /// 512-byte sectors in units of 4,096 bytes, like most of today's disks.
     pub const EMULATED: BlockSizes = BlockSizes { logical_bytes: SECTOR_BYTES, physical_bytes: 4096 };
-    /// Takes and keeps pieces of 4,096 bytes.
+    /// Sectors of 4,096 bytes.
     pub const LARGE: BlockSizes = BlockSizes { logical_bytes: 4096, physical_bytes: 4096 };
 
-    /// The sizes of the device that holds `file`. Where the system does not tell (no block device behind the file system, or
-    /// no Linux), [`BlockSizes::EMULATED`]: small operations are tried, and neighbours are not relied upon.
+    /// The sizes of the device that holds `file`. Without a block device behind the file system, or without Linux, [`BlockSizes::EMULATED`]
+    /// as the safe assumption.
     pub(crate) fn of_file(file: &File) -> BlockSizes {
         file.metadata()
             .ok()
@@ -39,7 +38,7 @@ impl BlockSizes {
 
     fn of_device(device: u64) -> Option<BlockSizes> {
         let folder = format!("/sys/dev/block/{}:{}", libc::major(device), libc::minor(device));
-        // A partition has its queue one folder up.
+        // The queue of a partition is in the parent folder.
         [format!("{folder}/queue"), format!("{folder}/../queue")]
             .iter()
             .find_map(|queue| BlockSizes::of_queue(Path::new(queue)))

@@ -1,4 +1,4 @@
-//! A device that reads and writes aligned spans, and a storage that finds devices by name.
+//! A device with aligned reads and writes, and a storage of named devices.
 
 use std::io;
 use std::sync::Arc;
@@ -6,41 +6,41 @@ use std::sync::Arc;
 use crate::plan;
 use crate::{AlignedBuf, BlockSizes, ReadPlan};
 
-/// The smallest piece that any device writes whole, in bytes. Checksums of pages are per sector whatever the device's
-/// pieces are: larger ones are rows of sectors with one fate.
+/// Sector size in bytes: the smallest unit that devices write atomically. Checksums of pages are per sector, whatever the physical block
+/// size.
 pub const SECTOR_BYTES: usize = 512;
 
-/// A contiguous piece of a device, in multiples of [`SECTOR_BYTES`].
+/// A contiguous range of a device, in multiples of [`SECTOR_BYTES`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Span {
-    /// Where it begins, in bytes.
+    /// Offset in bytes.
     pub offset: u64,
-    /// How long it is.
+    /// Length in bytes.
     pub len_bytes: usize,
 }
 
-/// Random access to aligned spans. Buffers must come from [`AlignedBuf`].
+/// Random access to aligned ranges. Buffers must come from [`AlignedBuf`].
 pub trait PageDevice: Send + Sync {
     /// Current length in bytes.
     fn len_bytes(&self) -> u64;
 
-    /// The pieces in which it works.
+    /// Block sizes of the device.
     fn blocks(&self) -> BlockSizes;
 
-    /// Fills `buf` from `offset`; an end of file before that is an error.
+    /// Fills `buf` from `offset`. Errors: an I/O error, or the device ends before.
     fn read_at(&self, offset: u64, buf: &mut [u8]) -> io::Result<()>;
 
     /// Writes all of `bytes` at `offset`. Durable only after [`PageDevice::sync`].
     fn write_at(&self, offset: u64, bytes: &[u8]) -> io::Result<()>;
 
-    /// Returns when everything written before is durable.
+    /// Makes all earlier writes durable.
     fn sync(&self) -> io::Result<()>;
 
-    /// Makes the device `len_bytes` long if it is shorter; what is new reads as zeros. Durable after [`PageDevice::sync`].
+    /// Grows the device to `len_bytes`, if it is shorter. New bytes read as zeros. Durable after [`PageDevice::sync`].
     fn grow(&self, len_bytes: u64) -> io::Result<()>;
 
-    /// Reads every span, as many at a time as the device is good for, and hands each to `visit` with its index, in the
-    /// order in which they arrive. The bytes are only lent. A failed span is visited with its error; the others go on.
+    /// Reads every span with many reads in flight. Passes each to `visit` with its index, in the order of completion. The bytes are valid
+    /// during the call. A failed span is passed as an error, and the others continue.
     fn read_each(&self, spans: &[Span], visit: &mut dyn FnMut(usize, io::Result<&[u8]>)) {
         let len_max = spans.iter().map(|s| s.len_bytes).max().unwrap_or(0);
         let mut buf = AlignedBuf::new(len_max);
@@ -53,26 +53,24 @@ pub trait PageDevice: Send + Sync {
         }
     }
 
-    /// Carries out `plan`, whose reads are of this device and of `beside` and at most `longest_bytes` long, with as many in
-    /// flight as the device is good for. Returns when the plan has no next read and all have arrived.
+    /// Runs `plan` with many reads in flight, from this device and from `beside`, each of at most `longest_bytes`. Returns when the plan
+    /// has no next read and all reads have completed.
     fn read_planned(&self, beside: &dyn PageDevice, longest_bytes: usize, plan: &mut dyn ReadPlan) {
         let _ = longest_bytes;
         plan::in_waves(self, beside, plan);
     }
 
-    /// The file that this device is, for a ring that reads several of them.
+    /// The file behind the device, for a ring that reads several files.
     fn file(&self) -> Option<&Arc<std::fs::File>> {
         None
     }
 
-    /// Fills every buffer from its offset, as many at a time as the device is good for; the first error is returned after
-    /// all of them ended.
+    /// Fills every buffer from its offset, with many reads in flight. Returns the first error after all reads have ended.
     fn read_into(&self, reads: &mut [(u64, &mut [u8])]) -> io::Result<()> {
         reads.iter_mut().try_for_each(|(offset, buf)| self.read_at(*offset, buf))
     }
 
-    /// Writes every piece at its offset, as many at a time as the device is good for; the first error is returned
-    /// after all of them ended.
+    /// Writes every piece at its offset, with many writes in flight. Returns the first error after all writes have ended.
     fn write_each(&self, writes: &[(u64, &[u8])]) -> io::Result<()> {
         writes.iter().try_for_each(|(offset, bytes)| self.write_at(*offset, bytes))
     }
@@ -80,24 +78,24 @@ pub trait PageDevice: Send + Sync {
 
 /// Devices by name.
 pub trait Storage: Send + Sync {
-    /// Makes a device of `len_bytes` (contents unspecified until written), replacing one of that name. The name itself is
-    /// durable on return.
+    /// Creates a device of `len_bytes`, replacing one of that name. Its contents are unspecified until written. The name is durable on
+    /// return.
     fn create(&self, name: &str, len_bytes: u64) -> io::Result<Arc<dyn PageDevice>>;
 
-    /// Opens an existing device; `NotFound` when there is none.
+    /// Opens an existing device. `NotFound` if there is none.
     fn open(&self, name: &str) -> io::Result<Arc<dyn PageDevice>>;
 
-    /// Removes a device; `NotFound` when there is none.
+    /// Removes a device. `NotFound` if there is none.
     fn remove(&self, name: &str) -> io::Result<()>;
 
-    /// Names of all that is in this storage, devices or not, in order.
+    /// Names of everything in this storage, devices or not, sorted.
     fn names(&self) -> io::Result<Vec<String>>;
 
-    /// Whether devices can be written.
+    /// Whether devices are writable.
     fn is_writable(&self) -> bool {
         true
     }
 
-    /// What to call this storage in messages.
+    /// The name of a device in messages.
     fn describe(&self, name: &str) -> String;
 }

@@ -1,4 +1,4 @@
-//! A device in a file, read and written past the page cache.
+//! A device in a file, with direct I/O.
 
 use std::fs::{File, OpenOptions};
 use std::io;
@@ -10,22 +10,22 @@ use crate::pool::ReadPool;
 use crate::unsafe_uring::Ring;
 use crate::{BlockSizes, PageDevice, ReadPlan, Span, plan};
 
-/// Operations kept in flight by batched calls.
+/// Operations in flight of batched calls.
 const QUEUE_DEPTH: usize = 32;
-/// Reads kept in flight by plans, which spend time on what has arrived.
+/// Reads in flight of plans. They are more, because a plan spends time on each completed read.
 const PLAN_DEPTH: usize = 128;
 
-/// How batched reads and writes reach the device.
+/// The way in which batched operations reach the device.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub enum IoEngine {
-    /// io_uring where the kernel has it, else threads.
+    /// io_uring if the kernel has it, otherwise threads.
     #[default]
     Auto,
-    /// A pool of threads with blocking reads.
+    /// A thread pool with blocking reads.
     Threads,
 }
 
-/// A file opened for direct I/O (or through the page cache, where the file system refuses direct I/O).
+/// A file opened for direct I/O. Uses the page cache if the file system refuses direct I/O.
 pub struct FileDevice {
     file: Arc<File>,
     engine: IoEngine,
@@ -36,12 +36,12 @@ pub struct FileDevice {
 }
 
 impl FileDevice {
-    /// Opens `path`, for reading alone or for writing too.
+    /// Opens `path`, for reading only or also for writing.
     pub fn open(path: &Path, is_writable: bool, engine: IoEngine) -> io::Result<FileDevice> {
         FileDevice::with(path, OpenOptions::new().read(true).write(is_writable), engine)
     }
 
-    /// Makes `path` a file of `len_bytes`, replacing one that is there.
+    /// Creates `path` with `len_bytes`, replacing an existing file.
     pub fn create(path: &Path, len_bytes: u64, engine: IoEngine) -> io::Result<FileDevice> {
         let mut options = OpenOptions::new();
         let device =
@@ -66,7 +66,7 @@ impl FileDevice {
         Ok(FileDevice { file: Arc::new(file), engine, blocks, rings, plan_rings, pool })
     }
 
-    /// A ring for one batched call; each concurrent caller has its own.
+    /// A ring for one batched call. Concurrent callers have one each.
     fn take_ring(&self) -> Option<Ring> {
         self.take(&self.rings, QUEUE_DEPTH)
     }
@@ -163,10 +163,10 @@ impl PageDevice for FileDevice {
     }
 }
 
-/// Threads that share the large operations of one batch; a flush has few of them, each of many pages.
+/// Threads that share the operations of one batch. A flush has few operations, of many pages each.
 const BATCH_THREADS: usize = 4;
 
-/// Does every operation, spread over a few threads; the first error is returned after all of them ended.
+/// Runs every operation, spread over a few threads. Returns the first error after all of them have ended.
 fn in_threads<T: Send>(
     operations: &mut [T],
     run: impl Fn(&mut T) -> io::Result<()> + Sync,
@@ -196,7 +196,7 @@ mod tests {
     use crate::AlignedBuf;
     use crate::PlannedRead;
 
-    /// Every page is filled with its own number, so a page delivered under a wrong index shows.
+    /// Every page is filled with its own number, so a page delivered under a wrong index is noticed.
     fn numbered(engine: IoEngine, pages: usize) -> (tempfile::TempDir, Arc<dyn PageDevice>) {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("pages");
@@ -238,7 +238,7 @@ mod tests {
         }
     }
 
-    /// Reads all pages of a device and of the one beside it, in pieces of one length, and checks whose they are.
+    /// Reads all pages of two devices, in pieces of one length, and checks them.
     struct Checked {
         left: Vec<PlannedRead>,
         firsts: [u8; 2],
@@ -290,7 +290,7 @@ mod tests {
             check_plan(&*a, &*b, [0, 64], 4096);
             check_plan(&*a, &*b, [0, 64], 8192);
             drop(b);
-            // Its descriptor may be that of the one before.
+            // It may get the descriptor of the previous file.
             let c = make(128);
             check_plan(&*a, &*c, [0, 128], 4096);
             check_plan(&*a, &*a, [0, 0], 16_384);

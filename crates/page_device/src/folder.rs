@@ -1,7 +1,7 @@
-//! The devices of one folder, and who may have it open.
+//! The devices of one folder, and its lock.
 //!
-//! The folder itself is locked, by one writer or by any number of readers: reading leaves no file behind, works on a read-only
-//! file system, and as a user who may only read.
+//! The folder itself is locked, by one writer or by any number of readers. Reading leaves no file behind. It works on a read-only file
+//! system, and for a user without write permission.
 
 use std::fs::{File, TryLockError};
 use std::io;
@@ -10,14 +10,14 @@ use std::sync::Arc;
 
 use crate::{FileDevice, FlashError, IoEngine, PageDevice, Storage};
 
-/// What a folder is opened for.
+/// Mode in which a folder is opened.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Access {
-    /// Beside other readers, never beside a writer.
+    /// Shared with other readers.
     Read,
-    /// Alone.
+    /// Exclusive.
     Write,
-    /// Alone; the folder is made if it does not exist.
+    /// Exclusive. Creates the folder if it does not exist.
     Create,
 }
 
@@ -26,7 +26,7 @@ pub struct FileStorage {
     folder: PathBuf,
     engine: IoEngine,
     is_writable: bool,
-    /// Folders that this storage made, the outermost first.
+    /// Folders that this storage created, outermost first.
     made: Vec<PathBuf>,
     lock: File,
 }
@@ -34,8 +34,7 @@ pub struct FileStorage {
 impl FileStorage {
     /// Opens `folder`.
     ///
-    /// # Errors
-    /// [`FlashError::InUse`] when another process has it open in a way that excludes this one; [`FlashError::Io`].
+    /// # Errors [`FlashError::InUse`] if another process holds a conflicting lock, or [`FlashError::Io`].
     pub fn open(folder: &Path, access: Access, engine: IoEngine) -> Result<FileStorage, FlashError> {
         let name = folder.display().to_string();
         let failed = |action| FlashError::io(action, &name);
@@ -53,11 +52,10 @@ impl FileStorage {
         }
     }
 
-    /// Makes something in `folder`, which must be empty (or is made). If `make` fails, its files go again, and the folders that were
-    /// made for it.
+    /// Creates a structure with `make` in `folder`, which must be empty or absent. If `make` fails, removes its files and the folders that
+    /// were created for it.
     ///
-    /// # Errors
-    /// [`FlashError::NotEmpty`] if there is anything in the folder: it belongs to somebody.
+    /// # Errors [`FlashError::NotEmpty`] if the folder contains anything.
     pub fn make<T>(
         folder: &Path,
         make: impl FnOnce(Arc<dyn Storage>) -> Result<T, FlashError>,
@@ -67,9 +65,9 @@ impl FileStorage {
         make(storage.clone()).inspect_err(|_| storage.undo_creation())
     }
 
-    /// Takes back what a failed creation has made: all that is in the folder, and the folders that did not exist before.
+    /// Undoes a failed creation: removes everything in the folder, and the folders that did not exist before.
     fn undo_creation(&self) {
-        // What cannot be removed stays; the failure that led here is what the caller is told.
+        // Errors here are ignored. The caller gets the error of the creation.
         for name in self.names().unwrap_or_default() {
             let _ = self.remove(&name);
         }
@@ -79,10 +77,10 @@ impl FileStorage {
     }
 }
 
-/// Names that an error lists.
+/// Number of names that an error lists.
 const NAMES_MAX: usize = 4;
 
-/// An error if there is anything in `storage`, whoever it belongs to.
+/// Returns an error if there is anything in `storage`.
 pub fn require_empty(storage: &dyn Storage) -> Result<(), FlashError> {
     let name = storage.describe("");
     let names = storage.names().map_err(FlashError::io("list", &name))?;
@@ -97,7 +95,7 @@ pub fn require_empty(storage: &dyn Storage) -> Result<(), FlashError> {
     Err(FlashError::NotEmpty { name, got })
 }
 
-/// Makes `folder` and the folders that it lies in, durably; returns those that did not exist, the outermost first.
+/// Creates `folder` and its parents durably. Returns the folders that did not exist, outermost first.
 fn make(folder: &Path) -> io::Result<Vec<PathBuf>> {
     let missing = folder.ancestors().take_while(|folder| !folder.as_os_str().is_empty() && !folder.exists());
     let mut missing: Vec<PathBuf> = missing.map(Path::to_owned).collect();

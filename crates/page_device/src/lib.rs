@@ -1,11 +1,12 @@
-//! What Springbloom's structures on flash stand on: pages on a device, and a write-ahead log.
+//! The base of Springbloom's structures on flash: pages on a device, and a write-ahead log.
 //!
-//! [`FileStorage`] keeps each device in a file of one folder, past the page cache, with many operations in flight (io_uring, or
-//! threads where the kernel has none). [`SimStorage`] keeps devices in memory and can lose power between any two operations,
-//! for tests of what survives. [`Wal`] makes small changes durable and knows its own end, whatever single block is damaged.
+//! - [`FileStorage`] keeps each device in a file of one folder. It uses direct I/O with many operations in flight, through io_uring, or
+//!   threads if the kernel has no io_uring.
+//! - [`SimStorage`] keeps devices in memory and can lose power between any two operations, for crash tests.
+//! - [`Wal`] makes small changes durable. It finds its own end even if any single block is damaged.
 //!
-//! A write is durable only after a later [`PageDevice::sync`] returned. Before that, a power loss may keep any subset of
-//! its sectors, in any order. Which pieces a device takes and keeps whole, [`PageDevice::blocks`] tells.
+//! A write is durable only after a later [`PageDevice::sync`]. Before that, a power loss may keep any subset of its sectors, in any order.
+//! [`PageDevice::blocks`] gives the units that a device writes atomically.
 #![deny(unsafe_code)]
 
 #[cfg(not(target_os = "linux"))]
@@ -33,9 +34,11 @@ pub use folder::{Access, FileStorage, require_empty};
 pub use mix::{GOLDEN, checksum, checksum_32, field, mix, scale};
 pub use plan::{PlannedRead, ReadPlan};
 pub use sim::{PowerLoss, SimPower, SimStorage};
-pub use wal::{COMMIT_BYTES_MAX, CommitTurn, INDEX_KIND, SET_KIND, START_BYTES_MAX, Turn, Wal, WalReport};
+pub use wal::{
+    COMMIT_BYTES_MAX, CommitGuard, GroupCommit, INDEX_KIND, SET_KIND, START_BYTES_MAX, Wal, WalReport,
+};
 
-/// The example of the README runs as a test.
+/// Runs the example of the README as a test.
 #[doc = include_str!("../README.md")]
 #[cfg(doctest)]
 struct Readme;

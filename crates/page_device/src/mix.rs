@@ -1,4 +1,4 @@
-//! Spreading and summing 64-bit values. Part of every file format here: none of this ever changes.
+//! Mixing and checksums of 64-bit values. Part of every file format here, so none of this ever changes.
 
 use springbloom_filter::KeyDigest;
 
@@ -19,21 +19,20 @@ pub const fn scale(value: u64, bound: u64) -> u64 {
     ((value as u128 * bound as u128) >> 64) as u64
 }
 
-/// Checksum of `bytes` that belong to `place` of the structure with this `salt`: bytes of another place or another structure are as
-/// wrong as a flipped bit.
+/// Checksum of `bytes`, keyed with the structure's `salt` and with `place`, so that bytes of another place or structure fail the check.
 #[inline]
 pub fn checksum(salt: u64, place: u64, bytes: &[u8]) -> u64 {
     KeyDigest::of(bytes).lo ^ mix(salt ^ place.wrapping_mul(GOLDEN))
 }
 
-/// [`checksum`] folded to 32 bits, for pieces of a sector's size.
+/// [`checksum`] folded to 32 bits, for sectors and pages.
 #[inline]
 pub fn checksum_32(salt: u64, place: u64, bytes: &[u8]) -> u32 {
     let sum = checksum(salt, place, bytes);
     (sum ^ (sum >> 32)) as u32
 }
 
-/// `N` bytes at `at`; the caller has checked the length.
+/// `N` bytes at `at`. Panics if there are fewer.
 #[inline]
 pub fn field<const N: usize>(bytes: &[u8], at: usize) -> [u8; N] {
     let mut out = [0; N];

@@ -1,5 +1,4 @@
-//! Reading where one read decides the next: what has arrived may ask for more, and the device always has as many reads to do
-//! as it is good for, whatever stage each of them belongs to.
+//! Reads that depend on earlier reads. A completed read may request more, so the device stays busy whatever stage each request is in.
 
 use std::io;
 
@@ -8,27 +7,27 @@ use crate::{PageDevice, Span};
 /// One read of a plan.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PlannedRead {
-    /// Told to [`ReadPlan::arrived`]; below 2^48.
+    /// Passed to [`ReadPlan::arrived`]. Below 2^48.
     pub tag: usize,
-    /// Whether it is of the device beside the one that carries the plan out.
+    /// Whether it reads the device `beside`.
     pub is_beside: bool,
-    /// What is read, no longer than the plan's longest.
+    /// The range to read, at most the plan's `longest_bytes` long.
     pub span: Span,
 }
 
-/// What is to be read, decided while reading goes on.
+/// Reads that are decided while others are in flight.
 pub trait ReadPlan {
-    /// The next read; `None` as long as nothing is to be read before something has arrived.
+    /// The next read. `None` if there is none before another read completes.
     fn next_read(&mut self) -> Option<PlannedRead>;
 
-    /// Takes what was read (the bytes are only lent), or why it could not be.
+    /// Receives the result of a read. The bytes are valid during the call.
     fn arrived(&mut self, tag: usize, bytes: io::Result<&[u8]>);
 }
 
-/// Reads taken from a plan at once where the device cannot take more while it reads.
+/// Reads taken from a plan at a time, on devices without io_uring.
 const WAVE_READS: usize = 1024;
 
-/// Carries out `plan` wave by wave.
+/// Runs `plan` in waves of reads.
 pub(crate) fn in_waves<D: PageDevice + ?Sized>(device: &D, beside: &dyn PageDevice, plan: &mut dyn ReadPlan) {
     loop {
         let wave: Vec<PlannedRead> = std::iter::from_fn(|| plan.next_read()).take(WAVE_READS).collect();

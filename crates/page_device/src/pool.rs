@@ -1,4 +1,4 @@
-//! Keeps a device busy without io_uring: a fixed pool of threads, each with one blocking operation in flight.
+//! Batched reads without io_uring: a fixed pool of threads, each with one blocking read in flight.
 
 use std::fs::File;
 use std::io;
@@ -9,7 +9,7 @@ use std::sync::{Arc, Mutex};
 use crate::AlignedBuf;
 use crate::Span;
 
-/// One read for a worker; the buffer travels with it and comes back filled.
+/// One read. The buffer travels to the worker and back.
 struct Job {
     index: usize,
     span: Span,
@@ -23,7 +23,7 @@ struct Done {
     result: io::Result<()>,
 }
 
-/// Worker threads over one file. They end when the pool is dropped.
+/// Worker threads for one file. They end when the pool is dropped.
 pub(crate) struct ReadPool {
     jobs: Sender<Job>,
 }
@@ -43,7 +43,7 @@ impl ReadPool {
         Ok(ReadPool { jobs })
     }
 
-    /// See [`crate::PageDevice::read_each`]; at most `depth` reads wait at a time.
+    /// See [`crate::PageDevice::read_each`]. At most `depth` reads are queued at a time.
     pub(crate) fn read_each(
         &self,
         spans: &[Span],
@@ -73,7 +73,7 @@ impl ReadPool {
             if in_flight == 0 {
                 continue;
             }
-            // `done` is alive here, so `recv` cannot fail; a worker always answers.
+            // `done` is alive here, so `recv` cannot fail.
             let Ok(answer) = finished.recv() else { return };
             in_flight -= 1;
             let len = spans[answer.index].len_bytes;
@@ -91,7 +91,7 @@ fn work(file: &File, queue: &Mutex<Receiver<Job>>) {
         };
         let Ok(Job { index, span, mut buf, done }) = job else { return };
         let result = file.read_exact_at(&mut buf[..span.len_bytes], span.offset);
-        // The asker may have gone away; then nobody misses the answer.
+        // The caller may be gone. Then nobody needs the answer.
         let _ = done.send(Done { index, buf, result });
     }
 }

@@ -1,8 +1,8 @@
-//! Devices in memory that can lose power: what was synced stays, of what was not any subset of sectors may stay, in any
-//! order, and a sector that was being written may hold garbage. Where sectors are parts of larger pieces, the pieces are
-//! what stays or is garbage, neighbours of what was written included.
+//! Simulated devices in memory that can lose power. Synced data stays. Of unsynced data any subset of sectors stays, in any order, and a
+//! sector being written may hold garbage. If physical blocks are larger than sectors, whole blocks stay or are lost, including neighbours
+//! of the written sectors.
 //!
-//! All devices of one [`SimStorage`] hang on one [`SimPower`], so that a power loss hits them at the same moment.
+//! All devices of one [`SimStorage`] share one [`SimPower`], so that a power loss hits them at the same moment.
 
 use std::collections::HashMap;
 use std::io;
@@ -14,7 +14,7 @@ use rand::{RngExt, SeedableRng};
 
 use crate::{BlockSizes, PageDevice, Storage};
 
-/// Counts operations that change devices; cuts the power after a set number of them, or lets a single one fail.
+/// Counts writes and syncs. Cuts the power after a set number of them, or makes a single one fail.
 #[derive(Debug)]
 pub struct SimPower {
     writes_and_syncs: AtomicU64,
@@ -35,26 +35,26 @@ impl SimPower {
         })
     }
 
-    /// Cuts the power after `operations` more writes and syncs: the next one and all later ones fail. The failing write
-    /// may still leave sectors behind.
+    /// Cuts the power after `operations` more writes and syncs: the next one and all later ones fail. The failing write may still leave
+    /// some sectors.
     pub fn cut_after(&self, operations: u64) {
         let so_far = self.writes_and_syncs.load(Ordering::SeqCst);
         self.cut_after.store(so_far.saturating_add(operations), Ordering::SeqCst);
     }
 
-    /// Lets one write or sync fail, after `operations` more; those after it succeed again. As on a real system, what a failed
-    /// sync should have made durable is not made durable by the next one.
+    /// Makes one write or sync fail, after `operations` more. Later ones succeed. As on a real system, a later sync does not make durable
+    /// what the failed one should have.
     pub fn fail_once_after(&self, operations: u64) {
         let so_far = self.writes_and_syncs.load(Ordering::SeqCst);
         self.fails.store(so_far.saturating_add(operations), Ordering::SeqCst);
     }
 
-    /// Writes and syncs asked for so far.
+    /// Number of writes and syncs so far.
     pub fn operations(&self) -> u64 {
         self.writes_and_syncs.load(Ordering::SeqCst)
     }
 
-    /// Whether the power is already gone.
+    /// Whether the power has been cut.
     pub fn is_cut(&self) -> bool {
         self.operations() > self.cut_after.load(Ordering::SeqCst)
     }
@@ -71,28 +71,27 @@ impl SimPower {
     }
 }
 
-/// What a power loss leaves of what was written and not synced.
+/// The state of unsynced writes after a power loss.
 #[derive(Clone, Copy, Debug)]
 pub struct PowerLoss {
-    /// Chance that a piece holds what was written last.
+    /// Probability that a piece holds the last write.
     pub kept: f64,
-    /// Chance that a piece holds garbage (else: what was there before).
+    /// Probability that a piece holds garbage. Otherwise it holds the older data.
     pub torn: f64,
-    /// What shares its fate: what lies in one piece of the device (a sector, unless the device is of another kind), or whole
-    /// writes.
+    /// The unit that is kept or lost: a physical block of the device (true), or a whole write (false).
     pub by_sector: bool,
 }
 
 impl PowerLoss {
-    /// The process dies and the machine goes on: everything written is there.
+    /// The process is killed and the machine goes on: all writes are kept.
     pub const KILLED: PowerLoss = PowerLoss { kept: 1.0, torn: 0.0, by_sector: false };
-    /// Nothing that was not synced is there.
+    /// All unsynced writes are lost.
     pub const ALL_LOST: PowerLoss = PowerLoss { kept: 0.0, torn: 0.0, by_sector: false };
-    /// Whole writes arrive or not: the worst for what relies on their order.
+    /// Whole writes are kept or lost: the worst case for code that relies on their order.
     pub const WHOLE_WRITES: PowerLoss = PowerLoss { kept: 0.5, torn: 0.0, by_sector: false };
-    /// Whole sectors arrive or not.
+    /// Whole sectors are kept or lost.
     pub const WHOLE_SECTORS: PowerLoss = PowerLoss { kept: 0.5, torn: 0.0, by_sector: true };
-    /// Sectors that were being written may hold garbage.
+    /// Sectors being written may hold garbage.
     pub const TORN_SECTORS: PowerLoss = PowerLoss { kept: 0.45, torn: 0.1, by_sector: true };
 }
 
@@ -104,7 +103,7 @@ struct Image {
 }
 
 impl Image {
-    /// What is found after a power loss.
+    /// The contents after a power loss.
     fn after(self, loss: PowerLoss, physical_bytes: usize, rng: &mut StdRng) -> Vec<u8> {
         let mut found = self.durable;
         for (from, bytes) in self.unsynced {
@@ -139,7 +138,7 @@ impl SimDevice {
         self.image.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Refuses what direct I/O refuses.
+    /// Refuses unaligned operations, like direct I/O.
     fn check(&self, offset: u64, len: usize) -> io::Result<()> {
         let block = self.blocks.logical_bytes;
         if offset.is_multiple_of(block as u64) && len.is_multiple_of(block) {
@@ -181,7 +180,7 @@ impl PageDevice for SimDevice {
         let was_cut = self.power.is_cut();
         let allowed = self.power.spend();
         if !was_cut {
-            // The write during which the power goes may leave sectors too.
+            // The write that is interrupted may leave sectors too.
             image.unsynced.push((from, bytes.to_vec()));
         }
         allowed?;
@@ -193,7 +192,7 @@ impl PageDevice for SimDevice {
         let mut image = self.image();
         let allowed = self.power.spend();
         if allowed.is_err() && !self.power.is_cut() {
-            // The system marks pages clean whether or not they were written.
+            // Like the kernel, which marks pages clean even if writing them failed.
             image.unsynced.clear();
         }
         allowed?;
@@ -226,7 +225,7 @@ impl SimStorage {
         SimStorage::with_blocks(power, BlockSizes::SMALL)
     }
 
-    /// An empty storage with pieces of these sizes.
+    /// An empty storage with these block sizes.
     pub fn with_blocks(power: Arc<SimPower>, blocks: BlockSizes) -> SimStorage {
         SimStorage { devices: Mutex::default(), power, blocks }
     }
@@ -235,7 +234,7 @@ impl SimStorage {
         self.devices.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// The power that all its devices hang on.
+    /// The power of its devices.
     pub fn power(&self) -> &SimPower {
         &self.power
     }
@@ -245,7 +244,7 @@ impl SimStorage {
         self.power.bytes_read.load(Ordering::Relaxed)
     }
 
-    /// The storage as it is found after a power loss now, on steady power again. `seed` chooses what survived.
+    /// The storage after a power loss now, with steady power. `seed` selects what survives.
     pub fn after_power_loss(&self, loss: PowerLoss, seed: u64) -> SimStorage {
         let mut rng = StdRng::seed_from_u64(seed);
         let power = SimPower::steady();
@@ -268,12 +267,12 @@ impl SimStorage {
         Arc::new(SimDevice { image: Mutex::new(image), power, blocks: self.blocks })
     }
 
-    /// Bytes of a device; 0 if there is none of that name.
+    /// Length of a device in bytes. 0 if there is none of that name.
     pub fn len_bytes(&self, name: &str) -> usize {
         self.devices().get(name).map_or(0, |device| device.image().live.len())
     }
 
-    /// Cuts a device behind everybody's back. Panics if `name` does not exist.
+    /// Truncates a device without a write of the program. Panics if `name` does not exist.
     pub fn truncate(&self, name: &str, len_bytes: usize) {
         let devices = self.devices();
         let mut image = devices[name].image();
@@ -281,7 +280,7 @@ impl SimStorage {
         image.durable = image.live.clone();
     }
 
-    /// Changes stored bytes behind everybody's back, as a failing device does. Panics if `name` does not exist.
+    /// Changes stored bytes without a write of the program, like a failing device. Panics if `name` does not exist.
     pub fn damage(&self, name: &str, offset: usize, change: impl FnOnce(&mut [u8])) {
         let devices = self.devices();
         let mut image = devices[name].image();

@@ -1,8 +1,7 @@
-//! Keeps a device busy with io_uring. The only `unsafe` code of this crate.
+//! Batched I/O with io_uring. The only `unsafe` code of this crate.
 //!
-//! Invariant: the kernel writes into a buffer only between the submission and the completion of its operation. Buffers
-//! are owned by (or borrowed for longer than) [`Ring::drive`], which returns, also by unwinding, only when every
-//! submitted operation has completed.
+//! Invariant: the kernel accesses a buffer only between submission and completion of its operation. Buffers are owned by [`Ring::drive`] or
+//! borrowed for longer. `drive` returns, or unwinds, only when every submitted operation has completed.
 #![allow(unsafe_code)]
 
 use std::fs::File;
@@ -16,10 +15,10 @@ use io_uring::{IoUring, opcode, squeue, types};
 use crate::AlignedBuf;
 use crate::{PlannedRead, ReadPlan, Span};
 
-/// Between two tries to submit operations that the kernel does not take.
+/// Pause before submitting again what the kernel did not accept.
 const RETRY_INTERVAL: Duration = Duration::from_millis(1);
 
-/// A submission queue with `depth` slots, and a read buffer cut into as many pieces.
+/// A submission queue with `depth` slots, and a read buffer with one piece per slot.
 pub(crate) struct Ring {
     ring: IoUring,
     buffer: AlignedBuf,
@@ -27,26 +26,26 @@ pub(crate) struct Ring {
     registered: Registered,
 }
 
-/// Whether the kernel knows the buffer and two files beforehand, and need not look them up for each read, which is a sixth of its work.
+/// Whether the buffer and two files are registered with the kernel. That saves a sixth of its work per read.
 enum Registered {
     No,
-    /// It knows these; they are kept open, so that their descriptors stay theirs.
+    /// These are registered. They are kept open, so that their descriptors are not reused.
     Files([Arc<File>; 2]),
-    /// The process may not lock so much memory.
+    /// The process may not lock that much memory.
     Refused,
 }
 
 impl Ring {
-    /// Fails where the kernel has no io_uring or forbids it; the caller then reads with threads.
+    /// Fails if the kernel has no io_uring or forbids it. The caller then uses threads.
     pub(crate) fn new(depth: usize) -> io::Result<Ring> {
-        // What has completed is taken note of when the caller enters the kernel anyway, not by interrupting it; since Linux 5.19.
+        // Completions are processed when the caller enters the kernel, without interrupts. Since Linux 5.19.
         let cooperative = IoUring::builder().setup_coop_taskrun().build(depth as u32);
         let ring = cooperative.or_else(|_| IoUring::new(depth as u32))?;
         Ok(Ring { ring, buffer: AlignedBuf::new(0), depth, registered: Registered::No })
     }
 
-    /// Where the buffer is, of at least `len` bytes, and its length. The pointer is taken once, so that no `&mut` to the buffer exists while
-    /// the kernel may write into it.
+    /// Address and length of the buffer, of at least `len` bytes. The pointer is taken once, so that no `&mut` to the buffer exists while
+    /// the kernel may write to it.
     fn buffer(&mut self, len: usize) -> (*mut u8, usize) {
         if self.buffer.len() < len {
             self.unregister();
@@ -56,7 +55,7 @@ impl Ring {
         (self.buffer.as_mut_ptr(), len)
     }
 
-    /// Tells the kernel of what [`buffer`](Self::buffer) returned and of `files`. Whether it knows them.
+    /// Registers the buffer of [`buffer`](Self::buffer) and `files`. Returns whether they are registered.
     fn register(&mut self, (buffer, len): (*mut u8, usize), files: [&Arc<File>; 2]) -> bool {
         match &self.registered {
             Registered::Refused => return false,
@@ -67,11 +66,11 @@ impl Ring {
         }
         let buffer = libc::iovec { iov_base: buffer.cast(), iov_len: len };
         let submitter = self.ring.submitter();
-        // SAFETY: the buffer belongs to the ring, which unregisters it before it gives it up.
+        // SAFETY: the buffer belongs to the ring, which unregisters it before freeing it.
         let told = unsafe { submitter.register_buffers(&[buffer]) }
             .and_then(|()| submitter.register_files(&files.map(|file| file.as_raw_fd())));
         if told.is_err() {
-            // Of no consequence if that fails: nothing refers to it.
+            // A failure is harmless: nothing refers to the registration.
             let _ = submitter.unregister_buffers();
             self.registered = Registered::Refused;
             return false;
@@ -83,7 +82,7 @@ impl Ring {
     fn unregister(&mut self) {
         if matches!(self.registered, Registered::Files(_)) {
             let submitter = self.ring.submitter();
-            // They cannot fail where there is something to unregister and nothing in flight.
+            // Unregistering registered files cannot fail while nothing is in flight.
             let _ = submitter.unregister_buffers().and_then(|()| submitter.unregister_files());
         }
         self.registered = Registered::No;
@@ -116,7 +115,7 @@ impl Ring {
         drive(&mut self.ring, slots, &mut operations);
     }
 
-    /// See [`crate::PageDevice::read_planned`]; the files are those of the device and the one beside.
+    /// See [`crate::PageDevice::read_planned`]. The files are those of the device and of `beside`.
     pub(crate) fn read_planned(
         &mut self,
         files: [&Arc<File>; 2],
@@ -126,7 +125,7 @@ impl Ring {
         struct Planned<'p, P> {
             plan: &'p mut dyn ReadPlan,
             fds: [types::Fd; 2],
-            /// Whether the kernel knows the files by their numbers here, and the buffer.
+            /// Whether files and buffer are registered.
             are_registered: bool,
             longest_bytes: usize,
             piece: P,
@@ -217,7 +216,7 @@ fn keep_first(first: &mut io::Result<()>, this: io::Result<()>) {
     }
 }
 
-/// Turns a completion code into a result; a partial transfer counts as an error.
+/// Converts a completion code. A partial transfer is an error.
 fn whole(outcome: i32, len: usize) -> io::Result<()> {
     match outcome {
         code if code < 0 => Err(io::Error::from_raw_os_error(-code)),
@@ -228,26 +227,25 @@ fn whole(outcome: i32, len: usize) -> io::Result<()> {
     }
 }
 
-/// The bytes of a read that has completed with this code.
+/// The bytes of a completed read.
 ///
-/// # Safety
-/// From `piece` on lie `len` bytes that were initialised once, and that nobody writes to while the result is in use.
+/// # Safety There are `len` initialised bytes at `piece`, and nobody writes to them while the result is in use.
 unsafe fn arrived<'b>(piece: *const u8, len: usize, outcome: i32) -> io::Result<&'b [u8]> {
-    // SAFETY: as this function asks for. The buffers of a ring are zeroed when allocated, and a slot is not used again
-    // before `done` has returned.
+    // SAFETY: required by this function. The buffers of a ring are zeroed when allocated, and a slot is not reused before `done` has
+    // returned.
     let bytes = unsafe { std::slice::from_raw_parts(piece, len) };
     whole(outcome, len).map(|()| bytes)
 }
 
-/// What [`drive`] is to run.
+/// The operations of one call of [`drive`].
 trait Operations {
-    /// Number (below 2^48) and description of the next operation, in slot `slot`; `None` while there is none.
+    /// Number (below 2^48) and description of the next operation, for slot `slot`. `None` if there is none now.
     fn next(&mut self, slot: usize) -> Option<(usize, squeue::Entry)>;
     /// An operation has completed.
     fn done(&mut self, op: usize, slot: usize, code: i32);
 }
 
-/// Operations that are known beforehand, by number.
+/// A known list of operations, by number.
 struct Counted<E, D> {
     left: std::ops::Range<usize>,
     entry: E,
@@ -274,8 +272,8 @@ fn drive(ring: &mut IoUring, slots: usize, operations: &mut dyn Operations) {
             && let Some((op, entry)) = operations.next(slot)
         {
             let described = entry.user_data(((op as u64) << 16) | slot as u64);
-            // SAFETY: the buffer behind the entry outlives the operation: it belongs to the caller of `drive`, which does
-            // not return before the operation has completed (see `Flight`).
+            // SAFETY: the buffer of the entry outlives the operation. It belongs to the caller of `drive`, which does not return before the
+            // operation has completed (see `Flight`).
             let pushed = unsafe { flight.ring.submission().push(&described) };
             assert!(pushed.is_ok(), "the queue has as many entries as there are slots");
             free.pop();
@@ -292,18 +290,18 @@ fn drive(ring: &mut IoUring, slots: usize, operations: &mut dyn Operations) {
     }
 }
 
-/// Operations that the kernel still works on. Dropping it waits for them.
+/// Operations in flight. Dropping it waits for them.
 struct Flight<'a> {
     ring: &'a mut IoUring,
     in_flight: usize,
 }
 
 impl Flight<'_> {
-    /// Submits what is queued, waits until a quarter of what is in flight has completed (the rest keeps the device busy
-    /// meanwhile, and the processor is woken less often) and collects all that is there.
+    /// Submits the queue, waits until a quarter of the operations in flight have completed, and collects all completions. The other
+    /// operations keep the device busy, and the thread wakes less often.
     fn wait(&mut self, completed: &mut Vec<(usize, usize, i32)>) {
-        // Interrupted and busy calls are repeated by the loop around: nothing is lost, the operations are still queued. An error
-        // that does not go away must not take a processor while it lasts.
+        // The surrounding loop repeats interrupted and busy calls. The operations are still queued. The pause keeps a permanent error from
+        // using a whole CPU.
         let waited = self.ring.submit_and_wait((self.in_flight / 4).max(1));
         if waited.is_err_and(|error| error.kind() != io::ErrorKind::Interrupted) {
             std::thread::sleep(RETRY_INTERVAL);

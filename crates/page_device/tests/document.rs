@@ -1,4 +1,4 @@
-//! Reads a log's files by the tables of `docs/wal-format.md`, with no code of the crate but the key digest.
+//! Reads the files of a log by the tables of `docs/wal-format.md`. Uses no code of the crate except the key digest.
 
 use std::collections::HashMap;
 use std::path::Path;
@@ -15,7 +15,7 @@ fn mix(x: u64) -> u64 {
     x ^ (x >> 31)
 }
 
-/// Offset and width of the fields in the table below `heading`.
+/// Offset and width of the fields in the table after `heading`.
 fn table(heading: &str) -> HashMap<String, (usize, usize)> {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/wal-format.md");
     let text = std::fs::read_to_string(path).unwrap();
@@ -41,8 +41,10 @@ fn the_log_is_as_documented() {
     let storage = FileStorage::open(folder.path(), Access::Write, IoEngine::Auto).unwrap();
     let mut wal = Wal::create(&storage, SALT, 100, b"first".to_vec()).unwrap();
     let mut snapshot = Some(b"repeated".to_vec());
-    wal.restart(b"second".to_vec(), &mut |into| snapshot.take().map(|bytes| into.extend(bytes)).is_some())
-        .unwrap();
+    wal.start_generation(b"second".to_vec(), &mut |into| {
+        snapshot.take().map(|bytes| into.extend(bytes)).is_some()
+    })
+    .unwrap();
     let commit: Vec<u8> = (0..5000u32).map(|n| n as u8).collect();
     wal.commit(&commit).unwrap();
 

@@ -33,7 +33,7 @@ impl Dedup {
     /// Runs the subcommand.
     ///
     /// # Errors
-    /// What the subcommand could not do.
+    /// Those of the subcommand.
     pub(crate) fn run(&self) -> Result<ExitCode> {
         match &self.action {
             Action::Scan(scan) => scan.run(),

@@ -1,4 +1,4 @@
-//! What the commands use of the structures on flash, and what their errors mean to the user.
+//! Shared by the commands for structures on flash: opening, errors and reports.
 
 use serde_json::{Value, json};
 use springbloom_console::bad_input;
@@ -13,7 +13,7 @@ pub(crate) use springbloom_flash_index::{
 };
 pub(crate) use springbloom_page_device::{FlashError, SECTOR_BYTES, WalReport};
 
-/// Damage and failures of the machine stay what they are; everything else is the user's to correct.
+/// Keeps errors about damage and the machine. Turns all others into errors that the user can correct.
 pub(crate) fn explain(error: FlashError) -> anyhow::Error {
     match error {
         FlashError::Io { .. }
@@ -45,11 +45,11 @@ pub(crate) fn open_recovered<T>(
     drop(opened);
     match recover() {
         Ok(()) => warn(format_args!(
-            "the last command on {} was interrupted; everything that it acknowledged is there",
+            "the last command on {} was interrupted; everything that it acknowledged has been recovered",
             folder.display()
         )),
         Err(FlashError::Io { source, .. }) => warn(format_args!(
-            "the last command on {} was interrupted, and that cannot be made good ({source}): its log is read instead, which takes time",
+            "the last command on {} was interrupted and cannot be recovered here ({source}): lookups read its log, which takes time",
             folder.display()
         )),
         // Somebody else reads, or makes it good just now.
@@ -59,15 +59,15 @@ pub(crate) fn open_recovered<T>(
     open_read_only()
 }
 
-/// What was found in a write-ahead log, for people.
+/// Describes the state of a write-ahead log, for people.
 pub(crate) fn log_in_words(log: &WalReport) -> String {
     format!(
-        "write-ahead log: {} commits, {} blocks lost one of their two copies, {} commits lost",
+        "write-ahead log: {} commits, {} blocks with one damaged copy, {} commits lost",
         log.commits, log.repaired_blocks, log.lost_commits
     )
 }
 
-/// The same for programs.
+/// The same as JSON.
 pub(crate) fn log_document(log: &WalReport) -> Value {
     json!({
         "commits": log.commits,

@@ -20,7 +20,7 @@ use super::flash::{FlashIndex, explain};
 
 /// Keep keys and values in an index on flash, with less than a byte of memory per key
 ///
-/// Keys are lines (or, with --null, end with NUL); `put` takes the value behind the first tab.
+/// Keys are lines (or, with --null, end with NUL); `put` takes the value after the first tab.
 #[derive(Args, Debug)]
 pub(crate) struct Index {
     #[command(subcommand)]
@@ -73,7 +73,7 @@ impl Index {
     /// Runs the subcommand.
     ///
     /// # Errors
-    /// What the subcommand could not do.
+    /// Those of the subcommand.
     pub(crate) fn run(&self) -> Result<ExitCode> {
         match &self.action {
             Action::Create(create) => create.run(),
@@ -165,7 +165,7 @@ impl Repair {
         }
         ensure!(
             !report.has_losses(),
-            "records were lost, so that keys in {} may be missing, have older values, or reappear after their deletion",
+            "records were lost: keys in {} may be missing, have older values, or reappear after their deletion",
             to.display()
         );
         Ok(())

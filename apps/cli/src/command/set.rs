@@ -39,7 +39,7 @@ impl Set {
     /// Runs the subcommand.
     ///
     /// # Errors
-    /// What the subcommand could not do.
+    /// Those of the subcommand.
     pub(crate) fn run(&self) -> Result<ExitCode> {
         match &self.action {
             Action::Create(create) => create.run(),

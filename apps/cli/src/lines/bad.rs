@@ -18,15 +18,15 @@ pub(super) enum OnBadLine {
     Skip,
 }
 
-/// A line that cannot be used.
+/// A bad line.
 #[derive(Debug)]
 pub(super) struct BadLine {
     pub(super) place: String,
-    /// What is wrong and what was expected.
+    /// The error and the expected form.
     pub(super) wrong: String,
 }
 
-/// What to do with bad lines, and how many were skipped.
+/// Treatment of bad lines, and the number of skipped ones.
 pub(super) struct BadLines {
     policy: OnBadLine,
     left_out: u64,
@@ -52,13 +52,13 @@ impl BadLines {
     }
 }
 
-/// How much of the input was used.
+/// Result of reading the input.
 #[must_use]
 pub(crate) struct Taken {
-    /// Lines that were handed on.
+    /// Number of lines passed on.
     pub(crate) lines: u64,
     left_out: u64,
-    /// What ended the reading before the end of the input.
+    /// The error that ended the reading early.
     stopped: Option<Stopped>,
 }
 
@@ -89,7 +89,7 @@ impl Taken {
             warn(format_args!("bad lines skipped: {}", self.left_out));
         }
         let before = match self.lines {
-            0 => format!("nothing was {done}"),
+            0 => format!("no line was {done}"),
             1 => format!("the line before it was {done}"),
             lines => format!("the {lines} lines before it were {done}"),
         };
@@ -99,7 +99,7 @@ impl Taken {
                 "{place}: {wrong}; {before}. Correct the line, or leave such lines out with --on-bad-line skip"
             ))),
             Some(Stopped::Unreadable(name, error)) => {
-                Err(anyhow::Error::from(error).context(format!("{before}, but {name} cannot be read")))
+                Err(anyhow::Error::from(error).context(format!("cannot read {name}; {before}")))
             }
         }
     }

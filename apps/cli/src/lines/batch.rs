@@ -23,7 +23,7 @@ pub(super) enum Filled {
     Unreadable(io::Error),
 }
 
-/// Some lines, without their ends.
+/// A batch of lines, without their ends.
 #[derive(Default)]
 pub(crate) struct Batch {
     bytes: Vec<u8>,
@@ -60,7 +60,7 @@ impl Batch {
             let next = input.next_line(&mut self.bytes);
             let checked = match next {
                 Ok(Next::Line) => check(&self.bytes[start..]),
-                Ok(Next::TooLong) => Err(format!("a line of more than {LINE_BYTES_MAX} bytes")),
+                Ok(Next::TooLong) => Err(format!("the line is longer than {LINE_BYTES_MAX} bytes")),
                 Ok(Next::End) => return Filled::End,
                 Err(error) => return Filled::Unreadable(error),
             };

@@ -5,7 +5,7 @@ use std::io::{self, BufRead, Read};
 /// Longest line, without its end.
 pub(super) const LINE_BYTES_MAX: usize = 1 << 20;
 
-/// What comes next.
+/// Result of reading a line.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Next {
     Line,

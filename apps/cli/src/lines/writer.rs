@@ -33,7 +33,7 @@ impl LineWriter {
         self.printed
     }
 
-    /// Hands everything to whoever reads the output; `false` if nobody does any more.
+    /// Flushes the output. Returns `false` if its reader is gone.
     pub(crate) fn flush(&mut self) -> Result<bool> {
         self.out.flush()?;
         Ok(!self.out.is_closed())

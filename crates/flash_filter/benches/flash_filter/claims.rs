@@ -1,6 +1,6 @@
-//! What must be shown, each measured in this run: collected by the sections, printed as one table at the end.
+//! The claims to show. Sections measure and collect them, and the run prints them as one table at the end.
 
-/// One measured figure and what it should be.
+/// A measured figure and its required value.
 pub(crate) struct Claim {
     pub(crate) what: String,
     pub(crate) measured: f64,
@@ -11,7 +11,7 @@ pub(crate) struct Claim {
 pub(crate) enum Wanted {
     AtLeast(f64),
     AtMost(f64),
-    /// Nobody asked for a number; it is said all the same.
+    /// No required value. The figure is reported all the same.
     Nothing,
 }
 
@@ -42,7 +42,7 @@ pub(crate) fn print(claims: &[Claim]) {
     }
 }
 
-/// Four digits that count.
+/// Four significant digits.
 fn figure(value: f64) -> String {
     match value.abs() {
         v if v >= 100.0 => format!("{value:.0}"),

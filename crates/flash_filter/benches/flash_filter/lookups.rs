@@ -10,14 +10,14 @@ use crate::claims::{Claim, Wanted};
 use crate::setup::{Setup, median, rate};
 use springbloom_testkit::fio::random_reads_per_second;
 
-/// Keys asked at a time.
+/// Keys per batch.
 const BATCH: u64 = 8192;
 
 pub(crate) fn run(setup: &Setup) -> Vec<Claim> {
     let directory = setup.fresh("lookups");
     let mut filter = FlashFilter::create(&directory, &setup.settings(Layout::Hierarchical), setup.buffer())
         .expect("create");
-    // What a lookup reads does not depend on how full the pages are.
+    // The reads of a lookup do not depend on the fill of the pages.
     setup.fill(&mut filter, setup.capacity_keys() / 16);
     drop(filter);
     let file = directory.join("filter-0000");
@@ -53,8 +53,8 @@ pub(crate) fn run(setup: &Setup) -> Vec<Claim> {
     ]
 }
 
-/// Pages read per second by lookups of absent keys, `batch` at a time, and pages read per key. (A batch reads a page once for all
-/// its keys; against `fio`, pages are what counts.)
+/// Pages read per second by lookups of absent keys in batches of `batch`, and pages read per key. A batch reads a page once for all its
+/// keys, so the comparison with `fio` counts pages.
 fn pages_per_second(
     setup: &Setup,
     directory: &Path,

@@ -1,8 +1,8 @@
-//! Measures the flash filter against what it must beat, and prints ratios taken within this one run.
+//! Measures the flash filter and its competitors, and prints ratios taken within one run.
 //!
-//! `cargo bench -p springbloom-flash-filter --bench flash_filter -- [SECTION...]`, sections: memory, rates, lookups, mixes, durable,
+//! Usage: `cargo bench -p springbloom-flash-filter --bench flash_filter -- [SECTION...]`. Sections: memory, rates, lookups, mixes, durable,
 //! policies, rivals. All of them if none is named, in some eight minutes on two cores. Settings come from the environment, see
-//! [`setup::Setup`]. `fio` is used if it is installed.
+//! [`setup::Setup`]. Uses `fio` if it is installed.
 
 mod claims;
 mod durable;
@@ -24,7 +24,7 @@ use setup::Setup;
 
 type Section = fn(&Setup) -> Vec<Claim>;
 
-/// Memory comes first: what other sections free would hide what it takes.
+/// Memory comes first, because memory freed by other sections would hide its growth.
 const SECTIONS: [(&str, Section); 7] = [
     ("memory", memory::run),
     ("rates", rates::run),
@@ -36,7 +36,7 @@ const SECTIONS: [(&str, Section); 7] = [
 ];
 
 fn main() {
-    // Cargo adds `--bench`; names are what is left.
+    // Cargo adds `--bench`.
     let named: Vec<String> =
         std::env::args().skip(1).filter(|argument| !argument.starts_with("--")).collect();
     let setup = Setup::from_environment();
@@ -56,7 +56,7 @@ fn main() {
     setup.clean();
 }
 
-/// Load of the machine over the last minute: other work spoils figures.
+/// Load of the machine over the last minute, because other work distorts the figures.
 fn load() -> String {
     let text = std::fs::read_to_string("/proc/loadavg").unwrap_or_default();
     text.split(' ').next().unwrap_or("unknown").to_owned()

@@ -1,4 +1,4 @@
-//! What the sections do with a filter, whether it is ours or the flat one.
+//! The interface of the measured filters, ours and the flat one.
 
 use springbloom_filter::KeyDigest;
 use springbloom_flash_filter::FlashFilter;

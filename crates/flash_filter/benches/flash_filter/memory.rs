@@ -1,5 +1,4 @@
-//! Memory of an open filter, all in: what the process takes more than before it opened it, while its buffer is full and
-//! lookups run in batches.
+//! Memory of an open filter: the growth of the process while its buffer is full and lookups run in batches.
 
 use springbloom_flash_filter::{FlashFilter, Layout};
 
@@ -10,7 +9,7 @@ pub(crate) fn run(setup: &Setup) -> Vec<Claim> {
     let directory = setup.fresh("memory");
     let settings = setup.settings(Layout::Hierarchical);
     drop(FlashFilter::create(&directory, &settings, setup.buffer()).expect("create"));
-    // What the measuring itself takes is taken before.
+    // Allocates the memory of the measurement itself.
     let warm_up = setup.keys(0, 0..8192);
     drop(warm_up);
     let before = resident_bytes();
@@ -47,7 +46,7 @@ pub(crate) fn run(setup: &Setup) -> Vec<Claim> {
     ]
 }
 
-/// Memory that this process has to itself: without the program's own code, which is mapped from its file.
+/// Memory of this process alone, without the program's code, which is mapped from its file.
 fn resident_bytes() -> u64 {
     let text = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
     let line = text.lines().find_map(|line| line.strip_prefix("RssAnon:"));

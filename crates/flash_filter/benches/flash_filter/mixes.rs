@@ -63,7 +63,7 @@ struct Filled {
 }
 
 pub(crate) fn run(setup: &Setup) -> Vec<Claim> {
-    let setup = &setup.divided(SHRINK, HASTE);
+    let setup = &setup.scaled_down(SHRINK, HASTE);
     println!(
         "Operations per second (page reads, page writes per operation).\n\n| trace | buffer | flat, until a zero | flat, all read | \
          hierarchical | ratio | ratio to all read |\n|---|---|---|---|---|---|---|"

@@ -11,15 +11,16 @@ use crate::setup::Setup;
 
 const POLICIES: [FlushPolicy; 2] = [FlushPolicy::DirtiestGroupFirst, FlushPolicy::Sequential];
 /// Insertions after the buffer was filled, as a multiple of what it holds.
-const TURNS: u64 = 2;
+const FILLS: u64 = 2;
 /// The filter's part of the run's size.
 const SHRINK: u64 = 8;
 
 pub(crate) fn run(setup: &Setup) -> Vec<Claim> {
     // Bytes per insertion depend on the ratio of memory to filter, which stays.
-    let setup = &setup.divided(SHRINK, 1);
+    let setup = &setup.scaled_down(SHRINK, 1);
     println!(
-        "| order | group | buffer | insertions/s | page bytes/insertion | pages/write | log bytes/insertion |\n|---|---|---|---|---|---|---|"
+        "| order | group | buffer | insertions/s | page bytes/insertion | pages/write | log bytes/insertion |\n\
+         |---|---|---|---|---|---|---|"
     );
     for policy in POLICIES {
         for group_pages in [1, 4, 16, 64] {
@@ -49,7 +50,7 @@ fn row(setup: &Setup, buffer: BufferSettings, name: &str) {
             next += batch;
         }
     };
-    // Until the first flush the buffer fills; after one more turn its groups are filled unevenly, as they stay.
+    // The buffer fills until the first flush. After one more filling, its groups have their lasting, uneven distribution.
     let mut filled = 0;
     while filter.stats().group_flushes == 0 {
         insert(1024);
@@ -57,7 +58,7 @@ fn row(setup: &Setup, buffer: BufferSettings, name: &str) {
     }
     insert(filled);
     let (before, start) = (filter.stats(), Instant::now());
-    insert((filled * TURNS).clamp(1, 8_000_000));
+    insert((filled * FILLS).clamp(1, 8_000_000));
     let (after, seconds) = (filter.stats(), start.elapsed().as_secs_f64());
     let inserted = (after.insertions - before.insertions) as f64;
     println!(

@@ -1,4 +1,4 @@
-//! Where and how large: settings of a run, its header, and filters to measure.
+//! Settings of a run, the header of its output, and filters to measure.
 
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
@@ -11,18 +11,18 @@ use crate::measured::Measured;
 /// The paper's setting: 6 bits per key set, half of all bits when full.
 pub(crate) const PROBES: u8 = 6;
 pub(crate) const BITS_PER_KEY: f64 = PROBES as f64 / std::f64::consts::LN_2;
-/// What an open filter may use; buffers of running lookups come on top and must stay below 2 bits per key together.
+/// Memory of an open filter. The buffers of running lookups come on top, and both must stay below 2 bits per key.
 pub(crate) const MEMORY_BITS_PER_KEY: f64 = 1.8;
 
 /// Settings of a run, each from an environment variable.
 pub(crate) struct Setup {
-    /// `SPRINGBLOOM_BENCH_DIR`: on the device to measure. Default: a folder in the system's temporary folder.
+    /// `SPRINGBLOOM_BENCH_DIR`: a folder on the device to measure. Default: the system's temporary folder.
     pub(crate) directory: PathBuf,
-    /// `SPRINGBLOOM_BENCH_MIB`: size of the filter, default 256. Sections that make many filters take a part of it.
+    /// `SPRINGBLOOM_BENCH_MIB`: size of the filter. Default: 256. Sections with many filters use a part of it.
     pub(crate) filter_bytes: u64,
-    /// `SPRINGBLOOM_BENCH_MILLISECONDS`: time of each measurement, default 2,000.
+    /// `SPRINGBLOOM_BENCH_MILLISECONDS`: time of each measurement. Default: 2,000.
     pub(crate) time: Duration,
-    /// `SPRINGBLOOM_BENCH_ROUNDS`: repetitions of which the median counts, default 3.
+    /// `SPRINGBLOOM_BENCH_ROUNDS`: repetitions, of which the median counts. Default: 3.
     pub(crate) rounds: usize,
     /// `SPRINGBLOOM_SEED`: default 1.
     pub(crate) seed: u64,
@@ -42,8 +42,8 @@ impl Setup {
         }
     }
 
-    /// The same run with a filter of a part of the size and measurements of a part of the time.
-    pub(crate) fn divided(&self, size: u64, time: u32) -> Setup {
+    /// The same run with a smaller filter and shorter measurements.
+    pub(crate) fn scaled_down(&self, size: u64, time: u32) -> Setup {
         Setup {
             directory: self.directory.clone(),
             filter_bytes: self.filter_bytes / size,
@@ -52,7 +52,7 @@ impl Setup {
         }
     }
 
-    /// Removes what the run made.
+    /// Removes the files of the run.
     pub(crate) fn clean(&self) {
         let _ = std::fs::remove_dir_all(&self.directory);
     }
@@ -70,7 +70,7 @@ impl Setup {
         )
     }
 
-    /// Keys that a filter of the run's size is built for.
+    /// Capacity of a filter of the run's size.
     pub(crate) fn capacity_keys(&self) -> u64 {
         (self.filter_bytes as f64 * 8.0 * 508.0 / 512.0 / BITS_PER_KEY) as u64
     }
@@ -95,7 +95,7 @@ impl Setup {
         springbloom_testkit::machine::fresh(&self.directory, name)
     }
 
-    /// The n-th key of a family; families share no keys.
+    /// The n-th key of a family. Families have no keys in common.
     pub(crate) fn key(&self, family: u64, n: u64) -> KeyDigest {
         let mut bytes = [0; 24];
         bytes[..8].copy_from_slice(&self.seed.to_le_bytes());
@@ -119,7 +119,7 @@ impl Setup {
     }
 }
 
-/// Repeats `work` (which returns how many operations it did) for `time`; operations per second.
+/// Repeats `work` for `time`. `work` returns its number of operations. Returns operations per second.
 pub(crate) fn rate(time: Duration, mut work: impl FnMut() -> u64) -> f64 {
     let start = Instant::now();
     let mut operations = 0;
@@ -129,7 +129,7 @@ pub(crate) fn rate(time: Duration, mut work: impl FnMut() -> u64) -> f64 {
     operations as f64 / start.elapsed().as_secs_f64()
 }
 
-/// The middle one (of an even number, the upper middle).
+/// The median (of an even number of values, the upper one).
 pub(crate) fn median(mut values: Vec<f64>) -> f64 {
     values.sort_by(f64::total_cmp);
     values.get(values.len() / 2).copied().unwrap_or(f64::NAN)

@@ -1,4 +1,4 @@
-//! What the tests of the public interface share.
+//! Shared by the tests of the public interface.
 #![allow(dead_code, unreachable_pub, reason = "every test file uses its own part")]
 
 pub mod watched;
@@ -9,7 +9,7 @@ use springbloom_filter::KeyDigest;
 use springbloom_flash_filter::{BufferSettings, FlushPolicy};
 use springbloom_page_device::{SimPower, SimStorage};
 
-/// Digest of the n-th key of a family of keys that share nothing with those of another family.
+/// Digest of the n-th key of a family. Families have no keys in common.
 pub fn key(family: u64, n: u64) -> KeyDigest {
     KeyDigest::of(format!("{family}/{n}").as_bytes())
 }
@@ -23,7 +23,7 @@ pub fn memory() -> Arc<SimStorage> {
     Arc::new(SimStorage::new(SimPower::steady()))
 }
 
-/// Small groups and little memory, so that a few thousand keys already cause many flushes.
+/// Small groups and little memory, so that a few thousand keys cause many flushes.
 pub fn small_buffer(policy: FlushPolicy) -> BufferSettings {
     BufferSettings { policy, group_pages: 4, ..BufferSettings::with_memory_bytes(64 << 10) }
 }

@@ -1,5 +1,4 @@
-//! A storage that runs a hook in the middle of every write, to look at a filter at the moments when it changes, and whose
-//! reads can be made to fail.
+//! A storage that calls a hook in the middle of every write, to look at a filter while it changes. Its reads can be made to fail.
 
 use std::io;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -9,7 +8,7 @@ use springbloom_page_device::{BlockSizes, PageDevice, SimStorage, Storage};
 
 type Hook = Box<dyn FnMut() + Send>;
 
-/// Devices in memory; `during_writes` runs before each write to a device whose name begins with `filter`.
+/// Devices in memory. `during_writes` runs before each write to a device whose name begins with `filter`.
 pub struct WatchedStorage {
     inner: Arc<SimStorage>,
     hook: Arc<Mutex<Option<Hook>>>,
@@ -25,7 +24,7 @@ impl WatchedStorage {
         *self.hook.lock().unwrap() = Some(Box::new(hook));
     }
 
-    /// From now on, no device whose name begins with `filter` can be read.
+    /// From now on, reads of devices whose names begin with `filter` fail.
     pub fn fail_reads(&self) {
         self.fails_reads.store(true, Ordering::Relaxed);
     }

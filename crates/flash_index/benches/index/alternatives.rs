@@ -1,4 +1,4 @@
-//! Ways of building the index that were not taken, measured beside the ones that were: in memory, by counting.
+//! Alternatives to the design of the index that were rejected, measured in memory by counting.
 
 use springbloom_filter::{FilterGroup, KeyDigest, UnitSettings};
 
@@ -18,7 +18,7 @@ fn packed(entries: usize) -> Bucket {
     full.chain(Some(entries % ENTRIES_PER_SECTOR).filter(|rest| *rest > 0)).collect()
 }
 
-/// Entries of a partition that is divided fall to either half.
+/// Entries of a split partition fall into either half.
 fn halves(entries: usize, draw: &mut u64) -> [usize; 2] {
     let lower = (0..entries)
         .filter(|_| {
@@ -29,15 +29,15 @@ fn halves(entries: usize, draw: &mut u64) -> [usize; 2] {
     [lower, entries - lower]
 }
 
-/// Appending sectors to buckets against writing each bucket anew at every sweep.
+/// Appending sectors to buckets, against rewriting each bucket at every flush.
 pub(crate) fn buckets(setup: &Setup) {
-    println!("buckets: entries waiting at a sweep, bytes written per entry, sectors read per lookup");
+    println!("buckets: entries pending at a flush, bytes written per entry, sectors read per lookup");
     for waiting in [50, 100, 200] {
         for appends in [true, false] {
             let mut draw = setup.seed;
             let mut buckets: Vec<Bucket> = vec![Vec::new(); 64];
             let (mut inserted, mut written, mut sectors, mut seen) = (0, 0, 0, 0);
-            // Four doublings; the first two, from nothing, do not count.
+            // Four doublings. The first two, from an empty index, are not counted.
             for round in 0.. {
                 let counts = buckets.len() >= 64 * 4;
                 let mut next = Vec::new();
@@ -71,7 +71,7 @@ pub(crate) fn buckets(setup: &Setup) {
                 buckets = next;
                 if buckets.len() >= 64 * 16 {
                     println!(
-                        "  {waiting:>4} waiting, {}: {:>6.2} B per entry, {:>5.2} sectors ({round} sweeps)",
+                        "  {waiting:>4} pending, {}: {:>6.2} B per entry, {:>5.2} sectors ({round} flushes)",
                         if appends { "sectors appended" } else { "buckets rewritten" },
                         written as f64 / inserted as f64,
                         sectors as f64 / seen as f64
@@ -83,8 +83,8 @@ pub(crate) fn buckets(setup: &Setup) {
     }
 }
 
-/// Pre-filters of the same size for each partition against units where they were seen to save reads, with the same bytes of units in all.
-/// Absent keys under Zipf; half of the lookups decide, the other half is measured.
+/// Pre-filters of the same size for each partition, against units where they save the most reads, with the same memory in total. Absent
+/// keys under a Zipf distribution. Half of the lookups decide, the other half is measured.
 pub(crate) fn prefilters(setup: &Setup) {
     const PARTITIONS: usize = 400;
     const ENTRIES: u64 = 1200;
@@ -123,7 +123,7 @@ pub(crate) fn prefilters(setup: &Setup) {
             };
             (0..LOOKUPS).map(one).collect()
         };
-        // Lookups that pass exactly the first n units: what the unit after them would have saved.
+        // Number of lookups that pass exactly the first n units: what the next unit would save.
         let mut passed = vec![[0u32; UNITS as usize + 1]; PARTITIONS];
         for (partition, digest) in lookups() {
             let first = groups[partition].rejecting_unit(digest).unwrap_or(UNITS);

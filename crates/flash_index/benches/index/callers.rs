@@ -1,16 +1,15 @@
-//! What callers reach of what the device can do, which is what `fio` reaches with 32 random reads of 4 KiB in flight on the very files of the
-//! index, divided by the reads that a lookup makes. Each short turn of the index lies between two of `fio`: its share is that of
-//! their mean, so a load that changes slowly weighs on both.
+//! Reads per second of one or more callers, as a share of what `fio` reaches with 32 random reads of 4 KiB in flight on the files of the
+//! index. Each short run of the index lies between two of `fio` and is divided by their mean, so a slow change of load affects both.
 
 use springbloom_flash_index::FlashIndex;
 
 use crate::open_ours;
 use crate::setup::{self, Setup, median_and_quarters, processor_seconds};
 
-/// How often each number of callers has a turn.
-const TURNS: usize = 15;
+/// Runs for each number of callers.
+const RUNS: usize = 15;
 
-/// Callers, and how many of 64 keys are there: all; and as many as in a backup stream with 4.1 lookups for each new chunk.
+/// Callers, and the number of present keys among 64: all, or as many as in a backup stream with 4.1 lookups per new chunk.
 const CASES: [(&str, u64, usize); 4] = [
     ("1 caller, hits", 1, 64),
     ("1 caller, 4.1 : 1", 1, 48),
@@ -18,8 +17,8 @@ const CASES: [(&str, u64, usize); 4] = [
     ("4 callers, hits", 4, 64),
 ];
 
-/// What one turn showed.
-struct Turn {
+/// Result of one run.
+struct Measured {
     lookups_per_second: f64,
     reads_per_lookup: f64,
     processor_us: f64,
@@ -34,15 +33,15 @@ pub(crate) fn run(setup: &Setup) {
     let mut shares = vec![Vec::new(); CASES.len()];
     let mut draw = setup.seed;
     let mut before = device();
-    for _ in 0..TURNS {
+    for _ in 0..RUNS {
         for ((name, callers, present), shares) in CASES.into_iter().zip(&mut shares) {
-            let turn = look_up(setup, &index, callers, present, &mut draw);
+            let measured = look_up(setup, &index, callers, present, &mut draw);
             let after = device();
             let most = (before + after) / 2.0;
-            let share = turn.lookups_per_second * turn.reads_per_lookup / most;
+            let share = measured.lookups_per_second * measured.reads_per_lookup / most;
             println!(
                 "{name}: {:>9.0}/s of {:.3} reads and {:.2} us of processor, fio {most:>7.0} reads/s: {share:.2}",
-                turn.lookups_per_second, turn.reads_per_lookup, turn.processor_us
+                measured.lookups_per_second, measured.reads_per_lookup, measured.processor_us
             );
             shares.push(share);
             before = after;
@@ -53,8 +52,8 @@ pub(crate) fn run(setup: &Setup) {
     }
 }
 
-/// Looks keys up for a third of the time that a measurement takes.
-fn look_up(setup: &Setup, index: &FlashIndex, callers: u64, present: usize, draw: &mut u64) -> Turn {
+/// Looks keys up for a third of the measuring time.
+fn look_up(setup: &Setup, index: &FlashIndex, callers: u64, present: usize, draw: &mut u64) -> Measured {
     let before = index.stats();
     let run = |caller: u64| {
         let mut draw = setup::mix(*draw + caller);
@@ -79,5 +78,5 @@ fn look_up(setup: &Setup, index: &FlashIndex, callers: u64, present: usize, draw
     let lookups = (after.lookups - before.lookups) as f64;
     let reads = after.bucket_reads + after.page_reads - before.bucket_reads - before.page_reads;
     let processor_us = processor * 1e6 / lookups;
-    Turn { lookups_per_second, reads_per_lookup: reads as f64 / lookups, processor_us }
+    Measured { lookups_per_second, reads_per_lookup: reads as f64 / lookups, processor_us }
 }

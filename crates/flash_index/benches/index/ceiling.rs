@@ -1,5 +1,5 @@
-//! A memory ceiling that the kernel enforces, page cache included: a memory control group, prepared by whoever runs this
-//! (`scripts/benchmark-flash-index` does), which the process joins before it makes its store.
+//! A memory ceiling enforced by the kernel, page cache included: a memory control group. `scripts/benchmark-flash-index` prepares it. The
+//! process joins it before it makes its store.
 
 use std::path::PathBuf;
 
@@ -12,7 +12,7 @@ fn number(names: [&str; 2]) -> Option<u64> {
     text.trim().parse().ok()
 }
 
-/// Joins the group and returns its limit in bytes; `None`, and a line that says so, if there is none.
+/// Joins the group and returns its limit in bytes. Prints a line and returns `None` if there is no group.
 pub(crate) fn join() -> Option<u64> {
     let limit = number(["memory.limit_in_bytes", "memory.max"]);
     match (group(), limit) {
@@ -25,7 +25,7 @@ pub(crate) fn join() -> Option<u64> {
     limit
 }
 
-/// Bytes that the group takes now.
+/// Bytes that the group uses now.
 pub(crate) fn used() -> Option<u64> {
     number(["memory.usage_in_bytes", "memory.current"])
 }

@@ -1,4 +1,4 @@
-//! Bucket chains and the index, looked up in turns.
+//! Bucket chains and the index, measured alternately.
 
 use crate::open_ours;
 use crate::ours::Ours;
@@ -6,23 +6,23 @@ use crate::setup::{self, Setup, median_and_quarters, processor_seconds};
 use crate::skimpy::Skimpy;
 use crate::store::{Store, measure};
 
-/// How often each of the two has a turn.
-const TURNS: usize = 9;
+/// Runs of each of the two.
+const RUNS: usize = 9;
 
-/// Bucket chains with the memory that the index has, as good for keys that are there and for absent ones as they can be: 10 records to a bucket and
-/// 3 bits of filter (0.7 bytes per key), or 6 records and no filter (0.67).
+/// Bucket chains with the memory that the index has, at their best: 10 records per bucket and 3 bits of filter (0.7 bytes per key), or 6
+/// records and no filter (0.67 bytes per key).
 pub(crate) fn run(setup: &Setup) {
     for (records, bits) in [(10, 3), (6, 0)] {
         let name = format!("bucket chains of {records}, {bits} bits");
         let mut chains = measure(setup, &name, || Skimpy::make(setup, records, bits));
         let mut ours = Ours { index: open_ours(setup) };
-        // Of 64 keys: all of them there, none, and as many as in streams with 4.1 and 1.6 lookups for each new chunk.
+        // Present keys among 64: all, none, and as many as in streams with 4.1 and 1.6 lookups per new chunk.
         for (what, present) in
             [("keys that are there", 64), ("absent keys", 0), ("keys, 4.1 : 1", 48), ("keys, 1.6 : 1", 24)]
         {
             let mut draw = setup.seed + 7;
             let (mut rates, mut processor) = (Vec::new(), Vec::new());
-            for _ in 0..TURNS {
+            for _ in 0..RUNS {
                 let (rate, us) = look_up(setup, &mut ours, present, &mut draw);
                 let (its_rate, its_us) = look_up(setup, &mut chains, present, &mut draw);
                 rates.push(rate / its_rate);
@@ -37,7 +37,7 @@ pub(crate) fn run(setup: &Setup) {
     }
 }
 
-/// Lookups per second, and microseconds of processor for each.
+/// Lookups per second, and microseconds of CPU time for each.
 fn look_up(setup: &Setup, store: &mut dyn Store, present: usize, draw: &mut u64) -> (f64, f64) {
     let (mut lookups, before) = (0, processor_seconds());
     let rate = setup::rate(setup.time / 3, || {

@@ -1,8 +1,13 @@
-//! Measures the flash index against what it must beat, and prints ratios taken within this one run.
+//! Measures the flash index and its competitors, and prints ratios taken within one run.
 //!
-//! `cargo bench -p springbloom-flash-index --bench index -- SECTION...`, sections: `ours` (grown from nothing), `skimpy` (looked up in turns with what `ours` left),
-//! `callers`, `stream` (of what `ours` left), `cold` (the last of these: it leaves the index as after a kill), `bare` (without pre-filter), `trace`, `summaries`, `buckets`, `prefilters`, `variants`; under a memory ceiling `capped`, and with `--features peers` `rocksdb`, `lmdb`, `redb`. Each in
-//! a process of its own, so that memory is measured as the process's growth; without a section, all of them are run so. `scripts/benchmark-flash-index` runs what the documentation shows. Settings come from the environment, see [`setup::Setup`].
+//! Usage: `cargo bench -p springbloom-flash-index --bench index -- SECTION...`. Sections:
+//! - `ours`: builds an index. `skimpy`, `callers` and `stream` use it.
+//! - `cold`: the last section on that index, since it leaves it as after a kill.
+//! - `bare` (without pre-filter), `trace`, `summaries`, `buckets`, `prefilters`, `variants`.
+//! - `capped`, under a memory ceiling. With `--features peers` also `rocksdb`, `lmdb`, `redb`.
+//!
+//! Memory is the growth of the process, so each section runs in a process of its own. Without a section, all run.
+//! `scripts/benchmark-flash-index` runs those of the documentation. Settings come from the environment, see [`setup::Setup`].
 
 mod alternatives;
 mod callers;
@@ -51,7 +56,7 @@ const SECTIONS: &[(&str, Section)] = &[
 ];
 
 fn main() {
-    // Cargo adds `--bench`; the name is what is left.
+    // Cargo adds `--bench`.
     let named: Vec<String> =
         std::env::args().skip(1).filter(|argument| !argument.starts_with("--")).collect();
     let setup = Setup::from_environment();
@@ -68,11 +73,11 @@ fn main() {
     }
 }
 
-/// Measures a store under the memory ceiling; `make` is told how much memory it may plan with.
+/// Measures a store under the memory ceiling. `make` gets the memory that it may use.
 fn under_ceiling<S: Store>(setup: &Setup, name: &str, make: impl FnOnce(&Setup, usize) -> S) {
     let setup = setup.under_ceiling();
     let limit = ceiling::join().unwrap_or(32 << 20);
-    // The rest is for the program, its stack and what a call needs.
+    // The rest is for code, stack and the buffers of calls.
     let _store = measure(&setup, name, || make(&setup, limit as usize / 3));
     let of = |bytes: u64| bytes as f64 / f64::from(1 << 20);
     println!("{:28} {:.1} MiB used of {:.1}", "", ceiling::used().map_or(f64::NAN, of), of(limit));
@@ -99,14 +104,14 @@ fn redb(setup: &Setup) {
     under_ceiling(setup, "redb", peers::Redb::make);
 }
 
-/// An index that was not told how many keys to expect.
+/// An index without a hint for the number of keys.
 fn ours(setup: &Setup) {
     let settings = IndexSettings::new(0);
     let ours = measure(setup, "springbloom", || Ours::make(setup, "ours", settings, IndexMemory::standard()));
     ours.index.close().expect("close");
 }
 
-/// Settings that were considered, one by one.
+/// Settings that were considered.
 fn variants(setup: &Setup) {
     let standard = IndexMemory::standard();
     let units = |front: Result<UnitSettings, _>, back: Result<UnitSettings, _>| IndexMemory {
@@ -114,7 +119,7 @@ fn variants(setup: &Setup) {
         ..standard
     };
     let buckets = |bucket_sectors| IndexSettings { bucket_sectors, ..IndexSettings::new(0) };
-    // With next to no least amount, so that a small index shows what a large one does.
+    // With a tiny minimum, so that a small index behaves like a large one.
     let pending = |pending_bytes_per_record| IndexMemory {
         pending_bytes_per_record,
         pending_bytes_min: 64 << 10,
@@ -147,8 +152,8 @@ fn bare(setup: &Setup) {
     measure(setup, "springbloom, no pre-filter", || Ours::make(setup, "bare", IndexSettings::new(0), memory));
 }
 
-/// The index that `ours` left, after all of it was read once: below a virtual disk there may be a cache, where what was written last is
-/// several times as fast as what was written some minutes ago.
+/// The index that `ours` left, after reading all of it once. A virtual disk may have a cache below it, in which recent writes are several
+/// times as fast as older ones.
 pub(crate) fn open_ours(setup: &Setup) -> FlashIndex {
     const SPAN_BYTES: usize = 1 << 20;
     let directory = setup.directory.join("ours");
@@ -164,7 +169,7 @@ pub(crate) fn open_ours(setup: &Setup) -> FlashIndex {
     FlashIndex::open(&directory, IndexMemory::standard()).expect("open what `ours` left")
 }
 
-/// The claim of "likely too slow": so many lookups of keys that are there, none of which is in memory, after a fresh opening.
+/// Lookups of present keys, none of which is in memory, after a fresh opening.
 fn cold(setup: &Setup) {
     const LOOKUPS: u64 = 524_288;
     let opened = |how: &str| {
@@ -185,9 +190,9 @@ fn cold(setup: &Setup) {
         assert!(index.get_many(&wanted).expect("get").iter().all(Option::is_some));
     }
     println!("{LOOKUPS} cold lookups in {:.2} s", start.elapsed().as_secs_f64());
-    // A kill right after a put: what `close` wrote is still of use for what waits then, so it goes as well.
+    // A put followed by a kill. The files of the clean close would still be used, so they are removed as well.
     index.put(&setup.key(0), &setup::value_of(&setup.key(0))).expect("put");
-    index.flush().expect("flush");
+    index.commit().expect("commit");
     drop(index);
     for file in ["waiting", "filters"] {
         std::fs::remove_file(setup.directory.join("ours").join(file)).expect("an index that was closed");
@@ -195,8 +200,7 @@ fn cold(setup: &Setup) {
     drop(opened("as after a kill"));
 }
 
-/// A backup of what was backed up before: all keys in the order in which they were put, every fourth one changed (so absent), with and without
-/// locality.
+/// A repeated backup: all keys in the order of their puts, every fourth one changed (so absent), with and without readahead.
 fn stream(setup: &Setup) {
     let index = open_ours(setup);
     let lookups = setup.keys.min(2_000_000);
@@ -221,7 +225,7 @@ fn stream(setup: &Setup) {
         let after = index.stats();
         let looked_up = after.lookups - before.lookups;
         let reads = |stats: &springbloom_flash_index::IndexStats| {
-            stats.bucket_reads + stats.page_reads + stats.chapter_reads
+            stats.bucket_reads + stats.page_reads + stats.readahead_reads
         };
         println!(
             "stream, {} locality: {:>9.0} lookups/s, {:.4} reads per lookup, {:.3} found",

@@ -24,7 +24,7 @@ impl Store for Ours {
     }
 
     fn flush(&mut self) {
-        self.index.flush().expect("flush");
+        self.index.commit().expect("commit");
     }
 
     fn get_many(&mut self, keys: &[[u8; KEY_BYTES]]) -> usize {

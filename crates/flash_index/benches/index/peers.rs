@@ -1,7 +1,7 @@
 //! RocksDB, LMDB and redb under the same measurement.
 //!
-//! RocksDB gets its memory as one block cache that holds index, filters and memtables, and reads past the page cache. LMDB and
-//! redb read through the page cache, which they do not account for: only a [ceiling](crate::ceiling) that counts it tells what they need.
+//! RocksDB gets its memory as one block cache for index, filters and memtables, and uses direct I/O. LMDB and redb read through the page
+//! cache, which they do not account for, so only a [ceiling](crate::ceiling) shows the memory that they need.
 
 use heed::types::Bytes;
 use redb::ReadableDatabase;
@@ -98,7 +98,7 @@ impl Store for Lmdb {
         self.waiting.extend_from_slice(keys);
     }
 
-    /// One transaction for all that waits: what the others sync together.
+    /// One transaction for all pending pairs.
     fn flush(&mut self) {
         let mut transaction = self.environment.write_txn().expect("a transaction");
         for key in self.waiting.drain(..) {
@@ -149,7 +149,7 @@ impl Store for Redb {
         self.waiting.extend_from_slice(keys);
     }
 
-    /// One transaction for all that waits: what the others sync together.
+    /// One transaction for all pending pairs.
     fn flush(&mut self) {
         let transaction = self.database.begin_write().expect("a transaction");
         {

@@ -1,28 +1,28 @@
-//! Where and how large: settings of a run, its header, keys and values.
+//! Settings of a run, the header of its output, keys and values.
 
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
-/// A 20-byte key, as a SHA-1 digest is, with its value of 44 bytes: the paper's pairs.
+/// A key of 20 bytes, like a SHA-1 digest, with a value of 44 bytes: the sizes of the paper.
 pub(crate) const KEY_BYTES: usize = 20;
 pub(crate) const VALUE_BYTES: usize = 44;
-/// Pairs put, or keys looked up, in one call.
+/// Pairs or keys per call.
 pub(crate) const BATCH: u64 = 1024;
 
 /// Settings of a run, each from an environment variable.
 #[derive(Clone)]
 pub(crate) struct Setup {
-    /// `SPRINGBLOOM_BENCH_DIR`: on the device to measure. Default: a folder in the system's temporary folder.
+    /// `SPRINGBLOOM_BENCH_DIR`: a folder on the device to measure. Default: the system's temporary folder.
     pub(crate) directory: PathBuf,
-    /// `SPRINGBLOOM_BENCH_KEYS`: keys of the index, default 2 million.
+    /// `SPRINGBLOOM_BENCH_KEYS`: keys of the index. Default: 2 million.
     pub(crate) keys: u64,
-    /// `SPRINGBLOOM_BENCH_SECONDS`: time of each measurement of lookups, default 3.
+    /// `SPRINGBLOOM_BENCH_SECONDS`: time of each measurement of lookups. Default: 3.
     pub(crate) time: Duration,
-    /// `SPRINGBLOOM_SEED`: default 1.
+    /// `SPRINGBLOOM_SEED`. Default: 1.
     pub(crate) seed: u64,
-    /// Pairs that are made durable together.
+    /// Pairs per commit.
     pub(crate) flush_pairs: u64,
-    /// After this, no more is put; what was put by then is looked up.
+    /// Time limit for puts. Lookups use the keys that were put by then.
     pub(crate) put_time: Duration,
 }
 
@@ -38,8 +38,8 @@ impl Setup {
         }
     }
 
-    /// As it is for stores that are compared under a memory ceiling: small transactions, since LMDB keeps what one changes in memory,
-    /// and an end to putting, since some would take hours.
+    /// Settings for stores under a memory ceiling: small transactions, since LMDB keeps changes in memory, and a time limit for puts, since
+    /// some stores would take hours.
     pub(crate) fn under_ceiling(&self) -> Setup {
         let put_time =
             Duration::from_secs(springbloom_testkit::machine::number("SPRINGBLOOM_BENCH_PUT_SECONDS", 20));
@@ -64,7 +64,7 @@ impl Setup {
         springbloom_testkit::machine::fresh(&self.directory, name)
     }
 
-    /// The n-th key; those from [`Setup::keys`] on are absent.
+    /// The n-th key. Keys from [`Setup::keys`] on are absent.
     pub(crate) fn key(&self, n: u64) -> [u8; KEY_BYTES] {
         let mut key = [0; KEY_BYTES];
         for (word, bytes) in key.chunks_mut(8).enumerate() {
@@ -78,13 +78,13 @@ impl Setup {
         range.map(|n| self.key(n)).collect()
     }
 
-    /// `BATCH` random keys, `present` of 64 of them there.
+    /// `BATCH` random keys, of which `present` in 64 are present.
     pub(crate) fn mixed_keys(&self, draw: &mut u64, present: usize) -> Vec<[u8; KEY_BYTES]> {
         let (there, absent) = (self.random_keys(draw, true), self.random_keys(draw, false));
         (0..there.len()).map(|i| if i % 64 < present { there[i] } else { absent[i] }).collect()
     }
 
-    /// `BATCH` random ones of the keys that are there, or of as many that are not.
+    /// `BATCH` random present keys, or as many absent ones.
     pub(crate) fn random_keys(&self, draw: &mut u64, are_present: bool) -> Vec<[u8; KEY_BYTES]> {
         let first = if are_present { 0 } else { self.keys };
         let next = |_| {
@@ -95,7 +95,7 @@ impl Setup {
     }
 }
 
-/// The value of a key: tells whose it is.
+/// The value of a key, derived from it.
 pub(crate) fn value_of(key: &[u8; KEY_BYTES]) -> [u8; VALUE_BYTES] {
     std::array::from_fn(|i| key[i % KEY_BYTES] ^ (i / KEY_BYTES) as u8)
 }
@@ -107,7 +107,7 @@ pub(crate) fn mix(value: u64) -> u64 {
     value ^ (value >> 31)
 }
 
-/// Repeats `work` (which returns how many operations it did) for `time`; operations per second.
+/// Repeats `work` for `time`. `work` returns its number of operations. Returns operations per second.
 pub(crate) fn rate(time: Duration, mut work: impl FnMut() -> u64) -> f64 {
     let start = Instant::now();
     let mut operations = 0;
@@ -117,21 +117,21 @@ pub(crate) fn rate(time: Duration, mut work: impl FnMut() -> u64) -> f64 {
     operations as f64 / start.elapsed().as_secs_f64()
 }
 
-/// Bytes that this process has had read from devices.
+/// Bytes read from devices for this process.
 pub(crate) fn device_read_bytes() -> u64 {
     let text = std::fs::read_to_string("/proc/self/io").unwrap_or_default();
     let line = text.lines().find_map(|line| line.strip_prefix("read_bytes: "));
     line.and_then(|bytes| bytes.parse().ok()).unwrap_or(0)
 }
 
-/// Seconds that this thread has had a processor.
+/// CPU time of this thread, in seconds.
 pub(crate) fn processor_seconds() -> f64 {
     let text = std::fs::read_to_string("/proc/thread-self/schedstat").unwrap_or_default();
     let ns: u64 = text.split_whitespace().next().and_then(|n| n.parse().ok()).unwrap_or(0);
     ns as f64 / 1e9
 }
 
-/// The middle one of `values` and the first and third quarter, for people: "1.02 (0.97 to 1.10)".
+/// Median and quartiles of `values`, for people: "1.02 (0.97 to 1.10)".
 pub(crate) fn median_and_quarters(values: &mut [f64]) -> String {
     values.sort_by(f64::total_cmp);
     let at = |quarter: usize| values[quarter * (values.len() - 1) / 4];

@@ -1,8 +1,8 @@
-//! A baseline like SkimpyStash (Debnath, Sengupta, Li, SIGMOD 2011): a hash table of buckets in memory, each a pointer to the newest of a chain of records on
-//! flash and a small Bloom filter. The slides compare with it at one byte per key.
+//! A baseline like SkimpyStash (Debnath, Sengupta, Li, SIGMOD 2011): a hash table of buckets in memory. Each bucket has a small Bloom
+//! filter and points to the newest of a chain of records on flash. The slides of BloomStore compare with it at one byte per key.
 //!
-//! Kept to what decides its lookups: records go to a log of pages, each carries the page of the one before it in its bucket;
-//! memory per key is `4 / records per bucket + filter bits / 8`. No durability, no deletion: both would only cost it.
+//! Only the parts that determine lookups: records go to a log of pages, and each holds the page of the previous record in its bucket.
+//! Memory per key is `4 / records per bucket + filter bits / 8` bytes. There is no durability and no deletion; both would only add cost.
 
 use std::collections::VecDeque;
 
@@ -17,7 +17,7 @@ use crate::store::Store;
 const PAGE_BYTES: usize = 4096;
 const RECORD_BYTES: usize = KEY_BYTES + VALUE_BYTES + 4;
 const RECORDS_PER_PAGE: usize = PAGE_BYTES / RECORD_BYTES;
-/// Pages that wait in memory and are written together.
+/// Full pages that are kept in memory and written together.
 const TAIL_PAGES: usize = 64;
 const NONE: u32 = u32::MAX;
 
@@ -25,7 +25,7 @@ pub(crate) struct Skimpy {
     heads: Vec<u32>,
     filters: Vec<u8>,
     filter_bytes: usize,
-    /// As many as are best for the filter's size.
+    /// The best number for the filter's size.
     probes: u64,
     device: std::sync::Arc<dyn PageDevice>,
     _storage: FileStorage,
@@ -38,7 +38,7 @@ pub(crate) struct Skimpy {
 }
 
 impl Skimpy {
-    /// `records_per_bucket` long chains and `filter_bits` per key of filter.
+    /// Chains of `records_per_bucket` records, and `filter_bits` of filter per key.
     pub(crate) fn make(setup: &Setup, records_per_bucket: u64, filter_bits: u64) -> Skimpy {
         let buckets = (setup.keys / records_per_bucket) as usize;
         let filter_bytes = (records_per_bucket * filter_bits / 8) as usize;
@@ -66,7 +66,7 @@ impl Skimpy {
         ((u128::from(digest.hi) * self.heads.len() as u128) >> 64) as usize
     }
 
-    /// The bits of a key in its bucket's filter.
+    /// The bits of a key in the filter of its bucket.
     fn bits(&self, digest: KeyDigest) -> impl Iterator<Item = usize> + use<> {
         let bits = self.filter_bytes as u64 * 8;
         let (lo, step) = (digest.lo, digest.lo.rotate_left(32) | 1);
@@ -80,7 +80,7 @@ impl Skimpy {
     }
 }
 
-/// Looks for `key` from the end of a page's records; its page in the chain otherwise.
+/// Searches the records of a page for `key`, newest first. Otherwise returns the next page of the chain.
 fn look(
     bytes: &[u8],
     in_page: usize,
@@ -99,11 +99,11 @@ fn look(
     Err(next)
 }
 
-/// Chains that are being followed, each at its own pace; all their reads are in flight together.
+/// The chains being followed. All their reads are in flight together.
 struct Walks<'s> {
     store: &'s Skimpy,
     keys: &'s [[u8; KEY_BYTES]],
-    /// Keys by number, and the page in which each goes on.
+    /// Keys by number, and the next page of each.
     queue: VecDeque<(usize, u32)>,
     found: usize,
     reads: u64,

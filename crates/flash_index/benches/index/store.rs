@@ -1,25 +1,25 @@
-//! What every structure that is compared can do.
+//! The interface of the stores that are compared.
 
 use crate::setup::{BATCH, KEY_BYTES, Setup, rate, resident_bytes, value_of};
 
 /// A durable map under measurement.
 pub(crate) trait Store {
     fn put_many(&mut self, keys: &[[u8; KEY_BYTES]]);
-    /// Everything put before is durable on return.
+    /// Makes all earlier puts durable.
     fn flush(&mut self);
-    /// Values of `keys`; each must be its key's, or the run ends.
+    /// Reads the values of `keys` and returns how many were found. Panics at a wrong value.
     fn get_many(&mut self, keys: &[[u8; KEY_BYTES]]) -> usize;
-    /// Device reads for lookups so far, if they can be told.
+    /// Device reads for lookups so far, if known.
     fn reads(&self) -> Option<u64>;
-    /// Bytes written so far, if they can be told.
+    /// Bytes written so far, if known.
     fn written_bytes(&self) -> Option<u64>;
-    /// Bytes of memory that it says it takes.
+    /// Memory in bytes, by the store's own count.
     fn counted_bytes(&self) -> Option<u64> {
         None
     }
 }
 
-/// What a store showed.
+/// Result of one measurement.
 struct Measured {
     keys: u64,
     inserts_per_second: f64,
@@ -32,12 +32,12 @@ struct Measured {
     written_per_inserted: Option<f64>,
 }
 
-/// Fills `store` (made by `make`, in a process that has not measured yet) and looks keys up at random, in batches. Memory is that
-/// of the process then, less that of it with the empty store (which tells nothing of one that takes all it needs at once). Prints what it showed.
+/// Fills the store made by `make`, looks up random keys in batches, and prints the results. Memory is the growth of the process over the
+/// one with the empty store, which says nothing about a store that takes all its memory at once. Needs a fresh process.
 pub(crate) fn measure<S: Store>(setup: &Setup, name: &str, make: impl FnOnce() -> S) -> S {
     let mut store = make();
     let mut draw = setup.seed;
-    // Once before, so that what is made on first use is there.
+    // Allocates what is allocated on first use.
     assert_eq!(store.get_many(&setup.random_keys(&mut draw, false)), 0, "nothing was put yet");
     let empty_bytes = resident_bytes();
     let start = std::time::Instant::now();
@@ -90,7 +90,8 @@ impl Measured {
     fn print(&self, name: &str) {
         let number = |value: Option<f64>| value.map_or("-".to_owned(), |value| format!("{value:.3}"));
         println!(
-            "{name:28} {:>8} keys  {:>9.0} inserts/s  {:>6.3} B/key ({} counted)  {:>8.0} hits/s ({} reads)  {:>8.0} absent/s ({} reads)  {} B written per B",
+            "{name:28} {:>8} keys  {:>9.0} inserts/s  {:>6.3} B/key ({} counted)  \
+             {:>8.0} hits/s ({} reads)  {:>8.0} absent/s ({} reads)  {} B written per B",
             self.keys,
             self.inserts_per_second,
             self.memory_bytes_per_key,

@@ -1,8 +1,7 @@
-//! What tells where in a partition a record is: the paper's chain of Bloom filters, one per page of pairs, against entries of a
-//! fingerprint and a page.
+//! Two ways to find the page of a record in a partition: the paper's chain of Bloom filters, one per page, against entries of fingerprint
+//! and page.
 //!
-//! Everything in memory: what counts is how many pages are read in vain, which costs a read each, and the bits per key, which are what a
-//! lookup reads before it.
+//! Runs in memory. Counted are the pages read in vain, each of which costs a read, and the bits per key, which a lookup reads before.
 
 use springbloom_filter::{FilterGroup, KeyDigest, UnitSettings};
 
@@ -32,7 +31,7 @@ pub(crate) fn run(setup: &Setup) {
         let false_pages =
             |n: u64, pages: &[FilterGroup]| pages.iter().filter(|page| page.may_match(digest(n))).count();
         let absent: usize = (0..LOOKUPS).map(|n| false_pages(keys + n, &chain)).sum();
-        // Newest page first, so only the pages behind the key's own are asked in vain.
+        // Newest page first, so only pages newer than the key's own are read in vain.
         let hits: usize = (0..LOOKUPS)
             .map(|n| n % keys)
             .map(|n| false_pages(n, &chain[(n / KEYS_PER_PAGE) as usize + 1..]))

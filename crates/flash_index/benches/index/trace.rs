@@ -1,5 +1,5 @@
-//! Made-up backup streams with a given number of lookups for each chunk that is new (BloomStore's traces: 4.1 for `linux`, 1.6 for `vx`): chunks come in
-//! runs; a run is new, or one that was there before, at an earlier place of the stream.
+//! Synthetic backup streams with a given number of lookups per new chunk (BloomStore's traces: 4.1 for `linux`, 1.6 for `vx`). Chunks come
+//! in runs. A run is new, or repeats an earlier place of the stream.
 
 use std::io::{BufReader, Read};
 
@@ -7,16 +7,16 @@ use springbloom_flash_index::{FlashIndex, IndexMemory, IndexSettings};
 
 use crate::setup::{KEY_BYTES, Setup, mix, value_of};
 
-/// Chunks of a run on average: a megabyte of 8 KiB chunks.
+/// Average chunks per run: 1 MB in chunks of 8 KiB.
 const RUN: u64 = 128;
 const BATCH: usize = 1024;
 
-/// The stream's next chunks by number; numbers from `known` on have not been there.
+/// The next chunks of the stream, by number. Numbers from `known` on are new.
 struct Stream {
     draw: u64,
     known: u64,
     lookups_per_new: f64,
-    /// Where the run is and how much of it is left.
+    /// Position in the run, and chunks left in it.
     at: u64,
     left: u64,
 }
@@ -40,8 +40,8 @@ impl Stream {
     }
 }
 
-/// Streams of `SPRINGBLOOM_BENCH_KEYS` lookups; with `SPRINGBLOOM_BENCH_CHUNKS`, the name of a file of 20-byte digests (see `dedupe_keys.sh`), the one in it,
-/// whole.
+/// Streams of `SPRINGBLOOM_BENCH_KEYS` lookups. `SPRINGBLOOM_BENCH_CHUNKS` names a file of 20-byte digests that is used as a whole instead
+/// (see `scripts/benchmark-flash-index`).
 pub(crate) fn run(setup: &Setup) {
     if let Some(file) = std::env::var_os("SPRINGBLOOM_BENCH_CHUNKS") {
         for with_locality in [true, false] {
@@ -68,7 +68,7 @@ pub(crate) fn run(setup: &Setup) {
     }
 }
 
-/// Looks all keys up in an index that begins empty, batch by batch, and puts those that are not there.
+/// Looks up all keys in an empty index, batch by batch, and puts the absent ones.
 fn look_up_and_put(
     setup: &Setup,
     name: &str,
@@ -99,7 +99,7 @@ fn look_up_and_put(
         let pairs: Vec<(&[u8], &[u8])> = pairs.iter().map(|(key, value)| (*key, &value[..])).collect();
         index.put_many(&pairs).expect("put");
     }
-    index.flush().expect("flush");
+    index.commit().expect("commit");
     let stats = index.stats();
     println!(
         "{name}, {} locality: {} lookups, {:>9.0} a second, {:.2} for each new one, {:.4} reads per lookup, {:.3} B written per B",

@@ -1,4 +1,4 @@
-//! What the tests of the index share: small indexes that divide and reclaim early, and keys with values that tell what they are.
+//! Shared by the tests: small indexes that split and reclaim early, and keys with values that identify them.
 
 #![allow(dead_code, unreachable_pub, reason = "each test file uses its own part")]
 
@@ -7,7 +7,7 @@ use std::sync::Arc;
 use springbloom_flash_index::{FlashIndex, IndexMemory, IndexSettings};
 use springbloom_page_device::{SimPower, SimStorage};
 
-/// Small buckets and zones, and memory for a few hundred waiting entries.
+/// Small buckets and zones, and memory for a few hundred pending entries.
 pub fn small() -> (IndexSettings, IndexMemory) {
     let settings = IndexSettings { expected_keys: 0, bucket_sectors: 4, zone_pages: 32 };
     let memory =
@@ -35,7 +35,7 @@ pub fn key(n: u64) -> Vec<u8> {
     key
 }
 
-/// Says which key and which version it belongs to; `len_bytes` of it.
+/// A value of `len_bytes` that identifies key and version.
 pub fn value(n: u64, version: u64, len_bytes: usize) -> Vec<u8> {
     let pattern: Vec<u8> = n.to_le_bytes().into_iter().chain(version.to_le_bytes()).collect();
     pattern.into_iter().cycle().take(len_bytes).collect()

@@ -1,4 +1,4 @@
-//! An allocator that knows the most that was ever in use.
+//! An allocator that records peak memory.
 #![allow(unsafe_code)]
 
 use std::alloc::{GlobalAlloc, Layout, System};
@@ -28,7 +28,7 @@ unsafe impl GlobalAlloc for Counting {
 #[global_allocator]
 static ALLOCATOR: Counting = Counting;
 
-/// The most bytes in use while `work` runs, beyond those before. One test at a time may ask.
+/// The peak memory in use while `work` runs, minus that in use before. Not for concurrent tests.
 pub(crate) fn peak_while(work: impl FnOnce()) -> u64 {
     let before = IN_USE.load(Ordering::Relaxed);
     PEAK.store(before, Ordering::Relaxed);

@@ -1,55 +1,55 @@
-//! One block of the log: bytes <-> header and payload. Layout: `docs/flash-format.md`.
+//! Encoding of one block of the log. Layout: `docs/wal-format.md`.
 
 use crate::mix::{checksum, field};
 
-/// First bytes of every block, behind its checksum.
+/// Magic bytes of every block, after its checksum.
 pub(super) const MAGIC: [u8; 8] = *b"SPBL-WAL";
-/// Version that this program writes, and the newest it reads.
+/// The version that this program writes, and the newest that it reads.
 pub(super) const VERSION: u32 = 1;
 /// Bytes of a block.
 pub(super) const BLOCK_BYTES: usize = 4096;
 const HEADER_BYTES: usize = 48;
-/// Bytes of a commit that a block carries.
+/// Bytes of a commit per block.
 pub(super) const PAYLOAD_BYTES: usize = BLOCK_BYTES - HEADER_BYTES;
-/// Bytes of a start block before the structure's own.
+/// Bytes of a start block before the contents of the structure.
 const START_FIELDS_BYTES: usize = 24;
-/// Bytes that a structure may keep in the start block.
+/// Bytes that a structure may store in the start block.
 pub const START_BYTES_MAX: usize = PAYLOAD_BYTES - START_FIELDS_BYTES;
 
 const KIND_START: u8 = 0;
 const KIND_COMMIT: u8 = 1;
 
-/// A block's header, without what is derived.
+/// The header of a block, without checksum, magic bytes and version.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Header {
     pub(super) generation: u64,
     /// Number of the block in its file.
     pub(super) index: u32,
-    /// Number of the first block of the same commit, and the blocks that it has.
+    /// Number of the first block of the same commit, and number of blocks of the commit.
     pub(super) first: u32,
     pub(super) count: u32,
 }
 
-/// What a start block says.
+/// The content of a start block.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Start {
     pub(super) generation: u64,
-    /// Keys the checksums of this log.
+    /// Key of the checksums of this log.
     pub(super) salt: u64,
-    /// Blocks of the commits that the generation begins with: they were durable before this block was.
+    /// Blocks of the snapshot's commits. They were durable before this block.
     pub(super) snapshot_blocks: u32,
-    /// Blocks that the file had.
+    /// Length of the file in blocks.
     pub(super) blocks: u32,
-    /// The structure's own.
+    /// The contents stored for the structure.
     pub(super) contents: Vec<u8>,
 }
 
-/// Why a start block cannot be used.
+/// The reason why a start block is unusable.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum StartFault {
-    /// It is none, or damaged.
+    /// No start block, or a damaged one.
     None,
-    /// It is as a later version of this program writes it.
+    /// A newer version of this program wrote it.
     NewerVersion(u32),
 }
 
@@ -68,12 +68,12 @@ fn write(kind: u8, header: Header, salt: u64, payload: &[u8], block: &mut [u8]) 
     block[..8].copy_from_slice(&sum.to_le_bytes());
 }
 
-/// Writes a block of a commit, with at most [`PAYLOAD_BYTES`] of it.
+/// Writes a block of a commit, with at most [`PAYLOAD_BYTES`] of its payload.
 pub(super) fn encode(salt: u64, header: Header, payload: &[u8], block: &mut [u8]) {
     write(KIND_COMMIT, header, salt, payload, block);
 }
 
-/// The block if it is one of a commit of this log. Total.
+/// Decodes a block of a commit. `None` if it is damaged or of another log. Total.
 pub(super) fn decode(salt: u64, block: &[u8]) -> Option<(Header, &[u8])> {
     let index = u32::from_le_bytes(field(block, 32));
     let is_intact = field(block, 0) == checksum(salt, u64::from(index), &block[8..]).to_le_bytes()
@@ -94,7 +94,7 @@ pub(super) fn decode(salt: u64, block: &[u8]) -> Option<(Header, &[u8])> {
     (header.first <= header.index && header.index < end).then_some((header, payload))
 }
 
-/// Writes a start block, whose contents are at most [`START_BYTES_MAX`] long.
+/// Writes a start block. The contents have at most [`START_BYTES_MAX`] bytes.
 pub(super) fn encode_start(start: &Start, block: &mut [u8]) {
     let mut payload = Vec::with_capacity(START_FIELDS_BYTES + start.contents.len());
     payload.extend(start.salt.to_le_bytes());
@@ -106,7 +106,7 @@ pub(super) fn encode_start(start: &Start, block: &mut [u8]) {
     write(KIND_START, header, start.salt, &payload, block);
 }
 
-/// Reads a start block, which says itself what its checksum is keyed with. Total.
+/// Reads a start block, which holds the key of its own checksum. Total.
 pub(super) fn decode_start(block: &[u8]) -> Result<Start, StartFault> {
     let salt = u64::from_le_bytes(field(block, HEADER_BYTES));
     if field(block, 8) != MAGIC || field(block, 0) != checksum(salt, 0, &block[8..]).to_le_bytes() {
@@ -188,7 +188,7 @@ mod tests {
     proptest! {
         #[test]
         fn decoding_is_total(at in 8usize..80, bytes in proptest::collection::vec(any::<u8>(), 1..40)) {
-            // Sealed again, so that the checks behind the checksum are reached.
+            // With a valid checksum, so that the checks after it are reached.
             let mut block = sample(b"payload");
             block[at..at + bytes.len()].copy_from_slice(&bytes);
             let index = u64::from(u32::from_le_bytes(field(&block, 32)));

@@ -1,73 +1,72 @@
 //! The write-ahead log: small changes, durable when a commit returns, until a checkpoint makes them superfluous.
 //!
-//! Two files take turns. A *generation* is a start block, commits that repeat what was still needed (the snapshot), and the
-//! commits since. The next generation goes to the other file: snapshot, sync, start block, sync. Only the start block puts it
-//! in force, so an interrupted change leaves the generation before. Then the old start block is cleared.
+//! The log has two segments, one file each. A *generation* is a start block, commits that repeat what is still needed (the snapshot), and
+//! the commits since. The next generation goes to the other file: snapshot, sync, start block, sync. The start block makes it valid, so an
+//! interrupted change leaves the previous generation valid. Then the old start block is cleared.
 //!
-//! **Every block is written twice, one copy behind the other.** The two copies of a block that was acknowledged cannot both be
-//! gone by damage to one block, so a commit of which a block has no intact copy was never acknowledged: it is the torn tail of an
-//! interrupted write, and the log ends before it. Damage to one copy is repaired from the other; damage to both is an error as
-//! soon as a later commit shows that there was one.
+//! **Every block is stored twice, with the copy after it.** Damage to one block cannot destroy both copies of an acknowledged block. So a
+//! commit with a block without an intact copy was never acknowledged: it is the torn tail of an interrupted write, and the log ends before
+//! it. Damage to one copy is repaired from the other. Damage to both is an error if a later commit shows that the log went on.
 //!
-//! A commit goes behind the one before it, in whole blocks that are written once in a generation: a torn write hits nothing that
-//! was acknowledged.
+//! A commit follows the previous one in whole blocks, and blocks are written once per generation. So a torn write cannot damage
+//! acknowledged data.
 
 mod block;
+mod group_commit;
 mod replay;
-mod turn;
 
 use std::sync::Arc;
 
 use crate::{AlignedBuf, FlashError, PageDevice, Storage};
 pub use block::START_BYTES_MAX;
 use block::{BLOCK_BYTES, Header, PAYLOAD_BYTES, Start, StartFault, decode_start, encode, encode_start};
+pub use group_commit::{CommitGuard, GroupCommit};
 pub use replay::WalReport;
-pub use turn::{CommitTurn, Turn};
 
 const NAMES: [&str; 2] = ["wal-a", "wal-b"];
 /// A block and its copy.
 const PAIR_BYTES: u64 = 2 * BLOCK_BYTES as u64;
-/// Blocks that are read or written in one operation.
+/// Blocks per read or write operation.
 const CHUNK_BLOCKS: usize = 16;
-/// Blocks of the longest commit: also how far beyond a lost block the next commit is looked for.
+/// Blocks of the longest commit. Replay searches this far after a lost block for the next commit.
 const COMMIT_BLOCKS_MAX: u32 = 64;
 /// Bytes of the longest commit.
 pub const COMMIT_BYTES_MAX: usize = COMMIT_BLOCKS_MAX as usize * PAYLOAD_BYTES;
-/// What the contents of a set's log begin with.
+/// First bytes of the contents of a set's log, and the name of the structure in messages.
 pub const SET_KIND: (&[u8; 8], &str) = (b"SPBL-SET", "a set");
-/// The same of an index.
+/// The same for an index.
 pub const INDEX_KIND: (&[u8; 8], &str) = (b"SPBL-IDX", "an index");
-/// A log with fewer blocks would spend its time on changes of generation.
+/// A smaller log would change generations too often.
 const BLOCKS_MIN: u32 = 32;
-/// More blocks than this would be a file of half a tebibyte.
+/// More blocks would make a file of more than half a tebibyte.
 const BLOCKS_MAX: u64 = 1 << 26;
 
-/// The two files, and the place where the next commit goes.
+/// The two segments, and the position of the next commit.
 pub struct Wal {
     devices: [Arc<dyn PageDevice>; 2],
     names: [String; 2],
-    /// In force: its file, and what it says.
+    /// The valid segment's file, and its start block.
     active: usize,
     start: Start,
     next_block: u32,
-    /// What a file grows to when its next generation begins.
+    /// Length of the next generation's file in blocks, if it is longer than the present one.
     wanted_blocks: u32,
-    /// The other file has a start block that is not in force any more.
+    /// The other file has a start block of an older generation.
     has_old_start: bool,
-    /// An earlier write failed, so what is in the files is not known.
+    /// An earlier write failed, so the state of the files is unknown.
     has_failed: bool,
     written_bytes: u64,
     syncs: u64,
 }
 
 impl Wal {
-    /// Blocks that `payload_bytes` take in commits of at least `commit_bytes`.
+    /// Upper bound of the blocks for `payload_bytes` in commits of at least `commit_bytes`.
     pub fn blocks_for(payload_bytes: u64, commit_bytes: usize) -> u64 {
         let commit_bytes = commit_bytes.clamp(1, COMMIT_BYTES_MAX) as u64;
         payload_bytes.div_ceil(commit_bytes) * commit_bytes.div_ceil(PAYLOAD_BYTES as u64)
     }
 
-    /// Makes both files, each for `blocks` blocks. On return the log is in force, with `contents` and no commit.
+    /// Creates both files with `blocks` blocks each. The new log is durable on return, with `contents` and without commits.
     pub fn create(
         storage: &dyn Storage,
         salt: u64,
@@ -79,7 +78,7 @@ impl Wal {
         let make = |i: usize| -> Result<Arc<dyn PageDevice>, FlashError> {
             let len_bytes = u64::from(blocks) * PAIR_BYTES;
             let device = storage.create(NAMES[i], len_bytes).map_err(FlashError::io("create", &names[i]))?;
-            // Writing every block once now spares each commit the allocation of space.
+            // Written now, so that commits need not allocate space.
             let zeros = AlignedBuf::new(CHUNK_BLOCKS * PAIR_BYTES as usize);
             for offset in (0..len_bytes).step_by(zeros.len()) {
                 let len = (len_bytes - offset).min(zeros.len() as u64) as usize;
@@ -102,20 +101,19 @@ impl Wal {
             written_bytes: 0,
             syncs: 0,
         };
-        wal.restart(contents, &mut |_| false)?;
+        wal.start_generation(contents, &mut |_| false)?;
         Ok(wal)
     }
 
-    /// Whether a log was ever made here. One that cannot be opened is there.
+    /// Whether there are files of a log, readable or not.
     pub fn exists(storage: &dyn Storage) -> bool {
         let is_missing = |error: &std::io::Error| error.kind() == std::io::ErrorKind::NotFound;
         NAMES.iter().any(|name| !storage.open(name).err().as_ref().is_some_and(is_missing))
     }
 
-    /// Opens the log: finds the generation in force. Reads four blocks. [`Wal::replay`] must follow before anything is written.
+    /// Opens the log: finds the valid generation. Reads four blocks. Call [`Wal::replay`] before writing.
     ///
-    /// # Errors
-    /// [`FlashError::NewerVersion`]; [`FlashError::Damaged`] if no start block can be read; [`FlashError::Truncated`].
+    /// # Errors [`FlashError::NewerVersion`], [`FlashError::Damaged`] if no start block is readable, or [`FlashError::Truncated`].
     pub fn open(storage: &dyn Storage) -> Result<Wal, FlashError> {
         let names = NAMES.map(|name| storage.describe(name));
         let open = |i: usize| storage.open(NAMES[i]).map_err(FlashError::io("open", &names[i]));
@@ -154,18 +152,18 @@ impl Wal {
         })
     }
 
-    /// What keys the checksums of the structure whose log this is.
+    /// Key of the checksums of the structure.
     pub fn salt(&self) -> u64 {
         self.start.salt
     }
 
-    /// What the structure keeps in the start block.
+    /// The contents stored for the structure in the start block.
     pub fn contents(&self) -> &[u8] {
         &self.start.contents
     }
 
-    /// Refuses the log of another structure: `kind` is what this one's contents begin with and what it is called, `other` the same of
-    /// another one. `folder` is for the message.
+    /// Refuses the log of another structure. `kind` and `other` are the first bytes of the contents and the name of this structure and of
+    /// the other. `folder` is for the message.
     pub fn require_kind(
         &self,
         folder: String,
@@ -186,44 +184,44 @@ impl Wal {
         })
     }
 
-    /// The file in force.
+    /// Name of the valid segment's file.
     pub fn name(&self) -> &str {
         &self.names[self.active]
     }
 
-    /// Whether commits follow the start block and the snapshot. Known after [`Wal::replay`].
+    /// Whether commits follow the snapshot. Known after [`Wal::replay`].
     pub fn has_commits(&self) -> bool {
         self.next_block > 1 + self.start.snapshot_blocks
     }
 
-    /// Whether nothing follows the start block: what the log is for is all elsewhere. Known after [`Wal::replay`].
+    /// Whether nothing follows the start block. Known after [`Wal::replay`].
     pub fn is_empty(&self) -> bool {
         self.next_block == 1
     }
 
-    /// Whether blocks of this many bytes, each a commit of its own or not, still fit this generation.
+    /// Whether `blocks` more blocks fit the segment.
     pub fn has_room_for(&self, blocks: u64) -> bool {
         u64::from(self.next_block) + blocks <= u64::from(self.start.blocks)
     }
 
-    /// Blocks of a generation that a snapshot may take: half of them stay for commits.
+    /// Blocks of a segment that a snapshot may take. Half of the segment stays free for commits.
     pub fn snapshot_blocks_max(&self) -> u64 {
         u64::from(self.start.blocks / 2).saturating_sub(1)
     }
 
-    /// Sets the blocks that a file grows to when its next generation begins. Says whether the present one has fewer.
-    pub fn want(&mut self, blocks: u64) -> bool {
+    /// Reserves `blocks` blocks for the next segment. Returns whether the present one has fewer.
+    pub fn reserve(&mut self, blocks: u64) -> bool {
         self.wanted_blocks = within_bounds(blocks).max(self.wanted_blocks);
         self.start.blocks < self.wanted_blocks
     }
 
-    /// Bytes and syncs written since opening.
+    /// Bytes written and syncs since opening.
     pub fn written(&self) -> (u64, u64) {
         (self.written_bytes, self.syncs)
     }
 
-    /// Writes a commit and returns when it is durable. The caller has checked that there is room for it and that it has at most
-    /// [`COMMIT_BYTES_MAX`] bytes.
+    /// Writes a commit, durable on return. The caller has checked that there is room, and that `payload` has at most [`COMMIT_BYTES_MAX`]
+    /// bytes. Cost: one write and one sync.
     pub fn commit(&mut self, payload: &[u8]) -> Result<(), FlashError> {
         self.check_alive()?;
         let (device, generation) = (self.active, self.start.generation);
@@ -233,10 +231,10 @@ impl Wal {
         Ok(())
     }
 
-    /// Begins a new generation with `contents` and the commits that `snapshot` gives: it is called with an empty buffer until it
-    /// returns false, and each time fills it with at most [`COMMIT_BYTES_MAX`] bytes. What earlier generations held and neither the snapshot
-    /// nor the structure's own files hold durably is lost.
-    pub fn restart(
+    /// Starts a new generation in the other segment, with `contents` and the commits of `snapshot`. `snapshot` is called with an empty
+    /// buffer until it returns false. Each call fills the buffer with at most [`COMMIT_BYTES_MAX`] bytes. Earlier commits are dropped, so
+    /// the caller must have made them durable elsewhere or repeat them in the snapshot.
+    pub fn start_generation(
         &mut self,
         contents: Vec<u8>,
         snapshot: &mut dyn FnMut(&mut Vec<u8>) -> bool,
@@ -267,12 +265,12 @@ impl Wal {
         self.write(new, 0, &pair)?;
         self.sync(new)?;
         (self.active, self.start, self.next_block) = (new, start, next_block);
-        // Else damage to both copies of the new one would be a silent step back.
+        // Otherwise, damage to both copies of the new start block would bring the old generation back silently.
         self.has_old_start = true;
         self.clear_start(old, true)
     }
 
-    /// Clears what is left of an old start block in the file `i`.
+    /// Clears an old start block in file `i`.
     fn clear_start(&mut self, i: usize, is_durable: bool) -> Result<(), FlashError> {
         if !self.has_old_start {
             return Ok(());
@@ -285,7 +283,7 @@ impl Wal {
         Ok(())
     }
 
-    /// Writes the blocks of a commit from block `first` on; returns the block behind them.
+    /// Writes the blocks of a commit from block `first` on. Returns the next free block.
     fn write_commit(
         &mut self,
         device: usize,
@@ -327,7 +325,7 @@ impl Wal {
         Ok(())
     }
 
-    /// After a failed write nobody knows what is in the files: no more writing until the log is opened again.
+    /// Refuses further writes until the log is opened again, because the state of the files is unknown after a failed write.
     fn checked(
         &mut self,
         device: usize,
@@ -351,7 +349,7 @@ fn within_bounds(blocks: u64) -> u32 {
     blocks.clamp(u64::from(BLOCKS_MIN), BLOCKS_MAX) as u32
 }
 
-/// The start block of a file, from either copy; `None` if there is none that can be read.
+/// The start block of a file, from either copy. `None` if both are unreadable.
 fn read_start(device: &dyn PageDevice, name: &str) -> Result<Option<Start>, FlashError> {
     let mut block = AlignedBuf::new(BLOCK_BYTES);
     for copy in 0..2 {

@@ -1,41 +1,41 @@
-//! Reading the log: commit after commit, to its end.
+//! Reads the log, commit after commit, to its end.
 
 use super::block::{BLOCK_BYTES, Header, decode};
 use super::{CHUNK_BLOCKS, COMMIT_BLOCKS_MAX, PAIR_BYTES, Wal};
 use crate::{AlignedBuf, FlashError};
 
-/// What reading the log found.
+/// Result of reading the log.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct WalReport {
-    /// Commits that are whole, those of the snapshot included.
+    /// Intact commits, including those of the snapshot.
     pub commits: u64,
-    /// Blocks of them, the start block included.
+    /// Blocks of these commits, plus the start block.
     pub blocks: u64,
-    /// Of these, the ones of which one copy is damaged; the other one is intact.
+    /// Blocks with one damaged and one intact copy.
     pub repaired_blocks: u64,
-    /// The same of the last commit, which are no damage: the one that wrote it may have been interrupted. Who goes on writing begins a new
-    /// generation first, or they would be taken for damage then.
+    /// The same in the last commit. These are not damage, since its write may have been interrupted. A writer must start a new generation
+    /// before it goes on. Otherwise they would count as damage later.
     pub torn_blocks: u64,
-    /// Commits that were acknowledged and cannot be read; only [`Wal::salvage`] goes on behind them.
+    /// Acknowledged commits that are unreadable. Only [`Wal::salvage`] reads on after them.
     pub lost_commits: u64,
 }
 
 impl WalReport {
-    /// Whether every block is there twice.
+    /// Whether both copies of every block are intact.
     pub fn is_sound(&self) -> bool {
         self.repaired_blocks + self.lost_commits == 0
     }
 }
 
-/// Takes the payload of a commit; an error ends the reading.
+/// Receives the payload of a commit. An error ends the reading.
 type Visitor<'v> = dyn FnMut(&[u8]) -> Result<(), FlashError> + 'v;
 
-/// A commit that is being read.
+/// A commit being read.
 #[derive(Default)]
 struct Commit {
     first: u32,
     count: u32,
-    /// Blocks read of it.
+    /// Number of its blocks read so far.
     read: u32,
     payload: Vec<u8>,
     repaired_blocks: u64,
@@ -49,22 +49,21 @@ struct Found<'b> {
 }
 
 impl Wal {
-    /// Calls `visit` with every commit, in order, one at a time in memory, and finds the end of the log.
+    /// Calls `visit` with every commit, in order, and finds the end of the log. Keeps one commit in memory.
     ///
-    /// # Errors
-    /// [`FlashError::Damaged`] if an acknowledged commit cannot be read; whatever `visit` returns; [`FlashError::Io`].
+    /// # Errors [`FlashError::Damaged`] if an acknowledged commit is unreadable, errors of `visit`, or [`FlashError::Io`].
     pub fn replay(&mut self, visit: &mut Visitor<'_>) -> Result<WalReport, FlashError> {
         let (report, end) = self.read(visit, false)?;
         self.next_block = end;
         Ok(report)
     }
 
-    /// As [`Wal::replay`], without taking note of the end: for who reads the log and does not write.
+    /// Like [`Wal::replay`], for readers: does not set the end of the log.
     pub fn scan(&self, visit: &mut Visitor<'_>) -> Result<WalReport, FlashError> {
         Ok(self.read(visit, false)?.0)
     }
 
-    /// Calls `visit` with every commit that can be read, and counts those that cannot.
+    /// Calls `visit` with every readable commit and counts the unreadable ones.
     pub fn salvage(&self, visit: &mut Visitor<'_>) -> Result<WalReport, FlashError> {
         Ok(self.read(visit, true)?.0)
     }
@@ -76,7 +75,7 @@ impl Wal {
             ..WalReport::default()
         };
         let mut commit = Commit::default();
-        // Where the log ends unless a later commit shows that it goes on, and where that is given up.
+        // The end of the log, unless a later commit follows before the search is given up.
         let mut end: Option<u32> = None;
         let mut repaired_of_last = 0;
         let mut next = 1; // the first block of the next commit
@@ -103,7 +102,7 @@ impl Wal {
                     Some(found) if end.is_none() && index > next && commit.goes_on_with(&found) => {
                         commit.take(&found)
                     }
-                    // Of a commit whose beginning is lost: acknowledged or not, it cannot be used.
+                    // A block of a commit whose beginning is lost. It is unusable whether or not it was acknowledged.
                     _ if end.is_none() => end = Some(next),
                     _ => {}
                 }
@@ -123,7 +122,7 @@ impl Wal {
         }
         let end = end.unwrap_or(next);
         if end <= self.start.snapshot_blocks {
-            // It was durable before the start block was.
+            // The snapshot was durable before the start block.
             if !goes_on {
                 return Err(self.lost(end));
             }
@@ -136,7 +135,7 @@ impl Wal {
         Ok((report, end))
     }
 
-    /// Fills `chunk` with the pairs from block `index` on; what cannot be read is zeros, which is no block.
+    /// Fills `chunk` with the pairs of blocks from `index` on. Unreadable ones are set to zero, which is no valid block.
     fn read_chunk(&self, index: u32, chunk: &mut [u8]) {
         let device = &self.devices[self.active];
         let offset = u64::from(index) * PAIR_BYTES;

@@ -11,7 +11,7 @@ fn payload(n: u8, len: usize) -> Vec<u8> {
     vec![n; len]
 }
 
-/// The log as it is found, and its commits.
+/// The log after opening, and its commits.
 fn reopen(storage: &SimStorage) -> Result<(Wal, WalReport, Vec<Vec<u8>>), FlashError> {
     let mut wal = Wal::open(storage)?;
     let mut found = Vec::new();
@@ -37,14 +37,14 @@ fn commits_and_snapshots_come_back_in_order() {
     assert!(found.has_commits() && report.is_sound() && report.blocks == 1 + 1 + 1 + 4, "{report:?}");
     let mut left = vec![payload(7, 20), payload(6, 5000)];
     let mut snapshot = |into: &mut Vec<u8>| left.pop().map(|next| into.extend(next)).is_some();
-    wal.restart(b"second".to_vec(), &mut snapshot).unwrap();
+    wal.start_generation(b"second".to_vec(), &mut snapshot).unwrap();
     let (found, _, commits) = reopen(&storage).unwrap();
     assert_eq!(commits, [payload(6, 5000), payload(7, 20)]);
     assert!(!found.has_commits() && !found.is_empty());
     wal.commit(&payload(8, 1)).unwrap();
     let (mut found, _, commits) = reopen(&storage).unwrap();
     assert_eq!((commits.len(), found.contents()), (3, &b"second"[..]));
-    found.restart(Vec::new(), &mut |_| false).unwrap();
+    found.start_generation(Vec::new(), &mut |_| false).unwrap();
     assert!(reopen(&storage).unwrap().0.is_empty());
 }
 
@@ -96,7 +96,8 @@ fn a_snapshot_that_cannot_be_read_is_never_the_end_of_the_log() {
     let storage = SimStorage::new(SimPower::steady());
     let mut wal = create(&storage);
     let mut left = vec![payload(2, 10), payload(1, 10)].into_iter();
-    wal.restart(Vec::new(), &mut |into| left.next().map(|next| into.extend(next)).is_some()).unwrap();
+    wal.start_generation(Vec::new(), &mut |into| left.next().map(|next| into.extend(next)).is_some())
+        .unwrap();
     wal.commit(b"behind").unwrap();
     for pair in 1..=3 {
         let storage = copy_of(&storage);
@@ -105,7 +106,8 @@ fn a_snapshot_that_cannot_be_read_is_never_the_end_of_the_log() {
         assert_eq!(is_told, pair < 3, "pair {pair}");
     }
     let mut left = vec![payload(3, 10)].into_iter();
-    wal.restart(Vec::new(), &mut |into| left.next().map(|next| into.extend(next)).is_some()).unwrap();
+    wal.start_generation(Vec::new(), &mut |into| left.next().map(|next| into.extend(next)).is_some())
+        .unwrap();
     storage.damage("wal-a", PAIR_BYTES as usize, |bytes| bytes[..PAIR_BYTES as usize].fill(0));
     assert!(matches!(reopen(&storage), Err(FlashError::Damaged { .. })), "also where no commit follows it");
 }
@@ -115,7 +117,7 @@ fn a_log_that_is_cut_short_or_of_a_later_version_is_told() {
     let storage = SimStorage::new(SimPower::steady());
     let mut wal = create(&storage);
     wal.commit(b"one").unwrap();
-    wal.restart(b"now in b".to_vec(), &mut |_| false).unwrap();
+    wal.start_generation(b"now in b".to_vec(), &mut |_| false).unwrap();
     let short = SimStorage::new(SimPower::steady());
     for name in NAMES {
         let from = storage.open(name).unwrap();
@@ -135,8 +137,8 @@ fn a_log_that_is_cut_short_or_of_a_later_version_is_told() {
     assert!(matches!(reopen(&storage), Err(FlashError::NewerVersion { got: 2, .. })));
 }
 
-/// Commits and changes of generation with the power cut after each operation: what was acknowledged is there, in order, and
-/// at most one commit more.
+/// Commits and changes of generation, with the power cut after each operation. All acknowledged commits are found, in order, and at most
+/// one more.
 #[test]
 fn whatever_a_power_loss_leaves_the_acknowledged_commits_are_there() {
     let mut seeds = 0;
@@ -154,7 +156,9 @@ fn whatever_a_power_loss_leaves_the_acknowledged_commits_are_there() {
                 acknowledged.push(tried.clone());
                 if n % 5 == 4 {
                     let mut left = acknowledged.clone().into_iter();
-                    wal.restart(vec![n], &mut |into| left.next().map(|next| into.extend(next)).is_some())?;
+                    wal.start_generation(vec![n], &mut |into| {
+                        left.next().map(|next| into.extend(next)).is_some()
+                    })?;
                 }
             }
             Ok(())
@@ -181,7 +185,7 @@ fn whatever_a_power_loss_leaves_the_acknowledged_commits_are_there() {
     assert!(seeds > 500);
 }
 
-/// Every write and every sync fails in turn, and what came before goes on failing: nothing is overwritten that was acknowledged.
+/// Each write and each sync fails in one run. No acknowledged commit is overwritten.
 #[test]
 fn after_a_failed_write_nothing_more_is_written() {
     for n in 0..14 {
@@ -192,7 +196,7 @@ fn after_a_failed_write_nothing_more_is_written() {
         power.fail_once_after(n);
         let mut failed = false;
         for _ in 0..3 {
-            let result = wal.commit(b"x").and_then(|()| wal.restart(Vec::new(), &mut |_| false));
+            let result = wal.commit(b"x").and_then(|()| wal.start_generation(Vec::new(), &mut |_| false));
             assert!(!failed || matches!(result, Err(FlashError::WriterFailed { .. })));
             failed |= result.is_err();
         }

@@ -12,11 +12,11 @@ use springbloom_console::sizes::Size;
 use super::duplicates::ContentDigest;
 use super::files::Source;
 
-/// Bytes of a chunk's digest: 160 bits of BLAKE3, as many as SHA-1 has.
+/// Bytes of a chunk's digest: 160 bits of BLAKE3, the length of SHA-1.
 pub(super) const DIGEST_BYTES: usize = 20;
-/// Chunks handed over together.
+/// Chunks per batch.
 const BATCH_CHUNKS: usize = 1024;
-/// Batches that may wait for each thread.
+/// Queued batches per thread.
 const WAITING_BATCHES: usize = 4;
 
 /// Sizes of chunks, in bytes.
@@ -28,7 +28,7 @@ pub(super) struct ChunkSizes {
 }
 
 impl ChunkSizes {
-    /// Around `average_bytes`, a quarter to eight times of it.
+    /// Average `average_bytes`, minimum a quarter and maximum eight times of it.
     pub(super) fn around(average_bytes: u64) -> Result<ChunkSizes> {
         let allowed = v2020::AVERAGE_MIN as u64..=(v2020::MAXIMUM_MAX / 8) as u64;
         if !allowed.contains(&average_bytes) {
@@ -63,7 +63,7 @@ pub(super) struct End {
     pub(super) content: ContentDigest,
 }
 
-/// Some chunks, and which sources end with them.
+/// A batch of chunks, and the sources that end with it.
 #[derive(Default)]
 pub(super) struct Batch {
     pub(super) chunks: Vec<Chunk>,
@@ -77,8 +77,8 @@ pub(super) struct Cutting {
     pub(super) threads: usize,
 }
 
-/// Chunks the sources with these numbers and hands all batches to `take`, those of one source in their order. Ends early, with its
-/// error, if `take` fails.
+/// Cuts the sources with these numbers into chunks and passes all batches to `take`, in order for each source. If `take` fails, returns
+/// its error.
 pub(super) fn chunk_all(
     sources: &[Source],
     numbers: &[usize],
@@ -113,7 +113,7 @@ pub(super) fn chunk_all(
     })
 }
 
-/// Adds the chunks of a source to `batch`, which is handed over whenever it is full. None when nobody listens any more.
+/// Adds the chunks of a source to `batch`, and sends it whenever it is full. Returns `None` if the receiver is gone.
 fn chunk_one(
     number: usize,
     source: &Source,

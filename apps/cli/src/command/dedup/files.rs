@@ -7,10 +7,10 @@ use std::path::{Path, PathBuf};
 
 use rustix::fs::{FileType, fstat};
 
-/// Stands for standard input.
+/// The name of standard input.
 pub(super) const STREAM: &str = "-";
 
-/// Tells files apart, whatever their names are: device and inode.
+/// Identity of a file, independent of its name: device and inode.
 pub(super) type FileId = (u64, u64);
 
 pub(super) fn id_of(metadata: &Metadata) -> FileId {
@@ -21,7 +21,7 @@ pub(super) fn id_of(metadata: &Metadata) -> FileId {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Source {
     pub(super) path: PathBuf,
-    /// 0 for a pipe: nobody knows.
+    /// Length in bytes. 0 for a pipe.
     pub(super) len_bytes: u64,
     /// `None` for a pipe, which has no identity.
     pub(super) id: Option<FileId>,
@@ -88,13 +88,13 @@ impl Source {
     }
 }
 
-/// `name` with its control characters, which a terminal would obey, escaped.
+/// `name` with control characters escaped, because a terminal would interpret them.
 pub(super) fn shown(name: &str) -> String {
     let escaped = |c: char| if c.is_control() { c.escape_default().to_string() } else { c.to_string() };
     name.chars().map(escaped).collect()
 }
 
-/// A digest of names, lengths and times: a scan goes on only over the very same files.
+/// A digest of names, lengths and times. A scan resumes only if it is unchanged.
 pub(super) fn digest(sources: &[Source]) -> String {
     let mut hasher = blake3::Hasher::new();
     for source in sources {

@@ -13,7 +13,7 @@ use crate::command::flash::{FlashIndex, StreamLookup, explain};
 /// Whether a chunk was seen before.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Standing {
-    /// Here for the first time.
+    /// Seen for the first time.
     New,
     /// Seen earlier in this scan.
     Repeated,

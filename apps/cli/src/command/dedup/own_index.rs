@@ -14,7 +14,7 @@ pub(super) struct OwnIndex {
 }
 
 impl OwnIndex {
-    /// What there is of the index in `folder`, which exists.
+    /// The files of the index in `folder`, which must exist.
     pub(super) fn of(folder: &Path) -> io::Result<OwnIndex> {
         let mut ids = HashSet::from([id_of(&fs::metadata(folder)?)]);
         for entry in fs::read_dir(folder)? {
@@ -23,7 +23,7 @@ impl OwnIndex {
         Ok(OwnIndex { folder: folder.canonicalize()?, ids })
     }
 
-    /// Whether `id` is the folder or a file in it, by whatever name.
+    /// Whether `id` is the folder or a file in it, under any name.
     pub(super) fn is(&self, id: FileId) -> bool {
         self.ids.contains(&id)
     }

@@ -16,11 +16,11 @@ use crate::command::flash::{IndexInfo, IndexStats};
 /// Types of files that get a line of their own.
 const KINDS: usize = 15;
 
-/// Everything that is reported.
+/// The contents of the report.
 pub(super) struct Report<'r> {
     pub(super) tally: &'r Tally,
     pub(super) found: &'r Found,
-    /// If they were asked for.
+    /// `None` if they were not requested.
     pub(super) duplicates: Option<Vec<Group>>,
     pub(super) stats: IndexStats,
     pub(super) info: IndexInfo,
@@ -124,8 +124,8 @@ impl Report<'_> {
                 "lookups": stats.lookups,
                 "bucket_reads": stats.bucket_reads,
                 "page_reads": stats.page_reads,
-                "chapter_reads": stats.chapter_reads,
-                "locality_hits": stats.locality_hits,
+                "readahead_reads": stats.readahead_reads,
+                "readahead_hits": stats.readahead_hits,
                 "reads_per_lookup": stats.reads_per_lookup(),
             },
         });

@@ -22,11 +22,11 @@ use crate::command::flash::{FlashError, FlashIndex, IndexSettings, StreamLookup,
 use crate::command::index::open::{MemoryOptions, close, open};
 use crate::failure::done;
 
-/// Bytes between saved states: the work that an interruption can cost.
+/// Bytes between saved states, and so the work that an interruption may lose.
 const STATE_EVERY: Duration = Duration::from_secs(1);
 
-/// Runs of chunks kept in memory for those that follow, 80 KiB each.
-const CHAPTERS: usize = 16;
+/// Readahead windows in memory, 80 KiB each.
+const READAHEAD_WINDOWS: usize = 16;
 
 /// Scan files, folders and streams for duplicate data
 ///
@@ -101,7 +101,7 @@ impl Scan {
             sources,
             kinds: Kinds::among(sources),
             open: Open::default(),
-            seen: index.stream(CHAPTERS),
+            seen: index.stream(READAHEAD_WINDOWS),
             written: Instant::now(),
             step,
         };
@@ -137,7 +137,7 @@ fn all_processors() -> usize {
     std::thread::available_parallelism().map_or(1, usize::from)
 }
 
-/// Reads those files again that an interrupted scan has done and that others may be the same as.
+/// Reads files again that an interrupted scan had finished, if other files may be equal to them.
 fn compare_again(
     sources: &[Source],
     done: usize,
@@ -148,14 +148,14 @@ fn compare_again(
     let step = Step::of("comparing", again.iter().map(|n| sources[*n].len_bytes).sum());
     chunk_all(sources, &again, cutting, &mut |batch| {
         step.advance(batch.chunks.iter().map(|chunk| u64::from(chunk.len_bytes)).sum());
-        // What cannot be read now has been told, or is scanned again the next time.
+        // An unreadable file has been reported, or is scanned again the next time.
         let readable = batch.ends.iter().filter(|end| end.result.is_ok());
         readable.for_each(|end| duplicates.add(end.source, end.content));
         Ok(())
     })
 }
 
-/// What is between two states.
+/// The work between two saved states.
 struct Progress<'i> {
     index: &'i FlashIndex,
     sources: &'i [Source],

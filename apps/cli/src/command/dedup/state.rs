@@ -15,29 +15,29 @@ const KEY: &[u8] = b"dedup scan";
 /// Characters of the description of a scan.
 const DESCRIPTION_MAX: usize = 200;
 
-/// What is scanned, and how.
+/// Description of a scan.
 pub(super) struct ScanPlan<'s> {
     pub(super) sources: &'s [Source],
-    /// As the user named them.
+    /// Paths as given by the user.
     pub(super) description: String,
     pub(super) chunk_bytes: u64,
-    /// Whether the user says that a stream is that of the interrupted scan.
+    /// Whether the user says that the stream is the same as in the interrupted scan.
     pub(super) is_same_stream: bool,
 }
 
-/// The last scan over an index. It fits a value of the index, whatever is scanned.
+/// The state of the last scan over an index. It always fits a value of the index.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub(super) struct ScanState {
-    /// Counts the scans.
+    /// Number of the scan.
     pub(super) scan: u32,
     /// Average size of chunks: all scans over an index must cut alike to find anything.
     pub(super) chunk_bytes: u64,
-    /// What it is about, for people.
+    /// Description for people.
     pub(super) description: String,
-    /// Which files it is about.
+    /// Digest of the scanned files.
     pub(super) sources_digest: String,
-    /// The sources before this one are done and counted.
+    /// The first source that is not finished. Earlier ones are counted.
     pub(super) next_source: usize,
     pub(super) is_finished: bool,
     pub(super) tally: Tally,
@@ -54,7 +54,7 @@ impl ScanState {
     /// Durable on return, with all chunks put before.
     pub(super) fn write(&self, index: &FlashIndex) -> Result<()> {
         index.put(KEY, &serde_json::to_vec(self)?).map_err(explain)?;
-        index.flush().map_err(explain)
+        index.commit().map_err(explain)
     }
 
     /// The state to start from, of an interrupted scan of the same sources or a new one, with a message for the user.
@@ -97,8 +97,8 @@ impl ScanState {
     }
 }
 
-/// Sums of sources that are being scanned, counted in the order of the sources: what is counted is then all before
-/// `next_source` and nothing else.
+/// Sums of the sources being scanned. They are counted in the order of the sources, so the counted ones are exactly those before
+/// `next_source`.
 #[derive(Default)]
 pub(super) struct Open {
     sums: BTreeMap<usize, (Sums, Option<bool>)>,
@@ -109,7 +109,7 @@ impl Open {
         &mut self.sums.entry(source).or_default().0
     }
 
-    /// The source has no more.
+    /// The source has ended.
     pub(super) fn end(&mut self, source: usize, is_readable: bool) {
         self.sums.entry(source).or_default().1 = Some(is_readable);
     }

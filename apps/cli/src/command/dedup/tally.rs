@@ -12,7 +12,7 @@ use super::known::Standing;
 const LARGEST: usize = 10;
 /// Most types of files with sums of their own, which must fit into the state of a scan.
 const KINDS_MAX: usize = 200;
-/// All other types together.
+/// Name for all other types together.
 const OTHER: &str = "(other)";
 
 /// Bytes and chunks of some data.
@@ -90,7 +90,7 @@ impl Kinds {
     }
 }
 
-/// Everything a scan has counted.
+/// The counters of a scan.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub(super) struct Tally {

@@ -39,7 +39,7 @@ pub(super) struct Found {
     pub(super) unreadable_folders: u64,
 }
 
-/// Refuses what cannot be scanned, before the scan starts.
+/// Checks the paths before the scan starts.
 pub(super) fn check(paths: &[PathBuf], index: &Path) -> Result<()> {
     let own = index.exists().then(|| OwnIndex::of(index)).transpose();
     let own = own.with_context(|| format!("cannot look into {}", index.display()))?;
@@ -59,8 +59,8 @@ pub(super) fn check(paths: &[PathBuf], index: &Path) -> Result<()> {
     Ok(())
 }
 
-/// All regular files below `paths`, once each, in the order of their names; hidden ones too, links not followed. What cannot be
-/// entered is reported, counted and skipped.
+/// All regular files below `paths`, once each, ordered by name. Includes hidden files; does not follow links. Reports, counts and skips
+/// unreadable folders.
 pub(super) fn find(paths: &[PathBuf], options: &WalkOptions, index: &Path) -> Result<Found> {
     let own = Arc::new(OwnIndex::of(index).with_context(|| format!("cannot look into {}", index.display()))?);
     let mut found = Found::default();
@@ -126,7 +126,7 @@ fn is_stream(path: &Path) -> bool {
     path == Path::new(STREAM)
 }
 
-/// A walk below `path` that enters neither excluded folders nor pseudo file systems nor the index.
+/// A walk below `path`. Skips excluded folders, pseudo file systems and the index.
 fn walk(path: &Path, options: &WalkOptions, own: Arc<OwnIndex>) -> Result<WalkBuilder> {
     let excluded = excluded(path, &options.exclude)?;
     let pseudo = PseudoFileSystems::default();
@@ -154,7 +154,7 @@ fn walk(path: &Path, options: &WalkOptions, own: Arc<OwnIndex>) -> Result<WalkBu
     Ok(walk)
 }
 
-/// The error with one mention of the file that it is about.
+/// The error, with its file mentioned once.
 fn explained(error: &ignore::Error) -> String {
     let text = error.io_error().map_or_else(|| error.to_string(), ToString::to_string);
     text.strip_prefix("IO error for operation on ").map_or(text.clone(), |rest| format!("cannot read {rest}"))

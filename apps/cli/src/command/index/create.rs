@@ -15,7 +15,7 @@ use crate::command::flash::{
 const SECTOR: u64 = SECTOR_BYTES as u64;
 const PAGE: u64 = INDEX_PAGE_BYTES as u64;
 
-/// Make a new, empty index
+/// Create an empty index
 #[derive(Args, Debug)]
 pub(crate) struct Create {
     /// Folder for the index: a new one, or an empty one

@@ -92,7 +92,10 @@ impl Damage {
     fn end(self) -> Result<()> {
         let Some(first) = self.first else { return Ok(()) };
         let keys = self.keys;
-        Err(explain(first))
-            .with_context(|| format!("{keys} keys cannot be answered; see `springbloom index repair --help`"))
+        Err(explain(first)).with_context(|| {
+            format!(
+                "{keys} keys cannot be looked up because of damage; see `springbloom index repair --help`"
+            )
+        })
     }
 }

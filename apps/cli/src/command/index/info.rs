@@ -61,7 +61,7 @@ fn print_info(info: &IndexInfo, out: &mut impl Write) -> Result<()> {
     )?;
     writeln!(
         out,
-        "{} of memory just after opening, {} entries waiting",
+        "{} of memory just after opening, {} pending entries",
         size(info.memory_bytes),
         info.pending_entries
     )?;

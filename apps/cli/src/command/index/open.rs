@@ -48,7 +48,7 @@ pub(crate) fn open_to_look_up(directory: &Path, memory: &MemoryOptions) -> Resul
     opened.map_err(|error| explain_opening(directory, error))
 }
 
-/// Opens the index in `directory` to look at it as it is. Writes nothing.
+/// Opens the index in `directory` to inspect it. Writes nothing.
 pub(crate) fn open_to_read(directory: &Path, memory: &MemoryOptions) -> Result<FlashIndex> {
     let _step = Step::waiting(&format!("opening {}", directory.display()));
     FlashIndex::open_read_only(directory, memory.memory()).map_err(|error| explain_opening(directory, error))
@@ -67,12 +67,12 @@ fn explain_opening(directory: &Path, error: FlashError) -> anyhow::Error {
         ));
     }
     bad_input(format!(
-        "{} holds no index ({error}); `springbloom index create` makes one",
+        "{} holds no index ({error}); create one with `springbloom index create`",
         directory.display()
     ))
 }
 
-/// Makes what was changed durable and ends the work on `index`.
+/// Makes the changes durable and closes `index`.
 pub(crate) fn close(index: FlashIndex) -> Result<()> {
     let _step = Step::waiting("closing the index");
     index.close().map_err(explain)

@@ -5,7 +5,7 @@ use crate::command::flash::{KEY_BYTES_MAX, VALUE_BYTES_MAX};
 /// Between key and value.
 const TAB: u8 = b'\t';
 
-/// The key of a line and its value: everything behind the first tab.
+/// The key of a line, and its value: everything after the first tab.
 pub(super) fn split(line: &[u8]) -> (&[u8], &[u8]) {
     match line.iter().position(|byte| *byte == TAB) {
         Some(tab) => (&line[..tab], &line[tab + 1..]),
@@ -13,7 +13,7 @@ pub(super) fn split(line: &[u8]) -> (&[u8], &[u8]) {
     }
 }
 
-/// Says what is wrong with a line that is no key.
+/// Returns an error for a line that is not a valid key.
 pub(super) fn check_key(line: &[u8]) -> Result<(), String> {
     match line.len() {
         0 => Err(format!("the line is empty, expected a key of 1 to {KEY_BYTES_MAX} bytes")),
@@ -21,23 +21,22 @@ pub(super) fn check_key(line: &[u8]) -> Result<(), String> {
     }
 }
 
-/// Says what is wrong with a line that is no key with a value.
+/// Returns an error for a line that is not a valid key with a value.
 pub(super) fn check_pair(line: &[u8]) -> Result<(), String> {
     let (key, value) = split(line);
     if key.is_empty() {
-        let what =
-            if line.is_empty() { "the line is empty" } else { "there is nothing before the first tab" };
+        let what = if line.is_empty() { "the line is empty" } else { "there is no key before the first tab" };
         return Err(format!("{what}, expected a key of 1 to {KEY_BYTES_MAX} bytes"));
     }
     if value.len() > VALUE_BYTES_MAX {
-        return Err(format!("a value of {} bytes, expected at most {VALUE_BYTES_MAX}", value.len()));
+        return Err(format!("the value has {} bytes, expected at most {VALUE_BYTES_MAX}", value.len()));
     }
     check_length(key.len())
 }
 
 fn check_length(key_bytes: usize) -> Result<(), String> {
     if key_bytes > KEY_BYTES_MAX {
-        return Err(format!("a key of {key_bytes} bytes, expected 1 to {KEY_BYTES_MAX}"));
+        return Err(format!("the key has {key_bytes} bytes, expected 1 to {KEY_BYTES_MAX}"));
     }
     Ok(())
 }
@@ -62,7 +61,8 @@ mod tests {
             assert!(check_pair(&wrong).unwrap_err().contains("expected"));
         }
         assert!(
-            check_key(b"").is_err() && check_key(&long(256)).unwrap_err().starts_with("a key of 256 bytes")
+            check_key(b"").is_err()
+                && check_key(&long(256)).unwrap_err().starts_with("the key has 256 bytes")
         );
     }
 }

@@ -76,13 +76,13 @@ fn add_new(
     digests: &[KeyDigest],
     output: &mut LineWriter,
 ) -> Result<()> {
-    const NOT_ADDED: &str = "the keys from here on were not added";
+    const NOT_ADDED: &str = "the remaining keys were not added";
     let known = filter.contains_many(digests);
     let mut seen = HashSet::new();
     let new: Vec<usize> = (0..digests.len()).filter(|n| !known[*n] && seen.insert(digests[*n])).collect();
     let printed = new.iter().try_for_each(|n| output.print(batch.line(*n))).and_then(|()| output.flush());
     if !printed.context(NOT_ADDED)? {
-        bail!("nobody reads the output any more: {NOT_ADDED}, and count as new the next time");
+        bail!("the output was closed: {NOT_ADDED}; the next run counts them as new");
     }
     let digests: Vec<_> = new.iter().map(|n| digests[*n]).collect();
     filter.insert_many(&digests).map_err(explain)

@@ -64,7 +64,7 @@ impl Check {
         let damaged = stats.damaged_answers + stats.failed_reads;
         if damaged > 0 {
             warn(format_args!(
-                "{damaged} lookups met damage and were answered \"may be there\"; see `springbloom set verify`"
+                "{damaged} lookups read damaged data and answered \"may be there\"; see `springbloom set verify --help`"
             ));
         }
         Ok(selected(printed, taken.end("looked up")?))

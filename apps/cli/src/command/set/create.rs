@@ -14,7 +14,7 @@ use crate::command::flash::{
     FilterSettings, FlashFilter, Layout, PAGE_BYTES_MAX, PAGE_BYTES_MIN, PROBES_MAX, explain,
 };
 
-/// Make a new, empty set
+/// Create an empty set
 #[derive(Args, Debug)]
 pub(crate) struct Create {
     /// Folder for the set: a new one, or an empty one
@@ -63,7 +63,7 @@ impl Create {
         let step = Step::waiting(&format!("making {}", self.set.display()));
         let filter = FlashFilter::create(&self.set, &settings, buffer)
             .map_err(explain)
-            .with_context(|| format!("cannot make a set for {} keys", self.capacity))?;
+            .with_context(|| format!("cannot create a set for {} keys", self.capacity))?;
         drop(step);
         let header = filter.info().layers[0].header;
         tell(format_args!(

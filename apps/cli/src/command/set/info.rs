@@ -63,7 +63,7 @@ fn print(info: &FilterInfo, is_full: bool, out: &mut impl Write) -> Result<()> {
     }
     writeln!(
         out,
-        "insertions: {} ({} updates wait to be written to their pages)\nmemory: {}\nfalse positive rate: {:.2e}{}",
+        "insertions: {} ({} updates not written to their pages yet)\nmemory: {}\nfalse positive rate: {:.2e}{}",
         info.insertions,
         info.pending_updates,
         Size { bytes: info.memory_bytes },

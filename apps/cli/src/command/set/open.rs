@@ -45,7 +45,9 @@ impl BufferOptions {
     pub(super) fn settings(&self) -> Result<BufferSettings> {
         if let Some(bytes) = proc::memory_bytes().filter(|bytes| self.memory.bytes > *bytes) {
             let (asked, there) = (self.memory, Size { bytes });
-            return Err(bad_input(format!("--memory {asked} is more than this machine has: {there}")));
+            return Err(bad_input(format!(
+                "--memory {asked} is more than the memory of this machine, {there}"
+            )));
         }
         if self.cache.bytes > self.memory.bytes {
             let (cache, memory) = (self.cache, self.memory);
@@ -85,14 +87,14 @@ pub(super) fn open_to_look_up(directory: &Path, buffer: &BufferOptions) -> Resul
     opened.map_err(|error| explain_opening(directory, error))
 }
 
-/// Opens the set in `directory` to look at it as it is. Writes nothing.
+/// Opens the set in `directory` to inspect it. Writes nothing.
 pub(super) fn open_to_read(directory: &Path, buffer: &BufferOptions) -> Result<FlashFilter> {
     let settings = buffer.settings()?;
     let _step = Step::waiting(&format!("opening {}", directory.display()));
     FlashFilter::open_read_only(directory, settings).map_err(|error| explain_opening(directory, error))
 }
 
-/// Writes what waits to its pages and ends the work on `filter`.
+/// Flushes the pending updates and closes `filter`.
 pub(super) fn close(filter: FlashFilter) -> Result<()> {
     let _step = Step::waiting("closing the set");
     filter.close().map_err(explain)
@@ -106,11 +108,14 @@ fn explain_opening(directory: &Path, error: FlashError) -> anyhow::Error {
                 "{error}: the set is incomplete; restore the file from a copy, or see `springbloom set repair --help`"
             ))
         }
-        _ => bad_input(format!("{} holds no set; `springbloom set create` makes one", directory.display())),
+        _ => bad_input(format!(
+            "{} holds no set; create one with `springbloom set create`",
+            directory.display()
+        )),
     }
 }
 
-/// Says on standard error that a set has reached its capacity.
+/// Warns that a set has reached its capacity.
 pub(super) fn warn_if_full(filter: &FlashFilter, set: &Path) {
     if filter.is_full() {
         warn(format_args!(

@@ -72,12 +72,14 @@ impl Repair {
             report.layers, report.damaged_sectors, report.recovered_updates
         ));
         if report.lost_log {
-            output::warn(format_args!("the log cannot be read: keys that were added last are missing"));
+            output::warn(format_args!("the write-ahead log cannot be read: the keys added last are missing"));
         } else if report.lost_commits > 0 {
             let commits = report.lost_commits;
-            output::warn(format_args!("{commits} commits of the log cannot be read: their keys are missing"));
+            output::warn(format_args!(
+                "{commits} commits of the write-ahead log cannot be read: their keys are missing"
+            ));
         }
-        ensure!(!report.has_losses(), "{} holds what could be read; keys were lost", to.display());
+        ensure!(!report.has_losses(), "{} holds the readable keys; other keys were lost", to.display());
         Ok(())
     }
 }

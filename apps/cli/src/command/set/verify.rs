@@ -68,7 +68,7 @@ impl Verify {
             return Ok(ExitCode::SUCCESS);
         }
         anyhow::bail!(
-            "{} is damaged; no key is lost, but more absent keys may be taken for present; see `springbloom set repair --help`",
+            "{} is damaged: no key is lost, but the false positive rate is higher; see `springbloom set repair --help`",
             self.set.display()
         )
     }
@@ -78,7 +78,7 @@ fn print(report: &VerifyReport, out: &mut impl Write) -> Result<()> {
     writeln!(out, "{}", log_in_words(&report.log))?;
     for layer in &report.layers {
         if !layer.has_sound_header {
-            writeln!(out, "{}: its header is damaged; the log's copy is used", layer.name)?;
+            writeln!(out, "{}: the header is damaged; the copy in the log is used", layer.name)?;
         }
         writeln!(
             out,

@@ -1,20 +1,19 @@
-//! The baseline of the paper: a flat Bloom filter on flash. The bits of a key lie anywhere in the file, so a lookup reads up to
-//! [`PROBES`] pages.
+//! The baseline of the paper: a flat Bloom filter on flash. The bits of a key lie anywhere in the file, so a lookup reads up to [`PROBES`]
+//! pages.
 //!
-//! What is the same as in the flash filter: the device and its direct I/O, pages of 4 KiB, groups of pages and the order in which
-//! they are written, how many are written together, the page cache, and a memory in bytes (or in waiting bits) for what waits.
-//! What differs, and which side that favours:
+//! It shares with the flash filter: the device with direct I/O, pages of 4 KiB, groups of pages, the flush order and the number of groups
+//! per flush, the page cache, and a memory in bytes (or in pending bits) for pending updates. Differences, and the side that they favour:
 //!
 //! - It has no checksums: 0.8% fewer pages hold the same bits, and a lookup computes no sum. Favours the flat filter.
 //! - It has no locks, since one thread uses it. Favours the flat filter.
-//! - It has no log. The flash filters that it is compared with have none either, but their memory has room for one, and pays for
-//!   the pages that batched lookups read. Favours the flat filter.
-//! - The lists of waiting bits come from the heap. The holes that they leave there are not counted. Favours the flat filter.
-//! - A waiting bit takes 2 bytes, so a key takes 12, and 8 in the flash filter. That is the nature of a flat filter: the bits of
-//!   a key wait for different pages.
-//! - The list of a page is one, and is searched from its beginning; the flash filter divides it where much waits. Favours the flash
-//!   filter.
-//! - A flush looks at the counts of all groups; the flash filter keeps them in a tree. Favours the flash filter.
+//! - It has no log. The flash filters in the comparison have none either, but their memory has room for one, and pays for the pages that
+//!   batched lookups read. Favours the flat filter.
+//! - The lists of pending bits come from the heap. Their fragmentation is not counted. Favours the flat filter.
+//! - A pending bit takes 2 bytes, so a key takes 12, against 8 in the flash filter. This is inherent: the bits of a key belong to different
+//!   pages.
+//! - Each page has one list of pending bits, searched from its beginning. The flash filter uses several lists if they are long. Favours the
+//!   flash filter.
+//! - A flush looks at the counts of all groups. The flash filter keeps them in a tree. Favours the flash filter.
 //!
 //! The last two cost little against one read from the device.
 

@@ -1,68 +1,67 @@
-//! Moves entries from memory to buckets, partition after partition in the order of their prefixes, and writes checkpoints between
-//! rounds.
+//! Moves pending entries from memory to buckets, and writes checkpoints. A round visits all partitions in the order of their prefixes.
 //!
-//! Why in order rather than fullest first: with hashed keys both append the same number of entries at a time (twice the mean
-//! that waits), and in order nothing waits longer than a round, which bounds what recovery replays.
+//! Keys are hashed, so visiting the fullest partition first would not append more entries at a time (twice the mean in both cases). In
+//! prefix order no entry is pending for longer than a round, which bounds what recovery replays.
 
 use std::collections::HashSet;
 use std::sync::atomic::Ordering;
 
+use crate::block_file::BlockKey;
 use crate::bucket::{encode, runs};
-use crate::closing::Closing;
 use crate::commits::Acknowledged;
 use crate::entry::{DEPTH_MAX, Entry, fingerprint_bits};
 use crate::halves::Halves;
-use crate::kept_filters;
 use crate::manifest::Manifest;
 use crate::partitions::{Bucket, Part, Partitions, next_prefix};
+use crate::pending_file;
 use crate::prefilter::{self, HalfFilter, Prefilter};
+use crate::prefilter_file;
 use crate::record_log::RecordLog;
 use crate::store::FlashIndex;
-use crate::waiting;
 use springbloom_page_device::AlignedBuf;
 use springbloom_page_device::FlashError;
 use springbloom_page_device::SECTOR_BYTES;
 
 /// Partitions whose buckets are read and written together.
 const BATCH_PARTITIONS: usize = 32;
-/// A round ends at the latest when the log has grown by this much (a gibibyte), however few entries wait.
+/// A round ends once the log has grown by this many pages (1 GiB), even if few entries are pending.
 const ROUND_PAGES_MAX: u64 = 1 << 18;
-/// Checkpoints at most, while the log grows by a zone.
+/// Upper bound of checkpoints while the log grows by one zone.
 const CHECKPOINTS_PER_ZONE: u64 = 4;
 
-/// What the writer knows besides the table; whoever holds it is the writer.
+/// State of the writer, beside the table. The writer is the thread that holds it.
 pub(crate) struct Writer {
     pub(crate) pending_entries: u64,
-    /// Memory that these take.
+    /// Memory of the pending entries, in bytes.
     pub(crate) pending_bytes: u64,
     pub(crate) records: u64,
-    /// Where the round goes on.
+    /// Prefix of the next partition of this round.
     cursor: u64,
-    /// Entries of earlier pages are in their buckets, save those of the partitions that this round has yet to visit.
+    /// Entries of earlier pages are in their buckets, except in the partitions that this round has not visited yet.
     round_page: u64,
-    /// Entries of earlier pages are all in their buckets.
+    /// All entries of earlier pages are in their buckets.
     pub(crate) replay_page: u64,
     /// End of the log at the last checkpoint.
     checkpoint_page: u64,
-    /// Of the last manifest.
+    /// Sequence number of the last manifest.
     sequence: u64,
-    /// This opening; the write-ahead log knows that it changes something once it `is_announced`.
+    /// Number of this opening. The write-ahead log holds it once `is_marked_open` is true.
     epoch: u32,
-    is_announced: bool,
-    /// Records ever appended since opening.
+    is_marked_open: bool,
+    /// Records appended since opening.
     pub(crate) appended: u64,
-    births: u32,
+    bucket_version: u32,
     bucket_slots: u32,
     free_slots: Vec<u32>,
-    /// Slots of new buckets that lookups do not see yet, and the number of slots without them.
+    /// Slots of new buckets that lookups do not see yet.
     taken_slots: Vec<u32>,
     installed_slots: u32,
-    /// Slots that the last manifest refers to and the next will not.
+    /// Slots referred to by the last manifest but not by the next one.
     returned_slots: Vec<u32>,
-    /// The end of the log at opening: entries of earlier pages were replayed.
+    /// The end of the log at opening. Entries of earlier pages were replayed.
     opened_page: u64,
-    /// Records of a zone are being moved; no other zone is, meanwhile.
-    pub(crate) is_cleaning: bool,
+    /// A zone is being reclaimed. No other reclaim starts meanwhile.
+    pub(crate) is_reclaiming: bool,
 }
 
 impl Writer {
@@ -81,40 +80,40 @@ impl Writer {
             checkpoint_page: manifest.counted_page,
             sequence: manifest.sequence,
             epoch: acknowledged.epoch + 1,
-            is_announced: false,
+            is_marked_open: false,
             appended: 0,
-            births: manifest.births,
+            bucket_version: manifest.bucket_version,
             bucket_slots: manifest.bucket_slots,
             free_slots: (0..manifest.bucket_slots).rev().filter(|slot| !is_used[*slot as usize]).collect(),
             taken_slots: Vec::new(),
             installed_slots: manifest.bucket_slots,
             returned_slots: Vec::new(),
             opened_page: acknowledged.end.page_behind(),
-            is_cleaning: false,
+            is_reclaiming: false,
         }
     }
 
-    /// Takes note of what waits and of what the log holds, once it has been replayed.
+    /// Initialises the counters of entries and records after a replay.
     pub(crate) fn count_entries(&mut self, table: &Partitions, log: &RecordLog) {
         self.pending_entries = table.ordered().map(|p| table.pending_entries(p).len() as u64).sum();
         self.pending_bytes = table.pending_bytes();
         self.records = log.zones().live.values().map(|zone| u64::from(zone.records)).sum();
     }
 
-    /// A bucket of `sectors` in a slot that no manifest refers to.
+    /// Allocates a bucket of `sectors` in a slot that no manifest refers to.
     fn new_bucket(&mut self, sectors: usize) -> Bucket {
         let slot = self.free_slots.pop().unwrap_or_else(|| {
             self.bucket_slots += 1;
             self.bucket_slots - 1
         });
         self.taken_slots.push(slot);
-        self.births = self.births.wrapping_add(1);
-        Bucket { slot, birth: self.births, sectors: sectors as u8 }
+        self.bucket_version = self.bucket_version.wrapping_add(1);
+        Bucket { slot, version: self.bucket_version, sectors: sectors as u8 }
     }
 }
 
 impl Writer {
-    /// After a failure: the slots of buckets that will not be.
+    /// Frees the slots of new buckets after a failure.
     pub(crate) fn give_back_slots(&mut self) {
         let installed = self.installed_slots;
         self.free_slots.extend(self.taken_slots.drain(..).filter(|slot| *slot < installed));
@@ -122,59 +121,58 @@ impl Writer {
     }
 }
 
-/// A partition whose bucket is to be appended to or made anew.
+/// A partition to flush.
 pub(crate) struct Job {
     pub(crate) prefix: u64,
     pub(crate) depth: u8,
     pub(crate) bucket: Option<Bucket>,
 }
 
-/// What becomes of it.
+/// The result of flushing a partition.
 #[derive(Default)]
 pub(crate) struct Outcome {
     pub(crate) parts: Vec<Part>,
-    /// Entries that waited.
+    /// Number of pending entries that were moved.
     pub(crate) moved: usize,
 }
 
-/// Sectors to be written, each piece at its place on the device.
+/// Sectors to write: offset on the device and bytes.
 #[derive(Default)]
 pub(crate) struct Writes {
     pieces: Vec<(u64, Vec<u8>)>,
 }
 
 impl FlashIndex {
-    /// Sweeps a batch if more entries wait than memory allows, or if the round has become too long.
-    pub(crate) fn sweep_if_due(&self, writer: &mut Writer) -> Result<(), FlashError> {
+    /// Flushes a batch if pending entries exceed their memory. Finishes the round if it has become too long.
+    pub(crate) fn flush_if_due(&self, writer: &mut Writer) -> Result<(), FlashError> {
         let is_long = writer.records.is_multiple_of(1024)
             && self.log.newest_page() - writer.round_page > ROUND_PAGES_MAX;
         if writer.pending_bytes > self.memory.pending_bytes(writer.records) {
-            self.sweep_batch(writer)?;
+            self.flush_batch(writer)?;
         } else if is_long {
-            while !self.sweep_batch(writer)? {}
+            while !self.flush_batch(writer)? {}
         }
         Ok(())
     }
 
-    /// Moves the pending entries of the next partitions; returns true when the round is over, which is when
-    /// checkpoints are written.
-    pub(crate) fn sweep_batch(&self, writer: &mut Writer) -> Result<bool, FlashError> {
+    /// Flushes the pending entries of the next partitions. Returns true at the end of the round, when checkpoints are written.
+    pub(crate) fn flush_batch(&self, writer: &mut Writer) -> Result<bool, FlashError> {
         let next = self.move_entries(writer).inspect_err(|_| writer.give_back_slots())?;
         writer.cursor = next.unwrap_or(0);
         if next.is_none() {
             writer.replay_page = writer.round_page;
             writer.round_page = self.log.newest_page();
-            // A small index has short rounds; it need not wait for the device after each.
+            // Rounds of a small index are short, so not every round ends with a checkpoint.
             let pages = writer.round_page - writer.checkpoint_page;
             if pages >= u64::from(self.settings.zone_pages) / CHECKPOINTS_PER_ZONE {
                 self.checkpoint(writer, false)?;
-                self.clean(writer)?;
+                self.reclaim_stale_zones(writer)?;
             }
         }
         Ok(next.is_none())
     }
 
-    /// Moves the entries of a batch, all or none; returns where to go on.
+    /// Flushes one batch of partitions, all or none. Returns the prefix after them.
     fn move_entries(&self, writer: &mut Writer) -> Result<Option<u64>, FlashError> {
         let (jobs, next) = self.next_jobs(writer.cursor);
         let mut writes = Writes::default();
@@ -182,7 +180,7 @@ impl FlashIndex {
         let (mut spans, mut asked) = (Vec::new(), Vec::new());
         for (i, job) in jobs.iter().enumerate() {
             match job.bucket {
-                None => outcomes[i] = self.settle(writer, job, Halves::default(), &mut writes)?,
+                None => outcomes[i] = self.update_partition(writer, job, Halves::default(), &mut writes)?,
                 Some(bucket) => {
                     spans.push(self.span_of(bucket, 0..bucket.sectors.into()));
                     asked.push((i, bucket));
@@ -193,12 +191,12 @@ impl FlashIndex {
         self.buckets.read_each(&spans, &mut |n, bytes| {
             let (i, bucket) = asked[n];
             let job = &jobs[i];
-            let settled = bytes.map_err(|e| self.unread_bucket(e)).and_then(|bytes| {
+            let updated = bytes.map_err(|e| self.unread_bucket(e)).and_then(|bytes| {
                 let halves = Halves::decoded(bucket.key(self.salt), self.front_sectors(), bytes)
                     .map_err(|sector| self.damaged_bucket(bucket.slot, sector))?;
-                self.settle(writer, job, halves, &mut writes)
+                self.update_partition(writer, job, halves, &mut writes)
             });
-            match settled {
+            match updated {
                 Ok(outcome) => outcomes[i] = outcome,
                 Err(error) => failure = failure.take().or(Some(error)),
             }
@@ -206,13 +204,13 @@ impl FlashIndex {
         if let Some(error) = failure {
             return Err(error);
         }
-        self.counters.sweep_reads.add(spans.len() as u64);
+        self.counters.flush_reads.add(spans.len() as u64);
         self.write_buckets(writer, writes)?;
         self.install(writer, jobs, outcomes);
         Ok(next)
     }
 
-    /// The partitions of the next batch that have pending entries, and where to go on; `None` at the end of the round.
+    /// The partitions of the next batch with pending entries, and the prefix after them (`None` at the end of the round).
     fn next_jobs(&self, cursor: u64) -> (Vec<Job>, Option<u64>) {
         let table = self.table();
         let (mut jobs, mut at) = (Vec::new(), Some(cursor));
@@ -227,8 +225,8 @@ impl FlashIndex {
         (jobs, at)
     }
 
-    /// Decides what a partition whose bucket holds `halves` becomes, and describes its sectors in `writes`.
-    fn settle(
+    /// Appends the pending entries to the bucket, or packs all entries into new buckets. Adds the sectors to `writes`.
+    fn update_partition(
         &self,
         writer: &mut Writer,
         job: &Job,
@@ -241,7 +239,7 @@ impl FlashIndex {
         };
         let moved = pending.len();
         if pending.first().is_some_and(|entry| entry.page < writer.opened_page) {
-            // Replayed: those that were appended before the last checkpoint are there already.
+            // Replayed entries may have been appended before the last checkpoint.
             let there: HashSet<(u64, u32)> =
                 halves.entries.iter().map(|entry| (entry.page, entry.fingerprint)).collect();
             pending.retain(|entry| !there.contains(&(entry.page, entry.fingerprint)));
@@ -254,7 +252,7 @@ impl FlashIndex {
             let first_sector = usize::from(bucket.sectors);
             halves.append(first_sector, self.front_sectors(), &pending);
             self.write_entries(bucket, first_sector, &pending, writes);
-            // A front that was full has the filter that it had.
+            // A full front half does not change, and neither does its filter.
             let is_same = first_sector >= self.front_sectors();
             let front = is_same.then(|| self.table().front_filter(job.prefix)).flatten();
             let filter = self.filter(front, &halves);
@@ -271,7 +269,7 @@ impl FlashIndex {
         Ok(Outcome { parts: self.pack(writer, job, entries, writes)?, moved })
     }
 
-    /// Describes in `writes` the new bucket, or buckets, of a partition that has `entries`.
+    /// Packs the `entries` of a partition into one or more new buckets and adds their sectors to `writes`.
     pub(crate) fn pack(
         &self,
         writer: &mut Writer,
@@ -279,17 +277,17 @@ impl FlashIndex {
         mut entries: Vec<Entry>,
         writes: &mut Writes,
     ) -> Result<Vec<Part>, FlashError> {
-        // Entries that were replayed may be older than others of the bucket.
+        // Replayed entries may be older than others of the bucket.
         entries.sort_by_key(|entry| entry.page);
         entries.dedup();
         let entries = self.without_repeats(entries, job.prefix, job.depth)?;
         let mut parts = Vec::new();
-        self.divide(writer, job.depth, entries, writes, &mut parts)?;
+        self.split(writer, job.depth, entries, writes, &mut parts)?;
         Ok(parts)
     }
 
-    /// Packs `entries` into one new bucket, or divides them until each part fits one with a quarter of it to spare.
-    fn divide(
+    /// Packs `entries` into one new bucket, or splits them until each part leaves a quarter of its bucket free.
+    fn split(
         &self,
         writer: &mut Writer,
         depth: u8,
@@ -309,13 +307,13 @@ impl FlashIndex {
             parts.push(Part { depth, bucket, filter: self.filter(None, &halves) });
             return Ok(());
         }
-        // Hashed keys spread evenly; a partition far deeper than the number of records explains is full of one digest.
+        // Hashed keys spread evenly. A partition much deeper than the number of records explains holds many equal digests.
         if depth >= DEPTH_MAX.min(writer.records.max(1).ilog2() as u8 + 8) {
             return Err(FlashError::Crowded { got_entries: entries.len() });
         }
-        self.counters.divisions.add(1);
+        self.counters.splits.add(1);
         let (mut lower, mut upper) = (Vec::new(), Vec::new());
-        for (half, entry) in entries.into_iter().map(Entry::divided) {
+        for (half, entry) in entries.into_iter().map(Entry::split) {
             if half != Some(true) {
                 lower.push(entry);
             }
@@ -323,11 +321,11 @@ impl FlashIndex {
                 upper.push(entry);
             }
         }
-        self.divide(writer, depth + 1, lower, writes, parts)?;
-        self.divide(writer, depth + 1, upper, writes, parts)
+        self.split(writer, depth + 1, lower, writes, parts)?;
+        self.split(writer, depth + 1, upper, writes, parts)
     }
 
-    /// The filters over a bucket, of which the front's may be known already.
+    /// Builds the filters over a bucket. `front` is the front's filter if it is known already.
     pub(crate) fn filter(&self, front: Option<HalfFilter>, halves: &Halves) -> Option<Prefilter> {
         let [front_units, back_units] = self.memory.prefilter.as_ref()?;
         let front = front.or_else(|| prefilter::build(front_units, halves.front()))?;
@@ -345,27 +343,27 @@ impl FlashIndex {
         writes.pieces.push((self.span_of(bucket, first_sector..end).offset, bytes));
     }
 
-    /// Before the first change since opening: says in the write-ahead log that the index is open, so that the next opening looks for
-    /// what an interruption may have torn, and takes another epoch.
-    pub(crate) fn announce(&self, writer: &mut Writer) -> Result<(), FlashError> {
+    /// Writes to the write-ahead log that the index is open, with a new epoch. Called before the first change. After a crash, the next
+    /// opening sees the mark and looks for torn sectors.
+    pub(crate) fn mark_open(&self, writer: &mut Writer) -> Result<(), FlashError> {
         if !self.storage.is_writable() {
             return Err(FlashError::ReadOnly { name: self.storage.describe("") });
         }
-        if !writer.is_announced {
+        if !writer.is_marked_open {
             self.grow_log()?;
             let epoch = writer.epoch;
             let committed = self.commits.commit(|next| (next.epoch, next.is_closed) = (epoch, false));
             committed.inspect_err(|_| self.log.mark_failed())?;
-            writer.is_announced = true;
+            writer.is_marked_open = true;
         }
         Ok(())
     }
 
     pub(crate) fn write_buckets(&self, writer: &mut Writer, writes: Writes) -> Result<(), FlashError> {
-        self.announce(writer)?;
+        self.mark_open(writer)?;
         let len_bytes = u64::from(writer.bucket_slots) * self.bucket_bytes() as u64;
         let total: usize = writes.pieces.iter().map(|(_, bytes)| bytes.len()).sum();
-        // Every piece begins at an aligned address, as direct I/O wants it.
+        // Direct I/O needs every piece at an aligned address.
         let stride = |bytes: &[u8]| bytes.len().next_multiple_of(springbloom_page_device::ALIGNMENT_BYTES);
         let mut buf = AlignedBuf::new(writes.pieces.iter().map(|(_, bytes)| stride(bytes)).sum());
         let mut at = 0;
@@ -389,7 +387,7 @@ impl FlashIndex {
         Ok(())
     }
 
-    /// Makes the outcomes what lookups see.
+    /// Makes the outcomes visible to lookups.
     pub(crate) fn install(&self, writer: &mut Writer, jobs: Vec<Job>, outcomes: Vec<Outcome>) {
         let mut table = self.table_mut();
         for (job, Outcome { parts, moved }) in jobs.into_iter().zip(outcomes) {
@@ -404,7 +402,7 @@ impl FlashIndex {
         writer.pending_bytes = table.pending_bytes();
     }
 
-    /// Notes in which zones records have been replaced: an estimate, since equal fingerprints need not be equal keys.
+    /// Counts replaced records by zone. This is an estimate, since different keys may have equal fingerprints.
     fn count_stale(&self, entries: &[Entry], pending: &[Entry], depth: u8) {
         let bits = fingerprint_bits(depth);
         let mut newest: Vec<(u32, u64)> =
@@ -415,7 +413,7 @@ impl FlashIndex {
             zones.count_stale(pair[0].1);
         }
         newest.dedup_by_key(|(fingerprint, _)| *fingerprint);
-        // Of a key that was replaced before, only the last record is stale anew.
+        // If a key was replaced before, its older records were counted then. Only the last one becomes stale now.
         let mut replaced: Vec<Option<u64>> = vec![None; newest.len()];
         for entry in entries {
             let spread = bits - entry.bits.min(bits);
@@ -430,11 +428,11 @@ impl FlashIndex {
         replaced.into_iter().flatten().for_each(|page| zones.count_stale(page));
     }
 
-    /// Makes everything durable and writes a manifest, from which the next opening starts. `closes`: nothing follows.
+    /// Makes everything durable and writes a manifest for the next opening. `closes` is true for the last checkpoint of a clean close.
     pub(crate) fn checkpoint(&self, writer: &mut Writer, closes: bool) -> Result<(), FlashError> {
-        self.announce(writer)?;
+        self.mark_open(writer)?;
         let checkpointed = self.write_checkpoint(writer, closes);
-        // Of a manifest that was written in part, and of what it was to free, nobody knows what is on the device.
+        // After a failure the state of the manifest on the device is unknown, so no further write is allowed.
         checkpointed.inspect_err(|_| self.log.mark_failed())
     }
 
@@ -445,9 +443,9 @@ impl FlashIndex {
         self.buckets.sync().map_err(|e| self.log.failed("sync buckets beside", e))?;
         let sequence = writer.sequence + 1;
         if closes {
-            let (table, closing) = (self.table(), Closing { salt: self.salt, sequence });
-            waiting::write(&*self.storage, closing, &table)?;
-            kept_filters::write(&*self.storage, closing, &table)?;
+            let (table, closing) = (self.table(), BlockKey { salt: self.salt, sequence });
+            pending_file::write(&*self.storage, closing, &table)?;
+            prefilter_file::write(&*self.storage, closing, &table)?;
         }
         let manifest = {
             let (table, zones) = (self.table(), self.log.zones());
@@ -458,7 +456,7 @@ impl FlashIndex {
                 replay_page: writer.replay_page,
                 counted_page: page,
                 is_closing: closes,
-                births: writer.births,
+                bucket_version: writer.bucket_version,
                 bucket_slots: writer.bucket_slots,
                 zone_slots: zones.slots,
                 free_zone_slots: zones.free_after_checkpoint().collect(),
@@ -468,11 +466,11 @@ impl FlashIndex {
         };
         let written = manifest.write(&*self.storage)?;
         self.counters.manifest_bytes_written.add(written);
-        // The manifest is in force from here.
+        // This commit makes the manifest valid.
         self.commits.commit(|next| (next.sequence, next.is_closed, next.end) = (sequence, closes, end))?;
         self.durable.fetch_max(writer.appended, Ordering::AcqRel);
         (writer.sequence, writer.checkpoint_page) = (sequence, page);
-        writer.is_announced = !closes;
+        writer.is_marked_open = !closes;
         writer.free_slots.append(&mut writer.returned_slots);
         self.log.zones_mut().checkpointed();
         Ok(())

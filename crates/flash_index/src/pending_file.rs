@@ -1,11 +1,10 @@
-//! The waiting entries, written when an index is closed, so that the next opening need not replay the log for them. Layout:
-//! `docs/flash-index.md`.
+//! The file of pending entries, written by a clean close, so that the next opening need not replay the log. Layout: `docs/flash-index.md`.
 //!
-//! Invariant: the file says nothing that the log does not say; where it cannot be used, the log is replayed.
+//! Invariant: the file is redundant. If it is unusable, the log is replayed.
 
 use springbloom_filter::KeyDigest;
 
-use crate::closing::{BlockWriter, Closing, read_blocks};
+use crate::block_file::{BlockKey, BlockWriter, read_blocks};
 use crate::manifest::Manifest;
 use crate::partitions::Partitions;
 use springbloom_page_device::FlashError;
@@ -15,10 +14,10 @@ use springbloom_page_device::field;
 const NAME: &str = "waiting";
 const ENTRY_BYTES: usize = 14;
 
-/// Writes the waiting entries of `table`. Durable on return.
-pub(crate) fn write(storage: &dyn Storage, closing: Closing, table: &Partitions) -> Result<(), FlashError> {
+/// Writes the pending entries of `table`. Durable on return.
+pub(crate) fn write(storage: &dyn Storage, closing: BlockKey, table: &Partitions) -> Result<(), FlashError> {
     let mut blocks = BlockWriter::create(storage, NAME, closing)?;
-    for (hi, page) in table.waiting() {
+    for (hi, page) in table.pending_digests() {
         let mut entry = [0; ENTRY_BYTES];
         entry[..8].copy_from_slice(&hi.to_le_bytes());
         entry[8..].copy_from_slice(&page.to_le_bytes()[..6]);
@@ -27,8 +26,8 @@ pub(crate) fn write(storage: &dyn Storage, closing: Closing, table: &Partitions)
     blocks.finish()
 }
 
-/// Adds the entries that waited when `manifest` or the one before it was written by a closing; whether all of them were there. If not, some may
-/// have been added.
+/// Adds the entries that were pending at the close that wrote `manifest`. Returns false if the file is unusable. Some entries may have been
+/// added then.
 pub(crate) fn read(storage: &dyn Storage, manifest: &Manifest, table: &mut Partitions) -> bool {
     let Some(closing) = manifest.closing() else { return false };
     let read = read_blocks(storage, NAME, closing, |count, bytes| {

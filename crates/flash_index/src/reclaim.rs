@@ -1,36 +1,36 @@
-//! Reclaims zones whose records are mostly stale. Invariant: a zone is given up only when each of its live records has been
-//! appended again; its slot is used again only after a checkpoint has made that durable.
+//! Reclaims zones whose records are mostly stale. Invariants: a zone is reclaimed only after each of its live records has been appended
+//! again. Its slot is reused only after a checkpoint has made that durable.
 
+use crate::flush::Writer;
 use crate::scan::LiveRecord;
 use crate::store::FlashIndex;
-use crate::sweep::Writer;
 use springbloom_page_device::FlashError;
 
-/// Share of stale records from which a zone is reclaimed without being asked: at most one byte is moved per byte gained.
+/// Stale share at which a zone is reclaimed automatically. At most one byte is moved per byte gained.
 const STALE_SHARE: f64 = 0.5;
-/// Share from which [`FlashIndex::compact`] reclaims: up to nine bytes are moved per byte gained.
+/// Stale share at which [`FlashIndex::compact`] reclaims. Up to nine bytes are moved per byte gained.
 const STALE_SHARE_COMPACT: f64 = 0.1;
-/// Zones reclaimed after a round of sweeps at most, so that no put waits for long.
+/// Most zones reclaimed after a round of flushes, so that no put waits for long.
 const ZONES_PER_ROUND: usize = 4;
 
-/// What compacting did.
+/// Result of [`FlashIndex::compact`].
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct CompactReport {
-    /// Zones whose space is free for new records now.
+    /// Zones whose space is free for new records.
     pub zones_reclaimed: u64,
     /// Records that were appended again.
     pub records_moved: u64,
 }
 
 impl FlashIndex {
-    /// Moves all waiting entries to their buckets and reclaims every zone of which a tenth or more is stale. Durable on return. The space
-    /// is used again by later records; files do not shrink.
+    /// Flushes all pending entries and reclaims every zone of which at least a tenth is stale. Durable on return. Files do not shrink;
+    /// later records reuse the space. Cost: reads each reclaimed zone, and writes its live records again.
     pub fn compact(&self) -> Result<CompactReport, FlashError> {
         let before = self.stats();
         let mut writer = self.writer();
-        // One round to move what waits; the round after starts where nothing waits, so recovery needs no earlier page.
-        while !self.sweep_batch(&mut writer)? {}
-        while !self.sweep_batch(&mut writer)? {}
+        // The first call ends the current round. The second round starts with no pending entries, so recovery needs no earlier page.
+        while !self.flush_batch(&mut writer)? {}
+        while !self.flush_batch(&mut writer)? {}
         for zone in self.stale_zones(&writer, STALE_SHARE_COMPACT) {
             self.reclaim(&mut writer, zone)?;
         }
@@ -42,9 +42,9 @@ impl FlashIndex {
         })
     }
 
-    /// After a round: reclaims the stalest zones if half of each is stale.
-    pub(crate) fn clean(&self, writer: &mut Writer) -> Result<(), FlashError> {
-        if writer.is_cleaning {
+    /// Reclaims the stalest zones after a round, if at least half of each is stale.
+    pub(crate) fn reclaim_stale_zones(&self, writer: &mut Writer) -> Result<(), FlashError> {
+        if writer.is_reclaiming {
             return Ok(());
         }
         for zone in self.stale_zones(writer, STALE_SHARE).into_iter().take(ZONES_PER_ROUND) {
@@ -53,7 +53,7 @@ impl FlashIndex {
         Ok(())
     }
 
-    /// The zones of which at least `share` is stale, stalest first, among those that recovery does not replay.
+    /// The zones of which at least `share` is stale, stalest first. Excludes zones that recovery would replay.
     fn stale_zones(&self, writer: &Writer, share: f64) -> Vec<u64> {
         let zones = self.log.zones();
         let share_of = |zone: &u64| {
@@ -75,18 +75,18 @@ impl FlashIndex {
             let zones = self.log.zones();
             (zones.first_page(zone), zones.first_page(zone + 1), zones.live[&zone].records)
         };
-        writer.is_cleaning = true;
+        writer.is_reclaiming = true;
         let moved = self.live_records(first, end, &mut |record| self.keep(writer, zone, &record));
-        writer.is_cleaning = false;
+        writer.is_reclaiming = false;
         moved?;
-        // First counted, then given up: a search that finds the zone gone must see that something changed.
+        // The counter changes first, so that a search that misses the zone sees a changed counter.
         self.counters.zones_reclaimed.add(1);
         self.log.zones_mut().reclaim(zone);
         writer.records = writer.records.saturating_sub(u64::from(records));
         Ok(())
     }
 
-    /// Appends a live record of a zone that is being reclaimed again, unless it is a tombstone of nothing.
+    /// Appends a live record of a zone being reclaimed again. Drops tombstones that hide no older record.
     fn keep(&self, writer: &mut Writer, zone: u64, record: &LiveRecord) -> Result<(), FlashError> {
         if record.value.is_none() && !self.hides_something(zone, record) {
             return Ok(());
@@ -99,7 +99,7 @@ impl FlashIndex {
         Ok(())
     }
 
-    /// Whether an older record of the tombstone's key may be left when its zone is gone.
+    /// Whether another zone may hold an older record of the tombstone's key.
     fn hides_something(&self, zone: u64, tombstone: &LiveRecord) -> bool {
         let zones = self.log.zones();
         let stays = |page: &u64| zones.zone_of(*page) != zone && zones.device_page(*page).is_some();

@@ -1,10 +1,10 @@
-//! The pre-filters, written when an index is closed, so that the next opening has them and need not read every bucket again. Layout:
+//! The file of pre-filters, written by a clean close, so that the next opening need not read every bucket again. Layout:
 //! `docs/flash-index.md`.
 //!
-//! Invariant: a filter is kept for the bucket that the closing's manifest names, and says of its entries that they may match; where the file
-//! cannot be used, lookups make the filters anew.
+//! Invariant: a stored filter belongs to the bucket named by the manifest of the same close and has no false negatives. If the file is
+//! unusable, lookups build the filters again.
 
-use crate::closing::{BlockWriter, Closing, ITEM_BYTES_MAX, read_blocks};
+use crate::block_file::{BlockKey, BlockWriter, ITEM_BYTES_MAX, read_blocks};
 use crate::manifest::Manifest;
 use crate::partitions::Partitions;
 use crate::prefilter::{Heads, Prefilter, SHAPES_BYTES};
@@ -12,11 +12,11 @@ use springbloom_page_device::FlashError;
 use springbloom_page_device::Storage;
 
 const NAME: &str = "filters";
-/// In the place of the shapes of a partition that has no filters.
+/// Shapes of a partition without filters.
 const NONE: [u8; SHAPES_BYTES] = [0; SHAPES_BYTES];
 
 /// Writes the pre-filters of `table`. Durable on return.
-pub(crate) fn write(storage: &dyn Storage, closing: Closing, table: &Partitions) -> Result<(), FlashError> {
+pub(crate) fn write(storage: &dyn Storage, closing: BlockKey, table: &Partitions) -> Result<(), FlashError> {
     let mut blocks = BlockWriter::create(storage, NAME, closing)?;
     let mut item = Vec::new();
     for (heads, words) in table.ordered().map(|partition| table.filter_of(partition)) {
@@ -28,7 +28,7 @@ pub(crate) fn write(storage: &dyn Storage, closing: Closing, table: &Partitions)
     blocks.finish()
 }
 
-/// Gives the partitions of `table`, which are those of `manifest`, the filters that the last closing kept, those with `units` for the halves.
+/// Restores the pre-filters of `table`, whose partitions are those of `manifest`. Skips filters with other numbers of units than `units`.
 pub(crate) fn read(storage: &dyn Storage, manifest: &Manifest, units: [u8; 2], table: &mut Partitions) {
     let Some(closing) = manifest.closing() else { return };
     let mut numbers = 0..table.len() as u32;

@@ -1,7 +1,7 @@
-//! Files that closing writes so that the next opening is spared work: blocks of whole items, of which the last one is marked. Layout:
+//! Files written by a clean close to speed up the next opening: blocks of whole items, with a mark on the last block. Layout:
 //! `docs/flash-index.md`.
 //!
-//! Invariant: such a file says nothing that is not also said elsewhere; where it is missing, damaged or of another closing, it is ignored.
+//! Invariant: such a file is redundant. It is ignored if it is missing, damaged or of another close.
 
 use std::sync::Arc;
 
@@ -13,30 +13,29 @@ use springbloom_page_device::{checksum, mix};
 
 const BLOCK_BYTES: usize = 64 << 10;
 const HEAD_BYTES: usize = 24;
-/// The longest item.
+/// Longest item, in bytes.
 pub(crate) const ITEM_BYTES_MAX: usize = BLOCK_BYTES - HEAD_BYTES;
 const ALIGNMENT: usize = 4096;
 
-/// What distinguishes the blocks of one file and closing from all others.
+/// Key of the checksums of one close.
 #[derive(Clone, Copy)]
-pub(crate) struct Closing {
+pub(crate) struct BlockKey {
     pub(crate) salt: u64,
-    /// Sequence of the manifest that is written with it.
+    /// Sequence number of the manifest written by the same close.
     pub(crate) sequence: u64,
 }
 
-impl Closing {
+impl BlockKey {
     fn check(&self, number: u32, block: &[u8]) -> u64 {
         let place = mix(self.sequence).wrapping_add(u64::from(number));
         checksum(self.salt, place, &block[8..])
     }
 }
 
-/// Writes one file.
 pub(crate) struct BlockWriter {
     device: Arc<dyn PageDevice>,
     name: String,
-    closing: Closing,
+    closing: BlockKey,
     buf: AlignedBuf,
     number: u32,
     items: u16,
@@ -48,7 +47,7 @@ impl BlockWriter {
     pub(crate) fn create(
         storage: &dyn Storage,
         file: &str,
-        closing: Closing,
+        closing: BlockKey,
     ) -> Result<BlockWriter, FlashError> {
         let name = storage.describe(file);
         let device = storage.create(file, 0).map_err(FlashError::io("create", &name))?;
@@ -67,7 +66,7 @@ impl BlockWriter {
         Ok(())
     }
 
-    /// Durable on return.
+    /// Writes the last block. Durable on return.
     pub(crate) fn finish(mut self) -> Result<(), FlashError> {
         self.write(true)?;
         self.device.sync().map_err(FlashError::io("sync", &self.name))
@@ -92,12 +91,12 @@ impl BlockWriter {
     }
 }
 
-/// Calls `visit` with the number of items of each block, and their bytes, with zeros behind them. `None` if the file is not whole or not of this
-/// closing, or if `visit` returns that; some blocks may have been visited.
+/// Calls `visit` with the number of items of each block, and their bytes (followed by zeros). Returns `None` if the file is incomplete or
+/// of another close, or if `visit` returns `None`. Some blocks may have been visited then.
 pub(crate) fn read_blocks(
     storage: &dyn Storage,
     file: &str,
-    closing: Closing,
+    closing: BlockKey,
     mut visit: impl FnMut(usize, &[u8]) -> Option<()>,
 ) -> Option<()> {
     let device = storage.open(file).ok()?;
