@@ -1,7 +1,7 @@
-//! What it saves to compute the digest of a key once per lookup instead of once per table (SHaMBa's shared hashing).
+//! The gain of computing the digest of a key once per lookup instead of once per table (SHaMBa's shared hashing).
 //!
-//! `cargo bench -p springbloom-filter --bench digests`. A lookup of an absent key asks the filters of several tables; keys of 16 B,
-//! 256 B and 1 KiB.
+//! `cargo bench -p springbloom-filter --bench digests`. A lookup of an absent key probes the filters of several tables. Keys have 16 B, 256
+//! B and 1 KiB.
 
 use std::hint::black_box;
 
@@ -16,7 +16,7 @@ const KEY_BYTES: [usize; 3] = [16, 256, 1024];
 const TABLES: [usize; 3] = [1, 4, 16];
 const KEYS_PER_TABLE: usize = 4096;
 const RESIDENT_UNITS: u8 = 4;
-/// Keys that lookups take turns with: more than a branch predictor learns, few enough for the first-level cache.
+/// Keys that are looked up alternately: more than a branch predictor learns, few enough for the first-level cache.
 const LOOKED_UP: usize = 16;
 
 fn keys(rng: &mut StdRng, count: usize, bytes: usize) -> Vec<Vec<u8>> {
@@ -48,7 +48,7 @@ fn per_table(tables: &[FilterGroup], key: &[u8]) -> usize {
     tables.iter().filter(|table| table.may_match(KeyDigest::of(black_box(key)))).count()
 }
 
-/// Looks a key up in all tables and gives how many may hold it.
+/// Looks a key up in all tables and returns how many may hold it.
 type Way = fn(&[FilterGroup], &[u8]) -> usize;
 
 fn lookups(criterion: &mut Criterion) {
@@ -78,7 +78,10 @@ fn lookups(criterion: &mut Criterion) {
 
 criterion_group! {
     name = benches;
-    config = Criterion::default().warm_up_time(std::time::Duration::from_millis(300)).measurement_time(std::time::Duration::from_millis(700)).sample_size(30);
+    config = Criterion::default()
+        .warm_up_time(std::time::Duration::from_millis(300))
+        .measurement_time(std::time::Duration::from_millis(700))
+        .sample_size(30);
     targets = lookups
 }
 criterion_main!(benches);

@@ -1,7 +1,7 @@
-//! Units of every family beside each other: build, lookups hot and cold, space and false positive rate.
+//! Compares the families of units: build, hot and cold lookups, space and false positive rate.
 //!
-//! `cargo bench -p springbloom-filter`. Before the timings, one line per configuration reports what was measured beside time; every
-//! configuration is checked for false negatives and for its rate while it is measured.
+//! `cargo bench -p springbloom-filter`. Before the timings, prints a line of other measurements per configuration. Every configuration is
+//! checked for false negatives and for its rate.
 
 use std::hint::black_box;
 
@@ -16,14 +16,14 @@ const SEED: u64 = 0x5eed;
 /// Keys of a segment: 4 and 8 MiB of 1,000-byte values, a unit of one page, and 8 MiB of 100-byte values.
 const KEY_COUNTS: [usize; 4] = [4096, 8190, 31_900, 67_000];
 
-/// Filters that a cold lookup chooses from: together larger than the last-level cache.
+/// Filters for cold lookups, together larger than the last-level cache.
 const COLD_BYTES: usize = 96 << 20;
 
 fn digests(rng: &mut StdRng, count: usize) -> Vec<KeyDigest> {
     (0..count).map(|_| KeyDigest { lo: rng.random(), hi: rng.random() }).collect()
 }
 
-/// Settings to build, and how many units to probe: equal or similar bits per key side by side.
+/// Settings to build, and numbers of units to probe. Configurations of similar size are adjacent.
 fn configurations() -> Vec<(UnitSettings, Vec<u8>)> {
     let bloom = |units, bits| UnitSettings::bloom(units, bits).unwrap();
     vec![
@@ -46,7 +46,7 @@ fn report(settings: UnitSettings, keys: &[KeyDigest], resident: u8, rng: &mut St
     let trials = 1_000_000;
     let passed = digests(rng, trials).into_iter().filter(|&digest| group.may_match(digest)).count();
     let expected = group.shape().false_positive_rate(resident);
-    // One group is one draw of the hash functions: the rate of a Bloom filter varies around the mean over all draws.
+    // A group is one draw of the hash functions. The rate of a Bloom filter varies around the mean over all draws.
     let what = "rate of the measured group";
     assert_rate_within(passed as u64, trials as u64, expected * 0.9, expected * 1.1, what);
     eprintln!(

@@ -19,8 +19,8 @@ impl KeyDigest {
         Self::halves(xxh3_128(key))
     }
 
-    /// Hashes `key` with a seed, for structures that must not suffer from keys which somebody chose to collide. The digest of another seed
-    /// is of no use to tables and filters that share [`KeyDigest::of`].
+    /// Hashes `key` with a seed, for structures that must resist keys chosen to collide. Tables and filters that share [`KeyDigest::of`]
+    /// cannot use the digest.
     #[inline]
     pub fn seeded(key: &[u8], seed: u64) -> Self {
         Self::halves(xxh3_128_with_seed(key, seed))

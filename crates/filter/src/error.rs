@@ -1,31 +1,31 @@
-//! What can be wrong with settings, shapes and unit bytes.
+//! Errors of settings, shapes and unit bytes.
 
 use thiserror::Error;
 
-/// An error of this crate. Callers that only look keys up treat each of them as "may match".
+/// An error of this crate. Lookups treat each of them as "may match".
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[non_exhaustive]
 pub enum FilterError {
-    /// Settings ask for a number of units that no group can have.
+    /// The number of units is out of range.
     #[error("unit count {got} is outside 1..={max}")]
     UnitCount {
-        /// Units asked for.
+        /// Requested number of units.
         got: u8,
-        /// Most units of a group.
+        /// Maximum number of units in a group.
         max: u8,
     },
-    /// Settings ask for Bloom units of a size that is not supported.
+    /// The size of a Bloom unit is not supported.
     #[error("{got} bits per key and unit is outside 1..={max}")]
     BitsPerKey {
-        /// Bits per key asked for.
+        /// Requested bits per key.
         got: u8,
-        /// Most bits per key of one unit.
+        /// Maximum bits per key of a unit.
         max: u8,
     },
-    /// A text does not name units.
+    /// A text does not describe units.
     #[error("units {got:?}: expected ribbon:UNITS or bloom:UNITSxBITS, such as ribbon:16 or bloom:6x4")]
     UnitSettings {
-        /// The text given.
+        /// The text.
         got: String,
     },
     /// An encoded shape has the wrong length.
@@ -36,21 +36,21 @@ pub enum FilterError {
         /// Bytes expected.
         expected: usize,
     },
-    /// The shape was written for a family of units that this version does not know.
+    /// A unit family that this version does not know.
     #[error("unknown unit family {got}; a newer version may have written it")]
     UnknownFamily {
         /// Family code found.
         got: u8,
     },
-    /// A parameter of an encoded shape has a value that no builder writes.
+    /// An encoded shape has an impossible parameter.
     #[error("shape parameter `{name}` cannot be {got}")]
     ShapeParameter {
-        /// Which parameter.
+        /// Name of the parameter.
         name: &'static str,
         /// Value found.
         got: u64,
     },
-    /// A unit is not as long as its shape says.
+    /// A unit has a length that does not fit its shape.
     #[error("unit {unit} is {got} bytes long, its shape says {expected}")]
     UnitBytes {
         /// Index of the unit within its group.
@@ -60,7 +60,7 @@ pub enum FilterError {
         /// Bytes expected.
         expected: usize,
     },
-    /// More units were given than the group was built with.
+    /// More units than the group was built with.
     #[error("{got} units given, the group was built with {built}")]
     TooManyUnits {
         /// Units given.

@@ -1,4 +1,4 @@
-//! The families of units. What reads units asks this file; `settings.rs` lists what can be built.
+//! The families of units, for code that reads units. `settings.rs` lists the ones that can be built.
 
 use crate::bloom::BloomShape;
 use crate::nibbles::Nibbles;
@@ -26,7 +26,7 @@ impl Family {
     }
 }
 
-/// The parameters that a family needs to read its units back, beside their number and the number of keys.
+/// The parameters of a family, beside the numbers of units and of keys.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum FamilyShape {
     Bloom(BloomShape),
@@ -41,7 +41,7 @@ impl FamilyShape {
         }
     }
 
-    /// Family code and two bytes of parameters.
+    /// The stored form: family code and two bytes of parameters.
     pub(crate) fn encode(self) -> [u8; 3] {
         match self {
             Self::Bloom(bloom) => [Family::Bloom as u8, bloom.bits_per_key(), bloom.probes()],
@@ -65,7 +65,7 @@ impl FamilyShape {
         }
     }
 
-    /// The family and parameters of which these are the bits.
+    /// The inverse of [`to_bits`](Self::to_bits).
     #[inline]
     pub(crate) fn from_bits(bits: u16) -> Self {
         let parameters = Nibbles::from_bits(bits as u8);
@@ -76,7 +76,7 @@ impl FamilyShape {
         }
     }
 
-    /// Words of 64 bits in each unit over `key_count` keys; 0 for no keys.
+    /// 64-bit words of each unit over `key_count` keys. 0 for no keys.
     pub(crate) fn unit_words(self, key_count: u32) -> u32 {
         match self {
             Self::Bloom(bloom) => bloom.unit_words(key_count),
@@ -84,7 +84,7 @@ impl FamilyShape {
         }
     }
 
-    /// Analytic rate of one unit over `key_count` > 0 keys.
+    /// Analytic false positive rate of one unit over `key_count` > 0 keys.
     pub(crate) fn unit_fpr(self, key_count: u32) -> f64 {
         match self {
             Self::Bloom(bloom) => bloom.unit_fpr(key_count),
@@ -92,7 +92,7 @@ impl FamilyShape {
         }
     }
 
-    /// Units that a lookup reads together, whose words are interleaved in memory.
+    /// Number of units whose words are interleaved in memory, because a lookup reads them together.
     #[inline]
     pub(crate) fn lanes(self) -> usize {
         match self {
@@ -101,7 +101,7 @@ impl FamilyShape {
         }
     }
 
-    /// What `digest` asks of units of `unit_words` words.
+    /// The probe of `digest` for units of `unit_words` words.
     #[inline]
     pub(crate) fn probe(self, unit_words: u32, digest: KeyDigest) -> Probe {
         Probe(match self {
@@ -112,14 +112,14 @@ impl FamilyShape {
     }
 }
 
-/// What a digest asks of the units of a segment, however many of them are resident: computed before it is known where they are, so that
-/// nothing is left to compute between finding them and reading what is needed of them.
+/// The probe of one digest for the units of a segment, for any number of resident units. Computing it before the units are found leaves no
+/// work between finding them and reading them.
 #[derive(Clone, Copy, Debug)]
 pub struct Probe(FamilyProbe);
 
 #[derive(Clone, Copy, Debug)]
 enum FamilyProbe {
-    /// Of units over no keys, which reject every key.
+    /// The probe of units over no keys, which reject every key.
     Nothing,
     Bloom {
         shape: BloomShape,
@@ -130,11 +130,10 @@ enum FamilyProbe {
 }
 
 impl Probe {
-    /// The first of the `resident` units in `words` that says that no key with this digest is in the segment, which is certain
-    /// then; `None`: it may be. No allocation.
+    /// The first of the `resident` units in `words` that rejects the digest: the key is certainly absent. `None` if it may be present. No
+    /// allocation.
     ///
-    /// # Panics
-    /// If there are fewer words than these units have.
+    /// # Panics If `words` has fewer words than these units.
     #[inline]
     pub fn rejecting_unit(&self, words: &[u64], resident: u8) -> Option<u8> {
         match &self.0 {

@@ -1,32 +1,32 @@
-//! The resident prefix of a segment's units: the thing that a lookup probes.
+//! The resident prefix of a segment's units, which lookups probe.
 //!
-//! Invariant: a group's `resident * unit_words` words lie in one allocation, so that a probe costs the group's own cache line
-//! and then the units' lines, nothing in between. Units follow each other in lanes of as many as the family reads
-//! together; within a lane their words are interleaved. The last lane may have fewer units.
+//! Invariant: the `resident * unit_words` words of a group lie in one allocation. A probe touches the group's own cache line and then the
+//! lines of units. Units are stored in lanes of as many as the family reads together. Within a lane their words are interleaved. The last
+//! lane may have fewer units.
 
 use crate::family::{FamilyShape, Probe};
 use crate::{FilterError, GroupShape, KeyDigest};
 
-/// What a lookup must know of a segment's units beside their words and how many of them there are, in four bytes. Who keeps it
-/// apart from the words finds those that a digest needs without waiting for what lies before them.
+/// The layout of a segment's units in four bytes: what a lookup needs beside their words and number. Kept apart from the words, it gives
+/// the addresses of a probe without another memory access.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ProbeLayout(u32);
 
-/// A unit has at most 2^21 words: [`KEYS_MAX`](crate::KEYS_MAX) keys, eight bits each.
+/// Bits of the number of words in a unit: at most 2^21 words, for [`KEYS_MAX`](crate::KEYS_MAX) keys of eight bits.
 const UNIT_WORDS_BITS: u32 = 22;
 
 impl ProbeLayout {
-    /// Of the units of this shape.
+    /// The layout of units of this shape.
     pub fn new(shape: GroupShape) -> Self {
         Self(shape.unit_words() | u32::from(shape.family_shape().to_bits()) << UNIT_WORDS_BITS)
     }
 
-    /// For those who keep plain bytes.
+    /// The layout as plain bits.
     pub fn to_bits(self) -> u32 {
         self.0
     }
 
-    /// The layout of which these are the [`to_bits`](Self::to_bits).
+    /// The inverse of [`to_bits`](Self::to_bits).
     pub fn from_bits(bits: u32) -> Self {
         Self(bits)
     }
@@ -42,15 +42,14 @@ impl ProbeLayout {
         FamilyShape::from_bits((self.0 >> UNIT_WORDS_BITS) as u16)
     }
 
-    /// What this digest asks of the units.
+    /// The probe of this digest.
     #[inline]
     pub fn probe(self, digest: KeyDigest) -> Probe {
         self.family().probe(self.unit_words(), digest)
     }
 }
 
-/// How the words of a group lie: all that a probe needs beside the words themselves. For holders that keep
-/// a group's words in an allocation of their own; [`FilterGroup`] is for all others.
+/// The layout of a group's words, for owners that allocate the words themselves. [`FilterGroup`] owns its words.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct GroupLayout {
     layout: ProbeLayout,
@@ -58,7 +57,7 @@ pub struct GroupLayout {
 }
 
 impl GroupLayout {
-    /// For the first `resident_units` units of `shape`; all of them if it has fewer.
+    /// The layout of the first `resident_units` units of `shape`, or of all if it has fewer.
     pub fn new(shape: GroupShape, resident_units: u8) -> Self {
         Self { layout: ProbeLayout::new(shape), resident: resident_units.min(shape.unit_count()) }
     }
@@ -68,17 +67,17 @@ impl GroupLayout {
         self.layout.unit_words() as usize
     }
 
-    /// Words that the group takes.
+    /// Number of words of the group.
     pub fn words(&self) -> usize {
         self.unit_words() * usize::from(self.resident)
     }
 
-    /// Units in memory.
+    /// Number of units in memory.
     pub fn resident_units(&self) -> u8 {
         self.resident
     }
 
-    /// Whether a key with this digest may be in the segment whose units are in `words`; `false` is certain.
+    /// Whether a key with this digest may be in the segment whose units are in `words`. `false` is certain.
     #[inline]
     pub fn may_match(&self, words: &[u64], digest: KeyDigest) -> bool {
         self.rejecting_unit(words, digest).is_none()
@@ -90,7 +89,7 @@ impl GroupLayout {
         self.layout.probe(digest).rejecting_unit(words, self.resident)
     }
 
-    /// Puts a unit into its place among `words`. Errors: a unit of the wrong length, or beyond the resident ones.
+    /// Copies a unit to its place in `words`. Errors: the unit has the wrong length or is not resident.
     pub fn set_unit(&self, words: &mut [u64], unit: usize, bytes: &[u8]) -> Result<(), FilterError> {
         if unit >= usize::from(self.resident) {
             return Err(FilterError::TooManyUnits { got: unit + 1, built: self.resident });
@@ -106,7 +105,7 @@ impl GroupLayout {
         Ok(())
     }
 
-    /// Copies the units that both groups have room for; both are of one shape.
+    /// Copies the units that both groups have room for. Both must have the same shape.
     pub fn copy_units(&self, words: &mut [u64], from: &Self, from_words: &[u64]) {
         for unit in 0..usize::from(self.resident.min(from.resident)) {
             let ((first, step), (from_first, from_step)) = (self.place(unit), from.place(unit));
@@ -116,7 +115,7 @@ impl GroupLayout {
         }
     }
 
-    /// Where a unit's first word is, and how far its words are apart.
+    /// Position of a unit's first word, and the stride of its words.
     fn place(&self, unit: usize) -> (usize, usize) {
         let lanes = self.layout.family().lanes();
         let first_of_lane = unit - unit % lanes;
@@ -134,14 +133,14 @@ pub struct FilterGroup {
 }
 
 impl FilterGroup {
-    /// A group of the given first units of `shape`, in order; none at all is allowed and matches every key.
+    /// A group of the first units of `shape`, in order. A group without units matches every key.
     ///
     /// Allocates once. Errors: a unit of the wrong length, or more units than were built.
     pub fn from_units(shape: GroupShape, units: &[&[u8]]) -> Result<Self, FilterError> {
         if units.len() > usize::from(shape.unit_count()) {
             return Err(FilterError::TooManyUnits { got: units.len(), built: shape.unit_count() });
         }
-        // All of it before the allocation: a shape from damaged bytes may ask for gigabytes that nobody has.
+        // Checked before the allocation, because a shape from damaged bytes may need gigabytes.
         for (unit, bytes) in units.iter().enumerate() {
             check_unit_bytes(shape, unit, bytes)?;
         }
@@ -152,7 +151,7 @@ impl FilterGroup {
         Ok(group)
     }
 
-    /// A copy of this group with one more unit. Errors as [`from_units`](Self::from_units).
+    /// A copy of this group with one more unit. Errors: see [`from_units`](Self::from_units).
     pub fn with_next_unit(&self, unit: &[u8]) -> Result<Self, FilterError> {
         let resident = self.head.resident;
         if resident >= self.shape.unit_count() {
@@ -168,37 +167,37 @@ impl FilterGroup {
         Ok(group)
     }
 
-    /// A copy of this group's first `resident_units` units; all of them if there are fewer.
+    /// A copy of the first `resident_units` units of this group, or of all if there are fewer.
     pub fn truncated(&self, resident_units: u8) -> Self {
         let mut group = Self::zeroed(self.shape, resident_units.min(self.head.resident));
         group.head.copy_units(&mut group.words, &self.head, &self.words);
         group
     }
 
-    /// Whether a key with this digest may be in the segment; `false` is certain. No allocation, no lock.
+    /// Whether a key with this digest may be in the segment. `false` is certain. No allocation, no lock.
     #[inline]
     pub fn may_match(&self, digest: KeyDigest) -> bool {
         self.head.may_match(&self.words, digest)
     }
 
-    /// The first resident unit that says no; `None` if the key may be in the segment.
+    /// The first resident unit that rejects the digest. `None` if the key may be in the segment.
     #[inline]
     pub fn rejecting_unit(&self, digest: KeyDigest) -> Option<u8> {
         self.head.rejecting_unit(&self.words, digest)
     }
 
-    /// Units in memory.
+    /// Number of units in memory.
     pub fn resident_units(&self) -> u8 {
         self.head.resident
     }
 
-    /// What the segment's units were built as.
+    /// Shape of the segment's units.
     pub fn shape(&self) -> GroupShape {
         self.shape
     }
 
-    /// Bytes of memory that this group takes: itself and its allocation with the allocator's rounding. What holds the
-    /// group (an `Arc`, a slot) is the holder's to count.
+    /// Memory of this group in bytes: itself and its allocation, rounded like the allocator does. The owner counts what holds the group,
+    /// such as an `Arc`.
     pub fn memory_bytes(&self) -> usize {
         Self::memory_bytes_for(self.shape, self.head.resident)
     }
@@ -215,7 +214,7 @@ impl FilterGroup {
     }
 }
 
-/// Bytes that glibc's malloc takes for a request: a header of 8, in steps of 16, at least 32.
+/// Memory that glibc's malloc uses for a request: a header of 8 bytes, in steps of 16, at least 32.
 fn allocated_bytes(requested: usize) -> usize {
     if requested == 0 { 0 } else { (requested + 8).next_multiple_of(16).max(32) }
 }

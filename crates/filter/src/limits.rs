@@ -1,7 +1,7 @@
-//! How large a group can be.
+//! Limits of a group.
 
-/// Most units that a group can have.
+/// Maximum number of units of a group.
 pub const MAX_UNITS: u8 = 32;
 
-/// Most keys that a shape counts.
+/// Maximum number of keys that a shape counts.
 pub const KEYS_MAX: u32 = (1 << 24) - 1;

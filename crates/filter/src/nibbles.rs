@@ -1,6 +1,6 @@
 //! Two small numbers in one byte.
 
-/// Two numbers below 16 in one byte: there is a shape for every segment in memory.
+/// Two numbers below 16 in one byte, because every segment in memory has a shape.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Nibbles(u8);
 

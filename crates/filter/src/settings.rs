@@ -1,4 +1,4 @@
-//! What to build: family, number and size of the units, and the build itself.
+//! Settings of the units to build, and the build itself.
 
 use std::fmt;
 use std::str::FromStr;
@@ -9,11 +9,11 @@ use crate::limits::{KEYS_MAX, MAX_UNITS};
 use crate::ribbon::{ALL_TRIES, RibbonBuilder};
 use crate::{Family, FilterError, GroupShape, KeyDigest};
 
-/// Most bits per key of one Bloom unit: beyond this a unit is no longer a small step.
+/// Maximum bits per key of one Bloom unit. Larger units would be too large a step.
 const MAX_BLOOM_BITS_PER_KEY: u8 = 8;
 
-/// Which units to build over a segment's keys. The default is 16 ribbon units of one bit per key; the paper's are
-/// 6 Bloom units of 4 bits per key (ElasticBF, ATC'19 section 3.2).
+/// The units to build over a segment's keys. Default: 16 ribbon units of one bit per key. The paper uses 6 Bloom units of 4 bits per key
+/// (ElasticBF, ATC'19 section 3.2).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct UnitSettings {
     family: FamilySettings,
@@ -30,7 +30,7 @@ enum FamilySettings {
 /// All units of one segment, as they are stored.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct BuiltGroup {
-    /// What is needed to read the units back.
+    /// Shape, which is needed to read the units.
     pub shape: GroupShape,
     /// `shape.unit_count()` units of `shape.unit_bytes()` bytes each.
     pub units: Vec<Vec<u8>>,
@@ -57,7 +57,7 @@ impl UnitSettings {
         Ok(Self { family, unit_count })
     }
 
-    /// Units that every group gets.
+    /// Number of units of every group.
     pub fn unit_count(&self) -> u8 {
         self.unit_count
     }
@@ -78,13 +78,13 @@ impl UnitSettings {
         }
     }
 
-    /// Builds the units of one segment, as a [`GroupBuilder`] does that is used once.
+    /// Builds the units of one segment, with a [`GroupBuilder`] for this call.
     pub fn build(&self, digests: &[KeyDigest]) -> BuiltGroup {
         GroupBuilder::new(*self).build(digests)
     }
 }
 
-/// Builds the units of one segment after the other and keeps the memory that this takes.
+/// Builds the units of several segments and reuses its memory.
 #[derive(Debug)]
 pub struct GroupBuilder {
     settings: UnitSettings,
@@ -92,16 +92,15 @@ pub struct GroupBuilder {
 }
 
 impl GroupBuilder {
-    /// Nothing is allocated before the first build.
+    /// Allocates nothing before the first build.
     pub fn new(settings: UnitSettings) -> Self {
         Self { settings, ribbon: RibbonBuilder::default() }
     }
 
-    /// Builds the units of one segment. Never fails. Digests may come in any order and may repeat (a repeat costs the
-    /// space of a key); without digests the units are empty and reject every key. At most [`KEYS_MAX`] digests are
-    /// counted in the shape.
+    /// Builds the units of one segment. Never fails. Digests may come in any order and may repeat (a repeated digest takes the space of
+    /// another key). Without digests the units are empty and reject every key. The shape counts at most [`KEYS_MAX`] digests.
     ///
-    /// A ribbon that cannot be solved, which takes contrived digests, becomes Bloom units of the same nominal size.
+    /// A ribbon system without a solution, which takes contrived digests, becomes Bloom units of the same nominal size.
     pub fn build(&mut self, digests: &[KeyDigest]) -> BuiltGroup {
         match self.settings.family {
             FamilySettings::Bloom { bits_per_key } => self.build_bloom(bits_per_key, digests),
@@ -146,7 +145,7 @@ impl fmt::Display for UnitSettings {
 impl FromStr for UnitSettings {
     type Err = FilterError;
 
-    /// `ribbon:UNITS` or `bloom:UNITSxBITS`, as [`Display`](fmt::Display) writes them.
+    /// Parses `ribbon:UNITS` or `bloom:UNITSxBITS`, as written by [`Display`](fmt::Display).
     fn from_str(text: &str) -> Result<Self, FilterError> {
         let unknown = || FilterError::UnitSettings { got: text.to_owned() };
         let number = |digits: &str| digits.parse::<u8>().map_err(|_| unknown());

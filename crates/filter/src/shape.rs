@@ -1,4 +1,4 @@
-//! What was built over one segment: all that is needed to read its units, in six bytes (eight when stored).
+//! The shape of a segment's units: all that is needed to read them, in six bytes (eight when stored).
 
 use crate::family::FamilyShape;
 use crate::limits::{KEYS_MAX, MAX_UNITS};
@@ -10,7 +10,7 @@ pub const SHAPE_BYTES: usize = 8;
 /// Family, parameters, number of keys and number of units of a group. Sizes and rates are derived from these.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct GroupShape {
-    /// Little-endian, so that a shape has no padding: the index on flash keeps one for each partition.
+    /// Little-endian bytes, so that a shape has no padding. The index on flash keeps one for each partition.
     key_count: [u8; 3],
     family: FamilyShape,
     unit_count: u8,
@@ -29,24 +29,24 @@ impl GroupShape {
         self.family.family()
     }
 
-    /// Keys that the group was built over.
+    /// Number of keys of the group.
     pub fn key_count(&self) -> u32 {
         let [k0, k1, k2] = self.key_count;
         u32::from_le_bytes([k0, k1, k2, 0])
     }
 
-    /// Units that were built (and are on disk), at least 1.
+    /// Number of units that were built and stored, at least 1.
     pub fn unit_count(&self) -> u8 {
         self.unit_count
     }
 
-    /// Bytes of each unit, a multiple of 8; 0 if there are no keys.
+    /// Bytes of each unit, a multiple of 8. 0 if there are no keys.
     pub fn unit_bytes(&self) -> usize {
         self.unit_words() as usize * 8
     }
 
-    /// Probability that an absent key matches the first `resident_units` units: 1.0 for none of them, the product of
-    /// the units' rates otherwise. More than [`unit_count`](Self::unit_count) counts as all of them.
+    /// Probability that an absent key passes the first `resident_units` units: 1.0 for none, otherwise the product of the units' rates.
+    /// Numbers above [`unit_count`](Self::unit_count) count as all units.
     pub fn false_positive_rate(&self, resident_units: u8) -> f64 {
         match resident_units.min(self.unit_count) {
             0 => 1.0,
@@ -62,7 +62,7 @@ impl GroupShape {
         [family, self.unit_count, a, b, k0, k1, k2, k3]
     }
 
-    /// Reads the stored form; total: any bytes give a usable shape or an error.
+    /// Decodes the stored form. Total: returns a usable shape or an error for any bytes.
     pub fn decode(bytes: &[u8]) -> Result<Self, FilterError> {
         let &[family, unit_count, a, b, k0, k1, k2, k3] = bytes else {
             return Err(FilterError::ShapeBytes { got: bytes.len(), expected: SHAPE_BYTES });

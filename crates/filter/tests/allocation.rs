@@ -1,4 +1,4 @@
-//! What lookups and groups ask of the allocator.
+//! Allocations of lookups and groups.
 
 mod support;
 #[path = "support/unsafe_counting_allocator.rs"]

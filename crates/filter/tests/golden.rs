@@ -1,5 +1,5 @@
-//! Bytes that may never change without a new family or format version. The expected values come from an independent
-//! implementation (Python over the C library's XXH3), not from this crate.
+//! Bytes that must not change without a new family or format version. The expected values come from an independent implementation (Python
+//! with the C library's XXH3).
 
 use springbloom_filter::{GroupShape, KeyDigest, UnitSettings};
 

@@ -1,4 +1,4 @@
-//! What holds for the units of every family: no false negatives, prefixes that only get sharper, total decoding.
+//! Properties of the units of every family: no false negatives, monotone prefixes, total decoding.
 
 mod support;
 
@@ -10,7 +10,7 @@ use springbloom_filter::{
 use springbloom_testkit::seed;
 use support::{digest, digests, every_settings, prefix};
 
-/// Sizes at which something changes: words, rows, and the smallest and largest that tests can afford.
+/// Numbers of keys around changes of words and rows, and the smallest and largest that tests can afford.
 const KEY_COUNTS: [usize; 22] =
     [0, 1, 2, 3, 15, 16, 17, 31, 32, 33, 47, 48, 56, 57, 63, 64, 65, 127, 500, 1000, 4096, 31_900];
 
@@ -137,7 +137,7 @@ fn wrong_units_are_errors_not_panics() {
     }
 }
 
-/// Shapes of half a gigabyte: more is refused at once, and these by length, before anything of that size is allocated.
+/// Shapes of half a gigabyte. Larger ones are refused at once, and these by length before the allocation.
 #[test]
 fn a_shape_that_asks_for_gigabytes_allocates_nothing() {
     for family in [[1, 32, 8, 3], [2, 32, 15, 0]] {

@@ -7,10 +7,10 @@ use springbloom_filter::{BuiltGroup, KeyDigest, UnitSettings};
 use springbloom_testkit::{binomial::assert_rate, seed};
 use support::{digests, every_settings, prefix};
 
-/// How many absent keys match the first 0, 1, 2, ... units, over groups of fresh random keys.
+/// The number of absent keys that match the first 0, 1, 2, ... units, over groups of fresh random keys.
 ///
-/// Keys that try the same group share its luck, so small groups get few trials each: the trials are independent enough
-/// for a binomial bound if the variance between groups is small beside that within them.
+/// Keys tested against the same group are not independent, so small groups get few trials each. A binomial bound holds if the variance
+/// between groups is small beside that within them.
 fn survivors(
     settings: UnitSettings,
     key_count: usize,
@@ -33,7 +33,7 @@ fn survivors(
     (last.unwrap(), survivors)
 }
 
-/// Each unit rejects its share of what the units before it let through: the rate is right *and* the units are independent.
+/// Each unit rejects its share of the keys that pass earlier units, so the rate is right and the units are independent.
 fn assert_separable(settings: UnitSettings, key_count: usize, groups: u64, trials_per_group: u64) {
     let (built, survivors) = survivors(settings, key_count, groups, trials_per_group);
     for resident in 1..=settings.unit_count() {
@@ -80,7 +80,7 @@ fn six_units_of_four_bits_are_worth_one_filter_of_24_bits() {
     let shape = UnitSettings::bloom(6, 4).unwrap().build(&digests(0, 10_000)).shape;
     for units in 1..=6u8 {
         let bits = 4.0 * f64::from(units);
-        // What an optimal Bloom filter of the same size does, with a fractional number of probes: 2^-(bits ln 2).
+        // The rate of an optimal Bloom filter of the same size, with a fractional number of probes: 2^-(bits ln 2).
         let optimum = 0.5f64.powf(bits * std::f64::consts::LN_2);
         let loss = shape.false_positive_rate(units) / optimum;
         assert!((1.0..1.004f64.powi(units.into()) * 1.001).contains(&loss), "{units} units: {loss}");

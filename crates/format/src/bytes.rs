@@ -1,4 +1,4 @@
-//! Numbers at their places in bytes. Callers have checked the length.
+//! Reads numbers at offsets of bytes. Callers have checked the length.
 
 pub(crate) fn u16_at(bytes: &[u8], at: usize) -> u16 {
     u16::from_le_bytes(field(bytes, at))

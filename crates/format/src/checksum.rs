@@ -1,4 +1,4 @@
-//! Checksums: the low 32 bits of XXH3-64 under a seed that says what the bytes are.
+//! Checksums: the low 32 bits of XXH3-64, with a seed that identifies the part.
 
 use xxhash_rust::xxh3::xxh3_64_with_seed;
 
@@ -10,12 +10,12 @@ pub(crate) const CHECKSUM_BYTES: usize = 4;
 /// Odd, so that no two identities have the same product: the golden ratio in 64 bits.
 const SPREAD: u64 = 0x9e37_79b9_7f4a_7c15;
 
-/// What a checksum covers. Each has its own seed, so that intact bytes in the wrong place are damage as well.
+/// The part that a checksum covers. Each part has its own seed, so intact bytes in the wrong place fail the check.
 #[derive(Clone, Copy)]
 pub(crate) enum Covers {
     Header,
     Directory,
-    /// Of the block with that identity.
+    /// A unit of the block with that identity.
     Unit {
         identity: u32,
         segment: u32,
@@ -39,7 +39,7 @@ pub(crate) fn checksum(covers: Covers, bytes: &[u8]) -> u32 {
     xxh3_64_with_seed(bytes, seed) as u32
 }
 
-/// Whether `stored` is the checksum of these bytes.
+/// Returns an error unless `stored` is the checksum of these bytes.
 pub(crate) fn verify(
     covers: Covers,
     part: &'static str,

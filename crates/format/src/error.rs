@@ -1,13 +1,13 @@
-//! Why bytes are not a filter block or hotness file of ours.
+//! Errors of filter blocks and hotness files.
 
 use springbloom_filter::FilterError;
 use thiserror::Error;
 
-/// An error of this crate. Whoever only looks keys up treats each of them as "may match" and counts it.
+/// An error of this crate. Lookups treat each of them as "may match" and count it.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[non_exhaustive]
 pub enum FormatError {
-    /// Fewer bytes than the part needs; read more, or the file is cut off.
+    /// Fewer bytes than the part needs: read more, or the file is too short.
     #[error("{part} is cut off: got {got} bytes, expected {expected}")]
     Truncated {
         /// Which part of the block.
@@ -17,7 +17,7 @@ pub enum FormatError {
         /// Bytes needed.
         expected: u64,
     },
-    /// The bytes do not begin with our magic number: not written by us.
+    /// The bytes do not begin with the magic number, so Springbloom did not write them.
     #[error("not written by Springbloom: magic is {got:02x?}, expected {expected:02x?}")]
     Foreign {
         /// First bytes found.
@@ -25,7 +25,7 @@ pub enum FormatError {
         /// Magic number of the format.
         expected: [u8; 8],
     },
-    /// A newer version wrote it; this one cannot read it: the table works without filters, the start is a cold one.
+    /// A newer version wrote it. A table is then used without filters, and a start is cold.
     #[error("version {got} is newer than {newest}, the newest that this version reads")]
     NewerVersion {
         /// Version found.
@@ -33,7 +33,7 @@ pub enum FormatError {
         /// Newest version that can be read.
         newest: u16,
     },
-    /// Bytes changed after they were written.
+    /// The bytes have changed since they were written.
     #[error("{part} is damaged: checksum is {got:#010x}, expected {expected:#010x}")]
     Checksum {
         /// Which part of the block.
@@ -43,7 +43,7 @@ pub enum FormatError {
         /// Checksum stored with them.
         expected: u32,
     },
-    /// Bytes with a right checksum that no writer of this version produces.
+    /// A field with a valid checksum and an impossible value.
     #[error("{part}: `{field}` is {got}, expected {expected}")]
     Inconsistent {
         /// Which part of the block.
@@ -52,15 +52,15 @@ pub enum FormatError {
         field: &'static str,
         /// Value found.
         got: u64,
-        /// What it has to be, or its bound.
+        /// The required value, or its bound.
         expected: u64,
     },
-    /// A segment's shape is not usable, for instance of a family that a newer version added.
+    /// The shape of a segment is not usable, for instance of a family that a newer version added.
     #[error("shape of segment {segment} cannot be read")]
     Shape {
         /// Index of the segment.
         segment: u32,
-        /// What is wrong with it.
+        /// The error of the shape.
         #[source]
         source: FilterError,
     },

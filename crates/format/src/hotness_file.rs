@@ -1,6 +1,6 @@
-//! The hotness file: what is remembered of a database's tables from one run to the next. Layout: `docs/format.md`.
+//! The hotness file: usage of a database's tables, kept from one run to the next. Layout: `docs/format.md`.
 //!
-//! A hint, never needed for a right answer: whoever cannot read it starts cold.
+//! The file is a hint and never affects answers. Without it, the start is cold.
 
 use crate::FormatError;
 use crate::bytes::{u16_at, u32_at, u64_at, u128_at};
@@ -19,47 +19,47 @@ const CHECKSUM_AT: usize = 44;
 const TABLE_BYTES: usize = 28;
 const SEGMENT_BYTES: usize = 13;
 
-/// Everything in a hotness file.
+/// The contents of a hotness file.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct StoredHotness {
-    /// Budget in force when the file was written.
+    /// Budget when the file was written, in bytes.
     pub budget_bytes: u64,
-    /// Of it, what these tables took beside their units.
+    /// Memory of these tables beside their units, in bytes.
     pub other_bytes: u64,
-    /// Visits to segments that one lookup made; 0 if nobody counted.
+    /// Visits to segments per lookup. 0 if unknown.
     pub visits_per_lookup: f32,
-    /// Of the visits that units let pass in vain, those that wasted no read because the key was known to be absent.
+    /// Share of false positives of the units that the negative cache caught, in 1/65,536.
     pub known_absent_65536ths: u16,
     /// The tables, in any order.
     pub tables: Vec<StoredTable>,
 }
 
-/// What is remembered of one table.
+/// The stored state of one table.
 #[derive(Clone, Debug, PartialEq)]
 pub struct StoredTable {
-    /// Which table: a digest of what stays with a table when its file is copied or moved.
+    /// Identity of the table: a digest that stays the same when its file is copied or moved.
     pub id: u128,
-    /// Number in the file's name, which tells tables of the same identity apart (a file ingested twice).
+    /// Number in the file's name. Tells apart tables of the same identity, such as a file ingested twice.
     pub file_number: u64,
     /// Segments in key order.
     pub segments: Vec<StoredSegment>,
 }
 
-/// What is remembered of one segment. Counts are in visits made when the file was written; older ones had faded.
+/// The stored state of one segment. Counts are in visits at the time of writing; older visits had faded.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct StoredSegment {
-    /// Visits of lookups.
+    /// Number of visits.
     pub access_count: f32,
-    /// Visits for keys that the segment does not hold.
+    /// Visits for keys that are not in the segment.
     pub negatives: f32,
-    /// Of those, wasted reads.
+    /// Wasted reads among these visits.
     pub wasted_reads: f32,
-    /// Units resident.
+    /// Resident units.
     pub units: u8,
 }
 
 impl StoredHotness {
-    /// The file's bytes. Counts that the format has no place for (negative, infinite, not a number) are written as 0.
+    /// Encodes the file. Counts that the format cannot hold (negative, infinite, not a number) are written as 0.
     pub fn encode(&self) -> Vec<u8> {
         let segments: usize = self.tables.iter().map(|table| table.segments.len()).sum();
         let body_bytes = self.tables.len() * TABLE_BYTES + segments * SEGMENT_BYTES;
@@ -88,7 +88,7 @@ impl StoredHotness {
         bytes
     }
 
-    /// Reads a whole file. Memory is bounded by a small multiple of the bytes given.
+    /// Decodes a file. Memory is bounded by a small multiple of the length of `bytes`.
     pub fn decode(bytes: &[u8]) -> Result<Self, FormatError> {
         let (header, body) = split_header(bytes)?;
         let [table_count, body_bytes] = [u64::from(u32_at(header, 12)), u64_at(header, 16)];
@@ -128,7 +128,7 @@ fn split_header(bytes: &[u8]) -> Result<(&[u8; HOTNESS_HEADER_BYTES], &[u8]), Fo
     let Some((header, body)) = bytes.split_first_chunk::<HOTNESS_HEADER_BYTES>() else {
         return Err(truncated);
     };
-    // Before the checksum: a newer version may place its checksum elsewhere.
+    // Checked before the checksum: a newer version may place its checksum elsewhere.
     let version = u16_at(header, 8);
     if version > HOTNESS_VERSION {
         return Err(FormatError::NewerVersion { got: version, newest: HOTNESS_VERSION });
@@ -179,7 +179,7 @@ fn storable(value: f32) -> f32 {
     if is_count(value) { value } else { 0.0 }
 }
 
-/// A count from its four bytes.
+/// Reads a count from four bytes.
 fn count(bytes: &[u8]) -> Result<f32, FormatError> {
     let bits = u32_at(bytes, 0);
     let value = f32::from_bits(bits);

@@ -1,10 +1,9 @@
-//! The stored form of a table's filter units, one block per table, and of what is remembered of their use: bytes in, bytes
-//! out. Opens no files.
+//! The stored form of a table's filter units, one block per table, and of the hotness file. Encodes and decodes bytes; opens no files.
 //!
-//! The layout lives in `docs/format.md` and nowhere else. In short: a [header](BlockHeader), a [directory](Directory)
-//! with the shape and first key of every segment, then the units, *unit-major*: unit 0 of all segments, then unit 1 of
-//! all, so that one sequential read makes a whole table usable and the units that are not resident are never read
-//! (ElasticBF, ATC'19 section 3.2: all units in secondary storage, the first ones loaded with the table).
+//! `docs/format.md` is the only description of the layout. In short: a [header](BlockHeader), a [directory](Directory) with the shape and
+//! first key of every segment, then the units, *unit-major*: unit 0 of all segments, then unit 1 of all. One sequential read makes a whole
+//! table usable, and units that are not resident are never read (ElasticBF, ATC'19 section 3.2: all units in secondary storage, the first
+//! ones loaded with the table).
 //!
 //! ```
 //! use springbloom_filter::{FilterGroup, KeyDigest, UnitSettings};

@@ -1,4 +1,4 @@
-//! Decoding is total, and damage is either detected or harmless.
+//! Decoding is total, and damage is detected or harmless.
 
 mod support;
 
@@ -150,7 +150,7 @@ fn intact_units_of_another_table_are_damage() {
     );
 }
 
-/// Makes the checksums of header and directory right again, so that what lies behind them is reached.
+/// Corrects the checksums of header and directory, so that the checks after them are reached.
 fn sign(block: &mut [u8]) {
     if block.len() < HEADER_BYTES {
         return;
@@ -192,7 +192,13 @@ proptest! {
     }
 
     #[test]
-    fn any_bytes_behind_a_right_header(rest: Vec<u8>, segment_count: u32, unit_count in 0..40u8, block_bytes: u64, directory_bytes in 0..300u64) {
+    fn any_bytes_behind_a_right_header(
+        rest: Vec<u8>,
+        segment_count: u32,
+        unit_count in 0..40u8,
+        block_bytes: u64,
+        directory_bytes in 0..300u64,
+    ) {
         let mut block = block_of(3, UnitSettings::default())[..HEADER_BYTES].to_vec();
         block[10] = unit_count;
         block[12..16].copy_from_slice(&(segment_count >> (segment_count % 32)).to_le_bytes());

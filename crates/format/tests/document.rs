@@ -1,5 +1,5 @@
-//! Ties `docs/format.md` to the code: a reader that knows only the document's tables reads a block and must agree with
-//! the crate on every field, and the document's annotated dump is what the crate writes.
+//! Compares `docs/format.md` with the code. A reader that uses only the tables of the document must agree with the crate on every field,
+//! and the annotated dump in the document must be that of the crate's output.
 
 mod support;
 

@@ -1,4 +1,4 @@
-//! The hotness file: what is written is read back, damage is an error, and `docs/format.md` describes it.
+//! The hotness file: written files are read back, damage is an error, and `docs/format.md` describes the format.
 
 use proptest::prelude::*;
 use springbloom_format::{
@@ -52,7 +52,7 @@ proptest! {
     }
 }
 
-/// A small file, and what makes it whole again after a change.
+/// A small file, and a function that corrects its checksums after a change.
 fn small() -> Vec<u8> {
     let segments = vec![StoredSegment { access_count: 3.0, negatives: 2.0, wasted_reads: 1.0, units: 4 }; 2];
     StoredHotness {

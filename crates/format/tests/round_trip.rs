@@ -1,4 +1,4 @@
-//! What is written is read back: segments against a naive oracle, units against a direct build.
+//! Written blocks are read back: segments compared with a naive oracle, units with a direct build.
 
 mod support;
 
@@ -11,7 +11,7 @@ use springbloom_format::{BlockHeader, BlockWriter, Directory, HEADER_BYTES, MAX_
 use springbloom_testkit::seed;
 use support::write;
 
-/// A table's entries in order: user key and entry bytes; keys may repeat.
+/// A table's entries in order: user key and entry bytes. Keys may repeat.
 type Entries = Vec<(Vec<u8>, u64)>;
 
 struct OracleSegment {
@@ -20,7 +20,7 @@ struct OracleSegment {
     data_bytes: u64,
 }
 
-/// The segments that a table should have, from the rule alone.
+/// The expected segments of a table.
 fn oracle(entries: &Entries, segment_data_bytes: u64) -> Vec<OracleSegment> {
     let mut segments: Vec<OracleSegment> = Vec::new();
     let mut last_key: Option<&[u8]> = None;
@@ -128,7 +128,7 @@ proptest! {
 }
 
 proptest! {
-    /// Short fences tell the same segments apart: nothing else of the block differs.
+    /// Shortened fences tell the same segments apart. The rest of the block is the same.
     #[test]
     fn short_fences_find_the_same_segments(
         keys in prop::collection::btree_set("[ab]{0,9}", 1..60),

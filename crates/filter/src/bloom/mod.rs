@@ -17,10 +17,10 @@ use crate::nibbles::Nibbles;
 use crate::{FilterError, KeyDigest};
 use stream::UnitStream;
 
-/// Probes of a unit of 1..=8 bits per key: the number with the least fpr, or one less where that costs under 1%.
+/// Probes of a unit of 1..=8 bits per key: the number with the lowest rate, or one less if that costs under 1%.
 const PROBES: [u8; 8] = [1, 1, 2, 3, 3, 4, 5, 5];
 
-/// Most probes that a stored unit may ask for.
+/// Maximum number of probes of a stored unit.
 const MAX_PROBES: u8 = 8;
 
 /// Parameters of Bloom units: bits per key in the low half, probes in the high half.
@@ -28,7 +28,7 @@ const MAX_PROBES: u8 = 8;
 pub(crate) struct BloomShape(pub(crate) Nibbles);
 
 impl BloomShape {
-    /// `bits_per_key` in 1..=8.
+    /// `bits_per_key` must be in 1..=8.
     pub(crate) fn for_bits(bits_per_key: u8) -> Self {
         Self(Nibbles::new(bits_per_key, PROBES[usize::from(bits_per_key) - 1]))
     }
@@ -60,7 +60,7 @@ impl BloomShape {
         fpr::bloom_fpr(bits, key_count.into(), self.probes())
     }
 
-    /// One unit as bytes.
+    /// Builds one unit.
     pub(crate) fn build(self, unit: u8, unit_words: u32, digests: &[KeyDigest]) -> Vec<u8> {
         let mut bytes = vec![0; unit_words as usize * 8];
         let bits = u64::from(unit_words) * 64;
@@ -74,7 +74,7 @@ impl BloomShape {
         bytes
     }
 
-    /// `words` are the resident units, one after the other, `unit_words` > 0 words each.
+    /// `words` are the resident units in order, with `unit_words` > 0 words each.
     #[inline]
     pub(crate) fn rejecting_unit(self, words: &[u64], unit_words: u32, digest: KeyDigest) -> Option<u8> {
         match self.probes() {
@@ -97,8 +97,7 @@ fn first_rejection<const PROBES: usize>(words: &[u64], unit_words: u32, digest: 
     rejecting.map(|unit| unit as u8)
 }
 
-/// Branch-free: half of the bits are set, so a branch per probe would be mispredicted half of the time and would keep the
-/// loads from overlapping.
+/// Branch-free: half of the bits are set, so a branch per probe would be mispredicted half of the time and would serialise the loads.
 #[inline]
 fn match_unit<const PROBES: usize>(words: &[u64], unit: usize, digest: KeyDigest) -> bool {
     let bits = words.len() as u64 * 64;

@@ -7,7 +7,7 @@ use crate::{KeyDigest, MAX_UNITS};
 /// Vigna, "Computationally easy, spectrally good multipliers for congruential pseudorandom number generators", 2021).
 const STEP: u64 = 0xf135_7aea_2e62_a9c5;
 
-/// `STEP^i` modulo 2^64, so that the probes of a unit do not wait for each other.
+/// `STEP^i` modulo 2^64, so that the probes of a unit are computed independently.
 const STEPS: [u64; 8] = {
     let mut steps = [1u64; 8];
     let mut i = 1;
@@ -34,13 +34,13 @@ const UNIT_KEYS: [(u64, u64); MAX_UNITS as usize] = {
 pub(super) struct UnitStream(u64);
 
 impl UnitStream {
-    /// `unit` below [`MAX_UNITS`].
+    /// `unit` must be below [`MAX_UNITS`].
     #[inline]
     pub(super) fn new(digest: KeyDigest, unit: usize) -> Self {
         Self(fold(digest, UNIT_KEYS[unit]))
     }
 
-    /// Bit of probe `probe` (below 8) in a unit of `bits` bits: less than `bits`, which is not 0.
+    /// Bit of probe `probe` (below 8) in a unit of `bits` > 0 bits.
     #[inline]
     pub(super) fn bit(self, probe: usize, bits: u64) -> u64 {
         let hash = self.0.wrapping_mul(STEPS[probe]);

@@ -1,26 +1,26 @@
 //! Brings the banded system into echelon form, a window of eight slots at a time (the method of the Four Russians).
 //!
-//! Equations are taken in the order of their starts. Those that have started and found no slot yet are *under way*. At each window,
-//! up to eight of them become the pivots of its slots; the pivots' sums are put into tables, from which every equation left is
-//! rid of its coefficients in the window by two lookups. The slots that get a pivot, and so the solution with free slots 0, do not
-//! depend on the order of the digests.
+//! Equations are taken in the order of their starts. An equation is *under way* if it has started and has no slot yet. At each window, up
+//! to eight of them become the pivots of its slots. The sums of the pivots are put into tables, and two lookups reduce every other equation
+//! by its coefficients in the window. Which slots get a pivot does not depend on the order of the digests, so neither does the solution
+//! with free slots 0.
 
 use super::equation::{Arrangement, Equation, REACH, WINDOW};
 use super::pivots::{CANDIDATES, Pivots};
 use super::rows::RowHasher;
 use crate::KeyDigest;
 
-/// The system in echelon form: for each slot of a window the equation that has found it. In its own window it has no coefficient but
-/// its own and some of free slots, which are 0.
+/// The system in echelon form: the equation of each slot of a window. In its own window, an equation has its own coefficient and possibly
+/// those of free slots, which are 0.
 #[derive(Debug, Default)]
 pub(super) struct Echelon {
-    /// Coefficients of the 16 windows behind the slot's own. All 0 if the slot is free.
+    /// Coefficients of the 16 windows after the slot's own. All 0 if the slot is free.
     pub(super) coefficients: Vec<[[u8; REACH]; WINDOW]>,
-    /// Right-hand sides, a bit per column.
+    /// Right-hand sides, one bit per column.
     pub(super) results: Vec<[u32; WINDOW]>,
 }
 
-/// What eliminations need beside their result, to be used again.
+/// Buffers of an elimination, reused by the next one.
 #[derive(Debug, Default)]
 pub(super) struct Elimination {
     pub(super) echelon: Echelon,
@@ -29,14 +29,14 @@ pub(super) struct Elimination {
 }
 
 impl Elimination {
-    /// Eliminates the equations of all `digests`; `false` if they contradict each other. Repeated digests are one equation. Time
-    /// linear in the keys; memory 20 bytes a slot and 36 a key.
+    /// Eliminates the equations of all `digests`. Returns `false` if they have no solution. Repeated digests are one equation. Cost: time
+    /// linear in the number of keys, 20 bytes of memory per slot and 36 per key.
     pub(super) fn eliminate(&mut self, digests: &[KeyDigest], rows: RowHasher, unit_words: u32) -> bool {
         let Self { echelon, arrangement, tables } = self;
         arrangement.arrange(digests, rows, unit_words, CANDIDATES);
         echelon.clear(unit_words);
         let (equations, blocks) = arrangement.blocks();
-        // What is under way is behind what is done, and what starts next is behind what is under way.
+        // Order of the equations: done, under way, not started.
         let mut done = 0;
         for ends in blocks {
             for (window, &end) in ends.iter().enumerate() {
@@ -51,8 +51,8 @@ impl Elimination {
     }
 }
 
-/// Counts coefficients from the next block on. Equations without any are dropped, the others moved to the end; how many these are, or
-/// `None` if one that was dropped is not `0 = 0`.
+/// Moves to the coefficients of the next block. Drops equations without any and moves the others to the end. Returns how many are left, or
+/// `None` if a dropped equation is not `0 = 0`.
 fn to_next_block(equations: &mut [Equation]) -> Option<usize> {
     let mut all_go_on = true;
     for equation in &mut *equations {
@@ -62,7 +62,7 @@ fn to_next_block(equations: &mut [Equation]) -> Option<usize> {
     if all_go_on { Some(equations.len()) } else { without_empty(equations) }
 }
 
-/// Of different keys, an equation without coefficients is hardly ever anything but what a try fails of.
+/// With different keys, an equation without coefficients almost always makes the try fail.
 #[cold]
 #[inline(never)]
 fn without_empty(equations: &mut [Equation]) -> Option<usize> {
@@ -86,9 +86,8 @@ impl Echelon {
         self.results.reserve(windows);
     }
 
-    /// Moves the pivots of a window from the equations to here, and leaves the others without coefficients in it; how many pivots
-    /// there are. The first `started` equations are under way; afterwards those that are left begin behind as many as there were
-    /// pivots.
+    /// Moves the pivots of a window out of the equations, and reduces the others by their coefficients in it. Returns the number of pivots.
+    /// The first `started` equations are under way. Afterwards the remaining ones begin after as many equations as there were pivots.
     #[inline(always)]
     fn eliminate_window(
         &mut self,
@@ -114,23 +113,23 @@ impl Echelon {
             equations[to] = equations[from];
         }
         let done = pivots.count();
-        // By fours: the loop itself is a good part of what it does.
+        // Four at a time, because the loop itself costs a large part of the time.
         let (fours, rest) = equations[done..started.max(done)].as_chunks_mut();
         for [a, b, c, d] in fours {
-            *a = tables.rid(a, window);
-            *b = tables.rid(b, window);
-            *c = tables.rid(c, window);
-            *d = tables.rid(d, window);
+            *a = tables.reduce(a, window);
+            *b = tables.reduce(b, window);
+            *c = tables.reduce(c, window);
+            *d = tables.reduce(d, window);
         }
         for equation in rest {
-            *equation = tables.rid(equation, window);
+            *equation = tables.reduce(equation, window);
         }
         done
     }
 }
 
-/// The sums of all subsets of four equations of a window, and of the other four. Entry `i` is the sum of those whose bit is set in
-/// `i`; entry 0 is 0 = 0.
+/// The sums of all subsets of the first four equations of a window, and of the other four. Entry `i` is the sum of the equations whose bit
+/// is set in `i`. Entry 0 is 0 = 0.
 #[derive(Debug, Default)]
 struct Tables {
     low: [Equation; 16],
@@ -145,15 +144,15 @@ impl Tables {
         subset_sums(&mut self.high, [e, f, g, h]);
     }
 
-    /// Of the equations whose bits are set.
+    /// The sum of the equations whose bits are set.
     #[inline(always)]
     fn sum(&self, equations: usize) -> Equation {
         self.low[equations % 16].plus(&self.high[equations / 16 % 16])
     }
 
-    /// The equation without its coefficients in the window.
+    /// The equation reduced by its coefficients in the window.
     #[inline(always)]
-    fn rid(&self, equation: &Equation, window: usize) -> Equation {
+    fn reduce(&self, equation: &Equation, window: usize) -> Equation {
         self.sum(equation.window(window).into()).plus(equation)
     }
 }

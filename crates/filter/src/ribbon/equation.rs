@@ -1,4 +1,4 @@
-//! An equation under way, and which of them are met where.
+//! Equations under way, and their order.
 
 use super::rows::{RowHasher, fingerprint};
 use crate::KeyDigest;
@@ -6,20 +6,20 @@ use crate::KeyDigest;
 /// Slots that are eliminated together.
 pub(super) const WINDOW: usize = 8;
 
-/// Windows behind the one of an equation's slot in which it can have coefficients: a band of 128.
+/// Windows after the one of an equation's slot that may have coefficients: a band of 128.
 pub(super) const REACH: usize = 128 / WINDOW;
 
-/// Windows in a block: the slots of one word.
+/// Windows in a block, which has the slots of one word.
 pub(super) const WINDOWS_IN_BLOCK: usize = 64 / WINDOW;
 
-/// The coefficients of 192 slots, 24 bytes, from the first slot of a block on, and the right-hand side with a bit per column. As
-/// bytes, because windows are; and as long as the widest register, so that adding two is one instruction.
+/// The coefficients of 192 slots, from the first slot of a block on, and the right-hand side with one bit per column. Bytes match windows.
+/// The size is that of the widest register, so adding two equations takes one instruction.
 #[derive(Clone, Copy, Debug, Default)]
 #[repr(align(32))]
 pub(super) struct Equation([u8; 32]);
 
 impl Equation {
-    /// Of a digest whose row starts at `start`, in the block.
+    /// The equation of a digest whose row starts at slot `start` of the block.
     #[inline]
     pub(super) fn new(digest: KeyDigest, start: u32, rows: RowHasher) -> Self {
         let coefficients = rows.coefficients(digest);
@@ -39,7 +39,7 @@ impl Equation {
         self.0[window]
     }
 
-    /// Coefficients in the windows behind one of the block.
+    /// Coefficients in the windows after one of the block.
     #[inline(always)]
     pub(super) fn behind(&self, window: usize) -> [u8; REACH] {
         let mut coefficients = [0; REACH];
@@ -59,14 +59,14 @@ impl Equation {
         Self(std::array::from_fn(|i| self.0[i] ^ other.0[i]))
     }
 
-    /// The same equation, seen from the next block; it has no coefficients in this one.
+    /// The same equation, relative to the next block. It must have no coefficients in this one.
     #[inline(always)]
     pub(super) fn in_next_block(&self) -> Self {
         let [_, second, third, result] = self.words();
         Self::from_words([second, third, 0, result])
     }
 
-    /// Whether it has any, once it is [seen from the next block](Self::in_next_block): there are none in the last third then.
+    /// Whether it has coefficients, [relative to the next block](Self::in_next_block), where its last third is empty.
     #[inline(always)]
     pub(super) fn has_coefficients(&self) -> bool {
         let [first, second, ..] = self.words();
@@ -88,19 +88,19 @@ impl Equation {
     }
 }
 
-/// Equations in the order of the windows in which they start. A counting sort: 36 bytes per digest and 4 per window.
+/// Equations ordered by the window in which they start. Counting sort, with 36 bytes per digest and 4 per window.
 #[derive(Debug, Default)]
 pub(super) struct Arrangement {
     /// Start of each digest's row.
     starts: Vec<u32>,
     /// By window.
     equations: Vec<Equation>,
-    /// Where each window ends in `equations`.
+    /// End of each window in `equations`.
     ends: Vec<u32>,
 }
 
 impl Arrangement {
-    /// Behind the equations there will be `padding` more, which are anything.
+    /// Sorts the equations. Adds `padding` equations of any content at the end.
     pub(super) fn arrange(
         &mut self,
         digests: &[KeyDigest],
@@ -116,7 +116,7 @@ impl Arrangement {
         ends.resize(unit_words as usize * WINDOWS_IN_BLOCK, 0);
         let (equations, ends) = (&mut equations[..], &mut ends[..]);
         starts.iter().for_each(|&start| ends[window_of(start)] += 1);
-        // From counts to where each window begins; placing its equations moves that to where it ends.
+        // From counts to the begin of each window. Placing the equations moves it to the end.
         let mut sum = 0;
         ends.iter_mut().for_each(|end| sum += std::mem::replace(end, sum));
         for (&digest, &start) in digests.iter().zip(&*starts) {
@@ -126,7 +126,7 @@ impl Arrangement {
         }
     }
 
-    /// The equations, and for each block the ends of its windows among them.
+    /// The equations, and the ends of the windows of each block.
     pub(super) fn blocks(&mut self) -> (&mut [Equation], &[[u32; WINDOWS_IN_BLOCK]]) {
         (&mut self.equations, self.ends.as_chunks().0)
     }

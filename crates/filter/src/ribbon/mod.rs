@@ -1,17 +1,17 @@
-//! Ribbon filter units: one bit per key each, so that `n` resident units err at `2^-n` (Dillinger and Walzer, "Ribbon filter:
-//! practically smaller than Bloom and Xor", arXiv:2103.02515, the standard ribbon).
+//! Ribbon filter units: one bit per key each, so that `n` resident units err at `2^-n` (Dillinger and Walzer, "Ribbon filter: practically
+//! smaller than Bloom and Xor", arXiv:2103.02515, the standard ribbon).
 //!
-//! A segment's keys are equations over GF(2): a key's [row](rows::Row), a band of up to 128 random coefficients from a random
-//! start, times the stored column is a bit of the key's fingerprint. All units share the rows and differ in the fingerprint
-//! bit, so the system is eliminated once and back-substituted for all columns together; each column is one unit.
+//! A segment's keys are equations over GF(2). A key's [row](rows::Row) is a band of up to 128 random coefficients from a random start. The
+//! row times the stored column is a bit of the key's fingerprint. All units share the rows and differ in the fingerprint bit, so the system
+//! is eliminated once and back-substituted for all columns together. Each column is one unit.
 //!
 //! Invariants:
-//! - fingerprint bits do not depend on the retry seed: choosing a seed by success must not choose among fingerprints;
-//! - free variables are 0, which makes the solution unique: bytes depend on the set of keys alone, not on their order;
-//! - a set that no seed solves is never forced: the build reports it and the caller takes another family.
+//! - Fingerprint bits do not depend on the retry seed, because choosing a seed by success must not choose among fingerprints.
+//! - Free variables are 0, which makes the solution unique: bytes depend on the set of keys, not on their order.
+//! - A system without a solution for any seed is reported, and the caller uses another family.
 //!
-//! Starts are *smashed*: they are drawn from a range that reaches beyond both ends and then clamped, so that the outermost
-//! slots are as loaded as the others. It is what makes small segments dense: 0.8% of spare slots at 4 Ki keys.
+//! Starts are *smashed*: drawn from a range that extends beyond both ends and then clamped, so that the outermost slots have the same load
+//! as the others. This makes small segments dense: 0.8% of spare slots at 4 Ki keys.
 //!
 //! Sizes, rows and solution are part of the on-disk format (`docs/format.md`).
 
@@ -34,15 +34,15 @@ pub(crate) const LANES: usize = 4;
 /// Coefficients of a row, and slots of the smallest system that is wider than one word.
 const BAND: u64 = 128;
 
-/// Most keys of a system of a single word. Its rows are dense, so that it is solvable with few spare slots.
+/// Maximum number of keys of a system of a single word. Its rows are dense, so it is solvable with few spare slots.
 const MAX_KEYS_IN_A_WORD: u32 = 60;
 
-/// Retry seeds of one size, and how many sizes are tried. A try succeeds with a probability of about 0.9 at the first size, and
-/// more at each further one.
+/// Retry seeds per size, and number of sizes. A try succeeds with a probability of about 0.9 at the first size, and more at each further
+/// size.
 const SEEDS: u8 = 16;
 const GROWTHS: u8 = 16;
 
-/// Parameters of ribbon units, which try has succeeded: growth in the low half, seed in the high half.
+/// Parameters of ribbon units: the try that succeeded, with growth in the low half and seed in the high half.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct RibbonShape(pub(crate) Nibbles);
 
@@ -54,7 +54,7 @@ impl RibbonShape {
         Self(Nibbles::new(growth, seed))
     }
 
-    /// Sixteenths by which the system is larger than usual, below [`GROWTHS`].
+    /// Growth of the system beyond the usual size, in sixteenths, below [`GROWTHS`].
     pub(crate) fn growth(self) -> u8 {
         self.0.low()
     }
@@ -74,7 +74,7 @@ impl RibbonShape {
         Ok(Self::new(growth, seed))
     }
 
-    /// Integers only: the size is part of the format and has to be the same everywhere.
+    /// Uses integers only, because the size is part of the format and must be the same everywhere.
     pub(crate) fn unit_words(self, key_count: u32) -> u32 {
         let usual = match key_count {
             0 => return 0,
@@ -84,19 +84,19 @@ impl RibbonShape {
         (usual + (usual * u64::from(self.growth())).div_ceil(16)) as u32
     }
 
-    /// `unit_words` not 0.
+    /// `unit_words` must not be 0.
     #[inline]
     pub(crate) fn probe(self, unit_words: u32, digest: KeyDigest) -> RibbonProbe {
         RibbonProbe::new(rows::RowHasher::new(self.seed(), unit_words), unit_words, digest)
     }
 }
 
-/// Solves systems, one after the other, and keeps the memory that this takes.
+/// Solves several systems and reuses its memory.
 #[derive(Debug, Default)]
 pub(crate) struct RibbonBuilder(eliminate::Elimination);
 
 impl RibbonBuilder {
-    /// Solves the system for `unit_count` columns; `None` if none of the first `tries` tries succeeds.
+    /// Solves the system for `unit_count` columns. `None` if the first `tries` tries fail.
     ///
     /// Memory beside the result: 20 bytes per slot and 36 per key.
     pub(crate) fn build(
@@ -121,8 +121,8 @@ impl RibbonBuilder {
 /// Tries of a build: all seeds of all sizes.
 pub(crate) const ALL_TRIES: usize = SEEDS as usize * GROWTHS as usize;
 
-/// Slots beyond one per key with which about nine tries in ten succeed: `4 + 0.006 * keys * (log2(keys) - 10.7)`, from a
-/// measurement of 100 keys to 64 Ki; the logarithm is interpolated linearly between powers of two.
+/// Slots beyond one per key with which about nine in ten tries succeed: `4 + 0.006 * keys * (log2(keys) - 10.7)`. Measured from 100 keys to
+/// 64 Ki. The logarithm is interpolated linearly between powers of two.
 fn spare_slots(key_count: u32) -> u64 {
     let keys = u64::from(key_count);
     let power = u64::from(key_count.ilog2());

@@ -1,12 +1,12 @@
 //! Chooses a pivot for each column of a window.
 //!
-//! Gauss-Jordan elimination of nothing but the window's coefficients, a byte each, of a few candidates among the equations: a pivot is
-//! added to all candidates that have its column by one multiplication for each word of eight bytes. It is done in place: once a
-//! column has its pivot, its bits say to which candidates the pivot was added.
+//! Gauss-Jordan elimination of the window's coefficients, one byte for each of a few candidate equations. One multiplication per word of
+//! eight bytes adds a pivot to all candidates that have its column. It works in place: once a column has its pivot, its bits say to which
+//! candidates the pivot was added.
 
 use super::equation::{Equation, WINDOW};
 
-/// With 16 candidates a column seldom lacks a pivot that another equation has.
+/// With 16 candidates, a column seldom lacks a pivot that another equation has.
 pub(super) const CANDIDATES: usize = 16;
 
 /// Lowest bit of each byte.
@@ -18,25 +18,25 @@ const FIFTHS: u64 = ONES << 4;
 /// The places of all candidates.
 const ALL: u64 = ONES | FIFTHS;
 
-/// In place of a pivot: no equation has the column, its slot is free.
+/// Stands for a column without a pivot, whose slot is free.
 const NONE: u32 = 64;
 
 /// The pivots of a window, by column.
 #[derive(Clone, Copy)]
 pub(super) struct Pivots {
-    /// A byte for each candidate: what is left of its coefficients, and which pivots were added to it. Those with even indices in the
-    /// first word, the others in the second.
+    /// One byte per candidate: its remaining coefficients, and the pivots added to it. Candidates with even indices are in the first word,
+    /// the others in the second.
     words: [u64; 2],
-    /// Candidates that are no pivots. A candidate's *place* is the number of its byte's lowest bit, plus 4 in the second word.
+    /// Candidates that are not pivots. A candidate's *place* is the number of its byte's lowest bit, plus 4 in the second word.
     left: u64,
-    /// Of the pivots, or [`NONE`].
+    /// Places of the pivots, or [`NONE`].
     places: [u32; WINDOW],
 }
 
 impl Pivots {
-    /// Of the first `started` equations, of which none has a coefficient before the window. Pivots are among the candidates
-    /// afterwards; all others together have nothing in the window that the pivots do not cancel. `None` if there are fewer
-    /// equations than candidates, started or not.
+    /// Finds pivots among the first `started` equations, none of which has a coefficient before the window. Moves the pivots to the
+    /// candidates. The coefficients of all other equations in the window are then sums of those of pivots. `None` if there are fewer
+    /// equations than candidates.
     #[inline(always)]
     pub(super) fn choose(equations: &mut [Equation], started: usize, window: usize) -> Option<Self> {
         let mut words = [0; 2];
@@ -68,21 +68,20 @@ impl Pivots {
         (place != NONE).then_some(index(place))
     }
 
-    /// Pivots that add up to an equation with this column and no other pivot's, as bits. None if the column has no pivot.
+    /// The pivots whose sum has this column and no other pivot's, as bits. No bits if the column has no pivot.
     #[inline(always)]
     pub(super) fn sum(&self, column: usize) -> usize {
         let place = self.places[column];
         if place == NONE { 0 } else { self.candidate(place) as usize }
     }
 
-    /// How many there are.
+    /// Number of pivots.
     #[inline(always)]
     pub(super) fn count(&self) -> usize {
         CANDIDATES - self.left.count_ones() as usize
     }
 
-    /// The moves that bring all pivots to the beginning of the candidates: from where an equation that is no pivot goes to the place of
-    /// one.
+    /// The swaps that bring all pivots to the front of the candidates.
     #[inline(always)]
     pub(super) fn moves(&self) -> impl Iterator<Item = (usize, usize)> {
         let first = (1 << (4 * self.count())) - 1;
@@ -128,7 +127,7 @@ impl Pivots {
     }
 }
 
-/// Where pivots are looked for.
+/// The equations in which pivots are searched.
 struct Search<'e> {
     equations: &'e mut [Equation],
     started: usize,
@@ -136,13 +135,13 @@ struct Search<'e> {
 }
 
 impl Search<'_> {
-    /// Looks behind the candidates for an equation that has the column once the pivots so far are subtracted; it changes places
-    /// with a candidate that is no pivot.
+    /// Searches the equations after the candidates for one that has the column after reduction by the pivots so far. Swaps it with a
+    /// candidate that is not a pivot.
     #[cold]
     #[inline(never)]
     fn beyond_candidates(&mut self, mut pivots: Pivots, column: usize) -> Option<Pivots> {
         let beyond = self.equations.get(CANDIDATES..self.started)?;
-        // What is left of the column after the subtraction is the sum of some columns before it.
+        // The reduced column is the sum of some earlier columns.
         let (mut with_pivot, mut summed) = (0, 1 << column);
         for (c, &place) in pivots.places.iter().enumerate().filter(|&(_, &place)| place != NONE) {
             with_pivot |= 1 << c;
@@ -162,7 +161,7 @@ impl Search<'_> {
     }
 }
 
-/// Of the candidate at a place.
+/// The index of the candidate at a place.
 #[inline(always)]
 fn index(place: u32) -> usize {
     place as usize / 4 % CANDIDATES

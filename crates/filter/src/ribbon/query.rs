@@ -1,13 +1,13 @@
 //! Looks a digest up in the resident columns.
 //!
-//! In memory, columns are interleaved word by word in lanes of [`LANES`] units: the words that a lookup needs of four units lie
-//! side by side, 96 bytes instead of four times 24 in different places.
+//! In memory, the words of columns are interleaved in lanes of [`LANES`] units. The words that a lookup needs of four units are adjacent:
+//! 96 bytes instead of four times 24 in different places.
 
 use super::LANES;
 use super::rows::{RowHasher, fingerprint};
 use crate::KeyDigest;
 
-/// What a digest asks of any number of units of a segment.
+/// The probe of a digest, for any number of units.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct RibbonProbe {
     window: Window,
@@ -15,7 +15,7 @@ pub(crate) struct RibbonProbe {
     unit_words: u32,
 }
 
-/// Coefficients placed on the three words that a band of 128 slots can touch.
+/// Coefficients, placed on the three words that a band of 128 slots can touch.
 #[derive(Clone, Copy, Debug)]
 struct Window {
     masks: [u64; 3],
@@ -23,14 +23,14 @@ struct Window {
 }
 
 impl RibbonProbe {
-    /// `unit_words` not 0.
+    /// `unit_words` must not be 0.
     #[inline]
     pub(super) fn new(rows: RowHasher, unit_words: u32, digest: KeyDigest) -> Self {
         let row = rows.row(digest);
         let shift = row.start % 64;
         let low = row.coefficients << shift;
         let first = (row.start / 64) as u32;
-        // A word behind the end has no coefficients; any word does in its place.
+        // A word after the end has no coefficients, so any word may be read instead.
         let last = unit_words - 1;
         let window = Window {
             masks: [low as u64, (low >> 64) as u64, (row.coefficients >> 1 >> (127 - shift)) as u64],
@@ -39,8 +39,8 @@ impl RibbonProbe {
         Self { window, fingerprint: fingerprint(digest), unit_words }
     }
 
-    /// The first resident unit that disagrees with the digest's fingerprint. Branch-free for four units, then an exit: one absent
-    /// key in 16 sees the fifth unit.
+    /// The first resident unit that rejects the digest's fingerprint. Tests four units without a branch, then exits or goes on. One absent
+    /// key in 16 reaches the fifth unit.
     #[inline]
     pub(crate) fn rejecting_unit(&self, words: &[u64], resident: u8) -> Option<u8> {
         let Self { window, fingerprint, unit_words } = self;
@@ -65,7 +65,7 @@ impl RibbonProbe {
     }
 }
 
-/// Which of `UNITS` interleaved units disagree with the low bits of `fingerprint`, as bits.
+/// The units among `UNITS` interleaved ones that reject the low bits of `fingerprint`, as bits.
 #[inline]
 fn disagreeing_units<const UNITS: usize>(words: &[u64], window: &Window, fingerprint: u32) -> u32 {
     let (interleaved, _) = words.as_chunks::<UNITS>();

@@ -1,16 +1,15 @@
-//! What a digest is in the linear system: a start, a band of coefficients, a fingerprint.
+//! The row of a digest in the linear system: a start, a band of coefficients, and a fingerprint.
 //!
-//! All three are products that are not linear in the digest, with keys of their own; only start and coefficients depend on the
-//! retry seed.
+//! All three are products that are not linear in the digest, each with its own key. Only start and coefficients depend on the retry seed.
 
 use super::{BAND, SEEDS};
 use crate::KeyDigest;
 use crate::stream::{fold, splitmix64};
 
-/// Where the keys of this module begin in the sequence of SplitMix64, behind those of the Bloom units.
+/// Index of this module's first key in the sequence of SplitMix64, after those of the Bloom units.
 const FIRST_KEY: u64 = 64;
 
-/// Slots by which the range of starts reaches beyond each end before it is clamped.
+/// Slots by which the range of starts extends beyond each end before it is clamped.
 const SMASH: u64 = 48;
 
 /// Odd multiplier that turns the start's hash into the upper half of the coefficients.
@@ -41,14 +40,14 @@ pub(super) struct Row {
 #[derive(Clone, Copy)]
 pub(super) struct RowHasher {
     keys: [(u64, u64); 2],
-    /// Starts that fit: 1 for a system of a single word.
+    /// Number of possible starts: 1 for a system of a single word.
     starts: u64,
-    /// Coefficients that fit: 64 in a system of a single word.
+    /// Mask of the possible coefficients: 64 in a system of a single word.
     band_mask: u128,
 }
 
 impl RowHasher {
-    /// `seed` below [`SEEDS`], `unit_words` not 0.
+    /// `seed` must be below [`SEEDS`], and `unit_words` not 0.
     #[inline]
     pub(super) fn new(seed: u8, unit_words: u32) -> Self {
         let keys = ROW_KEYS[usize::from(seed)];
@@ -81,7 +80,7 @@ impl RowHasher {
     }
 }
 
-/// Bit `u` is the right-hand side of the key's equation in unit `u`.
+/// The fingerprint: bit `u` is the right-hand side of the equation in unit `u`.
 #[inline]
 pub(super) fn fingerprint(digest: KeyDigest) -> u32 {
     (fold(digest, FINGERPRINT_KEY) >> 32) as u32

@@ -9,10 +9,10 @@ const COLUMNS: usize = 16;
 /// The XOR of each subset of a window's solved slots.
 type Table = [u16; 1 << WINDOW];
 
-/// The first `unit_count` columns of the solution, each as little-endian words.
+/// The first `unit_count` columns of the solution, as little-endian words.
 ///
-/// Works upwards from the last window with the method of the Four Russians: the solution of a window becomes a table of the XOR of
-/// each of its subsets, and what an equation has in a later window is one lookup.
+/// Works from the last window to the first with the method of the Four Russians. The solution of a window becomes a table of the XOR of
+/// each of its subsets. The contribution of a later window to an equation is then one lookup.
 pub(super) fn solve(echelon: &Echelon, unit_count: u8) -> Vec<Vec<u8>> {
     let unit_bytes = echelon.results.len() * WINDOW / 8;
     let mut units = vec![vec![0; unit_bytes]; usize::from(unit_count)];
@@ -22,9 +22,9 @@ pub(super) fn solve(echelon: &Echelon, unit_count: u8) -> Vec<Vec<u8>> {
     units
 }
 
-/// Columns from `first` on, as many as there are units, at most [`COLUMNS`].
+/// Solves the columns from `first` on, one for each of `units`, at most [`COLUMNS`].
 fn solve_columns(echelon: &Echelon, first: usize, units: &mut [Vec<u8>]) {
-    // Each twice, so that the ones behind any window lie in their order.
+    // Every table is stored twice, so that those after any window are contiguous.
     let mut tables = [[0; 1 << WINDOW]; 2 * REACH];
     let (coefficients, _) = echelon.coefficients.as_chunks::<WINDOWS_IN_BLOCK>();
     let (results, _) = echelon.results.as_chunks::<WINDOWS_IN_BLOCK>();
@@ -48,7 +48,7 @@ fn solve_columns(echelon: &Echelon, first: usize, units: &mut [Vec<u8>]) {
     }
 }
 
-/// The solution of a window's slots, from their right-hand sides and the tables of the windows behind it.
+/// The solution of a window's slots, from their right-hand sides and the tables of the later windows.
 #[inline(always)]
 fn solve_window(
     mut values: [u16; WINDOW],
@@ -56,7 +56,7 @@ fn solve_window(
     behind: &[Table; REACH],
 ) -> [u16; WINDOW] {
     for (value, coefficients) in values.iter_mut().zip(coefficients) {
-        // From the farthest on: the nearest table is the last one to be known.
+        // Starts with the farthest table, because the nearest is the last one to be computed.
         for t in (0..REACH).rev() {
             *value ^= behind[t][usize::from(coefficients[t])];
         }
@@ -73,7 +73,7 @@ fn subset_xors(table: &mut Table, values: [u16; WINDOW]) {
     }
 }
 
-/// Where [`transpose`] expects a slot of the block: the ones that are 16 apart side by side.
+/// The position at which [`transpose`] expects a slot of the block. Slots that are 16 apart are adjacent.
 #[inline(always)]
 fn place(slot: usize) -> usize {
     slot % 16 * 4 + slot / 16
@@ -86,7 +86,7 @@ fn transpose(rows: [u16; 64]) -> [u64; COLUMNS] {
         let [a, b, c, d] = rows[r].map(u64::from);
         a | b << 16 | c << 32 | d << 48
     });
-    // Four matrices of 16 by 16 side by side: halves of 8, 4, ... columns change places with as many rows (Hacker's Delight, 7-3).
+    // Transposes four 16 by 16 matrices at once: blocks of 8, 4, ... columns are swapped with as many rows (Hacker's Delight, 7-3).
     let mut mask = 0x00ff_00ff_00ff_00ff;
     let mut half = 8;
     while half > 0 {

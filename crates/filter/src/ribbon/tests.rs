@@ -85,7 +85,7 @@ fn the_solution_is_the_unique_one_whatever_the_order() {
     }
 }
 
-/// Fewer equations under way than are looked at for a pivot: those that are looked at beside them belong to the next block.
+/// Fewer equations under way than candidates for a pivot, so that candidates include equations of the next block.
 #[test]
 fn a_sparse_system_is_solved() {
     let mut rng = seed::rng("a_sparse_system_is_solved");

@@ -1,4 +1,4 @@
-//! What every test over all families of units needs.
+//! Shared by the tests over all families.
 
 use springbloom_filter::{BuiltGroup, FilterGroup, KeyDigest, UnitSettings};
 

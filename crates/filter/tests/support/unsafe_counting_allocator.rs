@@ -1,4 +1,4 @@
-//! An allocator that counts what each thread asks for.
+//! An allocator that counts the requests of each thread.
 
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::Cell;

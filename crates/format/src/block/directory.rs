@@ -12,16 +12,16 @@ use crate::checksum::{CHECKSUM_BYTES, Covers, checksum, verify};
 /// Bytes of a segment's entry: shape, data bytes, end of its fence.
 pub(crate) const ENTRY_BYTES: usize = SHAPE_BYTES + 8 + 4;
 
-/// A segment as it stands in the directory.
+/// The entry of a segment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct SegmentEntry {
     pub(crate) data_bytes: u64,
     pub(crate) shape: GroupShape,
-    /// End of this segment's fence within the fence bytes; it begins where the one before ends.
+    /// End of this segment's fence in the fence bytes. It begins at the end of the previous one.
     pub(crate) fence_end: u32,
 }
 
-/// The parsed directory of a block. Everything about its [`UnitLayout`] can be asked of it as well.
+/// The parsed directory of a block. Dereferences to its [`UnitLayout`].
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Directory {
     layout: UnitLayout,
@@ -31,9 +31,9 @@ pub struct Directory {
 }
 
 impl Directory {
-    /// Reads header and directory from the first [`BlockHeader::head_bytes`] of `bytes`; what follows is not looked at.
+    /// Reads header and directory from the first [`BlockHeader::head_bytes`] of `bytes`. Later bytes are ignored.
     ///
-    /// Memory is bounded by the bytes given: lengths are checked before anything is allocated.
+    /// Memory is bounded by the length of `bytes`: lengths are checked before anything is allocated.
     pub fn parse(bytes: &[u8]) -> Result<Self, FormatError> {
         let header = BlockHeader::parse(bytes)?;
         let head = usize::try_from(header.head_bytes()).unwrap_or(usize::MAX);
@@ -60,7 +60,7 @@ impl Directory {
         Ok(Self { layout, segments, fence_bytes: fence_bytes.into(), last_key: last_key.into() })
     }
 
-    /// What a segment's units were built as. Panics if there is no such segment.
+    /// Shape of a segment's units. Panics if there is no such segment.
     pub fn shape(&self, segment: u32) -> GroupShape {
         self.segments[segment as usize].shape
     }
@@ -80,22 +80,22 @@ impl Directory {
         &self.last_key
     }
 
-    /// Keys of the table.
+    /// Number of keys of the table.
     pub fn key_count(&self) -> u64 {
         self.segments.iter().map(|segment| u64::from(segment.shape.key_count())).sum()
     }
 
-    /// All fences, packed, and where each one ends.
+    /// All fences, packed, and the end of each.
     pub fn packed_fences(&self) -> (&[u8], impl ExactSizeIterator<Item = u32>) {
         (&self.fence_bytes, self.segments.iter().map(|segment| segment.fence_end))
     }
 
-    /// The part that reading units needs, to keep when the rest has been handed on.
+    /// The part of the directory that is needed to read units.
     pub fn layout(&self) -> &UnitLayout {
         &self.layout
     }
 
-    /// Bytes of memory that this directory takes, its layout included, without the allocator's rounding.
+    /// Memory of this directory and its layout in bytes, without the allocator's rounding.
     pub fn memory_bytes(&self) -> usize {
         size_of::<Self>() - size_of::<UnitLayout>()
             + self.layout.memory_bytes()

@@ -1,4 +1,4 @@
-//! The fixed header: says what the block is and how much to read next.
+//! The fixed header: type and version of the block, and the length of the directory.
 
 use crate::FormatError;
 use crate::bytes::{u16_at, u32_at, u64_at};
@@ -13,7 +13,7 @@ pub const FORMAT_VERSION: u16 = 1;
 /// Bytes of the header.
 pub const HEADER_BYTES: usize = 40;
 
-/// Where the header's checksum stands; it covers all bytes before it.
+/// Offset of the header's checksum, which covers all bytes before it.
 const CHECKSUM_AT: usize = 36;
 
 /// The parsed header of a block.
@@ -21,18 +21,18 @@ const CHECKSUM_AT: usize = 36;
 pub struct BlockHeader {
     /// Bytes of the whole block.
     pub block_bytes: u64,
-    /// Bytes of the directory, which follows the header; its checksum included.
+    /// Bytes of the directory, checksum included. It follows the header.
     pub directory_bytes: u64,
     /// Segments of the table, at least 1.
     pub segment_count: u32,
     /// Units of every segment, at least 1.
     pub unit_count: u8,
-    /// Goes into the checksums of units: those of one block are damage in another, whose table has other keys.
+    /// Part of the checksums of units, so that units of another block fail the check.
     pub identity: u32,
 }
 
 impl BlockHeader {
-    /// Reads the header from the first [`HEADER_BYTES`] of `bytes`; more may follow and is not looked at.
+    /// Reads the header from the first [`HEADER_BYTES`] of `bytes`. Later bytes are ignored.
     pub fn parse(bytes: &[u8]) -> Result<Self, FormatError> {
         let expected = HEADER_BYTES as u64;
         let Some(&magic) = bytes.first_chunk::<8>() else {
@@ -61,7 +61,7 @@ impl BlockHeader {
         Ok(header)
     }
 
-    /// What a right checksum does not exclude: fields that no writer of this version produces.
+    /// Checks the fields, since a valid checksum does not exclude impossible values.
     fn check(&self, version: u16, bytes: &[u8; HEADER_BYTES]) -> Result<(), FormatError> {
         let expect = |field, got: u64, expected: u64, holds: bool| match holds {
             true => Ok(()),

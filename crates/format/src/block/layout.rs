@@ -1,5 +1,4 @@
-//! Where each unit is, and whether the bytes read from there are it. Follows from the segments' shapes, from where the units begin and from
-//! the block's identity: all that a loader has to keep of a block.
+//! Positions and checks of the units of a block. A loader needs nothing else of a block.
 
 use std::ops::Range;
 
@@ -8,23 +7,23 @@ use springbloom_filter::GroupShape;
 use crate::FormatError;
 use crate::checksum::{CHECKSUM_BYTES, Covers, verify};
 
-/// Positions of the units of a block, and their checks. 8 bytes per segment.
+/// Positions of the units of a block, and their checks. 8 bytes of memory per segment.
 ///
-/// All rows (one unit of every segment) are equally long, because the units of one segment are.
+/// All rows (one unit of every segment) have the same length, because all units of a segment have.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct UnitLayout {
-    /// Within a row, where each segment's unit ends; checksums included.
+    /// End of each segment's unit within a row, checksums included.
     ends: Box<[u64]>,
-    /// Within the block, where row 0 begins.
+    /// Offset of row 0 in the block.
     units_at: u64,
-    /// Of the block, as in its header.
+    /// Identity in the block's header.
     identity: u32,
     unit_count: u8,
 }
 
 impl UnitLayout {
-    /// Of a block whose units begin at `units_at` and whose segments have these shapes, which were [parsed](crate::Directory::parse) with it
-    /// once. `None` if no block is like that: it would not fit 64 bits of length.
+    /// The layout of a block whose units begin at `units_at`, from the shapes of its segments, which were [parsed](crate::Directory::parse)
+    /// with the block. `None` if its length does not fit 64 bits.
     pub fn of(units_at: u64, identity: u32, shapes: impl Iterator<Item = GroupShape>) -> Option<Self> {
         let (mut end, mut unit_count) = (0u64, 0);
         let ends: Option<Box<[u64]>> = shapes
@@ -54,12 +53,12 @@ impl UnitLayout {
         self.ends.last().copied().unwrap_or(0)
     }
 
-    /// Where in the block the first unit begins.
+    /// Offset of the first unit in the block.
     pub fn units_at(&self) -> u64 {
         self.units_at
     }
 
-    /// What the checksums of the block's units cover beside them.
+    /// Identity of the block, which the checksums of its units cover.
     pub fn identity(&self) -> u32 {
         self.identity
     }
@@ -69,21 +68,21 @@ impl UnitLayout {
         self.units_at + self.row_bytes() * u64::from(self.unit_count)
     }
 
-    /// Where in the block a unit and its checksum are. Panics if there is no such segment or unit.
+    /// Range of a unit and its checksum in the block. Panics if there is no such segment or unit.
     pub fn unit_span(&self, segment: u32, unit: u8) -> Range<u64> {
         let row = self.row_span(unit);
         let within = self.span_in_row(segment);
         row.start + within.start..row.start + within.end
     }
 
-    /// Where in the block unit `unit` of all segments is. Panics if there is no such unit.
+    /// Range of unit `unit` of all segments in the block. Panics if there is no such unit.
     pub fn row_span(&self, unit: u8) -> Range<u64> {
         assert!(unit < self.unit_count, "unit {unit} of {}", self.unit_count);
         let start = self.units_at + self.row_bytes() * u64::from(unit);
         start..start + self.row_bytes()
     }
 
-    /// The unit in the bytes that were read from [`unit_span`](Self::unit_span), once its checksum is verified.
+    /// Verifies the checksum of the bytes of [`unit_span`](Self::unit_span) and returns the unit.
     pub fn decode_unit<'b>(&self, segment: u32, unit: u8, bytes: &'b [u8]) -> Result<&'b [u8], FormatError> {
         if segment >= self.segment_count() || unit >= self.unit_count {
             let (segment_count, unit_count) = (self.segment_count(), self.unit_count);
@@ -105,8 +104,8 @@ impl UnitLayout {
         Ok(unit_bytes)
     }
 
-    /// The units in the bytes that were read from [`row_span`](Self::row_span), each verified by itself: damage to one
-    /// segment's unit, or a row cut short, leaves the others usable.
+    /// The units in the bytes of [`row_span`](Self::row_span), each with a check of its own. Damage to one unit, or a short row, leaves the
+    /// others usable.
     pub fn decode_row<'b>(
         &self,
         unit: u8,
@@ -119,7 +118,7 @@ impl UnitLayout {
         })
     }
 
-    /// Bytes of memory that this layout takes, without the allocator's rounding.
+    /// Memory of this layout in bytes, without the allocator's rounding.
     pub fn memory_bytes(&self) -> usize {
         size_of::<Self>() + size_of_val(&*self.ends)
     }

@@ -8,51 +8,51 @@ use super::directory::{self, SegmentEntry};
 use super::{BlockHeader, HEADER_BYTES};
 use crate::checksum::{CHECKSUM_BYTES, Covers, checksum};
 
-/// Most keys of a segment, whatever its data bytes, but for the last one of a table, which may have a quarter more: bounds the memory of the
-/// open segment (16 bytes a key, and 56 more while its ribbon is solved) and of a unit (two device pages).
+/// Maximum number of keys in a segment. The last segment of a table may have a quarter more. Bounds the memory of the open segment (16
+/// bytes per key, and 56 more while its ribbon is solved) and the size of a unit (two device pages).
 pub const MAX_SEGMENT_KEYS: usize = 1 << 16;
 
 /// Collects the keys of one table and builds its filter block.
 ///
-/// Memory: the digests of the open segment and the one before it, what building units takes, the units built so far, the fences.
+/// Memory: the digests of the open segment and the previous one, the buffers of the unit builder, the finished units, and the fences.
 pub struct BlockWriter {
-    /// Apart, so that what `add` needs lies close together.
+    /// Boxed, so that the fields that `add` uses are close together.
     units: Box<GroupBuilder>,
     segment_data_bytes: u64,
     is_bytewise: bool,
     identity: u32,
-    /// Of the segment that is closing, if one is, then of the open one.
+    /// Digests of the full segment, if there is one, then of the open one.
     digests: Vec<KeyDigest>,
     open_data_bytes: u64,
-    closing: Option<Closing>,
-    /// At so many bytes of the open segment, or so many digests, a new key opens another one or lets the closing one go.
-    turn_data_bytes: u64,
-    turn_digests: usize,
+    full: Option<FullSegment>,
+    /// Bytes and digests at which the next new key rolls the segment.
+    roll_data_bytes: u64,
+    roll_digests: usize,
     last_key: LastKey,
-    /// Closed segments; the fence of the one behind them is already in `fence_bytes`.
+    /// Closed segments. The next segment's fence is in `fence_bytes` already.
     segments: Vec<SegmentEntry>,
     fence_bytes: Vec<u8>,
     /// Stored form of unit `u` of all closed segments.
     rows: Vec<Vec<u8>>,
 }
 
-/// A segment that is full. It is closed when the one behind it has a quarter of its size; a table that ends before has that in it as well.
-struct Closing {
+/// A full segment. It is closed when the next one has a quarter of its size. If the table ends before, the segments are merged.
+struct FullSegment {
     keys: usize,
     data_bytes: u64,
     /// Fence of the open segment.
     next_fence: Vec<u8>,
 }
 
-/// For how large entries a segment has room from the start.
+/// Entry size for which a segment reserves memory at the start.
 const USUAL_ENTRY_BYTES: u64 = 1024;
 
-/// Of the size of a segment, the part that is worth a segment of its own.
+/// A segment of less than 1/`LEAST_PART` of the segment size is merged with the previous one.
 const LEAST_PART: u64 = 4;
 
 impl BlockWriter {
-    /// A segment ends at the first new key after it has reached `segment_data_bytes` of entries (8 MiB is a good start), or at the end of
-    /// the table if less than a quarter of that follows.
+    /// A segment ends at the first new key after `segment_data_bytes` of entries (8 MiB is a good start). A tail of less than a quarter of
+    /// that joins the last segment.
     pub fn new(settings: UnitSettings, segment_data_bytes: u64) -> Self {
         Self {
             units: Box::new(GroupBuilder::new(settings)),
@@ -61,9 +61,9 @@ impl BlockWriter {
             identity: 0,
             digests: Vec::new(),
             open_data_bytes: 0,
-            closing: None,
-            turn_data_bytes: segment_data_bytes,
-            turn_digests: 0,
+            full: None,
+            roll_data_bytes: segment_data_bytes,
+            roll_digests: 0,
             last_key: LastKey::default(),
             segments: Vec::new(),
             fence_bytes: Vec::new(),
@@ -71,25 +71,25 @@ impl BlockWriter {
         }
     }
 
-    /// Keys will come in byte order, so that a fence need be no longer than it takes to tell its segment from the one before.
+    /// Declares that keys come in byte order, so that fences can be shortened.
     pub fn with_bytewise_keys(self) -> Self {
         Self { is_bytewise: true, ..self }
     }
 
-    /// What tells this table from others: units that are read where those of another table lie fail their checksums.
+    /// Sets the identity of the table, so that units of another table fail their checksums.
     pub fn with_identity(self, identity: u32) -> Self {
         Self { identity, ..self }
     }
 
-    /// Adds an entry of `entry_bytes` bytes under `user_key`. Keys come in the table's order; versions of one key follow
-    /// each other, count once and stay in one segment.
+    /// Adds an entry of `entry_bytes` bytes under `user_key`. Keys come in the table's order. Versions of one key are adjacent, count once
+    /// and stay in one segment.
     #[inline]
     pub fn add(&mut self, user_key: &[u8], entry_bytes: u64) {
         let digest = KeyDigest::of(user_key);
-        // Digests tell keys apart: units cannot do more, and two keys of one digest, should there ever be any, are found under it both.
+        // Digests tell keys apart, as in the units. Two keys with one digest would both be found under it.
         if self.digests.last() != Some(&digest) {
-            if self.open_data_bytes >= self.turn_data_bytes || self.digests.len() >= self.turn_digests {
-                self.turn(user_key);
+            if self.open_data_bytes >= self.roll_data_bytes || self.digests.len() >= self.roll_digests {
+                self.roll_segment(user_key);
             }
             self.digests.push(digest);
         }
@@ -97,46 +97,46 @@ impl BlockWriter {
         self.last_key.set(user_key);
     }
 
-    /// A new key comes where the open segment is full, or worth to be one.
+    /// Starts a new segment if the open one is full. Closes the previous one if the open one is large enough to stay separate.
     #[cold]
     #[inline(never)]
-    fn turn(&mut self, user_key: &[u8]) {
+    fn roll_segment(&mut self, user_key: &[u8]) {
         if self.digests.is_empty() {
             self.fence_bytes.extend_from_slice(user_key);
-            // Entries of 1 KiB are never copied because there are more; memory that smaller tables do not touch costs nothing.
+            // With entries of 1 KiB the buffer never grows. Reserved memory that is not written costs nothing.
             let most = self.segment_data_bytes / USUAL_ENTRY_BYTES * (LEAST_PART + 1) / LEAST_PART;
             self.digests.reserve(most.min(MAX_SEGMENT_KEYS as u64) as usize);
-        } else if let Some(closing) = self.closing.take() {
-            self.close_segment(closing.keys, closing.data_bytes);
-            self.fence_bytes.extend_from_slice(&closing.next_fence);
+        } else if let Some(full) = self.full.take() {
+            self.close_segment(full.keys, full.data_bytes);
+            self.fence_bytes.extend_from_slice(&full.next_fence);
         }
         let is_full =
             self.open_data_bytes >= self.segment_data_bytes || self.digests.len() >= MAX_SEGMENT_KEYS;
         if is_full && !self.digests.is_empty() {
-            let closing = Closing {
+            let full = FullSegment {
                 keys: self.digests.len(),
                 data_bytes: std::mem::take(&mut self.open_data_bytes),
                 next_fence: self.fence_at(user_key).to_vec(),
             };
-            self.turn_data_bytes = self.segment_data_bytes / LEAST_PART;
-            self.turn_digests = closing.keys + MAX_SEGMENT_KEYS / LEAST_PART as usize;
-            self.closing = Some(closing);
+            self.roll_data_bytes = self.segment_data_bytes / LEAST_PART;
+            self.roll_digests = full.keys + MAX_SEGMENT_KEYS / LEAST_PART as usize;
+            self.full = Some(full);
         } else {
-            self.turn_data_bytes = self.segment_data_bytes;
-            self.turn_digests = MAX_SEGMENT_KEYS;
+            self.roll_data_bytes = self.segment_data_bytes;
+            self.roll_digests = MAX_SEGMENT_KEYS;
         }
     }
 
-    /// Closes what is open: as one segment, if what follows the full one is too little.
+    /// Closes the open segment, and the full one before it. Merges them if the open one is too small.
     fn close_all(&mut self) {
-        if let Some(closing) = self.closing.take() {
+        if let Some(full) = self.full.take() {
             let is_little =
-                self.open_data_bytes < self.turn_data_bytes && self.digests.len() < self.turn_digests;
+                self.open_data_bytes < self.roll_data_bytes && self.digests.len() < self.roll_digests;
             if is_little {
-                self.open_data_bytes = self.open_data_bytes.saturating_add(closing.data_bytes);
+                self.open_data_bytes = self.open_data_bytes.saturating_add(full.data_bytes);
             } else {
-                self.close_segment(closing.keys, closing.data_bytes);
-                self.fence_bytes.extend_from_slice(&closing.next_fence);
+                self.close_segment(full.keys, full.data_bytes);
+                self.fence_bytes.extend_from_slice(&full.next_fence);
             }
         }
         if !self.digests.is_empty() {
@@ -144,8 +144,8 @@ impl BlockWriter {
         }
     }
 
-    /// The table's block; empty if no key was added. Empty as well, so that the table has no filters, if the first keys of
-    /// its segments together exceed 4 GiB, which the directory cannot address.
+    /// Returns the table's block. It is empty if no key was added, or if the fences exceed 4 GiB, which the directory cannot address. The
+    /// table then has no filters.
     pub fn finish(mut self) -> Vec<u8> {
         self.close_all();
         let segment_count = u32::try_from(self.segments.len());
@@ -170,8 +170,8 @@ impl BlockWriter {
         block
     }
 
-    /// The fence of a segment that begins with `user_key`: in byte order, the shortest beginning of the key that is above the last
-    /// key of the segment before.
+    /// The fence of a segment that begins with `user_key`. In byte order, it is the shortest prefix that is above the last key of the
+    /// previous segment.
     fn fence_at<'k>(&self, user_key: &'k [u8]) -> &'k [u8] {
         if !self.is_bytewise {
             return user_key;
@@ -190,20 +190,20 @@ impl BlockWriter {
             let covers = Covers::Unit { identity, segment, unit };
             row.extend_from_slice(&checksum(covers, bytes).to_le_bytes());
         }
-        // Only the end of the last fence can be out of range, and then `finish` gives the block up.
+        // Only the end of the last fence can be out of range. `finish` then returns an empty block.
         let fence_end = self.fence_bytes.len() as u32;
         self.segments.push(SegmentEntry { data_bytes, shape: built.shape, fence_end });
         self.digests.drain(..keys);
     }
 }
 
-/// A copy of the last key, which is made for every key and hardly ever looked at: the usual lengths are copied without a call.
+/// A copy of the last key. It is made for every key and rarely read, so keys of usual lengths are copied without a call.
 #[derive(Default)]
 struct LastKey {
     length: usize,
-    /// Beginning and end, which overlap, of a key of 16 to 32 bytes.
+    /// The first and the last 16 bytes of a key of 16 to 32 bytes. They overlap.
     ends: [[u8; 16]; 2],
-    /// Any other key.
+    /// A key of another length.
     other: Vec<u8>,
 }
 
