@@ -1,7 +1,7 @@
-//! What learning costs with a million segments: tables are registered, one thread looks up as fast as it can with a Zipf-like skew, and
-//! the CPU time of the manager's own thread is compared with the time that passed (Linux: it is read from `/proc`).
+//! CPU cost of learning with a million segments. Registers tables, looks up keys with a Zipf-like skew in one thread, and compares the CPU
+//! time of the manager's thread with the elapsed time (Linux: from `/proc`).
 //!
-//! `cargo run --release -p springbloom-simulator --example million_segments [TABLES]`: 250,000 tables of 4 segments if not told otherwise.
+//! `cargo run --release -p springbloom-simulator --example million_segments [TABLES]`: default 250,000 tables of 4 segments.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -14,11 +14,11 @@ use springbloom_manager::{
 use springbloom_testkit::spread::mix;
 
 const SEGMENTS: u64 = 4;
-/// Few, so that a million filters fit: what is learned does not depend on it.
+/// Few keys, so that a million filters fit. Learning does not depend on it.
 const KEYS: u64 = 128;
 const PHASE: Duration = Duration::from_secs(10);
 
-/// The same units for every segment; lookups' outcomes are drawn, as every segment's own keys would give them.
+/// The same units for every segment. Outcomes of lookups are drawn, so that segments behave as if they had their own keys.
 struct Units(BuiltGroup);
 
 impl UnitSource for Units {
@@ -61,7 +61,7 @@ fn manager_thread_cpu() -> Duration {
     Duration::from_nanos(nanoseconds.expect("the manager has a thread"))
 }
 
-/// Looks up for a while, at most so many visits a second; prints what that cost.
+/// Performs lookups for a while, at a maximum rate of visits per second, and prints the cost.
 fn phase(name: &str, manager: &Manager, handles: &[TableHandle], visits_per_second: Option<u64>) {
     let (begun, cpu_before, before) = (Instant::now(), manager_thread_cpu(), manager.stats());
     let mut state = 1u64;
@@ -91,7 +91,8 @@ fn phase(name: &str, manager: &Manager, handles: &[TableHandle], visits_per_seco
     }
     let (elapsed, cpu, after) = (begun.elapsed(), manager_thread_cpu() - cpu_before, manager.stats());
     println!(
-        "{name}: {:.2} M visits/s, one in {} learned from at the end; the manager's thread took {:.2}% of a core, loads included ({} units)",
+        "{name}: {:.2} M visits/s, one in {} learned from at the end; \
+         the manager's thread took {:.2}% of a core, loads included ({} units)",
         visits as f64 / elapsed.as_secs_f64() / 1e6,
         after.sampled_one_in,
         100.0 * cpu.as_secs_f64() / elapsed.as_secs_f64(),

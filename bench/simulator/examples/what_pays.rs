@@ -1,11 +1,11 @@
-//! What the manager's thrift is worth: wasted reads per lookup at 4 bits per key, and how many there would be if each table and
-//! segment took more bytes, or known absences more or none.
+//! The value of the manager's economies: wasted reads per lookup at 4 bits per key, and with more bytes per table and segment, or with a
+//! larger negative cache or none.
 //!
 //! `cargo run --release -p springbloom-simulator --example what_pays`: about ten minutes on two cores.
 //!
-//! Two trees: Setting S1 (324 tables of two segments, 5 million keys), and 1,111 tables of 64 MiB with eight segments each.
-//! Bytes are added to what each open reader is charged. More bytes than any trick saves are added, so that their effect stands
-//! out from chance; what one byte does follows from it.
+//! Two trees: Setting S1 (324 tables of two segments, 5 million keys), and 1,111 tables of 64 MiB with eight segments each. Bytes are added
+//! to the charge of each open reader. They are more than any economy saves, so that the effect exceeds the noise. The effect of one byte
+//! follows from it.
 
 use springbloom_filter::UnitSettings;
 use springbloom_manager::ManagerSettings;
@@ -14,7 +14,7 @@ use springbloom_simulator::{Lookups, Popularity, Tree};
 use springbloom_workload::Distribution;
 
 const BITS_PER_KEY: f64 = 4.0;
-/// What the RocksDB host is charged for a reader.
+/// Charge of the RocksDB host for a reader.
 const READER_BYTES: usize = 56;
 const SALTS: std::ops::RangeInclusive<u64> = 1..=4;
 
@@ -27,7 +27,7 @@ struct Setting {
 
 #[derive(Clone, Copy)]
 struct Variant {
-    /// Charged for each table beside its reader.
+    /// Bytes charged for each table beside its reader.
     extra_table_bytes: usize,
     form: KeyForm,
     negative_cache: bool,

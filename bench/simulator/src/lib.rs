@@ -1,9 +1,9 @@
-//! Drives the manager's own policies over synthetic lookups in an LSM-shaped tree, without a store.
+//! Runs the manager's own policies over synthetic lookups in an LSM-shaped tree, without a store.
 //!
-//! - [`Tree`]: which tables and segments a lookup visits, and which absent keys pass which units;
-//! - [`Lookups`]: what is looked up, from `springbloom-workload`;
-//! - [`planned`]: a [`Planner`](springbloom_manager::Planner) alone, against the best allocation by foreknowledge;
-//! - [`managed`]: a whole [`Manager`](springbloom_manager::Manager), whose budget pays for bookkeeping and known absences.
+//! - [`Tree`]: the tables and segments that a lookup visits, and the absent keys that pass each unit.
+//! - [`Lookups`]: the keys looked up, from `springbloom-workload`.
+//! - [`planned`]: a [`Planner`](springbloom_manager::Planner) alone, against the best allocation with foreknowledge.
+//! - [`managed`]: a whole [`Manager`](springbloom_manager::Manager), whose budget pays for bookkeeping and the negative cache.
 
 #![deny(unsafe_code)]
 

@@ -1,28 +1,28 @@
-//! What is looked up.
+//! Sequences of lookups.
 
 use springbloom_testkit::spread::mix;
 use springbloom_workload::{
     Distribution, KeySpace, Mix, Movement, Operation, OperationStream, StreamSettings,
 };
 
-/// Which keys are popular, and how that changes.
+/// Popularity of keys and its changes.
 #[derive(Clone, Copy, Debug)]
 pub struct Popularity {
-    /// How often each record is asked for.
+    /// Distribution of lookups over records.
     pub distribution: Distribution,
     /// How the hot set moves.
     pub movement: Movement,
-    /// The records that are inserted meanwhile; other writes do not matter here.
+    /// Operations. Only inserts matter here.
     pub mix: Mix,
 }
 
 impl Popularity {
-    /// Gets alone, and a hot set that stays.
+    /// Only gets, with a fixed hot set.
     pub const fn still(distribution: Distribution) -> Self {
         Self { distribution, movement: Movement::Still, mix: Mix::GET }
     }
 
-    /// Gets alone.
+    /// Only gets, with a moving hot set.
     pub const fn moving(distribution: Distribution, movement: Movement) -> Self {
         Self { distribution, movement, mix: Mix::GET }
     }
@@ -31,28 +31,27 @@ impl Popularity {
 /// One lookup.
 #[derive(Clone, Copy, Debug)]
 pub struct Lookup {
-    /// Record that the key belongs to.
+    /// Record of the key.
     pub record: u64,
-    /// Whether the key is in no table.
+    /// Whether no table holds the key.
     pub is_absent: bool,
 }
 
 impl Lookup {
-    /// The key as a number, which looks random. Keys are in the order of their numbers, and each record has its own two.
+    /// The key as a pseudo-random number. Keys have the order of their numbers. Each record has a present and an absent key.
     pub fn key(&self) -> u64 {
         mix(self.record << 1 | u64::from(self.is_absent))
     }
 }
 
-/// An endless sequence of lookups, half of them for absent keys; the same for the same settings.
+/// An endless sequence of lookups, half of them of absent keys. Equal settings give equal sequences.
 #[derive(Clone, Debug)]
 pub struct Lookups(OperationStream);
 
 impl Lookups {
-    /// Lookups of `records` records; another `salt` makes other records popular.
+    /// Lookups of `records` records. `salt` selects the popular records.
     ///
-    /// # Panics
-    /// If `popularity` is out of its ranges.
+    /// # Panics If `popularity` is out of range.
     pub fn new(popularity: Popularity, records: u64, salt: u64) -> Self {
         let Popularity { distribution, movement, mix } = popularity;
         let settings = StreamSettings {

@@ -1,5 +1,5 @@
-//! A whole manager over the lookups of a tree: its budget pays for bookkeeping, buffers and known absences, and units are
-//! loaded by its own thread.
+//! A whole manager over the lookups of a tree. Its budget pays for bookkeeping, buffers and the negative cache, and its own thread loads
+//! the units.
 
 use std::io::Write;
 use std::sync::Arc;
@@ -14,19 +14,19 @@ use springbloom_testkit::spread::mix;
 
 use crate::{Lookup, Lookups, Tree};
 
-/// How a key is written.
+/// Encoding of keys.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum KeyForm {
     /// `user` and 20 decimal digits, as YCSB writes them.
     Decimal,
-    /// As many bytes, in the same order, of which none is a digit.
+    /// As many bytes in the same order, without digits.
     Letters,
 }
 
-/// What a run measured.
+/// Result of a run.
 #[derive(Clone, Copy, Debug)]
 pub struct Run {
-    /// Reads that found nothing, per lookup.
+    /// Wasted reads per lookup.
     pub wasted_per_lookup: f64,
     /// Reads of units, per lookup.
     pub unit_reads_per_lookup: f64,
@@ -37,11 +37,11 @@ pub struct Managed<'a> {
     tree: &'a Tree,
     form: KeyForm,
     tables: Vec<TableHandle>,
-    /// Decides and holds as in the store.
+    /// The manager, as in the store.
     pub manager: Arc<Manager>,
 }
 
-/// The units of one segment stand for those of all; a segment's salt makes it another filter.
+/// The units of one segment serve all segments. A salt per segment makes them different filters.
 struct Units(Vec<Vec<u8>>);
 
 impl UnitSource for Units {
@@ -50,9 +50,9 @@ impl UnitSource for Units {
     }
 }
 
-/// Lookups between waits for the manager's thread: in a store, lookups take longer than learning from them.
+/// Lookups between waits for the manager's thread. In a store, lookups take longer than learning from them.
 const LOOKUPS_PER_WAIT: usize = 512;
-/// Generous, because the machine may be busy.
+/// Long, because the machine may be busy.
 const PATIENCE: Duration = Duration::from_secs(60);
 
 impl<'a> Managed<'a> {
@@ -114,7 +114,7 @@ impl<'a> Managed<'a> {
         }
     }
 
-    /// Reads that a lookup wastes.
+    /// Performs a lookup and returns its wasted reads.
     fn look_up(&self, lookup: Lookup) -> u64 {
         let key = key_bytes(lookup.key(), self.form);
         let digest = KeyDigest::of(&key);
@@ -139,7 +139,7 @@ impl<'a> Managed<'a> {
     }
 }
 
-/// A key meets one segment of a level: a salt for each level gives every segment a filter of its own.
+/// A key meets one segment per level, so a salt per level gives every segment its own filter.
 fn salted(digest: KeyDigest, level: usize) -> KeyDigest {
     let salt = mix(level as u64 + 1);
     KeyDigest { lo: mix(digest.lo ^ salt), hi: mix(digest.hi ^ salt) }

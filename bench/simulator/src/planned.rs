@@ -1,35 +1,34 @@
-//! A planner alone over the lookups of a tree: no bookkeeping, no known absences, no loads that take time. A unit errs for a
-//! fixed set of keys, as real units do: a hot absent key that passes a unit passes it always.
+//! A planner alone over the lookups of a tree: no bookkeeping, no negative cache, instant loads. A unit has a fixed set of false positives,
+//! as real units do: a hot absent key that passes a unit always passes it.
 
 use springbloom_manager::{Hotness, ManagerSettings, Outcome, Planner, ScopeId};
 use springbloom_testkit::spread::{mix, unit_interval};
 
 use crate::{Lookup, Lookups, Tree};
 
-/// What a run measured.
+/// Result of a run.
 #[derive(Clone, Copy, Debug)]
 pub struct Run {
-    /// Reads that found nothing, per lookup.
+    /// Wasted reads per lookup.
     pub wasted_per_lookup: f64,
-    /// Units loaded while measuring.
+    /// Units loaded during the measurement.
     pub loads: u64,
-    /// Wasted reads per lookup of the best allocation that stays, by the true number of absent keys that each segment was
-    /// asked for and by analytic rates.
+    /// Wasted reads per lookup of the best fixed allocation, from the true number of lookups of absent keys per segment and analytic rates.
     pub optimum: f64,
 }
 
-/// A planner that decides for a tree.
+/// A planner with the tables of a tree.
 pub struct Planned<'a> {
     tree: &'a Tree,
-    /// Rates of 0, 1, 2, ... units.
+    /// False positive rates of 0, 1, 2, ... units.
     fpr: Vec<f64>,
     budget_units: usize,
-    /// Decides as in the store.
+    /// The planner, as in the store.
     pub planner: Planner,
 }
 
 impl<'a> Planned<'a> {
-    /// A planner that knows all tables of `tree`; its budget is that of `bits` bits per key in whole units.
+    /// A planner with all tables of `tree`. Its budget is that of `bits` bits per key, in whole units.
     pub fn new(tree: &'a Tree, settings: &ManagerSettings, bits: f64) -> Self {
         let shape = tree.group.shape;
         let budget_units = (tree.keys() as f64 * bits / 8.0 / shape.unit_bytes() as f64) as usize;
@@ -46,7 +45,7 @@ impl<'a> Planned<'a> {
         Self { tree, fpr, budget_units, planner }
     }
 
-    /// Does one lookup; gives the reads that it wastes. `note` is told each visit in which the key was not found.
+    /// Performs a lookup and returns its wasted reads. `note` receives the level and segment of each visit that does not find the key.
     pub fn look_up(&mut self, lookup: Lookup, mut note: impl FnMut(usize, u32)) -> u32 {
         let (tree, key, mut wasted) = (self.tree, lookup.key(), 0);
         for visit in tree.visits(lookup) {
@@ -63,14 +62,14 @@ impl<'a> Planned<'a> {
         wasted
     }
 
-    /// Does `count` lookups without measuring.
+    /// Performs `count` lookups without measuring.
     pub fn warm_up(&mut self, lookups: &mut Lookups, count: usize) {
         for lookup in lookups.take(count) {
             self.look_up(lookup, |_, _| ());
         }
     }
 
-    /// Does `count` lookups.
+    /// Performs `count` lookups.
     pub fn measure(&mut self, lookups: &mut Lookups, count: usize) -> Run {
         let levels = &self.tree.levels;
         let mut negatives: Vec<Vec<u64>> =
@@ -87,7 +86,7 @@ impl<'a> Planned<'a> {
         }
     }
 
-    /// How the first `units` units of a segment end the visit of an absent key.
+    /// The outcome of a visit for an absent key, with the first `units` units of the segment.
     fn outcome(&self, level: usize, key: u64, units: u8) -> Outcome {
         let rejecting = (0..units).find(|&unit| {
             let salt = mix((level as u64) << 8 | u64::from(unit));
@@ -100,7 +99,7 @@ impl<'a> Planned<'a> {
         }
     }
 
-    /// Greedy by what each unit saves: optimal for units of one size.
+    /// Greedy by the savings of each unit, which is optimal for units of one size.
     fn optimum(&self, negatives: &[Vec<u64>]) -> f64 {
         let mut wasted = 0.0;
         let mut savings = Vec::new();

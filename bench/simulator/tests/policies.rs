@@ -1,4 +1,4 @@
-//! The policies of the store over synthetic lookups, against the best allocation by foreknowledge.
+//! The policies of the store over synthetic lookups, against the best allocation with foreknowledge.
 
 use springbloom_filter::UnitSettings;
 use springbloom_manager::{ManagerSettings, PolicyKind};

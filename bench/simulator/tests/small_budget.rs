@@ -1,5 +1,5 @@
-//! A budget that has no room for a second copy of a group beside the first: units are read anew then, and still `benefit` costs no
-//! more reads than `uniform` does, those of units included, whatever is looked up.
+//! A budget without room for a second copy of a group. Units are then read again. `benefit` must still cost no more reads than `uniform`,
+//! unit reads included, for every workload.
 
 use std::sync::Arc;
 
@@ -18,7 +18,7 @@ const SETTLE: Duration = Duration::from_secs(20);
 const TABLES: [u64; 2] = [6, 50];
 const KEYS_PER_TABLE: u64 = 8000;
 
-/// A table that holds the digests that [`digest`] gives for its own numbers; what is looked up is other numbers.
+/// A table with the digests that [`digest`] gives for its own numbers. Lookups use other numbers.
 struct Units(BuiltGroup);
 
 impl UnitSource for Units {
@@ -62,7 +62,7 @@ impl Store {
         Self { manager, levels }
     }
 
-    /// Reads wasted on a key.
+    /// The wasted reads of a key.
     fn look_up(&self, lookup: Lookup) -> u64 {
         let key = lookup.key();
         let position = unit_interval(key ^ 0x5555);

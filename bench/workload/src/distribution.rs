@@ -1,4 +1,4 @@
-//! Which records are popular: distributions over ranks, rank 0 being the most popular.
+//! Popularity of records: distributions over ranks. Rank 0 is the most popular.
 
 use std::str::FromStr;
 
@@ -13,24 +13,24 @@ const NEAR_ONE: f64 = 1e-6;
 /// A family of distributions over the records of a key space.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Distribution {
-    /// Every record equally.
+    /// All records are equally popular.
     Uniform,
-    /// Probability of rank r proportional to `(r + 1)^-exponent`; ranks are scattered over the key space. Any
-    /// exponent from 0 on.
+    /// The probability of rank r is proportional to `(r + 1)^-exponent`. Ranks are scattered over the key space. The exponent is at least
+    /// 0.
     Zipf {
-        /// The constant.
+        /// Exponent of the distribution.
         exponent: f64,
     },
     /// Zipf over age: the record inserted last is the most popular (YCSB workload D).
     Latest {
-        /// The constant.
+        /// Exponent of the distribution.
         exponent: f64,
     },
-    /// A share of the records gets a share of the accesses, evenly inside and outside.
+    /// A share of the records gets a share of the accesses, uniformly inside and outside.
     Hotspot {
-        /// Share of the records that is hot.
+        /// Share of hot records.
         record_share: f64,
-        /// Share of the accesses that goes to them.
+        /// Share of the accesses to hot records.
         access_share: f64,
     },
 }
@@ -130,23 +130,23 @@ impl Distribution {
 pub enum Sampler {
     /// See [`Distribution::Uniform`].
     Uniform {
-        /// Ranks.
+        /// Number of ranks.
         records: u64,
     },
     /// See [`Distribution::Zipf`].
     Zipf {
-        /// Ranks.
+        /// Number of ranks.
         records: u64,
-        /// The law, over `1..=records`.
+        /// The distribution, over `1..=records`.
         zipf: Zipf<f64>,
     },
     /// See [`Distribution::Hotspot`].
     Hotspot {
-        /// Ranks.
+        /// Number of ranks.
         records: u64,
-        /// Ranks that are hot.
+        /// Number of hot ranks.
         hot_records: u64,
-        /// Share of accesses for them.
+        /// Share of the accesses to hot ranks.
         access_share: f64,
     },
 }
@@ -159,7 +159,7 @@ impl Sampler {
             Sampler::Uniform { records } => rng.random_range(0..records),
             Sampler::Zipf { records, zipf } => {
                 let rank: f64 = rng.sample(zipf);
-                // Rounding at the far end of the law may give records + 1.
+                // Rounding at the far end of the distribution may give records + 1.
                 (rank as u64 - 1).min(records - 1)
             }
             Sampler::Hotspot { records, hot_records, access_share } => {

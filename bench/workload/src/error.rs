@@ -1,4 +1,4 @@
-//! What can be wrong with the settings of a workload.
+//! Errors of workload settings.
 
 use std::path::PathBuf;
 
@@ -6,29 +6,29 @@ use std::path::PathBuf;
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum WorkloadError {
-    /// The text names no distribution.
+    /// The text is not a distribution.
     #[error(
         "unknown distribution {got:?}: expected uniform, zipf:EXPONENT, latest:EXPONENT or \
          hotspot:RECORD_SHARE:ACCESS_SHARE"
     )]
     UnknownDistribution {
-        /// What was given.
+        /// The text.
         got: String,
     },
-    /// The text names no mix.
+    /// The text is not a mix.
     #[error("unknown workload {got:?}: expected get, or one of the letters a to f of YCSB")]
     UnknownMix {
-        /// What was given.
+        /// The text.
         got: String,
     },
     /// A number is outside its range.
     #[error("{what}: got {got}, expected {expected}")]
     OutOfRange {
-        /// The setting.
+        /// Name of the setting.
         what: &'static str,
         /// Its value.
         got: f64,
-        /// The values that are possible.
+        /// The valid range.
         expected: &'static str,
     },
     /// A file of keys could not be read.
@@ -39,7 +39,7 @@ pub enum WorkloadError {
         /// The cause.
         source: std::io::Error,
     },
-    /// A file has too few different keys to make a workload of.
+    /// A file has too few different keys.
     #[error("{path} has {got} different keys, expected at least {expected}", path = path.display())]
     TooFewKeys {
         /// The file.
@@ -49,13 +49,13 @@ pub enum WorkloadError {
         /// Keys needed.
         expected: u64,
     },
-    /// Between the keys of a file there is no room for others.
+    /// There is no room for absent keys between the keys of a file.
     #[error("no keys between those of {path} could be found: they leave no gaps", path = path.display())]
     NoRoomForAbsentKeys {
         /// The file.
         path: PathBuf,
     },
-    /// Inserts were asked for on keys of a file, which cannot be continued.
+    /// Inserts need new keys, which a file of keys cannot give.
     #[error(
         "this workload inserts records, which keys from a file do not allow: use synthetic keys, or a mix without inserts"
     )]

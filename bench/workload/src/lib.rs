@@ -1,13 +1,12 @@
-//! Workloads for key-value stores: what is asked, in what order, and what the right answer is.
+//! Workloads for key-value stores: the operations, their order, and the right answers.
 //!
-//! - [`KeySpace`]: present keys, and absent keys *inside* their range, both by record number;
-//! - [`Distribution`]: which records are asked for (uniform, Zipf, latest, hotspot) and [`Movement`]: how the hot set
-//!   moves while a workload runs;
-//! - [`Mix`]: the shares of operations, with the core workloads A-F of YCSB (Cooper et al., SoCC'10);
-//! - [`OperationStream`]: the endless, deterministic sequence of [`Operation`]s that follows from these and a seed;
-//! - [`value`]: values that follow from record and version, so that every answer of a store can be verified.
+//! - [`KeySpace`]: present keys, and absent keys *inside* their range, both by record number.
+//! - [`Distribution`]: popularity of records (uniform, Zipf, latest, hotspot). [`Movement`]: changes of the hot set while a workload runs.
+//! - [`Mix`]: the shares of operations, with the core workloads A-F of YCSB (Cooper et al., SoCC'10).
+//! - [`OperationStream`]: the endless, deterministic sequence of [`Operation`]s of these settings and a seed.
+//! - [`value`]: values derived from record and version, so that every answer of a store can be verified.
 //!
-//! The crate knows no store. Everything is a function of seeds: two streams with the same settings are equal.
+//! The crate does not depend on a store. Two streams with the same settings and seeds are equal.
 
 mod distribution;
 mod error;

@@ -5,7 +5,7 @@ use std::str::FromStr;
 use crate::distribution::Distribution;
 use crate::error::WorkloadError;
 
-/// What share of the operations is of which kind. Shares sum to 1; what the others leave are reads.
+/// Shares of operations. Shares sum to 1; the rest are reads.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Mix {
     name: &'static str,
@@ -19,13 +19,13 @@ pub struct Mix {
 const YCSB_EXPONENT: f64 = 0.99;
 
 impl Mix {
-    /// Gets alone.
+    /// Only gets.
     pub const GET: Mix = Mix { name: "get", update: 0.0, insert: 0.0, scan: 0.0, read_modify_write: 0.0 };
     /// Session store: half updates.
     pub const A: Mix = Mix { name: "a", update: 0.5, ..Mix::GET };
     /// Photo tags: 5% updates.
     pub const B: Mix = Mix { name: "b", update: 0.05, ..Mix::GET };
-    /// User profiles: reads alone.
+    /// User profiles: only reads.
     pub const C: Mix = Mix { name: "c", ..Mix::GET };
     /// Status updates: 5% inserts, reads of the latest.
     pub const D: Mix = Mix { name: "d", insert: 0.05, ..Mix::GET };
@@ -37,17 +37,17 @@ impl Mix {
     /// All mixes.
     pub const ALL: [Mix; 7] = [Mix::GET, Mix::A, Mix::B, Mix::C, Mix::D, Mix::E, Mix::F];
 
-    /// The name by which [`FromStr`] finds it.
+    /// The name that [`FromStr`] parses.
     pub fn name(&self) -> &'static str {
         self.name
     }
 
-    /// Whether a store changes under it.
+    /// Whether it changes the store.
     pub fn writes(&self) -> bool {
         self.update + self.insert + self.read_modify_write > 0.0
     }
 
-    /// Whether records are added, for which the key space must be able to grow.
+    /// Whether it adds records, for which the key space must be able to grow.
     pub fn inserts(&self) -> bool {
         self.insert > 0.0
     }

@@ -1,7 +1,7 @@
-//! A seeded permutation of `0..n`: it scatters popular ranks over a key space, and gives load orders, without a table.
+//! A seeded permutation of `0..n`. It scatters popular ranks over a key space and gives load orders, without a table.
 //!
-//! Being a bijection it changes which record is popular and never how popular the records are, unlike YCSB's
-//! hash-and-modulo scrambling, in which ranks collide.
+//! A bijection changes which records are popular, but not how popular they are. YCSB's hash-and-modulo scrambling maps several ranks to one
+//! record.
 
 /// A bijection of `0..len` onto itself, chosen by a salt.
 #[derive(Clone, Copy, Debug)]
@@ -28,10 +28,9 @@ impl Permutation {
         Permutation { len, mask, shift: bits.div_ceil(2), keys }
     }
 
-    /// Where `index` goes. Expected cost: under two rounds of mixing, a few nanoseconds.
+    /// The image of `index`. Expected cost: under two rounds of mixing, a few nanoseconds.
     ///
-    /// # Panics
-    /// In debug builds, if `index` is not in `0..len`.
+    /// # Panics In debug builds, if `index` is not in `0..len`.
     #[inline]
     pub fn apply(&self, index: u64) -> u64 {
         debug_assert!(index < self.len, "index {index} of a permutation of {}", self.len);
@@ -49,8 +48,8 @@ impl Permutation {
     #[inline]
     fn mix(&self, mut x: u64) -> u64 {
         for key in self.keys {
-            // Each step can be undone on `mask` bits: adding a constant, multiplying by an odd number, xor of the
-            // upper half into the lower.
+            // Each step is invertible on `mask` bits: adding a constant, multiplying by an odd number, XOR of the upper half into the
+            // lower.
             x = x.wrapping_add(key) & self.mask;
             x = x.wrapping_mul(0xD6E8_FEB8_6659_FD93 ^ (key & !1)) & self.mask;
             x ^= x >> self.shift;

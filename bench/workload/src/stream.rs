@@ -1,4 +1,4 @@
-//! The operations of a workload, one after the other.
+//! The sequence of operations of a workload.
 
 use rand::{RngExt, SeedableRng};
 use rand_pcg::Pcg64Mcg;
@@ -17,64 +17,64 @@ const MAX_SCAN_RECORDS: u32 = 100;
 pub enum Operation {
     /// Read a present key.
     Read(u64),
-    /// Read an absent key: the right answer is "not found".
+    /// Read an absent key. The right answer is "not found".
     ReadAbsent(u64),
     /// Write the next version.
     Update(u64),
-    /// Write a record that was not there before.
+    /// Write a new record.
     Insert(u64),
     /// Read records in key order, starting with this one.
     Scan {
-        /// Where it starts.
+        /// First record.
         first: u64,
-        /// How many records.
+        /// Number of records.
         records: u32,
     },
     /// Read, then write the next version.
     ReadModifyWrite(u64),
 }
 
-/// How the popular records change while a workload runs. Periods are operations of one stream.
+/// Changes of the popular records while a workload runs. Periods are counted in operations of one stream.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Movement {
-    /// They do not.
+    /// No change.
     Still,
-    /// All at once, to other records, once in a period.
+    /// All popular records change at once, once per period.
     Jump {
         /// The period.
         period_ops: u64,
     },
-    /// Each popular record at its own time, once in a period.
+    /// Each popular record changes at its own time, once per period.
     Drift {
         /// The period.
         period_ops: u64,
     },
-    /// All at once, there and back between two sets: the worst case for a policy that follows.
+    /// All popular records change at once, to and fro between two sets: the worst case for an adaptive policy.
     Alternate {
         /// Time in one set.
         period_ops: u64,
     },
 }
 
-/// Everything that decides a stream.
+/// Settings of a stream.
 #[derive(Clone, Copy, Debug)]
 pub struct StreamSettings {
     /// Shares of operations.
     pub mix: Mix,
     /// Popularity of records.
     pub distribution: Distribution,
-    /// Its change.
+    /// Changes of the popularity.
     pub movement: Movement,
-    /// Share of reads that ask for absent keys; their popularity follows the same distribution over absent keys of its
-    /// own scattering (popular absent keys are not the neighbours of popular present ones).
+    /// Share of reads of absent keys. Their popularity has the same distribution, scattered independently, so popular absent keys are not
+    /// neighbours of popular present ones.
     pub zero_result_ratio: f64,
-    /// Which records are popular: another salt is another hot-key mapping.
+    /// Selects the popular records.
     pub salt: u64,
-    /// Random numbers of the requests.
+    /// Seed of the requests.
     pub seed: u64,
-    /// This stream's number among [`streams`](Self::streams) that run side by side.
+    /// Number of this stream among [`streams`](Self::streams) parallel ones.
     pub stream: u64,
-    /// Streams that run side by side; they insert different records.
+    /// Number of parallel streams. They insert different records.
     pub streams: u64,
 }
 
@@ -108,7 +108,7 @@ pub struct OperationStream {
     absent_places: Permutation,
 }
 
-/// Distinguishes the salts of absent keys from those of present ones.
+/// Separates the salts of absent keys from those of present ones.
 const ABSENT_SALT: u64 = 0xA5A5_0000_5A5A_FFFF;
 
 impl OperationStream {
@@ -188,7 +188,7 @@ impl OperationStream {
         }
     }
 
-    /// A record that this stream may expect to be there.
+    /// A record that this stream may expect to exist.
     #[inline]
     fn existing_record(&mut self) -> u64 {
         let rank = self.sampler.rank(&mut self.rng);
@@ -201,7 +201,7 @@ impl OperationStream {
         self.place(rank, self.present_places, self.settings.salt)
     }
 
-    /// Number of the record that this stream inserts as its `index`-th.
+    /// The record that this stream inserts as its `index`-th.
     fn inserted(&self, index: u64) -> u64 {
         self.loaded_records + index * self.settings.streams + self.settings.stream
     }
@@ -256,7 +256,7 @@ mod tests {
         OperationStream::new(settings, &KEYS).expect("valid settings")
     }
 
-    /// The present record that is asked for most in the next `operations` operations.
+    /// The present record with the most reads in the next `operations` operations.
     fn hottest(stream: &mut OperationStream, operations: usize) -> u64 {
         let mut counts = HashMap::new();
         for _ in 0..operations {

@@ -1,14 +1,14 @@
-//! Values that follow from record and version, so that any answer of a store can be verified without keeping it.
+//! Values derived from record and version, so that any answer of a store can be verified without storing it.
 //!
-//! Bytes 0..8 are the record, 8..12 the version (little-endian); the rest is a pseudo-random stream seeded by both,
-//! incompressible and different for each pair.
+//! Bytes 0..8 are the record, 8..12 the version (little-endian). The rest is a pseudo-random stream seeded by both, which is incompressible
+//! and different for each pair.
 
 use crate::permutation::mix64;
 
 /// Shortest value that can carry its record and version.
 pub const MIN_VALUE_BYTES: usize = 12;
 
-/// The value of a `version` of a `record`, `value_bytes` long, into `value` (which is overwritten).
+/// Writes the value of a `version` of a `record` to `value`, replacing its contents. The value has `value_bytes` bytes.
 pub fn write(record: u64, version: u32, value_bytes: usize, value: &mut Vec<u8>) {
     debug_assert!(value_bytes >= MIN_VALUE_BYTES, "{value_bytes} bytes cannot carry a record and a version");
     value.clear();
@@ -21,21 +21,21 @@ pub fn write(record: u64, version: u32, value_bytes: usize, value: &mut Vec<u8>)
     value.truncate(value_bytes);
 }
 
-/// Record and version that a value says it has; `None` if it is too short to say.
+/// Record and version in a value. `None` if it is too short.
 pub fn origin(value: &[u8]) -> Option<(u64, u32)> {
     let (record, rest) = value.split_first_chunk::<8>()?;
     let (version, _) = rest.split_first_chunk::<4>()?;
     Some((u64::from_le_bytes(*record), u32::from_le_bytes(*version)))
 }
 
-/// Whether `value` is, byte for byte, the value of its own [`origin`] with `value_bytes` bytes. No allocation.
+/// Whether `value` equals the value of its own [`origin`] with `value_bytes` bytes. No allocation.
 pub fn is_intact(value: &[u8], value_bytes: usize) -> bool {
     let Some((record, version)) = origin(value) else { return false };
     if value.len() != value_bytes {
         return false;
     }
     let mut stream = Stream::new(record, version);
-    // Differences are collected rather than branched on: a right value costs one pass at the speed of the generator.
+    // Collects differences without branching, so a right value costs one pass at the speed of the generator.
     let mut words = value[MIN_VALUE_BYTES..].chunks_exact(8);
     let mut differences = 0;
     for word in &mut words {

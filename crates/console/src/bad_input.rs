@@ -1,6 +1,6 @@
 //! Errors that the user can correct.
 
-/// An error in what the user gave: settings that contradict each other, a folder in the wrong state, an unusable file.
+/// An error in the user's input: contradictory settings, a folder in the wrong state, an unusable file.
 #[derive(Debug, thiserror::Error)]
 #[error("{0}")]
 pub struct BadInput(pub String);

@@ -1,7 +1,7 @@
-//! Standard output and standard error, for the whole program.
+//! Standard output and standard error of the program.
 //!
-//! A closed pipe (`| head`) is not an error: further output is discarded, and the command finishes its work. Commands that print
-//! for as long as there is input check [`Output::is_closed`] and stop.
+//! A closed pipe (`| head`) is not an error: further output is discarded, and the command finishes its work. Commands that print as long as
+//! there is input check [`Output::is_closed`] and stop.
 
 use std::fmt::Display;
 use std::io::{self, BufWriter, ErrorKind, StdoutLock, Write};
@@ -57,7 +57,7 @@ pub fn warn(message: impl Display) {
     tell(format_args!("springbloom: {message}"));
 }
 
-/// The reader of the output: once it has closed the pipe, writes succeed and are discarded.
+/// A writer to the reader of the output. Once that has closed the pipe, writes succeed and are discarded.
 struct Reader<W> {
     out: W,
     is_gone: bool,

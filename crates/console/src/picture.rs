@@ -1,4 +1,4 @@
-//! Pictures of figures. The name of the file chooses the kind: `.svg` or `.png`.
+//! Figures. The extension of the file selects the type: `.svg` or `.png`.
 
 use std::path::Path;
 
@@ -7,7 +7,7 @@ use plotters::prelude::*;
 
 use crate::bad_input;
 
-/// Draws with the backend that the file's name asks for.
+/// Draws with the backend for the file's extension.
 pub fn draw_to(
     path: &Path,
     size: (u32, u32),
@@ -21,7 +21,7 @@ pub fn draw_to(
     }
 }
 
-/// Refuses other file names, for callers that draw only after minutes.
+/// Refuses other extensions, before a long run.
 pub fn require_picture_name(path: &Path) -> Result<()> {
     match extension(path) {
         Some("svg" | "png") => Ok(()),

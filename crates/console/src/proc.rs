@@ -1,8 +1,8 @@
-//! What Linux tells about the machine in `/proc`.
+//! Values from Linux's `/proc`.
 
 use std::fs;
 
-/// Memory of the machine; `None` where `/proc` does not tell.
+/// Memory of the machine in bytes. `None` without `/proc`.
 pub fn memory_bytes() -> Option<u64> {
     let text = field("/proc/meminfo", "MemTotal")?;
     let kib: u64 = text.split_whitespace().next()?.parse().ok()?;

@@ -9,7 +9,7 @@ use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
 use crate::output;
 
-/// Shorter steps draw nothing.
+/// Steps that take less time draw nothing.
 const DELAY: Duration = Duration::from_secs(2);
 const TICK: Duration = Duration::from_millis(200);
 
@@ -20,7 +20,7 @@ const CLOCK: &str = "{spinner} {msg}: {elapsed}";
 /// One step of the work. Cheap to advance; advance it in batches on hot paths.
 pub struct Step {
     bar: ProgressBar,
-    /// Dropped with the step, which ends the thread that waits to draw it.
+    /// Dropping it ends the thread that waits to draw the step.
     _is_running: Option<Sender<()>>,
 }
 
@@ -36,7 +36,7 @@ impl Step {
         Step { bar, _is_running: None }
     }
 
-    /// A step that is not shown, as part of another one.
+    /// A step that is not shown, for work inside another step.
     pub fn hidden() -> Self {
         Step { bar: ProgressBar::hidden(), _is_running: None }
     }

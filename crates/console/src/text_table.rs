@@ -4,11 +4,11 @@ use std::fmt;
 
 use comfy_table::{CellAlignment, Table, presets};
 
-/// Rows of as many cells as there are columns.
+/// Rows with one cell per column.
 pub struct TextTable<const COLUMNS: usize>(Table);
 
 impl<const COLUMNS: usize> TextTable<COLUMNS> {
-    /// A table whose first column holds names, which stand to the left.
+    /// A table whose first column holds names, which are aligned left.
     pub fn new(header: [&str; COLUMNS]) -> Self {
         let mut table = Table::new();
         table.load_style(presets::NOTHING);
@@ -16,7 +16,7 @@ impl<const COLUMNS: usize> TextTable<COLUMNS> {
         Self(table).with_names(1)
     }
 
-    /// The same with names in its first `columns` columns.
+    /// Aligns the first `columns` columns left, as names.
     pub fn with_names(mut self, columns: usize) -> Self {
         for (at, column) in self.0.column_iter_mut().enumerate() {
             column.set_cell_alignment(if at < columns { CellAlignment::Left } else { CellAlignment::Right });

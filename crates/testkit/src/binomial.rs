@@ -1,7 +1,7 @@
-//! Assertions on measured rates, with exact binomial tolerances.
+//! Assertions on measured rates, with exact binomial bounds.
 //!
-//! `successes` of `trials` independent trials are compared with a probability; an assertion fails only if a correct
-//! program would show such a count with a probability under [`FALSE_ALARM`].
+//! They compare `successes` of `trials` independent trials with a probability. A correct program fails an assertion with a probability
+//! below [`FALSE_ALARM`].
 
 use statrs::distribution::{Binomial, DiscreteCDF};
 
@@ -25,8 +25,7 @@ pub fn assert_rate_at_least(successes: u64, trials: u64, bound_p: f64, what: &st
     assert_rate_within(successes, trials, bound_p, 1.0, what);
 }
 
-/// Fails if the rate shows that the true probability is outside `low_p..=high_p`. Use it where theory itself is
-/// only good to a few percent.
+/// Fails if the rate shows that the true probability is outside `low_p..=high_p`. For cases in which theory is only good to a few percent.
 #[track_caller]
 pub fn assert_rate_within(successes: u64, trials: u64, low_p: f64, high_p: f64, what: &str) {
     assert!(successes <= trials && trials > 0, "{what}: {successes} successes of {trials} trials");

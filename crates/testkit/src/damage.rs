@@ -1,30 +1,30 @@
-//! What can happen to one block of a file, for tests that try all of it.
+//! Damage to a block of a file, for tests that try all of it.
 
-/// Bytes of a block: what a device gives back whole or not at all.
+/// Bytes of a block: the unit that a device returns or loses.
 pub const BLOCK_BYTES: usize = 4096;
 
-/// What becomes of a block.
+/// A kind of damage to a block.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Damage {
-    /// One bit, somewhere in it.
+    /// One bit is flipped.
     Bit,
-    /// All of it reads as zeros.
+    /// The block reads as zeros.
     Zeros,
-    /// All of it is garbage.
+    /// The block holds garbage.
     Garbage,
-    /// It and the next block have changed places.
+    /// The block and the next one are swapped.
     Swapped,
-    /// The file ends before it.
+    /// The file ends before the block.
     Truncated,
 }
 
 impl Damage {
-    /// Every kind.
+    /// All kinds.
     pub const ALL: [Damage; 5] =
         [Damage::Bit, Damage::Zeros, Damage::Garbage, Damage::Swapped, Damage::Truncated];
 
-    /// Changes `bytes`, which begin with the block; `seed` chooses the bit and the garbage. [`Damage::Truncated`] changes nothing
-    /// here: the file must be cut.
+    /// Damages `bytes`, which begin with the block. `seed` selects the bit and the garbage. Does nothing for [`Damage::Truncated`]: the
+    /// caller must truncate the file.
     pub fn apply(self, bytes: &mut [u8], seed: u64) {
         let block = BLOCK_BYTES.min(bytes.len());
         let mut state = seed;
@@ -46,20 +46,20 @@ impl Damage {
     }
 }
 
-/// What trials came to.
+/// Results of the trials.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Tally {
-    /// Blocks damaged, each in one way.
+    /// Number of trials. Each damages one block in one way.
     pub trials: u64,
-    /// Of these, the ones that opening, a lookup or verification told.
+    /// Trials in which opening, a lookup or verification reported the damage.
     pub told: u64,
-    /// The others: every answer was right, and nothing was found wrong. The damage was repaired, or hit what nobody reads.
+    /// Trials without a report and with right answers. The damage was repaired, or hit unused bytes.
     pub harmless: u64,
 }
 
 impl Tally {
-    /// Tries every kind of damage on every block of `files`, which are given with their lengths in bytes. `is_told` does it, and says
-    /// whether it was told.
+    /// Tries every kind of damage on every block of `files`, given by name and length in bytes. `is_told` applies the damage and returns
+    /// whether it was reported.
     pub fn of_all(files: &[(String, usize)], mut is_told: impl FnMut(&str, usize, Damage) -> bool) -> Tally {
         let mut tally = Tally::default();
         for (file, len_bytes) in files {

@@ -1,10 +1,10 @@
-//! What the device can do, by `fio` on the same files.
+//! Speed of the device, measured by `fio` on the same files.
 
 use std::path::PathBuf;
 use std::process::Command;
 use std::time::Duration;
 
-/// Random 4 KiB reads per second of `files` in equal parts, past the page cache, or `None` if `fio` is not installed.
+/// Random 4 KiB reads per second from `files` in equal parts, with direct I/O. `None` if `fio` is not installed.
 pub fn random_reads_per_second(files: &[PathBuf], queue_depth: u32, time: Duration) -> Option<f64> {
     let engine = if queue_depth == 1 { "psync" } else { "io_uring" };
     let names: Vec<String> = files.iter().map(|file| file.display().to_string()).collect();
@@ -18,7 +18,7 @@ pub fn random_reads_per_second(files: &[PathBuf], queue_depth: u32, time: Durati
         .output()
         .ok()?;
     let text = String::from_utf8_lossy(&output.stdout);
-    // The first "iops" of the document is that of reads; no JSON parser is worth having for one number.
+    // The first "iops" of the document is that of reads. One number does not justify a JSON parser.
     let (_, after) = text.split_once("\"iops\" : ")?;
     after.split(|c: char| !(c.is_ascii_digit() || c == '.')).next()?.parse().ok()
 }

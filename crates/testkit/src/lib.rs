@@ -1,6 +1,6 @@
-//! What the tests of every crate share: seeds that can be repeated, and tolerances that come from statistics.
+//! Shared by the tests of all crates: repeatable seeds, and statistical bounds.
 //!
-//! A development dependency only; nothing here may be needed to run the product.
+//! A development dependency only. The product must not need it.
 
 pub mod binomial;
 pub mod chi_square;
@@ -11,7 +11,6 @@ pub mod machine;
 pub mod seed;
 pub mod spread;
 
-/// Chance that a correct program fails one statistical assertion. Small enough that a suite with thousands of
-/// assertions and a fresh seed on every run stays quiet for years; large enough to catch a rate that is off by
-/// seven standard deviations.
+/// Probability that a correct program fails one statistical assertion. With it, a suite of thousands of assertions and fresh seeds stays
+/// quiet for years, and still notices a rate that is off by seven standard deviations.
 pub const FALSE_ALARM: f64 = 1e-12;

@@ -1,4 +1,4 @@
-//! What every benchmark of this crate says of itself and asks for.
+//! Environment and settings of benchmarks.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -14,7 +14,7 @@ pub fn directory(default: &str) -> PathBuf {
     directory.unwrap_or_else(|| std::env::temp_dir().join(default))
 }
 
-/// Processor, kernel and commit.
+/// Processor, kernel and commit of this run.
 pub fn description() -> String {
     let field = |path: &str, key: &str| {
         let text = std::fs::read_to_string(path).unwrap_or_default();

@@ -9,11 +9,10 @@ pub const SEED_VARIABLE: &str = "SPRINGBLOOM_SEED";
 /// The generator that tests use.
 pub type TestRng = Pcg64Mcg;
 
-/// Seed for the test called `test`: the environment's, else a fresh one. Prints how to repeat the run, which the
-/// test harness shows when the test fails.
+/// The seed of the test `test`: from the environment, otherwise a fresh one. Prints how to repeat the run, which the test harness shows if
+/// the test fails.
 ///
-/// # Panics
-/// If the variable is set to something that is not an unsigned integer.
+/// # Panics If the variable is not an unsigned integer.
 pub fn seed(test: &str) -> u64 {
     let seed = match std::env::var(SEED_VARIABLE) {
         Ok(text) => text
@@ -30,7 +29,7 @@ pub fn rng(test: &str) -> TestRng {
     rng_from(seed(test))
 }
 
-/// Generator for a seed that is already known, such as one of a named regression test.
+/// Generator for a known seed, such as that of a regression test.
 pub fn rng_from(seed: u64) -> TestRng {
     TestRng::seed_from_u64(seed)
 }

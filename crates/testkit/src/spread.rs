@@ -1,6 +1,6 @@
-//! Numbers that look random and are the same in every run: what a simulated key or unit is, as a function of its number.
+//! Repeatable pseudo-random numbers: functions of a key's or unit's number.
 
-/// Every bit of the input reaches every bit of the output, one to one (MurmurHash3's finaliser).
+/// A bijection in which every input bit affects every output bit (MurmurHash3's finaliser).
 pub const fn mix(mut x: u64) -> u64 {
     x = (x ^ (x >> 33)).wrapping_mul(0xFF51_AFD7_ED55_8CCD);
     x = (x ^ (x >> 33)).wrapping_mul(0xC4CE_B9FE_1A85_EC53);

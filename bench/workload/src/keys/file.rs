@@ -1,20 +1,19 @@
-//! Keys from a file, one a line, with absent keys made from them by small mutations.
+//! Keys from a file, one per line, and absent keys made from them by small mutations.
 //!
-//! A mutated key shares most of its bytes with a real one (a path with one letter changed, a name with one more
-//! letter), as a misspelt or expired key does; each was checked against all keys of the file. Keys are kept sorted and
-//! packed, and both kinds are made when the file is read, so that a lookup costs a copy.
+//! A mutated key shares most of its bytes with a real one, as a misspelt or expired key does. Each was checked against all keys of the
+//! file. Keys are sorted and packed. Both kinds are made when the file is read, so that a lookup only copies a key.
 
 use std::path::Path;
 
 use crate::error::WorkloadError;
 use crate::permutation::mix64;
 
-/// A range needs two ends and a middle.
+/// Minimum number of keys: a range needs two ends and a middle.
 const MIN_KEYS: u64 = 3;
-/// Mutations tried on one key before the absent key of a neighbour is taken instead.
+/// Mutations tried per key. If all fail, the absent key of a neighbour is used.
 const MUTATIONS: u64 = 64;
 
-/// The keys of a file, sorted; record number is rank.
+/// The keys of a file, sorted. The record number is the rank.
 #[derive(Debug)]
 pub struct FileKeys {
     present: PackedKeys,
@@ -39,7 +38,7 @@ impl FileKeys {
         lines.sort_unstable();
         lines.dedup();
         if let Some(max) = max_records.filter(|&max| max < lines.len() as u64) {
-            // Every n-th key rather than the first ones: a sample of the whole range.
+            // Every n-th key, to sample the whole range.
             let all = lines.len() as u64;
             lines = (0..max)
                 .map(|index| lines[(u128::from(index) * u128::from(all) / u128::from(max)) as usize])
@@ -80,18 +79,18 @@ impl FileKeys {
     }
 }
 
-/// A key near `keys[record]` that is not among `keys` (sorted) and lies between the first and the last of them; `None`
-/// if no small mutation of it does.
+/// A key near `keys[record]` that is not in `keys` (sorted) and lies between the first and the last of them. `None` if no small mutation
+/// is.
 fn make_absent(keys: &[&[u8]], record: usize) -> Option<Vec<u8>> {
     let (first, last) = (keys[0], keys[keys.len() - 1]);
-    // The greatest key has no room above it: start from its predecessor.
+    // The greatest key has no room above it, so its predecessor is used.
     let from = keys[record.min(keys.len() - 2)];
     (0..MUTATIONS).find_map(|attempt| {
         let random = mix64((record as u64).wrapping_mul(MUTATIONS).wrapping_add(attempt));
         let mut candidate = from.to_vec();
         let letter = b"abcdefghijklmnopqrstuvwxyz0123456789"[(random >> 32) as usize % 36];
         if attempt + 1 == MUTATIONS {
-            // The least extension there is: it finds room in front of keys that letters overtake.
+            // The smallest extension. It fits in front of keys that begin with this one.
             candidate.push(0);
         } else if random.is_multiple_of(2) {
             // Replace a byte of the last quarter: the directory stays, the name changes.
@@ -106,11 +105,11 @@ fn make_absent(keys: &[&[u8]], record: usize) -> Option<Vec<u8>> {
     })
 }
 
-/// Byte strings one behind the other.
+/// Concatenated byte strings.
 #[derive(Debug)]
 struct PackedKeys {
     bytes: Vec<u8>,
-    /// Where each key starts, and the end of the last one.
+    /// Start of each key, and the end of the last one.
     starts: Vec<u64>,
 }
 

@@ -1,7 +1,7 @@
-//! Key spaces: the keys that a store holds and, between them, keys that it does not hold.
+//! Key spaces: the keys that a store holds, and absent keys between them.
 //!
-//! Records are numbered from 0. Every record has a present key and an absent one; the absent keys lie inside the range
-//! of the present ones, so that a store cannot answer "not found" from the bounds of its tables.
+//! Records are numbered from 0. Every record has a present and an absent key. The absent keys lie in the range of the present ones, so that
+//! a store cannot answer "not found" from the bounds of its tables.
 
 mod file;
 mod synthetic;
@@ -11,9 +11,9 @@ pub use file::FileKeys;
 /// Present and absent keys by record number.
 #[derive(Debug)]
 pub enum KeySpace {
-    /// `user` and 20 digits, as YCSB makes them; records beyond those loaded can be inserted later.
+    /// `user` and 20 digits, as in YCSB. More records can be inserted later.
     Synthetic {
-        /// Records that are loaded.
+        /// Number of loaded records.
         records: u64,
     },
     /// Real keys, read from a file.
@@ -21,7 +21,7 @@ pub enum KeySpace {
 }
 
 impl KeySpace {
-    /// Records that are loaded.
+    /// Number of loaded records.
     pub fn records(&self) -> u64 {
         match self {
             KeySpace::Synthetic { records } => *records,
@@ -29,15 +29,14 @@ impl KeySpace {
         }
     }
 
-    /// Whether there are keys for records beyond [`records`](Self::records), as inserts need them.
+    /// Whether there are keys for records beyond [`records`](Self::records), which inserts need.
     pub fn can_grow(&self) -> bool {
         matches!(self, KeySpace::Synthetic { .. })
     }
 
-    /// The key of `record`, into `key` (which is overwritten).
+    /// Writes the key of `record` to `key`, replacing its contents.
     ///
-    /// # Panics
-    /// If the key space cannot grow and `record` is beyond its end.
+    /// # Panics If the key space cannot grow and `record` is beyond its end.
     #[inline]
     pub fn present(&self, record: u64, key: &mut Vec<u8>) {
         match self {
@@ -49,10 +48,9 @@ impl KeySpace {
         }
     }
 
-    /// The absent key that belongs to `record`, into `key` (which is overwritten).
+    /// Writes the absent key of `record` to `key`, replacing its contents.
     ///
-    /// # Panics
-    /// As [`present`](Self::present).
+    /// # Panics See [`present`](Self::present).
     #[inline]
     pub fn absent(&self, record: u64, key: &mut Vec<u8>) {
         match self {
@@ -64,7 +62,7 @@ impl KeySpace {
         }
     }
 
-    /// Bytes of all keys that are loaded.
+    /// Bytes of all loaded keys.
     pub fn key_bytes(&self) -> u64 {
         match self {
             KeySpace::Synthetic { records } => records * synthetic::KEY_BYTES as u64,

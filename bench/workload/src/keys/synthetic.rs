@@ -1,7 +1,7 @@
-//! Keys made of numbers: `user` and 20 decimal digits, 24 bytes, in no order of record (YCSB's "hashed" insert order).
+//! Keys made of numbers: `user` and 20 decimal digits, 24 bytes, unordered by record (YCSB's "hashed" insert order).
 //!
-//! The digits are a bijection of the record number, present records below 2^63 and absent ones above: no two keys are
-//! equal, present and absent keys are spread alike over the same range, and none needs a table.
+//! The digits are a bijection of the record number, with present records below 2^63 and absent ones above. So no two keys are equal,
+//! present and absent keys are spread over the same range, and no table is needed.
 
 use crate::permutation::mix64;
 
@@ -25,7 +25,7 @@ pub(super) fn absent(record: u64, key: &mut Vec<u8>) {
 fn write(number: u64, key: &mut Vec<u8>) {
     let mut digits = [b'0'; KEY_BYTES];
     digits[..PREFIX.len()].copy_from_slice(PREFIX);
-    // Record 0 would map to 0 and so be the least key of all: the offset moves the extremes to ordinary records.
+    // Record 0 would map to 0, the smallest key. The offset makes an ordinary record the smallest.
     let mut rest = mix64(number ^ 0x5851_F42D_4C95_7F2D);
     for digit in digits[PREFIX.len()..].iter_mut().rev() {
         *digit = b'0' + (rest % 10) as u8;
