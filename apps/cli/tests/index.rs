@@ -137,7 +137,7 @@ fn damage_is_told_for_the_keys_concerned_and_repair_tells_what_is_lost() {
     let got = program("get").write_stdin(keys).assert().code(1);
     let lines = got.get_output().stdout.split(|byte| *byte == b'\n').count();
     assert!((18_000..20_000).contains(&lines), "{lines} keys are answered");
-    got.stderr(predicate::str::contains("keys cannot be answered"));
+    got.stderr(predicate::str::contains("keys cannot be looked up"));
     program("repair").assert().code(1).stderr(predicate::str::contains("index repair"));
     let new = directory.path().join("new");
     program("repair").arg(&new).assert().code(1).stderr(predicate::str::contains("records were lost"));

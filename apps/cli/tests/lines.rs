@@ -38,7 +38,7 @@ fn a_bad_line_stops_after_the_lines_before_it_are_durable_and_is_named() {
     let put = |policy: &[&str]| springbloom(&["index", "put", &index]).args(policy).arg(&pairs).assert();
     let message = put(&[]).code(2);
     message.stderr(
-        contains("pairs, line 9000: there is nothing before the first tab")
+        contains("pairs, line 9000: there is no key before the first tab")
             .and(contains("the 8999 lines before it were put into the index"))
             .and(contains("--on-bad-line skip")),
     );
@@ -72,7 +72,7 @@ fn the_lines_around_bad_ones_are_answered() {
     let add =
         springbloom(&["set", "add", &set]).write_stdin(format!("a\n\n{too_long}\nb\n")).assert().code(2);
     add.stderr(
-        contains("line 3: a line of more than 1048576 bytes")
+        contains("line 3: the line is longer than 1048576 bytes")
             .and(contains("the 2 lines before it were added")),
     );
     springbloom(&["set", "check", &set]).write_stdin("\na\nb\n").assert().code(0).stdout("\na\n");
@@ -183,6 +183,6 @@ fn a_line_without_end_stops_the_command_that_reads_it() {
     let mut message = String::new();
     child.stderr.take().expect("a pipe").read_to_string(&mut message).expect("text");
     assert_eq!(child.wait().expect("it ends").code(), Some(2));
-    assert!(message.contains("standard input, line 1: a line of more than"), "{message}");
+    assert!(message.contains("standard input, line 1: the line is longer than"), "{message}");
     yes.wait().expect("it ends with its reader");
 }

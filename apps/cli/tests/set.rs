@@ -61,7 +61,7 @@ fn exit_codes_tell_scripts_what_happened() {
     set(directory.path(), "verify")
         .assert()
         .code(1)
-        .stdout(predicate::str::contains("its header is damaged"));
+        .stdout(predicate::str::contains("the header is damaged"));
     set(directory.path(), "repair").assert().success();
     set(directory.path(), "verify")
         .assert()
