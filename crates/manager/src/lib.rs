@@ -44,5 +44,5 @@ pub use policy_kind::PolicyKind;
 pub use settings::ManagerSettings;
 pub use stats::{LevelUnits, Stats, UsedBytes};
 pub use table_spec::{SegmentUse, TableSpec};
-pub use unit_source::{KnownTable, RowVisitor, TableUnits, UnitReadError, UnitSource};
+pub use unit_source::{KnownTable, TableUnits, UnitReadError, UnitSource, UnitVisitor};
 pub use visits::{Outcome, OutcomeTotals, Visit};

@@ -22,6 +22,9 @@ impl SegmentRef {
     /// No segment: the end of a list.
     pub(crate) const NONE: SegmentRef = SegmentRef { table: u32::MAX, segment: u32::MAX };
 
+    /// The first of all.
+    pub(crate) const FIRST: SegmentRef = SegmentRef { table: 0, segment: 0 };
+
     /// Eight bits that are spread evenly over the segments of any table and stay with a segment.
     pub(crate) fn spread(self) -> u8 {
         let mixed =

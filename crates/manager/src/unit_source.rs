@@ -1,6 +1,7 @@
 //! Where units come from: the host's blocking reads of a table's filter block.
 
 use std::any::Any;
+use std::ops::Range;
 use std::sync::Arc;
 
 use springbloom_filter::GroupShape;
@@ -23,8 +24,8 @@ pub enum UnitReadError {
     Gone,
 }
 
-/// Takes a segment's number with the verified bytes of its unit, or with what is wrong with them.
-pub type RowVisitor<'a> = &'a mut (dyn FnMut(u32, Result<&[u8], UnitReadError>) + 'a);
+/// Takes the numbers of a segment and of a unit with the verified bytes of the unit, or with what is wrong with them.
+pub type UnitVisitor<'a> = &'a mut (dyn FnMut(u32, u8, Result<&[u8], UnitReadError>) + 'a);
 
 /// What the manager keeps of a table for its source.
 #[derive(Clone, Copy, Debug)]
@@ -42,13 +43,20 @@ pub trait UnitSource: Any + Send + Sync {
     /// The verified bytes of unit `unit` of segment `segment`, exactly as they were built.
     fn read_unit(&self, table: TableUnits<'_>, segment: u32, unit: u8) -> Result<Vec<u8>, UnitReadError>;
 
-    /// Unit `unit` of every segment of the table, ideally in one read: calls `visit` once per
-    /// segment with the verified bytes or with what is wrong with them. An error means that nothing further is visited.
-    fn read_row(&self, table: TableUnits<'_>, unit: u8, visit: RowVisitor<'_>) -> Result<(), UnitReadError> {
-        for segment in 0..table.shapes.len() as u32 {
-            match self.read_unit(table, segment, unit) {
-                Ok(bytes) => visit(segment, Ok(&bytes)),
-                Err(error) => visit(segment, Err(error)),
+    /// Units `units` of every segment of the table, ideally in one read: calls `visit` once for each with the verified bytes or with what
+    /// is wrong with them, a segment's units in order. An error means that nothing further is visited.
+    fn read_rows(
+        &self,
+        table: TableUnits<'_>,
+        units: Range<u8>,
+        visit: UnitVisitor<'_>,
+    ) -> Result<(), UnitReadError> {
+        for unit in units {
+            for segment in 0..table.shapes.len() as u32 {
+                match self.read_unit(table, segment, unit) {
+                    Ok(bytes) => visit(segment, unit, Ok(&bytes)),
+                    Err(error) => visit(segment, unit, Err(error)),
+                }
             }
         }
         Ok(())

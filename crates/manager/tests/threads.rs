@@ -106,7 +106,7 @@ fn what_threads_keep_is_in_the_budget() {
                     let stats = manager.stats();
                     let is_paid = stats.unpaid_thread_bytes == 0;
                     // Some units may be on their way from one segment to another just now.
-                    let units_min = if threads > 1 { full / 4 * 3 } else { budget_bytes / 3 };
+                    let units_min = if threads > 1 { full / 3 * 2 } else { budget_bytes / 3 };
                     assert!(
                         stats.used.buffers < budget_bytes / 3 && stats.used.units > units_min,
                         "{full} bytes of units before: {stats:?}"

@@ -72,9 +72,13 @@ fn what_is_remembered_is_resident_after_one_pass_of_loading() {
             tables.iter().map(|table| warm.table_use(TableId(table.id)).unwrap()).collect();
         for (had, has) in uses.iter().flatten().flatten().zip(uses_again.iter().flatten()) {
             let pair = |count: fn(&Hotness) -> f32| (count(&had.hotness), count(&has.hotness));
-            let pairs = [pair(|h| h.access_count), pair(|h| h.negatives), pair(|h| h.wasted_reads)];
-            let alike = pairs.iter().all(|(had, has)| (had - has).abs() <= has / 256.0); // they are kept in two bytes
-            assert!(had.units == has.units && alike, "{policy}: {had:?} became {has:?}");
+            let mut pairs = vec![pair(|h| h.access_count), pair(|h| h.negatives)];
+            // Less is in use at first, and free bytes go to further units.
+            if had.units == has.units {
+                pairs.push(pair(|h| h.wasted_reads));
+            }
+            let alike = pairs.iter().all(|(had, has)| (had - has).abs() <= has * 1e-6);
+            assert!(had.units <= has.units && alike, "{policy}: {had:?} became {has:?}");
         }
         let wasted_warm = look_up(&warm, &handles, 50_000, 99);
         let cold = manager(budget_bytes, policy);
@@ -85,7 +89,10 @@ fn what_is_remembered_is_resident_after_one_pass_of_loading() {
             wasted_warm as f64 <= 1.1 * wasted_before as f64,
             "{policy}: {wasted_warm} after {wasted_before}"
         );
-        assert!(wasted_cold as f64 > 1.2 * wasted_before as f64, "{policy}: cold is no worse: {wasted_cold}");
+        assert!(
+            wasted_cold as f64 > 1.05 * wasted_before as f64,
+            "{policy}: cold is no worse: {wasted_cold}"
+        );
     }
 }
 
@@ -102,8 +109,8 @@ fn what_does_not_fit_the_table_is_ignored() {
 fn the_memory_curve_follows_the_visits() {
     let manager = manager(160 << 10, PolicyKind::Benefit);
     let tables: Vec<_> = (0..TABLES).map(|id| MemoryTable::new(id, SEGMENTS, KEYS)).collect();
-    let handles = open(&manager, &tables, &vec![None; tables.len()]);
     assert_eq!(manager.memory_curve().points().len(), 1, "nothing is known yet");
+    let handles = open(&manager, &tables, &vec![None; tables.len()]);
     for round in 0..20 {
         look_up(&manager, &handles, 10_000, round);
         assert!(manager.wait_idle(IDLE_TIMEOUT));

@@ -1,5 +1,6 @@
 //! The manager's thread: learns from visits, keeps the plan within the budget, loads units.
 
+mod arrivals;
 mod cpu_budget;
 mod load_pause;
 mod worker;

@@ -5,6 +5,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard};
 use std::time::{Duration, Instant};
 
+use super::arrivals::Arrivals;
 use super::cpu_budget::{CpuBudget, REST_MIN};
 use super::load_pause::{LOAD_PAUSE_MIN, LoadPause};
 use crate::load::{Progress, load_next};
@@ -21,6 +22,22 @@ const REBALANCES_PER_ROUND: usize = 4;
 /// for each: that would cost them a system call.
 const NAP_MIN: Duration = Duration::from_millis(1);
 pub(super) const NAP_MAX: Duration = Duration::from_millis(16);
+
+/// How a round of everything ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Round {
+    Worked,
+    /// There is something to do, but not yet.
+    Waits,
+    Idle,
+}
+
+/// What a round leaves to the next one.
+struct Pace {
+    cpu_budget: CpuBudget,
+    pause: LoadPause,
+    arrivals: Arrivals,
+}
 
 /// Who waits for the thread to have nothing to do.
 #[derive(Default)]
@@ -68,27 +85,33 @@ impl Shared {
     /// Works until it is stopped.
     pub(crate) fn run(&self) {
         let mut nap = NAP_MIN;
-        let (mut cpu_budget, mut pause) = (CpuBudget::new(), LoadPause::default());
+        let mut pace =
+            Pace { cpu_budget: CpuBudget::new(), pause: LoadPause::default(), arrivals: Arrivals::new() };
         while !self.stop.load(Ordering::Acquire) {
             let asked = lock(&self.idle_waiters).asked;
             // Sources are contained where they are called; this is for our own mistakes: better a stale plan than none.
-            let round = catch_unwind(AssertUnwindSafe(|| self.round(&mut cpu_budget, &mut pause)));
-            let worked = round.unwrap_or_else(|_| {
+            let round = catch_unwind(AssertUnwindSafe(|| self.round(&mut pace)));
+            let round = round.unwrap_or_else(|_| {
                 self.thread_panics.fetch_add(1, Ordering::Relaxed);
                 log::error!("the filter manager's thread panicked and goes on");
-                false
+                Round::Idle
             });
-            if worked {
+            if round == Round::Worked {
                 nap = NAP_MIN;
                 continue;
             }
+            let Pace { cpu_budget, pause, .. } = &mut pace;
             let is_paused = pause.is_on();
-            if !is_paused || pause.is_long() {
+            if round == Round::Idle && (!is_paused || pause.is_long()) {
                 lock(&self.idle_waiters).answered = asked;
                 self.idle.notify_all();
             }
             let rest = cpu_budget.rest(self.wasted_reads());
-            let longest = if is_paused { pause.left().max(LOAD_PAUSE_MIN) } else { NAP_MAX };
+            let longest = match round {
+                Round::Waits => NAP_MIN,
+                _ if is_paused => pause.left().max(LOAD_PAUSE_MIN),
+                _ => NAP_MAX,
+            };
             if rest.is_zero() {
                 self.visits.set_consumer_naps(true);
                 std::thread::park_timeout(nap.min(longest));
@@ -123,19 +146,36 @@ impl Shared {
         idle_waiters.asked > idle_waiters.answered
     }
 
-    /// One turn of everything; whether there was something to do.
-    fn round(&self, cpu_budget: &mut CpuBudget, pause: &mut LoadPause) -> bool {
-        let mut worked = self.is_awaited() || cpu_budget.rest(self.wasted_reads()).is_zero();
+    /// One turn of everything.
+    fn round(&self, pace: &mut Pace) -> Round {
+        let mut worked = self.is_awaited() || pace.cpu_budget.rest(self.wasted_reads()).is_zero();
         if worked {
             let begun = Instant::now();
             worked = self.learn();
-            cpu_budget.worked(begun.elapsed());
+            pace.cpu_budget.worked(begun.elapsed());
         }
         self.registry.lock().fit(0);
         for _ in 0..REBALANCES_PER_ROUND {
             worked |= self.registry.lock().rebalance();
         }
+        let last_generation = self.registry.lock().last_generation();
+        let are_over = pace.arrivals.are_over(last_generation);
+        if are_over && (0..REBALANCES_PER_ROUND).any(|_| self.registry.lock().fill()) {
+            // What a table gets is read when all of it is decided: in as few reads as that takes.
+            return Round::Worked;
+        }
         self.registry.lock().maintain_negative_cache();
+        worked |= self.load(&mut pace.pause);
+        match worked {
+            true => Round::Worked,
+            false if are_over => Round::Idle,
+            false => Round::Waits,
+        }
+    }
+
+    /// Makes some reads; whether there were any to make.
+    fn load(&self, pause: &mut LoadPause) -> bool {
+        let mut worked = false;
         if !pause.left().is_zero() {
             return worked;
         }

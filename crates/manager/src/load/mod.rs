@@ -15,8 +15,11 @@ mod whole_group;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use crate::memory::{group_bytes, taken_bytes};
-use crate::registry::{Loaded, Registry, SharedRegistry, Wanted};
+use crate::registry::{Loaded, LoadedUnits, Registry, SharedRegistry, Wanted};
 use crate::{BudgetSnapshot, MemoryKind, Reservation, UnitReadError};
+
+/// Most bytes of rows that one read brings: more is not quicker, and they are taken in under one hold of the registry's mutex.
+const ROWS_BYTES_MAX: usize = 1 << 20;
 
 /// How a call of [`load_next`] ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -45,7 +48,7 @@ pub(crate) fn load_next(registry: &SharedRegistry) -> Progress {
     };
     match job.extent {
         Extent::Group => whole_group::load(job, registry),
-        Extent::Unit | Extent::Row => {
+        Extent::Unit | Extent::Rows(_) => {
             let loaded = job.read();
             registry.lock().take_in_units(loaded);
         }
@@ -58,8 +61,8 @@ pub(crate) fn load_next(registry: &SharedRegistry) -> Progress {
 enum Extent {
     /// One unit of one segment.
     Unit,
-    /// One unit of each segment of a table.
-    Row,
+    /// So many units of each segment of a table, which lie one after the other.
+    Rows(u8),
     /// All units of a segment, into a group of their own. Budgets below a megabyte need it (decision 0018).
     Group,
 }
@@ -88,16 +91,24 @@ impl Job {
         let budget = registry.budget().clone();
         let reserve = |bytes| budget.try_reserve(MemoryKind::Loading, bytes);
         let Wanted { resident, units, .. } = wanted;
-        if wanted.as_row {
+        for rows in (1..=wanted.rows).rev() {
             let shapes = || wanted.table.shapes.iter();
-            let bytes: usize = shapes().map(|shape| shape.unit_bytes()).sum();
-            // Each group of the row needs its place beside the buffer before the one that it replaces goes; a row that
-            // finds no place for one would be read again and again.
-            let group_bytes_max = shapes().map(|&shape| group_bytes(shape, resident + 1)).max().unwrap_or(0);
-            if free_bytes(budget.snapshot()) >= 2 * bytes + group_bytes_max
+            let bytes = shapes().map(|shape| shape.unit_bytes()).sum::<usize>() * usize::from(rows);
+            // Each group of the rows needs its place beside the buffer before the one that it replaces goes; rows that
+            // find no place for one would be read again and again.
+            let group_bytes_max =
+                shapes().map(|&shape| group_bytes(shape, resident + rows)).max().unwrap_or(0);
+            if (bytes <= ROWS_BYTES_MAX || rows == 1)
+                && free_bytes(budget.snapshot()) >= 2 * bytes + group_bytes_max
                 && let (Some(buffer), copies @ Some(_)) = (reserve(bytes), reserve(bytes))
             {
-                return Reserved::Job(Self { wanted, extent: Extent::Row, buffer, copies, group: None });
+                return Reserved::Job(Self {
+                    wanted,
+                    extent: Extent::Rows(rows),
+                    buffer,
+                    copies,
+                    group: None,
+                });
             }
         }
         let shape = wanted.shape();
@@ -131,22 +142,34 @@ impl Job {
     /// Makes the read. Takes no lock.
     fn read(self) -> Loaded {
         let Self { wanted, extent, buffer, copies, group } = self;
-        let (table, segment, unit) = (&wanted.table, wanted.segment.segment, wanted.resident);
-        let mut units = Vec::new();
+        let (table, wanted_segment, unit) = (&wanted.table, wanted.segment.segment, wanted.resident);
+        let (is_row, rows) = match extent {
+            Extent::Rows(rows) => (true, rows),
+            Extent::Unit | Extent::Group => (false, 1),
+        };
+        let (first, count) = if is_row { (0, table.shapes.len()) } else { (wanted_segment, 1) };
+        let mut segments: Vec<_> =
+            (first..).take(count).map(|segment| (segment, LoadedUnits::default())).collect();
+        let mut keep = |segment: u32, read: Result<Vec<u8>, UnitReadError>| {
+            let Some((_, kept)) = segments.get_mut((segment - first) as usize) else { return };
+            match read {
+                _ if kept.error.is_some() => (), // units are of use in order only
+                Ok(bytes) => kept.units.push(bytes),
+                Err(error) => kept.error = Some(error),
+            }
+        };
         let read = catch_unwind(AssertUnwindSafe(|| {
-            if extent == Extent::Unit {
-                units.push((segment, table.read_unit(segment, unit)));
+            if !is_row {
+                keep(wanted_segment, table.read_unit(wanted_segment, unit));
                 return None;
             }
-            let mut keep = |segment: u32, read: Result<&[u8], UnitReadError>| {
-                units.push((segment, read.map(<[u8]>::to_vec)));
-            };
-            table.source.read_row(table.units(), unit, &mut keep).err()
+            let mut copy =
+                |segment, _, read: Result<&[u8], UnitReadError>| keep(segment, read.map(<[u8]>::to_vec));
+            table.source.read_rows(table.units(), unit..unit + rows, &mut copy).err()
         }));
         drop(copies);
         let broke_off = read.unwrap_or_else(|_| Some(panicked()));
-        let is_row = extent == Extent::Row;
-        Loaded { wanted, is_row, units, broke_off, buffer, group }
+        Loaded { wanted, is_row, segments, broke_off, buffer, group }
     }
 }
 

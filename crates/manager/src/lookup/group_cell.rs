@@ -78,23 +78,24 @@ impl GroupCell {
         Some(if is_last { Outcome::RejectedByLast } else { Outcome::Rejected })
     }
 
-    /// Adds a unit to the group that is there; `units` says how many it has with it. `reservation` is for the whole group, as
-    /// [`group_bytes`] says. Gives what was replaced; on an error, which a group of another size is too, nothing changes.
+    /// Adds the units that follow those of the group that is there; `units` says how many it has with them. `reservation` is for the
+    /// whole group, as [`group_bytes`] says. Gives what was replaced; on an error, which a group of another size is too, nothing changes.
     pub(crate) fn grow(
         &self,
         shape: GroupShape,
         units: u8,
-        unit: &[u8],
+        added: &[Vec<u8>],
         reservation: Reservation,
     ) -> Result<Option<ResidentGroup>, FilterError> {
         let old = self.0.load();
         let resident = resident_units(old.as_ref());
-        if resident + 1 != units {
+        if usize::from(resident) + added.len() != usize::from(units) {
             // A unit that is in no group would be zeros, and reject keys that are there.
             return Err(FilterError::TooManyUnits { got: units.into(), built: resident + 1 });
         }
         let group = build(shape, units, reservation, old.as_ref(), |head, words| {
-            head.set_unit(words, usize::from(units).saturating_sub(1), unit)
+            let places = usize::from(resident)..;
+            places.zip(added).try_for_each(|(unit, bytes)| head.set_unit(words, unit, bytes))
         })?;
         drop(old); // or it would count as a lookup that probes it
         Ok(self.0.swap(Some(group)))

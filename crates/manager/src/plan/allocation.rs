@@ -219,11 +219,15 @@ impl Allocation {
         run: Run,
         segments: impl ExactSizeIterator<Item = (GroupShape, Hotness)>,
     ) {
-        self.runs.insert_table(table, run);
         self.segment_count += segments.len();
         let states = segments.map(|(shape, hotness)| SegmentState::new(shape, hotness));
         self.segments.insert_table(table, states);
+        self.runs.insert_table(table, run, self.table_keys(table));
         self.segment_count_changed();
+    }
+
+    fn table_keys(&self, table: u32) -> u64 {
+        self.segments.table(table).iter().map(|state| u64::from(state.shape.key_count())).sum()
     }
 
     /// Forgets a table and plans nothing for it any more.
@@ -233,8 +237,8 @@ impl Allocation {
         }
         self.segment_count -= self.segments.table(table).len();
         self.changed.retain(|segment| segment.table != table);
+        self.runs.remove_table(table, self.table_keys(table));
         self.segments.remove_table(table);
-        self.runs.remove_table(table);
         self.backoffs.remove(&table);
         self.segment_count_changed();
     }
@@ -242,6 +246,21 @@ impl Allocation {
     fn segment_count_changed(&mut self) {
         let half_life = (self.segment_count as u64 * HALF_LIFE_PER_SEGMENT).max(HALF_LIFE_MIN);
         self.decay.set_half_life(self.fixed_half_life.unwrap_or(half_life));
+    }
+
+    /// Takes in use that nobody measured: `lookups` of absent keys in each sorted run, spread evenly over its keys. A lookup visits every
+    /// run once, so a segment of a small run is visited more often (Monkey, SIGMOD'17, section 4.1). O(segments of the table).
+    pub(crate) fn assume_lookups(&mut self, table: u32, lookups: f32) {
+        let is_run = self.runs.of(table).is_none_or(Run::is_of_single_tables);
+        let run_keys = if is_run { self.table_keys(table) } else { self.runs.keys(table) };
+        let weight = self.decay.weight() as f32 * lookups / run_keys.max(1) as f32;
+        for segment in 0..self.segments.table(table).len() as u32 {
+            let state = &mut self.segments[SegmentRef { table, segment }];
+            let negatives = weight * state.shape.key_count() as f32;
+            let (wasted, marginal) = (negatives * state.fpr(), negatives * state.fpr_loss());
+            state.counts.assume(negatives, wasted, marginal);
+            self.decay.assume(f64::from(negatives));
+        }
     }
 
     /// Takes in a visit. Gives the factor that all use was scaled by, if that was due; O(1) except then.
@@ -317,8 +336,9 @@ impl Allocation {
 
     pub(crate) fn set_level(&mut self, table: u32, level: Option<u8>) {
         if let Some(run) = self.runs.of(table) {
-            self.runs.remove_table(table);
-            self.runs.insert_table(table, Run { level, ..run });
+            let keys = self.table_keys(table);
+            self.runs.remove_table(table, keys);
+            self.runs.insert_table(table, Run { level, ..run }, keys);
         }
     }
 

@@ -62,6 +62,14 @@ impl Counts {
         }
     }
 
+    /// Adds weighted visits for absent keys that nobody made; `wasted` and `marginal` of them by the analytic rates.
+    pub(crate) fn assume(&mut self, negatives: f32, wasted: f32, marginal: f32) {
+        self.hotness.access_count += negatives;
+        self.hotness.negatives += negatives;
+        self.hotness.wasted_reads += wasted;
+        self.marginal_rejections += marginal;
+    }
+
     pub(crate) fn set_wasted_reads(&mut self, wasted_reads: f32) {
         self.hotness.wasted_reads = count(wasted_reads);
     }

@@ -56,6 +56,11 @@ impl Decay {
         weight as f32
     }
 
+    /// Takes in weighted visits that nobody made.
+    pub(crate) fn assume(&mut self, weight: f64) {
+        self.total += weight;
+    }
+
     /// The factor to scale all measured use by, when it is time to.
     pub(crate) fn rescale(&mut self) -> Option<f32> {
         let factor = (-f64::from(RESCALE_LOG2)).exp2();

@@ -100,15 +100,19 @@ impl<T> PerSegment<T> {
         self.blocks.iter_mut().flat_map(|block| &mut block.elements)
     }
 
-    /// The first segment at or after this name, which need not be one's; from the start again after the last one.
+    /// The first segment at or after this name, which need not be one's.
     pub(crate) fn at_or_after(&self, name: SegmentRef) -> Option<SegmentRef> {
         if (name.segment as usize) < self.table(name.table).len() {
             return Some(name);
         }
-        let (after, slots) = (name.table.saturating_add(1), self.table_places());
-        let is_any = |table: &u32| !self.table(*table).is_empty();
-        let table = (after..slots).find(is_any).or_else(|| (0..slots).find(is_any))?;
+        let after = name.table.saturating_add(1)..self.table_places();
+        let table = after.into_iter().find(|&table| !self.table(table).is_empty())?;
         Some(SegmentRef { table, segment: 0 })
+    }
+
+    /// As [`at_or_after`](Self::at_or_after), but from the start again after the last one.
+    pub(crate) fn at_or_after_in_circle(&self, name: SegmentRef) -> Option<SegmentRef> {
+        self.at_or_after(name).or_else(|| self.at_or_after(SegmentRef::FIRST))
     }
 
     /// The element of a segment, if there is one.
@@ -158,8 +162,9 @@ mod tests {
         let name = |table, segment| SegmentRef { table, segment };
         array.insert_table(4, [8, 9].into_iter());
         let names = std::iter::successors(Some(name(0, 0)), |&SegmentRef { table, segment }| {
-            array.at_or_after(name(table, segment + 1))
+            array.at_or_after_in_circle(name(table, segment + 1))
         });
         assert_eq!(names.take(4).collect::<Vec<_>>(), [name(0, 0), name(4, 0), name(4, 1), name(0, 0)]);
+        assert_eq!(array.at_or_after(name(4, 2)), None);
     }
 }

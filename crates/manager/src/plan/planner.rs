@@ -76,6 +76,13 @@ impl Planner {
         worked
     }
 
+    /// Gives some free bytes to units of which nothing is measured; `false` if there was nothing to give.
+    pub fn fill(&mut self) -> bool {
+        let worked = self.fill_step();
+        self.count_changes();
+        worked
+    }
+
     /// Moves the ceiling and evicts until the units fit.
     pub fn set_budget_bytes(&mut self, budget_bytes: usize) {
         self.allocation.set_unit_budget_bytes(budget_bytes);
@@ -150,6 +157,10 @@ impl Planner {
 
     pub(crate) fn rebalance_step(&mut self) -> bool {
         self.policy.rebalance(&mut self.allocation)
+    }
+
+    pub(crate) fn fill_step(&mut self) -> bool {
+        self.policy.fill(&mut self.allocation)
     }
 
     /// Reads that a byte more or less for units saves or costs, per visit; 0 while bytes are free. `None` if the policy does not measure that.
@@ -361,7 +372,7 @@ mod tests {
                             prop_assert!(planner.units(table, segment.segment) <= units);
                         }
                     }
-                    Step::Rebalance => while planner.rebalance() {},
+                    Step::Rebalance => while planner.rebalance() || planner.fill() {},
                 }
                 planner.assert_consistent();
                 prop_assert!(planner.planned_bytes() <= planner.allocation.unit_budget_bytes());

@@ -96,16 +96,20 @@ mod tests {
             };
             let mut passed = vec![strangers.len()];
             for units in 1..=settings.unit_count() {
-                let unit = &built.units[usize::from(units) - 1];
-                garbage.take_group(slot.grow(built.shape, units, unit, reserve(units)).unwrap());
+                let unit = usize::from(units) - 1;
+                let added = &built.units[unit..=unit];
+                garbage.take_group(slot.grow(built.shape, units, added, reserve(units)).unwrap());
                 assert_eq!(budget.used_bytes_of(MemoryKind::Units), group_bytes(built.shape, units));
                 passed.push(passing(&slot));
             }
             assert!(passed.is_sorted_by(|more, fewer| more > fewer), "{passed:?}");
             let empty = GroupCell::default();
-            assert!(empty.grow(built.shape, 1, &[0; 3], reserve(1)).is_err(), "a unit of the wrong length");
             assert!(
-                empty.grow(built.shape, 2, &built.units[1], reserve(2)).is_err(),
+                empty.grow(built.shape, 1, &[vec![0; 3]], reserve(1)).is_err(),
+                "a unit of the wrong length"
+            );
+            assert!(
+                empty.grow(built.shape, 2, &built.units[1..2], reserve(2)).is_err(),
                 "there is no first unit"
             );
             assert!(empty.shrink(built.shape, 2, reserve(2)).is_none() && passing(&empty) == strangers.len());

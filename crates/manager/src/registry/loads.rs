@@ -6,6 +6,7 @@ use springbloom_filter::GroupShape;
 
 use super::{LoadBy, Registry};
 use crate::memory::group_bytes;
+use crate::plan::SegmentState;
 use crate::plan::allocation::FAILED_READS_MAX;
 use crate::{MemoryBudget, MemoryKind, Reservation, SegmentRef, TableUnits, UnitReadError, UnitSource};
 
@@ -44,8 +45,8 @@ pub(crate) struct Wanted {
     pub resident: u8,
     /// Units that it should have.
     pub units: u8,
-    /// At least half of the table's segments lack the same unit.
-    pub as_row: bool,
+    /// Units from the wanted one on that at least half of the table's segments lack: what is read as rows. 0: a unit by itself.
+    pub rows: u8,
     pub table: TableToRead,
 }
 
@@ -55,12 +56,21 @@ impl Wanted {
     }
 }
 
+/// What was read of a segment.
+#[derive(Default)]
+pub(crate) struct LoadedUnits {
+    /// The wanted unit and those that follow it.
+    pub units: Vec<Vec<u8>>,
+    /// Why there are not more.
+    pub error: Option<UnitReadError>,
+}
+
 /// What was read for a [`Wanted`].
 pub(crate) struct Loaded {
     pub wanted: Wanted,
     pub is_row: bool,
-    /// The wanted unit of the segment, or of each segment of a row.
-    pub units: Vec<(u32, Result<Vec<u8>, UnitReadError>)>,
+    /// Of the wanted segment, or of each segment of the rows.
+    pub segments: Vec<(u32, LoadedUnits)>,
     /// Why a row ended early.
     pub broke_off: Option<UnitReadError>,
     /// For the bytes of the units.
@@ -73,34 +83,36 @@ impl Registry {
     /// The unit to read next.
     pub(crate) fn next_wanted(&mut self) -> Option<Wanted> {
         loop {
-            let (segment, as_row) = if let Some(segment) = self.loads.pop_segment() {
-                (segment, false)
+            let (segment, rows) = if let Some(segment) = self.loads.pop_segment() {
+                (segment, 0)
             } else {
                 let table = self.loads.pop_table(&mut self.tables)?;
                 let Some(found) = self.lacking_segment(table) else { continue };
                 self.queue_table(table); // it may lack more
                 found
             };
-            if let Some(wanted) = self.wanted(segment, as_row) {
+            if let Some(wanted) = self.wanted(segment, rows) {
                 return Some(wanted);
             }
         }
     }
 
-    /// A segment of the table that lacks units, and whether its unit should be read as part of a row.
-    fn lacking_segment(&self, table: u32) -> Option<(SegmentRef, bool)> {
+    /// A segment of the table that lacks units, and how many of them should be read as rows.
+    fn lacking_segment(&self, table: u32) -> Option<(SegmentRef, u8)> {
         self.tables.get(table as usize)?.as_ref()?;
         let states = self.planner.table(table);
         let segment = states.iter().position(|state| state.resident < state.units())?;
         let unit = states[segment].resident;
-        let as_row = (2..=ROW_SEGMENTS_MAX).contains(&states.len()) && {
-            let alike = states.iter().filter(|state| state.resident == unit && state.units() > unit).count();
-            alike * 2 >= states.len()
-        };
-        Some((SegmentRef { table, segment: segment as u32 }, as_row))
+        let is_alike = |state: &&SegmentState, units| state.resident == unit && state.units() >= units;
+        let most_lack =
+            |&units: &u8| states.iter().filter(|state| is_alike(state, units)).count() * 2 >= states.len();
+        let rows = (unit + 1..=states[segment].units_max()).take_while(most_lack).count() as u8;
+        // One unit of one segment is as quickly read by itself.
+        let is_worth_it = states.len() <= ROW_SEGMENTS_MAX && usize::from(rows) * states.len() > 1;
+        Some((SegmentRef { table, segment: segment as u32 }, if is_worth_it { rows } else { 0 }))
     }
 
-    fn wanted(&self, segment: SegmentRef, as_row: bool) -> Option<Wanted> {
+    fn wanted(&self, segment: SegmentRef, rows: u8) -> Option<Wanted> {
         let known = self.tables.get(segment.table as usize)?.as_ref()?;
         let source = self.sources.get(known.source)?.clone();
         let states = self.planner.table(segment.table);
@@ -111,7 +123,7 @@ impl Registry {
             generation: known.open.generation(),
             resident: state.resident,
             units: state.units(),
-            as_row,
+            rows,
             table: TableToRead { source, locator: known.open.locator().into(), shapes },
         })
     }
@@ -143,15 +155,15 @@ impl Registry {
 
     /// Takes in the units that were read, or that could not be.
     pub(crate) fn take_in_units(&mut self, loaded: Loaded) {
-        let Loaded { wanted, is_row, units, broke_off, buffer, mut group } = loaded;
-        for (segment, read) in units {
+        let Loaded { wanted, is_row, segments, broke_off, buffer, mut group } = loaded;
+        for (segment, LoadedUnits { units, error }) in segments {
             let segment = SegmentRef { segment, ..wanted.segment };
             if !self.still_wants(&wanted, segment) {
                 continue;
             }
-            match read {
-                Ok(bytes) => self.install(segment, wanted.resident, &bytes, &mut group, !is_row),
-                Err(error) => self.fail(segment, wanted.resident, error),
+            self.install(segment, wanted.resident, &units, &mut group, !is_row);
+            if let Some(error) = error {
+                self.fail(segment, wanted.resident + units.len() as u8, error);
             }
         }
         self.finish_load(&wanted, wanted.resident, 1, buffer.bytes(), broke_off);
@@ -164,31 +176,34 @@ impl Registry {
             && self.planner.get(segment).is_some_and(|state| state.resident == wanted.resident)
     }
 
+    /// Makes those of the units that are planned the last ones of a segment, which has `resident`.
     fn install(
         &mut self,
         segment: SegmentRef,
-        unit: u8,
-        bytes: &[u8],
+        resident: u8,
+        units: &[Vec<u8>],
         group: &mut Option<Reservation>,
         by_segment: bool,
     ) {
         let state = self.planner.segment(segment);
-        if state.units() <= unit {
+        let added = units.len().min(state.units().saturating_sub(resident).into());
+        if added == 0 {
             return;
         }
-        let group_bytes = group_bytes(state.shape, unit + 1);
+        let (units, count) = (&units[..added], resident + added as u8);
+        let group_bytes = group_bytes(state.shape, count);
         let reserved = group.take().or_else(|| self.budget.try_reserve(MemoryKind::Loading, group_bytes));
         let Some(reservation) = reserved else { return };
-        match self.grow(segment, unit + 1, bytes, reservation) {
+        match self.grow(segment, count, units, reservation) {
             Ok(()) => {
-                self.counters.loads += 1;
-                self.counters.load_bytes += bytes.len() as u64;
+                self.counters.loads += added as u64;
+                self.counters.load_bytes += units.iter().map(Vec::len).sum::<usize>() as u64;
                 self.planner.segment_mut(segment).set_failed_reads(0);
                 if by_segment {
                     self.request_load(segment, LoadBy::Segment);
                 }
             }
-            Err(error) => self.give_up(segment, unit, &error.to_string()),
+            Err(error) => self.give_up(segment, resident, &error.to_string()),
         }
     }
 

@@ -16,26 +16,25 @@ mod table;
 mod warm_start;
 mod whole_group;
 
-pub(crate) use loads::{Loaded, Wanted};
+pub(crate) use loads::{Loaded, LoadedUnits, Wanted};
 
 use std::sync::{Arc, Mutex, MutexGuard};
 
 use springbloom_filter::FilterError;
 
+use crate::keys::KeyRange;
+use crate::lookup::negative_cache::NegativeCache;
+use crate::lookup::{Lookups, ResidentTable, TableHandle};
+use crate::memory::{group_bytes, grow_thriftily, taken_bytes_of_part, thrifty_bytes};
+use crate::plan::inherit::{self, Relative};
+use crate::plan::neighbours::{Keys, Neighbours};
+use crate::plan::{Planner, Run};
+use crate::stats::Counters;
+use crate::unit_source::Sources;
+use crate::visits::{SEGMENTS_MAX, TABLES_MAX, Visit, VisitBatch, VisitBuffer};
 use crate::{
     Fences, Hotness, ManagerSettings, MemoryBudget, MemoryKind, OutcomeTotals, PolicyKind, Reservation,
     SegmentRef, SegmentUse, TableId, TableSpec, UnitSource,
-    keys::KeyRange,
-    lookup::{Lookups, ResidentTable, TableHandle, negative_cache::NegativeCache},
-    memory::{group_bytes, grow_thriftily, taken_bytes_of_part, thrifty_bytes},
-    plan::{
-        Planner, Run,
-        inherit::{self, Relative},
-        neighbours::{Keys, Neighbours},
-    },
-    stats::Counters,
-    unit_source::Sources,
-    visits::{SEGMENTS_MAX, TABLES_MAX, Visit, VisitBatch, VisitBuffer},
 };
 use garbage::Garbage;
 use identities::Identities;
@@ -306,14 +305,14 @@ impl Registry {
             let handed_over =
                 spec.first_units.as_mut().and_then(|units| units.get_mut(segment.segment as usize));
             if let Some(bytes) = handed_over.and_then(Option::take) {
-                self.take_handed_over(segment, &bytes);
+                self.take_handed_over(segment, bytes);
             }
             self.apply_plan(LoadBy::Table);
         }
         slot
     }
 
-    fn take_handed_over(&mut self, segment: SegmentRef, bytes: &[u8]) {
+    fn take_handed_over(&mut self, segment: SegmentRef, bytes: Vec<u8>) {
         let state = self.planner.segment(segment);
         if state.units() == 0 || state.resident != 0 {
             return;
@@ -324,7 +323,7 @@ impl Registry {
         let Some(reservation) = self.budget.try_reserve(MemoryKind::Units, group_bytes(shape, 1)) else {
             return;
         };
-        match self.grow(segment, 1, bytes, reservation) {
+        match self.grow(segment, 1, &[bytes], reservation) {
             Ok(()) => self.counters.handed_over_units += 1,
             Err(error) => {
                 log::warn!("a filter unit that was handed over does not fit its table: {error}");
@@ -435,6 +434,18 @@ impl Registry {
         worked
     }
 
+    /// Gives some free bytes to units of which nothing is measured; `false` if there was nothing to give.
+    pub(crate) fn fill(&mut self) -> bool {
+        let worked = self.planner.fill_step();
+        self.apply_plan(LoadBy::Table);
+        worked
+    }
+
+    /// The table that came last: another number than before if one came.
+    pub(crate) fn last_generation(&self) -> u32 {
+        self.last_generation
+    }
+
     /// Bytes that the budget pays for beside units.
     pub(crate) fn other_bytes(&self) -> usize {
         let kinds =
@@ -532,18 +543,18 @@ impl Registry {
         self.counters.evictions += u64::from(std::mem::take(resident));
     }
 
-    /// Makes `unit` the last one of the segment's `units` units that lookups find.
+    /// Makes `added` the last ones of the segment's `units` units that lookups find.
     fn grow(
         &mut self,
         segment: SegmentRef,
         units: u8,
-        unit: &[u8],
+        added: &[Vec<u8>],
         reservation: Reservation,
     ) -> Result<(), FilterError> {
         let Some(table) = &self.tables[segment.table as usize] else { return Ok(()) };
         let state = self.planner.segment_mut(segment);
         let slot = &table.open.cells()[segment.segment as usize];
-        self.garbage.take_group(slot.grow(state.shape, units, unit, reservation)?);
+        self.garbage.take_group(slot.grow(state.shape, units, added, reservation)?);
         state.resident = units;
         Ok(())
     }

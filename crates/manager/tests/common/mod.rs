@@ -1,14 +1,15 @@
 //! Tables whose units live in memory, for the manager's tests.
 #![allow(dead_code, reason = "each test file uses its part")]
 
+use std::ops::Range;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::Duration;
 
 use springbloom_filter::{BuiltGroup, KeyDigest, UnitSettings};
 use springbloom_manager::{
-    BytewiseOrder, Fences, Manager, ManagerSettings, PolicyKind, RowVisitor, ScopeId, TableId, TableSpec,
-    TableUnits, UnitReadError, UnitSource,
+    BytewiseOrder, Fences, Manager, ManagerSettings, PolicyKind, ScopeId, TableId, TableSpec, TableUnits,
+    UnitReadError, UnitSource, UnitVisitor,
 };
 
 pub(crate) const IDLE_TIMEOUT: Duration = Duration::from_secs(20);
@@ -91,13 +92,20 @@ impl UnitSource for MemoryTable {
         self.unit(segment, unit)
     }
 
-    fn read_row(&self, table: TableUnits<'_>, unit: u8, visit: RowVisitor<'_>) -> Result<(), UnitReadError> {
+    fn read_rows(
+        &self,
+        table: TableUnits<'_>,
+        units: Range<u8>,
+        visit: UnitVisitor<'_>,
+    ) -> Result<(), UnitReadError> {
         assert_eq!((table.locator, table.shapes.len()), (LOCATOR, self.groups.len()));
         self.reads.fetch_add(1, Ordering::Relaxed);
-        for segment in 0..table.shapes.len() as u32 {
-            match self.unit(segment, unit) {
-                Ok(bytes) => visit(segment, Ok(&bytes)),
-                Err(error) => visit(segment, Err(error)),
+        for unit in units {
+            for segment in 0..table.shapes.len() as u32 {
+                match self.unit(segment, unit) {
+                    Ok(bytes) => visit(segment, unit, Ok(&bytes)),
+                    Err(error) => visit(segment, unit, Err(error)),
+                }
             }
         }
         Ok(())

@@ -6,7 +6,7 @@
 use std::{any::Any, ffi::OsStr, io, ops::Range, os::unix::ffi::OsStrExt, path::Path, sync::Arc};
 
 use springbloom_format::{FormatError, UnitLayout};
-use springbloom_manager::{RowVisitor, TableUnits, UnitReadError, UnitSource};
+use springbloom_manager::{TableUnits, UnitReadError, UnitSource, UnitVisitor};
 
 use crate::{Engine, tables::databases::Database, warm_start::Folder};
 
@@ -191,24 +191,27 @@ impl UnitSource for TableLocation {
         layout.decode_unit(segment, unit, &bytes).map(<[u8]>::to_vec).map_err(corrupt)
     }
 
-    fn read_row(&self, table: TableUnits<'_>, unit: u8, visit: RowVisitor<'_>) -> Result<(), UnitReadError> {
+    fn read_rows(
+        &self,
+        table: TableUnits<'_>,
+        units: Range<u8>,
+        visit: UnitVisitor<'_>,
+    ) -> Result<(), UnitReadError> {
         let (file, layout) = file_and_layout(table)?;
-        let span = layout.row_span(unit);
-        let bytes = self.read(&file, span.clone(), false)?;
-        let mut damaged = Vec::new();
-        for (segment, decoded) in layout.decode_row(unit, &bytes) {
-            match decoded {
-                Ok(decoded) => visit(segment, Ok(decoded)),
-                Err(_) => damaged.push(segment),
+        let (Some(last), first) = (units.clone().last(), units.start) else { return Ok(()) };
+        let bytes = self.read(&file, layout.row_span(first).start..layout.row_span(last).end, false)?;
+        for (unit, row) in units.zip(bytes.chunks_exact(layout.row_bytes() as usize)) {
+            let decoded: Vec<_> = layout.decode_row(unit, row).collect();
+            let is_damaged = decoded.iter().any(|(_, decoded)| decoded.is_err());
+            // Where the file system cannot verify and mend, the first read is as good.
+            let again = if is_damaged { self.read(&file, layout.row_span(unit), true).ok() } else { None };
+            let mut again = again.iter().flat_map(|row| layout.decode_row(unit, row));
+            for (segment, decoded) in decoded {
+                let other = again.next();
+                let decoded = decoded.or_else(|error| other.map_or(Err(error), |(_, decoded)| decoded));
+                visit(segment, unit, decoded.map_err(corrupt));
             }
         }
-        if damaged.is_empty() {
-            return Ok(());
-        }
-        let bytes = self.read(&file, span, true).unwrap_or(bytes);
-        let row = layout.decode_row(unit, &bytes);
-        row.filter(|(segment, _)| damaged.binary_search(segment).is_ok())
-            .for_each(|(segment, decoded)| visit(segment, decoded.map_err(corrupt)));
         Ok(())
     }
 }

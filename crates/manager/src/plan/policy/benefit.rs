@@ -7,11 +7,13 @@
 //! should have its next unit: from free bytes if it repays its own read within the memory of the measurement, else in
 //! place of the units that are worth least, if it is worth clearly more than they are *and* repays its read.
 
+use super::fill::{Fill, gain};
+use super::prior::Prior;
 use super::victims::Victims;
 use super::{Policy, VICTIMS_MAX};
 use crate::Outcome;
 use crate::SegmentRef;
-use crate::plan::allocation::{Allocation, SegmentState};
+use crate::plan::allocation::Allocation;
 use crate::visits::Visit;
 
 /// Segments that are looked at for candidates whenever a read was wasted.
@@ -29,16 +31,13 @@ const REPAY_READS: f32 = 1.0;
 /// The policy `benefit`.
 pub(super) struct Benefit {
     victims: Victims,
-}
-
-/// Weighted wasted reads that the next unit would save. `weight` is that of a visit made now.
-fn gain(state: &SegmentState, weight: f32) -> f32 {
-    if state.units() < state.units_max() { state.wasted(weight) * state.next_share() } else { 0.0 }
+    prior: Prior,
+    fill: Fill,
 }
 
 impl Benefit {
     pub(super) fn new() -> Self {
-        Self { victims: Victims::new() }
+        Self { victims: Victims::new(), prior: Prior::default(), fill: Fill::new() }
     }
 
     /// Gives the segment its next unit if that is worth it. `repay` is the weight of the visits that its own read must save.
@@ -87,8 +86,19 @@ impl Policy for Benefit {
         }
     }
 
+    fn add_table(&mut self, table: u32, allocation: &mut Allocation) {
+        self.prior.add_table(table, allocation);
+        self.fill.restart();
+    }
+
     fn remove_table(&mut self, table: u32, _allocation: &Allocation) {
         self.victims.remove_table(table);
+        self.prior.remove_table(table);
+        self.fill.restart();
+    }
+
+    fn fill(&mut self, allocation: &mut Allocation) -> bool {
+        self.prior.set(allocation) || self.fill.step(CHANGES_MAX, allocation)
     }
 
     fn on_visit(&mut self, visit: Visit, allocation: &mut Allocation) {
@@ -103,21 +113,28 @@ impl Policy for Benefit {
 
     fn on_units_changed(&mut self, segment: SegmentRef, allocation: &Allocation) {
         self.victims.offer(segment, allocation);
+        self.fill.restart();
     }
 
     fn on_rescale(&mut self, factor: f32) {
         self.victims.scale(factor);
+        self.fill.scale(factor);
     }
 
     fn evict_one(&mut self, allocation: &mut Allocation) -> bool {
         let Some(victim) = self.victims.pop(allocation) else { return false };
         allocation.evict(victim);
         self.victims.offer(victim, allocation);
+        self.fill.restart();
         true
     }
 
     fn changes_max(&self) -> usize {
         CHANGES_MAX
+    }
+
+    fn table_bytes(&self, _segments: usize) -> usize {
+        Prior::TABLE_BYTES
     }
 
     fn marginal_value_per_byte(&self) -> Option<f32> {

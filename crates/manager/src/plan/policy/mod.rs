@@ -1,9 +1,11 @@
 //! Who decides which units are resident: one file per policy behind one trait.
 
 mod benefit;
+mod fill;
 mod lists;
 mod monkey;
 mod multi_queue;
+mod prior;
 mod sorted_runs;
 mod uniform;
 mod victims;
@@ -29,6 +31,11 @@ pub trait Policy: Send {
 
     /// Does a bounded piece of work that no single visit asks for; `false` if there was none.
     fn rebalance(&mut self, _allocation: &mut Allocation) -> bool {
+        false
+    }
+
+    /// Gives some free bytes to units of which nothing is measured, when no more tables come; `false` if there was nothing to give.
+    fn fill(&mut self, _allocation: &mut Allocation) -> bool {
         false
     }
 

@@ -9,7 +9,7 @@ use super::sorted_runs::{RunKey, SortedRuns};
 /// The policy `monkey`.
 pub(super) fn new() -> SortedRuns {
     SortedRuns::new(|table, run| match run.level {
-        None | Some(0) => RunKey::table(table),
-        Some(level) => RunKey::level(run.scope, level),
+        Some(level) if !run.is_of_single_tables() => RunKey::level(run.scope, level),
+        _ => RunKey::table(table),
     })
 }

@@ -54,7 +54,6 @@ enum Phase {
     Admit(SegmentRef),
 }
 
-const START: SegmentRef = SegmentRef { table: 0, segment: 0 };
 /// Visits between two looks at segments that have fewer units than they should.
 const RETRY_TICKS: u64 = 1 << 16;
 /// Tables of a run whose rates stand for the run's.
@@ -136,7 +135,7 @@ impl SortedRuns {
         }
         self.planned_for_bytes = allocation.unit_budget_bytes();
         self.stale = false;
-        self.phase = Phase::Evict(START);
+        self.phase = Phase::Evict(SegmentRef::FIRST);
     }
 
     /// Brings segments from `from` on to what they should have, in one direction; where to go on, if not at the end.
@@ -206,7 +205,7 @@ impl Policy for SortedRuns {
     fn on_visit(&mut self, _visit: Visit, allocation: &mut Allocation) {
         // Reads that failed are tried again after a while.
         if self.phase == Phase::Idle && allocation.ticks().is_multiple_of(RETRY_TICKS) {
-            self.phase = Phase::Admit(START);
+            self.phase = Phase::Admit(SegmentRef::FIRST);
         }
     }
 
@@ -231,7 +230,7 @@ impl Policy for SortedRuns {
         self.phase = match self.phase {
             Phase::Idle => return false,
             Phase::Evict(from) => {
-                self.apply_plan(from, false, allocation).map_or(Phase::Admit(START), Phase::Evict)
+                self.apply_plan(from, false, allocation).map_or(Phase::Admit(SegmentRef::FIRST), Phase::Evict)
             }
             Phase::Admit(from) => self.apply_plan(from, true, allocation).map_or(Phase::Idle, Phase::Admit),
         };

@@ -46,17 +46,13 @@ impl Victims {
     pub(super) const BYTES: usize = PLACES * size_of::<Victim>();
 
     pub(super) fn new() -> Self {
-        Self {
-            places: Vec::with_capacity(PLACES),
-            hand: SegmentRef { table: 0, segment: 0 },
-            mean_worth: 0.0,
-        }
+        Self { places: Vec::with_capacity(PLACES), hand: SegmentRef::FIRST, mean_worth: 0.0 }
     }
 
     /// Looks at the next `segments` segments.
     pub(super) fn look(&mut self, segments: usize, allocation: &Allocation) {
         for _ in 0..segments {
-            let Some(segment) = allocation.segments().at_or_after(self.hand) else { return };
+            let Some(segment) = allocation.segments().at_or_after_in_circle(self.hand) else { return };
             self.hand = SegmentRef { segment: segment.segment + 1, ..segment };
             if let Some(worth) = worth(segment, allocation) {
                 self.mean_worth += (worth - self.mean_worth) / MEAN_OF;

@@ -1,0 +1,91 @@
+//! Units for free bytes: memory that nobody has a use for is never a reason to waste a read.
+//!
+//! Passes over all segments with a threshold that falls from pass to pass, so that the units that are worth most per byte come first, and
+//! those of small runs among them. A unit need not repay its read, because nothing has to leave for it.
+
+use crate::SegmentRef;
+use crate::plan::allocation::{Allocation, SegmentState};
+
+/// Segments that one call looks at.
+const LOOKS: usize = 4096;
+/// Free bytes that are left for the copies of growing groups, and for wasted reads to find a use for: one part in this of the budget for units.
+const FREE_PARTS: usize = 32;
+/// Thresholds of two passes, one to the other.
+const FALL: f32 = 0.5;
+
+/// How far the passes are.
+#[derive(Debug)]
+pub(super) struct Fill {
+    hand: SegmentRef,
+    /// Weighted reads per byte that a unit saves if this pass admits it.
+    threshold: f32,
+    /// The most that a unit saves which this pass left out.
+    best_left: f32,
+    /// The budget for units under which every segment had all units that it may have and that there was room for.
+    complete_at_bytes: Option<usize>,
+}
+
+/// Weighted wasted reads that the next unit would save; 0 if there is none. `weight` is that of a visit made now.
+pub(super) fn gain(state: &SegmentState, weight: f32) -> f32 {
+    if state.units() < state.units_max() { state.wasted(weight) * state.next_share() } else { 0.0 }
+}
+
+impl Fill {
+    pub(super) fn new() -> Self {
+        Self { hand: SegmentRef::FIRST, threshold: f32::INFINITY, best_left: 0.0, complete_at_bytes: None }
+    }
+
+    /// Begins anew: a segment may have got a use for free bytes, or worth has changed.
+    pub(super) fn restart(&mut self) {
+        *self = Self::new();
+    }
+
+    /// Goes on with a pass until `changes_max` segments changed; `false` if free bytes are few or of no use.
+    pub(super) fn step(&mut self, changes_max: usize, allocation: &mut Allocation) -> bool {
+        let budget_bytes = allocation.unit_budget_bytes();
+        let free_bytes_min = budget_bytes / FREE_PARTS;
+        if self.complete_at_bytes.is_some_and(|complete| budget_bytes <= complete + free_bytes_min) {
+            return false;
+        }
+        if allocation.free_bytes() <= free_bytes_min {
+            if self.hand != SegmentRef::FIRST || self.threshold < f32::INFINITY {
+                self.restart();
+            }
+            return false;
+        }
+        let weight = allocation.decay().weight() as f32;
+        for _ in 0..LOOKS {
+            let Some(segment) = allocation.segments().at_or_after(self.hand) else {
+                self.end_pass(budget_bytes);
+                break;
+            };
+            self.hand = SegmentRef { segment: segment.segment + 1, ..segment };
+            while let Some(bytes) = allocation.admissible_bytes(segment) {
+                let worth = gain(&allocation.segments()[segment], weight) / bytes.max(1) as f32;
+                if worth < self.threshold {
+                    self.best_left = self.best_left.max(worth);
+                    break;
+                }
+                if !allocation.admit(segment) {
+                    break;
+                }
+            }
+            if allocation.changed_count() >= changes_max {
+                break;
+            }
+        }
+        true
+    }
+
+    /// All worth was scaled.
+    pub(super) fn scale(&mut self, factor: f32) {
+        self.threshold *= factor;
+        self.best_left *= factor;
+    }
+
+    fn end_pass(&mut self, budget_bytes: usize) {
+        self.hand = SegmentRef::FIRST;
+        self.complete_at_bytes = (self.threshold == 0.0).then_some(budget_bytes);
+        self.threshold = std::mem::take(&mut self.best_left) * FALL;
+    }
+}
