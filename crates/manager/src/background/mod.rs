@@ -3,6 +3,7 @@
 mod arrivals;
 mod cpu_budget;
 mod load_pause;
+mod read_time;
 mod worker;
 
 pub(crate) use worker::Shared;

@@ -8,6 +8,7 @@ use std::time::{Duration, Instant};
 use super::arrivals::Arrivals;
 use super::cpu_budget::{CpuBudget, REST_MIN};
 use super::load_pause::{LOAD_PAUSE_MIN, LoadPause};
+use super::read_time::ReadTime;
 use crate::load::{Progress, load_next};
 use crate::registry::{Registry, SharedRegistry};
 use crate::visits::VisitBuffer;
@@ -15,7 +16,9 @@ use crate::visits::VisitBuffer;
 /// Batches that are taken in before a load gets its turn.
 const BATCHES_PER_ROUND: usize = 8;
 /// Loads before visits get their turn.
-const LOADS_PER_ROUND: usize = 4;
+const LOADS_PER_ROUND: u32 = 4;
+/// Of the threads that read beside the manager's where reads take long.
+const LOADER_NAME: &str = "springbloom-load";
 /// Pieces of the policy's own work per round.
 const REBALANCES_PER_ROUND: usize = 4;
 /// How long the thread sleeps when it finds nothing to do, at first and at most. Lookups wake it when their batches pile up, not
@@ -36,6 +39,7 @@ enum Round {
 struct Pace {
     cpu_budget: CpuBudget,
     pause: LoadPause,
+    read_time: ReadTime,
     arrivals: Arrivals,
 }
 
@@ -85,8 +89,12 @@ impl Shared {
     /// Works until it is stopped.
     pub(crate) fn run(&self) {
         let mut nap = NAP_MIN;
-        let mut pace =
-            Pace { cpu_budget: CpuBudget::new(), pause: LoadPause::default(), arrivals: Arrivals::new() };
+        let mut pace = Pace {
+            cpu_budget: CpuBudget::new(),
+            pause: LoadPause::default(),
+            read_time: ReadTime::default(),
+            arrivals: Arrivals::new(),
+        };
         while !self.stop.load(Ordering::Acquire) {
             let asked = lock(&self.idle_waiters).asked;
             // Sources are contained where they are called; this is for our own mistakes: better a stale plan than none.
@@ -165,7 +173,7 @@ impl Shared {
             return Round::Worked;
         }
         self.registry.lock().maintain_negative_cache();
-        worked |= self.load(&mut pace.pause);
+        worked |= self.load(&mut pace.pause, &mut pace.read_time);
         match worked {
             true => Round::Worked,
             false if are_over => Round::Idle,
@@ -174,26 +182,40 @@ impl Shared {
     }
 
     /// Makes some reads; whether there were any to make.
-    fn load(&self, pause: &mut LoadPause) -> bool {
-        let mut worked = false;
+    fn load(&self, pause: &mut LoadPause, read_time: &mut ReadTime) -> bool {
         if !pause.left().is_zero() {
-            return worked;
+            return false;
         }
-        for _ in 0..LOADS_PER_ROUND {
-            match load_next(&self.registry) {
-                Progress::Loaded => worked = true,
-                Progress::Blocked => {
-                    pause.lengthen();
-                    return worked;
-                }
-                Progress::Idle => {
-                    pause.end();
-                    return worked;
-                }
+        let begun = Instant::now();
+        let others = read_time.in_flight() - 1;
+        let (loads, end) = std::thread::scope(|scope| {
+            for _ in 0..others {
+                // Where no thread can be had, fewer reads are made at once.
+                let _ = std::thread::Builder::new()
+                    .name(LOADER_NAME.into())
+                    .spawn_scoped(scope, || self.load_some());
             }
-            pause.end();
+            self.load_some()
+        });
+        if loads > 0 {
+            read_time.took(begun.elapsed(), loads);
         }
-        worked
+        match end {
+            Progress::Blocked => pause.lengthen(),
+            Progress::Loaded | Progress::Idle => pause.end(),
+        }
+        loads > 0
+    }
+
+    /// Makes some reads one after the other; how many, and how the last one ended.
+    fn load_some(&self) -> (u32, Progress) {
+        for loads in 0..LOADS_PER_ROUND {
+            match load_next(&self.registry) {
+                Progress::Loaded => (),
+                end => return (loads, end),
+            }
+        }
+        (LOADS_PER_ROUND, Progress::Loaded)
     }
 
     /// Takes in some batches; whether there were any.

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use springbloom_filter::GroupShape;
 
+use super::table::Table;
 use super::{LoadBy, Registry};
 use crate::memory::group_bytes;
 use crate::plan::SegmentState;
@@ -47,6 +48,8 @@ pub(crate) struct Wanted {
     pub units: u8,
     /// Units from the wanted one on that at least half of the table's segments lack: what is read as rows. 0: a unit by itself.
     pub rows: u8,
+    /// It stands for a table that was noted: no other read for that table is begun before this one is over.
+    is_for_table: bool,
     pub table: TableToRead,
 }
 
@@ -83,15 +86,14 @@ impl Registry {
     /// The unit to read next.
     pub(crate) fn next_wanted(&mut self) -> Option<Wanted> {
         loop {
-            let (segment, rows) = if let Some(segment) = self.loads.pop_segment() {
-                (segment, 0)
+            let (segment, rows, is_for_table) = if let Some(segment) = self.loads.pop_segment() {
+                (segment, 0, false)
             } else {
                 let table = self.loads.pop_table(&mut self.tables)?;
-                let Some(found) = self.lacking_segment(table) else { continue };
-                self.queue_table(table); // it may lack more
-                found
+                let Some((segment, rows)) = self.lacking_segment(table) else { continue };
+                (segment, rows, true)
             };
-            if let Some(wanted) = self.wanted(segment, rows) {
+            if let Some(wanted) = self.wanted(segment, rows, is_for_table) {
                 return Some(wanted);
             }
         }
@@ -112,7 +114,7 @@ impl Registry {
         Some((SegmentRef { table, segment: segment as u32 }, if is_worth_it { rows } else { 0 }))
     }
 
-    fn wanted(&self, segment: SegmentRef, rows: u8) -> Option<Wanted> {
+    fn wanted(&self, segment: SegmentRef, rows: u8, is_for_table: bool) -> Option<Wanted> {
         let known = self.tables.get(segment.table as usize)?.as_ref()?;
         let source = self.sources.get(known.source)?.clone();
         let states = self.planner.table(segment.table);
@@ -124,6 +126,7 @@ impl Registry {
             resident: state.resident,
             units: state.units(),
             rows,
+            is_for_table,
             table: TableToRead { source, locator: known.open.locator().into(), shapes },
         })
     }
@@ -145,6 +148,7 @@ impl Registry {
             let resident = self.planner.segment(segment).resident;
             self.planner.withdraw(segment, resident, BACKOFF_TICKS);
             self.apply_plan(LoadBy::Table);
+            self.queue_table(segment.table); // others of its segments may lack units
             return false;
         }
         self.headroom_bytes = self.headroom_bytes.max(bytes);
@@ -217,6 +221,13 @@ impl Registry {
         broke_off: Option<UnitReadError>,
     ) {
         self.counters.load_reads += reads;
+        let is_known = |table: &Table| table.open.generation() == wanted.generation;
+        let table = wanted.segment.table;
+        if wanted.is_for_table
+            && self.tables.get(table as usize).and_then(Option::as_ref).is_some_and(is_known)
+        {
+            self.queue_table(table); // it may lack more
+        }
         // What was kept free for a unit or group larger than most is not kept for ever.
         let needed = buffer_bytes.max(self.copies_bytes_max());
         self.headroom_bytes -= self.headroom_bytes.saturating_sub(needed).div_ceil(HEADROOM_LOADS);
