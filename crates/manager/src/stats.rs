@@ -70,7 +70,7 @@ pub struct Stats {
     pub corrupt_units: u64,
     /// Reads of units that failed otherwise, panics of a source among them.
     pub failed_reads: u64,
-    /// Panics of the manager's own thread, which goes on: a mistake in this crate, please report it.
+    /// Panics of the manager's own thread, and of the host's, which go on: a mistake of ours, please report it.
     pub thread_panics: u64,
     /// Visits that were lost to the policy for want of any buffer in the budget.
     pub dropped_visits: u64,

@@ -122,7 +122,7 @@ impl ElasticFiltersBuilder {
         self
     }
 
-    /// Key and value bytes that one group of units covers, at least 16 KiB. Smaller segments follow hot ranges more
+    /// Key and value bytes that one group of units covers, from 16 KiB to 1 TiB. Smaller segments follow hot ranges more
     /// closely and cost more bookkeeping; a unit near one page of the device loads at the best price.
     pub fn segment_data_bytes(mut self, segment_data_bytes: u64) -> Self {
         self.settings.segment_data_bytes = segment_data_bytes;
@@ -141,7 +141,7 @@ impl ElasticFiltersBuilder {
         self
     }
 
-    /// Lookups after which a segment that was not asked for counts as expired (multi-queue). Default: the number of
+    /// Lookups after which a segment that was not asked for counts as expired (multi-queue), from 1 to 2^40. Default: the number of
     /// segments, as the paper advises.
     pub fn lifetime(mut self, lookups: u64) -> Self {
         self.settings.lifetime = Some(lookups);
@@ -166,7 +166,7 @@ impl ElasticFiltersBuilder {
     }
 
     /// How often the use of tables is written to a file in their database's folder, from which the
-    /// database starts warm; it is also written when a database closes. Default: every minute. `None`: neither written nor read.
+    /// database starts warm; it is also written when a database closes. Default: every minute; once a millisecond at most. `None`: neither written nor read.
     pub fn warm_start_every(mut self, interval: Option<Duration>) -> Self {
         self.settings.warm_start_every = interval;
         self

@@ -10,11 +10,10 @@ use std::{
     time::Duration,
 };
 
-use springbloom_manager::{Manager, MemoryBudget};
+use springbloom_manager::Manager;
 
 use crate::{
-    Error, control::memory_pressure::MemoryPressure, ffi::CacheCharge, mutex::lock,
-    tables::handover::Handover,
+    control::memory_pressure::MemoryPressure, ffi::CacheCharge, mutex::lock, tables::handover::Handover,
 };
 
 /// Polls without pressure before memory is taken back.
@@ -23,19 +22,6 @@ const CALM_POLLS: u32 = 10;
 const YIELD_SHARE: f64 = 1.0 / 8.0;
 /// Share of what was asked for that a calm poll gives back: far slower than it was taken, lest pressure come back at once.
 const RETURN_SHARE: f64 = 1.0 / 32.0;
-
-/// A budget that a process can use. More means something else than a number of bytes, such as -1.
-pub(crate) fn checked(budget_bytes: u64) -> Result<usize, Error> {
-    let fits = usize::try_from(budget_bytes).ok().filter(|bytes| *bytes <= MemoryBudget::BUDGET_BYTES_MAX);
-    fits.ok_or_else(|| Error::Setting {
-        name: "budget_bytes",
-        got: budget_bytes.to_string(),
-        expected: format!(
-            "at most {} (256 TiB); for filters without a limit give what the machine has",
-            MemoryBudget::BUDGET_BYTES_MAX
-        ),
-    })
-}
 
 /// Moves the manager's budget.
 pub(crate) struct BudgetControl {

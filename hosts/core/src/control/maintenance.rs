@@ -5,7 +5,11 @@
 //! reference, and dropping the [`Maintenance`] stops and joins it.
 
 use std::{
-    sync::{Arc, Condvar, Mutex, PoisonError},
+    panic::{AssertUnwindSafe, catch_unwind},
+    sync::{
+        Arc, Condvar, Mutex, PoisonError,
+        atomic::{AtomicU64, Ordering},
+    },
     thread::JoinHandle,
     time::{Duration, Instant},
 };
@@ -32,6 +36,7 @@ pub(crate) struct Tasks {
     pub(crate) budget: Arc<BudgetControl>,
     pub(crate) handover: Arc<Handover>,
     pub(crate) refused: Arc<RefusedTables>,
+    pub(crate) panics: Arc<AtomicU64>,
 }
 
 #[derive(Default)]
@@ -63,7 +68,7 @@ impl Drop for Maintenance {
         *lock(&self.stop.is_asked) = true;
         self.stop.changed.notify_all();
         if let Some(thread) = self.thread.take() {
-            let _ = thread.join(); // a panic of it was reported by the panic hook
+            let _ = thread.join(); // its panics are contained and counted
         }
     }
 }
@@ -77,7 +82,8 @@ impl Stop {
     }
 }
 
-const INTERVAL_MAX: Duration = Duration::from_secs(1 << 30);
+/// An interval of nothing would take a whole core; one of centuries would overflow the clock.
+const INTERVALS: (Duration, Duration) = (Duration::from_millis(1), Duration::from_secs(1 << 30));
 
 /// Something to do again and again.
 struct Timer {
@@ -87,8 +93,7 @@ struct Timer {
 
 impl Timer {
     fn every(interval: Duration) -> Self {
-        // An interval of centuries would overflow the clock.
-        let interval = interval.min(INTERVAL_MAX);
+        let interval = interval.clamp(INTERVALS.0, INTERVALS.1);
         Self { interval, due: Instant::now() + interval }
     }
 
@@ -113,13 +118,15 @@ impl Tasks {
                 break;
             }
             if check.is_due() {
-                self.files.forget_deleted();
-                self.handover.expire();
-                self.refused.retry(&self.manager);
-                self.databases.sum_up_openings(self.manager.budget().budget_bytes());
+                self.contained(|| self.files.forget_deleted());
+                self.contained(|| self.handover.expire());
+                self.contained(|| self.refused.retry(&self.manager));
+                self.contained(|| {
+                    self.databases.sum_up_openings(self.manager.budget().budget_bytes());
+                });
             }
             if poll.as_mut().is_some_and(Timer::is_due) {
-                self.budget.poll_pressure();
+                self.contained(|| self.budget.poll_pressure());
             }
             if save.as_mut().is_some_and(Timer::is_due) {
                 self.save();
@@ -130,7 +137,15 @@ impl Tasks {
 
     fn save(&self) {
         if let Some((warm_start, _)) = &self.warm_start {
-            warm_start.save_all();
+            self.contained(|| warm_start.save_all());
+        }
+    }
+
+    /// Runs one task. A panic is a mistake of ours in that task: it is counted, and the others go on.
+    fn contained(&self, task: impl FnOnce()) {
+        if catch_unwind(AssertUnwindSafe(task)).is_err() {
+            self.panics.fetch_add(1, Ordering::Relaxed);
+            log::error!("the filter maintenance thread panicked and goes on");
         }
     }
 }
@@ -138,9 +153,39 @@ impl Tasks {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::{
+        filters::settings::Settings,
+        tables::refused::{Retry, Tried},
+        test_engine::TEST_ENGINE,
+    };
+
+    /// A column family whose first retry panics.
+    struct PanicsOnce(Arc<AtomicU64>);
+
+    impl Retry for PanicsOnce {
+        fn retry(&self) -> Tried {
+            assert!(self.0.fetch_add(1, Ordering::SeqCst) > 0, "a panic that the test expects");
+            Tried::NoneLeft
+        }
+    }
 
     #[test]
-    fn an_interval_may_be_longer_than_the_clock_goes() {
+    fn a_task_that_panics_is_counted_and_done_again() {
+        let elastic = Settings::default().start(&TEST_ENGINE).unwrap();
+        let retries = Arc::new(AtomicU64::new(0));
+        elastic.refused.add(1, Box::new(PanicsOnce(retries.clone())));
+        let begun = Instant::now();
+        while retries.load(Ordering::SeqCst) < 2 {
+            assert!(begun.elapsed() < Duration::from_secs(20), "the thread ended with the panic");
+            std::thread::sleep(Duration::from_millis(10));
+        }
+        assert_eq!(elastic.stats().thread_panics, 1);
+        assert!(elastic.metrics_text().contains("springbloom_thread_panics_total 1\n"));
+    }
+
+    #[test]
+    fn an_interval_may_be_longer_than_the_clock_goes_and_no_time_at_all() {
         assert!(!Timer::every(Duration::MAX).is_due());
+        assert!(Timer::every(Duration::ZERO).interval > Duration::ZERO);
     }
 }

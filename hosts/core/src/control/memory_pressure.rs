@@ -5,7 +5,7 @@
 
 use std::{
     fs,
-    path::{Path, PathBuf},
+    path::{Display, Path, PathBuf},
     time::Duration,
 };
 
@@ -44,13 +44,14 @@ impl MemoryPressure {
         self
     }
 
-    /// Share of the last ten seconds, in percent, in which some task waited for memory, from which on memory is yielded.
+    /// Share of the last ten seconds, in percent, in which some task waited for memory, from which on memory is yielded: above 0 and
+    /// 100 at most, which the filters' builder checks.
     pub fn stall_percent(mut self, stall_percent: f64) -> Self {
         self.stall_percent = stall_percent;
         self
     }
 
-    /// How often the file is read.
+    /// How often the file is read: once a millisecond at most.
     pub fn poll_interval(mut self, poll_interval: Duration) -> Self {
         self.poll_interval = poll_interval;
         self
@@ -60,8 +61,17 @@ impl MemoryPressure {
         self.floor_bytes
     }
 
+    pub(crate) fn stall(&self) -> f64 {
+        self.stall_percent
+    }
+
+    /// Where pressure is read.
+    pub(crate) fn source(&self) -> Display<'_> {
+        self.pressure_file.display()
+    }
+
     pub(crate) fn interval(&self) -> Duration {
-        self.poll_interval.max(Duration::from_millis(1))
+        self.poll_interval
     }
 
     pub(crate) fn is_high(&self) -> bool {

@@ -132,7 +132,9 @@ pub const METRICS: &[Metric] = &[
         one(s.tables_without_units)
     }),
     counter("springbloom_events_dropped", "Visits that the policy never saw", |s| one(s.dropped_visits)),
-    counter("springbloom_thread_panics", "Panics of the manager's thread", |s| one(s.thread_panics)),
+    counter("springbloom_thread_panics", "Panics of Springbloom's threads, which go on", |s| {
+        one(s.thread_panics)
+    }),
 ];
 
 fn levels(stats: &Stats, value: impl Fn(&LevelUnits) -> f64) -> Vec<Sample> {

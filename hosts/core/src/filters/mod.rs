@@ -19,7 +19,7 @@ use self::settings::Settings;
 use crate::{
     Cache, Engine, Error,
     control::{
-        budget_control::{self, BudgetControl},
+        budget_control::BudgetControl,
         maintenance::{Maintenance, Tasks},
         metrics::{self, Figures},
     },
@@ -27,9 +27,6 @@ use crate::{
     tables::{databases::Databases, handover::Handover, refused::RefusedTables, table_files::TableFiles},
     warm_start::{self, WarmStart},
 };
-
-/// Smallest segment: below this a unit is a few bytes and bookkeeping outweighs it.
-const SEGMENT_DATA_BYTES_MIN: u64 = 16 << 10;
 
 /// Elastic filters under one memory budget: what all tables that share it share.
 pub struct Filters {
@@ -48,6 +45,7 @@ pub struct Filters {
     /// `None`: nothing is remembered over a restart.
     pub(crate) warm_start: Option<Arc<WarmStart>>,
     pub(crate) tables_without_units: AtomicU64,
+    maintenance_panics: Arc<AtomicU64>,
     budget: Arc<BudgetControl>,
     policy: PolicyKind,
     charges_cache: bool,
@@ -55,15 +53,9 @@ pub struct Filters {
 
 impl Filters {
     pub(crate) fn start(settings: Settings, engine: &'static Engine) -> Result<Arc<Self>, Error> {
-        if settings.segment_data_bytes < SEGMENT_DATA_BYTES_MIN {
-            return Err(Error::Setting {
-                name: "segment_data_bytes",
-                got: settings.segment_data_bytes.to_string(),
-                expected: format!("at least {SEGMENT_DATA_BYTES_MIN}"),
-            });
-        }
+        setting_table::check(&settings)?;
         let manager = Manager::new(ManagerSettings {
-            budget_bytes: budget_control::checked(settings.budget_bytes)?,
+            budget_bytes: settings.budget_bytes as usize,
             policy: settings.policy,
             lifetime: settings.lifetime,
             negative_cache: settings.negative_cache,
@@ -78,6 +70,7 @@ impl Filters {
             .map(|_| Arc::new(WarmStart::new(engine, manager.clone(), files.clone())));
         let budget = BudgetControl::new(manager.clone(), handover.clone(), settings.memory_pressure);
         let budget = Arc::new(budget);
+        let maintenance_panics = Arc::new(AtomicU64::new(0));
         let maintenance = Maintenance::start(Tasks {
             manager: manager.clone(),
             files: files.clone(),
@@ -86,6 +79,7 @@ impl Filters {
             budget: budget.clone(),
             handover: handover.clone(),
             refused: refused.clone(),
+            panics: maintenance_panics.clone(),
         });
         Ok(Arc::new(Self {
             _maintenance: maintenance,
@@ -101,6 +95,7 @@ impl Filters {
             refused,
             warm_start,
             tables_without_units: AtomicU64::new(0),
+            maintenance_panics,
             budget,
             policy: settings.policy,
             charges_cache: settings.charge_to_block_cache,
@@ -128,12 +123,15 @@ impl Filters {
 
     /// Changes the budget and gives the one that is in force then. A smaller one holds when this returns: units are evicted first.
     pub fn set_budget_bytes(&self, budget_bytes: u64) -> Result<u64, Error> {
-        Ok(self.budget.ask(budget_control::checked(budget_bytes)?) as u64)
+        setting_table::check(&Settings { budget_bytes, ..Settings::default() })?;
+        Ok(self.budget.ask(budget_bytes as usize) as u64)
     }
 
     /// A snapshot of what is resident and what it did.
     pub fn stats(&self) -> Stats {
-        self.manager.stats()
+        let mut stats = self.manager.stats();
+        stats.thread_panics += self.maintenance_panics.load(Ordering::Relaxed);
+        stats
     }
 
     /// Wasted reads to expect at any budget, from what was measured. O(segments).

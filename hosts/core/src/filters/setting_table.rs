@@ -1,10 +1,19 @@
-//! Every setting, once: its name, what it takes, its default, what it does, and how [`Settings`] take it. Option strings, the settings that
-//! databases must agree in, the names that a host registers and the table in `docs/operations.md` come from here.
+//! Every setting, once: its name, what it takes, its default, what it does, how [`Settings`] take it, and which values can work. Option
+//! strings, the checks at the start of filters, the settings that databases must agree in, the names that a host registers and the table in
+//! `docs/operations.md` come from here.
 
-use std::time::Duration;
+use std::{ops::RangeInclusive, time::Duration};
+
+use springbloom_manager::MemoryBudget;
 
 use super::settings::Settings;
-use crate::{MemoryPressure, control::budget_control};
+use crate::{Error, MemoryPressure};
+
+/// More means something else than a number of bytes, such as -1.
+const BYTES_MAX: u64 = MemoryBudget::BUDGET_BYTES_MAX as u64;
+/// Below the least a unit is a few bytes and bookkeeping outweighs it; no table is as large as the most.
+const SEGMENT_DATA_BYTES: RangeInclusive<u64> = 16 << 10..=1 << 40;
+const LIFETIME: RangeInclusive<u64> = 1..=1 << 40;
 
 /// A setting, as option strings name it.
 pub struct Setting {
@@ -17,7 +26,9 @@ pub struct Setting {
     /// What it does, and the field of [`Settings`], or the builder's method, for it.
     pub help: &'static str,
     set: Set,
-    /// Two that show the same agree.
+    /// Whether the value in the settings is among those that the setting takes: what a text cannot be, a field can.
+    can_work: fn(&Settings) -> bool,
+    /// The value in the settings. Two that show the same agree.
     show: fn(&Settings) -> String,
 }
 
@@ -34,19 +45,17 @@ pub const SETTINGS: &[Setting] = &[
         takes: "bytes, such as 64M, 256T at most; 0 for no filters",
         default: "64M",
         help: "memory for units and bookkeeping (`budget_bytes`)",
-        set: |settings, value| {
-            let budget_bytes = taken(parse_bytes(value))?;
-            budget_control::checked(budget_bytes).map_err(|_| None)?;
-            Ok(Settings { budget_bytes, ..settings })
-        },
+        set: |settings, value| Ok(Settings { budget_bytes: taken(parse_bytes(value))?, ..settings }),
+        can_work: |settings| settings.budget_bytes <= BYTES_MAX,
         show: |settings| settings.budget_bytes.to_string(),
     },
     Setting {
         name: "segment_data_bytes",
-        takes: "bytes, such as 4M",
+        takes: "bytes from 16K to 1T, such as 4M",
         default: "8M",
         help: "data under one group of units (`segment_data_bytes`)",
         set: |settings, value| Ok(Settings { segment_data_bytes: taken(parse_bytes(value))?, ..settings }),
+        can_work: |settings| SEGMENT_DATA_BYTES.contains(&settings.segment_data_bytes),
         show: |settings| settings.segment_data_bytes.to_string(),
     },
     Setting {
@@ -57,6 +66,7 @@ pub const SETTINGS: &[Setting] = &[
         set: |settings, value| {
             Ok(Settings { units: value.parse().map_err(|error| Some(format!("{error}")))?, ..settings })
         },
+        can_work: |_| true,
         show: |settings| settings.units.to_string(),
     },
     Setting {
@@ -65,15 +75,17 @@ pub const SETTINGS: &[Setting] = &[
         default: "benefit",
         help: "what decides which units are resident (`policy`)",
         set: |settings, value| Ok(Settings { policy: value.parse().map_err(|_| None)?, ..settings }),
+        can_work: |_| true,
         show: |settings| settings.policy.to_string(),
     },
     Setting {
         name: "lifetime",
-        takes: "lookups",
+        takes: "lookups, from 1 to 1099511627776",
         default: "the number of segments",
         help: "lookups after which an unused segment expires, for `multi-queue` (`lifetime`)",
         set: |settings, value| Ok(Settings { lifetime: Some(number(value)?), ..settings }),
-        show: |settings| format!("{:?}", settings.lifetime),
+        can_work: |settings| settings.lifetime.is_none_or(|lookups| LIFETIME.contains(&lookups)),
+        show: |settings| shown(settings.lifetime.as_ref(), "the number of segments"),
     },
     Setting {
         name: "warm_start_seconds",
@@ -84,7 +96,8 @@ pub const SETTINGS: &[Setting] = &[
             let seconds = number(value)?;
             Ok(Settings { warm_start_every: (seconds > 0).then(|| Duration::from_secs(seconds)), ..settings })
         },
-        show: |settings| format!("{:?}", settings.warm_start_every),
+        can_work: |_| true,
+        show: |settings| settings.warm_start_every.map_or("0".to_owned(), |every| format!("{every:?}")),
     },
     Setting {
         name: "negative_cache",
@@ -92,6 +105,7 @@ pub const SETTINGS: &[Setting] = &[
         default: "true",
         help: "part of the budget keeps absent keys that pass the units (`negative_cache`)",
         set: |settings, value| Ok(Settings { negative_cache: yes(value)?, ..settings }),
+        can_work: |_| true,
         show: |settings| settings.negative_cache.to_string(),
     },
     Setting {
@@ -100,6 +114,7 @@ pub const SETTINGS: &[Setting] = &[
         default: "false",
         help: "keys that a custom comparator calls equal are equal byte for byte (`trust_comparators`)",
         set: |settings, value| Ok(Settings { trust_comparators: yes(value)?, ..settings }),
+        can_work: |_| true,
         show: |settings| settings.trust_comparators.to_string(),
     },
     Setting {
@@ -108,6 +123,7 @@ pub const SETTINGS: &[Setting] = &[
         default: "true",
         help: "new tables get units (`write_units`); see [Switching and rolling back](#switching-and-rolling-back)",
         set: |settings, value| Ok(Settings { write_units: yes(value)?, ..settings }),
+        can_work: |_| true,
         show: |settings| settings.write_units.to_string(),
     },
     Setting {
@@ -116,6 +132,7 @@ pub const SETTINGS: &[Setting] = &[
         default: "false",
         help: "the budget is charged to the block cache (`charge_to_block_cache`)",
         set: |settings, value| Ok(Settings { charge_to_block_cache: yes(value)?, ..settings }),
+        can_work: |_| true,
         show: |settings| settings.charge_to_block_cache.to_string(),
     },
     Setting {
@@ -134,31 +151,43 @@ pub const SETTINGS: &[Setting] = &[
             }
             file => Ok(Settings { memory_pressure: Some(MemoryPressure::in_file(file)), ..settings }),
         },
-        show: |settings| format!("{:?}", settings.memory_pressure),
+        can_work: |_| true,
+        show: |settings| shown(settings.memory_pressure.as_ref().map(MemoryPressure::source).as_ref(), "off"),
     },
     Setting {
         name: "memory_pressure_floor",
-        takes: "bytes, such as 16M",
+        takes: "bytes, such as 16M, 256T at most",
         default: "0",
         help: "the budget yields no further (`MemoryPressure::floor_bytes`)",
         set: |settings, value| {
             let floor_bytes = taken(parse_bytes(value))?;
             with_pressure(settings, |pressure| pressure.floor_bytes(floor_bytes))
         },
-        show: |settings| format!("{:?}", settings.memory_pressure.as_ref().map(MemoryPressure::floor)),
+        can_work: |settings| {
+            settings.memory_pressure.as_ref().is_none_or(|pressure| pressure.floor() <= BYTES_MAX)
+        },
+        show: |settings| shown(settings.memory_pressure.as_ref().map(MemoryPressure::floor).as_ref(), "off"),
     },
     Setting {
         name: "memory_pressure_stall_percent",
-        takes: "a number of percent",
+        takes: "a number of percent above 0, 100 at most",
         default: "5",
         help: "stalled time from which on there is pressure (`MemoryPressure::stall_percent`)",
         set: |settings, value| {
-            let percent = taken(value.parse().ok().filter(|percent: &f64| *percent > 0.0))?;
+            let percent = taken(value.parse().ok())?;
             with_pressure(settings, |pressure| pressure.stall_percent(percent))
         },
-        show: |settings| format!("{:?}", settings.memory_pressure),
+        can_work: |settings| {
+            let percent = settings.memory_pressure.as_ref().map(MemoryPressure::stall);
+            percent.is_none_or(|percent| percent > 0.0 && percent <= 100.0)
+        },
+        show: |settings| shown(settings.memory_pressure.as_ref().map(MemoryPressure::stall).as_ref(), "off"),
     },
 ];
+
+fn shown(value: Option<&impl ToString>, none: &str) -> String {
+    value.map_or(none.to_owned(), ToString::to_string)
+}
 
 fn taken<T>(value: Option<T>) -> Result<T, Option<String>> {
     value.ok_or(None)
@@ -188,13 +217,25 @@ pub(crate) type Given<'a> = [(&'a str, &'a str)];
 pub(crate) fn apply(mut settings: Settings, given: &Given<'_>) -> Result<Settings, String> {
     for &(name, value) in given {
         let setting = SETTINGS.iter().find(|setting| setting.name == name);
-        let Setting { takes, set, .. } = setting.ok_or_else(|| format!("unknown setting {name}"))?;
-        settings = set(settings, value).map_err(|reason| {
+        let setting = setting.ok_or_else(|| format!("unknown setting {name}"))?;
+        let set = (setting.set)(settings, value)
+            .and_then(|settings| taken((setting.can_work)(&settings).then_some(settings)));
+        settings = set.map_err(|reason| {
             let reason = reason.map(|reason| format!(": {reason}")).unwrap_or_default();
-            format!("{name}: got {value}, expected {takes}{reason}")
+            format!("{name}: got {value}, expected {}{reason}", setting.takes)
         })?;
     }
     Ok(settings)
+}
+
+/// Errors on the first setting with a value that cannot work.
+pub(crate) fn check(settings: &Settings) -> Result<(), Error> {
+    match SETTINGS.iter().find(|setting| !(setting.can_work)(settings)) {
+        Some(&Setting { name, takes, show, .. }) => {
+            Err(Error::Setting { name, got: show(settings), expected: takes.to_owned() })
+        }
+        None => Ok(()),
+    }
 }
 
 /// The first setting, the budget aside, in which two differ: its name and both values.
@@ -311,18 +352,101 @@ mod tests {
     }
 
     #[test]
-    fn a_budget_beyond_what_can_be_addressed_is_refused_wherever_it_is_given() {
-        for (text, is_accepted) in
-            [("256T", true), ("281474976710657", false), ("257T", false), ("18446744073709551615", false)]
-        {
-            let applied = apply(Settings::default(), &[("budget", text)]);
-            assert_eq!(applied.is_ok(), is_accepted, "{text}");
-            assert!(applied.err().is_none_or(|error| error.contains(text) && error.contains("256T at most")));
-            let settings = Settings { budget_bytes: parse_bytes(text).unwrap(), ..Settings::default() };
-            let built = settings.start(&TEST_ENGINE);
-            assert_eq!(built.is_ok(), is_accepted, "{text}");
-            assert!(built.err().is_none_or(|error| error.to_string().contains("at most 281474976710656")));
+    fn values_that_cannot_work_are_refused_wherever_they_are_given() {
+        type With = fn(f64) -> Settings;
+        fn pressed(pressure: MemoryPressure) -> Settings {
+            Settings { memory_pressure: Some(pressure), ..Settings::default() }
         }
+        let floor: With = |bytes| pressed(MemoryPressure::in_file("file").floor_bytes(bytes as u64));
+        let stall: With = |percent| pressed(MemoryPressure::in_file("file").stall_percent(percent));
+        /// As text, as a number (-1 as a number of bytes is the largest of all), and whether it can work.
+        type Value = (&'static str, f64, bool);
+        let cases: [(&str, With, &[Value]); 5] = [
+            (
+                "budget",
+                |bytes| Settings { budget_bytes: bytes as u64, ..Settings::default() },
+                &[
+                    ("0", 0.0, true),
+                    ("256T", 2f64.powi(48), true),
+                    ("257T", 257.0 * 2f64.powi(40), false),
+                    ("18446744073709551615", f64::INFINITY, false),
+                ],
+            ),
+            (
+                "segment_data_bytes",
+                |bytes| Settings { segment_data_bytes: bytes as u64, ..Settings::default() },
+                &[
+                    ("16K", 16384.0, true),
+                    ("16383", 16383.0, false),
+                    ("0", -1.0, false),
+                    ("1T", 2f64.powi(40), true),
+                    ("2T", 2f64.powi(41), false),
+                    ("18446744073709551615", f64::INFINITY, false),
+                ],
+            ),
+            (
+                "lifetime",
+                |lookups| Settings { lifetime: Some(lookups as u64), ..Settings::default() },
+                &[
+                    ("1", 1.0, true),
+                    ("0", 0.0, false),
+                    ("1099511627776", 2f64.powi(40), true),
+                    ("1099511627777", 2f64.powi(40) + 1.0, false),
+                    ("18446744073709551615", f64::INFINITY, false),
+                ],
+            ),
+            (
+                "memory_pressure_floor",
+                floor,
+                &[("0", 0.0, true), ("256T", 2f64.powi(48), true), ("257T", 257.0 * 2f64.powi(40), false)],
+            ),
+            (
+                "memory_pressure_stall_percent",
+                stall,
+                &[
+                    ("100", 100.0, true),
+                    ("0.01", 0.01, true),
+                    ("0", 0.0, false),
+                    ("-0.5", -0.5, false),
+                    ("101", 101.0, false),
+                    ("NaN", f64::NAN, false),
+                    ("inf", f64::INFINITY, false),
+                    ("-inf", f64::NEG_INFINITY, false),
+                ],
+            ),
+        ];
+        for (name, with, values) in cases {
+            let takes = SETTINGS.iter().find(|setting| setting.name == name).expect(name).takes;
+            for &(text, value, can_work) in values {
+                let refusals = [
+                    apply(pressed(MemoryPressure::in_file("file")), &[(name, text)]).err(),
+                    with(value).start(&TEST_ENGINE).err().map(|error| error.to_string()),
+                ];
+                for refusal in refusals {
+                    assert_eq!(refusal.is_none(), can_work, "{name}={text}: {refusal:?}");
+                    let is_told =
+                        |said: String| said.contains(&format!("{name}: got ")) && said.contains(takes);
+                    assert!(refusal.is_none_or(is_told), "{name}={text}");
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn text_that_is_no_number_is_refused() {
+        for name in
+            ["budget", "segment_data_bytes", "lifetime", "warm_start_seconds", "memory_pressure_floor"]
+        {
+            for value in ["-1", "1e3", "0x10", "1.5", "NaN", "inf", "18446744073709551616", " 1", ""] {
+                let pressure = Some(MemoryPressure::in_file("file"));
+                let pressed = Settings { memory_pressure: pressure, ..Settings::default() };
+                assert!(apply(pressed, &[(name, value)]).is_err(), "{name}={value}");
+            }
+        }
+    }
+
+    #[test]
+    fn a_budget_that_is_refused_changes_nothing() {
         let filters = Settings::default().start(&TEST_ENGINE).unwrap();
         assert_eq!(filters.set_budget_bytes(1 << 40).unwrap(), 1 << 40);
         assert!(filters.set_budget_bytes(u64::MAX).is_err());

@@ -1,7 +1,6 @@
 #include "install/elastic_table_factory.h"
 
 #include <cstring>
-#include <unordered_map>
 #include <vector>
 
 #include "write/elastic_table_builder.h"
@@ -126,6 +125,27 @@ FiltersRef ElasticTableFactory::Connected() const {
   FiltersRef filters;
   connection_.Get(options_, TableOptions(), &filters).PermitUncheckedError();
   return filters;
+}
+
+Status ElasticTableFactory::ConfigureOptions(const rocksdb::ConfigOptions& config_options,
+                                             const std::unordered_map<std::string, std::string>& given,
+                                             std::unordered_map<std::string, std::string>* unused) {
+  if (unused != nullptr || config_options.ignore_unknown_options) {
+    return BlockBasedTableFactory::ConfigureOptions(config_options, given, unused);
+  }
+  std::unordered_map<std::string, std::string> unknown;
+  Status s = BlockBasedTableFactory::ConfigureOptions(config_options, given, &unknown);
+  if (!s.ok() || unknown.empty()) {
+    return s;
+  }
+  std::string expected = SettingName(0);
+  for (size_t i = 1; i < SB_SETTINGS; ++i) {
+    expected += ", " + SettingName(i);
+  }
+  // RocksDB takes NotFound for an unknown "table_factory", and drops the message.
+  return Status::InvalidArgument(
+      "springbloom", "unknown setting " + unknown.begin()->first + ", expected one of " + expected +
+                         ", or an option of the block-based table format");
 }
 
 Status ElasticTableFactory::ParseOption(const rocksdb::ConfigOptions& config_options, const OptionTypeInfo& type,

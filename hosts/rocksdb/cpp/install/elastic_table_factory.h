@@ -5,6 +5,7 @@
 #include <memory>
 #include <mutex>
 #include <string>
+#include <unordered_map>
 
 #include "handle.h"
 #include "table/block_based/block_based_table_factory.h"
@@ -48,6 +49,10 @@ class ElasticTableFactory final : public rocksdb::BlockBasedTableFactory {
   std::unique_ptr<rocksdb::TableFactory> Clone() const override { return std::make_unique<ElasticTableFactory>(*this); }
 
  protected:
+  // Refuses names that are no option, in words of its own: of RocksDB's answer only that "table_factory" is wrong reaches the user.
+  rocksdb::Status ConfigureOptions(const rocksdb::ConfigOptions& config_options,
+                                   const std::unordered_map<std::string, std::string>& given,
+                                   std::unordered_map<std::string, std::string>* unused) override;
   // Refuses settings that would have no effect.
   rocksdb::Status ParseOption(const rocksdb::ConfigOptions& config_options, const rocksdb::OptionTypeInfo& type,
                               const std::string& name, const std::string& value, void* option) override;

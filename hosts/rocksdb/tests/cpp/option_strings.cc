@@ -31,6 +31,16 @@ void CheckRefused(const std::string& text, const std::string& path, const std::s
   Check(s.IsInvalidArgument() && s.ToString().find(word) != std::string::npos, text + ": " + s.ToString());
 }
 
+// Where the string is parsed.
+void CheckNotParsed(const std::string& text, const std::vector<std::string>& words) {
+  rocksdb::Options options;
+  const Status s = rocksdb::GetOptionsFromString(rocksdb::ConfigOptions(), rocksdb::Options(), text, &options);
+  Check(s.IsInvalidArgument(), text + ": " + s.ToString());
+  for (const std::string& word : words) {
+    Check(s.ToString().find(word) != std::string::npos, text + ": no " + word + " in " + s.ToString());
+  }
+}
+
 double Metric(const std::string& name) {
   std::string text;
   CheckOk(springbloom::GetMetrics(&text), "GetMetrics");
@@ -103,11 +113,22 @@ extern "C" int springbloom_test_option_strings(void*, const char* path, char* er
     Check(budget == 64 << 20, "the default budget");
     db.reset();
     CheckRefused("table_factory={id=springbloom;charge_to_block_cache=true;no_block_cache=true}", first, "block cache");
-    rocksdb::Options ignored;
-    Check(!rocksdb::GetOptionsFromString(rocksdb::ConfigOptions(), rocksdb::Options(), "table_factory={id=springbloom;budget=}",
-                                         &ignored)
-               .ok(),
-          "an empty setting is refused");
+    CheckNotParsed("table_factory={id=springbloom;budget=}", {"budget: got nothing"});
+    CheckNotParsed("table_factory={id=springbloom;nonsense=1}",
+                   {"unknown setting nonsense", "budget, segment_data_bytes, units", "memory_pressure_stall_percent", "block-based"});
+    CheckNotParsed("table_factory={id=springbloom;budget=4M;block_size=2048;Policy=uniform}", {"unknown setting Policy"});
+    {
+      rocksdb::ConfigOptions lenient;
+      lenient.ignore_unknown_options = true;
+      rocksdb::Options options;
+      const char* text = "table_factory={id=springbloom;nonsense=1;block_size=2048}";
+      CheckOk(rocksdb::GetOptionsFromString(lenient, rocksdb::Options(), text, &options), text);
+      Check(options.table_factory->GetOptions<rocksdb::BlockBasedTableOptions>()->block_size == 2048, "the known option stands");
+    }
+    for (const std::string percent : {"inf", "NaN", "-1", "0", "101"}) {
+      CheckRefused("table_factory={id=springbloom;memory_pressure=/nonexistent;memory_pressure_stall_percent=" + percent + "}", first,
+                   "memory_pressure_stall_percent: got " + percent + ", expected a number of percent above 0, 100 at most");
+    }
     CheckRefused("table_factory={id=springbloom;memory_pressure_floor=1M}", first, "memory_pressure is off");
     CheckRefused("table_factory={id=springbloom;units=bloom:6x0}", first, "units: got bloom:6x0");
     CheckRefused("table_factory={id=springbloom;segment_data_bytes=1}", first, "segment_data_bytes");
