@@ -36,12 +36,23 @@ pub(crate) fn selected(printed: u64, left_out: u64) -> ExitCode {
     }
 }
 
-/// The exit code for `error`.
+/// The exit code for `error`. A file, folder or database that cannot be opened as what the command needs is bad input; damage that is
+/// found in what was opened is not, and neither is a machine that fails.
 pub(crate) fn exit_code(error: &anyhow::Error) -> u8 {
     let is_bad_input = error.chain().any(|cause| {
-        cause.is::<BadInput>() || cause.downcast_ref().is_some_and(|io: &io::Error| is_unusable(io.kind()))
+        cause.is::<BadInput>()
+            || cause.downcast_ref().is_some_and(|io: &io::Error| is_unusable(io.kind()))
+            || cause.downcast_ref().is_some_and(|error: &rocksdb::Error| is_refused(error.as_ref()))
     });
     if is_bad_input { EXIT_BAD_INPUT } else { EXIT_FAILED }
+}
+
+/// Whether RocksDB says that it refuses a database for what it is, and not because the machine fails. It repeats what the system said by
+/// its text alone.
+fn is_refused(said: &str) -> bool {
+    let of_the_machine =
+        ["Input/output error", "No space left", "Too many open files", "Cannot allocate memory"];
+    !of_the_machine.iter().any(|text| said.contains(text))
 }
 
 /// Whether the error is about a file or folder that the user named.
@@ -55,6 +66,7 @@ fn is_unusable(kind: ErrorKind) -> bool {
             | ErrorKind::AlreadyExists
             | ErrorKind::ReadOnlyFilesystem
             | ErrorKind::InvalidFilename
+            | ErrorKind::InvalidInput
     )
 }
 
@@ -103,5 +115,15 @@ mod tests {
         assert_eq!(code(ErrorKind::IsADirectory), EXIT_BAD_INPUT);
         assert_eq!(code(ErrorKind::StorageFull), EXIT_FAILED);
         assert_eq!(exit_code(&bad_input("wrong").context("while asking")), EXIT_BAD_INPUT);
+    }
+
+    #[test]
+    fn databases_that_are_refused_are_bad_input_and_machines_that_fail_are_not() {
+        assert!(is_refused("Corruption: CURRENT file does not end with newline"));
+        assert!(is_refused("IO error: No such file or directory: While opening a file: db/MANIFEST-7"));
+        assert!(is_refused("Invalid argument: leveldb.Foo: does not match existing comparator"));
+        assert!(!is_refused("IO error: While pread offset 0 len 7: db/000007.sst: Input/output error"));
+        let error = rocksdb::DB::list_cf(&rocksdb::Options::default(), "/nonexistent").unwrap_err();
+        assert_eq!(exit_code(&anyhow::Error::from(error).context("cannot open")), EXIT_BAD_INPUT);
     }
 }

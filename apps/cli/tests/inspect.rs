@@ -111,3 +111,52 @@ fn what_is_no_database_is_refused() {
         .stderr(contains("is not a RocksDB database"));
     springbloom().arg("inspect").assert().code(2);
 }
+
+#[test]
+fn databases_that_cannot_be_opened_are_bad_input_and_damage_is_not() {
+    let folder = tempfile::tempdir().expect("folder");
+    databases(folder.path());
+    let db = folder.path().join("elastic-6-ribbon-16-262144");
+    let manifest = fs::read_to_string(db.join("CURRENT")).expect("it names the manifest");
+    let manifest = manifest.trim();
+    let table = fs::read_dir(&db).expect("a folder").flatten().map(|entry| entry.file_name());
+    let table = table.into_iter().find(|name| name.to_string_lossy().ends_with(".sst")).expect("a table");
+    let table = table.to_str().expect("text");
+    let hotness = "OPTIONS-0-SPRINGBLOOM-HOTNESS.dbtmp";
+    // What is in the place of which file, and what is said of it.
+    for (file, content, code, said) in [
+        ("CURRENT", Some("junk"), 2, "cannot be opened as a RocksDB database"),
+        ("CURRENT", Some(""), 2, "cannot be opened as a RocksDB database"),
+        ("CURRENT", Some("MANIFEST-999999\n"), 2, "cannot be opened as a RocksDB database"),
+        (manifest, Some("of another program"), 2, "cannot be opened as a RocksDB database"),
+        (table, Some("of another program"), 2, "cannot be opened as a RocksDB database"),
+        (table, None, 2, "cannot be opened as a RocksDB database"),
+        // It was made by us, and lookups go without it: damage.
+        (hotness, Some("junk"), 1, "hotness header is cut off"),
+        (hotness, None, 2, "it is not a regular file"),
+    ] {
+        let place = db.join(file);
+        let saved = fs::read(&place).expect("it was there");
+        fs::remove_file(&place).expect("remove");
+        match content {
+            Some(content) => fs::write(&place, content).expect("write"),
+            None if file == hotness => fs::create_dir(&place).expect("a folder in its place"),
+            None => (),
+        }
+        for command in ["inspect", "advise"] {
+            let refused = springbloom().arg(command).arg(&db).assert().code(code);
+            refused.stderr(contains(said).and(contains("panicked").not()));
+        }
+        if place.is_dir() {
+            fs::remove_dir(&place).expect("remove");
+        }
+        fs::write(&place, saved).expect("put back");
+    }
+    let stray = folder.path().join("stray");
+    fs::create_dir(&stray).expect("a folder");
+    for name in ["CURRENT", "notes", "000001.sst"] {
+        fs::write(stray.join(name), "mine").expect("write");
+    }
+    springbloom().arg("inspect").arg(&stray).assert().code(2).stderr(contains("stray cannot be opened"));
+    inspect(&db);
+}

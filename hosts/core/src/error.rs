@@ -1,6 +1,6 @@
 //! What can go wrong when elastic filters are set up or a table file is inspected.
 
-use std::path::PathBuf;
+use std::{io, path::PathBuf};
 
 /// An error of a host. Lookups never meet one: a table whose units cannot be used is read without them.
 #[derive(Debug, thiserror::Error)]
@@ -29,5 +29,13 @@ pub enum Error {
         path: PathBuf,
         /// The engine's words.
         message: String,
+    },
+    /// A file could not be opened or read.
+    #[error("{}: {source}", path.display())]
+    Io {
+        /// The file.
+        path: PathBuf,
+        /// What the system says.
+        source: io::Error,
     },
 }

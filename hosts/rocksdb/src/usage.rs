@@ -41,9 +41,10 @@ pub struct TableUsage {
 impl Usage {
     /// Reads the file of a database's folder; `None` if there is none. Errors on one that cannot be used.
     pub fn of_folder(folder: &Path) -> Result<Option<Self>, Error> {
-        let unusable = |error: Unusable| Error::Table {
-            path: folder.join(HOTNESS_FILE_NAME),
-            message: error.to_string(),
+        let path = || folder.join(HOTNESS_FILE_NAME);
+        let unusable = |error| match error {
+            Unusable::Io(source) => Error::Io { path: path(), source },
+            other => Error::Table { path: path(), message: other.to_string() },
         };
         Ok(hotness_file::read(ffi::engine(), folder).map_err(unusable)?.map(|stored| Self { stored }))
     }

@@ -14,7 +14,7 @@ use springbloom_console::sizes::{self, Size};
 use springbloom_rocksdb::usage::{TableUsage, Usage};
 
 use self::advice::{Advice, Question};
-use crate::live_files::live_files;
+use crate::live_files::{live_files, of_file};
 
 /// Predict wasted reads with more or less filter memory, from the saved use of a database
 ///
@@ -57,7 +57,7 @@ impl Advise {
         let step = Step::of("reading tables", files.len() as u64);
         let tables: Vec<TableUsage> = (files.iter())
             .inspect(|_| step.advance(1))
-            .map(|file| usage.of_table(&self.db.join(file.name.trim_start_matches('/'))))
+            .map(|file| of_file(&self.db, file, |path| usage.of_table(path)))
             .filter_map(Result::transpose)
             .collect::<Result<_, _>>()?;
         drop(step);

@@ -17,7 +17,7 @@ use springbloom_rocksdb::usage::Usage;
 
 use self::heat_map::HeatMap;
 use self::inspection::{Inspection, Table};
-use crate::live_files::live_files;
+use crate::live_files::{live_files, of_file};
 
 /// Show the filter units of a database by table and level, and verify their checksums
 #[derive(Args, Debug)]
@@ -42,9 +42,7 @@ impl Inspect {
         let files = live_files(&self.db)?;
         let step = Step::of("reading filter units", files.len() as u64);
         for file in &files {
-            let path = self.db.join(file.name.trim_start_matches('/'));
-            let report = inspect::table(&path)?;
-            tables.push(Table::new(file, report));
+            tables.push(Table::new(file, of_file(&self.db, file, inspect::table)?));
             step.advance(1);
         }
         drop(step);
@@ -77,7 +75,7 @@ impl Inspect {
         let Some(usage) = Usage::of_folder(&self.db)? else { return Ok(None) };
         let mut tables = Vec::new();
         for file in files {
-            if let Some(table) = usage.of_table(&self.db.join(file.name.trim_start_matches('/')))? {
+            if let Some(table) = of_file(&self.db, file, |path| usage.of_table(path))? {
                 tables.push(((file.column_family_name.clone(), file.level), table));
             }
         }

@@ -32,9 +32,6 @@ pub enum Unusable {
         /// Its bytes.
         got: u64,
     },
-    /// A folder or a pipe has its name.
-    #[error("it is not a regular file")]
-    NotAFile,
 }
 
 /// What the folder's file says; `None` if there is none.
@@ -44,7 +41,9 @@ pub fn read(engine: &Engine, folder: &Path) -> Result<Option<StoredHotness>, Unu
         let path = folder.join(name.text());
         match fs::metadata(&path) {
             // To open a pipe would wait for its writer.
-            Ok(metadata) if !metadata.is_file() => return Err(Unusable::NotAFile),
+            Ok(metadata) if !metadata.is_file() => {
+                return Err(io::Error::new(io::ErrorKind::InvalidInput, "it is not a regular file").into());
+            }
             Ok(_) => return decode(File::open(path)?).map(Some),
             Err(error) if error.kind() == io::ErrorKind::NotFound => (),
             Err(error) => return Err(error.into()),
@@ -107,7 +106,7 @@ mod tests {
             .status()
             .expect("mkfifo runs");
         assert!(made.success());
-        assert!(matches!(read(&TEST_ENGINE, folder.path()), Err(Unusable::NotAFile)));
+        assert!(matches!(read(&TEST_ENGINE, folder.path()), Err(Unusable::Io(_))));
     }
 
     #[test]
