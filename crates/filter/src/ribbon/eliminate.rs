@@ -31,6 +31,7 @@ pub(super) struct Elimination {
 impl Elimination {
     /// Eliminates the equations of all `digests`. Returns `false` if they have no solution. Repeated digests are one equation. Cost: time
     /// linear in the number of keys, 20 bytes of memory per slot and 36 per key.
+    #[inline(always)]
     pub(super) fn eliminate(&mut self, digests: &[KeyDigest], rows: RowHasher, unit_words: u32) -> bool {
         let Self { echelon, arrangement, tables } = self;
         arrangement.arrange(digests, rows, unit_words, CANDIDATES);
@@ -53,6 +54,7 @@ impl Elimination {
 
 /// Moves to the coefficients of the next block. Drops equations without any and moves the others to the end. Returns how many are left, or
 /// `None` if a dropped equation is not `0 = 0`.
+#[inline(always)]
 fn to_next_block(equations: &mut [Equation]) -> Option<usize> {
     let mut all_go_on = true;
     for equation in &mut *equations {

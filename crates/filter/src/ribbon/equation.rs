@@ -20,7 +20,7 @@ pub(super) struct Equation([u8; 32]);
 
 impl Equation {
     /// The equation of a digest whose row starts at slot `start` of the block.
-    #[inline]
+    #[inline(always)]
     pub(super) fn new(digest: KeyDigest, start: u32, rows: RowHasher) -> Self {
         let coefficients = rows.coefficients(digest);
         let (low, high) = (coefficients as u64, (coefficients >> 64) as u64);
@@ -101,6 +101,7 @@ pub(super) struct Arrangement {
 
 impl Arrangement {
     /// Sorts the equations. Adds `padding` equations of any content at the end.
+    #[inline(always)]
     pub(super) fn arrange(
         &mut self,
         digests: &[KeyDigest],
@@ -132,6 +133,7 @@ impl Arrangement {
     }
 }
 
+#[inline(always)]
 fn window_of(start: u32) -> usize {
     start as usize / WINDOW
 }

@@ -58,7 +58,7 @@ impl RowHasher {
     }
 
     /// Start of the digest's row.
-    #[inline]
+    #[inline(always)]
     pub(super) fn start(self, digest: KeyDigest) -> u64 {
         let hash = fold(digest, self.keys[0]);
         let smashed = ((u128::from(hash) * u128::from(self.starts + 2 * SMASH)) >> 64) as u64;
@@ -66,7 +66,7 @@ impl RowHasher {
     }
 
     /// Coefficients of the digest's row.
-    #[inline]
+    #[inline(always)]
     pub(super) fn coefficients(self, digest: KeyDigest) -> u128 {
         let [start_key, coefficient_key] = self.keys;
         let low = fold(digest, coefficient_key) | 1;
@@ -81,7 +81,7 @@ impl RowHasher {
 }
 
 /// The fingerprint: bit `u` is the right-hand side of the equation in unit `u`.
-#[inline]
+#[inline(always)]
 pub(super) fn fingerprint(digest: KeyDigest) -> u32 {
     (fold(digest, FINGERPRINT_KEY) >> 32) as u32
 }

@@ -13,6 +13,7 @@ type Table = [u16; 1 << WINDOW];
 ///
 /// Works from the last window to the first with the method of the Four Russians. The solution of a window becomes a table of the XOR of
 /// each of its subsets. The contribution of a later window to an equation is then one lookup.
+#[inline(always)]
 pub(super) fn solve(echelon: &Echelon, unit_count: u8) -> Vec<Vec<u8>> {
     let unit_bytes = echelon.results.len() * WINDOW / 8;
     let mut units = vec![vec![0; unit_bytes]; usize::from(unit_count)];
@@ -23,6 +24,7 @@ pub(super) fn solve(echelon: &Echelon, unit_count: u8) -> Vec<Vec<u8>> {
 }
 
 /// Solves the columns from `first` on, one for each of `units`, at most [`COLUMNS`].
+#[inline(always)]
 fn solve_columns(echelon: &Echelon, first: usize, units: &mut [Vec<u8>]) {
     // Every table is stored twice, so that those after any window are contiguous.
     let mut tables = [[0; 1 << WINDOW]; 2 * REACH];
@@ -80,6 +82,7 @@ fn place(slot: usize) -> usize {
 }
 
 /// Bit `slot` of word `column` is bit `column` of `rows[place(slot)]`.
+#[inline(always)]
 fn transpose(rows: [u16; 64]) -> [u64; COLUMNS] {
     let (rows, _) = rows.as_chunks::<4>();
     let mut words: [u64; COLUMNS] = std::array::from_fn(|r| {
