@@ -39,6 +39,7 @@ lint: build-all
 	@cargo clippy --release --locked --workspace --all-targets -- -D warnings
 	@cargo clippy --release --locked --manifest-path fuzz/Cargo.toml -- -D warnings
 	@RUSTDOCFLAGS=-Dwarnings cargo doc --quiet --no-deps --release --locked --workspace
+	@scripts/check-cpp-format
 
 # The oldest Rust that works. Skipped where it is not installed. `make lint` refuses newer parts of the standard library in either case.
 msrv:

@@ -111,7 +111,10 @@ fn absurd_arguments_get_a_sentence() {
     let huge = u64::MAX.to_string();
     for (arguments, expected) in [
         (&["set", "check", "set", "--memory", "200T"][..], "more than the memory of this machine"),
-        (&["set", "create", "new", "--capacity", "1e5", "--memory", "200T"], "more than the memory of this machine"),
+        (
+            &["set", "create", "new", "--capacity", "1e5", "--memory", "200T"],
+            "more than the memory of this machine",
+        ),
         (&["set", "check", "set", "--cache", "17M"], "must be less than --memory 16 MiB"),
         (&["set", "check", "set", "--memory", "0"], "too small"),
         (&["set", "create", "new", "--capacity", "0"], "at least one key"),

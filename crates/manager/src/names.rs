@@ -1,7 +1,8 @@
 //! Names of tables, column families and segments.
 
 /// Identity of one immutable sorted file: the same whenever the file is opened, different for any other file of the
-/// process (a good hash will do: what is registered again under it must have the same segments, too). State that is worth keeping hangs on it, not on a reader.
+/// process (a good hash will do: what is registered again under it must have the same segments, too). State that is worth keeping hangs on
+/// it, not on a reader.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct TableId(pub u64);
 

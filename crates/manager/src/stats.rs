@@ -81,8 +81,8 @@ pub struct Stats {
     pub sampled_one_in: u32,
     /// Ends of all visits.
     pub outcomes: OutcomeTotals,
-    /// `E[Extra_IO]` (ATC'19 section 3.4) by measured use, analytic rates and the share of absences that are known: wasted reads to expect per
-    /// visit of a lookup to a segment. 0 before anything was measured.
+    /// `E[Extra_IO]` (ATC'19 section 3.4) by measured use, analytic rates and the share of absences that are known: wasted reads to expect
+    /// per visit of a lookup to a segment. 0 before anything was measured.
     pub expected_extra_io: f64,
 }
 

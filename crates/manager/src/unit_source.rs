@@ -37,8 +37,8 @@ pub struct TableUnits<'a> {
 }
 
 /// The units of tables, read on request. Called by the manager's background thread, and where reads take long by some more threads at the
-/// same time; never on the lookup path, so it may block; it should not panic, but a panic is contained and counted as a failed read. There is one for many tables: what
-/// is a table's own the manager keeps and brings along.
+/// same time; never on the lookup path, so it may block; it should not panic, but a panic is contained and counted as a failed read. There
+/// is one for many tables: what is a table's own the manager keeps and brings along.
 pub trait UnitSource: Any + Send + Sync {
     /// The verified bytes of unit `unit` of segment `segment`, exactly as they were built.
     fn read_unit(&self, table: TableUnits<'_>, segment: u32, unit: u8) -> Result<Vec<u8>, UnitReadError>;

@@ -60,15 +60,15 @@ typedef struct {
   // Of table files, whose names are numbers of at least six digits.
   const char* table_extension;
   const char* older_table_extension;  // of tables of an older version; null: the same
-  const char* database_file;  // in the folder of every database: no other folder is written to
-  const char* lock_file;      // in the folder of a database; kept open by the process that has the database open for writing
+  const char* database_file;          // in the folder of every database: no other folder is written to
+  const char* lock_file;  // in the folder of a database; kept open by the process that has the database open for writing
   // The file in the folder of a database that remembers the use of its tables, its name while it is written, and what both were called
   // before (null: nothing else).
   const char* hotness_file;
   const char* hotness_file_new;
   const char* former_hotness_files[2];
-  size_t reader_bytes;  // the reader of an open table with units, its sb_table included: the budget pays for it
-  size_t thread_bytes;  // what the host keeps for a thread that looks up: the budget pays for it
+  size_t reader_bytes;                 // the reader of an open table with units, its sb_table included: the budget pays for it
+  size_t thread_bytes;                 // what the host keeps for a thread that looks up: the budget pays for it
   uint64_t (*digests_computed)(void);  // lookups of this process that met a table with units, about
   const sb_cache_calls* cache;         // null: the engine has none
 } sb_engine;
@@ -135,9 +135,9 @@ typedef struct {
 
 typedef struct {
   sb_bytes path;
-  sb_bytes session;       // with `file_number`: which table this is, even when a path is used again
+  sb_bytes session;  // with `file_number`: which table this is, even when a path is used again
   uint64_t file_number;
-  int32_t level;          // -1: unknown
+  int32_t level;  // -1: unknown
   sb_key_order order;
   sb_bytes head;          // header and directory of the filter block
   uint64_t block_offset;  // where in the file the filter block is
@@ -157,9 +157,9 @@ enum { SB_OPENED = 0, SB_NO_ROOM = 1, SB_CORRUPT = 2, SB_NONE_LEFT = 3 };
 // Opens a table in the caller's memory, which may be moved; close with sb_table_close. Gives SB_OPENED, or why lookups pass
 // unfiltered.
 int sb_table_open(const sb_filters* filters, const sb_family* family, const sb_table_spec* spec, sb_table* table) SB_NOEXCEPT;
-// A table of the column family, which retries as `context`, was refused for lack of room. When there is more, a background thread calls `retry`, which opens
-// one of its refused tables again. It gives SB_OPENED if that one is refused no more, SB_NO_ROOM if it is, SB_NONE_LEFT if there was none:
-// then it is not called again until the next table is refused.
+// A table of the column family, which retries as `context`, was refused for lack of room. When there is more, a background thread calls
+// `retry`, which opens one of its refused tables again. It gives SB_OPENED if that one is refused no more, SB_NO_ROOM if it is,
+// SB_NONE_LEFT if there was none: then it is not called again until the next table is refused.
 void sb_refused_add(const sb_filters* filters, const sb_family* family, void* context, int (*retry)(void* context)) SB_NOEXCEPT;
 // When this returns, `retry` neither runs nor will be called. A context that is not known is ignored.
 void sb_refused_remove(const sb_filters* filters, void* context) SB_NOEXCEPT;
@@ -175,7 +175,8 @@ void sb_give_back(const sb_filters* filters, size_t bytes) SB_NOEXCEPT;
 sb_digest sb_digest_of(const uint8_t* key, size_t key_size) SB_NOEXCEPT;
 // The hot path: whether the table may hold the key, and the segment that would. No lock, no allocation, no I/O. A "no" is recorded;
 // what a "maybe" turns out to be, the others are told.
-int sb_table_may_match(const sb_table* table, const sb_key_order* order, sb_digest digest, sb_bytes key, uint32_t* segment) SB_NOEXCEPT;
+int sb_table_may_match(const sb_table* table, const sb_key_order* order, sb_digest digest, sb_bytes key,
+                       uint32_t* segment) SB_NOEXCEPT;
 // The key was not found. `absent`: the table certainly has no entry of any age or kind for it, so that it may be remembered.
 void sb_table_record_wasted_read(const sb_table* table, uint32_t segment, sb_digest digest, sb_bytes key, int absent) SB_NOEXCEPT;
 void sb_table_record_true_positive(const sb_table* table, uint32_t segment) SB_NOEXCEPT;

@@ -26,8 +26,8 @@ typedef struct {
 } springbloom_family_status;
 // Of a `rocksdb_t` and a `rocksdb_column_family_handle_t` of it (null: the default one). `filters`: whose units; null: anybody's. Reads the
 // tables' properties. 0 on success, else a message in `error`.
-int springbloom_status(void* rocksdb_db, void* rocksdb_family, const sb_filters* filters,
-                       springbloom_family_status* status, char* error, size_t error_size) SB_NOEXCEPT;
+int springbloom_status(void* rocksdb_db, void* rocksdb_family, const sb_filters* filters, springbloom_family_status* status,
+                       char* error, size_t error_size) SB_NOEXCEPT;
 
 // The block cache in a `rocksdb_options_t`, as a std::shared_ptr<rocksdb::Cache>*, borrowed from the options; null if they have none.
 const void* springbloom_block_cache(void* rocksdb_options) SB_NOEXCEPT;
@@ -48,8 +48,8 @@ typedef struct {
   void (*block)(void* context, const uint8_t* data, size_t size);  // the filter block, when there is one
 } springbloom_inspect_sink;
 // Reads one table file on its own, of the filter block its header and directory alone if `head_only`. 0 on success.
-int springbloom_inspect_table(const char* path, size_t path_size, int head_only, const springbloom_inspect_sink* sink, char* error,
-                              size_t error_size) SB_NOEXCEPT;
+int springbloom_inspect_table(const char* path, size_t path_size, int head_only, const springbloom_inspect_sink* sink,
+                              char* error, size_t error_size) SB_NOEXCEPT;
 
 #ifdef __cplusplus
 }

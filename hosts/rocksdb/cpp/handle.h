@@ -25,9 +25,7 @@ struct BuilderFree {
 };
 using BuilderPtr = std::unique_ptr<sb_builder, BuilderFree>;
 
-inline sb_bytes Bytes(const rocksdb::Slice& s) {
-  return sb_bytes{reinterpret_cast<const uint8_t*>(s.data()), s.size()};
-}
+inline sb_bytes Bytes(const rocksdb::Slice& s) { return sb_bytes{reinterpret_cast<const uint8_t*>(s.data()), s.size()}; }
 
 // The settings in force, for a log.
 inline std::string SettingsText(const sb_filters* filters) {

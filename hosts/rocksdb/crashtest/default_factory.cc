@@ -51,8 +51,7 @@ bool Stock() { return Settings() == "stock" || Unfiltered(); }
 // Moves the budget until the process ends.
 class BudgetMover {
  public:
-  BudgetMover(uint64_t seed, uint64_t largest)
-      : random_(seed), largest_(largest), thread_([this] { Run(); }) {}
+  BudgetMover(uint64_t seed, uint64_t largest) : random_(seed), largest_(largest), thread_([this] { Run(); }) {}
   ~BudgetMover() {
     {
       std::lock_guard<std::mutex> lock(mutex_);

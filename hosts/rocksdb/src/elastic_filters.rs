@@ -28,8 +28,8 @@ impl ElasticFilters {
     /// goes on serving tables that stock RocksDB wrote. Also makes the id `springbloom` known to option strings.
     ///
     /// Errors when the options use a table format other than block-based. Whether it took effect tells [`status`](Self::status): what sets
-    /// the options' table factory after this (`set_block_based_table_factory`, `optimize_for_point_lookup`) undoes it. Another `ElasticFilters`
-    /// that was installed into these options before is replaced, and the log says so.
+    /// the options' table factory after this (`set_block_based_table_factory`, `optimize_for_point_lookup`) undoes it. Another
+    /// `ElasticFilters` that was installed into these options before is replaced, and the log says so.
     pub fn install(&self, options: &mut rocksdb::Options) -> Result<(), Error> {
         self.filters.charge_to(&ffi::block_cache_in(options)).map_err(Error::Install)?;
         if ffi::is_another_installed(options, &self.filters) {
@@ -99,8 +99,8 @@ impl ElasticFilters {
 /// What a column family does with filter units.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct FamilyStatus {
-    /// Whether the tables that it writes from now on get units (unless [`write_units`](ElasticFiltersBuilder::write_units) is off), and those
-    /// that have them are read with them.
+    /// Whether the tables that it writes from now on get units (unless [`write_units`](ElasticFiltersBuilder::write_units) is off), and
+    /// those that have them are read with them.
     pub is_active: bool,
     /// Tables that have units.
     pub tables_with_units: u64,
@@ -166,7 +166,8 @@ impl ElasticFiltersBuilder {
     }
 
     /// How often the use of tables is written to a file in their database's folder, from which the
-    /// database starts warm; it is also written when a database closes. Default: every minute; once a millisecond at most. `None`: neither written nor read.
+    /// database starts warm; it is also written when a database closes. Default: every minute; once a millisecond at most. `None`: neither
+    /// written nor read.
     pub fn warm_start_every(mut self, interval: Option<Duration>) -> Self {
         self.settings.warm_start_every = interval;
         self
@@ -178,16 +179,16 @@ impl ElasticFiltersBuilder {
         self
     }
 
-    /// Charges the budget to the block cache of the first options that this is [installed](ElasticFilters::install) into, so that filters and
-    /// blocks together stay under the cache's capacity. The charge follows the budget; a cache with a strict limit bounds it.
+    /// Charges the budget to the block cache of the first options that this is [installed](ElasticFilters::install) into, so that filters
+    /// and blocks together stay under the cache's capacity. The charge follows the budget; a cache with a strict limit bounds it.
     pub fn charge_to_block_cache(mut self, charge: bool) -> Self {
         self.settings.charge_to_block_cache = charge;
         self
     }
 
     /// Whether part of the budget (a thirty-second at first, then as much as pays) remembers absent keys that the units let pass, so that
-    /// a hot one wastes one read and not one per lookup. Default: yes. Keys of more than 112 bytes behind what all keys of their table begin with, and column families with
-    /// user-defined timestamps, are not remembered.
+    /// a hot one wastes one read and not one per lookup. Default: yes. Keys of more than 112 bytes behind what all keys of their table
+    /// begin with, and column families with user-defined timestamps, are not remembered.
     pub fn negative_cache(mut self, remember: bool) -> Self {
         self.settings.negative_cache = remember;
         self

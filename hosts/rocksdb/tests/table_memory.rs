@@ -15,8 +15,9 @@ use springbloom_rocksdb::{ElasticFilters, PolicyKind};
 
 use common::{AMPLE_BYTES, SETTLE_TIMEOUT, ample, folder, installed, unsafe_calls::malloc_bytes};
 
-/// Bytes a table that are measured beside those that are counted. Not none: RocksDB's own allocations, which come in between, fit into freed
-/// chunks less well than without filters, whatever ours are (what Rust allocates is counted to 1%: `crates/manager/tests/overhead.rs`).
+/// Bytes a table that are measured beside those that are counted. Not none: RocksDB's own allocations, which come in between, fit into
+/// freed chunks less well than without filters, whatever ours are (what Rust allocates is counted to 1%:
+/// `crates/manager/tests/overhead.rs`).
 const BESIDE: Range<f64> = -20.0..120.0;
 
 /// A database of many tables of `table_bytes` each.
@@ -76,7 +77,8 @@ fn what_open_tables_take_is_counted() {
         let units = after.used.units as f64 / tables;
         let bookkeeping = (after.used.bookkeeping - before.used.bookkeeping) as f64 / tables;
         println!(
-            "{tables} tables of {} segments: {measured:.0} bytes each, counted {counted:.0}: units {units:.0}, bookkeeping {bookkeeping:.0}",
+            "{tables} tables of {} segments: {measured:.0} bytes each, counted {counted:.0}: \
+             units {units:.0}, bookkeeping {bookkeeping:.0}",
             segments / tables,
         );
         assert!(BESIDE.contains(&(measured - counted)), "{counted} counted of {measured} bytes a table");

@@ -1,8 +1,9 @@
-//! What documents refer to exists: commits, files, links and headings.
+//! References in documents exist: commits, files, links and headings. Lines of sources are not too long.
 
 mod commits;
 mod links;
 mod names;
+mod widths;
 
 use std::{
     fs,

@@ -4,8 +4,8 @@ use std::time::{Duration, Instant};
 
 /// Share of one core that learning from visits may take at most: one part in this.
 const CPU_PARTS: u32 = 50;
-/// Share that it may take even if no lookup wastes a read, and what it may take for each read that one wastes: where there is little to gain
-/// there is little to learn, and lookups are slower beside a thread that works.
+/// Share that it may take even if no lookup wastes a read, and what it may take for each read that one wastes: where there is little to
+/// gain there is little to learn, and lookups are slower beside a thread that works.
 const CPU_PARTS_WITHOUT_WASTE: u32 = 1000;
 const CPU_PER_WASTED_READ: Duration = Duration::from_micros(5);
 /// The least rest from learning: a wake-up costs about what it takes to learn from all batches there are under a small budget.

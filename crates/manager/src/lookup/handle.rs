@@ -63,15 +63,15 @@ impl TableHandle {
         self.table.cells().get(segment as usize)?.rejection(&probe)
     }
 
-    /// Whether an earlier lookup [found](Self::learn_absence) that the table does not hold `key`; to be asked when the units let it pass, and
-    /// to be [recorded](Self::record) as [`Outcome::KnownAbsent`] if so. Lock-free, without allocation.
+    /// Whether an earlier lookup [found](Self::learn_absence) that the table does not hold `key`; to be asked when the units let it pass,
+    /// and to be [recorded](Self::record) as [`Outcome::KnownAbsent`] if so. Lock-free, without allocation.
     #[inline]
     pub fn is_known_absent(&self, key: &[u8], digest: KeyDigest) -> bool {
         self.absence(key, digest).is_some_and(|absence| self.lookups.negative_cache.contains(&absence))
     }
 
-    /// Remembers that the table holds no entry whatever for `key` (of any age or kind), as far as there is room. A table that says so by mistake
-    /// answers wrongly ever after: hosts must be certain. Keys of more than 112 bytes behind what all keys of the table begin with
+    /// Remembers that the table holds no entry whatever for `key` (of any age or kind), as far as there is room. A table that says so by
+    /// mistake answers wrongly ever after: hosts must be certain. Keys of more than 112 bytes behind what all keys of the table begin with
     /// are not remembered. Lock-free, without allocation.
     pub fn learn_absence(&self, key: &[u8], digest: KeyDigest) {
         if self.table.generation() != u32::MAX

@@ -163,7 +163,8 @@ impl Planner {
         self.policy.fill(&mut self.allocation)
     }
 
-    /// Reads that a byte more or less for units saves or costs, per visit; 0 while bytes are free. `None` if the policy does not measure that.
+    /// Reads that a byte more or less for units saves or costs, per visit; 0 while bytes are free. `None` if the policy does not measure
+    /// that.
     pub(crate) fn marginal_value_per_byte(&self) -> Option<f64> {
         let price = f64::from(self.policy.marginal_value_per_byte()?);
         let has_free_bytes = self.allocation.free_bytes() * 16 > self.allocation.unit_budget_bytes();

@@ -224,8 +224,8 @@ impl VisitBuffer {
         self.consumer_naps.store(naps, Ordering::Relaxed);
     }
 
-    /// A nap ends early when half of the batches wait: a system call then, for a nap, not for a visit. Not while visits are sampled: they come
-    /// faster than they are taken in anyhow, and one lookup in a hundred would make that call.
+    /// A nap ends early when half of the batches wait: a system call then, for a nap, not for a visit. Not while visits are sampled: they
+    /// come faster than they are taken in anyhow, and one lookup in a hundred would make that call.
     fn wake_if_piled_up(&self) {
         if self.period_log2.load(Ordering::Relaxed) == 0
             && self.full.len() * 2 >= self.batches.load(Ordering::Relaxed)

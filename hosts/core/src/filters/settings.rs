@@ -54,8 +54,8 @@ impl Default for Settings {
 }
 
 impl Settings {
-    /// With these settings, by the names and with the values that [`SETTINGS`](crate::SETTINGS) has, one after the other. An error names the
-    /// setting, what it was given and what it takes.
+    /// With these settings, by the names and with the values that [`SETTINGS`](crate::SETTINGS) has, one after the other. An error names
+    /// the setting, what it was given and what it takes.
     pub fn with(self, given: &[(&str, &str)]) -> Result<Self, String> {
         setting_table::apply(self, given)
     }

@@ -2,8 +2,8 @@
 //!
 //! An engine need not say when a database closes. But it opens a database's tables through that database's table cache, destroys every
 //! reader of it before closing is done, and keeps the reader that it used last: so a database is open as long as one of its column
-//! families has a table open. When the last one is closed, everything that is known of its tables is forgotten, and nobody touches its files
-//! any more.
+//! families has a table open. When the last one is closed, everything that is known of its tables is forgotten, and nobody touches its
+//! files any more.
 
 use std::{
     collections::{HashMap, VecDeque},

@@ -1,7 +1,7 @@
 //! Which files the known tables lie in, so that the state of deleted ones is forgotten.
 //!
-//! An engine marks the reader of a table that it is about to delete before the file is gone; a reader that the table cache had closed before
-//! is not marked. So closed tables of open databases are looked up in the file system.
+//! An engine marks the reader of a table that it is about to delete before the file is gone; a reader that the table cache had closed
+//! before is not marked. So closed tables of open databases are looked up in the file system.
 //! The tables themselves the manager knows; here is noted what it does not.
 
 use std::{

@@ -12,14 +12,11 @@ struct rocksdb_options_t {
 namespace springbloom {
 
 // `rocksdb_options` is a rocksdb_options_t*.
-inline rocksdb::Options& OptionsIn(void* rocksdb_options) {
-  return static_cast<rocksdb_options_t*>(rocksdb_options)->rep;
-}
+inline rocksdb::Options& OptionsIn(void* rocksdb_options) { return static_cast<rocksdb_options_t*>(rocksdb_options)->rep; }
 
 // The block-based options in force, or null when the column family uses another table format.
 inline const rocksdb::BlockBasedTableOptions* TableOptions(const rocksdb::Options& options) {
-  return options.table_factory == nullptr ? nullptr
-                                          : options.table_factory->GetOptions<rocksdb::BlockBasedTableOptions>();
+  return options.table_factory == nullptr ? nullptr : options.table_factory->GetOptions<rocksdb::BlockBasedTableOptions>();
 }
 
 }  // namespace springbloom

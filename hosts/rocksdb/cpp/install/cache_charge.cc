@@ -67,9 +67,7 @@ class Charge {
 };
 
 // Callbacks of springbloom_abi.h; `charge` is a Charge*.
-void* NewCharge(const void* cache) noexcept {
-  return new Charge(*static_cast<const std::shared_ptr<rocksdb::Cache>*>(cache));
-}
+void* NewCharge(const void* cache) noexcept { return new Charge(*static_cast<const std::shared_ptr<rocksdb::Cache>*>(cache)); }
 
 uint64_t UpdateCharge(void* charge, uint64_t bytes) noexcept { return static_cast<Charge*>(charge)->Update(bytes); }
 

@@ -94,8 +94,8 @@ ElasticTableFactory::Connection::Connection(const Connection& other) : given_(ot
   applied_budget_ = other.applied_budget_;
 }
 
-Status ElasticTableFactory::Connection::Get(const ElasticOptions& options,
-                                            const rocksdb::BlockBasedTableOptions& table_options, FiltersRef* filters) {
+Status ElasticTableFactory::Connection::Get(const ElasticOptions& options, const rocksdb::BlockBasedTableOptions& table_options,
+                                            FiltersRef* filters) {
   std::lock_guard<std::mutex> lock(mutex_);
   if (!given_ && (filters_ == nullptr || applied_budget_ != options.values[SB_SETTING_BUDGET])) {
     const std::vector<sb_setting> given = SettingsIn(options);
@@ -104,8 +104,7 @@ Status ElasticTableFactory::Connection::Get(const ElasticOptions& options,
     const bool has_cache = !table_options.no_block_cache && table_options.block_cache != nullptr;
     char error[512] = "";
     const sb_filters* made = sb_filters_shared_instance(&springbloom_engine, given.data(), given.size(),
-                                                        has_cache ? &table_options.block_cache : nullptr, error,
-                                                        sizeof(error));
+                                                        has_cache ? &table_options.block_cache : nullptr, error, sizeof(error));
     if (made == nullptr) {
       return Status::InvalidArgument("springbloom", error);
     }
@@ -143,18 +142,18 @@ Status ElasticTableFactory::ConfigureOptions(const rocksdb::ConfigOptions& confi
     expected += ", " + SettingName(i);
   }
   // RocksDB takes NotFound for an unknown "table_factory", and drops the message.
-  return Status::InvalidArgument(
-      "springbloom", "unknown setting " + unknown.begin()->first + ", expected one of " + expected +
-                         ", or an option of the block-based table format");
+  return Status::InvalidArgument("springbloom", "unknown setting " + unknown.begin()->first + ", expected one of " + expected +
+                                                    ", or an option of the block-based table format");
 }
 
 Status ElasticTableFactory::ParseOption(const rocksdb::ConfigOptions& config_options, const OptionTypeInfo& type,
                                         const std::string& name, const std::string& value, void* option) {
   const bool is_setting = IsSetting(name);
   if (is_setting && Given() != nullptr) {
-    return Status::InvalidArgument(
-        "springbloom", name + ": these filters were installed by the program, which alone changes their settings "
-                              "(ElasticFilters::set_budget_bytes); an option string cannot");
+    return Status::InvalidArgument("springbloom",
+                                   name +
+                                       ": these filters were installed by the program, which alone changes their settings "
+                                       "(ElasticFilters::set_budget_bytes); an option string cannot");
   }
   if (is_setting && value.empty()) {
     return Status::InvalidArgument("springbloom", name + ": got nothing; give it a value, or leave it out");
@@ -232,14 +231,12 @@ Status ElasticTableFactory::NewTableReader(const rocksdb::ReadOptions& read_opti
     return NewUnfilteredReader(filters, read_options, reader_options, std::move(file), file_size, table_reader,
                                prefetch_index_and_filter_in_cache);
   }
-  const bool filterable =
-      filters != nullptr && Filterable(filters, reader_options.internal_comparator.user_comparator());
+  const bool filterable = filters != nullptr && Filterable(filters, reader_options.internal_comparator.user_comparator());
   const bool has_short_tail = UnitTable::IsShortTail(reader_options.tail_size);
   std::optional<UnitTable> unit_table;
   rocksdb::TableReaderOptions inner_options(reader_options);
   if (filterable && !has_short_tail) {
-    unit_table =
-        UnitTable::Find(read_options, reader_options.ioptions, reader_options.tail_size, file.get(), file_size);
+    unit_table = UnitTable::Find(read_options, reader_options.ioptions, reader_options.tail_size, file.get(), file_size);
     if (unit_table) {
       // Without this the stock reader would prefetch every unit with the rest of the file's tail.
       inner_options.tail_size = unit_table->BytesBehind(file_size);
@@ -286,8 +283,8 @@ Status ElasticTableFactory::NewTableReader(const rocksdb::ReadOptions& read_opti
 // With a budget of 0: as stock RocksDB opens it, and no look at its units until there is a budget.
 Status ElasticTableFactory::NewUnfilteredReader(const FiltersRef& filters, const rocksdb::ReadOptions& read_options,
                                                 const rocksdb::TableReaderOptions& reader_options,
-                                                std::unique_ptr<rocksdb::RandomAccessFileReader>&& file,
-                                                uint64_t file_size, std::unique_ptr<rocksdb::TableReader>* table_reader,
+                                                std::unique_ptr<rocksdb::RandomAccessFileReader>&& file, uint64_t file_size,
+                                                std::unique_ptr<rocksdb::TableReader>* table_reader,
                                                 bool prefetch_index_and_filter_in_cache) const {
   Status s = BlockBasedTableFactory::NewTableReader(read_options, reader_options, std::move(file), file_size, table_reader,
                                                     prefetch_index_and_filter_in_cache);

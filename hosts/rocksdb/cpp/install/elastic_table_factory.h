@@ -32,8 +32,7 @@ class ElasticTableFactory final : public rocksdb::BlockBasedTableFactory {
   ElasticTableFactory(const ElasticTableFactory& other);
 
   using TableFactory::NewTableReader;
-  rocksdb::Status NewTableReader(const rocksdb::ReadOptions& read_options,
-                                 const rocksdb::TableReaderOptions& reader_options,
+  rocksdb::Status NewTableReader(const rocksdb::ReadOptions& read_options, const rocksdb::TableReaderOptions& reader_options,
                                  std::unique_ptr<rocksdb::RandomAccessFileReader>&& file, uint64_t file_size,
                                  std::unique_ptr<rocksdb::TableReader>* table_reader,
                                  bool prefetch_index_and_filter_in_cache) const override;
@@ -67,8 +66,7 @@ class ElasticTableFactory final : public rocksdb::BlockBasedTableFactory {
 
     // Makes or finds the shared instance, and applies a budget that the options have newly got, unless an instance was
     // given.
-    rocksdb::Status Get(const ElasticOptions& options, const rocksdb::BlockBasedTableOptions& table_options,
-                        FiltersRef* filters);
+    rocksdb::Status Get(const ElasticOptions& options, const rocksdb::BlockBasedTableOptions& table_options, FiltersRef* filters);
 
     const sb_filters* Given() const { return given_ ? filters_.get() : nullptr; }
 

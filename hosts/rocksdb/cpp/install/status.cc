@@ -24,8 +24,7 @@ rocksdb::Status FamilyStatusOf(rocksdb::DB* db, rocksdb::ColumnFamilyHandle* fam
   rocksdb::TablePropertiesCollection tables;
   const rocksdb::Status s = db->GetPropertiesOfAllTables(family, &tables);
   for (const auto& table : tables) {
-    ++(table.second->filter_policy_name == kUnitBlockPolicyName ? status->tables_with_units
-                                                                : status->tables_without_units);
+    ++(table.second->filter_policy_name == kUnitBlockPolicyName ? status->tables_with_units : status->tables_without_units);
   }
   return s;
 }
@@ -39,9 +38,8 @@ rocksdb::Status GetStatus(rocksdb::DB* db, rocksdb::ColumnFamilyHandle* family, 
 extern "C" int springbloom_status(void* rocksdb_db, void* rocksdb_family, const sb_filters* filters,
                                   springbloom_family_status* status, char* error, size_t error_size) noexcept {
   rocksdb::DB* db = static_cast<rocksdb_t*>(rocksdb_db)->rep;
-  rocksdb::ColumnFamilyHandle* family = rocksdb_family == nullptr
-                                            ? db->DefaultColumnFamily()
-                                            : static_cast<rocksdb_column_family_handle_t*>(rocksdb_family)->rep;
+  rocksdb::ColumnFamilyHandle* family =
+      rocksdb_family == nullptr ? db->DefaultColumnFamily() : static_cast<rocksdb_column_family_handle_t*>(rocksdb_family)->rep;
   springbloom::FamilyStatus found;
   const rocksdb::Status s = springbloom::FamilyStatusOf(db, family, filters, &found);
   if (!s.ok()) {

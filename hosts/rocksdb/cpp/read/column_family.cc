@@ -35,8 +35,7 @@ ColumnFamily::ColumnFamily(FiltersRef given, const TableReaderOptions& options, 
       log(options.ioptions.info_log),
       session_(options.cur_db_session_id),
       blob_source_(options.blob_source),
-      family_(sb_family_open(filters.get(), Bytes(session_), is_for_writing ? 1 : 0,
-                             FileAccess::Make(options))) {
+      family_(sb_family_open(filters.get(), Bytes(session_), is_for_writing ? 1 : 0, FileAccess::Make(options))) {
   rocksdb::Info(log, "springbloom: filter units are in use: %s", SettingsText(filters.get()).c_str());
   if (options.prefix_extractor != nullptr) {
     rocksdb::Info(log, "springbloom: prefix_extractor is set: units filter lookups of keys, and prefix seeks go unfiltered");

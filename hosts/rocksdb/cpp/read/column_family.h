@@ -59,8 +59,8 @@ class ColumnFamily {
 // A share in a column family, in one word where a std::shared_ptr takes two: there is one for every open table.
 class ColumnFamilyRef {
  public:
-  // Finds the column family of the reader that these options open, or makes it. O(column families), under a lock. The options are those of a
-  // database: IsOfDatabase.
+  // Finds the column family of the reader that these options open, or makes it. O(column families), under a lock. The options are those of
+  // a database: IsOfDatabase.
   ColumnFamilyRef(const FiltersRef& filters, const rocksdb::TableReaderOptions& options, bool is_for_writing);
   // One more share.
   explicit ColumnFamilyRef(const ColumnFamily& family);

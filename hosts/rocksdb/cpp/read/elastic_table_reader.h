@@ -23,8 +23,7 @@ class ElasticTableReader final : public ForwardingTableReader {
   ~ElasticTableReader() override { units_.Close(obsolete_.load(std::memory_order_relaxed)); }
 
   // Every lookup asks before Get: where there are none, a rejected key touches nothing of the stock reader.
-  rocksdb::FragmentedRangeTombstoneIterator* NewRangeTombstoneIterator(
-      const rocksdb::ReadOptions& read_options) override {
+  rocksdb::FragmentedRangeTombstoneIterator* NewRangeTombstoneIterator(const rocksdb::ReadOptions& read_options) override {
     return has_range_tombstones_ ? Inner().NewRangeTombstoneIterator(read_options) : nullptr;
   }
   rocksdb::FragmentedRangeTombstoneIterator* NewRangeTombstoneIterator(rocksdb::SequenceNumber read_seqno,
@@ -36,8 +35,7 @@ class ElasticTableReader final : public ForwardingTableReader {
                       bool skip_filters) override;
   void MultiGet(const rocksdb::ReadOptions& read_options, const rocksdb::MultiGetContext::Range* range,
                 const rocksdb::SliceTransform* prefix_extractor, bool skip_filters) override;
-  rocksdb::Status MultiGetFilter(const rocksdb::ReadOptions& read_options,
-                                 const rocksdb::SliceTransform* prefix_extractor,
+  rocksdb::Status MultiGetFilter(const rocksdb::ReadOptions& read_options, const rocksdb::SliceTransform* prefix_extractor,
                                  rocksdb::MultiGetContext::Range* range) override;
   size_t ApproximateMemoryUsage() const override { return Inner().ApproximateMemoryUsage() + units_.MemoryBytes(); }
   void MarkObsolete(uint32_t uncache_aggressiveness) override {
@@ -60,8 +58,7 @@ class ElasticTableReader final : public ForwardingTableReader {
   void CountAnswers(uint64_t rejected, uint64_t passed) const;
   // What a lookup that the units let pass turned out to be; nothing where that cannot be told. `internal_key`: what was looked for.
   void RecordPassed(const Sought& sought, const rocksdb::ReadOptions& read_options, const rocksdb::Slice& internal_key,
-                    rocksdb::GetContext::GetState before, const rocksdb::Status& status,
-                    const rocksdb::GetContext& after) const;
+                    rocksdb::GetContext::GetState before, const rocksdb::Status& status, const rocksdb::GetContext& after) const;
 
   const rocksdb::Comparator& Comparator() const { return *units_.Family().comparator; }
   rocksdb::Statistics* Statistics() const { return units_.Family().statistics; }

@@ -33,8 +33,7 @@ sb_file_access FileAccess::Make(const rocksdb::TableReaderOptions& options) {
   return sb_file_access{new FileAccess(options), &Read, &Exists, &Log, &Free};
 }
 
-int FileAccess::Read(const void* access, sb_bytes path, uint64_t offset, size_t size, int verify,
-                     uint8_t* into) noexcept {
+int FileAccess::Read(const void* access, sb_bytes path, uint64_t offset, size_t size, int verify, uint8_t* into) noexcept {
   auto* self = static_cast<const FileAccess*>(access);
   rocksdb::IOOptions io_options;
   if (verify != 0) {

@@ -16,13 +16,12 @@ class ForwardingTableReader : public rocksdb::TableReader {
   ~ForwardingTableReader() override { delete inner_.load(std::memory_order_acquire); }
   rocksdb::InternalIterator* NewIterator(const rocksdb::ReadOptions& read_options,
                                          const rocksdb::SliceTransform* prefix_extractor, rocksdb::Arena* arena,
-                                         bool skip_filters, rocksdb::TableReaderCaller caller,
-                                         size_t compaction_readahead_size, bool allow_unprepared_value) override {
+                                         bool skip_filters, rocksdb::TableReaderCaller caller, size_t compaction_readahead_size,
+                                         bool allow_unprepared_value) override {
     return Inner().NewIterator(read_options, prefix_extractor, arena, skip_filters, caller, compaction_readahead_size,
-                              allow_unprepared_value);
+                               allow_unprepared_value);
   }
-  rocksdb::FragmentedRangeTombstoneIterator* NewRangeTombstoneIterator(
-      const rocksdb::ReadOptions& read_options) override {
+  rocksdb::FragmentedRangeTombstoneIterator* NewRangeTombstoneIterator(const rocksdb::ReadOptions& read_options) override {
     return Inner().NewRangeTombstoneIterator(read_options);
   }
   rocksdb::FragmentedRangeTombstoneIterator* NewRangeTombstoneIterator(rocksdb::SequenceNumber read_seqno,
@@ -33,18 +32,15 @@ class ForwardingTableReader : public rocksdb::TableReader {
                                rocksdb::TableReaderCaller caller) override {
     return Inner().ApproximateOffsetOf(read_options, key, caller);
   }
-  uint64_t ApproximateSize(const rocksdb::ReadOptions& read_options, const rocksdb::Slice& start,
-                           const rocksdb::Slice& end, rocksdb::TableReaderCaller caller) override {
+  uint64_t ApproximateSize(const rocksdb::ReadOptions& read_options, const rocksdb::Slice& start, const rocksdb::Slice& end,
+                           rocksdb::TableReaderCaller caller) override {
     return Inner().ApproximateSize(read_options, start, end, caller);
   }
-  rocksdb::Status ApproximateKeyAnchors(const rocksdb::ReadOptions& read_options,
-                                        std::vector<Anchor>& anchors) override {
+  rocksdb::Status ApproximateKeyAnchors(const rocksdb::ReadOptions& read_options, std::vector<Anchor>& anchors) override {
     return Inner().ApproximateKeyAnchors(read_options, anchors);
   }
   void SetupForCompaction() override { Inner().SetupForCompaction(); }
-  std::shared_ptr<const rocksdb::TableProperties> GetTableProperties() const override {
-    return Inner().GetTableProperties();
-  }
+  std::shared_ptr<const rocksdb::TableProperties> GetTableProperties() const override { return Inner().GetTableProperties(); }
   void Prepare(const rocksdb::Slice& target) override { Inner().Prepare(target); }
   size_t ApproximateMemoryUsage() const override { return Inner().ApproximateMemoryUsage(); }
   rocksdb::Status Prefetch(const rocksdb::ReadOptions& read_options, const rocksdb::Slice* begin,
@@ -67,7 +63,8 @@ class ForwardingTableReader : public rocksdb::TableReader {
   // Puts another reader, which `make` makes of this one, in its place. Lookups may go on in either.
   template <typename Make>
   void Replace(Make make) noexcept {
-    inner_.store(make(std::unique_ptr<rocksdb::TableReader>(inner_.load(std::memory_order_acquire))).release(), std::memory_order_release);
+    inner_.store(make(std::unique_ptr<rocksdb::TableReader>(inner_.load(std::memory_order_acquire))).release(),
+                 std::memory_order_release);
   }
 
  private:

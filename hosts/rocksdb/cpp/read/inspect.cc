@@ -33,8 +33,8 @@ rocksdb::Status Inspect(const std::string& path, bool head_only, const springblo
   }
   std::unique_ptr<rocksdb::TableProperties> properties;
   if (s.ok()) {
-    s = rocksdb::ReadTableProperties(file.get(), file_size, rocksdb::kBlockBasedTableMagicNumber, ioptions,
-                                     read_options, &properties);
+    s = rocksdb::ReadTableProperties(file.get(), file_size, rocksdb::kBlockBasedTableMagicNumber, ioptions, read_options,
+                                     &properties);
   }
   if (!s.ok()) {
     return s;

@@ -12,8 +12,7 @@ inline sb_key_order KeyOrder(const rocksdb::Comparator& comparator) {
   if (&comparator == kBytewise) {
     return sb_key_order{nullptr, nullptr};
   }
-  const auto compare = [](const void* order, const uint8_t* a, size_t a_size, const uint8_t* b,
-                          size_t b_size) noexcept {
+  const auto compare = [](const void* order, const uint8_t* a, size_t a_size, const uint8_t* b, size_t b_size) noexcept {
     return static_cast<const rocksdb::Comparator*>(order)->CompareWithoutTimestamp(
         rocksdb::Slice(reinterpret_cast<const char*>(a), a_size), /*a_has_ts=*/false,
         rocksdb::Slice(reinterpret_cast<const char*>(b), b_size), /*b_has_ts=*/false);

@@ -32,8 +32,7 @@ class RefusedTableReader final : public ForwardingTableReader {
                 const rocksdb::SliceTransform* prefix_extractor, bool skip_filters) override {
     Inner().MultiGet(read_options, range, prefix_extractor, skip_filters);
   }
-  rocksdb::Status MultiGetFilter(const rocksdb::ReadOptions& read_options,
-                                 const rocksdb::SliceTransform* prefix_extractor,
+  rocksdb::Status MultiGetFilter(const rocksdb::ReadOptions& read_options, const rocksdb::SliceTransform* prefix_extractor,
                                  rocksdb::MultiGetContext::Range* range) override {
     return Inner().MultiGetFilter(read_options, prefix_extractor, range);
   }

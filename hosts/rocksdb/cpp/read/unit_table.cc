@@ -56,8 +56,8 @@ bool UnitTable::ReadHead(const ReadOptions& read_options, bool verify, RandomAcc
 
 // The block is the first of the file's tail when the stock builder wrote it, so that its first bytes usually are where the tail
 // begins: one read instead of footer, metaindex and block. Empty if it is not there.
-std::optional<UnitTable> UnitTable::FindAtTail(const ReadOptions& read_options, uint64_t tail,
-                                               RandomAccessFileReader* file, uint64_t file_size) {
+std::optional<UnitTable> UnitTable::FindAtTail(const ReadOptions& read_options, uint64_t tail, RandomAccessFileReader* file,
+                                               uint64_t file_size) {
   std::string start;
   uint64_t head_bytes = 0;
   uint64_t block_bytes = 0;
@@ -74,8 +74,8 @@ std::optional<UnitTable> UnitTable::FindAtTail(const ReadOptions& read_options, 
 std::optional<UnitTable> UnitTable::FindInMetaindex(const ReadOptions& read_options, const ImmutableOptions& ioptions,
                                                     RandomAccessFileReader* file, uint64_t file_size) {
   rocksdb::BlockHandle block;
-  if (!rocksdb::FindMetaBlockInFile(file, file_size, rocksdb::kBlockBasedTableMagicNumber, ioptions,
-                                    read_options, kUnitBlockMetaName, &block)
+  if (!rocksdb::FindMetaBlockInFile(file, file_size, rocksdb::kBlockBasedTableMagicNumber, ioptions, read_options,
+                                    kUnitBlockMetaName, &block)
            .ok() ||
       block.IsNull() || block.offset() > file_size || file_size - block.offset() < kTrailer ||
       file_size - block.offset() - kTrailer < block.size()) {
@@ -84,8 +84,8 @@ std::optional<UnitTable> UnitTable::FindInMetaindex(const ReadOptions& read_opti
   return UnitTable(block, "");
 }
 
-std::optional<UnitTable> UnitTable::Find(const ReadOptions& read_options, const ImmutableOptions& ioptions,
-                                         uint64_t tail_size, RandomAccessFileReader* file, uint64_t file_size) {
+std::optional<UnitTable> UnitTable::Find(const ReadOptions& read_options, const ImmutableOptions& ioptions, uint64_t tail_size,
+                                         RandomAccessFileReader* file, uint64_t file_size) {
   auto found = FindAtTail(read_options, tail_size, file, file_size);
   if (found) {
     return found;
@@ -98,9 +98,7 @@ std::optional<UnitTable> UnitTable::Find(const ReadOptions& read_options, const 
   return found;
 }
 
-uint64_t UnitTable::BytesBehind(uint64_t file_size) const {
-  return file_size - (block_.offset() + block_.size() + kTrailer);
-}
+uint64_t UnitTable::BytesBehind(uint64_t file_size) const { return file_size - (block_.offset() + block_.size() + kTrailer); }
 
 int UnitTable::Open(const ColumnFamily& family, const rocksdb::BlockBasedTable::Rep& stock, sb_table* table) {
   int why = OpenOnce(family, stock, table);

@@ -29,15 +29,14 @@ class UnitTable {
   // Finds the filter block and reads its header and directory. Empty for a table that has none, and for any error: the stock
   // reader will meet it again and report it.
   // `tail_size`: of what follows the data blocks; 0 if it is not known, which costs two more reads.
-  static std::optional<UnitTable> Find(const rocksdb::ReadOptions& read_options,
-                                       const rocksdb::ImmutableOptions& ioptions, uint64_t tail_size,
-                                       rocksdb::RandomAccessFileReader* file, uint64_t file_size);
+  static std::optional<UnitTable> Find(const rocksdb::ReadOptions& read_options, const rocksdb::ImmutableOptions& ioptions,
+                                       uint64_t tail_size, rocksdb::RandomAccessFileReader* file, uint64_t file_size);
 
   // Bytes of the file behind the filter block: the tail that a reader without filters needs.
   uint64_t BytesBehind(uint64_t file_size) const;
 
-  // SB_OPENED, and the table; or why (of springbloom_abi.h) it is read without units, which the log is told. A corrupt head is read once more,
-  // as RocksDB's block fetcher does it where the file system can verify and mend what it reads. `stock`: of the table's stock reader,
+  // SB_OPENED, and the table; or why (of springbloom_abi.h) it is read without units, which the log is told. A corrupt head is read once
+  // more, as RocksDB's block fetcher does it where the file system can verify and mend what it reads. `stock`: of the table's stock reader,
   // whose `ioptions` may be gone: a reader may outlive RocksDB's column family.
   int Open(const ColumnFamily& family, const rocksdb::BlockBasedTable::Rep& stock, sb_table* table);
 

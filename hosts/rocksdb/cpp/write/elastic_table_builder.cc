@@ -23,8 +23,7 @@ rocksdb::BlockBasedTableOptions WithPolicy(rocksdb::BlockBasedTableOptions optio
 }  // namespace
 
 ElasticTableBuilder::ElasticTableBuilder(const FiltersRef& e, const rocksdb::BlockBasedTableOptions& table_options,
-                                         const rocksdb::TableBuilderOptions& builder_options,
-                                         rocksdb::WritableFileWriter* file)
+                                         const rocksdb::TableBuilderOptions& builder_options, rocksdb::WritableFileWriter* file)
     : BuilderParts(e, builder_options),
       BlockBasedTableBuilder(WithPolicy(table_options, policy), builder_options, file),
       timestamp_bytes_(builder_options.internal_comparator.user_comparator()->timestamp_size()),

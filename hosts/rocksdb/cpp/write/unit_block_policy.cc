@@ -44,8 +44,6 @@ rocksdb::FilterBitsBuilder* UnitBlockPolicy::GetBuilderWithContext(const rocksdb
 }
 
 // Reached when a block is parsed for a block cache, which does not keep it.
-rocksdb::FilterBitsReader* UnitBlockPolicy::GetFilterBitsReader(const rocksdb::Slice&) const {
-  return new MayMatchAll();
-}
+rocksdb::FilterBitsReader* UnitBlockPolicy::GetFilterBitsReader(const rocksdb::Slice&) const { return new MayMatchAll(); }
 
 }  // namespace springbloom

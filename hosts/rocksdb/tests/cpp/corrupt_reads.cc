@@ -122,8 +122,8 @@ extern "C" int springbloom_test_corrupt_reads(void* rocksdb_options, const char*
           const bool is_retried = damage != Damage::kNone && mends;
           const bool is_filtered = damage == Damage::kNone || mends;
           const Seen seen = LookUp(options, folder, keys, is_filtered ? 1000 : 2, is_retried);
-          const std::string what = std::to_string(keys) + " keys, damage " + std::to_string(static_cast<int>(damage)) + ", mends " +
-                                   std::to_string(mends) + ": " + std::to_string(seen.rejected) + " rejected, " +
+          const std::string what = std::to_string(keys) + " keys, damage " + std::to_string(static_cast<int>(damage)) +
+                                   ", mends " + std::to_string(mends) + ": " + std::to_string(seen.rejected) + " rejected, " +
                                    std::to_string(seen.retries) + " retries, " + std::to_string(seen.mended) + " mended";
           // Without units, absent keys may still be known.
           Check((seen.rejected > static_cast<uint64_t>(keys) / 2) == is_filtered || damage == Damage::kUnits, what);

@@ -114,8 +114,8 @@ extern "C" int springbloom_test_option_strings(void*, const char* path, char* er
     db.reset();
     CheckRefused("table_factory={id=springbloom;charge_to_block_cache=true;no_block_cache=true}", first, "block cache");
     CheckNotParsed("table_factory={id=springbloom;budget=}", {"budget: got nothing"});
-    CheckNotParsed("table_factory={id=springbloom;nonsense=1}",
-                   {"unknown setting nonsense", "budget, segment_data_bytes, units", "memory_pressure_stall_percent", "block-based"});
+    CheckNotParsed("table_factory={id=springbloom;nonsense=1}", {"unknown setting nonsense", "budget, segment_data_bytes, units",
+                                                                 "memory_pressure_stall_percent", "block-based"});
     CheckNotParsed("table_factory={id=springbloom;budget=4M;block_size=2048;Policy=uniform}", {"unknown setting Policy"});
     {
       rocksdb::ConfigOptions lenient;
@@ -126,7 +126,8 @@ extern "C" int springbloom_test_option_strings(void*, const char* path, char* er
       Check(options.table_factory->GetOptions<rocksdb::BlockBasedTableOptions>()->block_size == 2048, "the known option stands");
     }
     for (const std::string percent : {"inf", "NaN", "-1", "0", "101"}) {
-      CheckRefused("table_factory={id=springbloom;memory_pressure=/nonexistent;memory_pressure_stall_percent=" + percent + "}", first,
+      CheckRefused("table_factory={id=springbloom;memory_pressure=/nonexistent;memory_pressure_stall_percent=" + percent + "}",
+                   first,
                    "memory_pressure_stall_percent: got " + percent + ", expected a number of percent above 0, 100 at most");
     }
     CheckRefused("table_factory={id=springbloom;memory_pressure_floor=1M}", first, "memory_pressure is off");

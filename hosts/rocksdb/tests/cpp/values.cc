@@ -33,8 +33,7 @@ void CheckEntities(rocksdb::DB* db, const std::string& when) {
     const std::string expected = "default of " + key;
     Check(value == expected, when + ": " + key + " has " + value);
     const bool wide = number % 4 == 0;
-    Check(columns.columns().size() == (wide ? 2u : 1u) && columns.columns()[0].value() == expected,
-          when + ": columns of " + key);
+    Check(columns.columns().size() == (wide ? 2u : 1u) && columns.columns()[0].value() == expected, when + ": columns of " + key);
     Check(!wide || columns.columns()[1].value() == "wide of " + key, when + ": second column of " + key);
   }
   std::vector<std::string> keys;
@@ -94,8 +93,7 @@ extern "C" int springbloom_test_merge_operands(void* options, const char* path, 
         rocksdb::GetMergeOperandsOptions merge_options;
         merge_options.expected_max_number_of_operands = kRounds;
         int count = 0;
-        const Status s = db->GetMergeOperands(ReadOptions(), db->DefaultColumnFamily(), key, operands, &merge_options,
-                                              &count);
+        const Status s = db->GetMergeOperands(ReadOptions(), db->DefaultColumnFamily(), key, operands, &merge_options, &count);
         if (!present) {
           Check(s.IsNotFound(), key + " is absent, got " + s.ToString());
           continue;

@@ -116,7 +116,8 @@ impl Bucket {
         }
     }
 
-    /// Takes the absence in where it is worth more than others; not if another thread is writing. Gives the bytes of free room that it took.
+    /// Takes the absence in where it is worth more than others; not if another thread is writing. Gives the bytes of free room that it
+    /// took.
     pub(super) fn insert(&self, absence: &AbsentKey<'_>) -> usize {
         let Some(new) = Entry::new(absence) else { return 0 };
         let Some(mut writer) = self.try_write(self.state.load(Ordering::Relaxed)) else { return 0 };

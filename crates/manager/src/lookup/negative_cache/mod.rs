@@ -65,7 +65,8 @@ pub(crate) struct NegativeCache {
     /// Entries' bytes that saved reads which a cache with one entry less per set would not have saved, and how many such reads.
     marginal_bytes: AtomicU64,
     marginal_hits: AtomicU64,
-    /// Bytes of free room that entries ever took, how many of them there had been when that was asked last, and how many there had been when chunks were added last.
+    /// Bytes of free room that entries ever took, how many of them there had been when that was asked last, and how many there had been
+    /// when chunks were added last.
     filled_bytes: AtomicU64,
     filled_bytes_asked: AtomicU64,
     filled_bytes_before: AtomicU64,
@@ -167,8 +168,8 @@ impl NegativeCache {
         since * 2 >= (self.added.load(Ordering::Relaxed) * CHUNK_BYTES) as u64
     }
 
-    /// Reads saved that a cache with one entry less per set would not have saved, since the last call, and bytes that such a cache would have
-    /// less.
+    /// Reads saved that a cache with one entry less per set would not have saved, since the last call, and bytes that such a cache would
+    /// have less.
     pub(crate) fn take_marginal_hits(&self) -> (u64, f64) {
         let (bytes, found) =
             (self.marginal_bytes.swap(0, Ordering::Relaxed), self.marginal_hits.swap(0, Ordering::Relaxed));

@@ -3,8 +3,8 @@
 //!
 //! A segment's next unit is worth its share of the wasted reads that were seen; its last unit is worth the rejections that it
 //! alone was seen to make. Both start from the analytic rates and soon follow what is seen: which keys a unit lets pass is
-//! fixed, and where a few keys are hot that, not the rate, decides. True positives teach nothing. A wasted read is the occasion to ask whether the segment
-//! should have its next unit: from free bytes if it repays its own read within the memory of the measurement, else in
+//! fixed, and where a few keys are hot that, not the rate, decides. True positives teach nothing. A wasted read is the occasion to ask
+//! whether the segment should have its next unit: from free bytes if it repays its own read within the memory of the measurement, else in
 //! place of the units that are worth least, if it is worth clearly more than they are *and* repays its read.
 
 use super::fill::{Fill, gain};

@@ -8,7 +8,8 @@ use crate::plan::allocation::{Allocation, SegmentState};
 
 /// Segments that one call looks at.
 const LOOKS: usize = 4096;
-/// Free bytes that are left for the copies of growing groups, and for wasted reads to find a use for: one part in this of the budget for units.
+/// Free bytes that are left for the copies of growing groups, and for wasted reads to find a use for: one part in this of the budget for
+/// units.
 const FREE_PARTS: usize = 32;
 /// Thresholds of two passes, one to the other.
 const FALL: f32 = 0.5;

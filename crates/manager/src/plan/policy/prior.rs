@@ -3,8 +3,8 @@
 use crate::memory::{grow_thriftily, thrifty_bytes};
 use crate::plan::allocation::Allocation;
 
-/// Lookups of each sorted run that the prior stands for, per known segment. Measured use holds some 90 visits a segment (a half-life of 64),
-/// so it soon outweighs the prior.
+/// Lookups of each sorted run that the prior stands for, per known segment. Measured use holds some 90 visits a segment (a half-life of
+/// 64), so it soon outweighs the prior.
 const LOOKUPS_PER_SEGMENT: f32 = 4.0;
 /// Tables that one call takes.
 const TABLES_PER_CALL: usize = 64;

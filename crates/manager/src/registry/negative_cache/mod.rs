@@ -171,7 +171,8 @@ impl Registry {
         }
     }
 
-    /// Adds chunks that the cache may have and absences would fill: a budget that is far more than the keys that are asked for costs nothing.
+    /// Adds chunks that the cache may have and absences would fill: a budget that is far more than the keys that are asked for costs
+    /// nothing.
     fn grow_negative_cache(&mut self) {
         let (cache, wanted) = (&self.negative_cache.cache, self.negative_cache.chunks_wanted);
         let length = cache.len();
