@@ -126,9 +126,10 @@ int RefusedTables::TryOne(RefusedTableReader* reader) const {
   if (!sb_reserve(family_.filters.get(), sizeof(*reader))) {
     return SB_NO_ROOM;
   }
-  auto unit_table = UnitTable::Find(rocksdb::ReadOptions(), ioptions_, /*tail_size=*/0, rep.file.get(), rep.file_size);
+  const rocksdb::ReadOptions read_options;
+  auto unit_table = UnitTable::Find(read_options, ioptions_, /*tail_size=*/0, rep.file.get(), rep.file_size);
   sb_table table;
-  const int why = unit_table ? unit_table->Open(family_, rep, &table) : SB_CORRUPT;
+  const int why = unit_table ? unit_table->Open(read_options, family_, rep, &table) : SB_CORRUPT;
   if (why != SB_OPENED) {
     sb_give_back(family_.filters.get(), sizeof(*reader));
     return why;

@@ -100,7 +100,8 @@ std::optional<UnitTable> UnitTable::Find(const ReadOptions& read_options, const 
 
 uint64_t UnitTable::BytesBehind(uint64_t file_size) const { return file_size - (block_.offset() + block_.size() + kTrailer); }
 
-int UnitTable::Open(const ColumnFamily& family, const rocksdb::BlockBasedTable::Rep& stock, sb_table* table) {
+int UnitTable::Open(const ReadOptions& read_options, const ColumnFamily& family, const rocksdb::BlockBasedTable::Rep& stock,
+                    sb_table* table) {
   int why = OpenOnce(family, stock, table);
   const bool can_verify =
       rocksdb::CheckFSFeatureSupport(family.file_system.get(), rocksdb::FSSupportedOps::kVerifyAndReconstructRead);
@@ -108,7 +109,7 @@ int UnitTable::Open(const ColumnFamily& family, const rocksdb::BlockBasedTable::
     if (can_verify) {
       rocksdb::RecordTick(family.statistics, rocksdb::FILE_READ_CORRUPTION_RETRY_COUNT);
     }
-    why = ReadHead(ReadOptions(), can_verify, stock.file.get(), "") ? OpenOnce(family, stock, table) : SB_CORRUPT;
+    why = ReadHead(read_options, can_verify, stock.file.get(), "") ? OpenOnce(family, stock, table) : SB_CORRUPT;
     if (can_verify && why != SB_CORRUPT) {
       rocksdb::RecordTick(family.statistics, rocksdb::FILE_READ_CORRUPTION_RETRY_SUCCESS_COUNT);
     }
