@@ -187,9 +187,12 @@ impl Shared {
             return false;
         }
         let begun = Instant::now();
-        let others = read_time.in_flight() - 1;
+        let in_flight = match read_time.in_flight() {
+            1 => 1,
+            most => self.registry.lock().wanted_loads(most),
+        };
         let (loads, end) = std::thread::scope(|scope| {
-            for _ in 0..others {
+            for _ in 1..in_flight {
                 // Where no thread can be had, fewer reads are made at once.
                 let _ = std::thread::Builder::new()
                     .name(LOADER_NAME.into())

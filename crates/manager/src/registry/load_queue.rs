@@ -45,6 +45,15 @@ impl LoadQueue {
         self.segments.pop_front()
     }
 
+    /// Segments and tables that are noted, `most` at most.
+    pub(super) fn noted(&self, tables: &[Option<Table>], most: usize) -> usize {
+        let QueueLink(first) = self.first_table;
+        let next = |&table: &u32| tables.get(table as usize)?.as_ref().map(|table| table.queue_link.0);
+        let noted_tables =
+            std::iter::successors(Some(first), next).filter(|&table| (table as usize) < tables.len());
+        (self.segments.len() + noted_tables.take(most).count()).min(most)
+    }
+
     /// Notes a table, if it is known and not noted yet.
     pub(super) fn push_table(&mut self, tables: &mut [Option<Table>], table: u32) {
         let Some(place) = queue_link(tables, table).filter(|place| **place == QueueLink::NOT) else { return };

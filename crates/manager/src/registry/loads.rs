@@ -99,6 +99,11 @@ impl Registry {
         }
     }
 
+    /// Reads that may be wanted, `most` at most.
+    pub(crate) fn wanted_loads(&self, most: usize) -> usize {
+        self.loads.noted(&self.tables, most)
+    }
+
     /// A segment of the table that lacks units, and how many of them should be read as rows.
     fn lacking_segment(&self, table: u32) -> Option<(SegmentRef, u8)> {
         self.tables.get(table as usize)?.as_ref()?;
