@@ -4,7 +4,7 @@
 
 #include "install/c_options.h"
 #include "filter_cache.h"
-#include "level_bloom.h"
+#include "level_filters.h"
 
 namespace {
 
@@ -22,8 +22,8 @@ const rocksdb::BlockBasedTableOptions* BlockBased(const rocksdb::Options& option
 
 // The functions give 0 on success, else a message in `error`.
 
-extern "C" int springbloom_baselines_level_bloom(void* rocksdb_options, const double* bits, size_t count, char* error,
-                                                 size_t error_size) noexcept {
+extern "C" int springbloom_baselines_level_filters(void* rocksdb_options, int ribbon, const double* bloom_bits, size_t count,
+                                                   char* error, size_t error_size) noexcept {
   rocksdb::Options& options = springbloom::OptionsIn(rocksdb_options);
   const rocksdb::BlockBasedTableOptions* tables = BlockBased(options, error, error_size);
   if (tables == nullptr) {
@@ -34,7 +34,8 @@ extern "C" int springbloom_baselines_level_bloom(void* rocksdb_options, const do
     return 1;
   }
   rocksdb::BlockBasedTableOptions with_policy = *tables;
-  with_policy.filter_policy = springbloom::NewLevelBloomPolicy(bits, count);
+  const auto filter = ribbon != 0 ? springbloom::StockFilter::kRibbon : springbloom::StockFilter::kBloom;
+  with_policy.filter_policy = springbloom::NewLevelFilterPolicy(filter, bloom_bits, count);
   options.table_factory.reset(rocksdb::NewBlockBasedTableFactory(with_policy));
   return 0;
 }

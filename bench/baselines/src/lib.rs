@@ -5,31 +5,27 @@
 
 mod level_bits;
 mod partitioned;
+mod stock_filter;
 mod unsafe_install;
 
 use rocksdb::{BlockBasedOptions, Options};
 
 pub use level_bits::Level;
 pub use partitioned::partitioned;
+pub use stock_filter::StockFilter;
 pub use unsafe_install::{InstallError, filter_cache};
 
-/// Bytes per key of a stock Ribbon filter, as a share of the Bloom filter with its false positive rate, by which RocksDB
-/// wants it named. Measured; the reports of a comparison show how many bytes were resident.
-const RIBBON_SHARE_OF_BLOOM: f64 = 0.7;
-
-/// Full Bloom filters, all in memory.
-pub fn bloom(options: &mut Options, mut tables: BlockBasedOptions, bits: f64) {
-    tables.set_bloom_filter(bits, false);
+/// Full filters of one size, all in memory.
+pub fn full(options: &mut Options, mut tables: BlockBasedOptions, filter: StockFilter, bits: f64) {
+    let bloom_bits = filter.bloom_bits(bits);
+    match filter {
+        StockFilter::Bloom => tables.set_bloom_filter(bloom_bits, false),
+        StockFilter::Ribbon => tables.set_ribbon_filter(bloom_bits),
+    }
     options.set_block_based_table_factory(&tables);
 }
 
-/// Full Ribbon filters, all in memory.
-pub fn ribbon(options: &mut Options, mut tables: BlockBasedOptions, bits: f64) {
-    tables.set_ribbon_filter(bits / RIBBON_SHARE_OF_BLOOM);
-    options.set_block_based_table_factory(&tables);
-}
-
-/// Full Bloom filters whose bits per key follow from their level in a tree of `levels`, as Monkey (Dayan, Athanassoulis,
+/// Full filters whose bits per key follow from their level in a tree of `levels`, as Monkey (Dayan, Athanassoulis,
 /// Idreos, SIGMOD'17) allots them, all in memory.
 ///
 /// # Errors
@@ -37,9 +33,12 @@ pub fn ribbon(options: &mut Options, mut tables: BlockBasedOptions, bits: f64) {
 pub fn monkey(
     options: &mut Options,
     tables: &BlockBasedOptions,
+    filter: StockFilter,
     levels: &[Level],
     bits: f64,
 ) -> Result<(), InstallError> {
     options.set_block_based_table_factory(tables);
-    unsafe_install::level_bloom(options, &level_bits::bits_per_level(levels, bits))
+    let bits = level_bits::bits_per_level(levels, bits, filter.rate_exponent());
+    let bloom_bits: Vec<f64> = bits.into_iter().map(|bits| filter.bloom_bits(bits)).collect();
+    unsafe_install::level_filters(options, filter, &bloom_bits)
 }

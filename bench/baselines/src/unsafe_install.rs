@@ -6,15 +6,18 @@ use std::ffi::{CStr, c_char, c_int, c_void};
 
 use rocksdb::{AsRawPtr, Options};
 
+use crate::stock_filter::StockFilter;
+
 /// Options that take no stock filter.
 #[derive(Debug, thiserror::Error)]
 #[error("cannot install a stock filter: {0}")]
 pub struct InstallError(String);
 
 unsafe extern "C" {
-    fn springbloom_baselines_level_bloom(
+    fn springbloom_baselines_level_filters(
         options: *mut c_void,
-        bits: *const f64,
+        ribbon: c_int,
+        bloom_bits: *const f64,
         count: usize,
         error: *mut c_char,
         size: usize,
@@ -27,16 +30,23 @@ unsafe extern "C" {
     ) -> c_int;
 }
 
-/// Gives tables of level `i` a stock Bloom filter of `bits_per_key[min(i, last)]` bits per key. Under 0.5 bits means no
-/// filter.
+/// Gives tables of level `i` a stock filter with the false positive rate of Bloom filters of
+/// `bloom_bits[min(i, last)]` bits per key. Under 0.5 bits means no filter.
 ///
 /// # Errors
 /// An empty list, or options of another table format.
-pub(crate) fn level_bloom(options: &mut Options, bits_per_key: &[f64]) -> Result<(), InstallError> {
+pub(crate) fn level_filters(
+    options: &mut Options,
+    filter: StockFilter,
+    bloom_bits: &[f64],
+) -> Result<(), InstallError> {
+    let ribbon = c_int::from(filter == StockFilter::Ribbon);
     checked(|error, size| {
-        let (bits, count) = (bits_per_key.as_ptr(), bits_per_key.len());
+        let (bits, count) = (bloom_bits.as_ptr(), bloom_bits.len());
         // SAFETY: options, bits and buffer live through the call, which copies the bits.
-        unsafe { springbloom_baselines_level_bloom(options.as_raw_ptr().cast(), bits, count, error, size) }
+        unsafe {
+            springbloom_baselines_level_filters(options.as_raw_ptr().cast(), ribbon, bits, count, error, size)
+        }
     })
 }
 

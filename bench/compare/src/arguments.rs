@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use clap::Args;
 use springbloom_console::sizes::Size;
 use springbloom_rocksdb::{PolicyKind, UnitSettings};
-use springbloom_workload::{Distribution, Mix};
+use springbloom_workload::{AbsentKeys, Distribution, Mix, Movement};
 
 use crate::database::config::Config;
 use crate::database::preset::Preset;
@@ -36,9 +36,10 @@ pub struct Compare {
     #[arg(long, requires = "dir", help_heading = "Data")]
     pub(crate) reuse: bool,
 
-    /// Configurations: none, bloom:BITS, ribbon:BITS, partitioned:BITS, monkey:BITS, elastic:BITS (average bits per key)
-    /// [default: none,bloom:4,bloom:10,ribbon:4,partitioned:10,monkey:4,elastic:4; with --load-only: bloom:10,elastic:4; with
-    /// --preset shamba: bloom:10,partitioned:10,elastic:10]
+    /// Configurations: none, bloom:BITS, ribbon:BITS, partitioned:BITS, monkey:BITS, monkey-ribbon:BITS, elastic:BITS (average
+    /// bits per key; monkey is Bloom filters with bits by level, monkey-ribbon is Ribbon filters with bits by level)
+    /// [default: none,bloom:4,bloom:10,ribbon:4,partitioned:10,monkey:4,monkey-ribbon:4,elastic:4; with --load-only:
+    /// bloom:10,elastic:4; with --preset shamba: bloom:10,partitioned:10,elastic:10]
     #[arg(long, value_delimiter = ',', help_heading = "Filters")]
     pub(crate) configs: Option<Vec<Config>>,
     /// Memory of elastic filters and of the cache for partitioned filters [default: BITS of the first elastic configuration]
@@ -72,6 +73,19 @@ pub struct Compare {
     /// Share of reads that ask for absent keys [default: 0.5 with `get`, else 0]
     #[arg(long, value_name = "SHARE", help_heading = "Workload")]
     pub(crate) zero_result: Option<f64>,
+    /// Absent keys that are asked for: popular (hot ones come back, as hot present keys do) or fresh (each once and never again,
+    /// as upserts and deduplication do)
+    #[arg(long, value_name = "KEYS", default_value_t, help_heading = "Workload")]
+    pub(crate) absent: AbsentKeys,
+    /// Movement of the popular keys: none, jump:LOOKUPS (all at once, to other keys), drift:LOOKUPS (each key at its own time, all
+    /// of them in so many lookups) or alternate:LOOKUPS (all at once, there and back between two sets). Operations count as
+    /// lookups, those of the warm-up and of all threads together
+    #[arg(long, default_value_t, help_heading = "Workload")]
+    pub(crate) movement: Movement,
+    /// Also show the wasted reads per get in each window of so many lookups, and after how many lookups each configuration has
+    /// recovered from a jump: the first window that wastes at most 10% more than the last one before the jump
+    #[arg(long, value_name = "LOOKUPS", value_parser = clap::value_parser!(u64).range(1..), help_heading = "Workload")]
+    pub(crate) window: Option<u64>,
     /// Measured operations per configuration, mapping and number of threads
     #[arg(long, value_parser = clap::value_parser!(u64).range(1..), help_heading = "Workload")]
     pub(crate) ops: Option<u64>,

@@ -59,6 +59,7 @@ impl Compare {
     fn compare_lookups(&self, inputs: &Inputs<'_>) -> Result<()> {
         let Inputs { dir, records, configs, common, defaults } = inputs;
         let stream = self.stream(&records.keys)?;
+        self.require_whole_windows(self.warmup.unwrap_or(defaults.warmup_ops))?;
         let manifest = self.manifest(records, common)?;
         if !self.reuse {
             let data_bytes = records.record_bytes() * records.keys.records();
@@ -85,6 +86,7 @@ impl Compare {
             warmup_ops: self.warmup.unwrap_or(defaults.warmup_ops),
             ops: self.ops.unwrap_or(defaults.ops),
             rounds: self.rounds.unwrap_or(defaults.rounds),
+            window_ops: self.window,
             entrants: &entrants,
             label: String::new(),
         };
@@ -97,6 +99,9 @@ impl Compare {
             workload: self.workload.name(),
             distribution: plan.stream.distribution.to_string(),
             zero_result_ratio: plan.stream.zero_result_ratio,
+            absent: plan.stream.absent,
+            movement: plan.stream.movement,
+            window_ops: plan.window_ops,
             warmup_ops: plan.warmup_ops,
             ops: plan.ops,
             rounds: plan.rounds,

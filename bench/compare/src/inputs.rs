@@ -8,7 +8,7 @@ use springbloom_console::bad_input;
 use springbloom_console::picture;
 use springbloom_rocksdb::ElasticFilters;
 use springbloom_workload::{
-    Distribution, FileKeys, KeySpace, Mix, Movement, OperationStream, StreamSettings, value,
+    AbsentKeys, Distribution, FileKeys, KeySpace, Mix, Movement, OperationStream, StreamSettings, value,
 };
 
 use crate::arguments::Compare;
@@ -48,6 +48,9 @@ impl Compare {
                 ("--workload", self.workload != Mix::GET),
                 ("--salts", self.salts.is_some_and(|salts| salts > 1)),
                 ("--threads", self.threads.len() > 1),
+                ("--absent", self.absent != AbsentKeys::Popular),
+                ("--movement", self.movement != Movement::Still),
+                ("--window", self.window.is_some()),
             ];
             if let Some((flag, _)) = varied.iter().find(|(_, given)| *given) {
                 return Err(bad_input(format!("--preset shamba sets {flag} itself: remove it")));
@@ -58,11 +61,23 @@ impl Compare {
         self.plot.as_ref().map_or(Ok(()), |path| picture::require_picture_name(path))
     }
 
+    /// Refuses jumps of the hot set within a window: recovery is counted in windows.
+    pub(crate) fn require_whole_windows(&self, warmup_ops: u64) -> Result<()> {
+        let Some((window, period)) = self.window.zip(self.movement.jump_period_ops()) else { return Ok(()) };
+        if period.is_multiple_of(window) && warmup_ops.is_multiple_of(window) {
+            return Ok(());
+        }
+        Err(bad_input(format!(
+            "--window {window}: a jump must fall between two windows, so the period of --movement ({period}) and --warmup \
+             ({warmup_ops}) must be multiples of the window"
+        )))
+    }
+
     pub(crate) fn configs(&self) -> Result<Vec<Config>> {
         let defaults = match self.preset {
             _ if self.load_only => "bloom:10,elastic:4",
             Preset::Shamba => "bloom:10,partitioned:10,elastic:10",
-            _ => "none,bloom:4,bloom:10,ribbon:4,partitioned:10,monkey:4,elastic:4",
+            _ => "none,bloom:4,bloom:10,ribbon:4,partitioned:10,monkey:4,monkey-ribbon:4,elastic:4",
         };
         let configs = match &self.configs {
             Some(configs) => configs.clone(),
@@ -104,8 +119,9 @@ impl Compare {
         let settings = StreamSettings {
             mix: self.workload,
             distribution,
-            movement: Movement::Still,
+            movement: self.movement,
             zero_result_ratio,
+            absent: self.absent,
             salt: 0,
             seed: self.seed,
             stream: 0,

@@ -2,7 +2,7 @@
 
 use springbloom_testkit::spread::mix;
 use springbloom_workload::{
-    Distribution, KeySpace, Mix, Movement, Operation, OperationStream, StreamSettings,
+    AbsentKeys, Distribution, KeySpace, Mix, Movement, Operation, OperationStream, StreamSettings,
 };
 
 /// Popularity of keys and its changes.
@@ -59,6 +59,7 @@ impl Lookups {
             distribution,
             movement,
             zero_result_ratio: 0.5,
+            absent: AbsentKeys::Popular,
             salt,
             seed: salt,
             stream: 0,

@@ -21,6 +21,20 @@ pub enum WorkloadError {
         /// The text.
         got: String,
     },
+    /// The text names no movement.
+    #[error(
+        "unknown movement {got:?}: expected none, jump:LOOKUPS, drift:LOOKUPS or alternate:LOOKUPS, with at least 1"
+    )]
+    UnknownMovement {
+        /// What was given.
+        got: String,
+    },
+    /// The text names no kind of absent keys.
+    #[error("unknown absent keys {got:?}: expected popular or fresh")]
+    UnknownAbsentKeys {
+        /// What was given.
+        got: String,
+    },
     /// A number is outside its range.
     #[error("{what}: got {got}, expected {expected}")]
     OutOfRange {
@@ -60,4 +74,9 @@ pub enum WorkloadError {
         "this workload inserts records, which keys from a file do not allow: use synthetic keys, or a mix without inserts"
     )]
     CannotInsert,
+    /// Fresh absent keys were asked for on keys of a file, which have one absent key each.
+    #[error(
+        "keys from a file have too few absent keys to ask for each only once: use synthetic keys, or popular absent keys"
+    )]
+    NoFreshKeys,
 }

@@ -2,23 +2,28 @@
 //!
 //! - [`KeySpace`]: present keys, and absent keys *inside* their range, both by record number.
 //! - [`Distribution`]: popularity of records (uniform, Zipf, latest, hotspot). [`Movement`]: changes of the hot set while a workload runs.
+//! - [`AbsentKeys`]: whether lookups repeat absent keys.
 //! - [`Mix`]: the shares of operations, with the core workloads A-F of YCSB (Cooper et al., SoCC'10).
 //! - [`OperationStream`]: the endless, deterministic sequence of [`Operation`]s of these settings and a seed.
 //! - [`value`]: values derived from record and version, so that every answer of a store can be verified.
 //!
 //! The crate does not depend on a store. Two streams with the same settings and seeds are equal.
 
+mod absent;
 mod distribution;
 mod error;
 mod keys;
 mod mix;
+mod movement;
 mod permutation;
 mod stream;
 pub mod value;
 
+pub use absent::AbsentKeys;
 pub use distribution::{Distribution, Sampler};
 pub use error::WorkloadError;
 pub use keys::{FileKeys, KeySpace};
 pub use mix::Mix;
+pub use movement::Movement;
 pub use permutation::Permutation;
-pub use stream::{Movement, Operation, OperationStream, StreamSettings};
+pub use stream::{Operation, OperationStream, StreamSettings};

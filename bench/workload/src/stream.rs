@@ -3,10 +3,12 @@
 use rand::{RngExt, SeedableRng};
 use rand_pcg::Pcg64Mcg;
 
+use crate::absent::AbsentKeys;
 use crate::distribution::{Distribution, Sampler};
 use crate::error::WorkloadError;
-use crate::keys::KeySpace;
+use crate::keys::{ABSENT_NUMBERS, KeySpace};
 use crate::mix::Mix;
+use crate::movement::Movement;
 use crate::permutation::{Permutation, mix64};
 
 /// Longest scan, in records (YCSB's `maxscanlength`).
@@ -17,7 +19,7 @@ const MAX_SCAN_RECORDS: u32 = 100;
 pub enum Operation {
     /// Read a present key.
     Read(u64),
-    /// Read an absent key. The right answer is "not found".
+    /// Read the absent key of this number. The right answer is "not found".
     ReadAbsent(u64),
     /// Write the next version.
     Update(u64),
@@ -34,28 +36,6 @@ pub enum Operation {
     ReadModifyWrite(u64),
 }
 
-/// Changes of the popular records while a workload runs. Periods are counted in operations of one stream.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Movement {
-    /// No change.
-    Still,
-    /// All popular records change at once, once per period.
-    Jump {
-        /// The period.
-        period_ops: u64,
-    },
-    /// Each popular record changes at its own time, once per period.
-    Drift {
-        /// The period.
-        period_ops: u64,
-    },
-    /// All popular records change at once, to and fro between two sets: the worst case for an adaptive policy.
-    Alternate {
-        /// Time in one set.
-        period_ops: u64,
-    },
-}
-
 /// Settings of a stream.
 #[derive(Clone, Copy, Debug)]
 pub struct StreamSettings {
@@ -65,9 +45,10 @@ pub struct StreamSettings {
     pub distribution: Distribution,
     /// Changes of the popularity.
     pub movement: Movement,
-    /// Share of reads of absent keys. Their popularity has the same distribution, scattered independently, so popular absent keys are not
-    /// neighbours of popular present ones.
+    /// Share of reads of absent keys.
     pub zero_result_ratio: f64,
+    /// Which absent keys these are.
+    pub absent: AbsentKeys,
     /// Selects the popular records.
     pub salt: u64,
     /// Seed of the requests.
@@ -86,6 +67,7 @@ impl StreamSettings {
             distribution: Distribution::Zipf { exponent },
             movement: Movement::Still,
             zero_result_ratio,
+            absent: AbsentKeys::Popular,
             salt,
             seed,
             stream: 0,
@@ -102,6 +84,7 @@ pub struct OperationStream {
     rng: Pcg64Mcg,
     loaded_records: u64,
     inserted_records: u64,
+    fresh_reads: u64,
     operations: u64,
     /// Scatterings of the current period for present and absent keys.
     present_places: Permutation,
@@ -115,7 +98,7 @@ impl OperationStream {
     /// The stream that `settings` define over `keys`.
     ///
     /// # Errors
-    /// [`WorkloadError`] for settings outside their ranges and for inserts into keys that cannot grow.
+    /// [`WorkloadError`] for settings outside their ranges, and for inserts and fresh absent keys with keys that cannot grow.
     pub fn new(settings: StreamSettings, keys: &KeySpace) -> Result<Self, WorkloadError> {
         let out_of_range =
             |what, got: u64, expected| WorkloadError::OutOfRange { what, got: got as f64, expected };
@@ -126,11 +109,14 @@ impl OperationStream {
         if settings.stream >= settings.streams {
             return Err(out_of_range("stream", settings.stream, "less than the number of streams"));
         }
-        if settings.period_ops() == Some(0) {
+        if settings.movement.period_ops() == Some(0) {
             return Err(out_of_range("period", 0, "at least 1 operation"));
         }
         if settings.mix.inserts() && !keys.can_grow() {
             return Err(WorkloadError::CannotInsert);
+        }
+        if settings.absent == AbsentKeys::Fresh && !keys.can_grow() {
+            return Err(WorkloadError::NoFreshKeys);
         }
         let records = keys.records();
         Ok(OperationStream {
@@ -138,6 +124,7 @@ impl OperationStream {
             rng: Pcg64Mcg::seed_from_u64(settings.seed ^ mix64(settings.stream)),
             loaded_records: records,
             inserted_records: 0,
+            fresh_reads: 0,
             operations: 0,
             present_places: Permutation::new(records, settings.salt),
             absent_places: Permutation::new(records, settings.salt ^ ABSENT_SALT),
@@ -148,7 +135,13 @@ impl OperationStream {
     /// The next operation.
     #[inline]
     pub fn next_operation(&mut self) -> Operation {
+        let operation = self.draw();
         self.operations += 1;
+        operation
+    }
+
+    #[inline]
+    fn draw(&mut self) -> Operation {
         let Mix { update, insert, scan, read_modify_write, .. } = self.settings.mix;
         let mut share: f64 = if self.settings.mix == Mix::GET { 1.0 } else { self.rng.random() };
         for (kind_share, kind) in [
@@ -163,12 +156,7 @@ impl OperationStream {
             share -= kind_share;
         }
         if self.settings.zero_result_ratio > 0.0 && self.rng.random_bool(self.settings.zero_result_ratio) {
-            let rank = self.sampler.rank(&mut self.rng);
-            return Operation::ReadAbsent(self.place(
-                rank,
-                self.absent_places,
-                self.settings.salt ^ ABSENT_SALT,
-            ));
+            return Operation::ReadAbsent(self.absent_number());
         }
         Operation::Read(self.existing_record())
     }
@@ -201,6 +189,23 @@ impl OperationStream {
         self.place(rank, self.present_places, self.settings.salt)
     }
 
+    #[inline]
+    fn absent_number(&mut self) -> u64 {
+        match self.settings.absent {
+            AbsentKeys::Popular => {
+                let rank = self.sampler.rank(&mut self.rng);
+                self.place(rank, self.absent_places, self.settings.salt ^ ABSENT_SALT)
+            }
+            AbsentKeys::Fresh => {
+                // Parallel streams share the numbers after a start that depends on the seed. So streams with another seed
+                // read other keys.
+                let index = self.fresh_reads * self.settings.streams + self.settings.stream;
+                self.fresh_reads += 1;
+                mix64(self.settings.seed).wrapping_add(index) % ABSENT_NUMBERS
+            }
+        }
+    }
+
     /// The record that this stream inserts as its `index`-th.
     fn inserted(&self, index: u64) -> u64 {
         self.loaded_records + index * self.settings.streams + self.settings.stream
@@ -208,26 +213,10 @@ impl OperationStream {
 
     #[inline]
     fn place(&self, rank: u64, still: Permutation, salt: u64) -> u64 {
-        let epoch = match self.settings.movement {
-            Movement::Still => 0,
-            Movement::Jump { period_ops } => self.operations / period_ops,
-            Movement::Drift { period_ops } => (self.operations + mix64(rank) % period_ops) / period_ops,
-            Movement::Alternate { period_ops } => self.operations / period_ops % 2,
-        };
+        let epoch = self.settings.movement.epoch(rank, self.operations * self.settings.streams);
         match epoch {
             0 => still.apply(rank),
             epoch => Permutation::new(self.loaded_records, salt ^ mix64(epoch)).apply(rank),
-        }
-    }
-}
-
-impl StreamSettings {
-    fn period_ops(&self) -> Option<u64> {
-        match self.movement {
-            Movement::Still => None,
-            Movement::Jump { period_ops }
-            | Movement::Drift { period_ops }
-            | Movement::Alternate { period_ops } => Some(period_ops),
         }
     }
 }
@@ -243,8 +232,10 @@ enum Kind {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::keys::FileKeys;
     use springbloom_testkit::{binomial, seed};
-    use std::collections::HashMap;
+    use std::collections::{HashMap, HashSet};
+    use std::io::Write;
 
     const KEYS: KeySpace = KeySpace::Synthetic { records: 10_000 };
 
@@ -358,6 +349,59 @@ mod tests {
     }
 
     #[test]
+    fn fresh_absent_keys_neither_come_back_nor_exist() {
+        let settings = StreamSettings {
+            absent: AbsentKeys::Fresh,
+            streams: 3,
+            ..settings("fresh_absent_keys_neither_come_back_nor_exist")
+        };
+        let mut key = Vec::new();
+        let mut present: Vec<_> = (0..KEYS.records())
+            .map(|record| {
+                KEYS.present(record, &mut key);
+                key.clone()
+            })
+            .collect();
+        present.sort_unstable();
+        let mut asked = HashSet::new();
+        let mut gaps = [0u64; 50];
+        // Streams side by side, and those of a second run with another seed.
+        for (seed, stream_number) in (0..2).flat_map(|run| (0..3).map(move |stream| (run, stream))) {
+            let seed = settings.seed ^ seed;
+            let mut stream = stream(StreamSettings { seed, stream: stream_number, ..settings });
+            for _ in 0..20_000 {
+                if let Operation::ReadAbsent(number) = stream.next_operation() {
+                    KEYS.absent(number, &mut key);
+                    let place = present.binary_search(&key).expect_err("a fresh key exists");
+                    gaps[place * gaps.len() / (present.len() + 1)] += 1;
+                    assert!(asked.insert(key.clone()), "{} comes back", key.escape_ascii());
+                }
+            }
+        }
+        binomial::assert_rate(asked.len() as u64, 120_000, 0.5, "lookups for absent keys");
+        // Every part of the key range gets its share. The width of a part varies by 7%.
+        let expected = asked.len() as u64 / gaps.len() as u64;
+        assert!(gaps.iter().all(|&gap| gap.abs_diff(expected) < expected / 2), "{gaps:?}");
+    }
+
+    #[test]
+    fn streams_side_by_side_jump_together_and_on_time() {
+        let settings = settings("streams_side_by_side_jump_together_and_on_time");
+        let movement = Movement::Jump { period_ops: 900 };
+        let places = |number, operations| {
+            let mut stream = stream(StreamSettings { movement, streams: 3, stream: number, ..settings });
+            (0..operations).for_each(|_| _ = stream.next_operation());
+            (0..100).map(|rank| stream.place(rank, stream.present_places, settings.salt)).collect::<Vec<_>>()
+        };
+        let before = places(0, 299);
+        assert_eq!(before, places(0, 0));
+        assert_eq!(before, places(2, 299));
+        let after = places(0, 300);
+        assert!(before.iter().zip(&after).filter(|(a, b)| a == b).count() < 5);
+        assert_eq!(after, places(2, 300));
+    }
+
+    #[test]
     fn movements() {
         let settings = settings("movements");
         let period_ops = 20_000;
@@ -395,5 +439,10 @@ mod tests {
         ] {
             assert!(OperationStream::new(bad, &KEYS).is_err(), "{bad:?}");
         }
+        let mut file = tempfile::NamedTempFile::new().expect("temporary file");
+        file.write_all(b"a\nb\nc").expect("write");
+        let keys = KeySpace::File(FileKeys::read(file.path(), None).expect("keys"));
+        let fresh = StreamSettings { absent: AbsentKeys::Fresh, ..settings };
+        assert!(matches!(OperationStream::new(fresh, &keys), Err(WorkloadError::NoFreshKeys)));
     }
 }

@@ -4,15 +4,15 @@ use std::fmt;
 
 use comfy_table::{CellAlignment, Table, presets};
 
-/// Rows with one cell per column.
-pub struct TextTable<const COLUMNS: usize>(Table);
+/// Rows of cells below a header.
+pub struct TextTable(Table);
 
-impl<const COLUMNS: usize> TextTable<COLUMNS> {
+impl TextTable {
     /// A table whose first column holds names, which are aligned left.
-    pub fn new(header: [&str; COLUMNS]) -> Self {
+    pub fn new<'a>(header: impl IntoIterator<Item = &'a str>) -> Self {
         let mut table = Table::new();
         table.load_style(presets::NOTHING);
-        table.set_header(header);
+        table.set_header(header.into_iter().collect::<Vec<_>>());
         Self(table).with_names(1)
     }
 
@@ -24,13 +24,13 @@ impl<const COLUMNS: usize> TextTable<COLUMNS> {
         self
     }
 
-    /// Adds a row at the end.
-    pub fn add_row(&mut self, cells: [String; COLUMNS]) {
-        self.0.add_row(cells);
+    /// Adds a row at the end, of as many cells as there are columns.
+    pub fn add_row(&mut self, cells: impl IntoIterator<Item = String>) {
+        self.0.add_row(cells.into_iter().collect::<Vec<_>>());
     }
 }
 
-impl<const COLUMNS: usize> fmt::Display for TextTable<COLUMNS> {
+impl fmt::Display for TextTable {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         out.write_str(&self.0.trim_fmt())
     }

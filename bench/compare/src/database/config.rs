@@ -1,5 +1,5 @@
 //! The configurations that are compared, by name: `none`, `bloom:BITS`, `ribbon:BITS`, `partitioned:BITS`, `monkey:BITS`,
-//! `elastic:BITS`. `BITS` is the average number of bits per key.
+//! `monkey-ribbon:BITS`, `elastic:BITS`. `BITS` is the average number of bits per key.
 
 use std::fmt;
 use std::str::FromStr;
@@ -17,11 +17,14 @@ pub(crate) enum Config {
     Partitioned { bits: f64 },
     /// Stock Bloom filters with bits by level as Monkey (SIGMOD'17) allots them, all in memory.
     Monkey { bits: f64 },
+    /// Stock Ribbon filters with bits by level as Monkey would allot them, all in memory.
+    MonkeyRibbon { bits: f64 },
     /// Springbloom with a budget of this many bits per key, bookkeeping included.
     Elastic { bits: f64 },
 }
 
-const EXPECTED: &str = "none, bloom:BITS, ribbon:BITS, partitioned:BITS, monkey:BITS or elastic:BITS";
+const EXPECTED: &str =
+    "none, bloom:BITS, ribbon:BITS, partitioned:BITS, monkey:BITS, monkey-ribbon:BITS or elastic:BITS";
 /// More than any filter here can use.
 const MAX_BITS: f64 = 100.0;
 
@@ -45,6 +48,7 @@ impl FromStr for Config {
             "ribbon" => Ok(Config::Ribbon { bits }),
             "partitioned" => Ok(Config::Partitioned { bits }),
             "monkey" => Ok(Config::Monkey { bits }),
+            "monkey-ribbon" => Ok(Config::MonkeyRibbon { bits }),
             "elastic" => Ok(Config::Elastic { bits }),
             _ => Err(format!("expected {EXPECTED}; got {text:?}")),
         }
@@ -60,6 +64,7 @@ impl fmt::Display for Config {
             Config::Ribbon { bits } => write!(f, "ribbon:{bits}"),
             Config::Partitioned { bits } => write!(f, "partitioned:{bits}"),
             Config::Monkey { bits } => write!(f, "monkey:{bits}"),
+            Config::MonkeyRibbon { bits } => write!(f, "monkey-ribbon:{bits}"),
             Config::Elastic { bits } => write!(f, "elastic:{bits}"),
         }
     }
@@ -86,7 +91,9 @@ mod tests {
 
     #[test]
     fn names_are_read_as_they_are_written() {
-        for text in ["none", "bloom:4", "ribbon:4.2", "partitioned:10", "monkey:4", "elastic:0.5"] {
+        for text in
+            ["none", "bloom:4", "ribbon:4.2", "partitioned:10", "monkey:4", "monkey-ribbon:4", "elastic:0.5"]
+        {
             assert_eq!(text.parse::<Config>().expect(text).to_string(), text);
         }
     }

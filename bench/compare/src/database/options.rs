@@ -4,7 +4,7 @@ use anyhow::Result;
 use rocksdb::{
     BlockBasedOptions, Cache, DBCompactionStyle, DBCompressionType, Options, UniversalCompactOptions,
 };
-use springbloom_baselines as baselines;
+use springbloom_baselines::{self as baselines, StockFilter};
 use springbloom_rocksdb::{ElasticFilters, PolicyKind, UnitSettings};
 
 use crate::database::config::Config;
@@ -136,17 +136,17 @@ impl CommonSettings {
         let tables = self.tables();
         match *config {
             Config::None => {}
-            Config::Bloom { bits } => baselines::bloom(&mut options, tables, bits),
-            Config::Ribbon { bits } => baselines::ribbon(&mut options, tables, bits),
+            Config::Bloom { bits } => baselines::full(&mut options, tables, StockFilter::Bloom, bits),
+            Config::Ribbon { bits } => baselines::full(&mut options, tables, StockFilter::Ribbon, bits),
             Config::Partitioned { bits } => {
                 let budget_bytes = self.budget_bytes(config, shape.entries());
                 baselines::partitioned(&mut options, tables, bits, budget_bytes)?;
             }
             Config::Monkey { bits } => {
-                let levels: Vec<baselines::Level> = (shape.levels.iter())
-                    .map(|level| baselines::Level { files: level.files, keys: level.entries })
-                    .collect();
-                baselines::monkey(&mut options, &tables, &levels, bits)?;
+                baselines::monkey(&mut options, &tables, StockFilter::Bloom, &shape.keys_by_level(), bits)?;
+            }
+            Config::MonkeyRibbon { bits } => {
+                baselines::monkey(&mut options, &tables, StockFilter::Ribbon, &shape.keys_by_level(), bits)?;
             }
             Config::Elastic { .. } => {
                 let mut builder = ElasticFilters::builder()

@@ -2,6 +2,7 @@
 
 use rocksdb::{DB, properties};
 use serde::Serialize;
+use springbloom_baselines::Level;
 
 /// One table.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -70,6 +71,11 @@ impl Shape {
             shape.filter_bytes = property(&properties, "filter block size");
         }
         Ok(shape)
+    }
+
+    /// Files and keys of each level.
+    pub(crate) fn keys_by_level(&self) -> Vec<Level> {
+        self.levels.iter().map(|level| Level { files: level.files, keys: level.entries }).collect()
     }
 
     /// Entries on all levels.

@@ -9,6 +9,7 @@ use springbloom_console::sizes::Size;
 
 use crate::report::Header;
 use crate::report::distinct::distinct;
+use crate::report::windows;
 use crate::run::{LoadRow, Row};
 use crate::spread::Spread;
 
@@ -83,7 +84,7 @@ pub(crate) fn write_table(out: &mut impl Write, header: &Header, rows: &[Row]) -
             )?;
         }
     }
-    Ok(())
+    windows::write_text(out, header.lookups.as_ref(), rows)
 }
 
 /// The figures of a configuration over all salts.

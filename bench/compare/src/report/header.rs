@@ -1,10 +1,12 @@
 //! The header of a report: machine, data, filters, workload.
 
+use std::fmt::Display;
 use std::io::Write;
 
 use anyhow::Result;
-use serde::Serialize;
+use serde::{Serialize, Serializer};
 use springbloom_console::sizes::Size;
+use springbloom_workload::{AbsentKeys, Movement};
 
 use crate::database::preset::Preset;
 use crate::database::shape::LevelShape;
@@ -39,10 +41,19 @@ pub(crate) struct Lookups {
     pub(crate) workload: &'static str,
     pub(crate) distribution: String,
     pub(crate) zero_result_ratio: f64,
+    #[serde(serialize_with = "as_text")]
+    pub(crate) absent: AbsentKeys,
+    #[serde(serialize_with = "as_text")]
+    pub(crate) movement: Movement,
+    pub(crate) window_ops: Option<u64>,
     pub(crate) warmup_ops: u64,
     pub(crate) ops: u64,
     pub(crate) rounds: u32,
     pub(crate) salts: u32,
+}
+
+fn as_text<S: Serializer>(value: &impl Display, serializer: S) -> std::result::Result<S::Ok, S::Error> {
+    serializer.collect_str(value)
 }
 
 /// Loads that were measured.
@@ -74,11 +85,13 @@ impl Header {
         if let Some(lookups) = &self.lookups {
             writeln!(
                 out,
-                "workload {}, {}, {:.0}% zero-result lookups; {} warm-up + {} measured operations, {} rounds, {} hot-key \
-                 mappings, seed {}",
+                "workload {}, {}, {:.0}% zero-result lookups for {} absent keys, movement {}; {} warm-up + {} measured \
+                 operations, {} rounds, {} hot-key mappings, seed {}",
                 lookups.workload,
                 lookups.distribution,
                 lookups.zero_result_ratio * 100.0,
+                lookups.absent,
+                lookups.movement,
                 lookups.warmup_ops,
                 lookups.ops,
                 lookups.rounds,

@@ -6,5 +6,6 @@ mod header;
 pub(crate) mod loads;
 pub(crate) mod shamba;
 pub(crate) mod shamba_plot;
+mod windows;
 
 pub(crate) use header::{Header, Loads, Lookups};

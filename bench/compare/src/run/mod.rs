@@ -6,6 +6,7 @@ mod measure;
 mod oracle;
 mod schedule;
 pub(crate) mod shamba;
+mod windows;
 mod worker;
 
 pub(crate) use load::{LoadCost, LoadPlan, LoadRow, run as run_loads};

@@ -18,6 +18,7 @@ use crate::run::load::LoadCost;
 use crate::run::measure::Measured;
 use crate::run::measure::process_cpu;
 use crate::run::oracle::Oracle;
+use crate::run::windows::{Recovery, Window, Windows, recoveries};
 use crate::run::worker::{self, Target};
 
 /// The plan of a comparison.
@@ -34,6 +35,8 @@ pub(crate) struct Plan<'a> {
     /// Operations measured for each configuration, salt and number of threads.
     pub(crate) ops: u64,
     pub(crate) rounds: u32,
+    /// Operations of the windows in which wasted reads are also counted.
+    pub(crate) window_ops: Option<u64>,
     pub(crate) entrants: &'a [Entrant],
     /// Prefix of progress messages.
     pub(crate) label: String,
@@ -78,6 +81,12 @@ pub(crate) struct Row {
     pub(crate) load_s: Option<f64>,
     pub(crate) load_cpu_s: Option<f64>,
     pub(crate) load_written_bytes: Option<f64>,
+    /// Wasted reads over time, if asked for.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub(crate) windows: Vec<Window>,
+    /// What jumps of the hot set between these windows cost.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub(crate) recoveries: Vec<Recovery>,
 }
 
 /// Runs `plan`. Every salt starts with freshly opened databases and a warm-up.
@@ -114,7 +123,7 @@ fn race(
     if warmup && plan.warmup_ops > 0 {
         let step = Step::start(&format!("{}salt {salt}: warm-up", plan.label), runs.len() as u64);
         for run in &mut runs {
-            run.advance(plan, plan.warmup_ops)?;
+            run.warm_up(plan)?;
             run.contestant.database.wait_idle();
             step.advance(1);
         }
@@ -124,15 +133,15 @@ fn race(
         runs.len() as u64 * u64::from(plan.rounds),
     );
     for run in &mut runs {
-        run.forget_measurements()?;
+        run.begin_measurement()?;
     }
     for _ in 0..plan.rounds {
         for run in &mut runs {
-            run.advance(plan, plan.ops.div_ceil(u64::from(plan.rounds)))?;
+            run.measure(plan, plan.ops.div_ceil(u64::from(plan.rounds)))?;
             step.advance(1);
         }
     }
-    runs.iter().map(|run| run.row(salt, threads)).collect()
+    runs.iter().map(|run| run.row(plan, salt, threads)).collect()
 }
 
 /// A database in the race.
@@ -168,8 +177,11 @@ impl<'a> Contestant<'a> {
 struct Run<'a> {
     contestant: &'a Contestant<'a>,
     streams: Vec<OperationStream>,
+    /// Operations before the measurement.
+    earlier_ops: u64,
     elapsed: Duration,
     measured: Measured,
+    windows: Windows,
     filter_work_before: FilterWork,
     /// During the turns of this run: digests of keys and CPU time, of which the process has one count for all.
     digests: u64,
@@ -196,15 +208,22 @@ impl<'a> Run<'a> {
         Ok(Run {
             contestant,
             streams,
+            earlier_ops: 0,
             elapsed: Duration::ZERO,
             measured,
+            windows: Windows::new(plan.window_ops),
             filter_work_before,
             digests: 0,
             process_cpu,
         })
     }
 
-    fn forget_measurements(&mut self) -> Result<()> {
+    fn warm_up(&mut self, plan: &Plan<'_>) -> Result<()> {
+        self.earlier_ops = plan.warmup_ops;
+        self.advance(plan, plan.warmup_ops).map(|_| ())
+    }
+
+    fn begin_measurement(&mut self) -> Result<()> {
         self.elapsed = Duration::ZERO;
         self.measured = Measured::nothing()?;
         self.filter_work_before = self.contestant.database.filter_work();
@@ -213,8 +232,21 @@ impl<'a> Run<'a> {
         Ok(())
     }
 
+    /// Does and measures the next `operations`.
+    fn measure(&mut self, plan: &Plan<'_>, operations: u64) -> Result<()> {
+        let mut left = operations;
+        while left > 0 {
+            let piece = self.windows.piece(left);
+            let measured = self.advance(plan, piece)?;
+            self.windows.add(piece, &measured);
+            self.measured.add(&measured)?;
+            left -= piece;
+        }
+        Ok(())
+    }
+
     /// Does the next `operations`, shared among the threads.
-    fn advance(&mut self, plan: &Plan<'_>, operations: u64) -> Result<()> {
+    fn advance(&mut self, plan: &Plan<'_>, operations: u64) -> Result<Measured> {
         let target = Target {
             db: &self.contestant.database.db,
             records: plan.records,
@@ -235,14 +267,14 @@ impl<'a> Run<'a> {
         self.elapsed += start.elapsed();
         self.digests += digests_computed() - digests_before;
         self.process_cpu += process_cpu() - process_cpu_before;
+        let mut measured = Measured::nothing()?;
         for result in results {
-            self.measured
-                .add(&result.with_context(|| format!("running {}", self.contestant.entrant.config))?)?;
+            measured.add(&result.with_context(|| format!("running {}", self.contestant.entrant.config))?)?;
         }
-        Ok(())
+        Ok(measured)
     }
 
-    fn row(&self, salt: u32, threads: u32) -> Result<Row> {
+    fn row(&self, plan: &Plan<'_>, salt: u32, threads: u32) -> Result<Row> {
         let Contestant { entrant: Entrant { config, load, .. }, database, .. } = self.contestant;
         let measured = &self.measured;
         let (before, after) = (self.filter_work_before, database.filter_work());
@@ -270,6 +302,9 @@ impl<'a> Run<'a> {
             load_s: load.map(|load| load.load_s),
             load_cpu_s: load.map(|load| load.load_cpu_s),
             load_written_bytes: load.map(|load| load.load_written_bytes),
+            windows: self.windows.counted().to_vec(),
+            recoveries: (plan.stream.movement.jump_period_ops())
+                .map_or_else(Vec::new, |period| recoveries(self.windows.counted(), period, self.earlier_ops)),
         })
     }
 }

@@ -7,6 +7,7 @@ mod file;
 mod synthetic;
 
 pub use file::FileKeys;
+pub(crate) use synthetic::ABSENT_NUMBERS;
 
 /// Present and absent keys by record number.
 #[derive(Debug)]
@@ -48,16 +49,17 @@ impl KeySpace {
         }
     }
 
-    /// Writes the absent key of `record` to `key`, replacing its contents.
+    /// Writes the absent key of this number to `key`, replacing its contents. Each record has one. A key space that can grow has as
+    /// many as there are numbers below 2^63.
     ///
     /// # Panics See [`present`](Self::present).
     #[inline]
-    pub fn absent(&self, record: u64, key: &mut Vec<u8>) {
+    pub fn absent(&self, number: u64, key: &mut Vec<u8>) {
         match self {
-            KeySpace::Synthetic { .. } => synthetic::absent(record, key),
+            KeySpace::Synthetic { .. } => synthetic::absent(number, key),
             KeySpace::File(keys) => {
                 key.clear();
-                key.extend_from_slice(keys.absent(record));
+                key.extend_from_slice(keys.absent(number));
             }
         }
     }

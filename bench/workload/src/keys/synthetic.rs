@@ -8,6 +8,8 @@ use crate::permutation::mix64;
 pub(super) const KEY_BYTES: usize = 24;
 const PREFIX: &[u8; 4] = b"user";
 const ABSENT: u64 = 1 << 63;
+/// Absent keys there are.
+pub(crate) const ABSENT_NUMBERS: u64 = ABSENT;
 
 #[inline]
 pub(super) fn present(record: u64, key: &mut Vec<u8>) {

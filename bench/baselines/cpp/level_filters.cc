@@ -1,4 +1,4 @@
-#include "level_bloom.h"
+#include "level_filters.h"
 
 #include <algorithm>
 #include <vector>
@@ -6,14 +6,15 @@
 namespace springbloom {
 namespace {
 
-class LevelBloomPolicy final : public rocksdb::FilterPolicy {
+class LevelFilterPolicy final : public rocksdb::FilterPolicy {
  public:
-  explicit LevelBloomPolicy(const double* bits, size_t count) {
+  LevelFilterPolicy(StockFilter filter, const double* bloom_bits, size_t count) {
     for (size_t level = 0; level < count; ++level) {
-      levels_.emplace_back(rocksdb::NewBloomFilterPolicy(bits[level]));
+      levels_.emplace_back(filter == StockFilter::kRibbon ? rocksdb::NewRibbonFilterPolicy(bloom_bits[level])
+                                                          : rocksdb::NewBloomFilterPolicy(bloom_bits[level]));
     }
   }
-  const char* Name() const override { return "springbloom.LevelBloom"; }
+  const char* Name() const override { return "springbloom.LevelFilters"; }
   const char* CompatibilityName() const override { return levels_[0]->CompatibilityName(); }
   rocksdb::FilterBitsBuilder* GetBuilderWithContext(const rocksdb::FilterBuildingContext& context) const override {
     const size_t level = context.level_at_creation < 0 ? 0 : static_cast<size_t>(context.level_at_creation);
@@ -29,8 +30,8 @@ class LevelBloomPolicy final : public rocksdb::FilterPolicy {
 
 }  // namespace
 
-std::shared_ptr<const rocksdb::FilterPolicy> NewLevelBloomPolicy(const double* bits_per_key, size_t count) {
-  return std::make_shared<LevelBloomPolicy>(bits_per_key, count);
+std::shared_ptr<const rocksdb::FilterPolicy> NewLevelFilterPolicy(StockFilter filter, const double* bloom_bits, size_t count) {
+  return std::make_shared<LevelFilterPolicy>(filter, bloom_bits, count);
 }
 
 }  // namespace springbloom
