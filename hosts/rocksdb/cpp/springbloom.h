@@ -35,11 +35,11 @@ struct FamilyStatus {
   // Whether the tables that it writes from now on get filter units, and those that have them are read with them.
   bool is_active = false;
   uint64_t tables_with_units = 0;
-  // Written by stock RocksDB, or before filters_@_ were chosen: a compaction gives them units.
+  // Written by stock RocksDB, or before elastic filters were chosen: a compaction gives them units.
   uint64_t tables_without_units = 0;
 };
 
-// Tells whether filters_@_ are in use where they are expected. Reads the tables' properties.
+// Tells whether elastic filters are in use where they are expected. Reads the tables' properties.
 rocksdb::Status GetStatus(rocksdb::DB* db, rocksdb::ColumnFamilyHandle* family, FamilyStatus* status);
 
 // Wasted reads per lookup to expect at a budget, from what was measured so far; NotFound before anything was.

@@ -41,7 +41,7 @@ void LevelChangeListener::OnFlushCompleted(rocksdb::DB* db, const rocksdb::Flush
     }
   }
   rocksdb::Warn(db->GetDBOptions().info_log,
-                "springbloom: column family %s writes tables without filter units, although filters_@_ were installed into "
+                "springbloom: column family %s writes tables without filter units, although elastic filters were installed into "
                 "options of this database: its options have another table factory (set_block_based_table_factory and "
                 "optimize_for_point_lookup replace it: install after them), or nothing may filter its keys (see its comparator)",
                 job.cf_name.c_str());

@@ -1,4 +1,4 @@
-// Whether filters_@_ are in use where they are expected.
+// Whether elastic filters are in use where they are expected.
 #pragma once
 
 #include "abi.h"
