@@ -64,7 +64,7 @@ sanitize: setup
 fuzz: setup
 	@scripts/fuzz
 
-# MODES="txn whitebox": only these. DURATION: seconds for each. SPRINGBLOOM_SEED: repeats a run.
+# MODES="txn whitebox": only these. FLAVOURS="release": only this build. DURATION: seconds for each mode in each build. SPRINGBLOOM_SEED: repeats a run.
 crashtest: build
 	@scripts/crashtest $(MODES)
 
