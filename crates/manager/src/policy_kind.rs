@@ -13,7 +13,7 @@ pub enum PolicyKind {
     Uniform,
     /// The same number of units for every segment of a sorted run, chosen by the runs' sizes (Monkey, SIGMOD'17).
     Monkey,
-    /// ElasticBF's expiring Multi-Queue (ATC'19 section 3.4).
+    /// ElasticBF's expiring Multi-Queue (ATC'19 sections 3.3 and 3.4).
     MultiQueue,
     /// Units ranked by the wasted reads they were observed to stop or would have stopped, per byte.
     #[default]
