@@ -13,7 +13,7 @@ use springbloom_testkit::spread::{mix, unit_interval};
 use springbloom_workload::{Distribution, Movement};
 use std::time::Duration;
 
-const SETTLE: Duration = Duration::from_secs(20);
+const IDLE_TIMEOUT: Duration = Duration::from_secs(20);
 /// Tables of one segment each, in two levels.
 const TABLES: [u64; 2] = [6, 50];
 const KEYS_PER_TABLE: u64 = 8000;
@@ -58,7 +58,7 @@ impl Store {
         };
         let levels =
             [0, 1].map(|level| (0..groups[level].len()).map(|table| register(level, table)).collect());
-        assert!(manager.wait_idle(SETTLE));
+        assert!(manager.wait_idle(IDLE_TIMEOUT));
         Self { manager, levels }
     }
 
@@ -89,7 +89,7 @@ impl Store {
             numbered
                 .map(|(n, lookup)| {
                     // As in a store, where lookups take longer than learning from them.
-                    assert!(n % 512 != 0 || self.manager.wait_idle(SETTLE));
+                    assert!(n % 512 != 0 || self.manager.wait_idle(IDLE_TIMEOUT));
                     self.look_up(lookup)
                 })
                 .sum()

@@ -83,7 +83,7 @@ pub struct Stats {
     pub outcomes: OutcomeTotals,
     /// `E[Extra_IO]` (ATC'19 section 3.4) by measured use, analytic rates and the share of absences that are known: wasted reads to expect
     /// per visit of a lookup to a segment. 0 before anything was measured.
-    pub expected_extra_io: f64,
+    pub expected_wasted_reads_per_visit: f64,
 }
 
 /// What the registry counts as it goes.

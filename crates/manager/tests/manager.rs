@@ -202,7 +202,7 @@ fn what_is_expected_takes_known_absences_into_account() {
     }
     let wasted = round().filter(|&outcome| outcome == Outcome::WastedRead).count() as f64 / 400.0;
     let known = round().filter(|&outcome| outcome == Outcome::KnownAbsent).count() as f64 / 400.0;
-    let expected = manager.stats().expected_extra_io;
+    let expected = manager.stats().expected_wasted_reads_per_visit;
     assert!(known > 0.05 && wasted < 0.01, "{known} known, {wasted} wasted");
     assert!(expected < 0.03, "{expected} expected where {wasted} are wasted");
     let curve = manager.memory_curve();

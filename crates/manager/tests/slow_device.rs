@@ -2,6 +2,9 @@
 
 mod common;
 
+use std::collections::BTreeSet;
+use std::ffi::OsString;
+use std::fs;
 use std::ops::Range;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -64,9 +67,31 @@ fn open(tables: u64, latency: Duration) -> (u64, u64, Duration, usize) {
         .collect();
     assert!(manager.wait_idle(IDLE_TIMEOUT));
     let (stats, time) = (manager.stats(), begun.elapsed());
+    assert_no_threads_begin();
     assert_eq!(stats.loads, tables * 4 * 6, "all units of all segments: {stats:?}");
     drop(handles);
     (stats.load_reads, stats.loads, time, in_flight.most.load(Ordering::SeqCst))
+}
+
+/// Threads of this process that read units beside the manager's. Linux keeps 15 characters of a name.
+fn loaders() -> BTreeSet<OsString> {
+    let tasks = fs::read_dir("/proc/self/task").expect("Linux lists threads");
+    let is_loader = |task: &fs::DirEntry| {
+        fs::read_to_string(task.path().join("comm")).is_ok_and(|name| name.starts_with("springbloom-loa"))
+    };
+    tasks.flatten().filter(is_loader).map(|task| task.file_name()).collect()
+}
+
+/// An idle manager begins no threads, however slow the reads were before.
+fn assert_no_threads_begin() {
+    let ended = (0..1000).any(|_| {
+        std::thread::sleep(Duration::from_millis(1));
+        loaders().is_empty()
+    });
+    assert!(ended, "threads that read units end");
+    for _ in 0..2000 {
+        assert_eq!(loaders(), BTreeSet::new(), "nothing is left to read");
+    }
 }
 
 #[test]

@@ -8,7 +8,7 @@ use rocksdb::{BlockBasedOptions, Cache, DB, Options, WaitForCompactOptions};
 use springbloom_rocksdb::{ElasticFilters, ElasticFiltersBuilder, MemoryPressure, PolicyKind};
 
 use crate::common::{
-    SETTLE_TIMEOUT,
+    IDLE_TIMEOUT,
     contents::{check_db, fill_db},
     folder, installed, small_tree, wait_until,
 };
@@ -112,7 +112,7 @@ fn memory_pressure_shrinks_the_budget_to_its_floor_and_calm_gives_it_back() {
         builder(4 * MIB).yield_to_memory_pressure(pressure).build().expect("the settings are sound");
     let db = DB::open(&installed(&elastic, &small_tree()), folder.path().join("db")).expect("open");
     fill_db(&db, "pressed");
-    assert!(elastic.wait_idle(SETTLE_TIMEOUT), "the loader never came to rest");
+    assert!(elastic.wait_idle(IDLE_TIMEOUT), "the loader never came to rest");
     let budget_bytes = || elastic.stats().budget_bytes;
     std::thread::sleep(Duration::from_millis(50));
     assert_eq!(budget_bytes(), 4 * MIB, "no pressure");

@@ -11,7 +11,7 @@ use springbloom_rocksdb::{
 };
 
 use crate::common::{
-    SETTLE_TIMEOUT, ample,
+    IDLE_TIMEOUT, ample,
     contents::{NUMBERS, fill_db, key},
     folder, installed, small_tree,
 };
@@ -44,7 +44,7 @@ impl Tree {
             db.flush().expect("flush");
         }
         db.wait_for_compact(&WaitForCompactOptions::default()).expect("compaction");
-        assert!(elastic.wait_idle(SETTLE_TIMEOUT), "the loader never came to rest");
+        assert!(elastic.wait_idle(IDLE_TIMEOUT), "the loader never came to rest");
         Self { elastic, db, _folder: folder }
     }
 

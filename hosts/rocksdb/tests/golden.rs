@@ -8,7 +8,7 @@ use std::{fs, path::PathBuf};
 use rocksdb::{DB, WaitForCompactOptions};
 use springbloom_rocksdb::{ElasticFilters, HOTNESS_FILE_NAME, PolicyKind, UnitSettings};
 
-use crate::common::{AMPLE_BYTES, SETTLE_TIMEOUT, contents, copy_files, folder, installed, small_tree};
+use crate::common::{AMPLE_BYTES, IDLE_TIMEOUT, contents, copy_files, folder, installed, small_tree};
 
 /// Half of them are present: enough for two segments.
 const NUMBERS: u32 = 1_000;
@@ -49,7 +49,7 @@ fn databases_of_every_release_open_and_are_filtered() {
             // A policy that gives a cold table one unit a segment, however much memory is free.
             let elastic = elastic(PolicyKind::MultiQueue, UnitSettings::default());
             let db = DB::open(&installed(&elastic, &small_tree()), copy.path()).expect("open");
-            assert!(elastic.wait_idle(SETTLE_TIMEOUT), "the loader never came to rest");
+            assert!(elastic.wait_idle(IDLE_TIMEOUT), "the loader never came to rest");
 
             let name = format!("{}, warm: {is_warm}", original.display());
             let status = elastic.status(&db).expect("status");
@@ -86,7 +86,7 @@ fn write_databases_of_this_version() {
         db.wait_for_compact(&WaitForCompactOptions::default()).expect("compaction");
         // Uniform loads all that fits; one visit of each segment is worth saving.
         contents::check(NUMBERS, |key| db.get(key).expect("get"), TAG);
-        assert!(elastic.wait_idle(SETTLE_TIMEOUT), "the loader never came to rest");
+        assert!(elastic.wait_idle(IDLE_TIMEOUT), "the loader never came to rest");
         drop((db, elastic));
 
         let target = golden().join(format!("{}-{name}", env!("CARGO_PKG_VERSION")));

@@ -20,7 +20,7 @@ use springbloom_rocksdb::{ElasticFilters, PolicyKind};
 use springbloom_testkit::seed::{TestRng, rng_from, seed};
 
 use crate::common::{
-    SETTLE_TIMEOUT,
+    IDLE_TIMEOUT,
     contents::{check_db, fill_db},
     folder, installed, small_tree, stock,
 };
@@ -237,7 +237,7 @@ impl Soak {
         });
         self.elastic.set_budget_bytes(BUDGET_BYTES_MAX).unwrap();
         assert!(
-            self.elastic.wait_idle(SETTLE_TIMEOUT),
+            self.elastic.wait_idle(IDLE_TIMEOUT),
             "the loader never came to rest: {:?}",
             self.elastic.stats()
         );

@@ -13,7 +13,7 @@ use std::{
 use rocksdb::{DB, Options};
 use springbloom_rocksdb::{ElasticFilters, PolicyKind};
 
-use common::{AMPLE_BYTES, SETTLE_TIMEOUT, ample, folder, installed, unsafe_calls::malloc_bytes};
+use common::{AMPLE_BYTES, IDLE_TIMEOUT, ample, folder, installed, unsafe_calls::malloc_bytes};
 
 /// Bytes a table that are measured beside those that are counted. Not none: RocksDB's own allocations, which come in between, fit into
 /// freed chunks less well than without filters, whatever ours are (what Rust allocates is counted to 1%:
@@ -66,7 +66,7 @@ fn what_open_tables_take_is_counted() {
         let before = elastic.stats();
         let mut after = None;
         let ours = bytes_to_open(&options, path, |_| {
-            assert!(elastic.wait_idle(SETTLE_TIMEOUT));
+            assert!(elastic.wait_idle(IDLE_TIMEOUT));
             after = Some(elastic.stats());
         });
         let after = after.expect("it was opened");

@@ -12,7 +12,7 @@ use std::{
 use rocksdb::{DB, Options};
 use springbloom_rocksdb::{ElasticFilters, HOTNESS_FILE_NAME, UnitSettings};
 
-use crate::common::{SETTLE_TIMEOUT, contents, copy_files, folder, installed, small_tree, stock, wait_until};
+use crate::common::{IDLE_TIMEOUT, contents, copy_files, folder, installed, small_tree, stock, wait_until};
 
 const FILE: &str = HOTNESS_FILE_NAME;
 /// Far less than all units take, so that what is resident matters.
@@ -43,7 +43,7 @@ fn tree() -> Options {
 
 fn open(elastic: &ElasticFilters, path: &Path) -> DB {
     let db = DB::open(&installed(elastic, &tree()), path).expect("open");
-    assert!(elastic.wait_idle(SETTLE_TIMEOUT), "the loader never came to rest");
+    assert!(elastic.wait_idle(IDLE_TIMEOUT), "the loader never came to rest");
     db
 }
 
@@ -64,7 +64,7 @@ fn look_up(elastic: &ElasticFilters, db: &DB, rounds: u64, seed: u64) -> u64 {
     for round in 0..rounds {
         // At an even pace, so that what is learned meanwhile does not depend on who else uses the machine.
         if round % 20 == 0 {
-            assert!(elastic.wait_idle(SETTLE_TIMEOUT), "the loader never came to rest");
+            assert!(elastic.wait_idle(IDLE_TIMEOUT), "the loader never came to rest");
         }
         state = state.wrapping_mul(0x5851_F42D_4C95_7F2D).wrapping_add(0x1405_7B7E_F767_814F);
         let random = (state >> 33) as u32;
@@ -72,7 +72,7 @@ fn look_up(elastic: &ElasticFilters, db: &DB, rounds: u64, seed: u64) -> u64 {
         let number = ((random >> 4) % range) | 1;
         assert!(db.get_pinned(contents::key(number)).expect("get").is_none());
     }
-    assert!(elastic.wait_idle(SETTLE_TIMEOUT), "the loader never came to rest");
+    assert!(elastic.wait_idle(IDLE_TIMEOUT), "the loader never came to rest");
     elastic.stats().outcomes.wasted_reads - before
 }
 

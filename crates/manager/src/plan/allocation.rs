@@ -419,7 +419,7 @@ impl Allocation {
     }
 
     /// Wasted reads to expect per visit by measured use and analytic rates. O(segments).
-    pub(crate) fn expected_extra_io(&self) -> f64 {
+    pub(crate) fn expected_wasted_reads_per_visit(&self) -> f64 {
         let wasted: f64 = self
             .segments
             .iter()

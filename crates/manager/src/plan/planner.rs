@@ -107,8 +107,8 @@ impl Planner {
     }
 
     /// Wasted reads to expect per visit by measured use. O(segments).
-    pub fn expected_extra_io(&self) -> f64 {
-        self.allocation.expected_extra_io()
+    pub fn expected_wasted_reads_per_visit(&self) -> f64 {
+        self.allocation.expected_wasted_reads_per_visit()
     }
 
     pub(crate) fn insert_table(

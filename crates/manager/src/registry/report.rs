@@ -79,7 +79,8 @@ impl Registry {
             unpaid_thread_bytes: self.lookups.visits.unpaid_bytes(),
             sampled_one_in: self.lookups.visits.sample_weight(),
             outcomes: self.totals(),
-            expected_extra_io: self.planner.expected_extra_io() * self.negative_cache.unknown_share(),
+            expected_wasted_reads_per_visit: self.planner.expected_wasted_reads_per_visit()
+                * self.negative_cache.unknown_share(),
         }
     }
 

@@ -81,7 +81,7 @@ pub const METRICS: &[Metric] = &[
                 ("bookkeeping", used.bookkeeping as f64),
                 ("buffers", used.buffers as f64),
                 ("loading", used.loading as f64),
-                ("absences", used.negative_cache as f64),
+                ("negative_cache", used.negative_cache as f64),
                 ("garbage", used.garbage as f64),
             ])
         }),
@@ -105,7 +105,7 @@ pub const METRICS: &[Metric] = &[
     gauge(
         "springbloom_expected_wasted_reads_per_visit",
         "Wasted reads to expect per visit of a lookup to a segment",
-        |s| vec![(None, s.expected_extra_io)],
+        |s| vec![(None, s.expected_wasted_reads_per_visit)],
     ),
     labelled(
         "outcome",
@@ -131,7 +131,7 @@ pub const METRICS: &[Metric] = &[
     counter("springbloom_tables_without_units", "Tables without filter units that were opened", |s| {
         one(s.tables_without_units)
     }),
-    counter("springbloom_events_dropped", "Visits that the policy never saw", |s| one(s.dropped_visits)),
+    counter("springbloom_visits_dropped", "Visits that the policy never saw", |s| one(s.dropped_visits)),
     counter("springbloom_thread_panics", "Panics of Springbloom's threads, which go on", |s| {
         one(s.thread_panics)
     }),
@@ -191,7 +191,7 @@ mod tests {
     #[test]
     fn every_metric_is_in_the_text_once_and_in_the_document() {
         let mut stats = Stats::default();
-        (stats.budget_bytes, stats.loads, stats.expected_extra_io) = (1 << 20, 7, 0.25);
+        (stats.budget_bytes, stats.loads, stats.expected_wasted_reads_per_visit) = (1 << 20, 7, 0.25);
         stats.levels = vec![springbloom_manager::LevelUnits {
             level: Some(3),
             segments: vec![1, 2, 3],

@@ -28,7 +28,7 @@ use crate::{
 };
 
 /// What a closing database waits for its last lookups to be counted.
-const SETTLE_TIMEOUT: Duration = Duration::from_millis(200);
+const IDLE_TIMEOUT: Duration = Duration::from_millis(200);
 
 /// Identity of a table that outlives the process and the place of its file: `head` is header and directory of its block.
 pub fn stored_id(session: &[u8], orig_file_number: u64, head: &[u8]) -> u128 {
@@ -117,7 +117,7 @@ impl WarmStart {
         let of_database = self.all().into_iter().filter(|folder| std::ptr::eq(&*folder.database, database));
         let of_database: Vec<_> = of_database.collect();
         if of_database.iter().any(|folder| folder.is_writable(self.engine)) {
-            self.manager.wait_idle(SETTLE_TIMEOUT);
+            self.manager.wait_idle(IDLE_TIMEOUT);
         }
         for folder in of_database {
             self.save(&folder, true);

@@ -3,7 +3,7 @@
 use rocksdb::{AsColumnFamilyRef, DB, WaitForCompactOptions};
 use springbloom_rocksdb::ElasticFilters;
 
-use super::SETTLE_TIMEOUT;
+use super::IDLE_TIMEOUT;
 
 /// Numbers that tests use unless they say otherwise: enough for several tables of several segments.
 pub(crate) const NUMBERS: u32 = 4_000;
@@ -68,7 +68,7 @@ pub(crate) fn check_db(db: &DB, tag: &str) {
 
 /// Lookups that units reject while `run` runs, once the loader came to rest.
 pub(crate) fn rejections(elastic: &ElasticFilters, run: impl FnOnce()) -> u64 {
-    assert!(elastic.wait_idle(SETTLE_TIMEOUT), "the loader never came to rest");
+    assert!(elastic.wait_idle(IDLE_TIMEOUT), "the loader never came to rest");
     let before = elastic.stats().outcomes.rejected;
     run();
     elastic.stats().outcomes.rejected - before

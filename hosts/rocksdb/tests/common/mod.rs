@@ -17,7 +17,7 @@ use springbloom_rocksdb::{ElasticFilters, PolicyKind};
 use tempfile::TempDir;
 
 /// Generous, because the machine may be busy.
-pub(crate) const SETTLE_TIMEOUT: Duration = Duration::from_secs(60);
+pub(crate) const IDLE_TIMEOUT: Duration = Duration::from_secs(60);
 
 /// A folder on the disk of the build rather than in `/tmp`, which may be memory that refuses direct I/O.
 pub(crate) fn folder() -> Folder {
@@ -107,7 +107,7 @@ pub(crate) fn installed(elastic: &ElasticFilters, options: &Options) -> Options 
 /// # Panics
 /// When it does not come true in a time that is ample on a busy machine.
 pub(crate) fn wait_until(what: &str, mut holds: impl FnMut() -> bool) {
-    let deadline = Instant::now() + SETTLE_TIMEOUT;
+    let deadline = Instant::now() + IDLE_TIMEOUT;
     while !holds() {
         assert!(Instant::now() < deadline, "never came true: {what}");
         std::thread::sleep(Duration::from_millis(10));

@@ -10,7 +10,7 @@ use springbloom_rocksdb::{ElasticFilters, PolicyKind, UnitSettings};
 use springbloom_testkit::seed::rng;
 
 use crate::{
-    common::{AMPLE_BYTES, SETTLE_TIMEOUT, wait_until},
+    common::{AMPLE_BYTES, IDLE_TIMEOUT, wait_until},
     pristine::{Pristine, Seen, TRAILER_BYTES},
 };
 
@@ -184,7 +184,7 @@ fn a_file_that_is_cut_off_under_an_open_database() {
     for row in [0, 3] {
         let (pristine, elastic) = (Pristine::written_by(&elastic()), elastic());
         let db = pristine.open(&elastic);
-        assert!(elastic.wait_idle(SETTLE_TIMEOUT), "the loader never came to rest");
+        assert!(elastic.wait_idle(IDLE_TIMEOUT), "the loader never came to rest");
         assert_eq!(elastic.stats().tables, 1, "{:?}", elastic.stats());
         // Until some units must be read again when there is room.
         while elastic.stats().evictions == 0 {
@@ -196,7 +196,7 @@ fn a_file_that_is_cut_off_under_an_open_database() {
         // Segments that found no place are looked at again after many visits.
         wait_until("reads of units fail", || {
             pristine.check(&db);
-            assert!(elastic.wait_idle(SETTLE_TIMEOUT), "the loader never came to rest");
+            assert!(elastic.wait_idle(IDLE_TIMEOUT), "the loader never came to rest");
             elastic.stats().failed_reads > 0
         });
     }

@@ -12,7 +12,7 @@ use springbloom_format::{Directory, MAGIC};
 use springbloom_rocksdb::{ElasticFilters, Stats, inspect};
 
 use crate::common::{
-    Folder, SETTLE_TIMEOUT, ample,
+    Folder, IDLE_TIMEOUT, ample,
     contents::{check, fill},
     folder, installed, small_tree, stock, tables,
 };
@@ -97,9 +97,9 @@ impl Pristine {
         self.write_at(offset, damage);
         let elastic = ample();
         let db = self.open(&elastic);
-        assert!(elastic.wait_idle(SETTLE_TIMEOUT), "the loader never came to rest");
+        assert!(elastic.wait_idle(IDLE_TIMEOUT), "the loader never came to rest");
         self.check(&db);
-        assert!(elastic.wait_idle(SETTLE_TIMEOUT), "the loader never came to rest");
+        assert!(elastic.wait_idle(IDLE_TIMEOUT), "the loader never came to rest");
         let report = inspect::table(&self.table).expect("the rest of the table is sound");
         let seen = Seen {
             stats: elastic.stats(),

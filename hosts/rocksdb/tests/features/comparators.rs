@@ -78,7 +78,7 @@ fn keys_that_are_equal_in_other_bytes_are_found() {
         db.put(format!("Key{number:06}"), format!("{number}")).expect("put");
     }
     db.flush().expect("flush");
-    elastic.wait_idle(crate::common::SETTLE_TIMEOUT);
+    elastic.wait_idle(crate::common::IDLE_TIMEOUT);
     for number in 0..3_000 {
         for spelling in ["Key", "KEY", "key"] {
             let got = db.get(format!("{spelling}{number:06}")).expect("get");

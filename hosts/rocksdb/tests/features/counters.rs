@@ -7,7 +7,7 @@ use rocksdb::{
 };
 
 use crate::common::{
-    AMPLE_BYTES, SETTLE_TIMEOUT, ample,
+    AMPLE_BYTES, IDLE_TIMEOUT, ample,
     contents::{NUMBERS, check_db, fill_db, is_present, key},
     folder, installed, small_tree,
 };
@@ -21,7 +21,7 @@ fn tickers_and_perf_counters_agree_with_the_manager() {
     let db = DB::open(&options, folder.path()).expect("open");
     fill_db(&db, "counted");
     db.wait_for_compact(&rocksdb::WaitForCompactOptions::default()).expect("compaction");
-    assert!(elastic.wait_idle(SETTLE_TIMEOUT), "the loader never came to rest");
+    assert!(elastic.wait_idle(IDLE_TIMEOUT), "the loader never came to rest");
 
     let tickers = || {
         [Ticker::BloomFilterUseful, Ticker::BloomFilterFullPositive, Ticker::BloomFilterFullTruePositive]
@@ -82,7 +82,7 @@ fn more_budget_means_fewer_wasted_reads() {
         elastic.set_budget_bytes(budget_bytes).unwrap();
         // Tables that had no room for their bookkeeping are taken in when they are opened again.
         drop(DB::open_for_read_only(&options, folder.path(), false));
-        assert!(elastic.wait_idle(SETTLE_TIMEOUT), "the loader never came to rest");
+        assert!(elastic.wait_idle(IDLE_TIMEOUT), "the loader never came to rest");
         let before = elastic.stats().outcomes.wasted_reads;
         check_db(&db, "measured");
         wasted_reads.push(elastic.stats().outcomes.wasted_reads - before);

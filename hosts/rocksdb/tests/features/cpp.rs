@@ -10,7 +10,7 @@ use std::{
 use springbloom_rocksdb::ElasticFilters;
 
 use crate::common::{
-    AMPLE_BYTES, SETTLE_TIMEOUT, ample, folder, installed, merge_by_append, small_tree,
+    AMPLE_BYTES, IDLE_TIMEOUT, ample, folder, installed, merge_by_append, small_tree,
     unsafe_calls::{CppTest, run_cpp_test},
 };
 
@@ -39,7 +39,7 @@ unsafe extern "C" {
 fn run(test: CppTest, options: &rocksdb::Options) {
     let (folder, elastic) = (folder(), ample());
     run_cpp_test(test, &mut installed(&elastic, options), folder.path());
-    assert!(elastic.wait_idle(SETTLE_TIMEOUT), "the loader never came to rest");
+    assert!(elastic.wait_idle(IDLE_TIMEOUT), "the loader never came to rest");
     assert!(elastic.stats().outcomes.rejected > 100, "{:?}", elastic.stats());
 }
 

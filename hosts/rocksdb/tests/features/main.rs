@@ -3,7 +3,6 @@
 #[path = "../common/mod.rs"]
 mod common;
 
-mod absences;
 mod activity;
 mod column_families;
 mod comparators;
@@ -12,6 +11,7 @@ mod counters;
 mod cpp;
 mod ingestion;
 mod moves;
+mod negative_cache;
 mod options;
 mod other_readers;
 mod residency;

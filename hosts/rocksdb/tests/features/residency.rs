@@ -12,7 +12,7 @@ use rocksdb::{BlockBasedOptions, DB, WaitForCompactOptions, compaction_filter, s
 use springbloom_rocksdb::{ElasticFilters, PolicyKind};
 
 use crate::common::{
-    AMPLE_BYTES, SETTLE_TIMEOUT, ample,
+    AMPLE_BYTES, IDLE_TIMEOUT, ample,
     contents::{check_db, check_db_filtered, fill_db, rejections},
     folder, installed, small_tree, stock, tables, unsafe_calls, wait_until,
 };
@@ -36,7 +36,7 @@ fn first_units_come_without_a_read() {
     let (folder, elastic) = (folder(), ample());
     let db = DB::open(&installed(&elastic, &small_tree()), folder.path()).expect("open");
     fill_db(&db, "handed over");
-    assert!(elastic.wait_idle(SETTLE_TIMEOUT), "the loader never came to rest");
+    assert!(elastic.wait_idle(IDLE_TIMEOUT), "the loader never came to rest");
     assert!(elastic.stats().handed_over_units > 0, "{:?}", elastic.stats());
 }
 
@@ -59,7 +59,7 @@ fn readers_that_come_and_go_with_the_table_cache_find_their_units_again() {
     db.wait_for_compact(&WaitForCompactOptions::default()).expect("compaction");
     let loads = || {
         check_db(&db, "kept");
-        assert!(elastic.wait_idle(SETTLE_TIMEOUT), "the loader never came to rest");
+        assert!(elastic.wait_idle(IDLE_TIMEOUT), "the loader never came to rest");
         elastic.stats().loads
     };
     wait_until("every unit of every table is resident", || loads() == loads());
@@ -203,7 +203,7 @@ fn units_of_tables_that_an_aborted_compaction_wrote_do_not_wait_for_ever() {
     });
     let db = DB::open(&installed(&elastic, &options), folder.path()).expect("open");
     fill_db(&db, "aborted");
-    assert!(elastic.wait_idle(SETTLE_TIMEOUT), "the loader never came to rest");
+    assert!(elastic.wait_idle(IDLE_TIMEOUT), "the loader never came to rest");
     assert_eq!(elastic.stats().used.loading, 0);
     let mut waiting_bytes = 0;
     std::thread::scope(|scope| {

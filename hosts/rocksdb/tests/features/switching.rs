@@ -6,7 +6,7 @@ use rocksdb::{
 use springbloom_rocksdb::{ElasticFilters, PolicyKind};
 
 use crate::common::{
-    AMPLE_BYTES, SETTLE_TIMEOUT, ample,
+    AMPLE_BYTES, IDLE_TIMEOUT, ample,
     contents::{NUMBERS, check_db, fill_db},
     folder, installed, small_tree,
 };
@@ -61,7 +61,7 @@ fn the_way_back_to_stock_filters_has_no_gap() {
         let db = DB::open(&installed(&elastic, &options), folder.path()).expect("open");
         fill_db(&db, "switched");
         rewrite(&db);
-        assert!(elastic.wait_idle(SETTLE_TIMEOUT));
+        assert!(elastic.wait_idle(IDLE_TIMEOUT));
         let blocks = data_blocks(&options, &db, "switched");
         println!("elastic: {blocks} data blocks for {needed} keys that are there");
         assert!(close_to_needed(blocks), "{blocks}");
@@ -76,7 +76,7 @@ fn the_way_back_to_stock_filters_has_no_gap() {
     {
         let (elastic, options) = (draining(), with_bloom());
         let db = DB::open(&installed(&elastic, &options), folder.path()).expect("open");
-        assert!(elastic.wait_idle(SETTLE_TIMEOUT));
+        assert!(elastic.wait_idle(IDLE_TIMEOUT));
         let before = data_blocks(&options, &db, "switched");
         let status = elastic.status(&db).expect("status");
         assert!(status.is_active && status.tables_with_units > 0, "{status:?}");

@@ -49,7 +49,7 @@ fn reads_that_may_not_touch_the_disk_know_what_filters_know() {
     let db = DB::open(&installed(&elastic, &options), folder.path()).expect("open");
     fill_db(&db, "cached");
     db.compact_range(None::<&[u8]>, None::<&[u8]>);
-    assert!(elastic.wait_idle(crate::common::SETTLE_TIMEOUT), "the loader never came to rest");
+    assert!(elastic.wait_idle(crate::common::IDLE_TIMEOUT), "the loader never came to rest");
     let mut memory_only = ReadOptions::default();
     memory_only.set_read_tier(ReadTier::BlockCache);
     let get = |number| db.get_opt(key(number), &memory_only);
@@ -143,7 +143,7 @@ fn a_merge_over_a_deletion_does_not_see_what_was_deleted() {
         step(&db);
         db.flush().unwrap_or_else(|error| panic!("flush after {name}: {error}"));
     }
-    elastic.wait_idle(crate::common::SETTLE_TIMEOUT);
+    elastic.wait_idle(crate::common::IDLE_TIMEOUT);
     for number in 0..900_u32 {
         let gone = number % 3 == 0 || (600..700).contains(&number);
         let expected = match (gone, number % 2 == 0) {

@@ -8,7 +8,7 @@ use springbloom_rocksdb::ElasticFilters;
 use springbloom_testkit::seed::{TestRng, rng_from};
 
 use crate::{
-    common::{self, SETTLE_TIMEOUT, stock, tables},
+    common::{self, IDLE_TIMEOUT, stock, tables},
     operations::{COLUMN_FAMILIES, Operations, Session},
     sets::{Budget, OptionSet},
 };
@@ -71,7 +71,7 @@ pub(crate) fn run(set: OptionSet, seed: u64, count: u64) -> Seen {
                 db.flush_cf(db.cf_handle(name).expect("the column family is open")).expect("flush");
             }
         }
-        assert!(elastic.wait_idle(SETTLE_TIMEOUT), "the loader never came to rest: {:?}", elastic.stats());
+        assert!(elastic.wait_idle(IDLE_TIMEOUT), "the loader never came to rest: {:?}", elastic.stats());
         operations.compare_all(&db);
         stock::verify_checksums(&db).expect("checksums under the elastic factory");
     }
@@ -155,7 +155,7 @@ fn back_to_elastic(options: &Options, elastic: &ElasticFilters, path: &Path, ope
         operations.step(&mut session);
     }
     drop(session);
-    assert!(elastic.wait_idle(SETTLE_TIMEOUT), "the loader never came to rest: {:?}", elastic.stats());
+    assert!(elastic.wait_idle(IDLE_TIMEOUT), "the loader never came to rest: {:?}", elastic.stats());
     operations.compare_all(&db);
     stock::verify_checksums(&db).expect("checksums under the elastic factory");
 }

@@ -4,7 +4,7 @@ use rocksdb::{DB, IngestExternalFileOptions, ReadOptions, ReadTier, SstFileWrite
 use springbloom_rocksdb::{ElasticFilters, UnitSettings, usage::Usage};
 
 use crate::common::{
-    AMPLE_BYTES, SETTLE_TIMEOUT,
+    AMPLE_BYTES, IDLE_TIMEOUT,
     contents::{NUMBERS, check_db, fill_db, key},
     folder, installed, small_tree,
     tables::table_paths,
@@ -34,7 +34,7 @@ fn a_key_that_is_absent_wastes_one_read_per_table() {
     let db = DB::open(&installed(&elastic, &small_tree()), folder.path()).expect("open");
     fill_db(&db, "first");
     db.compact_range(None::<&[u8]>, None::<&[u8]>);
-    assert!(elastic.wait_idle(SETTLE_TIMEOUT));
+    assert!(elastic.wait_idle(IDLE_TIMEOUT));
     let absent: Vec<_> = (0..200).map(|number| key(2 * number + 1)).collect();
     let look_up = || absent.iter().for_each(|key| assert_eq!(db.get(key).expect("get"), None));
     let (known, wasted) = met(&elastic, look_up);
@@ -63,7 +63,7 @@ fn the_curve_from_disk_knows_of_absences_as_the_live_one_does() {
     // The share of known absences is measured now and then, by thousands of visits.
     for _ in 0..100 {
         absent.iter().for_each(|key| assert_eq!(db.get(key).expect("get"), None));
-        assert!(elastic.wait_idle(SETTLE_TIMEOUT));
+        assert!(elastic.wait_idle(IDLE_TIMEOUT));
     }
     wait_until("only live tables are known", || {
         elastic.stats().tables == db.live_files().expect("live_files").len()
