@@ -74,9 +74,9 @@ pub struct Stats {
     pub thread_panics: u64,
     /// Visits that were lost to the policy for want of any buffer in the budget.
     pub dropped_visits: u64,
-    /// Bytes that threads keep which looked up, and which are not in the budget: not yet, until units made room for them, or because
-    /// a quarter of it pays for threads already.
-    pub unpaid_thread_bytes: usize,
+    /// Bytes that are kept and not in the budget. Of threads that looked up: not yet, until units made room for them, or because a quarter
+    /// of it pays for threads already. Of the manager itself, about 3,000: while no table is known and the budget has no room for them.
+    pub unpaid_bytes: usize,
     /// The policy now learns from one visit in so many, as lookups make them faster than it takes them in.
     pub sampled_one_in: u32,
     /// Ends of all visits.

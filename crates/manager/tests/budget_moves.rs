@@ -3,9 +3,13 @@
 mod common;
 
 use common::{IDLE_TIMEOUT, MemoryTable, key, manager};
+use std::sync::mpsc;
+use std::time::Duration;
+
 use springbloom_filter::KeyDigest;
 use springbloom_manager::{
-    BytewiseOrder, Manager, ManagerSettings, MemoryBudget, Outcome, PolicyKind, TableHandle,
+    BytewiseOrder, Manager, ManagerSettings, MemoryBudget, Outcome, PolicyKind, Stats, TableHandle, TableId,
+    UsedBytes,
 };
 
 const SEGMENTS: u64 = 8;
@@ -151,4 +155,71 @@ fn whether_any_table_is_admitted_is_known_before_one_is_registered() {
         assert!(count(&asked).abs_diff(count(&registered)) <= 1, "{asked:?}, {registered:?}");
         assert!(!asked[0] && registered[registered.len() - 1]);
     }
+}
+
+/// Waits for a ceiling that falls by itself.
+fn falls_until(manager: &Manager, is_reached: impl Fn(&Stats) -> bool) {
+    let is_in_time = (0..2000).any(|_| {
+        std::thread::sleep(Duration::from_millis(10));
+        is_reached(&manager.stats())
+    });
+    assert!(is_in_time, "{:?}", manager.stats());
+}
+
+#[test]
+fn nothing_stays_in_use_of_a_budget_that_is_lowered_to_nothing() {
+    let manager = manager(64 << 20, PolicyKind::Benefit);
+    for _ in 0..3 {
+        let table = MemoryTable::new(1, SEGMENTS, KEYS);
+        let handle = manager.register(table.spec(Some(1))).expect("there is room");
+        std::thread::scope(|scope| {
+            for _ in 0..4 {
+                scope.spawn(|| wasted_share(&manager, &handle, 4000));
+            }
+        });
+        drop(handle);
+        manager.forget(TableId(1));
+        assert!(manager.wait_idle(IDLE_TIMEOUT));
+        let before = manager.stats().used_bytes;
+        // The background thread may hold a batch just now.
+        let reached = manager.set_budget_bytes(0);
+        falls_until(&manager, |stats| stats.budget_bytes == 0);
+        let stats = manager.stats();
+        assert_eq!((stats.used_bytes, stats.used), (0, UsedBytes::default()), "{before} before");
+        println!("{before} bytes before, {reached} at once, none then");
+        assert!(stats.unpaid_bytes > 0, "what a manager is by itself is told");
+        assert_eq!(manager.set_budget_bytes(64 << 20), 64 << 20);
+    }
+}
+
+#[test]
+fn a_ceiling_that_could_not_be_reached_falls_as_bytes_come_free() {
+    let table = MemoryTable::new(1, SEGMENTS, KEYS);
+    let manager = manager(1 << 20, PolicyKind::Benefit);
+    let handle = manager.register(table.spec(Some(1))).expect("there is room");
+    let (looked_up, has_looked_up) = mpsc::channel();
+    let (end, ends) = mpsc::channel::<()>();
+    let (of_thread, table_of_thread) = (&manager, &handle);
+    std::thread::scope(|scope| {
+        scope.spawn(move || {
+            wasted_share(of_thread, table_of_thread, 4000);
+            looked_up.send(()).unwrap();
+            let _ = ends.recv();
+        });
+        has_looked_up.recv().unwrap();
+        let with_table = manager.set_budget_bytes(0);
+        let used = manager.stats().used;
+        assert!(
+            with_table >= used.bookkeeping + used.buffers && used.units + used.negative_cache == 0,
+            "{used:?}"
+        );
+        assert!(used.buffers > 0, "of the thread");
+        manager.forget(TableId(1));
+        drop(end);
+    });
+    // What is left is kept for a reader of the table.
+    falls_until(&manager, |stats| stats.used.buffers == 0 && stats.budget_bytes == stats.used.bookkeeping);
+    assert!(manager.stats().budget_bytes > 0);
+    drop(handle);
+    falls_until(&manager, |stats| stats.budget_bytes == 0);
 }

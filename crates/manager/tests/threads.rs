@@ -104,7 +104,7 @@ fn what_threads_keep_is_in_the_budget() {
                         assert!(n % 100 != 0 || manager.wait_idle(IDLE_TIMEOUT));
                     }
                     let stats = manager.stats();
-                    let is_paid = stats.unpaid_thread_bytes == 0;
+                    let is_paid = stats.unpaid_bytes == 0;
                     // Some units may be on their way from one segment to another just now.
                     let units_min = if threads > 1 { full / 3 * 2 } else { budget_bytes / 3 };
                     assert!(
@@ -118,6 +118,6 @@ fn what_threads_keep_is_in_the_budget() {
             running.into_iter().for_each(|thread| thread.join().unwrap());
         });
         let stats = manager.stats();
-        assert!(stats.unpaid_thread_bytes == 0 && stats.peak_bytes <= budget_bytes, "{stats:?}");
+        assert!(stats.unpaid_bytes == 0 && stats.peak_bytes <= budget_bytes, "{stats:?}");
     }
 }

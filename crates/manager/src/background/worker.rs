@@ -162,7 +162,7 @@ impl Shared {
             worked = self.learn();
             pace.cpu_budget.worked(begun.elapsed());
         }
-        self.registry.lock().fit(0);
+        worked |= self.registry.lock().fit_piece();
         for _ in 0..REBALANCES_PER_ROUND {
             worked |= self.registry.lock().rebalance();
         }

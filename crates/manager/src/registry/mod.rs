@@ -50,6 +50,9 @@ const TABLE_BYTES: usize =
 const RELATIVES_MAX: usize = 256;
 const RELATIVES_MAX_PER_SEGMENT: usize = 8;
 
+/// Segments that change while the mutex is held once for a smaller budget.
+const CHANGES_PER_PIECE: usize = 1024;
+
 /// Where a wanted unit is noted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum LoadBy {
@@ -95,7 +98,8 @@ pub(crate) struct Registry {
     counters: Counters,
     /// Bytes kept free of planned units for the copy that a growing group needs.
     headroom_bytes: usize,
-    /// The ceiling that was asked for: nothing is planned beyond it while what is in use is brought under it.
+    /// The ceiling that was asked for: nothing is planned beyond it while what is in use is brought under it, and the ceiling in force
+    /// follows as bytes come free.
     pending_budget_bytes: usize,
     fixed_reservation: Option<Reservation>,
 }
@@ -210,6 +214,11 @@ impl Registry {
         planner.fixed_bytes() + LoadQueue::FIXED_BYTES + CacheMaintenance::FIXED_BYTES + size_of::<Self>()
     }
 
+    /// Those of them that the budget does not pay: it had no room.
+    pub(super) fn unpaid_fixed_bytes(&self) -> usize {
+        if self.fixed_reservation.is_none() { Self::fixed_bytes(&self.planner) } else { 0 }
+    }
+
     /// For a table that is not known yet, and a reader of it.
     fn reserve_bookkeeping(&mut self, spec: &TableSpec) -> Option<Reservation> {
         let is_sane = spec.shapes.len() == spec.fences.len() && spec.shapes.len() < SEGMENTS_MAX;
@@ -230,7 +239,7 @@ impl Registry {
 
     /// Whether a table of one segment and a reader of it would find room.
     pub(crate) fn admits_any(&self) -> bool {
-        let fixed_bytes = if self.fixed_reservation.is_none() { Self::fixed_bytes(&self.planner) } else { 0 };
+        let fixed_bytes = self.unpaid_fixed_bytes();
         let table_bytes = ResidentTable::bytes_for(&Fences::default(), 0) + self.table_bytes_beside_open(1);
         self.has_share_for(fixed_bytes + table_bytes + self.lookups.reader_bytes)
     }
@@ -460,14 +469,17 @@ impl Registry {
         self.budget.budget_bytes().min(self.pending_budget_bytes)
     }
 
-    /// One try to move the budget. Gives the bytes that it has from now on; `None` while something that can go has not gone yet: a
-    /// lookup still probes what was evicted, a read is under way, or the negative cache was given up just now.
+    /// One try to move the budget. Gives the bytes that it has from now on; `None` while something that can go has not gone yet: there is
+    /// more to evict, a lookup still probes what was evicted, a read is under way, or the negative cache was given up just now.
     pub(crate) fn move_budget(&mut self, budget_bytes: usize) -> Option<usize> {
         self.headroom_bytes = 0;
         self.pending_budget_bytes = budget_bytes;
         self.lookups.visits.fit(budget_bytes);
         self.shrink_negative_cache(budget_bytes);
-        self.fit(0);
+        // The ceiling is lowered when all is evicted: until then, groups need room for the copies that they are replaced by.
+        if self.fit_piece() {
+            return None;
+        }
         let reached_bytes = self.budget.set_budget_bytes(budget_bytes);
         let movable = [MemoryKind::Units, MemoryKind::Loading];
         let movable_bytes: usize = movable.map(|kind| self.budget.used_bytes_of(kind)).iter().sum();
@@ -480,35 +492,71 @@ impl Registry {
         if movable_bytes > 0 || self.give_up_negative_cache() {
             return None;
         }
-        log::warn!(
-            "a filter budget of {budget_bytes} bytes is less than the bookkeeping takes: {reached_bytes} bytes"
-        );
-        self.pending_budget_bytes = reached_bytes;
+        self.lower_ceiling();
+        let reached_bytes = self.budget.budget_bytes();
+        if reached_bytes > budget_bytes {
+            log::warn!(
+                "a filter budget of {budget_bytes} bytes is less than what stays in use for now: {reached_bytes} bytes"
+            );
+        }
         Some(reached_bytes)
+    }
+
+    /// Lowers a ceiling that could not be reached as far as bytes came free since.
+    fn lower_ceiling(&mut self) {
+        self.lookups.visits.reclaim();
+        if self.budget.budget_bytes() > self.pending_budget_bytes {
+            if self.free_indices.len() == self.tables.len() {
+                // As a manager has it that is made with such a budget.
+                self.fixed_reservation = None;
+            }
+            self.budget.set_budget_bytes(self.pending_budget_bytes);
+        }
     }
 
     /// Brings the plan under what the budget leaves for units, `spare_bytes` less, and evicts what is over.
     pub(crate) fn fit(&mut self, spare_bytes: usize) {
-        self.garbage.collect(&mut self.sources);
-        let fixed = self.other_bytes() + spare_bytes;
-        let unit_budget_bytes = self.budget_bytes().saturating_sub(fixed);
-        self.planner.set_unit_budget_bytes(unit_budget_bytes);
-        let copies_bytes_max = self.copies_bytes_max();
-        self.planner.set_copies_bytes_max(copies_bytes_max);
+        self.fit_plan_budget(spare_bytes);
         while self.planner.shrink_step() {
             self.apply_plan(LoadBy::Table);
         }
     }
 
-    /// Carries out what the policy decided: evicts at once, notes what is to be loaded.
-    fn apply_plan(&mut self, load_by: LoadBy) {
+    /// A piece of [`fit`](Self::fit) without spare bytes, so that others do not wait long for the mutex; whether there is more to do.
+    pub(crate) fn fit_piece(&mut self) -> bool {
+        self.fit_plan_budget(0);
+        let mut changed = 0;
+        while changed < CHANGES_PER_PIECE {
+            if !self.planner.shrink_step() {
+                return false;
+            }
+            changed += self.apply_plan(LoadBy::Table).max(1);
+        }
+        true
+    }
+
+    fn fit_plan_budget(&mut self, spare_bytes: usize) {
+        self.garbage.collect(&mut self.sources);
+        self.lower_ceiling();
+        let fixed = self.other_bytes() + spare_bytes;
+        let unit_budget_bytes = self.budget_bytes().saturating_sub(fixed);
+        self.planner.set_unit_budget_bytes(unit_budget_bytes);
+        let copies_bytes_max = self.copies_bytes_max();
+        self.planner.set_copies_bytes_max(copies_bytes_max);
+    }
+
+    /// Carries out what the policy decided: evicts at once, notes what is to be loaded. Gives how many segments changed.
+    fn apply_plan(&mut self, load_by: LoadBy) -> usize {
+        let mut changed = 0;
         while let Some(segment) = self.planner.take_changed() {
             let state = self.planner.segment(segment);
             if state.resident > state.units() {
                 self.evict_to(segment, state.units());
             }
             self.request_load(segment, load_by);
+            changed += 1;
         }
+        changed
     }
 
     /// Notes that a segment lacks units, if it does.

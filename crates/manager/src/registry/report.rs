@@ -76,7 +76,7 @@ impl Registry {
             failed_reads: self.counters.failed_reads,
             thread_panics: 0,
             dropped_visits: self.lookups.visits.dropped_visits(),
-            unpaid_thread_bytes: self.lookups.visits.unpaid_bytes(),
+            unpaid_bytes: self.lookups.visits.unpaid_bytes() + self.unpaid_fixed_bytes(),
             sampled_one_in: self.lookups.visits.sample_weight(),
             outcomes: self.totals(),
             expected_wasted_reads_per_visit: self.planner.expected_wasted_reads_per_visit()

@@ -1,63 +1,85 @@
-//! A queue of bounded length that many threads push to and pop from without a lock, and whose places can become more while they do.
+//! A queue of bounded length that many threads push to and pop from without a lock, and whose places can become more or fewer while they
+//! do.
 //!
-//! Places come in rings, each as large as all before it, and stay until the queue goes: nobody's ring is ever taken away.
+//! Places come in rings. A ring that is taken away is kept until nobody uses it any more, and what was put into it meanwhile is found then.
 
-use std::sync::OnceLock;
+use std::sync::{Arc, Mutex, PoisonError};
 
+use arc_swap::ArcSwap;
 use crossbeam_queue::ArrayQueue;
 
-/// Most rings.
-const RINGS_MAX: usize = 12;
+/// Behind a pointer, as a ring keeps its ends on cache lines of their own.
+type Ring<T> = Arc<ArrayQueue<T>>;
 
 /// The queue.
 pub(crate) struct Rings<T> {
-    /// Behind pointers, as a ring keeps its ends on cache lines of their own.
-    rings: [OnceLock<Box<ArrayQueue<T>>>; RINGS_MAX],
+    rings: ArcSwap<Vec<Ring<T>>>,
+    /// Rings that were taken away, which somebody may use still.
+    retired: Mutex<Vec<Ring<T>>>,
 }
 
 impl<T> Rings<T> {
     /// A queue without places.
     pub(crate) fn new() -> Self {
-        Self { rings: [const { OnceLock::new() }; RINGS_MAX] }
+        Self { rings: ArcSwap::default(), retired: Mutex::default() }
     }
 
-    fn rings(&self) -> impl DoubleEndedIterator<Item = &ArrayQueue<T>> {
-        self.rings.iter().filter_map(OnceLock::get).map(Box::as_ref)
+    /// Adds a ring of so many places. One caller at a time.
+    pub(crate) fn add_places(&self, places: usize) {
+        let ring = Arc::new(ArrayQueue::new(places));
+        let rings = self.rings.load().iter().cloned().chain([ring]).collect();
+        self.rings.store(Arc::new(rings));
     }
 
-    /// Adds a ring of so many places; `false` if there are too many rings. One caller at a time.
-    pub(crate) fn add_places(&self, places: usize) -> bool {
-        let free = self.rings.iter().find(|ring| ring.get().is_none());
-        free.is_some_and(|ring| ring.set(Box::new(ArrayQueue::new(places))).is_ok())
+    /// Has so many places from now on, in place of those there were; [`reclaim`](Self::reclaim) frees those. One caller at a time.
+    pub(crate) fn replace_places(&self, places: usize) {
+        let rings = (places > 0).then(|| Arc::new(ArrayQueue::new(places)));
+        let retired = self.rings.swap(Arc::new(rings.into_iter().collect()));
+        self.retired.lock().unwrap_or_else(PoisonError::into_inner).extend(retired.iter().cloned());
+    }
+
+    /// Frees the rings that were taken away and that nobody uses any more. Gives how many places they had, and calls `left` with each
+    /// element in them.
+    pub(crate) fn reclaim(&self, mut left: impl FnMut(T)) -> usize {
+        let mut retired = self.retired.lock().unwrap_or_else(PoisonError::into_inner);
+        // Who uses a ring holds a list of rings that has it; no new list has one that was taken away.
+        let free: Vec<_> = retired.extract_if(.., |ring| Arc::get_mut(ring).is_some()).collect();
+        drop(retired);
+        free.iter().for_each(|ring| std::iter::from_fn(|| ring.pop()).for_each(&mut left));
+        free.iter().map(|ring| ring.capacity()).sum()
     }
 
     /// Places there are.
     pub(crate) fn places(&self) -> usize {
-        self.rings().map(ArrayQueue::capacity).sum()
+        self.rings.load().iter().map(|ring| ring.capacity()).sum()
     }
 
     /// Elements there are.
     pub(crate) fn len(&self) -> usize {
-        self.rings().map(ArrayQueue::len).sum()
+        self.rings.load().iter().map(|ring| ring.len()).sum()
     }
 
-    /// Puts an element in. There must be a place for every element that anybody can put in: so one is found, at the latest when the
-    /// rings that were full when they were looked at are looked at again.
-    pub(crate) fn push(&self, mut element: T) {
+    /// Puts an element in; gives it back if there is no place for it.
+    pub(crate) fn push(&self, mut element: T) -> Result<(), T> {
+        let rings = self.rings.load();
         loop {
             // The largest one first: the others hold what it has no place for.
-            for ring in self.rings().rev() {
+            for ring in rings.iter().rev() {
                 match ring.push(element) {
-                    Ok(()) => return,
+                    Ok(()) => return Ok(()),
                     Err(back) => element = back,
                 }
+            }
+            // Each ring was full when it was looked at; one may have a place now.
+            if rings.iter().all(|ring| ring.is_full()) {
+                return Err(element);
             }
         }
     }
 
     /// Takes an element out: the oldest one, as long as one ring is enough.
     pub(crate) fn pop(&self) -> Option<T> {
-        self.rings().find_map(ArrayQueue::pop)
+        self.rings.load().iter().find_map(|ring| ring.pop())
     }
 }
 
@@ -71,31 +93,57 @@ mod tests {
     fn places_become_more_and_elements_stay() {
         let queue = Rings::new();
         assert_eq!((queue.places(), queue.pop()), (0, None::<u32>));
-        assert!(queue.add_places(1));
-        queue.push(1);
-        assert!(queue.add_places(2));
-        (2..=3).for_each(|element| queue.push(element));
+        assert_eq!(queue.push(1), Err(1));
+        queue.add_places(1);
+        assert_eq!(queue.push(1), Ok(()));
+        queue.add_places(2);
+        assert_eq!((2..=4).map(|element| queue.push(element)).collect::<Vec<_>>(), [Ok(()), Ok(()), Err(4)]);
         assert_eq!((queue.places(), queue.len()), (3, 3));
         assert_eq!([(); 4].map(|()| queue.pop()), [Some(1), Some(2), Some(3), None]);
     }
 
     #[test]
-    fn threads_lose_nothing_while_places_become_more() {
+    fn elements_in_places_that_are_taken_away_are_found() {
+        let queue = Rings::new();
+        queue.add_places(2);
+        assert_eq!((queue.push(1), queue.push(2)), (Ok(()), Ok(())));
+        let in_use = queue.rings.load_full();
+        queue.replace_places(1);
+        assert_eq!((queue.places(), queue.len(), queue.reclaim(|_| panic!("it is in use"))), (1, 0, 0));
+        // Somebody who began before puts one more in.
+        assert_eq!((in_use[0].pop(), in_use[0].push(3)), (Some(1), Ok(())));
+        drop(in_use);
+        let mut left = Vec::new();
+        assert_eq!((queue.reclaim(|element| left.push(element)), left), (2, vec![2, 3]));
+        queue.replace_places(0);
+        assert_eq!((queue.push(4), queue.reclaim(|_| ()), queue.places()), (Err(4), 1, 0));
+    }
+
+    #[test]
+    fn threads_lose_nothing_while_places_become_more_and_fewer() {
         let (queue, sum) = (Rings::new(), AtomicUsize::new(0));
-        assert!(queue.add_places(4));
-        (0..4).for_each(|element| queue.push(element));
+        queue.add_places(4);
+        (0..4).for_each(|element| assert_eq!(queue.push(element), Ok(())));
         std::thread::scope(|scope| {
             for _ in 0..4 {
                 scope.spawn(|| {
                     for _ in 0..20_000 {
                         if let Some(element) = queue.pop() {
-                            queue.push(element);
+                            assert_eq!(queue.push(element), Ok(()));
                         }
                     }
                 });
             }
-            (0..8).for_each(|_| assert!(queue.add_places(1)));
+            for round in 0..1000 {
+                if round % 100 == 0 {
+                    queue.replace_places(4)
+                } else {
+                    queue.add_places(1)
+                }
+                queue.reclaim(|element| assert_eq!(queue.push(element), Ok(())));
+            }
         });
+        queue.reclaim(|element| assert_eq!(queue.push(element), Ok(())));
         while let Some(element) = queue.pop() {
             sum.fetch_add(1 << (8 * element), Ordering::Relaxed);
         }

@@ -39,6 +39,8 @@ pub(crate) struct VisitBuffer {
     places_bytes: AtomicUsize,
     /// What a new batch has room for. Those from before the budget moved have another size, until they come back.
     batch_visits: AtomicUsize,
+    /// Batches that there should be at most. More that threads still hold go as they come back.
+    batches_wanted: AtomicUsize,
     /// Batches there are, in whatever hands, and their bytes.
     batches: AtomicUsize,
     batches_bytes: AtomicUsize,
@@ -69,6 +71,9 @@ fn pool_bytes(budget_bytes: usize) -> usize {
 /// A batch has a place in both queues: itself and the queue's stamp.
 const PLACE_BYTES: usize = 2 * (size_of::<VisitBatch>() + size_of::<usize>());
 
+/// Places are given up where no more than one part in this is needed: budgets that move a little cost nothing.
+const FEWER_PLACES: usize = 4;
+
 /// Sizes of the buffers under a budget.
 struct PoolShape {
     batch_visits: usize,
@@ -93,6 +98,7 @@ impl VisitBuffer {
             empty: Rings::new(),
             places_bytes: AtomicUsize::new(0),
             batch_visits: AtomicUsize::new(0),
+            batches_wanted: AtomicUsize::new(0),
             batches: AtomicUsize::new(0),
             batches_bytes: AtomicUsize::new(0),
             totals: Totals::default(),
@@ -112,41 +118,71 @@ impl VisitBuffer {
     }
 
     /// Makes the buffers what they should be under a budget of `budget_bytes`, as far as the budget has room for it. Batches that threads
-    /// hold stay, and so do the places of a larger budget. One caller at a time.
+    /// hold stay until they look up again or end. One caller at a time.
     pub(crate) fn fit(&self, budget_bytes: usize) {
         let PoolShape { batch_visits, places } = PoolShape::under(budget_bytes);
         self.batch_visits.store(batch_visits, Ordering::Relaxed);
-        self.add_places(places);
+        self.fit_places(places);
         let wanted = (pool_bytes(budget_bytes) / batch_bytes(batch_visits)).min(self.empty.places());
+        self.batches_wanted.store(wanted, Ordering::Relaxed);
+        self.reclaim();
         for _ in 0..self.empty.len() {
             let Some(batch) = self.empty.pop() else { break };
-            let is_one_too_many = self.batches.load(Ordering::Relaxed) > wanted;
-            if is_one_too_many || batch.visits.capacity() != batch_visits {
+            if self.has_too_many() || batch.visits.capacity() != batch_visits {
                 self.discard(batch);
             } else {
-                self.empty.push(batch);
+                self.put(&self.empty, batch);
             }
         }
         while self.batches.load(Ordering::Relaxed) < wanted {
             let Some(batch) = self.make_batch() else { return };
-            self.empty.push(batch);
+            self.put(&self.empty, batch);
         }
     }
 
-    /// Gives the queues up to `places` places, unless they have most of them: few steps lead to the most there can be.
-    fn add_places(&self, places: usize) {
+    /// Brings the queues to about `places` places: in few steps to the most there can be, and back when most of them are too many.
+    fn fit_places(&self, places: usize) {
         let had = self.empty.places();
-        if places < (2 * had).max(1) {
+        let fewer = had > 0 && places <= had / FEWER_PLACES;
+        let added = if fewer { places } else { places.saturating_sub(had) };
+        if !fewer && places < (2 * had).max(1) {
             return;
         }
-        let added = places - had;
-        if let Some(reservation) = self.budget.try_reserve(MemoryKind::Buffers, added * PLACE_BYTES)
-            && self.empty.add_places(added)
-            && self.full.add_places(added)
-        {
+        let reservation = self.budget.try_reserve(MemoryKind::Buffers, added * PLACE_BYTES);
+        let places = if reservation.is_some() { added } else { 0 };
+        for queue in [&self.empty, &self.full] {
+            if fewer {
+                queue.replace_places(places);
+            } else if places > 0 {
+                queue.add_places(places);
+            }
+        }
+        if let Some(reservation) = reservation {
             self.places_bytes.fetch_add(reservation.bytes(), Ordering::Relaxed);
             reservation.hand_over(MemoryKind::Buffers);
         }
+    }
+
+    /// Frees places that were too many and that nobody uses any more. One caller at a time.
+    pub(crate) fn reclaim(&self) {
+        for queue in [&self.empty, &self.full] {
+            let places = queue.reclaim(|batch| self.put(queue, batch));
+            let bytes = places * PLACE_BYTES / 2;
+            self.places_bytes.fetch_sub(bytes, Ordering::Relaxed);
+            self.budget.release(MemoryKind::Buffers, bytes);
+        }
+    }
+
+    /// Puts a batch into a queue, and gives it up if there is no place for it, as the budget became smaller.
+    fn put(&self, queue: &Rings<VisitBatch>, batch: VisitBatch) {
+        if let Err(batch) = queue.push(batch) {
+            self.dropped_visits.fetch_add(batch.visits.len() as u64, Ordering::Relaxed);
+            self.discard(batch);
+        }
+    }
+
+    fn has_too_many(&self) -> bool {
+        self.batches.load(Ordering::Relaxed) > self.batches_wanted.load(Ordering::Relaxed)
     }
 
     /// A new batch, if the budget has room for it; there must be a place.
@@ -206,12 +242,15 @@ impl VisitBuffer {
 
     pub(crate) fn give_back(&self, mut batch: VisitBatch) {
         batch.visits.clear();
+        if self.has_too_many() {
+            return self.discard(batch);
+        }
         if batch.visits.capacity() != self.batch_visits.load(Ordering::Relaxed)
             && let Some(of_this_size) = self.make_batch()
         {
             self.discard(std::mem::replace(&mut batch, of_this_size));
         }
-        self.empty.push(batch);
+        self.put(&self.empty, batch);
     }
 
     /// Who takes batches in.
@@ -353,10 +392,15 @@ impl ThreadEntry {
         }
     }
 
-    /// Swaps the batch for an empty one, or makes room in it if there is none.
+    /// Swaps the batch for an empty one, or makes room in it if there is none. Gives it back if there are too many for the budget.
     #[cold]
     fn hand_on(&mut self) {
-        if !self.swap() && self.batch.visits.capacity() > 0 {
+        if self.swap() || self.batch.visits.capacity() == 0 {
+            return;
+        }
+        if self.visits.has_too_many() {
+            self.visits.put(&self.visits.full, std::mem::take(&mut self.batch));
+        } else {
             self.downsample();
         }
     }
@@ -370,7 +414,7 @@ impl ThreadEntry {
         empty.period_log2 = self.visits.period_log2.load(Ordering::Relaxed);
         let full = std::mem::replace(&mut self.batch, empty);
         if full.visits.capacity() > 0 {
-            self.visits.full.push(full);
+            self.visits.put(&self.visits.full, full);
         }
         self.visits.wake_if_piled_up();
         true
@@ -390,7 +434,7 @@ impl ThreadEntry {
         self.batch.fill_from(&mut old);
         let done = if self.batch.is_full() { std::mem::replace(&mut self.batch, old) } else { old };
         let queue = if done.visits.is_empty() { &self.visits.empty } else { &self.visits.full };
-        queue.push(done);
+        self.visits.put(queue, done);
     }
 }
 
@@ -398,7 +442,7 @@ impl Drop for ThreadEntry {
     fn drop(&mut self) {
         let batch = std::mem::take(&mut self.batch);
         if batch.visits.capacity() > 0 {
-            self.visits.full.push(batch);
+            self.visits.put(&self.visits.full, batch);
         }
         let VisitBuffer { paid_bytes, unpaid_bytes, thread_bytes, .. } = &*self.visits;
         let kept = if self.reservation.is_some() { paid_bytes } else { unpaid_bytes };

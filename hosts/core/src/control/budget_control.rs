@@ -104,6 +104,13 @@ impl BudgetControl {
         }
     }
 
+    /// What pays follows a ceiling that fell by itself, when what had kept it up went.
+    pub(crate) fn follow_ceiling(&self) {
+        if let Some(charge) = &self.lock().charge {
+            charge.update(self.manager.budget().budget_bytes());
+        }
+    }
+
     fn apply(&self, state: &State) {
         let wanted = (state.asked_bytes as f64 * state.share) as usize;
         let wanted = if state.share == 1.0 { state.asked_bytes } else { wanted };

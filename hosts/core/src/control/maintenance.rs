@@ -121,6 +121,7 @@ impl Tasks {
                 self.contained(|| self.files.forget_deleted());
                 self.contained(|| self.handover.expire());
                 self.contained(|| self.refused.retry(&self.manager));
+                self.contained(|| self.budget.follow_ceiling());
                 self.contained(|| {
                     self.databases.sum_up_openings(self.manager.budget().budget_bytes());
                 });

@@ -275,7 +275,7 @@ Status ElasticTableFactory::NewTableReader(const rocksdb::ReadOptions& read_opti
     *table_reader = std::make_unique<ElasticTableReader>(std::move(*table_reader), TableFilter(std::move(family), table),
                                                          reader_options.largest_seqno, reader_options.level);
   } else if (why == SB_NO_ROOM) {
-    *table_reader = RefusedTableReader::Make(std::move(family), std::move(*table_reader), reader_options);
+    *table_reader = RefusedTableReader::Make(std::move(family), std::move(*table_reader));
   }
   return s;
 }
@@ -295,7 +295,7 @@ Status ElasticTableFactory::NewUnfilteredReader(const FiltersRef& filters, const
   }
   ColumnFamilyRef family(filters, reader_options, is_for_writing_.load(std::memory_order_relaxed));
   family->WarnOfNoRoom();
-  *table_reader = RefusedTableReader::Make(std::move(family), std::move(*table_reader), reader_options);
+  *table_reader = RefusedTableReader::Make(std::move(family), std::move(*table_reader));
   return s;
 }
 

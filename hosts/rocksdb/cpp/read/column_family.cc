@@ -55,10 +55,10 @@ bool ColumnFamily::Opens(const FiltersRef& by, const TableReaderOptions& options
          options.internal_comparator.user_comparator() == comparator && options.cur_db_session_id == session_;
 }
 
-RefusedTables& ColumnFamily::Refused(const rocksdb::ImmutableOptions& ioptions) const {
+RefusedTables& ColumnFamily::Refused() const {
   std::lock_guard<std::mutex> lock(AllOpenMutex());
   if (refused_ == nullptr) {
-    refused_ = std::make_unique<RefusedTables>(*this, ioptions);
+    refused_ = std::make_unique<RefusedTables>(*this);
   }
   return *refused_;
 }

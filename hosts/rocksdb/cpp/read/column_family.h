@@ -31,8 +31,8 @@ class ColumnFamily {
   // whose it is, and an imported one says whose it was.
   bool Opens(const FiltersRef& filters, const rocksdb::TableReaderOptions& options) const;
 
-  // The refused tables, made when there is the first one. `ioptions` are the column family's.
-  RefusedTables& Refused(const rocksdb::ImmutableOptions& ioptions) const;
+  // The refused tables, made when there is the first one.
+  RefusedTables& Refused() const;
   // Tells the log, once, that tables are read without units for lack of room.
   void WarnOfNoRoom() const;
 

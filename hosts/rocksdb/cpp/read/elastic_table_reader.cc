@@ -45,7 +45,7 @@ rocksdb::SequenceNumber LargestSequenceNumber(const rocksdb::TableReader& table,
 
 ElasticTableReader::ElasticTableReader(std::unique_ptr<rocksdb::TableReader> stock, TableFilter table,
                                        rocksdb::SequenceNumber largest_seqno, int level)
-    : ForwardingTableReader(std::move(stock)),
+    : stock_(std::move(stock)),
       sees_all_from_(LargestSequenceNumber(Inner(), largest_seqno, table.Family().comparator->timestamp_size())),
       units_(std::move(table)),
       has_range_tombstones_(RepOf(Inner()).fragmented_range_dels != nullptr),

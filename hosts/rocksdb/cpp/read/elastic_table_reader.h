@@ -15,7 +15,7 @@ namespace springbloom {
 
 // Get, MultiGet and MultiGetFilter ask the units before the stock reader. RocksDB's Bloom tickers and perf counters count the
 // answers as they count those of a stock filter.
-class ElasticTableReader final : public ForwardingTableReader {
+class ElasticTableReader final : public ForwardingTableReader<ElasticTableReader> {
  public:
   // `largest_seqno`: of the table's entries as the database knows it, 0 if it does not. `level`: -1 if it is not known.
   ElasticTableReader(std::unique_ptr<rocksdb::TableReader> stock, TableFilter table, rocksdb::SequenceNumber largest_seqno,
@@ -43,6 +43,9 @@ class ElasticTableReader final : public ForwardingTableReader {
     Inner().MarkObsolete(uncache_aggressiveness);
   }
 
+  // The stock reader.
+  rocksdb::TableReader& Inner() const { return *stock_; }
+
  private:
   // A key that is asked for, without timestamp.
   struct Sought {
@@ -64,6 +67,7 @@ class ElasticTableReader final : public ForwardingTableReader {
   rocksdb::Statistics* Statistics() const { return units_.Family().statistics; }
   size_t TimestampBytes() const { return Comparator().timestamp_size(); }
 
+  const std::unique_ptr<rocksdb::TableReader> stock_;
   // A lookup at this sequence number or a later one sees every entry of the table.
   const rocksdb::SequenceNumber sees_all_from_;
   TableFilter units_;

@@ -9,17 +9,15 @@
 #include "abi.h"
 #include "read/column_family.h"
 #include "read/forwarding_table_reader.h"
-#include "options/cf_options.h"
 
 namespace springbloom {
 
 // Lookups go to the stock reader until room was found, from then on to an ElasticTableReader that owns it. Room is looked for by the
-// maintenance thread, never by a lookup. Two words, which lie in a slab of the column family's RefusedTables.
-class RefusedTableReader final : public ForwardingTableReader {
+// maintenance thread, never by a lookup. With a budget of 0 every table has one: it lies in a slab of the column family's
+// RefusedTables, which has the pointer to the other reader too, in 6 bytes.
+class RefusedTableReader final : public ForwardingTableReader<RefusedTableReader> {
  public:
-  // `options` are those that opened the stock reader.
-  static std::unique_ptr<rocksdb::TableReader> Make(ColumnFamilyRef family, std::unique_ptr<rocksdb::TableReader> stock,
-                                                    const rocksdb::TableReaderOptions& options);
+  static std::unique_ptr<rocksdb::TableReader> Make(ColumnFamilyRef family, std::unique_ptr<rocksdb::TableReader> stock);
   ~RefusedTableReader() override;
   static void operator delete(void* reader);
 
@@ -37,33 +35,33 @@ class RefusedTableReader final : public ForwardingTableReader {
     return Inner().MultiGetFilter(read_options, prefix_extractor, range);
   }
   void MarkObsolete(uint32_t uncache_aggressiveness) override;
+  // The stock reader, or the ElasticTableReader that has taken its place.
+  rocksdb::TableReader& Inner() const;
 
  private:
   friend class RefusedTables;
 
-  explicit RefusedTableReader(std::unique_ptr<rocksdb::TableReader> stock) : ForwardingTableReader(std::move(stock)) {}
+  RefusedTableReader() = default;
 };
 
-// With a budget of 0 every table has one: what an open table then takes beside stock RocksDB.
-static_assert(sizeof(RefusedTableReader) == 2 * sizeof(void*));
+static_assert(sizeof(RefusedTableReader) == sizeof(void*));
 
 // The refused tables of a column family. Thread-safe.
 class RefusedTables {
  public:
-  // `ioptions` are copied: a reader outlives its column family for a moment when a database closes.
-  RefusedTables(const ColumnFamily& family, const rocksdb::ImmutableOptions& ioptions);
+  explicit RefusedTables(const ColumnFamily& family) : family_(family) {}
   // There is no table any more.
   ~RefusedTables();
 
  private:
   friend class RefusedTableReader;
   struct Slab;
+  // A reader's place in its slab.
+  struct Slot;
 
-  static Slab& SlabOf(void* slot);
-  static size_t IndexIn(const Slab& slab, const void* slot);
-  // Memory for a reader.
-  void* Allocate();
-  void Free(void* slot);
+  // Memory for a reader that forwards to `inner`.
+  void* Allocate(rocksdb::TableReader* inner);
+  void Free(void* reader);
   void StartTrying(RefusedTableReader* reader);
   // When this returns, the reader is not being tried, and will not be. Whether it was opened.
   bool StopTrying(RefusedTableReader* reader);
@@ -72,9 +70,10 @@ class RefusedTables {
   int TryOne(RefusedTableReader* reader) const;
 
   const ColumnFamily& family_;
-  const rocksdb::ImmutableOptions ioptions_;
   std::mutex mutex_;
   std::vector<Slab*> slabs_;
+  // The slab in which the last reader was tried: those before it hold few that are to be.
+  size_t last_tried_ = 0;
 };
 
 }  // namespace springbloom

@@ -8,8 +8,8 @@ use super::sorted_runs::{RunKey, SortedRuns};
 
 /// The policy `monkey`.
 pub(super) fn new() -> SortedRuns {
-    SortedRuns::new(|table, run| match run.level {
+    SortedRuns::new(|run, size| match run.level {
         Some(level) if !run.is_of_single_tables() => RunKey::level(run.scope, level),
-        _ => RunKey::table(table),
+        _ => RunKey::tables_of(size),
     })
 }

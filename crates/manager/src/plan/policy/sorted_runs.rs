@@ -2,12 +2,13 @@
 //! in which an even share of the segments gets one more.
 //!
 //! Greedy by fall of fpr per byte over (run, next unit), which is optimal as each further unit of a run is worth less than
-//! the one before. Recomputed when tables come or go or the ceiling moves, in O(segments); carried out by [`rebalance`],
+//! the one before. Recomputed when tables come or go or the ceiling moves, in O(segments + runs log runs); carried out by [`rebalance`],
 //! a bounded number of segments at a time, evictions first.
 //!
 //! [`rebalance`]: Policy::rebalance
 
-use std::collections::HashMap;
+use std::cmp::Ordering;
+use std::collections::{BinaryHeap, HashMap};
 
 use super::{CHANGES_MAX, Policy};
 use crate::ScopeId;
@@ -17,15 +18,33 @@ use crate::plan::Run;
 use crate::plan::allocation::{Allocation, SegmentState};
 use crate::visits::Visit;
 
-/// Names a run.
+/// Keys of a table to a factor of 2^(1/4), by those of its first segment.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct SizeClass(u32);
+
+impl SizeClass {
+    fn of(segments: &[SegmentState]) -> Self {
+        let keys_of_first = segments.first().map_or(0, |state| u64::from(state.shape.key_count()));
+        let keys = (keys_of_first * segments.len() as u64).max(1);
+        Self(4 * keys.ilog2() + ((keys << 2 >> keys.ilog2()) & 3) as u32)
+    }
+}
+
+/// Names a run, or runs that are planned alike: there are few names, however many tables overlap.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub(super) struct RunKey(u64, u64);
 
 impl RunKey {
     pub(super) const ALL: RunKey = RunKey(0, 0);
 
-    pub(super) fn table(table: u32) -> Self {
-        RunKey(u64::from(table), 1)
+    /// All tables of about one size that are a run each: a unit is worth the same to each of them.
+    pub(super) fn tables_of(size: SizeClass) -> Self {
+        RunKey(u64::from(size.0), 1)
+    }
+
+    /// Runs that it names, of so many tables.
+    fn runs(self, tables: usize) -> usize {
+        if self.1 == 1 { tables } else { 1 }
     }
 
     pub(super) fn level(scope: ScopeId, level: u8) -> Self {
@@ -47,6 +66,39 @@ struct RunStep {
     bytes: usize,
 }
 
+/// The next unit of a run. Those that are worth more are greater; of equal worth, the choice is the same on every machine.
+struct NextStep {
+    step: RunStep,
+    key: RunKey,
+}
+
+impl NextStep {
+    fn rank(&self) -> (f64, RunKey) {
+        (self.step.fpr_fall / self.step.bytes.max(1) as f64, self.key)
+    }
+}
+
+impl Ord for NextStep {
+    fn cmp(&self, other: &Self) -> Ordering {
+        let ((worth, key), (other_worth, other_key)) = (self.rank(), other.rank());
+        worth.total_cmp(&other_worth).then(key.cmp(&other_key))
+    }
+}
+
+impl PartialOrd for NextStep {
+    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+impl PartialEq for NextStep {
+    fn eq(&self, other: &Self) -> bool {
+        self.cmp(other).is_eq()
+    }
+}
+
+impl Eq for NextStep {}
+
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Phase {
     Idle,
@@ -63,7 +115,7 @@ const VISITS_MAX: usize = 16 * CHANGES_MAX;
 
 /// The common part of the policies `uniform` and `monkey`.
 pub(super) struct SortedRuns {
-    run_of: fn(u32, Run) -> RunKey,
+    run_of: fn(Run, SizeClass) -> RunKey,
     runs: HashMap<RunKey, RunUnits>,
     planned_for_bytes: usize,
     stale: bool,
@@ -71,12 +123,13 @@ pub(super) struct SortedRuns {
 }
 
 impl SortedRuns {
-    pub(super) fn new(run_of: fn(u32, Run) -> RunKey) -> Self {
+    pub(super) fn new(run_of: fn(Run, SizeClass) -> RunKey) -> Self {
         Self { run_of, runs: HashMap::new(), planned_for_bytes: 0, stale: false, phase: Phase::Idle }
     }
 
     fn run_of(&self, table: u32, allocation: &Allocation) -> Option<RunKey> {
-        Some((self.run_of)(table, allocation.runs().of(table)?))
+        let run = allocation.runs().of(table)?;
+        Some((self.run_of)(run, SizeClass::of(allocation.segments().table(table))))
     }
 
     fn wanted_units(&self, segment: SegmentRef, allocation: &Allocation) -> u8 {
@@ -88,7 +141,7 @@ impl SortedRuns {
 
     /// What the next unit of a run does; `None` if all its segments have all their units. The fall of fpr is that of a few
     /// segments: rates hardly differ inside a run, and the exact rate is costly.
-    fn step(&self, tables: &[u32], units: u8, allocation: &Allocation) -> Option<RunStep> {
+    fn step(&self, key: RunKey, tables: &[u32], units: u8, allocation: &Allocation) -> Option<RunStep> {
         let segments = tables.iter().flat_map(|&table| allocation.segments().table(table));
         // A small unit may fit the allocator's rounding of those before it.
         let bytes = segments.filter_map(|state| next_bytes(state, units)).reduce(|sum, bytes| sum + bytes)?;
@@ -99,7 +152,8 @@ impl SortedRuns {
             Some(state.shape.false_positive_rate(units) - state.shape.false_positive_rate(units + 1))
         });
         let (sum, count) = falls.fold((0.0, 0usize), |(sum, count), fall| (sum + fall, count + 1));
-        Some(RunStep { fpr_fall: sum / count.max(1) as f64, bytes })
+        let fpr_fall = sum / count.max(1) as f64 * key.runs(tables.len()) as f64;
+        Some(RunStep { fpr_fall, bytes })
     }
 
     fn plan(&mut self, allocation: &Allocation) {
@@ -109,30 +163,22 @@ impl SortedRuns {
                 tables_of.entry(key).or_default().push(table);
             }
         }
-        let mut steps: Vec<(RunKey, Option<RunStep>)> =
-            tables_of.iter().map(|(&key, tables)| (key, self.step(tables, 0, allocation))).collect();
-        steps.sort_by_key(|&(key, _)| key); // equal worth: the same choice on every machine
-        self.runs.clear();
+        let next =
+            |key, units| Some(NextStep { step: self.step(key, &tables_of[&key], units, allocation)?, key });
+        let mut steps: BinaryHeap<NextStep> = tables_of.keys().filter_map(|&key| next(key, 0)).collect();
+        let mut runs: HashMap<RunKey, RunUnits> = HashMap::new();
         let mut left = allocation.unit_budget_bytes();
-        loop {
-            let worth =
-                |step: &Option<RunStep>| step.as_ref().map(|step| step.fpr_fall / step.bytes.max(1) as f64);
-            let best = steps.iter_mut().filter(|(_, step)| step.is_some());
-            let Some((key, step)) = best.max_by(|(_, a), (_, b)| worth(a).partial_cmp(&worth(b)).unwrap())
-            else {
-                break;
-            };
-            let run = self.runs.entry(*key).or_default();
-            let bytes = step.as_ref().map_or(0, |step| step.bytes);
-            if bytes > left {
-                run.one_more_below = self::one_more_below(&tables_of[key], run.units, left, allocation);
+        while let Some(NextStep { step, key }) = steps.pop() {
+            let run = runs.entry(key).or_default();
+            if step.bytes > left {
+                run.one_more_below = self::one_more_below(&tables_of[&key], run.units, left, allocation);
                 break;
             }
-            left -= bytes;
+            left -= step.bytes;
             run.units += 1;
-            let units = run.units;
-            *step = self.step(&tables_of[key], units, allocation);
+            steps.extend(next(key, run.units));
         }
+        self.runs = runs;
         self.planned_for_bytes = allocation.unit_budget_bytes();
         self.stale = false;
         self.phase = Phase::Evict(SegmentRef::FIRST);
@@ -235,5 +281,36 @@ impl Policy for SortedRuns {
             Phase::Admit(from) => self.apply_plan(from, true, allocation).map_or(Phase::Idle, Phase::Admit),
         };
         true
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use springbloom_filter::{KeyDigest, UnitSettings};
+
+    use super::super::monkey;
+    use super::*;
+    use crate::Hotness;
+
+    #[test]
+    fn tables_that_overlap_are_planned_by_their_size_and_not_one_by_one() {
+        let shape = |keys: u32| {
+            let digests: Vec<_> = (0..keys).map(|n| KeyDigest::of(&n.to_le_bytes())).collect();
+            UnitSettings::ribbon(16).unwrap().build(&digests).shape
+        };
+        let (small, large) = (shape(64), shape(1024));
+        let mut allocation = Allocation::new(None);
+        for table in 0..1000 {
+            let shape = if table % 4 == 0 { large } else { small };
+            let run = Run { scope: ScopeId(1), level: None };
+            allocation.add_table(table, run, [(shape, Hotness::default())].into_iter());
+        }
+        allocation.set_unit_budget_bytes(250 * group_bytes(large, 3));
+        let mut policy = monkey::new();
+        policy.plan(&allocation);
+        assert_eq!(policy.runs.len(), 2, "{:?}", policy.runs);
+        // A unit of a small table saves as much for less: they have more.
+        let units = |table| policy.wanted_units(SegmentRef { table, segment: 0 }, &allocation);
+        assert!(units(1) > units(0) + 1, "{} units for small tables, {} for large ones", units(1), units(0));
     }
 }
