@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::Args;
 use springbloom_console::sizes::Size;
-use springbloom_rocksdb::{PolicyKind, UnitSettings};
+use springbloom_rocksdb::{PolicyKind, SETTINGS, Setting, UnitSettings};
 use springbloom_workload::{AbsentKeys, Distribution, Mix, Movement};
 
 use crate::database::config::Config;
@@ -45,17 +45,14 @@ pub struct Compare {
     /// Memory of elastic filters and of the cache for partitioned filters [default: BITS of the first elastic configuration]
     #[arg(long, value_name = "SIZE", help_heading = "Filters")]
     pub(crate) budget: Option<Size>,
-    /// Policy that decides which units are resident: uniform, monkey, multi-queue or benefit
-    #[arg(long, default_value_t, help_heading = "Filters")]
+    #[arg(long, help = help("policy"), default_value = default("policy"), help_heading = "Filters")]
     pub(crate) policy: PolicyKind,
-    /// Units of each filter: ribbon:UNITS (one bit per key each) or bloom:UNITSxBITS
-    #[arg(long, default_value_t, help_heading = "Filters")]
+    #[arg(long, help = help("units"), default_value = default("units"), help_heading = "Filters")]
     pub(crate) units: UnitSettings,
-    /// Bytes of data that one filter covers
-    #[arg(long, value_name = "SIZE", default_value = "8MiB", help_heading = "Filters")]
+    #[arg(long, value_name = "SIZE", help = help("segment_data_bytes"), default_value = default("segment_data_bytes"),
+        help_heading = "Filters")]
     pub(crate) segment_bytes: Size,
-    /// Lookups after which an unused segment expires (policy multi-queue)
-    #[arg(long, value_name = "LOOKUPS", help_heading = "Filters")]
+    #[arg(long, value_name = "LOOKUPS", help = help("lifetime"), help_heading = "Filters")]
     pub(crate) lifetime: Option<u64>,
     /// Disable the negative cache, which remembers absent keys that the resident units let pass
     #[arg(long, help_heading = "Filters")]
@@ -128,6 +125,23 @@ pub struct Compare {
     /// Also draw the figures of --preset shamba to this .svg or .png file
     #[arg(long, value_name = "FILE", help_heading = "Machine")]
     pub(crate) plot: Option<PathBuf>,
+}
+
+/// The setting of Springbloom that a flag sets.
+fn setting(name: &str) -> &'static Setting {
+    SETTINGS.iter().find(|setting| setting.name == name).expect("flags name settings that exist")
+}
+
+/// What the setting does and takes, without the name that it has in Rust.
+fn help(name: &str) -> String {
+    let Setting { help, takes, .. } = setting(name);
+    let does = help.split(" (`").next().unwrap_or(help);
+    let (first, rest) = does.split_at(1);
+    format!("{}{rest}: {takes}", first.to_uppercase())
+}
+
+fn default(name: &str) -> &'static str {
+    setting(name).default
 }
 
 fn parse_mix(text: &str) -> Result<Mix, String> {

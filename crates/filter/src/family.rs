@@ -65,14 +65,14 @@ impl FamilyShape {
         }
     }
 
-    /// The inverse of [`to_bits`](Self::to_bits).
+    /// The inverse of [`to_bits`](Self::to_bits). Errors on a family that does not exist.
     #[inline]
-    pub(crate) fn from_bits(bits: u16) -> Self {
+    pub(crate) fn from_bits(bits: u16) -> Result<Self, FilterError> {
         let parameters = Nibbles::from_bits(bits as u8);
-        if bits >> 8 == 0 {
-            Self::Bloom(BloomShape(parameters))
-        } else {
-            Self::Ribbon(RibbonShape(parameters))
+        match bits >> 8 {
+            0 => Ok(Self::Bloom(BloomShape(parameters))),
+            1 => Ok(Self::Ribbon(RibbonShape(parameters))),
+            got => Err(FilterError::UnknownFamily { got: got as u8 }),
         }
     }
 

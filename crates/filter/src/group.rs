@@ -26,9 +26,10 @@ impl ProbeLayout {
         self.0
     }
 
-    /// The inverse of [`to_bits`](Self::to_bits).
-    pub fn from_bits(bits: u32) -> Self {
-        Self(bits)
+    /// The inverse of [`to_bits`](Self::to_bits). Errors on bits of a family that does not exist.
+    #[inline]
+    pub fn from_bits(bits: u32) -> Result<Self, FilterError> {
+        FamilyShape::from_bits((bits >> UNIT_WORDS_BITS) as u16).map(|_| Self(bits))
     }
 
     /// Words of 64 bits in each unit.
@@ -39,7 +40,7 @@ impl ProbeLayout {
 
     #[inline]
     fn family(self) -> FamilyShape {
-        FamilyShape::from_bits((self.0 >> UNIT_WORDS_BITS) as u16)
+        FamilyShape::from_bits((self.0 >> UNIT_WORDS_BITS) as u16).expect("checked when the layout was made")
     }
 
     /// The probe of this digest.
@@ -223,5 +224,21 @@ fn check_unit_bytes(shape: GroupShape, unit: usize, bytes: &[u8]) -> Result<(), 
     match (bytes.len(), shape.unit_bytes()) {
         (got, expected) if got != expected => Err(FilterError::UnitBytes { unit, got, expected }),
         _ => Ok(()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn bits_of_an_unknown_family_are_no_layout() {
+        for family in 0..4 {
+            let layout = ProbeLayout::from_bits(family << 30 | 7);
+            match family {
+                0 | 1 => assert_eq!(layout.map(ProbeLayout::to_bits), Ok(family << 30 | 7)),
+                got => assert_eq!(layout, Err(FilterError::UnknownFamily { got: got as u8 })),
+            }
+        }
     }
 }

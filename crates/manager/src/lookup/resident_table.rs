@@ -99,7 +99,7 @@ impl ResidentTable {
     #[inline]
     pub(crate) fn layout(&self, segment: u32) -> Option<ProbeLayout> {
         let (layouts, _) = self.0.bytes()[..self.0.head().layouts_bytes()].as_chunks();
-        layouts.get(segment as usize).map(|&bits| ProbeLayout::from_bits(u32::from_ne_bytes(bits)))
+        layouts.get(segment as usize).and_then(|&bits| ProbeLayout::from_bits(u32::from_ne_bytes(bits)).ok())
     }
 
     /// One cell per segment.
