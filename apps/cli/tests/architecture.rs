@@ -47,7 +47,7 @@ const ALLOWED: [(&str, &[&str]); 15] = [
 ];
 
 /// What crates without an engine may use from elsewhere. A store is not among them.
-const NEUTRAL_EXTERNALS: [&str; 21] = [
+const NEUTRAL_EXTERNALS: [&str; 22] = [
     "anyhow",
     "arc-swap",
     "comfy-table",
@@ -58,6 +58,7 @@ const NEUTRAL_EXTERNALS: [&str; 21] = [
     "io-uring",
     "libc",
     "log",
+    "multiversion",
     "plotters",
     "prometheus-client",
     "rand",
