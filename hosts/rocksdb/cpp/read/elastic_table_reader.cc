@@ -67,7 +67,7 @@ void ElasticTableReader::CountAnswers(uint64_t rejected, uint64_t passed) const 
 void ElasticTableReader::RecordPassed(const Sought& sought, const ReadOptions& read_options, const Slice& internal_key,
                                       GetContext::GetState before, const Status& status, const GetContext& after) const {
   if (!status.ok() || before != GetContext::kNotFound) {
-    // A failed or memory-only read says nothing, and neither does a further operand of a merge in progress.
+    // A failed read, or one that needed the disk and was not allowed to, says nothing, and neither does a further operand of a merge.
     return;
   }
   if (after.State() == GetContext::kNotFound) {

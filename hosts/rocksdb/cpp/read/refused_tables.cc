@@ -32,9 +32,7 @@ bool CanBePacked(const void* pointer) {
 }
 
 uint32_t LowPart(const void* pointer) { return static_cast<uint32_t>(reinterpret_cast<uintptr_t>(pointer) >> 3 << 1); }
-uint16_t HighPart(const void* pointer) {
-  return static_cast<uint16_t>(reinterpret_cast<uintptr_t>(pointer) >> 34 << 3);
-}
+uint16_t HighPart(const void* pointer) { return static_cast<uint16_t>(reinterpret_cast<uintptr_t>(pointer) >> 34 << 3); }
 
 }  // namespace
 
