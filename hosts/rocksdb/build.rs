@@ -3,19 +3,20 @@
 #[path = "build/rocksdb_headers.rs"]
 mod rocksdb_headers;
 
-use std::{env, path::Path};
+use std::path::Path;
 
 use rocksdb_headers::{compiler, sources_in, together};
+
+/// A path of this checkout. What another build script tells would be kept with the target folder, which checkouts share.
+const CORE_HEADERS: &str = "../core/include";
 
 fn main() {
     println!("cargo:rerun-if-changed=build");
     println!("cargo:rerun-if-changed=cpp");
     println!("cargo:rerun-if-changed=tests/cpp");
-    let core_headers =
-        env::var_os("DEP_SPRINGBLOOM_HOST_INCLUDE").expect("springbloom-host tells where its header is");
-    println!("cargo:rerun-if-changed={}", Path::new(&core_headers).display());
+    println!("cargo:rerun-if-changed={CORE_HEADERS}");
     let mut build = compiler();
-    build.include("cpp").include(core_headers);
+    build.include("cpp").include(CORE_HEADERS);
     // Option maps name members by offset, as RocksDB's own do.
     build.flag_if_supported("-Wno-invalid-offsetof");
     let build_of_tests = build.clone();
