@@ -82,6 +82,18 @@ fn every_shard_of_the_block_cache_has_room_beside_the_charge() {
     assert!((8 * MIB - MIB / 2..=8 * MIB).contains(&usage), "{usage} bytes in a cache of {}", 8 * MIB);
 }
 
+/// A budget "without a limit" takes no more entries than a large one, or it would fill the machine's memory with them.
+#[test]
+fn the_largest_budget_is_charged_in_as_many_entries_as_others() {
+    const MOST: usize = 256 << 40;
+    let cache = Cache::new_lru_cache(8 * MIB);
+    let elastic = builder(MOST).charge_to_block_cache(true).build().expect("the settings are sound");
+    let options = installed(&elastic, &with_cache(&cache));
+    assert!(is_about(cache.get_pinned_usage(), MOST), "{}", cache.get_pinned_usage());
+    drop((options, elastic));
+    assert_eq!(cache.get_pinned_usage(), 0);
+}
+
 #[test]
 fn without_a_block_cache_there_is_nothing_to_charge() {
     let mut table = BlockBasedOptions::default();

@@ -17,7 +17,7 @@ namespace {
 //
 // They are small beside a shard of the cache and many, so that every shard holds about the same share of the charge. RocksDB's own
 // reservations have 256 KiB an entry and a shard of a small cache has 512 KiB: some shards would keep no data block. An entry costs the
-// cache about 100 bytes of its own.
+// cache about 100 bytes of its own, so there are not more for a larger charge.
 class Charge {
  public:
   explicit Charge(std::shared_ptr<rocksdb::Cache> cache) : cache_(std::move(cache)) {}
@@ -36,11 +36,10 @@ class Charge {
 
  private:
   static constexpr uint64_t kEntryBytesMin = 4 << 10;
-  static constexpr uint64_t kEntryBytesMax = 256 << 10;
   static constexpr uint64_t kEntriesMax = 8192;
 
   void Grow(uint64_t bytes) {
-    const uint64_t entry_bytes = std::clamp(bytes / kEntriesMax, kEntryBytesMin, kEntryBytesMax);
+    const uint64_t entry_bytes = std::max(bytes / kEntriesMax, kEntryBytesMin);
     while (total_bytes_ < bytes) {
       const auto key = rocksdb::CacheKey::CreateUniqueForCacheLifetime(cache_.get());
       rocksdb::Cache::Handle* handle = nullptr;
