@@ -91,15 +91,16 @@ impl Job {
         let budget = registry.budget().clone();
         let reserve = |bytes| budget.try_reserve(MemoryKind::Loading, bytes);
         let Wanted { resident, units, .. } = wanted;
-        for rows in (1..=wanted.rows).rev() {
-            let shapes = || wanted.table.shapes.iter();
-            let bytes = shapes().map(|shape| shape.unit_bytes()).sum::<usize>() * usize::from(rows);
+        let shapes = || wanted.table.shapes.iter();
+        let row_bytes: usize = shapes().map(|shape| shape.unit_bytes()).sum();
+        let rows_max = wanted.rows.min((ROWS_BYTES_MAX / row_bytes.max(1)).clamp(1, u8::MAX.into()) as u8);
+        for rows in (1..=rows_max).rev() {
+            let bytes = row_bytes * usize::from(rows);
             // Each group of the rows needs its place beside the buffer before the one that it replaces goes; rows that
             // find no place for one would be read again and again.
             let group_bytes_max =
                 shapes().map(|&shape| group_bytes(shape, resident + rows)).max().unwrap_or(0);
-            if (bytes <= ROWS_BYTES_MAX || rows == 1)
-                && free_bytes(budget.snapshot()) >= 2 * bytes + group_bytes_max
+            if free_bytes(budget.snapshot()) >= 2 * bytes + group_bytes_max
                 && let (Some(buffer), copies @ Some(_)) = (reserve(bytes), reserve(bytes))
             {
                 return Reserved::Job(Self {

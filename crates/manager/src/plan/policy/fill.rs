@@ -49,9 +49,7 @@ impl Fill {
             return false;
         }
         if allocation.free_bytes() <= free_bytes_min {
-            if self.hand != SegmentRef::FIRST || self.threshold < f32::INFINITY {
-                self.restart();
-            }
+            self.restart();
             return false;
         }
         let weight = allocation.decay().weight() as f32;
