@@ -6,6 +6,7 @@ pub mod binomial;
 pub mod chi_square;
 pub mod damage;
 pub mod fio;
+pub mod header;
 pub mod kill;
 pub mod machine;
 pub mod seed;

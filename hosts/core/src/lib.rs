@@ -20,7 +20,7 @@ mod warm_start;
 
 pub use control::{memory_pressure::MemoryPressure, metrics};
 pub use error::Error;
-pub use ffi::{Cache, CacheCalls, Engine, Name};
+pub use ffi::{Bytes, Cache, CacheCalls, Engine, Name};
 pub use filters::{
     Filters,
     setting_table::{SETTINGS, Setting},

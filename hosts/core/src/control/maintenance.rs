@@ -1,7 +1,7 @@
 //! The host's one thread: writes hotness files, forgets tables whose files are gone, opens refused tables again when there is
 //! room, sums up in a database's log how its tables were opened, yields memory when the machine needs it.
 //!
-//! Holds what it works on, never the [`Shared`](crate::filters::Filters) that owns it: so it cannot be the one that drops the last
+//! Holds what it works on, never the [`Filters`](crate::filters::Filters) that own it: so it cannot be the one that drops the last
 //! reference, and dropping the [`Maintenance`] stops and joins it.
 
 use std::{

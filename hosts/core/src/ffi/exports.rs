@@ -546,6 +546,8 @@ unsafe extern "C" fn sb_table_record_true_positive(table: *const TableFilter, se
 
 #[cfg(test)]
 mod tests {
+    use springbloom_testkit::header::noexcept_functions;
+
     #[test]
     fn every_function_that_crosses_the_border_catches_what_is_thrown() {
         let source = include_str!("exports.rs").split("#[cfg(test)]").next().expect("the functions");
@@ -555,18 +557,7 @@ mod tests {
             let (name, body) = export.split_once('(').expect("a function has parameters");
             assert!(body.contains("guarded("), "sb_{name} is not guarded");
         }
-        let header = include_str!("../../include/springbloom_abi.h");
-        let lines = header.lines().filter(|line| !line.trim_start().starts_with("//"));
-        let header =
-            lines.map(|line| line.split(" // ").next().unwrap_or(line)).collect::<Vec<_>>().join("\n");
-        let mut functions = 0;
-        for declaration in header.split(';') {
-            let Some((name, _)) = declaration.split_once('(') else { continue };
-            if !name.contains('{') && name.contains(" sb_") {
-                functions += 1;
-                assert!(declaration.ends_with("SB_NOEXCEPT"), "it may throw: {declaration}");
-            }
-        }
-        assert_eq!(functions, exports.len(), "the header declares them all");
+        let declared = noexcept_functions(include_str!("../../include/springbloom_abi.h"), " sb_");
+        assert_eq!(declared, exports.len(), "the header declares them all");
     }
 }

@@ -14,4 +14,5 @@ mod types;
 
 pub use cache::{Cache, CacheCalls};
 pub use engine::{Engine, Name};
+pub use types::Bytes;
 pub(crate) use {cache::CacheCharge, file_access::FileAccess};

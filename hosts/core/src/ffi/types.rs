@@ -7,11 +7,14 @@ use std::{
 
 use springbloom_filter::KeyDigest;
 
+/// Bytes that somebody else owns: `sb_bytes`.
 #[repr(C)]
 #[derive(Clone, Copy)]
-pub(super) struct Bytes {
-    pub(super) data: *const u8,
-    pub(super) size: usize,
+pub struct Bytes {
+    /// May be null when `size` is 0.
+    pub data: *const u8,
+    /// How many there are.
+    pub size: usize,
 }
 
 impl Bytes {
@@ -23,9 +26,11 @@ impl Bytes {
         Self { data: bytes.as_ptr(), size: bytes.len() }
     }
 
+    /// The bytes.
+    ///
     /// # Safety
-    /// `data` points to `size` readable bytes that nobody writes while the result is in use.
-    pub(super) unsafe fn get<'a>(self) -> &'a [u8] {
+    /// `data` points to `size` readable bytes that nobody writes while the result is in use; it may be null when `size` is 0.
+    pub unsafe fn get<'a>(self) -> &'a [u8] {
         // SAFETY: by the caller's promise.
         unsafe { bytes_at(self.data, self.size) }
     }

@@ -8,9 +8,9 @@ use std::{
 };
 
 use rocksdb::AsRawPtr;
-use springbloom_host::{Cache, Engine, Filters};
+use springbloom_host::{Bytes, Cache, Engine, Filters};
 
-use super::types::{InspectSink, RawStatus, TableInfo, bytes_at};
+use super::types::{InspectSink, RawStatus, TableInfo};
 use crate::FamilyStatus;
 
 unsafe extern "C" {
@@ -134,7 +134,7 @@ pub(crate) fn inspect_table(path: &Path, head_only: bool) -> Result<Inspected, S
     }
     unsafe extern "C" fn on_block(context: *mut c_void, data: *const u8, size: usize) {
         // SAFETY: `context` is the `Inspected` below, the block lives through the call.
-        let (inspected, block) = unsafe { (&mut *context.cast::<Inspected>(), bytes_at(data, size)) };
+        let (inspected, block) = unsafe { (&mut *context.cast::<Inspected>(), Bytes { data, size }.get()) };
         inspected.block = Some(block.to_vec());
     }
     let mut inspected = Inspected::default();

@@ -2,7 +2,7 @@
 
 use std::mem::offset_of;
 
-use super::types::{Bytes, InspectSink, RawStatus, TableInfo};
+use super::types::{InspectSink, RawStatus, TableInfo};
 
 /// A struct's size, and the offsets of its fields in their order.
 macro_rules! layout {
@@ -12,7 +12,6 @@ macro_rules! layout {
     };
 }
 
-layout!(Bytes, 16, data: 0, size: 8);
 layout!(RawStatus, 24, is_active: 0, tables_with_units: 8, tables_without_units: 16);
 layout!(TableInfo, 72, file_bytes: 0, entries: 8, data_bytes: 16, filter_bytes: 24, filter_policy: 32, session: 48, orig_file_number: 64);
 layout!(InspectSink, 24, context: 0, table: 8, block: 16);

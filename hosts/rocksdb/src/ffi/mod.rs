@@ -10,6 +10,8 @@ pub(crate) use imports::{block_cache_in, engine, inspect_table, install, is_anot
 
 #[cfg(test)]
 mod tests {
+    use springbloom_testkit::header::noexcept_functions;
+
     #[test]
     fn the_engine_has_the_name_that_users_are_told() {
         assert_eq!(super::engine().hotness_file.text(), crate::HOTNESS_FILE_NAME);
@@ -17,18 +19,7 @@ mod tests {
 
     #[test]
     fn no_function_of_the_border_lets_an_exception_out() {
-        let header = include_str!("../../cpp/abi.h");
-        let lines = header.lines().filter(|line| !line.trim_start().starts_with("//"));
-        let header =
-            lines.map(|line| line.split(" // ").next().unwrap_or(line)).collect::<Vec<_>>().join("\n");
-        let mut functions = 0;
-        for declaration in header.split(';') {
-            let Some((name, _)) = declaration.split_once('(') else { continue };
-            if !name.contains('{') && name.contains("springbloom_") {
-                functions += 1;
-                assert!(declaration.ends_with("SB_NOEXCEPT"), "it may throw: {declaration}");
-            }
-        }
+        let functions = noexcept_functions(include_str!("../../cpp/abi.h"), "springbloom_");
         assert_eq!(functions, 6, "{functions} functions were found");
     }
 }

@@ -1,35 +1,8 @@
-//! Structures of `cpp/abi.h`, and of `springbloom_abi.h` as far as those have them.
+//! Structures of `cpp/abi.h`.
 
-use std::{
-    ffi::{c_int, c_void},
-    slice,
-};
+use std::ffi::{c_int, c_void};
 
-#[repr(C)]
-#[derive(Clone, Copy)]
-pub(super) struct Bytes {
-    pub(super) data: *const u8,
-    pub(super) size: usize,
-}
-
-impl Bytes {
-    /// # Safety
-    /// `data` points to `size` readable bytes that nobody writes while the result is in use.
-    pub(super) unsafe fn get<'a>(self) -> &'a [u8] {
-        // SAFETY: by the caller's promise.
-        unsafe { bytes_at(self.data, self.size) }
-    }
-}
-
-/// # Safety
-/// `data` points to `size` readable bytes that nobody writes while the result is in use; it may be null when `size` is 0.
-pub(super) unsafe fn bytes_at<'a>(data: *const u8, size: usize) -> &'a [u8] {
-    if size == 0 {
-        return &[];
-    }
-    // SAFETY: by the caller's promise.
-    unsafe { slice::from_raw_parts(data, size) }
-}
+use springbloom_host::Bytes;
 
 /// `springbloom_table_info`.
 #[repr(C)]
