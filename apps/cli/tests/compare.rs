@@ -154,10 +154,11 @@ fn fresh_absent_keys_are_asked_for_and_not_found() {
 
 #[test]
 fn windows_add_up_and_show_jumps_of_the_hot_set() {
-    let arguments =
-        ["--configs", "bloom:4,elastic:4", "--zipf", "1.2", "--movement", "jump:6000", "--window", "1000"];
+    let arguments = ["--configs", "bloom:4,elastic:4", "--movement", "jump:6000", "--window", "1000"];
+    // Some hot absent keys are asked for so often that the negative cache knows nearly all of them before a jump, and none after it.
+    let keys = ["--zipf", "2", "--zero-result", "1"];
     let runs = ["--warmup", "3000", "--ops", "15000", "--salts", "2", "--load-rounds", "0"];
-    let document = json(&[&arguments[..], &runs].concat());
+    let document = json(&[&arguments[..], &keys, &runs].concat());
     assert_eq!(document["header"]["movement"].as_str(), Some("jump:6000"));
     for row in rows(&document) {
         let windows = row["windows"].as_array().expect("windows");
@@ -177,7 +178,7 @@ fn windows_add_up_and_show_jumps_of_the_hot_set() {
         elastic.map(|row| number(&row["windows"][at], "wasted_reads")).sum::<f64>()
     };
     assert!(wasted(3) + wasted(9) > wasted(2) + wasted(8), "{document}");
-    compare(&[&arguments[..], &runs].concat())
+    compare(&[&arguments[..], &keys, &runs].concat())
         .assert()
         .success()
         .stdout(contains("movement jump:6000").and(contains("elastic:4: recovered from")));
