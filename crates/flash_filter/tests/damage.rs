@@ -185,7 +185,8 @@ fn random_damage_anywhere_is_an_error_or_costs_accuracy_only() {
     }
     let acknowledged = keys(1, 0..7500);
     let (mut errors, mut opened) = (0, 0);
-    for _ in 0..400 {
+    // About one in 34 is an error. Among 400, five or fewer come once in 40 seeds; 20 or fewer among 1,600 once in 100,000.
+    for _ in 0..1600 {
         let copy = storage.after_power_loss(PowerLoss::KILLED, 0);
         let (name, len) =
             [("filter-0000", 16 << 10), ("wal-a", 80 << 10), ("wal-b", 80 << 10)][rng.random_range(0..3)];
@@ -208,5 +209,5 @@ fn random_damage_anywhere_is_an_error_or_costs_accuracy_only() {
             Err(e) => panic!("{name} at {at}, {count} bytes: {e}"),
         }
     }
-    assert!(errors > 5 && opened > 40, "{errors} errors, {opened} opened");
+    assert!(errors > 20 && opened > 160, "{errors} errors, {opened} opened");
 }
