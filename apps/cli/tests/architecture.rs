@@ -17,10 +17,10 @@ const ALLOWED: [(&str, &[&str]); 15] = [
     ("springbloom-flash-index", &["springbloom-filter", "springbloom-page-device"]),
     ("springbloom-console", &[]),
     ("springbloom-testkit", &[]),
-    ("springbloom-host", &["springbloom-filter", "springbloom-format", "springbloom-manager"]),
+    ("springbloom-host-core", &["springbloom-filter", "springbloom-format", "springbloom-manager"]),
     (
         "springbloom-rocksdb",
-        &["springbloom-filter", "springbloom-format", "springbloom-host", "springbloom-manager"],
+        &["springbloom-filter", "springbloom-format", "springbloom-host-core", "springbloom-manager"],
     ),
     ("springbloom-workload", &[]),
     ("springbloom-baselines", &[]),

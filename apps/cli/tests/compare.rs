@@ -33,7 +33,7 @@ fn number(row: &Value, field: &str) -> f64 {
 fn every_configuration_reports_every_figure() {
     let document = json(&[
         "--configs",
-        "none,bloom:4,bloom:10,ribbon:4,partitioned:10,monkey:4,monkey-ribbon:4,elastic:6",
+        "none,bloom:4,bloom:10,ribbon:4,partitioned:10,monkey-bloom:4,monkey-ribbon:4,elastic:6",
         "--salts",
         "2",
     ]);
@@ -105,7 +105,7 @@ fn filters_by_level_take_the_memory_of_filters_of_one_size() {
         "--records",
         "200000",
         "--configs",
-        "bloom:4,ribbon:4,monkey:4,monkey-ribbon:4",
+        "bloom:4,ribbon:4,monkey-bloom:4,monkey-ribbon:4",
         "--zero-result",
         "1",
         "--ops",
@@ -318,7 +318,7 @@ fn bad_input_is_refused_with_exit_code_2() {
         (&["--budget", "many"], "expected a size"),
         (&["--policy", "guess"], "multi-queue"),
         (&["--units", "ribbon:0"], "ribbon:0"),
-        (&["--segment-bytes", "1"], "segment_data_bytes"),
+        (&["--segment-data-bytes", "1"], "segment_data_bytes"),
         (&["--keys", "/nonexistent/keys"], "/nonexistent/keys"),
         (&["--reuse"], "--dir"),
         (&["--dir", "/proc/springbloom"], "cannot create /proc/springbloom"),
@@ -374,7 +374,7 @@ fn kept_databases_are_reused_with_the_same_settings_only() {
         .code(2)
         .stderr(contains("write_buffer_bytes is 1048576, asked for is 4194304"));
     // Elastic filters with other segments are another database.
-    kept(&dir, &["--reuse", "--configs", "elastic:4", "--segment-bytes", "64KiB"])
+    kept(&dir, &["--reuse", "--configs", "elastic:4", "--segment-data-bytes", "64KiB"])
         .assert()
         .success()
         .stderr(contains("writing tables with elastic:4"));

@@ -26,7 +26,7 @@ fn databases(dir: &Path) {
             "--warmup",
             "0",
         ])
-        .args(["--configs", "bloom:10,elastic:6", "--segment-bytes", "256KiB", "--dir"])
+        .args(["--configs", "bloom:10,elastic:6", "--segment-data-bytes", "256KiB", "--dir"])
         .arg(dir)
         .assert()
         .success();

@@ -36,9 +36,9 @@ pub struct Compare {
     #[arg(long, requires = "dir", help_heading = "Data")]
     pub(crate) reuse: bool,
 
-    /// Configurations: none, bloom:BITS, ribbon:BITS, partitioned:BITS, monkey:BITS, monkey-ribbon:BITS, elastic:BITS (average
-    /// bits per key; monkey is Bloom filters with bits by level, monkey-ribbon is Ribbon filters with bits by level)
-    /// [default: none,bloom:4,bloom:10,ribbon:4,partitioned:10,monkey:4,monkey-ribbon:4,elastic:4; with --load-only:
+    /// Configurations: none, bloom:BITS, ribbon:BITS, partitioned:BITS, monkey-bloom:BITS, monkey-ribbon:BITS, elastic:BITS
+    /// (average bits per key; monkey-bloom and monkey-ribbon give each level its own bits, as Monkey does)
+    /// [default: none,bloom:4,bloom:10,ribbon:4,partitioned:10,monkey-bloom:4,monkey-ribbon:4,elastic:4; with --load-only:
     /// bloom:10,elastic:4; with --preset shamba: bloom:10,partitioned:10,elastic:10]
     #[arg(long, value_delimiter = ',', help_heading = "Filters")]
     pub(crate) configs: Option<Vec<Config>>,
@@ -51,12 +51,12 @@ pub struct Compare {
     pub(crate) units: UnitSettings,
     #[arg(long, value_name = "SIZE", help = help("segment_data_bytes"), default_value = default("segment_data_bytes"),
         help_heading = "Filters")]
-    pub(crate) segment_bytes: Size,
-    #[arg(long, value_name = "LOOKUPS", help = help("lifetime"), help_heading = "Filters")]
-    pub(crate) lifetime: Option<u64>,
+    pub(crate) segment_data_bytes: Size,
+    #[arg(long, value_name = "VISITS", help = help("segment_lifetime_visits"), help_heading = "Filters")]
+    pub(crate) segment_lifetime_visits: Option<u64>,
     /// Disable the negative cache, which remembers absent keys that the resident units let pass
     #[arg(long, help_heading = "Filters")]
-    pub(crate) no_absences: bool,
+    pub(crate) no_negative_cache: bool,
 
     /// Operations: get, or a core workload of YCSB, a to f
     #[arg(long, default_value = "get", value_parser = parse_mix, help_heading = "Workload")]

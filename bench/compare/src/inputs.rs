@@ -77,7 +77,7 @@ impl Compare {
         let defaults = match self.preset {
             _ if self.load_only => "bloom:10,elastic:4",
             Preset::Shamba => "bloom:10,partitioned:10,elastic:10",
-            _ => "none,bloom:4,bloom:10,ribbon:4,partitioned:10,monkey:4,monkey-ribbon:4,elastic:4",
+            _ => "none,bloom:4,bloom:10,ribbon:4,partitioned:10,monkey-bloom:4,monkey-ribbon:4,elastic:4",
         };
         let configs = match &self.configs {
             Some(configs) => configs.clone(),
@@ -135,10 +135,9 @@ impl Compare {
     pub(crate) fn common(&self, configs: &[Config]) -> Result<CommonSettings> {
         const DEFAULT_BUDGET_BITS: f64 = 4.0;
         // Tried here so that a bad setting is reported before minutes of loading.
-        ElasticFilters::builder()
-            .segment_data_bytes(self.segment_bytes.bytes)
-            .build()
-            .map_err(|error| bad_input(format!("--segment-bytes {}: {error}", self.segment_bytes)))?;
+        ElasticFilters::builder().segment_data_bytes(self.segment_data_bytes.bytes).build().map_err(
+            |error| bad_input(format!("--segment-data-bytes {}: {error}", self.segment_data_bytes)),
+        )?;
         Ok(CommonSettings {
             tree: self.preset.shape(),
             buffered: self.buffered,
@@ -146,9 +145,9 @@ impl Compare {
             elastic: ElasticSettings {
                 policy: self.policy,
                 units: self.units,
-                segment_bytes: self.segment_bytes.bytes,
-                lifetime: self.lifetime,
-                negative_cache: !self.no_absences,
+                segment_data_bytes: self.segment_data_bytes.bytes,
+                segment_lifetime_visits: self.segment_lifetime_visits,
+                negative_cache: !self.no_negative_cache,
             },
             budget_bytes: self.budget.map(|size| size.bytes),
             budget_bits: configs.iter().find_map(Config::elastic_bits).unwrap_or(DEFAULT_BUDGET_BITS),
@@ -200,9 +199,9 @@ impl Compare {
             elastic: format!(
                 "units {}, segments of {}, policy {}{}",
                 self.units,
-                self.segment_bytes,
+                self.segment_data_bytes,
                 common.elastic.policy,
-                if self.no_absences { ", absences not remembered" } else { "" }
+                if self.no_negative_cache { ", no negative cache" } else { "" }
             ),
             levels: shape.levels.clone(),
             tree: shape.summary(),

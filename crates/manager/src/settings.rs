@@ -9,11 +9,11 @@ pub struct ManagerSettings {
     pub budget_bytes: usize,
     /// Who decides which units are resident.
     pub policy: PolicyKind,
-    /// Multi-Queue: accesses of segments after which a segment that was not among them is expired (ATC'19 section
-    /// 3.3). `None`: as many as there are segments, the paper's advice.
-    pub lifetime: Option<u64>,
-    /// Accesses of segments in which measured use loses half its weight. `None`: 64 per segment.
-    pub half_life: Option<u64>,
+    /// Multi-Queue: visits of other segments after which an unused segment expires (ATC'19 section 3.3). `None`: as many as there are
+    /// segments, the paper's advice.
+    pub segment_lifetime_visits: Option<u64>,
+    /// Visits in which measured use loses half its weight. `None`: 64 per segment.
+    pub half_life_visits: Option<u64>,
     /// What the host keeps for a reader of a table as long as it is open, in bytes: the budget pays for it.
     pub reader_bytes: usize,
     /// What the host keeps for each thread that ever looked up until it ends, in bytes: the budget pays for it.
@@ -27,8 +27,8 @@ impl Default for ManagerSettings {
         Self {
             budget_bytes: 64 << 20,
             policy: PolicyKind::Benefit,
-            lifetime: None,
-            half_life: None,
+            segment_lifetime_visits: None,
+            half_life_visits: None,
             reader_bytes: 0,
             thread_bytes: 0,
             negative_cache: true,

@@ -107,7 +107,7 @@ void sb_filters_count_table_without_units(const sb_filters* filters, sb_bytes se
 // Wasted reads per lookup to expect at a budget, from what was measured; below 0 before anything was.
 double sb_filters_wasted_reads_per_lookup(const sb_filters* filters, uint64_t budget_bytes) SB_NOEXCEPT;
 // Whether keys that a custom comparator calls equal may be trusted to be equal byte for byte.
-int sb_filters_trusts_comparators(const sb_filters* filters) SB_NOEXCEPT;
+int sb_filters_assumes_bytewise_equality(const sb_filters* filters) SB_NOEXCEPT;
 // Whether new tables get units.
 int sb_filters_writes_units(const sb_filters* filters) SB_NOEXCEPT;
 

@@ -3,7 +3,7 @@
 use std::{sync::Arc, time::Duration};
 
 use springbloom_filter::UnitSettings;
-use springbloom_host::{Filters, Settings};
+use springbloom_host_core::{Filters, Settings};
 use springbloom_manager::{MemoryCurve, PolicyKind, Stats};
 
 use crate::{Error, MemoryPressure, ffi};
@@ -141,10 +141,10 @@ impl ElasticFiltersBuilder {
         self
     }
 
-    /// Lookups after which a segment that was not asked for counts as expired (multi-queue), from 1 to 2^40. Default: the number of
-    /// segments, as the paper advises.
-    pub fn lifetime(mut self, lookups: u64) -> Self {
-        self.settings.lifetime = Some(lookups);
+    /// Visits of other segments after which an unused segment expires (multi-queue), from 1 to 2^40. A lookup visits one segment in each
+    /// table that it asks. Default: the number of segments, as the paper advises.
+    pub fn segment_lifetime_visits(mut self, visits: u64) -> Self {
+        self.settings.segment_lifetime_visits = Some(visits);
         self
     }
 
@@ -153,8 +153,8 @@ impl ElasticFiltersBuilder {
     /// A filter knows bytes, not comparators: without the promise, column families whose comparator does not make it itself
     /// (`CanKeysWithDifferentByteContentsBeEqual`) get no units, unless they had a stock filter policy, which needs the
     /// same promise.
-    pub fn trust_comparators(mut self, trust: bool) -> Self {
-        self.settings.trust_comparators = trust;
+    pub fn assume_bytewise_equality(mut self, assume: bool) -> Self {
+        self.settings.assume_bytewise_equality = assume;
         self
     }
 
@@ -211,10 +211,10 @@ mod tests {
             .segment_data_bytes(64 << 10)
             .units("bloom:6x4".parse().expect("units"))
             .policy(PolicyKind::MultiQueue)
-            .lifetime(1000)
+            .segment_lifetime_visits(1000)
             .warm_start_every(None)
             .negative_cache(false)
-            .trust_comparators(true)
+            .assume_bytewise_equality(true)
             .write_units(false)
             .charge_to_block_cache(true)
             .yield_to_memory_pressure(MemoryPressure::in_file("/proc/pressure/memory").floor_bytes(1 << 20));
@@ -223,10 +223,10 @@ mod tests {
             ("segment_data_bytes", "64K"),
             ("units", "bloom:6x4"),
             ("policy", "multi-queue"),
-            ("lifetime", "1000"),
+            ("segment_lifetime_visits", "1000"),
             ("warm_start_seconds", "0"),
             ("negative_cache", "false"),
-            ("trust_comparators", "true"),
+            ("assume_bytewise_equality", "true"),
             ("write_units", "false"),
             ("charge_to_block_cache", "true"),
             ("memory_pressure", "/proc/pressure/memory"),

@@ -34,7 +34,7 @@ pub mod usage;
 
 pub use elastic_filters::{ElasticFilters, ElasticFiltersBuilder, FamilyStatus};
 pub use springbloom_filter::UnitSettings;
-pub use springbloom_host::{Error, MemoryPressure, SETTINGS, Setting, metrics};
+pub use springbloom_host_core::{Error, MemoryPressure, SETTINGS, Setting, metrics};
 pub use springbloom_manager::{CurvePoint, MemoryCurve, PolicyKind, Stats};
 
 /// The file beside a database's tables that remembers their use over a restart.

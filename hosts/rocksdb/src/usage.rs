@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use springbloom_format::{BlockHeader, Directory, StoredHotness};
-use springbloom_host::{Unusable, from_stored, hotness_file, stored_id};
+use springbloom_host_core::{Unusable, from_stored, hotness_file, stored_id};
 use springbloom_manager::{MemoryCurve, SegmentDemand, SegmentUse};
 
 use crate::{Error, HOTNESS_FILE_NAME, ffi};

@@ -1,4 +1,4 @@
-//! The configurations that are compared, by name: `none`, `bloom:BITS`, `ribbon:BITS`, `partitioned:BITS`, `monkey:BITS`,
+//! The configurations that are compared, by name: `none`, `bloom:BITS`, `ribbon:BITS`, `partitioned:BITS`, `monkey-bloom:BITS`,
 //! `monkey-ribbon:BITS`, `elastic:BITS`. `BITS` is the average number of bits per key.
 
 use std::fmt;
@@ -16,7 +16,7 @@ pub(crate) enum Config {
     /// Stock partitioned Bloom filters in a cache that is as large as the budget.
     Partitioned { bits: f64 },
     /// Stock Bloom filters with bits by level as Monkey (SIGMOD'17) allots them, all in memory.
-    Monkey { bits: f64 },
+    MonkeyBloom { bits: f64 },
     /// Stock Ribbon filters with bits by level as Monkey would allot them, all in memory.
     MonkeyRibbon { bits: f64 },
     /// Springbloom with a budget of this many bits per key, bookkeeping included.
@@ -24,7 +24,7 @@ pub(crate) enum Config {
 }
 
 const EXPECTED: &str =
-    "none, bloom:BITS, ribbon:BITS, partitioned:BITS, monkey:BITS, monkey-ribbon:BITS or elastic:BITS";
+    "none, bloom:BITS, ribbon:BITS, partitioned:BITS, monkey-bloom:BITS, monkey-ribbon:BITS or elastic:BITS";
 /// More than any filter here can use.
 const MAX_BITS: f64 = 100.0;
 
@@ -47,7 +47,7 @@ impl FromStr for Config {
             "bloom" => Ok(Config::Bloom { bits }),
             "ribbon" => Ok(Config::Ribbon { bits }),
             "partitioned" => Ok(Config::Partitioned { bits }),
-            "monkey" => Ok(Config::Monkey { bits }),
+            "monkey-bloom" => Ok(Config::MonkeyBloom { bits }),
             "monkey-ribbon" => Ok(Config::MonkeyRibbon { bits }),
             "elastic" => Ok(Config::Elastic { bits }),
             _ => Err(format!("expected {EXPECTED}; got {text:?}")),
@@ -63,7 +63,7 @@ impl fmt::Display for Config {
             Config::Bloom { bits } => write!(f, "bloom:{bits}"),
             Config::Ribbon { bits } => write!(f, "ribbon:{bits}"),
             Config::Partitioned { bits } => write!(f, "partitioned:{bits}"),
-            Config::Monkey { bits } => write!(f, "monkey:{bits}"),
+            Config::MonkeyBloom { bits } => write!(f, "monkey-bloom:{bits}"),
             Config::MonkeyRibbon { bits } => write!(f, "monkey-ribbon:{bits}"),
             Config::Elastic { bits } => write!(f, "elastic:{bits}"),
         }
@@ -91,9 +91,15 @@ mod tests {
 
     #[test]
     fn names_are_read_as_they_are_written() {
-        for text in
-            ["none", "bloom:4", "ribbon:4.2", "partitioned:10", "monkey:4", "monkey-ribbon:4", "elastic:0.5"]
-        {
+        for text in [
+            "none",
+            "bloom:4",
+            "ribbon:4.2",
+            "partitioned:10",
+            "monkey-bloom:4",
+            "monkey-ribbon:4",
+            "elastic:0.5",
+        ] {
             assert_eq!(text.parse::<Config>().expect(text).to_string(), text);
         }
     }

@@ -130,7 +130,7 @@ mod tests {
 
     #[test]
     fn compactions_are_spread_evenly_and_end_with_the_compacted_part() {
-        let s1 = Schedule::new(5_000_000, 1_024, &Preset::S1.shape());
+        let s1 = Schedule::new(5_000_000, 1_024, &Preset::Leveled.shape());
         let after = compactions(&s1);
         assert_eq!((s1.flushes, after.len(), after.last()), (306, 9, Some(&305)));
         assert!(after.windows(2).all(|pair| (34..=34).contains(&(pair[1] - pair[0]))), "{after:?}");

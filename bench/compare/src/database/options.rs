@@ -22,8 +22,8 @@ const NO_L0_LIMIT: i32 = 1 << 20;
 pub(crate) struct ElasticSettings {
     pub(crate) policy: PolicyKind,
     pub(crate) units: UnitSettings,
-    pub(crate) segment_bytes: u64,
-    pub(crate) lifetime: Option<u64>,
+    pub(crate) segment_data_bytes: u64,
+    pub(crate) segment_lifetime_visits: Option<u64>,
     pub(crate) negative_cache: bool,
 }
 
@@ -66,7 +66,7 @@ impl CommonSettings {
     pub(crate) fn built_settings(&self, config: &Config) -> String {
         match config {
             Config::Elastic { .. } => {
-                format!("{}, segments of {} B", self.elastic.units, self.elastic.segment_bytes)
+                format!("{}, segments of {} B", self.elastic.units, self.elastic.segment_data_bytes)
             }
             _ => "stock".to_owned(),
         }
@@ -76,7 +76,7 @@ impl CommonSettings {
     pub(crate) fn folder(&self, config: &Config) -> String {
         let name = match config {
             Config::Elastic { .. } => {
-                format!("{config}-{}-{}", self.elastic.units, self.elastic.segment_bytes)
+                format!("{config}-{}-{}", self.elastic.units, self.elastic.segment_data_bytes)
             }
             _ => config.to_string(),
         };
@@ -142,7 +142,7 @@ impl CommonSettings {
                 let budget_bytes = self.budget_bytes(config, shape.entries());
                 baselines::partitioned(&mut options, tables, bits, budget_bytes)?;
             }
-            Config::Monkey { bits } => {
+            Config::MonkeyBloom { bits } => {
                 baselines::monkey(&mut options, &tables, StockFilter::Bloom, &shape.keys_by_level(), bits)?;
             }
             Config::MonkeyRibbon { bits } => {
@@ -152,11 +152,11 @@ impl CommonSettings {
                 let mut builder = ElasticFilters::builder()
                     .budget_bytes(self.budget_bytes(config, shape.entries()))
                     .policy(self.elastic.policy)
-                    .segment_data_bytes(self.elastic.segment_bytes)
+                    .segment_data_bytes(self.elastic.segment_data_bytes)
                     .units(self.elastic.units)
                     .negative_cache(self.elastic.negative_cache);
-                if let Some(lookups) = self.elastic.lifetime {
-                    builder = builder.lifetime(lookups);
+                if let Some(visits) = self.elastic.segment_lifetime_visits {
+                    builder = builder.segment_lifetime_visits(visits);
                 }
                 let filters = builder.build()?;
                 filters.install(&mut options)?;

@@ -7,8 +7,9 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub(crate) enum Preset {
-    /// 5 million records of 1,000 B, 16 MiB files, 16 MiB base x10: four levels
-    S1,
+    /// 5 million records of 1,000 B, 16 MiB files, 16 MiB base x10: four levels (Setting S1 of the documents)
+    #[value(alias = "s1")]
+    Leveled,
     /// LevelDB 1.20: 4 MiB write buffer, 10 MiB base x10, 64 MiB files, 12 L0 files left in place: many sorted runs
     Leveldb,
     /// Universal compaction with up to ten sorted runs
@@ -78,7 +79,7 @@ impl Preset {
             l0_files_left: 0,
         };
         match self {
-            Preset::S1 => leveled,
+            Preset::Leveled => leveled,
             Preset::Leveldb => TreeShape {
                 write_buffer_bytes: 4 * MIB,
                 file_bytes: 64 * MIB,
@@ -126,7 +127,7 @@ impl Preset {
             load_only_records: 2_000_000,
         };
         match self {
-            Preset::S1 | Preset::Leveldb | Preset::Tiered => full,
+            Preset::Leveled | Preset::Leveldb | Preset::Tiered => full,
             Preset::Small => small,
             Preset::Shamba => {
                 Defaults { warmup_ops: 30_000, ops: 20_000, rounds: 2, load_rounds: 0, ..small }

@@ -24,8 +24,8 @@ pub struct Planner {
 impl Planner {
     /// A planner without tables that decides as the settings say; their budget is the one for units alone.
     pub fn new(settings: &ManagerSettings) -> Self {
-        let policy = policy::build(settings.policy, settings.lifetime);
-        Self::with_policy(policy, settings.half_life, settings.budget_bytes)
+        let policy = policy::build(settings.policy, settings.segment_lifetime_visits);
+        Self::with_policy(policy, settings.half_life_visits, settings.budget_bytes)
     }
 
     /// A planner with a policy of the caller's.
@@ -341,8 +341,8 @@ mod tests {
             let mut planner = Planner::new(&ManagerSettings {
                 budget_bytes: 2000,
                 policy: PolicyKind::ALL[kind],
-                lifetime: Some(20),
-                half_life: Some(half_life),
+                segment_lifetime_visits: Some(20),
+                half_life_visits: Some(half_life),
                 ..ManagerSettings::default()
             });
             let mut known = [false; 8];

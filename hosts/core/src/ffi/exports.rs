@@ -188,10 +188,10 @@ unsafe extern "C" fn sb_filters_wasted_reads_per_lookup(filters: *const Filters,
 /// # Safety
 /// `filters` is alive.
 #[unsafe(no_mangle)]
-unsafe extern "C" fn sb_filters_trusts_comparators(filters: *const Filters) -> c_int {
+unsafe extern "C" fn sb_filters_assumes_bytewise_equality(filters: *const Filters) -> c_int {
     // SAFETY: borrowed for the call.
     let filters = unsafe { &*filters };
-    guarded(0, || c_int::from(filters.trust_comparators))
+    guarded(0, || c_int::from(filters.assume_bytewise_equality))
 }
 
 /// # Safety

@@ -13,7 +13,7 @@ use crate::{Error, MemoryPressure};
 const BYTES_MAX: u64 = MemoryBudget::BUDGET_BYTES_MAX as u64;
 /// Below the least a unit is a few bytes and bookkeeping outweighs it; no table is as large as the most.
 const SEGMENT_DATA_BYTES: RangeInclusive<u64> = 16 << 10..=1 << 40;
-const LIFETIME: RangeInclusive<u64> = 1..=1 << 40;
+const SEGMENT_LIFETIME_VISITS: RangeInclusive<u64> = 1..=1 << 40;
 
 /// A setting, as option strings name it.
 pub struct Setting {
@@ -79,13 +79,15 @@ pub const SETTINGS: &[Setting] = &[
         show: |settings| settings.policy.to_string(),
     },
     Setting {
-        name: "lifetime",
-        takes: "lookups, from 1 to 1099511627776",
+        name: "segment_lifetime_visits",
+        takes: "visits, from 1 to 1099511627776",
         default: "the number of segments",
-        help: "lookups after which an unused segment expires, for `multi-queue` (`lifetime`)",
-        set: |settings, value| Ok(Settings { lifetime: Some(number(value)?), ..settings }),
-        can_work: |settings| settings.lifetime.is_none_or(|lookups| LIFETIME.contains(&lookups)),
-        show: |settings| shown(settings.lifetime.as_ref(), "the number of segments"),
+        help: "visits of other segments after which an unused segment expires, for `multi-queue` (`segment_lifetime_visits`)",
+        set: |settings, value| Ok(Settings { segment_lifetime_visits: Some(number(value)?), ..settings }),
+        can_work: |settings| {
+            settings.segment_lifetime_visits.is_none_or(|visits| SEGMENT_LIFETIME_VISITS.contains(&visits))
+        },
+        show: |settings| shown(settings.segment_lifetime_visits.as_ref(), "the number of segments"),
     },
     Setting {
         name: "warm_start_seconds",
@@ -109,13 +111,13 @@ pub const SETTINGS: &[Setting] = &[
         show: |settings| settings.negative_cache.to_string(),
     },
     Setting {
-        name: "trust_comparators",
+        name: "assume_bytewise_equality",
         takes: "true or false",
         default: "false",
-        help: "keys that a custom comparator calls equal are equal byte for byte (`trust_comparators`)",
-        set: |settings, value| Ok(Settings { trust_comparators: yes(value)?, ..settings }),
+        help: "assume that keys which a custom comparator calls equal are equal byte for byte (`assume_bytewise_equality`)",
+        set: |settings, value| Ok(Settings { assume_bytewise_equality: yes(value)?, ..settings }),
         can_work: |_| true,
-        show: |settings| settings.trust_comparators.to_string(),
+        show: |settings| settings.assume_bytewise_equality.to_string(),
     },
     Setting {
         name: "write_units",
@@ -274,10 +276,10 @@ mod tests {
             ("segment_data_bytes", "64K"),
             ("units", "bloom:6x4"),
             ("policy", "multi-queue"),
-            ("lifetime", "1000"),
+            ("segment_lifetime_visits", "1000"),
             ("warm_start_seconds", "0"),
             ("negative_cache", "false"),
-            ("trust_comparators", "true"),
+            ("assume_bytewise_equality", "true"),
             ("write_units", "false"),
             ("charge_to_block_cache", "true"),
             ("memory_pressure", "/proc/pressure/memory"),
@@ -292,10 +294,10 @@ mod tests {
             segment_data_bytes: 64 << 10,
             units: "bloom:6x4".parse().unwrap(),
             policy: PolicyKind::MultiQueue,
-            lifetime: Some(1000),
+            segment_lifetime_visits: Some(1000),
             warm_start_every: None,
             negative_cache: false,
-            trust_comparators: true,
+            assume_bytewise_equality: true,
             write_units: false,
             charge_to_block_cache: true,
             memory_pressure: Some(pressure),
@@ -314,8 +316,9 @@ mod tests {
     #[test]
     fn defaults_are_those_that_are_told() {
         let settings = under_pressure();
-        for setting in
-            SETTINGS.iter().filter(|setting| !["lifetime", "memory_pressure"].contains(&setting.name))
+        for setting in SETTINGS
+            .iter()
+            .filter(|setting| !["segment_lifetime_visits", "memory_pressure"].contains(&setting.name))
         {
             let applied = apply(settings.clone(), &[(setting.name, setting.default)]).expect(setting.name);
             assert_eq!((setting.show)(&applied), (setting.show)(&settings), "{}", setting.name);
@@ -385,8 +388,8 @@ mod tests {
                 ],
             ),
             (
-                "lifetime",
-                |lookups| Settings { lifetime: Some(lookups as u64), ..Settings::default() },
+                "segment_lifetime_visits",
+                |visits| Settings { segment_lifetime_visits: Some(visits as u64), ..Settings::default() },
                 &[
                     ("1", 1.0, true),
                     ("0", 0.0, false),
@@ -434,9 +437,13 @@ mod tests {
 
     #[test]
     fn text_that_is_no_number_is_refused() {
-        for name in
-            ["budget", "segment_data_bytes", "lifetime", "warm_start_seconds", "memory_pressure_floor"]
-        {
+        for name in [
+            "budget",
+            "segment_data_bytes",
+            "segment_lifetime_visits",
+            "warm_start_seconds",
+            "memory_pressure_floor",
+        ] {
             for value in ["-1", "1e3", "0x10", "1.5", "NaN", "inf", "18446744073709551616", " 1", ""] {
                 let pressure = Some(MemoryPressure::in_file("file"));
                 let pressed = Settings { memory_pressure: pressure, ..Settings::default() };

@@ -19,10 +19,10 @@ pub struct Settings {
     pub units: UnitSettings,
     /// Who decides which units are resident.
     pub policy: PolicyKind,
-    /// Lookups after which a segment that was not asked for counts as expired; `None`: the number of segments.
-    pub lifetime: Option<u64>,
-    /// Whether keys which a custom comparator calls equal are equal byte for byte.
-    pub trust_comparators: bool,
+    /// Visits of other segments after which an unused segment expires; `None`: the number of segments.
+    pub segment_lifetime_visits: Option<u64>,
+    /// Whether to assume that keys which a custom comparator calls equal are equal byte for byte.
+    pub assume_bytewise_equality: bool,
     /// Whether new tables get filter units.
     pub write_units: bool,
     /// How often hotness is saved for the next start; `None`: never, nor read.
@@ -42,8 +42,8 @@ impl Default for Settings {
             segment_data_bytes: 8 << 20,
             units: UnitSettings::default(),
             policy: PolicyKind::default(),
-            lifetime: None,
-            trust_comparators: false,
+            segment_lifetime_visits: None,
+            assume_bytewise_equality: false,
             write_units: true,
             warm_start_every: Some(Duration::from_secs(60)),
             memory_pressure: None,

@@ -190,7 +190,7 @@ std::string ElasticTableFactory::GetPrintableOptions() const {
 
 // Keys that compare equal and differ in their bytes have different digests: a filter would hide one from the other.
 bool ElasticTableFactory::Filterable(const FiltersRef& filters, const rocksdb::Comparator* comparator) const {
-  if (!comparator->CanKeysWithDifferentByteContentsBeEqual() || sb_filters_trusts_comparators(filters.get())) {
+  if (!comparator->CanKeysWithDifferentByteContentsBeEqual() || sb_filters_assumes_bytewise_equality(filters.get())) {
     return true;
   }
   // RocksDB's own timestamp comparators inherit the cautious default, but order the key itself bytewise.
@@ -214,7 +214,7 @@ rocksdb::TableBuilder* ElasticTableFactory::NewTableBuilder(const rocksdb::Table
     // Not when options are validated: a database has no log by then.
     rocksdb::Warn(builder_options.ioptions.logger,
                   "springbloom: comparator %s may call keys equal that differ in their bytes, so %s gets no filter units; "
-                  "if it never does, say so (trust_comparators, or CanKeysWithDifferentByteContentsBeEqual() == false)",
+                  "if it never does, say so (assume_bytewise_equality, or CanKeysWithDifferentByteContentsBeEqual() == false)",
                   comparator->Name(), file->file_name().c_str());
     return BlockBasedTableFactory::NewTableBuilder(builder_options, file);
   }

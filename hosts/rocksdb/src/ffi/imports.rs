@@ -8,7 +8,7 @@ use std::{
 };
 
 use rocksdb::AsRawPtr;
-use springbloom_host::{Bytes, Cache, Engine, Filters};
+use springbloom_host_core::{Bytes, Cache, Engine, Filters};
 
 use super::types::{InspectSink, RawStatus, TableInfo};
 use crate::FamilyStatus;

@@ -2,7 +2,7 @@
 
 use std::ffi::{c_int, c_void};
 
-use springbloom_host::Bytes;
+use springbloom_host_core::Bytes;
 
 /// `springbloom_table_info`.
 #[repr(C)]

@@ -108,7 +108,7 @@ extern "C" int springbloom_test_option_strings(void*, const char* path, char* er
       Check(budget == 3 << 20, "a string with a budget changes it");
     }
     // Nobody uses the instance: another one may take its place.
-    auto db = Open(FromString("table_factory={id=springbloom;policy=uniform;trust_comparators=true}"), second);
+    auto db = Open(FromString("table_factory={id=springbloom;policy=uniform;assume_bytewise_equality=true}"), second);
     CheckOk(springbloom::GetBudget(&budget), "GetBudget");
     Check(budget == 64 << 20, "the default budget");
     db.reset();

@@ -15,7 +15,7 @@ fn trusting() -> ElasticFilters {
     ElasticFilters::builder()
         .segment_data_bytes(16 << 10)
         .policy(PolicyKind::Uniform)
-        .trust_comparators(true)
+        .assume_bytewise_equality(true)
         .build()
         .expect("the settings are sound")
 }

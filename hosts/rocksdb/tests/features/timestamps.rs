@@ -132,7 +132,7 @@ fn custom_timestamps_have_filters_when_trusted() {
     let trusting = ElasticFilters::builder()
         .segment_data_bytes(16 << 10)
         .policy(PolicyKind::Uniform)
-        .trust_comparators(true)
+        .assume_bytewise_equality(true)
         .build()
         .expect("the settings are sound");
     check_with_filters(&custom(), &trusting);
