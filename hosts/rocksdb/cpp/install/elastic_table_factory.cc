@@ -10,14 +10,9 @@
 #include "rocksdb/env.h"
 #include "rocksdb/utilities/object_registry.h"
 #include "rocksdb/utilities/options_type.h"
-#include "rocksdb/version.h"
 #include "install/level_change_listener.h"
 #include "write/unit_block_policy.h"
 #include "read/unit_table.h"
-
-// The internal headers are those of exactly one release; another one needs this host to be read again beside it.
-static_assert(ROCKSDB_MAJOR == 11 && ROCKSDB_MINOR == 8 && ROCKSDB_PATCH == 1,
-              "springbloom's RocksDB host is written for RocksDB 11.8.1");
 
 namespace springbloom {
 

@@ -8,7 +8,7 @@
 #include <unordered_map>
 
 #include "handle.h"
-#include "table/block_based/block_based_table_factory.h"
+#include "rocksdb_release.h"
 
 namespace springbloom {
 
@@ -22,7 +22,7 @@ struct ElasticOptions {
 
 // A subclass, not a wrapper: `ttl`, SetOptions, record-count verification and RocksDB's checked casts ask for the class
 // BlockBasedTableFactory and get it. Writes tables with units; opens tables with and without.
-class ElasticTableFactory final : public rocksdb::BlockBasedTableFactory {
+class ElasticTableFactory final : public release::BlockBasedTableFactory {
  public:
   // The id in option strings.
   static constexpr const char* kId = "springbloom";

@@ -34,7 +34,7 @@ ColumnFamily::ColumnFamily(FiltersRef given, const TableReaderOptions& options, 
       file_system(options.ioptions.fs),
       log(options.ioptions.info_log),
       session_(options.cur_db_session_id),
-      blob_source_(options.blob_source),
+      column_family_(release::ColumnFamilyOf(options)),
       family_(sb_family_open(filters.get(), Bytes(session_), is_for_writing ? 1 : 0, FileAccess::Make(options))) {
   rocksdb::Info(log, "springbloom: filter units are in use: %s", SettingsText(filters.get()).c_str());
   if (options.prefix_extractor != nullptr) {
@@ -51,7 +51,7 @@ ColumnFamily::~ColumnFamily() {
 }
 
 bool ColumnFamily::Opens(const FiltersRef& by, const TableReaderOptions& options) const {
-  return by.get() == filters.get() && options.blob_source == blob_source_ &&
+  return by.get() == filters.get() && release::ColumnFamilyOf(options) == column_family_ &&
          options.internal_comparator.user_comparator() == comparator && options.cur_db_session_id == session_;
 }
 

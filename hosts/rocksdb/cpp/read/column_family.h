@@ -11,7 +11,7 @@
 #include "rocksdb/comparator.h"
 #include "rocksdb/env.h"
 #include "rocksdb/statistics.h"
-#include "table/table_builder.h"
+#include "rocksdb_release.h"
 
 namespace springbloom {
 
@@ -49,7 +49,7 @@ class ColumnFamily {
 
   // What tells it from others: the opening of the database, and an object that the column family owns.
   const std::string session_;
-  const void* const blob_source_;
+  const void* const column_family_;
   sb_family* const family_;
   mutable std::unique_ptr<RefusedTables> refused_;
   mutable bool warned_of_no_room_ = false;
@@ -70,7 +70,7 @@ class ColumnFamilyRef {
   ~ColumnFamilyRef();
 
   // Readers that no database owns (SstFileReader, sst_dump, ingestion's look at a file) tell no database, and may outlive any.
-  static bool IsOfDatabase(const rocksdb::TableReaderOptions& options) { return options.blob_source != nullptr; }
+  static bool IsOfDatabase(const rocksdb::TableReaderOptions& options) { return release::ColumnFamilyOf(options) != nullptr; }
 
   // Gives the share away, to be adopted later.
   const ColumnFamily* Release() { return std::exchange(family_, nullptr); }

@@ -35,8 +35,10 @@ rocksdb::SequenceNumber LargestSequenceNumber(const rocksdb::TableReader& table,
     return kNever;
   }
   const auto properties = table.GetTableProperties();
-  if (properties != nullptr && properties->HasKeyLargestSeqno()) {
-    return std::max<rocksdb::SequenceNumber>(properties->key_largest_seqno, largest_seqno);
+  if (properties != nullptr) {
+    if (const auto written_down = release::LargestSequenceNumber(*properties)) {
+      return std::max(*written_down, largest_seqno);
+    }
   }
   return largest_seqno == 0 ? kNever : largest_seqno;
 }

@@ -40,7 +40,7 @@ class ElasticTableReader final : public ForwardingTableReader<ElasticTableReader
   size_t ApproximateMemoryUsage() const override { return Inner().ApproximateMemoryUsage() + units_.MemoryBytes(); }
   void MarkObsolete(uint32_t uncache_aggressiveness) override {
     obsolete_.store(true, std::memory_order_relaxed);
-    Inner().MarkObsolete(uncache_aggressiveness);
+    ForwardingTableReader::MarkObsolete(uncache_aggressiveness);
   }
 
   // The stock reader.

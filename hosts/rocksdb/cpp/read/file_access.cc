@@ -3,12 +3,9 @@
 #include <cstring>
 #include <string>
 
-#include "file/file_util.h"
-#include "file/random_access_file_reader.h"
-#include "monitoring/statistics_impl.h"
 #include "options/cf_options.h"
 #include "rocksdb/env.h"
-#include "rocksdb/file_checksum.h"
+#include "rocksdb_release.h"
 
 namespace springbloom {
 
@@ -25,8 +22,7 @@ FileAccess::FileAccess(const rocksdb::TableReaderOptions& options)
       options_(options.env_options) {
   // A mapping would be made and torn down for each unit.
   options_.use_mmap_reads = false;
-  // RocksDB asserts that whoever opens a table says what is known of its checksum. A table factory is not told the file's.
-  options_.file_checksum_func_name = rocksdb::kNoFileChecksumFuncName;
+  release::SayChecksumIsUnknown(&options_);
 }
 
 sb_file_access FileAccess::Make(const rocksdb::TableReaderOptions& options) {
@@ -37,11 +33,11 @@ int FileAccess::Read(const void* access, sb_bytes path, uint64_t offset, size_t 
   auto* self = static_cast<const FileAccess*>(access);
   rocksdb::IOOptions io_options;
   if (verify != 0) {
-    if (!rocksdb::CheckFSFeatureSupport(self->fs_.get(), rocksdb::FSSupportedOps::kVerifyAndReconstructRead)) {
+    if (!release::CanMend(self->fs_.get())) {
       return 1;
     }
-    io_options.verify_and_reconstruct_read = true;
-    rocksdb::RecordTick(self->statistics_, rocksdb::FILE_READ_CORRUPTION_RETRY_COUNT);
+    release::Mend(&io_options);
+    release::CountMending(self->statistics_);
   }
   std::unique_ptr<rocksdb::RandomAccessFileReader> file;
   rocksdb::IOStatus s = rocksdb::RandomAccessFileReader::Create(self->fs_, Text(path), self->options_, &file, nullptr);
@@ -50,12 +46,12 @@ int FileAccess::Read(const void* access, sb_bytes path, uint64_t offset, size_t 
   }
   rocksdb::Slice result;
   char* scratch = reinterpret_cast<char*>(into);
-  s = file->Read(io_options, offset, size, &result, scratch);
+  s = release::ReadAt(*file, io_options, offset, size, &result, scratch);
   if (!s.ok() || result.size() != size) {
     return 1;
   }
   if (verify != 0) {
-    rocksdb::RecordTick(self->statistics_, rocksdb::FILE_READ_CORRUPTION_RETRY_SUCCESS_COUNT);
+    release::CountMended(self->statistics_);
   }
   if (result.data() != scratch) {
     std::memcpy(scratch, result.data(), size);

@@ -3,15 +3,19 @@
 
 #include <vector>
 
+#include "rocksdb_release.h"
 #include "table/multiget_context.h"
-#include "table/table_reader.h"
 
 namespace springbloom {
 
 // `Self` has a function Inner that gives the other one. Ten of these have bodies in TableReader, so that a forgotten one would compile.
 template <typename Self>
-class ForwardingTableReader : public rocksdb::TableReader {
+class ForwardingTableReader : public release::ForwardingTableReader<Self> {
+  using release::ForwardingTableReader<Self>::Other;
+
  public:
+  using typename rocksdb::TableReader::Anchor;
+
   rocksdb::InternalIterator* NewIterator(const rocksdb::ReadOptions& read_options,
                                          const rocksdb::SliceTransform* prefix_extractor, rocksdb::Arena* arena,
                                          bool skip_filters, rocksdb::TableReaderCaller caller, size_t compaction_readahead_size,
@@ -45,17 +49,6 @@ class ForwardingTableReader : public rocksdb::TableReader {
                            const rocksdb::Slice* end) override {
     return Other().Prefetch(read_options, begin, end);
   }
-  rocksdb::Status DumpTable(rocksdb::WritableFile* out_file, bool show_sequence_number_type) override {
-    return Other().DumpTable(out_file, show_sequence_number_type);
-  }
-  rocksdb::Status VerifyChecksum(const rocksdb::ReadOptions& read_options, rocksdb::TableReaderCaller caller,
-                                 bool meta_blocks_only) override {
-    return Other().VerifyChecksum(read_options, caller, meta_blocks_only);
-  }
-  void MarkObsolete(uint32_t uncache_aggressiveness) override { Other().MarkObsolete(uncache_aggressiveness); }
-
- private:
-  rocksdb::TableReader& Other() const { return static_cast<const Self*>(this)->Inner(); }
 };
 
 }  // namespace springbloom

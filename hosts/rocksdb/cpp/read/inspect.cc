@@ -3,13 +3,11 @@
 #include <cstdio>
 
 #include "abi.h"
-#include "file/random_access_file_reader.h"
-#include "rocksdb/file_checksum.h"
 #include "handle.h"
 #include "options/cf_options.h"
 #include "rocksdb/env.h"
 #include "rocksdb/options.h"
-#include "rocksdb/table_properties.h"
+#include "rocksdb_release.h"
 #include "table/format.h"
 #include "table/meta_blocks.h"
 #include "write/unit_block_policy.h"
@@ -28,7 +26,7 @@ rocksdb::Status Inspect(const std::string& path, bool head_only, const springblo
   std::unique_ptr<rocksdb::RandomAccessFileReader> file;
   if (s.ok()) {
     rocksdb::FileOptions file_options;
-    file_options.file_checksum_func_name = rocksdb::kNoFileChecksumFuncName;
+    springbloom::release::SayChecksumIsUnknown(&file_options);
     s = rocksdb::RandomAccessFileReader::Create(ioptions.fs, path, file_options, &file, nullptr);
   }
   std::unique_ptr<rocksdb::TableProperties> properties;
@@ -60,13 +58,13 @@ rocksdb::Status Inspect(const std::string& path, bool head_only, const springblo
   }
   std::string data(head_only ? std::min<uint64_t>(block.size(), kFirstReadBytes) : block.size(), '\0');
   rocksdb::Slice result;
-  s = file->Read(rocksdb::IOOptions(), block.offset(), data.size(), &result, data.data());
+  s = springbloom::release::ReadAt(*file, rocksdb::IOOptions(), block.offset(), data.size(), &result, data.data());
   uint64_t head_bytes = 0;
   uint64_t block_bytes = 0;
   if (s.ok() && head_only && sb_block_extent(springbloom::Bytes(result), &head_bytes, &block_bytes) &&
       head_bytes > result.size() && head_bytes <= block.size()) {
     data.resize(head_bytes);
-    s = file->Read(rocksdb::IOOptions(), block.offset(), data.size(), &result, data.data());
+    s = springbloom::release::ReadAt(*file, rocksdb::IOOptions(), block.offset(), data.size(), &result, data.data());
   }
   if (s.ok()) {
     sink.block(sink.context, reinterpret_cast<const uint8_t*>(result.data()), result.size());

@@ -224,7 +224,7 @@ void RefusedTableReader::operator delete(void* reader) {
 void RefusedTableReader::MarkObsolete(uint32_t uncache_aggressiveness) {
   // From here on nobody tries.
   RefusedTables::Slot::Of(this).slab.of->StopTrying(this);
-  Inner().MarkObsolete(uncache_aggressiveness);
+  ForwardingTableReader::MarkObsolete(uncache_aggressiveness);
 }
 
 }  // namespace springbloom

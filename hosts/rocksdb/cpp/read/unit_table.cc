@@ -2,9 +2,7 @@
 
 #include <algorithm>
 
-#include "file/file_util.h"
 #include "read/key_order.h"
-#include "monitoring/statistics_impl.h"
 #include "table/meta_blocks.h"
 #include "write/unit_block_policy.h"
 
@@ -23,13 +21,15 @@ bool ReadAt(const ReadOptions& read_options, bool verify, RandomAccessFileReader
             std::string* out) {
   rocksdb::IOOptions io_options;
   rocksdb::IODebugContext dbg;
-  if (!file->PrepareIOOptions(read_options, io_options, &dbg).ok()) {
+  if (!release::PrepareIOOptions(*file, read_options, io_options, &dbg).ok()) {
     return false;
   }
-  io_options.verify_and_reconstruct_read = verify;
+  if (verify) {
+    release::Mend(&io_options);
+  }
   out->resize(size);
   Slice result;
-  if (!file->Read(io_options, offset, size, &result, out->data(), nullptr, &dbg).ok() || result.size() != size) {
+  if (!release::ReadAt(*file, io_options, offset, size, &result, out->data(), &dbg).ok() || result.size() != size) {
     return false;
   }
   if (result.data() != out->data()) {
@@ -103,15 +103,14 @@ uint64_t UnitTable::BytesBehind(uint64_t file_size) const { return file_size - (
 int UnitTable::Open(const ReadOptions& read_options, const ColumnFamily& family, const rocksdb::BlockBasedTable::Rep& stock,
                     sb_table* table) {
   int why = OpenOnce(family, stock, table);
-  const bool can_verify =
-      rocksdb::CheckFSFeatureSupport(family.file_system.get(), rocksdb::FSSupportedOps::kVerifyAndReconstructRead);
+  const bool can_mend = release::CanMend(family.file_system.get());
   if (why == SB_CORRUPT) {
-    if (can_verify) {
-      rocksdb::RecordTick(family.statistics, rocksdb::FILE_READ_CORRUPTION_RETRY_COUNT);
+    if (can_mend) {
+      release::CountMending(family.statistics);
     }
-    why = ReadHead(read_options, can_verify, stock.file.get(), "") ? OpenOnce(family, stock, table) : SB_CORRUPT;
-    if (can_verify && why != SB_CORRUPT) {
-      rocksdb::RecordTick(family.statistics, rocksdb::FILE_READ_CORRUPTION_RETRY_SUCCESS_COUNT);
+    why = ReadHead(read_options, can_mend, stock.file.get(), "") ? OpenOnce(family, stock, table) : SB_CORRUPT;
+    if (can_mend && why != SB_CORRUPT) {
+      release::CountMended(family.statistics);
     }
   }
   if (why == SB_NO_ROOM) {

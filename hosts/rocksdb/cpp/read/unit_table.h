@@ -6,12 +6,11 @@
 #include <optional>
 #include <string>
 
-#include "file/random_access_file_reader.h"
 #include "read/column_family.h"
 #include "options/cf_options.h"
+#include "rocksdb_release.h"
 #include "table/block_based/block_based_table_reader.h"
 #include "table/format.h"
-#include "table/table_builder.h"
 
 namespace springbloom {
 

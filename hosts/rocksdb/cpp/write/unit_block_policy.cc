@@ -1,12 +1,12 @@
 #include "write/unit_block_policy.h"
 
-#include "table/block_based/filter_policy_internal.h"
+#include "rocksdb_release.h"
 
 namespace springbloom {
 
 namespace {
 
-class FinishedUnits final : public rocksdb::FilterBitsBuilder {
+class FinishedUnits final : public release::FilterBitsBuilder {
  public:
   explicit FinishedUnits(sb_builder* units) : units_(units) {}
 

@@ -1,0 +1,169 @@
+// All that differs between the supported releases of RocksDB. The rest of the host is written for the newest one, and takes from here what
+// an older one lacks or calls otherwise. docs/releases.md says what works less well where.
+#pragma once
+
+#include <memory>
+#include <optional>
+
+#include "file/file_util.h"
+#include "file/random_access_file_reader.h"
+#include "monitoring/statistics_impl.h"
+#include "rocksdb/file_checksum.h"
+#include "rocksdb/file_system.h"
+#include "rocksdb/table_properties.h"
+#include "rocksdb/version.h"
+#include "table/block_based/block_based_table_factory.h"
+#include "table/block_based/filter_policy_internal.h"
+#include "table/table_builder.h"
+#include "table/table_reader.h"
+
+#define SPRINGBLOOM_ROCKSDB (ROCKSDB_MAJOR * 10000 + ROCKSDB_MINOR * 100 + ROCKSDB_PATCH)
+// The internal headers change without notice, so that each release is named. scripts/check-releases compiles against each.
+#if !(SPRINGBLOOM_ROCKSDB == 81000 || SPRINGBLOOM_ROCKSDB == 91000 || SPRINGBLOOM_ROCKSDB == 100103 || \
+      SPRINGBLOOM_ROCKSDB == 101001 || SPRINGBLOOM_ROCKSDB == 110801 || SPRINGBLOOM_ROCKSDB == 111200)
+#error "Springbloom supports RocksDB 8.10.0, 9.10.0, 10.1.3, 10.10.1, 11.8.1 and 11.12.0: these headers are of another release"
+#endif
+
+namespace springbloom::release {
+
+// ---- classes to derive from -----------------------------------------------------------------------------------------
+
+// From 9.8 on RocksDB copies table factories.
+#if SPRINGBLOOM_ROCKSDB >= 90800
+using BlockBasedTableFactory = rocksdb::BlockBasedTableFactory;
+#else
+class BlockBasedTableFactory : public rocksdb::BlockBasedTableFactory {
+ public:
+  using rocksdb::BlockBasedTableFactory::BlockBasedTableFactory;
+  BlockBasedTableFactory(const BlockBasedTableFactory& other)
+      : rocksdb::BlockBasedTableFactory(*other.GetOptions<rocksdb::BlockBasedTableOptions>()) {}
+  virtual std::unique_ptr<rocksdb::TableFactory> Clone() const = 0;
+};
+#endif
+
+#if SPRINGBLOOM_ROCKSDB >= 100900
+using FilterBitsBuilder = rocksdb::FilterBitsBuilder;
+#else
+class FilterBitsBuilder : public rocksdb::FilterBitsBuilder {
+ public:
+#if SPRINGBLOOM_ROCKSDB < 90600
+  virtual void AddKeyAndAlt(const rocksdb::Slice& key, const rocksdb::Slice& alt) = 0;
+#endif
+  virtual size_t CalculateSpace(size_t num_entries) = 0;
+  virtual double EstimatedFpRate(size_t num_entries, size_t bytes) = 0;
+};
+#endif
+
+// A table reader that forwards to the one that its function Inner gives: those functions that are not the same in all releases.
+template <typename Self>
+class ForwardingTableReader : public rocksdb::TableReader {
+ public:
+#if SPRINGBLOOM_ROCKSDB >= 101000
+  rocksdb::Status DumpTable(rocksdb::WritableFile* out_file, bool show_sequence_number_type) override {
+    return Other().DumpTable(out_file, show_sequence_number_type);
+  }
+#else
+  rocksdb::Status DumpTable(rocksdb::WritableFile* out_file) override { return Other().DumpTable(out_file); }
+#endif
+#if SPRINGBLOOM_ROCKSDB >= 100800
+  rocksdb::Status VerifyChecksum(const rocksdb::ReadOptions& read_options, rocksdb::TableReaderCaller caller,
+                                 bool meta_blocks_only) override {
+    return Other().VerifyChecksum(read_options, caller, meta_blocks_only);
+  }
+#else
+  rocksdb::Status VerifyChecksum(const rocksdb::ReadOptions& read_options, rocksdb::TableReaderCaller caller) override {
+    return Other().VerifyChecksum(read_options, caller);
+  }
+#endif
+#if SPRINGBLOOM_ROCKSDB >= 90500
+  void MarkObsolete(uint32_t uncache_aggressiveness) override { Other().MarkObsolete(uncache_aggressiveness); }
+#else
+  // Never called.
+  virtual void MarkObsolete(uint32_t) {}
+#endif
+
+ protected:
+  rocksdb::TableReader& Other() const { return static_cast<const Self*>(this)->Inner(); }
+};
+
+// ---- reading files --------------------------------------------------------------------------------------------------
+
+inline rocksdb::IOStatus ReadAt(const rocksdb::RandomAccessFileReader& file, const rocksdb::IOOptions& options, uint64_t offset,
+                                size_t size, rocksdb::Slice* result, char* scratch,
+                                [[maybe_unused]] rocksdb::IODebugContext* debug = nullptr) {
+#if SPRINGBLOOM_ROCKSDB >= 111200
+  return file.Read(offset, size, options, result, scratch, debug);
+#elif SPRINGBLOOM_ROCKSDB >= 100400
+  return file.Read(options, offset, size, result, scratch, /*aligned buffer=*/nullptr, debug);
+#else
+  return file.Read(options, offset, size, result, scratch, /*aligned buffer=*/nullptr);
+#endif
+}
+
+inline rocksdb::IOStatus PrepareIOOptions(const rocksdb::RandomAccessFileReader& file, const rocksdb::ReadOptions& read_options,
+                                          rocksdb::IOOptions& options, [[maybe_unused]] rocksdb::IODebugContext* debug) {
+#if SPRINGBLOOM_ROCKSDB >= 100400
+  return file.PrepareIOOptions(read_options, options, debug);
+#else
+  return file.PrepareIOOptions(read_options, options);
+#endif
+}
+
+// RocksDB asserts that whoever opens a table says what is known of its checksum. A table factory is not told the file's.
+inline void SayChecksumIsUnknown([[maybe_unused]] rocksdb::FileOptions* options) {
+#if SPRINGBLOOM_ROCKSDB >= 110100
+  options->file_checksum_func_name = rocksdb::kNoFileChecksumFuncName;
+#endif
+}
+
+// Whether the file system can verify and mend what it reads.
+inline bool CanMend([[maybe_unused]] rocksdb::FileSystem* file_system) {
+#if SPRINGBLOOM_ROCKSDB >= 90500
+  return rocksdb::CheckFSFeatureSupport(file_system, rocksdb::FSSupportedOps::kVerifyAndReconstructRead);
+#else
+  return false;
+#endif
+}
+
+// Lets the file system do that, if it can.
+inline void Mend([[maybe_unused]] rocksdb::IOOptions* options) {
+#if SPRINGBLOOM_ROCKSDB >= 90500
+  options->verify_and_reconstruct_read = true;
+#endif
+}
+
+inline void CountMending([[maybe_unused]] rocksdb::Statistics* statistics) {
+#if SPRINGBLOOM_ROCKSDB >= 90500
+  rocksdb::RecordTick(statistics, rocksdb::FILE_READ_CORRUPTION_RETRY_COUNT);
+#endif
+}
+
+inline void CountMended([[maybe_unused]] rocksdb::Statistics* statistics) {
+#if SPRINGBLOOM_ROCKSDB >= 90500
+  rocksdb::RecordTick(statistics, rocksdb::FILE_READ_CORRUPTION_RETRY_SUCCESS_COUNT);
+#endif
+}
+
+// ---- what a table says of itself ------------------------------------------------------------------------------------
+
+// The largest sequence number of its entries, if it was written down.
+inline std::optional<rocksdb::SequenceNumber> LargestSequenceNumber([[maybe_unused]] const rocksdb::TableProperties& table) {
+#if SPRINGBLOOM_ROCKSDB >= 90700
+  if (table.key_largest_seqno != UINT64_MAX) {
+    return table.key_largest_seqno;
+  }
+#endif
+  return std::nullopt;
+}
+
+// An object of the column family whose reader these options open, which tells it from others; null for readers that no database owns.
+inline const void* ColumnFamilyOf(const rocksdb::TableReaderOptions& options) {
+#if SPRINGBLOOM_ROCKSDB >= 110800
+  return options.blob_source;
+#else
+  // Only a database has a tracer. These are the column family's own, as its TableCache has nothing but a reference to them.
+  return options.block_cache_tracer == nullptr ? nullptr : &options.ioptions;
+#endif
+}
+
+}  // namespace springbloom::release
