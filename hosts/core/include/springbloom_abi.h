@@ -157,12 +157,12 @@ enum { SB_OPENED = 0, SB_NO_ROOM = 1, SB_CORRUPT = 2, SB_NONE_LEFT = 3 };
 // Opens a table in the caller's memory, which may be moved; close with sb_table_close. Gives SB_OPENED, or why lookups pass
 // unfiltered.
 int sb_table_open(const sb_filters* filters, const sb_family* family, const sb_table_spec* spec, sb_table* table) SB_NOEXCEPT;
-// A table of the column family, which retries as `context`, was refused for lack of room. When there is more, a background thread calls
-// `retry`, which opens one of its refused tables again. It gives SB_OPENED if that one is refused no more, SB_NO_ROOM if it is,
-// SB_NONE_LEFT if there was none: then it is not called again until the next table is refused.
-void sb_refused_add(const sb_filters* filters, const sb_family* family, void* context, int (*retry)(void* context)) SB_NOEXCEPT;
+// The column family, known as `context`, has a deferred table: opening it gave SB_NO_ROOM. When there is more room, a background thread
+// calls `retry`, which tries to open one of the deferred tables. It gives SB_OPENED if that one need not be tried again, SB_NO_ROOM if it
+// stays deferred, SB_NONE_LEFT if there was none: then it is not called again until the next table is deferred.
+void sb_deferred_add(const sb_filters* filters, const sb_family* family, void* context, int (*retry)(void* context)) SB_NOEXCEPT;
 // When this returns, `retry` neither runs nor will be called. A context that is not known is ignored.
-void sb_refused_remove(const sb_filters* filters, void* context) SB_NOEXCEPT;
+void sb_deferred_remove(const sb_filters* filters, void* context) SB_NOEXCEPT;
 // The table file at `path` is at another level of its tree from now on.
 void sb_table_moved(const sb_filters* filters, const char* path, size_t path_size, int32_t level) SB_NOEXCEPT;
 uint64_t sb_table_memory_bytes(const sb_table* table) SB_NOEXCEPT;

@@ -86,13 +86,13 @@ fn what_open_tables_take_is_counted() {
     }
 }
 
-/// Bytes that a refused table takes beside what stock RocksDB keeps for a table: 14, and RocksDB's own allocations come to lie otherwise.
+/// Bytes that a deferred table takes beside what stock RocksDB keeps for a table: 14, and RocksDB's own allocations come to lie otherwise.
 const UNFILTERED: Range<f64> = 4.0..16.0;
 /// The same where a few tables were opened with units, for which RocksDB's own allocations come to lie otherwise.
-const REFUSED: Range<f64> = -40.0..64.0;
-/// Bytes that the first refused table of a process takes beside.
+const DEFERRED: Range<f64> = -40.0..64.0;
+/// Bytes that the first deferred table of a process takes beside.
 const ONCE: f64 = 40_000.0;
-/// Readers of refused tables lie in pages that malloc does not know: bytes of one, and how many it has.
+/// Readers of deferred tables lie in pages that malloc does not know: bytes of one, and how many it has.
 const PAGE_BYTES: usize = 4096;
 const PAGE_READERS: usize = 292;
 
@@ -111,7 +111,7 @@ struct Opened {
 fn opened_alone(path: &Path, budget: &str) -> Opened {
     let opened = || {
         let child = Command::new(std::env::current_exe().expect("this program"))
-            .args(["--exact", "refused_tables_take_little", "--nocapture"])
+            .args(["--exact", "deferred_tables_take_little", "--nocapture"])
             .env(TO_OPEN, format!("{} {budget}", path.display()))
             .output()
             .expect("run");
@@ -151,7 +151,7 @@ fn open_and_tell(asked: &str) {
 }
 
 #[test]
-fn refused_tables_take_little() {
+fn deferred_tables_take_little() {
     if let Ok(asked) = std::env::var(TO_OPEN) {
         return open_and_tell(&asked);
     }
@@ -172,14 +172,14 @@ fn refused_tables_take_little() {
     let opened = |budget: &str| folders.each_ref().map(|folder| opened_alone(folder.path(), budget));
     let stock = opened("stock");
     // A budget of nothing, and one that the bookkeeping of few tables takes.
-    for (budget, expected) in [("0", UNFILTERED), ("9000", REFUSED)] {
+    for (budget, expected) in [("0", UNFILTERED), ("9000", DEFERRED)] {
         let ours = opened(budget);
         let [few, many] = [0, 1].map(|n| (ours[n].tables, ours[n].bytes - stock[n].bytes));
         let each = (many.1 - few.1) / (many.0 - few.0);
         let fixed = few.1 - each * few.0;
         println!("budget {budget}: {each:.2} bytes for each of {} tables, {fixed:.0} bytes once", many.0);
         assert!(few.0 > 500.0 && many.0 > 3.0 * few.0 && ours[1].known < many.0 / 4.0, "{budget}");
-        assert!(expected.contains(&each), "{each} bytes a refused table");
+        assert!(expected.contains(&each), "{each} bytes a deferred table");
         assert!(fixed < ONCE, "{fixed} bytes once");
     }
 }

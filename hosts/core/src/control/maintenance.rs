@@ -1,4 +1,4 @@
-//! The host's one thread: writes hotness files, forgets tables whose files are gone, opens refused tables again when there is
+//! The host's one thread: writes hotness files, forgets tables whose files are gone, opens deferred tables when there is
 //! room, sums up in a database's log how its tables were opened, yields memory when the machine needs it.
 //!
 //! Holds what it works on, never the [`Filters`](crate::filters::Filters) that own it: so it cannot be the one that drops the last
@@ -19,11 +19,11 @@ use springbloom_manager::Manager;
 use crate::{
     control::budget_control::BudgetControl,
     mutex::lock,
-    tables::{databases::Databases, handover::Handover, refused::RefusedTables, table_files::TableFiles},
+    tables::{databases::Databases, deferred::DeferredTables, handover::Handover, table_files::TableFiles},
     warm_start::WarmStart,
 };
 
-/// How often tables are looked after: what deleted ones hold is missing elsewhere, and refused ones waste reads.
+/// How often tables are looked after: what deleted ones hold is missing elsewhere, and deferred ones waste reads.
 const TABLE_CHECK_INTERVAL: Duration = Duration::from_millis(500);
 
 /// What the thread works on.
@@ -35,7 +35,7 @@ pub(crate) struct Tasks {
     pub(crate) warm_start: Option<(Arc<WarmStart>, Duration)>,
     pub(crate) budget: Arc<BudgetControl>,
     pub(crate) handover: Arc<Handover>,
-    pub(crate) refused: Arc<RefusedTables>,
+    pub(crate) deferred: Arc<DeferredTables>,
     pub(crate) panics: Arc<AtomicU64>,
 }
 
@@ -120,7 +120,7 @@ impl Tasks {
             if check.is_due() {
                 self.contained(|| self.files.forget_deleted());
                 self.contained(|| self.handover.expire());
-                self.contained(|| self.refused.retry(&self.manager));
+                self.contained(|| self.deferred.retry(&self.manager));
                 self.contained(|| self.budget.follow_ceiling());
                 self.contained(|| {
                     self.databases.sum_up_openings(self.manager.budget().budget_bytes());
@@ -156,7 +156,7 @@ mod tests {
     use super::*;
     use crate::{
         filters::settings::Settings,
-        tables::refused::{Retry, Tried},
+        tables::deferred::{Retry, Tried},
         test_engine::TEST_ENGINE,
     };
 
@@ -174,7 +174,7 @@ mod tests {
     fn a_task_that_panics_is_counted_and_done_again() {
         let elastic = Settings::default().start(&TEST_ENGINE).unwrap();
         let retries = Arc::new(AtomicU64::new(0));
-        elastic.refused.add(1, Box::new(PanicsOnce(retries.clone())));
+        elastic.deferred.add(1, Box::new(PanicsOnce(retries.clone())));
         let begun = Instant::now();
         while retries.load(Ordering::SeqCst) < 2 {
             assert!(begun.elapsed() < Duration::from_secs(20), "the thread ended with the panic");

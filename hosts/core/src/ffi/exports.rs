@@ -28,7 +28,7 @@ use crate::{
     },
     tables::{
         databases::Family,
-        refused::{Retry, Tried},
+        deferred::{Retry, Tried},
         table_filter::{OpenError, Opening, TableFilter},
         unit_builder::UnitBuilder,
     },
@@ -385,16 +385,16 @@ unsafe extern "C" fn sb_table_open(
     }
 }
 
-/// A column family of the adapter with refused tables.
-struct RefusedFamily {
+/// A column family of the adapter with deferred tables.
+struct DeferredOfFamily {
     context: *mut c_void,
     retry: RetryFn,
 }
 
 // SAFETY: the adapter lets any one thread at a time retry.
-unsafe impl Send for RefusedFamily {}
+unsafe impl Send for DeferredOfFamily {}
 
-impl Retry for RefusedFamily {
+impl Retry for DeferredOfFamily {
     fn retry(&self) -> Tried {
         // SAFETY: the column family is alive until it was removed, and removing waits for this call.
         match unsafe { (self.retry)(self.context) } {
@@ -408,7 +408,7 @@ impl Retry for RefusedFamily {
 /// # Safety
 /// `filters` and `family` are alive; `context` is until it is removed.
 #[unsafe(no_mangle)]
-unsafe extern "C" fn sb_refused_add(
+unsafe extern "C" fn sb_deferred_add(
     filters: *const Filters,
     family: *const Family,
     context: *mut c_void,
@@ -417,9 +417,9 @@ unsafe extern "C" fn sb_refused_add(
     // SAFETY: borrowed for the call; null if opening it failed.
     let (filters, family) = unsafe { (&*filters, family.as_ref()) };
     guarded((), || {
-        filters.refused.add(context as usize, Box::new(RefusedFamily { context, retry }));
+        filters.deferred.add(context as usize, Box::new(DeferredOfFamily { context, retry }));
         if let Some(family) = family {
-            family.database.count_refused();
+            family.database.count_deferred();
         }
     });
 }
@@ -427,10 +427,10 @@ unsafe extern "C" fn sb_refused_add(
 /// # Safety
 /// `filters` is alive.
 #[unsafe(no_mangle)]
-unsafe extern "C" fn sb_refused_remove(filters: *const Filters, context: *mut c_void) {
+unsafe extern "C" fn sb_deferred_remove(filters: *const Filters, context: *mut c_void) {
     // SAFETY: borrowed for the call.
-    let refused = unsafe { &(*filters).refused };
-    guarded((), || refused.remove(context as usize));
+    let deferred = unsafe { &(*filters).deferred };
+    guarded((), || deferred.remove(context as usize));
 }
 
 /// # Safety

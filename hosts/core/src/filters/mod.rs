@@ -24,7 +24,7 @@ use crate::{
         metrics::{self, Figures},
     },
     ffi::CacheCharge,
-    tables::{databases::Databases, handover::Handover, refused::RefusedTables, table_files::TableFiles},
+    tables::{databases::Databases, deferred::DeferredTables, handover::Handover, table_files::TableFiles},
     warm_start::{self, WarmStart},
 };
 
@@ -41,7 +41,7 @@ pub struct Filters {
     pub(crate) handover: Arc<Handover>,
     pub(crate) databases: Arc<Databases>,
     pub(crate) files: Arc<TableFiles>,
-    pub(crate) refused: Arc<RefusedTables>,
+    pub(crate) deferred: Arc<DeferredTables>,
     /// `None`: nothing is remembered over a restart.
     pub(crate) warm_start: Option<Arc<WarmStart>>,
     pub(crate) tables_without_units: AtomicU64,
@@ -64,7 +64,7 @@ impl Filters {
             ..ManagerSettings::default()
         });
         let (handover, files) = (Arc::new(Handover::default()), Arc::new(TableFiles::new(manager.clone())));
-        let (refused, databases) = (Arc::new(RefusedTables::default()), Arc::new(Databases::default()));
+        let (deferred, databases) = (Arc::new(DeferredTables::default()), Arc::new(Databases::default()));
         let warm_start = settings
             .warm_start_every
             .map(|_| Arc::new(WarmStart::new(engine, manager.clone(), files.clone())));
@@ -78,7 +78,7 @@ impl Filters {
             warm_start: warm_start.clone().zip(settings.warm_start_every),
             budget: budget.clone(),
             handover: handover.clone(),
-            refused: refused.clone(),
+            deferred: deferred.clone(),
             panics: maintenance_panics.clone(),
         });
         Ok(Arc::new(Self {
@@ -92,7 +92,7 @@ impl Filters {
             handover,
             databases,
             files,
-            refused,
+            deferred,
             warm_start,
             tables_without_units: AtomicU64::new(0),
             maintenance_panics,

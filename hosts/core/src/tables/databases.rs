@@ -41,7 +41,7 @@ pub(crate) struct Database {
 struct OpeningCounts {
     with_units: u64,
     without_units: u64,
-    refused: u64,
+    deferred: u64,
 }
 
 /// What the database's log is told once of its openings.
@@ -94,8 +94,8 @@ impl Database {
     }
 
     /// A table of it had no room.
-    pub(crate) fn count_refused(&self) {
-        lock(&self.openings).counts.refused += 1;
+    pub(crate) fn count_deferred(&self) {
+        lock(&self.openings).counts.deferred += 1;
     }
 
     /// The counts, once: when no table was opened since the last look.
@@ -167,9 +167,9 @@ impl Databases {
         let databases: Vec<_> = lock(&self.open).values().map(|open| open.database.clone()).collect();
         for database in databases {
             let Some(counts) = database.due_counts() else { continue };
-            let OpeningCounts { with_units, without_units, refused } = counts;
+            let OpeningCounts { with_units, without_units, deferred } = counts;
             database.files.log(&format!(
-                "tables opened so far: {with_units} with filter units, {without_units} without, {refused} without room for theirs \
+                "tables opened so far: {with_units} with filter units, {without_units} without, {deferred} without room for theirs \
                  in the budget of {budget_bytes} bytes"
             ));
         }

@@ -1,9 +1,9 @@
 //! The tables that are known: how they are opened and read, where they lie, and when they are forgotten.
 
 pub(crate) mod databases;
+pub(crate) mod deferred;
 pub(crate) mod gate;
 pub(crate) mod handover;
-pub(crate) mod refused;
 pub(crate) mod table_files;
 pub(crate) mod table_filter;
 pub(crate) mod table_location;

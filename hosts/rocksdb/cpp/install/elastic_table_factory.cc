@@ -6,7 +6,7 @@
 #include "write/elastic_table_builder.h"
 #include "read/elastic_table_reader.h"
 #include "file/writable_file_writer.h"
-#include "read/refused_tables.h"
+#include "read/deferred_tables.h"
 #include "rocksdb/env.h"
 #include "rocksdb/utilities/object_registry.h"
 #include "rocksdb/utilities/options_type.h"
@@ -270,7 +270,7 @@ Status ElasticTableFactory::NewTableReader(const rocksdb::ReadOptions& read_opti
     *table_reader = std::make_unique<ElasticTableReader>(std::move(*table_reader), TableFilter(std::move(family), table),
                                                          reader_options.largest_seqno, reader_options.level);
   } else if (why == SB_NO_ROOM) {
-    *table_reader = RefusedTableReader::Make(std::move(family), std::move(*table_reader));
+    *table_reader = DeferredTableReader::Make(std::move(family), std::move(*table_reader));
   }
   return s;
 }
@@ -290,7 +290,7 @@ Status ElasticTableFactory::NewUnfilteredReader(const FiltersRef& filters, const
   }
   ColumnFamilyRef family(filters, reader_options, is_for_writing_.load(std::memory_order_relaxed));
   family->WarnOfNoRoom();
-  *table_reader = RefusedTableReader::Make(std::move(family), std::move(*table_reader));
+  *table_reader = DeferredTableReader::Make(std::move(family), std::move(*table_reader));
   return s;
 }
 

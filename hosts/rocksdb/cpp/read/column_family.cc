@@ -5,7 +5,7 @@
 #include <mutex>
 
 #include "read/file_access.h"
-#include "read/refused_tables.h"
+#include "read/deferred_tables.h"
 
 namespace springbloom {
 
@@ -46,7 +46,7 @@ ColumnFamily::ColumnFamily(FiltersRef given, const TableReaderOptions& options, 
 }
 
 ColumnFamily::~ColumnFamily() {
-  refused_.reset();
+  deferred_.reset();
   sb_family_close(filters.get(), family_);
 }
 
@@ -55,12 +55,12 @@ bool ColumnFamily::Opens(const FiltersRef& by, const TableReaderOptions& options
          options.internal_comparator.user_comparator() == comparator && options.cur_db_session_id == session_;
 }
 
-RefusedTables& ColumnFamily::Refused() const {
+DeferredTables& ColumnFamily::Deferred() const {
   std::lock_guard<std::mutex> lock(AllOpenMutex());
-  if (refused_ == nullptr) {
-    refused_ = std::make_unique<RefusedTables>(*this);
+  if (deferred_ == nullptr) {
+    deferred_ = std::make_unique<DeferredTables>(*this);
   }
-  return *refused_;
+  return *deferred_;
 }
 
 void ColumnFamily::WarnOfNoRoom() const {

@@ -15,7 +15,7 @@
 
 namespace springbloom {
 
-class RefusedTables;
+class DeferredTables;
 
 // A column family of an open database, kept as long as one of its tables is open. RocksDB destroys all readers of a database before
 // Close returns; with the last one, the Rust side is told, and leaves the database's files alone from then on.
@@ -31,8 +31,8 @@ class ColumnFamily {
   // whose it is, and an imported one says whose it was.
   bool Opens(const FiltersRef& filters, const rocksdb::TableReaderOptions& options) const;
 
-  // The refused tables, made when there is the first one.
-  RefusedTables& Refused() const;
+  // The deferred tables, made when there is the first one.
+  DeferredTables& Deferred() const;
   // Tells the log, once, that tables are read without units for lack of room.
   void WarnOfNoRoom() const;
 
@@ -44,14 +44,14 @@ class ColumnFamily {
 
  private:
   friend class ColumnFamilyRef;
-  friend class RefusedTables;
+  friend class DeferredTables;
   friend class UnitTable;
 
   // What tells it from others: the opening of the database, and an object that the column family owns.
   const std::string session_;
   const void* const column_family_;
   sb_family* const family_;
-  mutable std::unique_ptr<RefusedTables> refused_;
+  mutable std::unique_ptr<DeferredTables> deferred_;
   mutable bool warned_of_no_room_ = false;
   mutable size_t readers_ = 0;
 };

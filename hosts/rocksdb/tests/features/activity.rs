@@ -138,7 +138,7 @@ fn the_log_sums_up_how_the_tables_of_a_database_were_opened() {
     drop(db);
     let nothing = ElasticFilters::builder().budget_bytes(0).build().expect("the settings are sound");
     let _db = DB::open(&installed(&nothing, &stock), folder.path()).expect("open");
-    wait_until("refused tables are told of", || {
+    wait_until("deferred tables are told of", || {
         sums_up("0 with filter units, 0 without, 1 without room for theirs in the budget of 0 bytes")
     });
 }

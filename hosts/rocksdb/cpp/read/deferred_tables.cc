@@ -1,4 +1,4 @@
-#include "read/refused_tables.h"
+#include "read/deferred_tables.h"
 
 #include <sys/mman.h>
 
@@ -14,15 +14,16 @@ namespace springbloom {
 
 namespace {
 
-// A reader, and the pointer to the other one.
-constexpr size_t kSlotBytes = sizeof(RefusedTableReader) + sizeof(uint32_t) + sizeof(uint16_t);
-// A page from the system, so that a reader leads to its slab by masking. Memory so aligned from malloc would leave a hole before each.
+// A reader and its pointer. With the pointer in 8 bytes, a slot and its share of the slab's header would take 16.06.
+constexpr size_t kSlotBytes = sizeof(DeferredTableReader) + sizeof(uint32_t) + sizeof(uint16_t);
+// A page: masking a reader's address gives its slab. From the system, as malloc would leave a hole before memory with this alignment.
 constexpr size_t kSlabBytes = 4096;
 
-// A pointer is a multiple of 8 below 2^47, as Linux gives them to programs on x86-64: 31 bits are in the low part, 13 in the high one.
-// Bit 0 of both tells which reader it leads to; who reads the parts of two different ones sees that and reads again.
+// Linux on x86-64 gives a program addresses below 2^47, and readers are aligned to 8 bytes: 44 bits remain, 31 in the low part and 13 in
+// the high one. A pointer changes once, from the stock reader to the ElasticTableReader. Bit 0 of both parts tells which it is: a lookup
+// that reads the parts of two pointers sees that, and reads again.
 constexpr uint32_t kOpened = 1;
-// Further bits of the high part.
+// Flags in the high part.
 constexpr uint16_t kUsed = 2;
 constexpr uint16_t kTried = 4;
 
@@ -36,27 +37,27 @@ uint16_t HighPart(const void* pointer) { return static_cast<uint16_t>(reinterpre
 
 }  // namespace
 
-struct RefusedTables::Slab {
-  static constexpr size_t kSlots = (kSlabBytes - sizeof(RefusedTables*)) / kSlotBytes;
+struct DeferredTables::Slab {
+  static constexpr size_t kSlots = (kSlabBytes - sizeof(DeferredTables*)) / kSlotBytes;
 
-  explicit Slab(RefusedTables* tables) : of(tables) {}
+  explicit Slab(DeferredTables* tables) : of(tables) {}
 
-  RefusedTables* const of;
-  alignas(RefusedTableReader) char readers[kSlots * sizeof(RefusedTableReader)];
+  DeferredTables* const of;
+  alignas(DeferredTableReader) char readers[kSlots * sizeof(DeferredTableReader)];
   std::atomic<uint32_t> low[kSlots]{};
   std::atomic<uint16_t> high[kSlots]{};
 };
 
-struct RefusedTables::Slot {
+struct DeferredTables::Slot {
   Slab& slab;
   size_t index;
 
   static Slot Of(const void* reader) {
     auto* slab = reinterpret_cast<Slab*>(reinterpret_cast<uintptr_t>(reader) & ~uintptr_t{kSlabBytes - 1});
-    return {*slab, (static_cast<const char*>(reader) - slab->readers) / sizeof(RefusedTableReader)};
+    return {*slab, (static_cast<const char*>(reader) - slab->readers) / sizeof(DeferredTableReader)};
   }
 
-  void* Reader() const { return slab.readers + index * sizeof(RefusedTableReader); }
+  void* Reader() const { return slab.readers + index * sizeof(DeferredTableReader); }
   std::atomic<uint32_t>& Low() const { return slab.low[index]; }
   std::atomic<uint16_t>& High() const { return slab.high[index]; }
   bool Has(uint16_t flag) const { return (High().load(std::memory_order_relaxed) & flag) != 0; }
@@ -74,14 +75,14 @@ struct RefusedTables::Slot {
   }
 };
 
-RefusedTables::~RefusedTables() {
-  sb_refused_remove(family_.filters.get(), this);
+DeferredTables::~DeferredTables() {
+  sb_deferred_remove(family_.filters.get(), this);
   for (Slab* slab : slabs_) {
     munmap(slab, kSlabBytes);
   }
 }
 
-void* RefusedTables::Allocate(rocksdb::TableReader* inner) {
+void* DeferredTables::Allocate(rocksdb::TableReader* inner) {
   static_assert(kSlotBytes == 14 && sizeof(Slab) == kSlabBytes);
   std::lock_guard<std::mutex> lock(mutex_);
   const auto take = [inner](Slot slot) {
@@ -106,29 +107,29 @@ void* RefusedTables::Allocate(rocksdb::TableReader* inner) {
   return take(Slot{*slabs_.back(), 0});
 }
 
-void RefusedTables::Free(void* reader) {
+void DeferredTables::Free(void* reader) {
   std::lock_guard<std::mutex> lock(mutex_);
   Slot::Of(reader).High().store(0, std::memory_order_relaxed);
 }
 
-void RefusedTables::StartTrying(RefusedTableReader* reader) {
+void DeferredTables::StartTrying(DeferredTableReader* reader) {
   {
     std::lock_guard<std::mutex> lock(mutex_);
     Slot::Of(reader).Set(kTried);
   }
-  sb_refused_add(family_.filters.get(), family_.family_, this, &Retry);
+  sb_deferred_add(family_.filters.get(), family_.family_, this, &Retry);
 }
 
-bool RefusedTables::StopTrying(RefusedTableReader* reader) {
+bool DeferredTables::StopTrying(DeferredTableReader* reader) {
   const Slot slot = Slot::Of(reader);
   std::lock_guard<std::mutex> lock(mutex_);
   slot.Clear(kTried);
   return slot.Has(kOpened);
 }
 
-int RefusedTables::Retry(void* context) noexcept {
-  auto* self = static_cast<RefusedTables*>(context);
-  // Held while the reader is tried, so that it does not go away.
+int DeferredTables::Retry(void* context) noexcept {
+  auto* self = static_cast<DeferredTables*>(context);
+  // Held so that the reader is not destroyed meanwhile.
   std::lock_guard<std::mutex> lock(self->mutex_);
   for (size_t n = 0; n < self->slabs_.size(); ++n) {
     const size_t at = (self->last_tried_ + n) % self->slabs_.size();
@@ -138,12 +139,12 @@ int RefusedTables::Retry(void* context) noexcept {
         continue;
       }
       self->last_tried_ = at;
-      const int why = self->TryOne(static_cast<RefusedTableReader*>(slot.Reader()));
+      const int why = self->TryOne(static_cast<DeferredTableReader*>(slot.Reader()));
       if (why == SB_NO_ROOM) {
         return SB_NO_ROOM;
       }
       slot.Clear(kTried);
-      // One that cannot be opened for another reason is not tried again.
+      // A damaged table is not tried again either.
       return SB_OPENED;
     }
   }
@@ -152,7 +153,7 @@ int RefusedTables::Retry(void* context) noexcept {
 
 namespace {
 
-// Those that finding a block asks for. RocksDB's own may be gone: a reader outlives its column family for a moment.
+// The options that UnitTable::Find uses. RocksDB's own may be gone: a reader outlives its column family for a moment.
 rocksdb::ImmutableOptions OptionsToRead(const ColumnFamily& family) {
   static const auto* defaults = new rocksdb::ImmutableOptions(rocksdb::Options());
   rocksdb::ImmutableOptions options(*defaults);
@@ -164,10 +165,10 @@ rocksdb::ImmutableOptions OptionsToRead(const ColumnFamily& family) {
 
 }  // namespace
 
-int RefusedTables::TryOne(RefusedTableReader* reader) const {
+int DeferredTables::TryOne(DeferredTableReader* reader) const {
   const Slot slot = Slot::Of(reader);
   const rocksdb::BlockBasedTable::Rep& rep = RepOf(*slot.Inner());
-  // For what the slot takes from then on.
+  // With units, the table's slot is paid for too.
   if (!sb_reserve(family_.filters.get(), kSlotBytes)) {
     return SB_NO_ROOM;
   }
@@ -181,49 +182,49 @@ int RefusedTables::TryOne(RefusedTableReader* reader) const {
     sb_give_back(family_.filters.get(), kSlotBytes);
     return why;
   }
-  // Of an ingested table, whose entries do not say it themselves.
+  // The entries of an ingested table do not have their sequence number.
   const bool is_ingested = rep.global_seqno != rocksdb::kDisableGlobalSequenceNumber;
   std::unique_ptr<rocksdb::TableReader> stock(slot.Inner());
   auto* opened = new (memory) ElasticTableReader(std::move(stock), TableFilter(ColumnFamilyRef(family_), table),
                                                  is_ingested ? rep.global_seqno : 0, rep.level);
-  // Lookups may go on in either. The low part first: who sees the high one of the new reader sees the new reader.
+  // Lookups may go on in either reader. The low part first: a lookup that sees the new high part sees the new low part.
   slot.Low().store(LowPart(opened) | kOpened, std::memory_order_relaxed);
   const uint16_t flags = slot.High().load(std::memory_order_relaxed) & (kUsed | kTried);
   slot.High().store(HighPart(opened) | flags | kOpened, std::memory_order_release);
   return SB_OPENED;
 }
 
-std::unique_ptr<rocksdb::TableReader> RefusedTableReader::Make(ColumnFamilyRef family,
-                                                               std::unique_ptr<rocksdb::TableReader> stock) {
+std::unique_ptr<rocksdb::TableReader> DeferredTableReader::Make(ColumnFamilyRef family,
+                                                                std::unique_ptr<rocksdb::TableReader> stock) {
   if (!CanBePacked(stock.get())) {
     return stock;
   }
-  RefusedTables& tables = family->Refused();
-  auto* reader = new (tables.Allocate(stock.release())) RefusedTableReader();
+  DeferredTables& tables = family->Deferred();
+  auto* reader = new (tables.Allocate(stock.release())) DeferredTableReader();
   family.Release();  // adopted by operator delete
   tables.StartTrying(reader);
   return std::unique_ptr<rocksdb::TableReader>(reader);
 }
 
-rocksdb::TableReader& RefusedTableReader::Inner() const { return *RefusedTables::Slot::Of(this).Inner(); }
+rocksdb::TableReader& DeferredTableReader::Inner() const { return *DeferredTables::Slot::Of(this).Inner(); }
 
-RefusedTableReader::~RefusedTableReader() {
-  RefusedTables& tables = *RefusedTables::Slot::Of(this).slab.of;
+DeferredTableReader::~DeferredTableReader() {
+  DeferredTables& tables = *DeferredTables::Slot::Of(this).slab.of;
   if (tables.StopTrying(this)) {
     sb_give_back(tables.family_.filters.get(), kSlotBytes);
   }
   delete &Inner();
 }
 
-void RefusedTableReader::operator delete(void* reader) {
-  RefusedTables& tables = *RefusedTables::Slot::Of(reader).slab.of;
+void DeferredTableReader::operator delete(void* reader) {
+  DeferredTables& tables = *DeferredTables::Slot::Of(reader).slab.of;
   const ColumnFamilyRef last = ColumnFamilyRef::Adopt(&tables.family_);
   tables.Free(reader);
 }
 
-void RefusedTableReader::MarkObsolete(uint32_t uncache_aggressiveness) {
-  // From here on nobody tries.
-  RefusedTables::Slot::Of(this).slab.of->StopTrying(this);
+void DeferredTableReader::MarkObsolete(uint32_t uncache_aggressiveness) {
+  // The file is going away: do not open it any more.
+  DeferredTables::Slot::Of(this).slab.of->StopTrying(this);
   ForwardingTableReader::MarkObsolete(uncache_aggressiveness);
 }
 

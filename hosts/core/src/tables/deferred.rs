@@ -1,4 +1,4 @@
-//! Tables that were refused for lack of room: tried again when there may be more.
+//! Deferred tables: the manager refused them for lack of room. They are opened again when there may be more.
 
 use std::{
     collections::BTreeMap,
@@ -9,33 +9,33 @@ use springbloom_manager::{Manager, MemoryKind};
 
 use crate::mutex::lock;
 
-/// What trying a refused table came to.
+/// What opening a deferred table came to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Tried {
-    /// It is refused no more.
+    /// It has its units, or never will: it is not tried again.
     Opened,
     /// There is no room for it yet.
     NoRoom,
-    /// There is none.
+    /// There is no deferred table.
     NoneLeft,
 }
 
-/// The refused tables of a column family.
+/// The deferred tables of a column family.
 pub(crate) trait Retry: Send {
-    /// Tries one of them.
+    /// Tries to open one of them.
     fn retry(&self) -> Tried;
 }
 
-/// Column families with refused tables, by what tells them apart.
+/// Column families with deferred tables, by the address of the adapter's object.
 #[derive(Default)]
-pub(crate) struct RefusedTables {
+pub(crate) struct DeferredTables {
     state: Mutex<State>,
 }
 
 #[derive(Default)]
 struct State {
     families: BTreeMap<usize, Box<dyn Retry>>,
-    /// How things stood at the last refusal. With no more room than then the answer is the same.
+    /// The room at the last refusal. As long as there is no more, the answer is the same.
     refused_at: Option<Room>,
 }
 
@@ -59,8 +59,8 @@ impl Room {
     }
 }
 
-impl RefusedTables {
-    /// A table of the column family was refused just now.
+impl DeferredTables {
+    /// The column family has a deferred table.
     pub(crate) fn add(&self, family: usize, retry: Box<dyn Retry>) {
         self.lock().families.insert(family, retry);
     }
@@ -70,7 +70,7 @@ impl RefusedTables {
         self.lock().families.remove(&family);
     }
 
-    /// Tries all tables, until one is refused again, if there is more room than at the last refusal.
+    /// If there is more room than at the last refusal: tries all tables until one is refused again.
     pub(crate) fn retry(&self, manager: &Manager) {
         let mut is_first = true;
         loop {

@@ -1,4 +1,4 @@
-// Tables that the budget had no room for when they were opened, until it has.
+// Deferred tables: the budget had no room for their bookkeeping when they were opened. They get their units when it has.
 #pragma once
 
 #include <cstdint>
@@ -12,13 +12,13 @@
 
 namespace springbloom {
 
-// Lookups go to the stock reader until room was found, from then on to an ElasticTableReader that owns it. Room is looked for by the
-// maintenance thread, never by a lookup. With a budget of 0 every table has one: it lies in a slab of the column family's
-// RefusedTables, which has the pointer to the other reader too, in 6 bytes.
-class RefusedTableReader final : public ForwardingTableReader<RefusedTableReader> {
+// Forwards to the stock reader. When there is room, the maintenance thread puts an ElasticTableReader, which owns the stock reader, in its
+// place. Lookups never look for room. With a budget of 0 every table has such a reader, and the budget pays for none: each must take
+// less than 16 bytes: its virtual table, and a pointer that lies in its slab in 6 bytes.
+class DeferredTableReader final : public ForwardingTableReader<DeferredTableReader> {
  public:
   static std::unique_ptr<rocksdb::TableReader> Make(ColumnFamilyRef family, std::unique_ptr<rocksdb::TableReader> stock);
-  ~RefusedTableReader() override;
+  ~DeferredTableReader() override;
   static void operator delete(void* reader);
 
   rocksdb::Status Get(const rocksdb::ReadOptions& read_options, const rocksdb::Slice& internal_key,
@@ -35,44 +35,44 @@ class RefusedTableReader final : public ForwardingTableReader<RefusedTableReader
     return Inner().MultiGetFilter(read_options, prefix_extractor, range);
   }
   void MarkObsolete(uint32_t uncache_aggressiveness) override;
-  // The stock reader, or the ElasticTableReader that has taken its place.
+  // The stock reader, or the ElasticTableReader in its place.
   rocksdb::TableReader& Inner() const;
 
  private:
-  friend class RefusedTables;
+  friend class DeferredTables;
 
-  RefusedTableReader() = default;
+  DeferredTableReader() = default;
 };
 
-static_assert(sizeof(RefusedTableReader) == sizeof(void*));
+static_assert(sizeof(DeferredTableReader) == sizeof(void*));
 
-// The refused tables of a column family. Thread-safe.
-class RefusedTables {
+// The deferred tables of a column family. Thread-safe.
+class DeferredTables {
  public:
-  explicit RefusedTables(const ColumnFamily& family) : family_(family) {}
-  // There is no table any more.
-  ~RefusedTables();
+  explicit DeferredTables(const ColumnFamily& family) : family_(family) {}
+  // After the last table was closed.
+  ~DeferredTables();
 
  private:
-  friend class RefusedTableReader;
+  friend class DeferredTableReader;
   struct Slab;
-  // A reader's place in its slab.
+  // Where a reader and its pointer lie.
   struct Slot;
 
   // Memory for a reader that forwards to `inner`.
   void* Allocate(rocksdb::TableReader* inner);
   void Free(void* reader);
-  void StartTrying(RefusedTableReader* reader);
-  // When this returns, the reader is not being tried, and will not be. Whether it was opened.
-  bool StopTrying(RefusedTableReader* reader);
-  // Callback of springbloom_abi.h; `context` is a RefusedTables*.
+  void StartTrying(DeferredTableReader* reader);
+  // When this returns, nobody tries the reader or will try it. Gives whether it has its units.
+  bool StopTrying(DeferredTableReader* reader);
+  // Callback of springbloom_abi.h; `context` is a DeferredTables*.
   static int Retry(void* context) noexcept;
-  int TryOne(RefusedTableReader* reader) const;
+  int TryOne(DeferredTableReader* reader) const;
 
   const ColumnFamily& family_;
   std::mutex mutex_;
   std::vector<Slab*> slabs_;
-  // The slab in which the last reader was tried: those before it hold few that are to be.
+  // The slab in which the last reader was tried. Those before it have few left.
   size_t last_tried_ = 0;
 };
 
