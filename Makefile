@@ -22,6 +22,7 @@ demo: build
 test: build-all lint
 	@cargo test --release --locked --workspace
 	@scripts/test-readme
+	@scripts/test-core-library
 	@scripts/crashtest --short
 
 build: setup

@@ -7,16 +7,14 @@ use std::path::Path;
 
 use rocksdb_headers::{compiler, sources_in, together};
 
-/// A path of this checkout. What another build script tells would be kept with the target folder, which checkouts share.
-const CORE_HEADERS: &str = "../core/include";
-
 fn main() {
     println!("cargo:rerun-if-changed=build");
     println!("cargo:rerun-if-changed=cpp");
     println!("cargo:rerun-if-changed=tests/cpp");
-    println!("cargo:rerun-if-changed={CORE_HEADERS}");
     let mut build = compiler();
-    build.include("cpp").include(CORE_HEADERS);
+    // With links to the core's header: a package has nothing outside its folder, and what another build script tells would be kept with the
+    // target folder, which checkouts share.
+    build.include("cpp");
     // Option maps name members by offset, as RocksDB's own do.
     build.flag_if_supported("-Wno-invalid-offsetof");
     let build_of_tests = build.clone();

@@ -26,6 +26,8 @@ class ElasticTableFactory final : public release::BlockBasedTableFactory {
  public:
   // The id in option strings.
   static constexpr const char* kId = "springbloom";
+  // For RocksDB's checked casts, which need no run-time type information: a release build of RocksDB has none.
+  static const char* kClassName() { return kId; }
 
   // `filters` null: the shared instance, made from the option string's settings when it is first needed.
   explicit ElasticTableFactory(const rocksdb::BlockBasedTableOptions& table_options, FiltersRef filters = nullptr);
@@ -41,6 +43,9 @@ class ElasticTableFactory final : public release::BlockBasedTableFactory {
   rocksdb::Status ValidateOptions(const rocksdb::DBOptions& db_options,
                                   const rocksdb::ColumnFamilyOptions& cf_options) const override;
   std::string GetPrintableOptions() const override;
+  bool IsInstanceOf(const std::string& name) const override {
+    return name == kClassName() || BlockBasedTableFactory::IsInstanceOf(name);
+  }
   // Whether these are the units that it writes and reads.
   bool Uses(const sb_filters* filters) const;
   // What it was given to use, if it was; null otherwise.

@@ -22,8 +22,8 @@ std::string NotBlockBased(const rocksdb::Options& options) {
 }  // namespace
 
 extern "C" const sb_filters* springbloom_installed(void* rocksdb_options) noexcept {
-  const auto* ours =
-      dynamic_cast<const springbloom::ElasticTableFactory*>(springbloom::OptionsIn(rocksdb_options).table_factory.get());
+  const auto& factory = springbloom::OptionsIn(rocksdb_options).table_factory;
+  const auto* ours = factory == nullptr ? nullptr : factory->CheckedCast<springbloom::ElasticTableFactory>();
   return ours == nullptr ? nullptr : ours->Given();
 }
 

@@ -18,7 +18,7 @@ namespace springbloom {
 rocksdb::Status FamilyStatusOf(rocksdb::DB* db, rocksdb::ColumnFamilyHandle* family, const sb_filters* filters,
                                FamilyStatus* status) {
   const auto factory = db->GetOptions(family).table_factory;
-  const auto* ours = dynamic_cast<const ElasticTableFactory*>(factory.get());
+  const auto* ours = factory == nullptr ? nullptr : factory->CheckedCast<ElasticTableFactory>();
   *status = FamilyStatus();
   status->is_active = ours != nullptr && (filters == nullptr || ours->Uses(filters));
   rocksdb::TablePropertiesCollection tables;

@@ -1,0 +1,137 @@
+// The smallest engine: a table is a file with nothing but a filter block. Writes one, opens it, looks keys up. Built against the installed
+// core by scripts/test-core-library.
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cstdio>
+#include <cstdlib>
+#include <fstream>
+#include <string>
+
+#include "springbloom_abi.h"
+#include "springbloom_abi_layout.h"
+
+namespace {
+
+constexpr int kKeys = 20000;
+
+sb_bytes Bytes(const std::string& text) { return {reinterpret_cast<const uint8_t*>(text.data()), text.size()}; }
+
+std::string Key(int number) {
+  char text[16];
+  std::snprintf(text, sizeof(text), "%010d", number);
+  return text;
+}
+
+void Require(bool holds, const char* what) {
+  if (!holds) {
+    std::fprintf(stderr, "failed: %s\n", what);
+    std::exit(1);
+  }
+}
+
+int Read(const void*, sb_bytes path, uint64_t offset, size_t size, int, uint8_t* into) {
+  const int file = open(std::string(reinterpret_cast<const char*>(path.data), path.size).c_str(), O_RDONLY);
+  const ssize_t got = file < 0 ? -1 : pread(file, into, size, static_cast<off_t>(offset));
+  close(file);
+  return got == static_cast<ssize_t>(size) ? 0 : 1;
+}
+int Exists(const void*, sb_bytes path) {
+  return access(std::string(reinterpret_cast<const char*>(path.data), path.size).c_str(), F_OK) == 0 ? 1 : 0;
+}
+void Log(const void*, sb_bytes text) {
+  std::printf("%.*s\n", static_cast<int>(text.size), reinterpret_cast<const char*>(text.data));
+}
+void Free(void*) {}
+uint64_t DigestsComputed() { return 0; }
+
+const sb_engine kEngine = {
+    .table_extension = "table",
+    .older_table_extension = nullptr,
+    .database_file = "DATABASE",
+    .lock_file = "LOCK",
+    .hotness_file = "HOTNESS",
+    .hotness_file_new = "HOTNESS.new",
+    .former_hotness_files = {nullptr, nullptr},
+    .reader_bytes = sizeof(sb_table),
+    .thread_bytes = 0,
+    .digests_computed = &DigestsComputed,
+    .cache = nullptr,
+};
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  std::setvbuf(stdout, nullptr, _IOLBF, 0);
+  Require(argc == 2, "usage: FOLDER");
+  const std::string folder = argv[1];
+  const std::string path = folder + "/000001.table";
+  const std::string session = "session";
+  std::ofstream(folder + "/DATABASE") << "here";
+  // Open as long as the database is.
+  const std::ofstream lock(folder + "/LOCK");
+
+  char error[256] = "";
+  const std::string name = "budget";
+  const std::string wrong = "much";
+  const sb_setting bad{Bytes(name), Bytes(wrong)};
+  Require(sb_filters_shared_instance(&kEngine, &bad, 1, nullptr, error, sizeof(error)) == nullptr && error[0] != '\0',
+          "a budget that is no number is refused with a message");
+  const std::string value = "1M";
+  const sb_setting budget{Bytes(name), Bytes(value)};
+  sb_filters* filters = sb_filters_shared_instance(&kEngine, &budget, 1, nullptr, error, sizeof(error));
+  Require(filters != nullptr, error);
+
+  sb_builder* builder = sb_builder_new(filters, /*bytewise=*/1, Bytes(session), /*file_number=*/1);
+  for (int number = 0; number < kKeys; ++number) {
+    const std::string key = Key(2 * number);
+    sb_builder_add(builder, Bytes(key).data, key.size(), /*entry_bytes=*/100);
+  }
+  const sb_bytes finished = sb_builder_finish(builder);
+  const std::string block(reinterpret_cast<const char*>(finished.data), finished.size);
+  sb_builder_free(builder);
+  std::ofstream(path, std::ios::binary) << block;
+
+  sb_family* family = sb_family_open(filters, Bytes(session), /*is_for_writing=*/1, {nullptr, &Read, &Exists, &Log, &Free});
+  uint64_t head_bytes = 0;
+  uint64_t block_bytes = 0;
+  Require(sb_block_extent(Bytes(block), &head_bytes, &block_bytes) == 1 && block_bytes == block.size(),
+          "the block is one of ours");
+  sb_table_spec spec{};
+  spec.path = Bytes(path);
+  spec.session = Bytes(session);
+  spec.file_number = 1;
+  spec.head = {Bytes(block).data, head_bytes};
+  sb_table table;
+  Require(sb_table_open(filters, family, &spec, &table) == SB_OPENED, "the table opens");
+
+  const sb_key_order bytewise{nullptr, nullptr};
+  int passed = kKeys;
+  for (int round = 0; round < 100 && passed > kKeys / 100; ++round) {
+    passed = 0;
+    for (int number = 0; number < kKeys; ++number) {
+      uint32_t segment = 0;
+      const std::string present = Key(2 * number);
+      Require(
+          sb_table_may_match(&table, &bytewise, sb_digest_of(Bytes(present).data, present.size()), Bytes(present), &segment) == 1,
+          "a present key may match");
+      sb_table_record_true_positive(&table, segment);
+      const std::string absent = Key(2 * number + 1);
+      const sb_digest digest = sb_digest_of(Bytes(absent).data, absent.size());
+      if (sb_table_may_match(&table, &bytewise, digest, Bytes(absent), &segment) == 1) {
+        sb_table_record_wasted_read(&table, segment, digest, Bytes(absent), /*absent=*/0);
+        ++passed;
+      }
+    }
+    sb_filters_wait_idle(filters, /*timeout_ms=*/10000);
+  }
+  std::printf("%d of %d absent keys pass\n", passed, kKeys);
+  Require(passed <= kKeys / 100, "units that are loaded reject absent keys");
+
+  sb_table_close(filters, &table, /*obsolete=*/0);
+  sb_family_close(filters, family);
+  sb_filters_release(filters);
+  Require(access((folder + "/HOTNESS").c_str(), F_OK) == 0, "a closed database remembers its hotness");
+  return 0;
+}

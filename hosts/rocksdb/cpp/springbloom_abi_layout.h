@@ -1,0 +1,1 @@
+../../core/include/springbloom_abi_layout.h
