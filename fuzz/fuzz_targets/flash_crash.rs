@@ -7,8 +7,8 @@ use std::sync::Arc;
 
 use flash::{LAYOUTS, buffer, keys};
 use libfuzzer_sys::{arbitrary, fuzz_target};
-use springbloom_page_device::{BlockSizes, PowerLoss, SimPower, SimStorage};
 use springbloom_flash_filter::{FilterSettings, FlashFilter};
+use springbloom_page_device::{BlockSizes, PowerLoss, SimPower, SimStorage};
 
 #[derive(arbitrary::Arbitrary, Debug)]
 struct Input {
@@ -26,7 +26,10 @@ enum Step {
     /// The power goes after so many writes and syncs.
     CutAfter(u8),
     /// What is left of it, and the filter opened again.
-    Reopen { loss: u8, seed: u64 },
+    Reopen {
+        loss: u8,
+        seed: u64,
+    },
 }
 
 const LOSSES: [PowerLoss; 5] = [
@@ -64,7 +67,8 @@ fuzz_target!(|input: Input| {
                 drop(filter);
                 let loss = LOSSES[usize::from(*loss) % LOSSES.len()];
                 storage = Arc::new(storage.after_power_loss(loss, *seed));
-                filter = FlashFilter::open_in(storage.clone(), buffer()).expect("what was acknowledged opens");
+                filter =
+                    FlashFilter::open_in(storage.clone(), buffer()).expect("what was acknowledged opens");
                 assert!(filter.contains_many(&keys(0..acknowledged)).iter().all(|found| *found));
                 inserted = acknowledged;
             }

@@ -7,8 +7,8 @@ use std::sync::{Arc, OnceLock};
 use libfuzzer_sys::arbitrary::{self, Arbitrary};
 use libfuzzer_sys::fuzz_target;
 use springbloom_filter::KeyDigest;
-use springbloom_page_device::{PowerLoss, SimPower, SimStorage, Storage};
 use springbloom_flash_index::{FlashIndex, INDEX_PAGE_BYTES, IndexMemory, IndexSettings};
+use springbloom_page_device::{PowerLoss, SimPower, SimStorage, Storage};
 
 const SALT: u64 = 77;
 const SECTOR_BYTES: usize = 512;
@@ -128,7 +128,8 @@ fn apply(storage: &SimStorage, change: &Change) {
             });
         }
         Change::Damage(file, at, xor) => {
-            let file = ["records", "buckets", "manifest-a", "manifest-b", "waiting", "wal-a", "wal-b"][usize::from(file % 7)];
+            let file = ["records", "buckets", "manifest-a", "manifest-b", "waiting", "wal-a", "wal-b"]
+                [usize::from(file % 7)];
             let at = *at as usize % len(file).max(1);
             storage.damage(file, at, |bytes| bytes[0] ^= xor);
         }

@@ -56,11 +56,12 @@ fuzz_target!(|table: Table<'_>| {
         assert_eq!(directory.fence(segment), keys[0]);
         assert_eq!(directory.data_bytes(segment), *data_bytes);
         assert_eq!(directory.shape(segment).key_count() as usize, keys.len());
-        let mut group = FilterGroup::from_units(directory.shape(segment), &[]).unwrap();
+        let mut units: Vec<&[u8]> = Vec::new();
         for unit in 0..directory.unit_count() {
             let span = directory.unit_span(segment, unit);
             let bytes = &block[span.start as usize..span.end as usize];
-            group = group.with_next_unit(directory.decode_unit(segment, unit, bytes).unwrap()).unwrap();
+            units.push(directory.decode_unit(segment, unit, bytes).unwrap());
+            let group = FilterGroup::from_units(directory.shape(segment), &units).unwrap();
             assert!(keys.iter().all(|key| group.may_match(KeyDigest::of(key))));
         }
     }

@@ -22,7 +22,16 @@ enum Change<'a> {
     /// Bytes of a block and its copy, from the magic on, and a right checksum.
     Block { second: bool, number: u8, at: u16, bytes: &'a [u8] },
     /// A whole block with right fields, twice.
-    Forged { second: bool, number: u8, kind: u8, generation: u8, first: u8, count: u8, len: u16, payload: &'a [u8] },
+    Forged {
+        second: bool,
+        number: u8,
+        kind: u8,
+        generation: u8,
+        first: u8,
+        count: u8,
+        len: u16,
+        payload: &'a [u8],
+    },
 }
 
 fuzz_target!(|input: Input<'_>| {

@@ -7,7 +7,7 @@ use std::hint::black_box;
 
 use criterion::{BatchSize, BenchmarkId, Criterion, Throughput, criterion_group, criterion_main};
 use rand::{RngExt, SeedableRng, rngs::StdRng};
-use springbloom_filter::{FilterGroup, KeyDigest, UnitSettings};
+use springbloom_filter::{FilterGroup, GroupShape, KeyDigest, UnitSettings};
 use springbloom_testkit::binomial::assert_rate_within;
 
 /// Seed of all keys, so that two runs measure the same filters.
@@ -34,26 +34,25 @@ fn configurations() -> Vec<(UnitSettings, Vec<u8>)> {
     ]
 }
 
-fn group(settings: UnitSettings, keys: &[KeyDigest], resident: u8) -> FilterGroup {
+fn group(settings: UnitSettings, keys: &[KeyDigest], resident: u8) -> (GroupShape, FilterGroup) {
     let built = settings.build(keys);
     let units: Vec<&[u8]> = built.units[..resident.into()].iter().map(Vec::as_slice).collect();
-    FilterGroup::from_units(built.shape, &units).unwrap()
+    (built.shape, FilterGroup::from_units(built.shape, &units).unwrap())
 }
 
 fn report(settings: UnitSettings, keys: &[KeyDigest], resident: u8, rng: &mut StdRng) {
-    let group = group(settings, keys, resident);
+    let (shape, group) = group(settings, keys, resident);
     assert!(keys.iter().all(|&key| group.may_match(key)), "false negative");
     let trials = 1_000_000;
     let passed = digests(rng, trials).into_iter().filter(|&digest| group.may_match(digest)).count();
-    let expected = group.shape().false_positive_rate(resident);
+    let expected = shape.false_positive_rate(resident);
     // A group is one draw of the hash functions. The rate of a Bloom filter varies around the mean over all draws.
     let what = "rate of the measured group";
     assert_rate_within(passed as u64, trials as u64, expected * 0.9, expected * 1.1, what);
     eprintln!(
-        "{settings}, {} keys, {resident} units: {:.3} bits/key in memory, {:.3} stored per unit, fpr {:.3e} (analytic {expected:.3e})",
+        "{settings}, {} keys, {resident} units: {:.3} bits/key per unit, fpr {:.3e} (analytic {expected:.3e})",
         keys.len(),
-        group.memory_bytes() as f64 * 8.0 / keys.len() as f64,
-        group.shape().unit_bytes() as f64 * 8.0 / keys.len() as f64,
+        shape.unit_bytes() as f64 * 8.0 / keys.len() as f64,
         passed as f64 / trials as f64,
     );
 }
@@ -98,8 +97,10 @@ fn lookups(criterion: &mut Criterion) {
     for (settings, residents) in configurations() {
         for resident in residents {
             report(settings, &keys, resident, &mut rng);
-            let hot = group(settings, &keys, resident);
-            let cold: Vec<_> = (0..COLD_BYTES / hot.memory_bytes()).map(|_| Box::new(hot.clone())).collect();
+            let (shape, hot) = group(settings, &keys, resident);
+            let cold: Vec<_> = (0..COLD_BYTES / (usize::from(resident) * shape.unit_bytes()).max(1))
+                .map(|_| Box::new(hot.clone()))
+                .collect();
             for (kind, probes) in [("absent", &absent), ("present", &keys)] {
                 let mut benches = criterion.benchmark_group(format!("lookup {kind}/{settings}"));
                 benches.throughput(Throughput::Elements(1)).sample_size(20);

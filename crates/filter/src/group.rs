@@ -50,22 +50,24 @@ impl ProbeLayout {
     }
 }
 
-/// The layout of a group's words, for owners that allocate the words themselves. [`FilterGroup`] owns its words.
+/// How the first units of a segment lie in words that somebody else owns. The manager keeps the words of a group behind a reference
+/// count, and the index on flash those of many groups one after the other: each in one allocation of its own form. Who needs no such form
+/// takes a [`FilterGroup`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct GroupLayout {
-    layout: ProbeLayout,
+    of_unit: ProbeLayout,
     resident: u8,
 }
 
 impl GroupLayout {
     /// The layout of the first `resident_units` units of `shape`, or of all if it has fewer.
     pub fn new(shape: GroupShape, resident_units: u8) -> Self {
-        Self { layout: ProbeLayout::new(shape), resident: resident_units.min(shape.unit_count()) }
+        Self { of_unit: ProbeLayout::new(shape), resident: resident_units.min(shape.unit_count()) }
     }
 
     /// Words of 64 bits in each unit.
     pub fn unit_words(&self) -> usize {
-        self.layout.unit_words() as usize
+        self.of_unit.unit_words() as usize
     }
 
     /// Number of words of the group.
@@ -87,7 +89,7 @@ impl GroupLayout {
     /// See [`Probe::rejecting_unit`].
     #[inline]
     pub fn rejecting_unit(&self, words: &[u64], digest: KeyDigest) -> Option<u8> {
-        self.layout.probe(digest).rejecting_unit(words, self.resident)
+        self.of_unit.probe(digest).rejecting_unit(words, self.resident)
     }
 
     /// Copies a unit to its place in `words`. Errors: the unit has the wrong length or is not resident.
@@ -118,19 +120,18 @@ impl GroupLayout {
 
     /// Position of a unit's first word, and the stride of its words.
     fn place(&self, unit: usize) -> (usize, usize) {
-        let lanes = self.layout.family().lanes();
+        let lanes = self.of_unit.family().lanes();
         let first_of_lane = unit - unit % lanes;
         let units_in_lane = lanes.min(usize::from(self.resident) - first_of_lane);
         (first_of_lane * self.unit_words() + unit % lanes, units_in_lane)
     }
 }
 
-/// The first units of one segment's group, in memory. Immutable: growing or shrinking makes a new group.
+/// The first units of a segment with their words: a [`GroupLayout`] that owns what it lays out.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FilterGroup {
+    layout: GroupLayout,
     words: Box<[u64]>,
-    shape: GroupShape,
-    head: GroupLayout,
 }
 
 impl FilterGroup {
@@ -141,89 +142,29 @@ impl FilterGroup {
         if units.len() > usize::from(shape.unit_count()) {
             return Err(FilterError::TooManyUnits { got: units.len(), built: shape.unit_count() });
         }
-        // Checked before the allocation, because a shape from damaged bytes may need gigabytes.
+        // Before the allocation: a shape from damaged bytes may ask for gigabytes.
+        let expected = shape.unit_bytes();
+        if let Some(unit) = units.iter().position(|bytes| bytes.len() != expected) {
+            return Err(FilterError::UnitBytes { unit, got: units[unit].len(), expected });
+        }
+        let layout = GroupLayout::new(shape, units.len() as u8);
+        let mut words = vec![0; layout.words()].into_boxed_slice();
         for (unit, bytes) in units.iter().enumerate() {
-            check_unit_bytes(shape, unit, bytes)?;
+            layout.set_unit(&mut words, unit, bytes)?;
         }
-        let mut group = Self::zeroed(shape, units.len() as u8);
-        for (unit, bytes) in units.iter().enumerate() {
-            group.head.set_unit(&mut group.words, unit, bytes)?;
-        }
-        Ok(group)
-    }
-
-    /// A copy of this group with one more unit. Errors: see [`from_units`](Self::from_units).
-    pub fn with_next_unit(&self, unit: &[u8]) -> Result<Self, FilterError> {
-        let resident = self.head.resident;
-        if resident >= self.shape.unit_count() {
-            return Err(FilterError::TooManyUnits {
-                got: usize::from(resident) + 1,
-                built: self.shape.unit_count(),
-            });
-        }
-        check_unit_bytes(self.shape, usize::from(resident), unit)?;
-        let mut group = Self::zeroed(self.shape, resident + 1);
-        group.head.copy_units(&mut group.words, &self.head, &self.words);
-        group.head.set_unit(&mut group.words, usize::from(resident), unit)?;
-        Ok(group)
-    }
-
-    /// A copy of the first `resident_units` units of this group, or of all if there are fewer.
-    pub fn truncated(&self, resident_units: u8) -> Self {
-        let mut group = Self::zeroed(self.shape, resident_units.min(self.head.resident));
-        group.head.copy_units(&mut group.words, &self.head, &self.words);
-        group
+        Ok(Self { layout, words })
     }
 
     /// Whether a key with this digest may be in the segment. `false` is certain. No allocation, no lock.
     #[inline]
     pub fn may_match(&self, digest: KeyDigest) -> bool {
-        self.head.may_match(&self.words, digest)
+        self.layout.may_match(&self.words, digest)
     }
 
-    /// The first resident unit that rejects the digest. `None` if the key may be in the segment.
+    /// The first unit that rejects the digest. `None` if the key may be in the segment.
     #[inline]
     pub fn rejecting_unit(&self, digest: KeyDigest) -> Option<u8> {
-        self.head.rejecting_unit(&self.words, digest)
-    }
-
-    /// Number of units in memory.
-    pub fn resident_units(&self) -> u8 {
-        self.head.resident
-    }
-
-    /// Shape of the segment's units.
-    pub fn shape(&self) -> GroupShape {
-        self.shape
-    }
-
-    /// Memory of this group in bytes: itself and its allocation, rounded like the allocator does. The owner counts what holds the group,
-    /// such as an `Arc`.
-    pub fn memory_bytes(&self) -> usize {
-        Self::memory_bytes_for(self.shape, self.head.resident)
-    }
-
-    /// [`memory_bytes`](Self::memory_bytes) of a group that does not exist yet.
-    pub fn memory_bytes_for(shape: GroupShape, resident_units: u8) -> usize {
-        let resident = usize::from(resident_units.min(shape.unit_count()));
-        size_of::<Self>() + allocated_bytes(shape.unit_bytes() * resident)
-    }
-
-    fn zeroed(shape: GroupShape, resident: u8) -> Self {
-        let head = GroupLayout::new(shape, resident);
-        Self { words: vec![0; head.words()].into_boxed_slice(), shape, head }
-    }
-}
-
-/// Memory that glibc's malloc uses for a request: a header of 8 bytes, in steps of 16, at least 32.
-fn allocated_bytes(requested: usize) -> usize {
-    if requested == 0 { 0 } else { (requested + 8).next_multiple_of(16).max(32) }
-}
-
-fn check_unit_bytes(shape: GroupShape, unit: usize, bytes: &[u8]) -> Result<(), FilterError> {
-    match (bytes.len(), shape.unit_bytes()) {
-        (got, expected) if got != expected => Err(FilterError::UnitBytes { unit, got, expected }),
-        _ => Ok(()),
+        self.layout.rejecting_unit(&self.words, digest)
     }
 }
 

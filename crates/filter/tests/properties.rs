@@ -5,7 +5,8 @@ mod support;
 use proptest::prelude::*;
 use rand::RngExt;
 use springbloom_filter::{
-    FilterError, FilterGroup, GroupShape, KEYS_MAX, KeyDigest, SHAPE_BYTES, UnitSettings,
+    BuiltGroup, FilterError, FilterGroup, GroupLayout, GroupShape, KEYS_MAX, KeyDigest, SHAPE_BYTES,
+    UnitSettings,
 };
 use springbloom_testkit::seed;
 use support::{digest, digests, every_settings, prefix};
@@ -72,29 +73,46 @@ fn no_keys_match_nothing_once_a_unit_is_resident() {
     }
 }
 
+/// Words of a group that a caller allocates.
+fn words_of(built: &BuiltGroup, resident_units: u8) -> (GroupLayout, Vec<u64>) {
+    let layout = GroupLayout::new(built.shape, resident_units);
+    let mut words = vec![0; layout.words()];
+    for (unit, bytes) in built.units.iter().take(resident_units.into()).enumerate() {
+        layout.set_unit(&mut words, unit, bytes).unwrap();
+    }
+    (layout, words)
+}
+
 #[test]
-fn every_way_to_a_prefix_gives_the_same_group() {
-    let mut rng = seed::rng("every_way_to_a_prefix_gives_the_same_group");
+fn every_way_to_a_prefix_gives_the_same_words() {
+    let mut rng = seed::rng("every_way_to_a_prefix_gives_the_same_words");
     for settings in every_settings() {
         for key_count in [0, 1, 64, 65, 3000] {
             let built = settings.build(&digests(rng.random(), key_count));
-            let full = prefix(&built, settings.unit_count());
-            let mut grown = prefix(&built, 0);
+            let full = words_of(&built, settings.unit_count());
+            let mut before = words_of(&built, 0);
             for resident in 0..=settings.unit_count() {
-                let group = prefix(&built, resident);
-                assert_eq!(group, grown, "{settings}, {key_count} keys: grown to {resident}");
-                assert_eq!(
-                    group,
-                    full.truncated(resident),
-                    "{settings}, {key_count} keys: cut to {resident}"
-                );
-                assert_eq!(group.resident_units(), resident);
-                assert_eq!(group.shape(), built.shape);
-                if let Some(unit) = built.units.get(usize::from(resident)) {
-                    grown = grown.with_next_unit(unit).unwrap();
+                let (layout, words) = words_of(&built, resident);
+                assert_eq!(layout.resident_units(), resident);
+                let copied = |from: &(GroupLayout, Vec<u64>)| {
+                    let mut copy = vec![0; layout.words()];
+                    layout.copy_units(&mut copy, &from.0, &from.1);
+                    copy
+                };
+                assert_eq!(copied(&full), words, "{settings}, {key_count} keys: cut to {resident}");
+                let mut grown = copied(&before);
+                if let Some(last) = usize::from(resident).checked_sub(1) {
+                    layout.set_unit(&mut grown, last, &built.units[last]).unwrap();
                 }
+                assert_eq!(grown, words, "{settings}, {key_count} keys: grown to {resident}");
+                let group = prefix(&built, resident);
+                for _ in 0..100 {
+                    let digest = KeyDigest { lo: rng.random(), hi: rng.random() };
+                    assert_eq!(layout.rejecting_unit(&words, digest), group.rejecting_unit(digest));
+                }
+                before = (layout, words);
             }
-            assert_eq!(full.truncated(u8::MAX), full);
+            assert_eq!(GroupLayout::new(built.shape, u8::MAX), full.0);
         }
     }
 }
@@ -126,14 +144,16 @@ fn wrong_units_are_errors_not_panics() {
             let bytes = vec![0xff; bad];
             let error = FilterError::UnitBytes { unit: 0, got: bad, expected };
             assert_eq!(FilterGroup::from_units(built.shape, &[&bytes]), Err(error.clone()));
-            assert_eq!(prefix(&built, 0).with_next_unit(&bytes), Err(error));
+            let (layout, mut words) = words_of(&built, 1);
+            assert_eq!(layout.set_unit(&mut words, 0, &bytes), Err(error));
         }
         let got = built.units.len() + 1;
         let mut units: Vec<&[u8]> = built.units.iter().map(Vec::as_slice).collect();
         units.push(units[0]);
         let error = Err(FilterError::TooManyUnits { got, built: settings.unit_count() });
         assert_eq!(FilterGroup::from_units(built.shape, &units), error);
-        assert_eq!(prefix(&built, settings.unit_count()).with_next_unit(units[0]), error);
+        let (layout, mut words) = words_of(&built, settings.unit_count());
+        assert_eq!(layout.set_unit(&mut words, got - 1, units[0]).err(), error.err());
     }
 }
 
@@ -148,25 +168,7 @@ fn a_shape_that_asks_for_gigabytes_allocates_nothing() {
         assert!(expected > 1 << 21);
         let error = Err(FilterError::UnitBytes { unit: 0, got: 8, expected });
         assert_eq!(FilterGroup::from_units(shape, &[[0; 8].as_slice(); 32]), error);
-        assert_eq!(FilterGroup::from_units(shape, &[]).unwrap().with_next_unit(&[0; 8]), error);
     }
-}
-
-#[test]
-fn memory_is_known_before_the_group_exists() {
-    for settings in every_settings() {
-        for key_count in [0, 1, 65, 3000] {
-            let built = settings.build(&digests(0, key_count));
-            for resident in 0..=settings.unit_count() {
-                let group = prefix(&built, resident);
-                let known = FilterGroup::memory_bytes_for(built.shape, resident);
-                assert_eq!(group.memory_bytes(), known);
-                assert!(known >= usize::from(resident) * built.shape.unit_bytes() + size_of::<FilterGroup>());
-            }
-        }
-    }
-    assert!(size_of::<GroupShape>() <= 6, "there is one for every segment in memory");
-    assert!(size_of::<FilterGroup>() <= 32, "one lookup reads it all: keep it within half a cache line");
 }
 
 #[test]
@@ -177,6 +179,7 @@ fn shapes_survive_encoding() {
             assert_eq!(GroupShape::decode(&shape.encode()), Ok(shape), "{settings}, {key_count} keys");
         }
     }
+    assert!(size_of::<GroupShape>() <= 6, "there is one for every segment in memory");
 }
 
 #[test]

@@ -138,9 +138,9 @@ pub(crate) fn prefilters(setup: &Setup) {
         }
         let test = lookups();
         let reads = |resident: &dyn Fn(usize) -> u8| {
-            let truncated: Vec<FilterGroup> =
-                groups.iter().enumerate().map(|(p, group)| group.truncated(resident(p))).collect();
-            test.iter().filter(|(p, digest)| truncated[*p].may_match(*digest)).count() as f64 / LOOKUPS as f64
+            let passes =
+                |p: usize, digest| groups[p].rejecting_unit(digest).is_none_or(|unit| unit >= resident(p));
+            test.iter().filter(|(p, digest)| passes(*p, *digest)).count() as f64 / LOOKUPS as f64
         };
         println!("  skew {skew:<4}: {:.4} / {:.4}", reads(&|_| UNITS_EACH as u8), reads(&|p| units[p] as u8));
     }
