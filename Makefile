@@ -13,7 +13,7 @@ BENCHMARKS_DIR ?= $(CACHE_HOME)/springbloom/benchmarks
 # Crates that need no RocksDB.
 NEUTRAL := filter format manager page-device flash-filter flash-index host console testkit workload simulator
 
-.PHONY: demo test attack build build-all setup lint msrv deny sanitize fuzz benchmarks crashtest crashtest-short rocksdb-tests
+.PHONY: demo test attack build build-all setup lint msrv deny sanitize fuzz benchmarks crashtest crashtest-short rocksdb-tests jvm test-jvm setup-jvm
 
 demo: build
 	@mkdir -p $(DEMO_DIR)
@@ -76,3 +76,14 @@ crashtest-short:
 # TESTS="db_basic_test db_wal_test:DBWALTest.*": only these.
 rocksdb-tests: build
 	@scripts/rocksdb-tests $(TESTS)
+
+# Puts the artifacts for Java into Maven's local repository.
+jvm: setup-jvm
+	@mvn -B -q -ntp -f hosts/jvm/pom.xml install -DskipTests
+
+# Tests of the artifacts for Java. The first time Maven fetches RocksJava: 100 MB.
+test-jvm: setup-jvm
+	@mvn -B -ntp -f hosts/jvm/pom.xml verify
+
+setup-jvm:
+	@scripts/setup --jvm

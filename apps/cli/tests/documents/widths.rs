@@ -8,7 +8,7 @@ const COLUMNS_MAX: usize = 140;
 
 #[test]
 fn lines_of_source_files_are_not_too_long() {
-    let is_source = |extension: &str| ["rs", "cc", "h"].contains(&extension);
+    let is_source = |extension: &str| ["rs", "cc", "h", "java"].contains(&extension);
     let sources: Vec<_> = files()
         .into_iter()
         .filter(|path| path.extension().and_then(|extension| extension.to_str()).is_some_and(is_source))

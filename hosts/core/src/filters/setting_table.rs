@@ -246,8 +246,9 @@ pub(crate) fn difference(a: &Settings, b: &Settings) -> Option<(&'static str, St
     shared.map(|setting| (setting.name, (setting.show)(a), (setting.show)(b))).find(|(_, a, b)| a != b)
 }
 
-/// `64`, `64K`, `64M`, `64G` or `64T`, in powers of 1024.
+/// `64`, `64K`, `64M`, `64G` or `64T`, in powers of 1024, or the same with `iB` behind the letter.
 fn parse_bytes(text: &str) -> Option<u64> {
+    let text = text.strip_suffix("iB").filter(|size| size.ends_with(char::is_alphabetic)).unwrap_or(text);
     let (digits, power) = match text.char_indices().next_back()? {
         (at, 'k' | 'K') => (&text[..at], 1),
         (at, 'm' | 'M') => (&text[..at], 2),
@@ -346,9 +347,18 @@ mod tests {
             apply(Settings::default(), &[("memory_pressure_floor", "1M")]).unwrap_err().contains("is off")
         );
         assert!(apply(Settings::default(), &[("colour", "green")]).unwrap_err().contains("unknown setting"));
-        for (text, bytes) in
-            [("0", Some(0)), ("7k", Some(7 << 10)), ("2T", Some(2 << 40)), ("", None), ("M", None)]
-        {
+        for (text, bytes) in [
+            ("0", Some(0)),
+            ("7k", Some(7 << 10)),
+            ("2T", Some(2 << 40)),
+            ("", None),
+            ("M", None),
+            ("3MiB", Some(3 << 20)),
+            ("3iB", None),
+            ("MiB", None),
+            ("3iBiB", None),
+            ("3MB", None),
+        ] {
             assert_eq!(parse_bytes(text), bytes, "{text}");
         }
         assert_eq!(parse_bytes("99999999999T"), None);

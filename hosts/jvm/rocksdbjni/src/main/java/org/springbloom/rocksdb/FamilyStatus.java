@@ -1,0 +1,37 @@
+package org.springbloom.rocksdb;
+
+/** Whether a column family uses elastic filters. */
+public final class FamilyStatus {
+  private final boolean isActive;
+  private final long tablesWithUnits;
+  private final long tablesWithoutUnits;
+
+  FamilyStatus(boolean isActive, long tablesWithUnits, long tablesWithoutUnits) {
+    this.isActive = isActive;
+    this.tablesWithUnits = tablesWithUnits;
+    this.tablesWithoutUnits = tablesWithoutUnits;
+  }
+
+  /** Whether new tables get filter units, and tables with units are read with them. */
+  public boolean isActive() {
+    return isActive;
+  }
+
+  public long tablesWithUnits() {
+    return tablesWithUnits;
+  }
+
+  /** Written by stock RocksDB: a compaction gives them units. */
+  public long tablesWithoutUnits() {
+    return tablesWithoutUnits;
+  }
+
+  @Override
+  public String toString() {
+    return (isActive ? "active" : "inactive")
+        + ", tables with filter units: "
+        + tablesWithUnits
+        + ", without: "
+        + tablesWithoutUnits;
+  }
+}

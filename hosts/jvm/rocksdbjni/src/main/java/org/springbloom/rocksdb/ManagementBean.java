@@ -1,0 +1,84 @@
+package org.springbloom.rocksdb;
+
+import java.lang.management.ManagementFactory;
+import java.util.Map;
+import javax.management.InstanceAlreadyExistsException;
+import javax.management.JMException;
+import javax.management.ObjectName;
+
+/** Shows {@link Springbloom#stats} to JMX. */
+final class ManagementBean implements SpringbloomMXBean {
+  static final String NAME = "org.springbloom:type=Filters";
+
+  private ManagementBean() {}
+
+  /** Metrics are no reason for a store to fail: what goes wrong is logged. */
+  static void register() {
+    System.Logger log = System.getLogger(Springbloom.class.getName());
+    try {
+      ManagementFactory.getPlatformMBeanServer().registerMBean(new ManagementBean(), new ObjectName(NAME));
+    } catch (InstanceAlreadyExistsException error) {
+      log.log(
+          System.Logger.Level.WARNING,
+          "Springbloom was loaded by another class loader of this process before: it runs twice, each time with a budget of its own. Give "
+              + "its jar to the class loader that loads RocksDB (in Flink: put it into the folder lib)");
+    } catch (JMException | RuntimeException error) {
+      log.log(System.Logger.Level.WARNING, "Springbloom cannot show its metrics to JMX", error);
+    }
+  }
+
+  @Override
+  public long getBudgetBytes() {
+    return Springbloom.budgetBytes();
+  }
+
+  @Override
+  public void setBudgetBytes(long budgetBytes) {
+    Springbloom.setBudgetBytes(budgetBytes);
+  }
+
+  @Override
+  public long getUsedBytes() {
+    return Springbloom.stats().usedBytes();
+  }
+
+  @Override
+  public long getPeakBytes() {
+    return Springbloom.stats().peakBytes();
+  }
+
+  @Override
+  public long getResidentUnits() {
+    return Springbloom.stats().residentUnits();
+  }
+
+  @Override
+  public long getTables() {
+    return Springbloom.stats().tables();
+  }
+
+  @Override
+  public long getTablesRefused() {
+    return Springbloom.stats().tablesRefused();
+  }
+
+  @Override
+  public long getAvoidedReads() {
+    return Springbloom.stats().avoidedReads();
+  }
+
+  @Override
+  public long getWastedReads() {
+    return Springbloom.stats().wastedReads();
+  }
+
+  @Override
+  public long getTruePositives() {
+    return Springbloom.stats().truePositives();
+  }
+
+  @Override
+  public Map<String, Double> getMetrics() {
+    return Springbloom.stats().values();
+  }
+}

@@ -1,0 +1,56 @@
+package org.springbloom.rocksdb;
+
+import java.time.Duration;
+import java.util.OptionalDouble;
+import org.rocksdb.ColumnFamilyHandle;
+import org.rocksdb.RocksDB;
+import org.rocksdb.RocksDBException;
+
+/** The elastic filters of this process: one instance, which exists since the first {@link SpringbloomTableConfig} was given to options. */
+public final class Springbloom {
+  private Springbloom() {}
+
+  /** A snapshot; empty while no options use Springbloom. */
+  public static SpringbloomStats stats() {
+    return SpringbloomStats.parse(metricsText());
+  }
+
+  /** The metrics in the OpenMetrics text format; empty while no options use Springbloom. */
+  public static String metricsText() {
+    NativeLibrary.load();
+    String text = Native.metrics();
+    return text == null ? "" : text;
+  }
+
+  /** The budget in force; 0 while no options use Springbloom. */
+  public static long budgetBytes() {
+    NativeLibrary.load();
+    return Math.max(Native.budgetBytes(), 0);
+  }
+
+  /** Changes the budget of all stores of the process. A smaller one holds when this returns. */
+  public static void setBudgetBytes(long budgetBytes) {
+    NativeLibrary.load();
+    Native.setBudgetBytes(budgetBytes);
+  }
+
+  /** Waits until no filter unit is waiting to be loaded; whether that came true in time. For tests and benchmarks. */
+  public static boolean waitIdle(Duration timeout) {
+    NativeLibrary.load();
+    return Native.waitIdle(timeout.toMillis());
+  }
+
+  /** Reads of data blocks without the key that a lookup makes on average with a budget, from what was measured; empty before lookups. */
+  public static OptionalDouble wastedReadsPerLookup(long budgetBytes) {
+    NativeLibrary.load();
+    double wasted = Native.wastedReadsPerLookup(budgetBytes);
+    return wasted < 0 ? OptionalDouble.empty() : OptionalDouble.of(wasted);
+  }
+
+  /** Whether a column family uses elastic filters, and how many of its tables have them. Reads the tables' properties. */
+  public static FamilyStatus status(RocksDB database, ColumnFamilyHandle family) throws RocksDBException {
+    NativeLibrary.load();
+    long[] values = Native.status(database.getNativeHandle(), family.getNativeHandle());
+    return new FamilyStatus(values[0] == 1, values[1], values[2]);
+  }
+}

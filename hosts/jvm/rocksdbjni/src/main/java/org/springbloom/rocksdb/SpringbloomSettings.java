@@ -1,0 +1,66 @@
+package org.springbloom.rocksdb;
+
+import java.util.Map;
+import java.util.TreeMap;
+import java.util.stream.Stream;
+
+/**
+ * Settings of Springbloom, which all stores of a process share. A name is that of the table of settings in the documentation, such as
+ * {@code budget}; as a property of a framework it begins with {@value #PREFIX}. Values are checked when a table format takes them.
+ */
+public final class SpringbloomSettings {
+  /** With what the names of properties begin. */
+  public static final String PREFIX = "springbloom.";
+
+  private final TreeMap<String, String> values;
+
+  private SpringbloomSettings(TreeMap<String, String> values) {
+    this.values = values;
+  }
+
+  /** All settings have their defaults, or what stores of the process have set before. */
+  public static SpringbloomSettings defaults() {
+    return new SpringbloomSettings(new TreeMap<>());
+  }
+
+  /** The memory for all filters of the process, such as {@code 64MiB}. */
+  public static SpringbloomSettings budget(String budget) {
+    return defaults().with("budget", budget);
+  }
+
+  /** The properties whose names begin with {@value #PREFIX}; a name that no setting has is refused when a table format takes it. */
+  public static SpringbloomSettings of(Map<String, ?> properties) {
+    TreeMap<String, String> values = new TreeMap<>();
+    properties.forEach(
+        (name, value) -> {
+          if (name.startsWith(PREFIX) && value != null) {
+            values.put(name.substring(PREFIX.length()), value.toString().trim());
+          }
+        });
+    return new SpringbloomSettings(values);
+  }
+
+  /** These settings and another one; {@code name} has no prefix. */
+  public SpringbloomSettings with(String name, String value) {
+    TreeMap<String, String> values = new TreeMap<>(this.values);
+    values.put(name, value);
+    return new SpringbloomSettings(values);
+  }
+
+  /** The budget in force may be more for a while: what open tables and living threads keep cannot go at once. */
+  boolean asksForNoBudget() {
+    return values.getOrDefault("budget", "").matches("0+");
+  }
+
+  /** Names that alternate with their values. */
+  String[] namesAndValues() {
+    return values.entrySet().stream()
+        .flatMap(entry -> Stream.of(entry.getKey(), entry.getValue()))
+        .toArray(String[]::new);
+  }
+
+  @Override
+  public String toString() {
+    return values.toString();
+  }
+}

@@ -1,0 +1,141 @@
+package org.springbloom.rocksdb;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import java.io.File;
+import java.lang.management.ManagementFactory;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.nio.file.Paths;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.stream.Collectors;
+import java.util.stream.Stream;
+import javax.management.Attribute;
+import javax.management.MBeanServer;
+import javax.management.ObjectName;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+import org.rocksdb.Options;
+import org.rocksdb.RocksDB;
+
+class LifetimesTest {
+  private static final int KEYS = 20_000;
+
+  @TempDir Path folder;
+
+  private static List<String> ourThreads() throws Exception {
+    try (Stream<Path> tasks = Files.list(Paths.get("/proc/self/task"))) {
+      List<String> names = new ArrayList<>();
+      for (Path task : tasks.collect(Collectors.toList())) {
+        String name = Files.readString(task.resolve("comm")).trim();
+        // Those that load beside it end when there is nothing to load.
+        if (name.startsWith("springbloom") && !name.startsWith("springbloom-loa")) {
+          names.add(name);
+        }
+      }
+      names.sort(null);
+      return names;
+    }
+  }
+
+  private static int openFiles() {
+    return new File("/proc/self/fd").list().length;
+  }
+
+  @Test
+  void allStoresShareOneBudgetAndClosingThemLeavesNothing() throws Exception {
+    List<AutoCloseable> open = new ArrayList<>();
+    List<RocksDB> databases = new ArrayList<>();
+    for (int i = 0; i < 4; i++) {
+      Options options = Stores.options(new SpringbloomTableConfig(Stores.AMPLE));
+      open.add(0, options);
+      RocksDB database = Stores.open(options, folder.resolve("store" + i));
+      open.add(0, database);
+      databases.add(database);
+      Stores.fill(database, KEYS);
+    }
+    List<String> threads = ourThreads();
+    assertEquals(List.of("springbloom", "springbloom-mai"), threads);
+    for (RocksDB database : databases) {
+      Stores.check(database, KEYS);
+    }
+    Stores.waitIdle();
+    SpringbloomStats all = Springbloom.stats();
+    assertTrue(all.tables() >= 4 && all.residentUnits() > 0, all.toString());
+    assertTrue(all.peakBytes() <= all.budgetBytes() && all.budgetBytes() == 16 << 20, all.toString());
+    for (AutoCloseable closeable : open) {
+      closeable.close();
+    }
+    SpringbloomStats none = Springbloom.stats();
+    assertEquals(0, none.tables(), none.toString());
+    assertEquals(0, none.residentUnits(), none.toString());
+    assertEquals(threads, ourThreads());
+  }
+
+  @Test
+  void storesThatAreOpenedAgainAndAgainLeaveNoFilesAndThreads() throws Exception {
+    int files = 0;
+    List<String> threads = List.of();
+    for (int i = 0; i < 30; i++) {
+      try (Options options = Stores.options(new SpringbloomTableConfig(Stores.AMPLE));
+          RocksDB database = Stores.open(options, folder)) {
+        Stores.fill(database, 1000);
+        Stores.check(database, 1000);
+      }
+      if (i == 5) {
+        files = openFiles();
+        threads = ourThreads();
+      }
+    }
+    assertEquals(files, openFiles());
+    assertEquals(threads, ourThreads());
+    assertEquals(0, Springbloom.stats().tables());
+  }
+
+  @Test
+  void whatWasExtractedIsGone() throws Exception {
+    try (Options options = Stores.options(new SpringbloomTableConfig(Stores.AMPLE));
+        Stream<Path> files = Files.list(Paths.get(System.getProperty("java.io.tmpdir")))) {
+      assertTrue(options.isOwningHandle());
+      List<Path> mapped =
+          Machine.mappedFiles().stream()
+              .filter(file -> file.contains("libspringbloom"))
+              .map(file -> Paths.get(file.replace(" (deleted)", "")).getParent())
+              .collect(Collectors.toList());
+      assertEquals(1, mapped.size());
+      assertTrue(files.noneMatch(mapped.get(0)::equals), mapped.toString());
+    }
+  }
+
+  @Test
+  void jmxShowsTheMetricsAndChangesTheBudget() throws Exception {
+    MBeanServer server = ManagementFactory.getPlatformMBeanServer();
+    ObjectName name = new ObjectName("org.springbloom:type=Filters");
+    try (Options options = Stores.options(new SpringbloomTableConfig(Stores.AMPLE));
+        RocksDB database = Stores.open(options, folder)) {
+      Stores.fill(database, KEYS);
+      Stores.check(database, KEYS);
+      assertEquals(16L << 20, server.getAttribute(name, "BudgetBytes"));
+      assertTrue((long) server.getAttribute(name, "UsedBytes") > 0);
+      assertTrue((long) server.getAttribute(name, "TruePositives") > 0);
+      server.setAttribute(name, new Attribute("BudgetBytes", 8L << 20));
+      assertEquals(8L << 20, Springbloom.budgetBytes());
+      Stores.check(database, KEYS);
+    }
+  }
+
+  /** RocksDB keeps a configuration's options alive; the objects of Java may go. */
+  @Test
+  void aStoreOutlivesTheConfigurationThatItWasOpenedWith() throws Exception {
+    RocksDB database;
+    try (Options options = Stores.options(new SpringbloomTableConfig(Stores.AMPLE))) {
+      database = Stores.open(options, folder);
+    }
+    System.gc();
+    Stores.fill(database, KEYS);
+    Stores.check(database, KEYS);
+    database.close();
+  }
+}

@@ -1,0 +1,151 @@
+package org.springbloom.rocksdb;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertNull;
+import static org.junit.jupiter.api.Assertions.assertThrows;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.List;
+import java.util.Map;
+import java.util.Set;
+import java.util.concurrent.CopyOnWriteArrayList;
+import java.util.logging.Handler;
+import java.util.logging.LogRecord;
+import java.util.logging.Logger;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+import org.rocksdb.Options;
+import org.rocksdb.RocksDB;
+
+class RefusalsTest {
+  @TempDir Path folder;
+
+  /** Keeps the messages of a logger. */
+  private static final class Warnings extends Handler {
+    private final List<String> messages;
+
+    Warnings(List<String> messages) {
+      this.messages = messages;
+    }
+
+    @Override
+    public void publish(LogRecord record) {
+      messages.add(record.getMessage());
+    }
+
+    @Override
+    public void flush() {}
+
+    @Override
+    public void close() {}
+  }
+
+  private static void assertSays(Throwable error, String... parts) {
+    for (String part : parts) {
+      assertTrue(error.getMessage().contains(part), error.getMessage() + " does not say " + part);
+    }
+  }
+
+  @Test
+  void wrongSettingsAreRefusedByNameBeforeAStoreIsOpened() {
+    Map<String, String[]> wrong =
+        Map.of(
+            "springbloom.budget", new String[] {"lots", "springbloom.budget: got lots, expected bytes"},
+            "springbloom.colour", new String[] {"green", "springbloom.unknown setting colour"},
+            "springbloom.units", new String[] {"ribbon:0", "springbloom.units: got ribbon:0"});
+    wrong.forEach(
+        (name, value) -> {
+          SpringbloomSettings settings = SpringbloomSettings.of(Map.of(name, value[0], "other.property", 1));
+          Throwable error =
+              assertThrows(
+                  IllegalArgumentException.class, () -> Stores.options(new SpringbloomTableConfig(settings)).close());
+          assertSays(error, value[1]);
+        });
+    assertTrue(folder.toFile().list().length == 0);
+  }
+
+  @Test
+  void openStoresAgreeInWhatTheyShare() throws Exception {
+    try (Options options = Stores.options(new SpringbloomTableConfig(Stores.AMPLE));
+        RocksDB database = Stores.open(options, folder)) {
+      SpringbloomSettings other = Stores.AMPLE.with("policy", "monkey");
+      Throwable error =
+          assertThrows(IllegalArgumentException.class, () -> Stores.options(new SpringbloomTableConfig(other)).close());
+      assertSays(error, "springbloom.policy: got monkey", "share benefit");
+      Stores.fill(database, 100);
+      Stores.check(database, 100);
+    }
+  }
+
+  @Test
+  void aBudgetOfZeroFiltersNothingAndMayGrow() throws Exception {
+    List<String> warnings = new CopyOnWriteArrayList<>();
+    Logger logger = Logger.getLogger(Springbloom.class.getName());
+    Handler handler = new Warnings(warnings);
+    logger.addHandler(handler);
+    SpringbloomSettings none = SpringbloomSettings.budget("0");
+    try (Options options = Stores.options(new SpringbloomTableConfig(none));
+        RocksDB database = Stores.open(options, folder)) {
+      logger.removeHandler(handler);
+      assertEquals(List.of("Springbloom: the budget is 0 bytes, so no lookup is filtered until it grows"), warnings);
+      Stores.fill(database, 20_000);
+      database.compactRange();
+      Stores.check(database, 1000);
+      assertEquals(0, Springbloom.stats().residentUnits());
+      Springbloom.setBudgetBytes(16 << 20);
+      long deadline = System.nanoTime() + 60_000_000_000L;
+      while (Springbloom.stats().residentUnits() == 0 && System.nanoTime() < deadline) {
+        Stores.check(database, 1000);
+        Thread.sleep(50);
+      }
+      assertTrue(Springbloom.stats().residentUnits() > 0, Springbloom.metricsText());
+      assertThrows(IllegalArgumentException.class, () -> Springbloom.setBudgetBytes(-1));
+      assertThrows(IllegalArgumentException.class, () -> Springbloom.setBudgetBytes(1L << 60));
+      assertEquals(16 << 20, Springbloom.budgetBytes());
+    }
+  }
+
+  @Test
+  void anUnknownJniLibraryIsRefusedWithTheKnownOnes() throws Exception {
+    Path strange = Files.write(folder.resolve("librocksdbjni-linux64.so"), new byte[] {1, 2, 3});
+    Map<String, String> known = Map.of("0000", "11.8.1", "1111", "8.10.0");
+    Throwable error = assertThrows(SpringbloomException.class, () -> NativeLibrary.releaseOf(strange, known));
+    assertSays(
+        error,
+        strange.toString(),
+        // Of the bytes 1, 2, 3.
+        "039058c6f2c0cb492c533b0a4d14ef77cc0f78abccced5287d84a1a2011cfb81",
+        "frocksdbjni 8.10.0",
+        "rocksdbjni 11.8.1");
+    Path gone = folder.resolve("librocksdbjni7.so");
+    assertSays(assertThrows(SpringbloomException.class, () -> NativeLibrary.releaseOf(gone, known)), gone.toString());
+  }
+
+  @Test
+  void theJniLibraryIsFoundAmongTheFilesOfTheProcess() {
+    Set<String> others = Set.of("/usr/lib/jvm/lib/server/libjvm.so", "/srv/data/librocksdbjni/notes.txt");
+    assertSays(
+        assertThrows(SpringbloomException.class, () -> NativeLibrary.loadedRocksDB(others)), "RocksDB.loadLibrary()");
+    assertEquals(
+        "/tmp/librocksdbjni123.so", NativeLibrary.loadedRocksDB(Set.of("/tmp/librocksdbjni123.so", "/lib/libc.so.6")).toString());
+    Set<String> two = Set.of("/tmp/librocksdbjni1.so", "/tmp/rocksdb-lib-a/librocksdbjni-linux64.so");
+    assertSays(assertThrows(SpringbloomException.class, () -> NativeLibrary.loadedRocksDB(two)), "several");
+    Set<String> deleted = Set.of("/tmp/librocksdbjni1.so (deleted)");
+    assertSays(assertThrows(SpringbloomException.class, () -> NativeLibrary.loadedRocksDB(deleted)), "deleted");
+  }
+
+  @Test
+  void otherMachinesAreRefusedInASentence() {
+    Set<String> glibc = Set.of("/lib/x86_64-linux-gnu/libc.so.6");
+    String processors = "flags : sse4_2 avx avx2 bmi2\n";
+    assertNull(Machine.problemOf("Linux", "amd64", processors, glibc));
+    assertNull(Machine.problemOf("Linux", "amd64", "", glibc));
+    assertTrue(Machine.problemOf("Mac OS X", "amd64", processors, glibc).contains("Mac OS X"));
+    assertTrue(Machine.problemOf("Linux", "aarch64", processors, glibc).contains("aarch64"));
+    assertTrue(Machine.problemOf("Linux", "amd64", "flags : sse4_2 avx\n", glibc).contains("AVX2"));
+    Set<String> musl = Set.of("/lib/ld-musl-x86_64.so.1");
+    assertTrue(Machine.problemOf("Linux", "amd64", processors, musl).contains("musl"));
+  }
+}
