@@ -12,5 +12,5 @@ pub mod managed;
 pub mod planned;
 mod tree;
 
-pub use lookups::{Lookup, Lookups, Popularity};
+pub use lookups::{HotRange, Lookup, Lookups, Popularity};
 pub use tree::{Tree, Visit};

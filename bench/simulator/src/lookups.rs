@@ -1,6 +1,6 @@
 //! Sequences of lookups.
 
-use springbloom_testkit::spread::mix;
+use springbloom_testkit::spread::{mix, unit_interval};
 use springbloom_workload::{
     AbsentKeys, Distribution, KeySpace, Mix, Movement, Operation, OperationStream, StreamSettings,
 };
@@ -14,46 +14,61 @@ pub struct Popularity {
     pub movement: Movement,
     /// Operations. Only inserts matter here.
     pub mix: Mix,
+    /// Where hot keys are, beyond the distribution.
+    pub hot_range: Option<HotRange>,
+}
+
+/// A range of keys that is hot as a whole: the beginning of the key space.
+#[derive(Clone, Copy, Debug)]
+pub struct HotRange {
+    /// Its part of the key space.
+    pub key_share: f64,
+    /// Share of lookups for keys in it, beside those that the other lookups find there.
+    pub lookup_share: f64,
+}
+
+impl HotRange {
+    /// Moves the key of a lookup into the range, if it is one of those.
+    fn place(self, key: u64) -> u64 {
+        let is_hot = unit_interval(mix(key)) < self.lookup_share;
+        if is_hot { (key as f64 * self.key_share) as u64 } else { key }
+    }
 }
 
 impl Popularity {
     /// Only gets, with a fixed hot set.
     pub const fn still(distribution: Distribution) -> Self {
-        Self { distribution, movement: Movement::Still, mix: Mix::GET }
+        Self { distribution, movement: Movement::Still, mix: Mix::GET, hot_range: None }
     }
 
     /// Only gets, with a moving hot set.
     pub const fn moving(distribution: Distribution, movement: Movement) -> Self {
-        Self { distribution, movement, mix: Mix::GET }
+        Self { distribution, movement, mix: Mix::GET, hot_range: None }
     }
 }
 
 /// One lookup.
 #[derive(Clone, Copy, Debug)]
 pub struct Lookup {
-    /// Record of the key.
-    pub record: u64,
+    /// The key as a pseudo-random number. Keys have the order of their numbers.
+    pub key: u64,
     /// Whether no table holds the key.
     pub is_absent: bool,
 }
 
-impl Lookup {
-    /// The key as a pseudo-random number. Keys have the order of their numbers. Each record has a present and an absent key.
-    pub fn key(&self) -> u64 {
-        mix(self.record << 1 | u64::from(self.is_absent))
-    }
-}
-
 /// An endless sequence of lookups, half of them of absent keys. Equal settings give equal sequences.
 #[derive(Clone, Debug)]
-pub struct Lookups(OperationStream);
+pub struct Lookups {
+    operations: OperationStream,
+    hot_range: Option<HotRange>,
+}
 
 impl Lookups {
     /// Lookups of `records` records. `salt` selects the popular records.
     ///
     /// # Panics If `popularity` is out of range.
     pub fn new(popularity: Popularity, records: u64, salt: u64) -> Self {
-        let Popularity { distribution, movement, mix } = popularity;
+        let Popularity { distribution, movement, mix, hot_range } = popularity;
         let settings = StreamSettings {
             mix,
             distribution,
@@ -65,7 +80,9 @@ impl Lookups {
             stream: 0,
             streams: 1,
         };
-        Self(OperationStream::new(settings, &KeySpace::Synthetic { records }).expect("sound settings"))
+        let operations =
+            OperationStream::new(settings, &KeySpace::Synthetic { records }).expect("sound settings");
+        Self { operations, hot_range }
     }
 }
 
@@ -74,11 +91,14 @@ impl Iterator for Lookups {
 
     fn next(&mut self) -> Option<Lookup> {
         loop {
-            match self.0.next_operation() {
-                Operation::Read(record) => return Some(Lookup { record, is_absent: false }),
-                Operation::ReadAbsent(record) => return Some(Lookup { record, is_absent: true }),
-                _ => (),
-            }
+            let (record, is_absent) = match self.operations.next_operation() {
+                Operation::Read(record) => (record, false),
+                Operation::ReadAbsent(record) => (record, true),
+                _ => continue,
+            };
+            // Each record has a present and an absent key.
+            let key = mix(record << 1 | u64::from(is_absent));
+            return Some(Lookup { key: self.hot_range.map_or(key, |range| range.place(key)), is_absent });
         }
     }
 }

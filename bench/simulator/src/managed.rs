@@ -116,7 +116,7 @@ impl<'a> Managed<'a> {
 
     /// Performs a lookup and returns its wasted reads.
     fn look_up(&self, lookup: Lookup) -> u64 {
-        let key = key_bytes(lookup.key(), self.form);
+        let key = key_bytes(lookup.key, self.form);
         let digest = KeyDigest::of(&key);
         let mut wasted = 0;
         for visit in self.tree.visits(lookup) {

@@ -47,7 +47,7 @@ impl<'a> Planned<'a> {
 
     /// Performs a lookup and returns its wasted reads. `note` receives the level and segment of each visit that does not find the key.
     pub fn look_up(&mut self, lookup: Lookup, mut note: impl FnMut(usize, u32)) -> u32 {
-        let (tree, key, mut wasted) = (self.tree, lookup.key(), 0);
+        let (tree, key, mut wasted) = (self.tree, lookup.key, 0);
         for visit in tree.visits(lookup) {
             let (table, inner) = tree.place(visit.level, visit.segment);
             let outcome = if visit.is_there {

@@ -72,7 +72,7 @@ impl Tree {
 
     /// The visits of one lookup, from the top until the key is found.
     pub fn visits(&self, lookup: Lookup) -> impl Iterator<Item = Visit> {
-        let key = lookup.key();
+        let key = lookup.key;
         let home = if lookup.is_absent { usize::MAX } else { self.level_of(key) };
         let levels = self.levels.iter().enumerate().take_while(move |&(level, _)| level <= home);
         levels.map(move |(level, &segments)| Visit {

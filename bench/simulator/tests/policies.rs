@@ -3,18 +3,25 @@
 use springbloom_filter::UnitSettings;
 use springbloom_manager::{ManagerSettings, PolicyKind};
 use springbloom_simulator::planned::{Planned, Run};
-use springbloom_simulator::{Lookups, Popularity, Tree};
+use springbloom_simulator::{HotRange, Lookups, Popularity, Tree};
 use springbloom_workload::{Distribution, Mix, Movement};
 
 const ZIPF: Distribution = Distribution::Zipf { exponent: 0.99 };
 
-const STILL: [(&str, Popularity); 6] = [
+const STILL: [(&str, Popularity); 7] = [
     ("uniform", Popularity::still(Distribution::Uniform)),
     ("zipf .6", Popularity::still(Distribution::Zipf { exponent: 0.6 })),
     ("zipf .99", Popularity::still(ZIPF)),
     ("zipf 1.2", Popularity::still(Distribution::Zipf { exponent: 1.2 })),
     ("zipf 1.4", Popularity::still(Distribution::Zipf { exponent: 1.4 })),
     ("hotspot", Popularity::still(Distribution::Hotspot { record_share: 0.01, access_share: 0.9 })),
+    (
+        "hot range",
+        Popularity {
+            hot_range: Some(HotRange { key_share: 0.1, lookup_share: 0.9 }),
+            ..Popularity::still(Distribution::Uniform)
+        },
+    ),
 ];
 
 const MOVING: [(&str, Popularity); 4] = [
@@ -24,6 +31,7 @@ const MOVING: [(&str, Popularity); 4] = [
             distribution: Distribution::Latest { exponent: 0.99 },
             movement: Movement::Still,
             mix: Mix::D,
+            hot_range: None,
         },
     ),
     ("jumping", Popularity::moving(ZIPF, Movement::Jump { period_ops: 25_000 })),

@@ -64,7 +64,7 @@ impl Store {
 
     /// The wasted reads of a key.
     fn look_up(&self, lookup: Lookup) -> u64 {
-        let key = lookup.key();
+        let key = lookup.key;
         let position = unit_interval(key ^ 0x5555);
         let home = if lookup.is_absent { usize::MAX } else { usize::from(unit_interval(key ^ 0xABCD) < 0.9) };
         let mut wasted = 0;

@@ -11,13 +11,15 @@ use std::collections::HashMap;
 
 use springbloom_filter::GroupShape;
 
+use crate::Outcome;
 use crate::SegmentRef;
 use crate::memory::group_bytes;
 use crate::plan::PerSegment;
 use crate::plan::Run;
 use crate::plan::counts::Counts;
+use crate::plan::forecast::{Belief, Forecast, Forecasts};
 use crate::plan::hotness::{Decay, Hotness};
-use crate::plan::runs::Runs;
+use crate::plan::runs::{RunShare, Runs};
 use crate::visits::Visit;
 
 /// The rate of one unit: `2^(-n/32)`, so half a percent off on average. Units of a group err independently, so it gives those of all
@@ -51,16 +53,6 @@ pub struct SegmentState {
     pub(crate) resident: u8,
 }
 
-/// Visits of evidence that the analytic rates count for, against what was observed. Which keys a unit lets pass is fixed, so
-/// that a few hot keys make a segment's true rate anything; with some evidence, what is seen is right and the rate is not.
-const PRIOR_VISITS: f32 = 1.0;
-
-/// Mean of a Gamma-Poisson posterior: what follows from the rates, corrected by what was observed. All weighted.
-fn posterior_mean(expected: f32, observed: f32, weight: f32) -> f32 {
-    let prior = PRIOR_VISITS * weight;
-    expected * ((prior + observed) / (prior + expected))
-}
-
 const UNITS_BITS: u32 = 6;
 const UNITS_MASK: u8 = (1 << UNITS_BITS) - 1;
 const _: () = assert!(springbloom_filter::MAX_UNITS <= UNITS_MASK && size_of::<SegmentState>() == 28);
@@ -83,16 +75,6 @@ impl SegmentState {
 
     pub(crate) fn counts(&self) -> &Counts {
         &self.counts
-    }
-
-    /// Weighted reads that are wasted with the allocated units. `weight` is that of a visit made now.
-    pub fn wasted(&self, weight: f32) -> f32 {
-        posterior_mean(self.counts.negatives() * self.fpr(), self.counts.wasted_reads(), weight)
-    }
-
-    /// Weighted reads that would be wasted beside these without the last unit. `weight` is that of a visit made now.
-    pub fn saved_by_last(&self, weight: f32) -> f32 {
-        posterior_mean(self.counts.negatives() * self.fpr_loss(), self.counts.marginal_rejections(), weight)
     }
 
     /// Units allocated.
@@ -157,6 +139,7 @@ impl SegmentState {
 pub struct Allocation {
     segments: PerSegment<SegmentState>,
     runs: Runs,
+    forecast: Forecast,
     /// No unit of these tables is admitted before a tick: reads of them failed.
     backoffs: HashMap<u32, u64>,
     segment_count: usize,
@@ -180,6 +163,7 @@ impl Allocation {
         Self {
             segments: PerSegment::new(),
             runs: Runs::new(),
+            forecast: Forecast::new(),
             backoffs: HashMap::new(),
             segment_count: 0,
             planned_bytes: 0,
@@ -222,12 +206,28 @@ impl Allocation {
         self.segment_count += segments.len();
         let states = segments.map(|(shape, hotness)| SegmentState::new(shape, hotness));
         self.segments.insert_table(table, states);
-        self.runs.insert_table(table, run, self.table_keys(table));
+        self.runs.insert_table(table, run, self.share_of_run(table, run));
         self.segment_count_changed();
     }
 
-    fn table_keys(&self, table: u32) -> u64 {
-        self.segments.table(table).iter().map(|state| u64::from(state.shape.key_count())).sum()
+    /// Where visits of a run go that are spread evenly over it: to a segment's keys, or to equal parts of a table where each table is a run.
+    fn spread(&self, segment: SegmentRef, run: Run) -> f64 {
+        if run.is_of_single_tables() {
+            1.0 / self.segments.table(segment.table).len() as f64
+        } else {
+            f64::from(self.segments[segment].shape.key_count())
+        }
+    }
+
+    fn share_of_run(&self, table: u32, run: Run) -> RunShare {
+        let mut share = RunShare::default();
+        for (segment, state) in (0..).zip(self.segments.table(table)) {
+            let spread = self.spread(SegmentRef { table, segment }, run);
+            share.spread += spread;
+            share.passing += spread * f64::from(state.fpr());
+            share.negatives += f64::from(state.counts.negatives());
+        }
+        share
     }
 
     /// Forgets a table and plans nothing for it any more.
@@ -237,7 +237,9 @@ impl Allocation {
         }
         self.segment_count -= self.segments.table(table).len();
         self.changed.retain(|segment| segment.table != table);
-        self.runs.remove_table(table, self.table_keys(table));
+        if let Some(run) = self.runs.of(table) {
+            self.runs.remove_table(table, self.share_of_run(table, run));
+        }
         self.segments.remove_table(table);
         self.backoffs.remove(&table);
         self.segment_count_changed();
@@ -251,26 +253,98 @@ impl Allocation {
     /// Takes in use that nobody measured: `lookups` of absent keys in each sorted run, spread evenly over its keys. A lookup visits every
     /// run once, so a segment of a small run is visited more often (Monkey, SIGMOD'17, section 4.1). O(segments of the table).
     pub(crate) fn assume_lookups(&mut self, table: u32, lookups: f32) {
-        let is_run = self.runs.of(table).is_none_or(Run::is_of_single_tables);
-        let run_keys = if is_run { self.table_keys(table) } else { self.runs.keys(table) };
-        let weight = self.decay.weight() as f32 * lookups / run_keys.max(1) as f32;
+        let Some(run) = self.runs.of(table) else { return };
+        let run_spread = if run.is_of_single_tables() { 1.0 } else { self.runs.sums(table).spread.max(1.0) };
+        let visits = self.decay.weight() * f64::from(lookups) / run_spread;
         for segment in 0..self.segments.table(table).len() as u32 {
-            let state = &mut self.segments[SegmentRef { table, segment }];
-            let negatives = weight * state.shape.key_count() as f32;
+            let segment = SegmentRef { table, segment };
+            let negatives = (visits * self.spread(segment, run)) as f32;
+            let state = &mut self.segments[segment];
             let (wasted, marginal) = (negatives * state.fpr(), negatives * state.fpr_loss());
             state.counts.assume(negatives, wasted, marginal);
+            self.runs.add_negatives(table, negatives);
             self.decay.assume(f64::from(negatives));
         }
+    }
+
+    /// The segment's visits if those of its run were spread evenly over the run.
+    fn spread_negatives(&self, segment: SegmentRef) -> f32 {
+        let Some(run) = self.runs.of(segment.table) else { return 0.0 };
+        let RunShare { spread, negatives, .. } = self.runs.sums(segment.table);
+        let share = if spread > 0.0 { self.spread(segment, run) / spread } else { 0.0 };
+        (negatives * share) as f32 * self.forecast.run_factor(self.decay.weight())
+    }
+
+    /// Which forecasts to believe for a segment, by what passes all of its units but the last: seen more often than what passes all.
+    fn belief(&self, segment: SegmentRef) -> Belief {
+        let (state, weight) = (&self.segments[segment], self.decay.weight());
+        let wasted_share = self.forecast.wasted_share(weight);
+        let passed = state.counts.wasted_reads() + state.counts.marginal_rejections() * wasted_share;
+        let chance = (state.fpr() + state.fpr_loss()) * wasted_share / weight as f32;
+        let by_visits = state.counts.negatives() * chance;
+        self.forecast.belief(passed / weight as f32, self.spread_negatives(segment) * chance, by_visits)
+    }
+
+    fn forecasts(&self, segment: SegmentRef) -> Forecasts {
+        let state = &self.segments[segment];
+        Forecasts {
+            by_run: self.spread_negatives(segment) * state.fpr(),
+            by_visits: state.counts.negatives() * state.fpr(),
+            by_outcomes: state.counts.wasted_reads() / self.forecast.wasted_share(self.decay.weight()),
+        }
+    }
+
+    /// Weighted reads that the allocated units of a known segment let be wasted, if no absent key were remembered.
+    pub fn wasted(&self, segment: SegmentRef) -> f32 {
+        self.belief(segment).mean(self.forecasts(segment))
+    }
+
+    /// Weighted reads that would be wasted beside these without the segment's last unit.
+    pub fn saved_by_last(&self, segment: SegmentRef) -> f32 {
+        let state = &self.segments[segment];
+        self.belief(segment).mean(Forecasts {
+            by_run: self.spread_negatives(segment) * state.fpr_loss(),
+            by_visits: state.counts.negatives() * state.fpr_loss(),
+            by_outcomes: state.counts.marginal_rejections(),
+        })
     }
 
     /// Takes in a visit. Gives the factor that all use was scaled by, if that was due; O(1) except then.
     pub(crate) fn record(&mut self, visit: Visit) -> Option<f32> {
         self.ticks += 1;
         let weight = self.decay.tick(visit.sample_weight);
+        if visit.outcome.is_negative() {
+            self.forecast_visit(visit, weight);
+        }
         self.segments[visit.segment].counts.record(visit.outcome, weight);
         let factor = self.decay.rescale()?;
         self.segments.iter_mut().for_each(|state| state.counts.scale(factor));
+        self.runs.scale(factor);
+        self.forecast.scale(factor);
         Some(factor)
+    }
+
+    /// Compares the forecasts with a visit that could waste a read.
+    fn forecast_visit(&mut self, visit: Visit, weight: f32) {
+        let table = visit.segment.table;
+        let RunShare { spread, passing, .. } = self.runs.sums(table);
+        let spread_chance = if spread > 0.0 { passing / spread } else { 0.0 };
+        self.forecast.expect(weight, self.segments[visit.segment].fpr(), spread_chance);
+        if visit.outcome == Outcome::WastedRead {
+            self.forecast.learn(weight, self.forecasts(visit.segment), self.belief(visit.segment));
+        }
+        self.runs.add_negatives(table, weight);
+    }
+
+    /// The segment gets or loses a unit.
+    fn set_units(&mut self, segment: SegmentRef, units: u8) {
+        let before = self.segments[segment].fpr();
+        self.segments[segment].units = units;
+        let more = f64::from(self.segments[segment].fpr() - before);
+        if let Some(run) = self.runs.of(segment.table) {
+            self.runs.add_passing(segment.table, more * self.spread(segment, run));
+        }
+        self.note_change(segment);
     }
 
     /// Allocates the segment's next unit; `false`, and nothing changes, if there is none or no room for it.
@@ -280,31 +354,32 @@ impl Allocation {
             return false;
         }
         self.planned_bytes += bytes;
-        let weight = self.decay.weight() as f32;
+        let wasted_share = self.forecast.wasted_share(self.decay.weight());
         let state = &mut self.segments[segment];
         // What passed so far: the new unit will stop its share of it, until it is seen what it really stops.
-        let (wasted, stopped) = (state.wasted(weight), state.next_share());
+        let (wasted, stopped) = (state.counts.wasted_reads(), state.next_share());
         state.counts.set_wasted_reads(wasted * (1.0 - stopped));
-        state.counts.set_marginal_rejections(wasted * stopped);
-        state.units += 1;
-        self.note_change(segment);
+        state.counts.set_marginal_rejections(wasted * stopped / wasted_share);
+        let units = state.units + 1;
+        self.set_units(segment, units);
         true
     }
 
     /// Gives up the segment's last unit; `false` if it has none.
     pub fn evict(&mut self, segment: SegmentRef) -> bool {
-        let weight = self.decay.weight() as f32;
+        let wasted_share = self.forecast.wasted_share(self.decay.weight());
         let state = &mut self.segments[segment];
         let Some(bytes) = state.last_unit_bytes() else { return false };
-        let wasted = state.wasted(weight) + state.saved_by_last(weight);
-        state.units -= 1;
+        let units = state.units - 1;
+        let wasted = state.counts.wasted_reads() + state.counts.marginal_rejections() * wasted_share;
         // By the analytic rates; nobody has counted for the unit that is the last now.
-        let stopped = state.next_share();
-        let marginal_rejections = if state.units == 0 { 0.0 } else { wasted * stopped / (1.0 - stopped) };
+        let passing = state.rate.of_units(1);
+        let marginal_rejections =
+            if units == 0 { 0.0 } else { wasted * (1.0 - passing) / passing / wasted_share };
         state.counts.set_wasted_reads(wasted);
         state.counts.set_marginal_rejections(marginal_rejections);
         self.planned_bytes -= bytes;
-        self.note_change(segment);
+        self.set_units(segment, units);
         true
     }
 
@@ -336,9 +411,9 @@ impl Allocation {
 
     pub(crate) fn set_level(&mut self, table: u32, level: Option<u8>) {
         if let Some(run) = self.runs.of(table) {
-            let keys = self.table_keys(table);
-            self.runs.remove_table(table, keys);
-            self.runs.insert_table(table, Run { level, ..run }, keys);
+            self.runs.remove_table(table, self.share_of_run(table, run));
+            let moved = Run { level, ..run };
+            self.runs.insert_table(table, moved, self.share_of_run(table, moved));
         }
     }
 

@@ -3,6 +3,7 @@
 pub(crate) mod allocation;
 mod counts;
 mod curve;
+mod forecast;
 mod hotness;
 pub(crate) mod inherit;
 pub(crate) mod neighbours;

@@ -1,4 +1,5 @@
-//! The run of each table: its column family and level. There are few, so a table keeps a number.
+//! The run of each table: its column family and level, with what all segments of a run add up to. There are few runs, so a table keeps a
+//! number.
 
 use crate::ScopeId;
 use crate::interned::Interned;
@@ -18,12 +19,23 @@ impl Run {
     }
 }
 
+/// What segments of a run add up to.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub(crate) struct RunShare {
+    /// Where visits go if they are spread evenly: keys, or tables where each table is a run of its own.
+    pub spread: f64,
+    /// The part of `spread` that the allocated units let pass.
+    pub passing: f64,
+    /// Weighted visits for keys that the segments do not hold.
+    pub negatives: f64,
+}
+
 /// The run of every known table.
 #[derive(Debug)]
 pub(crate) struct Runs {
     known: Interned<Run>,
-    /// Keys of the tables of each known run.
-    keys: Vec<u64>,
+    /// Of the tables of each known run.
+    sums: Vec<RunShare>,
     /// Places in `known` by table; [`NO_RUN`] for free slots.
     places: Vec<u32>,
 }
@@ -35,11 +47,11 @@ impl Runs {
     pub(crate) const TABLE_BYTES: usize = thrifty_bytes::<u32>();
 
     pub(crate) const fn new() -> Self {
-        Self { known: Interned::new(), keys: Vec::new(), places: Vec::new() }
+        Self { known: Interned::new(), sums: Vec::new(), places: Vec::new() }
     }
 
-    /// Takes in a table that is not known, with so many keys. O(runs).
-    pub(crate) fn insert_table(&mut self, table: u32, run: Run, keys: u64) {
+    /// Takes in a table that is not known, whose segments add up to `share`. O(runs).
+    pub(crate) fn insert_table(&mut self, table: u32, run: Run, share: RunShare) {
         let slot = table as usize;
         if self.places.len() <= slot {
             grow_thriftily(&mut self.places, slot + 1);
@@ -47,24 +59,55 @@ impl Runs {
         }
         let place = self.known.enter(run, Run::eq);
         self.places[slot] = place;
-        self.keys.resize(self.keys.len().max(place as usize + 1), 0);
-        self.keys[place as usize] += keys;
+        self.sums.resize(self.sums.len().max(place as usize + 1), RunShare::default());
+        let sums = &mut self.sums[place as usize];
+        sums.spread += share.spread;
+        sums.passing += share.passing;
+        sums.negatives += share.negatives;
     }
 
-    /// Forgets a table, which has so many keys.
-    pub(crate) fn remove_table(&mut self, table: u32, keys: u64) {
+    /// Forgets a table, whose segments add up to `share`.
+    pub(crate) fn remove_table(&mut self, table: u32, share: RunShare) {
         let place =
             self.places.get_mut(table as usize).map_or(NO_RUN, |place| std::mem::replace(place, NO_RUN));
-        if let Some(run_keys) = self.keys.get_mut(place as usize) {
-            *run_keys -= keys;
-            self.known.leave(place);
+        let Some(sums) = self.sums.get_mut(place as usize) else { return };
+        sums.spread -= share.spread;
+        sums.passing -= share.passing;
+        sums.negatives -= share.negatives;
+        self.known.leave(place);
+        if self.known.get(place).is_none() {
+            *sums = RunShare::default(); // without the error of many sums
         }
     }
 
-    /// Keys of all tables in the run of a table; 0 for an unknown one.
-    pub(crate) fn keys(&self, table: u32) -> u64 {
+    /// A segment of the table was visited for keys that it does not hold.
+    pub(crate) fn add_negatives(&mut self, table: u32, weight: f32) {
+        if let Some(sums) = self.sums_mut(table) {
+            sums.negatives += f64::from(weight);
+        }
+    }
+
+    /// The units of a segment of the table let more or less pass.
+    pub(crate) fn add_passing(&mut self, table: u32, more: f64) {
+        if let Some(sums) = self.sums_mut(table) {
+            sums.passing += more;
+        }
+    }
+
+    /// All measured use was scaled by this.
+    pub(crate) fn scale(&mut self, factor: f32) {
+        self.sums.iter_mut().for_each(|sums| sums.negatives *= f64::from(factor));
+    }
+
+    /// Sums over the run of a table; zeros for an unknown one.
+    pub(crate) fn sums(&self, table: u32) -> RunShare {
         let place = self.places.get(table as usize);
-        place.and_then(|&place| self.keys.get(place as usize)).copied().unwrap_or(0)
+        place.and_then(|&place| self.sums.get(place as usize)).copied().unwrap_or_default()
+    }
+
+    fn sums_mut(&mut self, table: u32) -> Option<&mut RunShare> {
+        let place = *self.places.get(table as usize)?;
+        self.sums.get_mut(place as usize)
     }
 
     /// The run of a table; `None` for an unknown one.
@@ -81,22 +124,27 @@ mod tests {
     #[test]
     fn a_table_has_the_run_that_it_was_put_in() {
         let run = |scope, level| Run { scope: ScopeId(scope), level };
+        let share = |keys: f64| RunShare { spread: keys, passing: keys, negatives: keys };
+        let spread = |runs: &Runs| [0, 1, 2, 3, 5, 9].map(|table| runs.sums(table).spread);
         let mut runs = Runs::new();
-        runs.insert_table(3, run(1, Some(2)), 10);
-        runs.insert_table(0, run(1, Some(2)), 5);
-        runs.insert_table(1, run(2, None), 7);
+        runs.insert_table(3, run(1, Some(2)), share(10.0));
+        runs.insert_table(0, run(1, Some(2)), share(5.0));
+        runs.insert_table(1, run(2, None), share(7.0));
         assert_eq!((runs.of(0), runs.of(2), runs.of(9)), (Some(run(1, Some(2))), None, None));
-        assert_eq!((runs.keys(0), runs.keys(3), runs.keys(1), runs.keys(2), runs.keys(9)), (15, 15, 7, 0, 0));
-        runs.remove_table(1, 7);
-        runs.remove_table(1, 7);
-        runs.insert_table(5, run(3, Some(0)), 1);
+        assert_eq!(spread(&runs), [15.0, 7.0, 0.0, 15.0, 0.0, 0.0]);
+        runs.remove_table(1, share(7.1));
+        runs.remove_table(1, share(7.1));
+        runs.insert_table(5, run(3, Some(0)), share(1.0));
         assert_eq!((runs.of(5), runs.of(1)), (Some(run(3, Some(0))), None));
         assert_eq!(
-            runs.keys(5),
-            1,
-            "a run that takes the place of one that is gone begins with its own keys"
+            runs.sums(5),
+            share(1.0),
+            "a run in the place of one that is gone begins with its own sums"
         );
-        runs.remove_table(3, 10);
-        assert_eq!(runs.keys(0), 5);
+        runs.remove_table(3, share(10.0));
+        runs.add_negatives(0, 2.0);
+        runs.add_passing(0, -1.0);
+        runs.scale(0.5);
+        assert_eq!(runs.sums(0), RunShare { spread: 5.0, passing: 4.0, negatives: 3.5 });
     }
 }

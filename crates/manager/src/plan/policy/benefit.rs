@@ -1,9 +1,8 @@
 //! Units ranked by what they were observed to do, per byte (beyond the papers; the idea of SHaMBa's utility
 //! `f * (1 - tp) * (difference of fpr)` with measured instead of assumed terms).
 //!
-//! A segment's next unit is worth its share of the wasted reads that were seen; its last unit is worth the rejections that it
-//! alone was seen to make. Both start from the analytic rates and soon follow what is seen: which keys a unit lets pass is
-//! fixed, and where a few keys are hot that, not the rate, decides. True positives teach nothing. A wasted read is the occasion to ask
+//! A segment's next unit is worth its share of the reads that the segment is expected to waste, its last unit those that it would waste
+//! without it ([`forecast`](crate::plan::forecast)). True positives teach nothing. A wasted read is the occasion to ask
 //! whether the segment should have its next unit: from free bytes if it repays its own read within the memory of the measurement, else in
 //! place of the units that are worth least, if it is worth clearly more than they are *and* repays its read.
 
@@ -19,14 +18,15 @@ use crate::visits::Visit;
 /// Segments that are looked at for candidates whenever a read was wasted.
 const LOOKS: usize = 4;
 /// A unit must be worth this many times those that it replaces.
-const HYSTERESIS: f32 = 1.1;
+const HYSTERESIS: f32 = 1.4;
 /// Most segments whose units change at once: those of a new table's segment, and those that it takes the place of.
 const CHANGES_MAX: usize = 64;
 /// What the least worthy units are worth, as a share of the mean: where all is well, the most worthy one is worth what two of the least
 /// are, as a further unit would be worth half of it. The mean is what is known well: the least of many guesses is a guess too low.
 const MARGIN_OF_MEAN: f32 = 0.5;
-/// Wasted reads within the memory of the measurement that a load must save, net, to repay its own read.
-const REPAY_READS: f32 = 1.0;
+/// Wasted reads within the memory of the measurement that a load must save, net, to repay its own read: half a read, because most units
+/// stay for longer than that memory.
+const REPAY_READS: f32 = 0.5;
 
 /// The policy `benefit`.
 pub(super) struct Benefit {
@@ -43,8 +43,7 @@ impl Benefit {
     /// Gives the segment its next unit if that is worth it. `repay` is the weight of the visits that its own read must save.
     fn try_grow(&mut self, segment: SegmentRef, repay: f32, allocation: &mut Allocation) -> bool {
         let Some(bytes) = allocation.admissible_bytes(segment) else { return false };
-        let weight = allocation.decay().weight() as f32;
-        let gain = gain(&allocation.segments()[segment], weight);
+        let gain = gain(segment, allocation);
         let mut free = allocation.free_bytes();
         let least_lost = self.victims.least_worth() * bytes.saturating_sub(free) as f32;
         if gain < repay || gain < least_lost * HYSTERESIS + repay {
@@ -57,9 +56,8 @@ impl Benefit {
             victims[count] = victim;
             count += 1;
             if victim != segment {
-                let state = &allocation.segments()[victim];
-                lost += state.saved_by_last(weight);
-                free += state.last_unit_bytes().unwrap_or(0);
+                lost += allocation.saved_by_last(victim);
+                free += allocation.segments()[victim].last_unit_bytes().unwrap_or(0);
             }
         }
         let is_worth_it = free >= bytes && gain >= lost * HYSTERESIS + repay;

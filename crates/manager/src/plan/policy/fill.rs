@@ -4,7 +4,7 @@
 //! those of small runs among them. A unit need not repay its read, because nothing has to leave for it.
 
 use crate::SegmentRef;
-use crate::plan::allocation::{Allocation, SegmentState};
+use crate::plan::allocation::Allocation;
 
 /// Segments that one call looks at.
 const LOOKS: usize = 4096;
@@ -26,9 +26,10 @@ pub(super) struct Fill {
     complete_at_bytes: Option<usize>,
 }
 
-/// Weighted wasted reads that the next unit would save; 0 if there is none. `weight` is that of a visit made now.
-pub(super) fn gain(state: &SegmentState, weight: f32) -> f32 {
-    if state.units() < state.units_max() { state.wasted(weight) * state.next_share() } else { 0.0 }
+/// Weighted wasted reads that the next unit would save; 0 if there is none.
+pub(super) fn gain(segment: SegmentRef, allocation: &Allocation) -> f32 {
+    let state = &allocation.segments()[segment];
+    if state.units() < state.units_max() { allocation.wasted(segment) * state.next_share() } else { 0.0 }
 }
 
 impl Fill {
@@ -52,7 +53,6 @@ impl Fill {
             self.restart();
             return false;
         }
-        let weight = allocation.decay().weight() as f32;
         for _ in 0..LOOKS {
             let Some(segment) = allocation.segments().at_or_after(self.hand) else {
                 self.end_pass(budget_bytes);
@@ -60,7 +60,7 @@ impl Fill {
             };
             self.hand = SegmentRef { segment: segment.segment + 1, ..segment };
             while let Some(bytes) = allocation.admissible_bytes(segment) {
-                let worth = gain(&allocation.segments()[segment], weight) / bytes.max(1) as f32;
+                let worth = gain(segment, allocation) / bytes.max(1) as f32;
                 if worth < self.threshold {
                     self.best_left = self.best_left.max(worth);
                     break;

@@ -38,7 +38,7 @@ fn worth(segment: SegmentRef, allocation: &Allocation) -> Option<f32> {
     let state = allocation.segments().get(segment)?;
     // A small unit may fit the allocator's rounding of those before it.
     let bytes = state.last_unit_bytes()?.max(1) as f32;
-    Some(state.saved_by_last(allocation.decay().weight() as f32) / bytes)
+    Some(allocation.saved_by_last(segment) / bytes)
 }
 
 impl Victims {

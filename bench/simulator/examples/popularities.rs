@@ -1,0 +1,57 @@
+//! Wasted reads of a whole manager under several kinds of popularity, in the shape of Setting S1 with 4 bits per key.
+//!
+//! `cargo run --release -p springbloom-simulator --example popularities`: about two minutes on two cores.
+
+use springbloom_filter::UnitSettings;
+use springbloom_manager::ManagerSettings;
+use springbloom_simulator::managed::{KeyForm, Managed};
+use springbloom_simulator::{HotRange, Lookups, Popularity, Tree};
+use springbloom_workload::Distribution;
+
+const BITS_PER_KEY: f64 = 4.0;
+/// Charge of the RocksDB host for a reader.
+const READER_BYTES: usize = 56;
+const SALTS: std::ops::RangeInclusive<u64> = 1..=3;
+const WARM_UP: usize = 400_000;
+const LOOKUPS: usize = 400_000;
+
+fn main() {
+    let tree = Tree::new(&[2, 16, 204, 426], 2, 7716, UnitSettings::default());
+    let zipf = |exponent| Popularity::still(Distribution::Zipf { exponent });
+    let hot_range = Some(HotRange { key_share: 0.1, lookup_share: 0.9 });
+    let kinds = [
+        ("uniform", Popularity::still(Distribution::Uniform)),
+        ("Zipf .7", zipf(0.7)),
+        ("Zipf .99", zipf(0.99)),
+        ("Zipf 1.2", zipf(1.2)),
+        ("hot range, uniform", Popularity { hot_range, ..Popularity::still(Distribution::Uniform) }),
+        ("hot range, Zipf .99", Popularity { hot_range, ..zipf(0.99) }),
+    ];
+    for negative_cache in [true, false] {
+        for (name, popularity) in kinds {
+            let mut runs: Vec<_> = SALTS
+                .map(|salt| {
+                    let settings = ManagerSettings {
+                        budget_bytes: (tree.keys() as f64 * BITS_PER_KEY / 8.0) as usize,
+                        reader_bytes: READER_BYTES,
+                        negative_cache,
+                        ..ManagerSettings::default()
+                    };
+                    let managed = Managed::new(&tree, KeyForm::Decimal, settings);
+                    let mut lookups = Lookups::new(popularity, tree.keys(), salt);
+                    managed.run(&mut lookups, WARM_UP);
+                    managed.run(&mut lookups, LOOKUPS)
+                })
+                .collect();
+            runs.sort_by(|a, b| a.wasted_per_lookup.total_cmp(&b.wasted_per_lookup));
+            let (least, median, most) = (&runs[0], &runs[runs.len() / 2], &runs[runs.len() - 1]);
+            println!(
+                "{name:20}  negative cache {negative_cache:5}  {:.4} ({:.4}-{:.4}) wasted reads per lookup, {:.5} reads of units",
+                median.wasted_per_lookup,
+                least.wasted_per_lookup,
+                most.wasted_per_lookup,
+                median.unit_reads_per_lookup,
+            );
+        }
+    }
+}
