@@ -1,6 +1,6 @@
-//! Wasted reads of a whole manager under several kinds of popularity, in the shape of Setting S1 with 4 bits per key.
+//! Wasted reads of a whole manager under several kinds of popularity, in the shape of Setting S1.
 //!
-//! `cargo run --release -p springbloom-simulator --example popularities`: about two minutes on two cores.
+//! `cargo run --release -p springbloom-simulator --example popularities`: about five minutes on two cores.
 
 use springbloom_filter::UnitSettings;
 use springbloom_manager::ManagerSettings;
@@ -8,7 +8,6 @@ use springbloom_simulator::managed::{KeyForm, Managed};
 use springbloom_simulator::{HotRange, Lookups, Popularity, Tree};
 use springbloom_workload::Distribution;
 
-const BITS_PER_KEY: f64 = 4.0;
 /// Charge of the RocksDB host for a reader.
 const READER_BYTES: usize = 56;
 const SALTS: std::ops::RangeInclusive<u64> = 1..=3;
@@ -18,21 +17,29 @@ const LOOKUPS: usize = 400_000;
 fn main() {
     let tree = Tree::new(&[2, 16, 204, 426], 2, 7716, UnitSettings::default());
     let zipf = |exponent| Popularity::still(Distribution::Zipf { exponent });
-    let hot_range = Some(HotRange { key_share: 0.1, lookup_share: 0.9 });
+    let range = |moves_every| Some(HotRange { key_share: 0.1, lookup_share: 0.9, moves_every });
     let kinds = [
         ("uniform", Popularity::still(Distribution::Uniform)),
         ("Zipf .7", zipf(0.7)),
         ("Zipf .99", zipf(0.99)),
         ("Zipf 1.2", zipf(1.2)),
-        ("hot range, uniform", Popularity { hot_range, ..Popularity::still(Distribution::Uniform) }),
-        ("hot range, Zipf .99", Popularity { hot_range, ..zipf(0.99) }),
+        ("hot range", Popularity { hot_range: range(None), ..Popularity::still(Distribution::Uniform) }),
+        ("hot range, Zipf .99", Popularity { hot_range: range(None), ..zipf(0.99) }),
+        (
+            "moves every 200,000",
+            Popularity { hot_range: range(Some(200_000)), ..Popularity::still(Distribution::Uniform) },
+        ),
+        (
+            "moves every 50,000",
+            Popularity { hot_range: range(Some(50_000)), ..Popularity::still(Distribution::Uniform) },
+        ),
     ];
-    for negative_cache in [true, false] {
+    for (bits_per_key, negative_cache) in [(4.0, true), (4.0, false), (2.0, true)] {
         for (name, popularity) in kinds {
             let mut runs: Vec<_> = SALTS
                 .map(|salt| {
                     let settings = ManagerSettings {
-                        budget_bytes: (tree.keys() as f64 * BITS_PER_KEY / 8.0) as usize,
+                        budget_bytes: (tree.keys() as f64 * bits_per_key / 8.0) as usize,
                         reader_bytes: READER_BYTES,
                         negative_cache,
                         ..ManagerSettings::default()
@@ -46,7 +53,7 @@ fn main() {
             runs.sort_by(|a, b| a.wasted_per_lookup.total_cmp(&b.wasted_per_lookup));
             let (least, median, most) = (&runs[0], &runs[runs.len() / 2], &runs[runs.len() - 1]);
             println!(
-                "{name:20}  negative cache {negative_cache:5}  {:.4} ({:.4}-{:.4}) wasted reads per lookup, {:.5} reads of units",
+                "{name:20}  {bits_per_key} bits, negative cache {negative_cache:5}  {:.4} ({:.4}-{:.4}) wasted reads per lookup, {:.5} reads of units",
                 median.wasted_per_lookup,
                 least.wasted_per_lookup,
                 most.wasted_per_lookup,

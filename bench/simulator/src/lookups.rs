@@ -18,20 +18,24 @@ pub struct Popularity {
     pub hot_range: Option<HotRange>,
 }
 
-/// A range of keys that is hot as a whole: the beginning of the key space.
+/// A range of keys that is hot as a whole.
 #[derive(Clone, Copy, Debug)]
 pub struct HotRange {
     /// Its part of the key space.
     pub key_share: f64,
     /// Share of lookups for keys in it, beside those that the other lookups find there.
     pub lookup_share: f64,
+    /// Lookups after which the next range is hot; `None`: the first one always is.
+    pub moves_every: Option<u64>,
 }
 
 impl HotRange {
-    /// Moves the key of a lookup into the range, if it is one of those.
-    fn place(self, key: u64) -> u64 {
+    /// Moves the key of lookup number `number` into the range, if it is one of those.
+    fn place(self, key: u64, number: u64) -> u64 {
+        let ranges = (1.0 / self.key_share) as u64;
+        let range = self.moves_every.map_or(0, |every| number / every % ranges);
         let is_hot = unit_interval(mix(key)) < self.lookup_share;
-        if is_hot { (key as f64 * self.key_share) as u64 } else { key }
+        if is_hot { key / ranges + u64::MAX / ranges * range } else { key }
     }
 }
 
@@ -61,6 +65,7 @@ pub struct Lookup {
 pub struct Lookups {
     operations: OperationStream,
     hot_range: Option<HotRange>,
+    count: u64,
 }
 
 impl Lookups {
@@ -82,7 +87,7 @@ impl Lookups {
         };
         let operations =
             OperationStream::new(settings, &KeySpace::Synthetic { records }).expect("sound settings");
-        Self { operations, hot_range }
+        Self { operations, hot_range, count: 0 }
     }
 }
 
@@ -98,7 +103,12 @@ impl Iterator for Lookups {
             };
             // Each record has a present and an absent key.
             let key = mix(record << 1 | u64::from(is_absent));
-            return Some(Lookup { key: self.hot_range.map_or(key, |range| range.place(key)), is_absent });
+            let number = self.count;
+            self.count += 1;
+            return Some(Lookup {
+                key: self.hot_range.map_or(key, |range| range.place(key, number)),
+                is_absent,
+            });
         }
     }
 }

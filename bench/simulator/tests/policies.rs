@@ -18,7 +18,7 @@ const STILL: [(&str, Popularity); 7] = [
     (
         "hot range",
         Popularity {
-            hot_range: Some(HotRange { key_share: 0.1, lookup_share: 0.9 }),
+            hot_range: Some(HotRange { key_share: 0.1, lookup_share: 0.9, moves_every: None }),
             ..Popularity::still(Distribution::Uniform)
         },
     ),

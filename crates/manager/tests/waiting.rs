@@ -78,8 +78,9 @@ fn the_thread_rests_while_others_hold_the_bytes_for_its_reads() {
 
     // A host that takes what is planned, behind the manager's back.
     let held = take_all(|bytes| manager.budget().try_reserve(MemoryKind::Loading, bytes));
-    for handle in &handles[3..] {
-        (0..200).for_each(|n| handle.record(n % SEGMENTS as u32, Outcome::WastedRead));
+    for handle in &handles[3..13] {
+        (0..400).for_each(|n| handle.record(n % SEGMENTS as u32, Outcome::WastedRead));
+        assert!(manager.wait_idle(IDLE_TIMEOUT), "it learns");
     }
     let begun = Instant::now();
     assert!(manager.wait_idle(IDLE_TIMEOUT), "it would wait for ever");
