@@ -53,7 +53,8 @@ fn main() {
             runs.sort_by(|a, b| a.wasted_per_lookup.total_cmp(&b.wasted_per_lookup));
             let (least, median, most) = (&runs[0], &runs[runs.len() / 2], &runs[runs.len() - 1]);
             println!(
-                "{name:20}  {bits_per_key} bits, negative cache {negative_cache:5}  {:.4} ({:.4}-{:.4}) wasted reads per lookup, {:.5} reads of units",
+                "{name:20}  {bits_per_key} bits, negative cache {negative_cache:5}  {:.4} ({:.4}-{:.4}) wasted reads per lookup, {:.5} \
+                 reads of units",
                 median.wasted_per_lookup,
                 least.wasted_per_lookup,
                 most.wasted_per_lookup,

@@ -210,7 +210,8 @@ impl Allocation {
         self.segment_count_changed();
     }
 
-    /// Where visits of a run go that are spread evenly over it: to a segment's keys, or to equal parts of a table where each table is a run.
+    /// Where visits of a run go that are spread evenly over it: to a segment's keys, or to equal parts of a table where each table is a
+    /// run.
     fn spread(&self, segment: SegmentRef, run: Run) -> f64 {
         if run.is_of_single_tables() {
             1.0 / self.segments.table(segment.table).len() as f64

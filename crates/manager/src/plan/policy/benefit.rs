@@ -22,8 +22,8 @@ const HYSTERESIS: f32 = 1.4;
 /// Most segments whose units change at once: those of a new table's segment, and those that it takes the place of.
 const CHANGES_MAX: usize = 64;
 /// What the least worthy units are worth, as a share of the mean. Where all is well, the most worthy one is worth what two of the least
-/// are, as a further unit would be worth half of it; where their logarithms are spread evenly between, the mean is 1.44 of the least. The mean
-/// is what is known well: the least of many guesses is a guess too low.
+/// are, as a further unit would be worth half of it; where their logarithms are spread evenly between, the mean is 1.44 of the least. The
+/// mean is what is known well: the least of many guesses is a guess too low.
 const MARGIN_OF_MEAN: f32 = 0.7;
 /// Wasted reads within the memory of the measurement that a load must save, net, to repay its own read: half a read, because most units
 /// stay for longer than that memory.
