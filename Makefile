@@ -13,7 +13,7 @@ BENCHMARKS_DIR ?= $(CACHE_HOME)/springbloom/benchmarks
 # Crates that need no RocksDB.
 NEUTRAL := filter format manager page-device flash-filter flash-index host console testkit workload simulator
 
-.PHONY: demo test attack build build-all setup lint msrv deny sanitize fuzz benchmarks crashtest crashtest-short rocksdb-tests jvm test-jvm setup-jvm
+.PHONY: demo test attack build build-all setup lint msrv deny sanitize fuzz benchmarks crashtest crashtest-short rocksdb-tests jvm test-jvm jvm-soak setup-jvm
 
 demo: build
 	@mkdir -p $(DEMO_DIR)
@@ -81,9 +81,13 @@ rocksdb-tests: build
 jvm: setup-jvm
 	@mvn -B -q -ntp -f hosts/jvm/pom.xml install -DskipTests
 
-# Tests of the artifacts for Java. The first time Maven fetches RocksJava: 100 MB.
+# Tests of the artifacts for Java. The first time Maven fetches RocksJava, Kafka Streams and Flink: 350 MB.
 test-jvm: setup-jvm
 	@mvn -B -ntp -f hosts/jvm/pom.xml verify
+
+# Ten minutes with each jar, or SECONDS.
+jvm-soak: setup-jvm
+	@mvn -B -ntp -f hosts/jvm/pom.xml -pl rocksdbjni verify -Dtest=SoakTest -Dsoak.seconds=$(or $(SECONDS),600)
 
 setup-jvm:
 	@scripts/setup --jvm
