@@ -119,7 +119,7 @@ fn the_memory_curve_follows_the_visits() {
     assert!((curve.points()[0].wasted_reads_per_visit - 1.0).abs() < 1e-6, "all visits were for absent keys");
     let (best, now) =
         (curve.wasted_reads_per_visit(stats.budget_bytes as u64), stats.expected_wasted_reads_per_visit);
-    assert!(best <= 1.02 * now && now <= 1.3 * best, "the curve says {best}, the allocation has {now}");
+    assert!(best <= 1.02 * now && now <= 1.4 * best, "the curve says {best}, the allocation has {now}");
     let half = curve.wasted_reads_per_visit(stats.budget_bytes as u64 / 2);
     assert!(half > 1.5 * best, "{half} with half the memory, {best} with all of it");
 }

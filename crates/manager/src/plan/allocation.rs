@@ -128,6 +128,11 @@ impl SegmentState {
             .then(|| group_bytes(self.shape, self.units + 1) - group_bytes(self.shape, self.units))
     }
 
+    /// Bytes of all units that can be had and are not allocated.
+    pub(crate) fn lacking_bytes(&self) -> usize {
+        group_bytes(self.shape, self.units_max()) - group_bytes(self.shape, self.units)
+    }
+
     /// Bytes that the last unit takes; `None` if there is none.
     pub fn last_unit_bytes(&self) -> Option<usize> {
         (self.units > 0)
@@ -273,39 +278,39 @@ impl Allocation {
         let Some(run) = self.runs.of(segment.table) else { return 0.0 };
         let RunShare { spread, negatives, .. } = self.runs.sums(segment.table);
         let share = if spread > 0.0 { self.spread(segment, run) / spread } else { 0.0 };
-        (negatives * share) as f32 * self.forecast.run_factor(self.decay.weight())
+        (negatives * share) as f32 * self.forecast.run_factor()
     }
 
     /// Which forecasts to believe for a segment, by what passes all of its units but the last: seen more often than what passes all.
-    fn belief(&self, segment: SegmentRef) -> Belief {
-        let (state, weight) = (&self.segments[segment], self.decay.weight());
-        let wasted_share = self.forecast.wasted_share(weight);
+    fn belief(&self, state: &SegmentState, by_run: f32) -> Belief {
+        let (weight, wasted_share) = (self.decay.weight() as f32, self.forecast.wasted_share());
         let passed = state.counts.wasted_reads() + state.counts.marginal_rejections() * wasted_share;
-        let chance = (state.fpr() + state.fpr_loss()) * wasted_share / weight as f32;
-        let by_visits = state.counts.negatives() * chance;
-        self.forecast.belief(passed / weight as f32, self.spread_negatives(segment) * chance, by_visits)
+        let chance = (state.fpr() + state.fpr_loss()) * wasted_share / weight;
+        self.forecast.belief(passed / weight, by_run * chance, state.counts.negatives() * chance)
     }
 
-    fn forecasts(&self, segment: SegmentRef) -> Forecasts {
-        let state = &self.segments[segment];
+    fn forecasts(&self, state: &SegmentState, by_run: f32) -> Forecasts {
+        let fpr = state.fpr();
         Forecasts {
-            by_run: self.spread_negatives(segment) * state.fpr(),
-            by_visits: state.counts.negatives() * state.fpr(),
-            by_outcomes: state.counts.wasted_reads() / self.forecast.wasted_share(self.decay.weight()),
+            by_run: by_run * fpr,
+            by_visits: state.counts.negatives() * fpr,
+            by_outcomes: state.counts.wasted_reads() / self.forecast.wasted_share(),
         }
     }
 
     /// Weighted reads that the allocated units of a known segment let be wasted, if no absent key were remembered.
     pub fn wasted(&self, segment: SegmentRef) -> f32 {
-        self.belief(segment).mean(self.forecasts(segment))
+        let (state, by_run) = (&self.segments[segment], self.spread_negatives(segment));
+        self.belief(state, by_run).mean(self.forecasts(state, by_run))
     }
 
     /// Weighted reads that would be wasted beside these without the segment's last unit.
     pub fn saved_by_last(&self, segment: SegmentRef) -> f32 {
-        let state = &self.segments[segment];
-        self.belief(segment).mean(Forecasts {
-            by_run: self.spread_negatives(segment) * state.fpr_loss(),
-            by_visits: state.counts.negatives() * state.fpr_loss(),
+        let (state, by_run) = (&self.segments[segment], self.spread_negatives(segment));
+        let fpr_loss = state.fpr_loss();
+        self.belief(state, by_run).mean(Forecasts {
+            by_run: by_run * fpr_loss,
+            by_visits: state.counts.negatives() * fpr_loss,
             by_outcomes: state.counts.marginal_rejections(),
         })
     }
@@ -327,12 +332,14 @@ impl Allocation {
 
     /// Compares the forecasts with a visit that could waste a read.
     fn forecast_visit(&mut self, visit: Visit, weight: f32) {
-        let table = visit.segment.table;
+        let (state, table) = (&self.segments[visit.segment], visit.segment.table);
         let RunShare { spread, passing, .. } = self.runs.sums(table);
         let spread_chance = if spread > 0.0 { passing / spread } else { 0.0 };
-        self.forecast.expect(weight, self.segments[visit.segment].fpr(), spread_chance);
+        self.forecast.expect(weight, state.fpr(), spread_chance);
         if visit.outcome == Outcome::WastedRead {
-            self.forecast.learn(weight, self.forecasts(visit.segment), self.belief(visit.segment));
+            let by_run = self.spread_negatives(visit.segment);
+            let (forecasts, belief) = (self.forecasts(state, by_run), self.belief(state, by_run));
+            self.forecast.learn(weight, self.decay.weight(), forecasts, belief);
         }
         self.runs.add_negatives(table, weight);
     }
@@ -355,7 +362,7 @@ impl Allocation {
             return false;
         }
         self.planned_bytes += bytes;
-        let wasted_share = self.forecast.wasted_share(self.decay.weight());
+        let wasted_share = self.forecast.wasted_share();
         let state = &mut self.segments[segment];
         // What passed so far: the new unit will stop its share of it, until it is seen what it really stops.
         let (wasted, stopped) = (state.counts.wasted_reads(), state.next_share());
@@ -368,7 +375,7 @@ impl Allocation {
 
     /// Gives up the segment's last unit; `false` if it has none.
     pub fn evict(&mut self, segment: SegmentRef) -> bool {
-        let wasted_share = self.forecast.wasted_share(self.decay.weight());
+        let wasted_share = self.forecast.wasted_share();
         let state = &mut self.segments[segment];
         let Some(bytes) = state.last_unit_bytes() else { return false };
         let units = state.units - 1;

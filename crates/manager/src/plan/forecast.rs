@@ -43,10 +43,14 @@ pub(crate) struct Forecast {
     wasted: f64,
     by_run: f64,
     by_visits: f64,
+    /// What forecasts by the run are multiplied with, to expect as many wasted reads in all as forecasts by visits.
+    run_factor: f32,
+    /// Reads that are wasted for each that the analytic rates let expect: fewer than one where absent keys are remembered.
+    wasted_share: f32,
 }
 
-/// Shares before anything was learnt: where little is known, by the run.
-const SHARES_AT_FIRST: [f32; 3] = [0.6, 0.2, 0.2];
+/// Shares before anything was learnt.
+const SHARES_AT_FIRST: [f32; 3] = [0.4, 0.4, 0.2];
 /// A forecast that was wrong so far can still turn out to be right.
 const SHARE_MIN: f32 = 0.01;
 /// Wasted reads that the shares remember.
@@ -60,7 +64,14 @@ const PRIOR_READS: f64 = 64.0;
 
 impl Forecast {
     pub(crate) const fn new() -> Self {
-        Self { shares: SHARES_AT_FIRST, wasted: 0.0, by_run: 0.0, by_visits: 0.0 }
+        Self {
+            shares: SHARES_AT_FIRST,
+            wasted: 0.0,
+            by_run: 0.0,
+            by_visits: 0.0,
+            run_factor: 1.0,
+            wasted_share: 1.0,
+        }
     }
 
     /// Takes in a visit that could waste a read: with this chance by the units of the segment that it met, and with that chance if the
@@ -70,9 +81,13 @@ impl Forecast {
         self.by_run += f64::from(weight) * spread_chance;
     }
 
-    /// Takes in a wasted read, with the forecasts for the segment that it happened in.
-    pub(crate) fn learn(&mut self, weight: f32, forecasts: Forecasts, belief: Belief) {
+    /// Takes in a wasted read, with the forecasts for the segment that it happened in. `visit_weight` is that of one visit made now, where
+    /// `weight` is that of all visits that this one stands for.
+    pub(crate) fn learn(&mut self, weight: f32, visit_weight: f64, forecasts: Forecasts, belief: Belief) {
         self.wasted += f64::from(weight);
+        let prior = PRIOR_READS * visit_weight;
+        self.run_factor = ((prior + self.by_visits) / (prior + self.by_run)) as f32;
+        self.wasted_share = ((prior + self.wasted) / (prior + self.by_visits)) as f32;
         let parts = belief.parts(forecasts);
         let sum: f32 = parts.iter().sum();
         if sum > 0.0 {
@@ -95,17 +110,12 @@ impl Forecast {
         Belief([run, others - run, outcomes])
     }
 
-    /// What forecasts by the run are multiplied with, to expect as many wasted reads in all as forecasts by visits. `weight` is that of a
-    /// visit made now.
-    pub(crate) fn run_factor(&self, weight: f64) -> f32 {
-        let prior = PRIOR_READS * weight;
-        ((prior + self.by_visits) / (prior + self.by_run)) as f32
+    pub(crate) fn run_factor(&self) -> f32 {
+        self.run_factor
     }
 
-    /// Reads that are wasted for each that the analytic rates let expect: fewer than one where absent keys are remembered.
-    pub(crate) fn wasted_share(&self, weight: f64) -> f32 {
-        let prior = PRIOR_READS * weight;
-        ((prior + self.wasted) / (prior + self.by_visits)) as f32
+    pub(crate) fn wasted_share(&self) -> f32 {
+        self.wasted_share
     }
 
     /// All measured use was scaled by this.
@@ -130,7 +140,7 @@ mod tests {
         let mut forecast = Forecast::new();
         for read in 0..reads {
             let shares = Belief(forecast.shares);
-            forecast.learn(1.0, forecasts(expected(read)), shares);
+            forecast.learn(1.0, 1.0, forecasts(expected(read)), shares);
         }
         forecast.shares
     }
@@ -184,18 +194,19 @@ mod tests {
     #[test]
     fn factors_follow_what_happened() {
         let mut forecast = Forecast::new();
-        assert_eq!((forecast.run_factor(1.0), forecast.wasted_share(1.0)), (1.0, 1.0));
+        assert_eq!((forecast.run_factor(), forecast.wasted_share()), (1.0, 1.0));
         for visit in 0..100_000 {
             forecast.expect(1.0, 0.1, 0.4);
             if visit % 20 == 0 {
-                forecast.learn(1.0, forecasts([1.0; 3]), EQUAL);
+                forecast.learn(1.0, 1.0, forecasts([1.0; 3]), EQUAL);
             }
         }
-        let factors =
-            |forecast: &Forecast, weight| (forecast.run_factor(weight), forecast.wasted_share(weight));
-        let (run, wasted) = factors(&forecast, 1.0);
+        let (run, wasted) = (forecast.run_factor(), forecast.wasted_share());
         assert!((run - 0.25).abs() < 0.01 && (wasted - 0.5).abs() < 0.01, "{run} {wasted}");
         forecast.scale(0.5);
-        assert_eq!(factors(&forecast, 0.5), (run, wasted));
+        forecast.learn(0.5, 0.5, forecasts([1.0; 3]), EQUAL);
+        assert!(
+            (forecast.run_factor() - run).abs() < 0.001 && (forecast.wasted_share() - wasted).abs() < 0.001
+        );
     }
 }

@@ -22,6 +22,8 @@ pub(super) struct Fill {
     threshold: f32,
     /// The most that a unit saves which this pass left out.
     best_left: f32,
+    /// Bytes of the units that this pass left out.
+    left_bytes: usize,
     /// The budget for units under which every segment had all units that it may have and that there was room for.
     complete_at_bytes: Option<usize>,
 }
@@ -34,7 +36,13 @@ pub(super) fn gain(segment: SegmentRef, allocation: &Allocation) -> f32 {
 
 impl Fill {
     pub(super) fn new() -> Self {
-        Self { hand: SegmentRef::FIRST, threshold: f32::INFINITY, best_left: 0.0, complete_at_bytes: None }
+        Self {
+            hand: SegmentRef::FIRST,
+            threshold: f32::INFINITY,
+            best_left: 0.0,
+            left_bytes: 0,
+            complete_at_bytes: None,
+        }
     }
 
     /// Begins anew: a segment may have got a use for free bytes, or worth has changed.
@@ -55,7 +63,7 @@ impl Fill {
         }
         for _ in 0..LOOKS {
             let Some(segment) = allocation.segments().at_or_after(self.hand) else {
-                self.end_pass(budget_bytes);
+                self.end_pass(budget_bytes, allocation.free_bytes());
                 break;
             };
             self.hand = SegmentRef { segment: segment.segment + 1, ..segment };
@@ -63,6 +71,7 @@ impl Fill {
                 let worth = gain(segment, allocation) / bytes.max(1) as f32;
                 if worth < self.threshold {
                     self.best_left = self.best_left.max(worth);
+                    self.left_bytes += allocation.segments()[segment].lacking_bytes();
                     break;
                 }
                 if !allocation.admit(segment) {
@@ -82,9 +91,12 @@ impl Fill {
         self.best_left *= factor;
     }
 
-    fn end_pass(&mut self, budget_bytes: usize) {
+    fn end_pass(&mut self, budget_bytes: usize, free_bytes: usize) {
         self.hand = SegmentRef::FIRST;
         self.complete_at_bytes = (self.threshold == 0.0).then_some(budget_bytes);
         self.threshold = std::mem::take(&mut self.best_left) * FALL;
+        if std::mem::take(&mut self.left_bytes) <= free_bytes {
+            self.threshold = 0.0; // all of them fit, so their order does not matter
+        }
     }
 }
