@@ -46,20 +46,19 @@ impl Manager {
         handle
     }
 
-    /// Whether there is room for any table that is not known yet, even the smallest: if not, a host need not read what it would
-    /// [register](Self::register) one with, and need keep nothing to try it again before this changes. Takes the manager's mutex if
-    /// there is a budget at all.
+    /// Whether there is room for the smallest unknown table. If not, a host need not read what it would [register](Self::register) a table
+    /// with. Takes the manager's mutex if the budget is not 0.
     pub fn admits_any(&self) -> bool {
         self.budget.budget_bytes() > 0 && self.shared.registry.lock().admits_any()
     }
 
-    /// The table moved to another level of the tree as it is.
+    /// Tells that the table moved to another level unchanged.
     pub fn set_level(&self, id: TableId, level: Option<u8>) {
         self.shared.registry.lock().set_level(id, level);
         self.wake();
     }
 
-    /// The file is gone: frees everything about the table. Handles that are still held answer "may match".
+    /// Tells that the file is gone: frees everything about the table. Handles that are still held answer "may match".
     pub fn forget(&self, id: TableId) {
         self.shared.registry.lock().forget(id);
     }
@@ -69,8 +68,8 @@ impl Manager {
         self.shared.registry.lock().forget_closed(id);
     }
 
-    /// Measured use of each segment of a table, to be kept for a [warm start](TableSpec::warm_start) over a restart; `None` if the table is
-    /// not known. O(segments of the table), under the manager's mutex.
+    /// Measured use of each segment of a table, for a [warm start](TableSpec::warm_start) after a restart. `None` if the table is not
+    /// known. O(segments of the table), under the manager's mutex.
     pub fn table_use(&self, id: TableId) -> Option<Vec<SegmentUse>> {
         self.shared.registry.lock().table_use(id)
     }
@@ -81,14 +80,14 @@ impl Manager {
         MemoryCurve::of(demand.segments, demand.visits, demand.other_bytes as u64)
     }
 
-    /// Takes `bytes` of the budget for something that the host keeps, and evicts units for it. `None` if they cannot be had.
+    /// Reserves `bytes` of the budget for the host, and evicts units for them. `None` if there is no room.
     pub fn reserve(&self, bytes: usize) -> Option<Reservation> {
         self.shared.registry.lock().reserve(bytes)
     }
 
-    /// Takes bytes that no unit is planned in, for first units of a table that was written and not opened yet
-    /// ([`TableSpec::first_units`]); let go of them before the table is registered. `None` if units need what is left. Takes the
-    /// manager's mutex.
+    /// Reserves bytes that the plan does not need, for first units of a table that was written and not opened yet
+    /// ([`TableSpec::first_units`]). Drop the reservation before the table is registered. `None` if there are none. Takes the manager's
+    /// mutex.
     pub fn reserve_for_hand_over(&self, bytes: usize) -> Option<Reservation> {
         self.shared.registry.lock().reserve_for_hand_over(bytes)
     }
@@ -104,7 +103,7 @@ impl Manager {
         1.0 - self.shared.registry.lock().unknown_share()
     }
 
-    /// How all visits ended, ever. Takes no lock that anything long is done under, unlike [`stats`](Self::stats).
+    /// How all visits ended, ever. Waits for nothing that takes long, unlike [`stats`](Self::stats).
     pub fn outcomes(&self) -> OutcomeTotals {
         self.shared.visits.totals()
     }
@@ -148,8 +147,8 @@ impl Manager {
     /// on) and has nothing left to load that there is room to read. `false` if `timeout` passed first.
     pub fn wait_idle(&self, timeout: Duration) -> bool {
         let Some(thread) = &self.thread else { return true };
-        // Twice: when all batches were full the first time, the thread has emptied some since. When there is none even then, a
-        // small budget has no room for two, and this thread keeps its visits until it has.
+        // Twice: if all batches were full at first, the thread has emptied some since. Otherwise the budget has no room for two batches,
+        // and this thread keeps its visits.
         for _ in 0..2 {
             let is_flushed = self.shared.visits.flush_thread();
             if !self.shared.wait_idle(thread.thread(), timeout) {

@@ -1,8 +1,8 @@
 //! How many bytes an allocation takes from the process.
 //!
-//! glibc's malloc keeps 8 bytes beside each allocation and goes in steps of 16. jemalloc, mimalloc and their like have size classes, four
-//! to a factor of two, so that up to a quarter more than was asked for is gone, and a fifth for the usual groups of units: too much to be
-//! left out, and too much to be taken from units where it is not so. Which kind the process has shows in where allocations lie.
+//! glibc's malloc adds 8 bytes to each allocation and rounds to 16. jemalloc, mimalloc and others have size classes, four to a factor of
+//! two: they take up to a quarter more than was asked for, and a fifth more for usual groups of units. That is too much to ignore, and too
+//! much to charge where it is not so. The addresses of some allocations tell which kind the process has.
 
 use std::sync::LazyLock;
 
@@ -75,7 +75,7 @@ pub(crate) fn group_bytes(shape: GroupShape, units: u8) -> usize {
     }
 }
 
-/// A vector that grows thriftily grows by one part in this.
+/// A thrifty vector grows by one part in so many.
 const SPARE: usize = 32;
 
 /// Has room for `length` elements, with one in [`SPARE`] to spare where a `Vec` would double: growing copies each element about that often.

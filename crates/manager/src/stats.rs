@@ -70,16 +70,16 @@ pub struct Stats {
     pub corrupt_units: u64,
     /// Reads of units that failed otherwise, panics of a source among them.
     pub failed_reads: u64,
-    /// Panics of the manager's own thread, and of the host's, which go on: a mistake of ours, please report it.
+    /// Panics of the background thread and of the host's thread, which go on. Each is a bug: please report it.
     pub thread_panics: u64,
-    /// Visits that were lost to the policy for want of any buffer in the budget.
+    /// Visits that the policy does not learn of, because the budget had no room for a buffer.
     pub dropped_visits: u64,
-    /// Bytes that are kept and not in the budget. Of threads that looked up: not yet, until units made room for them, or because a quarter
-    /// of it pays for threads already. Of the manager itself, about 3,000: while no table is known and the budget has no room for them.
+    /// Bytes outside of the budget. Those of threads that looked up, until units make room for them, or because threads take a quarter of
+    /// the budget already. About 3,000 of the manager itself, while no table is known and the budget has no room for them.
     pub unpaid_bytes: usize,
-    /// The policy now learns from one visit in so many, as lookups make them faster than it takes them in.
+    /// The policy learns from one visit in so many, because lookups make them faster than it takes them in.
     pub sampled_one_in: u32,
-    /// Ends of all visits.
+    /// How all visits ended.
     pub outcomes: OutcomeTotals,
     /// `E[Extra_IO]` (ATC'19 section 3.4) by measured use, analytic rates and the share of absences that are known: wasted reads to expect
     /// per visit of a lookup to a segment. 0 before anything was measured.

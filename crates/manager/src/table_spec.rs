@@ -29,14 +29,14 @@ pub struct TableSpec<'a> {
     pub shapes: Vec<GroupShape>,
     /// First user key of each segment, as many as `shapes`, and the last user key of the table if it is known.
     pub fences: Fences,
-    /// Reads this table's units; kept until another reader of the table brings another one or the table is forgotten, so it must work
-    /// without the reader. Tables that have theirs in common share it.
+    /// Reads this table's units. The manager keeps it until the table is forgotten or registered with another one, so it must work without
+    /// the reader. Tables may share one.
     pub source: Arc<dyn UnitSource>,
-    /// Where the source finds the table, and what else the host keeps of it: the same for all its readers.
+    /// Where the source finds the table, in bytes of the host. The same for all readers of the table.
     pub locator: &'a [u8],
-    /// Unit 0 of each segment, if the builder of the table handed them over: used without I/O where they fit.
+    /// Unit 0 of each segment, if the builder of the table handed them over. Used without a read where they fit.
     pub first_units: Option<Vec<Option<Vec<u8>>>>,
-    /// Use of each segment as [`Manager::table_use`](crate::Manager::table_use) once gave it: goes before what the table would inherit,
-    /// and brings back the units it had. Ignored if it is not one per segment.
+    /// Use of each segment as [`Manager::table_use`](crate::Manager::table_use) gave it before a restart. Replaces what the table would
+    /// inherit, and brings back its units. Ignored if it is not one per segment.
     pub warm_start: Option<Vec<SegmentUse>>,
 }

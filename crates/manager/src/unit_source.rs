@@ -9,7 +9,7 @@ use springbloom_filter::GroupShape;
 use crate::TableId;
 use crate::interned::Interned;
 
-/// Why a unit could not be had. Either way the segment answers "may match" with the units it has.
+/// Why a unit could not be read. The segment goes on with the units it has.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum UnitReadError {
@@ -36,9 +36,9 @@ pub struct TableUnits<'a> {
     pub shapes: &'a [GroupShape],
 }
 
-/// The units of tables, read on request. Called by the manager's background thread, and where reads take long by some more threads at the
-/// same time; never on the lookup path, so it may block; it should not panic, but a panic is contained and counted as a failed read. There
-/// is one for many tables: what is a table's own the manager keeps and brings along.
+/// Reads units of tables. The background thread calls it, and some more threads at the same time where reads take long. Lookups never do,
+/// so it may block. A panic is caught and counts as a failed read. Many tables share one source: the manager passes what belongs to the
+/// table.
 pub trait UnitSource: Any + Send + Sync {
     /// The verified bytes of unit `unit` of segment `segment`, exactly as they were built.
     fn read_unit(&self, table: TableUnits<'_>, segment: u32, unit: u8) -> Result<Vec<u8>, UnitReadError>;

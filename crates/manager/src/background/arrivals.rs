@@ -1,13 +1,13 @@
-//! Whether tables still come: an engine opens its tables one after the other, and the plan for the first of them would be wrong for all.
+//! Whether the engine is still opening tables. It opens them one after the other, and a plan for the first ones would be wrong for all.
 
 use std::time::{Duration, Instant};
 
-/// How long no table must have come, at least and at most; between them twice the time between the last two, because a slow device opens
-/// tables slowly.
+/// Opening is over when no table came for twice the time between the last two: a slow device opens tables slowly. At least and at most so
+/// long.
 const PAUSE_MIN: Duration = Duration::from_millis(4);
 const PAUSE_MAX: Duration = Duration::from_millis(200);
 
-/// The tables that came lately.
+/// When the last tables came.
 pub(super) struct Arrivals {
     last_generation: u32,
     last_came: Instant,
@@ -20,11 +20,11 @@ impl Arrivals {
         Self { last_generation: 0, last_came: Instant::now(), pause: PAUSE_MIN, are_over: true }
     }
 
-    /// Takes in the number of the last table; whether no more are to be expected.
+    /// Whether no more tables are expected, given the number of the last one.
     pub(super) fn are_over(&mut self, last_generation: u32) -> bool {
         let since = self.last_came.elapsed();
         if last_generation != self.last_generation {
-            // The first one after a while says nothing about the next.
+            // The first table after a while says nothing about when the next comes.
             self.pause = if self.are_over { PAUSE_MIN } else { (2 * since).clamp(self.pause, PAUSE_MAX) };
             (self.last_generation, self.last_came) = (last_generation, Instant::now());
             self.are_over = false;

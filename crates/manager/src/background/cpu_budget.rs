@@ -2,19 +2,19 @@
 
 use std::time::{Duration, Instant};
 
-/// Share of one core that learning from visits may take at most: one part in this.
+/// Learning may take at most one part in so many of a core.
 const CPU_PARTS: u32 = 50;
-/// Share that it may take even if no lookup wastes a read, and what it may take for each read that one wastes: where there is little to
-/// gain there is little to learn, and lookups are slower beside a thread that works.
+/// It may always take one part in so many, and so much more for each wasted read. Where few reads are wasted there is little to gain, and a
+/// working thread slows lookups down.
 const CPU_PARTS_WITHOUT_WASTE: u32 = 1000;
 const CPU_PER_WASTED_READ: Duration = Duration::from_micros(5);
-/// The least rest from learning: a wake-up costs about what it takes to learn from all batches there are under a small budget.
+/// The shortest rest. Waking up costs about as much as learning from all batches that a small budget has.
 pub(super) const REST_MIN: Duration = Duration::from_millis(4);
-/// What the thread may work at once after it had nothing to do for long.
+/// The most time that an idle thread saves up.
 const CREDIT_MAX: Duration = Duration::from_millis(10);
 
-/// Keeps the time that is spent on visits at a share of all time: a budget of time that fills as time passes and reads are
-/// wasted. Reading units is not held back: the policy sees to it that reads repay themselves.
+/// A budget of time for learning. It fills as time passes and as reads are wasted. Reading units is not limited: the policy admits only
+/// units whose reads pay.
 pub(super) struct CpuBudget {
     credit: Duration,
     debt: Duration,
@@ -27,8 +27,7 @@ impl CpuBudget {
         Self { credit: CREDIT_MAX, debt: Duration::ZERO, seen: Instant::now(), seen_wasted_reads: 0 }
     }
 
-    /// How long nothing must be worked, as far as can be foreseen, until what was worked is at most its share; `wasted_reads` is how many
-    /// there ever were.
+    /// How long to rest until the work done is within the budget. `wasted_reads` counts those of all time.
     pub(super) fn rest(&mut self, wasted_reads: u64) -> Duration {
         let now = Instant::now();
         let had = self.credit + earned(now - self.seen, wasted_reads.saturating_sub(self.seen_wasted_reads));

@@ -4,11 +4,11 @@ use std::time::{Duration, Instant};
 
 use super::worker::NAP_MAX;
 
-/// How long units are not read because there is no room for the next one: short at first, as a lookup holds a replaced group for the time
-/// of one probe; longer and longer where nothing tells when there will be.
+/// How long to wait before units are read again. Short at first, because a lookup holds a replaced group for one probe only. Each further
+/// pause is twice as long, because nothing tells when there is room.
 #[derive(Default)]
 pub(super) struct LoadPause {
-    /// Zero while there is none.
+    /// Zero: no pause.
     length: Duration,
     ends: Option<Instant>,
 }
@@ -30,12 +30,12 @@ impl LoadPause {
         *self = Self::default();
     }
 
-    /// How long nothing must be read.
+    /// The rest of the pause.
     pub(super) fn left(&self) -> Duration {
         self.ends.map_or(Duration::ZERO, |ends| ends.saturating_duration_since(Instant::now()))
     }
 
-    /// Whether it would be over by now if a lookup were all that is waited for.
+    /// Whether something else than a lookup holds the room: a lookup would have let go by now.
     pub(super) fn is_long(&self) -> bool {
         self.length >= NAP_MAX
     }

@@ -1,12 +1,12 @@
-//! How long reads of units take, and how many are made at once: a device that takes long for one read takes several at a time.
+//! How many reads of units are made at once, by how long they take: a slow device serves several reads in the time of one.
 
 use std::time::Duration;
 
-/// From here on one read at a time leaves most of a device idle.
+/// A device whose reads take longer is mostly idle while it makes one read at a time.
 const SLOW: Duration = Duration::from_micros(500);
 /// Reads at once of a slow device.
 const IN_FLIGHT_MAX: usize = 8;
-/// Reads of which the mean tells.
+/// The mean is over about this many reads.
 const MEAN_OF: u32 = 8;
 
 /// The mean of the last reads.
@@ -16,14 +16,14 @@ pub(super) struct ReadTime {
 }
 
 impl ReadTime {
-    /// Takes in how long it took to make `reads` reads one after the other.
+    /// Records that `reads` reads, one after the other, took `time`.
     pub(super) fn took(&mut self, time: Duration, reads: u32) {
         for _ in 0..reads.min(MEAN_OF) {
             self.mean = (self.mean * (MEAN_OF - 1) + time / reads) / MEAN_OF;
         }
     }
 
-    /// Reads to be made at once.
+    /// How many reads to make at once.
     pub(super) fn in_flight(&self) -> usize {
         if self.mean < SLOW { 1 } else { IN_FLIGHT_MAX }
     }

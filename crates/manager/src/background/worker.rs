@@ -1,4 +1,4 @@
-//! The thread that learns, decides and loads, so that lookups need not.
+//! The background thread: it learns, plans and loads, so that lookups need not.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -13,29 +13,28 @@ use crate::load::{Progress, load_next};
 use crate::registry::{Registry, SharedRegistry};
 use crate::visits::VisitBuffer;
 
-/// Batches that are taken in before a load gets its turn.
+/// Batches of visits taken in before it is the turn of loads.
 const BATCHES_PER_ROUND: usize = 8;
-/// Loads before visits get their turn.
+/// Loads before it is the turn of visits.
 const LOADS_PER_ROUND: u32 = 4;
-/// Of the threads that read beside the manager's where reads take long.
+/// Name of the threads that read beside the background thread where reads take long.
 const LOADER_NAME: &str = "springbloom-load";
 /// Pieces of the policy's own work per round.
 const REBALANCES_PER_ROUND: usize = 4;
-/// How long the thread sleeps when it finds nothing to do, at first and at most. Lookups wake it when their batches pile up, not
-/// for each: that would cost them a system call.
+/// How long the idle thread sleeps, at first and at most. A lookup wakes it only when batches pile up: waking costs a system call.
 const NAP_MIN: Duration = Duration::from_millis(1);
 pub(super) const NAP_MAX: Duration = Duration::from_millis(16);
 
-/// How a round of everything ended.
+/// How a round ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Round {
     Worked,
-    /// There is something to do, but not yet.
+    /// Something is to be done later.
     Waits,
     Idle,
 }
 
-/// What a round leaves to the next one.
+/// State from one round to the next.
 struct Pace {
     cpu_budget: CpuBudget,
     pause: LoadPause,
@@ -43,14 +42,14 @@ struct Pace {
     arrivals: Arrivals,
 }
 
-/// Who waits for the thread to have nothing to do.
+/// Calls of `wait_idle`, by number, and the last one that may return.
 #[derive(Default)]
 struct IdleWaiters {
     asked: u64,
     answered: u64,
 }
 
-/// What the manager and its thread share.
+/// State of the manager and its thread.
 pub(crate) struct Shared {
     pub registry: SharedRegistry,
     pub visits: Arc<VisitBuffer>,
@@ -81,7 +80,7 @@ impl Shared {
         self.visits.close();
     }
 
-    /// Rounds of the thread that panicked.
+    /// Rounds that panicked.
     pub(crate) fn thread_panics(&self) -> u64 {
         self.thread_panics.load(Ordering::Relaxed)
     }
@@ -97,7 +96,7 @@ impl Shared {
         };
         while !self.stop.load(Ordering::Acquire) {
             let asked = lock(&self.idle_waiters).asked;
-            // Sources are contained where they are called; this is for our own mistakes: better a stale plan than none.
+            // A panic of ours must not end the thread: a stale plan is better than none. Panics of sources are caught at their calls.
             let round = catch_unwind(AssertUnwindSafe(|| self.round(&mut pace)));
             let round = round.unwrap_or_else(|_| {
                 self.thread_panics.fetch_add(1, Ordering::Relaxed);
@@ -133,7 +132,7 @@ impl Shared {
         self.idle.notify_all();
     }
 
-    /// Waits until a round that began after this call found nothing to do.
+    /// Waits until a round finds nothing to do. It must begin after this call.
     pub(crate) fn wait_idle(&self, thread: &std::thread::Thread, timeout: Duration) -> bool {
         let mut idle_waiters = lock(&self.idle_waiters);
         idle_waiters.asked += 1;
@@ -148,13 +147,13 @@ impl Shared {
         self.visits.totals().wasted_reads
     }
 
-    /// Whether somebody waits for the thread to have nothing to do: then it does not spare itself.
+    /// Whether somebody waits for the thread to be idle. Then it exceeds its CPU budget.
     fn is_awaited(&self) -> bool {
         let idle_waiters = lock(&self.idle_waiters);
         idle_waiters.asked > idle_waiters.answered
     }
 
-    /// One turn of everything.
+    /// Learns, fits the plan to the budget, and loads: a bounded piece of each.
     fn round(&self, pace: &mut Pace) -> Round {
         let mut worked = self.is_awaited() || pace.cpu_budget.rest(self.wasted_reads()).is_zero();
         if worked {
@@ -169,7 +168,7 @@ impl Shared {
         let last_generation = self.registry.lock().last_generation();
         let are_over = pace.arrivals.are_over(last_generation);
         if are_over && (0..REBALANCES_PER_ROUND).any(|_| self.registry.lock().fill()) {
-            // What a table gets is read when all of it is decided: in as few reads as that takes.
+            // Nothing is read before all is decided: then a table takes fewer reads.
             return Round::Worked;
         }
         self.registry.lock().maintain_negative_cache();
@@ -181,7 +180,7 @@ impl Shared {
         }
     }
 
-    /// Makes some reads; whether there were any to make.
+    /// Makes some reads. `false`: there were none to make.
     fn load(&self, pause: &mut LoadPause, read_time: &mut ReadTime) -> bool {
         if !pause.left().is_zero() {
             return false;
@@ -193,7 +192,7 @@ impl Shared {
         };
         let (loads, end) = std::thread::scope(|scope| {
             for _ in 1..in_flight {
-                // Where no thread can be had, fewer reads are made at once.
+                // Without a thread, fewer reads are made at once.
                 let _ = std::thread::Builder::new()
                     .name(LOADER_NAME.into())
                     .spawn_scoped(scope, || self.load_some());
@@ -210,7 +209,7 @@ impl Shared {
         loads > 0
     }
 
-    /// Makes some reads one after the other; how many, and how the last one ended.
+    /// Makes some reads one after the other. Gives how many, and how the last one ended.
     fn load_some(&self) -> (u32, Progress) {
         for loads in 0..LOADS_PER_ROUND {
             match load_next(&self.registry) {
@@ -221,7 +220,7 @@ impl Shared {
         (LOADS_PER_ROUND, Progress::Loaded)
     }
 
-    /// Takes in some batches; whether there were any.
+    /// Takes in some batches. `false`: there were none.
     fn learn(&self) -> bool {
         for taken in 0..BATCHES_PER_ROUND {
             let Some(batch) = self.visits.take() else {

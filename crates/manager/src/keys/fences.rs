@@ -1,7 +1,7 @@
 //! The first key of every segment of a table, packed: how a lookup finds its segment.
 //!
-//! Under the bytewise order what all keys of a table begin with is kept once, and the table's ends, which only bound what is
-//! inherited, are rounded outwards to a few bytes. Other orders say nothing about parts of keys, so theirs are kept whole.
+//! Under the bytewise order the common prefix of a table's keys is kept once. The first and last key only bound what is inherited, so they
+//! are rounded outwards to a few bytes. Under other orders parts of keys mean nothing, so keys are kept whole.
 //!
 //! Invariant: keys ascend in the table's [`KeyOrder`] (the caller's duty; a violation costs wasted reads in the wrong
 //! segment's filter only if the host also *wrote* its segments by other fences, so hosts verify their directory).
@@ -33,8 +33,8 @@ impl KeyOrder for BytewiseOrder {
     }
 }
 
-/// First keys of a table's segments, and its last key if it is known, in one allocation: a header, where each key's rest ends,
-/// what all keys begin with, and their rests.
+/// First keys of a table's segments, and its last key if it is known, in one allocation: a header, the end of each key's rest, the common
+/// prefix, and the rests.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Fences {
     packed: Box<[u8]>,
@@ -128,20 +128,20 @@ impl Fences {
     }
 }
 
-/// Bytes of a table's end that are kept beyond what it shares with the nearest fence: enough to tell it from its neighbour's end
-/// within a thousandth of a segment even if keys are decimal numbers.
+/// Bytes that are kept of a table's first or last key beyond what it shares with the nearest fence. Even if keys are decimal numbers, the
+/// rounding is below a thousandth of a segment.
 const END_KEY_BYTES: usize = 3;
 
 fn common_bytes(a: &[u8], b: &[u8]) -> usize {
     a.iter().zip(b).take_while(|(a, b)| a == b).count()
 }
 
-/// A key at or before `first`, in byte order, and hardly before it as seen from `next`.
+/// A short key at or slightly before `first`, in byte order. `next` is the nearest fence.
 fn rounded_down<'a>(first: &'a [u8], next: &[u8]) -> &'a [u8] {
     first.get(..common_bytes(first, next) + END_KEY_BYTES).unwrap_or(first)
 }
 
-/// A key at or behind `last`, in byte order, and hardly behind it as seen from `before`.
+/// A short key at or slightly behind `last`, in byte order. `before` is the nearest fence.
 fn rounded_up(last: &[u8], before: &[u8]) -> Vec<u8> {
     let mut rounded = last.to_vec();
     rounded.truncate(common_bytes(last, before) + END_KEY_BYTES);

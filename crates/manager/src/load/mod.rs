@@ -18,7 +18,7 @@ use crate::memory::{group_bytes, taken_bytes};
 use crate::registry::{Loaded, LoadedUnits, Registry, SharedRegistry, Wanted};
 use crate::{BudgetSnapshot, MemoryKind, Reservation, UnitReadError};
 
-/// Most bytes of rows that one read brings: more is not quicker, and they are taken in under one hold of the registry's mutex.
+/// The largest read of rows. Larger ones are not faster, and the registry's mutex is held while one is taken in.
 const ROWS_BYTES_MAX: usize = 1 << 20;
 
 /// How a call of [`load_next`] ended.
@@ -26,14 +26,13 @@ const ROWS_BYTES_MAX: usize = 1 << 20;
 pub(crate) enum Progress {
     /// A read was made.
     Loaded,
-    /// There is a read to make, but not before bytes come free that somebody still holds: a lookup for the time of one probe, or the
-    /// host.
+    /// There is a read to make, but no room. A lookup holds the bytes for one probe, or the host does.
     Blocked,
     /// Nothing is wanted.
     Idle,
 }
 
-/// Makes the read that is wanted most.
+/// Makes the read that comes next.
 pub(crate) fn load_next(registry: &SharedRegistry) -> Progress {
     let job = {
         let mut registry = registry.lock();
@@ -61,28 +60,28 @@ pub(crate) fn load_next(registry: &SharedRegistry) -> Progress {
 enum Extent {
     /// One unit of one segment.
     Unit,
-    /// So many units of each segment of a table, which lie one after the other.
+    /// So many rows of a table: units of each of its segments.
     Rows(u8),
-    /// All units of a segment, into a group of their own. Budgets below a megabyte need it (decision 0018).
+    /// All units of a segment, into a new group. Budgets below a megabyte need it (decision 0018).
     Group,
 }
 
-/// One read to make, with the bytes that it takes.
+/// A read with the bytes reserved for it.
 struct Job {
     wanted: Wanted,
     extent: Extent,
-    /// For the bytes while they are read.
+    /// For the units that are read.
     buffer: Reservation,
     /// For the source's own copy of a row.
     copies: Option<Reservation>,
-    /// For the group that will hold the unit, or what it takes more than the one before; rows reserve group by group.
+    /// For the new group, or for what it takes beyond the old one. Rows reserve group by group.
     group: Option<Reservation>,
 }
 
 enum Reserved {
     Job(Job),
     Blocked,
-    /// There will be no room; the segment does without for a while.
+    /// There will be no room. The segment does without the unit for a while.
     GaveUp,
 }
 
@@ -96,8 +95,8 @@ impl Job {
         let rows_max = wanted.rows.min((ROWS_BYTES_MAX / row_bytes.max(1)).clamp(1, u8::MAX.into()) as u8);
         for rows in (1..=rows_max).rev() {
             let bytes = row_bytes * usize::from(rows);
-            // Each group of the rows needs its place beside the buffer before the one that it replaces goes; rows that
-            // find no place for one would be read again and again.
+            // A group is copied before the old one is freed, beside the buffer. If that did not fit, the rows would be read again and
+            // again.
             let group_bytes_max =
                 shapes().map(|&shape| group_bytes(shape, resident + rows)).max().unwrap_or(0);
             if free_bytes(budget.snapshot()) >= 2 * bytes + group_bytes_max
@@ -115,14 +114,14 @@ impl Job {
         let shape = wanted.shape();
         let buffer_bytes = taken_bytes(shape.unit_bytes());
         let bytes_of = |units| group_bytes(shape, units);
-        // For copies up to the last unit that it lacks.
+        // Room for the copies up to the last unit that the segment lacks.
         let copies_bytes = buffer_bytes + bytes_of(units - 1) - bytes_of(resident) + bytes_of(units);
         if free_bytes(budget.snapshot()) >= copies_bytes
             && let (Some(buffer), group @ Some(_)) = (reserve(buffer_bytes), reserve(bytes_of(resident + 1)))
         {
             return Reserved::Job(Self { wanted, extent: Extent::Unit, buffer, copies: None, group });
         }
-        // What the unit itself takes is planned.
+        // The plan has room for the unit itself.
         let copy_bytes = buffer_bytes + bytes_of(units - 1);
         let lacking_bytes = if copy_bytes <= registry.copies_bytes_max() {
             copy_bytes
@@ -154,7 +153,7 @@ impl Job {
         let mut keep = |segment: u32, read: Result<Vec<u8>, UnitReadError>| {
             let Some((_, kept)) = segments.get_mut((segment - first) as usize) else { return };
             match read {
-                _ if kept.error.is_some() => (), // units are of use in order only
+                _ if kept.error.is_some() => (), // a unit is of use only after those before it
                 Ok(bytes) => kept.units.push(bytes),
                 Err(error) => kept.error = Some(error),
             }

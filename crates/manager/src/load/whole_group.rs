@@ -1,5 +1,4 @@
-//! Reads all units of a segment into a group that takes the place of the one that it has: for budgets in which two groups of a segment
-//! are too much to keep free.
+//! Replaces a segment's group by one with all its units, read anew. For budgets that have no room for two groups of a segment at once.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::time::Duration;
@@ -9,7 +8,7 @@ use crate::UnitReadError;
 use crate::lookup::group_cell;
 use crate::registry::SharedRegistry;
 
-/// Tries to get the bytes of a group that was taken away, and the time between them: a lookup may hold it for one probe.
+/// How often to try for the bytes of the old group, and the time between tries: a lookup may hold it for one probe.
 const VACATING_TRIES: u32 = 1000;
 const VACATING_PAUSE: Duration = Duration::from_micros(50);
 
@@ -21,7 +20,7 @@ pub(super) fn load(mut job: Job, registry: &SharedRegistry) {
     registry.lock().finish_load(&job.wanted, last, reads, job.buffer.bytes(), broke_off);
 }
 
-/// The last unit first: the segment keeps those that it has until that one was read.
+/// Reads the last unit first. Until then the segment keeps its old group: if the device fails, nothing is lost.
 fn replace_group(job: &mut Job, reads: &mut u64, registry: &SharedRegistry) {
     let Job { wanted, group: reserved, .. } = job;
     let (shape, segment, last) = (wanted.shape(), wanted.segment.segment, wanted.units - 1);

@@ -19,8 +19,7 @@ pub(crate) struct Lookups {
     pub reader_bytes: usize,
 }
 
-/// An open reader's access to its table's filters. Dropping it says that the reader was closed and what the host kept for it is freed; the
-/// table's state stays.
+/// An open reader's access to its table's filters. Drop it when the reader is closed and its memory is freed. The table's state stays.
 pub struct TableHandle {
     table: ResidentTable,
     lookups: Arc<Lookups>,
@@ -43,10 +42,10 @@ impl TableHandle {
         self.table.id()
     }
 
-    /// The segment whose run of keys would hold `key`: the last one that begins at or before it, or the first one.
+    /// The segment that would hold `key`: the last one that begins at or before it, or the first one.
     #[inline]
     pub fn segment_of(&self, key: &[u8], order: &dyn KeyOrder) -> u32 {
-        // Most tables are short, and nothing else of the fences is needed where there is no choice.
+        // Tables of one segment need no search.
         if self.table.cells().len() == 1 { 0 } else { self.fences().segment_of(key, order).unwrap_or(0) }
     }
 
@@ -55,24 +54,23 @@ impl TableHandle {
         self.table.bytes()
     }
 
-    /// How the resident units reject the key, to be [recorded](Self::record); certain then. `None`: the segment may hold the key, as an
-    /// unknown one may. Lock-free, without allocation (but for the thread's first lookup).
+    /// How the resident units reject the key: the table does not hold it. [Record](Self::record) the outcome. `None`: the segment may hold
+    /// the key. Lock-free, without allocation (but for the thread's first lookup).
     #[inline]
     pub fn rejection(&self, segment: u32, digest: KeyDigest) -> Option<Outcome> {
         let probe = self.table.layout(segment)?.probe(digest);
         self.table.cells().get(segment as usize)?.rejection(&probe)
     }
 
-    /// Whether an earlier lookup [found](Self::learn_absence) that the table does not hold `key`; to be asked when the units let it pass,
-    /// and to be [recorded](Self::record) as [`Outcome::KnownAbsent`] if so. Lock-free, without allocation.
+    /// Whether the negative cache has an earlier lookup's [finding](Self::learn_absence) that the table does not hold `key`. Ask when the
+    /// units let the key pass, and [record](Self::record) a hit as [`Outcome::KnownAbsent`]. Lock-free, without allocation.
     #[inline]
     pub fn is_known_absent(&self, key: &[u8], digest: KeyDigest) -> bool {
         self.absence(key, digest).is_some_and(|absence| self.lookups.negative_cache.contains(&absence))
     }
 
-    /// Remembers that the table holds no entry whatever for `key` (of any age or kind), as far as there is room. A table that says so by
-    /// mistake answers wrongly ever after: hosts must be certain. Keys of more than 112 bytes behind what all keys of the table begin with
-    /// are not remembered. Lock-free, without allocation.
+    /// Puts into the negative cache that the table holds no entry for `key`, of any age or kind. The host must be certain: a mistake hides
+    /// the key for good. Keys with more than 112 bytes behind the table's common prefix are left out. Lock-free, without allocation.
     pub fn learn_absence(&self, key: &[u8], digest: KeyDigest) {
         if self.table.generation() != u32::MAX
             && let Some(absence) = self.absence(key, digest)
@@ -85,7 +83,7 @@ impl TableHandle {
         self.table.fences()
     }
 
-    /// `None` for a key beside all keys of the table, which nobody asks for twice.
+    /// `None` for a key outside of the table's keys: RocksDB does not ask the table for it.
     #[inline]
     fn absence<'k>(&self, key: &'k [u8], digest: KeyDigest) -> Option<AbsentKey<'k>> {
         let rest = self.fences().rest_of(key)?;

@@ -1,5 +1,4 @@
-//! A table as lookups and the background thread share it: resident groups, layout of their units, fences and locator in one
-//! allocation.
+//! The part of a table that lookups read: resident groups, the layouts of their units, fences and locator, in one allocation.
 
 use springbloom_filter::ProbeLayout;
 
@@ -36,7 +35,7 @@ impl TableHead {
 /// Bytes of a segment's [`ProbeLayout`].
 const LAYOUT_BYTES: usize = size_of::<ProbeLayout>();
 
-/// A table that some reader has open, or had. Clones share it; beside the registry's, each open reader holds one.
+/// A known table. The registry and each open reader hold a clone.
 #[derive(Clone)]
 pub(crate) struct ResidentTable(Thin<TableHead>);
 
@@ -95,7 +94,7 @@ impl ResidentTable {
         &self.0.bytes()[head.layouts_bytes() + head.fence_bytes as usize..]
     }
 
-    /// How the units of a segment lie.
+    /// Layout of a segment's units.
     #[inline]
     pub(crate) fn layout(&self, segment: u32) -> Option<ProbeLayout> {
         let (layouts, _) = self.0.bytes()[..self.0.head().layouts_bytes()].as_chunks();
@@ -108,7 +107,7 @@ impl ResidentTable {
         self.0.items()
     }
 
-    /// Whether no reader has the table open: nobody but the caller holds it.
+    /// Whether no reader has the table open. The caller's clone does not count.
     pub(crate) fn is_closed(&self) -> bool {
         self.0.is_unique()
     }

@@ -1,10 +1,8 @@
-//! A counted allocation behind one thin pointer: a head, and behind it a run of items and a run of bytes whose lengths the
-//! head tells. With its users' [heads](super::unsafe_heads) the only `unsafe` code of
-//! this crate.
+//! A reference-counted allocation behind one thin pointer: a head, a run of items and a run of bytes. The head tells their lengths. Beside
+//! its users' [heads](super::unsafe_heads) this is the only `unsafe` code of the crate.
 //!
-//! There is one for every table and every resident group, so what stands beside the payload counts: 4 bytes of count and the head.
-//! `triomphe::ThinArc` keeps a word of count and a word of length, and has one run; a box for each run costs two words and
-//! the allocator's header and rounding more.
+//! There is one for every table and every resident group, so its overhead counts: 4 bytes of count and the head. `triomphe::ThinArc` has
+//! two words and one run. A box for each run would cost two words more and the allocator's header.
 //!
 //! Invariants: a head never changes, so its lengths are those of the allocation; items may change only behind their own
 //! synchronisation; the last holder frees.
@@ -38,7 +36,7 @@ pub(crate) struct Block<H> {
     head: H,
 }
 
-/// More holders than this are a leak in a loop: the count must not come round to 0.
+/// More holders than this are a leak. The count must not wrap to 0.
 const COUNT_MAX: u32 = u32::MAX / 2;
 
 /// A shared allocation. Clones share it.
@@ -152,7 +150,7 @@ impl<H: Head> Drop for Thin<H> {
         if self.block().count.fetch_sub(1, Ordering::Release) != 1 {
             return;
         }
-        // Everybody's last use comes before the freeing. Not a fence, which the thread sanitizer does not understand.
+        // Orders all uses by others before freeing. A fence would do, but the thread sanitizer does not understand fences.
         self.block().count.load(Ordering::Acquire);
         let (items, bytes) = self.head().lengths();
         let Some((layout, ..)) = layout::<H>(items, bytes) else { return }; // it was allocated by this very layout

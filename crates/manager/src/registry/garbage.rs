@@ -1,12 +1,12 @@
-//! Groups and tables that were replaced or forgotten while somebody still uses them: a lookup that probes the group, a reader that has
-//! the table open. Freed by the background thread, never by a lookup; their bytes return to the budget then.
+//! Replaced groups that a lookup still probes, and forgotten tables that a reader still has open. The background thread frees them, never a
+//! lookup. Their bytes return to the budget then.
 
 use crate::lookup::ResidentTable;
 use crate::lookup::group_cell::ResidentGroup;
 use crate::unit_source::Sources;
 use crate::{MemoryBudget, MemoryKind};
 
-/// A table that is not known any more.
+/// A forgotten table.
 struct ForgottenTable {
     open: ResidentTable,
     source: u32,
@@ -14,7 +14,7 @@ struct ForgottenTable {
     bytes: usize,
 }
 
-/// Forgotten tables and replaced groups that were not free when they came in.
+/// Forgotten tables and replaced groups that were in use when they came in.
 pub(crate) struct Garbage {
     budget: MemoryBudget,
     groups: Vec<ResidentGroup>,
@@ -26,13 +26,13 @@ impl Garbage {
         Self { budget, groups: Vec::new(), tables: Vec::new() }
     }
 
-    /// Takes a group that is in no cell any more.
+    /// Takes a group that was taken out of its cell.
     pub(crate) fn take_group(&mut self, group: Option<ResidentGroup>) {
         self.groups.extend(group);
         self.collect_groups();
     }
 
-    /// Takes a table that is not known any more, and for whose bookkeeping `bytes` are reserved. Its cells are empty.
+    /// Takes a forgotten table, for whose bookkeeping `bytes` are reserved. Its cells are empty.
     pub(crate) fn take_table(&mut self, open: ResidentTable, source: u32, bytes: usize) {
         self.tables.push(ForgottenTable { open, source, bytes });
     }
@@ -42,7 +42,7 @@ impl Garbage {
         self.tables.iter().find(|table| table.open.generation() == number).map(|table| table.source)
     }
 
-    /// Frees what nobody else holds any more.
+    /// Frees what nobody else uses any more.
     pub(crate) fn collect(&mut self, sources: &mut Sources) {
         self.collect_groups();
         self.collect_tables(sources);
@@ -50,7 +50,7 @@ impl Garbage {
 
     fn collect_groups(&mut self) {
         let budget = &self.budget;
-        // The bytes come back after the memory.
+        // Memory first, bytes of the budget after it: the budget must never be exceeded.
         let free = self.groups.extract_if(.., |group| group.is_unique());
         free.for_each(|group| {
             let bytes = group.allocated_bytes();

@@ -1,8 +1,7 @@
-//! The units to read next: those that a lookup asked for first, then whole tables.
+//! Which units to read next: first segments with a wasted read, then whole tables.
 //!
-//! Bounded: single segments wait in a short queue, and when it is full their table is noted instead (once), to be
-//! searched for what it lacks. A new table is noted as a whole, so that its rows are found. Noted tables are linked through the
-//! registry's own entries.
+//! The queue is short. When it is full, a segment's table is noted instead, once, and searched later for units that it lacks. A new table
+//! is noted as a whole, so that it is read in rows. Noted tables are linked through the registry's own entries.
 
 use std::collections::VecDeque;
 
@@ -32,7 +31,7 @@ impl LoadQueue {
         Self { segments: VecDeque::with_capacity(SEGMENTS_MAX), first_table: QueueLink::LAST, last_table: 0 }
     }
 
-    /// Notes one unit more for a segment; `false` if there is no place, and the table must be noted.
+    /// Notes that a segment lacks a unit. `false` if the queue is full: note its table.
     pub(super) fn push_segment(&mut self, segment: SegmentRef) -> bool {
         let has_place = self.segments.len() < SEGMENTS_MAX;
         if has_place {
@@ -66,7 +65,7 @@ impl LoadQueue {
         self.last_table = table;
     }
 
-    /// The table that was noted first; it is not noted any more.
+    /// Takes out the table that was noted first.
     pub(super) fn pop_table(&mut self, tables: &mut [Option<Table>]) -> Option<u32> {
         let QueueLink(first) = self.first_table;
         let place = queue_link(tables, first)?;

@@ -1,4 +1,4 @@
-//! Both ends of a load: which unit is wanted most, and what becomes of the units that were read.
+//! Both ends of a load: which unit to read next, and taking in what was read.
 
 use std::sync::Arc;
 
@@ -11,17 +11,17 @@ use crate::plan::SegmentState;
 use crate::plan::allocation::FAILED_READS_MAX;
 use crate::{MemoryBudget, MemoryKind, Reservation, SegmentRef, TableUnits, UnitReadError, UnitSource};
 
-/// Visits (to any segment) after the first failed read before units of that table are asked for again; four times as many
-/// after each further failure.
+/// After a failed read, units of that table are not asked for during so many visits (to any segment). Four times as many after each further
+/// failure.
 const BACKOFF_TICKS: u64 = 4096;
 /// Most segments of a table whose units are read as a row.
 const ROW_SEGMENTS_MAX: usize = 4096;
-/// Share of the plan that is kept free for copies of groups: one part in this.
+/// One part in so many of the plan may be kept free for copies of groups.
 const COPY_PARTS: usize = 64;
-/// Each load releases one part in this of the headroom that it did not need.
+/// Each load releases one part in so many of the headroom that it did not need.
 const HEADROOM_LOADS: usize = 8;
 
-/// Where units are read.
+/// Counts of reads and of their failures.
 pub(crate) struct TableToRead {
     pub source: Arc<dyn UnitSource>,
     locator: Box<[u8]>,
@@ -42,13 +42,13 @@ impl TableToRead {
 pub(crate) struct Wanted {
     pub segment: SegmentRef,
     generation: u32,
-    /// Units that it has: the number of the one that is wanted next.
+    /// Resident units, and so the number of the next one.
     pub resident: u8,
-    /// Units that it should have.
+    /// Planned units.
     pub units: u8,
-    /// Units from the wanted one on that at least half of the table's segments lack: what is read as rows. 0: a unit by itself.
+    /// Rows to read: units, from the wanted one on, that at least half of the table's segments lack. 0: read one unit.
     pub rows: u8,
-    /// It stands for a table that was noted: no other read for that table is begun before this one is over.
+    /// It stands for a noted table. No other read for that table begins before this one is over.
     is_for_table: bool,
     pub table: TableToRead,
 }
@@ -99,7 +99,7 @@ impl Registry {
         }
     }
 
-    /// Reads that may be wanted, `most` at most.
+    /// How many reads may be waiting, `most` at most.
     pub(crate) fn wanted_loads(&self, most: usize) -> usize {
         self.loads.noted(&self.tables, most)
     }
@@ -114,7 +114,7 @@ impl Registry {
         let most_lack =
             |&units: &u8| states.iter().filter(|state| is_alike(state, units)).count() * 2 >= states.len();
         let rows = (unit + 1..=states[segment].units_max()).take_while(most_lack).count() as u8;
-        // One unit of one segment is as quickly read by itself.
+        // One unit of one segment is read as fast by itself.
         let is_worth_it = states.len() <= ROW_SEGMENTS_MAX && usize::from(rows) * states.len() > 1;
         Some((SegmentRef { table, segment: segment as u32 }, if is_worth_it { rows } else { 0 }))
     }
@@ -140,13 +140,12 @@ impl Registry {
         &self.budget
     }
 
-    /// Most bytes that are kept free for copies of groups.
+    /// Most bytes to keep free for copies of groups.
     pub(crate) fn copies_bytes_max(&self) -> usize {
         (self.planner.unit_budget_bytes() + self.headroom_bytes) / COPY_PARTS
     }
 
-    /// Leaves more room beside the planned units, as a read did not fit; but never much of the budget: `false` then, and the
-    /// segment does without.
+    /// Keeps more bytes free, because a read did not fit. `false` if that would be much of the budget: the segment does without.
     pub(crate) fn make_headroom(&mut self, segment: SegmentRef, bytes: usize) -> bool {
         let planned = self.planner.unit_budget_bytes();
         if bytes > self.headroom_bytes && bytes > (planned + self.headroom_bytes) / 4 {
@@ -162,7 +161,7 @@ impl Registry {
         true
     }
 
-    /// Takes in the units that were read, or that could not be.
+    /// Takes in what was read, and what failed.
     pub(crate) fn take_in_units(&mut self, loaded: Loaded) {
         let Loaded { wanted, is_row, segments, broke_off, buffer, mut group } = loaded;
         for (segment, LoadedUnits { units, error }) in segments {
@@ -185,7 +184,7 @@ impl Registry {
             && self.planner.get(segment).is_some_and(|state| state.resident == wanted.resident)
     }
 
-    /// Makes those of the units that are planned the last ones of a segment, which has `resident`.
+    /// Adds the units that are still planned to a segment with `resident` units.
     fn install(
         &mut self,
         segment: SegmentRef,
@@ -216,7 +215,7 @@ impl Registry {
         }
     }
 
-    /// The load is over: its reads are counted, and where it broke off the segments that it did not get to fail.
+    /// Ends a load: counts its reads. Where it broke off, the segments that it did not reach have failed.
     pub(crate) fn finish_load(
         &mut self,
         wanted: &Wanted,
@@ -233,7 +232,7 @@ impl Registry {
         {
             self.queue_table(table); // it may lack more
         }
-        // What was kept free for a unit or group larger than most is not kept for ever.
+        // Headroom for an unusually large group is given back over time.
         let needed = buffer_bytes.max(self.copies_bytes_max());
         self.headroom_bytes -= self.headroom_bytes.saturating_sub(needed).div_ceil(HEADROOM_LOADS);
         let Some(error) = broke_off else { return };
@@ -248,7 +247,7 @@ impl Registry {
         }
     }
 
-    /// A unit of the segment could not be had.
+    /// A unit of the segment could not be read.
     pub(super) fn fail(&mut self, segment: SegmentRef, unit: u8, error: UnitReadError) {
         match error {
             UnitReadError::Corrupt(what) => self.give_up(segment, unit, &what),
@@ -257,7 +256,7 @@ impl Registry {
         }
     }
 
-    /// A unit that can not be used: the segment does with those before it.
+    /// A unit cannot be used: the segment keeps those before it.
     fn give_up(&mut self, segment: SegmentRef, unit: u8, what: &str) {
         log::warn!("a filter unit cannot be used, its segment does without: {what}");
         self.counters.corrupt_units += 1;

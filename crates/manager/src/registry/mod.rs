@@ -1,5 +1,4 @@
-//! All tables that are known, the plan for them, and the carrying out of the plan. Single-threaded: stands behind one mutex
-//! that no lookup takes.
+//! All known tables, the plan for them, and what carries it out. It stands behind one mutex, which no lookup takes.
 //!
 //! Invariants:
 //! - resident units never exceed the planned ones except while a read is under way, and are evicted at once when the plan shrinks;
@@ -46,19 +45,19 @@ use table::{QueueLink, Table};
 const TABLE_BYTES: usize =
     thrifty_bytes::<Option<Table>>() + Identities::TABLE_BYTES + Neighbours::TABLE_BYTES;
 
-/// Most tables of a level that a new table inherits from, and for each of its segments: of more, these are a sample.
+/// A new table inherits from so many tables of a level at most, and so does each of its segments. They are a sample of more.
 const RELATIVES_MAX: usize = 256;
 const RELATIVES_MAX_PER_SEGMENT: usize = 8;
 
-/// Segments that change while the mutex is held once for a smaller budget.
+/// When the budget shrinks, so many segments change before the mutex is let go of.
 const CHANGES_PER_PIECE: usize = 1024;
 
 /// Where a wanted unit is noted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum LoadBy {
-    /// A lookup wasted a read: soon, by itself.
+    /// A lookup wasted a read: soon, the segment alone.
     Segment,
-    /// It is one of many: with its table, in rows.
+    /// One of many: with its table, in rows.
     Table,
 }
 
@@ -98,8 +97,7 @@ pub(crate) struct Registry {
     counters: Counters,
     /// Bytes kept free of planned units for the copy that a growing group needs.
     headroom_bytes: usize,
-    /// The ceiling that was asked for: nothing is planned beyond it while what is in use is brought under it, and the ceiling in force
-    /// follows as bytes come free.
+    /// The ceiling that was asked for. Nothing is planned beyond it. The ceiling in force follows as bytes come free.
     pending_budget_bytes: usize,
     fixed_reservation: Option<Reservation>,
 }
@@ -197,7 +195,7 @@ impl Registry {
 
     fn reattach(&mut self, table: u32, spec: TableSpec) -> u32 {
         if let Some(known) = &mut self.tables[table as usize] {
-            // Entered before the other one leaves: it may be the same.
+            // Before the old one leaves: it may be the same.
             let source = self.sources.enter(spec.source, Arc::ptr_eq);
             self.sources.leave(std::mem::replace(&mut known.source, source));
         }
@@ -214,7 +212,7 @@ impl Registry {
         planner.fixed_bytes() + LoadQueue::FIXED_BYTES + CacheMaintenance::FIXED_BYTES + size_of::<Self>()
     }
 
-    /// Those of them that the budget does not pay: it had no room.
+    /// Those of them that the budget had no room for.
     pub(super) fn unpaid_fixed_bytes(&self) -> usize {
         if self.fixed_reservation.is_none() { Self::fixed_bytes(&self.planner) } else { 0 }
     }
@@ -244,7 +242,8 @@ impl Registry {
         self.has_share_for(fixed_bytes + table_bytes + self.lookups.reader_bytes)
     }
 
-    /// Whether bookkeeping may take so many bytes more. Without units it saves no read: at least half of the budget is theirs.
+    /// Whether bookkeeping may take so many bytes more. At least half of the budget stays for units, because bookkeeping alone saves no
+    /// read.
     fn has_share_for(&self, bytes: usize) -> bool {
         self.budget.used_bytes_of(MemoryKind::Bookkeeping) + bytes <= self.budget_bytes() / 2
     }
@@ -269,7 +268,7 @@ impl Registry {
         reservation
     }
 
-    /// Takes bytes that no unit is planned in for first units that wait for their table: they must not take what the policy frees for
+    /// Reserves bytes that the plan does not need, for first units that wait for their table. They must not take what the policy frees for
     /// units that are to be read.
     pub(crate) fn reserve_for_hand_over(&mut self, bytes: usize) -> Option<Reservation> {
         self.fit(0);
@@ -326,7 +325,7 @@ impl Registry {
         if state.units() == 0 || state.resident != 0 {
             return;
         }
-        // Others may have been chosen to make room; their bytes must be free before this unit takes them.
+        // The policy may have chosen victims. Their bytes must be free before this unit takes them.
         self.apply_plan(LoadBy::Table);
         let shape = self.planner.segment(segment).shape;
         let Some(reservation) = self.budget.try_reserve(MemoryKind::Units, group_bytes(shape, 1)) else {
@@ -358,7 +357,7 @@ impl Registry {
             Some(Relative { level: planner.run_of(slot)?.level, fences: fences(slot)?, hotness })
         });
         let mut hotness = inherit::inherit(spec.fences.as_ref(), spec.level, spec.order, relatives);
-        // What was wasted depends on the units that the old segments had; the new ones have none yet.
+        // Wasted reads depend on resident units, and the new segments have none yet.
         hotness.iter_mut().for_each(|hotness| hotness.wasted_reads = hotness.negatives);
         hotness
     }
@@ -436,14 +435,14 @@ impl Registry {
         self.lookups.visits.totals()
     }
 
-    /// A bounded piece of the policy's other work; `false` if there was none.
+    /// A bounded piece of the policy's own work. `false` if there was none.
     pub(crate) fn rebalance(&mut self) -> bool {
         let worked = self.planner.rebalance_step();
         self.apply_plan(LoadBy::Table);
         worked
     }
 
-    /// Gives some free bytes to units of which nothing is measured; `false` if there was nothing to give.
+    /// Gives some free bytes to units of which nothing is measured. `false` if there was nothing to give.
     pub(crate) fn fill(&mut self) -> bool {
         let worked = self.planner.fill_step();
         self.apply_plan(LoadBy::Table);
@@ -469,14 +468,14 @@ impl Registry {
         self.budget.budget_bytes().min(self.pending_budget_bytes)
     }
 
-    /// One try to move the budget. Gives the bytes that it has from now on; `None` while something that can go has not gone yet: there is
-    /// more to evict, a lookup still probes what was evicted, a read is under way, or the negative cache was given up just now.
+    /// One try to move the budget. Gives the bytes that it has from now on. `None`: try again, because more bytes will come free. There is
+    /// more to evict, a lookup still probes an evicted group, a read is under way, or the negative cache was just given up.
     pub(crate) fn move_budget(&mut self, budget_bytes: usize) -> Option<usize> {
         self.headroom_bytes = 0;
         self.pending_budget_bytes = budget_bytes;
         self.lookups.visits.fit(budget_bytes);
         self.shrink_negative_cache(budget_bytes);
-        // The ceiling is lowered when all is evicted: until then, groups need room for the copies that they are replaced by.
+        // The ceiling falls after all is evicted: until then, shrinking groups need room for their copies.
         if self.fit_piece() {
             return None;
         }
@@ -507,7 +506,7 @@ impl Registry {
         self.lookups.visits.reclaim();
         if self.budget.budget_bytes() > self.pending_budget_bytes {
             if self.free_indices.len() == self.tables.len() {
-                // As a manager has it that is made with such a budget.
+                // As in a manager that is made with such a budget.
                 self.fixed_reservation = None;
             }
             self.budget.set_budget_bytes(self.pending_budget_bytes);
@@ -522,7 +521,7 @@ impl Registry {
         }
     }
 
-    /// A piece of [`fit`](Self::fit) without spare bytes, so that others do not wait long for the mutex; whether there is more to do.
+    /// A piece of [`fit`](Self::fit) without spare bytes, so that others do not wait long for the mutex. Gives whether there is more to do.
     pub(crate) fn fit_piece(&mut self) -> bool {
         self.fit_plan_budget(0);
         let mut changed = 0;
@@ -567,8 +566,8 @@ impl Registry {
         }
     }
 
-    /// Makes the first `units` units of the segment the resident ones. Needs room for their copy; without it the
-    /// segment goes without units until they are read again.
+    /// Shrinks the segment's group to its first `units` units. Without room for their copy, the segment has no units until they are read
+    /// again.
     fn evict_to(&mut self, segment: SegmentRef, units: u8) {
         let Some(table) = self.tables[segment.table as usize].as_ref() else { return };
         let slot = &table.open.cells()[segment.segment as usize];
@@ -591,7 +590,7 @@ impl Registry {
         self.counters.evictions += u64::from(std::mem::take(resident));
     }
 
-    /// Makes `added` the last ones of the segment's `units` units that lookups find.
+    /// Adds units to the segment's group, `units` in all.
     fn grow(
         &mut self,
         segment: SegmentRef,
@@ -607,7 +606,7 @@ impl Registry {
         Ok(())
     }
 
-    /// Has a table searched for units that it lacks.
+    /// Notes that a table may lack units.
     fn queue_table(&mut self, table: u32) {
         self.loads.push_table(&mut self.tables, table);
     }

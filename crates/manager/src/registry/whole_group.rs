@@ -7,14 +7,14 @@ use crate::memory::group_bytes;
 use crate::{MemoryKind, Reservation, UnitReadError};
 
 impl Registry {
-    /// A unit of the wanted segment could not be had.
+    /// A unit of the wanted segment could not be read.
     pub(crate) fn fail_unit(&mut self, wanted: &Wanted, unit: u8, error: UnitReadError) {
         if self.still_wants(wanted, wanted.segment) {
             self.fail(wanted.segment, unit, error);
         }
     }
 
-    /// Takes the segment's group away for the one that will hold all its units; `false` if that is not wanted any more.
+    /// Takes the segment's group away. `false` if the segment is not wanted any more.
     pub(crate) fn vacate(&mut self, wanted: &mut Wanted) -> bool {
         let is_wanted = self.still_wants(wanted, wanted.segment)
             && self.planner.segment(wanted.segment).units() >= wanted.units;
@@ -25,8 +25,7 @@ impl Registry {
         is_wanted
     }
 
-    /// The bytes of the group that takes the place of one that was taken away, `reserved` among them; `None` while a lookup still probes
-    /// that one.
+    /// Reserves the bytes of the new group, `reserved` among them. `None` while a lookup still probes the old one.
     pub(crate) fn reserve_in_place(
         &mut self,
         wanted: &Wanted,
@@ -37,14 +36,14 @@ impl Registry {
         self.budget.try_reserve(MemoryKind::Loading, group_bytes(wanted.shape(), wanted.units))
     }
 
-    /// A lookup does not let go of the group that was taken away: the segment's units are read one by one, when there is room.
+    /// A lookup still holds the old group: the segment's units are read one by one when there is room.
     pub(crate) fn request_again(&mut self, wanted: &Wanted) {
         if self.still_wants(wanted, wanted.segment) {
             self.request_load(wanted.segment, LoadBy::Table);
         }
     }
 
-    /// Makes a group that was read as a whole the one that lookups find, unless a unit of it could not be had.
+    /// Puts the new group where lookups find it. If a unit could not be read, the segment keeps no group.
     pub(crate) fn take_in_group(
         &mut self,
         wanted: &Wanted,

@@ -1,11 +1,11 @@
-//! The visits that a thread hands on together, sampled where they come too fast.
+//! A batch of one thread's visits, sampled where they come too fast.
 
 use fastrand::Rng;
 
 use super::packed_visit::PackedVisit;
 use crate::memory::taken_bytes;
 
-/// Visits of one thread, a fixed number at most; none at all in place of one for which there is no room.
+/// Visits of one thread, up to a fixed number. Has no room at all where the budget has none.
 #[derive(Debug, Default)]
 pub(crate) struct VisitBatch {
     pub(super) visits: Vec<PackedVisit>,
@@ -27,7 +27,7 @@ impl VisitBatch {
         Self { visits: Vec::with_capacity(visits), period_log2: 0 }
     }
 
-    /// Bytes that it takes of the budget.
+    /// Bytes in the budget.
     pub(super) fn bytes(&self) -> usize {
         batch_bytes(self.visits.capacity())
     }

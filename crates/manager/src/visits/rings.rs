@@ -1,20 +1,20 @@
-//! A queue of bounded length that many threads push to and pop from without a lock, and whose places can become more or fewer while they
-//! do.
+//! A bounded lock-free queue for many threads, whose length can change while they use it.
 //!
-//! Places come in rings. A ring that is taken away is kept until nobody uses it any more, and what was put into it meanwhile is found then.
+//! Places come in rings. A ring that is taken away is kept until nobody uses it any more. Elements that were put into it meanwhile are
+//! found then.
 
 use std::sync::{Arc, Mutex, PoisonError};
 
 use arc_swap::ArcSwap;
 use crossbeam_queue::ArrayQueue;
 
-/// Behind a pointer, as a ring keeps its ends on cache lines of their own.
+/// Behind a pointer: a ring's ends are on cache lines of their own, which makes it large.
 type Ring<T> = Arc<ArrayQueue<T>>;
 
 /// The queue.
 pub(crate) struct Rings<T> {
     rings: ArcSwap<Vec<Ring<T>>>,
-    /// Rings that were taken away, which somebody may use still.
+    /// Rings that were taken away. Somebody may still use them.
     retired: Mutex<Vec<Ring<T>>>,
 }
 
@@ -31,7 +31,7 @@ impl<T> Rings<T> {
         self.rings.store(Arc::new(rings));
     }
 
-    /// Has so many places from now on, in place of those there were; [`reclaim`](Self::reclaim) frees those. One caller at a time.
+    /// Replaces all places by so many new ones. [`reclaim`](Self::reclaim) frees the old ones. One caller at a time.
     pub(crate) fn replace_places(&self, places: usize) {
         let rings = (places > 0).then(|| Arc::new(ArrayQueue::new(places)));
         let retired = self.rings.swap(Arc::new(rings.into_iter().collect()));
@@ -42,7 +42,7 @@ impl<T> Rings<T> {
     /// element in them.
     pub(crate) fn reclaim(&self, mut left: impl FnMut(T)) -> usize {
         let mut retired = self.retired.lock().unwrap_or_else(PoisonError::into_inner);
-        // Who uses a ring holds a list of rings that has it; no new list has one that was taken away.
+        // A thread that uses a ring holds a list of rings with it, and no new list has a ring that was taken away.
         let free: Vec<_> = retired.extract_if(.., |ring| Arc::get_mut(ring).is_some()).collect();
         drop(retired);
         free.iter().for_each(|ring| std::iter::from_fn(|| ring.pop()).for_each(&mut left));

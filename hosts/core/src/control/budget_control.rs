@@ -1,4 +1,4 @@
-//! How much the filters may use now: what the program asked for, less what memory pressure takes, as far as the block cache pays.
+//! The budget in force: what the program asked for, less what memory pressure takes, and no more than is charged to the block cache.
 //!
 //! Invariants: the manager's limit is never above what is charged to the block cache; changes come one at a time.
 
@@ -20,7 +20,7 @@ use crate::{
 const CALM_POLLS: u32 = 10;
 /// Share that a poll with pressure takes of what is in use.
 const YIELD_SHARE: f64 = 1.0 / 8.0;
-/// Share of what was asked for that a calm poll gives back: far slower than it was taken, lest pressure come back at once.
+/// Share of what was asked for that a calm poll gives back. Slower than it is taken, so that pressure does not come back at once.
 const RETURN_SHARE: f64 = 1.0 / 32.0;
 
 /// Moves the manager's budget.
@@ -28,7 +28,7 @@ pub(crate) struct BudgetControl {
     manager: Arc<Manager>,
     handover: Arc<Handover>,
     pressure: Option<MemoryPressure>,
-    /// Whether a block cache pays: asked without the state's mutex, which is held while a budget moves.
+    /// Whether the budget is charged to a block cache. Outside of the mutex, which is held while a budget moves.
     is_charged: AtomicBool,
     state: Mutex<State>,
 }
@@ -60,7 +60,7 @@ impl BudgetControl {
         self.manager.budget().budget_bytes()
     }
 
-    /// From now on the budget is charged to `charge`'s block cache; the first one stays.
+    /// Charges the budget to `charge`'s block cache, unless it is charged to one already.
     pub(crate) fn charge_to(
         &self,
         charge: impl FnOnce() -> Result<CacheCharge, String>,
@@ -82,7 +82,7 @@ impl BudgetControl {
         self.pressure.as_ref().map(MemoryPressure::interval)
     }
 
-    /// Yields a step under memory pressure, takes a smaller one back when it has been gone for a while.
+    /// Under memory pressure, yields a step of the budget. When pressure has been gone for a while, takes a smaller step back.
     pub(crate) fn poll_pressure(&self) {
         let Some(pressure) = &self.pressure else { return };
         let mut state = self.lock();
@@ -104,7 +104,7 @@ impl BudgetControl {
         }
     }
 
-    /// What pays follows a ceiling that fell by itself, when what had kept it up went.
+    /// Lowers the charge after the ceiling fell by itself.
     pub(crate) fn follow_ceiling(&self) {
         if let Some(charge) = &self.lock().charge {
             charge.update(self.manager.budget().budget_bytes());
@@ -115,7 +115,7 @@ impl BudgetControl {
         let wanted = (state.asked_bytes as f64 * state.share) as usize;
         let wanted = if state.share == 1.0 { state.asked_bytes } else { wanted };
         let Some(charge) = &state.charge else { return self.limit(wanted) };
-        // Together they are under one ceiling only if the cache gives way first, and takes back last.
+        // Charge first when the budget grows, and last when it shrinks: the budget is never above the charge.
         if wanted < self.manager.budget().budget_bytes() {
             self.limit(wanted);
         }

@@ -1,8 +1,8 @@
 //! The host's one thread: writes hotness files, forgets tables whose files are gone, opens deferred tables when there is
 //! room, sums up in a database's log how its tables were opened, yields memory when the machine needs it.
 //!
-//! Holds what it works on, never the [`Filters`](crate::filters::Filters) that own it: so it cannot be the one that drops the last
-//! reference, and dropping the [`Maintenance`] stops and joins it.
+//! It never holds the [`Filters`](crate::filters::Filters) that own it, so it cannot drop the last reference to them. Dropping the
+//! [`Maintenance`] stops and joins it.
 
 use std::{
     panic::{AssertUnwindSafe, catch_unwind},
@@ -23,7 +23,7 @@ use crate::{
     warm_start::WarmStart,
 };
 
-/// How often tables are looked after: what deleted ones hold is missing elsewhere, and deferred ones waste reads.
+/// How often deleted and deferred tables are looked for. Deleted ones hold memory, and deferred ones waste reads.
 const TABLE_CHECK_INTERVAL: Duration = Duration::from_millis(500);
 
 /// What the thread works on.
@@ -31,7 +31,7 @@ pub(crate) struct Tasks {
     pub(crate) manager: Arc<Manager>,
     pub(crate) files: Arc<TableFiles>,
     pub(crate) databases: Arc<Databases>,
-    /// With how often it is written.
+    /// With the interval of saving.
     pub(crate) warm_start: Option<(Arc<WarmStart>, Duration)>,
     pub(crate) budget: Arc<BudgetControl>,
     pub(crate) handover: Arc<Handover>,
@@ -74,7 +74,7 @@ impl Drop for Maintenance {
 }
 
 impl Stop {
-    /// Sleeps; `true` when it is time to end.
+    /// Sleeps. `true`: end now.
     fn wait(&self, timeout: Duration) -> bool {
         let asked = lock(&self.is_asked);
         let waited = self.changed.wait_timeout_while(asked, timeout, |asked| !*asked);
@@ -82,10 +82,10 @@ impl Stop {
     }
 }
 
-/// An interval of nothing would take a whole core; one of centuries would overflow the clock.
+/// Limits of an interval. An interval of 0 would take a whole core, and one of centuries would overflow the clock.
 const INTERVALS: (Duration, Duration) = (Duration::from_millis(1), Duration::from_secs(1 << 30));
 
-/// Something to do again and again.
+/// When a task is due again.
 struct Timer {
     interval: Duration,
     due: Instant,
@@ -142,7 +142,7 @@ impl Tasks {
         }
     }
 
-    /// Runs one task. A panic is a mistake of ours in that task: it is counted, and the others go on.
+    /// Runs one task. A panic is a bug in that task: it is counted, and the other tasks go on.
     fn contained(&self, task: impl FnOnce()) {
         if catch_unwind(AssertUnwindSafe(task)).is_err() {
             self.panics.fetch_add(1, Ordering::Relaxed);

@@ -1,7 +1,7 @@
-//! When the machine (or the container) is short of memory, by the kernel's pressure stall information.
+//! Tells when the machine or the container is short of memory, by the kernel's pressure stall information.
 //!
-//! The share of time in which tasks waited for memory is asked, not how full the control group is: its page cache fills it to
-//! the limit on any machine that reads files, and is given back for nothing.
+//! It asks how long tasks waited for memory, and not how full the control group is: on any machine that reads files, the page cache fills
+//! the group to its limit.
 
 use std::{
     fs,
@@ -21,8 +21,8 @@ pub struct MemoryPressure {
 impl MemoryPressure {
     /// Pressure as this file says it: a control group's `memory.pressure` (version 2), or `/proc/pressure/memory`.
     ///
-    /// Down to 0 bytes, when some task waited for memory 5% of the last ten seconds, asked every second,
-    /// unless told otherwise. A file that cannot be read is no pressure.
+    /// By default it is read each second, some task must have waited for memory 5% of the last ten seconds, and the budget may shrink to 0.
+    /// A file that cannot be read means no pressure.
     pub fn in_file(pressure_file: impl Into<PathBuf>) -> Self {
         Self {
             pressure_file: pressure_file.into(),
@@ -44,8 +44,8 @@ impl MemoryPressure {
         self
     }
 
-    /// Share of the last ten seconds, in percent, in which some task waited for memory, from which on memory is yielded: above 0 and
-    /// 100 at most, which the filters' builder checks.
+    /// Memory is yielded when some task waited for memory in this share of the last ten seconds, in percent. Above 0 and 100 at most: the
+    /// filters' builder checks it.
     pub fn stall_percent(mut self, stall_percent: f64) -> Self {
         self.stall_percent = stall_percent;
         self

@@ -14,13 +14,13 @@ use springbloom_manager::{LevelUnits, Stats};
 /// One number of a snapshot with its label, if its metric has one.
 type Sample = (Option<String>, f64);
 
-/// A metric: how it is called, what it is, and where it comes from.
+/// A metric.
 pub struct Metric {
     /// Name, without the `_total` that counters get.
     pub name: &'static str,
-    /// What it says.
+    /// Its help text.
     pub help: &'static str,
-    /// Whether it only grows.
+    /// Whether it is a counter.
     pub is_counter: bool,
     /// Name of its label; empty if it has none.
     pub label: &'static str,

@@ -1,4 +1,4 @@
-//! The filters of all tables that share one budget: settings, the manager, and what goes on beside it.
+//! The filters of all tables that share one budget: settings, manager and maintenance.
 
 pub(crate) mod setting_table;
 pub(crate) mod settings;
@@ -28,9 +28,9 @@ use crate::{
     warm_start::{self, WarmStart},
 };
 
-/// Elastic filters under one memory budget: what all tables that share it share.
+/// Elastic filters under one memory budget.
 pub struct Filters {
-    /// First, so that it is stopped, and has written what is to be remembered, before the rest goes.
+    /// The first field, because fields are dropped in order: it is stopped and has saved hotness before the rest goes.
     _maintenance: Maintenance,
     pub(crate) engine: &'static Engine,
     pub(crate) manager: Arc<Manager>,
@@ -42,7 +42,7 @@ pub struct Filters {
     pub(crate) databases: Arc<Databases>,
     pub(crate) files: Arc<TableFiles>,
     pub(crate) deferred: Arc<DeferredTables>,
-    /// `None`: nothing is remembered over a restart.
+    /// `None`: no warm starts.
     pub(crate) warm_start: Option<Arc<WarmStart>>,
     pub(crate) tables_without_units: AtomicU64,
     maintenance_panics: Arc<AtomicU64>,
@@ -127,7 +127,7 @@ impl Filters {
         Ok(self.budget.ask(budget_bytes as usize) as u64)
     }
 
-    /// A snapshot of what is resident and what it did.
+    /// A snapshot of all counters.
     pub fn stats(&self) -> Stats {
         let mut stats = self.manager.stats();
         stats.thread_panics += self.maintenance_panics.load(Ordering::Relaxed);
@@ -149,7 +149,7 @@ impl Filters {
         self.tables_without_units.load(Ordering::Relaxed)
     }
 
-    /// Waits until no unit is waiting to be loaded, at most `timeout`; whether that came true.
+    /// Waits until no unit is waiting to be loaded. `false` if `timeout` passed first.
     pub fn wait_idle(&self, timeout: Duration) -> bool {
         self.manager.wait_idle(timeout)
     }

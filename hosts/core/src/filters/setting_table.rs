@@ -1,5 +1,5 @@
-//! Every setting, once: its name, what it takes, its default, what it does, how [`Settings`] take it, and which values can work. Option
-//! strings, the checks at the start of filters, the settings that databases must agree in, the names that a host registers and the table in
+//! The table of settings: name, values, default, help, how [`Settings`] take a value, and which values can work. Option strings, the checks
+//! at the start of filters, the settings that databases must agree in, the names that a host registers and the table in
 //! `docs/operations.md` come from here.
 
 use std::{ops::RangeInclusive, time::Duration};
@@ -9,9 +9,9 @@ use springbloom_manager::MemoryBudget;
 use super::settings::Settings;
 use crate::{Error, MemoryPressure};
 
-/// More means something else than a number of bytes, such as -1.
+/// A larger number is a mistake, such as -1.
 const BYTES_MAX: u64 = MemoryBudget::BUDGET_BYTES_MAX as u64;
-/// Below the least a unit is a few bytes and bookkeeping outweighs it; no table is as large as the most.
+/// In smaller segments bookkeeping outweighs the units. No table has more data than the largest one.
 const SEGMENT_DATA_BYTES: RangeInclusive<u64> = 16 << 10..=1 << 40;
 const SEGMENT_LIFETIME_VISITS: RangeInclusive<u64> = 1..=1 << 40;
 
@@ -21,21 +21,21 @@ pub struct Setting {
     pub name: &'static str,
     /// The values that it takes.
     pub takes: &'static str,
-    /// As an option string would give it; in words if there is no such value.
+    /// The default as in an option string, or in words.
     pub default: &'static str,
     /// What it does, and the field of [`Settings`], or the builder's method, for it.
     pub help: &'static str,
     set: Set,
-    /// Whether the value in the settings is among those that the setting takes: what a text cannot be, a field can.
+    /// Whether the value in the settings can work. A field can have values that no text gives.
     can_work: fn(&Settings) -> bool,
     /// The value in the settings. Two that show the same agree.
     show: fn(&Settings) -> String,
 }
 
-/// The settings with the value. Errors with a reason; without one where the value is not among those that the setting takes.
+/// The settings with the value. An error may give a reason. Without one, the value is not among those that the setting takes.
 type Set = fn(Settings, &str) -> Result<Settings, Option<String>>;
 
-/// Where the budget is not changed: databases that share an instance agree in all the others.
+/// The setting in which databases that share an instance may differ: the last one wins.
 pub(crate) const BUDGET: &str = "budget";
 
 /// All settings. A later one may need an earlier one.
@@ -212,7 +212,7 @@ fn with_pressure(
     Ok(Settings { memory_pressure: Some(change(pressure)), ..settings })
 }
 
-/// Settings in the order in which they were given; those that were not are not in it.
+/// Settings by name, in the order in which they were given.
 pub(crate) type Given<'a> = [(&'a str, &'a str)];
 
 /// `settings` with `given`. Errors name the setting, what it was given and what it takes.

@@ -27,7 +27,7 @@ pub struct Settings {
     pub write_units: bool,
     /// How often hotness is saved for the next start; `None`: never, nor read.
     pub warm_start_every: Option<Duration>,
-    /// The budget yields to this.
+    /// The memory pressure that the budget yields to, if any.
     pub memory_pressure: Option<MemoryPressure>,
     /// Whether the budget is charged to a cache of the engine.
     pub charge_to_block_cache: bool,
@@ -54,8 +54,8 @@ impl Default for Settings {
 }
 
 impl Settings {
-    /// With these settings, by the names and with the values that [`SETTINGS`](crate::SETTINGS) has, one after the other. An error names
-    /// the setting, what it was given and what it takes.
+    /// Applies settings, given as names and values of [`SETTINGS`](crate::SETTINGS), one after the other. An error names the setting, what
+    /// it was given and what it takes.
     pub fn with(self, given: &[(&str, &str)]) -> Result<Self, String> {
         setting_table::apply(self, given)
     }

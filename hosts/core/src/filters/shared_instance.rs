@@ -1,4 +1,4 @@
-//! The instance that option strings share: a string can name a budget, not an object.
+//! The instance that option strings share. A string cannot name an object, so there is one in a process.
 
 use std::sync::{Arc, Mutex};
 
@@ -21,10 +21,10 @@ pub(crate) fn shared_instance_if_any() -> Option<Arc<Filters>> {
     lock(&INSTANCE).as_ref().map(|instance| instance.filters.clone())
 }
 
-/// The shared instance. The first settings make it. Later ones change its budget, the last word winning, and must agree with
-/// the others as far as they name them, because all tables share them; an instance that nobody uses any more makes way.
+/// The shared instance. The first settings make it. Later ones change its budget; their other settings must agree with those in force. An
+/// instance that nobody uses any more is replaced.
 ///
-/// `cache`: the one to charge, if that is asked for.
+/// `cache`: the block cache to charge, if the settings ask for it.
 pub(crate) fn shared_instance(
     engine: &'static Engine,
     given: &Given<'_>,

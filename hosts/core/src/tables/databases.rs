@@ -1,9 +1,8 @@
-//! Databases that are open, by what table readers tell of them.
+//! Open databases, as table readers tell of them.
 //!
-//! An engine need not say when a database closes. But it opens a database's tables through that database's table cache, destroys every
-//! reader of it before closing is done, and keeps the reader that it used last: so a database is open as long as one of its column
-//! families has a table open. When the last one is closed, everything that is known of its tables is forgotten, and nobody touches its
-//! files any more.
+//! An engine does not say when a database closes. It destroys all readers of a database before closing is done, and it keeps the reader
+//! that it used last. So a database counts as open while a table of it is open. When the last one is closed, its tables are forgotten, and
+//! its files are not accessed any more.
 
 use std::{
     collections::{HashMap, VecDeque},
@@ -20,9 +19,9 @@ use crate::{ffi::FileAccess, filters::Filters, mutex::lock};
 /// Tells databases and column families of the process apart.
 static NEXT_NUMBER: AtomicU64 = AtomicU64::new(1);
 
-/// Databases without a table with units whose other tables are counted; more at once are not opened.
+/// How many databases are counted that have no table with units yet. More are not opened at once.
 const UNCLAIMED_MAX: usize = 64;
-/// Looks after which a database that opens tables all the time is summed up.
+/// After so many looks, the openings of a database are summed up even if it still opens tables.
 const LOOKS_MAX: u32 = 20;
 
 /// A database while it is open.
@@ -36,7 +35,7 @@ pub(crate) struct Database {
     openings: Mutex<Openings>,
 }
 
-/// How tables of a database were opened since the database was.
+/// How tables of a database were opened since its opening.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 struct OpeningCounts {
     with_units: u64,
@@ -44,7 +43,7 @@ struct OpeningCounts {
     deferred: u64,
 }
 
-/// What the database's log is told once of its openings.
+/// Counts of a database's openings, for one line in its log.
 #[derive(Debug, Default)]
 struct Openings {
     counts: OpeningCounts,
@@ -55,7 +54,7 @@ struct Openings {
 /// A column family of a database, while one of its tables is open.
 pub(crate) struct Family {
     pub(crate) database: Arc<Database>,
-    /// Its own: only keys that one comparator ordered are compared with each other.
+    /// A scope of its own: keys of different comparators are never compared.
     pub(crate) scope: ScopeId,
 }
 
@@ -63,7 +62,7 @@ pub(crate) struct Family {
 #[derive(Default)]
 pub(crate) struct Databases {
     open: Mutex<HashMap<Vec<u8>, Open>>,
-    /// Tables without units, of databases that had no other yet. The newest database last.
+    /// Counts of tables without units, for databases that have no table with units yet. The newest database last.
     unclaimed: Mutex<VecDeque<(Vec<u8>, u64)>>,
 }
 
@@ -73,17 +72,17 @@ struct Open {
 }
 
 impl Database {
-    /// Different for every opening of any database.
+    /// Number of this opening. No two openings of any database have the same.
     pub(crate) fn number(&self) -> u64 {
         self.number
     }
 
-    /// Whether it may have been opened to write: a database that is opened to read alone never has this.
+    /// Whether it may have been opened for writing. Never true for a read-only opening.
     pub(crate) fn is_for_writing(&self) -> bool {
         self.is_for_writing.load(Ordering::Relaxed)
     }
 
-    /// How its files are opened. Once the database is closed, no file exists for it.
+    /// Access to its files. After the database is closed, no file exists for it.
     pub(crate) fn files(&self) -> &FileAccess {
         &self.files
     }
@@ -98,7 +97,7 @@ impl Database {
         lock(&self.openings).counts.deferred += 1;
     }
 
-    /// The counts, once: when no table was opened since the last look.
+    /// Gives the counts, once: when no table was opened since the last look.
     fn due_counts(&self) -> Option<OpeningCounts> {
         let mut openings = lock(&self.openings);
         let Openings { counts, at_last_look, looks } = &mut *openings;
@@ -140,7 +139,7 @@ impl Databases {
         Family { database: database.clone(), scope: ScopeId(next()) }
     }
 
-    /// How the files of the database with that session are opened; where none is open, no file exists.
+    /// Access to the files of the database with that session. If it is not open, no file exists.
     pub(crate) fn files_of(&self, session: &[u8]) -> FileAccess {
         lock(&self.open).get(session).map_or_else(FileAccess::none, |open| open.database.files.clone())
     }
@@ -162,7 +161,7 @@ impl Databases {
         unclaimed.push_back((session.to_vec(), 1));
     }
 
-    /// Tells the log of each database once how its tables were opened, when their opening has come to rest.
+    /// Tells the log of each database once how its tables were opened, when no more are being opened.
     pub(crate) fn sum_up_openings(&self, budget_bytes: usize) {
         let databases: Vec<_> = lock(&self.open).values().map(|open| open.database.clone()).collect();
         for database in databases {
@@ -175,7 +174,7 @@ impl Databases {
         }
     }
 
-    /// One column family less; whether it was the database's last.
+    /// Takes out a column family. Gives whether it was the database's last.
     fn leave(&self, database: &Database) -> bool {
         let mut open = lock(&self.open);
         let Some(entry) = open.get_mut(&database.session) else { return false };

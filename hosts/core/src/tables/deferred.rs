@@ -74,7 +74,7 @@ impl DeferredTables {
     pub(crate) fn retry(&self, manager: &Manager) {
         let mut is_first = true;
         loop {
-            // Held while a table is tried, so that its column family does not go away; not longer, as readers open and close.
+            // Held while a table is tried, so that its column family stays. Let go of between tables, because readers open and close.
             let mut state = self.lock();
             let room = Room::of(manager);
             if is_first && state.refused_at.is_some_and(|refused_at| !room.is_more_than(refused_at)) {

@@ -1,10 +1,10 @@
-//! What may be done to a database's files only while the database is open.
+//! Guards accesses to a database's files: they are made only while the database is open.
 
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 
 use crate::mutex::lock;
 
-/// Open until it is closed, for good. Closing waits for those inside.
+/// Open until it is closed for good. Closing waits for accesses under way.
 #[derive(Debug, Default)]
 pub(crate) struct Gate {
     state: Mutex<State>,
@@ -27,7 +27,7 @@ impl Gate {
             }
             state.inside += 1;
         }
-        // Leaves on a panic as well.
+        // Also leaves on a panic.
         let _inside = Inside(self);
         Some(run())
     }

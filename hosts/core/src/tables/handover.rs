@@ -1,4 +1,4 @@
-//! First units on their way from the builder of a table to the reader that opens it, without a detour over the disk.
+//! Hand-over: first units go from a table's builder to its reader in memory, without a read.
 
 use std::{
     collections::VecDeque,
@@ -10,15 +10,14 @@ use springbloom_manager::{Manager, Reservation};
 
 use crate::{ffi::FileAccess, mutex::lock};
 
-/// Tables that may wait to be opened. An engine opens a table when its flush or compaction is done; more than these wait only
-/// for a compaction that writes more.
+/// How many tables may wait to be opened. An engine opens tables when their flush or compaction is done.
 const WAITING_TABLES_MAX: usize = 64;
 
-/// How long a table may wait before it is asked whether its file is still there: that of an aborted compaction is deleted.
+/// A table that waits longer is looked up in the file system: files of an aborted compaction are deleted.
 const FILE_CHECK_AGE: Duration = Duration::from_secs(2);
 
-/// How long a table may wait in any case: longer than compactions take, and the files of a database that was closed in the
-/// middle of one stay until it is opened again.
+/// No table waits longer, even if its file exists. Compactions take less, but files of one that a close interrupted stay until the next
+/// opening.
 const WAITING_AGE_MAX: Duration = Duration::from_secs(600);
 
 /// Unit 0 of each segment of a table.
@@ -32,7 +31,7 @@ pub(crate) struct Handover {
 #[derive(Debug, Default)]
 struct State {
     waiting: VecDeque<Waiting>,
-    /// Callers that want nothing to wait.
+    /// Number of pauses under way: nothing may wait.
     paused: u32,
 }
 
@@ -41,14 +40,14 @@ struct Waiting {
     path: Vec<u8>,
     files: Arc<FileAccess>,
     since: Instant,
-    /// Tells this table from another one written to the same path: numbers of aborted compactions come again after a restart.
+    /// Tells this table from another one with the same path: after a restart, file numbers of aborted compactions are used again.
     stored_id: u128,
     units: FirstUnits,
     _reservation: Reservation,
 }
 
 impl Handover {
-    /// Keeps the first units of a finished block, if no unit is planned where they would be.
+    /// Keeps the first units of a finished block, if the plan leaves room for them.
     pub(crate) fn offer(
         &self,
         manager: &Manager,
@@ -83,7 +82,7 @@ impl Handover {
         waiting.remove(position).map(|offer| offer.units)
     }
 
-    /// Lets go of tables that nobody will open.
+    /// Frees the units of tables that nobody will open.
     pub(crate) fn expire(&self) {
         let old: Vec<_> = {
             let waiting = &mut self.lock().waiting;
@@ -91,13 +90,13 @@ impl Handover {
             let old = waiting.iter().filter(|offer| offer.since.elapsed() >= FILE_CHECK_AGE);
             old.map(|offer| (offer.files.clone(), offer.path.clone())).collect()
         };
-        // Without the lock, which builders and readers wait for.
+        // Without the lock: builders and readers wait for it, and files are looked up here.
         let gone: Vec<_> = old.into_iter().filter(|(files, path)| !files.exists(path)).collect();
         self.lock().waiting.retain(|offer| !gone.iter().any(|(files, _)| Arc::ptr_eq(files, &offer.files)));
     }
 
-    /// Runs `run` while nothing waits: what waits holds memory that the manager cannot free. Nobody waits for `run`: tables that are
-    /// written and opened meanwhile go without.
+    /// Frees all waiting units and runs `run`, with none waiting meanwhile: they would hold memory that the manager cannot free. Tables
+    /// that are written meanwhile have no hand-over.
     pub(crate) fn without_any<T>(&self, run: impl FnOnce() -> T) -> T {
         {
             let mut state = self.lock();
@@ -113,7 +112,7 @@ impl Handover {
     }
 }
 
-/// Ends a pause, also when what was run panicked.
+/// Ends a pause, also after a panic.
 struct Resume<'a>(&'a Handover);
 
 impl Drop for Resume<'_> {

@@ -1,4 +1,4 @@
-//! The tables that are known: how they are opened and read, where they lie, and when they are forgotten.
+//! Known tables: how they are opened and read, where they lie, and when they are forgotten.
 
 pub(crate) mod databases;
 pub(crate) mod deferred;

@@ -1,8 +1,7 @@
-//! Which files the known tables lie in, so that the state of deleted ones is forgotten.
+//! Finds known tables whose files were deleted, so that their state is forgotten.
 //!
-//! An engine marks the reader of a table that it is about to delete before the file is gone; a reader that the table cache had closed
-//! before is not marked. So closed tables of open databases are looked up in the file system.
-//! The tables themselves the manager knows; here is noted what it does not.
+//! An engine marks the reader of a table before it deletes the file. A reader that the table cache closed before is not marked. So closed
+//! tables of open databases are looked up in the file system. The manager knows the tables; this file keeps what it does not know.
 
 use std::{
     collections::HashMap,
@@ -24,20 +23,20 @@ use crate::{
     warm_start::Folder,
 };
 
-/// Files looked up in one go: enough to keep pace with deletions, few enough not to be felt.
+/// Files looked up at a time: enough to keep pace with deletions, and too few to disturb.
 const CHECKED_AT_ONCE: usize = 256;
 
-/// How long a table that the engine has no more use for is kept while its file exists: it may leave the file for much longer.
+/// An obsolete table is forgotten after this time, even if its file exists: an engine may delete the file much later.
 const OBSOLETE_LINGER: Duration = Duration::from_secs(5);
 
 pub(crate) struct TableFiles {
     manager: Arc<Manager>,
-    /// Few.
+    /// One for each folder with tables.
     locations: Mutex<Vec<Weak<TableLocation>>>,
-    /// Tables that the engine has no more use for, and since when: of a reader that closed just now, and gone soon after.
+    /// Obsolete tables, and since when. Their files are about to be deleted.
     obsolete: Mutex<HashMap<TableId, Instant>>,
-    /// Where among the closed tables the next look begins: most of them are closed because the table cache is small, and
-    /// must not hide the deleted ones behind them.
+    /// Where among the closed tables the next look begins. Most are closed because the table cache is small, and must not hide deleted
+    /// ones.
     next_look: AtomicUsize,
 }
 
@@ -56,7 +55,7 @@ impl TableFiles {
         }
     }
 
-    /// The one place that all its tables share.
+    /// The location that all tables of the folder share.
     pub(crate) fn shared_location(&self, place: TableLocation) -> Arc<TableLocation> {
         let mut locations = lock(&self.locations);
         locations.retain(|known| known.strong_count() > 0);
@@ -73,7 +72,7 @@ impl TableFiles {
         lock(&self.obsolete).insert(id, Instant::now());
     }
 
-    /// A reader opens the table: the engine has a use for it.
+    /// A reader opens the table, so it is not obsolete.
     pub(crate) fn unmark(&self, id: TableId) {
         lock(&self.obsolete).remove(&id);
     }
@@ -103,7 +102,7 @@ impl TableFiles {
         }
     }
 
-    /// The table at `path` moved to another level as it is. O(known tables): moves are few beside lookups.
+    /// The table at `path` moved to another level unchanged. O(known tables): moves are rare.
     pub(crate) fn set_level(&self, path: &[u8], level: Option<u8>) {
         let mut moved = Vec::new();
         self.manager.visit_tables(|table| {
@@ -121,14 +120,14 @@ impl TableFiles {
         self.drop_unknown(id);
     }
 
-    /// Nothing is noted of a table that is not known any more.
+    /// Drops marks of tables that are not known any more.
     fn drop_unknown(&self, id: TableId) {
         if !self.manager.knows(id) {
             self.unmark(id);
         }
     }
 
-    /// Forgets closed tables whose files are gone: all that are suspected, and some of the others.
+    /// Forgets closed tables whose files are gone. Looks at all obsolete tables and at some of the others.
     pub(crate) fn forget_deleted(&self) {
         let obsolete = lock(&self.obsolete).clone();
         let first = self.next_look.load(Ordering::Relaxed);

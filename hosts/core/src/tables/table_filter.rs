@@ -13,7 +13,7 @@ use crate::{
     warm_start::stored_id,
 };
 
-/// Who a table is and where its units lie.
+/// The identity of a table, and where its units lie.
 pub(crate) struct Opening<'a> {
     pub(crate) family: &'a Family,
     pub(crate) path: &'a [u8],
@@ -81,7 +81,7 @@ impl TableFilter {
         Ok(Self { handle })
     }
 
-    /// Closes the reader's view; the state stays for the next reader unless the file is going away.
+    /// Closes the table for this reader. Its state stays for the next reader, unless the file is going away.
     pub(crate) fn close(self, filters: &Filters, obsolete: bool) {
         let Self { handle } = self;
         if !obsolete {
@@ -97,7 +97,7 @@ impl TableFilter {
     }
 }
 
-/// Of the file within its database: another database that has the file open as well has its own state of it.
+/// Identity of the file within its database. Another database that has the file open too has a state of its own.
 fn table_id(opening: &Opening<'_>) -> TableId {
     let mut hash = Xxh3::new();
     hash.update(&opening.family.database.number().to_le_bytes());

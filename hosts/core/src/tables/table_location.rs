@@ -1,7 +1,7 @@
 //! Where a table's filter units are on disk, and how the manager's background thread reads them.
 //!
-//! There is one [`TableFile`] for every known table, so what it holds is small and the manager keeps it with the table: whatever the
-//! tables of a folder have in common is in their [`TableLocation`], and the sizes of units follow from the shapes that the manager keeps.
+//! There is one [`TableFile`] for each known table, so it is small; the manager keeps it with the table. Tables of a folder share a
+//! [`TableLocation`]. The sizes of units follow from the shapes that the manager keeps.
 
 use std::{any::Any, ffi::OsStr, io, ops::Range, os::unix::ffi::OsStrExt, path::Path, sync::Arc};
 
@@ -18,7 +18,7 @@ pub(crate) struct TableLocation {
     is_folder: bool,
     engine: &'static Engine,
     database: Arc<Database>,
-    /// Remembers the tables; `None` if nobody does.
+    /// The warm start of the folder, if there is one.
     folder: Option<Arc<Folder>>,
 }
 
@@ -46,7 +46,7 @@ impl TableLocation {
         (Self { path: path[..length].to_vec(), is_folder, engine, database, folder }, number)
     }
 
-    /// The place that the manager has as the source of a table's units.
+    /// The location behind a source of the manager.
     pub(crate) fn of_source(source: &Arc<dyn UnitSource>) -> Option<&Self> {
         let source: &dyn Any = &**source;
         source.downcast_ref()
@@ -69,7 +69,7 @@ impl TableLocation {
         path
     }
 
-    /// Whether the file is still there; none is once its database is closed. Touches the file system.
+    /// Whether the file exists. `false` after its database is closed. Accesses the file system.
     pub(crate) fn has(&self, file: &TableFile) -> bool {
         self.database.files().exists(&self.path_of(file))
     }
@@ -86,12 +86,12 @@ impl TableLocation {
         }
     }
 
-    /// What remembers its tables.
+    /// The warm start of the folder, if there is one.
     pub(crate) fn folder(&self) -> Option<&Arc<Folder>> {
         self.folder.as_ref()
     }
 
-    /// `verify`: what was read before is corrupt.
+    /// Reads bytes of a table's file. `verify`: the last read of them was corrupt.
     fn read(&self, file: &TableFile, span: Range<u64>, verify: bool) -> Result<Vec<u8>, UnitReadError> {
         let size = usize::try_from(span.end - span.start).unwrap_or(usize::MAX);
         let mut bytes = Vec::new();
@@ -100,7 +100,7 @@ impl TableLocation {
         let offset = file.units_at.get() + span.start;
         match self.database.files().read(&self.path_of(file), offset, verify, &mut bytes) {
             true => Ok(bytes),
-            // Of a table whose reader was closed before the file was deleted, or of a database that was closed.
+            // The file was deleted after the table's reader was closed, or the database was closed.
             false if !self.has(file) => Err(UnitReadError::Gone),
             false => Err(UnitReadError::Io(io::Error::other("the engine's file system failed"))),
         }
@@ -113,12 +113,12 @@ pub(crate) struct TableFile {
     number: U48,
     /// Where in the file the first unit begins.
     units_at: U48,
-    /// What goes into the checksums of its units.
+    /// Identity in the checksums of its units.
     identity: u32,
     stored_id: u128,
 }
 
-/// A number below 2^48: what a file's number and a place in a file can be.
+/// A number below 2^48, large enough for file numbers and offsets.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct U48([u8; 6]);
 
@@ -164,7 +164,7 @@ impl TableFile {
         self.number.get()
     }
 
-    /// Identity that outlives the process and the place of the file.
+    /// Identity that survives restarts and moves of the file.
     pub(crate) fn stored_id(&self) -> u128 {
         self.stored_id
     }
@@ -186,7 +186,7 @@ impl UnitSource for TableLocation {
         if let Ok(decoded) = layout.decode_unit(segment, unit, &bytes) {
             return Ok(decoded.to_vec());
         }
-        // Where that is not possible, the first read is as good.
+        // Where that is not possible, the first read counts.
         let bytes = self.read(&file, span, true).unwrap_or(bytes);
         layout.decode_unit(segment, unit, &bytes).map(<[u8]>::to_vec).map_err(corrupt)
     }
@@ -203,7 +203,7 @@ impl UnitSource for TableLocation {
         for (unit, row) in units.zip(bytes.chunks_exact(layout.row_bytes() as usize)) {
             let decoded: Vec<_> = layout.decode_row(unit, row).collect();
             let is_damaged = decoded.iter().any(|(_, decoded)| decoded.is_err());
-            // Where the file system cannot verify and mend, the first read is as good.
+            // Where the file system cannot reconstruct, the first read counts.
             let again = if is_damaged { self.read(&file, layout.row_span(unit), true).ok() } else { None };
             let mut again = again.iter().flat_map(|row| layout.decode_row(unit, row));
             for (segment, decoded) in decoded {

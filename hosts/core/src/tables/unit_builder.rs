@@ -7,7 +7,7 @@ use crate::{
     warm_start::{block_identity, stored_id},
 };
 
-/// Takes the table's keys, then gives its filter block.
+/// Collects the table's keys, and gives its filter block at the end.
 pub(crate) struct UnitBuilder {
     writer: Option<BlockWriter>,
     /// Of the table's properties.
@@ -58,7 +58,7 @@ impl UnitBuilder {
         &self.block
     }
 
-    /// Gives up on the table's units after a fault: the table then has no filter block.
+    /// Gives up after a fault: the table has no filter block then.
     pub(crate) fn give_up(&mut self) {
         self.writer = None;
         self.block = Vec::new();

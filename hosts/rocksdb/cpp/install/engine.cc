@@ -1,4 +1,4 @@
-// RocksDB, for the core.
+// Describes RocksDB to the core.
 #include "abi.h"
 #include "install/cache_charge.h"
 #include "read/elastic_table_reader.h"
@@ -6,10 +6,10 @@
 
 constinit const sb_engine springbloom_engine = {
     .table_extension = "sst",
-    // Of LevelDB, whose databases RocksDB opens.
+    // RocksDB also opens databases of LevelDB, whose tables have this extension.
     .older_table_extension = "ldb",
     .database_file = "CURRENT",
-    // Databases that are opened to read alone have none open.
+    // A read-only database does not have it open.
     .lock_file = "LOCK",
     // RocksDB takes it for a temporary OPTIONS file (ParseFileName), which DestroyDB deletes with the database, and which nothing else
     // reads, deletes or copies.

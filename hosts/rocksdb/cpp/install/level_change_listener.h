@@ -1,9 +1,8 @@
-// What only a listener is told. Of tables that a compaction moved to another level as they are it tells the manager: their readers stay
-// open and RocksDB tells them nothing. Of column families whose tables get no units it tells the log.
+// Handles events that RocksDB tells only to listeners. It tells the manager of trivial moves: the readers of moved tables stay open and are
+// told nothing. It tells the log of column families whose tables get no units.
 //
-// Not of those that CompactRange with change_level moves at its end (ReFitLevel): no listener is told, before or after. Asking
-// the database for its files holds its mutex for all of them, and as nothing says when, would have to be done again and again;
-// too much for what the policy `monkey`, the metrics by level and the order in which hotness is inherited lose.
+// No listener is told of moves at the end of CompactRange with change_level (ReFitLevel). Polling the database for its files would hold its
+// mutex again and again. That is too much for what is lost: the policy `monkey`, the metrics by level and the order of inheritance.
 #pragma once
 
 #include <mutex>

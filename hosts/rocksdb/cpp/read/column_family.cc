@@ -13,7 +13,7 @@ using rocksdb::TableReaderOptions;
 
 namespace {
 
-// Never destroyed, so that a database that outlives the statics of this file can still close. Pointers to what is in it stay good.
+// Never destroyed: a database that outlives the statics of this file can still close. Pointers to elements stay valid.
 std::list<ColumnFamily>& AllOpen() {
   static auto* all = new std::list<ColumnFamily>;
   return *all;
@@ -93,7 +93,7 @@ ColumnFamilyRef::ColumnFamilyRef(const ColumnFamily& family) : family_(&family) 
 }
 
 ColumnFamilyRef::~ColumnFamilyRef() {
-  // Goes when nothing is locked: it waits for accesses to files, and the last reference to the filters for threads, which may open
+  // Destroyed after the lock is released: its destructor waits for accesses to files, and that of the filters for threads, which may open
   // tables.
   std::list<ColumnFamily> gone;
   if (family_ != nullptr) {

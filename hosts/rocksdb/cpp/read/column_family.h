@@ -1,4 +1,4 @@
-// What the open tables of a column family have in common.
+// State that the open tables of a column family share.
 #pragma once
 
 #include <cstddef>
@@ -17,8 +17,8 @@ namespace springbloom {
 
 class DeferredTables;
 
-// A column family of an open database, kept as long as one of its tables is open. RocksDB destroys all readers of a database before
-// Close returns; with the last one, the Rust side is told, and leaves the database's files alone from then on.
+// A column family of an open database. It lives as long as one of its tables is open. RocksDB destroys all readers of a database before
+// Close returns. With the last one, the core is told, and does not access the database's files any more.
 class ColumnFamily {
  public:
   // `is_for_writing`: whether the database may have been opened to write.
@@ -47,7 +47,7 @@ class ColumnFamily {
   friend class DeferredTables;
   friend class UnitTable;
 
-  // What tells it from others: the opening of the database, and an object that the column family owns.
+  // Its identity: the opening of the database, and an object that the column family owns.
   const std::string session_;
   const void* const column_family_;
   sb_family* const family_;

@@ -26,8 +26,8 @@ using rocksdb::perf_level;
 
 namespace {
 
-// The largest sequence number of the table's entries, ingested ones included; one that no lookup has where it is not known, and where
-// what a lookup sees depends on timestamps too.
+// The largest sequence number of the table's entries, ingested ones included. If it is not known, or if timestamps too decide what a lookup
+// sees: a number that no lookup has.
 rocksdb::SequenceNumber LargestSequenceNumber(const rocksdb::TableReader& table, rocksdb::SequenceNumber largest_seqno,
                                               size_t timestamp_bytes) {
   constexpr rocksdb::SequenceNumber kNever = UINT64_MAX;
@@ -69,7 +69,7 @@ void ElasticTableReader::CountAnswers(uint64_t rejected, uint64_t passed) const 
 void ElasticTableReader::RecordPassed(const Sought& sought, const ReadOptions& read_options, const Slice& internal_key,
                                       GetContext::GetState before, const Status& status, const GetContext& after) const {
   if (!status.ok() || before != GetContext::kNotFound) {
-    // A failed read, or one that needed the disk and was not allowed to, says nothing, and neither does a further operand of a merge.
+    // A failed read says nothing, nor does one that needed the disk and was not allowed to, nor a further operand of a merge.
     return;
   }
   if (after.State() == GetContext::kNotFound) {

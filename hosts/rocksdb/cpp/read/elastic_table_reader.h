@@ -56,10 +56,10 @@ class ElasticTableReader final : public ForwardingTableReader<ElasticTableReader
   // Keys of a batch by their index in it.
   using BatchSought = std::array<Sought, rocksdb::MultiGetContext::MAX_BATCH_SIZE>;
 
-  // Skips the keys that the units reject; gives what it sought.
+  // Skips the keys that the units reject. Gives the keys that it looked for.
   void SkipRejected(rocksdb::MultiGetContext::Range* range, BatchSought* sought) const;
   void CountAnswers(uint64_t rejected, uint64_t passed) const;
-  // What a lookup that the units let pass turned out to be; nothing where that cannot be told. `internal_key`: what was looked for.
+  // Records how a lookup ended that the units let pass, if that is certain. `internal_key`: the key it looked for.
   void RecordPassed(const Sought& sought, const rocksdb::ReadOptions& read_options, const rocksdb::Slice& internal_key,
                     rocksdb::GetContext::GetState before, const rocksdb::Status& status, const rocksdb::GetContext& after) const;
 
@@ -71,7 +71,7 @@ class ElasticTableReader final : public ForwardingTableReader<ElasticTableReader
   // A lookup at this sequence number or a later one sees every entry of the table.
   const rocksdb::SequenceNumber sees_all_from_;
   TableFilter units_;
-  // Several references of the table cache may say so at once.
+  // Atomic: several references of the table cache may mark it at once.
   std::atomic<bool> obsolete_{false};
   const bool has_range_tombstones_;
   const int level_;

@@ -10,8 +10,8 @@
 
 namespace springbloom {
 
-// Shared by the tables of a database. Opens the file for each read: loads are rare, and a descriptor a table would double what
-// max_open_files allows. A reader's own file cannot serve: it goes away with the reader while the units outlive it.
+// Shared by the tables of a database. It opens the file for each read: loads are rare, and a descriptor for each table would double what
+// max_open_files allows. The file of a reader will not do: it is closed with the reader, and the units outlive it.
 class FileAccess {
  public:
   // Owned by whoever is given the result. `options` are those of a reader of the database.

@@ -6,8 +6,8 @@
 
 namespace springbloom {
 
-// Remembers the last key of this thread. Comparing a key costs a fraction of hashing it, needs no change to RocksDB's lookup
-// path, and cannot be wrong, as the address of a key could.
+// Remembers the last key of this thread, and compares it. That costs a fraction of hashing, and needs no change to RocksDB's lookup path.
+// An address in place of the key could be that of another key by now.
 sb_digest LookupDigest(const rocksdb::Slice& key);
 
 // The same for a batch, whose keys meet a table one after the other before they meet the next one. `index` is the key's place

@@ -8,7 +8,7 @@
 
 namespace springbloom {
 
-// Owns an open sb_table, which lies in it.
+// Owns an open sb_table, in place.
 class TableFilter {
  public:
   // `table` was opened in the column family.
@@ -31,7 +31,7 @@ class TableFilter {
   void RecordTruePositive(uint32_t segment) const { sb_table_record_true_positive(&table_, segment); }
   size_t MemoryBytes() const { return sb_table_memory_bytes(&table_); }
 
-  // The last call. `obsolete`: the file is going away.
+  // Must be the last call. `obsolete`: the file is going away.
   void Close(bool obsolete) {
     if (family_) {
       sb_table_close(family_->filters.get(), &table_, obsolete ? 1 : 0);

@@ -21,8 +21,8 @@ inline const rocksdb::BlockBasedTable::Rep& RepOf(const rocksdb::TableReader& st
 
 class UnitTable {
  public:
-  // Whether one read brings the whole tail. Then the stock reader is opened first, and meets faults as it does without us. A longer tail
-  // is read from its beginning first, so that the stock reader can be told to leave the units alone.
+  // Whether one read brings the whole tail. Then the stock reader is opened first, and reports faults as in stock RocksDB. The beginning of
+  // a longer tail is read first, so that the stock reader can be told not to read the units.
   static bool IsShortTail(uint64_t tail_size) { return tail_size != 0 && tail_size <= kFirstReadBytes; }
 
   // Finds the filter block and reads its header and directory. Empty for a table that has none, and for any error: the stock

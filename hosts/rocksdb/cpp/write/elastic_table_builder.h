@@ -19,7 +19,7 @@ struct BuilderParts {
   std::shared_ptr<UnitBlockPolicy> policy;
 };
 
-// The stock builder with one method refined, so that whatever RocksDB asks of a builder is answered by stock code.
+// The stock builder with two methods overridden: everything else that RocksDB asks of a builder is answered by stock code.
 class ElasticTableBuilder final : private BuilderParts, public rocksdb::BlockBasedTableBuilder {
  public:
   ElasticTableBuilder(const FiltersRef& filters, const rocksdb::BlockBasedTableOptions& table_options,

@@ -29,7 +29,7 @@ class FinishedUnits final : public release::FilterBitsBuilder {
   sb_builder* units_;  // owned by the policy, which outlives the stock builder
 };
 
-// What a filter is that cannot be used.
+// Reader of a filter that cannot be used: every key may match.
 class MayMatchAll final : public rocksdb::FilterBitsReader {
  public:
   bool MayMatch(const rocksdb::Slice&) override { return true; }

@@ -1,10 +1,9 @@
 //! One bucket of the cache: some twenty absences in 256 bytes, read without a lock.
 //!
-//! A sequence lock whose words are all atomic: writers take it or give up, never wait; a reader copies the words and looks at them only if
-//! nobody wrote meanwhile, and else finds nothing, which is always a right answer. What stays is decided as by Misra & Gries' heavy
-//! hitters: an absence that saves reads earns points, one without points makes place for a new one, and where all have points a new one
-//! costs each of them one. Now and then a write of a full set does so too: what was hot once must go even where new ones are too many to
-//! earn points.
+//! It is a sequence lock over atomic words. A writer takes it or gives up. A reader copies the words; if somebody wrote meanwhile it finds
+//! nothing, which is always a right answer. Replacement follows Misra & Gries' heavy hitters: an entry that saves a read earns a point, a
+//! new entry replaces one without points, and if all have points each loses one. One in some writes takes a point from each entry in any
+//! case: an entry that was hot once must go even where new ones come too fast to earn points.
 
 use std::sync::atomic::{AtomicU64, Ordering, fence};
 
@@ -48,11 +47,11 @@ const FADING_WRITES: u64 = 256;
 /// How an absence was looked for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Found {
-    /// In vain.
+    /// It is not there.
     No,
     /// It is there.
     Yes,
-    /// It is there, but would not be with one entry less in each set; the bytes of its entry.
+    /// It is there, but would not be with one entry less in each bucket. Bytes of the entry.
     Marginal(usize),
 }
 
@@ -93,7 +92,7 @@ impl Bucket {
         Entries { bytes, used }
     }
 
-    /// Whether the absence is here; it earns a point then. No lock, no wait.
+    /// Looks for an absence, which earns a point if it is here. No lock, no wait.
     #[inline]
     pub(super) fn find(&self, absence: &AbsentKey<'_>) -> Found {
         let state = self.state.load(Ordering::Acquire);
@@ -116,7 +115,7 @@ impl Bucket {
         }
     }
 
-    /// Takes the absence in where it is worth more than others; not if another thread is writing. Gives the bytes of free room that it
+    /// Puts an absence in if it finds room or an entry without points, and nobody else is writing. Gives the bytes of free room that it
     /// took.
     pub(super) fn insert(&self, absence: &AbsentKey<'_>) -> usize {
         let Some(new) = Entry::new(absence) else { return 0 };
@@ -157,13 +156,13 @@ impl Bucket {
         let taken =
             self.state.compare_exchange(state, state | VERSION_ONE, Ordering::Acquire, Ordering::Relaxed);
         taken.ok()?;
-        // Whoever reads a word that is written from here on also finds the state changed.
+        // A reader that sees a word written from here on also sees the state changed.
         fence(Ordering::Release);
         Some(Writer { set: self, version, entries: self.copy(used_of(state)) })
     }
 }
 
-/// The right to write a set; what was changed is written, and the right given back, when dropped.
+/// The right to write a bucket. Dropping it writes the changes and gives the right back.
 struct Writer<'a> {
     set: &'a Bucket,
     /// The version before, with zeros below.

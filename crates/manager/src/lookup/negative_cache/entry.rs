@@ -1,4 +1,4 @@
-//! An absence in as few bytes as its key allows, so that a set holds many.
+//! An absence in few bytes, so that a bucket holds many.
 //!
 //! From the first byte: points (3 bits) and the entry's bytes (5), which stand in the next byte if they are too many; the table's number
 //! and how the key is written, seven bits to a byte; the key. Decimal digits are written as one number, lower-case hexadecimal ones two
@@ -14,10 +14,10 @@ pub(super) const BYTES_MAX: usize = 2 + TABLE_BYTES_MAX + KEY_BYTES_MAX;
 /// Shortest entry, and all that it takes to tell how long one is.
 pub(super) const BYTES_MIN: usize = 2;
 
-/// Most points. An entry that has them is only read; it goes some bursts of new entries after it was last of use.
+/// Most points. A hit on an entry that has them writes nothing. Unused, it survives so many bursts of new entries.
 pub(super) const POINTS_MAX: u8 = 7;
 const POINT: u8 = 1 << 5;
-/// In the place of an entry's bytes: they are in the next byte.
+/// In the five bits of the length: the length is in the next byte.
 const LONG: usize = 31;
 const _: () = assert!(BYTES_MAX <= u8::MAX as usize);
 
@@ -32,14 +32,14 @@ enum Written {
     EvenHex,
     /// An odd number of digits, and four zero bits.
     OddHex,
-    /// A number whose first digit is a 1 that is not the key's, the low byte first.
+    /// A decimal number, the low byte first, with a digit 1 before the key's digits.
     Decimal,
 }
 
 /// Most decimal digits that are written as a number.
 const DECIMAL_MAX: usize = 38;
 
-/// Kinds of entries that a set can say it has none of.
+/// Classes of entries. A bucket's state tells of each class whether it has any.
 pub(super) const CLASSES: u32 = 24;
 
 /// An entry that is looked for or put in, without points.

@@ -1,9 +1,9 @@
-//! Keys that a lookup found absent by wasting a read: the resident units let them pass, the table does not hold them.
+//! Absent keys that passed the resident units of a table and wasted a read.
 //!
-//! Which keys a unit lets pass is fixed, so a hot absent key that passes wastes a read at every lookup, and the next unit that would
-//! stop it costs a bit for each of thousands of keys. Remembering the key costs ten to thirty bytes. (The idea of adaptive filters:
-//! Bender et al., "Bloom Filters, Adaptivity, and the Dictionary Problem", FOCS'18; tables being immutable, an absence stays true.)
-//! The key itself is kept and compared, not a hash of it: nothing is ever declared absent by mistake.
+//! A key that passes a unit always passes it: a hot one wastes a read at every lookup. The next unit would cost a bit for each of thousands
+//! of keys, an entry here costs ten to thirty bytes. (The idea is that of adaptive filters: Bender et al., "Bloom Filters, Adaptivity, and
+//! the Dictionary Problem", FOCS'18. Tables are immutable, so an absence stays true.) Entries hold the whole key and not a hash: a key that
+//! is there is never declared absent.
 //!
 //! Invariants:
 //! - an absence is found only if it was put in for the same table and the same key bytes; numbers of tables are never used twice;
@@ -32,7 +32,7 @@ pub(crate) struct AbsentKey<'a> {
 }
 
 impl<'a> AbsentKey<'a> {
-    /// `table` is the table's number among all tables ever known; `key` may lack a beginning that is the same for all keys of this table.
+    /// `table` is the table's number among all tables ever known. `key` may lack the table's common prefix.
     #[inline]
     pub(crate) fn new(table: u32, key: &'a [u8], digest: KeyDigest) -> Self {
         let mixed = (digest.hi ^ u64::from(table)).wrapping_mul(0x9E37_79B9_7F4A_7C15);
@@ -40,10 +40,10 @@ impl<'a> AbsentKey<'a> {
     }
 }
 
-/// Sets that come and go together: with what stands beside them they take a page of any allocator.
+/// Buckets of a chunk. A chunk takes about a page, whatever the allocator.
 const CHUNK_SETS: usize = 15;
 
-/// A chunk, which gives its bytes back when it goes.
+/// A chunk. Dropping it gives its bytes back to the budget.
 struct Chunk {
     sets: [Bucket; CHUNK_SETS],
     budget: MemoryBudget,
@@ -65,12 +65,11 @@ pub(crate) struct NegativeCache {
     /// Entries' bytes that saved reads which a cache with one entry less per set would not have saved, and how many such reads.
     marginal_bytes: AtomicU64,
     marginal_hits: AtomicU64,
-    /// Bytes of free room that entries ever took, how many of them there had been when that was asked last, and how many there had been
-    /// when chunks were added last.
+    /// Bytes of free room that entries ever took: now, at the last question, and when chunks were added last.
     filled_bytes: AtomicU64,
     filled_bytes_asked: AtomicU64,
     filled_bytes_before: AtomicU64,
-    /// Chunks that were added then.
+    /// Chunks added last.
     added: AtomicUsize,
     budget: MemoryBudget,
 }
@@ -111,7 +110,7 @@ impl NegativeCache {
         }
     }
 
-    /// Chunks there are.
+    /// Number of chunks.
     pub(crate) fn len(&self) -> usize {
         self.chunks.load().len()
     }
@@ -154,7 +153,7 @@ impl NegativeCache {
         true
     }
 
-    /// Whether more than one part in 16 of the cache's room was free and taken since the last call: what it saves says little yet.
+    /// Whether entries took more than a 16th of the room since the last call. Then the cache is still filling, and its savings say little.
     pub(crate) fn take_is_filling(&self) -> bool {
         let filled_bytes = self.filled_bytes.load(Ordering::Relaxed);
         let before = self.filled_bytes_asked.swap(filled_bytes, Ordering::Relaxed);
@@ -168,8 +167,7 @@ impl NegativeCache {
         since * 2 >= (self.added.load(Ordering::Relaxed) * CHUNK_BYTES) as u64
     }
 
-    /// Reads saved that a cache with one entry less per set would not have saved, since the last call, and bytes that such a cache would
-    /// have less.
+    /// Reads saved since the last call that a cache with one entry less per bucket would not have saved, and the bytes of those entries.
     pub(crate) fn take_marginal_hits(&self) -> (u64, f64) {
         let (bytes, found) =
             (self.marginal_bytes.swap(0, Ordering::Relaxed), self.marginal_hits.swap(0, Ordering::Relaxed));
