@@ -23,6 +23,7 @@ test: build-all lint
 	@cargo test --release --locked --workspace
 	@scripts/test-readme
 	@scripts/test-core-library
+	@scripts/test-shared-library
 	@scripts/crashtest --short
 
 build: setup

@@ -1,4 +1,5 @@
-# Compiles RocksDB's stress tool and unit tests with Springbloom's table factory as the default. Called by `build` beside it, which gives
+# Compiles RocksDB's stress tool and unit tests with Springbloom's table factory as the default, and its benchmark and tools with
+# Springbloom as a plugin. Called by `build` beside it, which gives
 #
 #   FLAVOUR    release: RocksDB as cargo built it; assertions: RocksDB compiled here, without NDEBUG; address, thread: so too, under a
 #              sanitizer
@@ -68,10 +69,21 @@ WRAP := $(patsubst %,-Wl$(comma)--wrap=%,$(shell sed -n 's|.*"__wrap_\(.*\)".*|\
 
 LINK = $(CXX) $(OPT) $^ $(WRAP) -lgflags -latomic -lpthread -ldl -lm
 
-.PHONY: db_stress tests library archive
+# RocksDB's benchmark and tools, as RocksDB's build makes them with ROCKSDB_PLUGINS=springbloom: what that build adds to RocksDB itself is
+# the plugin's function in build_version.cc.
+TOOL_LIB := tools/ldb_cmd tools/ldb_tool tools/sst_dump_tool tools/io_tracer_parser_tool utilities/blob_db/blob_dump_tool \
+  db_stress_tool/db_stress_compression_manager
+SOURCES_db_bench := tools/db_bench tools/db_bench_tool tools/tool_hooks tools/simulated_hybrid_file_system test_util/testutil
+SOURCES_ldb := tools/ldb $(TOOL_LIB)
+SOURCES_sst_dump := tools/sst_dump $(TOOL_LIB)
+TOOLS := db_bench ldb sst_dump
+PLUGIN_FUNCTION := $(shell sed -n 's/^springbloom_FUNC = //p' $(HOST)/springbloom.mk)
+
+.PHONY: db_stress tests tools library archive
 db_stress: $(OUT)/db_stress
 library: $(LIBRARY)
 archive: $(OUT)/rocksdb/librocksdb.a
+tools: $(addprefix $(OUT)/,$(TOOLS))
 tests: $(patsubst %,$(OUT)/tests/%,$(notdir $(TESTS)))
 .SECONDARY:
 .DELETE_ON_ERROR:
@@ -115,6 +127,24 @@ $(OUT)/rocksdb/librocksdb.a: $(filter-out $(O)/snappy/%,$(LIBRARY))
 $(OUT)/db_stress: $(call in,$(STRESS) default_factory) $(LIBRARIES)
 	@echo "link $(FLAVOUR) db_stress"
 	@$(LINK) -o $@
+
+# Optimised, for they measure, and so without the precompiled headers.
+$(O)/tools/%.o: $(R)/%.cc $(OUT)/compile
+	@mkdir -p $(@D)
+	@echo "compile $(FLAVOUR) $*"
+	@$(COMPILE) -O2 $(RENAMED) -c $< -o $@
+$(O)/plugin_build_version.o: $(SYS)/build_version.cc $(HOST)/springbloom.mk $(OUT)/compile
+	@{ echo '#include "rocksdb/utilities/object_registry.h"'; \
+	  echo 'extern "C" int $(PLUGIN_FUNCTION)(rocksdb::ObjectLibrary&, const std::string&);'; \
+	  sed 's/\(ObjectRegistry::builtins_ =\) {};/\1 {{"springbloom", $(PLUGIN_FUNCTION)}};/' $<; } >$(O)/plugin_build_version.cc
+	@$(COMPILE) -c $(O)/plugin_build_version.cc -o $@
+
+define tool
+$(OUT)/$(1): $(patsubst %,$(O)/tools/%.o,$(SOURCES_$(1))) $(O)/plugin_build_version.o $(ARCHIVE)
+	@echo "link $(FLAVOUR) $$(@F)"
+	@$(CXX) $$^ -lgflags -latomic -lpthread -ldl -lm -o $$@
+endef
+$(foreach name,$(TOOLS),$(eval $(call tool,$(name))))
 
 define test
 $(OUT)/tests/$(notdir $(1)): $(call in,$(1) $(TEST_SUPPORT) default_factory) $(LIBRARIES)

@@ -8,9 +8,7 @@
 #include "file/writable_file_writer.h"
 #include "read/deferred_tables.h"
 #include "rocksdb/env.h"
-#include "rocksdb/utilities/object_registry.h"
 #include "rocksdb/utilities/options_type.h"
-#include "install/level_change_listener.h"
 #include "write/unit_block_policy.h"
 #include "read/unit_table.h"
 
@@ -295,22 +293,3 @@ Status ElasticTableFactory::NewUnfilteredReader(const FiltersRef& filters, const
 }
 
 }  // namespace springbloom
-
-extern "C" void springbloom_register(void) noexcept {
-  static const bool once = [] {
-    rocksdb::ObjectLibrary::Default()->AddFactory<rocksdb::TableFactory>(
-        springbloom::ElasticTableFactory::kId,
-        [](const std::string&, std::unique_ptr<rocksdb::TableFactory>* guard, std::string*) {
-          guard->reset(new springbloom::ElasticTableFactory(rocksdb::BlockBasedTableOptions()));
-          return guard->get();
-        });
-    rocksdb::ObjectLibrary::Default()->AddFactory<rocksdb::EventListener>(
-        springbloom::LevelChangeListener::kId,
-        [](const std::string&, std::unique_ptr<rocksdb::EventListener>* guard, std::string*) {
-          guard->reset(new springbloom::LevelChangeListener(nullptr));
-          return guard->get();
-        });
-    return true;
-  }();
-  (void)once;
-}
