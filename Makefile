@@ -13,7 +13,7 @@ BENCHMARKS_DIR ?= $(CACHE_HOME)/springbloom/benchmarks
 # Crates that need no RocksDB.
 NEUTRAL := filter format manager page-device flash-filter flash-index host console testkit workload simulator
 
-.PHONY: demo test attack build build-all setup lint msrv deny sanitize fuzz benchmarks crashtest crashtest-short rocksdb-tests jvm test-jvm jvm-soak setup-jvm
+.PHONY: demo test attack build build-all setup lint msrv deny sanitize fuzz benchmarks crashtest crashtest-short rocksdb-tests jvm test-jvm jvm-soak jvm-compare setup-jvm
 
 demo: build
 	@mkdir -p $(DEMO_DIR)
@@ -89,6 +89,10 @@ test-jvm: setup-jvm
 # Ten minutes with each jar, or SECONDS.
 jvm-soak: setup-jvm
 	@mvn -B -ntp -f hosts/jvm/pom.xml -pl rocksdbjni verify -Dtest=SoakTest -Dsoak.seconds=$(or $(SECONDS),600)
+
+# A table of docs/jvm.md.
+jvm-compare: setup-jvm
+	@mvn -B -q -ntp -f hosts/jvm/pom.xml -pl kafka-streams -am verify -Dtest=ComparisonRun -Dsurefire.failIfNoSpecifiedTests=false
 
 setup-jvm:
 	@scripts/setup --jvm

@@ -1,0 +1,41 @@
+package org.springbloom.kafka;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+
+import java.nio.file.Path;
+import java.nio.file.Paths;
+import java.util.List;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+
+/** {@code make jvm-compare}: prints the table of docs/jvm.md. Not among the tests that run by themselves, which its name decides. */
+class ComparisonRun {
+  private static final int KEYS = 300_000;
+
+  @TempDir Path folder;
+
+  @Test
+  void compare() throws Exception {
+    String java = Paths.get(System.getProperty("java.home"), "bin", "java").toString();
+    String classPath = System.getProperty("surefire.test.class.path", System.getProperty("java.class.path"));
+    for (long memoryBytes : new long[] {1 << 19, 1 << 20, 1 << 21}) {
+      for (String mode : List.of("stock", "all-levels", "springbloom")) {
+        Process process =
+            new ProcessBuilder(
+                    java,
+                    "-Xmx256m",
+                    "-Dorg.slf4j.simpleLogger.defaultLogLevel=error",
+                    "-cp",
+                    classPath,
+                    Comparison.class.getName(),
+                    mode,
+                    String.valueOf(KEYS),
+                    String.valueOf(memoryBytes),
+                    folder.toString())
+                .inheritIO()
+                .start();
+        assertEquals(0, process.waitFor(), mode);
+      }
+    }
+  }
+}
