@@ -31,7 +31,8 @@ import org.rocksdb.TickerType;
  * Compares filters in a table of Kafka Streams whose lookups find nothing half of the time, as those of a left join do, at the same memory
  * for blocks, indexes and filters together. A process for each mode; prints a row of a table.
  *
- * <p>{@code main MODE KEYS MEMORY_BYTES FOLDER}, which {@link ComparisonRun} calls: MODE is {@code stock}, {@code all-levels} or {@code springbloom}.
+ * <p>{@code main MODE KEYS MEMORY_BYTES FOLDER}, which {@link ComparisonRun} calls: MODE is {@code stock}, {@code all-levels} or {@code
+ * springbloom}.
  */
 public final class Comparison {
   private static final Map<String, String> MODES =
