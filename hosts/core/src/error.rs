@@ -1,4 +1,4 @@
-//! What can go wrong when elastic filters are set up or a table file is inspected.
+//! Errors of setting up elastic filters and of inspecting a table file.
 
 use std::{io, path::PathBuf};
 
@@ -27,7 +27,7 @@ pub enum Error {
     Table {
         /// The file.
         path: PathBuf,
-        /// The engine's words.
+        /// The engine's message.
         message: String,
     },
     /// A file could not be opened or read.
@@ -35,7 +35,7 @@ pub enum Error {
     Io {
         /// The file.
         path: PathBuf,
-        /// What the system says.
+        /// The system's error.
         source: io::Error,
     },
 }

@@ -1,4 +1,4 @@
-//! The handle that a program holds: settings, and how filters come into a database's options.
+//! The handle of Rust programs: its builder, and installing it into a database's options.
 
 use std::{sync::Arc, time::Duration};
 
@@ -27,9 +27,9 @@ impl ElasticFilters {
     /// Call it after the block-based options are set (`set_block_based_table_factory`), which are kept; their filter policy
     /// goes on serving tables that stock RocksDB wrote. Also makes the id `springbloom` known to option strings.
     ///
-    /// Errors when the options use a table format other than block-based. Whether it took effect tells [`status`](Self::status): what sets
-    /// the options' table factory after this (`set_block_based_table_factory`, `optimize_for_point_lookup`) undoes it. Another
-    /// `ElasticFilters` that was installed into these options before is replaced, and the log says so.
+    /// Errors when the options use a table format other than block-based. A later call that sets the options' table factory
+    /// (`set_block_based_table_factory`, `optimize_for_point_lookup`) undoes it: [`status`](Self::status) tells. Another `ElasticFilters`
+    /// that was installed into these options before is replaced, and the log says so.
     pub fn install(&self, options: &mut rocksdb::Options) -> Result<(), Error> {
         self.filters.charge_to(&ffi::block_cache_in(options)).map_err(Error::Install)?;
         if ffi::is_another_installed(options, &self.filters) {
@@ -60,16 +60,16 @@ impl ElasticFilters {
         self.filters.tables_without_units()
     }
 
-    /// Changes the budget and gives the one that is in force then. A smaller one holds when this returns: units are evicted first. More
-    /// than asked for is in force where the bookkeeping of open tables takes more, less under memory pressure or where the block cache
-    /// that pays has no more.
+    /// Changes the budget and gives the one in force. A smaller one holds when this returns: units are evicted first. The budget in force
+    /// is more than asked for if the bookkeeping of open tables takes more. It is less under memory pressure, or if the block cache that it
+    /// is charged to has no room.
     ///
     /// Errors on more than 256 TiB.
     pub fn set_budget_bytes(&self, budget_bytes: u64) -> Result<u64, Error> {
         self.filters.set_budget_bytes(budget_bytes)
     }
 
-    /// A snapshot of what is resident and what it did.
+    /// A snapshot of all counters.
     pub fn stats(&self) -> Stats {
         self.filters.stats()
     }
@@ -79,13 +79,13 @@ impl ElasticFilters {
         self.filters.memory_curve()
     }
 
-    /// Visits to segments of tables that a lookup makes on average, to turn figures per visit into figures per lookup. `None` before
-    /// the first lookup. Lookups are counted for the whole process: with several `ElasticFilters`s it is too low.
+    /// Visits to segments that a lookup makes on average: turns figures per visit into figures per lookup. `None` before the first lookup.
+    /// Lookups are counted for the whole process, so with several `ElasticFilters` it is too low.
     pub fn visits_per_lookup(&self) -> Option<f64> {
         self.filters.visits_per_lookup()
     }
 
-    /// Waits until no unit is waiting to be loaded, at most `timeout`; whether that came true. For tests and benchmarks.
+    /// Waits until no unit is waiting to be loaded. `false` if `timeout` passed first. For tests and benchmarks.
     pub fn wait_idle(&self, timeout: Duration) -> bool {
         self.filters.wait_idle(timeout)
     }
@@ -115,15 +115,15 @@ pub struct ElasticFiltersBuilder {
 }
 
 impl ElasticFiltersBuilder {
-    /// Memory for filter units and all their bookkeeping, in bytes, 256 TiB at most. 0 turns filters off, and loses nothing on disk.
-    /// Nothing is taken before it is used.
+    /// Memory for filter units and all their bookkeeping, in bytes, 256 TiB at most. 0 turns filters off; the units on disk stay. Memory is
+    /// taken only as it is used.
     pub fn budget_bytes(mut self, budget_bytes: u64) -> Self {
         self.settings.budget_bytes = budget_bytes;
         self
     }
 
     /// Key and value bytes that one group of units covers, from 16 KiB to 1 TiB. Smaller segments follow hot ranges more
-    /// closely and cost more bookkeeping; a unit near one page of the device loads at the best price.
+    /// closely and cost more bookkeeping. A unit of about one page of the device is cheapest to load.
     pub fn segment_data_bytes(mut self, segment_data_bytes: u64) -> Self {
         self.settings.segment_data_bytes = segment_data_bytes;
         self
@@ -158,16 +158,15 @@ impl ElasticFiltersBuilder {
         self
     }
 
-    /// Whether new tables get filter units. Default: yes. `false` is the way back to stock RocksDB without a gap: new tables get the
-    /// filter of the options' own filter policy, as stock RocksDB writes them, while the units of those that have them go on filtering.
+    /// Whether new tables get filter units. Default: yes. `false` is the way back to stock RocksDB without a time without filters: new
+    /// tables get the filter of the options' own filter policy, and tables with units are still filtered by them.
     pub fn write_units(mut self, write: bool) -> Self {
         self.settings.write_units = write;
         self
     }
 
-    /// How often the use of tables is written to a file in their database's folder, from which the
-    /// database starts warm; it is also written when a database closes. Default: every minute; once a millisecond at most. `None`: neither
-    /// written nor read.
+    /// How often the use of tables is saved for a warm start, in a file in the database's folder. It is also saved when a database closes.
+    /// Default: every minute; once a millisecond at most. `None`: neither saved nor read.
     pub fn warm_start_every(mut self, interval: Option<Duration>) -> Self {
         self.settings.warm_start_every = interval;
         self
@@ -186,9 +185,9 @@ impl ElasticFiltersBuilder {
         self
     }
 
-    /// Whether part of the budget (a thirty-second at first, then as much as pays) remembers absent keys that the units let pass, so that
-    /// a hot one wastes one read and not one per lookup. Default: yes. Keys of more than 112 bytes behind what all keys of their table
-    /// begin with, and column families with user-defined timestamps, are not remembered.
+    /// Whether part of the budget (a 32nd at first, then as much as pays) is a negative cache of absent keys that the units let pass, so
+    /// that a hot one wastes one read and not one per lookup. Default: yes. It does not take keys with more than 112 bytes behind the
+    /// common prefix of their table, nor keys of column families with user-defined timestamps.
     pub fn negative_cache(mut self, remember: bool) -> Self {
         self.settings.negative_cache = remember;
         self

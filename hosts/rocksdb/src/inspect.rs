@@ -1,4 +1,4 @@
-//! What filter units a table file holds, and whether they are sound.
+//! Inspection of a table file: its filter units, and whether they are sound.
 
 use std::path::Path;
 
@@ -35,7 +35,7 @@ pub struct UnitsReport {
 /// The filter units of a segment.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SegmentReport {
-    /// Its fence: the first user key, or a beginning of it that is behind all keys before.
+    /// Its fence: the first user key, or a prefix of it that is greater than all keys before.
     pub first_key: Vec<u8>,
     /// Distinct keys.
     pub key_count: u32,

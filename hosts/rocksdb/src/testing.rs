@@ -1,4 +1,4 @@
-//! What tests and benchmarks must see and nobody else needs.
+//! Counters for tests and benchmarks only.
 
 /// Digests that lookups of this process computed; each thread's are published in steps of
 /// [`DIGESTS_STEP`].

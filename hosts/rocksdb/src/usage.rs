@@ -1,4 +1,4 @@
-//! What is remembered of a database's filters, read from disk alone: its hotness file and the directories of its tables.
+//! Measured use of a closed database, read from its hotness file and the directories of its tables.
 
 use std::path::{Path, PathBuf};
 
@@ -8,7 +8,7 @@ use springbloom_manager::{MemoryCurve, SegmentDemand, SegmentUse};
 
 use crate::{Error, HOTNESS_FILE_NAME, ffi};
 
-/// What is remembered of the tables in one folder.
+/// The hotness file of one folder.
 #[derive(Clone, Debug)]
 pub struct Usage {
     stored: StoredHotness,
@@ -17,24 +17,24 @@ pub struct Usage {
 /// A segment of a table on disk.
 #[derive(Clone, Debug, PartialEq)]
 pub struct SegmentUsage {
-    /// Its fence: the first user key, or a beginning of it that is behind all keys before.
+    /// Its fence: the first user key, or a prefix of it that is greater than all keys before.
     pub first_key: Vec<u8>,
     /// Keys under it.
     pub key_count: u32,
-    /// What is remembered of it.
+    /// Its use in the hotness file.
     pub remembered: SegmentUse,
-    /// What a filter could save.
+    /// Reads that a filter could save.
     pub demand: SegmentDemand,
 }
 
-/// A table with filter units, as it lies on disk.
+/// A table with filter units on disk.
 #[derive(Clone, Debug)]
 pub struct TableUsage {
     /// Its segments in key order.
     pub segments: Vec<SegmentUsage>,
     /// Last user key.
     pub last_key: Vec<u8>,
-    /// Whether anything is remembered of it.
+    /// Whether the hotness file has it.
     pub is_remembered: bool,
 }
 

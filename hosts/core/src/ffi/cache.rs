@@ -8,9 +8,9 @@ use super::Engine;
 #[repr(C)]
 #[derive(Debug)]
 pub struct CacheCalls {
-    /// A charge of nothing to a cache, which it shares.
+    /// Begins a charge of 0 bytes, which keeps the cache alive.
     pub charge: unsafe extern "C" fn(cache: *const c_void) -> *mut c_void,
-    /// Moves a charge; gives what the cache grants.
+    /// Changes a charge. Gives what the cache grants.
     pub update: unsafe extern "C" fn(charge: *mut c_void, bytes: u64) -> u64,
     /// Ends a charge.
     pub release: unsafe extern "C" fn(charge: *mut c_void),
@@ -31,7 +31,7 @@ impl Cache<'_> {
     }
 }
 
-/// Bytes of a cache that filters take. Shares the cache; gives the bytes back when it is dropped.
+/// The charge of the budget to a cache. Keeps the cache alive. Dropping it ends the charge.
 pub(crate) struct CacheCharge {
     calls: &'static CacheCalls,
     charge: *mut c_void,
@@ -41,7 +41,7 @@ pub(crate) struct CacheCharge {
 unsafe impl Send for CacheCharge {}
 
 impl CacheCharge {
-    /// Nothing yet. Errors if there is no cache.
+    /// A charge of 0 bytes. Errors if there is no cache.
     pub(crate) fn of(engine: &'static Engine, cache: &Cache<'_>) -> Result<Self, String> {
         let calls = engine.cache.filter(|_| !cache.cache.is_null());
         let calls =
@@ -50,7 +50,7 @@ impl CacheCharge {
         Ok(Self { calls, charge: unsafe { (calls.charge)(cache.cache) } })
     }
 
-    /// Moves the charge to `bytes`; gives what the cache grants, at least as much unless its limit is strict.
+    /// Changes the charge to `bytes`. Gives what the cache grants: less only if its limit is strict.
     pub(crate) fn update(&self, bytes: usize) -> usize {
         // SAFETY: `charge` is alive until drop; the type is not `Sync`, so nobody else is in here.
         let granted = unsafe { (self.calls.update)(self.charge, bytes as u64) };

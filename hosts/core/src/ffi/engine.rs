@@ -1,4 +1,4 @@
-//! What the core must know of an engine.
+//! The description of an engine.
 
 use std::{
     ffi::{CStr, OsStr, c_char},
@@ -9,7 +9,7 @@ use std::{
 
 use super::CacheCalls;
 
-/// A text that stays: a C string.
+/// A C string that is never freed.
 #[repr(transparent)]
 #[derive(Clone, Copy)]
 pub struct Name(NonNull<c_char>);
@@ -47,15 +47,15 @@ pub struct Engine {
     pub table_extension: Name,
     /// Of tables of an older version.
     pub older_table_extension: Option<Name>,
-    /// In the folder of every database: no other folder is written to.
+    /// A file in the folder of every database. The core writes to no folder without it.
     pub database_file: Name,
-    /// In the folder of a database; kept open by the process that has the database open for writing.
+    /// The lock file of a database. The process that has the database open for writing keeps it open.
     pub lock_file: Name,
-    /// The file in the folder of a database that remembers the use of its tables.
+    /// Name of the hotness file in the folder of a database.
     pub hotness_file: Name,
     /// Its name while it is written.
     pub hotness_file_new: Name,
-    /// What both were called before.
+    /// Old name of the hotness file.
     pub former_hotness_files: [Option<Name>; 2],
     /// Of the reader of an open table with units, its `sb_table` included: the budget pays for it.
     pub reader_bytes: usize,

@@ -34,7 +34,7 @@ use crate::{
     },
 };
 
-/// Runs what might panic by a mistake of ours; a panic must not cross into another language.
+/// Catches panics: none may cross into another language.
 fn guarded<T>(on_panic: T, run: impl FnOnce() -> T) -> T {
     catch_unwind(AssertUnwindSafe(run)).unwrap_or(on_panic)
 }

@@ -36,8 +36,8 @@ impl FileAccess {
         Self { files: None }
     }
 
-    /// Fills `into` from `offset` within the file; whether that worked. Not once the database is closed. `verify`: what was read before
-    /// is corrupt, and the file system is to verify and mend it, which few can.
+    /// Fills `into` from `offset` within the file. `false` on a failure, and after the database is closed. `verify`: the last read was
+    /// corrupt, so the file system should verify and reconstruct what it reads. Few can.
     pub(crate) fn read(&self, path: &[u8], offset: u64, verify: bool, into: &mut [u8]) -> bool {
         let read = |Access { access, read, .. }: Access| {
             // SAFETY: `into` is writable for its length, the path is borrowed for the call, and `access` is alive until drop.
@@ -48,7 +48,7 @@ impl FileAccess {
         self.while_open(read).unwrap_or(false)
     }
 
-    /// Whether the file is still there; none is once the database is closed. Touches the file system.
+    /// Whether the file exists. `false` after the database is closed. Accesses the file system.
     pub(crate) fn exists(&self, path: &[u8]) -> bool {
         let exists = |Access { access, exists, .. }: Access| {
             // SAFETY: the path is borrowed for the call, and `access` is alive until drop.
@@ -64,7 +64,7 @@ impl FileAccess {
         self.while_open(log);
     }
 
-    /// The database closes: when this returns, nobody accesses a file, and nobody will.
+    /// Closes the access: when this returns, no file is being accessed, and none will be.
     pub(crate) fn close(&self) {
         if let Some(files) = &self.files {
             files.gate.close();

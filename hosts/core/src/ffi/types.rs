@@ -89,7 +89,7 @@ pub(super) struct Access {
     pub(super) free: FreeFn,
 }
 
-/// An order of user keys; of their bytes if there is no function.
+/// An order of user keys. Without a function: the order of their bytes.
 #[repr(C)]
 #[derive(Clone, Copy)]
 pub(super) struct Order {

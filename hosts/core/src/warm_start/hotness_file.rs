@@ -1,7 +1,7 @@
-//! The hotness file of a folder of tables: read whole, replaced whole.
+//! The hotness file of a folder of tables. It is read as a whole and replaced as a whole.
 //!
-//! A crash at any moment leaves the old file or the new one: the new one is written beside it, synced, and renamed. Goes through the
-//! operating system's file system whatever the engine was given: a database that lives elsewhere has no such folder, and starts cold.
+//! The new file is written beside the old one, synced, and renamed: a crash leaves one of the two. The file is accessed through the
+//! operating system, whatever file system the engine has. A database that lies elsewhere has no such folder, and starts cold.
 
 use std::{
     fs::{self, File},
@@ -14,7 +14,7 @@ use springbloom_format::{FormatError, StoredHotness};
 
 use crate::{Engine, Name, mutex::lock};
 
-/// No database of a size that one machine serves needs more: 5 million segments.
+/// Enough for 5 million segments, which is more than one machine serves.
 const FILE_BYTES_MAX: u64 = 64 << 20;
 
 /// Why a hotness file is not used.
@@ -26,7 +26,7 @@ pub enum Unusable {
     /// It is damaged or newer.
     #[error("{0}")]
     Format(#[from] FormatError),
-    /// It is larger than any should be.
+    /// It is too large.
     #[error("it has {got} bytes, expected at most {FILE_BYTES_MAX}")]
     TooLarge {
         /// Its bytes.
@@ -34,13 +34,13 @@ pub enum Unusable {
     },
 }
 
-/// What the folder's file says; `None` if there is none.
+/// Reads the folder's file. `None` if there is none.
 pub fn read(engine: &Engine, folder: &Path) -> Result<Option<StoredHotness>, Unusable> {
     let [former, _] = engine.former_hotness_files;
     for name in [Some(engine.hotness_file), former].into_iter().flatten() {
         let path = folder.join(name.text());
         match fs::metadata(&path) {
-            // To open a pipe would wait for its writer.
+            // Opening a pipe would wait for its writer.
             Ok(metadata) if !metadata.is_file() => {
                 return Err(io::Error::new(io::ErrorKind::InvalidInput, "it is not a regular file").into());
             }
@@ -62,8 +62,8 @@ fn decode(file: File) -> Result<StoredHotness, Unusable> {
     Ok(StoredHotness::decode(&bytes)?)
 }
 
-/// Replaces the folder's file. Never makes a folder; one that is no database's (any more) gets no file. For the process that holds the
-/// database's lock: two processes would write one file.
+/// Replaces the folder's file. Makes no folder, and writes to none without a database. Only the process with the database's lock may call
+/// it: two processes would write the same file.
 pub(crate) fn replace(engine: &Engine, folder: &Path, hotness: &StoredHotness) -> io::Result<()> {
     static WRITING: Mutex<()> = Mutex::new(());
     let _one_at_a_time = lock(&WRITING);
@@ -71,7 +71,7 @@ pub(crate) fn replace(engine: &Engine, folder: &Path, hotness: &StoredHotness) -
         return Ok(());
     }
     let new = folder.join(engine.hotness_file_new.text());
-    // What a killed process left, or a link to elsewhere, is not written to.
+    // A new file: never a killed process's remains, nor a link to elsewhere.
     remove(&new)?;
     let mut file = File::create_new(&new)?;
     file.write_all(&hotness.encode())?;
@@ -83,7 +83,7 @@ pub(crate) fn replace(engine: &Engine, folder: &Path, hotness: &StoredHotness) -
     File::open(folder)?.sync_all()
 }
 
-/// Deletes a file that need not be there.
+/// Deletes a file if it is there.
 fn remove(path: &Path) -> io::Result<()> {
     match fs::remove_file(path) {
         Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),

@@ -1,4 +1,4 @@
-//! The lock of a database: who has it open may write into the database's folder.
+//! The lock file of a database: the process that has it open may write into the database's folder.
 
 use std::{fs, os::unix::fs::MetadataExt, path::Path};
 
@@ -7,8 +7,8 @@ use crate::Engine;
 /// Where the system shows the files that this process has open.
 const OPEN_FILES: &str = if cfg!(target_os = "linux") { "/proc/self/fd" } else { "/dev/fd" };
 
-/// Whether this process has the database in `folder` open for writing: an engine keeps the lock of such a database open, and opens none
-/// to read. `true` as well where the system does not tell. Looks at all files that the process has open.
+/// Whether this process has the database in `folder` open for writing. An engine then keeps the lock file open, and it opens none for
+/// reading only. Also `true` where the system does not tell. Looks at all open files of the process.
 pub(crate) fn is_held(engine: &Engine, folder: &Path) -> bool {
     let Ok(lock) = fs::metadata(folder.join(engine.lock_file.text())) else { return false };
     let Ok(open) = fs::read_dir(OPEN_FILES) else { return true };

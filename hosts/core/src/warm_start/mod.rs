@@ -1,8 +1,8 @@
-//! Warm restarts: what is known of the tables in each folder, taken from its hotness file and brought back to it.
+//! Warm starts: reads the hotness file of each folder with tables, and writes it again.
 //!
-//! Tables are told by what stays with them when a database is moved or copied ([`stored_id`]), so that a copy starts warm as well.
-//! What the file says of tables that are not open yet is kept (charged to the budget) and written again as long as their files exist.
-//! Invariants: no failure here fails an open or a close; nothing here is on the path of a lookup.
+//! A table's identity in the file stays when a database is moved or copied ([`stored_id`]), so that a copy starts warm too. Entries of
+//! tables that are not open yet are kept, charged to the budget, and written again as long as the tables' files exist. Invariants: no
+//! failure here fails an open or a close; nothing here is on the path of a lookup.
 
 pub mod hotness_file;
 mod lock_file;
@@ -27,22 +27,22 @@ use crate::{
     tables::{databases::Database, table_files::TableFiles},
 };
 
-/// What a closing database waits for its last lookups to be counted.
+/// How long a closing database waits until its last lookups are counted.
 const IDLE_TIMEOUT: Duration = Duration::from_millis(200);
 
-/// Identity of a table that outlives the process and the place of its file: `head` is header and directory of its block.
+/// Identity of a table that survives restarts and moves of its file. `head` is header and directory of its block.
 pub fn stored_id(session: &[u8], orig_file_number: u64, head: &[u8]) -> u128 {
     let mut hash = origin(session, orig_file_number);
     hash.update(head);
     hash.digest128()
 }
 
-/// What goes into the checksums of a table's units, so that those of no other table are taken for them.
+/// Identity of a table in the checksums of its units, so that units of another table do not pass for them.
 pub(crate) fn block_identity(session: &[u8], orig_file_number: u64) -> u32 {
     origin(session, orig_file_number).digest() as u32
 }
 
-/// Hash of what a table's properties say about where it comes from.
+/// Hash of a table's origin, as its properties tell it.
 fn origin(session: &[u8], orig_file_number: u64) -> Xxh3 {
     let mut hash = Xxh3::new();
     hash.update(&(session.len() as u64).to_le_bytes());
@@ -76,9 +76,9 @@ struct State {
     /// Tables of the file that were not opened yet, by identity and number of their files.
     waiting: BTreeMap<(u128, u64), Vec<StoredSegment>>,
     waiting_reservation: Option<Reservation>,
-    /// Visits of all lookups when the folder was written last; `None`: something else changed since.
+    /// Number of all visits when the folder was written last. `None`: something else changed since.
     visits_saved: Option<u64>,
-    /// Whether the folder may be written to; `None`: not known yet.
+    /// Whether the folder may be written to. `None`: not known yet.
     is_writable: Option<bool>,
     /// The database is closed.
     is_closed: bool,
@@ -90,8 +90,8 @@ impl WarmStart {
         Self { engine, manager, files, folders: Mutex::default() }
     }
 
-    /// A reader of the database opens a table. Gives the folder that remembers it, and what is remembered of it; neither for a file with
-    /// a name that the engine gives no table.
+    /// A reader of the database opens a table. Gives the folder, and the table's entry in its file. Gives neither for a file whose name is
+    /// not that of a table.
     pub(crate) fn open(
         &self,
         database: &Arc<Database>,
@@ -125,7 +125,7 @@ impl WarmStart {
         }
     }
 
-    /// Writes every folder that has something new to say.
+    /// Writes the file of each folder where something changed.
     pub(crate) fn save_all(&self) {
         self.all().iter().for_each(|folder| self.save(folder, false));
     }
@@ -172,7 +172,7 @@ impl WarmStart {
         }
     }
 
-    /// Writes a folder's file if it may and there is something new to say. `is_last`: never again, as the database closes.
+    /// Writes a folder's file if something changed and it may be written. `is_last`: the database closes.
     fn save(&self, folder: &Folder, is_last: bool) {
         let _one_at_a_time = lock(&folder.saving);
         if lock(&folder.state).is_closed || !folder.is_writable(self.engine) {
@@ -209,7 +209,7 @@ impl WarmStart {
     fn collect(&self, folder: &Folder, waiting: Vec<StoredTable>, is_last: bool) -> StoredHotness {
         let mut stored = StoredHotness {
             budget_bytes: self.manager.budget().budget_bytes() as u64,
-            // Shared with other folders, if there are any: an upper bound then.
+            // An upper bound: other folders may share the budget.
             other_bytes: self.manager.other_bytes() as u64,
             visits_per_lookup: visits_per_lookup(self.engine, &self.manager).unwrap_or(0.0) as f32,
             known_absent_65536ths: (self.manager.known_absent_share() * 65_536.0) as u16, // saturates
@@ -217,7 +217,7 @@ impl WarmStart {
         };
         let tables = self.files.in_folder(folder);
         if is_last {
-            // What the readers took until they closed just now.
+            // Bytes of the readers that closed just now: the next start needs them again.
             stored.other_bytes += (tables.len() * allocated_bytes(self.engine.reader_bytes)) as u64;
         }
         for (id, file) in tables {
@@ -233,7 +233,7 @@ impl WarmStart {
 }
 
 impl Folder {
-    /// There is something new to write.
+    /// Something changed.
     pub(crate) fn note_change(&self) {
         lock(&self.state).visits_saved = None;
     }
@@ -248,7 +248,7 @@ impl Folder {
 }
 
 impl State {
-    /// What the file said of a table: of the one with this number, if several have the identity.
+    /// A table's entry in the file. If several have its identity: the one with its file number.
     fn take_waiting(&mut self, stored_id: u128, file_number: u64) -> Option<Vec<SegmentUse>> {
         let exact = (stored_id, file_number);
         let key = match self.waiting.contains_key(&exact) {
@@ -263,7 +263,7 @@ impl State {
     }
 }
 
-/// Visits to segments per lookup that met any, over all budgets of the process; `None` before the first one.
+/// Visits per lookup that visited any segment, over all budgets of the process. `None` before the first lookup.
 pub(crate) fn visits_per_lookup(engine: &Engine, manager: &Manager) -> Option<f64> {
     let lookups = (engine.digests_computed)();
     (lookups > 0).then(|| manager.outcomes().visits() as f64 / lookups as f64)

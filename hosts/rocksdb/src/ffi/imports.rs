@@ -1,4 +1,4 @@
-//! C++ functions that Rust calls, behind safe doors.
+//! Safe functions over the C++ functions that Rust calls.
 
 use std::{
     ffi::{c_char, c_int, c_void},
@@ -41,7 +41,7 @@ unsafe extern "C" {
     ) -> c_int;
 }
 
-/// RocksDB, as the core knows it.
+/// RocksDB's description for the core.
 pub(crate) fn engine() -> &'static Engine {
     &springbloom_engine
 }
@@ -58,7 +58,7 @@ fn checked(call: impl FnOnce(*mut c_char, usize) -> c_int) -> Result<(), String>
     if call(message.as_mut_ptr().cast(), message.len()) == 0 { Ok(()) } else { Err(message_of(&message)) }
 }
 
-/// What C++ wrote to a buffer, up to its NUL.
+/// The text that C++ wrote to a buffer, up to its NUL.
 fn message_of(buffer: &[u8]) -> String {
     let end = buffer.iter().position(|&byte| byte == 0).unwrap_or(buffer.len());
     String::from_utf8_lossy(&buffer[..end]).into_owned()
@@ -101,7 +101,7 @@ pub(crate) fn status(
     Ok(FamilyStatus { is_active: is_active != 0, tables_with_units, tables_without_units })
 }
 
-/// What a table file says of itself.
+/// Reads a table file.
 #[derive(Debug, Default)]
 pub(crate) struct Inspected {
     pub(crate) file_bytes: u64,
