@@ -29,7 +29,8 @@ import org.rocksdb.TickerType;
 
 /**
  * Compares filters in a table of Kafka Streams whose lookups find nothing half of the time, as those of a left join do, at the same memory
- * for blocks, indexes and filters together. A process for each mode; prints a row of a table.
+ * for blocks, indexes and filters together. A process for each mode; prints a row:
+ * filters, memory, blocks read per lookup (not found in the cache), lookups per second.
  *
  * <p>{@code main MODE KEYS MEMORY_BYTES FOLDER}, which {@link ComparisonRun} calls: MODE is {@code stock}, {@code all-levels} or {@code
  * springbloom}.
@@ -111,7 +112,6 @@ public final class Comparison {
     }
     // The policies learn, and the caches fill.
     lookUp(store, random, keys, new Count());
-    long dataBefore = dataBlocks();
     long missesBefore = statistics.getTickerCount(TickerType.BLOCK_CACHE_MISS);
     long begin = System.nanoTime();
     Count count = new Count();
@@ -122,17 +122,11 @@ public final class Comparison {
       throw new IllegalStateException(count.found + " of " + lookups + " found");
     }
     System.out.printf(
-        "| %s | %.1f MiB | %.3f | %.3f | %,.0f |%n",
+        "| %s | %.1f MiB | %.3f | %,.0f |%n",
         MODES.get(mode),
         memoryBytes / 1048576.0,
-        (dataBlocks() - dataBefore - count.found) / lookups,
         (statistics.getTickerCount(TickerType.BLOCK_CACHE_MISS) - missesBefore) / lookups,
         lookups / seconds);
-  }
-
-  /** Data blocks that were looked at, in the cache or not. */
-  private static long dataBlocks() {
-    return statistics.getTickerCount(TickerType.BLOCK_CACHE_DATA_HIT) + statistics.getTickerCount(TickerType.BLOCK_CACHE_DATA_MISS);
   }
 
   private static final class Count {

@@ -2,6 +2,7 @@ package org.springbloom.kafka;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
 
+import java.nio.charset.StandardCharsets;
 import java.nio.file.Path;
 import java.nio.file.Paths;
 import java.util.List;
@@ -32,9 +33,11 @@ class ComparisonRun {
                     String.valueOf(KEYS),
                     String.valueOf(memoryBytes),
                     folder.toString())
-                .inheritIO()
+                .redirectErrorStream(true)
                 .start();
-        assertEquals(0, process.waitFor(), mode);
+        String output = new String(process.getInputStream().readAllBytes(), StandardCharsets.UTF_8);
+        System.out.print(output);
+        assertEquals(0, process.waitFor(), mode + ": " + output);
       }
     }
   }
