@@ -219,7 +219,10 @@ pub(crate) type Given<'a> = [(&'a str, &'a str)];
 pub(crate) fn apply(mut settings: Settings, given: &Given<'_>) -> Result<Settings, String> {
     for &(name, value) in given {
         let setting = SETTINGS.iter().find(|setting| setting.name == name);
-        let setting = setting.ok_or_else(|| format!("unknown setting {name}"))?;
+        let setting = setting.ok_or_else(|| {
+            let names: Vec<_> = SETTINGS.iter().map(|setting| setting.name).collect();
+            format!("{name}: unknown setting, expected one of {}", names.join(", "))
+        })?;
         let set = (setting.set)(settings, value)
             .and_then(|settings| taken((setting.can_work)(&settings).then_some(settings)));
         settings = set.map_err(|reason| {

@@ -21,8 +21,9 @@ pub(crate) fn shared_instance_if_any() -> Option<Arc<Filters>> {
     lock(&INSTANCE).as_ref().map(|instance| instance.filters.clone())
 }
 
-/// The shared instance. The first settings make it. Later ones change its budget; their other settings must agree with those in force. An
-/// instance that nobody uses any more is replaced.
+/// The shared instance. The first settings make it. Later ones change its budget; their other settings must agree with those in force, and
+/// settings that are not given are those in force. An instance that nobody uses any more passes nothing on: it is replaced where it
+/// differs from what is given and, where nothing is given, the defaults.
 ///
 /// `cache`: the block cache to charge, if the settings ask for it.
 pub(crate) fn shared_instance(
@@ -32,16 +33,18 @@ pub(crate) fn shared_instance(
 ) -> Result<Arc<Filters>, String> {
     let mut instance = lock(&INSTANCE);
     if let Some(Instance { filters, settings }) = &*instance {
-        let asked = setting_table::apply(settings.clone(), given)?;
+        let is_used = Arc::strong_count(filters) > 1;
+        let others = if is_used { settings.clone() } else { Settings::default() };
+        let asked = setting_table::apply(others, given)?;
         match setting_table::difference(settings, &asked) {
             None => {
                 filters.charge_to(cache)?;
-                if given.iter().any(|(name, _)| *name == BUDGET) {
+                if !is_used || given.iter().any(|(name, _)| *name == BUDGET) {
                     filters.set_budget_bytes(asked.budget_bytes).map_err(|error| error.to_string())?;
                 }
                 return Ok(filters.clone());
             }
-            Some((name, in_force, asked)) if Arc::strong_count(filters) > 1 => {
+            Some((name, in_force, asked)) if is_used => {
                 return Err(format!(
                     "{name}: got {asked}, and the databases of this process that are open share {in_force}; give all of them the \
                      same, or leave it out"

@@ -112,6 +112,18 @@ extern "C" int springbloom_test_option_strings(void*, const char* path, char* er
     CheckOk(springbloom::GetBudget(&budget), "GetBudget");
     Check(budget == 64 << 20, "the default budget");
     db.reset();
+    // It passes nothing on: what the next string leaves out is as in a new process.
+    db = Open(FromString("table_factory={id=springbloom;budget=8M;write_units=false}"), second);
+    db.reset();
+    db = Open(FromString("table_factory={id=springbloom}"), second);
+    CheckOk(springbloom::GetBudget(&budget), "GetBudget");
+    Check(budget == 64 << 20, "the default budget again");
+    CheckOk(db->Put(rocksdb::WriteOptions(), Key(0), "value"), "Put");
+    CheckOk(db->Flush(rocksdb::FlushOptions()), "Flush");
+    springbloom::FamilyStatus status;
+    CheckOk(springbloom::GetStatus(db.get(), db->DefaultColumnFamily(), &status), "GetStatus");
+    Check(status.tables_with_units == 1 && status.tables_without_units == 0, "tables have units again");
+    db.reset();
     CheckRefused("table_factory={id=springbloom;charge_to_block_cache=true;no_block_cache=true}", first, "block cache");
     CheckNotParsed("table_factory={id=springbloom;budget=}", {"budget: got nothing"});
     CheckNotParsed("table_factory={id=springbloom;nonsense=1}", {"unknown setting nonsense", "budget, segment_data_bytes, units",

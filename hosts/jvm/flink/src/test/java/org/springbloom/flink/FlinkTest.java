@@ -150,7 +150,7 @@ class FlinkTest {
     for (Throwable cause = error; cause != null; cause = cause.getCause()) {
       messages.append(cause.getMessage()).append('\n');
     }
-    assertTrue(messages.toString().contains("springbloom.unknown setting colour"), messages.toString());
+    assertTrue(messages.toString().contains("springbloom.colour: unknown setting, expected one of budget"), messages.toString());
   }
 
   /** Flink sets its block cache on the configuration that the factory leaves, and gives it to the options again. */

@@ -50,6 +50,9 @@ public final class Springbloom {
   /** Whether a column family uses elastic filters, and how many of its tables have them. Reads the tables' properties. */
   public static FamilyStatus status(RocksDB database, ColumnFamilyHandle family) throws RocksDBException {
     NativeLibrary.load();
+    if (!database.isOwningHandle()) {
+      throw new IllegalStateException("the database is closed");
+    }
     long[] values = Native.status(database.getNativeHandle(), family.getNativeHandle());
     return new FamilyStatus(values[0] == 1, values[1], values[2]);
   }

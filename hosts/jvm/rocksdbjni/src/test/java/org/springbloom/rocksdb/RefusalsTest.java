@@ -53,7 +53,7 @@ class RefusalsTest {
     Map<String, String[]> wrong =
         Map.of(
             "springbloom.budget", new String[] {"lots", "springbloom.budget: got lots, expected bytes"},
-            "springbloom.colour", new String[] {"green", "springbloom.unknown setting colour"},
+            "springbloom.colour", new String[] {"green", "springbloom.colour: unknown setting, expected one of budget"},
             "springbloom.units", new String[] {"ribbon:0", "springbloom.units: got ribbon:0"});
     wrong.forEach(
         (name, value) -> {
