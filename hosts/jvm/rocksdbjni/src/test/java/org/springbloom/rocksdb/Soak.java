@@ -9,6 +9,7 @@ import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Random;
+import java.util.SplittableRandom;
 import java.util.concurrent.atomic.AtomicLong;
 import java.util.concurrent.atomic.AtomicReference;
 import java.util.concurrent.locks.ReentrantReadWriteLock;
@@ -37,6 +38,8 @@ final class Soak {
   private static final int THREADS = 8;
   private static final int STORES = 4;
   private static final int KEYS_OF_A_THREAD = 4000;
+  /** In each store, so that each has keys. */
+  private static final int OPERATIONS_BEFORE_THE_MIDDLE = 500;
 
   private final long seconds;
   private final long seed;
@@ -75,7 +78,7 @@ final class Soak {
   /** Also tells when the middle begins. */
   private void endInTheMiddle(String end) {
     try {
-      while (operations.get() < 1000) {
+      while (stores.stream().anyMatch(store -> store.operations.get() < OPERATIONS_BEFORE_THE_MIDDLE)) {
         Thread.sleep(10);
       }
       System.out.println(RUNNING);
@@ -188,6 +191,7 @@ final class Soak {
     final ReentrantReadWriteLock lock = new ReentrantReadWriteLock();
     private final Path folder;
     private Options options;
+    final AtomicLong operations = new AtomicLong();
     RocksDB database;
 
     Store(Path folder) throws RocksDBException {
@@ -217,7 +221,8 @@ final class Soak {
 
     User(int number) {
       this.number = number;
-      this.random = new Random(seed * THREADS + number);
+      // Generators with neighbouring seeds begin alike: all threads would begin with the same store.
+      this.random = new Random(new SplittableRandom(seed + number).nextLong());
       for (int i = 0; i < STORES; i++) {
         written.add(new HashMap<>());
       }
@@ -232,6 +237,7 @@ final class Soak {
           for (int i = 0; i < 50; i++) {
             step(store.database, written.get(which));
           }
+          store.operations.addAndGet(50);
           operations.addAndGet(50);
         } finally {
           store.lock.readLock().unlock();
