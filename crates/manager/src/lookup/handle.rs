@@ -83,7 +83,7 @@ impl TableHandle {
         self.table.fences()
     }
 
-    /// `None` for a key outside of the table's keys: RocksDB does not ask the table for it.
+    /// `None` for a key outside of the table's keys: an engine does not ask the table for it.
     #[inline]
     fn absence<'k>(&self, key: &'k [u8], digest: KeyDigest) -> Option<AbsentKey<'k>> {
         let rest = self.fences().rest_of(key)?;
