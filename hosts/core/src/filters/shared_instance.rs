@@ -32,19 +32,20 @@ pub(crate) fn shared_instance(
     cache: &Cache<'_>,
 ) -> Result<Arc<Filters>, String> {
     let mut instance = lock(&INSTANCE);
-    if let Some(Instance { filters, settings }) = &*instance {
-        let is_used = Arc::strong_count(filters) > 1;
-        let others = if is_used { settings.clone() } else { Settings::default() };
-        let asked = setting_table::apply(others, given)?;
-        match setting_table::difference(settings, &asked) {
+    let in_use = instance.as_ref().filter(|instance| Arc::strong_count(&instance.filters) > 1);
+    let others = in_use.map_or_else(Settings::default, |instance| instance.settings.clone());
+    let sets_budget = in_use.is_none() || given.iter().any(|(name, _)| *name == BUDGET);
+    let settings = setting_table::apply(others, given)?;
+    if let Some(Instance { filters, settings: in_force }) = &*instance {
+        match setting_table::difference(in_force, &settings) {
             None => {
                 filters.charge_to(cache)?;
-                if !is_used || given.iter().any(|(name, _)| *name == BUDGET) {
-                    filters.set_budget_bytes(asked.budget_bytes).map_err(|error| error.to_string())?;
+                if sets_budget {
+                    filters.set_budget_bytes(settings.budget_bytes).map_err(|error| error.to_string())?;
                 }
                 return Ok(filters.clone());
             }
-            Some((name, in_force, asked)) if is_used => {
+            Some((name, in_force, asked)) if in_use.is_some() => {
                 return Err(format!(
                     "{name}: got {asked}, and the databases of this process that are open share {in_force}; give all of them the \
                      same, or leave it out"
@@ -53,7 +54,6 @@ pub(crate) fn shared_instance(
             Some(_) => *instance = None,
         }
     }
-    let settings = setting_table::apply(Settings::default(), given)?;
     let filters = settings.clone().start(engine).map_err(|error| error.to_string())?;
     filters.charge_to(cache)?;
     *instance = Some(Instance { filters: filters.clone(), settings });
