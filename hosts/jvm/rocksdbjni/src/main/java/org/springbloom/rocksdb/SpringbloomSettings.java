@@ -18,7 +18,7 @@ public final class SpringbloomSettings {
     this.values = values;
   }
 
-  /** All settings have their defaults, or what stores of the process have set before. */
+  /** All settings have their defaults, or the values in force while a store of the process is open. */
   public static SpringbloomSettings defaults() {
     return new SpringbloomSettings(new TreeMap<>());
   }
