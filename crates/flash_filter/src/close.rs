@@ -13,7 +13,7 @@ impl FlashFilter {
         if !self.storage.is_writable() {
             return Ok(());
         }
-        let is_clean = self.wal().is_empty() && !self.sound_writer()?.has_changed;
+        let is_clean = self.wal.lock().is_empty() && !self.sound_writer()?.has_changed;
         if is_clean { Ok(()) } else { self.flush() }
     }
 }

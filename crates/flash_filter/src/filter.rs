@@ -5,9 +5,10 @@
 //! - Any number of threads look up keys while others insert. Insertions are serialised. Lock order: log, writer, pending updates.
 //! - Pages are written in place. A new page holds a superset of the bits of the old one (see [`crate::page`]).
 
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
 
+use parking_lot::{Mutex, RwLock};
 use springbloom_page_device::{GroupCommit, Storage, Wal};
 
 use crate::fpr::either_of;
@@ -74,16 +75,12 @@ impl State {
 
 impl FlashFilter {
     pub(crate) fn state(&self) -> Arc<State> {
-        self.state.read().unwrap_or_else(PoisonError::into_inner).clone()
-    }
-
-    pub(crate) fn wal(&self) -> MutexGuard<'_, Wal> {
-        self.wal.lock().unwrap_or_else(PoisonError::into_inner)
+        self.state.read().clone()
     }
 
     /// Counters since opening.
     pub fn stats(&self) -> FilterStats {
-        let (log_bytes_written, log_syncs) = self.wal().written();
+        let (log_bytes_written, log_syncs) = self.wal.lock().written();
         self.counters.snapshot(log_bytes_written, log_syncs)
     }
 
@@ -106,7 +103,7 @@ impl FlashFilter {
     pub fn info(&self) -> FilterInfo {
         let state = self.state();
         let (insertions, fixed_bytes) = {
-            let writer = self.writer();
+            let writer = self.writer.lock();
             (writer.insertions(), writer.fixed_bytes())
         };
         FilterInfo {

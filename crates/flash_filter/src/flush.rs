@@ -1,7 +1,5 @@
 //! Flushes pending updates: reads, changes and writes groups of pages (BloomFlash section III-E).
 
-use std::sync::PoisonError;
-
 use crate::filter::{FlashFilter, State};
 use crate::layer::Layer;
 use crate::pending::Pending;
@@ -56,7 +54,7 @@ impl FlashFilter {
             pages_written += u64::from(run.pages);
         }
         {
-            let _writing = layer.writing.lock().unwrap_or_else(PoisonError::into_inner);
+            let _writing = layer.writing.lock();
             let writes: Vec<(u64, &[u8])> = runs
                 .iter()
                 .zip(&pieces)

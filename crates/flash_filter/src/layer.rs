@@ -1,7 +1,7 @@
 //! One filter of a chain: a file of pages, and an estimate of its set bits.
 
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex};
 
 use crate::filter::lookup_fpr;
 use crate::fpr::{expected_fpr, keys_for_fill};
@@ -9,6 +9,7 @@ use crate::header::FilterHeader;
 use crate::page::PageCodec;
 use crate::page_cache::PageName;
 use crate::stats::LayerInfo;
+use parking_lot::Mutex;
 use springbloom_page_device::AlignedBuf;
 use springbloom_page_device::FlashError;
 use springbloom_page_device::{PageDevice, Span, Storage};

@@ -3,7 +3,6 @@
 use std::cell::RefCell;
 use std::collections::HashSet;
 use std::io;
-use std::sync::PoisonError;
 
 use springbloom_filter::KeyDigest;
 
@@ -76,7 +75,7 @@ impl FlashFilter {
             let places =
                 |digest| (0..geometry.reads_per_lookup_max()).map(move |n| geometry.place(digest, n));
             let asked: HashSet<Update> = digests.iter().flat_map(|digest| places(*digest)).collect();
-            let read = self.wal().scan(&mut |commit| {
+            let read = self.wal.lock().scan(&mut |commit| {
                 of_log.extend(updates_of(commit).filter(|update| asked.contains(update)));
                 Ok(())
             });
@@ -131,7 +130,7 @@ impl FlashFilter {
     /// Reads a page again while nobody writes, after a failed checksum: it was being written, or it is damaged. Answers "may match" if it
     /// fails again.
     fn ask_again(&self, layer: &Layer, place: Update) -> bool {
-        let _quiet = layer.writing.lock().unwrap_or_else(PoisonError::into_inner);
+        let _quiet = layer.writing.lock();
         match self.read_and_ask(layer, place) {
             Ok(answer) => {
                 Counters::add(&self.counters.damaged_answers, u64::from(answer.damaged));

@@ -45,7 +45,7 @@ impl FlashFilter {
         // The log is empty, so only the pages must be synced.
         ours.sync()?;
         ours.estimate_fill()?;
-        self.checkpoint(&mut self.wal())
+        self.checkpoint(&mut self.wal.lock())
     }
 }
 
@@ -55,7 +55,7 @@ impl Layer {
         let len = count as usize * page_bytes;
         let (mut bytes, mut other_bytes) = (AlignedBuf::new(len), AlignedBuf::new(len));
         let offset = self.header.page_offset(first);
-        let _writing = self.writing.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+        let _writing = self.writing.lock();
         self.device.read_at(offset, &mut bytes).map_err(FlashError::io("read", &self.name))?;
         other.device.read_at(offset, &mut other_bytes).map_err(FlashError::io("read", &other.name))?;
         let pairs = bytes.chunks_mut(page_bytes).zip(other_bytes.chunks(page_bytes));

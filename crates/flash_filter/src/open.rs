@@ -1,9 +1,10 @@
 //! Creation and opening of filters. Recovery applies the log of an interrupted writer to the pages.
 
 use std::path::Path;
+use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
-use std::sync::{Arc, Mutex, RwLock};
 
+use parking_lot::{Mutex, RwLock};
 use springbloom_page_device::{
     Access, FileStorage, FlashError, GroupCommit, INDEX_KIND, IoEngine, SET_KIND, Storage, Wal, require_empty,
 };
@@ -84,7 +85,7 @@ impl FlashFilter {
         if is_writable {
             filter.recover(&chain, memory)?;
         } else {
-            let mut wal = filter.wal();
+            let mut wal = filter.wal.lock();
             wal.replay(&mut |_| Ok(()))?;
             let reads_log = !wal.is_empty();
             drop(wal);
@@ -128,7 +129,7 @@ impl FlashFilter {
     /// Replays the updates of the log and flushes them when memory is full. A checkpoint follows, so that the next opening need not replay
     /// again. The log grows if it was created for less memory than `plan` has.
     fn recover(&self, chain: &Chain, plan: MemoryPlan) -> Result<(), FlashError> {
-        let mut wal = self.wal();
+        let mut wal = self.wal.lock();
         let state = self.state();
         let geometry = state.newest().header.geometry;
         let mut updates: u64 = 0;
@@ -153,12 +154,12 @@ impl FlashFilter {
         };
         if updates > 0 {
             let since = updates.saturating_sub(chain.pending_updates);
-            self.writer().recovered(since);
+            self.writer.lock().recovered(since);
         }
         let is_small = wal.reserve(plan.log_blocks(&geometry));
         if is_small || wal.has_commits() || !report.is_sound() {
             self.checkpoint(&mut wal)?;
-            self.writer().plan = plan.limited_to(snapshot_updates_max(&wal));
+            self.writer.lock().plan = plan.limited_to(snapshot_updates_max(&wal));
         }
         Ok(())
     }

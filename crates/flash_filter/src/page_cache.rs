@@ -4,8 +4,7 @@
 //! unchanged. A writer advances the epoch *after* writing a page. So a page read before or during the write is not stored afterwards, and
 //! one stored earlier is dropped.
 
-use std::sync::{Mutex, MutexGuard, PoisonError};
-
+use parking_lot::Mutex;
 use springbloom_page_device::{mix, scale};
 
 /// A page of one filter of the chain.
@@ -48,17 +47,13 @@ impl PageCache {
         scale(mix(number), self.slots.len() as u64) as usize
     }
 
-    fn lock(&self, slot: usize) -> MutexGuard<'_, Slot> {
-        self.slots[slot].lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
     /// Passes the cached page to `visit`. If it is not cached, returns a ticket to store it (`None` without a cache).
     pub(crate) fn ask<T>(&self, name: PageName, visit: impl FnOnce(&[u8]) -> T) -> Result<T, Option<Ticket>> {
         if self.slots.is_empty() {
             return Err(None);
         }
         let index = self.index(name);
-        let slot = self.lock(index);
+        let slot = self.slots[index].lock();
         if slot.holds == Some(name) {
             return Ok(visit(&slot.bytes));
         }
@@ -68,7 +63,7 @@ impl PageCache {
     /// Stores `bytes`, which were read after `ticket` was given, unless the page may have been written since.
     pub(crate) fn keep(&self, ticket: Option<&Ticket>, name: PageName, bytes: &[u8]) {
         let Some(ticket) = ticket else { return };
-        let mut slot = self.lock(ticket.slot);
+        let mut slot = self.slots[ticket.slot].lock();
         if slot.epoch == ticket.epoch {
             slot.holds = Some(name);
             slot.bytes.clear();
@@ -81,7 +76,7 @@ impl PageCache {
         if self.slots.is_empty() {
             return;
         }
-        let mut slot = self.lock(self.index(name));
+        let mut slot = self.slots[self.index(name)].lock();
         slot.epoch += 1;
         if slot.holds == Some(name) {
             slot.holds = None;

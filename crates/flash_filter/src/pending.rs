@@ -9,7 +9,8 @@
 //! least one of the two.
 
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
+
+use parking_lot::RwLock;
 
 use crate::geometry::Update;
 
@@ -223,22 +224,14 @@ impl Pending {
         self.chunks.load(Ordering::Relaxed) * self.chunk_bytes
     }
 
-    fn read(&self) -> RwLockReadGuard<'_, Waiting> {
-        self.waiting.read().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    fn write(&self) -> RwLockWriteGuard<'_, Waiting> {
-        self.waiting.write().unwrap_or_else(PoisonError::into_inner)
-    }
-
     /// Whether `update` is pending. Does not wait for I/O.
     pub(crate) fn contains(&self, update: Update) -> bool {
-        self.len() > 0 && self.read().contains(update)
+        self.len() > 0 && self.waiting.read().contains(update)
     }
 
     /// Adds `update`. Returns `false` if it is pending already.
     pub(crate) fn insert(&self, update: Update) -> bool {
-        let mut waiting = self.write();
+        let mut waiting = self.waiting.write();
         if waiting.contains(update) {
             return false;
         }
@@ -255,7 +248,7 @@ impl Pending {
 
     /// The pages of `group` with pending updates, in order.
     pub(crate) fn dirty_pages(&self, group: u32) -> Vec<u32> {
-        let waiting = self.read();
+        let waiting = self.waiting.read();
         self.pages_of(group).filter(|page| waiting.values_of(*page).next().is_some()).collect()
     }
 
@@ -265,13 +258,13 @@ impl Pending {
         page: u32,
         visit: impl FnOnce(&mut dyn Iterator<Item = u64>) -> T,
     ) -> T {
-        let waiting = self.read();
+        let waiting = self.waiting.read();
         visit(&mut waiting.values_of(page).flat_map(|values| values.iter().copied()))
     }
 
     /// The pending updates of `group`, by page.
     pub(crate) fn updates_of(&self, group: u32) -> Vec<Update> {
-        let waiting = self.read();
+        let waiting = self.waiting.read();
         let mut updates = Vec::new();
         for page in self.pages_of(group) {
             for values in waiting.values_of(page) {
@@ -283,7 +276,7 @@ impl Pending {
 
     /// Removes the updates of `group`, whose pages have been written.
     pub(crate) fn clear(&self, group: u32) {
-        let mut waiting = self.write();
+        let mut waiting = self.waiting.write();
         let Waiting { shape, heads, pool } = &mut *waiting;
         for chain in self.pages_of(group).flat_map(|page| shape.chains_of(page)) {
             let mut head = std::mem::replace(&mut heads[chain], NONE);
@@ -335,14 +328,14 @@ mod tests {
             let pending = Pending::new(PendingShape::for_updates(1000, updates), 16, u64::MAX, updates);
             let fill = || (0..updates).for_each(|n| assert!(pending.insert(update(n))));
             fill();
-            let (bytes, words) = (pending.bytes(), pending.read().pool.words.len());
+            let (bytes, words) = (pending.bytes(), pending.waiting.read().pool.words.len());
             assert!(bytes <= updates * bytes_per_update, "{bytes} bytes for {updates} updates");
-            let place = pending.read().pool.words.as_ptr();
+            let place = pending.waiting.read().pool.words.as_ptr();
             assert_eq!(words as u64 * 8, bytes, "no chunk was free");
             (0..pending.groups()).for_each(|g| pending.clear(g));
             fill();
-            assert_eq!((pending.bytes(), pending.read().pool.words.len()), (bytes, words));
-            assert_eq!(pending.read().pool.words.as_ptr(), place, "the pool did not move");
+            assert_eq!((pending.bytes(), pending.waiting.read().pool.words.len()), (bytes, words));
+            assert_eq!(pending.waiting.read().pool.words.as_ptr(), place, "the pool did not move");
         }
     }
 }

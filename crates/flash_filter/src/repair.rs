@@ -1,7 +1,7 @@
 //! Repair of a damaged filter: in place if no acknowledged key is lost, otherwise into another folder.
 
 use std::path::Path;
-use std::sync::{Arc, PoisonError};
+use std::sync::Arc;
 
 use springbloom_page_device::{
     Access, AlignedBuf, FileStorage, FlashError, IoEngine, Storage, Wal, require_empty,
@@ -131,7 +131,7 @@ impl Layer {
     fn mend_pages(&self, changed: &mut dyn FnMut(u32, u32)) -> Result<u64, FlashError> {
         let mut total = 0;
         self.each_batch(&mut |first, count, offset, bytes| {
-            let _writing = self.writing.lock().unwrap_or_else(PoisonError::into_inner);
+            let _writing = self.writing.lock();
             self.read_pages(offset, bytes);
             let mended = self.mend_batch(first, bytes);
             if mended > 0 {

@@ -55,7 +55,7 @@ impl FlashFilter {
     /// Reads and checks the log and every page. `progress` receives the number of pages done and the total. Insertions and lookups continue
     /// meanwhile.
     pub fn verify(&self, progress: &mut dyn FnMut(u64, u64)) -> Result<VerifyReport, FlashError> {
-        let log = self.wal().salvage(&mut |_| Ok(()))?;
+        let log = self.wal.lock().salvage(&mut |_| Ok(()))?;
         let state = self.state();
         let total: u64 = state.layers.iter().map(|layer| u64::from(layer.header.geometry.page_count)).sum();
         let mut done = 0;
@@ -94,7 +94,7 @@ impl Layer {
             let end = geometry.page_count.min(first + BATCH_PAGES);
             let spans: Vec<Span> = (first..end).map(|page| self.span(page)).collect();
             // Nobody writes meanwhile, so a half-written page does not count as damaged.
-            let _quiet = self.writing.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+            let _quiet = self.writing.lock();
             self.device.read_each(&spans, &mut |i, page| {
                 let number = first + i as u32;
                 let (page_ones, is_faulty) = match page {

@@ -3,9 +3,10 @@
 //! `insert` makes keys visible to lookups at once. They are durable after the next [`FlashFilter::commit`] (in the log) or
 //! [`FlashFilter::flush`] (in the pages). Concurrent commits share one sync: the first thread writes the updates of all.
 
+use std::sync::Arc;
 use std::sync::atomic::Ordering;
-use std::sync::{Arc, MutexGuard, PoisonError};
 
+use parking_lot::MutexGuard;
 use springbloom_filter::KeyDigest;
 
 use crate::filter::{FlashFilter, State};
@@ -75,16 +76,12 @@ impl Writer {
 }
 
 impl FlashFilter {
-    pub(crate) fn writer(&self) -> MutexGuard<'_, Writer> {
-        self.writer.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
     /// Locks the writer. Errors: an earlier write failed, or the filter is open for reading.
     pub(crate) fn sound_writer(&self) -> Result<MutexGuard<'_, Writer>, FlashError> {
         if !self.storage.is_writable() {
             return Err(FlashError::ReadOnly { name: self.storage.describe("") });
         }
-        let writer = self.writer();
+        let writer = self.writer.lock();
         if writer.has_failed {
             return Err(FlashError::WriterFailed { name: self.state().newest().name.clone() });
         }
@@ -124,7 +121,7 @@ impl FlashFilter {
         }
         let is_durable = || self.durable.load(Ordering::Acquire) >= target;
         let Some(_guard) = self.group_commit.lead(is_durable) else { return Ok(()) };
-        self.commit_tail(&mut self.wal())
+        self.commit_tail(&mut self.wal.lock())
     }
 
     fn commit_tail(&self, wal: &mut Wal) -> Result<(), FlashError> {
@@ -134,7 +131,7 @@ impl FlashFilter {
         };
         let has_room = wal.has_room_for(blocks_for(batch.len() as u64));
         let committed = if has_room { commit(wal, &batch) } else { self.checkpoint(wal) };
-        let mut writer = self.writer();
+        let mut writer = self.writer.lock();
         writer.has_failed |= committed.is_err();
         // Reuses the memory, unless another thread has started the next tail.
         if writer.tail.capacity() == 0 {
@@ -149,7 +146,7 @@ impl FlashFilter {
 
     /// Writes every pending update to its page. On return all pages are durable and the log is empty.
     pub fn flush(&self) -> Result<(), FlashError> {
-        let mut wal = self.wal();
+        let mut wal = self.wal.lock();
         {
             let mut writer = self.sound_writer()?;
             let state = self.state();
@@ -253,14 +250,14 @@ impl FlashFilter {
             self.grow()?;
         }
         if tail_is_long {
-            self.commit_tail(&mut self.wal())?;
+            self.commit_tail(&mut self.wal.lock())?;
         }
         Ok(())
     }
 
     /// Adds a filter of twice the capacity to the chain.
     fn grow(&self) -> Result<(), FlashError> {
-        let mut wal = self.wal();
+        let mut wal = self.wal.lock();
         let mut writer = self.sound_writer()?;
         let state = self.state();
         // Another thread may have grown the chain between the check and the lock.
@@ -299,7 +296,7 @@ impl FlashFilter {
         let plan = plan.limited_to(snapshot_updates_max(wal));
         *writer = Writer::new(plan, self.buffer.policy, grown.pending.groups(), insertions);
         writer.appended = appended;
-        *self.state.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(grown);
+        *self.state.write() = Arc::new(grown);
         Ok(())
     }
 }

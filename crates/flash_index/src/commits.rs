@@ -5,8 +5,9 @@
 //! small commit does not cost a page, and recovery knows the end of the record log. An unreadable page before the end is damage. Anything
 //! after the end was never acknowledged.
 
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 
+use parking_lot::Mutex;
 use springbloom_page_device::{FlashError, INDEX_KIND, SET_KIND, Storage, Wal, WalReport, field};
 
 use crate::record::{INDEX_PAGE_BYTES, PAGE_HEAD_BYTES};
@@ -122,7 +123,7 @@ impl Commits {
         };
         let commits = Commits { salt: wal.salt(), state: Mutex::new((wal, acknowledged)) };
         if storage.is_writable() && (!found.is_sound() || found.torn_blocks > 0) {
-            commits.start_generation(&mut commits.lock())?;
+            commits.start_generation(&mut commits.state.lock())?;
         }
         Ok(commits)
     }
@@ -132,18 +133,14 @@ impl Commits {
         self.salt
     }
 
-    fn lock(&self) -> MutexGuard<'_, (Wal, Acknowledged)> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
     pub(crate) fn acknowledged(&self) -> Acknowledged {
-        self.lock().1.clone()
+        self.state.lock().1.clone()
     }
 
     /// Commits the acknowledged state as changed by `change`. Durable on return. The end of the record log never moves back, because a
     /// concurrent commit may have moved it on.
     pub(crate) fn commit(&self, change: impl FnOnce(&mut Acknowledged)) -> Result<(), FlashError> {
-        let mut state = self.lock();
+        let mut state = self.state.lock();
         let mut next = state.1.clone();
         change(&mut next);
         if next.end.is_before(&state.1.end) {
@@ -170,12 +167,12 @@ impl Commits {
 
     /// Bytes written and syncs since opening.
     pub(crate) fn written(&self) -> (u64, u64) {
-        self.lock().0.written()
+        self.state.lock().0.written()
     }
 
     /// Reads the log again and reports damage.
     pub(crate) fn verify(&self) -> Result<WalReport, FlashError> {
-        self.lock().0.salvage(&mut |_| Ok(()))
+        self.state.lock().0.salvage(&mut |_| Ok(()))
     }
 }
 

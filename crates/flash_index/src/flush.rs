@@ -97,7 +97,7 @@ impl Writer {
     pub(crate) fn count_entries(&mut self, table: &Partitions, log: &RecordLog) {
         self.pending_entries = table.ordered().map(|p| table.pending_entries(p).len() as u64).sum();
         self.pending_bytes = table.pending_bytes();
-        self.records = log.zones().live.values().map(|zone| u64::from(zone.records)).sum();
+        self.records = log.zones.read().live.values().map(|zone| u64::from(zone.records)).sum();
     }
 
     /// Allocates a bucket of `sectors` in a slot that no manifest refers to.
@@ -212,7 +212,7 @@ impl FlashIndex {
 
     /// The partitions of the next batch with pending entries, and the prefix after them (`None` at the end of the round).
     fn next_jobs(&self, cursor: u64) -> (Vec<Job>, Option<u64>) {
-        let table = self.table();
+        let table = self.table.read();
         let (mut jobs, mut at) = (Vec::new(), Some(cursor));
         for _ in 0..BATCH_PARTITIONS {
             let Some(prefix) = at else { break };
@@ -234,7 +234,7 @@ impl FlashIndex {
         writes: &mut Writes,
     ) -> Result<Outcome, FlashError> {
         let mut pending = {
-            let table = self.table();
+            let table = self.table.read();
             table.pending_entries(table.at(job.prefix))
         };
         let moved = pending.len();
@@ -254,7 +254,7 @@ impl FlashIndex {
             self.write_entries(bucket, first_sector, &pending, writes);
             // A full front half does not change, and neither does its filter.
             let is_same = first_sector >= self.front_sectors();
-            let front = is_same.then(|| self.table().front_filter(job.prefix)).flatten();
+            let front = is_same.then(|| self.table.read().front_filter(job.prefix)).flatten();
             let filter = self.filter(front, &halves);
             let sectors = bucket.sectors + appended as u8;
             let part = Part { depth: job.depth, bucket: Some(Bucket { sectors, ..bucket }), filter };
@@ -262,7 +262,7 @@ impl FlashIndex {
         }
         let mut entries = halves.entries;
         {
-            let zones = self.log.zones();
+            let zones = self.log.zones.read();
             entries.retain(|entry| zones.device_page(entry.page).is_some());
         }
         entries.extend_from_slice(&pending);
@@ -389,7 +389,7 @@ impl FlashIndex {
 
     /// Makes the outcomes visible to lookups.
     pub(crate) fn install(&self, writer: &mut Writer, jobs: Vec<Job>, outcomes: Vec<Outcome>) {
-        let mut table = self.table_mut();
+        let mut table = self.table.write();
         for (job, Outcome { parts, moved }) in jobs.into_iter().zip(outcomes) {
             writer.pending_entries -= moved as u64;
             let old_slot = job.bucket.map(|bucket| bucket.slot);
@@ -408,7 +408,7 @@ impl FlashIndex {
         let mut newest: Vec<(u32, u64)> =
             pending.iter().map(|entry| (entry.fingerprint, entry.page)).collect();
         newest.sort_unstable();
-        let mut zones = self.log.zones_mut();
+        let mut zones = self.log.zones.write();
         for pair in newest.windows(2).filter(|pair| pair[0].0 == pair[1].0) {
             zones.count_stale(pair[0].1);
         }
@@ -443,12 +443,12 @@ impl FlashIndex {
         self.buckets.sync().map_err(|e| self.log.failed("sync buckets beside", e))?;
         let sequence = writer.sequence + 1;
         if closes {
-            let (table, closing) = (self.table(), BlockKey { salt: self.salt, sequence });
+            let (table, closing) = (self.table.read(), BlockKey { salt: self.salt, sequence });
             pending_file::write(&*self.storage, closing, &table)?;
             prefilter_file::write(&*self.storage, closing, &table)?;
         }
         let manifest = {
-            let (table, zones) = (self.table(), self.log.zones());
+            let (table, zones) = (self.table.read(), self.log.zones.read());
             Manifest {
                 sequence,
                 salt: self.salt,
@@ -472,7 +472,7 @@ impl FlashIndex {
         (writer.sequence, writer.checkpoint_page) = (sequence, page);
         writer.is_marked_open = !closes;
         writer.free_slots.append(&mut writer.returned_slots);
-        self.log.zones_mut().checkpointed();
+        self.log.zones.write().checkpointed();
         Ok(())
     }
 }

@@ -189,7 +189,7 @@ impl FlashIndex {
 
     /// Whether the bucket of the partition has been replaced.
     fn has_changed(&self, digest: KeyDigest, bucket: Bucket) -> bool {
-        let table = self.table();
+        let table = self.table.read();
         let now = table.at(digest.hi).bucket();
         now.is_none_or(|now| (now.slot, now.version) != (bucket.slot, bucket.version))
     }
@@ -207,7 +207,7 @@ impl Searches<'_, '_> {
     fn start(&mut self, which: impl Iterator<Item = usize> + Clone) {
         let reclaimed = self.index.counters.snapshot().zones_reclaimed;
         {
-            let table = self.index.table();
+            let table = self.index.table.read();
             for i in which.clone() {
                 let search = &mut self.searches[i];
                 search.pages.clear();
@@ -236,7 +236,7 @@ impl Searches<'_, '_> {
     /// Takes the next older pages of a key that was put very often. Returns false if the writer has flushed them meanwhile.
     fn take_older(&mut self, i: usize) -> bool {
         let search = &mut self.searches[i];
-        let known = self.index.table().look(search.digest, search.oldest_page, &mut search.pages);
+        let known = self.index.table.read().look(search.digest, search.oldest_page, &mut search.pages);
         search.has_older = known.has_older;
         search.oldest_page = search.pages.first().copied().unwrap_or(search.oldest_page);
         (known.depth, known.bucket) == (search.depth, search.known_bucket)
@@ -309,7 +309,7 @@ impl Searches<'_, '_> {
             && !has_matches
             && let Some(filter) = index.filter_of(bucket, bytes)
         {
-            index.table_mut().set_filter(search.digest.hi, bucket, filter);
+            index.table.write().set_filter(search.digest.hi, bucket, filter);
         }
     }
 

@@ -28,7 +28,7 @@ impl FlashIndex {
     /// Errors: a page of the log is damaged too, so the bucket cannot be rebuilt (see [`salvage`](Self::salvage)), or a device operation
     /// fails. Cost: reads all buckets. If one is damaged, reads the whole log.
     pub fn repair(&self) -> Result<u64, FlashError> {
-        let mut writer = self.writer();
+        let mut writer = self.writer.lock();
         let damaged = self.unreadable(|bucket| 0..usize::from(bucket.sectors));
         self.rebuild(&mut writer, damaged).inspect_err(|_| writer.give_back_slots())
     }
@@ -65,7 +65,7 @@ impl FlashIndex {
         while prefix.is_some() {
             let mut jobs: Vec<(Job, Bucket)> = Vec::new();
             {
-                let table = self.table();
+                let table = self.table.read();
                 while let Some(at) = prefix.filter(|_| jobs.len() < READ_TOGETHER) {
                     let partition = table.at(at);
                     let depth = partition.depth;
@@ -102,7 +102,7 @@ impl FlashIndex {
             let mut outcomes = Vec::with_capacity(jobs.len());
             for (job, entries) in jobs.iter().zip(self.entries_in_log(&jobs)?) {
                 let parts = self.pack(writer, job, entries, &mut writes)?;
-                let table = self.table();
+                let table = self.table.read();
                 outcomes.push(Outcome { parts, moved: table.pending_entries(table.at(job.prefix)).len() });
             }
             self.write_buckets(writer, writes)?;

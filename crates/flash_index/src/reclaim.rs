@@ -27,7 +27,7 @@ impl FlashIndex {
     /// later records reuse the space. Cost: reads each reclaimed zone, and writes its live records again.
     pub fn compact(&self) -> Result<CompactReport, FlashError> {
         let before = self.stats();
-        let mut writer = self.writer();
+        let mut writer = self.writer.lock();
         // The first call ends the current round. The second round starts with no pending entries, so recovery needs no earlier page.
         while !self.flush_batch(&mut writer)? {}
         while !self.flush_batch(&mut writer)? {}
@@ -55,7 +55,7 @@ impl FlashIndex {
 
     /// The zones of which at least `share` is stale, stalest first. Excludes zones that recovery would replay.
     fn stale_zones(&self, writer: &Writer, share: f64) -> Vec<u64> {
-        let zones = self.log.zones();
+        let zones = self.log.zones.read();
         let share_of = |zone: &u64| {
             let zone = &zones.live[zone];
             f64::from(zone.stale) / f64::from(zone.records.max(1))
@@ -72,7 +72,7 @@ impl FlashIndex {
 
     fn reclaim(&self, writer: &mut Writer, zone: u64) -> Result<(), FlashError> {
         let (first, end, records) = {
-            let zones = self.log.zones();
+            let zones = self.log.zones.read();
             (zones.first_page(zone), zones.first_page(zone + 1), zones.live[&zone].records)
         };
         writer.is_reclaiming = true;
@@ -81,7 +81,7 @@ impl FlashIndex {
         moved?;
         // The counter changes first, so that a search that misses the zone sees a changed counter.
         self.counters.zones_reclaimed.add(1);
-        self.log.zones_mut().reclaim(zone);
+        self.log.zones.write().reclaim(zone);
         writer.records = writer.records.saturating_sub(u64::from(records));
         Ok(())
     }
@@ -94,14 +94,14 @@ impl FlashIndex {
         self.counters.records_moved.add(1);
         let page = self.append(writer, &record.key, record.value.as_deref())?;
         if record.value.is_none() {
-            self.log.zones_mut().count_stale(page);
+            self.log.zones.write().count_stale(page);
         }
         Ok(())
     }
 
     /// Whether another zone may hold an older record of the tombstone's key.
     fn hides_something(&self, zone: u64, tombstone: &LiveRecord) -> bool {
-        let zones = self.log.zones();
+        let zones = self.log.zones.read();
         let stays = |page: &u64| zones.zone_of(*page) != zone && zones.device_page(*page).is_some();
         tombstone.older_pages.as_ref().is_none_or(|pages| pages.iter().any(stays))
     }

@@ -4,14 +4,15 @@
 //! write-ahead log holds the end of this log (see [`crate::commits`]). Invariant: pages before the acknowledged end are durable and are
 //! never written again.
 
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 
 use crate::commits::LogEnd;
 use crate::record::{
     INDEX_PAGE_BYTES, LONG_START_BYTES, PAGE_BODY_BYTES, PAGE_HEAD_BYTES, Page, PageHead, encode, seal,
 };
 use crate::zones::Zones;
+use parking_lot::{Mutex, RwLock, RwLockWriteGuard};
 use springbloom_page_device::AlignedBuf;
 use springbloom_page_device::FlashError;
 use springbloom_page_device::{PageDevice, Span};
@@ -116,34 +117,18 @@ impl RecordLog {
         }
     }
 
-    fn tail(&self) -> RwLockReadGuard<'_, Tail> {
-        self.tail.read().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    fn tail_mut(&self) -> RwLockWriteGuard<'_, Tail> {
-        self.tail.write().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    pub(crate) fn zones(&self) -> RwLockReadGuard<'_, Zones> {
-        self.zones.read().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    pub(crate) fn zones_mut(&self) -> RwLockWriteGuard<'_, Zones> {
-        self.zones.write().unwrap_or_else(PoisonError::into_inner)
-    }
-
     pub(crate) fn name(&self) -> &str {
         &self.name
     }
 
     /// The page being filled.
     pub(crate) fn newest_page(&self) -> u64 {
-        self.tail().page
+        self.tail.read().page
     }
 
     /// The page after all pages that hold records.
     pub(crate) fn page_behind(&self) -> u64 {
-        let tail = self.tail();
+        let tail = self.tail.read();
         tail.page + u64::from(!tail.is_page_empty())
     }
 
@@ -161,7 +146,7 @@ impl RecordLog {
     /// copy, and a write per 64 pages.
     pub(crate) fn append(&self, key: &[u8], value: Option<&[u8]>) -> Result<u64, FlashError> {
         self.check_alive()?;
-        let mut tail = self.tail_mut();
+        let mut tail = self.tail.write();
         let mut record = std::mem::take(&mut tail.record);
         encode(key, value, &mut record);
         let left = INDEX_PAGE_BYTES - tail.used;
@@ -192,7 +177,7 @@ impl RecordLog {
         }
         tail.record = record;
         drop(tail);
-        self.zones_mut().count_record(page);
+        self.zones.write().count_record(page);
         Ok(page)
     }
 
@@ -205,11 +190,11 @@ impl RecordLog {
         let beyond = len_bytes.saturating_sub(INDEX_PAGE_BYTES - tail.used);
         let last_page = tail.page + beyond.div_ceil(PAGE_BODY_BYTES) as u64;
         let (zone, last_zone) = {
-            let zones = self.zones();
+            let zones = self.zones.read();
             (zones.zone_of(tail.page), zones.zone_of(last_page))
         };
         if zone != last_zone {
-            let next = self.zones().first_page(zone + 1);
+            let next = self.zones.read().first_page(zone + 1);
             while tail.page < next {
                 tail = self.next_page(tail)?;
             }
@@ -232,16 +217,16 @@ impl RecordLog {
         tail.page += 1;
         (tail.used, tail.first) = (PAGE_HEAD_BYTES, None);
         let is_full = (tail.page - tail.first_page) as usize == TAIL_PAGES;
-        if is_full || self.zones().begins_at(tail.page) {
+        if is_full || self.zones.read().begins_at(tail.page) {
             drop(tail);
             self.write_sealed()?;
-            tail = self.tail_mut();
+            tail = self.tail.write();
         }
         Ok(tail)
     }
 
     fn open_zone(&self, page: u64) -> Result<(), FlashError> {
-        let mut zones = self.zones_mut();
+        let mut zones = self.zones.write();
         if zones.device_page(page).is_some() {
             return Ok(());
         }
@@ -254,17 +239,18 @@ impl RecordLog {
     /// Writes the sealed pages of the tail. Readers are not blocked.
     fn write_sealed(&self) -> Result<(), FlashError> {
         let page = {
-            let tail = self.tail();
+            let tail = self.tail.read();
             if tail.page == tail.first_page {
                 return Ok(());
             }
-            let at = self.zones().device_page(tail.first_page).unwrap_or_default() * INDEX_PAGE_BYTES as u64;
+            let at =
+                self.zones.read().device_page(tail.first_page).unwrap_or_default() * INDEX_PAGE_BYTES as u64;
             let bytes = &tail.buf[..(tail.page - tail.first_page) as usize * INDEX_PAGE_BYTES];
             self.device.write_at(at, bytes).map_err(|e| self.failed("write", e))?;
             self.written_bytes.fetch_add(bytes.len() as u64, Ordering::Relaxed);
             tail.page
         };
-        let mut tail = self.tail_mut();
+        let mut tail = self.tail.write();
         // The page being filled stays, as the first of the tail.
         let filled = tail.slot(tail.page);
         tail.buf.copy_within(filled, 0);
@@ -276,7 +262,7 @@ impl RecordLog {
     pub(crate) fn write_out(&self) -> Result<LogEnd, FlashError> {
         self.check_alive()?;
         self.write_sealed()?;
-        let tail = self.tail();
+        let tail = self.tail.read();
         let filled = tail.slot(tail.page).start;
         let body = tail.buf[filled + PAGE_HEAD_BYTES..filled + tail.used].to_vec();
         Ok(LogEnd { page: tail.page, first: tail.head(self.epoch).first, body })
@@ -285,7 +271,7 @@ impl RecordLog {
     /// Seals the page being filled, writes everything and returns the end of the log. Only the writer calls this.
     pub(crate) fn seal(&self) -> Result<LogEnd, FlashError> {
         self.check_alive()?;
-        let tail = self.tail_mut();
+        let tail = self.tail.write();
         let tail = if tail.is_page_empty() { tail } else { self.next_page(tail)? };
         drop(tail);
         self.write_out()
@@ -294,10 +280,10 @@ impl RecordLog {
     /// Makes the pages before `page` durable. They have been written.
     pub(crate) fn sync_to(&self, page: u64) -> Result<(), FlashError> {
         // Held during the sync. If another thread's sync fails, a concurrent one may still report success.
-        let mut synced = self.synced.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut synced = self.synced.lock();
         self.check_alive()?;
         if *synced < page {
-            let written = self.tail().first_page;
+            let written = self.tail.read().first_page;
             self.device.sync().map_err(|e| self.failed("sync", e))?;
             self.syncs.fetch_add(1, Ordering::Relaxed);
             *synced = written;
@@ -332,7 +318,7 @@ impl RecordLog {
         if let Some(bytes) = self.copied_from_tail(page) {
             return PagePlace::Memory(bytes);
         }
-        let Some(at) = self.zones().device_page(page) else { return PagePlace::Gone };
+        let Some(at) = self.zones.read().device_page(page) else { return PagePlace::Gone };
         PagePlace::Device(Span { offset: at * INDEX_PAGE_BYTES as u64, len_bytes: INDEX_PAGE_BYTES })
     }
 
@@ -357,14 +343,14 @@ impl RecordLog {
 
     pub(crate) fn checked<'b>(&self, page: u64, bytes: &'b [u8]) -> Result<Page<'b>, PageFault> {
         Page::open(self.salt, page, bytes).ok_or_else(|| {
-            let is_live = self.zones().device_page(page).is_some();
+            let is_live = self.zones.read().device_page(page).is_some();
             if is_live { PageFault::Damaged } else { PageFault::Reclaimed }
         })
     }
 
     /// A copy of `page` if it is in the tail. If the page is being filled, the copy is sealed.
     fn copied_from_tail(&self, page: u64) -> Option<AlignedBuf> {
-        let tail = self.tail();
+        let tail = self.tail.read();
         if page < tail.first_page || page > tail.page {
             return None;
         }
@@ -384,9 +370,10 @@ impl RecordLog {
         buf: &'b mut AlignedBuf,
     ) -> Result<Vec<Page<'b>>, PageFault> {
         let count = (buf.len() / INDEX_PAGE_BYTES) as u64;
-        let on_device = self.tail().first_page.saturating_sub(page).min(count);
+        let on_device = self.tail.read().first_page.saturating_sub(page).min(count);
         if on_device > 0 {
-            let at = self.zones().device_page(page).ok_or(PageFault::Reclaimed)? * INDEX_PAGE_BYTES as u64;
+            let at =
+                self.zones.read().device_page(page).ok_or(PageFault::Reclaimed)? * INDEX_PAGE_BYTES as u64;
             let bytes = &mut buf[..on_device as usize * INDEX_PAGE_BYTES];
             self.device.read_at(at, bytes).map_err(PageFault::Device)?;
         }
@@ -396,7 +383,7 @@ impl RecordLog {
                 buf[page_of_buf].copy_from_slice(&copy);
             } else {
                 // Written meanwhile.
-                let at = self.zones().device_page(page + n).ok_or(PageFault::Reclaimed)?;
+                let at = self.zones.read().device_page(page + n).ok_or(PageFault::Reclaimed)?;
                 let bytes = &mut buf[page_of_buf];
                 self.device.read_at(at * INDEX_PAGE_BYTES as u64, bytes).map_err(PageFault::Device)?;
             }

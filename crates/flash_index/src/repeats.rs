@@ -46,7 +46,7 @@ impl FlashIndex {
         let mut seen: HashSet<(u64, Vec<u8>)> = HashSet::new();
         for &i in group.iter().rev() {
             let entry = entries[i];
-            let zone = self.log.zones().zone_of(entry.page);
+            let zone = self.log.zones.read().zone_of(entry.page);
             let mut is_replaced = true;
             let mut failure = None;
             self.log.read_each(&[entry.page], &mut |_, page| match page {

@@ -73,9 +73,10 @@ impl FlashIndex {
         let end = known.end.unwrap_or_else(|| LogEnd::at(u64::MAX));
         let log = RecordLog::new(device, name, known.salt, 0, known.zones, &end);
         let index = FlashIndex::create_in(to, known.settings, IndexMemory::standard(), salt)?;
-        let zones: Vec<u64> = log.zones().live.keys().copied().collect();
+        let zones: Vec<u64> = log.zones.read().live.keys().copied().collect();
         for zone in zones {
-            let (first, mut behind) = (log.zones().first_page(zone), log.zones().first_page(zone + 1));
+            let (first, mut behind) =
+                (log.zones.read().first_page(zone), log.zones.read().first_page(zone + 1));
             behind = pages_end.map_or(behind, |end| behind.min(end));
             salvage_pages(&log, first, behind, &index, &mut report, pages_end.is_some())?;
         }

@@ -79,7 +79,7 @@ impl FlashIndex {
     /// Cost: reads the log in sequence, and looks up each record, in batches.
     pub fn for_each(&self, visit: &mut Visitor<'_>) -> Result<(), FlashError> {
         // Nothing is reclaimed meanwhile. Otherwise moved records would be visited twice.
-        let _writer = self.writer();
+        let _writer = self.writer.lock();
         for (first, end) in self.zone_pages() {
             self.live_records(first, end, &mut |record| match &record.value {
                 Some(value) => visit(&record.key, value),
@@ -92,7 +92,7 @@ impl FlashIndex {
     /// The pages of each zone that hold records: the first, and the one after the last.
     pub(crate) fn zone_pages(&self) -> Vec<(u64, u64)> {
         let newest = self.log.page_behind();
-        let zones = self.log.zones();
+        let zones = self.log.zones.read();
         let range = |zone: &u64| (zones.first_page(*zone), zones.first_page(zone + 1).min(newest));
         zones.live.keys().map(range).collect()
     }

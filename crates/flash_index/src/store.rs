@@ -3,9 +3,10 @@
 
 use std::ops::Range;
 use std::path::Path;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 
+use parking_lot::{Mutex, RwLock};
 use springbloom_filter::KeyDigest;
 
 use crate::commits::{Acknowledged, Commits};
@@ -155,23 +156,23 @@ impl FlashIndex {
         };
         index.replay(replay_page, manifest.counted_page)?;
         if index.storage.is_writable() && !acknowledged.is_closed {
-            index.rebuild_torn(&mut index.writer())?;
+            index.rebuild_torn(&mut index.writer.lock())?;
         }
         Ok(index)
     }
 
     /// Adds pending entries for all records from `page` on, and counts the records from `counted_page` on.
     fn replay(&self, page: u64, counted_page: u64) -> Result<(), FlashError> {
-        let mut writer = self.writer();
+        let mut writer = self.writer.lock();
         let behind = self.log.page_behind();
         for (first, end) in self.zone_pages().into_iter().filter(|(_, end)| *end > page) {
             let replayed = self.each_run(first.max(page), end.min(behind), &mut |pages| {
-                let mut table = self.table_mut();
+                let mut table = self.table.write();
                 for page in pages {
                     for record in page.records() {
                         table.push(self.digest(record.key), page.head.page);
                         if page.head.page >= counted_page {
-                            self.log.zones_mut().count_record(page.head.page);
+                            self.log.zones.write().count_record(page.head.page);
                         }
                     }
                 }
@@ -182,24 +183,12 @@ impl FlashIndex {
                 other => other,
             })?;
         }
-        writer.count_entries(&self.table(), &self.log);
+        writer.count_entries(&self.table.read(), &self.log);
         Ok(())
     }
 
     pub(crate) fn digest(&self, key: &[u8]) -> KeyDigest {
         KeyDigest::seeded(key, self.salt)
-    }
-
-    pub(crate) fn table(&self) -> RwLockReadGuard<'_, Partitions> {
-        self.table.read().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    pub(crate) fn table_mut(&self) -> RwLockWriteGuard<'_, Partitions> {
-        self.table.write().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    pub(crate) fn writer(&self) -> MutexGuard<'_, Writer> {
-        self.writer.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Sets the value of `key`. Lookups see it at once. It is durable after the next [`commit`](Self::commit).
@@ -213,7 +202,7 @@ impl FlashIndex {
     /// Calls [`put`](Self::put) for each pair in order. If one pair is too long, none is put.
     pub fn put_many(&self, pairs: &[(&[u8], &[u8])]) -> Result<(), FlashError> {
         pairs.iter().try_for_each(|(key, value)| check_lengths(key, value))?;
-        let mut writer = self.writer();
+        let mut writer = self.writer.lock();
         for (key, value) in pairs {
             self.append(&mut writer, key, Some(value))?;
             self.counters.inserted_bytes.add((key.len() + value.len()) as u64);
@@ -225,11 +214,11 @@ impl FlashIndex {
     /// Deletes `key`. The deletion is durable after the next [`commit`](Self::commit). Does not check whether the key exists.
     pub fn delete(&self, key: &[u8]) -> Result<(), FlashError> {
         check_lengths(key, &[])?;
-        let mut writer = self.writer();
+        let mut writer = self.writer.lock();
         let page = self.append(&mut writer, key, None)?;
         self.counters.records_appended.add(1);
         self.counters.inserted_bytes.add(key.len() as u64);
-        self.log.zones_mut().count_stale(page);
+        self.log.zones.write().count_stale(page);
         Ok(())
     }
 
@@ -244,7 +233,7 @@ impl FlashIndex {
         self.mark_open(writer)?;
         let page = self.log.append(key, value)?;
         let is_new = {
-            let mut table = self.table_mut();
+            let mut table = self.table.write();
             let is_new = table.push(digest, page);
             writer.pending_bytes = table.pending_bytes();
             is_new
@@ -253,7 +242,7 @@ impl FlashIndex {
             writer.pending_entries += 1;
         } else {
             // The entry for this page exists already, so the page holds an older record of the key, which is stale now.
-            self.log.zones_mut().count_stale(page);
+            self.log.zones.write().count_stale(page);
         }
         writer.appended += 1;
         writer.records += 1;
@@ -264,11 +253,11 @@ impl FlashIndex {
     /// Makes all earlier puts and deletes durable. Concurrent callers share one sync. Cost: one sync, a second one if a page was filled
     /// since the last commit, and up to two blocks of the write-ahead log, each written twice.
     pub fn commit(&self) -> Result<(), FlashError> {
-        let target = self.writer().appended;
+        let target = self.writer.lock().appended;
         let is_durable = || self.durable.load(Ordering::Acquire) >= target;
         let Some(_guard) = self.group_commit.lead(is_durable) else { return Ok(()) };
         let (appended, end) = {
-            let writer = self.writer();
+            let writer = self.writer.lock();
             (writer.appended, self.log.write_out()?)
         };
         self.log.sync_to(end.page)?;
@@ -280,7 +269,7 @@ impl FlashIndex {
     /// Commits, and writes a checkpoint, the pending entries and the pre-filters, so that the next opening replays nothing. Does nothing if
     /// the index was closed before and has not changed since.
     pub fn close(self) -> Result<(), FlashError> {
-        let mut writer = self.writer();
+        let mut writer = self.writer.lock();
         if !self.storage.is_writable() || self.commits.acknowledged().is_closed {
             return Ok(());
         }
@@ -302,9 +291,9 @@ impl FlashIndex {
 
     /// Current sizes.
     pub fn info(&self) -> IndexInfo {
-        let pending_entries = self.writer().pending_entries;
-        let table = self.table();
-        let zones = self.log.zones();
+        let pending_entries = self.writer.lock().pending_entries;
+        let table = self.table.read();
+        let zones = self.log.zones.read();
         let records: u64 = zones.live.values().map(|zone| u64::from(zone.records)).sum();
         let stale: u64 = zones.live.values().map(|zone| u64::from(zone.stale)).sum();
         IndexInfo {
@@ -343,7 +332,7 @@ impl FlashIndex {
     /// Grows the log's device to the size of its zones. After a crash it may be shorter.
     pub(crate) fn grow_log(&self) -> Result<(), FlashError> {
         let len_bytes = {
-            let zones = self.log.zones();
+            let zones = self.log.zones.read();
             u64::from(zones.slots) * u64::from(zones.zone_pages) * INDEX_PAGE_BYTES as u64
         };
         self.log.device().grow(len_bytes).map_err(FlashError::io("grow", self.log.name()))

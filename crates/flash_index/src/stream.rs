@@ -147,7 +147,7 @@ impl StreamLookup<'_> {
     /// The full pages of the window around `page`.
     fn window_of(&self, page: u64) -> Option<(u64, u64)> {
         let newest = self.index.log.newest_page();
-        let zones = self.index.log.zones();
+        let zones = self.index.log.zones.read();
         let (zone_first, zone_end) =
             (zones.first_page(zones.zone_of(page)), zones.first_page(zones.zone_of(page) + 1));
         let first = zone_first + (page - zone_first) / WINDOW_PAGES * WINDOW_PAGES;

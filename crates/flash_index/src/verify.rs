@@ -38,7 +38,7 @@ impl IndexVerifyReport {
 impl FlashIndex {
     /// Reads and checks every bucket and every page of the log. Blocks writers, not readers. Errors: a read fails.
     pub fn verify(&self) -> Result<IndexVerifyReport, FlashError> {
-        let _writer = self.writer();
+        let _writer = self.writer.lock();
         let mut report = IndexVerifyReport { log: self.commits.verify()?, ..IndexVerifyReport::default() };
         self.verify_buckets(&mut report)?;
         for (first, end) in self.zone_pages() {
@@ -51,7 +51,7 @@ impl FlashIndex {
     }
 
     fn verify_buckets(&self, report: &mut IndexVerifyReport) -> Result<(), FlashError> {
-        let buckets: Vec<_> = self.table().ordered().filter_map(Partition::bucket).collect();
+        let buckets: Vec<_> = self.table.read().ordered().filter_map(Partition::bucket).collect();
         let log_end = self.log.page_behind();
         for batch in buckets.chunks(BATCH) {
             let spans: Vec<Span> =
@@ -110,8 +110,8 @@ mod tests {
         index.compact().unwrap();
         assert!(index.verify().unwrap().is_sound());
         let digest = index.digest(b"other");
-        index.table_mut().push(digest, 12);
-        index.writer().pending_entries += 1;
+        index.table.write().push(digest, 12);
+        index.writer.lock().pending_entries += 1;
         index.compact().unwrap();
         let report = index.verify().unwrap();
         assert_eq!((report.damaged_buckets, report.damaged_pages), (1, 0), "{report:?}");

@@ -4,10 +4,11 @@
 //! changes: reserving and lowering both take from one counter of *available* bytes, which never gets negative. Lowering
 //! below what is in use therefore stops at what is in use, and says so.
 
+use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, AtomicU64, AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex};
 
 use crossbeam_utils::CachePadded;
+use parking_lot::Mutex;
 
 /// What reserved bytes are for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -100,7 +101,7 @@ impl MemoryBudget {
     /// The caller frees and calls again until it gets what it asked for.
     pub fn set_budget_bytes(&self, budget_bytes: usize) -> usize {
         let counters = &*self.counters;
-        let _changes = counters.budget_change.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
+        let _changes = counters.budget_change.lock();
         let old = counters.budget_bytes.load(Ordering::Acquire);
         let wanted = signed(budget_bytes);
         counters.budget_version.fetch_add(1, Ordering::AcqRel);

@@ -2,10 +2,11 @@
 
 mod common;
 
+use std::sync::Arc;
 use std::sync::atomic::Ordering;
-use std::sync::{Arc, Mutex};
 
 use common::{IDLE_TIMEOUT, LOCATOR, MemoryTable, closed_tables, key, manager};
+use parking_lot::Mutex;
 use springbloom_filter::KeyDigest;
 use springbloom_manager::{
     BytewiseOrder, Manager, ManagerSettings, Outcome, PolicyKind, Stats, TableHandle, TableId, TableSpec,
@@ -367,7 +368,7 @@ struct WearingOut {
 impl UnitSource for WearingOut {
     fn read_unit(&self, table: TableUnits<'_>, segment: u32, unit: u8) -> Result<Vec<u8>, UnitReadError> {
         if unit == 0 {
-            let reads = &mut self.first_reads.lock().unwrap()[segment as usize];
+            let reads = &mut self.first_reads.lock()[segment as usize];
             *reads += 1;
             if *reads > 1 {
                 return Err(UnitReadError::Corrupt("worn out (expected by the test)".into()));

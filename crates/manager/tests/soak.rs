@@ -4,11 +4,11 @@
 mod common;
 
 use std::sync::Arc;
-use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::Duration;
 
 use common::{IDLE_TIMEOUT, MemoryTable, closed_tables, key};
+use parking_lot::Mutex;
 use springbloom_filter::KeyDigest;
 use springbloom_manager::{BytewiseOrder, Manager, ManagerSettings, Outcome, PolicyKind, TableHandle};
 
@@ -25,7 +25,7 @@ type Readers = Vec<Mutex<Option<Arc<TableHandle>>>>;
 
 fn look_up(readers: &Readers, tables: &[Arc<MemoryTable>], state: &mut u64) -> Option<Outcome> {
     let at = (random(state) * random(state) % TABLES) as usize;
-    let handle = readers[at].lock().unwrap().clone()?;
+    let handle = readers[at].lock().clone()?;
     let n = random(state) % (2 * SEGMENTS * KEYS);
     let sought = key(tables[at].id, n);
     let segment = handle.segment_of(&sought, &BytewiseOrder);
@@ -73,7 +73,7 @@ fn soak(policy: PolicyKind, duration: Duration, seed: u64) {
             while !stop.load(Ordering::Relaxed) {
                 let at = (random(&mut state) % TABLES) as usize;
                 match random(&mut state) % 4 {
-                    0 => *readers[at].lock().unwrap() = None,
+                    0 => *readers[at].lock() = None,
                     1 => manager.forget(tables[at].spec(None).id),
                     2 => tables[at].fail.store(random(&mut state).is_multiple_of(4), Ordering::Relaxed),
                     _ => {
@@ -81,7 +81,7 @@ fn soak(policy: PolicyKind, duration: Duration, seed: u64) {
                         spec.first_units = random(&mut state).is_multiple_of(2).then(|| {
                             tables[at].groups.iter().map(|group| Some(group.units[0].clone())).collect()
                         });
-                        *readers[at].lock().unwrap() = manager.register(spec).map(Arc::new);
+                        *readers[at].lock() = manager.register(spec).map(Arc::new);
                     }
                 }
                 std::thread::sleep(Duration::from_micros(200));
@@ -110,7 +110,7 @@ fn soak(policy: PolicyKind, duration: Duration, seed: u64) {
     );
     assert!(outcomes.rejected > 0, "{policy}: {:?}", manager.stats());
     assert_eq!(manager.stats().thread_panics, 0, "{policy}");
-    readers.iter().for_each(|reader| *reader.lock().unwrap() = None);
+    readers.iter().for_each(|reader| *reader.lock() = None);
     closed_tables(&manager).into_iter().for_each(|id| manager.forget_closed(id));
     let stats = manager.stats();
     assert_eq!((stats.tables, stats.used.units, stats.used.garbage), (0, 0, 0), "{policy}: {stats:?}");

@@ -4,7 +4,9 @@ use std::fs::{File, OpenOptions};
 use std::io;
 use std::os::unix::fs::{FileExt, OpenOptionsExt};
 use std::path::Path;
-use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::sync::{Arc, OnceLock};
+
+use parking_lot::Mutex;
 
 use crate::pool::ReadPool;
 use crate::unsafe_uring::Ring;
@@ -75,7 +77,7 @@ impl FileDevice {
         if self.engine == IoEngine::Threads {
             return None;
         }
-        let kept = rings.lock().unwrap_or_else(PoisonError::into_inner).pop();
+        let kept = rings.lock().pop();
         kept.or_else(|| Ring::new(depth).ok())
     }
 
@@ -85,7 +87,7 @@ impl FileDevice {
 }
 
 fn keep(rings: &Mutex<Vec<Ring>>, ring: Ring) {
-    rings.lock().unwrap_or_else(PoisonError::into_inner).push(ring);
+    rings.lock().push(ring);
 }
 
 impl PageDevice for FileDevice {

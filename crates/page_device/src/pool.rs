@@ -3,8 +3,10 @@
 use std::fs::File;
 use std::io;
 use std::os::unix::fs::FileExt;
+use std::sync::Arc;
 use std::sync::mpsc::{Receiver, Sender, channel};
-use std::sync::{Arc, Mutex};
+
+use parking_lot::Mutex;
 
 use crate::AlignedBuf;
 use crate::Span;
@@ -85,10 +87,7 @@ impl ReadPool {
 
 fn work(file: &File, queue: &Mutex<Receiver<Job>>) {
     loop {
-        let job = match queue.lock() {
-            Ok(queue) => queue.recv(),
-            Err(_) => return,
-        };
+        let job = queue.lock().recv();
         let Ok(Job { index, span, mut buf, done }) = job else { return };
         let result = file.read_exact_at(&mut buf[..span.len_bytes], span.offset);
         // The caller may be gone. Then nobody needs the answer.

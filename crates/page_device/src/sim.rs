@@ -6,9 +6,10 @@
 
 use std::collections::HashMap;
 use std::io;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+use parking_lot::Mutex;
 use rand::rngs::StdRng;
 use rand::{RngExt, SeedableRng};
 
@@ -134,10 +135,6 @@ struct SimDevice {
 }
 
 impl SimDevice {
-    fn image(&self) -> MutexGuard<'_, Image> {
-        self.image.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
     /// Refuses unaligned operations, like direct I/O.
     fn check(&self, offset: u64, len: usize) -> io::Result<()> {
         let block = self.blocks.logical_bytes;
@@ -153,7 +150,7 @@ impl SimDevice {
 
 impl PageDevice for SimDevice {
     fn len_bytes(&self) -> u64 {
-        self.image().live.len() as u64
+        self.image.lock().live.len() as u64
     }
 
     fn blocks(&self) -> BlockSizes {
@@ -162,7 +159,7 @@ impl PageDevice for SimDevice {
 
     fn read_at(&self, offset: u64, buf: &mut [u8]) -> io::Result<()> {
         self.check(offset, buf.len())?;
-        let image = self.image();
+        let image = self.image.lock();
         let from = offset as usize;
         let bytes = image.live.get(from..from.saturating_add(buf.len()));
         buf.copy_from_slice(bytes.ok_or(io::ErrorKind::UnexpectedEof)?);
@@ -172,7 +169,7 @@ impl PageDevice for SimDevice {
 
     fn write_at(&self, offset: u64, bytes: &[u8]) -> io::Result<()> {
         self.check(offset, bytes.len())?;
-        let mut image = self.image();
+        let mut image = self.image.lock();
         let from = offset as usize;
         if image.live.len() < from + bytes.len() {
             return Err(io::ErrorKind::UnexpectedEof.into());
@@ -189,7 +186,7 @@ impl PageDevice for SimDevice {
     }
 
     fn sync(&self) -> io::Result<()> {
-        let mut image = self.image();
+        let mut image = self.image.lock();
         let allowed = self.power.spend();
         if allowed.is_err() && !self.power.is_cut() {
             // Like the kernel, which marks pages clean even if writing them failed.
@@ -203,7 +200,7 @@ impl PageDevice for SimDevice {
     }
 
     fn grow(&self, len_bytes: u64) -> io::Result<()> {
-        let mut image = self.image();
+        let mut image = self.image.lock();
         self.power.spend()?;
         let len = image.live.len().max(len_bytes as usize);
         image.live.resize(len, 0);
@@ -230,10 +227,6 @@ impl SimStorage {
         SimStorage { devices: Mutex::default(), power, blocks }
     }
 
-    fn devices(&self) -> MutexGuard<'_, HashMap<String, Arc<SimDevice>>> {
-        self.devices.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
     /// The power of its devices.
     pub fn power(&self) -> &SimPower {
         &self.power
@@ -248,13 +241,13 @@ impl SimStorage {
     pub fn after_power_loss(&self, loss: PowerLoss, seed: u64) -> SimStorage {
         let mut rng = StdRng::seed_from_u64(seed);
         let power = SimPower::steady();
-        let devices = self.devices();
+        let devices = self.devices.lock();
         let mut names: Vec<_> = devices.keys().collect();
         names.sort();
         let survived = names
             .into_iter()
             .map(|name| {
-                let image = devices[name].image().clone();
+                let image = devices[name].image.lock().clone();
                 let found = image.after(loss, self.blocks.physical_bytes, &mut rng);
                 let image = Image { live: found.clone(), durable: found, unsynced: Vec::new() };
                 (name.clone(), self.device(image, power.clone()))
@@ -269,21 +262,21 @@ impl SimStorage {
 
     /// Length of a device in bytes. 0 if there is none of that name.
     pub fn len_bytes(&self, name: &str) -> usize {
-        self.devices().get(name).map_or(0, |device| device.image().live.len())
+        self.devices.lock().get(name).map_or(0, |device| device.image.lock().live.len())
     }
 
     /// Truncates a device without a write of the program. Panics if `name` does not exist.
     pub fn truncate(&self, name: &str, len_bytes: usize) {
-        let devices = self.devices();
-        let mut image = devices[name].image();
+        let devices = self.devices.lock();
+        let mut image = devices[name].image.lock();
         image.live.truncate(len_bytes);
         image.durable = image.live.clone();
     }
 
     /// Changes stored bytes without a write of the program, like a failing device. Panics if `name` does not exist.
     pub fn damage(&self, name: &str, offset: usize, change: impl FnOnce(&mut [u8])) {
-        let devices = self.devices();
-        let mut image = devices[name].image();
+        let devices = self.devices.lock();
+        let mut image = devices[name].image.lock();
         change(&mut image.live[offset..]);
         image.durable = image.live.clone();
     }
@@ -295,22 +288,22 @@ impl Storage for SimStorage {
         let zeros = vec![0; len_bytes as usize];
         let image = Image { live: zeros.clone(), durable: zeros, unsynced: Vec::new() };
         let device = self.device(image, self.power.clone());
-        self.devices().insert(name.to_owned(), device.clone());
+        self.devices.lock().insert(name.to_owned(), device.clone());
         Ok(device)
     }
 
     fn open(&self, name: &str) -> io::Result<Arc<dyn PageDevice>> {
-        let device = self.devices().get(name).cloned().ok_or(io::ErrorKind::NotFound)?;
+        let device = self.devices.lock().get(name).cloned().ok_or(io::ErrorKind::NotFound)?;
         Ok(device)
     }
 
     fn remove(&self, name: &str) -> io::Result<()> {
         self.power.spend()?;
-        self.devices().remove(name).map(|_| ()).ok_or_else(|| io::ErrorKind::NotFound.into())
+        self.devices.lock().remove(name).map(|_| ()).ok_or_else(|| io::ErrorKind::NotFound.into())
     }
 
     fn names(&self) -> io::Result<Vec<String>> {
-        let mut names: Vec<String> = self.devices().keys().cloned().collect();
+        let mut names: Vec<String> = self.devices.lock().keys().cloned().collect();
         names.sort();
         Ok(names)
     }

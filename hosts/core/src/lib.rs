@@ -11,7 +11,6 @@ mod control;
 mod error;
 mod ffi;
 mod filters;
-mod mutex;
 mod table_name;
 mod tables;
 #[cfg(test)]

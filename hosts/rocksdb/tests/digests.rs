@@ -2,8 +2,7 @@
 
 mod common;
 
-use std::sync::{Mutex, PoisonError};
-
+use parking_lot::Mutex;
 use rocksdb::{DB, WaitForCompactOptions};
 use springbloom_rocksdb::{
     ElasticFilters,
@@ -68,7 +67,7 @@ fn absent(number: u32) -> Vec<u8> {
 
 #[test]
 fn a_get_computes_one_digest() {
-    let _alone = COUNTER.lock().unwrap_or_else(PoisonError::into_inner);
+    let _alone = COUNTER.lock();
     let tree = Tree::new();
     let lookups = u64::from(NUMBERS);
     let (digests, visits) = tree.cost(|| {
@@ -82,7 +81,7 @@ fn a_get_computes_one_digest() {
 
 #[test]
 fn a_batch_computes_one_digest_a_key() {
-    let _alone = COUNTER.lock().unwrap_or_else(PoisonError::into_inner);
+    let _alone = COUNTER.lock();
     let tree = Tree::new();
     let lookups = u64::from(NUMBERS);
     let keys: Vec<_> = (0..NUMBERS).map(absent).collect();

@@ -7,13 +7,11 @@ mod common;
 
 use std::{
     path::Path,
-    sync::{
-        Mutex, PoisonError,
-        atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering},
-    },
+    sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering},
     time::{Duration, Instant},
 };
 
+use parking_lot::Mutex;
 use rand::RngExt;
 use rocksdb::{DB, Options};
 use springbloom_rocksdb::{ElasticFilters, PolicyKind};
@@ -256,7 +254,7 @@ impl Soak {
 }
 
 fn soak(policy: PolicyKind) {
-    let _machine = MACHINE.lock().unwrap_or_else(PoisonError::into_inner);
+    let _machine = MACHINE.lock();
     let seconds = match std::env::var("SPRINGBLOOM_SOAK_SECONDS") {
         Ok(text) => text.parse().expect("SPRINGBLOOM_SOAK_SECONDS is a number"),
         Err(_) => SOAK_SECONDS,

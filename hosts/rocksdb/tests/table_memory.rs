@@ -4,13 +4,9 @@
 
 mod common;
 
-use std::{
-    ops::Range,
-    path::Path,
-    process::Command,
-    sync::{Mutex, MutexGuard, PoisonError},
-};
+use std::{ops::Range, path::Path, process::Command};
 
+use parking_lot::{Mutex, MutexGuard};
 use rocksdb::{DB, Options};
 use springbloom_rocksdb::{ElasticFilters, PolicyKind};
 
@@ -188,5 +184,5 @@ fn deferred_tables_take_little() {
 /// What this process allocates is for one test at a time.
 fn alone() -> MutexGuard<'static, ()> {
     static ALONE: Mutex<()> = Mutex::new(());
-    ALONE.lock().unwrap_or_else(PoisonError::into_inner)
+    ALONE.lock()
 }

@@ -5,7 +5,8 @@
 //! turns.
 
 use std::sync::atomic::{AtomicU32, Ordering};
-use std::sync::{Mutex, PoisonError};
+
+use parking_lot::Mutex;
 
 /// Marks a record that was never written.
 const NEVER: u32 = 0;
@@ -70,7 +71,7 @@ impl Oracle {
     /// Writes the next version of `record` with `write`, which gets its number.
     pub(crate) fn write<E>(&self, record: u64, write: impl FnOnce(u32) -> Result<(), E>) -> Result<(), E> {
         let stripe = &self.stripes[record as usize % STRIPES];
-        let _turn = stripe.lock().unwrap_or_else(PoisonError::into_inner);
+        let _turn = stripe.lock();
         let versions = &self.records[record as usize];
         let stored = versions.announced.load(Ordering::Relaxed) + 1;
         versions.announced.store(stored, Ordering::Release);

@@ -1,9 +1,10 @@
 //! A storage that calls a hook in the middle of every write, to look at a filter while it changes. Its reads can be made to fail.
 
 use std::io;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex};
 
+use parking_lot::Mutex;
 use springbloom_page_device::{BlockSizes, PageDevice, SimStorage, Storage};
 
 type Hook = Box<dyn FnMut() + Send>;
@@ -21,7 +22,7 @@ impl WatchedStorage {
     }
 
     pub fn during_writes(&self, hook: impl FnMut() + Send + 'static) {
-        *self.hook.lock().unwrap() = Some(Box::new(hook));
+        *self.hook.lock() = Some(Box::new(hook));
     }
 
     /// From now on, reads of devices whose names begin with `filter` fail.
@@ -83,7 +84,7 @@ impl PageDevice for Watched {
     }
 
     fn write_at(&self, offset: u64, bytes: &[u8]) -> io::Result<()> {
-        if let Some(hook) = &mut *self.hook.lock().unwrap() {
+        if let Some(hook) = &mut *self.hook.lock() {
             hook();
         }
         self.device.write_at(offset, bytes)

@@ -1,9 +1,11 @@
 //! The background thread: it learns, plans and loads, so that lookups need not.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{Arc, Condvar, Mutex, MutexGuard};
 use std::time::{Duration, Instant};
+
+use parking_lot::{Condvar, Mutex};
 
 use super::arrivals::Arrivals;
 use super::cpu_budget::{CpuBudget, REST_MIN};
@@ -59,10 +61,6 @@ pub(crate) struct Shared {
     thread_panics: AtomicU64,
 }
 
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
-}
-
 impl Shared {
     pub(crate) fn new(registry: Registry, visits: Arc<VisitBuffer>) -> Self {
         Self {
@@ -95,7 +93,7 @@ impl Shared {
             arrivals: Arrivals::new(),
         };
         while !self.stop.load(Ordering::Acquire) {
-            let asked = lock(&self.idle_waiters).asked;
+            let asked = self.idle_waiters.lock().asked;
             // A panic of ours must not end the thread: a stale plan is better than none. Panics of sources are caught at their calls.
             let round = catch_unwind(AssertUnwindSafe(|| self.round(&mut pace)));
             let round = round.unwrap_or_else(|_| {
@@ -110,7 +108,7 @@ impl Shared {
             let Pace { cpu_budget, pause, .. } = &mut pace;
             let is_paused = pause.is_on();
             if round == Round::Idle && (!is_paused || pause.is_long()) {
-                lock(&self.idle_waiters).answered = asked;
+                self.idle_waiters.lock().answered = asked;
                 self.idle.notify_all();
             }
             let rest = cpu_budget.rest(self.wasted_reads());
@@ -128,19 +126,22 @@ impl Shared {
                 std::thread::park_timeout(rest.clamp(REST_MIN, NAP_MAX).min(longest));
             }
         }
-        lock(&self.idle_waiters).answered = u64::MAX;
+        self.idle_waiters.lock().answered = u64::MAX;
         self.idle.notify_all();
     }
 
     /// Waits until a round finds nothing to do. It must begin after this call.
     pub(crate) fn wait_idle(&self, thread: &std::thread::Thread, timeout: Duration) -> bool {
-        let mut idle_waiters = lock(&self.idle_waiters);
+        let mut idle_waiters = self.idle_waiters.lock();
         idle_waiters.asked += 1;
         let asked = idle_waiters.asked;
         thread.unpark();
-        let waited =
-            self.idle.wait_timeout_while(idle_waiters, timeout, |idle_waiters| idle_waiters.answered < asked);
-        !waited.unwrap_or_else(|poisoned| poisoned.into_inner()).1.timed_out()
+        let waited = self.idle.wait_while_for(
+            &mut idle_waiters,
+            |idle_waiters| idle_waiters.answered < asked,
+            timeout,
+        );
+        !waited.timed_out()
     }
 
     fn wasted_reads(&self) -> u64 {
@@ -149,7 +150,7 @@ impl Shared {
 
     /// Whether somebody waits for the thread to be idle. Then it exceeds its CPU budget.
     fn is_awaited(&self) -> bool {
-        let idle_waiters = lock(&self.idle_waiters);
+        let idle_waiters = self.idle_waiters.lock();
         idle_waiters.asked > idle_waiters.answered
     }
 

@@ -1,11 +1,11 @@
-//! What was decided: how many units of every segment are to be resident, under a ceiling in bytes, with the measured use
-//! that the decision rests upon. Pure bookkeeping: what is resident in fact follows later.
+//! The allocation: how many units of each segment shall be resident within the budget for units, and the measured use behind that. Only
+//! the plan is kept here. The loader brings units in and out later.
 //!
 //! Invariants:
 //! - `planned_bytes` is the sum of [`group_bytes`] over all segments with their allocated units;
-//! - [`admit`](Allocation::admit) never takes `planned_bytes` over the ceiling (a ceiling that was lowered can leave it
-//!   there until units are evicted);
-//! - every segment whose allocated units changed is in `changed` until somebody takes it out.
+//! - [`admit`](Allocation::admit) never raises `planned_bytes` above the budget for units. A budget that is lowered can be below it until
+//!   units are evicted;
+//! - every segment whose allocated units changed is in `changed` until the registry takes it out.
 
 use std::collections::HashMap;
 
@@ -22,13 +22,13 @@ use crate::plan::hotness::{Decay, Hotness};
 use crate::plan::runs::{RunShare, Runs};
 use crate::visits::Visit;
 
-/// The rate of one unit: `2^(-n/32)`, so half a percent off on average. Units of a group err independently, so it gives those of all
-/// prefixes; ribbon units are exact.
+/// False-positive rate of one unit, stored as `n` of `2^(-n/32)`: half a percent off on average, exact for ribbon units. Units of a group
+/// err independently, so the rate of `k` units is its `k`-th power.
 #[derive(Clone, Copy, Debug)]
 struct UnitRate(u8);
 
 impl UnitRate {
-    /// Costly for Bloom units, whose exact rate is a long sum.
+    /// Slow for Bloom units: their exact rate is a long sum.
     fn of(shape: GroupShape) -> Self {
         Self((-32.0 * shape.false_positive_rate(1).log2()).round() as u8) // saturates; a unit without keys never errs
     }
@@ -41,15 +41,15 @@ impl UnitRate {
 /// A segment as the policies see it.
 #[derive(Clone, Debug)]
 pub struct SegmentState {
-    /// What was built over it.
+    /// Shape of the units that were built.
     pub shape: GroupShape,
     counts: Counts,
     rate: UnitRate,
     /// Units allocated.
     units: u8,
-    /// Units that can be had, fewer than were built once one was found corrupt; above [`UNITS_BITS`], reads that failed.
+    /// Low [`UNITS_BITS`] bits: units that can be loaded, fewer than were built if one is corrupt. The bits above: failed reads.
     units_max_and_failures: u8,
-    /// Units resident in fact; the registry's.
+    /// Units in memory now. Set by the registry.
     pub(crate) resident: u8,
 }
 
@@ -57,7 +57,7 @@ const UNITS_BITS: u32 = 6;
 const UNITS_MASK: u8 = (1 << UNITS_BITS) - 1;
 const _: () = assert!(springbloom_filter::MAX_UNITS <= UNITS_MASK && size_of::<SegmentState>() == 28);
 
-/// Most failed reads that a segment remembers.
+/// Failed reads are counted up to here.
 pub(crate) const FAILED_READS_MAX: u8 = 3;
 const _: () = assert!(FAILED_READS_MAX as u32 == u8::MAX as u32 >> UNITS_BITS);
 
@@ -82,7 +82,7 @@ impl SegmentState {
         self.units
     }
 
-    /// Units that can be had.
+    /// Units that can be loaded.
     pub fn units_max(&self) -> u8 {
         self.units_max_and_failures & UNITS_MASK
     }
@@ -92,7 +92,7 @@ impl SegmentState {
         self.units_max_and_failures = self.units_max_and_failures & !UNITS_MASK | lower;
     }
 
-    /// Reads of this segment's units that failed since one succeeded.
+    /// Failed reads of this segment's units since the last one that succeeded.
     pub(crate) fn failed_reads(&self) -> u8 {
         self.units_max_and_failures >> UNITS_BITS
     }
@@ -107,17 +107,17 @@ impl SegmentState {
         self.rate.of_units(self.units)
     }
 
-    /// How much the next unit lowers the fpr; 0 if there is none.
+    /// By how much the next unit lowers the false-positive rate; 0 if there is none.
     pub(crate) fn fpr_gain(&self) -> f32 {
         if self.units < self.units_max() { self.fpr() * self.next_share() } else { 0.0 }
     }
 
-    /// Share of what passes the allocated units that the next one stops.
+    /// Share of the keys that pass the allocated units which the next unit rejects.
     pub(crate) fn next_share(&self) -> f32 {
         1.0 - self.rate.of_units(1)
     }
 
-    /// How much giving up the last unit raises the fpr; 0 if there is none.
+    /// By how much the false-positive rate rises without the last unit; 0 if there is none.
     pub(crate) fn fpr_loss(&self) -> f32 {
         self.units.checked_sub(1).map_or(0.0, |fewer| self.rate.of_units(fewer) * self.next_share())
     }
@@ -128,7 +128,7 @@ impl SegmentState {
             .then(|| group_bytes(self.shape, self.units + 1) - group_bytes(self.shape, self.units))
     }
 
-    /// Bytes of all units that can be had and are not allocated.
+    /// Bytes of all units that can be loaded and are not allocated.
     pub(crate) fn lacking_bytes(&self) -> usize {
         group_bytes(self.shape, self.units_max()) - group_bytes(self.shape, self.units)
     }
@@ -140,17 +140,17 @@ impl SegmentState {
     }
 }
 
-/// The decision, with the measured use that it rests upon: what a [`Policy`](crate::Policy) reads and changes.
+/// Allocated units and measured use of all segments: what a [`Policy`](crate::Policy) reads and changes.
 pub struct Allocation {
     segments: PerSegment<SegmentState>,
     runs: Runs,
     forecast: Forecast,
-    /// No unit of these tables is admitted before a tick: reads of them failed.
+    /// Tables whose reads failed, and the tick before which no unit of them is admitted.
     backoffs: HashMap<u32, u64>,
     segment_count: usize,
     planned_bytes: usize,
     unit_budget_bytes: usize,
-    /// Groups up to this can be copied when they grow.
+    /// A group that grows is copied up to this size; a larger one is read again (decision 0018).
     copies_bytes_max: usize,
     ticks: u64,
     decay: Decay,
@@ -160,7 +160,7 @@ pub struct Allocation {
 
 /// Default half-life of measured use, in visits per known segment.
 const HALF_LIFE_PER_SEGMENT: u64 = 64;
-/// The least default half-life: a handful of segments must not forget within a few lookups.
+/// The least default half-life. Without it, a few segments would forget within a few lookups.
 const HALF_LIFE_MIN: u64 = 16_384;
 
 impl Allocation {
@@ -191,17 +191,17 @@ impl Allocation {
         self.segments.get(segment)
     }
 
-    /// Weight of a visit made now: measured use is in such weights.
+    /// Weight of a visit made now. Measured use is a sum of such weights.
     pub fn weight(&self) -> f32 {
         self.decay.weight() as f32
     }
 
-    /// Bytes of a table with so many segments.
+    /// Bytes of bookkeeping of a table with that many segments.
     pub(crate) fn table_bytes(segments: usize) -> usize {
         PerSegment::<SegmentState>::table_bytes(segments) + Runs::TABLE_BYTES
     }
 
-    /// Takes in a table whose segments have these shapes and this use, without units.
+    /// Adds a table, with the shape and the inherited use of each segment. No unit is allocated yet.
     pub(crate) fn add_table(
         &mut self,
         table: u32,
@@ -215,8 +215,7 @@ impl Allocation {
         self.segment_count_changed();
     }
 
-    /// Where visits of a run go that are spread evenly over it: to a segment's keys, or to equal parts of a table where each table is a
-    /// run.
+    /// Weight of a segment if the visits of its run are spread evenly: its keys, or an equal part of the table where each table is a run.
     fn spread(&self, segment: SegmentRef, run: Run) -> f64 {
         if run.is_of_single_tables() {
             1.0 / self.segments.table(segment.table).len() as f64
@@ -236,7 +235,7 @@ impl Allocation {
         share
     }
 
-    /// Forgets a table and plans nothing for it any more.
+    /// Removes a table.
     pub(crate) fn remove_table(&mut self, table: u32) {
         for state in self.segments.table(table) {
             self.planned_bytes -= group_bytes(state.shape, state.units);
@@ -256,8 +255,8 @@ impl Allocation {
         self.decay.set_half_life(self.fixed_half_life.unwrap_or(half_life));
     }
 
-    /// Takes in use that nobody measured: `lookups` of absent keys in each sorted run, spread evenly over its keys. A lookup visits every
-    /// run once, so a segment of a small run is visited more often (Monkey, SIGMOD'17, section 4.1). O(segments of the table).
+    /// Adds assumed use: `lookups` of absent keys in each sorted run, spread evenly over its keys. A lookup visits every run once, so a
+    /// segment of a small run is visited more often (Monkey, SIGMOD'17, section 4.1). O(segments of the table).
     pub(crate) fn assume_lookups(&mut self, table: u32, lookups: f32) {
         let Some(run) = self.runs.of(table) else { return };
         let run_spread = if run.is_of_single_tables() { 1.0 } else { self.runs.sums(table).spread.max(1.0) };
@@ -281,7 +280,8 @@ impl Allocation {
         (negatives * share) as f32 * self.forecast.run_factor()
     }
 
-    /// Which forecasts to believe for a segment, by what passes all of its units but the last: seen more often than what passes all.
+    /// How much to believe each forecast for a segment. Judged by the keys that pass all of its units but the last, because there are more
+    /// of them than of keys that pass all.
     fn belief(&self, state: &SegmentState, by_run: f32) -> Belief {
         let (weight, wasted_share) = (self.decay.weight() as f32, self.forecast.wasted_share());
         let passed = state.counts.wasted_reads() + state.counts.marginal_rejections() * wasted_share;
@@ -298,13 +298,13 @@ impl Allocation {
         }
     }
 
-    /// Weighted reads that the allocated units of a known segment let be wasted, if no absent key were remembered.
+    /// Weighted reads that a known segment wastes with its allocated units. Hits of the negative cache are not subtracted.
     pub fn wasted(&self, segment: SegmentRef) -> f32 {
         let (state, by_run) = (&self.segments[segment], self.spread_negatives(segment));
         self.belief(state, by_run).mean(self.forecasts(state, by_run))
     }
 
-    /// Weighted reads that would be wasted beside these without the segment's last unit.
+    /// Weighted reads that the segment's last unit saves.
     pub fn saved_by_last(&self, segment: SegmentRef) -> f32 {
         let (state, by_run) = (&self.segments[segment], self.spread_negatives(segment));
         let fpr_loss = state.fpr_loss();
@@ -315,7 +315,7 @@ impl Allocation {
         })
     }
 
-    /// Takes in a visit. Gives the factor that all use was scaled by, if that was due; O(1) except then.
+    /// Adds a visit. Returns the factor by which all measured use was scaled, if that was due. O(1) except then.
     pub(crate) fn record(&mut self, visit: Visit) -> Option<f32> {
         self.ticks += 1;
         let weight = self.decay.tick(visit.sample_weight);
@@ -330,7 +330,7 @@ impl Allocation {
         Some(factor)
     }
 
-    /// Compares the forecasts with a visit that could waste a read.
+    /// Compares the forecasts with a visit for an absent key.
     fn forecast_visit(&mut self, visit: Visit, weight: f32) {
         let (state, table) = (&self.segments[visit.segment], visit.segment.table);
         let RunShare { spread, passing, .. } = self.runs.sums(table);
@@ -344,7 +344,7 @@ impl Allocation {
         self.runs.add_negatives(table, weight);
     }
 
-    /// The segment gets or loses a unit.
+    /// Gives the segment a unit or takes one away.
     fn set_units(&mut self, segment: SegmentRef, units: u8) {
         let before = self.segments[segment].fpr();
         self.segments[segment].units = units;
@@ -355,7 +355,7 @@ impl Allocation {
         self.note_change(segment);
     }
 
-    /// Allocates the segment's next unit; `false`, and nothing changes, if there is none or no room for it.
+    /// Allocates the segment's next unit. Returns `false`, and changes nothing, if there is none or no room for it.
     pub fn admit(&mut self, segment: SegmentRef) -> bool {
         let Some(bytes) = self.admissible_bytes(segment) else { return false };
         if bytes > self.free_bytes() {
@@ -364,7 +364,7 @@ impl Allocation {
         self.planned_bytes += bytes;
         let wasted_share = self.forecast.wasted_share();
         let state = &mut self.segments[segment];
-        // What passed so far: the new unit will stop its share of it, until it is seen what it really stops.
+        // Until it is measured, the new unit is assumed to reject its analytic share of what passed so far.
         let (wasted, stopped) = (state.counts.wasted_reads(), state.next_share());
         state.counts.set_wasted_reads(wasted * (1.0 - stopped));
         state.counts.set_marginal_rejections(wasted * stopped / wasted_share);
@@ -373,14 +373,14 @@ impl Allocation {
         true
     }
 
-    /// Gives up the segment's last unit; `false` if it has none.
+    /// Removes the segment's last unit. Returns `false` if it has none.
     pub fn evict(&mut self, segment: SegmentRef) -> bool {
         let wasted_share = self.forecast.wasted_share();
         let state = &mut self.segments[segment];
         let Some(bytes) = state.last_unit_bytes() else { return false };
         let units = state.units - 1;
         let wasted = state.counts.wasted_reads() + state.counts.marginal_rejections() * wasted_share;
-        // By the analytic rates; nobody has counted for the unit that is the last now.
+        // By the analytic rates: rejections of the unit that is now the last were not counted.
         let passing = state.rate.of_units(1);
         let marginal_rejections =
             if units == 0 { 0.0 } else { wasted * (1.0 - passing) / passing / wasted_share };
@@ -397,7 +397,7 @@ impl Allocation {
         }
     }
 
-    /// No more than `units_max` units of the segment can be had from now on.
+    /// From now on, at most `units_max` units of the segment can be loaded.
     pub(crate) fn cap_units(&mut self, segment: SegmentRef, units_max: u8) {
         while self.segments[segment].units > units_max {
             self.evict(segment);
@@ -405,7 +405,7 @@ impl Allocation {
         self.segments[segment].lower_units_max(units_max);
     }
 
-    /// Bytes that the segment's next unit takes, if it may be admitted (there may be no room for it).
+    /// Bytes that the segment's next unit takes, if it may be admitted. Does not check that there is room.
     pub fn admissible_bytes(&self, segment: SegmentRef) -> Option<usize> {
         let may_read = self.backoffs.is_empty()
             || self.backoffs.get(&segment.table).is_none_or(|&until| self.ticks >= until);
@@ -438,7 +438,7 @@ impl Allocation {
         self.copies_bytes_max = copies_bytes_max;
     }
 
-    /// Reads that make the segment's next unit resident: of that one, or, where there is no room for a copy of its group, of all.
+    /// Reads that loading the segment's next unit takes: one, or one for each unit where there is no room for a copy of its group.
     pub(crate) fn reads_to_grow(&self, segment: SegmentRef) -> u8 {
         let state = &self.segments[segment];
         let can_copy = group_bytes(state.shape, state.units) <= self.copies_bytes_max.max(self.free_bytes());
@@ -449,7 +449,7 @@ impl Allocation {
         self.planned_bytes
     }
 
-    /// Bytes under the ceiling that no unit is planned for.
+    /// Bytes of the budget for units that no unit is planned for.
     pub fn free_bytes(&self) -> usize {
         self.unit_budget_bytes.saturating_sub(self.planned_bytes)
     }
@@ -459,7 +459,7 @@ impl Allocation {
         self.planned_bytes > self.unit_budget_bytes
     }
 
-    /// Visits taken in, whatever they stand for: the papers' `currentTime`.
+    /// Visits recorded, however many each stands for: the papers' `currentTime`.
     pub fn ticks(&self) -> u64 {
         self.ticks
     }
@@ -481,8 +481,7 @@ impl Allocation {
         &mut self.segments[segment]
     }
 
-    /// Sets what is known of reads that a segment's units would have stopped: it differs from what was recorded where the segment had
-    /// other units then.
+    /// Corrects a segment's measured use for the units that it has now, where it had others when the use was recorded.
     pub(crate) fn set_wasted_reads(&mut self, segment: SegmentRef, wasted_reads: f32) {
         self.segments[segment].counts.set_wasted_reads(wasted_reads);
     }
@@ -501,7 +500,7 @@ impl Allocation {
         self.changed.len()
     }
 
-    /// Wasted reads to expect per visit by measured use and analytic rates. O(segments).
+    /// Expected wasted reads per visit, by measured use and analytic rates. O(segments).
     pub(crate) fn expected_wasted_reads_per_visit(&self) -> f64 {
         let wasted: f64 = self
             .segments

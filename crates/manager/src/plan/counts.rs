@@ -1,20 +1,20 @@
-//! Measured use of a segment.
+//! Measured use of a segment: fading counts of what its visits found.
 
 use crate::{Hotness, Outcome};
 
-/// [`Hotness`] of a segment, and the weighted rejections that its last allocated unit alone made.
+/// [`Hotness`] of a segment, and the weighted rejections by its last unit alone: keys that all units before it let pass.
 ///
-/// Sums of `f32` stop growing at some 2^24 visits within a half-life; a segment that has as many is the hottest one anyway.
+/// Sums of `f32` stop growing at about 2^24 visits within a half-life. A segment with that many is the hottest one anyway.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Counts {
     hotness: Hotness,
     marginal_rejections: f32,
 }
 
-/// Far more than visits add up to, and far from overflow.
+/// More than any sum of visits, and far from overflow.
 const COUNT_MAX: f32 = 1e30;
 
-/// Values from outside may be anything: negative ones and NaN become 0.
+/// Values from a hotness file may be anything: negative ones and NaN become 0.
 fn count(value: f32) -> f32 {
     if value > 0.0 { value.min(COUNT_MAX) } else { 0.0 }
 }
@@ -62,7 +62,8 @@ impl Counts {
         }
     }
 
-    /// Adds weighted visits for absent keys that nobody made; `wasted` and `marginal` of them by the analytic rates.
+    /// Adds assumed visits for absent keys (weighted). By the analytic rates, `wasted` of them waste a read and the last unit alone rejects
+    /// `marginal`.
     pub(crate) fn assume(&mut self, negatives: f32, wasted: f32, marginal: f32) {
         self.hotness.access_count += negatives;
         self.hotness.negatives += negatives;

@@ -10,7 +10,7 @@
 //! How often each is right is learnt from the wasted reads: the shares are those of a mixture that makes the reads that were wasted most
 //! likely (expectation maximisation, one step a read). Measured in decision 0026.
 
-/// Reads that a segment wastes by each of the forecasts, weighted.
+/// Weighted reads that a segment will waste, by each forecast.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Forecasts {
     pub by_run: f32,
@@ -39,27 +39,27 @@ impl Belief {
 pub(crate) struct Forecast {
     /// Shares of belief, which add up to about one.
     shares: [f32; 3],
-    /// Weighted reads that were wasted, and those that runs and visits let expect by the analytic rates.
+    /// Weighted reads that were wasted, and those that were expected from runs and from visits by the analytic rates.
     wasted: f64,
     by_run: f64,
     by_visits: f64,
-    /// What forecasts by the run are multiplied with, to expect as many wasted reads in all as forecasts by visits.
+    /// Factor that makes the forecasts by run expect as many wasted reads in total as those by visits.
     run_factor: f32,
-    /// Reads that are wasted for each that the analytic rates let expect: fewer than one where absent keys are remembered.
+    /// Wasted reads divided by those that the analytic rates expect. Below one where the negative cache saves reads.
     wasted_share: f32,
 }
 
 /// Shares before anything was learnt.
 const SHARES_AT_FIRST: [f32; 3] = [0.4, 0.4, 0.2];
-/// A forecast that was wrong so far can still turn out to be right.
+/// Lower bound, so that a forecast that was wrong so far can recover.
 const SHARE_MIN: f32 = 0.01;
 /// Wasted reads that the shares remember.
 const MEMORY: f32 = 300.0;
-/// Least that is expected: nothing is impossible.
+/// Lower bound of expected reads, so that no odds are infinite.
 const EXPECTED_MIN: f32 = 1e-3;
-/// Far beyond any doubt, and within what `f32` holds.
+/// Certain enough, and within the range of `f32`.
 const LOG_ODDS_MAX: f32 = 60.0;
-/// Wasted reads of evidence that the analytic rates count for, over all segments.
+/// Prior for `wasted_share` and `run_factor`: the analytic rates count as so many wasted reads.
 const PRIOR_READS: f64 = 64.0;
 
 impl Forecast {
@@ -74,15 +74,15 @@ impl Forecast {
         }
     }
 
-    /// Takes in a visit that could waste a read: with this chance by the units of the segment that it met, and with that chance if the
-    /// visits of its run were spread evenly over the run's keys.
+    /// Records a visit for an absent key. `chance` is the false-positive rate of its segment, `spread_chance` the mean rate of its run if
+    /// visits are spread evenly over the run's keys.
     pub(crate) fn expect(&mut self, weight: f32, chance: f32, spread_chance: f64) {
         self.by_visits += f64::from(weight * chance);
         self.by_run += f64::from(weight) * spread_chance;
     }
 
-    /// Takes in a wasted read, with the forecasts for the segment that it happened in. `visit_weight` is that of one visit made now, where
-    /// `weight` is that of all visits that this one stands for.
+    /// Records a wasted read with the forecasts for its segment. `weight` is that of all visits that this one stands for, `visit_weight`
+    /// that of a single visit made now.
     pub(crate) fn learn(&mut self, weight: f32, visit_weight: f64, forecasts: Forecasts, belief: Belief) {
         self.wasted += f64::from(weight);
         let prior = PRIOR_READS * visit_weight;
@@ -97,8 +97,8 @@ impl Forecast {
         }
     }
 
-    /// Shares of belief for a segment whose units let `passed` visits pass where run and visits let expect so many: the odds of one Poisson
-    /// distribution to the other.
+    /// Shares of belief for a segment whose units let `passed` visits pass, where run and visits expected that many: the odds of the two
+    /// Poisson distributions.
     pub(crate) fn belief(&self, passed: f32, by_run: f32, by_visits: f32) -> Belief {
         let [run, visits, outcomes] = self.shares;
         let (by_run, by_visits) = (by_run.max(EXPECTED_MIN), by_visits.max(EXPECTED_MIN));
@@ -118,7 +118,7 @@ impl Forecast {
         self.wasted_share
     }
 
-    /// All measured use was scaled by this.
+    /// Scales all sums, as all measured use was scaled.
     pub(crate) fn scale(&mut self, factor: f32) {
         [&mut self.wasted, &mut self.by_run, &mut self.by_visits]
             .into_iter()

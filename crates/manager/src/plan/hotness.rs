@@ -1,9 +1,8 @@
 //! Measured use of a segment, fading exponentially with logical time.
 //!
-//! Time is the number of visits of lookups to segments that were taken in (the papers' `currentTime`); where they are sampled, each
-//! weighs as much as the visits that it stands for, but is one step of time: a memory holds as many samples. Instead of fading
-//! every segment at every tick, new visits weigh more and more (forward decay); ratios are all that matters. When
-//! the weight gets large everything is scaled back by a power of two, once in [`RESCALE_LOG2`] half-lives.
+//! Time is the number of recorded visits (the papers' `currentTime`). A sampled visit weighs as much as the visits that it stands for, but
+//! is one step of time, so a half-life always holds the same number of samples. Old counts do not fade at each tick. New visits weigh more
+//! instead (forward decay), as only ratios matter. Once in [`RESCALE_LOG2`] half-lives, everything is scaled down by a power of two.
 
 /// Weights stay below 2^this: far from overflow in `f32`, and rescaling is rare.
 const RESCALE_LOG2: i32 = 40;
@@ -13,9 +12,9 @@ const RESCALE_LOG2: i32 = 40;
 pub struct Hotness {
     /// All visits: the papers' access frequency `f`.
     pub access_count: f32,
-    /// Visits for keys that the segment does not hold: what a filter can help.
+    /// Visits for keys that the segment does not hold. Only these can a filter reject.
     pub negatives: f32,
-    /// Of those, the reads that were wasted, as they would be with the units that are allocated now.
+    /// Of the negatives, those that wasted a read, or would have with the units that are allocated now.
     pub wasted_reads: f32,
 }
 
@@ -43,12 +42,12 @@ impl Decay {
         decay
     }
 
-    /// From now on use loses half its weight in `half_life` visits.
+    /// From now on, use loses half its weight in `half_life` visits.
     pub(crate) fn set_half_life(&mut self, half_life: u64) {
         self.growth = (std::f64::consts::LN_2 / half_life.max(1) as f64).exp();
     }
 
-    /// Takes in one visit that stands for `count` of them and gives their weight.
+    /// Records one visit that stands for `count`. Returns their weight.
     pub(crate) fn tick(&mut self, count: u32) -> f32 {
         self.weight *= self.growth;
         let weight = self.weight * f64::from(count);
@@ -56,12 +55,12 @@ impl Decay {
         weight as f32
     }
 
-    /// Takes in weighted visits that nobody made.
+    /// Adds assumed visits (weighted).
     pub(crate) fn assume(&mut self, weight: f64) {
         self.total += weight;
     }
 
-    /// The factor to scale all measured use by, when it is time to.
+    /// The factor by which all measured use must be scaled, when that is due.
     pub(crate) fn rescale(&mut self) -> Option<f32> {
         let factor = (-f64::from(RESCALE_LOG2)).exp2();
         (self.weight * factor >= 1.0).then(|| {

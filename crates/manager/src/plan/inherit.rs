@@ -1,15 +1,15 @@
 //! Hotness of the segments of a new table, from the segments that hold the same keys now (ATC'19 section 3.3).
 //!
-//! The outputs of a compaction are registered while its inputs are still known, so what a new segment overlaps in key range, in the
-//! same scope, is what it was made of. Its use is the mean of theirs. Segments of the same level are asked first: they
-//! are as dense as the new one; then those of the level above; then any.
+//! The outputs of a compaction are registered while its inputs are still known. So a new segment was made of the segments of its scope that
+//! overlap its key range, and its use is the mean of theirs: of those in the same level, which are as dense as the new one; without these,
+//! of those in the level above; without these, of any.
 
 use crate::Hotness;
 use crate::KeyOrder;
 use crate::keys::FencesRef;
 use crate::keys::KeyRange;
 
-/// A known table as inheritance sees it.
+/// A known table that new segments may inherit from.
 pub(crate) struct Relative<'a, H> {
     pub level: Option<u8>,
     pub fences: FencesRef<'a>,
@@ -40,8 +40,7 @@ impl Mean {
     }
 }
 
-/// Use of every segment of a new table; none where nothing overlaps. O(relatives + overlapping segments), times the logarithm of a
-/// table's segments.
+/// Use of every segment of a new table; `None` where nothing overlaps. O((relatives + overlapping segments) x log(segments of a table)).
 pub(crate) fn inherit<'a, H: Fn(u32) -> Hotness>(
     fences: FencesRef<'_>,
     level: Option<u8>,

@@ -1,12 +1,12 @@
-//! The known tables by their keys, so that those which overlap a new one are found among many.
+//! An index of the known tables by their keys: finds those that overlap a new table.
 //!
-//! For each level of a scope there is a treap (Seidel & Aragon, "Randomized Search Trees", Algorithmica 16, 1996): a binary tree in the
-//! order of first keys that is a heap by a hash of the tables' slots, and so about as deep as the logarithm of its size whatever comes
-//! and goes. Each node knows which table of its subtree reaches farthest, as an interval tree does.
+//! Each level of a scope has a treap (Seidel & Aragon, "Randomized Search Trees", Algorithmica 16, 1996): a binary tree ordered by first
+//! keys, and a heap by a hash of the tables' slots. So its depth is about the logarithm of its size, whatever comes and goes. Each node
+//! knows which table of its subtree reaches farthest, as in an interval tree.
 //!
-//! The order of keys is at hand only while a table is registered. To take a table out needs no order, but leaves unknown who reaches
-//! farthest where it did, until that is asked again; a table that moves to another level waits for the next registration to be put
-//! there. An order that contradicts itself costs neighbours that are not found, and nothing else.
+//! The order of keys can be used only while a table is registered. Removing a table needs no order. If it reached farthest, the farthest
+//! is unknown until the next search. A table that moves to another level waits for the next registration. With an order that contradicts
+//! itself, neighbours are not found, and nothing else happens.
 
 use std::cmp::Ordering;
 use std::collections::HashMap;
@@ -65,7 +65,7 @@ impl<'a> Keys<'a> {
         KeyRange::of_table((self.fences)(table)?)
     }
 
-    /// Whether a table's first key stands before another one's.
+    /// Whether a table's first key is before another one's.
     fn is_before(&self, table: u32, other: u32) -> bool {
         let first = |table| (self.fences)(table)?.get(0);
         match (first(table), first(other)) {
@@ -84,7 +84,7 @@ impl<'a> Keys<'a> {
     }
 }
 
-/// A hash of its slot: a node has the greatest of its subtree.
+/// Heap order: a hash of the slot. A node has the greatest of its subtree.
 fn rank(table: u32) -> u64 {
     let mixed = u64::from(table).wrapping_add(1).wrapping_mul(0x9E37_79B9_7F4A_7C15);
     (mixed ^ mixed >> 32).wrapping_mul(0xBF58_476D_1CE4_E5B9)
@@ -101,7 +101,7 @@ impl Neighbours {
     /// Bytes of a table.
     pub(crate) const TABLE_BYTES: usize = thrifty_bytes::<Node>();
 
-    /// Takes in a table that is known from now on. O(log tables) comparisons, expected.
+    /// Adds a table. O(log tables) comparisons, expected.
     pub(crate) fn insert(&mut self, table: u32, run: Run, keys: &Keys<'_>) {
         let slot = table as usize;
         if self.nodes.len() <= slot {
@@ -128,7 +128,7 @@ impl Neighbours {
         self.set_root(run, root);
     }
 
-    /// Forgets a table.
+    /// Removes a table.
     pub(crate) fn remove(&mut self, table: u32, run: Run) {
         self.take_out(table, run);
         if let Some(scope) = self.scopes.get_mut(&run.scope) {
@@ -139,7 +139,7 @@ impl Neighbours {
         }
     }
 
-    /// A table moved to another level of its scope.
+    /// Notes that a table moved to another level of its scope.
     pub(crate) fn move_to_another_level(&mut self, table: u32, run: Run) {
         self.take_out(table, run);
         if let Some(scope) = self.scopes.get_mut(&run.scope) {
@@ -148,7 +148,7 @@ impl Neighbours {
         }
     }
 
-    /// Puts the tables that moved where they belong now.
+    /// Puts moved tables into the trees of their new levels.
     fn put_those_that_moved(&mut self, scope: ScopeId, run_of: impl Fn(u32) -> Option<Run>, keys: &Keys<'_>) {
         let waiting = self.scopes.get_mut(&scope).map(|scope| std::mem::take(&mut scope.waiting));
         for table in waiting.into_iter().flatten() {
@@ -159,7 +159,7 @@ impl Neighbours {
         }
     }
 
-    /// The tables of the scope that overlap `range`, of each level `most` at most: a sample of them where there are more.
+    /// The tables of the scope that overlap `range`: at most `most` of each level, a sample where there are more.
     /// O(log tables + tables found) comparisons for each level, expected.
     pub(crate) fn overlapping(
         &mut self,
@@ -184,7 +184,7 @@ impl Neighbours {
         found
     }
 
-    /// From the root downwards, so that the first tables found are those of the highest ranks: evenly spread.
+    /// From the root downwards: the first tables found have the highest ranks, so they are an even sample.
     fn search(&mut self, root: u32, range: KeyRange<'_>, most: usize, keys: &Keys<'_>, found: &mut Vec<u32>) {
         let mut nodes = vec![root];
         let (mut next, found_max) = (0, found.len() + most);
@@ -211,7 +211,7 @@ impl Neighbours {
         }
     }
 
-    /// The table that reaches farthest in a subtree. As deep as the part of it where that is not known.
+    /// The table that reaches farthest in a subtree. Goes down only where that is not known.
     fn farthest(&mut self, table: u32, keys: &Keys<'_>) -> u32 {
         let Some(&Node { left, right, farthest, .. }) = self.nodes.get(table as usize) else { return NONE };
         if farthest != NONE {
@@ -249,7 +249,7 @@ impl Neighbours {
         }
     }
 
-    /// Puts a table into a subtree; gives its new root.
+    /// Inserts a table into a subtree and returns its new root.
     fn join(&mut self, root: u32, table: u32, keys: &Keys<'_>) -> u32 {
         if root == NONE {
             return table;
@@ -275,7 +275,7 @@ impl Neighbours {
         root
     }
 
-    /// Splits a subtree into what stands before a table and what stands behind it.
+    /// Splits a subtree into the tables before and behind a table.
     fn split(&mut self, root: u32, table: u32, keys: &Keys<'_>) -> (u32, u32) {
         if root == NONE {
             return (NONE, NONE);
@@ -293,7 +293,7 @@ impl Neighbours {
         }
     }
 
-    /// Makes one subtree of two, of which one stands before the other.
+    /// Joins two subtrees; all tables of the first are before those of the second.
     fn merge(&mut self, before: u32, behind: u32) -> u32 {
         if before == NONE || behind == NONE {
             return before.min(behind); // `NONE` is the greatest
@@ -311,7 +311,7 @@ impl Neighbours {
         }
     }
 
-    /// Takes a table out of the tree of its run, if it is in there.
+    /// Removes a table from the tree of its run, if it is in it.
     fn take_out(&mut self, table: u32, run: Run) {
         let Some(node) = self.nodes.get_mut(table as usize) else { return };
         let Node { left, right, mut parent, .. } = std::mem::replace(node, Node::OUTSIDE);

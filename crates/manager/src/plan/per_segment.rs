@@ -1,7 +1,7 @@
 //! Arrays with one element per segment.
 //!
-//! State is kept in one exact allocation for some tables with neighbouring slots, so that a table's bookkeeping is known when it is
-//! registered and gone when it is forgotten; lists link segments by these names, never by pointers.
+//! The state of some tables with neighbouring slots is one allocation of exactly their segments. So the bytes of a table are known when it
+//! is registered, and freed when it is forgotten. Lists link segments by table and number, never by pointers.
 
 use std::ops::{Index, IndexMut, Range};
 

@@ -1,7 +1,7 @@
-//! An allocation with the policy that makes it: all of the manager that decides, none of what holds memory or reads.
+//! The planner: an allocation and the policy that decides it, without memory for units and without reads.
 //!
-//! Public so that a policy can be run over any sequence of visits without units, threads or files: what runs here is what
-//! runs in the store. Deterministic: equal calls give equal decisions.
+//! Public, so that a simulator can run a policy over any sequence of visits without units, threads or files. The store runs the same code.
+//! Deterministic: equal calls give equal decisions.
 
 use springbloom_filter::GroupShape;
 
@@ -22,7 +22,7 @@ pub struct Planner {
 }
 
 impl Planner {
-    /// A planner without tables that decides as the settings say; their budget is the one for units alone.
+    /// A planner without tables, with the policy of the settings. Their budget is taken as the budget for units.
     pub fn new(settings: &ManagerSettings) -> Self {
         let policy = policy::build(settings.policy, settings.segment_lifetime_visits);
         Self::with_policy(policy, settings.half_life_visits, settings.budget_bytes)
@@ -35,8 +35,7 @@ impl Planner {
         Self { allocation, policy, admitted_units: 0, evicted_units: 0 }
     }
 
-    /// Takes in table `table` (a small number of the caller's choice, not in use) with these segments, and gives them
-    /// units as far as the policy sees fit.
+    /// Adds a table with these segments, and lets the policy give them units. `table` is a small number that is not in use.
     pub fn add_table(
         &mut self,
         table: u32,
@@ -51,39 +50,39 @@ impl Planner {
         }
     }
 
-    /// Forgets a table.
+    /// Removes a table.
     pub fn remove_table(&mut self, table: u32) {
         self.policy.remove_table(table, &self.allocation);
         self.allocation.remove_table(table);
     }
 
-    /// A table moved to another level as it is.
+    /// Notes that a table moved to another level without being rewritten.
     pub fn set_level(&mut self, table: u32, level: Option<u8>) {
         self.allocation.set_level(table, level);
         self.policy.on_level_changed();
     }
 
-    /// Takes in one visit of a lookup to a segment; a segment that is not there is ignored.
+    /// Records a visit of a lookup to a segment. Ignores a segment that is not known.
     pub fn visit(&mut self, table: u32, segment: u32, outcome: Outcome) {
         self.record(Visit { segment: SegmentRef { table, segment }, outcome, sample_weight: 1 });
         self.count_changes();
     }
 
-    /// Does what the policy has to do beside visits; `false` if there was nothing.
+    /// Lets the policy do a piece of work that belongs to no visit. Returns `false` if there was none.
     pub fn rebalance(&mut self) -> bool {
         let worked = self.rebalance_step();
         self.count_changes();
         worked
     }
 
-    /// Gives some free bytes to units of which nothing is measured; `false` if there was nothing to give.
+    /// Lets the policy give free bytes to units that nothing was measured of. Returns `false` if there was nothing to do.
     pub fn fill(&mut self) -> bool {
         let worked = self.fill_step();
         self.count_changes();
         worked
     }
 
-    /// Moves the ceiling and evicts until the units fit.
+    /// Sets the budget for units and evicts until they fit.
     pub fn set_budget_bytes(&mut self, budget_bytes: usize) {
         self.allocation.set_unit_budget_bytes(budget_bytes);
         while self.shrink_step() {
@@ -91,7 +90,7 @@ impl Planner {
         }
     }
 
-    /// Units allocated to a segment; 0 for one that is not there.
+    /// Units allocated to a segment; 0 for an unknown one.
     pub fn units(&self, table: u32, segment: u32) -> u8 {
         self.allocation.segments().get(SegmentRef { table, segment }).map_or(0, |state| state.units())
     }
@@ -101,12 +100,12 @@ impl Planner {
         self.allocation.planned_bytes()
     }
 
-    /// Units that were allocated and given up by calls of the public methods, ever: the loads a store would make.
+    /// Units that were ever allocated and evicted by calls of the public methods: the loads that a store would make.
     pub fn changed_units(&self) -> (u64, u64) {
         (self.admitted_units, self.evicted_units)
     }
 
-    /// Wasted reads to expect per visit by measured use. O(segments).
+    /// Expected wasted reads per visit, by measured use. O(segments).
     pub fn expected_wasted_reads_per_visit(&self) -> f64 {
         self.allocation.expected_wasted_reads_per_visit()
     }
@@ -135,7 +134,7 @@ impl Planner {
         self.policy.place(segment, &mut self.allocation);
     }
 
-    /// Gives a segment of a new table `units` units from free bytes, and what the policy sees fit if there are too few.
+    /// Gives a segment of a new table `units` units from free bytes. If there are too few, the policy decides.
     pub(crate) fn place_units(&mut self, segment: SegmentRef, units: u8) {
         let has = |allocation: &Allocation| allocation.segments()[segment].units();
         while has(&self.allocation) < units && self.allocation.admit(segment) {}
@@ -163,8 +162,7 @@ impl Planner {
         self.policy.fill(&mut self.allocation)
     }
 
-    /// Reads that a byte more or less for units saves or costs, per visit; 0 while bytes are free. `None` if the policy does not measure
-    /// that.
+    /// Reads per visit that one more byte for units would save; 0 while bytes are free. `None` if the policy does not measure that.
     pub(crate) fn marginal_value_per_byte(&self) -> Option<f64> {
         let price = f64::from(self.policy.marginal_value_per_byte()?);
         let has_free_bytes = self.allocation.free_bytes() * 16 > self.allocation.unit_budget_bytes();
@@ -172,19 +170,19 @@ impl Planner {
         Some(if has_free_bytes || visits == 0.0 { 0.0 } else { price / visits })
     }
 
-    /// Evicts something if the plan is over the ceiling; `false` if it is not, or nothing is left to evict.
+    /// Evicts a unit if the plan is over the budget for units. Returns `false` if it is not, or nothing is left to evict.
     pub(crate) fn shrink_step(&mut self) -> bool {
         self.allocation.is_over()
             && (self.policy.rebalance(&mut self.allocation) || self.policy.evict_one(&mut self.allocation))
     }
 
-    /// No more than `units_max` units of the segment can be had.
+    /// From now on, at most `units_max` units of the segment can be loaded.
     pub(crate) fn cap_units(&mut self, segment: SegmentRef, units_max: u8) {
         self.allocation.cap_units(segment, units_max);
         self.policy.on_units_changed(segment, &self.allocation);
     }
 
-    /// Takes the segment's units back to `units`, to be decided anew after `backoff_ticks` visits.
+    /// Lowers the segment's units to `units`. The policy decides again after `backoff_ticks` visits.
     pub(crate) fn withdraw(&mut self, segment: SegmentRef, units: u8, backoff_ticks: u64) {
         while self.allocation.segments()[segment].units() > units {
             self.allocation.evict(segment);
@@ -208,7 +206,7 @@ impl Planner {
         &self.allocation.segments()[segment]
     }
 
-    /// For what the registry keeps with a segment: units that are resident, reads that failed.
+    /// For the registry, which keeps resident units and failed reads with the segment.
     pub(crate) fn segment_mut(&mut self, segment: SegmentRef) -> &mut SegmentState {
         self.allocation.state_mut(segment)
     }
@@ -225,7 +223,7 @@ impl Planner {
         self.allocation.runs().of(table)
     }
 
-    /// Visits taken in.
+    /// Visits recorded.
     pub(crate) fn ticks(&self) -> u64 {
         self.allocation.ticks()
     }
@@ -240,12 +238,12 @@ impl Planner {
         self.allocation.unit_budget_bytes()
     }
 
-    /// Moves that budget; [`shrink_step`](Self::shrink_step) until it says that all fits.
+    /// Sets that budget. Call [`shrink_step`](Self::shrink_step) until it returns `false`.
     pub(crate) fn set_unit_budget_bytes(&mut self, unit_budget_bytes: usize) {
         self.allocation.set_unit_budget_bytes(unit_budget_bytes);
     }
 
-    /// Groups up to this can be copied when they grow.
+    /// Sets up to which size a group is copied when it grows.
     pub(crate) fn set_copies_bytes_max(&mut self, copies_bytes_max: usize) {
         self.allocation.set_copies_bytes_max(copies_bytes_max);
     }
@@ -264,7 +262,7 @@ impl Planner {
         self.allocation.set_wasted_reads(segment, wasted_reads);
     }
 
-    /// Bytes of the plan's state for a table of so many segments.
+    /// Bytes of the plan's state for a table of that many segments.
     pub(crate) fn table_bytes(&self, segments: usize) -> usize {
         Allocation::table_bytes(segments) + self.policy.table_bytes(segments)
     }
@@ -274,7 +272,7 @@ impl Planner {
         self.policy.fixed_bytes() + self.policy.changes_max() * size_of::<SegmentRef>()
     }
 
-    /// Without a registry behind it the plan is at once the truth.
+    /// Without a registry, the plan counts as carried out at once.
     fn count_changes(&mut self) {
         while let Some(segment) = self.allocation.take_changed() {
             let state = self.allocation.state_mut(segment);

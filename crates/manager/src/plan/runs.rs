@@ -1,11 +1,11 @@
-//! The run of each table: its column family and level, with what all segments of a run add up to. There are few runs, so a table keeps a
-//! number.
+//! The run of each table (its column family and level), with sums over the segments of each run. There are few runs, so a table keeps the
+//! number of its run.
 
 use crate::ScopeId;
 use crate::interned::Interned;
 use crate::memory::{grow_thriftily, thrifty_bytes};
 
-/// A level of a scope, as the host told it.
+/// A level of a scope, as the host reported it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Run {
     pub scope: ScopeId,
@@ -19,12 +19,12 @@ impl Run {
     }
 }
 
-/// What segments of a run add up to.
+/// Sums over segments of a run.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(crate) struct RunShare {
-    /// Where visits go if they are spread evenly: keys, or tables where each table is a run of its own.
+    /// Their weight where visits are spread evenly: keys, or tables where each table is a run of its own.
     pub spread: f64,
-    /// The part of `spread` that the allocated units let pass.
+    /// The same weights, each times the false-positive rate of the segment's allocated units.
     pub passing: f64,
     /// Weighted visits for keys that the segments do not hold.
     pub negatives: f64,
@@ -50,7 +50,7 @@ impl Runs {
         Self { known: Interned::new(), sums: Vec::new(), places: Vec::new() }
     }
 
-    /// Takes in a table that is not known, whose segments add up to `share`. O(runs).
+    /// Adds a table whose segments add up to `share`. O(runs).
     pub(crate) fn insert_table(&mut self, table: u32, run: Run, share: RunShare) {
         let slot = table as usize;
         if self.places.len() <= slot {
@@ -66,7 +66,7 @@ impl Runs {
         sums.negatives += share.negatives;
     }
 
-    /// Forgets a table, whose segments add up to `share`.
+    /// Removes a table whose segments add up to `share`.
     pub(crate) fn remove_table(&mut self, table: u32, share: RunShare) {
         let place =
             self.places.get_mut(table as usize).map_or(NO_RUN, |place| std::mem::replace(place, NO_RUN));
@@ -80,21 +80,21 @@ impl Runs {
         }
     }
 
-    /// A segment of the table was visited for keys that it does not hold.
+    /// Adds weighted visits of a segment of the table for absent keys.
     pub(crate) fn add_negatives(&mut self, table: u32, weight: f32) {
         if let Some(sums) = self.sums_mut(table) {
             sums.negatives += f64::from(weight);
         }
     }
 
-    /// The units of a segment of the table let more or less pass.
+    /// Notes that the units of a segment of the table let more or less pass.
     pub(crate) fn add_passing(&mut self, table: u32, more: f64) {
         if let Some(sums) = self.sums_mut(table) {
             sums.passing += more;
         }
     }
 
-    /// All measured use was scaled by this.
+    /// Scales all sums, as all measured use was scaled.
     pub(crate) fn scale(&mut self, factor: f32) {
         self.sums.iter_mut().for_each(|sums| sums.negatives *= f64::from(factor));
     }

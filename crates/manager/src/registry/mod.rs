@@ -17,8 +17,9 @@ mod whole_group;
 
 pub(crate) use loads::{Loaded, LoadedUnits, Wanted};
 
-use std::sync::{Arc, Mutex, MutexGuard};
+use std::sync::Arc;
 
+use parking_lot::{Mutex, MutexGuard};
 use springbloom_filter::FilterError;
 
 use crate::keys::KeyRange;
@@ -74,7 +75,7 @@ impl SharedRegistry {
     }
 
     pub(crate) fn lock(&self) -> MutexGuard<'_, Registry> {
-        self.0.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
+        self.0.lock()
     }
 }
 

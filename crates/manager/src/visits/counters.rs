@@ -3,10 +3,11 @@
 //! Each thread adds to counters of its own, which only it writes; a reading sums over the threads. A thread that ends
 //! leaves its counts behind.
 
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex};
 
 use crossbeam_utils::CachePadded;
+use parking_lot::Mutex;
 
 use super::Outcome;
 
@@ -78,13 +79,13 @@ impl Totals {
     /// Counters for a thread.
     pub(crate) fn enter(&self) -> Arc<ThreadTotals> {
         let totals = Arc::new(ThreadTotals::default());
-        self.threads().live.push(totals.clone());
+        self.threads.lock().live.push(totals.clone());
         totals
     }
 
     /// The thread ends: its counts stay.
     pub(crate) fn leave(&self, totals: &Arc<ThreadTotals>) {
-        let mut threads = self.threads();
+        let mut threads = self.threads.lock();
         if let Some(at) = threads.live.iter().position(|live| Arc::ptr_eq(live, totals)) {
             threads.live.swap_remove(at);
             let counts = totals.read();
@@ -99,7 +100,7 @@ impl Totals {
 
     /// The sums.
     pub(crate) fn read(&self) -> OutcomeTotals {
-        let threads = self.threads();
+        let threads = self.threads.lock();
         let mut sum = threads.ended;
         for counts in threads.live.iter().map(|live| live.read()).chain([self.shared.read()]) {
             sum.iter_mut().zip(counts).for_each(|(sum, count)| *sum += count);
@@ -110,9 +111,5 @@ impl Totals {
             true_positives: sum[Outcome::TruePositive as usize],
             known_absent: sum[Outcome::KnownAbsent as usize],
         }
-    }
-
-    fn threads(&self) -> std::sync::MutexGuard<'_, Threads> {
-        self.threads.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
     }
 }

@@ -3,10 +3,11 @@
 //! Places come in rings. A ring that is taken away is kept until nobody uses it any more. Elements that were put into it meanwhile are
 //! found then.
 
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
 use arc_swap::ArcSwap;
 use crossbeam_queue::ArrayQueue;
+use parking_lot::Mutex;
 
 /// Behind a pointer: a ring's ends are on cache lines of their own, which makes it large.
 type Ring<T> = Arc<ArrayQueue<T>>;
@@ -35,13 +36,13 @@ impl<T> Rings<T> {
     pub(crate) fn replace_places(&self, places: usize) {
         let rings = (places > 0).then(|| Arc::new(ArrayQueue::new(places)));
         let retired = self.rings.swap(Arc::new(rings.into_iter().collect()));
-        self.retired.lock().unwrap_or_else(PoisonError::into_inner).extend(retired.iter().cloned());
+        self.retired.lock().extend(retired.iter().cloned());
     }
 
     /// Frees the rings that were taken away and that nobody uses any more. Gives how many places they had, and calls `left` with each
     /// element in them.
     pub(crate) fn reclaim(&self, mut left: impl FnMut(T)) -> usize {
-        let mut retired = self.retired.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut retired = self.retired.lock();
         // A thread that uses a ring holds a list of rings with it, and no new list has a ring that was taken away.
         let free: Vec<_> = retired.extract_if(.., |ring| Arc::get_mut(ring).is_some()).collect();
         drop(retired);

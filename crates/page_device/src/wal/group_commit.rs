@@ -1,6 +1,6 @@
 //! Group commit: one of several threads commits for all threads that had appended before.
 
-use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
+use parking_lot::{Condvar, Mutex};
 
 /// Elects the thread that commits.
 #[derive(Default)]
@@ -18,7 +18,7 @@ impl GroupCommit {
     /// Waits for the right to commit. Returns `None` once `is_done` says that another thread's commit covers this one. Every commit wakes
     /// all waiting threads. With a lock they would wake one by one, each after a sync of its own.
     pub fn lead(&self, is_done: impl Fn() -> bool) -> Option<CommitGuard<'_>> {
-        let mut is_taken = self.lock();
+        let mut is_taken = self.is_taken.lock();
         loop {
             if is_done() {
                 return None;
@@ -27,18 +27,14 @@ impl GroupCommit {
                 *is_taken = true;
                 return Some(CommitGuard { group: self });
             }
-            is_taken = self.ended.wait(is_taken).unwrap_or_else(PoisonError::into_inner);
+            self.ended.wait(&mut is_taken);
         }
-    }
-
-    fn lock(&self) -> MutexGuard<'_, bool> {
-        self.is_taken.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
 impl Drop for CommitGuard<'_> {
     fn drop(&mut self) {
-        *self.group.lock() = false;
+        *self.group.is_taken.lock() = false;
         self.group.ended.notify_all();
     }
 }

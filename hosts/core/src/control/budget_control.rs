@@ -4,17 +4,16 @@
 
 use std::{
     sync::{
-        Arc, Mutex, MutexGuard,
+        Arc,
         atomic::{AtomicBool, Ordering},
     },
     time::Duration,
 };
 
+use parking_lot::Mutex;
 use springbloom_manager::Manager;
 
-use crate::{
-    control::memory_pressure::MemoryPressure, ffi::CacheCharge, mutex::lock, tables::handover::Handover,
-};
+use crate::{control::memory_pressure::MemoryPressure, ffi::CacheCharge, tables::handover::Handover};
 
 /// Polls without pressure before memory is taken back.
 const CALM_POLLS: u32 = 10;
@@ -54,7 +53,7 @@ impl BudgetControl {
 
     /// Asks for another budget, and gives the one that is in force then. A smaller one holds when this returns.
     pub(crate) fn ask(&self, budget_bytes: usize) -> usize {
-        let mut state = self.lock();
+        let mut state = self.state.lock();
         state.asked_bytes = budget_bytes;
         self.apply(&state);
         self.manager.budget().budget_bytes()
@@ -68,7 +67,7 @@ impl BudgetControl {
         if self.is_charged.load(Ordering::Acquire) {
             return Ok(());
         }
-        let mut state = self.lock();
+        let mut state = self.state.lock();
         if state.charge.is_none() {
             state.charge = Some(charge()?);
             self.apply(&state);
@@ -85,7 +84,7 @@ impl BudgetControl {
     /// Under memory pressure, yields a step of the budget. When pressure has been gone for a while, takes a smaller step back.
     pub(crate) fn poll_pressure(&self) {
         let Some(pressure) = &self.pressure else { return };
-        let mut state = self.lock();
+        let mut state = self.state.lock();
         let before = state.share;
         if pressure.is_high() {
             state.calm_polls = 0;
@@ -106,7 +105,7 @@ impl BudgetControl {
 
     /// Lowers the charge after the ceiling fell by itself.
     pub(crate) fn follow_ceiling(&self) {
-        if let Some(charge) = &self.lock().charge {
+        if let Some(charge) = &self.state.lock().charge {
             charge.update(self.manager.budget().budget_bytes());
         }
     }
@@ -131,9 +130,5 @@ impl BudgetControl {
 
     fn limit(&self, budget_bytes: usize) {
         self.handover.without_any(|| self.manager.set_budget_bytes(budget_bytes));
-    }
-
-    fn lock(&self) -> MutexGuard<'_, State> {
-        lock(&self.state)
     }
 }

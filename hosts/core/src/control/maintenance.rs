@@ -7,18 +7,18 @@
 use std::{
     panic::{AssertUnwindSafe, catch_unwind},
     sync::{
-        Arc, Condvar, Mutex, PoisonError,
+        Arc,
         atomic::{AtomicU64, Ordering},
     },
     thread::JoinHandle,
     time::{Duration, Instant},
 };
 
+use parking_lot::{Condvar, Mutex};
 use springbloom_manager::Manager;
 
 use crate::{
     control::budget_control::BudgetControl,
-    mutex::lock,
     tables::{databases::Databases, deferred::DeferredTables, handover::Handover, table_files::TableFiles},
     warm_start::WarmStart,
 };
@@ -65,7 +65,7 @@ impl Maintenance {
 
 impl Drop for Maintenance {
     fn drop(&mut self) {
-        *lock(&self.stop.is_asked) = true;
+        *self.stop.is_asked.lock() = true;
         self.stop.changed.notify_all();
         if let Some(thread) = self.thread.take() {
             let _ = thread.join(); // its panics are contained and counted
@@ -76,9 +76,9 @@ impl Drop for Maintenance {
 impl Stop {
     /// Sleeps. `true`: end now.
     fn wait(&self, timeout: Duration) -> bool {
-        let asked = lock(&self.is_asked);
-        let waited = self.changed.wait_timeout_while(asked, timeout, |asked| !*asked);
-        *waited.unwrap_or_else(PoisonError::into_inner).0
+        let mut is_asked = self.is_asked.lock();
+        self.changed.wait_while_for(&mut is_asked, |is_asked| !*is_asked, timeout);
+        *is_asked
     }
 }
 

@@ -1,13 +1,15 @@
 //! The instance that option strings share. A string cannot name an object, so there is one in a process.
 
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
+
+use parking_lot::Mutex;
 
 use super::{
     Filters,
     setting_table::{self, BUDGET, Given},
     settings::Settings,
 };
-use crate::{Cache, Engine, mutex::lock};
+use crate::{Cache, Engine};
 
 struct Instance {
     filters: Arc<Filters>,
@@ -18,7 +20,7 @@ static INSTANCE: Mutex<Option<Instance>> = Mutex::new(None);
 
 /// The shared instance, if there is one.
 pub(crate) fn shared_instance_if_any() -> Option<Arc<Filters>> {
-    lock(&INSTANCE).as_ref().map(|instance| instance.filters.clone())
+    INSTANCE.lock().as_ref().map(|instance| instance.filters.clone())
 }
 
 /// The shared instance. The first settings make it. Later ones change its budget; their other settings must agree with those in force, and
@@ -31,7 +33,7 @@ pub(crate) fn shared_instance(
     given: &Given<'_>,
     cache: &Cache<'_>,
 ) -> Result<Arc<Filters>, String> {
-    let mut instance = lock(&INSTANCE);
+    let mut instance = INSTANCE.lock();
     let in_use = instance.as_ref().filter(|instance| Arc::strong_count(&instance.filters) > 1);
     let others = in_use.map_or_else(Settings::default, |instance| instance.settings.clone());
     let sets_budget = in_use.is_none() || given.iter().any(|(name, _)| *name == BUDGET);

@@ -7,14 +7,15 @@
 use std::{
     collections::{HashMap, VecDeque},
     sync::{
-        Arc, Mutex,
+        Arc,
         atomic::{AtomicBool, AtomicU64, Ordering},
     },
 };
 
+use parking_lot::Mutex;
 use springbloom_manager::ScopeId;
 
-use crate::{ffi::FileAccess, filters::Filters, mutex::lock};
+use crate::{ffi::FileAccess, filters::Filters};
 
 /// Tells databases and column families of the process apart.
 static NEXT_NUMBER: AtomicU64 = AtomicU64::new(1);
@@ -89,17 +90,17 @@ impl Database {
 
     /// A table of it was opened with units.
     pub(crate) fn count_with_units(&self) {
-        lock(&self.openings).counts.with_units += 1;
+        self.openings.lock().counts.with_units += 1;
     }
 
     /// A table of it had no room.
     pub(crate) fn count_deferred(&self) {
-        lock(&self.openings).counts.deferred += 1;
+        self.openings.lock().counts.deferred += 1;
     }
 
     /// Gives the counts, once: when no table was opened since the last look.
     fn due_counts(&self) -> Option<OpeningCounts> {
-        let mut openings = lock(&self.openings);
+        let mut openings = self.openings.lock();
         let Openings { counts, at_last_look, looks } = &mut *openings;
         if *looks > LOOKS_MAX {
             return None;
@@ -116,11 +117,11 @@ impl Databases {
     pub(crate) fn open(&self, session: &[u8], is_for_writing: bool, files: FileAccess) -> Family {
         let next = || NEXT_NUMBER.fetch_add(1, Ordering::Relaxed);
         let without_units = || {
-            let mut unclaimed = lock(&self.unclaimed);
+            let mut unclaimed = self.unclaimed.lock();
             let at = unclaimed.iter().position(|(of, _)| of == session);
             at.and_then(|at| unclaimed.remove(at)).map_or(0, |(_, tables)| tables)
         };
-        let mut open = lock(&self.open);
+        let mut open = self.open.lock();
         let Open { database, families } = open.entry(session.to_vec()).or_insert_with(|| Open {
             database: Arc::new(Database {
                 number: next(),
@@ -141,16 +142,16 @@ impl Databases {
 
     /// Access to the files of the database with that session. If it is not open, no file exists.
     pub(crate) fn files_of(&self, session: &[u8]) -> FileAccess {
-        lock(&self.open).get(session).map_or_else(FileAccess::none, |open| open.database.files.clone())
+        self.open.lock().get(session).map_or_else(FileAccess::none, |open| open.database.files.clone())
     }
 
     /// The database with that session opened a table without units.
     pub(crate) fn count_without_units(&self, session: &[u8]) {
-        if let Some(Open { database, .. }) = lock(&self.open).get(session) {
-            lock(&database.openings).counts.without_units += 1;
+        if let Some(Open { database, .. }) = self.open.lock().get(session) {
+            database.openings.lock().counts.without_units += 1;
             return;
         }
-        let mut unclaimed = lock(&self.unclaimed);
+        let mut unclaimed = self.unclaimed.lock();
         if let Some((_, tables)) = unclaimed.iter_mut().find(|(of, _)| of == session) {
             *tables += 1;
             return;
@@ -163,7 +164,7 @@ impl Databases {
 
     /// Tells the log of each database once how its tables were opened, when no more are being opened.
     pub(crate) fn sum_up_openings(&self, budget_bytes: usize) {
-        let databases: Vec<_> = lock(&self.open).values().map(|open| open.database.clone()).collect();
+        let databases: Vec<_> = self.open.lock().values().map(|open| open.database.clone()).collect();
         for database in databases {
             let Some(counts) = database.due_counts() else { continue };
             let OpeningCounts { with_units, without_units, deferred } = counts;
@@ -176,7 +177,7 @@ impl Databases {
 
     /// Takes out a column family. Gives whether it was the database's last.
     fn leave(&self, database: &Database) -> bool {
-        let mut open = lock(&self.open);
+        let mut open = self.open.lock();
         let Some(entry) = open.get_mut(&database.session) else { return false };
         entry.families -= 1;
         if entry.families > 0 {

@@ -1,13 +1,9 @@
 //! Deferred tables: the manager refused them for lack of room. They are opened again when there may be more.
 
-use std::{
-    collections::BTreeMap,
-    sync::{Mutex, MutexGuard},
-};
+use std::collections::BTreeMap;
 
+use parking_lot::Mutex;
 use springbloom_manager::{Manager, MemoryKind};
-
-use crate::mutex::lock;
 
 /// What opening a deferred table came to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -62,12 +58,12 @@ impl Room {
 impl DeferredTables {
     /// The column family has a deferred table.
     pub(crate) fn add(&self, family: usize, retry: Box<dyn Retry>) {
-        self.lock().families.insert(family, retry);
+        self.state.lock().families.insert(family, retry);
     }
 
     /// When this returns, no table of the column family is being tried, and none will be.
     pub(crate) fn remove(&self, family: usize) {
-        self.lock().families.remove(&family);
+        self.state.lock().families.remove(&family);
     }
 
     /// If there is more room than at the last refusal: tries all tables until one is refused again.
@@ -75,7 +71,7 @@ impl DeferredTables {
         let mut is_first = true;
         loop {
             // Held while a table is tried, so that its column family stays. Let go of between tables, because readers open and close.
-            let mut state = self.lock();
+            let mut state = self.state.lock();
             let room = Room::of(manager);
             if is_first && state.refused_at.is_some_and(|refused_at| !room.is_more_than(refused_at)) {
                 return;
@@ -94,9 +90,5 @@ impl DeferredTables {
                 }
             }
         }
-    }
-
-    fn lock(&self) -> MutexGuard<'_, State> {
-        lock(&self.state)
     }
 }

@@ -1,8 +1,6 @@
 //! Guards accesses to a database's files: they are made only while the database is open.
 
-use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
-
-use crate::mutex::lock;
+use parking_lot::{Condvar, Mutex};
 
 /// Open until it is closed for good. Closing waits for accesses under way.
 #[derive(Debug, Default)]
@@ -21,7 +19,7 @@ impl Gate {
     /// Runs `run` unless the gate is closed; `None` then.
     pub(crate) fn enter<T>(&self, run: impl FnOnce() -> T) -> Option<T> {
         {
-            let mut state = self.lock();
+            let mut state = self.state.lock();
             if state.is_closed {
                 return None;
             }
@@ -34,14 +32,9 @@ impl Gate {
 
     /// When this returns, nobody is inside, and nobody will be.
     pub(crate) fn close(&self) {
-        let mut state = self.lock();
+        let mut state = self.state.lock();
         state.is_closed = true;
-        let left = self.left.wait_while(state, |state| state.inside > 0);
-        drop(left.unwrap_or_else(PoisonError::into_inner));
-    }
-
-    fn lock(&self) -> MutexGuard<'_, State> {
-        lock(&self.state)
+        self.left.wait_while(&mut state, |state| state.inside > 0);
     }
 }
 
@@ -49,7 +42,7 @@ struct Inside<'a>(&'a Gate);
 
 impl Drop for Inside<'_> {
     fn drop(&mut self) {
-        self.0.lock().inside -= 1;
+        self.0.state.lock().inside -= 1;
         self.0.left.notify_all();
     }
 }

@@ -2,13 +2,14 @@
 
 use std::{
     collections::VecDeque,
-    sync::{Arc, Mutex, MutexGuard},
+    sync::Arc,
     time::{Duration, Instant},
 };
 
+use parking_lot::Mutex;
 use springbloom_manager::{Manager, Reservation};
 
-use crate::{ffi::FileAccess, mutex::lock};
+use crate::ffi::FileAccess;
 
 /// How many tables may wait to be opened. An engine opens tables when their flush or compaction is done.
 const WAITING_TABLES_MAX: usize = 64;
@@ -58,7 +59,7 @@ impl Handover {
     ) {
         let unit_bytes: usize = units.iter().flatten().map(Vec::len).sum();
         let Some(reservation) = manager.reserve_for_hand_over(path.len() + unit_bytes) else { return };
-        let mut state = self.lock();
+        let mut state = self.state.lock();
         if state.paused > 0 {
             return;
         }
@@ -77,7 +78,7 @@ impl Handover {
 
     /// The units of the table at `path`, if it is the one that was offered.
     pub(crate) fn take(&self, path: &[u8], stored_id: u128) -> Option<FirstUnits> {
-        let waiting = &mut self.lock().waiting;
+        let waiting = &mut self.state.lock().waiting;
         let position = waiting.iter().position(|offer| offer.path == path && offer.stored_id == stored_id)?;
         waiting.remove(position).map(|offer| offer.units)
     }
@@ -85,30 +86,29 @@ impl Handover {
     /// Frees the units of tables that nobody will open.
     pub(crate) fn expire(&self) {
         let old: Vec<_> = {
-            let waiting = &mut self.lock().waiting;
+            let waiting = &mut self.state.lock().waiting;
             waiting.retain(|offer| offer.since.elapsed() < WAITING_AGE_MAX);
             let old = waiting.iter().filter(|offer| offer.since.elapsed() >= FILE_CHECK_AGE);
             old.map(|offer| (offer.files.clone(), offer.path.clone())).collect()
         };
         // Without the lock: builders and readers wait for it, and files are looked up here.
         let gone: Vec<_> = old.into_iter().filter(|(files, path)| !files.exists(path)).collect();
-        self.lock().waiting.retain(|offer| !gone.iter().any(|(files, _)| Arc::ptr_eq(files, &offer.files)));
+        self.state
+            .lock()
+            .waiting
+            .retain(|offer| !gone.iter().any(|(files, _)| Arc::ptr_eq(files, &offer.files)));
     }
 
     /// Frees all waiting units and runs `run`, with none waiting meanwhile: they would hold memory that the manager cannot free. Tables
     /// that are written meanwhile have no hand-over.
     pub(crate) fn without_any<T>(&self, run: impl FnOnce() -> T) -> T {
         {
-            let mut state = self.lock();
+            let mut state = self.state.lock();
             state.paused += 1;
             state.waiting.clear();
         }
         let _resume = Resume(self);
         run()
-    }
-
-    fn lock(&self) -> MutexGuard<'_, State> {
-        lock(&self.state)
     }
 }
 
@@ -117,7 +117,7 @@ struct Resume<'a>(&'a Handover);
 
 impl Drop for Resume<'_> {
     fn drop(&mut self) {
-        self.0.lock().paused -= 1;
+        self.0.state.lock().paused -= 1;
     }
 }
 
@@ -138,6 +138,6 @@ mod tests {
                 assert_eq!(taken, Ok(None), "the reader waits for the budget");
             });
         });
-        assert_eq!(handover.lock().paused, 0);
+        assert_eq!(handover.state.lock().paused, 0);
     }
 }

@@ -6,16 +6,16 @@
 use std::{
     collections::HashMap,
     sync::{
-        Arc, Mutex, Weak,
+        Arc, Weak,
         atomic::{AtomicUsize, Ordering},
     },
     time::{Duration, Instant},
 };
 
+use parking_lot::Mutex;
 use springbloom_manager::{KnownTable, Manager, TableId};
 
 use crate::{
-    mutex::lock,
     tables::{
         databases::Database,
         table_location::{TableFile, TableLocation},
@@ -57,7 +57,7 @@ impl TableFiles {
 
     /// The location that all tables of the folder share.
     pub(crate) fn shared_location(&self, place: TableLocation) -> Arc<TableLocation> {
-        let mut locations = lock(&self.locations);
+        let mut locations = self.locations.lock();
         locations.retain(|known| known.strong_count() > 0);
         if let Some(known) = locations.iter().filter_map(Weak::upgrade).find(|known| known.is_same(&place)) {
             return known;
@@ -69,12 +69,12 @@ impl TableFiles {
 
     /// The table's file may be about to be deleted.
     pub(crate) fn mark_obsolete(&self, id: TableId) {
-        lock(&self.obsolete).insert(id, Instant::now());
+        self.obsolete.lock().insert(id, Instant::now());
     }
 
     /// A reader opens the table, so it is not obsolete.
     pub(crate) fn unmark(&self, id: TableId) {
-        lock(&self.obsolete).remove(&id);
+        self.obsolete.lock().remove(&id);
     }
 
     /// The known tables that a folder remembers. O(known tables).
@@ -129,7 +129,7 @@ impl TableFiles {
 
     /// Forgets closed tables whose files are gone. Looks at all obsolete tables and at some of the others.
     pub(crate) fn forget_deleted(&self) {
-        let obsolete = lock(&self.obsolete).clone();
+        let obsolete = self.obsolete.lock().clone();
         let first = self.next_look.load(Ordering::Relaxed);
         let looked_at = first..first.saturating_add(CHECKED_AT_ONCE);
         let (mut candidates, mut closed) = (Vec::new(), 0);

@@ -7,12 +7,12 @@ use std::{
     fs::{self, File},
     io::{self, Read, Write},
     path::Path,
-    sync::Mutex,
 };
 
+use parking_lot::Mutex;
 use springbloom_format::{FormatError, StoredHotness};
 
-use crate::{Engine, Name, mutex::lock};
+use crate::{Engine, Name};
 
 /// Enough for 5 million segments, which is more than one machine serves.
 const FILE_BYTES_MAX: u64 = 64 << 20;
@@ -66,7 +66,7 @@ fn decode(file: File) -> Result<StoredHotness, Unusable> {
 /// it: two processes would write the same file.
 pub(crate) fn replace(engine: &Engine, folder: &Path, hotness: &StoredHotness) -> io::Result<()> {
     static WRITING: Mutex<()> = Mutex::new(());
-    let _one_at_a_time = lock(&WRITING);
+    let _one_at_a_time = WRITING.lock();
     if !folder.join(engine.database_file.text()).exists() {
         return Ok(());
     }

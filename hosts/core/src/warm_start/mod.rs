@@ -13,17 +13,17 @@ use std::{
     mem,
     os::unix::ffi::OsStrExt,
     path::{Path, PathBuf},
-    sync::{Arc, Mutex},
+    sync::Arc,
     time::Duration,
 };
 
+use parking_lot::Mutex;
 use springbloom_format::{StoredHotness, StoredSegment, StoredTable};
 use springbloom_manager::{Hotness, Manager, Reservation, SegmentUse, allocated_bytes};
 use xxhash_rust::xxh3::Xxh3;
 
 use crate::{
     Engine,
-    mutex::lock,
     tables::{databases::Database, table_files::TableFiles},
 };
 
@@ -103,7 +103,7 @@ impl WarmStart {
             return (None, None);
         };
         let folder = self.folder(database, path);
-        let mut state = lock(&folder.state);
+        let mut state = folder.state.lock();
         if !mem::replace(&mut state.is_loaded, true) {
             self.load(&folder.path, &mut state);
         }
@@ -121,7 +121,7 @@ impl WarmStart {
         }
         for folder in of_database {
             self.save(&folder, true);
-            lock(&self.folders).remove(&(database.number(), folder.path.clone()));
+            self.folders.lock().remove(&(database.number(), folder.path.clone()));
         }
     }
 
@@ -131,7 +131,7 @@ impl WarmStart {
     }
 
     fn all(&self) -> Vec<Arc<Folder>> {
-        lock(&self.folders).values().cloned().collect()
+        self.folders.lock().values().cloned().collect()
     }
 
     fn folder(&self, database: &Arc<Database>, path: &Path) -> Arc<Folder> {
@@ -142,7 +142,7 @@ impl WarmStart {
             saving: Mutex::default(),
         };
         let key = (database.number(), path.to_owned());
-        lock(&self.folders).entry(key).or_insert_with(|| Arc::new(new())).clone()
+        self.folders.lock().entry(key).or_insert_with(|| Arc::new(new())).clone()
     }
 
     fn load(&self, folder: &Path, state: &mut State) {
@@ -174,13 +174,13 @@ impl WarmStart {
 
     /// Writes a folder's file if something changed and it may be written. `is_last`: the database closes.
     fn save(&self, folder: &Folder, is_last: bool) {
-        let _one_at_a_time = lock(&folder.saving);
-        if lock(&folder.state).is_closed || !folder.is_writable(self.engine) {
+        let _one_at_a_time = folder.saving.lock();
+        if folder.state.lock().is_closed || !folder.is_writable(self.engine) {
             return;
         }
         let visits = self.manager.outcomes().visits();
         let waiting = {
-            let mut state = lock(&folder.state);
+            let mut state = folder.state.lock();
             state.is_closed = is_last;
             if state.visits_saved == Some(visits) {
                 return;
@@ -200,7 +200,7 @@ impl WarmStart {
             return;
         }
         if let Err(error) = hotness_file::replace(self.engine, &folder.path, &stored)
-            && !mem::replace(&mut lock(&folder.state).has_failed, true)
+            && !mem::replace(&mut folder.state.lock().has_failed, true)
         {
             log::warn!("{}: filter use cannot be remembered: {error}", folder.path.display());
         }
@@ -235,12 +235,12 @@ impl WarmStart {
 impl Folder {
     /// Something changed.
     pub(crate) fn note_change(&self) {
-        lock(&self.state).visits_saved = None;
+        self.state.lock().visits_saved = None;
     }
 
     /// Whether this process may write into the folder.
     fn is_writable(&self, engine: &Engine) -> bool {
-        let mut state = lock(&self.state);
+        let mut state = self.state.lock();
         *state
             .is_writable
             .get_or_insert_with(|| self.database.is_for_writing() && lock_file::is_held(engine, &self.path))

@@ -2,8 +2,8 @@
 
 use std::collections::HashMap;
 use std::path::Path;
-use std::sync::Mutex;
 
+use parking_lot::Mutex;
 use rustix::fs::statfs;
 
 /// Numbers of `linux/magic.h`.
@@ -48,7 +48,7 @@ pub(super) struct PseudoFileSystems {
 
 impl PseudoFileSystems {
     pub(super) fn name_of(&self, folder: &Path, device: u64) -> Option<&'static str> {
-        let mut by_device = self.by_device.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+        let mut by_device = self.by_device.lock();
         *by_device.entry(device).or_insert_with(|| name_of(folder))
     }
 }

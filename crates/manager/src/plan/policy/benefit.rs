@@ -1,10 +1,10 @@
-//! Units ranked by what they were observed to do, per byte (beyond the papers; the idea of SHaMBa's utility
-//! `f * (1 - tp) * (difference of fpr)` with measured instead of assumed terms).
+//! Ranks units by the wasted reads that they save per byte (beyond the papers: SHaMBa's utility `f * (1 - tp) * (difference of fpr)` with
+//! measured instead of assumed terms).
 //!
-//! A segment's next unit is worth its share of the reads that the segment is expected to waste, its last unit those that it would waste
-//! without it ([`forecast`](crate::plan::forecast)). True positives teach nothing. A wasted read is the occasion to ask
-//! whether the segment should have its next unit: from free bytes if it repays its own read within the memory of the measurement, else in
-//! place of the units that are worth least, if it is worth clearly more than they are *and* repays its read.
+//! The next unit of a segment is worth its share of the reads that the segment will waste; the last unit, the reads that would be wasted
+//! without it ([`forecast`](crate::plan::forecast)). Each wasted read raises the question whether its segment should get its next unit. It
+//! does, from free bytes, if the unit repays its own read within the memory of the measurement; or in place of the units that are worth
+//! least, if it is worth clearly more than they are *and* repays its read.
 
 use super::fill::{Fill, gain};
 use super::prior::Prior;
@@ -15,17 +15,17 @@ use crate::SegmentRef;
 use crate::plan::allocation::Allocation;
 use crate::visits::Visit;
 
-/// Segments that are looked at for candidates whenever a read was wasted.
+/// Segments that the clock hand looks at after each wasted read.
 const LOOKS: usize = 4;
 /// A unit must be worth this many times those that it replaces.
 const HYSTERESIS: f32 = 1.4;
-/// Most segments whose units change at once: those of a new table's segment, and those that it takes the place of.
+/// `changes_max`: a segment that gets a unit, and its victims.
 const CHANGES_MAX: usize = 64;
-/// What the least worthy units are worth, as a share of the mean. Where all is well, the most worthy one is worth what two of the least
-/// are, as a further unit would be worth half of it; where their logarithms are spread evenly between, the mean is 1.44 of the least. The
-/// mean is what is known well: the least of many guesses is a guess too low.
+/// Worth of the least valuable units, as a share of the mean worth. In a good allocation the most valuable unit is worth twice the least
+/// valuable one, because a further unit is worth half of the one before. If the logarithms are spread evenly between, the mean is 1.44
+/// times the least. The mean is well measured; the least of many noisy values is too low.
 const MARGIN_OF_MEAN: f32 = 0.7;
-/// Wasted reads within the memory of the measurement that a load must save, net, to repay its own read: half a read, because most units
+/// Wasted reads that a load must save within the memory of the measurement, net, to repay its own read. Half a read, because most units
 /// stay for longer than that memory.
 const REPAY_READS: f32 = 0.5;
 
@@ -41,7 +41,8 @@ impl Benefit {
         Self { victims: Victims::new(), prior: Prior::default(), fill: Fill::new() }
     }
 
-    /// Gives the segment its next unit if that is worth it. `repay` is the weight of the visits that its own read must save.
+    /// Admits the segment's next unit if it is worth more than its victims. `repay` is the weight of the wasted reads that it must save to
+    /// repay the read that loads it.
     fn try_grow(&mut self, segment: SegmentRef, repay: f32, allocation: &mut Allocation) -> bool {
         let Some(bytes) = allocation.admissible_bytes(segment) else { return false };
         let gain = gain(segment, allocation);
@@ -79,7 +80,7 @@ impl Policy for Benefit {
         let repay = REPAY_READS * allocation.decay().weight() as f32;
         let has_place = |allocation: &Allocation| allocation.changed_count() + VICTIMS_MAX < CHANGES_MAX;
         while has_place(allocation) && self.try_grow(segment, repay, allocation) {}
-        // Nothing is known of it: a first unit if nobody else has a use for the bytes.
+        // Nothing is known of it: a first unit, if bytes are free.
         if allocation.segments()[segment].units() == 0 {
             allocation.admit(segment);
         }

@@ -1,30 +1,29 @@
-//! Units for free bytes: memory that nobody has a use for is never a reason to waste a read.
+//! Gives free bytes to units: memory that is free anyway should save reads.
 //!
-//! Passes over all segments with a threshold that falls from pass to pass, so that the units that are worth most per byte come first, and
-//! those of small runs among them. A unit need not repay its read, because nothing has to leave for it.
+//! Several passes go over all segments, each with a lower threshold, so that the units that are worth most per byte come first. A unit need
+//! not repay its read, because nothing is evicted for it.
 
 use crate::SegmentRef;
 use crate::plan::allocation::Allocation;
 
 /// Segments that one call looks at.
 const LOOKS: usize = 4096;
-/// Free bytes that are left for the copies of growing groups, and for wasted reads to find a use for: one part in this of the budget for
-/// units.
+/// One part in this of the budget for units stays free: for copies of growing groups, and for units that wasted reads ask for.
 const FREE_PARTS: usize = 32;
-/// Thresholds of two passes, one to the other.
+/// Threshold of a pass divided by that of the next.
 const FALL: f32 = 0.5;
 
-/// How far the passes are.
+/// State of the passes.
 #[derive(Debug)]
 pub(super) struct Fill {
     hand: SegmentRef,
     /// Weighted reads per byte that a unit saves if this pass admits it.
     threshold: f32,
-    /// The most that a unit saves which this pass left out.
+    /// The greatest saving per byte of the units that this pass left out.
     best_left: f32,
     /// Bytes of the units that this pass left out.
     left_bytes: usize,
-    /// The budget for units under which every segment had all units that it may have and that there was room for.
+    /// The budget for units when nothing was left to give: every segment had all units, or no unit had room.
     complete_at_bytes: Option<usize>,
 }
 
@@ -45,12 +44,12 @@ impl Fill {
         }
     }
 
-    /// Begins anew: a segment may have got a use for free bytes, or worth has changed.
+    /// Starts again, because a segment may have a use for free bytes now, or worths have changed.
     pub(super) fn restart(&mut self) {
         *self = Self::new();
     }
 
-    /// Goes on with a pass until `changes_max` segments changed; `false` if free bytes are few or of no use.
+    /// Continues a pass until `changes_max` segments changed. Returns `false` if few bytes are free or no unit needs them.
     pub(super) fn step(&mut self, changes_max: usize, allocation: &mut Allocation) -> bool {
         let budget_bytes = allocation.unit_budget_bytes();
         let free_bytes_min = budget_bytes / FREE_PARTS;
@@ -85,7 +84,7 @@ impl Fill {
         true
     }
 
-    /// All worth was scaled.
+    /// Scales the threshold, as all worths were scaled.
     pub(super) fn scale(&mut self, factor: f32) {
         self.threshold *= factor;
         self.best_left *= factor;

@@ -1,4 +1,4 @@
-//! Who decides which units are resident: one file per policy behind one trait.
+//! Policies decide which units are resident: one file each, behind one trait.
 
 mod benefit;
 mod fill;
@@ -14,58 +14,57 @@ use crate::plan::allocation::Allocation;
 use crate::visits::Visit;
 use crate::{PolicyKind, SegmentRef};
 
-/// Decides how many units each segment has, by [admitting](Allocation::admit) and [evicting](Allocation::evict) them. Driven by one
-/// thread at a time; sees logical time only, so that equal calls give equal decisions.
+/// Decides how many units each segment has, by [admitting](Allocation::admit) and [evicting](Allocation::evict) them. One thread at a time
+/// calls it. It sees logical time only, so equal calls give equal decisions.
 ///
-/// A call changes the units of [`changes_max`](Self::changes_max) segments at most: its decisions are carried out before the next one,
-/// from a list of that size.
+/// A call changes at most [`changes_max`](Self::changes_max) segments: the manager carries out its decisions before the next call, from a
+/// list of that size.
 pub trait Policy: Send {
-    /// Gives a segment of a new table what its inherited use and the free bytes allow.
+    /// Admits units for a segment of a new table, as its inherited use and the free bytes allow.
     fn place(&mut self, segment: SegmentRef, allocation: &mut Allocation);
 
     /// A visit that the allocation has just recorded.
     fn on_visit(&mut self, visit: Visit, allocation: &mut Allocation);
 
-    /// Evicts the unit that is worth least, to get under the budget; `false` if there is none.
+    /// Evicts the unit that is worth least, to come under the budget. Returns `false` if there is none.
     fn evict_one(&mut self, allocation: &mut Allocation) -> bool;
 
-    /// Does a bounded piece of work that no single visit asks for; `false` if there was none.
+    /// Does a bounded piece of work that belongs to no visit. Returns `false` if there was none.
     fn rebalance(&mut self, _allocation: &mut Allocation) -> bool {
         false
     }
 
-    /// Gives some free bytes to units of which nothing is measured, when no more tables come; `false` if there was nothing to give.
+    /// Admits units that nothing was measured of into free bytes, when no more tables come. Returns `false` if there was nothing to do.
     fn fill(&mut self, _allocation: &mut Allocation) -> bool {
         false
     }
 
-    /// A table without allocated units came into the allocation; its segments are placed next.
+    /// A table was added to the allocation, without units; [`place`](Self::place) follows for each of its segments.
     fn add_table(&mut self, _table: u32, _allocation: &mut Allocation) {}
 
     /// A table is about to leave the allocation.
     fn remove_table(&mut self, _table: u32, _allocation: &Allocation) {}
 
-    /// A table moved to another level as it is.
+    /// A table moved to another level without being rewritten.
     fn on_level_changed(&mut self) {}
 
-    /// Somebody else changed the segment's allocated units (a read failed).
+    /// The manager changed the segment's allocated units, because a read failed.
     fn on_units_changed(&mut self, _segment: SegmentRef, _allocation: &Allocation) {}
 
     /// All measured use was scaled by this.
     fn on_rescale(&mut self, _factor: f32) {}
 
-    /// Weighted reads per byte that a few bytes of units more or less would save or cost; `None` from a policy that does not rank
-    /// units by that.
+    /// Weighted reads per byte that a few more bytes for units would save. `None` from a policy that does not rank units by that.
     fn marginal_value_per_byte(&self) -> Option<f32> {
         None
     }
 
-    /// Most segments whose units one call may change.
+    /// The greatest number of segments that one call may change.
     fn changes_max(&self) -> usize {
         CHANGES_MAX
     }
 
-    /// Bytes of the policy's own state for a table of so many segments.
+    /// Bytes of the policy's own state for a table of that many segments.
     fn table_bytes(&self, _segments: usize) -> usize {
         0
     }
@@ -80,7 +79,7 @@ pub trait Policy: Send {
     fn assert_consistent(&self, _allocation: &Allocation) {}
 }
 
-/// Most segments whose units one call to a policy may change that moves whole levels.
+/// `changes_max` of a policy that changes whole levels.
 const CHANGES_MAX: usize = 256;
 
 /// Most units that are evicted to make room for one.

@@ -1,14 +1,16 @@
 //! ElasticBF's Multi-Queue (ATC'19 sections 3.3 and 3.4, HotStorage'18 section 3.3).
 //!
-//! Queue `Qi` holds the segments with `i` units allocated, least recently used first. Every visit moves its segment to
-//! the recent end and sets its expiry to `currentTime + lifetime`. Then the segment gets its next unit if that lowers
-//! E[Extra_IO]: from free bytes, or else from expired segments, searched from `Qn` to `Q1` and from the least recent end
-//! of each; if none is expired the adjustment is skipped.
+//! Queue `Qi` holds the segments with `i` units allocated, least recently used first. Every visit moves its segment to the recent end and
+//! sets its expiry to `currentTime + lifetime`. Then the segment gets its next unit if that lowers E\[Extra_IO\]: from free bytes, or else
+//! from expired segments, searched from `Qn` to `Q1` and from the least recent end of each. If none is expired, nothing changes.
 //!
-//! Chosen where the papers are silent: a segment that lost a unit goes to the *least* recent end of the next lower
-//! queue, as its last visit is older than `lifetime`; a search looks at a few expired segments per queue, so that one
-//! hot but momentarily expired segment does not shield the rest, and stays O(1); one visit evicts at most a few units
-//! (more than one only if sizes differ). `access_count` fades as all measured use does.
+//! Our choices where the papers say nothing:
+//!
+//! - A segment that lost a unit goes to the *least* recent end of the next lower queue, because its last visit is older than `lifetime`.
+//! - A search looks at a few expired segments of each queue: O(1), and one hot segment that is expired for a moment does not protect those
+//!   behind it.
+//! - One visit evicts a few units at most (more than one only if sizes differ).
+//! - `access_count` fades as all measured use does.
 
 use springbloom_filter::MAX_UNITS;
 

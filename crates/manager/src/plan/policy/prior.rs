@@ -1,4 +1,4 @@
-//! Use of tables that nobody has looked anything up in: a prior, so that their units have a worth before anything is measured.
+//! The prior: assumed use of tables that had no lookup yet, so that their units have a worth (decision 0025).
 
 use crate::memory::{grow_thriftily, thrifty_bytes};
 use crate::plan::allocation::Allocation;
@@ -9,7 +9,7 @@ const LOOKUPS_PER_SEGMENT: f32 = 4.0;
 /// Tables that one call takes.
 const TABLES_PER_CALL: usize = 64;
 
-/// The tables that wait for their prior: it depends on the sizes of all runs, so it is set when no more tables come.
+/// Tables that wait for their prior. It depends on the sizes of all runs, so it is set when no more tables come.
 #[derive(Debug, Default)]
 pub(super) struct Prior {
     waiting: Vec<u32>,
@@ -19,7 +19,7 @@ impl Prior {
     /// Bytes of a table.
     pub(super) const TABLE_BYTES: usize = thrifty_bytes::<u32>();
 
-    /// Notes a table of which a segment has no use, measured or inherited.
+    /// Notes a table with a segment that inherited no use.
     pub(super) fn add_table(&mut self, table: u32, allocation: &Allocation) {
         if allocation.table(table).iter().any(|state| state.counts().access_count() == 0.0) {
             let length = self.waiting.len() + 1;
@@ -33,7 +33,7 @@ impl Prior {
         self.waiting.retain(|&waiting| waiting != table);
     }
 
-    /// Sets the prior of some tables; `false` if none waits.
+    /// Sets the prior of some tables. Returns `false` if none waits.
     pub(super) fn set(&mut self, allocation: &mut Allocation) -> bool {
         let lookups = LOOKUPS_PER_SEGMENT * allocation.segment_count() as f32;
         let from = self.waiting.len().saturating_sub(TABLES_PER_CALL);

@@ -1,9 +1,9 @@
-//! Static allocation by runs: all segments of a run get the same number of units, except in the one run where the budget ends,
-//! in which an even share of the segments gets one more.
+//! Static allocation by runs: all segments of a run get the same number of units. In the one run where the budget ends, an even share of
+//! the segments gets one more.
 //!
-//! Greedy by fall of fpr per byte over (run, next unit), which is optimal as each further unit of a run is worth less than
-//! the one before. Recomputed when tables come or go or the ceiling moves, in O(segments + runs log runs); carried out by [`rebalance`],
-//! a bounded number of segments at a time, evictions first.
+//! Greedy over (run, next unit) by the fall of the false-positive rate per byte. This is optimal, because each further unit of a run is
+//! worth less than the one before. Computed again when tables come or go or the budget changes, in O(segments + runs log runs), and carried
+//! out by [`rebalance`], a bounded number of segments at a time, evictions first.
 //!
 //! [`rebalance`]: Policy::rebalance
 
@@ -30,7 +30,7 @@ impl SizeClass {
     }
 }
 
-/// Names a run, or runs that are planned alike: there are few names, however many tables overlap.
+/// A run, or a class of runs that are planned alike. So there are few, however many tables overlap.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub(super) struct RunKey(u64, u64);
 
@@ -42,7 +42,7 @@ impl RunKey {
         RunKey(u64::from(size.0), 1)
     }
 
-    /// Runs that it names, of so many tables.
+    /// Runs of this class, and their tables.
     fn runs(self, tables: usize) -> usize {
         if self.1 == 1 { tables } else { 1 }
     }
@@ -60,7 +60,7 @@ struct RunUnits {
     one_more_below: u16,
 }
 
-/// What a run's next unit would do.
+/// Gain and cost of a run's next unit.
 struct RunStep {
     fpr_fall: f64,
     bytes: usize,
@@ -106,7 +106,7 @@ enum Phase {
     Admit(SegmentRef),
 }
 
-/// Visits between two looks at segments that have fewer units than they should.
+/// Visits between two searches for segments that have fewer units than planned.
 const RETRY_TICKS: u64 = 1 << 16;
 /// Tables of a run whose rates stand for the run's.
 const SAMPLED_TABLES: usize = 16;
@@ -184,7 +184,7 @@ impl SortedRuns {
         self.phase = Phase::Evict(SegmentRef::FIRST);
     }
 
-    /// Brings segments from `from` on to what they should have, in one direction; where to go on, if not at the end.
+    /// Brings segments from `from` on to their planned units, by admissions or by evictions. Returns where to continue, if not at the end.
     fn apply_plan(&self, from: SegmentRef, admit: bool, allocation: &mut Allocation) -> Option<SegmentRef> {
         let SegmentRef { mut table, mut segment } = from;
         for _ in 0..VISITS_MAX {
@@ -238,7 +238,7 @@ impl Policy for SortedRuns {
     }
 
     fn place(&mut self, segment: SegmentRef, allocation: &mut Allocation) {
-        // What its run has already; the plan that takes it into account follows.
+        // As many units as its run has already. The next plan takes the new table into account.
         while allocation.segments()[segment].units() < self.wanted_units(segment, allocation).max(1)
             && allocation.admit(segment)
         {}

@@ -1,6 +1,6 @@
-//! The same number of units for every segment; what is left of the budget is spread evenly as one unit more for some.
+//! The same number of units for every segment. The rest of the budget is spread evenly, as one more unit for some.
 //!
-//! What an engine with a fixed number of bits per key does, under a budget: the least that any other policy must reach.
+//! This is what a fixed number of bits per key does under a budget: the baseline of every other policy.
 
 use super::sorted_runs::{RunKey, SortedRuns};
 

@@ -1,16 +1,16 @@
-//! The segments whose last units are worth least, found by looking at a few segments now and then.
+//! Finds the segments whose last units are worth least.
 //!
-//! A hand goes round over all segments and the least worthy of those that it has seen stand in a short list. Worth is
-//! weighted with time, so that it hardly changes until a segment is visited, and then it mostly grows: what the list says is
-//! rarely too high, and is asked again before anybody acts on it. Between two evictions the hand sees some hundred segments, so the victim
-//! is the least of about so many; no segment needs a place in a queue, and a visit moves nothing.
+//! A clock hand goes round over all segments, a few at a time, and a short list keeps the least valuable of those that it saw. The value of
+//! a segment hardly changes between visits, and a visit mostly raises it. So values in the list are rarely too high, and a candidate is
+//! checked again before it is evicted. Between two evictions the hand sees some hundred segments, so the victim is the least valuable of
+//! about that many. No segment needs a place in a queue, and a visit moves nothing.
 
 use crate::SegmentRef;
 use crate::plan::allocation::Allocation;
 
 /// Places in the list.
 const PLACES: usize = 64;
-/// Segments that are looked at when the list is empty, before the least of them will do.
+/// Segments that the hand looks at before the least valuable one is taken, when the list was empty.
 const SEEN_MIN: usize = 1024;
 
 /// A segment whose last unit could go.
@@ -27,11 +27,11 @@ pub(super) struct Victims {
     /// Least worth last.
     places: Vec<Victim>,
     hand: SegmentRef,
-    /// Of what the hand saw lately.
+    /// Mean worth of what the hand saw lately.
     mean_worth: f32,
 }
 
-/// Segments that the hand saw of which the mean tells.
+/// The mean is over about this many segments that the hand saw.
 const MEAN_OF: f32 = 512.0;
 
 fn worth(segment: SegmentRef, allocation: &Allocation) -> Option<f32> {
@@ -61,7 +61,7 @@ impl Victims {
         }
     }
 
-    /// Takes the segment in if its last unit is worth less than one in the list.
+    /// Adds the segment to the list if its last unit is worth less than one in it.
     pub(super) fn offer(&mut self, segment: SegmentRef, allocation: &Allocation) {
         if let Some(worth) = worth(segment, allocation) {
             self.put(Victim { segment, worth });
@@ -90,7 +90,7 @@ impl Victims {
         self.places.last().map_or(0.0, |least| least.worth)
     }
 
-    /// Takes out the segment whose last unit is worth least. `None` if no segment has units.
+    /// Removes and returns the segment whose last unit is worth least. `None` if no segment has units.
     pub(super) fn pop(&mut self, allocation: &Allocation) -> Option<SegmentRef> {
         loop {
             if self.places.is_empty() {
@@ -102,7 +102,7 @@ impl Victims {
                 Some(worth) if worth <= least.worth || self.least_worth() >= worth => {
                     return Some(least.segment);
                 }
-                // It was visited since: back to where it belongs.
+                // It was visited since and is worth more: back into the list.
                 Some(_) => self.offer(least.segment, allocation),
             }
         }
@@ -124,7 +124,7 @@ impl Victims {
         self.places.retain(|place| place.segment.table != table);
     }
 
-    /// All worth was scaled.
+    /// Scales the list, as all worths were scaled.
     pub(super) fn scale(&mut self, factor: f32) {
         self.mean_worth *= factor;
         self.places.iter_mut().for_each(|place| place.worth *= factor);
