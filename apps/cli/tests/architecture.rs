@@ -47,7 +47,7 @@ const ALLOWED: [(&str, &[&str]); 15] = [
 ];
 
 /// What crates without an engine may use from elsewhere. A store is not among them.
-const NEUTRAL_EXTERNALS: [&str; 22] = [
+const NEUTRAL_EXTERNALS: [&str; 23] = [
     "anyhow",
     "arc-swap",
     "comfy-table",
@@ -59,6 +59,7 @@ const NEUTRAL_EXTERNALS: [&str; 22] = [
     "libc",
     "log",
     "multiversion",
+    "parking_lot",
     "plotters",
     "prometheus-client",
     "rand",
