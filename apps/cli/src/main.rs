@@ -4,6 +4,7 @@
 
 mod command;
 mod failure;
+mod flash;
 mod lines;
 mod live_files;
 

@@ -1,6 +1,6 @@
 //! Sequences of lookups.
 
-use springbloom_testkit::spread::{mix, unit_interval};
+use springbloom_testkit::mix::{mix, unit_interval};
 use springbloom_workload::{
     AbsentKeys, Distribution, KeySpace, Mix, Movement, Operation, OperationStream, StreamSettings,
 };

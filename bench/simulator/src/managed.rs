@@ -10,7 +10,7 @@ use springbloom_manager::{
     BytewiseOrder, Fences, Manager, ManagerSettings, Outcome, ScopeId, TableHandle, TableId, TableSpec,
     TableUnits, UnitReadError, UnitSource,
 };
-use springbloom_testkit::spread::mix;
+use springbloom_testkit::mix::mix;
 
 use crate::{Lookup, Lookups, Tree};
 

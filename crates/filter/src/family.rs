@@ -133,7 +133,9 @@ impl Probe {
     /// The first of the `resident` units in `words` that rejects the digest: the key is certainly absent. `None` if it may be present. No
     /// allocation.
     ///
-    /// # Panics If `words` has fewer words than these units.
+    /// # Panics
+    ///
+    /// If `words` has fewer words than these units.
     #[inline]
     pub fn rejecting_unit(&self, words: &[u64], resident: u8) -> Option<u8> {
         match &self.0 {

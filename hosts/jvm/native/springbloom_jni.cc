@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "handle.h"
+#include "owners.h"
 #include "install/elastic_table_factory.h"
 #include "install/status.h"
 #include "springbloom.h"

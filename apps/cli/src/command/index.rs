@@ -16,7 +16,7 @@ use serde_json::json;
 use springbloom_console::Step;
 use springbloom_console::output;
 
-use super::flash::{FlashIndex, explain};
+use crate::flash::{FlashIndex, explain};
 
 /// Keep keys and values in an index on flash, with less than a byte of memory per key
 ///

@@ -3,7 +3,6 @@
 pub(crate) mod advise;
 pub(crate) mod compare;
 pub(crate) mod dedup;
-mod flash;
 pub(crate) mod index;
 pub(crate) mod inspect;
 pub(crate) mod set;

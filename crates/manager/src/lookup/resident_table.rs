@@ -14,8 +14,8 @@ pub(crate) struct TableHead {
     id: [u8; 8],
     /// The table's place in the registry.
     slot: u32,
-    /// Number among all tables ever known, never used twice.
-    number: u32,
+    /// Number of the registration; no other has it.
+    generation: u32,
     pub segments: u32,
     fence_bytes: u32,
     locator_bytes: u32,
@@ -40,12 +40,12 @@ const LAYOUT_BYTES: usize = size_of::<ProbeLayout>();
 pub(crate) struct ResidentTable(Thin<TableHead>);
 
 impl ResidentTable {
-    pub(crate) fn new(slot: u32, number: u32, spec: &TableSpec) -> Self {
+    pub(crate) fn new(slot: u32, generation: u32, spec: &TableSpec) -> Self {
         let (fences, locator) = (spec.fences.packed(), spec.locator);
         let head = TableHead {
             id: spec.id.0.to_ne_bytes(),
             slot,
-            number,
+            generation,
             segments: spec.fences.len() as u32,
             fence_bytes: fences.len() as u32,
             locator_bytes: locator.len() as u32,
@@ -79,7 +79,7 @@ impl ResidentTable {
     /// Number among all tables ever known, never used twice.
     #[inline]
     pub(crate) fn generation(&self) -> u32 {
-        self.0.head().number
+        self.0.head().generation
     }
 
     #[inline]

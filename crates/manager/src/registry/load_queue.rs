@@ -14,7 +14,7 @@ const SEGMENTS_MAX: usize = 64;
 #[derive(Debug)]
 pub(super) struct LoadQueue {
     segments: VecDeque<SegmentRef>,
-    /// [`Noted::LAST`] if none is noted.
+    /// [`QueueLink::LAST`] if none is noted.
     first_table: QueueLink,
     last_table: u32,
 }

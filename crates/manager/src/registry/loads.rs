@@ -21,7 +21,7 @@ const COPY_PARTS: usize = 64;
 /// Each load releases one part in so many of the headroom that it did not need.
 const HEADROOM_LOADS: usize = 8;
 
-/// Counts of reads and of their failures.
+/// A table whose units are to be read.
 pub(crate) struct TableToRead {
     pub source: Arc<dyn UnitSource>,
     locator: Box<[u8]>,

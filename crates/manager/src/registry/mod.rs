@@ -388,7 +388,7 @@ impl Registry {
         self.free_indices.push(slot);
         let Some(Table { open, source, .. }) = self.tables[slot as usize].take() else { return };
         self.negative_cache.forget(open.generation());
-        open.cells().iter().for_each(|slot| self.garbage.take_group(slot.clear()));
+        open.cells().iter().for_each(|cell| self.garbage.take_group(cell.clear()));
         let bytes = open.bytes() + self.table_bytes_beside_open(open.cells().len());
         self.garbage.take_table(open, source, bytes);
         self.garbage.collect_tables(&mut self.sources);
@@ -571,11 +571,11 @@ impl Registry {
     /// again.
     fn evict_to(&mut self, segment: SegmentRef, units: u8) {
         let Some(table) = self.tables[segment.table as usize].as_ref() else { return };
-        let slot = &table.open.cells()[segment.segment as usize];
+        let cell = &table.open.cells()[segment.segment as usize];
         let state = self.planner.segment_mut(segment);
         match self.budget.try_reserve(MemoryKind::Units, group_bytes(state.shape, units)) {
             Some(reservation) if units > 0 => {
-                self.garbage.take_group(slot.shrink(state.shape, units, reservation));
+                self.garbage.take_group(cell.shrink(state.shape, units, reservation));
                 self.counters.evictions += u64::from(state.resident - units);
                 state.resident = units;
             }
@@ -601,8 +601,8 @@ impl Registry {
     ) -> Result<(), FilterError> {
         let Some(table) = &self.tables[segment.table as usize] else { return Ok(()) };
         let state = self.planner.segment_mut(segment);
-        let slot = &table.open.cells()[segment.segment as usize];
-        self.garbage.take_group(slot.grow(state.shape, units, added, reservation)?);
+        let cell = &table.open.cells()[segment.segment as usize];
+        self.garbage.take_group(cell.grow(state.shape, units, added, reservation)?);
         state.resident = units;
         Ok(())
     }

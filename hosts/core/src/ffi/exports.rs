@@ -29,7 +29,7 @@ use crate::{
     tables::{
         databases::Family,
         deferred::{Retry, Tried},
-        table_filter::{OpenError, Opening, TableFilter},
+        open_table::{OpenError, OpenTable, Opening},
         unit_builder::UnitBuilder,
     },
 };
@@ -352,7 +352,7 @@ unsafe extern "C" fn sb_table_open(
     filters: *const Filters,
     family: *const Family,
     spec: *const TableSpec,
-    table: *mut TableFilter,
+    table: *mut OpenTable,
 ) -> c_int {
     if family.is_null() {
         return CORRUPT; // opening it failed
@@ -372,7 +372,7 @@ unsafe extern "C" fn sb_table_open(
             head,
             block_offset: spec.block_offset,
         };
-        TableFilter::open(filters, opening)
+        OpenTable::open(filters, opening)
     });
     match opened {
         Ok(opened) => {
@@ -445,7 +445,7 @@ unsafe extern "C" fn sb_table_moved(filters: *const Filters, path: *const u8, pa
 /// # Safety
 /// `table` is alive.
 #[unsafe(no_mangle)]
-unsafe extern "C" fn sb_table_memory_bytes(table: *const TableFilter) -> u64 {
+unsafe extern "C" fn sb_table_memory_bytes(table: *const OpenTable) -> u64 {
     // SAFETY: borrowed for the call.
     let table = unsafe { &*table };
     guarded(0, || table.handle.memory_bytes() as u64)
@@ -454,7 +454,7 @@ unsafe extern "C" fn sb_table_memory_bytes(table: *const TableFilter) -> u64 {
 /// # Safety
 /// `table` was opened with `filters`, which is alive, and nobody uses it any more.
 #[unsafe(no_mangle)]
-unsafe extern "C" fn sb_table_close(filters: *const Filters, table: *mut TableFilter, obsolete: c_int) {
+unsafe extern "C" fn sb_table_close(filters: *const Filters, table: *mut OpenTable, obsolete: c_int) {
     // SAFETY: borrowed for the call; the table is moved out of memory that the caller does not read again.
     let (filters, table) = unsafe { (&*filters, table.read()) };
     guarded((), || table.close(filters, obsolete != 0));
@@ -492,7 +492,7 @@ unsafe extern "C" fn sb_digest_of(key: *const u8, key_size: usize) -> Digest {
 /// `table` and what orders its keys are alive; `key` is readable, `segment` writable.
 #[unsafe(no_mangle)]
 unsafe extern "C" fn sb_table_may_match(
-    table: *const TableFilter,
+    table: *const OpenTable,
     order: *const Order,
     digest: Digest,
     key: Bytes,
@@ -519,7 +519,7 @@ unsafe extern "C" fn sb_table_may_match(
 /// `table` is alive and has the segment; `key` is readable.
 #[unsafe(no_mangle)]
 unsafe extern "C" fn sb_table_record_wasted_read(
-    table: *const TableFilter,
+    table: *const OpenTable,
     segment: u32,
     digest: Digest,
     key: Bytes,
@@ -538,7 +538,7 @@ unsafe extern "C" fn sb_table_record_wasted_read(
 /// # Safety
 /// `table` is alive and has the segment.
 #[unsafe(no_mangle)]
-unsafe extern "C" fn sb_table_record_true_positive(table: *const TableFilter, segment: u32) {
+unsafe extern "C" fn sb_table_record_true_positive(table: *const OpenTable, segment: u32) {
     // SAFETY: borrowed for the call.
     let handle = unsafe { &(*table).handle };
     guarded((), || handle.record(segment, Outcome::TruePositive));

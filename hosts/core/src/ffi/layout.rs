@@ -6,7 +6,7 @@ use super::{
     CacheCalls, Engine,
     types::{Access, Bytes, Digest, Order, Setting, TableSpec},
 };
-use crate::tables::table_filter::TableFilter;
+use crate::tables::open_table::OpenTable;
 
 /// A struct's size, and the offsets of its fields in their order.
 macro_rules! layout {
@@ -17,7 +17,7 @@ macro_rules! layout {
 }
 
 // `sb_table`.
-const _: () = assert!(size_of::<TableFilter>() == 16 && align_of::<TableFilter>() == align_of::<usize>());
+const _: () = assert!(size_of::<OpenTable>() == 16 && align_of::<OpenTable>() == align_of::<usize>());
 layout!(Bytes, 16, data: 0, size: 8);
 layout!(Digest, 16, lo: 0, hi: 8);
 layout!(Access, 40, access: 0, read: 8, exists: 16, log: 24, free: 32);

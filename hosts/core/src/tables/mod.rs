@@ -4,7 +4,7 @@ pub(crate) mod databases;
 pub(crate) mod deferred;
 pub(crate) mod gate;
 pub(crate) mod handover;
+pub(crate) mod open_table;
 pub(crate) mod table_files;
-pub(crate) mod table_filter;
 pub(crate) mod table_location;
 pub(crate) mod unit_builder;

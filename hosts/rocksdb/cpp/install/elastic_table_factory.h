@@ -7,7 +7,7 @@
 #include <string>
 #include <unordered_map>
 
-#include "handle.h"
+#include "owners.h"
 #include "rocksdb_release.h"
 
 namespace springbloom {

@@ -10,7 +10,7 @@
 #include <string>
 #include <utility>
 
-#include "handle.h"
+#include "owners.h"
 #include "rocksdb/listener.h"
 
 namespace springbloom {

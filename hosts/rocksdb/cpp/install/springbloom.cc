@@ -1,6 +1,6 @@
 #include "springbloom.h"
 
-#include "handle.h"
+#include "owners.h"
 
 namespace springbloom {
 

@@ -6,7 +6,7 @@
 #include <string>
 #include <utility>
 
-#include "handle.h"
+#include "owners.h"
 #include "options/cf_options.h"
 #include "rocksdb/comparator.h"
 #include "rocksdb/env.h"

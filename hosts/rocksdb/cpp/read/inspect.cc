@@ -3,7 +3,7 @@
 #include <cstdio>
 
 #include "abi.h"
-#include "handle.h"
+#include "owners.h"
 #include "options/cf_options.h"
 #include "rocksdb/env.h"
 #include "rocksdb/options.h"

@@ -4,7 +4,7 @@
 #include <memory>
 #include <string>
 
-#include "handle.h"
+#include "owners.h"
 #include "table/block_based/block_based_table_builder.h"
 #include "write/unit_block_policy.h"
 

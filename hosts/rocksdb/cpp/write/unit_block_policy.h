@@ -8,7 +8,7 @@
 
 #include <string>
 
-#include "handle.h"
+#include "owners.h"
 #include "rocksdb/comparator.h"
 #include "rocksdb/filter_policy.h"
 #include "table/table_builder.h"

@@ -8,7 +8,7 @@ use std::collections::HashMap;
 use anyhow::Result;
 
 use super::chunks::{Batch, DIGEST_BYTES};
-use crate::command::flash::{FlashIndex, StreamLookup, explain};
+use crate::flash::{FlashIndex, StreamLookup, explain};
 
 /// Whether a chunk was seen before.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -89,7 +89,7 @@ pub(super) fn stand(
 mod tests {
     use super::super::chunks::Chunk;
     use super::*;
-    use crate::command::flash::{IndexMemory, IndexSettings};
+    use crate::flash::{IndexMemory, IndexSettings};
 
     #[test]
     fn chunks_are_new_once_and_again_at_their_own_place() {

@@ -11,7 +11,7 @@ use super::duplicates::Group;
 use super::files::{Source, shown};
 use super::tally::{Sums, Tally};
 use super::walk::Found;
-use crate::command::flash::{IndexInfo, IndexStats};
+use crate::flash::{IndexInfo, IndexStats};
 
 /// Types of files that get a line of their own.
 const KINDS: usize = 15;

@@ -18,9 +18,9 @@ use super::report::Report;
 use super::state::{Open, ScanPlan, ScanState};
 use super::tally::Kinds;
 use super::walk::{self, WalkOptions};
-use crate::command::flash::{FlashError, FlashIndex, IndexSettings, StreamLookup, explain};
 use crate::command::index::open::{MemoryOptions, close, open};
 use crate::failure::done;
+use crate::flash::{FlashError, FlashIndex, IndexSettings, StreamLookup, explain};
 
 /// Bytes between saved states, and so the work that an interruption may lose.
 const STATE_EVERY: Duration = Duration::from_secs(1);

@@ -8,7 +8,7 @@ use springbloom_console::bad_input;
 
 use super::files::{self, Source};
 use super::tally::{Sums, Tally};
-use crate::command::flash::{FlashIndex, explain};
+use crate::flash::{FlashIndex, explain};
 
 /// No digest has this length.
 const KEY: &[u8] = b"dedup scan";
@@ -126,7 +126,7 @@ impl Open {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::command::flash::VALUE_BYTES_MAX;
+    use crate::flash::VALUE_BYTES_MAX;
 
     fn sources(names: &[&str]) -> Vec<Source> {
         // Tests have no file as their standard input, or always the same.

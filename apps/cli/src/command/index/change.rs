@@ -9,8 +9,8 @@ use clap::Args;
 
 use super::open::{MemoryOptions, close, open};
 use super::pairs;
-use crate::command::flash::explain;
 use crate::failure::done;
+use crate::flash::explain;
 use crate::lines::{BATCH_LINES, LineOptions, Reading};
 
 /// Put keys and values into an index

@@ -8,9 +8,7 @@ use clap::Args;
 use springbloom_console::Step;
 use springbloom_console::sizes::{self, Size};
 
-use crate::command::flash::{
-    FlashIndex, INDEX_PAGE_BYTES, IndexMemory, IndexSettings, SECTOR_BYTES, explain,
-};
+use crate::flash::{FlashIndex, INDEX_PAGE_BYTES, IndexMemory, IndexSettings, SECTOR_BYTES, explain};
 
 const SECTOR: u64 = SECTOR_BYTES as u64;
 const PAGE: u64 = INDEX_PAGE_BYTES as u64;

@@ -9,8 +9,8 @@ use clap::Args;
 
 use super::open::{MemoryOptions, open_to_look_up};
 use super::pairs;
-use crate::command::flash::{FlashError, FlashIndex, explain};
 use crate::failure::selected;
+use crate::flash::{FlashError, FlashIndex, explain};
 use crate::lines::{LineOptions, Reading};
 
 /// Keys looked up together: their values are in memory at once, 64 KiB each at most.

@@ -12,7 +12,7 @@ use springbloom_console::output;
 use springbloom_console::sizes::Size;
 
 use super::open::{MemoryOptions, open_to_read};
-use crate::command::flash::{IndexInfo, IndexVerifyReport, explain, log_document, log_in_words};
+use crate::flash::{IndexInfo, IndexVerifyReport, explain, log_document, log_in_words};
 
 /// Show the contents of an index and its memory and disk space
 #[derive(Args, Debug)]

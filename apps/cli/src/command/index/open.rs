@@ -8,7 +8,7 @@ use springbloom_console::Step;
 use springbloom_console::bad_input;
 use springbloom_console::sizes;
 
-use crate::command::flash::{FlashError, FlashIndex, IndexMemory, explain, is_missing, open_recovered};
+use crate::flash::{FlashError, FlashIndex, IndexMemory, explain, is_missing, open_recovered};
 
 /// Memory of an index while it is open
 #[derive(Args, Clone, Copy, Debug)]

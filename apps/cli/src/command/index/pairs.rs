@@ -1,6 +1,6 @@
 //! Lines as keys of indexes, or as keys with values.
 
-use crate::command::flash::{KEY_BYTES_MAX, VALUE_BYTES_MAX};
+use crate::flash::{KEY_BYTES_MAX, VALUE_BYTES_MAX};
 
 /// Between key and value.
 const TAB: u8 = b'\t';

@@ -12,8 +12,8 @@ use springbloom_filter::KeyDigest;
 
 use super::keys;
 use super::open::{BufferOptions, close, open, warn_if_full};
-use crate::command::flash::{FlashFilter, explain};
 use crate::failure::{done, selected};
+use crate::flash::{FlashFilter, explain};
 use crate::lines::{Batch, LineOptions, LineWriter};
 
 /// Put keys into a set

@@ -10,7 +10,7 @@ use springbloom_console::output::tell;
 use springbloom_console::sizes::{self, Size};
 
 use super::open::BufferOptions;
-use crate::command::flash::{
+use crate::flash::{
     FilterSettings, FlashFilter, Layout, PAGE_BYTES_MAX, PAGE_BYTES_MIN, PROBES_MAX, explain,
 };
 

@@ -11,7 +11,7 @@ use springbloom_console::output;
 use springbloom_console::sizes::Size;
 
 use super::open::{BufferOptions, open_to_read};
-use crate::command::flash::{FilterInfo, LayerInfo};
+use crate::flash::{FilterInfo, LayerInfo};
 
 /// Show the settings of a set and how full it is
 #[derive(Args, Debug)]

@@ -9,7 +9,7 @@ use springbloom_console::Step;
 use springbloom_console::bad_input;
 
 use super::open::{BufferOptions, close, open, open_to_look_up, warn_if_full};
-use crate::command::flash::{FlashError, explain};
+use crate::flash::{FlashError, explain};
 
 /// Add all keys of other sets, made with the same settings, to a set
 #[derive(Args, Debug)]

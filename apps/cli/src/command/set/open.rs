@@ -10,7 +10,7 @@ use springbloom_console::output::warn;
 use springbloom_console::proc;
 use springbloom_console::sizes::Size;
 
-use crate::command::flash::{
+use crate::flash::{
     BufferSettings, FlashError, FlashFilter, FlushPolicy, GROUP_PAGES_MAX, MemorySize, explain, is_missing,
     open_recovered,
 };

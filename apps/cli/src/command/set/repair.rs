@@ -10,7 +10,7 @@ use springbloom_console::Step;
 use springbloom_console::output;
 
 use super::open::{BufferOptions, close, open};
-use crate::command::flash::{FlashFilter, explain};
+use crate::flash::{FlashFilter, explain};
 
 /// Repair a damaged set in place, or salvage it into a new set
 ///

@@ -11,7 +11,7 @@ use springbloom_console::Step;
 use springbloom_console::output;
 
 use super::open::{BufferOptions, open_to_read};
-use crate::command::flash::{VerifyReport, explain, log_document, log_in_words};
+use crate::flash::{VerifyReport, explain, log_document, log_in_words};
 
 /// Read the log and every page of a set and report damage
 ///

@@ -10,13 +10,13 @@ use std::sync::atomic::{AtomicU64, Ordering, fence};
 use super::AbsentKey;
 use super::entry::{self, Entry};
 
-/// Words of a set's entries.
+/// Words of a bucket's entries.
 const WORDS: usize = 31;
 const BYTES: usize = WORDS * size_of::<u64>();
 const _: () = assert!(BYTES >= 2 * entry::BYTES_MAX);
 
-/// A set. Its state has, from the low bits: which of [`entry::CLASSES`] its entries are of; bytes in use; a version, odd while entries are
-/// written (32 bits: a reader would have to sleep through 2^31 writes of one set to miss that there were any).
+/// A bucket. Its state has, from the low bits: which of [`entry::CLASSES`] its entries are of; bytes in use; a version, odd while entries
+/// are written (32 bits: a reader would have to sleep through 2^31 writes of one bucket to miss that there were any).
 #[repr(align(64))]
 pub(super) struct Bucket {
     state: AtomicU64,
@@ -41,7 +41,7 @@ fn is_being_written(state: u64) -> bool {
     state & VERSION_ONE != 0
 }
 
-/// Of so many writes of a full set one takes a point from each entry whatever else it does.
+/// Of so many writes of a full bucket one takes a point from each entry whatever else it does.
 const FADING_WRITES: u64 = 256;
 
 /// How an absence was looked for.
@@ -55,7 +55,7 @@ pub(super) enum Found {
     Marginal(usize),
 }
 
-/// A copy of a set's entries, one after the other.
+/// A copy of a bucket's entries, one after the other.
 struct Entries {
     bytes: [u8; BYTES],
     used: usize,
@@ -158,13 +158,13 @@ impl Bucket {
         taken.ok()?;
         // A reader that sees a word written from here on also sees the state changed.
         fence(Ordering::Release);
-        Some(Writer { set: self, version, entries: self.copy(used_of(state)) })
+        Some(Writer { bucket: self, version, entries: self.copy(used_of(state)) })
     }
 }
 
 /// The right to write a bucket. Dropping it writes the changes and gives the right back.
 struct Writer<'a> {
-    set: &'a Bucket,
+    bucket: &'a Bucket,
     /// The version before, with zeros below.
     version: u64,
     entries: Entries,
@@ -177,7 +177,7 @@ impl Writer<'_> {
 
     fn reward(mut self, rewarded: usize) -> Found {
         let bytes = entry::bytes_of(&self.entries.bytes[rewarded..]);
-        // Where another entry would fit, a smaller set would have done.
+        // Where another entry would fit, a smaller bucket would have done.
         let is_full = self.free() < bytes;
         let points = |(_, entry): &(usize, &[u8])| entry::points(entry[0]);
         let next_to_go = self.entries.iter().min_by_key(points).map(|(at, _)| at);
@@ -217,13 +217,15 @@ impl Writer<'_> {
 impl Drop for Writer<'_> {
     fn drop(&mut self) {
         let (words, _) = self.entries.bytes.as_chunks::<8>();
-        for (place, word) in self.set.words.iter().zip(&words[..self.entries.used.div_ceil(8)]) {
+        for (place, word) in self.bucket.words.iter().zip(&words[..self.entries.used.div_ceil(8)]) {
             place.store(u64::from_le_bytes(*word), Ordering::Relaxed);
         }
         let classes =
             self.entries.iter().fold(0, |classes, (_, entry)| classes | 1 << entry::class_of(entry));
         let used = (self.entries.used as u64) << entry::CLASSES;
-        self.set.state.store(classes | used | self.version.wrapping_add(2 * VERSION_ONE), Ordering::Release);
+        self.bucket
+            .state
+            .store(classes | used | self.version.wrapping_add(2 * VERSION_ONE), Ordering::Release);
     }
 }
 
@@ -240,88 +242,88 @@ mod tests {
 
     #[test]
     fn what_saves_reads_outlives_what_does_not() {
-        let set = Bucket::new();
-        set.insert(&absence(1, b"hot"));
+        let bucket = Bucket::new();
+        bucket.insert(&absence(1, b"hot"));
         for n in 0..1000u32 {
-            assert_ne!(set.find(&absence(1, b"hot")), Found::No, "after {n}");
-            set.insert(&absence(1, &n.to_le_bytes()));
+            assert_ne!(bucket.find(&absence(1, b"hot")), Found::No, "after {n}");
+            bucket.insert(&absence(1, &n.to_le_bytes()));
         }
         // Not hot any more: it goes when others are.
         for n in 0..10_000u32 {
             let warm = (n % 61).to_le_bytes();
-            if set.find(&absence(2, &warm)) == Found::No {
-                set.insert(&absence(2, &warm));
+            if bucket.find(&absence(2, &warm)) == Found::No {
+                bucket.insert(&absence(2, &warm));
             }
         }
-        assert_eq!(set.find(&absence(1, b"hot")), Found::No);
+        assert_eq!(bucket.find(&absence(1, b"hot")), Found::No);
     }
 
     #[test]
     fn the_last_entry_of_a_full_set_is_found_barely() {
-        let set = Bucket::new();
+        let bucket = Bucket::new();
         let keys: Vec<[u8; 24]> = (0..9).map(|n| [n; 24]).collect();
-        keys.iter().for_each(|key| _ = set.insert(&absence(9, key)));
+        keys.iter().for_each(|key| _ = bucket.insert(&absence(9, key)));
         for key in &keys[1..] {
-            assert_eq!(set.find(&absence(9, key)), Found::Yes);
+            assert_eq!(bucket.find(&absence(9, key)), Found::Yes);
         }
-        assert_eq!(set.find(&absence(9, &keys[0])), Found::Marginal(26), "nobody has fewer points");
-        assert_eq!(set.find(&absence(8, &keys[0])), Found::No, "another table's");
+        assert_eq!(bucket.find(&absence(9, &keys[0])), Found::Marginal(26), "nobody has fewer points");
+        assert_eq!(bucket.find(&absence(8, &keys[0])), Found::No, "another table's");
     }
 
     #[test]
     fn entries_of_forgotten_tables_go() {
-        let set = Bucket::new();
-        (0..7).for_each(|table| _ = set.insert(&absence(table, b"key")));
-        set.retain(|table| table % 2 == 0);
-        let found = (0..7).map(|table| set.find(&absence(table, b"key")) != Found::No);
+        let bucket = Bucket::new();
+        (0..7).for_each(|table| _ = bucket.insert(&absence(table, b"key")));
+        bucket.retain(|table| table % 2 == 0);
+        let found = (0..7).map(|table| bucket.find(&absence(table, b"key")) != Found::No);
         assert_eq!(found.collect::<Vec<_>>(), [true, false, true, false, true, false, true]);
     }
 
     /// Writers that write the same absences over and over; a reader that asks for ones that were never written.
     #[test]
     fn nobody_finds_what_was_never_put_in() {
-        let set = Bucket::new();
+        let bucket = Bucket::new();
         std::thread::scope(|scope| {
             for writer in 0..2u8 {
-                let set = &set;
+                let bucket = &bucket;
                 scope.spawn(move || {
                     for round in 0..200_000u32 {
                         let key = [writer * 100 + (round % 50) as u8; 20];
-                        set.insert(&absence(round % 3, &key[..4 + round as usize % 16]));
+                        bucket.insert(&absence(round % 3, &key[..4 + round as usize % 16]));
                     }
                 });
             }
-            let set = &set;
+            let bucket = &bucket;
             scope.spawn(move || {
                 for round in 0..400_000u32 {
                     let mut key = [(round % 50) as u8; 20];
                     key[3] = 0xFF; // no key that is written has two different bytes
-                    assert_eq!(set.find(&absence(round % 3, &key[..4 + round as usize % 16])), Found::No);
+                    assert_eq!(bucket.find(&absence(round % 3, &key[..4 + round as usize % 16])), Found::No);
                 }
             });
         });
     }
 
     proptest! {
-        /// Whatever is done, only what was put in is found, and the set's words add up.
+        /// Whatever is done, only what was put in is found, and the bucket's words add up.
         #[test]
         fn finds_nothing_else(steps in prop::collection::vec((0..4u32, 0..40u8, 0..KEY_BYTES_MAX, 0..3u8), 1..200)) {
-            let set = Bucket::new();
+            let bucket = Bucket::new();
             let mut put_in = std::collections::HashSet::new();
             for (table, fill, length, what) in steps {
                 let key = vec![fill; length];
                 match what {
                     0 => {
-                        set.insert(&absence(table, &key));
+                        bucket.insert(&absence(table, &key));
                         put_in.insert((table, key));
                     }
-                    1 => prop_assert!(set.find(&absence(table, &key)) == Found::No || put_in.contains(&(table, key))),
+                    1 => prop_assert!(bucket.find(&absence(table, &key)) == Found::No || put_in.contains(&(table, key))),
                     _ => {
-                        set.retain(|known| known != table);
+                        bucket.retain(|known| known != table);
                         put_in.retain(|(known, _)| *known != table);
                     }
                 }
-                let state = set.state.load(Ordering::Relaxed);
+                let state = bucket.state.load(Ordering::Relaxed);
                 prop_assert!(used_of(state) <= BYTES && !is_being_written(state));
             }
         }

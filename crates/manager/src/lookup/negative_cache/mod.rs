@@ -41,11 +41,11 @@ impl<'a> AbsentKey<'a> {
 }
 
 /// Buckets of a chunk. A chunk takes about a page, whatever the allocator.
-const CHUNK_SETS: usize = 15;
+const CHUNK_BUCKETS: usize = 15;
 
 /// A chunk. Dropping it gives its bytes back to the budget.
 struct Chunk {
-    sets: [Bucket; CHUNK_SETS],
+    buckets: [Bucket; CHUNK_BUCKETS],
     budget: MemoryBudget,
 }
 
@@ -62,7 +62,7 @@ impl Drop for Chunk {
 /// The cache. Grows and shrinks a chunk at a time by linear hashing: only the chunk that is split or joined loses entries.
 pub(crate) struct NegativeCache {
     chunks: ArcSwap<Box<[Arc<Chunk>]>>,
-    /// Entries' bytes that saved reads which a cache with one entry less per set would not have saved, and how many such reads.
+    /// Entries' bytes that saved reads which a cache with one entry less per bucket would not have saved, and how many such reads.
     marginal_bytes: AtomicU64,
     marginal_hits: AtomicU64,
     /// Bytes of free room that entries ever took: now, at the last question, and when chunks were added last.
@@ -92,7 +92,7 @@ impl NegativeCache {
     /// Whether the key is known to be absent from the table.
     #[inline]
     pub(crate) fn contains(&self, absence: &AbsentKey<'_>) -> bool {
-        match set_of(&self.chunks.load(), absence).map_or(Found::No, |set| set.find(absence)) {
+        match bucket_of(&self.chunks.load(), absence).map_or(Found::No, |bucket| bucket.find(absence)) {
             Found::No => false,
             Found::Yes => true,
             Found::Marginal(bytes) => {
@@ -105,8 +105,8 @@ impl NegativeCache {
 
     /// Remembers that the key is absent from the table, if there is room and the key is not too long.
     pub(crate) fn insert(&self, absence: &AbsentKey<'_>) {
-        if let Some(set) = set_of(&self.chunks.load(), absence) {
-            self.filled_bytes.fetch_add(set.insert(absence) as u64, Ordering::Relaxed);
+        if let Some(bucket) = bucket_of(&self.chunks.load(), absence) {
+            self.filled_bytes.fetch_add(bucket.insert(absence) as u64, Ordering::Relaxed);
         }
     }
 
@@ -129,7 +129,10 @@ impl NegativeCache {
             .take(count)
             .map(|reservation| {
                 reservation.hand_over(MemoryKind::NegativeCache); // the chunk gives it back
-                Arc::new(Chunk { sets: std::array::from_fn(|_| Bucket::new()), budget: self.budget.clone() })
+                Arc::new(Chunk {
+                    buckets: std::array::from_fn(|_| Bucket::new()),
+                    budget: self.budget.clone(),
+                })
             })
             .collect();
         if !added.is_empty() {
@@ -149,7 +152,7 @@ impl NegativeCache {
     pub(crate) fn retain_in(&self, chunk: usize, is_known: impl Fn(u32) -> bool) -> bool {
         let chunks = self.chunks.load();
         let Some(chunk) = chunks.get(chunk) else { return false };
-        chunk.sets.iter().for_each(|set| set.retain(&is_known));
+        chunk.buckets.iter().for_each(|bucket| bucket.retain(&is_known));
         true
     }
 
@@ -172,17 +175,17 @@ impl NegativeCache {
         let (bytes, found) =
             (self.marginal_bytes.swap(0, Ordering::Relaxed), self.marginal_hits.swap(0, Ordering::Relaxed));
         let entry_bytes = bytes as f64 / found.max(1) as f64;
-        (found, entry_bytes * (self.len() * CHUNK_SETS) as f64)
+        (found, entry_bytes * (self.len() * CHUNK_BUCKETS) as f64)
     }
 }
 
-/// The set that has the absence if any does; `None` while there are none.
+/// The bucket that has the absence if any does; `None` while there are none.
 #[inline]
-fn set_of<'a>(chunks: &'a [Arc<Chunk>], absence: &AbsentKey<'_>) -> Option<&'a Bucket> {
-    let number = absence.hash as usize / CHUNK_SETS;
+fn bucket_of<'a>(chunks: &'a [Arc<Chunk>], absence: &AbsentKey<'_>) -> Option<&'a Bucket> {
+    let number = absence.hash as usize / CHUNK_BUCKETS;
     let places = chunks.len().next_power_of_two();
     let split = number & (places - 1);
     // Beyond the chunks there are: not split off yet from the one that it will be split off from.
     let chunk = if split < chunks.len() { split } else { split - places / 2 };
-    chunks.get(chunk).map(|chunk| &chunk.sets[absence.hash as usize % CHUNK_SETS])
+    chunks.get(chunk).map(|chunk| &chunk.buckets[absence.hash as usize % CHUNK_BUCKETS])
 }

@@ -1,7 +1,7 @@
 //! How much of the budget the negative cache gets: as much as saves more reads there than it would as units.
 //!
 //! Both sides are measured at the margin, in reads saved per visit and byte: what units save that a few bytes more or less would let in or
-//! out, and what the last entry of each set does. The optimum is flat, a window shows a handful of such reads in a small cache, and every
+//! out, and what the last entry of each bucket does. The optimum is flat, a window shows a handful of such reads in a small cache, and every
 //! step loses entries and units: so steps are coarse and rare, and there is none while both sides are within a factor of [`HYSTERESIS`]. A
 //! cache that is filling has no last entries yet: it is not made smaller.
 //!
@@ -26,7 +26,7 @@ const CHUNKS_MAX: usize = 1 << 16;
 const WINDOW_VISITS: u64 = 1 << 16;
 /// Part of what was measured before that counts at the next decision.
 const MEMORY: f64 = 0.5;
-/// Of the reads that a cache with one entry less per set would not save, the part that is seen as such: with less room, others than
+/// Of the reads that a cache with one entry less per bucket would not save, the part that is seen as such: with less room, others than
 /// the next one to go would earn fewer points, too. By simulation (decision 0014).
 const SEEN: f64 = 0.5;
 /// The better use of a byte must be this many times better.

@@ -34,11 +34,11 @@ pub(crate) enum OpenError {
 }
 
 /// Keeps a table's units known to the manager while its reader is open.
-pub(crate) struct TableFilter {
+pub(crate) struct OpenTable {
     pub(crate) handle: TableHandle,
 }
 
-impl TableFilter {
+impl OpenTable {
     pub(crate) fn open(filters: &Filters, opening: Opening<'_>) -> Result<Self, OpenError> {
         let directory = Directory::parse(opening.head).map_err(|_| OpenError::Corrupt)?;
         let id = table_id(&opening);
