@@ -1,9 +1,9 @@
 //! How much of the budget the negative cache gets: as much as saves more reads there than it would as units.
 //!
 //! Both sides are measured at the margin, in reads saved per visit and byte: what units save that a few bytes more or less would let in or
-//! out, and what the last entry of each bucket does. The optimum is flat, a window shows a handful of such reads in a small cache, and every
-//! step loses entries and units: so steps are coarse and rare, and there is none while both sides are within a factor of [`HYSTERESIS`]. A
-//! cache that is filling has no last entries yet: it is not made smaller.
+//! out, and what the last entry of each bucket does. The optimum is flat, a window shows few such reads in a small cache, and every step
+//! loses entries and units: so steps are coarse and rare, and there is none while both sides are within a factor of [`HYSTERESIS`]. A cache
+//! that is filling has no last entries yet: it is not made smaller.
 //!
 //! A fixed share would waste 7% more reads where no key is hot (decision 0024).
 
