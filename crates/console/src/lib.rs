@@ -1,8 +1,9 @@
-//! Command-line input and output that Springbloom's programs share: sizes, messages, progress, tables and pictures.
+//! Command-line input and output that Springbloom's programs share: sizes, messages, progress, tables, bars and pictures.
 
 #![deny(unsafe_code)]
 
 mod bad_input;
+mod bars;
 pub mod output;
 pub mod picture;
 pub mod proc;
@@ -11,5 +12,6 @@ pub mod sizes;
 mod text_table;
 
 pub use bad_input::{BadInput, bad_input};
+pub use bars::Bars;
 pub use progress::Step;
 pub use text_table::TextTable;

@@ -1,6 +1,6 @@
 //! The report of `compare`.
 
-use std::io::Write;
+use std::io::{IsTerminal, Write, stdout};
 
 use anyhow::Result;
 use serde::Serialize;
@@ -9,6 +9,7 @@ use springbloom_console::sizes::Size;
 
 use crate::report::Header;
 use crate::report::distinct::distinct;
+use crate::report::summary::{self, Subject};
 use crate::report::windows;
 use crate::run::{LoadRow, Row};
 use crate::spread::Spread;
@@ -26,8 +27,11 @@ pub(crate) fn write_json(
         rows: &'a [Row],
         medians: Vec<Medians>,
         loads: &'a [LoadRow],
+        summary: Vec<String>,
     }
-    serde_json::to_writer_pretty(&mut *out, &Document { header, rows, medians: medians(rows), loads })?;
+    let medians = medians(rows);
+    let summary = summary::sentences(&subjects(&medians));
+    serde_json::to_writer_pretty(&mut *out, &Document { header, rows, medians, loads, summary })?;
     Ok(writeln!(out)?)
 }
 
@@ -84,7 +88,33 @@ pub(crate) fn write_table(out: &mut impl Write, header: &Header, rows: &[Row]) -
             )?;
         }
     }
-    windows::write_text(out, header.lookups.as_ref(), rows)
+    windows::write_text(out, header.lookups.as_ref(), rows)?;
+    let subjects = subjects(&medians);
+    // Bars are for people; where the output goes to a file, the table has the figures.
+    if stdout().is_terminal() {
+        summary::write_bars(out, &subjects)?;
+    }
+    for sentence in summary::sentences(&subjects) {
+        writeln!(out, "{sentence}")?;
+    }
+    Ok(())
+}
+
+/// The figures that are compared in words: with the most threads, where lookups were counted.
+fn subjects(medians: &[Medians]) -> Vec<Subject<'_>> {
+    let threads = medians.iter().map(|line| line.threads).max();
+    let lines = medians.iter().filter(|line| Some(line.threads) == threads);
+    lines
+        .filter_map(|line| {
+            Some(Subject {
+                config: &line.config,
+                memory_bytes: line.resident_filter_bytes,
+                lookups_per_s: line.ops_per_s,
+                wasted_reads: line.wasted_reads_per_get?,
+                filter_reads: line.filter_reads_per_get.map_or(0.0, |spread| spread.median),
+            })
+        })
+        .collect()
 }
 
 /// The figures of a configuration over all salts.

@@ -6,6 +6,7 @@ mod header;
 pub(crate) mod loads;
 pub(crate) mod shamba;
 pub(crate) mod shamba_plot;
+mod summary;
 mod windows;
 
 pub(crate) use header::{Header, Loads, Lookups};
