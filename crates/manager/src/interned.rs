@@ -40,6 +40,11 @@ impl<T> Interned<T> {
         }
     }
 
+    /// The values that somebody has, with their numbers.
+    pub(crate) fn entries(&self) -> impl Iterator<Item = (u32, &T)> {
+        (0..).zip(&self.places).filter_map(|(place, entry)| entry.as_ref().map(|(value, _)| (place, value)))
+    }
+
     pub(crate) fn get(&self, number: u32) -> Option<&T> {
         self.places.get(number as usize)?.as_ref().map(|(value, _)| value)
     }

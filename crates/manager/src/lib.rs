@@ -42,7 +42,7 @@ pub use names::{ScopeId, SegmentRef, TableId};
 pub use plan::{Allocation, CurvePoint, Hotness, MemoryCurve, Planner, Policy, SegmentDemand, SegmentState};
 pub use policy_kind::PolicyKind;
 pub use settings::ManagerSettings;
-pub use stats::{LevelUnits, Stats, UsedBytes};
+pub use stats::{LevelUnits, ScopeCounts, ScopeStats, Stats, UsedBytes};
 pub use table_spec::{SegmentUse, TableSpec};
 pub use unit_source::{KnownTable, TableUnits, UnitReadError, UnitSource, UnitVisitor};
 pub use visits::{Outcome, OutcomeTotals, Visit};

@@ -1,6 +1,6 @@
 //! Counters for operators.
 
-use crate::{OutcomeTotals, PolicyKind};
+use crate::{OutcomeTotals, PolicyKind, ScopeId};
 
 /// Reserved bytes by what they are for.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -32,6 +32,44 @@ pub struct LevelUnits {
     pub unit_bytes: usize,
 }
 
+/// What happened in the tables of a [`ScopeId`] since it has tables. Visits are an estimate: each that the policy learns from counts for as
+/// many as it stands for.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct ScopeCounts {
+    /// Visits that resident units ended.
+    pub rejected: u64,
+    /// Visits that read a data block for nothing.
+    pub wasted_reads: u64,
+    /// Visits that found the key, or of which an earlier one had found that the key is not there.
+    pub passed: u64,
+    /// Units that became resident by reading them. Exact.
+    pub loads: u64,
+}
+
+impl ScopeCounts {
+    /// Adds what happened elsewhere.
+    pub fn add(&mut self, other: Self) {
+        let Self { rejected, wasted_reads, passed, loads } = self;
+        *rejected += other.rejected;
+        *wasted_reads += other.wasted_reads;
+        *passed += other.passed;
+        *loads += other.loads;
+    }
+}
+
+/// A reading of the tables of a [`ScopeId`].
+#[derive(Clone, Debug, PartialEq)]
+pub struct ScopeStats {
+    /// Which.
+    pub scope: ScopeId,
+    /// Its tables, open or closed.
+    pub tables: usize,
+    /// Their residency by level, shallow levels first, tables of unknown level last.
+    pub levels: Vec<LevelUnits>,
+    /// What happened in them.
+    pub counts: ScopeCounts,
+}
+
 /// A reading of a [`Manager`](crate::Manager).
 #[derive(Clone, Debug, Default, PartialEq)]
 #[non_exhaustive]
@@ -56,6 +94,8 @@ pub struct Stats {
     pub segments: usize,
     /// Residency by level, shallow levels first, tables of unknown level last.
     pub levels: Vec<LevelUnits>,
+    /// The same for each scope that has tables.
+    pub scopes: Vec<ScopeStats>,
     /// Units that became resident by reading them.
     pub loads: u64,
     /// Bytes of those units.
@@ -84,6 +124,22 @@ pub struct Stats {
     /// `E[Extra_IO]` (ATC'19 section 3.4) by measured use, analytic rates and the share of absences that are known: wasted reads to expect
     /// per visit of a lookup to a segment. 0 before anything was measured.
     pub expected_wasted_reads_per_visit: f64,
+}
+
+impl LevelUnits {
+    /// Adds what another scope has on this level.
+    pub fn add(&mut self, other: &Self) {
+        let units = self.segments.len().max(other.segments.len());
+        self.segments.resize(units, 0);
+        self.segments.iter_mut().zip(&other.segments).for_each(|(sum, segments)| *sum += segments);
+        self.keys += other.keys;
+        self.unit_bytes += other.unit_bytes;
+    }
+
+    /// Resident units.
+    pub fn units(&self) -> u64 {
+        (0..).zip(&self.segments).map(|(units, segments)| units * segments).sum()
+    }
 }
 
 /// What the registry counts as it goes.

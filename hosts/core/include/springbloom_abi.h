@@ -98,7 +98,8 @@ uint64_t sb_filters_budget_bytes(const sb_filters* filters) SB_NOEXCEPT;
 int sb_filters_set_budget_bytes(const sb_filters* filters, uint64_t budget_bytes) SB_NOEXCEPT;
 // Waits until no unit is waiting to be loaded; whether that came true in time.
 int sb_filters_wait_idle(const sb_filters* filters, uint64_t timeout_ms) SB_NOEXCEPT;
-// Calls `take` with the metrics in the text format that Prometheus scrapes.
+// Calls `take` with the metrics in the text format that Prometheus scrapes, whose Content-Type is SB_METRICS_CONTENT_TYPE.
+#define SB_METRICS_CONTENT_TYPE "application/openmetrics-text; version=1.0.0; charset=utf-8"
 void sb_filters_metrics_text(const sb_filters* filters, void* context, void (*take)(void* context, sb_bytes text)) SB_NOEXCEPT;
 // Calls `take` with the settings in force, for a log.
 void sb_filters_settings_text(const sb_filters* filters, void* context, void (*take)(void* context, sb_bytes text)) SB_NOEXCEPT;
@@ -141,11 +142,13 @@ typedef struct {
   sb_key_order order;
   sb_bytes head;          // header and directory of the filter block
   uint64_t block_offset;  // where in the file the filter block is
+  sb_bytes family;        // name of the column family that wrote the table, for metrics; empty: unknown
 } sb_table_spec;
 
-// A column family has its first table open. `session`: the engine's name for this opening of the database; `is_for_writing`: whether it
-// may have been opened to write. `files` is given away; it is used until the last column family of the database is closed. Owned.
-sb_family* sb_family_open(const sb_filters* filters, sb_bytes session, int is_for_writing, sb_file_access files) SB_NOEXCEPT;
+// A column family has its first table open. `session`: the engine's name for this opening of the database; `folder`: where the database
+// is, which is its name in metrics; `is_for_writing`: whether it may have been opened to write. `files` is given away; it is used until the last column family of the database is closed. Owned.
+sb_family* sb_family_open(const sb_filters* filters, sb_bytes session, sb_bytes folder, int is_for_writing,
+                          sb_file_access files) SB_NOEXCEPT;
 // No table of the column family is open any more. When the last one of a database is closed, its use is written down if it may be, its
 // tables are forgotten, and no file of it is accessed any more when this returns.
 void sb_family_close(const sb_filters* filters, sb_family* family) SB_NOEXCEPT;

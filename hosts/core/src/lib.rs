@@ -22,6 +22,7 @@ pub use error::Error;
 pub use ffi::{Bytes, Cache, CacheCalls, Engine, Name};
 pub use filters::{
     Filters,
+    families::FamilyStats,
     setting_table::{SETTINGS, Setting},
     settings::Settings,
 };

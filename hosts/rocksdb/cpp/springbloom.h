@@ -27,7 +27,8 @@ rocksdb::Status GetBudget(uint64_t* budget_bytes);
 // Changes the budget. A smaller one holds when this returns.
 rocksdb::Status SetBudget(uint64_t budget_bytes);
 
-// The metrics, in the text format that Prometheus scrapes.
+// The metrics, in the text format that Prometheus scrapes. A server that gives them away says that they are of this Content-Type.
+inline constexpr char kMetricsContentType[] = "application/openmetrics-text; version=1.0.0; charset=utf-8";
 rocksdb::Status GetMetrics(std::string* text);
 
 // Of a column family.

@@ -3,7 +3,7 @@
 use std::{sync::Arc, time::Duration};
 
 use springbloom_filter::UnitSettings;
-use springbloom_host_core::{Filters, Settings};
+use springbloom_host_core::{FamilyStats, Filters, Settings, metrics};
 use springbloom_manager::{MemoryCurve, PolicyKind, Stats};
 
 use crate::{Error, MemoryPressure, ffi};
@@ -74,6 +74,11 @@ impl ElasticFilters {
         self.filters.stats()
     }
 
+    /// The same for each column family with an open table that has units, in the order of their names.
+    pub fn families(&self) -> Vec<FamilyStats> {
+        self.filters.families()
+    }
+
     /// Wasted reads to expect at any budget, from what was measured. O(segments).
     pub fn memory_curve(&self) -> MemoryCurve {
         self.filters.memory_curve()
@@ -90,7 +95,10 @@ impl ElasticFilters {
         self.filters.wait_idle(timeout)
     }
 
-    /// [`stats`](Self::stats) in the text format that Prometheus scrapes.
+    /// The `Content-Type` with which a program serves [`metrics_text`](Self::metrics_text).
+    pub const METRICS_CONTENT_TYPE: &str = metrics::CONTENT_TYPE;
+
+    /// [`stats`](Self::stats) and [`families`](Self::families) in the text format that Prometheus scrapes, OpenMetrics.
     pub fn metrics_text(&self) -> String {
         self.filters.metrics_text()
     }

@@ -490,6 +490,10 @@ impl Allocation {
         &self.runs
     }
 
+    pub(crate) fn runs_mut(&mut self) -> &mut Runs {
+        &mut self.runs
+    }
+
     /// One of the segments whose allocated units changed.
     pub(crate) fn take_changed(&mut self) -> Option<SegmentRef> {
         self.changed.pop()

@@ -3,6 +3,8 @@
 //! Public, so that a simulator can run a policy over any sequence of visits without units, threads or files. The store runs the same code.
 //! Deterministic: equal calls give equal decisions.
 
+use std::collections::BTreeMap;
+
 use springbloom_filter::GroupShape;
 
 use crate::Hotness;
@@ -11,7 +13,7 @@ use crate::plan::Run;
 use crate::plan::allocation::{Allocation, SegmentState};
 use crate::plan::policy::{self, Policy};
 use crate::visits::Visit;
-use crate::{ManagerSettings, Outcome, ScopeId};
+use crate::{ManagerSettings, Outcome, ScopeCounts, ScopeId};
 
 /// Decides how many units each segment should have.
 pub struct Planner {
@@ -148,6 +150,8 @@ impl Planner {
         if self.allocation.segments().get(visit.segment).is_none() {
             return;
         }
+        let Visit { segment, outcome, sample_weight } = visit;
+        self.allocation.runs_mut().count_visits(segment.table, outcome, sample_weight.into());
         if let Some(factor) = self.allocation.record(visit) {
             self.policy.on_rescale(factor);
         }
@@ -221,6 +225,16 @@ impl Planner {
 
     pub(crate) fn run_of(&self, table: u32) -> Option<Run> {
         self.allocation.runs().of(table)
+    }
+
+    /// What happened in each scope that has tables.
+    pub(crate) fn scope_counts(&self) -> BTreeMap<ScopeId, ScopeCounts> {
+        self.allocation.runs().scope_counts()
+    }
+
+    /// Units of the table were read.
+    pub(crate) fn count_loads(&mut self, table: u32, units: u64) {
+        self.allocation.runs_mut().count_loads(table, units);
     }
 
     /// Visits recorded.

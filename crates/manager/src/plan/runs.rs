@@ -1,9 +1,11 @@
 //! The run of each table (its column family and level), with sums over the segments of each run. There are few runs, so a table keeps the
 //! number of its run.
 
-use crate::ScopeId;
+use std::collections::BTreeMap;
+
 use crate::interned::Interned;
 use crate::memory::{grow_thriftily, thrifty_bytes};
+use crate::{Outcome, ScopeCounts, ScopeId};
 
 /// A level of a scope, as the host reported it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -36,6 +38,10 @@ pub(crate) struct Runs {
     known: Interned<Run>,
     /// Of the tables of each known run.
     sums: Vec<RunShare>,
+    /// What happened in each known run.
+    counts: Vec<ScopeCounts>,
+    /// What happened in runs that are gone, of scopes that have others.
+    gone: BTreeMap<ScopeId, ScopeCounts>,
     /// Places in `known` by table; [`NO_RUN`] for free slots.
     places: Vec<u32>,
 }
@@ -47,7 +53,13 @@ impl Runs {
     pub(crate) const TABLE_BYTES: usize = thrifty_bytes::<u32>();
 
     pub(crate) const fn new() -> Self {
-        Self { known: Interned::new(), sums: Vec::new(), places: Vec::new() }
+        Self {
+            known: Interned::new(),
+            sums: Vec::new(),
+            counts: Vec::new(),
+            gone: BTreeMap::new(),
+            places: Vec::new(),
+        }
     }
 
     /// Adds a table whose segments add up to `share`. O(runs).
@@ -59,7 +71,9 @@ impl Runs {
         }
         let place = self.known.enter(run, Run::eq);
         self.places[slot] = place;
-        self.sums.resize(self.sums.len().max(place as usize + 1), RunShare::default());
+        let places = self.sums.len().max(place as usize + 1);
+        self.sums.resize(places, RunShare::default());
+        self.counts.resize(places, ScopeCounts::default());
         let sums = &mut self.sums[place as usize];
         sums.spread += share.spread;
         sums.passing += share.passing;
@@ -74,10 +88,50 @@ impl Runs {
         sums.spread -= share.spread;
         sums.passing -= share.passing;
         sums.negatives -= share.negatives;
+        let run = self.known.get(place).copied();
         self.known.leave(place);
         if self.known.get(place).is_none() {
             *sums = RunShare::default(); // without the error of many sums
+            let counts = std::mem::take(&mut self.counts[place as usize]);
+            if let Some(run) = run {
+                self.keep_counts(run.scope, counts);
+            }
         }
+    }
+
+    /// A run of the scope is gone: counts never fall while the scope has tables.
+    fn keep_counts(&mut self, scope: ScopeId, counts: ScopeCounts) {
+        if self.known.entries().any(|(_, run)| run.scope == scope) {
+            self.gone.entry(scope).or_default().add(counts);
+        } else {
+            self.gone.remove(&scope);
+        }
+    }
+
+    /// A visit to the table was taken in, which stands for `visits`.
+    pub(crate) fn count_visits(&mut self, table: u32, outcome: Outcome, visits: u64) {
+        let Some(counts) = self.counts_mut(table) else { return };
+        *match outcome {
+            Outcome::Rejected | Outcome::RejectedByLast => &mut counts.rejected,
+            Outcome::WastedRead => &mut counts.wasted_reads,
+            Outcome::TruePositive | Outcome::KnownAbsent => &mut counts.passed,
+        } += visits;
+    }
+
+    /// Units of the table were read.
+    pub(crate) fn count_loads(&mut self, table: u32, units: u64) {
+        if let Some(counts) = self.counts_mut(table) {
+            counts.loads += units;
+        }
+    }
+
+    /// What happened in each scope that has tables.
+    pub(crate) fn scope_counts(&self) -> BTreeMap<ScopeId, ScopeCounts> {
+        let mut scopes = self.gone.clone();
+        for (place, run) in self.known.entries() {
+            scopes.entry(run.scope).or_default().add(self.counts[place as usize]);
+        }
+        scopes
     }
 
     /// Adds weighted visits of a segment of the table for absent keys.
@@ -103,6 +157,11 @@ impl Runs {
     pub(crate) fn sums(&self, table: u32) -> RunShare {
         let place = self.places.get(table as usize);
         place.and_then(|&place| self.sums.get(place as usize)).copied().unwrap_or_default()
+    }
+
+    fn counts_mut(&mut self, table: u32) -> Option<&mut ScopeCounts> {
+        let place = *self.places.get(table as usize)?;
+        self.counts.get_mut(place as usize)
     }
 
     fn sums_mut(&mut self, table: u32) -> Option<&mut RunShare> {
@@ -146,5 +205,31 @@ mod tests {
         runs.add_passing(0, -1.0);
         runs.scale(0.5);
         assert_eq!(runs.sums(0), RunShare { spread: 5.0, passing: 4.0, negatives: 3.5 });
+    }
+
+    #[test]
+    fn counts_of_a_scope_never_fall_while_it_has_tables() {
+        let run = |scope, level| Run { scope: ScopeId(scope), level: Some(level) };
+        let mut runs = Runs::new();
+        runs.insert_table(0, run(1, 0), RunShare::default());
+        runs.insert_table(1, run(1, 1), RunShare::default());
+        runs.insert_table(2, run(2, 1), RunShare::default());
+        runs.count_visits(0, Outcome::WastedRead, 8);
+        runs.count_visits(1, Outcome::RejectedByLast, 3);
+        runs.count_visits(1, Outcome::KnownAbsent, 2);
+        runs.count_loads(0, 16);
+        runs.count_visits(7, Outcome::WastedRead, 1);
+        let first = ScopeCounts { rejected: 3, wasted_reads: 8, passed: 2, loads: 16 };
+        assert_eq!(runs.scope_counts()[&ScopeId(1)], first);
+        // Its tables are compacted into another level.
+        runs.remove_table(0, RunShare::default());
+        assert_eq!(runs.scope_counts()[&ScopeId(1)], first);
+        // The place of the run that is gone begins anew.
+        runs.insert_table(3, run(2, 0), RunShare::default());
+        assert_eq!(runs.scope_counts()[&ScopeId(2)], ScopeCounts::default());
+        runs.remove_table(1, RunShare::default());
+        assert_eq!(runs.scope_counts().keys().collect::<Vec<_>>(), [&ScopeId(2)]);
+        runs.insert_table(1, run(1, 1), RunShare::default());
+        assert_eq!(runs.scope_counts()[&ScopeId(1)], ScopeCounts::default());
     }
 }

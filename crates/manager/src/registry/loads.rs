@@ -205,6 +205,7 @@ impl Registry {
         match self.grow(segment, count, units, reservation) {
             Ok(()) => {
                 self.counters.loads += added as u64;
+                self.planner.count_loads(segment.table, added as u64);
                 self.counters.load_bytes += units.iter().map(Vec::len).sum::<usize>() as u64;
                 self.planner.segment_mut(segment).set_failed_reads(0);
                 if by_segment {

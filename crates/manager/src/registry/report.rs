@@ -5,7 +5,9 @@ use std::collections::BTreeMap;
 use super::Registry;
 use super::table::Table;
 use crate::memory::group_bytes;
-use crate::{KnownTable, LevelUnits, MemoryKind, SegmentDemand, Stats, TableId, UsedBytes};
+use crate::{
+    KnownTable, LevelUnits, MemoryKind, ScopeId, ScopeStats, SegmentDemand, Stats, TableId, UsedBytes,
+};
 
 /// What a [`MemoryCurve`](crate::MemoryCurve) is made of.
 pub(crate) struct Demand {
@@ -47,7 +49,8 @@ impl Registry {
     pub(crate) fn stats(&self) -> Stats {
         let budget = self.budget.snapshot();
         let used = |kind| self.budget.used_bytes_of(kind);
-        let levels = self.levels();
+        let scopes = self.scopes();
+        let levels = in_all_scopes(&scopes);
         let resident_bytes = levels.iter().map(|level| level.unit_bytes).sum();
         Stats {
             policy: self.policy,
@@ -67,6 +70,7 @@ impl Registry {
             refused_tables: self.counters.refused_tables,
             segments: self.planner.segment_count(),
             levels,
+            scopes,
             loads: self.counters.loads,
             load_bytes: self.counters.load_bytes,
             load_reads: self.counters.load_reads,
@@ -84,13 +88,14 @@ impl Registry {
         }
     }
 
-    fn levels(&self) -> Vec<LevelUnits> {
-        // Unknown levels last.
-        let mut levels: BTreeMap<u16, LevelUnits> = BTreeMap::new();
+    fn scopes(&self) -> Vec<ScopeStats> {
+        let mut levels: BTreeMap<(ScopeId, u16), LevelUnits> = BTreeMap::new();
+        let mut tables: BTreeMap<ScopeId, usize> = BTreeMap::new();
         for (slot, table) in self.tables.iter().enumerate() {
             let run = self.planner.run_of(slot as u32);
             let (Some(_), Some(run)) = (table, run) else { continue };
-            let level = levels.entry(run.level.map_or(u16::MAX, u16::from)).or_default();
+            *tables.entry(run.scope).or_default() += 1;
+            let level = levels.entry((run.scope, place_of(run.level))).or_default();
             level.level = run.level;
             for state in self.planner.table(slot as u32) {
                 let units = usize::from(state.resident);
@@ -102,6 +107,34 @@ impl Registry {
                 level.unit_bytes += group_bytes(state.shape, state.resident);
             }
         }
-        levels.into_values().collect()
+        let counts = self.planner.scope_counts();
+        let mut scopes: Vec<_> = tables
+            .into_iter()
+            .map(|(scope, tables)| {
+                let counts = counts.get(&scope).copied().unwrap_or_default();
+                ScopeStats { scope, tables, levels: Vec::new(), counts }
+            })
+            .collect();
+        for ((scope, _), level) in levels {
+            if let Ok(at) = scopes.binary_search_by_key(&scope, |stats| stats.scope) {
+                scopes[at].levels.push(level);
+            }
+        }
+        scopes
     }
+}
+
+/// Unknown levels last.
+fn place_of(level: Option<u8>) -> u16 {
+    level.map_or(u16::MAX, u16::from)
+}
+
+fn in_all_scopes(scopes: &[ScopeStats]) -> Vec<LevelUnits> {
+    let mut levels: BTreeMap<u16, LevelUnits> = BTreeMap::new();
+    for level in scopes.iter().flat_map(|scope| &scope.levels) {
+        let sum = levels.entry(place_of(level.level)).or_default();
+        sum.level = level.level;
+        sum.add(level);
+    }
+    levels.into_values().collect()
 }

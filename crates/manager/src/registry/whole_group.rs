@@ -61,6 +61,7 @@ impl Registry {
         let Some(table) = &self.tables[segment.table as usize] else { return };
         self.garbage.take_group(table.open.cells()[segment.segment as usize].put(group));
         self.counters.loads += u64::from(units);
+        self.planner.count_loads(segment.table, u64::from(units));
         self.counters.load_bytes += u64::from(units) * wanted.shape().unit_bytes() as u64;
         let state = self.planner.segment_mut(segment);
         state.resident = units;

@@ -9,10 +9,15 @@ use prometheus_client::{
     registry::Registry,
 };
 
-use springbloom_manager::{LevelUnits, Stats};
+use springbloom_manager::{LevelUnits, ScopeCounts, Stats};
 
-/// One number of a snapshot with its label, if its metric has one.
-type Sample = (Option<String>, f64);
+use crate::filters::families::FamilyStats;
+
+/// What an HTTP server says the text is: `Content-Type`.
+pub const CONTENT_TYPE: &str = "application/openmetrics-text; version=1.0.0; charset=utf-8";
+
+/// One number of a snapshot, with a value for each label of its metric.
+type Sample = (Vec<String>, f64);
 
 /// A metric.
 pub struct Metric {
@@ -22,8 +27,8 @@ pub struct Metric {
     pub help: &'static str,
     /// Whether it is a counter.
     pub is_counter: bool,
-    /// Name of its label; empty if it has none.
-    pub label: &'static str,
+    /// Names of its labels.
+    pub labels: &'static [&'static str],
     samples: fn(&Figures) -> Vec<Sample>,
 }
 
@@ -34,6 +39,8 @@ pub struct Figures {
     pub stats: Stats,
     /// [`Filters::tables_without_units`](crate::Filters::tables_without_units).
     pub tables_without_units: u64,
+    /// [`Filters::families`](crate::Filters::families).
+    pub families: Vec<FamilyStats>,
 }
 
 impl Deref for Figures {
@@ -45,7 +52,7 @@ impl Deref for Figures {
 }
 
 fn one(value: impl Into<u64>) -> Vec<Sample> {
-    vec![(None, value.into() as f64)]
+    vec![(Vec::new(), value.into() as f64)]
 }
 
 fn bytes(value: usize) -> Vec<Sample> {
@@ -53,19 +60,37 @@ fn bytes(value: usize) -> Vec<Sample> {
 }
 
 fn by(samples: &[(&str, f64)]) -> Vec<Sample> {
-    samples.iter().map(|&(label, value)| (Some(label.to_owned()), value)).collect()
+    samples.iter().map(|&(label, value)| (vec![label.to_owned()], value)).collect()
 }
 
 const fn gauge(name: &'static str, help: &'static str, samples: fn(&Figures) -> Vec<Sample>) -> Metric {
-    Metric { name, help, is_counter: false, label: "", samples }
+    Metric { name, help, is_counter: false, labels: &[], samples }
 }
 
 const fn counter(name: &'static str, help: &'static str, samples: fn(&Figures) -> Vec<Sample>) -> Metric {
-    Metric { name, help, is_counter: true, label: "", samples }
+    Metric { name, help, is_counter: true, labels: &[], samples }
 }
 
-const fn labelled(label: &'static str, metric: Metric) -> Metric {
-    Metric { label, ..metric }
+const fn labelled(labels: &'static [&'static str], metric: Metric) -> Metric {
+    Metric { labels, ..metric }
+}
+
+/// A sample for each column family.
+fn families(figures: &Figures, value: impl Fn(&FamilyStats) -> f64) -> Vec<Sample> {
+    let sample = |family: &FamilyStats| (vec![family.database.clone(), family.family.clone()], value(family));
+    figures.families.iter().map(sample).collect()
+}
+
+/// Samples for each column family with one more label.
+fn families_by<const N: usize>(
+    figures: &Figures,
+    values: impl Fn(&FamilyStats) -> [(&'static str, u64); N],
+) -> Vec<Sample> {
+    let samples = figures.families.iter().flat_map(|family| {
+        let name = [family.database.clone(), family.family.clone()];
+        values(family).map(|(label, value)| ([&name[..], &[label.to_owned()]].concat(), value as f64))
+    });
+    samples.collect()
 }
 
 /// All metrics there are.
@@ -73,7 +98,7 @@ pub const METRICS: &[Metric] = &[
     gauge("springbloom_budget_bytes", "Budget in force", |s| bytes(s.budget_bytes)),
     gauge("springbloom_peak_bytes", "Most bytes ever in use", |s| bytes(s.peak_bytes)),
     labelled(
-        "kind",
+        &["kind"],
         gauge("springbloom_used_bytes", "Bytes in use, by what for", |s| {
             let used = s.used;
             by(&[
@@ -87,17 +112,15 @@ pub const METRICS: &[Metric] = &[
         }),
     ),
     labelled(
-        "level",
+        &["level"],
         gauge("springbloom_resident_bytes", "Bytes of resident units, by level of the tree", |s| {
-            levels(s, |level| level.unit_bytes as f64)
+            levels(&s.levels, |level| level.unit_bytes as f64)
         }),
     ),
     labelled(
-        "level",
+        &["level"],
         gauge("springbloom_resident_units", "Resident units, by level of the tree", |s| {
-            levels(s, |level| {
-                (0u64..).zip(&level.segments).map(|(units, segments)| units * segments).sum::<u64>() as f64
-            })
+            levels(&s.levels, |level| level.units() as f64)
         }),
     ),
     gauge("springbloom_tables", "Known tables", |s| bytes(s.tables)),
@@ -105,10 +128,10 @@ pub const METRICS: &[Metric] = &[
     gauge(
         "springbloom_expected_wasted_reads_per_visit",
         "Wasted reads to expect per visit of a lookup to a segment",
-        |s| vec![(None, s.expected_wasted_reads_per_visit)],
+        |s| vec![(Vec::new(), s.expected_wasted_reads_per_visit)],
     ),
     labelled(
-        "outcome",
+        &["outcome"],
         counter("springbloom_visits", "Visits of lookups to segments, by how they ended", |s| {
             by(&[
                 ("rejected", s.outcomes.rejected as f64),
@@ -135,11 +158,54 @@ pub const METRICS: &[Metric] = &[
     counter("springbloom_thread_panics", "Panics of Springbloom's threads, which go on", |s| {
         one(s.thread_panics)
     }),
+    labelled(
+        FAMILY,
+        gauge("springbloom_family_tables", "Known tables of a column family", |s| {
+            families(s, |family| family.tables as f64)
+        }),
+    ),
+    labelled(
+        &["database", "family", "level"],
+        gauge(
+            "springbloom_family_resident_bytes",
+            "Bytes of resident units of a column family, by level of the tree",
+            |s| {
+                let of = |family: &FamilyStats| {
+                    let name = [family.database.clone(), family.family.clone()];
+                    let with_name = |(level, bytes): Sample| ([&name[..], &level].concat(), bytes);
+                    let levels = levels(&family.levels, |level| level.unit_bytes as f64);
+                    levels.into_iter().map(with_name).collect::<Vec<_>>()
+                };
+                s.families.iter().flat_map(of).collect()
+            },
+        ),
+    ),
+    labelled(
+        &["database", "family", "outcome"],
+        counter(
+            "springbloom_family_visits",
+            "Visits to tables of a column family, by how they ended: an estimate",
+            |s| {
+                families_by(s, |family| {
+                    let ScopeCounts { rejected, wasted_reads, passed, .. } = family.counts;
+                    [("rejected", rejected), ("wasted_read", wasted_reads), ("passed", passed)]
+                })
+            },
+        ),
+    ),
+    labelled(
+        FAMILY,
+        counter("springbloom_family_units_loaded", "Units of a column family that were read", |s| {
+            families(s, |family| family.counts.loads as f64)
+        }),
+    ),
 ];
 
-fn levels(stats: &Stats, value: impl Fn(&LevelUnits) -> f64) -> Vec<Sample> {
+const FAMILY: &[&str] = &["database", "family"];
+
+fn levels(levels: &[LevelUnits], value: impl Fn(&LevelUnits) -> f64) -> Vec<Sample> {
     let name = |level: Option<u8>| level.map_or("unknown".to_owned(), |level| level.to_string());
-    stats.levels.iter().map(|level| (Some(name(level.level)), value(level))).collect()
+    levels.iter().map(|level| (vec![name(level.level)], value(level))).collect()
 }
 
 #[derive(Debug)]
@@ -150,14 +216,13 @@ impl Collector for Snapshot {
         for metric in METRICS {
             let kind = if metric.is_counter { MetricType::Counter } else { MetricType::Gauge };
             let mut encoder = encoder.encode_descriptor(metric.name, metric.help, None, kind)?;
-            let samples = (metric.samples)(&self.0);
-            if let [(None, value)] = samples[..] {
-                write(metric, value, encoder)?;
-                continue;
-            }
-            for (label, value) in samples {
-                let label = [(metric.label, label.unwrap_or_default())];
-                write(metric, value, encoder.encode_family(&label)?)?;
+            for (labels, value) in (metric.samples)(&self.0) {
+                if labels.is_empty() {
+                    write(metric, value, encoder)?;
+                    break;
+                }
+                let labels: Vec<_> = metric.labels.iter().copied().zip(labels).collect();
+                write(metric, value, encoder.encode_family(&labels)?)?;
             }
         }
         Ok(())
@@ -192,19 +257,25 @@ mod tests {
     fn every_metric_is_in_the_text_once_and_in_the_document() {
         let mut stats = Stats::default();
         (stats.budget_bytes, stats.loads, stats.expected_wasted_reads_per_visit) = (1 << 20, 7, 0.25);
-        stats.levels = vec![springbloom_manager::LevelUnits {
-            level: Some(3),
-            segments: vec![1, 2, 3],
-            keys: 9,
-            unit_bytes: 64,
+        stats.levels = vec![LevelUnits { level: Some(3), segments: vec![1, 2, 3], keys: 9, unit_bytes: 64 }];
+        let families = vec![FamilyStats {
+            database: "/data/a \"b\"".to_owned(),
+            family: "default".to_owned(),
+            tables: 4,
+            levels: vec![LevelUnits { level: None, segments: vec![], keys: 0, unit_bytes: 32 }],
+            counts: ScopeCounts { rejected: 5, wasted_reads: 6, passed: 7, loads: 8 },
         }];
-        let text = text_of(Figures { stats, tables_without_units: 0 });
+        let text = text_of(Figures { stats, tables_without_units: 0, families });
         for line in [
             "springbloom_budget_bytes 1048576.0",
             "springbloom_units_loaded_total 7",
             "springbloom_resident_units{level=\"3\"} 8.0",
             "springbloom_visits_total{outcome=\"wasted_read\"} 0",
             "springbloom_expected_wasted_reads_per_visit 0.25",
+            r#"springbloom_family_tables{database="/data/a \"b\"",family="default"} 4.0"#,
+            r#"springbloom_family_resident_bytes{database="/data/a \"b\"",family="default",level="unknown"} 32.0"#,
+            r#"springbloom_family_visits_total{database="/data/a \"b\"",family="default",outcome="passed"} 7"#,
+            r#"springbloom_family_units_loaded_total{database="/data/a \"b\"",family="default"} 8"#,
         ] {
             assert!(text.lines().any(|written| written == line), "no {line} in\n{text}");
         }
@@ -219,6 +290,17 @@ mod tests {
                 "{} is not documented",
                 metric.name
             );
+            for label in metric.labels {
+                let row = document.lines().find(|line| line.contains(&format!("`{}{total}`", metric.name)));
+                assert!(
+                    row.is_some_and(|row| row.contains(&format!("`{label}`"))),
+                    "{label} of {}",
+                    metric.name
+                );
+            }
         }
+        assert!(document.contains(CONTENT_TYPE));
+        let header = include_str!("../../include/springbloom_abi.h");
+        assert!(header.contains(&format!("SB_METRICS_CONTENT_TYPE \"{CONTENT_TYPE}\"")));
     }
 }

@@ -317,19 +317,20 @@ impl KeyOrder for Order {
 }
 
 /// # Safety
-/// `filters` is alive, `session` readable; `files.access` belongs to the callee from here on.
+/// `filters` is alive, `session` and `folder` readable; `files.access` belongs to the callee from here on.
 #[unsafe(no_mangle)]
 unsafe extern "C" fn sb_family_open(
     filters: *const Filters,
     session: Bytes,
+    folder: Bytes,
     is_for_writing: c_int,
     files: Access,
 ) -> *mut Family {
     // SAFETY: borrowed for the call.
-    let (filters, session) = unsafe { (&*filters, session.get()) };
+    let (filters, session, folder) = unsafe { (&*filters, session.get(), folder.get()) };
     // SAFETY: the caller gives the access away.
     let files = unsafe { FileAccess::new(files) };
-    let opened = guarded(None, || Some(filters.databases.open(session, is_for_writing != 0, files)));
+    let opened = guarded(None, || Some(filters.databases.open(session, folder, is_for_writing != 0, files)));
     opened.map_or(ptr::null_mut(), |family| Box::into_raw(Box::new(family)))
 }
 
@@ -362,6 +363,8 @@ unsafe extern "C" fn sb_table_open(
     let opened = guarded(Err(OpenError::Corrupt), || {
         // SAFETY: the spec's bytes are borrowed for the call.
         let (path, session, head) = unsafe { (spec.path.get(), spec.session.get(), spec.head.get()) };
+        // SAFETY: as above.
+        family.learn_name(unsafe { spec.family.get() });
         let opening = Opening {
             family,
             path,

@@ -23,7 +23,10 @@ layout!(Digest, 16, lo: 0, hi: 8);
 layout!(Access, 40, access: 0, read: 8, exists: 16, log: 24, free: 32);
 layout!(Setting, 32, name: 0, value: 16);
 layout!(Order, 16, comparator: 0, compare: 8);
-layout!(TableSpec, 88, path: 0, session: 16, file_number: 32, level: 40, order: 48, head: 64, block_offset: 80);
+layout!(
+    TableSpec, 104,
+    path: 0, session: 16, file_number: 32, level: 40, order: 48, head: 64, block_offset: 80, family: 88
+);
 layout!(CacheCalls, 24, charge: 0, update: 8, release: 16);
 layout!(
     Engine, 96,

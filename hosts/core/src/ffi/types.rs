@@ -106,6 +106,7 @@ pub(super) struct TableSpec {
     pub(super) order: Order,
     pub(super) head: Bytes,
     pub(super) block_offset: u64,
+    pub(super) family: Bytes,
 }
 
 pub(super) const OPENED: c_int = 0;

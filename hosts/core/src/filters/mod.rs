@@ -1,5 +1,6 @@
 //! The filters of all tables that share one budget: settings, manager and maintenance.
 
+pub(crate) mod families;
 pub(crate) mod setting_table;
 pub(crate) mod settings;
 pub(crate) mod shared_instance;
@@ -15,7 +16,7 @@ use std::{
 use springbloom_filter::UnitSettings;
 use springbloom_manager::{Manager, ManagerSettings, MemoryCurve, PolicyKind, Stats, allocated_bytes};
 
-use self::settings::Settings;
+use self::{families::FamilyStats, settings::Settings};
 use crate::{
     Cache, Engine, Error,
     control::{
@@ -134,6 +135,15 @@ impl Filters {
         stats
     }
 
+    /// The same for each column family with an open table, in the order of their names.
+    pub fn families(&self) -> Vec<FamilyStats> {
+        self.families_of(&self.stats())
+    }
+
+    fn families_of(&self, stats: &Stats) -> Vec<FamilyStats> {
+        families::by_name(stats.scopes.clone(), self.databases.names())
+    }
+
     /// Wasted reads to expect at any budget, from what was measured. O(segments).
     pub fn memory_curve(&self) -> MemoryCurve {
         self.manager.memory_curve()
@@ -154,8 +164,11 @@ impl Filters {
         self.manager.wait_idle(timeout)
     }
 
-    /// [`stats`](Self::stats) in the text format that Prometheus scrapes.
+    /// [`stats`](Self::stats) and [`families`](Self::families) in the text format that Prometheus scrapes; its Content-Type is
+    /// [`metrics::CONTENT_TYPE`].
     pub fn metrics_text(&self) -> String {
-        metrics::text_of(Figures { stats: self.stats(), tables_without_units: self.tables_without_units() })
+        let stats = self.stats();
+        let families = self.families_of(&stats);
+        metrics::text_of(Figures { stats, tables_without_units: self.tables_without_units(), families })
     }
 }

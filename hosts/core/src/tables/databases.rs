@@ -7,7 +7,7 @@
 use std::{
     collections::{HashMap, VecDeque},
     sync::{
-        Arc,
+        Arc, OnceLock,
         atomic::{AtomicBool, AtomicU64, Ordering},
     },
 };
@@ -31,6 +31,8 @@ pub(crate) struct Database {
     number: u64,
     /// The engine's name for this opening of the database.
     session: Vec<u8>,
+    /// Where it is.
+    folder: String,
     is_for_writing: AtomicBool,
     files: FileAccess,
     openings: Mutex<Openings>,
@@ -57,7 +59,11 @@ pub(crate) struct Family {
     pub(crate) database: Arc<Database>,
     /// A scope of its own: keys of different comparators are never compared.
     pub(crate) scope: ScopeId,
+    name: FamilyName,
 }
+
+/// Name of a column family, once a table has told it.
+type FamilyName = Arc<OnceLock<String>>;
 
 /// The databases that share one budget.
 #[derive(Default)]
@@ -69,7 +75,7 @@ pub(crate) struct Databases {
 
 struct Open {
     database: Arc<Database>,
-    families: usize,
+    families: Vec<(ScopeId, FamilyName)>,
 }
 
 impl Database {
@@ -114,7 +120,13 @@ impl Database {
 
 impl Databases {
     /// A column family of the database with that session has its first table open.
-    pub(crate) fn open(&self, session: &[u8], is_for_writing: bool, files: FileAccess) -> Family {
+    pub(crate) fn open(
+        &self,
+        session: &[u8],
+        folder: &[u8],
+        is_for_writing: bool,
+        files: FileAccess,
+    ) -> Family {
         let next = || NEXT_NUMBER.fetch_add(1, Ordering::Relaxed);
         let without_units = || {
             let mut unclaimed = self.unclaimed.lock();
@@ -126,6 +138,7 @@ impl Databases {
             database: Arc::new(Database {
                 number: next(),
                 session: session.to_vec(),
+                folder: String::from_utf8_lossy(folder).into_owned(),
                 is_for_writing: AtomicBool::new(false),
                 files,
                 openings: Mutex::new(Openings {
@@ -133,11 +146,22 @@ impl Databases {
                     ..Openings::default()
                 }),
             }),
-            families: 0,
+            families: Vec::new(),
         });
-        *families += 1;
+        let (scope, name) = (ScopeId(next()), FamilyName::default());
+        families.push((scope, name.clone()));
         database.is_for_writing.fetch_or(is_for_writing, Ordering::Relaxed);
-        Family { database: database.clone(), scope: ScopeId(next()) }
+        Family { database: database.clone(), scope, name }
+    }
+
+    /// Database and column family of each scope that has a table open.
+    pub(crate) fn names(&self) -> HashMap<ScopeId, (String, String)> {
+        let open = self.open.lock();
+        let all = open.values().flat_map(|Open { database, families }| {
+            let name = |name: &FamilyName| name.get().cloned().unwrap_or_default();
+            families.iter().map(move |(scope, of)| (*scope, (database.folder.clone(), name(of))))
+        });
+        all.collect()
     }
 
     /// Access to the files of the database with that session. If it is not open, no file exists.
@@ -176,22 +200,29 @@ impl Databases {
     }
 
     /// Takes out a column family. Gives whether it was the database's last.
-    fn leave(&self, database: &Database) -> bool {
+    fn leave(&self, family: &Family) -> bool {
         let mut open = self.open.lock();
-        let Some(entry) = open.get_mut(&database.session) else { return false };
-        entry.families -= 1;
-        if entry.families > 0 {
+        let Some(entry) = open.get_mut(&family.database.session) else { return false };
+        entry.families.retain(|(scope, _)| *scope != family.scope);
+        if !entry.families.is_empty() {
             return false;
         }
-        open.remove(&database.session);
+        open.remove(&family.database.session);
         true
     }
 }
 
 impl Family {
+    /// A table says which column family wrote it: the first one that says so names it. An ingested table says nothing.
+    pub(crate) fn learn_name(&self, name: &[u8]) {
+        if !name.is_empty() {
+            self.name.get_or_init(|| String::from_utf8_lossy(name).into_owned());
+        }
+    }
+
     /// No table of the column family is open any more.
     pub(crate) fn close(self, filters: &Filters) {
-        if !filters.databases.leave(&self.database) {
+        if !filters.databases.leave(&self) {
             return;
         }
         if let Some(warm_start) = &filters.warm_start {

@@ -50,7 +50,7 @@ impl OpenTable {
         let units_at = units_at.and_then(U48::new).ok_or(OpenError::Corrupt)?;
         let stored_id = stored_id(opening.session, opening.file_number, opening.head);
         let first_units = filters.handover.take(opening.path, stored_id);
-        let Family { database, scope } = opening.family;
+        let Family { database, scope, .. } = opening.family;
         let (folder, remembered) = match &filters.warm_start {
             Some(warm_start) => warm_start.open(database, opening.path, stored_id),
             None => (None, None),

@@ -1,10 +1,14 @@
 #include "springbloom.h"
 
+#include <string_view>
+
 #include "owners.h"
 
 namespace springbloom {
 
 using rocksdb::Status;
+
+static_assert(std::string_view(kMetricsContentType) == SB_METRICS_CONTENT_TYPE);
 
 namespace {
 

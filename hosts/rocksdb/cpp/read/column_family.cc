@@ -25,6 +25,11 @@ std::mutex& AllOpenMutex() {
   return *mutex;
 }
 
+// RocksDB makes the database's own folder the first of its folders for tables, unless it was given others.
+rocksdb::Slice FolderOfDatabase(const TableReaderOptions& options) {
+  return options.ioptions.db_paths.empty() ? rocksdb::Slice() : options.ioptions.db_paths.front().path;
+}
+
 }  // namespace
 
 ColumnFamily::ColumnFamily(FiltersRef given, const TableReaderOptions& options, bool is_for_writing)
@@ -35,7 +40,8 @@ ColumnFamily::ColumnFamily(FiltersRef given, const TableReaderOptions& options, 
       log(options.ioptions.info_log),
       session_(options.cur_db_session_id),
       column_family_(release::ColumnFamilyOf(options)),
-      family_(sb_family_open(filters.get(), Bytes(session_), is_for_writing ? 1 : 0, FileAccess::Make(options))) {
+      family_(sb_family_open(filters.get(), Bytes(session_), Bytes(FolderOfDatabase(options)), is_for_writing ? 1 : 0,
+                             FileAccess::Make(options))) {
   rocksdb::Info(log, "springbloom: filter units are in use: %s", SettingsText(filters.get()).c_str());
   if (options.prefix_extractor != nullptr) {
     rocksdb::Info(log, "springbloom: prefix_extractor is set: units filter lookups of keys, and prefix seeks go unfiltered");

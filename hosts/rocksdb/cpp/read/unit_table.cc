@@ -131,6 +131,7 @@ int UnitTable::OpenOnce(const ColumnFamily& family, const rocksdb::BlockBasedTab
   spec.order = KeyOrder(*family.comparator);
   spec.head = Bytes(head_);
   spec.block_offset = block_.offset();
+  spec.family = Bytes(stock.table_properties->column_family_name);
   return sb_table_open(family.filters.get(), family.family_, &spec, table);
 }
 

@@ -3,11 +3,11 @@
 use std::process::Command;
 
 use rocksdb::{ColumnFamilyDescriptor, DB, Options};
-use springbloom_rocksdb::ElasticFilters;
+use springbloom_rocksdb::{ElasticFilters, FamilyStats, LevelUnits};
 
 use crate::common::{
-    ample,
-    contents::{check_db_filtered, check_family, fill_db, fill_family, rejections},
+    IDLE_TIMEOUT, ample,
+    contents::{check_db, check_db_filtered, check_family, fill_db, fill_family, rejections},
     folder, installed, small_tree, wait_until,
 };
 
@@ -71,6 +71,53 @@ fn tables_of_a_dropped_column_family_are_forgotten() {
         elastic.stats().tables == db.live_files().expect("live_files").len()
     });
     check_db_filtered(&elastic, &db, "default");
+}
+
+#[test]
+fn metrics_tell_databases_and_column_families_apart() {
+    let elastic = ample();
+    let options = installed(&elastic, &small_tree());
+    let folders = [folder(), folder()];
+    let databases = [open(&options, folders[0].path()), open(&options, folders[1].path())];
+    for name in FAMILIES {
+        fill_family(&databases[0], databases[0].cf_handle(name).expect("open"), name);
+    }
+    fill_db(&databases[1], "second database");
+    assert!(elastic.wait_idle(IDLE_TIMEOUT), "the loader never came to rest");
+    check_family(&databases[0], databases[0].cf_handle("third").expect("open"), "third");
+    check_db(&databases[1], "second database");
+    assert!(elastic.wait_idle(IDLE_TIMEOUT), "the loader never came to rest");
+    let paths = folders.each_ref().map(|folder| folder.path().to_str().expect("a path").to_owned());
+    let mut expected: Vec<_> = FAMILIES.map(|family| (&*paths[0], family)).to_vec();
+    expected.push((&*paths[1], "default"));
+    expected.sort_unstable();
+    let (families, stats) = (elastic.families(), elastic.stats());
+    let names: Vec<_> = families.iter().map(|family| (&*family.database, &*family.family)).collect();
+    assert_eq!(names, expected);
+    assert_eq!(families.iter().map(|family| family.tables).sum::<usize>(), stats.tables);
+    let bytes = |levels: &[LevelUnits]| levels.iter().map(|level| level.unit_bytes).sum::<usize>();
+    assert_eq!(families.iter().map(|family| bytes(&family.levels)).sum::<usize>(), bytes(&stats.levels));
+    assert_eq!(families.iter().map(|family| family.counts.loads).sum::<u64>(), stats.loads);
+    // So few visits are taken in one by one. Those of column families that nobody asked are of compactions, if there are any.
+    assert_eq!((stats.sampled_one_in, stats.dropped_visits), (1, 0));
+    let of = |database: usize, family: &str| {
+        let is_it = |stats: &&FamilyStats| stats.database == paths[database] && stats.family == family;
+        families.iter().find(is_it).expect("it has tables").counts
+    };
+    let asked = [of(0, "third"), of(1, "default")];
+    assert!(asked.iter().all(|counts| counts.rejected > 100 && counts.passed > 100), "{asked:?}");
+    let idle = ["default", "first", "second"].map(|family| of(0, family));
+    assert!(idle.iter().all(|counts| counts.rejected + counts.wasted_reads == 0), "{idle:?}");
+    let seen: u64 = asked.iter().map(|counts| counts.rejected + counts.wasted_reads + counts.passed).sum();
+    assert_eq!(seen, stats.outcomes.visits(), "{asked:?}");
+    let text = elastic.metrics_text();
+    let line = format!(
+        "springbloom_family_visits_total{{database={:?},family=\"third\",outcome=\"rejected\"}}",
+        paths[0]
+    );
+    assert!(text.contains(&format!("{line} {}\n", asked[0].rejected)), "no {line} in\n{text}");
+    drop(databases);
+    assert_eq!(elastic.families(), []);
 }
 
 #[test]

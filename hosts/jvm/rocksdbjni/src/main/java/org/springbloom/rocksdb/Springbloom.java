@@ -8,6 +8,9 @@ import org.rocksdb.RocksDBException;
 
 /** The elastic filters of this process: one instance, which exists since the first {@link SpringbloomTableConfig} was given to options. */
 public final class Springbloom {
+  /** The Content-Type with which a program serves {@link #metricsText}. */
+  public static final String METRICS_CONTENT_TYPE = "application/openmetrics-text; version=1.0.0; charset=utf-8";
+
   private Springbloom() {}
 
   /** A snapshot; empty while no options use Springbloom. */
@@ -15,7 +18,7 @@ public final class Springbloom {
     return SpringbloomStats.parse(metricsText());
   }
 
-  /** The metrics in the OpenMetrics text format; empty while no options use Springbloom. */
+  /** The metrics in the OpenMetrics text format ({@link #METRICS_CONTENT_TYPE}); empty while no options use Springbloom. */
   public static String metricsText() {
     NativeLibrary.load();
     String text = Native.metrics();
