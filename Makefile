@@ -42,6 +42,7 @@ lint: build-all
 	@cargo clippy --release --locked --manifest-path fuzz/Cargo.toml -- -D warnings
 	@RUSTDOCFLAGS=-Dwarnings cargo doc --quiet --no-deps --release --locked --workspace
 	@scripts/check-cpp-format
+	@scripts/check-operations
 	@scripts/check-releases 8.10.0 11.12.0
 
 # The oldest Rust that works. Skipped where it is not installed. `make lint` refuses newer parts of the standard library in either case.

@@ -10,7 +10,7 @@ pub(crate) const EXIT_CODES: &str = "\
 Exit codes:
   0  done
   1  damage was found, or the machine failed (a full disk, say)
-  2  wrong usage or input: a bad argument or line, a file or folder that is missing or unusable
+  2  wrong usage or input: a bad argument or line; a file, folder or server that is missing or unusable
   3  `set check`, `set add --print-new` or `index get` had nothing to print
   4  done, but bad lines or unreadable files were skipped";
 

@@ -25,21 +25,27 @@ enum Command {
     Compare(Box<command::compare::Compare>),
     Inspect(command::inspect::Inspect),
     Advise(command::advise::Advise),
+    Top(command::top::Top),
     Set(command::set::Set),
     Index(command::index::Index),
     Dedup(command::dedup::Dedup),
+    Completions(command::completions::Completions),
+    Man(command::man::Man),
 }
 
 fn main() -> ExitCode {
     env_logger::init();
-    let arguments = Arguments::from_arg_matches(&explained(Arguments::command()).get_matches());
+    let arguments = Arguments::from_arg_matches(&program().get_matches());
     let result = match arguments.unwrap_or_else(|error| error.exit()).command {
         Command::Compare(compare) => compare.run().map(|()| ExitCode::SUCCESS),
         Command::Inspect(inspect) => inspect.run().map(|()| ExitCode::SUCCESS),
         Command::Advise(advise) => advise.run().map(|()| ExitCode::SUCCESS),
+        Command::Top(top) => top.run().map(|()| ExitCode::SUCCESS),
         Command::Set(set) => set.run(),
         Command::Index(index) => index.run(),
         Command::Dedup(dedup) => dedup.run(),
+        Command::Completions(completions) => completions.run(program()).map(|()| ExitCode::SUCCESS),
+        Command::Man(man) => man.run(program()).map(|()| ExitCode::SUCCESS),
     };
     match result {
         Ok(code) => code,
@@ -48,6 +54,11 @@ fn main() -> ExitCode {
             ExitCode::from(failure::exit_code(&error))
         }
     }
+}
+
+/// The whole program's commands.
+fn program() -> clap::Command {
+    explained(Arguments::command())
 }
 
 /// `command` and all of its subcommands, with the exit codes in their help.

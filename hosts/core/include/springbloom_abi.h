@@ -146,7 +146,8 @@ typedef struct {
 } sb_table_spec;
 
 // A column family has its first table open. `session`: the engine's name for this opening of the database; `folder`: where the database
-// is, which is its name in metrics; `is_for_writing`: whether it may have been opened to write. `files` is given away; it is used until the last column family of the database is closed. Owned.
+// is, which is its name in metrics; `is_for_writing`: whether it may have been opened to write. `files` is given away; it is used until the
+// last column family of the database is closed. Owned.
 sb_family* sb_family_open(const sb_filters* filters, sb_bytes session, sb_bytes folder, int is_for_writing,
                           sb_file_access files) SB_NOEXCEPT;
 // No table of the column family is open any more. When the last one of a database is closed, its use is written down if it may be, its

@@ -2,7 +2,10 @@
 
 pub(crate) mod advise;
 pub(crate) mod compare;
+pub(crate) mod completions;
 pub(crate) mod dedup;
 pub(crate) mod index;
 pub(crate) mod inspect;
+pub(crate) mod man;
 pub(crate) mod set;
+pub(crate) mod top;

@@ -1,0 +1,190 @@
+//! The metrics of one moment, and what happened between two.
+
+use std::collections::BTreeMap;
+
+use serde::Serialize;
+
+use super::text::{Sample, samples};
+
+/// The metrics of one moment.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub(super) struct Reading {
+    pub(super) budget_bytes: u64,
+    pub(super) peak_bytes: u64,
+    pub(super) used_bytes: BTreeMap<String, u64>,
+    pub(super) levels: BTreeMap<String, Level>,
+    pub(super) tables: u64,
+    pub(super) segments: u64,
+    pub(super) expected_wasted_reads_per_visit: f64,
+    pub(super) counts: Counts,
+    pub(super) units_evicted: u64,
+    /// What should be 0, by name of the metric.
+    pub(super) faults: BTreeMap<String, u64>,
+    pub(super) families: Vec<Family>,
+}
+
+/// Resident units of a level.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub(super) struct Level {
+    pub(super) resident_bytes: u64,
+    pub(super) resident_units: u64,
+}
+
+/// What was counted since the start.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
+pub(super) struct Counts {
+    /// Visits of lookups to segments.
+    pub(super) visits: u64,
+    /// Those for keys that were not there.
+    pub(super) negatives: u64,
+    /// Those that wasted a read.
+    pub(super) wasted_reads: u64,
+    pub(super) units_loaded: u64,
+}
+
+/// A column family of a database.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub(super) struct Family {
+    pub(super) database: String,
+    pub(super) family: String,
+    pub(super) tables: u64,
+    pub(super) resident_bytes: u64,
+    /// Visits are an estimate.
+    pub(super) counts: Counts,
+}
+
+/// Metrics that tell of faults. Others that begin so are no faults.
+const FAULTS: [&str; 6] = [
+    "springbloom_units_corrupt_total",
+    "springbloom_unit_reads_failed_total",
+    "springbloom_tables_refused_total",
+    "springbloom_tables_without_units_total",
+    "springbloom_visits_dropped_total",
+    "springbloom_thread_panics_total",
+];
+
+impl Reading {
+    /// Of the text that a program serves; `None` if the metrics of Springbloom are not in it.
+    pub(super) fn of(text: &str) -> Option<Self> {
+        let (mut reading, mut is_ours) = (Self::default(), false);
+        let mut families: BTreeMap<(String, String), Family> = BTreeMap::new();
+        for sample in &samples(text) {
+            let value = sample.count();
+            match &*sample.name {
+                "springbloom_budget_bytes" => {
+                    is_ours = true;
+                    reading.budget_bytes += value;
+                }
+                "springbloom_peak_bytes" => reading.peak_bytes += value,
+                "springbloom_used_bytes" => {
+                    *reading.used_bytes.entry(sample.label("kind").to_owned()).or_default() += value;
+                }
+                "springbloom_resident_bytes" => reading.level(sample).resident_bytes += value,
+                "springbloom_resident_units" => reading.level(sample).resident_units += value,
+                "springbloom_tables" => reading.tables += value,
+                "springbloom_segments" => reading.segments += value,
+                "springbloom_expected_wasted_reads_per_visit" => {
+                    reading.expected_wasted_reads_per_visit = sample.value;
+                }
+                "springbloom_visits_total" => reading.counts.add_visits(sample),
+                "springbloom_units_loaded_total" => reading.counts.units_loaded += value,
+                "springbloom_units_evicted_total" => reading.units_evicted += value,
+                name if FAULTS.contains(&name) => {
+                    *reading.faults.entry(name.to_owned()).or_default() += value;
+                }
+                "springbloom_family_tables" => family(&mut families, sample).tables += value,
+                "springbloom_family_resident_bytes" => {
+                    family(&mut families, sample).resident_bytes += value;
+                }
+                "springbloom_family_visits_total" => {
+                    family(&mut families, sample).counts.add_visits(sample);
+                }
+                "springbloom_family_units_loaded_total" => {
+                    family(&mut families, sample).counts.units_loaded += value;
+                }
+                _ => {}
+            }
+        }
+        let named = |((database, family), counted)| Family { database, family, ..counted };
+        reading.families = families.into_iter().map(named).collect();
+        is_ours.then_some(reading)
+    }
+
+    fn level(&mut self, sample: &Sample) -> &mut Level {
+        self.levels.entry(sample.label("level").to_owned()).or_default()
+    }
+
+    /// Bytes in use, all kinds together.
+    pub(super) fn used(&self) -> u64 {
+        self.used_bytes.values().sum()
+    }
+
+    /// The counts of a column family; none if it has no open table.
+    pub(super) fn counts_of(&self, family: &Family) -> Option<Counts> {
+        let is_it = |other: &&Family| (&other.database, &other.family) == (&family.database, &family.family);
+        self.families.iter().find(is_it).map(|found| found.counts)
+    }
+}
+
+fn family<'a>(families: &'a mut BTreeMap<(String, String), Family>, sample: &Sample) -> &'a mut Family {
+    families.entry((sample.label("database").to_owned(), sample.label("family").to_owned())).or_default()
+}
+
+impl Counts {
+    fn add_visits(&mut self, sample: &Sample) {
+        let visits = sample.count();
+        self.visits += visits;
+        match sample.label("outcome") {
+            "wasted_read" => {
+                self.wasted_reads += visits;
+                self.negatives += visits;
+            }
+            "rejected" | "known_absent" => self.negatives += visits,
+            _ => {}
+        }
+    }
+
+    /// What was counted since `earlier`; all of it if the program was started anew in between.
+    pub(super) fn since(self, earlier: Self) -> Self {
+        if self.visits < earlier.visits || self.units_loaded < earlier.units_loaded {
+            return self;
+        }
+        Self {
+            visits: self.visits - earlier.visits,
+            negatives: self.negatives - earlier.negatives,
+            wasted_reads: self.wasted_reads - earlier.wasted_reads,
+            units_loaded: self.units_loaded - earlier.units_loaded,
+        }
+    }
+
+    /// Wasted reads in a hundred visits; `None` without visits.
+    pub(super) fn wasted_percent(self) -> Option<f64> {
+        (self.visits > 0).then(|| 100.0 * self.wasted_reads as f64 / self.visits as f64)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_program_that_was_started_anew_counts_from_its_start() {
+        let counts = |visits| Counts { visits, negatives: visits / 2, wasted_reads: 1, units_loaded: 4 };
+        assert_eq!(
+            counts(100).since(counts(40)),
+            Counts { visits: 60, negatives: 30, wasted_reads: 0, units_loaded: 0 }
+        );
+        assert_eq!(counts(10).since(counts(40)), counts(10));
+        assert_eq!(counts(50).wasted_percent(), Some(2.0));
+        assert_eq!(Counts::default().wasted_percent(), None);
+    }
+
+    #[test]
+    fn metrics_of_others_are_told() {
+        assert_eq!(Reading::of("process_cpu_seconds_total 7\n# EOF\n"), None);
+        assert_eq!(Reading::of("<html>springbloom_budget_bytes</html>"), None);
+        let reading =
+            Reading::of("springbloom_budget_bytes 1024\nprocess_cpu_seconds_total 7\n").expect("ours");
+        assert_eq!(reading, Reading { budget_bytes: 1024, ..Reading::default() });
+    }
+}

@@ -1,0 +1,90 @@
+//! The text that a program serves its metrics in: OpenMetrics, and the older format of Prometheus.
+//!
+//! Parsed here, as values of labels are paths of folders: the parsers there are take no comma, no brace and no quote in them.
+
+/// One number with its name and labels.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Sample {
+    pub(super) name: String,
+    labels: Vec<(String, String)>,
+    pub(super) value: f64,
+}
+
+impl Sample {
+    /// The value as a count of something; 0 if it is none.
+    pub(super) fn count(&self) -> u64 {
+        self.value as u64
+    }
+
+    /// The value of a label; empty if it has none of that name.
+    pub(super) fn label(&self, name: &str) -> &str {
+        self.labels.iter().find(|(of, _)| of == name).map_or("", |(_, value)| value)
+    }
+}
+
+/// The samples of a text; lines that are none are left out.
+pub(super) fn samples(text: &str) -> Vec<Sample> {
+    text.lines().filter(|line| !line.starts_with('#')).filter_map(sample).collect()
+}
+
+fn sample(line: &str) -> Option<Sample> {
+    let end = line.find(['{', ' '])?;
+    let (name, mut rest) = line.split_at(end);
+    let mut labels = Vec::new();
+    if let Some(inside) = rest.strip_prefix('{') {
+        rest = inside;
+        while !rest.starts_with('}') {
+            let (label, quoted) = rest.split_once("=\"")?;
+            let (value, behind) = unquoted(quoted)?;
+            labels.push((label.trim().to_owned(), value));
+            rest = behind.trim_start_matches([',', ' ']);
+        }
+        rest = &rest[1..];
+    }
+    // A time may follow.
+    let value = rest.split_whitespace().next()?.parse().ok()?;
+    Some(Sample { name: name.to_owned(), labels, value })
+}
+
+/// A value in quotes, of which the first was taken away; and what comes behind it.
+fn unquoted(text: &str) -> Option<(String, &str)> {
+    let mut value = String::new();
+    let mut characters = text.char_indices();
+    while let Some((at, character)) = characters.next() {
+        match character {
+            '"' => return Some((value, &text[at + 1..])),
+            '\\' => match characters.next()?.1 {
+                'n' => value.push('\n'),
+                other => value.push(other),
+            },
+            other => value.push(other),
+        }
+    }
+    None
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn samples_have_labels_with_anything_in_them() {
+        let text = "# HELP a What it is\n# TYPE a gauge\na 1.5\nb_total{x=\"1\"} 2\n\
+            c{path=\"/a,b={}\\\"\\\\ \\n\", other=\"\"} 3 1700000000\nd{} +Inf\n# EOF\n";
+        let found = samples(text);
+        let values: Vec<_> = found.iter().map(|sample| (&*sample.name, sample.value)).collect();
+        assert_eq!(values, [("a", 1.5), ("b_total", 2.0), ("c", 3.0), ("d", f64::INFINITY)]);
+        assert_eq!(found[1].label("x"), "1");
+        assert_eq!((found[2].label("path"), found[2].label("other")), ("/a,b={}\"\\ \n", ""));
+        assert_eq!(found[0].label("x"), "");
+    }
+
+    #[test]
+    fn what_is_no_sample_is_left_out() {
+        for text in
+            ["", "\n", "<html>", "a", "a b", "a{x=\"1\" 2", "a{x=1} 2", "a{x=\"\\", "{}", "é{ \"=\"\"} 1x"]
+        {
+            assert_eq!(samples(text), [], "{text}");
+        }
+    }
+}

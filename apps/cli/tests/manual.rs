@@ -1,0 +1,67 @@
+//! Man pages and completions tell of every command.
+
+use std::collections::BTreeSet;
+use std::fs;
+
+use assert_cmd::Command;
+use predicates::str::contains;
+
+fn springbloom(arguments: &[&str]) -> Command {
+    let mut command = Command::cargo_bin("springbloom").expect("the program is built");
+    command.args(arguments);
+    command
+}
+
+/// The commands that the program's help names.
+fn commands() -> Vec<String> {
+    let help = springbloom(&["--help"]).output().expect("help");
+    let help = String::from_utf8(help.stdout).expect("text");
+    let listed = help.split("Commands:").nth(1).expect("a list of commands");
+    let names = listed.lines().skip(1).take_while(|line| !line.is_empty());
+    names.filter_map(|line| line.split_whitespace().next()).map(str::to_owned).collect()
+}
+
+#[test]
+fn each_command_has_a_man_page() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let pages = folder.path().join("share/man1");
+    springbloom(&["man"]).arg(&pages).assert().success().stdout("");
+    let written: BTreeSet<_> = fs::read_dir(&pages)
+        .expect("the folder")
+        .map(|entry| entry.expect("a file").file_name().into_string().expect("a name"))
+        .collect();
+    let commands = commands();
+    assert!(commands.len() >= 8, "{commands:?}");
+    for command in commands.iter().filter(|command| *command != "help") {
+        assert!(written.contains(&format!("springbloom-{command}.1")), "{command} of {written:?}");
+    }
+    for page in ["springbloom.1", "springbloom-set-create.1", "springbloom-index-get.1"] {
+        assert!(written.contains(page), "{page} of {written:?}");
+    }
+    let page = fs::read_to_string(pages.join("springbloom-top.1")).expect("a page");
+    assert!(page.contains(".TH springbloom-top 1") && page.contains("\\-\\-interval"), "{page}");
+    assert!(page.contains("Exit codes"), "{page}");
+    springbloom(&["man"]).assert().success().stdout(contains(".SH SUBCOMMANDS"));
+    let file = pages.join("springbloom.1");
+    springbloom(&["man"]).arg(&file).assert().code(2).stderr(contains("cannot make the folder"));
+}
+
+#[test]
+fn each_shell_gets_completions_of_all_commands() {
+    for shell in ["bash", "zsh", "fish", "elvish", "powershell"] {
+        let script = springbloom(&["completions", shell]).assert().success();
+        let script = String::from_utf8(script.get_output().stdout.clone()).expect("text");
+        for command in commands() {
+            assert!(script.contains(&command), "{shell} does not know {command}");
+        }
+        assert!(script.contains("interval"), "{shell} does not know options");
+    }
+    springbloom(&["completions", "tcsh"]).assert().code(2).stderr(contains("bash"));
+    // Bash takes them.
+    let program = assert_cmd::cargo::cargo_bin("springbloom");
+    let check = "source <(\"$0\" completions bash); COMP_WORDS=(springbloom to); COMP_CWORD=1; \
+        _springbloom springbloom to springbloom; echo \"${COMPREPLY[@]}\"";
+    let completed =
+        std::process::Command::new("bash").args(["-c", check]).arg(&program).output().expect("bash");
+    assert_eq!(String::from_utf8_lossy(&completed.stdout).trim(), "top", "{completed:?}");
+}
