@@ -193,6 +193,44 @@ fn elastic_filters_stay_within_their_budget() {
 }
 
 #[test]
+fn one_cache_pays_for_all() {
+    const CACHE_BYTES: f64 = 256.0 * 1024.0;
+    let cache = ["--block-cache", "256KiB", "--one-cache", "--records", "100000", "--load-rounds", "0"];
+    let configs = ["--configs", "none,bloom:10,partitioned:10,elastic:8"];
+    for (kind, budget) in [("lru-one-shard", "100KiB"), ("lru", "100KiB"), ("hyper-clock", "100KiB")] {
+        let document = json(&[&cache[..], &configs, &["--cache-kind", kind, "--budget", budget]].concat());
+        let [none, bloom, partitioned, elastic] = rows(&document).as_slice() else { panic!("four rows") };
+        assert_eq!(document["header"]["block_cache"]["kind"].as_str(), Some(kind));
+        // 12 MB of records with 200 KB of indexes and 125 KB of filters: not all of them fit beside data.
+        for row in [none, bloom, partitioned, elastic] {
+            assert!(number(row, "index_reads_per_get") > 0.0, "{row}");
+        }
+        for row in [bloom, partitioned] {
+            assert!(number(row, "filter_reads_per_get") > 0.0, "{row}");
+            assert!(number(row, "resident_filter_bytes") <= CACHE_BYTES, "{row}");
+        }
+        assert_eq!(number(elastic, "filter_reads_per_get"), 0.0);
+        assert!(number(elastic, "resident_filter_bytes") <= 102_400.0, "{elastic}");
+        let wasted = |row| number(row, "wasted_reads_per_get");
+        assert!(
+            wasted(elastic) < wasted(none) && number(none, "data_reads_per_get") > wasted(none),
+            "{document}"
+        );
+        let medians = document["medians"].as_array().expect("medians");
+        assert_eq!(document["baseline"].as_str(), Some("bloom:10"));
+        assert_eq!(number(&medians[1]["ops_ratio"], "median"), 1.0);
+    }
+    // The budget is taken from the cache: with it, fewer data blocks stay.
+    let reads = |budget: &str| {
+        let configs =
+            ["--configs", "elastic:8", "--zero-result", "0", "--budget", budget, "--policy", "uniform"];
+        number(&rows(&json(&[&cache[..], &configs].concat()))[0], "data_reads_per_get")
+    };
+    let (little, much) = (reads("60KiB"), reads("250KiB"));
+    assert!(much > little, "{much} {little}");
+}
+
+#[test]
 fn loads_are_compared_in_turns() {
     let document = json(&["--load-only", "--load-records", "15000", "--load-rounds", "3"]);
     let rows = rows(&document);
@@ -326,6 +364,13 @@ fn bad_input_is_refused_with_exit_code_2() {
         (&["--load-only", "--load-rounds", "0"], "--load-rounds of at least 1"),
         (&["--preset", "shamba", "--zero-result", "1"], "--preset shamba sets --zero-result itself"),
         (&["--plot", "figure.svg"], "--preset shamba"),
+        (&["--one-cache"], "--block-cache"),
+        (&["--one-cache", "--block-cache", "0"], "--block-cache of more than 0 bytes"),
+        (&["--block-cache", "1MiB", "--cache-kind", "fifo"], "hyper-clock"),
+        (
+            &["--preset", "shamba", "--block-cache", "1MiB", "--one-cache"],
+            "--preset shamba sets --one-cache itself",
+        ),
         (&["--preset", "shamba", "--plot", "figure.pdf"], ".svg or .png"),
     ] {
         compare(arguments).assert().code(2).stderr(contains(message));

@@ -1,18 +1,20 @@
 //! Stock RocksDB filters, set up so that they can be compared with elastic ones at the same memory. Each function gives
-//! options a filter of `bits` per key on average, beside the settings in `tables`.
+//! options a filter of `bits` per key on average, beside the settings in `tables`. [`BlockReads`] counts what lookups read.
 
 #![deny(unsafe_code)]
 
 mod level_bits;
 mod partitioned;
 mod stock_filter;
+mod unsafe_block_reads;
 mod unsafe_install;
 
 use rocksdb::{BlockBasedOptions, Options};
 
 pub use level_bits::Level;
-pub use partitioned::partitioned;
+pub use partitioned::{partition_indexes, partitioned, partitioned_in_block_cache};
 pub use stock_filter::StockFilter;
+pub use unsafe_block_reads::BlockReads;
 pub use unsafe_install::{InstallError, filter_cache};
 
 /// Full filters of one size, all in memory.

@@ -24,12 +24,22 @@ pub fn partitioned(
     bits: f64,
     budget_bytes: u64,
 ) -> Result<(), InstallError> {
+    partitioned_in_block_cache(options, &mut tables, bits);
+    filter_cache(options, budget_bytes)
+}
+
+/// Partitioned Bloom filters in the block cache of `tables`, if that caches filters.
+pub fn partitioned_in_block_cache(options: &mut Options, tables: &mut BlockBasedOptions, bits: f64) {
     tables.set_bloom_filter(bits, false);
     tables.set_partition_filters(true);
     // Without it RocksDB silently builds full filters.
+    partition_indexes(tables);
+    options.set_block_based_table_factory(tables);
+}
+
+/// Indexes in partitions, of which the top level is pinned where indexes are cached.
+pub fn partition_indexes(tables: &mut BlockBasedOptions) {
     tables.set_index_type(BlockBasedIndexType::TwoLevelIndexSearch);
     tables.set_metadata_block_size(METADATA_BLOCK_BYTES);
     tables.set_pin_top_level_index_and_filter(true);
-    options.set_block_based_table_factory(&tables);
-    filter_cache(options, budget_bytes)
 }

@@ -7,6 +7,7 @@ use springbloom_console::sizes::Size;
 use springbloom_rocksdb::{PolicyKind, SETTINGS, Setting, UnitSettings};
 use springbloom_workload::{AbsentKeys, Distribution, Mix, Movement};
 
+use crate::database::block_cache::CacheKind;
 use crate::database::config::Config;
 use crate::database::preset::Preset;
 
@@ -119,6 +120,20 @@ pub struct Compare {
     /// Block cache for data [default: none]
     #[arg(long, value_name = "SIZE", help_heading = "Machine")]
     pub(crate) block_cache: Option<Size>,
+    /// Kind of the block cache
+    #[arg(
+        long,
+        value_enum,
+        value_name = "KIND",
+        default_value = "lru",
+        requires = "block_cache",
+        help_heading = "Machine"
+    )]
+    pub(crate) cache_kind: CacheKind,
+    /// The block cache pays for all memory: indexes are partitioned and cached, stock filters are cached too, both with high
+    /// priority, and the budget of elastic filters is charged to it
+    #[arg(long, requires = "block_cache", help_heading = "Machine")]
+    pub(crate) one_cache: bool,
     /// Print JSON instead of a table
     #[arg(long, help_heading = "Machine")]
     pub(crate) json: bool,

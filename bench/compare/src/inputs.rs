@@ -12,6 +12,7 @@ use springbloom_workload::{
 };
 
 use crate::arguments::Compare;
+use crate::database::block_cache::BlockCache;
 use crate::database::config::Config;
 use crate::database::load::Records;
 use crate::database::manifest::{FORMAT_VERSION, TreeManifest};
@@ -51,12 +52,16 @@ impl Compare {
                 ("--absent", self.absent != AbsentKeys::Popular),
                 ("--movement", self.movement != Movement::Still),
                 ("--window", self.window.is_some()),
+                ("--one-cache", self.one_cache),
             ];
             if let Some((flag, _)) = varied.iter().find(|(_, given)| *given) {
                 return Err(bad_input(format!("--preset shamba sets {flag} itself: remove it")));
             }
         } else if self.plot.is_some() {
             return Err(bad_input("--plot needs --preset shamba"));
+        }
+        if self.one_cache && self.block_cache.is_some_and(|size| size.bytes == 0) {
+            return Err(bad_input("--one-cache needs a --block-cache of more than 0 bytes"));
         }
         self.plot.as_ref().map_or(Ok(()), |path| picture::require_picture_name(path))
     }
@@ -141,7 +146,11 @@ impl Compare {
         Ok(CommonSettings {
             tree: self.preset.shape(),
             buffered: self.buffered,
-            block_cache_bytes: self.block_cache.map(|size| size.bytes).filter(|&bytes| bytes > 0),
+            block_cache: self.block_cache.filter(|size| size.bytes > 0).map(|size| BlockCache {
+                bytes: size.bytes,
+                kind: self.cache_kind,
+                pays_for_all: self.one_cache,
+            }),
             elastic: ElasticSettings {
                 policy: self.policy,
                 units: self.units,
@@ -194,7 +203,7 @@ impl Compare {
             value_bytes: records.value_bytes,
             seed: self.seed,
             direct_io: !self.buffered,
-            block_cache_bytes: common.block_cache_bytes.unwrap_or(0),
+            block_cache: common.block_cache,
             budget_bytes: common.budget_bytes(&Config::None, entries),
             elastic: format!(
                 "units {}, segments of {}, policy {}{}",

@@ -1,6 +1,7 @@
 //! Databases to compare: what is in them (`preset`), how they differ (`config`), and how all of them come to have the
 //! same tree shape (`build`).
 
+pub(crate) mod block_cache;
 pub(crate) mod build;
 pub(crate) mod config;
 pub(crate) mod load;

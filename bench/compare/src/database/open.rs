@@ -16,9 +16,10 @@ use crate::database::shape::Shape;
 
 /// An open database and what can be asked about its filters.
 pub(crate) struct Database {
-    pub(crate) config: Config,
     pub(crate) db: DB,
     elastic: Option<ElasticFilters>,
+    /// Whether stock filters are in a cache instead of table readers.
+    filters_are_cached: bool,
     /// Last, so that the database is closed before its folder goes.
     _scratch: Option<Scratch>,
 }
@@ -59,7 +60,8 @@ impl Database {
         if let Some(elastic) = &elastic {
             check_units(elastic, &db, path)?;
         }
-        Ok(Database { config, db, elastic, _scratch: scratch })
+        let filters_are_cached = common.one_cache() || matches!(config, Config::Partitioned { .. });
+        Ok(Database { db, elastic, filters_are_cached, _scratch: scratch })
     }
 
     /// Waits for unit loads in progress, so that they do not slow down the next configuration.
@@ -69,14 +71,14 @@ impl Database {
 
     /// Filter bytes in memory now, with the bookkeeping of elastic ones.
     pub(crate) fn resident_filter_bytes(&self) -> Result<u64> {
-        Ok(match (&self.elastic, self.config) {
-            (Some(elastic), _) => elastic.stats().used_bytes as u64,
-            (None, Config::Partitioned { .. }) => {
+        Ok(match &self.elastic {
+            Some(elastic) => elastic.stats().used_bytes as u64,
+            None if self.filters_are_cached => {
                 let stats = self.db.property_value("rocksdb.block-cache-entry-stats")?.unwrap_or_default();
                 cached_filter_bytes(&stats)
             }
             // Read when a table is opened and kept as long as it is open.
-            (None, _) => Shape::of(&self.db)?.filter_bytes,
+            None => Shape::of(&self.db)?.filter_bytes,
         })
     }
 

@@ -1,12 +1,11 @@
 //! From a configuration's name to RocksDB's options.
 
 use anyhow::Result;
-use rocksdb::{
-    BlockBasedOptions, Cache, DBCompactionStyle, DBCompressionType, Options, UniversalCompactOptions,
-};
+use rocksdb::{BlockBasedOptions, DBCompactionStyle, DBCompressionType, Options, UniversalCompactOptions};
 use springbloom_baselines::{self as baselines, StockFilter};
 use springbloom_rocksdb::{ElasticFilters, PolicyKind, UnitSettings};
 
+use crate::database::block_cache::BlockCache;
 use crate::database::config::Config;
 use crate::database::preset::{Style, TreeShape};
 use crate::database::shape::Shape;
@@ -33,8 +32,8 @@ pub(crate) struct CommonSettings {
     pub(crate) tree: TreeShape,
     /// Read through the page cache instead of direct I/O.
     pub(crate) buffered: bool,
-    /// Cache for data blocks; none by default.
-    pub(crate) block_cache_bytes: Option<u64>,
+    /// None by default.
+    pub(crate) block_cache: Option<BlockCache>,
     pub(crate) elastic: ElasticSettings,
     /// Memory of capped configurations in bytes, if the user gave it.
     pub(crate) budget_bytes: Option<u64>,
@@ -64,15 +63,21 @@ impl CommonSettings {
 
     /// The settings of `config` that its tables depend on, as text.
     pub(crate) fn built_settings(&self, config: &Config) -> String {
-        match config {
+        let filters = match config {
             Config::Elastic { .. } => {
                 format!("{}, segments of {} B", self.elastic.units, self.elastic.segment_data_bytes)
             }
             _ => "stock".to_owned(),
-        }
+        };
+        if self.one_cache() { filters + ", partitioned indexes" } else { filters }
     }
 
-    /// Name of the folder for the database of `config`; other units or segments have other folders.
+    /// Whether the block cache pays for all memory.
+    pub(crate) fn one_cache(&self) -> bool {
+        self.block_cache.is_some_and(|cache| cache.pays_for_all)
+    }
+
+    /// Name of the folder for the database of `config`; other units, segments or indexes have other folders.
     pub(crate) fn folder(&self, config: &Config) -> String {
         let name = match config {
             Config::Elastic { .. } => {
@@ -80,7 +85,7 @@ impl CommonSettings {
             }
             _ => config.to_string(),
         };
-        name.replace(':', "-")
+        name.replace(':', "-") + if self.one_cache() { "-partitioned-indexes" } else { "" }
     }
 
     /// Options without a filter, for the tree that all databases are copied from.
@@ -110,16 +115,24 @@ impl CommonSettings {
         options.set_use_direct_io_for_flush_and_compaction(!self.buffered);
         options.set_stats_dump_period_sec(0);
         options.set_keep_log_file_num(2);
-        options.set_block_based_table_factory(&self.tables());
+        let mut tables = BlockBasedOptions::default();
+        tables.set_block_size(BLOCK_BYTES as usize);
+        tables.disable_cache();
+        options.set_block_based_table_factory(&tables);
         options
     }
 
     fn tables(&self) -> BlockBasedOptions {
         let mut tables = BlockBasedOptions::default();
         tables.set_block_size(BLOCK_BYTES as usize);
-        match self.block_cache_bytes {
-            Some(bytes) => tables.set_block_cache(&Cache::new_lru_cache(bytes as usize)),
+        match self.block_cache {
+            Some(cache) => tables.set_block_cache(&cache.build()),
             None => tables.disable_cache(),
+        }
+        if self.one_cache() {
+            tables.set_cache_index_and_filter_blocks(true);
+            tables.set_cache_index_and_filter_blocks_with_high_priority(true);
+            baselines::partition_indexes(&mut tables);
         }
         tables
     }
@@ -133,11 +146,15 @@ impl CommonSettings {
     ) -> Result<Prepared> {
         let mut options = self.tree_options(auto_compaction);
         let mut elastic = None;
-        let tables = self.tables();
+        let mut tables = self.tables();
+        options.set_block_based_table_factory(&tables);
         match *config {
             Config::None => {}
             Config::Bloom { bits } => baselines::full(&mut options, tables, StockFilter::Bloom, bits),
             Config::Ribbon { bits } => baselines::full(&mut options, tables, StockFilter::Ribbon, bits),
+            Config::Partitioned { bits } if self.one_cache() => {
+                baselines::partitioned_in_block_cache(&mut options, &mut tables, bits);
+            }
             Config::Partitioned { bits } => {
                 let budget_bytes = self.budget_bytes(config, shape.entries());
                 baselines::partitioned(&mut options, tables, bits, budget_bytes)?;
@@ -154,7 +171,8 @@ impl CommonSettings {
                     .policy(self.elastic.policy)
                     .segment_data_bytes(self.elastic.segment_data_bytes)
                     .units(self.elastic.units)
-                    .negative_cache(self.elastic.negative_cache);
+                    .negative_cache(self.elastic.negative_cache)
+                    .charge_to_block_cache(self.one_cache());
                 if let Some(visits) = self.elastic.segment_lifetime_visits {
                     builder = builder.segment_lifetime_visits(visits);
                 }

@@ -8,6 +8,7 @@ use springbloom_console::TextTable;
 use springbloom_console::sizes::Size;
 
 use crate::report::Header;
+use crate::report::baseline::baseline;
 use crate::report::distinct::distinct;
 use crate::report::summary::{self, Subject};
 use crate::report::windows;
@@ -24,28 +25,33 @@ pub(crate) fn write_json(
     #[derive(Serialize)]
     struct Document<'a> {
         header: &'a Header,
+        baseline: &'a str,
         rows: &'a [Row],
         medians: Vec<Medians>,
         loads: &'a [LoadRow],
         summary: Vec<String>,
     }
-    let medians = medians(rows);
-    let summary = summary::sentences(&subjects(&medians));
-    serde_json::to_writer_pretty(&mut *out, &Document { header, rows, medians, loads, summary })?;
+    let baseline = baseline(rows.iter().map(|row| row.config.as_str()));
+    let medians = medians(rows, baseline);
+    let summary = summary::sentences(&subjects(header, &medians));
+    serde_json::to_writer_pretty(&mut *out, &Document { header, baseline, rows, medians, loads, summary })?;
     Ok(writeln!(out)?)
 }
 
 /// One line for each configuration and number of threads: medians over salts, with least and greatest where it matters.
 pub(crate) fn write_table(out: &mut impl Write, header: &Header, rows: &[Row]) -> Result<()> {
     header.write_text(out)?;
+    let baseline = baseline(rows.iter().map(|row| row.config.as_str()));
     let mut table = TextTable::new([
         "config",
         "threads",
         "kops/s",
+        &format!("ops / {baseline}"),
         "p50 us",
         "p99 us",
         "data reads/get",
         "wasted/get",
+        "index reads/get",
         "filter reads/get",
         "filter memory",
         "unit reads",
@@ -54,7 +60,7 @@ pub(crate) fn write_table(out: &mut impl Write, header: &Header, rows: &[Row]) -
         "load s",
         "load CPU s",
     ]);
-    let medians = medians(rows);
+    let medians = medians(rows, baseline);
     for line in &medians {
         let rate = |spread: Option<Spread>| {
             spread.map_or_else(|| "-".to_owned(), |spread| format!("{:.3}", spread.median))
@@ -65,10 +71,12 @@ pub(crate) fn write_table(out: &mut impl Write, header: &Header, rows: &[Row]) -
             line.config.clone(),
             line.threads.to_string(),
             line.ops_per_s.map(|ops| ops / 1e3).text(1),
+            line.ops_ratio.text(2),
             format!("{:.0}", line.p50_us),
             format!("{:.0}", line.p99_us),
             rate(line.data_reads_per_get),
             line.wasted_reads_per_get.map_or_else(|| "-".to_owned(), |spread| spread.text(3)),
+            rate(line.index_reads_per_get),
             rate(line.filter_reads_per_get),
             Size { bytes: line.resident_filter_bytes as u64 }.to_string(),
             format!("{:.0}", line.unit_reads),
@@ -89,7 +97,7 @@ pub(crate) fn write_table(out: &mut impl Write, header: &Header, rows: &[Row]) -
         }
     }
     windows::write_text(out, header.lookups.as_ref(), rows)?;
-    let subjects = subjects(&medians);
+    let subjects = subjects(header, &medians);
     // Bars are for people; where the output goes to a file, the table has the figures.
     if stdout().is_terminal() {
         summary::write_bars(out, &subjects)?;
@@ -101,14 +109,15 @@ pub(crate) fn write_table(out: &mut impl Write, header: &Header, rows: &[Row]) -
 }
 
 /// The figures that are compared in words: with the most threads, where lookups were counted.
-fn subjects(medians: &[Medians]) -> Vec<Subject<'_>> {
+fn subjects<'a>(header: &Header, medians: &'a [Medians]) -> Vec<Subject<'a>> {
+    let one_cache = header.block_cache.filter(|cache| cache.pays_for_all);
     let threads = medians.iter().map(|line| line.threads).max();
     let lines = medians.iter().filter(|line| Some(line.threads) == threads);
     lines
         .filter_map(|line| {
             Some(Subject {
                 config: &line.config,
-                memory_bytes: line.resident_filter_bytes,
+                memory_bytes: one_cache.map_or(line.resident_filter_bytes, |cache| cache.bytes as f64),
                 lookups_per_s: line.ops_per_s,
                 wasted_reads: line.wasted_reads_per_get?,
                 filter_reads: line.filter_reads_per_get.map_or(0.0, |spread| spread.median),
@@ -123,6 +132,8 @@ struct Medians {
     config: String,
     threads: u32,
     ops_per_s: Spread,
+    /// To the baseline in the same round under the same mapping.
+    ops_ratio: Spread,
     p50_us: f64,
     p99_us: f64,
     data_reads_per_get: Option<Spread>,
@@ -141,7 +152,7 @@ struct Medians {
 }
 
 /// By configuration and number of threads, in the order of the rows.
-fn medians(rows: &[Row]) -> Vec<Medians> {
+fn medians(rows: &[Row], baseline: &str) -> Vec<Medians> {
     let mut groups = distinct(rows.iter().map(|row| (row.config.as_str(), row.threads)));
     groups.sort_by_key(|&(_, threads)| threads);
     groups
@@ -151,10 +162,18 @@ fn medians(rows: &[Row]) -> Vec<Medians> {
             let middle =
                 |figure: fn(&Row) -> f64| Spread::of(group().map(figure)).map(|spread| spread.median);
             let rate = |figure: fn(&Row) -> Option<f64>| Spread::of(group().filter_map(figure));
+            let ratios = group().flat_map(|row| {
+                let rival = |other: &&Row| {
+                    other.config == baseline && other.threads == threads && other.salt == row.salt
+                };
+                let theirs = rows.iter().find(rival).map_or(&[][..], |rival| &rival.ops_per_s_by_round);
+                row.ops_per_s_by_round.iter().zip(theirs).map(|(ours, theirs)| ours / theirs)
+            });
             Some(Medians {
                 config: config.to_owned(),
                 threads,
                 ops_per_s: Spread::of(group().map(|row| row.ops_per_s))?,
+                ops_ratio: Spread::of(ratios)?,
                 p50_us: middle(|row| row.p50_us)?,
                 p99_us: middle(|row| row.p99_us)?,
                 data_reads_per_get: rate(|row| row.data_reads_per_get),

@@ -8,6 +8,7 @@ use serde::{Serialize, Serializer};
 use springbloom_console::sizes::Size;
 use springbloom_workload::{AbsentKeys, Movement};
 
+use crate::database::block_cache::BlockCache;
 use crate::database::preset::Preset;
 use crate::database::shape::LevelShape;
 use crate::machine::Machine;
@@ -23,7 +24,7 @@ pub(crate) struct Header {
     pub(crate) value_bytes: usize,
     pub(crate) seed: u64,
     pub(crate) direct_io: bool,
-    pub(crate) block_cache_bytes: u64,
+    pub(crate) block_cache: Option<BlockCache>,
     /// Memory of `partitioned`, and of `elastic` configurations that name no other.
     pub(crate) budget_bytes: u64,
     pub(crate) elastic: String,
@@ -106,8 +107,8 @@ impl Header {
             )?;
         }
         writeln!(out, "budget {}; elastic: {}", Size { bytes: self.budget_bytes }, self.elastic)?;
-        if self.block_cache_bytes > 0 {
-            writeln!(out, "block cache {}", Size { bytes: self.block_cache_bytes })?;
+        if let Some(cache) = self.block_cache {
+            writeln!(out, "{cache}")?;
         }
         Ok(writeln!(out)?)
     }

@@ -7,12 +7,10 @@ use serde::Serialize;
 use springbloom_console::TextTable;
 
 use crate::report::Header;
+use crate::report::baseline::baseline;
 use crate::report::distinct::distinct;
 use crate::run::LoadRow;
 use crate::spread::Spread;
-
-/// The baseline of ratios; if it is missing, the first configuration.
-const BASELINE: &str = "bloom:10";
 
 /// The loads of one configuration.
 #[derive(Debug, Serialize)]
@@ -36,7 +34,7 @@ pub(crate) fn write_json(out: &mut impl Write, header: &Header, rows: &[LoadRow]
         rows: &'a [LoadRow],
         medians: Vec<Medians>,
     }
-    let baseline = baseline(rows);
+    let baseline = baseline(rows.iter().map(|row| row.config.as_str()));
     serde_json::to_writer_pretty(
         &mut *out,
         &Document { header, baseline, rows, medians: medians(rows, baseline) },
@@ -47,7 +45,7 @@ pub(crate) fn write_json(out: &mut impl Write, header: &Header, rows: &[LoadRow]
 /// One line for each configuration: medians over rounds, with least and greatest.
 pub(crate) fn write_table(out: &mut impl Write, header: &Header, rows: &[LoadRow]) -> Result<()> {
     header.write_text(out)?;
-    let baseline = baseline(rows);
+    let baseline = baseline(rows.iter().map(|row| row.config.as_str()));
     let mut table = TextTable::new([
         "config",
         "load s",
@@ -70,11 +68,6 @@ pub(crate) fn write_table(out: &mut impl Write, header: &Header, rows: &[LoadRow
         ]);
     }
     Ok(writeln!(out, "{table}")?)
-}
-
-fn baseline(rows: &[LoadRow]) -> &str {
-    let first = rows.first().map_or("", |row| row.config.as_str());
-    if rows.iter().any(|row| row.config == BASELINE) { BASELINE } else { first }
 }
 
 /// By configuration, in the order of the first round.
@@ -122,16 +115,10 @@ mod tests {
             row("bloom:10", 2, 2.0),
             row("elastic:4", 2, 2.2),
         ];
-        let medians = medians(&rows, baseline(&rows));
+        let medians = medians(&rows, "bloom:10");
         assert_eq!(medians[0].config, "elastic:4");
         assert!((medians[0].time_ratio.min - 1.1).abs() < 1e-9, "{medians:?}");
         assert!((medians[0].time_ratio.max - 1.1).abs() < 1e-9, "{medians:?}");
         assert_eq!(medians[1].time_ratio.text(3), "1.000");
-    }
-
-    #[test]
-    fn without_the_usual_baseline_the_first_configuration_is_one() {
-        assert_eq!(baseline(&[row("none", 1, 1.0), row("bloom:4", 1, 1.0)]), "none");
-        assert_eq!(baseline(&[row("none", 1, 1.0), row("bloom:10", 1, 1.0)]), "bloom:10");
     }
 }

@@ -1,5 +1,6 @@
 //! Reports: a header with the settings and the machine, then a table or JSON.
 
+mod baseline;
 pub(crate) mod comparison;
 mod distinct;
 mod header;

@@ -4,8 +4,9 @@ use std::time::Duration;
 
 use anyhow::{Context, Result};
 use hdrhistogram::Histogram;
-use rocksdb::perf::{PerfContext, PerfMetric, PerfStatsLevel, set_perf_stats};
+use rocksdb::perf::{PerfContext, PerfStatsLevel, set_perf_stats};
 use rustix::time::{ClockId, clock_gettime};
+use springbloom_baselines::BlockReads;
 
 /// Latencies beyond this are recorded as this.
 const MAX_LATENCY_NS: u64 = 60_000_000_000;
@@ -65,44 +66,29 @@ impl Measured {
 
 /// RocksDB's counters and the CPU clock of the current thread, from [`start`](Self::start) on.
 pub(crate) struct ThreadMeter {
-    context: PerfContext,
     cpu_at_start: Duration,
 }
 
 impl ThreadMeter {
     pub(crate) fn start() -> Self {
         set_perf_stats(PerfStatsLevel::EnableCount);
-        let mut context = PerfContext::default();
-        context.reset();
-        ThreadMeter { context, cpu_at_start: thread_cpu() }
+        PerfContext::default().reset();
+        ThreadMeter { cpu_at_start: thread_cpu() }
     }
 
-    /// Blocks of any kind that were read so far. A few nanoseconds.
-    pub(crate) fn block_reads(&self) -> u64 {
-        self.context.metric(PerfMetric::BlockReadCount)
+    /// Data blocks that were read so far. A few nanoseconds.
+    pub(crate) fn data_reads(&self) -> u64 {
+        BlockReads::of_this_thread().data
     }
 
     /// Puts the totals into `measured`.
     pub(crate) fn finish(self, measured: &mut Measured) {
         measured.cpu += thread_cpu() - self.cpu_at_start;
-        // The C interface has no counters for filter and index reads; the text report has them.
-        let report = self.context.report(true);
-        measured.filter_reads += counter(&report, "filter_block_read_count");
-        measured.index_reads += counter(&report, "index_block_read_count");
-        let other = counter(&report, "compression_dict_block_read_count");
-        measured.data_reads +=
-            self.block_reads().saturating_sub(measured.filter_reads + measured.index_reads + other);
+        let BlockReads { data, index, filter } = BlockReads::of_this_thread();
+        measured.data_reads += data;
+        measured.index_reads += index;
+        measured.filter_reads += filter;
     }
-}
-
-/// The value of `name` in RocksDB's `name = value, name = value` form; zero counters are left out there.
-fn counter(report: &str, name: &str) -> u64 {
-    report
-        .split(',')
-        .filter_map(|entry| entry.split_once('='))
-        .find(|(key, _)| key.trim() == name)
-        .and_then(|(_, value)| value.trim().parse().ok())
-        .unwrap_or(0)
 }
 
 fn thread_cpu() -> Duration {
@@ -122,15 +108,6 @@ fn cpu_of(clock: ClockId) -> Duration {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn counters_are_found_by_their_whole_name() {
-        let report = "block_read_count = 12, filter_block_read_count = 3, index_block_read_count = 4, ";
-        assert_eq!(counter(report, "filter_block_read_count"), 3);
-        assert_eq!(counter(report, "index_block_read_count"), 4);
-        assert_eq!(counter(report, "block_read_count"), 12);
-        assert_eq!(counter(report, "read_count"), 0);
-    }
 
     #[test]
     fn sums_over_threads() {

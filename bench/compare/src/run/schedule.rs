@@ -1,4 +1,5 @@
-//! The order of runs: configurations take turns in rounds, so that a slow phase of the machine slows all of them.
+//! The order of runs: configurations take turns in rounds, so that a slow phase of the machine slows all of them. Each round starts with
+//! another one.
 
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
@@ -60,6 +61,8 @@ pub(crate) struct Row {
     pub(crate) threads: u32,
     pub(crate) operations: u64,
     pub(crate) ops_per_s: f64,
+    /// The same in each round.
+    pub(crate) ops_per_s_by_round: Vec<f64>,
     pub(crate) p50_us: f64,
     pub(crate) p99_us: f64,
     pub(crate) data_reads_per_get: Option<f64>,
@@ -135,9 +138,10 @@ fn race(
     for run in &mut runs {
         run.begin_measurement()?;
     }
-    for _ in 0..plan.rounds {
-        for run in &mut runs {
-            run.measure(plan, plan.ops.div_ceil(u64::from(plan.rounds)))?;
+    for round in 0..plan.rounds as usize {
+        for turn in 0..contestants.len() {
+            runs[(round + turn) % contestants.len()]
+                .measure(plan, plan.ops.div_ceil(u64::from(plan.rounds)))?;
             step.advance(1);
         }
     }
@@ -180,6 +184,7 @@ struct Run<'a> {
     /// Operations before the measurement.
     earlier_ops: u64,
     elapsed: Duration,
+    ops_per_s_by_round: Vec<f64>,
     measured: Measured,
     windows: Windows,
     filter_work_before: FilterWork,
@@ -210,6 +215,7 @@ impl<'a> Run<'a> {
             streams,
             earlier_ops: 0,
             elapsed: Duration::ZERO,
+            ops_per_s_by_round: Vec::new(),
             measured,
             windows: Windows::new(plan.window_ops),
             filter_work_before,
@@ -234,6 +240,7 @@ impl<'a> Run<'a> {
 
     /// Does and measures the next `operations`.
     fn measure(&mut self, plan: &Plan<'_>, operations: u64) -> Result<()> {
+        let (elapsed_before, operations_before) = (self.elapsed, self.measured.operations);
         let mut left = operations;
         while left > 0 {
             let piece = self.windows.piece(left);
@@ -242,6 +249,8 @@ impl<'a> Run<'a> {
             self.measured.add(&measured)?;
             left -= piece;
         }
+        let done = self.measured.operations - operations_before;
+        self.ops_per_s_by_round.push(done as f64 / (self.elapsed - elapsed_before).as_secs_f64());
         Ok(())
     }
 
@@ -287,6 +296,7 @@ impl<'a> Run<'a> {
             threads,
             operations: measured.operations,
             ops_per_s: measured.operations as f64 / self.elapsed.as_secs_f64(),
+            ops_per_s_by_round: self.ops_per_s_by_round.clone(),
             p50_us: latency_us(0.5),
             p99_us: latency_us(0.99),
             data_reads_per_get: per_get(measured.data_reads),

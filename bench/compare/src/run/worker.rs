@@ -66,13 +66,13 @@ impl Worker<'_> {
         let Target { db, records, oracle } = *self.target;
         records.keys.present(record, &mut self.key);
         let oldest = oracle.begin_read(record);
-        let reads_before = self.meter.block_reads();
+        let reads_before = self.meter.data_reads();
         let start = Instant::now();
         let answer = db.get_pinned(&self.key)?;
         self.measured.record_latency(start.elapsed());
         self.measured.gets += 1;
         let expected = oracle.end_read(record, oldest);
-        if answer.is_some() && self.meter.block_reads() > reads_before {
+        if answer.is_some() && self.meter.data_reads() > reads_before {
             self.measured.found_by_read += 1;
         }
         let version = match answer {
