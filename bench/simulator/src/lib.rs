@@ -2,15 +2,20 @@
 //!
 //! - [`Tree`]: the tables and segments that a lookup visits, and the absent keys that pass each unit.
 //! - [`Lookups`]: the keys looked up, from `springbloom-workload`.
+//! - [`Rewriting`]: compaction, which rewrites tables while lookups run.
 //! - [`planned`]: a [`Planner`](springbloom_manager::Planner) alone, against the best allocation with foreknowledge.
 //! - [`managed`]: a whole [`Manager`](springbloom_manager::Manager), whose budget pays for bookkeeping and the negative cache.
+//! - [`written`]: stock filters, whose bits are chosen when a table is written.
 
 #![deny(unsafe_code)]
 
 mod lookups;
 pub mod managed;
 pub mod planned;
+mod rewriting;
 mod tree;
+pub mod written;
 
 pub use lookups::{HotRange, Lookup, Lookups, Popularity};
+pub use rewriting::Rewriting;
 pub use tree::{Tree, Visit};

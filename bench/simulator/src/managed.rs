@@ -12,7 +12,7 @@ use springbloom_manager::{
 };
 use springbloom_testkit::mix::mix;
 
-use crate::{Lookup, Lookups, Tree};
+use crate::{Lookup, Lookups, Rewriting, Tree};
 
 /// Encoding of keys.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -36,9 +36,19 @@ pub struct Run {
 pub struct Managed<'a> {
     tree: &'a Tree,
     form: KeyForm,
-    tables: Vec<TableHandle>,
+    source: Arc<dyn UnitSource>,
+    tables: Vec<Table>,
+    rewriting: Option<Rewriting>,
+    lookups: u64,
+    next_id: u64,
     /// The manager, as in the store.
     pub manager: Arc<Manager>,
+}
+
+struct Table {
+    handle: TableHandle,
+    /// Times that it was rewritten: each time other absent keys pass its units.
+    generation: u64,
 }
 
 /// The units of one segment serve all segments. A salt per segment makes them different filters.
@@ -61,49 +71,85 @@ impl<'a> Managed<'a> {
     /// # Panics
     /// If the budget has no room for a table.
     pub fn new(tree: &'a Tree, form: KeyForm, settings: ManagerSettings) -> Self {
-        let manager = Manager::new(settings);
         let source: Arc<dyn UnitSource> = Arc::new(Units(tree.group.units.clone()));
-        let mut tables = Vec::new();
-        for level in 0..tree.levels.len() {
-            let mut first = 0;
-            for segments in tree.segments_by_table(level) {
-                let key = |segment| key_bytes(tree.first_key(level, segment), form);
-                let last = match first + segments {
-                    end if end == tree.levels[level] => key_bytes(u64::MAX, form),
-                    end => key_bytes(tree.first_key(level, end) - 1, form),
-                };
-                let spec = TableSpec {
-                    id: TableId(tables.len() as u64),
-                    scope: ScopeId(1),
-                    level: Some(level as u8 + 1),
-                    order: &BytewiseOrder,
-                    shapes: vec![tree.group.shape; segments as usize],
-                    fences: Fences::pack((first..first + segments).map(key), Some(&last), &BytewiseOrder)
-                        .expect("short keys in order"),
-                    source: source.clone(),
-                    locator: &[],
-                    first_units: None,
-                    warm_start: None,
-                };
-                tables.push(manager.register(spec).expect("the budget has room for every table"));
-                first += segments;
+        let manager = Manager::new(settings);
+        let mut managed =
+            Self { tree, form, source, tables: Vec::new(), rewriting: None, lookups: 0, next_id: 0, manager };
+        for (level, tables) in tree.tables().enumerate() {
+            for nth in 0..tables {
+                let handle = managed.open(level, nth, None);
+                managed.tables.push(Table { handle, generation: 0 });
             }
         }
-        assert!(manager.wait_idle(PATIENCE), "the first units are loaded");
-        Self { tree, form, tables, manager }
+        assert!(managed.manager.wait_idle(PATIENCE), "the first units are loaded");
+        managed
+    }
+
+    /// From now on compaction rewrites tables.
+    pub fn rewrite_tables(&mut self, rewriting: Rewriting) {
+        self.rewriting = Some(rewriting);
+    }
+
+    fn open(&mut self, level: usize, nth: u32, first_units: Option<Vec<Option<Vec<u8>>>>) -> TableHandle {
+        let (tree, form) = (self.tree, self.form);
+        let first = nth * tree.table_segments;
+        let end = (first + tree.table_segments).min(tree.levels[level]);
+        let key = |segment| key_bytes(tree.first_key(level, segment), form);
+        let last = key_bytes(
+            if end == tree.levels[level] { u64::MAX } else { tree.first_key(level, end) - 1 },
+            form,
+        );
+        self.next_id += 1;
+        let spec = TableSpec {
+            id: TableId(self.next_id),
+            scope: ScopeId(1),
+            level: Some(level as u8 + 1),
+            order: &BytewiseOrder,
+            shapes: vec![tree.group.shape; (end - first) as usize],
+            fences: Fences::pack((first..end).map(key), Some(&last), &BytewiseOrder)
+                .expect("short keys in order"),
+            source: self.source.clone(),
+            locator: &[],
+            first_units,
+            warm_start: None,
+        };
+        self.manager.register(spec).expect("the budget has room for every table")
+    }
+
+    fn rewrite_due(&mut self, rewriting: Rewriting) {
+        let due = rewriting.before(self.tree, self.lookups);
+        due.iter().for_each(|&(level, nth)| self.rewrite(level, nth));
+        // In a store that takes as long as few lookups.
+        assert!(due.is_empty() || self.manager.wait_idle(PATIENCE), "units of new tables are loaded");
+    }
+
+    /// Opens a new table over the keys of an old one, which goes.
+    fn rewrite(&mut self, level: usize, nth: u32) {
+        let number = (self.tree.tables().take(level).sum::<u32>() + nth) as usize;
+        let old = self.tables[number].handle.id();
+        let segments = self.tree.segments_by_table(level).nth(nth as usize).unwrap_or(0);
+        // As a host hands them over when it wrote a table.
+        let first_units = vec![Some(self.tree.group.units[0].clone()); segments as usize];
+        self.tables[number].handle = self.open(level, nth, Some(first_units));
+        self.tables[number].generation += 1;
+        self.manager.forget(old);
     }
 
     /// Does `count` lookups.
     ///
     /// # Panics
     /// If the manager's thread does not keep up.
-    pub fn run(&self, lookups: &mut Lookups, count: usize) -> Run {
+    pub fn run(&mut self, lookups: &mut Lookups, count: usize) -> Run {
         let loads = self.manager.stats().load_reads;
         let mut wasted = 0;
         for (number, lookup) in lookups.take(count).enumerate() {
             if number % LOOKUPS_PER_WAIT == 0 {
                 assert!(self.manager.wait_idle(PATIENCE), "the manager keeps up");
             }
+            if let Some(rewriting) = self.rewriting {
+                self.rewrite_due(rewriting);
+            }
+            self.lookups += 1;
             wasted += self.look_up(lookup);
         }
         assert!(self.manager.wait_idle(PATIENCE), "the manager keeps up");
@@ -121,10 +167,12 @@ impl<'a> Managed<'a> {
         let mut wasted = 0;
         for visit in self.tree.visits(lookup) {
             let (table, segment) = self.tree.place(visit.level, visit.segment);
-            let handle = &self.tables[table as usize];
+            let Table { handle, generation } = &self.tables[table as usize];
             let outcome = if visit.is_there {
                 Outcome::TruePositive
-            } else if let Some(rejection) = handle.rejection(segment, salted(digest, visit.level)) {
+            } else if let Some(rejection) =
+                handle.rejection(segment, salted(digest, visit.level, *generation))
+            {
                 rejection
             } else if handle.is_known_absent(&key, digest) {
                 Outcome::KnownAbsent
@@ -139,9 +187,9 @@ impl<'a> Managed<'a> {
     }
 }
 
-/// A key meets one segment per level, so a salt per level gives every segment its own filter.
-fn salted(digest: KeyDigest, level: usize) -> KeyDigest {
-    let salt = mix(level as u64 + 1);
+/// A key meets one segment per level, so a salt per level and generation gives every segment its own filter.
+fn salted(digest: KeyDigest, level: usize, generation: u64) -> KeyDigest {
+    let salt = mix((generation << 8) + level as u64 + 1);
     KeyDigest { lo: mix(digest.lo ^ salt), hi: mix(digest.hi ^ salt) }
 }
 
