@@ -23,6 +23,7 @@ struct Arguments {
 #[derive(Subcommand)]
 enum Command {
     Compare(Box<command::compare::Compare>),
+    Simulate(command::simulate::Simulate),
     Inspect(command::inspect::Inspect),
     Advise(command::advise::Advise),
     Top(command::top::Top),
@@ -38,6 +39,7 @@ fn main() -> ExitCode {
     let arguments = Arguments::from_arg_matches(&program().get_matches());
     let result = match arguments.unwrap_or_else(|error| error.exit()).command {
         Command::Compare(compare) => compare.run().map(|()| ExitCode::SUCCESS),
+        Command::Simulate(simulate) => simulate.run().map(|()| ExitCode::SUCCESS),
         Command::Inspect(inspect) => inspect.run().map(|()| ExitCode::SUCCESS),
         Command::Advise(advise) => advise.run().map(|()| ExitCode::SUCCESS),
         Command::Top(top) => top.run().map(|()| ExitCode::SUCCESS),

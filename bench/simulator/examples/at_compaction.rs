@@ -76,7 +76,8 @@ fn main() {
                             negative_cache,
                             ..ManagerSettings::default()
                         };
-                        let mut managed = Managed::new(&tree, KeyForm::Decimal, settings);
+                        let mut managed =
+                            Managed::new(&tree, KeyForm::Decimal, settings).expect("room for every table");
                         rewriting.into_iter().for_each(|rewriting| managed.rewrite_tables(rewriting));
                         let mut lookups = lookups(salt);
                         managed.run(&mut lookups, count);

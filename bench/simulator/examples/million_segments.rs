@@ -11,7 +11,7 @@ use springbloom_manager::{
     BytewiseOrder, Fences, Manager, ManagerSettings, Outcome, PolicyKind, ScopeId, TableHandle, TableId,
     TableSpec, TableUnits, UnitReadError, UnitSource,
 };
-use springbloom_testkit::mix::mix;
+use springbloom_workload::hash::mix;
 
 const SEGMENTS: u64 = 4;
 /// Few keys, so that a million filters fit. Learning does not depend on it.

@@ -44,7 +44,8 @@ fn main() {
                         negative_cache,
                         ..ManagerSettings::default()
                     };
-                    let mut managed = Managed::new(&tree, KeyForm::Decimal, settings);
+                    let mut managed =
+                        Managed::new(&tree, KeyForm::Decimal, settings).expect("room for every table");
                     let mut lookups = Lookups::new(popularity, tree.keys(), salt);
                     managed.run(&mut lookups, WARM_UP);
                     managed.run(&mut lookups, LOOKUPS)

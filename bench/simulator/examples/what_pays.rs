@@ -47,7 +47,7 @@ fn measure(setting: &Setting, variant: Variant) -> Run {
                 negative_cache: variant.negative_cache,
                 ..ManagerSettings::default()
             };
-            let mut managed = Managed::new(tree, variant.form, settings);
+            let mut managed = Managed::new(tree, variant.form, settings).expect("room for every table");
             let mut lookups = Lookups::new(popularity, tree.keys(), salt);
             managed.run(&mut lookups, setting.warm_up);
             managed.run(&mut lookups, setting.lookups)

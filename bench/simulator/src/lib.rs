@@ -6,9 +6,11 @@
 //! - [`planned`]: a [`Planner`](springbloom_manager::Planner) alone, against the best allocation with foreknowledge.
 //! - [`managed`]: a whole [`Manager`](springbloom_manager::Manager), whose budget pays for bookkeeping and the negative cache.
 //! - [`written`]: stock filters, whose bits are chosen when a table is written.
+//! - [`command`]: `springbloom simulate`, which runs all of these on trees of any size.
 
 #![deny(unsafe_code)]
 
+pub mod command;
 mod lookups;
 pub mod managed;
 pub mod planned;

@@ -1,8 +1,9 @@
 //! Sequences of lookups.
 
-use springbloom_testkit::mix::{mix, unit_interval};
+use springbloom_workload::hash::{mix, unit_interval};
 use springbloom_workload::{
     AbsentKeys, Distribution, KeySpace, Mix, Movement, Operation, OperationStream, StreamSettings,
+    WorkloadError,
 };
 
 /// Popularity of keys and its changes.
@@ -60,7 +61,7 @@ pub struct Lookup {
     pub is_absent: bool,
 }
 
-/// An endless sequence of lookups, half of them of absent keys. Equal settings give equal sequences.
+/// An endless sequence of lookups, half of them of absent keys unless the stream says otherwise. Equal settings give equal sequences.
 #[derive(Clone, Debug)]
 pub struct Lookups {
     operations: OperationStream,
@@ -74,7 +75,7 @@ impl Lookups {
     /// # Panics If `popularity` is out of range.
     pub fn new(popularity: Popularity, records: u64, salt: u64) -> Self {
         let Popularity { distribution, movement, mix, hot_range } = popularity;
-        let settings = StreamSettings {
+        let stream = StreamSettings {
             mix,
             distribution,
             movement,
@@ -85,9 +86,16 @@ impl Lookups {
             stream: 0,
             streams: 1,
         };
-        let operations =
-            OperationStream::new(settings, &KeySpace::Synthetic { records }).expect("sound settings");
-        Self { operations, hot_range, count: 0 }
+        Self { hot_range, ..Self::of(stream, records).expect("sound settings") }
+    }
+
+    /// Lookups of a stream over `records` records.
+    ///
+    /// # Errors
+    /// Settings that are out of range.
+    pub fn of(stream: StreamSettings, records: u64) -> Result<Self, WorkloadError> {
+        let operations = OperationStream::new(stream, &KeySpace::Synthetic { records })?;
+        Ok(Self { operations, hot_range: None, count: 0 })
     }
 }
 

@@ -10,7 +10,7 @@ use springbloom_manager::{
     BytewiseOrder, Fences, Manager, ManagerSettings, Outcome, ScopeId, TableHandle, TableId, TableSpec,
     TableUnits, UnitReadError, UnitSource,
 };
-use springbloom_testkit::mix::mix;
+use springbloom_workload::hash::mix;
 
 use crate::{Lookup, Lookups, Rewriting, Tree};
 
@@ -66,23 +66,23 @@ const LOOKUPS_PER_WAIT: usize = 512;
 const PATIENCE: Duration = Duration::from_secs(60);
 
 impl<'a> Managed<'a> {
-    /// A manager with all tables of `tree` open.
+    /// A manager with all tables of `tree` open; `None` if the budget has no room for the bookkeeping of all.
     ///
     /// # Panics
-    /// If the budget has no room for a table.
-    pub fn new(tree: &'a Tree, form: KeyForm, settings: ManagerSettings) -> Self {
+    /// If the manager's thread does not keep up.
+    pub fn new(tree: &'a Tree, form: KeyForm, settings: ManagerSettings) -> Option<Self> {
         let source: Arc<dyn UnitSource> = Arc::new(Units(tree.group.units.clone()));
         let manager = Manager::new(settings);
         let mut managed =
             Self { tree, form, source, tables: Vec::new(), rewriting: None, lookups: 0, next_id: 0, manager };
         for (level, tables) in tree.tables().enumerate() {
             for nth in 0..tables {
-                let handle = managed.open(level, nth, None);
+                let handle = managed.open(level, nth, None)?;
                 managed.tables.push(Table { handle, generation: 0 });
             }
         }
         assert!(managed.manager.wait_idle(PATIENCE), "the first units are loaded");
-        managed
+        Some(managed)
     }
 
     /// From now on compaction rewrites tables.
@@ -90,7 +90,12 @@ impl<'a> Managed<'a> {
         self.rewriting = Some(rewriting);
     }
 
-    fn open(&mut self, level: usize, nth: u32, first_units: Option<Vec<Option<Vec<u8>>>>) -> TableHandle {
+    fn open(
+        &mut self,
+        level: usize,
+        nth: u32,
+        first_units: Option<Vec<Option<Vec<u8>>>>,
+    ) -> Option<TableHandle> {
         let (tree, form) = (self.tree, self.form);
         let first = nth * tree.table_segments;
         let end = (first + tree.table_segments).min(tree.levels[level]);
@@ -113,7 +118,7 @@ impl<'a> Managed<'a> {
             first_units,
             warm_start: None,
         };
-        self.manager.register(spec).expect("the budget has room for every table")
+        self.manager.register(spec)
     }
 
     fn rewrite_due(&mut self, rewriting: Rewriting) {
@@ -130,7 +135,9 @@ impl<'a> Managed<'a> {
         let segments = self.tree.segments_by_table(level).nth(nth as usize).unwrap_or(0);
         // As a host hands them over when it wrote a table.
         let first_units = vec![Some(self.tree.group.units[0].clone()); segments as usize];
-        self.tables[number].handle = self.open(level, nth, Some(first_units));
+        // Without room for both, the old one stays.
+        let Some(handle) = self.open(level, nth, Some(first_units)) else { return };
+        self.tables[number].handle = handle;
         self.tables[number].generation += 1;
         self.manager.forget(old);
     }

@@ -2,7 +2,7 @@
 //! as real units do: a hot absent key that passes a unit always passes it.
 
 use springbloom_manager::{Hotness, ManagerSettings, Outcome, Planner, ScopeId};
-use springbloom_testkit::mix::{mix, unit_interval};
+use springbloom_workload::hash::{mix, unit_interval};
 
 use crate::{Lookup, Lookups, Tree};
 

@@ -1,7 +1,7 @@
 //! An LSM tree: every level spans all keys, and every key is in one level.
 
 use springbloom_filter::{BuiltGroup, KeyDigest, UnitSettings};
-use springbloom_testkit::mix::unit_interval;
+use springbloom_workload::hash::unit_interval;
 
 use crate::Lookup;
 

@@ -1,7 +1,7 @@
 //! Stock filters: one for each table, whose bits are chosen when the table is written, and never after. No memory but the filters is
 //! counted.
 
-use springbloom_testkit::mix::{mix, unit_interval};
+use springbloom_workload::hash::{mix, unit_interval};
 
 use crate::{Lookups, Rewriting, Tree};
 

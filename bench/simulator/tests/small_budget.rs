@@ -9,7 +9,7 @@ use springbloom_manager::{
     TableSpec, TableUnits, UnitReadError, UnitSource,
 };
 use springbloom_simulator::{Lookup, Lookups, Popularity};
-use springbloom_testkit::mix::{mix, unit_interval};
+use springbloom_workload::hash::{mix, unit_interval};
 use springbloom_workload::{Distribution, Movement};
 use std::time::Duration;
 

@@ -5,6 +5,7 @@
 //! - [`AbsentKeys`]: whether lookups repeat absent keys.
 //! - [`Mix`]: the shares of operations, with the core workloads A-F of YCSB (Cooper et al., SoCC'10).
 //! - [`OperationStream`]: the endless, deterministic sequence of [`Operation`]s of these settings and a seed.
+//! - [`hash`]: pseudo-random numbers that are functions of a key's number.
 //! - [`value`]: values derived from record and version, so that every answer of a store can be verified.
 //!
 //! The crate does not depend on a store. Two streams with the same settings and seeds are equal.
@@ -12,6 +13,7 @@
 mod absent;
 mod distribution;
 mod error;
+pub mod hash;
 mod keys;
 mod mix;
 mod movement;

@@ -9,7 +9,6 @@ pub mod fio;
 pub mod header;
 pub mod kill;
 pub mod machine;
-pub mod mix;
 pub mod seed;
 
 /// Probability that a correct program fails one statistical assertion. With it, a suite of thousands of assertions and fresh seeds stays

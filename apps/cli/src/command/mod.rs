@@ -8,4 +8,5 @@ pub(crate) mod index;
 pub(crate) mod inspect;
 pub(crate) mod man;
 pub(crate) mod set;
+pub(crate) mod simulate;
 pub(crate) mod top;

@@ -4,7 +4,7 @@
 use std::ops::Range;
 
 use springbloom_filter::{KeyDigest, UnitSettings};
-use springbloom_testkit::mix::{mix, unit_interval};
+use springbloom_workload::hash::{mix, unit_interval};
 
 use super::sizing::CacheSize;
 use crate::lookup::negative_cache::{AbsentKey, CHUNK_BYTES, NegativeCache};

@@ -1,0 +1,94 @@
+//! `springbloom simulate` as its users call it.
+
+use assert_cmd::Command;
+use predicates::str::contains;
+use serde_json::Value;
+
+fn simulate(arguments: &str) -> Command {
+    let mut command = Command::cargo_bin("springbloom").expect("the program");
+    command.arg("simulate").args(arguments.split_whitespace());
+    command
+}
+
+fn json(arguments: &str) -> Value {
+    let output = simulate(arguments).arg("--json").assert().success().get_output().stdout.clone();
+    serde_json::from_slice(&output).expect("one document")
+}
+
+fn wasted(document: &Value, filter: &str, bits: f64) -> f64 {
+    let cells = document["cells"].as_array().expect("cells");
+    let cell =
+        cells.iter().find(|cell| cell["filter"] == filter && cell["bits_per_key"] == bits).expect("a cell");
+    cell["wasted_reads_per_lookup"][0].as_f64().expect("a number")
+}
+
+#[test]
+fn more_memory_wastes_fewer_reads_under_every_filter() {
+    let document =
+        json("--records 400K --segment-data-bytes 1MiB --table-bytes 4MiB --bits 4,10 --segments 400");
+    let names = ["uniform", "monkey", "multi-queue", "benefit", "monkey-ribbon", "at-compaction", "optimum"];
+    for name in names {
+        let (little, much) = (wasted(&document, name, 4.0), wasted(&document, name, 10.0));
+        assert!(much < little / 3.0, "{name}: {little} with 4 bits, {much} with 10");
+    }
+    assert!(wasted(&document, "benefit", 4.0) < wasted(&document, "uniform", 4.0), "{document:#}");
+    assert_eq!(document["header"]["simulated_share"], 1.0);
+}
+
+#[test]
+fn a_sample_wastes_as_much_as_all() {
+    let tree = "--records 4M --segment-data-bytes 1MiB --table-bytes 4MiB --bits 4 --filters benefit,optimum --salts 3";
+    let all = json(&format!("{tree} --segments 4000"));
+    let sample = json(&format!("{tree} --segments 600"));
+    assert_eq!(all["header"]["simulated_share"], 1.0);
+    assert!(sample["header"]["simulated_share"].as_f64().is_some_and(|share| share < 0.2));
+    for filter in ["benefit", "optimum"] {
+        let ratio = wasted(&sample, filter, 4.0) / wasted(&all, filter, 4.0);
+        assert!((0.75..1.33).contains(&ratio), "{filter}: a sample wastes {ratio} times as much as all");
+    }
+}
+
+#[test]
+fn a_hundred_terabytes_take_no_more_time_and_the_figure_is_drawn() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let figure = folder.path().join("figure.svg");
+    let arguments =
+        "--records 100G --segments 100 --lookups 5000 --bits 2,4 --filters benefit,monkey-ribbon --plot";
+    simulate(arguments)
+        .arg(&figure)
+        .assert()
+        .success()
+        .stdout(contains("no store was run"))
+        .stdout(contains("For as few, monkey-ribbon"));
+    assert!(std::fs::read_to_string(figure).expect("a figure").contains("wasted reads per lookup"));
+}
+
+#[test]
+fn sorted_runs_can_be_given() {
+    let document =
+        json("--runs 8MiB,80MiB --segment-data-bytes 1MiB --lookups 5000 --bits 4 --filters monkey-ribbon");
+    assert_eq!(document["header"]["run_bytes"], serde_json::json!([8 << 20, 80 << 20]));
+    assert_eq!(document["header"]["records"], 92_275);
+}
+
+#[test]
+fn bad_input_is_named() {
+    for (arguments, message) in [
+        ("--records 5", "expected 1000 to 1e15 records"),
+        ("--filters best", "expected one of uniform"),
+        ("--bits 0", "expected a number from 0.01 to 100"),
+        ("--record-bytes 16MiB", "expected at most the size of a segment"),
+        ("--runs 1K", "expected at most 100 runs of 1000"),
+        ("--runs 1GiB --records 1G", "cannot be used with"),
+        ("--plot figure.txt", "expected a name that ends in .svg or .png"),
+        ("--distribution zipf:-1", "zipf"),
+        ("--segments 1", "50"),
+    ] {
+        simulate(arguments).assert().code(2).stderr(contains(message));
+    }
+    // Records of which a segment has few: the bookkeeping alone takes more than the budget.
+    simulate("--records 10K --record-bytes 1MiB --bits 0.1 --filters benefit --lookups 1000")
+        .assert()
+        .success()
+        .stdout(contains("no room"));
+}

@@ -1,0 +1,126 @@
+//! What is simulated, by name.
+
+use std::fmt;
+use std::str::FromStr;
+
+use springbloom_manager::{ManagerSettings, PolicyKind};
+use springbloom_workload::StreamSettings;
+
+use crate::command::sample::Sample;
+use crate::managed::{KeyForm, Managed};
+use crate::planned::Planned;
+use crate::written::{Choice, Written};
+use crate::{Lookups, Rewriting};
+
+/// Charge of the RocksDB host for the open reader of a table.
+const READER_BYTES: usize = 56;
+
+/// A way to spend memory on filters.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Contender {
+    /// A whole manager under this policy. The memory pays for bookkeeping and the negative cache too.
+    Policy(PolicyKind),
+    /// Stock Ribbon filters with bits by the sizes of sorted runs.
+    MonkeyRibbon,
+    /// Stock Ribbon filters. Each gets bits by its table's use when it is written, and keeps them.
+    AtCompaction,
+    /// The best fixed units with foreknowledge of the lookups, without bookkeeping.
+    Optimum,
+}
+
+/// Names beside those of policies.
+const OTHERS: [(&str, Contender); 3] = [
+    ("monkey-ribbon", Contender::MonkeyRibbon),
+    ("at-compaction", Contender::AtCompaction),
+    ("optimum", Contender::Optimum),
+];
+
+impl Contender {
+    /// All of them.
+    pub(super) fn all() -> Vec<Self> {
+        let policies = PolicyKind::ALL.into_iter().map(Self::Policy);
+        policies.chain(OTHERS.into_iter().map(|(_, contender)| contender)).collect()
+    }
+}
+
+impl FromStr for Contender {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let all = Self::all();
+        let names: Vec<_> = all.iter().map(Self::to_string).collect();
+        all.into_iter()
+            .find(|contender| contender.to_string() == text)
+            .ok_or_else(|| format!("expected one of {}; got {text:?}", names.join(", ")))
+    }
+}
+
+impl fmt::Display for Contender {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Policy(policy) => policy.fmt(f),
+            other => f.pad(OTHERS.iter().find(|(_, known)| known == other).map_or("", |(name, _)| name)),
+        }
+    }
+}
+
+/// The lookups of a run.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Load {
+    pub(super) stream: StreamSettings,
+    pub(super) warmup: usize,
+    pub(super) measured: usize,
+    pub(super) rewriting: Option<Rewriting>,
+    /// Share of lookups for keys that are hotter than any in the sample.
+    pub(super) head: f64,
+}
+
+impl Contender {
+    /// Wasted reads per lookup with `bits_per_key` bits of memory for each key; `None` if they have no room for the bookkeeping.
+    pub(super) fn run(self, sample: &Sample, bits_per_key: f64, load: Load) -> Option<f64> {
+        let tree = &sample.tree;
+        let settings = |policy| ManagerSettings {
+            budget_bytes: (tree.keys() as f64 * bits_per_key / 8.0) as usize,
+            policy,
+            reader_bytes: READER_BYTES,
+            ..ManagerSettings::default()
+        };
+        let mut lookups = Lookups::of(load.stream, tree.keys()).expect("settings that the flags allow");
+        let written = |choice, lookups: &mut Lookups| {
+            let mut written = Written::new(tree, bits_per_key, choice, load.rewriting);
+            written.run(lookups, load.warmup);
+            written.run(lookups, load.measured)
+        };
+        Some(match self {
+            Self::Policy(policy) => {
+                let mut managed = Managed::new(tree, KeyForm::Decimal, settings(policy))?;
+                load.rewriting.into_iter().for_each(|rewriting| managed.rewrite_tables(rewriting));
+                managed.run(&mut lookups, load.warmup);
+                managed.run(&mut lookups, load.measured).wasted_per_lookup * (1.0 - load.head)
+            }
+            Self::MonkeyRibbon => written(Choice::RunSize, &mut lookups),
+            // As long a memory as the manager's.
+            Self::AtCompaction => {
+                written(Choice::Visits { half_life: 32.0 * f64::from(tree.segments()) }, &mut lookups)
+            }
+            Self::Optimum => {
+                let mut planned = Planned::new(tree, &settings(PolicyKind::Uniform), bits_per_key);
+                planned.measure(&mut lookups, load.measured).optimum
+            }
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_are_read_as_they_are_written() {
+        for contender in Contender::all() {
+            assert_eq!(contender.to_string().parse(), Ok(contender));
+        }
+        let error = "best".parse::<Contender>().unwrap_err();
+        assert!(error.contains("monkey-ribbon") && error.contains("\"best\""), "{error}");
+    }
+}

@@ -1,0 +1,276 @@
+//! `springbloom simulate`: the wasted reads to expect by memory, for policies and rivals, on trees of any size.
+
+mod contender;
+mod plot;
+mod report;
+mod sample;
+mod shape;
+
+use std::path::PathBuf;
+
+use anyhow::Result;
+use clap::Args;
+use serde::Serialize;
+use springbloom_console::sizes::{self, Size};
+use springbloom_console::{Step, bad_input, output, picture};
+use springbloom_filter::UnitSettings;
+use springbloom_workload::{AbsentKeys, Distribution, Mix, Movement, StreamSettings};
+
+use contender::{Contender, Load};
+use sample::{Sample, Whole};
+use shape::Shape;
+
+use crate::Rewriting;
+
+/// Estimate the wasted reads of filters by memory, on trees of any size
+///
+/// Runs the manager of Springbloom over a modelled tree, without a store: up to some thousand segments, which stand for all where there are
+/// more. Lookups are hashed over the keys. Compaction rewrites the tables of the largest level once in each half of a run.
+#[derive(Args, Debug)]
+pub struct Simulate {
+    /// Shape of the tree
+    #[arg(long, value_enum, default_value = "leveled", help_heading = "Data")]
+    tree: Shape,
+    /// Sizes of the sorted runs, newest first, in place of a shape and a number of records: 64MiB,400MiB,4GiB
+    #[arg(long, value_name = "SIZES", value_delimiter = ',', conflicts_with_all = ["tree", "records"], help_heading = "Data")]
+    runs: Option<Vec<Size>>,
+    /// Records, for example 1e9 or 100G
+    #[arg(long, default_value = "1G", value_parser = records, help_heading = "Data")]
+    records: u64,
+    /// Bytes of a record, key and value
+    #[arg(long, value_name = "SIZE", default_value = "1000", value_parser = sizes::within(16..=1 << 30, 1), help_heading = "Data")]
+    record_bytes: Size,
+    /// Size of a table
+    #[arg(long, value_name = "SIZE", default_value = "64MiB", value_parser = sizes::within(1 << 16..=1 << 40, 1), help_heading = "Data")]
+    table_bytes: Size,
+    /// Keys and values that a segment of filter units covers
+    #[arg(long, value_name = "SIZE", default_value = "8MiB", value_parser = sizes::within(1 << 12..=1 << 40, 1), help_heading = "Data")]
+    segment_data_bytes: Size,
+
+    /// Memory, in bits for each key
+    #[arg(long, value_delimiter = ',', default_value = "1,2,4,6,10", value_parser = sizes::number_within(0.01..=100.0),
+        help_heading = "Filters")]
+    bits: Vec<f64>,
+    /// Policies of Springbloom (uniform, monkey, multi-queue, benefit); monkey-ribbon: stock Ribbon with bits by level; at-compaction:
+    /// stock Ribbon with bits by use, chosen when a table is written; optimum: the best fixed allocation of units, which knows all lookups
+    /// and pays for nothing else [default: all]
+    #[arg(long, value_delimiter = ',', help_heading = "Filters")]
+    filters: Option<Vec<Contender>>,
+    /// Units of a segment, ribbon:N or bloom:NxBITS
+    #[arg(long, default_value = "ribbon:16", help_heading = "Filters")]
+    units: UnitSettings,
+
+    /// Popularity: uniform, zipf:CONSTANT or hotspot:RECORD_SHARE:ACCESS_SHARE
+    #[arg(long, default_value = "zipf:0.99", help_heading = "Lookups")]
+    distribution: Distribution,
+    /// Share of lookups for absent keys
+    #[arg(long, value_name = "SHARE", default_value = "0.5", value_parser = sizes::number_within(0.0..=1.0), help_heading = "Lookups")]
+    zero_result: f64,
+    /// Absent keys: popular (hot ones come back) or fresh (each once and never again)
+    #[arg(long, value_name = "KEYS", default_value_t, help_heading = "Lookups")]
+    absent: AbsentKeys,
+    /// Movement of the popular keys: none, jump:LOOKUPS, drift:LOOKUPS or alternate:LOOKUPS, in lookups of the sample
+    #[arg(long, default_value_t, help_heading = "Lookups")]
+    movement: Movement,
+
+    /// Segments to simulate; more take longer and vary less
+    #[arg(long, default_value_t = 2000, value_parser = clap::value_parser!(u32).range(50..=200_000), help_heading = "Simulation")]
+    segments: u32,
+    /// Measured lookups, after as many to warm up [default: 300 for each simulated segment]
+    #[arg(long, value_parser = clap::value_parser!(u64).range(1000..=1 << 40), help_heading = "Simulation")]
+    lookups: Option<u64>,
+    /// Write no tables while lookups run
+    #[arg(long, help_heading = "Simulation")]
+    no_compaction: bool,
+    /// Hot-key mappings, of which the median is shown
+    #[arg(long, default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=100), help_heading = "Simulation")]
+    salts: u32,
+    /// Seed of all random numbers
+    #[arg(long, default_value_t = 1, help_heading = "Simulation")]
+    seed: u64,
+    /// Print JSON instead of a table
+    #[arg(long, help_heading = "Output")]
+    json: bool,
+    /// Also draw the figures to this .svg or .png file
+    #[arg(long, value_name = "FILE", help_heading = "Output")]
+    plot: Option<PathBuf>,
+}
+
+/// Some visits beyond the memory of the manager, which holds about 90 of each segment.
+const LOOKUPS_PER_SEGMENT: u64 = 300;
+const RECORDS_MIN: u64 = 1000;
+const RECORDS_MAX: u64 = 1_000_000_000_000_000;
+
+fn records(text: &str) -> Result<u64, String> {
+    match sizes::count(text)? {
+        records @ RECORDS_MIN..=RECORDS_MAX => Ok(records),
+        records => Err(format!("expected 1000 to 1e15 records, got {records}")),
+    }
+}
+
+/// What is simulated, for reports.
+#[derive(Debug, Serialize)]
+struct Header {
+    version: &'static str,
+    tree: String,
+    records: u64,
+    record_bytes: u64,
+    table_bytes: u64,
+    segment_bytes: u64,
+    /// Bytes of all sorted runs, newest first.
+    run_bytes: Vec<u64>,
+    units: String,
+    distribution: String,
+    zero_result_ratio: f64,
+    absent: String,
+    movement: String,
+    simulated_segments: u32,
+    simulated_share: f64,
+    warmup_lookups: usize,
+    measured_lookups: usize,
+    compaction: bool,
+    salts: u32,
+    seed: u64,
+}
+
+/// Wasted reads per lookup of one contender at one memory.
+#[derive(Debug, Serialize)]
+struct Cell {
+    filter: String,
+    bits_per_key: f64,
+    memory_bytes: u64,
+    /// Of each hot-key mapping in ascending order; none where the memory has no room for the bookkeeping.
+    wasted_reads_per_lookup: Vec<f64>,
+}
+
+impl Cell {
+    fn median(&self) -> Option<f64> {
+        let values = &self.wasted_reads_per_lookup;
+        let middle = values.len() / 2;
+        (!values.is_empty()).then(|| (values[middle] + values[values.len() - 1 - middle]) / 2.0)
+    }
+}
+
+impl Simulate {
+    /// Simulates and prints the report.
+    pub fn run(&self) -> Result<()> {
+        self.plot.as_ref().map_or(Ok(()), |path| picture::require_picture_name(path))?;
+        if self.record_bytes.bytes > self.segment_data_bytes.bytes.min(self.table_bytes.bytes) {
+            return Err(bad_input(format!(
+                "--record-bytes {}: expected at most the size of a segment and of a table",
+                self.record_bytes
+            )));
+        }
+        let runs = self.runs()?;
+        let record_bytes = self.record_bytes.bytes;
+        let whole = Whole {
+            records: (runs.iter().sum::<f64>() / record_bytes as f64).round() as u64,
+            record_bytes,
+            table_bytes: self.table_bytes.bytes,
+            segment_bytes: self.segment_data_bytes.bytes,
+        };
+        let sample = Sample::of(whole, &runs, self.segments, self.units);
+        let lookups =
+            self.lookups.unwrap_or(LOOKUPS_PER_SEGMENT * u64::from(sample.tree.segments())) as usize;
+        let rewriting = Rewriting { cycle_lookups: lookups as u64 };
+        let stream = StreamSettings {
+            mix: Mix::GET,
+            distribution: self.distribution,
+            movement: self.movement,
+            zero_result_ratio: self.zero_result,
+            absent: self.absent,
+            salt: self.seed,
+            seed: self.seed,
+            stream: 0,
+            streams: 1,
+        };
+        let load = Load {
+            stream,
+            warmup: lookups,
+            measured: lookups,
+            rewriting: (!self.no_compaction).then_some(rewriting),
+            head: sample.head(whole, self.distribution),
+        };
+        let cells = self.cells(whole, &sample, load);
+        let header = self.header(whole, &runs, &sample, load);
+        self.plot.as_ref().map_or(Ok(()), |path| plot::draw(path, &cells))?;
+        output::report(|out| {
+            if self.json {
+                report::write_json(out, &header, &cells)
+            } else {
+                report::write_text(out, &header, &cells)
+            }
+        })
+    }
+
+    /// Bytes of the sorted runs, newest first.
+    fn runs(&self) -> Result<Vec<f64>> {
+        let Some(sizes) = &self.runs else {
+            return Ok(self.tree.runs(self.records as f64 * self.record_bytes.bytes as f64));
+        };
+        let records =
+            sizes.iter().map(|size| size.bytes as f64).sum::<f64>() / self.record_bytes.bytes as f64;
+        if sizes.len() > 100 || !(RECORDS_MIN as f64..=RECORDS_MAX as f64).contains(&records) {
+            return Err(bad_input(format!(
+                "--runs: got {} runs of {records:.0} records in all, expected at most 100 runs of {RECORDS_MIN} to {RECORDS_MAX}",
+                sizes.len()
+            )));
+        }
+        Ok(sizes.iter().map(|size| size.bytes as f64).collect())
+    }
+
+    fn cells(&self, whole: Whole, sample: &Sample, load: Load) -> Vec<Cell> {
+        let contenders = self.filters.clone().unwrap_or_else(Contender::all);
+        let runs = self.bits.len() * contenders.len() * self.salts as usize;
+        let step = Step::start("simulating", runs as u64);
+        let mut cells = Vec::new();
+        for &bits_per_key in &self.bits {
+            for &contender in &contenders {
+                let mut wasted: Vec<_> = (0..u64::from(self.salts))
+                    .filter_map(|salt| {
+                        let (salt, seed) = (load.stream.salt + salt, load.stream.seed + salt);
+                        let stream = StreamSettings { salt, seed, ..load.stream };
+                        let wasted = contender.run(sample, bits_per_key, Load { stream, ..load });
+                        step.advance(1);
+                        wasted
+                    })
+                    .collect();
+                wasted.sort_by(f64::total_cmp);
+                cells.push(Cell {
+                    filter: contender.to_string(),
+                    bits_per_key,
+                    memory_bytes: (whole.records as f64 * bits_per_key / 8.0) as u64,
+                    wasted_reads_per_lookup: wasted,
+                });
+            }
+        }
+        cells
+    }
+
+    fn header(&self, whole: Whole, runs: &[f64], sample: &Sample, load: Load) -> Header {
+        Header {
+            version: env!("CARGO_PKG_VERSION"),
+            tree: self
+                .runs
+                .as_ref()
+                .map_or_else(|| format!("{:?}", self.tree).to_lowercase(), |_| "given".to_owned()),
+            records: whole.records,
+            record_bytes: whole.record_bytes,
+            table_bytes: whole.table_bytes,
+            segment_bytes: whole.segment_bytes,
+            run_bytes: runs.iter().map(|&run| run as u64).collect(),
+            units: self.units.to_string(),
+            distribution: self.distribution.to_string(),
+            zero_result_ratio: self.zero_result,
+            absent: self.absent.to_string(),
+            movement: self.movement.to_string(),
+            simulated_segments: sample.tree.segments(),
+            simulated_share: sample.share,
+            warmup_lookups: load.warmup,
+            measured_lookups: load.measured,
+            compaction: load.rewriting.is_some(),
+            salts: self.salts,
+            seed: self.seed,
+        }
+    }
+}

@@ -1,0 +1,177 @@
+//! The report of a simulation.
+
+use std::io::Write;
+
+use anyhow::Result;
+use serde::Serialize;
+use springbloom_console::TextTable;
+use springbloom_console::sizes::Size;
+
+use crate::command::{Cell, Header};
+
+/// All cells as one JSON document.
+pub(super) fn write_json(out: &mut impl Write, header: &Header, cells: &[Cell]) -> Result<()> {
+    #[derive(Serialize)]
+    struct Document<'a> {
+        header: &'a Header,
+        cells: &'a [Cell],
+        summary: Vec<String>,
+    }
+    serde_json::to_writer_pretty(&mut *out, &Document { header, cells, summary: sentences(cells) })?;
+    Ok(writeln!(out)?)
+}
+
+/// A line for each memory with a column for each filter, then what to take from it.
+pub(super) fn write_text(out: &mut impl Write, header: &Header, cells: &[Cell]) -> Result<()> {
+    let data = Size { bytes: (header.records as f64 * header.record_bytes as f64) as u64 };
+    let runs: Vec<_> = header.run_bytes.iter().map(|&bytes| Size { bytes }.to_string()).collect();
+    writeln!(out, "springbloom {}, a simulation: no store was run", header.version)?;
+    writeln!(
+        out,
+        "{} records of {} B ({data}); {} tree of {} sorted runs: {}",
+        header.records,
+        header.record_bytes,
+        header.tree,
+        runs.len(),
+        runs.join(", ")
+    )?;
+    writeln!(
+        out,
+        "{:.0}% of lookups for {} absent keys, {}, movement {}; {} segments simulated ({} of all), {} lookups to warm up and {} \
+         measured, {} hot-key mappings, seed {}; {}\n",
+        header.zero_result_ratio * 100.0,
+        header.absent,
+        header.distribution,
+        header.movement,
+        header.simulated_segments,
+        share(header.simulated_share),
+        header.warmup_lookups,
+        header.measured_lookups,
+        header.salts,
+        header.seed,
+        if header.compaction { "compaction rewrites tables" } else { "no table is rewritten" },
+    )?;
+    writeln!(out, "wasted reads per lookup")?;
+    let filters = distinct(cells);
+    let mut table = TextTable::new(["bits/key", "memory"].into_iter().chain(filters.iter().copied()));
+    for row in cells.chunk_by(|one, next| one.bits_per_key == next.bits_per_key) {
+        let names = [row[0].bits_per_key.to_string(), Size { bytes: row[0].memory_bytes }.to_string()];
+        let figures = row
+            .iter()
+            .map(|cell| cell.median().map_or("no room".to_owned(), |wasted| format!("{wasted:.4}")));
+        table.add_row(names.into_iter().chain(figures));
+    }
+    writeln!(out, "{table}")?;
+    for sentence in sentences(cells) {
+        writeln!(out, "{sentence}")?;
+    }
+    Ok(())
+}
+
+/// `100%`, `12%` or `1.2e-5`.
+fn share(share: f64) -> String {
+    if share >= 0.01 { format!("{:.0}%", share * 100.0) } else { format!("{share:.1e}") }
+}
+
+pub(super) fn distinct(cells: &[Cell]) -> Vec<&str> {
+    let mut names = Vec::new();
+    for cell in cells {
+        if !names.contains(&cell.filter.as_str()) {
+            names.push(cell.filter.as_str());
+        }
+    }
+    names
+}
+
+/// Memory and wasted reads of a filter, by ascending memory.
+pub(super) fn points<'a>(cells: &'a [Cell], filter: &'a str) -> Vec<(f64, f64)> {
+    let of_filter = cells.iter().filter(|cell| cell.filter == filter);
+    let mut points: Vec<_> =
+        of_filter.filter_map(|cell| Some((cell.memory_bytes as f64, cell.median()?))).collect();
+    points.sort_by(|one, other| one.0.total_cmp(&other.0));
+    points
+}
+
+/// The least memory that wastes no more than `wasted`, between points on a line of the logarithm of wasted reads.
+fn memory_for(points: &[(f64, f64)], wasted: f64) -> Option<f64> {
+    let reached = points.iter().position(|&(_, reads)| reads <= wasted)?;
+    let (memory, reads) = points[reached];
+    let Some(&(memory_before, reads_before)) = reached.checked_sub(1).and_then(|before| points.get(before))
+    else {
+        return Some(memory);
+    };
+    let share = if reads > 0.0 { (reads_before / wasted).ln() / (reads_before / reads).ln() } else { 1.0 };
+    Some(memory_before + share * (memory - memory_before))
+}
+
+/// What `benefit` needs, and what each other filter needs for as few wasted reads.
+fn sentences(cells: &[Cell]) -> Vec<String> {
+    const OURS: &str = "benefit";
+    let ours = points(cells, OURS);
+    let Some(&(memory, wasted)) = ours.get(ours.len() / 2) else { return Vec::new() };
+    let others = distinct(cells).into_iter().filter(|&filter| filter != OURS);
+    let needs: Vec<_> = others
+        .filter_map(|filter| {
+            let points = points(cells, filter);
+            let (least, most) = (points.first()?, points.last()?);
+            Some(match memory_for(&points, wasted) {
+                None => format!("{filter} more than {}", Size { bytes: most.0 as u64 }),
+                Some(needed) if needed <= least.0 => {
+                    format!("{filter} {} or less", Size { bytes: least.0 as u64 })
+                }
+                Some(needed) => format!(
+                    "{filter} {} ({:.2} times as much)",
+                    Size { bytes: needed as u64 },
+                    needed / memory
+                ),
+            })
+        })
+        .collect();
+    let ours = format!(
+        "With {} of memory, {OURS} wastes {wasted:.3} reads per lookup.",
+        Size { bytes: memory as u64 }
+    );
+    if needs.is_empty() { vec![ours] } else { vec![ours, format!("For as few, {}.", needs.join(", "))] }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn cell(filter: &str, bits_per_key: f64, wasted: f64) -> Cell {
+        let memory_bytes = (bits_per_key * 1_048_576.0) as u64;
+        Cell { filter: filter.to_owned(), bits_per_key, memory_bytes, wasted_reads_per_lookup: vec![wasted] }
+    }
+
+    #[test]
+    fn memory_for_as_few_reads_is_between_the_points() {
+        let cells = [
+            cell("benefit", 1.0, 0.4),
+            cell("monkey", 1.0, 0.8),
+            cell("ribbon", 1.0, 0.9),
+            cell("best", 1.0, 0.1),
+            cell("benefit", 2.0, 0.2),
+            cell("monkey", 2.0, 0.4),
+            cell("ribbon", 2.0, 0.8),
+            cell("benefit", 4.0, 0.05),
+            cell("monkey", 4.0, 0.1),
+            cell("ribbon", 4.0, 0.7),
+        ];
+        let expected = [
+            "With 2 MiB of memory, benefit wastes 0.200 reads per lookup.",
+            "For as few, monkey 3 MiB (1.50 times as much), ribbon more than 4 MiB, best 1 MiB or less.",
+        ];
+        assert_eq!(sentences(&cells), expected);
+    }
+
+    #[test]
+    fn medians() {
+        let of = |values: &[f64]| {
+            Cell { wasted_reads_per_lookup: values.to_vec(), ..cell("x", 1.0, 0.0) }.median()
+        };
+        assert_eq!(
+            (of(&[]), of(&[1.0]), of(&[1.0, 3.0]), of(&[1.0, 2.0, 9.0])),
+            (None, Some(1.0), Some(2.0), Some(2.0))
+        );
+    }
+}
