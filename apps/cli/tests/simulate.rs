@@ -24,8 +24,9 @@ fn wasted(document: &Value, filter: &str, bits: f64) -> f64 {
 
 #[test]
 fn more_memory_wastes_fewer_reads_under_every_filter() {
-    let document =
-        json("--records 400K --segment-data-bytes 1MiB --table-bytes 4MiB --bits 4,10 --segments 400");
+    let document = json(
+        "--tree leveldb --records 400K --segment-data-bytes 1MiB --table-bytes 4MiB --bits 4,10 --segments 400",
+    );
     let names = ["uniform", "monkey", "multi-queue", "benefit", "monkey-ribbon", "at-compaction", "optimum"];
     for name in names {
         let (little, much) = (wasted(&document, name, 4.0), wasted(&document, name, 10.0));

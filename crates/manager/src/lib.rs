@@ -39,10 +39,12 @@ pub use lookup::TableHandle;
 pub use manager::Manager;
 pub use memory::allocated_bytes;
 pub use names::{ScopeId, SegmentRef, TableId};
-pub use plan::{Allocation, CurvePoint, Hotness, MemoryCurve, Planner, Policy, SegmentDemand, SegmentState};
+pub use plan::{
+    Allocation, CurvePoint, Hotness, MemoryCurve, Planner, Policy, ScopeCounts, SegmentDemand, SegmentState,
+};
 pub use policy_kind::PolicyKind;
 pub use settings::ManagerSettings;
-pub use stats::{LevelUnits, ScopeCounts, ScopeStats, Stats, UsedBytes};
+pub use stats::{LevelUnits, ScopeStats, Stats, UsedBytes};
 pub use table_spec::{SegmentUse, TableSpec};
 pub use unit_source::{KnownTable, TableUnits, UnitReadError, UnitSource, UnitVisitor};
 pub use visits::{Outcome, OutcomeTotals, Visit};

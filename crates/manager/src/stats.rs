@@ -1,6 +1,6 @@
 //! Counters for operators.
 
-use crate::{OutcomeTotals, PolicyKind, ScopeId};
+use crate::{OutcomeTotals, PolicyKind, ScopeCounts, ScopeId};
 
 /// Reserved bytes by what they are for.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -30,31 +30,6 @@ pub struct LevelUnits {
     pub keys: u64,
     /// Bytes of their resident units.
     pub unit_bytes: usize,
-}
-
-/// What happened in the tables of a [`ScopeId`] since it has tables. Visits are an estimate: each that the policy learns from counts for as
-/// many as it stands for.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct ScopeCounts {
-    /// Visits that resident units ended.
-    pub rejected: u64,
-    /// Visits that read a data block for nothing.
-    pub wasted_reads: u64,
-    /// Visits that found the key, or of which an earlier one had found that the key is not there.
-    pub passed: u64,
-    /// Units that became resident by reading them. Exact.
-    pub loads: u64,
-}
-
-impl ScopeCounts {
-    /// Adds what happened elsewhere.
-    pub fn add(&mut self, other: Self) {
-        let Self { rejected, wasted_reads, passed, loads } = self;
-        *rejected += other.rejected;
-        *wasted_reads += other.wasted_reads;
-        *passed += other.passed;
-        *loads += other.loads;
-    }
 }
 
 /// A reading of the tables of a [`ScopeId`].

@@ -11,6 +11,7 @@ mod per_segment;
 mod planner;
 mod policy;
 mod runs;
+mod scope_counts;
 
 pub use allocation::{Allocation, SegmentState};
 pub use curve::{CurvePoint, MemoryCurve, SegmentDemand};
@@ -19,3 +20,4 @@ pub(crate) use per_segment::PerSegment;
 pub use planner::Planner;
 pub use policy::Policy;
 pub(crate) use runs::Run;
+pub use scope_counts::ScopeCounts;
