@@ -13,7 +13,7 @@ BENCHMARKS_DIR ?= $(CACHE_HOME)/springbloom/benchmarks
 # Crates that need no RocksDB.
 NEUTRAL := filter format manager page-device flash-filter flash-index host console testkit workload simulator
 
-.PHONY: demo test attack build build-all setup lint msrv deny sanitize fuzz benchmarks crashtest crashtest-short rocksdb-tests jvm test-jvm jvm-soak jvm-compare setup-jvm
+.PHONY: demo test attack build build-all setup lint msrv deny sanitize fuzz benchmarks crashtest crashtest-short rocksdb-tests package jvm test-jvm jvm-soak jvm-compare setup-jvm
 
 demo: build
 	@mkdir -p $(DEMO_DIR)
@@ -78,6 +78,10 @@ crashtest-short:
 # TESTS="db_basic_test db_wal_test:DBWALTest.*": only these.
 rocksdb-tests: build
 	@scripts/rocksdb-tests $(TESTS)
+
+# Packages of all crates that are published, checked away from the checkout.
+package: build
+	@scripts/package
 
 # Puts the artifacts for Java into Maven's local repository.
 jvm: setup-jvm

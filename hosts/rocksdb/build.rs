@@ -5,12 +5,15 @@ mod rocksdb_headers;
 
 use std::path::Path;
 
-use rocksdb_headers::{compiler, sources_in, together};
+use rocksdb_headers::{compiler, is_for_documentation, sources_in, together};
 
 fn main() {
     println!("cargo:rerun-if-changed=build");
     println!("cargo:rerun-if-changed=cpp");
     println!("cargo:rerun-if-changed=tests/cpp");
+    if is_for_documentation() {
+        return;
+    }
     let mut build = compiler();
     // With links to the core's header: a package has nothing outside its folder, and what another build script tells would be kept with the
     // target folder, which checkouts share.

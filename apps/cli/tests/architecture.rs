@@ -224,6 +224,51 @@ fn engine_neutral_crates_name_no_engine() {
     assert!(read > 100, "{read} sources were read");
 }
 
+/// Crates for tests alone.
+const UNPUBLISHED: [&str; 1] = ["springbloom-testkit"];
+
+/// `scripts/package` packs and builds them.
+#[test]
+fn published_crates_say_what_they_are_and_ask_for_their_own_release() {
+    let metadata = MetadataCommand::new().no_deps().exec().expect("cargo metadata");
+    let is_published = |package: &Package| package.publish.as_ref().is_none_or(|to| !to.is_empty());
+    let unpublished = metadata.packages.iter().filter(|package| !is_published(package));
+    let unpublished: BTreeSet<_> = unpublished.map(|package| package.name.as_str()).collect();
+    assert_eq!(unpublished, BTreeSet::from(UNPUBLISHED));
+    let members: BTreeSet<_> = metadata.packages.iter().map(|package| package.name.as_str()).collect();
+    let version = &metadata.packages[0].version;
+    for package in metadata.packages.iter().filter(|package| is_published(package)) {
+        let name = &package.name;
+        assert_eq!(&package.version, version, "{name} has another version");
+        assert!(
+            package.description.as_ref().is_some_and(|text| text.len() > 20),
+            "{name} has no description"
+        );
+        assert_eq!(package.license.as_deref(), Some("MIT OR Apache-2.0"), "{name}");
+        assert!((3..=5).contains(&package.keywords.len()), "{name} has keywords {:?}", package.keywords);
+        assert!(package.keywords.iter().all(|word| word.len() <= 20 && !word.contains(' ')), "{name}");
+        assert!(!package.categories.is_empty(), "{name} has no category");
+        assert!(
+            package.metadata["docs"]["rs"]["targets"].is_array(),
+            "{name} says nothing of its documentation"
+        );
+        let folder = package.manifest_path.parent().expect("a folder");
+        for file in ["README.md", "LICENSE-APACHE", "LICENSE-MIT"] {
+            let text = fs::read_to_string(folder.join(file))
+                .unwrap_or_else(|error| panic!("{name}: {file}: {error}"));
+            assert!(text.len() > 100, "{name}: {file}");
+        }
+        for dependency in shipped(package).filter(|dependency| members.contains(dependency.name.as_str())) {
+            let other = &dependency.name;
+            assert!(
+                !UNPUBLISHED.contains(&other.as_str()),
+                "{name} depends on {other}, which is not published"
+            );
+            assert_eq!(dependency.req.to_string(), format!("={version}"), "{name} on {other}");
+        }
+    }
+}
+
 #[test]
 fn the_product_measures_nothing() {
     let metadata = MetadataCommand::new().no_deps().exec().expect("cargo metadata");

@@ -6,6 +6,12 @@ use std::{
     path::{Path, PathBuf},
 };
 
+/// Whether only documentation is built, on a server that has no use for compiled code.
+pub(crate) fn is_for_documentation() -> bool {
+    println!("cargo:rerun-if-env-changed=DOCS_RS");
+    env::var_os("DOCS_RS").is_some()
+}
+
 /// The compiler, without files to compile.
 pub(crate) fn compiler() -> cc::Build {
     println!("cargo:rerun-if-env-changed=SPRINGBLOOM_ROCKSDB_IS_OURS");
@@ -27,18 +33,9 @@ pub(crate) fn compiler() -> cc::Build {
     for folder in [sources.clone(), sources.join("include")] {
         build.flag("-isystem").flag(folder);
     }
-    // The layout of RocksDB's classes depends on these: they mirror librocksdb-sys's build script.
+    // The layout of RocksDB's classes depends on these: they mirror librocksdb-sys's build script. Nothing that is used here depends on the
+    // compressions that it was built with (scripts/package checks it).
     build.define("NDEBUG", "1").define("HAVE_ALIGNED_NEW", None).define("HAVE_UINT128_EXTENSION", None);
-    for compression in ["SNAPPY", "LZ4", "ZSTD", "ZLIB", "BZIP2"] {
-        build.define(compression, "1");
-    }
-    let manifest_folder = sources.parent().expect("the sources lie in a folder");
-    build.include(manifest_folder).include(manifest_folder.join("snappy"));
-    for library in ["LZ4", "ZSTD", "Z", "BZIP2"] {
-        if let Some(folders) = env::var_os(format!("DEP_{library}_INCLUDE")) {
-            build.includes(env::split_paths(&folders));
-        }
-    }
     assert_eq!(env::var("CARGO_CFG_TARGET_OS").as_deref(), Ok("linux"), "Springbloom runs on Linux only");
     for define in [
         "OS_LINUX",

@@ -1,0 +1,1 @@
+../../../hosts/rocksdb/build/rocksdb_headers.rs

@@ -1,0 +1,1 @@
+../../../../hosts/rocksdb/cpp/install/c_options.h
