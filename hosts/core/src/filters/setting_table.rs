@@ -139,7 +139,7 @@ pub const SETTINGS: &[Setting] = &[
     },
     Setting {
         name: "memory_pressure",
-        takes: "off, on, or a file to read it from",
+        takes: "off, on, or the path of a file to read it from, such as /proc/pressure/memory",
         default: "off",
         help: "the budget yields to memory pressure, with `on` that of this process (`yield_to_memory_pressure`)",
         set: |settings, value| match value {
@@ -151,7 +151,10 @@ pub const SETTINGS: &[Setting] = &[
                     ..settings
                 })
             }
-            file => Ok(Settings { memory_pressure: Some(MemoryPressure::in_file(file)), ..settings }),
+            file if file.starts_with('/') => {
+                Ok(Settings { memory_pressure: Some(MemoryPressure::in_file(file)), ..settings })
+            }
+            _ => Err(None),
         },
         can_work: |_| true,
         show: |settings| shown(settings.memory_pressure.as_ref().map(MemoryPressure::source).as_ref(), "off"),
@@ -227,7 +230,8 @@ pub(crate) fn apply(mut settings: Settings, given: &Given<'_>) -> Result<Setting
             .and_then(|settings| taken((setting.can_work)(&settings).then_some(settings)));
         settings = set.map_err(|reason| {
             let reason = reason.map(|reason| format!(": {reason}")).unwrap_or_default();
-            format!("{name}: got {value}, expected {}{reason}", setting.takes)
+            let got = if value.is_empty() { "nothing" } else { value };
+            format!("{name}: got {got}, expected {}{reason}", setting.takes)
         })?;
     }
     Ok(settings)
@@ -340,11 +344,11 @@ mod tests {
 
     #[test]
     fn wrong_values_are_told_by_name_and_what_was_expected() {
-        for Setting { name, takes, .. } in SETTINGS.iter().filter(|setting| setting.name != "memory_pressure")
-        {
-            let value = "x-1";
-            let error = apply(under_pressure(), &[(name, value)]).expect_err(name);
-            assert!(error.starts_with(&format!("{name}: got {value}, expected {takes}")), "{error}");
+        for Setting { name, takes, .. } in SETTINGS {
+            for (value, got) in [("x-1", "x-1"), ("", "nothing")] {
+                let error = apply(under_pressure(), &[(name, value)]).expect_err(name);
+                assert!(error.starts_with(&format!("{name}: got {got}, expected {takes}")), "{error}");
+            }
         }
         assert!(
             apply(Settings::default(), &[("memory_pressure_floor", "1M")]).unwrap_err().contains("is off")

@@ -2,6 +2,7 @@ package org.springbloom.rocksdb;
 
 import java.io.IOException;
 import java.io.InputStream;
+import java.nio.file.FileSystemException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.Paths;
@@ -110,12 +111,7 @@ final class NativeLibrary {
       Files.copy(content, folder.resolve(library));
       System.load(folder.resolve(library).toString());
     } catch (IOException | UnsatisfiedLinkError error) {
-      throw new SpringbloomException(
-          "cannot load its native library from "
-              + (folder == null ? "a folder in java.io.tmpdir" : folder)
-              + " (the file system may forbid it: set java.io.tmpdir to another folder): "
-              + error.getMessage(),
-          error);
+      throw new SpringbloomException(problemOf(folder, error), error);
     } finally {
       if (folder != null) {
         for (Path file : List.of(folder.resolve(NEEDED), folder.resolve(library), folder)) {
@@ -123,6 +119,26 @@ final class NativeLibrary {
         }
       }
     }
+  }
+
+  /** Why the library could not be written, or written and not be loaded. */
+  static String problemOf(Path folder, Throwable error) {
+    String temporary = "java.io.tmpdir (" + System.getProperty("java.io.tmpdir") + ")";
+    if (folder == null) {
+      return "cannot make a folder for its native library in " + temporary + ": " + error.getMessage();
+    }
+    if (error instanceof IOException) {
+      String reason = error instanceof FileSystemException ? ((FileSystemException) error).getReason() : null;
+      return "cannot write its native library into "
+          + folder
+          + ": "
+          + (reason == null ? error.getMessage() : reason)
+          + "; set java.io.tmpdir to a folder with room";
+    }
+    return "cannot load its native library from "
+        + folder
+        + " (the file system may forbid programs: set java.io.tmpdir to another folder): "
+        + error.getMessage();
   }
 
   private static void deleteIfThere(Path file) {

@@ -1,6 +1,7 @@
 package org.springbloom.rocksdb;
 
 import java.util.Map;
+import java.util.Objects;
 import java.util.TreeMap;
 import java.util.stream.Stream;
 
@@ -28,23 +29,33 @@ public final class SpringbloomSettings {
     return defaults().with("budget", budget);
   }
 
-  /** The properties whose names begin with {@value #PREFIX}; a name that no setting has is refused when a table format takes it. */
+  /**
+   * The properties whose names begin with {@value #PREFIX}. A name that no setting has, and a property without a value, are refused when a
+   * table format takes them.
+   */
   public static SpringbloomSettings of(Map<String, ?> properties) {
-    TreeMap<String, String> values = new TreeMap<>();
+    Objects.requireNonNull(properties, "springbloom: the properties are null");
+    SpringbloomSettings settings = defaults();
     properties.forEach(
         (name, value) -> {
-          if (name.startsWith(PREFIX) && value != null) {
-            values.put(name.substring(PREFIX.length()), value.toString().trim());
+          if (name != null && name.startsWith(PREFIX)) {
+            settings.put(name.substring(PREFIX.length()), value);
           }
         });
-    return new SpringbloomSettings(values);
+    return settings;
   }
 
-  /** These settings and another one; {@code name} has no prefix. */
+  /** These settings and another one; {@code name} has no prefix. Without a value it is refused when a table format takes it. */
   public SpringbloomSettings with(String name, String value) {
-    TreeMap<String, String> values = new TreeMap<>(this.values);
-    values.put(name, value);
-    return new SpringbloomSettings(values);
+    Objects.requireNonNull(name, "springbloom: the name of a setting is null");
+    SpringbloomSettings settings = new SpringbloomSettings(new TreeMap<>(values));
+    settings.put(name, value);
+    return settings;
+  }
+
+  /** What has no value is told with the settings' names, as a wrong value is. */
+  private void put(String name, Object value) {
+    values.put(name, value == null ? "" : value.toString().trim());
   }
 
   /** The budget in force may be more for a while: what open tables and living threads keep cannot go at once. */

@@ -1,5 +1,6 @@
 package org.springbloom.rocksdb;
 
+import java.util.Objects;
 import org.rocksdb.BlockBasedTableConfig;
 
 /**
@@ -14,13 +15,13 @@ public class SpringbloomTableConfig extends BlockBasedTableConfig {
 
   /** All options of the format have their defaults. */
   public SpringbloomTableConfig(SpringbloomSettings settings) {
-    this.settings = settings;
+    this.settings = Objects.requireNonNull(settings, "springbloom: the settings are null");
   }
 
   /** The options of the format are those of another configuration at this moment. */
   public SpringbloomTableConfig(SpringbloomSettings settings, BlockBasedTableConfig options) {
-    this.settings = settings;
-    TableFormat.copyOptions(options, this);
+    this(settings);
+    TableFormat.copyOptions(Objects.requireNonNull(options, "springbloom: the options of the block-based format are null"), this);
   }
 
   /**

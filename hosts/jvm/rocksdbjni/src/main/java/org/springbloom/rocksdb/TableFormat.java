@@ -2,6 +2,7 @@ package org.springbloom.rocksdb;
 
 import java.lang.reflect.Field;
 import java.lang.reflect.Modifier;
+import java.util.concurrent.atomic.AtomicBoolean;
 import org.rocksdb.BlockBasedTableConfig;
 import org.rocksdb.Cache;
 
@@ -10,6 +11,9 @@ import org.rocksdb.Cache;
  * TableFormat.withFilters(super.newTableFactoryHandle(), settings)}.
  */
 public final class TableFormat {
+  /** Once for all stores of the process: each takes the settings. */
+  private static final AtomicBoolean WARNED_OF_NO_BUDGET = new AtomicBoolean();
+
   private TableFormat() {}
 
   /**
@@ -21,7 +25,7 @@ public final class TableFormat {
   public static long withFilters(long stockFactory, SpringbloomSettings settings) {
     NativeLibrary.load();
     long factory = Native.wrap(stockFactory, settings.namesAndValues());
-    if (settings.asksForNoBudget()) {
+    if (settings.asksForNoBudget() && !WARNED_OF_NO_BUDGET.getAndSet(true)) {
       System.getLogger(Springbloom.class.getName())
           .log(System.Logger.Level.WARNING, "Springbloom: the budget is 0 bytes, so no lookup is filtered until it grows");
     }

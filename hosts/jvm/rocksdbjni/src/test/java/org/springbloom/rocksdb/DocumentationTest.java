@@ -10,25 +10,57 @@ import javax.tools.ToolProvider;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
-/** Compiles and runs the program of docs/jvm.md as it is printed. */
+/** Compiles and runs the programs of docs/jvm.md as they are printed. */
 class DocumentationTest {
   @TempDir Path folder;
 
   @Test
   void theDocumentedProgramRuns() throws Exception {
-    String page = Files.readString(Paths.get("../../../docs/jvm.md"));
-    Path source = folder.resolve("Example.java");
-    Files.writeString(source, page.split("```java\n")[1].split("```")[0]);
+    String printed = outputOf("Example", block(1));
+    assertTrue(printed.matches("\\d+ bytes in use\n"), printed);
+  }
+
+  @Test
+  void theDocumentedServerServesTheMetrics() throws Exception {
+    String client =
+        "var request = java.net.http.HttpRequest.newBuilder(java.net.URI.create(\"http://localhost:\""
+            + " + server.getAddress().getPort() + \"/metrics\")).build();"
+            + "var handler = java.net.http.HttpResponse.BodyHandlers.ofString();"
+            + "var answer = java.net.http.HttpClient.newHttpClient().send(request, handler);"
+            + "System.out.println(answer.headers().firstValue(\"Content-Type\").get() + \" \" + answer.body());"
+            + "server.stop(0);";
+    String source =
+        "import org.rocksdb.*; import org.springbloom.rocksdb.*; public class Server { public static void main(String[] arguments)"
+            + " throws Exception { RocksDB.loadLibrary(); try (Options options = new Options()) { options.setTableFormatConfig("
+            + "new SpringbloomTableConfig(SpringbloomSettings.budget(\"1MiB\")));"
+            // Any port that is free.
+            + block(2).replace("9184", "0")
+            + client
+            + "} } }";
+    String printed = outputOf("Server", source);
+    assertTrue(printed.startsWith(Springbloom.METRICS_CONTENT_TYPE + " # HELP springbloom_budget_bytes"), printed);
+    assertTrue(printed.contains("\nspringbloom_budget_bytes 1048576.0\n") && printed.endsWith("# EOF\n\n"), printed);
+  }
+
+  /** A program of the page, the first one with the number 1. */
+  private static String block(int number) throws Exception {
+    return Files.readString(Paths.get("../../../docs/jvm.md")).split("```java\n")[number].split("```")[0];
+  }
+
+  /** Compiles a class, and runs it with a folder for a database. */
+  private String outputOf(String name, String program) throws Exception {
+    Path source = folder.resolve(name + ".java");
+    Files.writeString(source, program);
     String classPath = System.getProperty("surefire.test.class.path", System.getProperty("java.class.path"));
     assertEquals(0, ToolProvider.getSystemJavaCompiler().run(null, null, null, "-cp", classPath, source.toString()));
     Path output = folder.resolve("output");
     String java = Paths.get(System.getProperty("java.home"), "bin", "java").toString();
     Process process =
-        new ProcessBuilder(java, "-cp", folder + ":" + classPath, "Example", folder.resolve("database").toString())
+        new ProcessBuilder(java, "-cp", folder + ":" + classPath, name, folder.resolve("database").toString())
             .redirectErrorStream(true)
             .redirectOutput(output.toFile())
             .start();
     assertEquals(0, process.waitFor(), Files.readString(output));
-    assertTrue(Files.readString(output).matches("\\d+ bytes in use\n"), Files.readString(output));
+    return Files.readString(output);
   }
 }

@@ -5,8 +5,12 @@ import static org.junit.jupiter.api.Assertions.assertNull;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import java.nio.file.FileSystemException;
 import java.nio.file.Files;
+import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
+import java.nio.file.Paths;
+import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
@@ -54,7 +58,9 @@ class RefusalsTest {
         Map.of(
             "springbloom.budget", new String[] {"lots", "springbloom.budget: got lots, expected bytes"},
             "springbloom.colour", new String[] {"green", "springbloom.colour: unknown setting, expected one of budget"},
-            "springbloom.units", new String[] {"ribbon:0", "springbloom.units: got ribbon:0"});
+            "springbloom.units", new String[] {"ribbon:0", "springbloom.units: got ribbon:0"},
+            "springbloom.policy", new String[] {" ", "springbloom.policy: got nothing, expected benefit, multi-queue"},
+            "springbloom.memory_pressure", new String[] {"maybe", "springbloom.memory_pressure: got maybe, expected off, on"});
     wrong.forEach(
         (name, value) -> {
           SpringbloomSettings settings = SpringbloomSettings.of(Map.of(name, value[0], "other.property", 1));
@@ -64,6 +70,36 @@ class RefusalsTest {
           assertSays(error, value[1]);
         });
     assertTrue(folder.toFile().list().length == 0);
+  }
+
+  @Test
+  void settingsWithoutAValueAreRefusedByName() {
+    Map<String, Object> properties = new HashMap<>();
+    properties.put("springbloom.budget", null);
+    properties.put(null, "nobody's");
+    for (SpringbloomSettings settings :
+        List.of(SpringbloomSettings.of(properties), SpringbloomSettings.budget(null), SpringbloomSettings.budget(""))) {
+      Throwable error =
+          assertThrows(IllegalArgumentException.class, () -> Stores.options(new SpringbloomTableConfig(settings)).close());
+      assertSays(error, "springbloom.budget: got nothing, expected bytes, such as 64M");
+    }
+    assertSays(assertThrows(NullPointerException.class, () -> SpringbloomSettings.of(null)), "the properties are null");
+    assertSays(assertThrows(NullPointerException.class, () -> new SpringbloomTableConfig(null)), "the settings are null");
+    assertSays(
+        assertThrows(NullPointerException.class, () -> Stores.AMPLE.with(null, "1")), "the name of a setting is null");
+    assertSays(
+        assertThrows(NullPointerException.class, () -> new SpringbloomTableConfig(Stores.AMPLE, null)), "options of the block");
+  }
+
+  @Test
+  void whyTheNativeLibraryIsNotThereIsTold() {
+    Path folder = Paths.get("/tmp/springbloom1");
+    String full = NativeLibrary.problemOf(folder, new FileSystemException("/tmp/springbloom1/x.so", null, "No space left on device"));
+    assertTrue(full.contains("into /tmp/springbloom1: No space left on device; set java.io.tmpdir"), full);
+    String missing = NativeLibrary.problemOf(null, new NoSuchFileException("/gone/springbloom1"));
+    assertTrue(missing.contains("java.io.tmpdir (") && missing.endsWith("): /gone/springbloom1"), missing);
+    String forbidden = NativeLibrary.problemOf(folder, new UnsatisfiedLinkError("failed to map segment"));
+    assertTrue(forbidden.contains("may forbid programs") && forbidden.endsWith("failed to map segment"), forbidden);
   }
 
   @Test
@@ -88,6 +124,8 @@ class RefusalsTest {
     SpringbloomSettings none = SpringbloomSettings.budget("0");
     try (Options options = Stores.options(new SpringbloomTableConfig(none));
         RocksDB database = Stores.open(options, folder)) {
+      // Not told again by the next store.
+      Stores.options(new SpringbloomTableConfig(none)).close();
       logger.removeHandler(handler);
       assertEquals(List.of("Springbloom: the budget is 0 bytes, so no lookup is filtered until it grows"), warnings);
       Stores.fill(database, 20_000);
