@@ -81,6 +81,11 @@ impl Bucket {
         Self { state: AtomicU64::new(0), words: std::array::from_fn(|_| AtomicU64::new(0)) }
     }
 
+    /// Bytes of all entries.
+    pub(super) fn used_bytes(&self) -> usize {
+        used_of(self.state.load(Ordering::Relaxed))
+    }
+
     /// The first `used` bytes; without the right to write they may be changing.
     #[inline]
     fn copy(&self, used: usize) -> Entries {

@@ -65,9 +65,8 @@ pub(crate) struct NegativeCache {
     /// Entries' bytes that saved reads which a cache with one entry less per bucket would not have saved, and how many such reads.
     marginal_bytes: AtomicU64,
     marginal_hits: AtomicU64,
-    /// Bytes of free room that entries ever took: now, at the last question, and when chunks were added last.
+    /// Bytes of free room that entries ever took: now, and when chunks were added last.
     filled_bytes: AtomicU64,
-    filled_bytes_asked: AtomicU64,
     filled_bytes_before: AtomicU64,
     /// Chunks added last.
     added: AtomicUsize,
@@ -82,7 +81,6 @@ impl NegativeCache {
             marginal_bytes: AtomicU64::new(0),
             marginal_hits: AtomicU64::new(0),
             filled_bytes: AtomicU64::new(0),
-            filled_bytes_asked: AtomicU64::new(0),
             filled_bytes_before: AtomicU64::new(0),
             added: AtomicUsize::new(0),
             budget,
@@ -156,11 +154,9 @@ impl NegativeCache {
         true
     }
 
-    /// Whether entries took more than a 16th of the room since the last call. Then the cache is still filling, and its savings say little.
-    pub(crate) fn take_is_filling(&self) -> bool {
-        let filled_bytes = self.filled_bytes.load(Ordering::Relaxed);
-        let before = self.filled_bytes_asked.swap(filled_bytes, Ordering::Relaxed);
-        filled_bytes - before > (self.len() * CHUNK_BYTES / 16) as u64
+    /// Bytes of all entries. O(buckets).
+    pub(crate) fn entry_bytes(&self) -> usize {
+        self.chunks.load().iter().flat_map(|chunk| &chunk.buckets).map(Bucket::used_bytes).sum()
     }
 
     /// Whether entries have taken half of the room of the chunks that were added last.

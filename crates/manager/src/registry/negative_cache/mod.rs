@@ -9,7 +9,7 @@ use std::sync::Arc;
 use super::Registry;
 use crate::lookup::negative_cache::{CHUNK_BYTES, NegativeCache};
 use crate::{MemoryKind, OutcomeTotals};
-use sizing::{CacheSize, UNASKED_MAX, chunks_at_first, chunks_max};
+use sizing::{CacheSize, Reading, UNASKED_MAX, chunks_at_first, chunks_max};
 
 /// Visits taken in between two questions whether the share should change.
 const ASK_EVERY_TICKS: u64 = 4096;
@@ -155,7 +155,8 @@ impl Registry {
         if self.negative_cache.share.is_due(visits) {
             let price = self.planner.marginal_value_per_byte();
             let absences = &mut self.negative_cache;
-            let chunks = absences.share.decide(&absences.cache, visits, price, budget_bytes);
+            let reading = Reading { visits, saved: totals.known_absent, price, budget_bytes };
+            let chunks = absences.share.decide(&absences.cache, &reading);
             // One that is good for what it has grown to so far goes on growing.
             let is_less = chunks < absences.cache.len();
             self.want_chunks(if is_less { chunks } else { chunks.max(self.negative_cache.chunks_wanted) });

@@ -6,7 +6,7 @@ use std::ops::Range;
 use springbloom_filter::{KeyDigest, UnitSettings};
 use springbloom_workload::hash::{mix, unit_interval};
 
-use super::sizing::CacheSize;
+use super::sizing::{CacheSize, Reading};
 use crate::lookup::negative_cache::{AbsentKey, CHUNK_BYTES, NegativeCache};
 use crate::{Hotness, ManagerSettings, MemoryBudget, Outcome, Planner, ScopeId};
 
@@ -88,6 +88,7 @@ struct Store {
     cache: NegativeCache,
     share: CacheSize,
     visits: u64,
+    saved: u64,
     unit_fpr: f64,
 }
 
@@ -103,7 +104,8 @@ impl Store {
         }
         let cache = NegativeCache::new(MemoryBudget::new(budget_bytes));
         let unit_fpr = shape.false_positive_rate(1);
-        let mut store = Self { setting, planner, cache, share: CacheSize::default(), visits: 0, unit_fpr };
+        let mut store =
+            Self { setting, planner, cache, share: CacheSize::default(), visits: 0, saved: 0, unit_fpr };
         store.resize();
         store
     }
@@ -111,7 +113,8 @@ impl Store {
     fn resize(&mut self) {
         if self.setting.remembers {
             let (price, budget_bytes) = (self.planner.marginal_value_per_byte(), self.setting.budget_bytes);
-            let decided = self.share.decide(&self.cache, self.visits, price, budget_bytes);
+            let reading = Reading { visits: self.visits, saved: self.saved, price, budget_bytes };
+            let decided = self.share.decide(&self.cache, &reading);
             let fixed = self.setting.share.map(|share| (share * budget_bytes as f64) as usize / CHUNK_BYTES);
             let chunks = fixed.unwrap_or(decided);
             self.planner.set_budget_bytes(budget_bytes - chunks * CHUNK_BYTES);
@@ -142,6 +145,7 @@ impl Store {
             let outcome = if !passes(units) {
                 if passes(units - 1) { Outcome::RejectedByLast } else { Outcome::Rejected }
             } else if self.setting.remembers && self.cache.contains(&absence) {
+                self.saved += 1;
                 Outcome::TruePositive // nothing that a unit could save, as the events say it
             } else {
                 wasted += 1;

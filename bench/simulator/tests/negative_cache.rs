@@ -1,0 +1,27 @@
+//! The share of the negative cache in a tree that wastes few reads.
+
+use springbloom_filter::UnitSettings;
+use springbloom_manager::ManagerSettings;
+use springbloom_simulator::managed::{KeyForm, Managed};
+use springbloom_simulator::{Lookups, Popularity, Tree};
+use springbloom_workload::Distribution;
+
+/// A 32nd of the budget is room for some 20,000 absences, which take hundreds of thousands of lookups to come. Until then no entry is one
+/// too many, and those that are there say whether they pay.
+#[test]
+fn a_cache_that_is_not_full_stays_if_it_pays() {
+    let tree = Tree::new(&[1, 1, 2, 18, 180, 1800], 8, 8388, UnitSettings::default());
+    let settings = ManagerSettings { budget_bytes: (tree.keys() / 2) as usize, ..ManagerSettings::default() };
+    let first_share = settings.budget_bytes / 32;
+    let cache_bytes = |distribution| {
+        let mut managed =
+            Managed::new(&tree, KeyForm::Decimal, settings.clone()).expect("room for every table");
+        let mut lookups = Lookups::new(Popularity::still(distribution), tree.keys(), 1);
+        managed.run(&mut lookups, 300_000);
+        managed.manager.stats().used.negative_cache
+    };
+    let (hot, even) =
+        (cache_bytes(Distribution::Zipf { exponent: 0.99 }), cache_bytes(Distribution::Uniform));
+    assert!(hot > first_share * 3 / 4, "hot keys: {hot} bytes of {first_share} are left");
+    assert!(even < first_share / 4, "no key comes back: {even} bytes of {first_share} are left");
+}
