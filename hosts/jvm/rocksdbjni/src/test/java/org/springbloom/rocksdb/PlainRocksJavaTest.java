@@ -41,6 +41,8 @@ class PlainRocksJavaTest {
       assertTrue(avoided > KEYS * 0.95 && wasted < KEYS * 0.05, avoided + " avoided, " + wasted + " wasted");
       assertTrue(after.usedBytes() > 0 && after.usedBytes() <= after.budgetBytes(), after.toString());
       assertEquals(16 << 20, after.budgetBytes());
+      String name = "springbloom_family_tables{database=\"" + folder + "\",family=\"default\"}";
+      assertEquals((double) after.tables(), after.values().get(name), after.toString());
       FamilyStatus status = Stores.status(database);
       assertTrue(status.isActive() && status.tablesWithUnits() > 1 && status.tablesWithoutUnits() == 0, status.toString());
     }
