@@ -52,11 +52,11 @@ impl Report<'_> {
         let counts = self.passed(self.now.counts, self.before.map(|(before, _)| before.counts));
         let wasted = counts.wasted_percent().map_or("-".to_owned(), |percent| format!("{percent:.2}%"));
         format!(
-            "visits {}, wasted reads {} ({wasted} of visits), units loaded {}; to expect {:.4} wasted reads a visit",
+            "visits {}, wasted reads {} ({wasted} of visits, {:.2}% to expect), units loaded {}",
             self.rate(counts.visits),
             self.rate(counts.wasted_reads),
+            100.0 * self.now.expected_wasted_reads_per_visit,
             self.rate(counts.units_loaded),
-            self.now.expected_wasted_reads_per_visit,
         )
     }
 

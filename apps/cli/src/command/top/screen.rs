@@ -199,7 +199,9 @@ mod tests {
         assert!(lines[1].contains("2 MiB of 4 MiB in use, at most 3 MiB so far"), "{text}");
         assert_eq!(lines[2], "units 2 MiB");
         assert!(
-            lines[3].contains("visits 1050/s, wasted reads 50/s (4.76% of visits), units loaded 0/s"),
+            lines[3].contains(
+                "visits 1050/s, wasted reads 50/s (4.76% of visits, 0.00% to expect), units loaded 0/s"
+            ),
             "{text}"
         );
         assert_eq!(lines[4], "units corrupt 2");
