@@ -15,6 +15,8 @@ pub struct Popularity {
     pub movement: Movement,
     /// Operations. Only inserts matter here.
     pub mix: Mix,
+    /// Whether absent keys are popular, too, or never come back.
+    pub absent: AbsentKeys,
     /// Where hot keys are, beyond the distribution.
     pub hot_range: Option<HotRange>,
 }
@@ -43,12 +45,12 @@ impl HotRange {
 impl Popularity {
     /// Only gets, with a fixed hot set.
     pub const fn still(distribution: Distribution) -> Self {
-        Self { distribution, movement: Movement::Still, mix: Mix::GET, hot_range: None }
+        Self::moving(distribution, Movement::Still)
     }
 
     /// Only gets, with a moving hot set.
     pub const fn moving(distribution: Distribution, movement: Movement) -> Self {
-        Self { distribution, movement, mix: Mix::GET, hot_range: None }
+        Self { distribution, movement, mix: Mix::GET, absent: AbsentKeys::Popular, hot_range: None }
     }
 }
 
@@ -74,13 +76,13 @@ impl Lookups {
     ///
     /// # Panics If `popularity` is out of range.
     pub fn new(popularity: Popularity, records: u64, salt: u64) -> Self {
-        let Popularity { distribution, movement, mix, hot_range } = popularity;
+        let Popularity { distribution, movement, mix, absent, hot_range } = popularity;
         let stream = StreamSettings {
             mix,
             distribution,
             movement,
             zero_result_ratio: 0.5,
-            absent: AbsentKeys::Popular,
+            absent,
             salt,
             seed: salt,
             stream: 0,

@@ -25,15 +25,7 @@ const STILL: [(&str, Popularity); 7] = [
 ];
 
 const MOVING: [(&str, Popularity); 4] = [
-    (
-        "latest",
-        Popularity {
-            distribution: Distribution::Latest { exponent: 0.99 },
-            movement: Movement::Still,
-            mix: Mix::D,
-            hot_range: None,
-        },
-    ),
+    ("latest", Popularity { mix: Mix::D, ..Popularity::still(Distribution::Latest { exponent: 0.99 }) }),
     ("jumping", Popularity::moving(ZIPF, Movement::Jump { period_ops: 25_000 })),
     (
         "drifting",
