@@ -82,6 +82,7 @@ fn bad_input_is_named() {
         ("--runs 1K", "expected at most 100 runs of 1000"),
         ("--runs 1GiB --records 1G", "cannot be used with"),
         ("--plot figure.txt", "expected a name that ends in .svg or .png"),
+        ("--plot /no/such/folder/figure.svg", "there is no such folder"),
         ("--distribution zipf:-1", "zipf"),
         ("--segments 1", "50"),
     ] {

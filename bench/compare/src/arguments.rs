@@ -53,7 +53,8 @@ pub struct Compare {
     #[arg(long, value_name = "SIZE", help = help("segment_data_bytes"), default_value = default("segment_data_bytes"),
         help_heading = "Filters")]
     pub(crate) segment_data_bytes: Size,
-    #[arg(long, value_name = "VISITS", help = help("segment_lifetime_visits"), help_heading = "Filters")]
+    #[arg(long, value_name = "VISITS", help = help("segment_lifetime_visits"), help_heading = "Filters",
+        value_parser = clap::value_parser!(u64).range(1..))]
     pub(crate) segment_lifetime_visits: Option<u64>,
     /// Disable the negative cache, which remembers absent keys that the resident units let pass
     #[arg(long, help_heading = "Filters")]

@@ -21,10 +21,12 @@ pub fn draw_to(
     }
 }
 
-/// Refuses other extensions, before a long run.
+/// Refuses other extensions and missing folders, before a long run.
 pub fn require_picture_name(path: &Path) -> Result<()> {
+    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
     match extension(path) {
-        Some("svg" | "png") => Ok(()),
+        Some("svg" | "png") if folder.is_none_or(Path::is_dir) => Ok(()),
+        Some("svg" | "png") => Err(bad_input(format!("{}: there is no such folder", path.display()))),
         _ => Err(bad_input(format!("{}: expected a name that ends in .svg or .png", path.display()))),
     }
 }

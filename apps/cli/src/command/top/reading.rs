@@ -20,6 +20,7 @@ pub(super) struct Reading {
     pub(super) units_evicted: u64,
     /// What should be 0, by name of the metric.
     pub(super) faults: BTreeMap<String, u64>,
+    /// By database and name.
     pub(super) families: Vec<Family>,
 }
 
@@ -68,39 +69,39 @@ impl Reading {
     pub(super) fn of(text: &str) -> Option<Self> {
         let (mut reading, mut is_ours) = (Self::default(), false);
         let mut families: BTreeMap<(String, String), Family> = BTreeMap::new();
-        for sample in &samples(text) {
-            let value = sample.count();
+        for sample in samples(text, "springbloom_") {
+            let (sample, value) = (&sample, sample.count());
             match &*sample.name {
                 "springbloom_budget_bytes" => {
                     is_ours = true;
-                    reading.budget_bytes += value;
+                    add(&mut reading.budget_bytes, value);
                 }
-                "springbloom_peak_bytes" => reading.peak_bytes += value,
+                "springbloom_peak_bytes" => add(&mut reading.peak_bytes, value),
                 "springbloom_used_bytes" => {
-                    *reading.used_bytes.entry(sample.label("kind").to_owned()).or_default() += value;
+                    add(reading.used_bytes.entry(sample.label("kind").to_owned()).or_default(), value);
                 }
-                "springbloom_resident_bytes" => reading.level(sample).resident_bytes += value,
-                "springbloom_resident_units" => reading.level(sample).resident_units += value,
-                "springbloom_tables" => reading.tables += value,
-                "springbloom_segments" => reading.segments += value,
+                "springbloom_resident_bytes" => add(&mut reading.level(sample).resident_bytes, value),
+                "springbloom_resident_units" => add(&mut reading.level(sample).resident_units, value),
+                "springbloom_tables" => add(&mut reading.tables, value),
+                "springbloom_segments" => add(&mut reading.segments, value),
                 "springbloom_expected_wasted_reads_per_visit" => {
                     reading.expected_wasted_reads_per_visit = sample.value;
                 }
                 "springbloom_visits_total" => reading.counts.add_visits(sample),
-                "springbloom_units_loaded_total" => reading.counts.units_loaded += value,
-                "springbloom_units_evicted_total" => reading.units_evicted += value,
+                "springbloom_units_loaded_total" => add(&mut reading.counts.units_loaded, value),
+                "springbloom_units_evicted_total" => add(&mut reading.units_evicted, value),
                 name if FAULTS.contains(&name) => {
-                    *reading.faults.entry(name.to_owned()).or_default() += value;
+                    add(reading.faults.entry(name.to_owned()).or_default(), value);
                 }
-                "springbloom_family_tables" => family(&mut families, sample).tables += value,
+                "springbloom_family_tables" => add(&mut family(&mut families, sample).tables, value),
                 "springbloom_family_resident_bytes" => {
-                    family(&mut families, sample).resident_bytes += value;
+                    add(&mut family(&mut families, sample).resident_bytes, value);
                 }
                 "springbloom_family_visits_total" => {
                     family(&mut families, sample).counts.add_visits(sample);
                 }
                 "springbloom_family_units_loaded_total" => {
-                    family(&mut families, sample).counts.units_loaded += value;
+                    add(&mut family(&mut families, sample).counts.units_loaded, value);
                 }
                 _ => {}
             }
@@ -116,13 +117,15 @@ impl Reading {
 
     /// Bytes in use, all kinds together.
     pub(super) fn used(&self) -> u64 {
-        self.used_bytes.values().sum()
+        self.used_bytes.values().fold(0, |sum, bytes| sum.saturating_add(*bytes))
     }
 
     /// The counts of a column family; none if it has no open table.
     pub(super) fn counts_of(&self, family: &Family) -> Option<Counts> {
-        let is_it = |other: &&Family| (&other.database, &other.family) == (&family.database, &family.family);
-        self.families.iter().find(is_it).map(|found| found.counts)
+        let place = self.families.binary_search_by(|other| {
+            (&other.database, &other.family).cmp(&(&family.database, &family.family))
+        });
+        place.ok().map(|at| self.families[at].counts)
     }
 }
 
@@ -130,16 +133,21 @@ fn family<'a>(families: &'a mut BTreeMap<(String, String), Family>, sample: &Sam
     families.entry((sample.label("database").to_owned(), sample.label("family").to_owned())).or_default()
 }
 
+/// A server may say any number.
+fn add(sum: &mut u64, value: u64) {
+    *sum = sum.saturating_add(value);
+}
+
 impl Counts {
     fn add_visits(&mut self, sample: &Sample) {
         let visits = sample.count();
-        self.visits += visits;
+        add(&mut self.visits, visits);
         match sample.label("outcome") {
             "wasted_read" => {
-                self.wasted_reads += visits;
-                self.negatives += visits;
+                add(&mut self.wasted_reads, visits);
+                add(&mut self.negatives, visits);
             }
-            "rejected" | "known_absent" => self.negatives += visits,
+            "rejected" | "known_absent" => add(&mut self.negatives, visits),
             _ => {}
         }
     }
@@ -151,8 +159,8 @@ impl Counts {
         }
         Self {
             visits: self.visits - earlier.visits,
-            negatives: self.negatives - earlier.negatives,
-            wasted_reads: self.wasted_reads - earlier.wasted_reads,
+            negatives: self.negatives.saturating_sub(earlier.negatives),
+            wasted_reads: self.wasted_reads.saturating_sub(earlier.wasted_reads),
             units_loaded: self.units_loaded - earlier.units_loaded,
         }
     }
@@ -186,5 +194,15 @@ mod tests {
         let reading =
             Reading::of("springbloom_budget_bytes 1024\nprocess_cpu_seconds_total 7\n").expect("ours");
         assert_eq!(reading, Reading { budget_bytes: 1024, ..Reading::default() });
+    }
+
+    #[test]
+    fn numbers_without_bounds_do_no_harm() {
+        let text = "springbloom_budget_bytes 1e300\nspringbloom_budget_bytes 1e300\nspringbloom_tables -5\nspringbloom_tables NaN\n\
+            springbloom_used_bytes{kind=\"a\"} inf\nspringbloom_used_bytes{kind=\"b\"} inf\n\
+            springbloom_visits_total{outcome=\"wasted_read\"} 1e300\nspringbloom_visits_total{outcome=\"wasted_read\"} 7\n";
+        let reading = Reading::of(text).expect("ours");
+        assert_eq!((reading.budget_bytes, reading.used(), reading.tables), (u64::MAX, u64::MAX, 0));
+        assert_eq!((reading.counts.visits, reading.counts.wasted_reads), (u64::MAX, u64::MAX));
     }
 }

@@ -43,7 +43,7 @@ impl Report<'_> {
     pub(super) fn uses(&self) -> String {
         let used = self.now.used_bytes.iter().filter(|(_, used)| **used > 0);
         let kinds: Vec<_> =
-            used.map(|(kind, used)| format!("{} {}", kind.replace('_', " "), bytes(*used))).collect();
+            used.map(|(kind, used)| format!("{} {}", shown(kind).replace('_', " "), bytes(*used))).collect();
         if kinds.is_empty() { "nothing is in use".to_owned() } else { kinds.join(", ") }
     }
 
@@ -77,7 +77,7 @@ impl Report<'_> {
         let mut levels: Vec<_> = self.now.levels.iter().collect();
         levels.sort_by_key(|(name, _)| name.parse().unwrap_or(u8::MAX));
         let row = |(name, level): &(&String, &super::reading::Level)| {
-            vec![(*name).clone(), bytes(level.resident_bytes), level.resident_units.to_string()]
+            vec![shown(name), bytes(level.resident_bytes), level.resident_units.to_string()]
         };
         Rows { header: vec!["level", "resident", "units"], names: 1, rows: levels.iter().map(row).collect() }
     }
@@ -93,8 +93,8 @@ impl Report<'_> {
             .sort_by_key(|(family, counts)| std::cmp::Reverse((counts.wasted_reads, family.resident_bytes)));
         let row = |(family, counts): &(&super::reading::Family, Counts)| {
             vec![
-                family.database.clone(),
-                if family.family.is_empty() { "?".to_owned() } else { family.family.clone() },
+                shown(&family.database),
+                if family.family.is_empty() { "?".to_owned() } else { shown(&family.family) },
                 family.tables.to_string(),
                 bytes(family.resident_bytes),
                 self.rate(counts.visits),
@@ -155,6 +155,30 @@ impl Report<'_> {
     }
 }
 
+/// A name from elsewhere, without what would command the terminal.
+fn shown(name: &str) -> String {
+    name.chars().map(|of| if of.is_control() { char::REPLACEMENT_CHARACTER } else { of }).collect()
+}
+
 fn bytes(bytes: u64) -> String {
     Size { bytes }.to_string()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_do_not_command_the_terminal() {
+        let text = "springbloom_budget_bytes 1\nspringbloom_used_bytes{kind=\"\x1b]0;x\x07\"} 5\n\
+            springbloom_resident_bytes{level=\"\x1b[2J\"} 5\n\
+            springbloom_family_tables{database=\"\x1b[31m/d\",family=\"\\n\r\u{9b}x\"} 5\n";
+        let now = Reading::of(text).expect("ours");
+        let shown = Report { now: &now, before: None }.text();
+        let is_harmless = |of: char| !of.is_control() || of == '\n';
+        assert!(
+            shown.chars().all(is_harmless) && shown.contains("[31m/d") && shown.contains("[2J"),
+            "{shown:?}"
+        );
+    }
 }

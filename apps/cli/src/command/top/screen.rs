@@ -96,7 +96,7 @@ pub(super) fn run(endpoint: &Endpoint, interval: Duration) -> Result<()> {
 pub(super) fn draw(frame: &mut Frame<'_>, view: &View<'_>, scrolled: &mut TableState) {
     let View { title, report, error } = view;
     let (levels, families) = (report.levels(), report.families());
-    let level_rows = levels.rows.len() as u16 + 2;
+    let level_rows = u16::try_from(levels.rows.len()).unwrap_or(u16::MAX).saturating_add(2);
     let [head, budget, uses, lookups, faults, level_area, family_area, foot] = Layout::vertical([
         Constraint::Length(1),
         Constraint::Length(1),

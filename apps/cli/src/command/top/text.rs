@@ -22,13 +22,13 @@ impl Sample {
     }
 }
 
-/// The samples of a text; lines that are none are left out.
-pub(super) fn samples(text: &str) -> Vec<Sample> {
-    text.lines().filter(|line| !line.starts_with('#')).filter_map(sample).collect()
+/// The samples of a text whose names begin with `prefix`; lines that are none are left out.
+pub(super) fn samples<'a>(text: &'a str, prefix: &'a str) -> impl Iterator<Item = Sample> + 'a {
+    text.lines().filter(move |line| line.starts_with(prefix)).filter_map(sample)
 }
 
 fn sample(line: &str) -> Option<Sample> {
-    let end = line.find(['{', ' '])?;
+    let end = line.find(['{', ' ']).filter(|_| !line.starts_with('#'))?;
     let (name, mut rest) = line.split_at(end);
     let mut labels = Vec::new();
     if let Some(inside) = rest.strip_prefix('{') {
@@ -71,12 +71,13 @@ mod tests {
     fn samples_have_labels_with_anything_in_them() {
         let text = "# HELP a What it is\n# TYPE a gauge\na 1.5\nb_total{x=\"1\"} 2\n\
             c{path=\"/a,b={}\\\"\\\\ \\n\", other=\"\"} 3 1700000000\nd{} +Inf\n# EOF\n";
-        let found = samples(text);
+        let found: Vec<_> = samples(text, "").collect();
         let values: Vec<_> = found.iter().map(|sample| (&*sample.name, sample.value)).collect();
         assert_eq!(values, [("a", 1.5), ("b_total", 2.0), ("c", 3.0), ("d", f64::INFINITY)]);
         assert_eq!(found[1].label("x"), "1");
         assert_eq!((found[2].label("path"), found[2].label("other")), ("/a,b={}\"\\ \n", ""));
         assert_eq!(found[0].label("x"), "");
+        assert_eq!(samples(text, "b_").count(), 1);
     }
 
     #[test]
@@ -84,7 +85,7 @@ mod tests {
         for text in
             ["", "\n", "<html>", "a", "a b", "a{x=\"1\" 2", "a{x=1} 2", "a{x=\"\\", "{}", "é{ \"=\"\"} 1x"]
         {
-            assert_eq!(samples(text), [], "{text}");
+            assert_eq!(samples(text, "").next(), None, "{text}");
         }
     }
 }
