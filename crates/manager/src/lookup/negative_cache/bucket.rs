@@ -264,7 +264,7 @@ mod tests {
     }
 
     #[test]
-    fn the_last_entry_of_a_full_set_is_found_barely() {
+    fn the_last_entry_of_a_full_bucket_is_found_barely() {
         let bucket = Bucket::new();
         let keys: Vec<[u8; 24]> = (0..9).map(|n| [n; 24]).collect();
         keys.iter().for_each(|key| _ = bucket.insert(&absence(9, key)));

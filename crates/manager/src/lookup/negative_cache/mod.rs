@@ -42,6 +42,8 @@ impl<'a> AbsentKey<'a> {
 
 /// Buckets of a chunk. A chunk takes about a page, whatever the allocator.
 const CHUNK_BUCKETS: usize = 15;
+/// Chunks at most that are looked at to tell how full the cache is: tables wait meanwhile to be opened.
+const CHUNKS_SEEN: usize = 1024;
 
 /// A chunk. Dropping it gives its bytes back to the budget.
 struct Chunk {
@@ -154,9 +156,14 @@ impl NegativeCache {
         true
     }
 
-    /// Bytes of all entries. O(buckets).
+    /// Bytes of all entries, by those of [`CHUNKS_SEEN`] chunks: absences are hashed, so these are an even sample.
     pub(crate) fn entry_bytes(&self) -> usize {
-        self.chunks.load().iter().flat_map(|chunk| &chunk.buckets).map(Bucket::used_bytes).sum()
+        let chunks = self.chunks.load();
+        let step = chunks.len().div_ceil(CHUNKS_SEEN).max(1);
+        let seen = chunks.iter().step_by(step);
+        let bytes = |chunk: &Arc<Chunk>| chunk.buckets.iter().map(Bucket::used_bytes).sum::<usize>();
+        let (sum, count) = seen.fold((0, 0), |(sum, count), chunk| (sum + bytes(chunk), count + 1));
+        sum * chunks.len() / count.max(1)
     }
 
     /// Whether entries have taken half of the room of the chunks that were added last.
