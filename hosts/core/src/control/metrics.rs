@@ -75,22 +75,13 @@ const fn labelled(labels: &'static [&'static str], metric: Metric) -> Metric {
     Metric { labels, ..metric }
 }
 
-/// A sample for each column family.
-fn families(figures: &Figures, value: impl Fn(&FamilyStats) -> f64) -> Vec<Sample> {
-    let sample = |family: &FamilyStats| (vec![family.database.clone(), family.family.clone()], value(family));
-    figures.families.iter().map(sample).collect()
-}
-
-/// Samples for each column family with one more label.
-fn families_by<const N: usize>(
-    figures: &Figures,
-    values: impl Fn(&FamilyStats) -> [(&'static str, u64); N],
-) -> Vec<Sample> {
-    let samples = figures.families.iter().flat_map(|family| {
+/// The samples of each column family, its name before their labels.
+fn by_family(figures: &Figures, samples: impl Fn(&FamilyStats) -> Vec<Sample>) -> Vec<Sample> {
+    let named = |family: &FamilyStats| {
         let name = [family.database.clone(), family.family.clone()];
-        values(family).map(|(label, value)| ([&name[..], &[label.to_owned()]].concat(), value as f64))
-    });
-    samples.collect()
+        samples(family).into_iter().map(move |(labels, value)| ([&name[..], &labels].concat(), value))
+    };
+    figures.families.iter().flat_map(named).collect()
 }
 
 /// All metrics there are.
@@ -161,7 +152,7 @@ pub const METRICS: &[Metric] = &[
     labelled(
         FAMILY,
         gauge("springbloom_family_tables", "Known tables of a column family", |s| {
-            families(s, |family| family.tables as f64)
+            by_family(s, |family| bytes(family.tables))
         }),
     ),
     labelled(
@@ -169,15 +160,7 @@ pub const METRICS: &[Metric] = &[
         gauge(
             "springbloom_family_resident_bytes",
             "Bytes of resident units of a column family, by level of the tree",
-            |s| {
-                let of = |family: &FamilyStats| {
-                    let name = [family.database.clone(), family.family.clone()];
-                    let with_name = |(level, bytes): Sample| ([&name[..], &level].concat(), bytes);
-                    let levels = levels(&family.levels, |level| level.unit_bytes as f64);
-                    levels.into_iter().map(with_name).collect::<Vec<_>>()
-                };
-                s.families.iter().flat_map(of).collect()
-            },
+            |s| by_family(s, |family| levels(&family.levels, |level| level.unit_bytes as f64)),
         ),
     ),
     labelled(
@@ -186,9 +169,13 @@ pub const METRICS: &[Metric] = &[
             "springbloom_family_visits",
             "Visits to tables of a column family, by how they ended: an estimate",
             |s| {
-                families_by(s, |family| {
+                by_family(s, |family| {
                     let ScopeCounts { rejected, wasted_reads, passed, .. } = family.counts;
-                    [("rejected", rejected), ("wasted_read", wasted_reads), ("passed", passed)]
+                    by(&[
+                        ("rejected", rejected as f64),
+                        ("wasted_read", wasted_reads as f64),
+                        ("passed", passed as f64),
+                    ])
                 })
             },
         ),
@@ -196,7 +183,7 @@ pub const METRICS: &[Metric] = &[
     labelled(
         FAMILY,
         counter("springbloom_family_units_loaded", "Units of a column family that were read", |s| {
-            families(s, |family| family.counts.loads as f64)
+            by_family(s, |family| one(family.counts.loads))
         }),
     ),
 ];
