@@ -5,13 +5,11 @@
 
 use springbloom_filter::UnitSettings;
 use springbloom_manager::ManagerSettings;
-use springbloom_simulator::managed::{KeyForm, Managed};
+use springbloom_simulator::managed::{KeyForm, Managed, settings};
 use springbloom_simulator::written::{Choice, Written};
 use springbloom_simulator::{HotRange, Lookups, Popularity, Rewriting, Tree};
 use springbloom_workload::{Distribution, Movement};
 
-/// Charge of the RocksDB host for a reader.
-const READER_BYTES: usize = 56;
 const SALTS: std::ops::RangeInclusive<u64> = 1..=3;
 const LOOKUPS_MIN: u64 = 400_000;
 /// About the memory of the manager in this tree, and one of ten times that.
@@ -70,12 +68,7 @@ fn main() {
                 let mut unit_reads = 0.0;
                 let mut tracking = |negative_cache| {
                     median(|salt| {
-                        let settings = ManagerSettings {
-                            budget_bytes: (tree.keys() as f64 * bits_per_key / 8.0) as usize,
-                            reader_bytes: READER_BYTES,
-                            negative_cache,
-                            ..ManagerSettings::default()
-                        };
+                        let settings = ManagerSettings { negative_cache, ..settings(&tree, bits_per_key) };
                         let mut managed =
                             Managed::new(&tree, KeyForm::Decimal, settings).expect("room for every table");
                         rewriting.into_iter().for_each(|rewriting| managed.rewrite_tables(rewriting));

@@ -5,13 +5,11 @@
 
 use springbloom_filter::UnitSettings;
 use springbloom_manager::ManagerSettings;
-use springbloom_simulator::managed::{KeyForm, Managed};
+use springbloom_simulator::managed::{KeyForm, Managed, settings};
 use springbloom_simulator::written::{Choice, Written};
 use springbloom_simulator::{Lookups, Popularity, Tree};
 use springbloom_workload::{AbsentKeys, Distribution};
 
-/// Charge of the RocksDB host for a reader.
-const READER_BYTES: usize = 56;
 const BITS_PER_KEY: f64 = 4.0;
 const SALTS: std::ops::RangeInclusive<u64> = 1..=3;
 const LOOKUPS: usize = 400_000;
@@ -31,13 +29,12 @@ fn main() {
         ("Zipf .99, absent keys never twice", Popularity { absent: AbsentKeys::Fresh, ..zipf(0.99) }),
         ("uniform", Popularity::still(Distribution::Uniform)),
     ];
-    let budget_bytes = (tree.keys() as f64 * BITS_PER_KEY / 8.0) as usize;
+    let budget_bytes = settings(&tree, BITS_PER_KEY).budget_bytes;
     println!("wasted reads per lookup; budget {budget_bytes} bytes");
     for (name, popularity) in kinds {
         // Wasted reads, and bytes that are neither units nor known absent keys.
         let run = |salt, budget_bytes| {
-            let settings =
-                ManagerSettings { budget_bytes, reader_bytes: READER_BYTES, ..ManagerSettings::default() };
+            let settings = ManagerSettings { budget_bytes, ..settings(&tree, BITS_PER_KEY) };
             let mut managed = Managed::new(&tree, KeyForm::Decimal, settings).expect("room for every table");
             let mut lookups = Lookups::new(popularity, tree.keys(), salt);
             managed.run(&mut lookups, LOOKUPS);

@@ -4,12 +4,10 @@
 
 use springbloom_filter::UnitSettings;
 use springbloom_manager::ManagerSettings;
-use springbloom_simulator::managed::{KeyForm, Managed};
+use springbloom_simulator::managed::{KeyForm, Managed, settings};
 use springbloom_simulator::{HotRange, Lookups, Popularity, Tree};
 use springbloom_workload::Distribution;
 
-/// Charge of the RocksDB host for a reader.
-const READER_BYTES: usize = 56;
 const SALTS: std::ops::RangeInclusive<u64> = 1..=3;
 const WARM_UP: usize = 400_000;
 const LOOKUPS: usize = 400_000;
@@ -38,12 +36,7 @@ fn main() {
         for (name, popularity) in kinds {
             let mut runs: Vec<_> = SALTS
                 .map(|salt| {
-                    let settings = ManagerSettings {
-                        budget_bytes: (tree.keys() as f64 * bits_per_key / 8.0) as usize,
-                        reader_bytes: READER_BYTES,
-                        negative_cache,
-                        ..ManagerSettings::default()
-                    };
+                    let settings = ManagerSettings { negative_cache, ..settings(&tree, bits_per_key) };
                     let mut managed =
                         Managed::new(&tree, KeyForm::Decimal, settings).expect("room for every table");
                     let mut lookups = Lookups::new(popularity, tree.keys(), salt);

@@ -9,13 +9,11 @@
 
 use springbloom_filter::UnitSettings;
 use springbloom_manager::ManagerSettings;
-use springbloom_simulator::managed::{KeyForm, Managed, Run};
+use springbloom_simulator::managed::{KeyForm, Managed, READER_BYTES, Run, settings};
 use springbloom_simulator::{Lookups, Popularity, Tree};
 use springbloom_workload::Distribution;
 
 const BITS_PER_KEY: f64 = 4.0;
-/// Charge of the RocksDB host for a reader.
-const READER_BYTES: usize = 56;
 const SALTS: std::ops::RangeInclusive<u64> = 1..=4;
 
 struct Setting {
@@ -42,10 +40,9 @@ fn measure(setting: &Setting, variant: Variant) -> Run {
     let mut runs: Vec<Run> = SALTS
         .map(|salt| {
             let settings = ManagerSettings {
-                budget_bytes: (tree.keys() as f64 * BITS_PER_KEY / 8.0) as usize,
                 reader_bytes: READER_BYTES + variant.extra_table_bytes,
                 negative_cache: variant.negative_cache,
-                ..ManagerSettings::default()
+                ..settings(tree, BITS_PER_KEY)
             };
             let mut managed = Managed::new(tree, variant.form, settings).expect("room for every table");
             let mut lookups = Lookups::new(popularity, tree.keys(), salt);

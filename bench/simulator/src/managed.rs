@@ -60,6 +60,18 @@ impl UnitSource for Units {
     }
 }
 
+/// Charge of the RocksDB host for an open reader.
+pub const READER_BYTES: usize = 56;
+
+/// Settings of a manager in a store with `tree`, with `bits_per_key` bits of memory for each key.
+pub fn settings(tree: &Tree, bits_per_key: f64) -> ManagerSettings {
+    ManagerSettings {
+        budget_bytes: (tree.keys() as f64 * bits_per_key / 8.0) as usize,
+        reader_bytes: READER_BYTES,
+        ..ManagerSettings::default()
+    }
+}
+
 /// Lookups between waits for the manager's thread. In a store, lookups take longer than learning from them.
 const LOOKUPS_PER_WAIT: usize = 512;
 /// Long, because the machine may be busy.

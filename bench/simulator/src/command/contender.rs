@@ -7,13 +7,10 @@ use springbloom_manager::{ManagerSettings, PolicyKind};
 use springbloom_workload::StreamSettings;
 
 use crate::command::sample::Sample;
-use crate::managed::{KeyForm, Managed};
+use crate::managed::{self, KeyForm, Managed};
 use crate::planned::Planned;
 use crate::written::{Choice, Written};
 use crate::{Lookups, Rewriting};
-
-/// Charge of the RocksDB host for the open reader of a table.
-const READER_BYTES: usize = 56;
 
 /// A way to spend memory on filters.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -79,12 +76,7 @@ impl Contender {
     /// Wasted reads per lookup with `bits_per_key` bits of memory for each key; `None` if they have no room for the bookkeeping.
     pub(super) fn run(self, sample: &Sample, bits_per_key: f64, load: Load) -> Option<f64> {
         let tree = &sample.tree;
-        let settings = |policy| ManagerSettings {
-            budget_bytes: (tree.keys() as f64 * bits_per_key / 8.0) as usize,
-            policy,
-            reader_bytes: READER_BYTES,
-            ..ManagerSettings::default()
-        };
+        let settings = |policy| ManagerSettings { policy, ..managed::settings(tree, bits_per_key) };
         let mut lookups = Lookups::of(load.stream, tree.keys()).expect("settings that the flags allow");
         let written = |choice, lookups: &mut Lookups| {
             let mut written = Written::new(tree, bits_per_key, choice, load.rewriting);
