@@ -4,6 +4,7 @@
 
 mod bad_input;
 mod bars;
+mod distinct;
 pub mod output;
 pub mod picture;
 pub mod proc;
@@ -13,5 +14,6 @@ mod text_table;
 
 pub use bad_input::{BadInput, bad_input};
 pub use bars::Bars;
+pub use distinct::distinct;
 pub use progress::Step;
 pub use text_table::TextTable;

@@ -4,12 +4,11 @@ use std::io::{IsTerminal, Write, stdout};
 
 use anyhow::Result;
 use serde::Serialize;
-use springbloom_console::TextTable;
 use springbloom_console::sizes::Size;
+use springbloom_console::{TextTable, distinct};
 
 use crate::report::Header;
 use crate::report::baseline::baseline;
-use crate::report::distinct::distinct;
 use crate::report::summary::{self, Subject};
 use crate::report::windows;
 use crate::run::{LoadRow, Row};

@@ -4,11 +4,10 @@ use std::io::Write;
 
 use anyhow::Result;
 use serde::Serialize;
-use springbloom_console::TextTable;
+use springbloom_console::{TextTable, distinct};
 
 use crate::report::Header;
 use crate::report::baseline::baseline;
-use crate::report::distinct::distinct;
 use crate::run::LoadRow;
 use crate::spread::Spread;
 

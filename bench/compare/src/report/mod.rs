@@ -2,7 +2,6 @@
 
 mod baseline;
 pub(crate) mod comparison;
-mod distinct;
 mod header;
 pub(crate) mod loads;
 pub(crate) mod shamba;

@@ -5,9 +5,9 @@ use std::path::Path;
 use anyhow::Result;
 use plotters::coord::Shift;
 use plotters::prelude::*;
+use springbloom_console::distinct;
 use springbloom_console::picture::{draw_to, failed};
 
-use crate::report::distinct::distinct;
 use crate::run::shamba::{Cell, Experiment};
 
 const SIZE: (u32, u32) = (1_300, 1_300);

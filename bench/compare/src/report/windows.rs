@@ -3,9 +3,8 @@
 use std::io::Write;
 
 use anyhow::Result;
-use springbloom_console::TextTable;
+use springbloom_console::{TextTable, distinct};
 
-use crate::report::distinct::distinct;
 use crate::report::header::Lookups;
 use crate::run::Row;
 use crate::spread::Spread;

@@ -7,7 +7,7 @@ use plotters::prelude::*;
 use springbloom_console::picture::{draw_to, failed};
 
 use crate::command::Cell;
-use crate::command::report::{distinct, points};
+use crate::command::report::{filters, points};
 
 const SIZE: (u32, u32) = (1_000, 640);
 const COLOURS: [RGBColor; 7] = [RGBColor(160, 160, 160), GREEN, MAGENTA, RED, BLUE, CYAN, BLACK];
@@ -55,7 +55,7 @@ where
         .bold_line_style(RGBColor(230, 230, 230))
         .draw()
         .map_err(failed)?;
-    for (filter, colour) in distinct(cells).into_iter().zip(COLOURS.into_iter().cycle()) {
+    for (filter, colour) in filters(cells).into_iter().zip(COLOURS.into_iter().cycle()) {
         let line =
             points(cells, filter).into_iter().map(|(bytes, wasted)| (bytes / unit_bytes, wasted.max(LEAST)));
         chart

@@ -4,8 +4,8 @@ use std::io::Write;
 
 use anyhow::Result;
 use serde::Serialize;
-use springbloom_console::TextTable;
 use springbloom_console::sizes::Size;
+use springbloom_console::{TextTable, distinct};
 
 use crate::command::{Cell, Header};
 
@@ -52,7 +52,7 @@ pub(super) fn write_text(out: &mut impl Write, header: &Header, cells: &[Cell]) 
         if header.compaction { "compaction rewrites tables" } else { "no table is rewritten" },
     )?;
     writeln!(out, "wasted reads per lookup")?;
-    let filters = distinct(cells);
+    let filters = filters(cells);
     let mut table = TextTable::new(["bits/key", "memory"].into_iter().chain(filters.iter().copied()));
     for row in cells.chunk_by(|one, next| one.bits_per_key == next.bits_per_key) {
         let names = [row[0].bits_per_key.to_string(), Size { bytes: row[0].memory_bytes }.to_string()];
@@ -73,14 +73,9 @@ fn share(share: f64) -> String {
     if share >= 0.01 { format!("{:.0}%", share * 100.0) } else { format!("{share:.1e}") }
 }
 
-pub(super) fn distinct(cells: &[Cell]) -> Vec<&str> {
-    let mut names = Vec::new();
-    for cell in cells {
-        if !names.contains(&cell.filter.as_str()) {
-            names.push(cell.filter.as_str());
-        }
-    }
-    names
+/// The filters that were simulated.
+pub(super) fn filters(cells: &[Cell]) -> Vec<&str> {
+    distinct(cells.iter().map(|cell| cell.filter.as_str()))
 }
 
 /// Memory and wasted reads of a filter, by ascending memory.
@@ -109,7 +104,7 @@ fn sentences(cells: &[Cell]) -> Vec<String> {
     const OURS: &str = "benefit";
     let ours = points(cells, OURS);
     let Some(&(memory, wasted)) = ours.get(ours.len() / 2) else { return Vec::new() };
-    let others = distinct(cells).into_iter().filter(|&filter| filter != OURS);
+    let others = filters(cells).into_iter().filter(|&filter| filter != OURS);
     let needs: Vec<_> = others
         .filter_map(|filter| {
             let points = points(cells, filter);
