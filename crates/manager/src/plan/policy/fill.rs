@@ -10,8 +10,9 @@ use crate::plan::allocation::Allocation;
 const LOOKS: usize = 4096;
 /// One part in this of the budget for units stays free: for copies of growing groups, and for units that wasted reads ask for.
 const FREE_PARTS: usize = 32;
-/// Threshold of a pass divided by that of the next.
-const FALL: f32 = 0.5;
+/// Threshold of a pass divided by that of the one before. A unit of one bit is worth half of the one before it: with more than a half, no
+/// segment gets two units in a pass, the second of which is worth less than the first of a segment further on.
+const FALL: f32 = 0.6;
 
 /// State of the passes.
 #[derive(Debug)]
@@ -97,5 +98,34 @@ impl Fill {
         if std::mem::take(&mut self.left_bytes) <= free_bytes {
             self.threshold = 0.0; // all of them fit, so their order does not matter
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use springbloom_filter::{KeyDigest, UnitSettings};
+
+    use super::*;
+    use crate::ScopeId;
+    use crate::memory::group_bytes;
+    use crate::plan::{Hotness, Run};
+
+    #[test]
+    fn segments_of_equal_worth_get_equal_units() {
+        let digests: Vec<_> = (0..1000u32).map(|n| KeyDigest::of(&n.to_le_bytes())).collect();
+        let shape = UnitSettings::default().build(&digests).shape;
+        let mut allocation = Allocation::new(None);
+        let run = Run { scope: ScopeId(1), level: Some(3) };
+        let segments = vec![(shape, Hotness::default()); 256];
+        let half_more = group_bytes(shape, 4).midpoint(group_bytes(shape, 3));
+        allocation.set_unit_budget_bytes(half_more * segments.len());
+        allocation.add_table(0, run, segments.into_iter());
+        allocation.assume_lookups(0, 1e6);
+        let mut fill = Fill::new();
+        while fill.step(64, &mut allocation) {}
+        let units = |wanted| allocation.table(0).iter().filter(|state| state.units() == wanted).count();
+        let (three, four) = (units(3), units(4));
+        assert_eq!(three + four, 256);
+        assert!((96..=128).contains(&four), "{four} segments have a unit more");
     }
 }
