@@ -25,3 +25,22 @@ fn a_cache_that_is_not_full_stays_if_it_pays() {
     assert!(hot > first_share * 3 / 4, "hot keys: {hot} bytes of {first_share} are left");
     assert!(even < first_share / 4, "no key comes back: {even} bytes of {first_share} are left");
 }
+
+/// PebblesDB's shape: a lookup asks up to 36 sorted runs, so few lookups make many visits. Chance decides over few reads that were saved.
+#[test]
+fn chance_does_not_shrink_it_where_lookups_ask_many_runs() {
+    let runs: Vec<u32> = [1; 24].into_iter().chain([5; 4]).chain([52; 4]).chain([436; 4]).collect();
+    let tree = Tree::new(&runs, 8, 8388, UnitSettings::default());
+    let settings = ManagerSettings { budget_bytes: (tree.keys() / 2) as usize, ..ManagerSettings::default() };
+    let mut managed = Managed::new(&tree, KeyForm::Decimal, settings.clone()).expect("room for every table");
+    let still = Popularity::still(Distribution::Zipf { exponent: 0.99 });
+    let mut lookups = Lookups::new(still, tree.keys(), 1);
+    let sizes: Vec<usize> = (0..12)
+        .map(|_| {
+            managed.run(&mut lookups, 50_000);
+            managed.manager.stats().used.negative_cache
+        })
+        .collect();
+    let first_share = settings.budget_bytes / 32;
+    assert!(sizes.iter().all(|&size| size > first_share * 3 / 4), "{sizes:?} bytes of {first_share}");
+}

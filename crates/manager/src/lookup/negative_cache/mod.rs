@@ -13,6 +13,7 @@
 mod bucket;
 mod entry;
 
+use std::ops::AddAssign;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 
@@ -44,6 +45,21 @@ impl<'a> AbsentKey<'a> {
 const CHUNK_BUCKETS: usize = 15;
 /// Chunks at most that are looked at to tell how full the cache is: tables wait meanwhile to be opened.
 const CHUNKS_SEEN: usize = 1024;
+
+/// Reads saved that a cache with one entry less per bucket would not have saved.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct MarginalHits {
+    pub hits: u64,
+    /// Bytes of the entries that saved them.
+    pub bytes: u64,
+}
+
+impl AddAssign for MarginalHits {
+    fn add_assign(&mut self, other: Self) {
+        self.hits += other.hits;
+        self.bytes += other.bytes;
+    }
+}
 
 /// A chunk. Dropping it gives its bytes back to the budget.
 struct Chunk {
@@ -173,12 +189,16 @@ impl NegativeCache {
         since * 2 >= (self.added.load(Ordering::Relaxed) * CHUNK_BYTES) as u64
     }
 
-    /// Reads saved since the last call that a cache with one entry less per bucket would not have saved, and the bytes of those entries.
-    pub(crate) fn take_marginal_hits(&self) -> (u64, f64) {
-        let (bytes, found) =
-            (self.marginal_bytes.swap(0, Ordering::Relaxed), self.marginal_hits.swap(0, Ordering::Relaxed));
-        let entry_bytes = bytes as f64 / found.max(1) as f64;
-        (found, entry_bytes * (self.len() * CHUNK_BUCKETS) as f64)
+    /// What was seen at the margin since the last call.
+    pub(crate) fn take_marginal_hits(&self) -> MarginalHits {
+        let [hits, bytes] =
+            [&self.marginal_hits, &self.marginal_bytes].map(|count| count.swap(0, Ordering::Relaxed));
+        MarginalHits { hits, bytes }
+    }
+
+    /// Buckets of all chunks.
+    pub(crate) fn buckets(&self) -> usize {
+        self.len() * CHUNK_BUCKETS
     }
 }
 

@@ -7,7 +7,7 @@
 //!
 //! A fixed share would waste 7% more reads where no key is hot (decision 0024).
 
-use crate::lookup::negative_cache::{CHUNK_BYTES, NegativeCache};
+use crate::lookup::negative_cache::{CHUNK_BYTES, MarginalHits, NegativeCache};
 
 /// Share of the budget to begin with, and of one whose policy puts no price on its units.
 const SHARE_AT_FIRST: usize = 32;
@@ -22,8 +22,13 @@ pub(super) const UNASKED_MAX: usize = 64;
 /// Most chunks, in a budget of any size: some twenty million absences. The list of chunks is copied when it grows.
 const CHUNKS_MAX: usize = 1 << 16;
 
-/// Visits between two decisions.
+/// Visits between two looks at what was measured.
 const WINDOW_VISITS: u64 = 1 << 16;
+/// A decision waits until so many reads saved at the margin would have been seen if a byte were worth as much there as in units. With
+/// fewer, chance alone is a factor of [`HYSTERESIS`].
+const EVIDENCE: f64 = 4.0;
+/// Bytes of an entry before the size of any at the margin was seen.
+const TYPICAL_ENTRY_BYTES: f64 = 12.0;
 /// Part of what was measured before that counts at the next decision.
 const MEMORY: f64 = 0.5;
 /// Of the reads that a cache with one entry less per bucket would not save, the part that is seen as such: with less room, others than
@@ -43,8 +48,12 @@ const OUT_OF_PROPORTION: f64 = 8.0;
 pub(super) struct CacheSize {
     /// Visits ever made when the window began.
     begun_at: u64,
+    /// Visits ever made when it was looked at last.
+    looked_at: u64,
     /// Reads ever saved when the window began.
     saved_before: u64,
+    /// Seen at the margin in the window.
+    marginal: MarginalHits,
     /// Reads saved at the margin, per visit and byte.
     worth: f64,
     /// Reads saved by all entries, per visit and byte.
@@ -79,22 +88,31 @@ pub(super) fn chunks_at_first(budget_bytes: usize) -> usize {
 impl CacheSize {
     /// Whether it is time to decide, after `visits` ever.
     pub(super) fn is_due(&self, visits: u64) -> bool {
-        visits.saturating_sub(self.begun_at) >= WINDOW_VISITS
+        visits.saturating_sub(self.looked_at) >= WINDOW_VISITS
     }
 
     /// Chunks that the cache should have.
     pub(super) fn decide(&mut self, cache: &NegativeCache, reading: &Reading) -> usize {
         let &Reading { visits, saved, price, budget_bytes } = reading;
+        let (length, most) = (cache.len(), chunks_max(budget_bytes));
+        self.looked_at = visits;
+        self.marginal += cache.take_marginal_hits();
+        let Some(price) = price else { return chunks_at_first(budget_bytes) };
         let window = visits.saturating_sub(self.begun_at).max(1) as f64;
+        let MarginalHits { hits, bytes: hit_bytes } = self.marginal;
+        let entry_bytes = if hits == 0 { TYPICAL_ENTRY_BYTES } else { hit_bytes as f64 / hits as f64 };
+        let marginal_bytes = entry_bytes * cache.buckets() as f64;
+        let expected = price * window * marginal_bytes * SEEN;
+        if length > 0 && price > 0.0 && expected < EVIDENCE {
+            return length;
+        }
         let saved_in_window = saved.saturating_sub(self.saved_before) as f64;
-        (self.begun_at, self.saved_before) = (visits, saved);
-        let ((marginal, bytes), used_bytes) = (cache.take_marginal_hits(), cache.entry_bytes());
-        let worth = if marginal == 0 { 0.0 } else { marginal as f64 / SEEN / window / bytes };
+        (self.begun_at, self.saved_before, self.marginal) = (visits, saved, MarginalHits::default());
+        let used_bytes = cache.entry_bytes();
+        let worth = if hits == 0 { 0.0 } else { hits as f64 / SEEN / window / marginal_bytes };
         let mean_worth = saved_in_window / window / used_bytes.max(1) as f64;
         self.worth = MEMORY * self.worth + (1.0 - MEMORY) * worth;
         self.mean_worth = MEMORY * self.mean_worth + (1.0 - MEMORY) * mean_worth;
-        let (length, most) = (cache.len(), chunks_max(budget_bytes));
-        let Some(price) = price else { return chunks_at_first(budget_bytes) };
         let is_full = used_bytes as f64 >= FULL * (length * CHUNK_BYTES) as f64;
         let worth = if is_full { self.worth } else { self.worth.max(self.mean_worth) };
         let step = (length / STEP_PARTS).max(1);
