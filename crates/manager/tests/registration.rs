@@ -4,7 +4,8 @@
 mod common;
 
 use std::sync::Arc;
-use std::time::Duration;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::time::{Duration, Instant};
 
 use common::IDLE_TIMEOUT;
 use springbloom_filter::{BuiltGroup, KeyDigest, UnitSettings};
@@ -48,14 +49,20 @@ fn cpu_time() -> Duration {
 /// The longest tick of a kernel.
 const TICK: Duration = Duration::from_millis(10);
 
-/// What registering so many tables takes of the processor when lookups were counted before, by the way of choosing the next one.
-fn registering(tables: u64, nth: impl Fn(u64) -> u64) -> Duration {
+/// A manager that has counted lookups, with the table that they were for.
+fn after_lookups() -> (Arc<Manager>, TableHandle, Arc<Units>) {
     let digests: Vec<_> = (0..50u32).map(|n| KeyDigest::of(&n.to_le_bytes())).collect();
     let units = Arc::new(Units(UnitSettings::ribbon(4).unwrap().build(&digests)));
     let manager = Manager::new(ManagerSettings { budget_bytes: 256 << 20, ..ManagerSettings::default() });
     let other = register(&manager, 1, 0, &units);
     (0..5000).for_each(|_| other.record(0, Outcome::WastedRead));
     assert!(manager.wait_idle(IDLE_TIMEOUT));
+    (manager, other, units)
+}
+
+/// What registering so many tables takes of the processor when lookups were counted before, by the way of choosing the next one.
+fn registering(tables: u64, nth: impl Fn(u64) -> u64) -> Duration {
+    let (manager, _other, units) = after_lookups();
     let begun = cpu_time();
     let handles: Vec<_> = (0..tables).map(|n| register(&manager, 2, nth(n), &units)).collect();
     let taken = cpu_time() - begun;
@@ -77,5 +84,33 @@ fn the_time_for_a_table_hardly_grows_with_their_number() {
             many_take < 100 * few_take.max(TICK),
             "{order}: {few_take:?} for {few}, {many_take:?} for {many}"
         );
+    }
+}
+
+#[test]
+#[ignore = "prints how long registering takes beside lookups; run it in release mode with --nocapture"]
+fn time_for_tables_beside_lookups() {
+    for tables in [5_000, 20_000, 40_000] {
+        let (manager, other, units) = after_lookups();
+        let (is_over, lookups) = (AtomicBool::new(false), AtomicU64::new(0));
+        std::thread::scope(|scope| {
+            scope.spawn(|| {
+                while !is_over.load(Ordering::Relaxed) {
+                    let sought = lookups.fetch_add(1, Ordering::Relaxed).to_be_bytes();
+                    let outcome = other.rejection(0, KeyDigest::of(&sought)).unwrap_or(Outcome::WastedRead);
+                    other.record(0, outcome);
+                }
+            });
+            // It runs.
+            while lookups.load(Ordering::Relaxed) < 100_000 {
+                std::thread::yield_now();
+            }
+            let (before, begun, cpu) = (lookups.load(Ordering::Relaxed), Instant::now(), cpu_time());
+            let handles: Vec<_> = (0..tables).map(|table| register(&manager, 2, table, &units)).collect();
+            let (time, cpu) = (begun.elapsed(), cpu_time() - cpu);
+            let lookups = lookups.load(Ordering::Relaxed) - before;
+            is_over.store(true, Ordering::Relaxed);
+            println!("{} tables: {time:?}, {cpu:?} of a processor, beside {lookups} lookups", handles.len());
+        });
     }
 }

@@ -50,11 +50,21 @@ fn bytes_of(reservations: &[Reservation]) -> usize {
     reservations.iter().map(Reservation::bytes).sum()
 }
 
-/// What the thread takes of the processor while nothing happens, per second.
-fn idle_share() -> f64 {
-    let (cpu, begun) = (thread_cpu_time(), Instant::now());
-    std::thread::sleep(Duration::from_secs(1));
-    (thread_cpu_time() - cpu).as_secs_f64() / begun.elapsed().as_secs_f64()
+/// The most that the thread may take of a core when there is nothing that it could do. It takes a tenth of that; one that tries over and
+/// over takes all of the core.
+const IDLE_SHARE_MAX: f64 = 0.03;
+
+/// Asserts that the thread takes next to nothing of the processor while nothing happens. One of several seconds is enough: a virtual
+/// machine that is short of processors may count as the thread's what others took. One that spins does so in each of them.
+fn assert_rests(why: &str) {
+    let mut shares = Vec::new();
+    while shares.last().is_none_or(|share| *share >= IDLE_SHARE_MAX) {
+        assert!(shares.len() < 5, "{why}: {shares:?} of a core");
+        let (cpu, begun) = (thread_cpu_time(), Instant::now());
+        std::thread::sleep(Duration::from_secs(1));
+        shares.push((thread_cpu_time() - cpu).as_secs_f64() / begun.elapsed().as_secs_f64());
+    }
+    println!("{why}: {shares:.4?} of a core");
 }
 
 #[test]
@@ -72,8 +82,7 @@ fn the_thread_rests_while_others_hold_the_bytes_for_its_reads() {
     let after = manager.stats();
     assert!(after.loads > before.loads, "units come although what was free is handed over: {after:?}");
     assert_eq!(after.used.loading, bytes_of(&handed_over), "{after:?}");
-    let share = idle_share();
-    assert!(share < 0.1, "{share} of a core, with nothing to do");
+    assert_rests("nothing to do");
     drop(handed_over);
 
     // A host that takes what is planned, behind the manager's back.
@@ -85,8 +94,7 @@ fn the_thread_rests_while_others_hold_the_bytes_for_its_reads() {
     let begun = Instant::now();
     assert!(manager.wait_idle(IDLE_TIMEOUT), "it would wait for ever");
     println!("idle in {:?} with {} bytes held", begun.elapsed(), bytes_of(&held));
-    let share = idle_share();
-    assert!(share < 0.1, "{share} of a core, with nothing that could be done");
+    assert_rests("nothing that could be done");
     let loads = manager.stats().loads;
     drop(held);
     std::thread::sleep(Duration::from_millis(100));

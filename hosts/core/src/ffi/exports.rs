@@ -551,6 +551,13 @@ unsafe extern "C" fn sb_table_record_true_positive(table: *const OpenTable, segm
 mod tests {
     use springbloom_testkit::header::noexcept_functions;
 
+    use super::guarded;
+
+    #[test]
+    fn a_panic_is_answered() {
+        assert_eq!(guarded(7, || panic!("expected by the test")), 7);
+    }
+
     #[test]
     fn every_function_that_crosses_the_border_catches_what_is_thrown() {
         let source = include_str!("exports.rs").split("#[cfg(test)]").next().expect("the functions");

@@ -93,7 +93,8 @@ int main(int argc, char** argv) {
   sb_builder_free(builder);
   std::ofstream(path, std::ios::binary) << block;
 
-  sb_family* family = sb_family_open(filters, Bytes(session), Bytes(folder), /*is_for_writing=*/1, {nullptr, &Read, &Exists, &Log, &Free});
+  sb_family* family =
+      sb_family_open(filters, Bytes(session), Bytes(folder), /*is_for_writing=*/1, {nullptr, &Read, &Exists, &Log, &Free});
   uint64_t head_bytes = 0;
   uint64_t block_bytes = 0;
   Require(sb_block_extent(Bytes(block), &head_bytes, &block_bytes) == 1 && block_bytes == block.size(),

@@ -9,6 +9,7 @@ mod comparators;
 mod copies;
 mod counters;
 mod cpp;
+mod held_reads;
 mod ingestion;
 mod moves;
 mod negative_cache;

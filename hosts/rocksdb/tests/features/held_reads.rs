@@ -1,0 +1,78 @@
+//! Tables are opened while a read of units takes long, and a smaller budget waits for it.
+
+#![allow(unsafe_code)]
+
+use std::{
+    ffi::{c_char, c_int, c_void},
+    sync::mpsc::{TryRecvError, channel},
+};
+
+use rocksdb::DB;
+
+use crate::common::{
+    AMPLE_BYTES, IDLE_TIMEOUT, ample,
+    contents::{NUMBERS, check_db, fill_db, key, rejections, value},
+    folder, installed, small_tree,
+    unsafe_calls::run_cpp_test,
+    wait_until,
+};
+
+unsafe extern "C" {
+    fn springbloom_test_hold_reads(_: *mut c_void, _: *const c_char, _: *mut c_char, _: usize) -> c_int;
+    safe fn springbloom_test_reads_held() -> c_int;
+    safe fn springbloom_test_let_reads_go();
+}
+
+/// Lets reads go at its end, also when the test fails: closing a database waits for its reads.
+struct HeldReads;
+
+impl Drop for HeldReads {
+    fn drop(&mut self) {
+        springbloom_test_let_reads_go();
+    }
+}
+
+#[test]
+fn tables_are_opened_while_a_budget_waits_for_a_read() {
+    let (folder, elastic) = (folder(), ample());
+    let (one, other) = (folder.path().join("one"), folder.path().join("other"));
+    fill_db(&DB::open(&installed(&ample(), &small_tree()), &other).expect("open"), "other");
+    let mut options = installed(&elastic, &small_tree());
+    run_cpp_test(springbloom_test_hold_reads, &mut options, folder.path());
+    let one = DB::open(&options, &one).expect("open");
+    let (moved, is_moved) = channel();
+    let (opened, is_opened) = channel();
+    std::thread::scope(|scope| {
+        let held_reads = HeldReads;
+        fill_db(&one, "one");
+        wait_until("a read is held back", || springbloom_test_reads_held() > 0);
+        scope.spawn(|| moved.send(elastic.set_budget_bytes(0)));
+        wait_until("the budget is being lowered", || elastic.stats().budget_bytes < AMPLE_BYTES as usize);
+
+        scope.spawn(|| {
+            // Tables just written, for which first units may wait, and those of another database.
+            for number in 0..1_000 {
+                one.put(key(NUMBERS + 2 * number), value("one", NUMBERS + 2 * number)).expect("put");
+            }
+            one.flush().expect("flush");
+            check_db(&one, "one");
+            let other = DB::open(&options, &other).expect("open");
+            check_db(&other, "other");
+            opened.send(other)
+        });
+        let other = is_opened.recv_timeout(IDLE_TIMEOUT).expect("tables are opened and read meanwhile");
+        assert_eq!(is_moved.try_recv().map(drop), Err(TryRecvError::Empty), "the budget waits for the read");
+        assert!(springbloom_test_reads_held() > 0);
+
+        drop(held_reads);
+        let reached_bytes = is_moved.recv().expect("it is told").expect("no budget is too small");
+        assert!(reached_bytes < AMPLE_BYTES / 4, "{reached_bytes} bytes");
+        assert_eq!(elastic.stats().used.units, 0);
+        elastic.set_budget_bytes(AMPLE_BYTES).expect("a sound budget");
+        for (db, tag) in [(&one, "one"), (&other, "other")] {
+            wait_until("tables that were opened meanwhile have units", || {
+                rejections(&elastic, || check_db(db, tag)) >= u64::from(NUMBERS) / 3
+            });
+        }
+    });
+}
