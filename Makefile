@@ -13,7 +13,7 @@ BENCHMARKS_DIR ?= $(CACHE_HOME)/springbloom/benchmarks
 # Crates that need no RocksDB.
 NEUTRAL := filter format manager page-device flash-filter flash-index host console testkit workload simulator
 
-.PHONY: demo test attack build build-all setup lint msrv deny sanitize fuzz benchmarks crashtest crashtest-short rocksdb-tests package jvm test-jvm jvm-soak jvm-compare setup-jvm
+.PHONY: demo test attack build build-all setup lint msrv deny sanitize fuzz benchmarks crashtest crashtest-short rocksdb-tests package test-releases jvm test-jvm jvm-soak jvm-compare setup-jvm
 
 demo: build
 	@mkdir -p $(DEMO_DIR)
@@ -40,6 +40,7 @@ lint: build-all
 	@cargo fmt --all --check
 	@cargo clippy --release --locked --workspace --all-targets -- -D warnings
 	@cargo clippy --release --locked --manifest-path fuzz/Cargo.toml -- -D warnings
+	@DOCS_RS=1 cargo clippy --release --locked --quiet --manifest-path hosts/rust-rocksdb/Cargo.toml --all-targets -- -D warnings
 	@RUSTDOCFLAGS=-Dwarnings cargo doc --quiet --no-deps --release --locked --workspace
 	@scripts/check-cpp-format
 	@scripts/check-operations
@@ -78,6 +79,10 @@ crashtest-short:
 # TESTS="db_basic_test db_wal_test:DBWALTest.*": only these.
 rocksdb-tests: build
 	@scripts/rocksdb-tests $(TESTS)
+
+# The host's tests on RocksDB 11.12.0 of the crate rust-rocksdb, which is compiled with assertions: an hour on two cores.
+test-releases: setup
+	@scripts/test-releases
 
 # Packages of all crates that are published, checked away from the checkout.
 package: build

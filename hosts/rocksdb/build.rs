@@ -3,7 +3,7 @@
 #[path = "build/rocksdb_headers.rs"]
 mod rocksdb_headers;
 
-use std::path::Path;
+use std::{env, path::Path};
 
 use rocksdb_headers::{compiler, is_for_documentation, sources_in, together};
 
@@ -11,6 +11,11 @@ fn main() {
     println!("cargo:rerun-if-changed=build");
     println!("cargo:rerun-if-changed=cpp");
     println!("cargo:rerun-if-changed=tests/cpp");
+    // For tests: a function of the crates `rocksdb` and `rust-rocksdb` differs.
+    println!("cargo::rustc-check-cfg=cfg(rust_rocksdb)");
+    if env::var("CARGO_PKG_NAME").as_deref() == Ok("springbloom-rust-rocksdb") {
+        println!("cargo::rustc-cfg=rust_rocksdb");
+    }
     if is_for_documentation() {
         return;
     }

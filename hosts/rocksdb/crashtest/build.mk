@@ -118,8 +118,8 @@ $(O)/default_factory.o: $(HERE)/default_factory.cc $(HOST_SOURCES) $(O)/headers.
 	@echo "compile $(FLAVOUR) default_factory"
 	@$(COMPILE) -I$(HOST) -I$(CORE) -include-pch $(O)/headers.pch -c $< -o $@
 
-# RocksDB for cargo (ROCKSDB_LIB_DIR); librocksdb-sys brings Snappy itself.
-$(OUT)/rocksdb/librocksdb.a: $(filter-out $(O)/snappy/%,$(LIBRARY))
+# RocksDB for cargo (ROCKSDB_LIB_DIR). librocksdb-sys brings Snappy itself, rust-librocksdb-sys does not.
+$(OUT)/rocksdb/librocksdb.a: $(if $(findstring /rust-librocksdb-sys-,$(SYS)),$(LIBRARY),$(filter-out $(O)/snappy/%,$(LIBRARY)))
 	@mkdir -p $(@D)
 	@rm -f $@
 	@ar rcs $@ $^

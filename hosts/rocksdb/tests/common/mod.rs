@@ -12,12 +12,19 @@ use std::{
     time::{Duration, Instant},
 };
 
-use rocksdb::Options;
+use rocksdb::{DB, Options, WriteBatch};
 use springbloom_rocksdb::{ElasticFilters, PolicyKind};
 use tempfile::TempDir;
 
 /// Generous, because the machine may be busy.
 pub(crate) const IDLE_TIMEOUT: Duration = Duration::from_secs(60);
+
+/// Writes a batch.
+pub(crate) fn write(db: &DB, batch: WriteBatch) {
+    #[cfg(rust_rocksdb)] // it borrows what `rocksdb` takes
+    let batch = &batch;
+    db.write(batch).expect("write");
+}
 
 /// A folder on the disk of the build rather than in `/tmp`, which may be memory that refuses direct I/O.
 pub(crate) fn folder() -> Folder {

@@ -135,7 +135,7 @@ fn a_merge_over_a_deletion_does_not_see_what_was_deleted() {
         ("delete_range", |db| {
             let mut batch = rocksdb::WriteBatch::default();
             batch.delete_range(key(600), key(700));
-            db.write(batch).expect("write");
+            crate::common::write(db, batch);
         }),
         ("merge", |db| (0..900).step_by(2).for_each(|number| db.merge(key(number), "new").expect("merge"))),
     ];

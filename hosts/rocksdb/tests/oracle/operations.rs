@@ -10,6 +10,7 @@ use rocksdb::{ColumnFamily, DB, Direction, IteratorMode, ReadOptions, SnapshotWi
 use springbloom_testkit::seed::TestRng;
 
 use crate::{
+    common::write,
     keys::{self, Keys},
     model::Model,
 };
@@ -146,7 +147,7 @@ impl Operations {
             batch.put_cf(session.column_family(cf), &key, &value);
             self.model(cf).put(&key, &value);
         }
-        session.db.write(batch).expect("write");
+        write(session.db, batch);
     }
 
     fn merge(&mut self, session: &Session<'_>, cf: usize) {
@@ -186,7 +187,7 @@ impl Operations {
                 }
             }
         }
-        session.db.write(batch).expect("write");
+        write(session.db, batch);
     }
 
     fn get(&mut self, session: &Session<'_>, cf: usize) {

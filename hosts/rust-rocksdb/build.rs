@@ -1,0 +1,1 @@
+../rocksdb/build.rs
