@@ -16,6 +16,9 @@ pub enum Error {
         /// What is accepted.
         expected: String,
     },
+    /// A setting, given by name, is unknown or does not take its value.
+    #[error("{0}")]
+    Settings(String),
     /// The options do not take filter units.
     #[error("cannot install elastic filters: {0}")]
     Install(String),

@@ -201,6 +201,19 @@ impl ElasticFiltersBuilder {
         self
     }
 
+    /// Sets a setting by its name in [`SETTINGS`](crate::SETTINGS), as option strings do.
+    ///
+    /// Errors on an unknown name, and on a value that the setting does not take.
+    pub fn set(self, name: &str, value: &str) -> Result<Self, Error> {
+        let settings = self.settings.with(&[(name, value)]).map_err(Error::Settings)?;
+        Ok(Self { settings })
+    }
+
+    /// The settings so far.
+    pub fn settings(&self) -> &Settings {
+        &self.settings
+    }
+
     /// Starts the manager. Errors on a setting that cannot work.
     pub fn build(self) -> Result<ElasticFilters, Error> {
         Ok(ElasticFilters { filters: self.settings.start(ffi::engine())? })
@@ -240,5 +253,18 @@ mod tests {
             ("memory_pressure_floor", "1M"),
         ]);
         assert_eq!(format!("{:?}", built.settings), format!("{:?}", given.expect("settings")));
+    }
+
+    #[test]
+    fn settings_are_set_by_name() {
+        let set = ElasticFilters::builder().set("units", "bloom:6x4").expect("known");
+        assert_eq!(set.settings().units.to_string(), "bloom:6x4");
+        for (name, value, message) in [
+            ("unit", "bloom:6x4", "unit: unknown setting"),
+            ("policy", "guess", "policy: got guess, expected benefit"),
+        ] {
+            let error = ElasticFilters::builder().set(name, value).expect_err(name).to_string();
+            assert!(error.contains(message), "{error}");
+        }
     }
 }
