@@ -124,6 +124,155 @@ fn filters_by_level_take_the_memory_of_filters_of_one_size() {
 }
 
 #[test]
+fn published_systems_run_beside_each_other_at_equal_memory() {
+    let configs = "bloom:4,bloom:10@cache,mbf:10,elasticbf:4,elasticbf-file:4,elastic:4@policy=monkey@units=bloom:6x4,elastic:4";
+    let arguments = ["--configs", configs, "--records", "400000", "--load-rounds", "0", "--ops", "6000"];
+    let document = json(&[&arguments[..], &["--warmup", "12000", "--zero-result", "1"]].concat());
+    let budget = number(&document["header"], "budget_bytes");
+    assert_eq!(budget, 400_000.0 * 4.0 / 8.0);
+    let row = |config: &str| {
+        rows(&document).iter().find(|row| row["config"] == config).unwrap_or_else(|| panic!("{config}"))
+    };
+    for config in ["bloom:10@cache", "mbf:10", "elasticbf:4", "elasticbf-file:4", "elastic:4"] {
+        let resident = number(row(config), "resident_filter_bytes");
+        // A cache of RocksDB may be over its capacity by the block in use.
+        assert!(resident > 0.8 * budget && resident < budget + 12_000.0, "{config}: {resident}");
+    }
+    // Cached filters are read when they are needed. Those of modules are smaller.
+    let filter_reads = |config| number(row(config), "filter_reads_per_get");
+    assert!(filter_reads("bloom:10@cache") > 0.1 && filter_reads("mbf:10") > 0.1, "{document}");
+    assert_eq!(filter_reads("elasticbf:4"), 0.0);
+    // ElasticBF reads its own units. Without a filter each lookup would waste a read or two. In a tree as small as this one, its
+    // bookkeeping costs it more than hot segments gain.
+    assert!(number(row("elasticbf:4"), "unit_reads") > 0.0);
+    let wasted = |config| number(row(config), "wasted_reads_per_get");
+    assert!(wasted("elasticbf:4") < 0.6 && wasted("elasticbf-file:4") < 0.6, "{document}");
+    // Of all elastic ones, only Springbloom itself has a negative cache, a prior and units of one bit.
+    assert!(wasted("elastic:4") < wasted("elasticbf:4"), "{document}");
+    let settings: Vec<_> = document["header"]["own_settings"].as_array().expect("settings").iter().collect();
+    assert_eq!(settings.len(), 3, "{settings:?}");
+    let published = settings[0].as_str().expect("text");
+    let expected = "elasticbf:4: units bloom:6x4, segments of 4 MiB, policy multi-queue, no negative cache, segments expire after ";
+    assert!(published.starts_with(expected), "{published}");
+    assert!(settings[1].as_str().is_some_and(|text| text.contains("segments of 1 TiB")), "{settings:?}");
+    assert!(settings[2].as_str().is_some_and(|text| text.contains("policy monkey")), "{settings:?}");
+}
+
+#[test]
+fn filters_in_the_block_cache_share_it_with_data() {
+    let configs =
+        ["--configs", "bloom:10@cache,mbf:10", "--block-cache", "100KiB", "--cache-kind", "lru-one-shard"];
+    let document = json(&[&configs[..], &["--records", "400000", "--load-rounds", "0"]].concat());
+    for row in rows(&document) {
+        assert!(number(row, "filter_reads_per_get") > 0.1, "{row}");
+        let resident = number(row, "resident_filter_bytes");
+        assert!(resident > 0.0 && resident <= 102_400.0 + 12_000.0, "{row}");
+    }
+}
+
+#[test]
+fn lifetimes_are_given_in_gets() {
+    let settings = |config: &str| {
+        let document = json(&["--configs", config, "--load-rounds", "0", "--ops", "100", "--warmup", "0"]);
+        document["header"]["own_settings"][0].as_str().expect("settings").to_owned()
+    };
+    let visits = |settings: &str| -> f64 {
+        let (_, rest) = settings.split_once("segments expire after ").expect("lifetime");
+        rest.split(' ').next().and_then(|visits| visits.parse().ok()).expect("visits")
+    };
+    // A get asks one to three tables of this tree.
+    let gets = visits(&settings("elasticbf:4@segment_lifetime_gets=1000"));
+    assert!((1_000.0..3_000.0).contains(&gets), "{gets}");
+    assert_eq!(visits(&settings("elasticbf:4@segment_lifetime_visits=77")), 77.0);
+}
+
+#[test]
+fn shares_of_operations_are_given_and_latencies_told_apart() {
+    let mix = ["--mix", "read=.9,update=.1", "--zero-result", "0.5", "--wal", "--load-rounds", "0"];
+    let document = json(&[&["--configs", "bloom:10,elasticbf:4"][..], &mix].concat());
+    assert_eq!(document["header"]["workload"].as_str(), Some("read=0.9,update=0.1"));
+    assert_eq!(document["header"]["wal"].as_bool(), Some(true));
+    for row in rows(&document) {
+        let calls = |call: &str| row["latency_us"][call]["calls"].as_f64();
+        let (gets, puts) = (calls("get").expect("gets"), calls("put").expect("puts"));
+        assert_eq!((gets + puts, calls("scan")), (1500.0, None));
+        // Six standard deviations of a tenth of 1,500.
+        assert!((80.0..220.0).contains(&puts), "{row}");
+        for call in ["get", "put"] {
+            let latency = &row["latency_us"][call];
+            assert!(
+                number(latency, "mean") > 0.0 && number(latency, "p50") <= number(latency, "p99"),
+                "{row}"
+            );
+        }
+    }
+    let scans = json(&["--configs", "bloom:10,elastic:4", "--mix", "scan=1", "--load-rounds", "0"]);
+    for row in rows(&scans) {
+        assert!(row["wasted_reads_per_get"].is_null(), "{row}");
+        assert_eq!(row["latency_us"]["scan"]["calls"].as_f64(), Some(1500.0));
+    }
+    compare(&[&["--configs", "none"][..], &mix].concat())
+        .assert()
+        .success()
+        .stdout(contains("latency in us by kind of call").and(contains("write-ahead log")));
+}
+
+#[test]
+fn windows_begin_with_the_first_lookup_where_nothing_warms_up() {
+    let arguments =
+        ["--configs", "elasticbf:4,elastic:4", "--warmup", "0", "--ops", "6000", "--window", "1000"];
+    let document = json(&[&arguments[..], &["--records", "100000", "--load-rounds", "0"]].concat());
+    for row in rows(&document) {
+        let windows = row["windows"].as_array().expect("windows");
+        assert_eq!(windows.len(), 6, "{row}");
+        let reads = windows.iter().map(|window| number(window, "data_reads")).sum::<f64>();
+        assert!((reads - number(row, "data_reads_per_get") * 6000.0).abs() < 0.5, "{row}");
+        assert!(windows.iter().all(|window| number(window, "seconds") > 0.0), "{row}");
+    }
+}
+
+#[test]
+fn segments_are_shown_with_their_use() {
+    let arguments =
+        ["--configs", "bloom:4,elasticbf:4", "--segments", "--threads", "1,2", "--load-rounds", "0"];
+    let document = json(&[&arguments[..], &["--records", "100000", "--mix", "read=.9,update=.1"]].concat());
+    for row in rows(&document) {
+        let tables = row["tables"].as_array();
+        // Only at the end, and only where there are segments.
+        let expected = row["config"] == "elasticbf:4" && row["threads"] == 2;
+        assert_eq!(tables.is_some(), expected, "{row}");
+        let Some(tables) = tables else { continue };
+        let segments: Vec<_> =
+            tables.iter().flat_map(|table| table["segments"].as_array().expect("segments")).collect();
+        let sum = |field: &str| segments.iter().map(|segment| number(segment, field)).sum::<f64>();
+        let entries: f64 = tables.iter().map(|table| number(table, "entries")).sum();
+        assert_eq!(sum("keys"), entries);
+        // Warm-up, and operations with one thread and with two. Some of 90% gets find their key in memory. Visits fade by little.
+        assert!(sum("visits") > 0.3 * (300.0 + 2.0 * 1500.0), "{}", sum("visits"));
+        assert!(segments.iter().all(|segment| number(segment, "negatives") <= number(segment, "visits")));
+        assert!(sum("units") > 0.0);
+        assert!(tables[0]["last_key"].as_str().is_some_and(|key| key.starts_with("user")), "{}", tables[0]);
+    }
+}
+
+#[test]
+fn reads_of_a_slow_device_take_their_time() {
+    let lookup_us = |seek: &[&str]| {
+        let arguments = ["--configs", "none,mbf:4,elastic:4", "--zero-result", "1", "--load-rounds", "0"];
+        let document = json(&[&arguments[..], &["--ops", "60", "--warmup", "0"], seek].concat());
+        rows(&document).iter().map(|row| number(&row["latency_us"]["get"], "mean")).collect::<Vec<_>>()
+    };
+    // Without a filter each lookup of an absent key reads a block. Others read fewer, but modules are read too.
+    let slow = lookup_us(&["--seek-ms", "5"]);
+    assert!(slow[0] > 5_000.0, "{slow:?}");
+    assert!(slow[1] > 5_000.0 / 60.0, "at least one module is read: {slow:?}");
+    compare(&["--configs", "none", "--seek-ms", "2", "--ops", "20", "--warmup", "0", "--load-rounds", "0"])
+        .assert()
+        .success()
+        .stdout(contains("buffered I/O, 2 ms a seek"));
+}
+
+#[test]
 fn fresh_absent_keys_are_asked_for_and_not_found() {
     // Answers are verified: a fresh key that exists would end the run. With popular keys the negative cache answers what comes
     // back; fresh keys never do.
@@ -260,8 +409,8 @@ fn the_experiment_of_shamba_has_every_cell() {
     let plot = ["--preset", "shamba", "--plot", picture.to_str().expect("path")];
     let document = json(&[&plot[..], &["--ops", "200", "--warmup", "200"]].concat());
     let cells = document["cells"].as_array().expect("cells");
-    // Two popularities and three shares of existing keys, each with one uncapped and two capped configurations at 5 budgets.
-    assert_eq!(cells.len(), 2 * 3 * (1 + 2 * 5));
+    // Two popularities and three shares of existing keys, each with one uncapped and five capped configurations at 5 budgets.
+    assert_eq!(cells.len(), 2 * 3 * (1 + 5 * 5));
     let full = number(&document, "full_filter_bytes");
     assert_eq!(full, 20_000.0 * 10.0 / 8.0);
     for cell in cells {
@@ -341,6 +490,17 @@ fn bad_input_is_refused_with_exit_code_2() {
     for (arguments, message) in [
         (&["--configs", "cuckoo:8"][..], "expected none, bloom:BITS"),
         (&["--configs", "bloom:4,bloom:4"], "bloom:4 is given twice"),
+        (&["--configs", "bloom:4@pool"], "expected none, bloom:BITS"),
+        (&["--configs", "mbf:10@thresholds=x"], "expected thresholds of at least 0"),
+        (&["--configs", "elastic:4@cache"], "expected a setting as NAME=VALUE"),
+        (&["--configs", "elastic:4@colour=red"], "colour: unknown setting, expected one of budget"),
+        (&["--configs", "elasticbf:4@policy=guess"], "policy: got guess, expected benefit"),
+        (&["--configs", "elastic:4@budget=1M"], "expected the budget as bits per key"),
+        (&["--configs", "elasticbf:4@segment_lifetime_gets=0"], "expected a number of gets of at least 1"),
+        (&["--segments"], "--json"),
+        (&["--seek-ms", "0"], "--seek-ms"),
+        (&["--mix", "read=.9"], "expected shares that sum to 1"),
+        (&["--mix", "read=1", "--workload", "a"], "cannot be used with"),
         (&["--configs", "bloom:-1"], "bits per key"),
         (&["--preset", "huge"], "invalid value 'huge'"),
         (&["--workload", "g"], "unknown workload"),

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use clap::Args;
-use springbloom_console::sizes::Size;
+use springbloom_console::sizes::{self, Size};
 use springbloom_rocksdb::{PolicyKind, SETTINGS, Setting, UnitSettings};
 use springbloom_workload::{AbsentKeys, Distribution, Mix, Movement};
 
@@ -37,13 +37,18 @@ pub struct Compare {
     #[arg(long, requires = "dir", help_heading = "Data")]
     pub(crate) reuse: bool,
 
-    /// Configurations: none, bloom:BITS, ribbon:BITS, partitioned:BITS, monkey-bloom:BITS, monkey-ribbon:BITS, elastic:BITS
-    /// (average bits per key; monkey-bloom and monkey-ribbon give each level its own bits, as Monkey does)
+    /// Configurations, with average bits per key: none, bloom:BITS, ribbon:BITS, partitioned:BITS, elastic:BITS;
+    /// monkey-bloom:BITS and monkey-ribbon:BITS give each level its own bits, as Monkey does; bloom:BITS@cache has whole filters in the
+    /// block cache, or without one in a cache of the budget's size; mbf:BITS is SHaMBa's modular filters in such a cache, which
+    /// skip modules that are not worth a read (mbf:BITS@thresholds=0/0: none); elasticbf:BITS is ElasticBF as published (ATC'19), and
+    /// elasticbf-file:BITS its first version (HotStorage'18, one segment a table). Elastic configurations take settings of
+    /// their own, for example elastic:4@policy=monkey@units=bloom:6x4 or elasticbf:4@segment_lifetime_gets=10000
     /// [default: none,bloom:4,bloom:10,ribbon:4,partitioned:10,monkey-bloom:4,monkey-ribbon:4,elastic:4; with --load-only:
-    /// bloom:10,elastic:4; with --preset shamba: bloom:10,partitioned:10,elastic:10]
+    /// bloom:10,elastic:4; with --preset shamba:
+    /// bloom:10,bloom:10@cache,mbf:10,mbf:10@thresholds=0/0,partitioned:10,elastic:10]
     #[arg(long, value_delimiter = ',', help_heading = "Filters")]
     pub(crate) configs: Option<Vec<Config>>,
-    /// Memory of elastic filters and of the cache for partitioned filters [default: BITS of the first elastic configuration]
+    /// Memory of elastic filters, and of caches for filters alone [default: BITS of the first elastic configuration]
     #[arg(long, value_name = "SIZE", help_heading = "Filters")]
     pub(crate) budget: Option<Size>,
     #[arg(long, help = help("policy"), default_value = default("policy"), help_heading = "Filters")]
@@ -63,6 +68,10 @@ pub struct Compare {
     /// Operations: get, or a core workload of YCSB, a to f
     #[arg(long, default_value = "get", value_parser = parse_mix, help_heading = "Workload")]
     pub(crate) workload: Mix,
+    /// Shares of operations that sum to 1, in place of a workload: of read, update, insert, scan and rmw (read-modify-write), such as
+    /// read=.9,update=.1
+    #[arg(long, value_name = "SHARES", value_parser = parse_shares, conflicts_with = "workload", help_heading = "Workload")]
+    pub(crate) mix: Option<Mix>,
     /// Exponent of the Zipf distribution of popularity [default: 0.99]
     #[arg(long, value_name = "CONSTANT", conflicts_with = "distribution", help_heading = "Workload")]
     pub(crate) zipf: Option<f64>,
@@ -115,6 +124,13 @@ pub struct Compare {
     #[arg(long, help_heading = "Load")]
     pub(crate) load_only: bool,
 
+    /// Write to the write-ahead log, too: it is off by default, as it costs every configuration the same
+    #[arg(long, help_heading = "Machine")]
+    pub(crate) wal: bool,
+    /// Let each read of a table or a filter take so many milliseconds longer, as on a disk with that seek time. A read that goes on where
+    /// the last one of its file ended does not
+    #[arg(long, value_name = "MILLISECONDS", value_parser = sizes::number_within(0.001..=1000.0), help_heading = "Machine")]
+    pub(crate) seek_ms: Option<f64>,
     /// Read through the page cache instead of direct I/O
     #[arg(long, help_heading = "Machine")]
     pub(crate) buffered: bool,
@@ -135,6 +151,9 @@ pub struct Compare {
     /// priority, and the budget of elastic filters is charged to it
     #[arg(long, requires = "block_cache", help_heading = "Machine")]
     pub(crate) one_cache: bool,
+    /// In the JSON, also show each segment of elastic filters: its keys, use and units at the end of a run
+    #[arg(long, requires = "json", help_heading = "Machine")]
+    pub(crate) segments: bool,
     /// Print JSON instead of a table
     #[arg(long, help_heading = "Machine")]
     pub(crate) json: bool,
@@ -158,6 +177,10 @@ fn help(name: &str) -> String {
 
 fn default(name: &str) -> &'static str {
     setting(name).default
+}
+
+fn parse_shares(text: &str) -> Result<Mix, String> {
+    Mix::of_shares(text).map_err(|error| error.to_string())
 }
 
 fn parse_mix(text: &str) -> Result<Mix, String> {

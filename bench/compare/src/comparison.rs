@@ -2,12 +2,15 @@
 
 use std::fs;
 use std::io::stdout;
+use std::time::Duration;
 
 use anyhow::{Context, Result};
 use springbloom_console::bad_input;
 
 use crate::arguments::Compare;
 use crate::database::build::Folder;
+use crate::database::elastic::Elastic;
+use crate::database::options::CommonSettings;
 use crate::database::preset::Preset;
 use crate::inputs::Inputs;
 use crate::place;
@@ -40,7 +43,7 @@ impl Compare {
             place::require_direct_io(dir)?;
         }
         let inputs = Inputs { dir, records, configs, common, defaults };
-        if self.load_only { self.compare_loads(&inputs) } else { self.compare_lookups(&inputs) }
+        if self.load_only { self.compare_loads(&inputs) } else { self.compare_lookups(inputs) }
     }
 
     fn compare_loads(&self, inputs: &Inputs<'_>) -> Result<()> {
@@ -56,8 +59,8 @@ impl Compare {
         }
     }
 
-    fn compare_lookups(&self, inputs: &Inputs<'_>) -> Result<()> {
-        let Inputs { dir, records, configs, common, defaults } = inputs;
+    fn compare_lookups(&self, mut inputs: Inputs<'_>) -> Result<()> {
+        let Inputs { dir, records, configs, common, defaults } = &inputs;
         let stream = self.stream(&records.keys)?;
         self.require_whole_windows(self.warmup.unwrap_or(defaults.warmup_ops))?;
         let manifest = self.manifest(records, common)?;
@@ -66,19 +69,28 @@ impl Compare {
             place::require_space(dir, data_bytes, configs.len() as u64 + 1)?;
         }
         let folder = Folder::open(dir, self.reuse, &manifest, records, common)?;
-        let load_plan = self.load_plan(inputs, defaults.load_records, defaults.load_rounds);
+        if configs.iter().any(|config| config.elastic().is_some_and(Elastic::differs)) {
+            inputs.common.tables_per_get = run::tables_per_get(&folder, records, common, stream)?;
+        }
+        let Inputs { records, configs, common, defaults, .. } = &inputs;
+        let load_plan = self.load_plan(&inputs, defaults.load_records, defaults.load_rounds);
         let load_rows = if load_plan.rounds > 0 { run::run_loads(&load_plan)?.0 } else { Vec::new() };
         let entrants = configs
             .iter()
             .map(|config| {
                 let path = folder.database(config, common)?;
-                Ok(Entrant { config: *config, path, load: LoadCost::of(&load_rows, config) })
+                Ok(Entrant { config: config.clone(), path, load: LoadCost::of(&load_rows, config) })
             })
             .collect::<Result<Vec<_>>>()?;
+        let measured = CommonSettings {
+            seek: self.seek_ms.map(|ms| Duration::from_secs_f64(ms / 1e3)),
+            ..common.clone()
+        };
         let plan = Plan {
             records,
             shape: &folder.shape,
-            common,
+            common: &measured,
+            segments: self.segments,
             stream,
             seed: self.seed,
             salts: self.salts.unwrap_or(defaults.salts),
@@ -90,13 +102,13 @@ impl Compare {
             entrants: &entrants,
             label: String::new(),
         };
-        let mut header = self.header(inputs, &folder.shape)?;
+        let mut header = self.header(&inputs, &folder.shape)?;
         header.loads = (load_plan.rounds > 0).then(|| load_plan.described());
         if self.preset == Preset::Shamba {
             return self.shamba(&plan, header);
         }
         header.lookups = Some(Lookups {
-            workload: self.workload.name(),
+            workload: stream.mix.to_string(),
             distribution: plan.stream.distribution.to_string(),
             zero_result_ratio: plan.stream.zero_result_ratio,
             absent: plan.stream.absent,

@@ -14,9 +14,10 @@ use springbloom_workload::{
 use crate::arguments::Compare;
 use crate::database::block_cache::BlockCache;
 use crate::database::config::Config;
+use crate::database::elastic::described;
 use crate::database::load::Records;
 use crate::database::manifest::{FORMAT_VERSION, TreeManifest};
-use crate::database::options::{CommonSettings, ElasticSettings};
+use crate::database::options::CommonSettings;
 use crate::database::preset::{Defaults, Preset};
 use crate::database::shape::Shape;
 use crate::machine::{Machine, ROCKSDB_VERSION};
@@ -47,6 +48,7 @@ impl Compare {
                 ("--distribution", self.distribution.is_some()),
                 ("--budget", self.budget.is_some()),
                 ("--workload", self.workload != Mix::GET),
+                ("--mix", self.mix.is_some()),
                 ("--salts", self.salts.is_some_and(|salts| salts > 1)),
                 ("--threads", self.threads.len() > 1),
                 ("--absent", self.absent != AbsentKeys::Popular),
@@ -81,7 +83,9 @@ impl Compare {
     pub(crate) fn configs(&self) -> Result<Vec<Config>> {
         let defaults = match self.preset {
             _ if self.load_only => "bloom:10,elastic:4",
-            Preset::Shamba => "bloom:10,partitioned:10,elastic:10",
+            Preset::Shamba => {
+                "bloom:10,bloom:10@cache,mbf:10,mbf:10@thresholds=0/0,partitioned:10,elastic:10"
+            }
             _ => "none,bloom:4,bloom:10,ribbon:4,partitioned:10,monkey-bloom:4,monkey-ribbon:4,elastic:4",
         };
         let configs = match &self.configs {
@@ -115,14 +119,15 @@ impl Compare {
     }
 
     pub(crate) fn stream(&self, keys: &KeySpace) -> Result<StreamSettings> {
+        let mix = self.mix.unwrap_or(self.workload);
         let distribution = match (self.distribution, self.zipf) {
             (Some(distribution), _) => distribution,
             (None, Some(exponent)) => Distribution::Zipf { exponent },
-            (None, None) => self.workload.default_distribution(),
+            (None, None) => mix.default_distribution(),
         };
-        let zero_result_ratio = self.zero_result.unwrap_or(if self.workload == Mix::GET { 0.5 } else { 0.0 });
+        let zero_result_ratio = self.zero_result.unwrap_or(if mix == Mix::GET { 0.5 } else { 0.0 });
         let settings = StreamSettings {
-            mix: self.workload,
+            mix,
             distribution,
             movement: self.movement,
             zero_result_ratio,
@@ -139,27 +144,36 @@ impl Compare {
 
     pub(crate) fn common(&self, configs: &[Config]) -> Result<CommonSettings> {
         const DEFAULT_BUDGET_BITS: f64 = 4.0;
+        let mut elastic = ElasticFilters::builder()
+            .policy(self.policy)
+            .units(self.units)
+            .segment_data_bytes(self.segment_data_bytes.bytes)
+            .negative_cache(!self.no_negative_cache);
+        if let Some(visits) = self.segment_lifetime_visits {
+            elastic = elastic.segment_lifetime_visits(visits);
+        }
         // Tried here so that a bad setting is reported before minutes of loading.
-        ElasticFilters::builder().segment_data_bytes(self.segment_data_bytes.bytes).build().map_err(
-            |error| bad_input(format!("--segment-data-bytes {}: {error}", self.segment_data_bytes)),
-        )?;
+        elastic.clone().build().map_err(|error| {
+            bad_input(format!("--segment-data-bytes {}: {error}", self.segment_data_bytes))
+        })?;
         Ok(CommonSettings {
             tree: self.preset.shape(),
             buffered: self.buffered,
+            // Only lookups that are measured are slow.
+            seek: None,
+            wal: self.wal,
             block_cache: self.block_cache.filter(|size| size.bytes > 0).map(|size| BlockCache {
                 bytes: size.bytes,
                 kind: self.cache_kind,
                 pays_for_all: self.one_cache,
             }),
-            elastic: ElasticSettings {
-                policy: self.policy,
-                units: self.units,
-                segment_data_bytes: self.segment_data_bytes.bytes,
-                segment_lifetime_visits: self.segment_lifetime_visits,
-                negative_cache: !self.no_negative_cache,
-            },
+            elastic,
+            tables_per_get: 1.0,
             budget_bytes: self.budget.map(|size| size.bytes),
-            budget_bits: configs.iter().find_map(Config::elastic_bits).unwrap_or(DEFAULT_BUDGET_BITS),
+            budget_bits: configs
+                .iter()
+                .find_map(|config| config.elastic())
+                .map_or(DEFAULT_BUDGET_BITS, |elastic| elastic.bits),
         })
     }
 
@@ -189,7 +203,7 @@ impl Compare {
 
     /// The header of a report on databases of `shape`; the caller adds what was run.
     pub(crate) fn header(&self, inputs: &Inputs<'_>, shape: &Shape) -> Result<Header> {
-        let Inputs { records, common, .. } = inputs;
+        let Inputs { records, configs, common, .. } = inputs;
         let entries = shape.entries();
         Ok(Header {
             machine: Machine::this(),
@@ -203,15 +217,15 @@ impl Compare {
             value_bytes: records.value_bytes,
             seed: self.seed,
             direct_io: !self.buffered,
+            wal: self.wal,
+            seek_ms: self.seek_ms,
             block_cache: common.block_cache,
             budget_bytes: common.budget_bytes(&Config::None, entries),
-            elastic: format!(
-                "units {}, segments of {}, policy {}{}",
-                self.units,
-                self.segment_data_bytes,
-                common.elastic.policy,
-                if self.no_negative_cache { ", no negative cache" } else { "" }
-            ),
+            elastic: described(&common.elastic),
+            own_settings: configs
+                .iter()
+                .filter_map(|config| common.own_settings(config, shape).transpose())
+                .collect::<Result<_>>()?,
             levels: shape.levels.clone(),
             tree: shape.summary(),
             lookups: None,

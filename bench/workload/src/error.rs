@@ -21,6 +21,14 @@ pub enum WorkloadError {
         /// The text.
         got: String,
     },
+    /// The text gives no shares of operations.
+    #[error(
+        "{got:?}: expected shares that sum to 1, of read, update, insert, scan and rmw, such as read=.9,update=.1"
+    )]
+    BadMix {
+        /// The text.
+        got: String,
+    },
     /// The text names no movement.
     #[error(
         "unknown movement {got:?}: expected none, jump:LOOKUPS, drift:LOOKUPS or alternate:LOOKUPS, with at least 1"

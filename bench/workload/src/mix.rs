@@ -1,5 +1,6 @@
 //! Shares of operations; the core workloads of YCSB.
 
+use std::fmt;
 use std::str::FromStr;
 
 use crate::distribution::Distribution;
@@ -8,38 +9,63 @@ use crate::error::WorkloadError;
 /// Shares of operations. Shares sum to 1; the rest are reads.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Mix {
-    name: &'static str,
+    /// None of a mix that is given by its shares.
+    name: Option<&'static str>,
     pub(crate) update: f64,
     pub(crate) insert: f64,
     pub(crate) scan: f64,
     pub(crate) read_modify_write: f64,
 }
 
+/// Kinds of operations as [`Mix::of_shares`] names them.
+const KINDS: [&str; 5] = ["read", "update", "insert", "scan", "rmw"];
+/// Shares are decimal fractions, whose sum is rounded.
+const ROUNDING: f64 = 1e-6;
+
 /// YCSB's constant for all Zipf distributions.
 const YCSB_EXPONENT: f64 = 0.99;
 
 impl Mix {
     /// Only gets.
-    pub const GET: Mix = Mix { name: "get", update: 0.0, insert: 0.0, scan: 0.0, read_modify_write: 0.0 };
+    pub const GET: Mix =
+        Mix { name: Some("get"), update: 0.0, insert: 0.0, scan: 0.0, read_modify_write: 0.0 };
     /// Session store: half updates.
-    pub const A: Mix = Mix { name: "a", update: 0.5, ..Mix::GET };
+    pub const A: Mix = Mix { name: Some("a"), update: 0.5, ..Mix::GET };
     /// Photo tags: 5% updates.
-    pub const B: Mix = Mix { name: "b", update: 0.05, ..Mix::GET };
+    pub const B: Mix = Mix { name: Some("b"), update: 0.05, ..Mix::GET };
     /// User profiles: only reads.
-    pub const C: Mix = Mix { name: "c", ..Mix::GET };
+    pub const C: Mix = Mix { name: Some("c"), ..Mix::GET };
     /// Status updates: 5% inserts, reads of the latest.
-    pub const D: Mix = Mix { name: "d", insert: 0.05, ..Mix::GET };
+    pub const D: Mix = Mix { name: Some("d"), insert: 0.05, ..Mix::GET };
     /// Threaded conversations: short scans, 5% inserts.
-    pub const E: Mix = Mix { name: "e", insert: 0.05, scan: 0.95, ..Mix::GET };
+    pub const E: Mix = Mix { name: Some("e"), insert: 0.05, scan: 0.95, ..Mix::GET };
     /// User database: half read-modify-writes.
-    pub const F: Mix = Mix { name: "f", read_modify_write: 0.5, ..Mix::GET };
+    pub const F: Mix = Mix { name: Some("f"), read_modify_write: 0.5, ..Mix::GET };
 
     /// All mixes.
     pub const ALL: [Mix; 7] = [Mix::GET, Mix::A, Mix::B, Mix::C, Mix::D, Mix::E, Mix::F];
 
-    /// The name that [`FromStr`] parses.
-    pub fn name(&self) -> &'static str {
-        self.name
+    /// The mix with these shares, such as `read=.9,update=.1`. The kinds are read, update, insert, scan and rmw (read-modify-write).
+    ///
+    /// # Errors
+    /// Another form, an unknown kind or one given twice, and shares whose sum is not 1.
+    pub fn of_shares(text: &str) -> Result<Self, WorkloadError> {
+        let bad = || WorkloadError::BadMix { got: text.to_owned() };
+        let mut shares = [None; KINDS.len()];
+        for part in text.split(',') {
+            let (kind, share) = part.split_once('=').ok_or_else(bad)?;
+            let kind = KINDS.iter().position(|known| *known == kind).ok_or_else(bad)?;
+            let share: f64 = share.parse().map_err(|_| bad())?;
+            if !(0.0..=1.0).contains(&share) || shares[kind].replace(share).is_some() {
+                return Err(bad());
+            }
+        }
+        let [read, update, insert, scan, read_modify_write] = shares.map(|share| share.unwrap_or(0.0));
+        let sum: f64 = read + update + insert + scan + read_modify_write;
+        if (sum - 1.0).abs() > ROUNDING {
+            return Err(bad());
+        }
+        Ok(Mix { name: None, update, insert, scan, read_modify_write })
     }
 
     /// Whether it changes the store.
@@ -68,8 +94,28 @@ impl FromStr for Mix {
     fn from_str(text: &str) -> Result<Self, WorkloadError> {
         Mix::ALL
             .into_iter()
-            .find(|mix| mix.name.eq_ignore_ascii_case(text))
+            .find(|mix| mix.name.is_some_and(|name| name.eq_ignore_ascii_case(text)))
             .ok_or_else(|| WorkloadError::UnknownMix { got: text.to_owned() })
+    }
+}
+
+impl fmt::Display for Mix {
+    /// The form that [`FromStr`] reads, or [`Mix::of_shares`].
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if let Some(name) = self.name {
+            return f.write_str(name);
+        }
+        let Mix { update, insert, scan, read_modify_write, .. } = *self;
+        let read = 1.0 - update - insert - scan - read_modify_write;
+        // As many digits as count.
+        let rounded = |share: f64| (share / ROUNDING).round() / (1.0 / ROUNDING).round();
+        let shares = KINDS.into_iter().zip([read, update, insert, scan, read_modify_write]);
+        let given: Vec<_> = shares
+            .map(|(kind, share)| (kind, rounded(share)))
+            .filter(|(_, share)| *share > 0.0)
+            .map(|(kind, share)| format!("{kind}={share}"))
+            .collect();
+        f.write_str(&given.join(","))
     }
 }
 
@@ -80,17 +126,43 @@ mod tests {
     #[test]
     fn names_find_their_mixes() {
         for mix in Mix::ALL {
-            assert_eq!(mix.name().parse::<Mix>().expect("name"), mix);
+            assert_eq!(mix.to_string().parse::<Mix>().expect("name"), mix);
         }
         assert_eq!("A".parse::<Mix>().expect("capital"), Mix::A);
         assert!("g".parse::<Mix>().is_err());
     }
 
     #[test]
+    fn shares_are_read_as_they_are_written() {
+        for text in ["read=0.9,update=0.1", "scan=1", "read=0.2,insert=0.3,scan=0.5", "update=0.7,rmw=0.3"] {
+            assert_eq!(Mix::of_shares(text).expect(text).to_string(), text);
+        }
+        let mix = Mix::of_shares("update=.1,read=.9").expect("in any order");
+        assert!(mix.writes() && !mix.inserts() && mix.update == 0.1);
+        for text in [
+            "",
+            "a",
+            "read",
+            "read=",
+            "read=x",
+            "read=NaN",
+            "read=0.5",
+            "read=1,scan=0.1",
+            "read=-1,scan=2",
+            "read=0.5,read=0.5",
+            "delete=1",
+        ] {
+            let error = Mix::of_shares(text).expect_err(text).to_string();
+            assert!(error.contains("expected shares that sum to 1"), "{error}");
+        }
+    }
+
+    #[test]
     fn which_mixes_write() {
-        let writing: Vec<_> = Mix::ALL.iter().filter(|mix| mix.writes()).map(Mix::name).collect();
+        let writing: Vec<_> = Mix::ALL.iter().filter(|mix| mix.writes()).map(|mix| mix.to_string()).collect();
         assert_eq!(writing, ["a", "b", "d", "e", "f"]);
-        let inserting: Vec<_> = Mix::ALL.iter().filter(|mix| mix.inserts()).map(Mix::name).collect();
+        let inserting: Vec<_> =
+            Mix::ALL.iter().filter(|mix| mix.inserts()).map(|mix| mix.to_string()).collect();
         assert_eq!(inserting, ["d", "e"]);
     }
 }

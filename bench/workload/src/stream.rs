@@ -293,7 +293,7 @@ mod tests {
             let reads = 1.0 - mix.update - mix.insert - mix.scan - mix.read_modify_write;
             let shares = [reads / 2.0, reads / 2.0, mix.update, mix.insert, mix.scan, mix.read_modify_write];
             for (count, share) in counts.into_iter().zip(shares) {
-                binomial::assert_rate(count, operations, share.clamp(0.0, 1.0), mix.name());
+                binomial::assert_rate(count, operations, share.clamp(0.0, 1.0), &mix.to_string());
             }
         }
     }

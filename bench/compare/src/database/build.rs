@@ -77,15 +77,20 @@ impl Folder {
         }
     }
 
+    /// The database that all others are copies of. It has no filters.
+    pub(crate) fn tree(&self) -> PathBuf {
+        self.path.join("tree")
+    }
+
     /// Path of the database of `config`: the one that is there if it was built with the same settings, else a new one.
     ///
     /// # Errors
     /// [`BadInput`](springbloom_console::BadInput) if the one that is there was built with other settings.
     pub(crate) fn database(&self, config: &Config, common: &CommonSettings) -> Result<PathBuf> {
-        let name = common.folder(config);
+        let name = common.folder(config)?;
         let path = self.path.join(&name);
         let manifest_path = self.path.join(format!("{name}.json"));
-        let built_with = BuiltWith { config: config.to_string(), settings: common.built_settings(config) };
+        let built_with = BuiltWith { config: config.to_string(), settings: common.built_settings(config)? };
         if let Some(there) = manifest::read::<BuiltWith>(&manifest_path)? {
             let differences = manifest::differences(&there, &built_with)?;
             if !differences.is_empty() {
@@ -105,8 +110,8 @@ impl Folder {
 
     fn rewrite(&self, path: &Path, config: &Config, common: &CommonSettings) -> Result<()> {
         let tree_options = common.tree_options(AutoCompaction::Off);
-        clone_database(&DB::open_for_read_only(&tree_options, self.path.join("tree"), false)?, path)?;
-        let prepared = common.prepare(config, &self.shape, AutoCompaction::Off)?;
+        clone_database(&DB::open_for_read_only(&tree_options, self.tree(), false)?, path)?;
+        let prepared = common.prepare(config, path, &self.shape, AutoCompaction::Off)?;
         let db =
             DB::open(&prepared.options, path).with_context(|| format!("cannot open {}", path.display()))?;
         let mut files = db.live_files()?;

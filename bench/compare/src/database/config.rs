@@ -1,16 +1,22 @@
-//! The configurations that are compared, by name: `none`, `bloom:BITS`, `ribbon:BITS`, `partitioned:BITS`, `monkey-bloom:BITS`,
-//! `monkey-ribbon:BITS`, `elastic:BITS`. `BITS` is the average number of bits per key.
+//! The configurations that are compared, by name, such as `bloom:10` or `elastic:4@policy=monkey`. The number is the average of bits per
+//! key.
 
 use std::fmt;
 use std::str::FromStr;
 
+use springbloom_baselines::SHAMBA_THRESHOLDS;
+
+use crate::database::elastic::{Elastic, System};
+
 /// One way to filter lookups.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Config {
     /// No filter.
     None,
     /// Stock Bloom filters, all in memory.
     Bloom { bits: f64 },
+    /// Stock Bloom filters, each whole in a cache: the block cache of the run, or one for filters alone that is as large as the budget.
+    BloomInCache { bits: f64 },
     /// Stock Ribbon filters of this size, all in memory.
     Ribbon { bits: f64 },
     /// Stock partitioned Bloom filters in a cache that is as large as the budget.
@@ -19,12 +25,16 @@ pub(crate) enum Config {
     MonkeyBloom { bits: f64 },
     /// Stock Ribbon filters with bits by level as Monkey would allot them, all in memory.
     MonkeyRibbon { bits: f64 },
-    /// Springbloom with a budget of this many bits per key, bookkeeping included.
-    Elastic { bits: f64 },
+    /// SHaMBa's modular Bloom filters (VLDB'23): modules are read one by one into a cache, as that of `Partitioned` or the block cache of
+    /// the run, and skipped where their utility is below a threshold. One module for each threshold.
+    Mbf { bits: f64, thresholds: Vec<f64> },
+    /// Springbloom, or a published system as settings of Springbloom. The budget pays for the bookkeeping too.
+    Elastic(Elastic),
 }
 
-const EXPECTED: &str =
-    "none, bloom:BITS, ribbon:BITS, partitioned:BITS, monkey-bloom:BITS, monkey-ribbon:BITS or elastic:BITS";
+/// The names, for errors and help.
+pub(crate) const EXPECTED: &str = "none, bloom:BITS, bloom:BITS@cache, ribbon:BITS, partitioned:BITS, monkey-bloom:BITS, \
+    monkey-ribbon:BITS, mbf:BITS, elastic:BITS, elasticbf:BITS or elasticbf-file:BITS";
 /// More than any filter here can use.
 const MAX_BITS: f64 = 100.0;
 
@@ -35,23 +45,51 @@ impl FromStr for Config {
         if text == "none" {
             return Ok(Config::None);
         }
-        let (name, bits) =
-            text.split_once(':').ok_or_else(|| format!("expected {EXPECTED}; got {text:?}"))?;
+        let unknown = || format!("expected {EXPECTED}; got {text:?}");
+        let (name, rest) = text.split_once(':').ok_or_else(unknown)?;
+        let mut parts = rest.split('@');
+        let bits = parts.next().unwrap_or_default();
+        let own: Vec<&str> = parts.collect();
         let bits: f64 = bits
             .parse()
             .map_err(|_| format!("expected a number of bits per key after {name:?}, got {bits:?}"))?;
         if !(bits > 0.0 && bits <= MAX_BITS) {
             return Err(format!("expected more than 0 and at most {MAX_BITS} bits per key, got {bits}"));
         }
-        match name {
-            "bloom" => Ok(Config::Bloom { bits }),
-            "ribbon" => Ok(Config::Ribbon { bits }),
-            "partitioned" => Ok(Config::Partitioned { bits }),
-            "monkey-bloom" => Ok(Config::MonkeyBloom { bits }),
-            "monkey-ribbon" => Ok(Config::MonkeyRibbon { bits }),
-            "elastic" => Ok(Config::Elastic { bits }),
-            _ => Err(format!("expected {EXPECTED}; got {text:?}")),
+        match (name, own.as_slice()) {
+            ("bloom", []) => Ok(Config::Bloom { bits }),
+            ("bloom", ["cache"]) => Ok(Config::BloomInCache { bits }),
+            ("ribbon", []) => Ok(Config::Ribbon { bits }),
+            ("partitioned", []) => Ok(Config::Partitioned { bits }),
+            ("monkey-bloom", []) => Ok(Config::MonkeyBloom { bits }),
+            ("monkey-ribbon", []) => Ok(Config::MonkeyRibbon { bits }),
+            ("mbf", []) => Ok(Config::Mbf { bits, thresholds: SHAMBA_THRESHOLDS.to_vec() }),
+            ("mbf", [setting]) => Ok(Config::Mbf { bits, thresholds: thresholds(setting)? }),
+            _ => {
+                let system =
+                    System::ALL.into_iter().find(|system| system.name() == name).ok_or_else(unknown)?;
+                Ok(Config::Elastic(
+                    Elastic::new(system, bits, &own).map_err(|error| format!("{text}: {error}"))?,
+                ))
+            }
         }
+    }
+}
+
+/// Of modular filters.
+fn thresholds(setting: &str) -> Result<Vec<f64>, String> {
+    const MODULES_MAX: usize = 16;
+    let given = setting.strip_prefix("thresholds=").map(|list| list.split('/').map(f64::from_str).collect());
+    match given {
+        Some(Ok::<Vec<f64>, _>(thresholds))
+            if thresholds.len() <= MODULES_MAX && thresholds.iter().all(|threshold| *threshold >= 0.0) =>
+        {
+            Ok(thresholds)
+        }
+        _ => Err(format!(
+            "expected thresholds of at least 0 for 1 to {MODULES_MAX} modules after mbf:BITS@, such as thresholds=0.02/0.01; got \
+             {setting:?}"
+        )),
     }
 }
 
@@ -61,11 +99,19 @@ impl fmt::Display for Config {
         match self {
             Config::None => f.write_str("none"),
             Config::Bloom { bits } => write!(f, "bloom:{bits}"),
+            Config::BloomInCache { bits } => write!(f, "bloom:{bits}@cache"),
             Config::Ribbon { bits } => write!(f, "ribbon:{bits}"),
             Config::Partitioned { bits } => write!(f, "partitioned:{bits}"),
             Config::MonkeyBloom { bits } => write!(f, "monkey-bloom:{bits}"),
             Config::MonkeyRibbon { bits } => write!(f, "monkey-ribbon:{bits}"),
-            Config::Elastic { bits } => write!(f, "elastic:{bits}"),
+            Config::Mbf { bits, thresholds } if thresholds[..] == SHAMBA_THRESHOLDS => {
+                write!(f, "mbf:{bits}")
+            }
+            Config::Mbf { bits, thresholds } => {
+                let thresholds: Vec<_> = thresholds.iter().map(f64::to_string).collect();
+                write!(f, "mbf:{bits}@thresholds={}", thresholds.join("/"))
+            }
+            Config::Elastic(elastic) => elastic.fmt(f),
         }
     }
 }
@@ -73,13 +119,18 @@ impl fmt::Display for Config {
 impl Config {
     /// Whether a budget bounds its filters in memory.
     pub(crate) fn is_capped(&self) -> bool {
-        matches!(self, Config::Partitioned { .. } | Config::Elastic { .. })
+        self.is_cached() || self.elastic().is_some()
     }
 
-    /// The budget in bits per key, if it has one of its own.
-    pub(crate) fn elastic_bits(&self) -> Option<f64> {
+    /// Whether its filters are in a cache of RocksDB, instead of table readers.
+    pub(crate) fn is_cached(&self) -> bool {
+        matches!(self, Config::BloomInCache { .. } | Config::Partitioned { .. } | Config::Mbf { .. })
+    }
+
+    /// Its settings, if it is made of Springbloom.
+    pub(crate) fn elastic(&self) -> Option<&Elastic> {
         match self {
-            Config::Elastic { bits } => Some(*bits),
+            Config::Elastic(elastic) => Some(elastic),
             _ => None,
         }
     }
@@ -98,7 +149,14 @@ mod tests {
             "partitioned:10",
             "monkey-bloom:4",
             "monkey-ribbon:4",
+            "bloom:10@cache",
+            "mbf:10",
+            "mbf:10@thresholds=0/0/0.5",
             "elastic:0.5",
+            "elastic:4@policy=monkey@units=bloom:6x4",
+            "elasticbf:4",
+            "elasticbf:4@segment_lifetime_gets=10000",
+            "elasticbf-file:4",
         ] {
             assert_eq!(text.parse::<Config>().expect(text).to_string(), text);
         }
@@ -117,6 +175,17 @@ mod tests {
             "bloom:101",
             "cuckoo:8",
             "none:4",
+            "bloom:4@pool",
+            "ribbon:4@cache",
+            "mbf:10@skip",
+            "mbf:10@thresholds=",
+            "mbf:10@thresholds=-1",
+            "mbf:10@thresholds=NaN",
+            "elastic:4@cache",
+            "elastic:4@",
+            "elastic:4@policy=guess",
+            "elastic:4@segment_data_bytes=1",
+            "elasticbf:4@segment_lifetime_gets=0",
         ] {
             let error = text.parse::<Config>().expect_err(text);
             assert!(error.contains("expected"), "{text}: {error}");

@@ -6,7 +6,7 @@
 use std::path::Path;
 
 use anyhow::{Context, Result};
-use rocksdb::{DB, Options, WaitForCompactOptions, WriteOptions};
+use rocksdb::{DB, Options, WaitForCompactOptions};
 use springbloom_console::Step;
 use springbloom_workload::{KeySpace, Permutation, value};
 
@@ -33,7 +33,7 @@ pub(crate) fn load_tree(path: &Path, records: &Records, common: &CommonSettings)
     let count = records.keys.records();
     let step = Step::start(&format!("loading {count} records"), count);
     let mut options = common.tree_options(AutoCompaction::Off);
-    Ok(Shape::of(&load(path, &mut options, records, count, &common.tree, &step)?)?)
+    Ok(Shape::of(&load(path, &mut options, records, count, common, &step)?)?)
 }
 
 /// Writes the first `count` of `records` into a new database at `path` with `options`, through memtable, flush and
@@ -43,17 +43,16 @@ pub(crate) fn load(
     options: &mut Options,
     records: &Records,
     count: u64,
-    tree: &TreeShape,
+    common: &CommonSettings,
     step: &Step,
 ) -> Result<DB> {
+    let tree = &common.tree;
     options.create_if_missing(true);
     options.set_error_if_exists(true);
     // The load triggers flushes itself, so the memtable must not fill up before.
     options.set_write_buffer_size(tree.write_buffer_bytes as usize * 8);
     let db = DB::open(options, path).with_context(|| format!("cannot create {}", path.display()))?;
-    let mut unlogged = WriteOptions::default();
-    unlogged.disable_wal(true);
-
+    let write_options = common.write_options();
     let order = Permutation::new(count, records.seed);
     let schedule = Schedule::new(count, records.record_bytes(), tree);
     let (mut key, mut bytes) = (Vec::new(), Vec::new());
@@ -64,7 +63,7 @@ pub(crate) fn load(
             let record = order.apply(index);
             records.keys.present(record, &mut key);
             value::write(record, 0, records.value_bytes, &mut bytes);
-            db.put_opt(&key, &bytes, &unlogged)?;
+            db.put_opt(&key, &bytes, &write_options)?;
         }
         db.flush()?;
         if schedule.compacts_after(flush) {

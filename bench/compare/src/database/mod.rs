@@ -4,11 +4,13 @@
 pub(crate) mod block_cache;
 pub(crate) mod build;
 pub(crate) mod config;
+pub(crate) mod elastic;
 pub(crate) mod load;
 pub(crate) mod manifest;
 pub(crate) mod open;
 pub(crate) mod options;
 pub(crate) mod preset;
 pub(crate) mod remove;
+pub(crate) mod segments;
 pub(crate) mod shape;
 mod unsafe_rewrite;

@@ -1,5 +1,6 @@
 //! A database opened for a run.
 
+use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -10,8 +11,9 @@ use springbloom_rocksdb::{ElasticFilters, HOTNESS_FILE_NAME, inspect};
 
 use crate::database::build::clone_database;
 use crate::database::config::Config;
-use crate::database::options::{AutoCompaction, CommonSettings, Prepared};
+use crate::database::options::{AutoCompaction, CommonSettings, MODULES_FILE, Prepared};
 use crate::database::remove;
+use crate::database::segments::{self, TableUse};
 use crate::database::shape::Shape;
 
 /// An open database and what can be asked about its filters.
@@ -20,33 +22,39 @@ pub(crate) struct Database {
     elastic: Option<ElasticFilters>,
     /// Whether stock filters are in a cache instead of table readers.
     filters_are_cached: bool,
+    path: PathBuf,
     /// Last, so that the database is closed before its folder goes.
     _scratch: Option<Scratch>,
 }
 
 impl Database {
     /// Opens the database at `path` for lookups alone.
-    pub(crate) fn open(config: Config, path: &Path, shape: &Shape, common: &CommonSettings) -> Result<Self> {
+    pub(crate) fn open(config: &Config, path: &Path, shape: &Shape, common: &CommonSettings) -> Result<Self> {
         Self::open_at(config, path, None, shape, common, AutoCompaction::Off)
     }
 
     /// Opens a clone of the database at `path`, which is removed at the end with all that the run wrote.
     pub(crate) fn open_scratch(
-        config: Config,
+        config: &Config,
         path: &Path,
         shape: &Shape,
         common: &CommonSettings,
     ) -> Result<Self> {
-        let folder = path.with_extension("scratch");
+        let folder = scratch_of(path);
         remove::folder(&folder)?;
         let options = common.tree_options(AutoCompaction::Off);
         clone_database(&DB::open_for_read_only(&options, path, false)?, &folder)?;
+        let modules = path.join(MODULES_FILE);
+        if modules.exists() {
+            fs::copy(&modules, folder.join(MODULES_FILE))
+                .with_context(|| format!("cannot copy {}", modules.display()))?;
+        }
         let scratch = Scratch { path: folder.clone() };
         Self::open_at(config, &folder, Some(scratch), shape, common, AutoCompaction::On)
     }
 
     fn open_at(
-        config: Config,
+        config: &Config,
         path: &Path,
         scratch: Option<Scratch>,
         shape: &Shape,
@@ -55,13 +63,13 @@ impl Database {
     ) -> Result<Self> {
         // Every run starts cold: the saved hotness belongs to another workload.
         remove::file(&path.join(HOTNESS_FILE_NAME))?;
-        let Prepared { options, elastic } = common.prepare(&config, shape, auto_compaction)?;
+        let Prepared { options, elastic } = common.prepare(config, path, shape, auto_compaction)?;
         let db = DB::open(&options, path).with_context(|| format!("cannot open {}", path.display()))?;
         if let Some(elastic) = &elastic {
             check_units(elastic, &db, path)?;
         }
-        let filters_are_cached = common.one_cache() || matches!(config, Config::Partitioned { .. });
-        Ok(Database { db, elastic, filters_are_cached, _scratch: scratch })
+        let filters_are_cached = common.one_cache() || config.is_cached();
+        Ok(Database { db, elastic, filters_are_cached, path: path.to_owned(), _scratch: scratch })
     }
 
     /// Waits for unit loads in progress, so that they do not slow down the next configuration.
@@ -80,6 +88,14 @@ impl Database {
             // Read when a table is opened and kept as long as it is open.
             None => Shape::of(&self.db)?.filter_bytes,
         })
+    }
+
+    /// Closes the database. Gives the use of each segment of elastic filters; empty for others.
+    pub(crate) fn close(self) -> Result<Vec<TableUse>> {
+        let Database { db, elastic, path, _scratch, .. } = self;
+        let files = db.live_files()?;
+        drop(db);
+        elastic.map_or_else(|| Ok(Vec::new()), |_| segments::of_tables(&path, &files))
     }
 
     /// The work of elastic filters so far.
@@ -129,6 +145,13 @@ pub(crate) fn wait_idle(elastic: &ElasticFilters) {
     }
 }
 
+/// The folder beside a database for what a run writes. Names of databases have dots, so it is no extension.
+fn scratch_of(path: &Path) -> PathBuf {
+    let mut name = path.as_os_str().to_owned();
+    name.push(".scratch");
+    name.into()
+}
+
 /// A folder that goes away.
 struct Scratch {
     path: PathBuf,
@@ -166,6 +189,11 @@ fn cached_filter_bytes(stats: &str) -> u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn databases_whose_names_differ_behind_a_dot_have_folders_of_their_own() {
+        assert_eq!(scratch_of(Path::new("dir/elastic-0.5-a")), Path::new("dir/elastic-0.5-a.scratch"));
+    }
 
     #[test]
     fn filter_roles_are_summed() {

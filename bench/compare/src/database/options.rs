@@ -1,30 +1,29 @@
 //! From a configuration's name to RocksDB's options.
 
+use std::path::Path;
+use std::time::Duration;
+
 use anyhow::Result;
-use rocksdb::{BlockBasedOptions, DBCompactionStyle, DBCompressionType, Options, UniversalCompactOptions};
-use springbloom_baselines::{self as baselines, StockFilter};
-use springbloom_rocksdb::{ElasticFilters, PolicyKind, UnitSettings};
+use rocksdb::{
+    BlockBasedOptions, DBCompactionStyle, DBCompressionType, Options, UniversalCompactOptions, WriteOptions,
+};
+use springbloom_baselines::{self as baselines, Modular, StockFilter};
+use springbloom_rocksdb::{ElasticFilters, ElasticFiltersBuilder, Settings};
 
 use crate::database::block_cache::BlockCache;
 use crate::database::config::Config;
+use crate::database::elastic::{Elastic, described};
 use crate::database::preset::{Style, TreeShape};
 use crate::database::shape::Shape;
 
 /// RocksDB's default size of data blocks, the same for all configurations.
 pub(crate) const BLOCK_BYTES: u64 = 4096;
 
+/// Modules of modular filters, in the folder of their database.
+pub(crate) const MODULES_FILE: &str = "MODULES";
+
 /// Loads wait for compaction themselves; stalls would only add waiting.
 const NO_L0_LIMIT: i32 = 1 << 20;
-
-/// Settings of elastic filters apart from their budget.
-#[derive(Clone, Debug)]
-pub(crate) struct ElasticSettings {
-    pub(crate) policy: PolicyKind,
-    pub(crate) units: UnitSettings,
-    pub(crate) segment_data_bytes: u64,
-    pub(crate) segment_lifetime_visits: Option<u64>,
-    pub(crate) negative_cache: bool,
-}
 
 /// Settings that all configurations of a comparison share.
 #[derive(Clone, Debug)]
@@ -32,9 +31,16 @@ pub(crate) struct CommonSettings {
     pub(crate) tree: TreeShape,
     /// Read through the page cache instead of direct I/O.
     pub(crate) buffered: bool,
+    /// Seek time of reads, where they take longer than on this machine.
+    pub(crate) seek: Option<Duration>,
+    /// Whether measured writes go to the write-ahead log.
+    pub(crate) wal: bool,
     /// None by default.
     pub(crate) block_cache: Option<BlockCache>,
-    pub(crate) elastic: ElasticSettings,
+    /// Settings of elastic filters, apart from their budget, where a configuration has no other.
+    pub(crate) elastic: ElasticFiltersBuilder,
+    /// Tables that a get asks where there is no filter: turns lifetimes in gets into lifetimes in visits.
+    pub(crate) tables_per_get: f64,
     /// Memory of capped configurations in bytes, if the user gave it.
     pub(crate) budget_bytes: Option<u64>,
     /// Bits per key for capped configurations that have none of their own.
@@ -57,19 +63,28 @@ pub(crate) struct Prepared {
 impl CommonSettings {
     /// Memory of a capped configuration whose databases have `entries`.
     pub(crate) fn budget_bytes(&self, config: &Config, entries: u64) -> u64 {
-        let bits = config.elastic_bits().unwrap_or(self.budget_bits);
+        let bits = config.elastic().map_or(self.budget_bits, |elastic| elastic.bits);
         self.budget_bytes.unwrap_or((entries as f64 * bits / 8.0) as u64)
     }
 
     /// The settings of `config` that its tables depend on, as text.
-    pub(crate) fn built_settings(&self, config: &Config) -> String {
-        let filters = match config {
-            Config::Elastic { .. } => {
-                format!("{}, segments of {} B", self.elastic.units, self.elastic.segment_data_bytes)
+    pub(crate) fn built_settings(&self, config: &Config) -> Result<String> {
+        let filters = match config.elastic() {
+            Some(elastic) => {
+                let builder = elastic.builder(&self.elastic)?;
+                let Settings { units, segment_data_bytes, .. } = builder.settings();
+                format!("{units}, segments of {segment_data_bytes} B")
             }
-            _ => "stock".to_owned(),
+            None => "stock".to_owned(),
         };
-        if self.one_cache() { filters + ", partitioned indexes" } else { filters }
+        Ok(if self.one_cache() { filters + ", partitioned indexes" } else { filters })
+    }
+
+    /// Options of measured writes.
+    pub(crate) fn write_options(&self) -> WriteOptions {
+        let mut options = WriteOptions::default();
+        options.disable_wal(!self.wal);
+        options
     }
 
     /// Whether the block cache pays for all memory.
@@ -78,14 +93,40 @@ impl CommonSettings {
     }
 
     /// Name of the folder for the database of `config`; other units, segments or indexes have other folders.
-    pub(crate) fn folder(&self, config: &Config) -> String {
-        let name = match config {
-            Config::Elastic { .. } => {
-                format!("{config}-{}-{}", self.elastic.units, self.elastic.segment_data_bytes)
+    pub(crate) fn folder(&self, config: &Config) -> Result<String> {
+        let name = match config.elastic() {
+            Some(elastic) => {
+                let builder = elastic.builder(&self.elastic)?;
+                let Settings { units, segment_data_bytes, .. } = builder.settings();
+                format!("{config}-{units}-{segment_data_bytes}")
             }
-            _ => config.to_string(),
+            None => config.to_string(),
         };
-        name.replace(':', "-") + if self.one_cache() { "-partitioned-indexes" } else { "" }
+        let name = name.replace([':', '/'], "-");
+        Ok(name + if self.one_cache() { "-partitioned-indexes" } else { "" })
+    }
+
+    /// The settings of the filters of a configuration on a tree of `shape`, apart from the budget.
+    fn elastic(&self, elastic: &Elastic, shape: &Shape) -> Result<ElasticFiltersBuilder> {
+        let builder = elastic.builder(&self.elastic)?;
+        let segments = shape.segments(builder.settings().segment_data_bytes);
+        Ok(match elastic.lifetime_gets(segments) {
+            Some(gets) => {
+                builder.segment_lifetime_visits(((gets as f64 * self.tables_per_get) as u64).max(1))
+            }
+            None => builder,
+        })
+    }
+
+    /// The settings of a configuration that has others than the run, on a tree of `shape`, for reports.
+    pub(crate) fn own_settings(&self, config: &Config, shape: &Shape) -> Result<Option<String>> {
+        let Some(elastic) = config.elastic().filter(|elastic| elastic.differs()) else { return Ok(None) };
+        let builder = self.elastic(elastic, shape)?;
+        let lifetime = match builder.settings().segment_lifetime_visits {
+            Some(visits) => format!(", segments expire after {visits} visits"),
+            None => String::new(),
+        };
+        Ok(Some(format!("{config}: {}{lifetime}", described(&builder))))
     }
 
     /// Options without a filter, for the tree that all databases are copied from.
@@ -137,26 +178,36 @@ impl CommonSettings {
         tables
     }
 
-    /// Options of `config` for a tree of `shape`.
+    /// Options of a configuration for a tree of `shape` in `folder`.
     pub(crate) fn prepare(
         &self,
-        config: &Config,
+        configuration: &Config,
+        folder: &Path,
         shape: &Shape,
         auto_compaction: AutoCompaction,
     ) -> Result<Prepared> {
         let mut options = self.tree_options(auto_compaction);
+        self.seek.into_iter().for_each(|seek| baselines::slow_reads(&mut options, seek));
         let mut elastic = None;
         let mut tables = self.tables();
         options.set_block_based_table_factory(&tables);
-        match *config {
+        match *configuration {
             Config::None => {}
             Config::Bloom { bits } => baselines::full(&mut options, tables, StockFilter::Bloom, bits),
+            Config::BloomInCache { bits } if self.block_cache.is_some() => {
+                tables.set_cache_index_and_filter_blocks(true);
+                baselines::full(&mut options, tables, StockFilter::Bloom, bits);
+            }
+            Config::BloomInCache { bits } => {
+                baselines::full(&mut options, tables, StockFilter::Bloom, bits);
+                baselines::filter_cache(&mut options, self.budget_bytes(configuration, shape.entries()))?;
+            }
             Config::Ribbon { bits } => baselines::full(&mut options, tables, StockFilter::Ribbon, bits),
             Config::Partitioned { bits } if self.one_cache() => {
                 baselines::partitioned_in_block_cache(&mut options, &mut tables, bits);
             }
             Config::Partitioned { bits } => {
-                let budget_bytes = self.budget_bytes(config, shape.entries());
+                let budget_bytes = self.budget_bytes(configuration, shape.entries());
                 baselines::partitioned(&mut options, tables, bits, budget_bytes)?;
             }
             Config::MonkeyBloom { bits } => {
@@ -165,18 +216,25 @@ impl CommonSettings {
             Config::MonkeyRibbon { bits } => {
                 baselines::monkey(&mut options, &tables, StockFilter::Ribbon, &shape.keys_by_level(), bits)?;
             }
-            Config::Elastic { .. } => {
-                let mut builder = ElasticFilters::builder()
-                    .budget_bytes(self.budget_bytes(config, shape.entries()))
-                    .policy(self.elastic.policy)
-                    .segment_data_bytes(self.elastic.segment_data_bytes)
-                    .units(self.elastic.units)
-                    .negative_cache(self.elastic.negative_cache)
-                    .charge_to_block_cache(self.one_cache());
-                if let Some(visits) = self.elastic.segment_lifetime_visits {
-                    builder = builder.segment_lifetime_visits(visits);
-                }
-                let filters = builder.build()?;
+            Config::Mbf { bits, ref thresholds } => {
+                let modular = Modular {
+                    bits,
+                    thresholds: thresholds.clone(),
+                    file: folder.join(MODULES_FILE),
+                    direct_reads: !self.buffered,
+                    budget_bytes: match self.block_cache {
+                        Some(_) => None,
+                        None => Some(self.budget_bytes(configuration, shape.entries())),
+                    },
+                };
+                baselines::modular(&mut options, &tables, &modular)?;
+            }
+            Config::Elastic(ref config) => {
+                let filters = self
+                    .elastic(config, shape)?
+                    .budget_bytes(self.budget_bytes(configuration, shape.entries()))
+                    .charge_to_block_cache(self.one_cache())
+                    .build()?;
                 filters.install(&mut options)?;
                 elastic = Some(filters);
             }

@@ -83,6 +83,11 @@ impl Shape {
         self.levels.iter().map(|level| level.entries).sum()
     }
 
+    /// Segments of so much data, roughly: each table has at least one.
+    pub(crate) fn segments(&self, data_bytes: u64) -> u64 {
+        self.levels.iter().map(|level| level.files.max(level.bytes / data_bytes)).sum()
+    }
+
     /// Bytes of all files.
     pub(crate) fn bytes(&self) -> u64 {
         self.levels.iter().map(|level| level.bytes).sum()
@@ -106,6 +111,14 @@ impl Shape {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_table_has_a_segment_at_least() {
+        let level = |files, bytes| LevelShape { files, bytes, entries: 0 };
+        let shape = Shape { levels: vec![level(3, 100), level(2, 1_000)], ..Shape::default() };
+        assert_eq!(shape.segments(100), 3 + 10);
+        assert_eq!(shape.segments(1 << 40), 5);
+    }
 
     #[test]
     fn properties_are_found_by_the_start_of_their_names() {

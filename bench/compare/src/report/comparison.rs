@@ -11,7 +11,7 @@ use crate::report::Header;
 use crate::report::baseline::baseline;
 use crate::report::summary::{self, Subject};
 use crate::report::windows;
-use crate::run::{LoadRow, Row};
+use crate::run::{Latency, LoadRow, Row};
 use crate::spread::Spread;
 
 /// All rows with medians over salts, and the loads that were measured, as one JSON document.
@@ -95,6 +95,7 @@ pub(crate) fn write_table(out: &mut impl Write, header: &Header, rows: &[Row]) -
             )?;
         }
     }
+    write_latencies(out, rows)?;
     windows::write_text(out, header.lookups.as_ref(), rows)?;
     let subjects = subjects(header, &medians);
     // Bars are for people; where the output goes to a file, the table has the figures.
@@ -105,6 +106,36 @@ pub(crate) fn write_table(out: &mut impl Write, header: &Header, rows: &[Row]) -
         writeln!(out, "{sentence}")?;
     }
     Ok(())
+}
+
+/// Latencies by kind of call, where there is more than one kind: medians over salts.
+fn write_latencies(out: &mut impl Write, rows: &[Row]) -> Result<()> {
+    let calls = distinct(rows.iter().flat_map(|row| row.latency_us.keys().copied()));
+    if calls.len() < 2 {
+        return Ok(());
+    }
+    writeln!(out, "\nlatency in us by kind of call")?;
+    let mut table =
+        TextTable::new(["config", "call", "threads", "calls", "mean", "p50", "p99"]).with_names(2);
+    for (config, threads) in distinct(rows.iter().map(|row| (row.config.as_str(), row.threads))) {
+        let group = || rows.iter().filter(|row| row.config == config && row.threads == threads);
+        for call in &calls {
+            let middle = |figure: fn(&Latency) -> f64| {
+                Spread::of(group().filter_map(|row| row.latency_us.get(call)).map(figure))
+                    .map_or(0.0, |spread| spread.median)
+            };
+            table.add_row([
+                config.to_owned(),
+                (*call).to_owned(),
+                threads.to_string(),
+                format!("{:.0}", middle(|latency| latency.calls as f64)),
+                format!("{:.1}", middle(|latency| latency.mean)),
+                format!("{:.1}", middle(|latency| latency.p50)),
+                format!("{:.1}", middle(|latency| latency.p99)),
+            ]);
+        }
+    }
+    Ok(writeln!(out, "{table}")?)
 }
 
 /// The figures that are compared in words: with the most threads, where lookups were counted.

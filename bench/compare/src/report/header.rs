@@ -24,10 +24,15 @@ pub(crate) struct Header {
     pub(crate) value_bytes: usize,
     pub(crate) seed: u64,
     pub(crate) direct_io: bool,
+    pub(crate) wal: bool,
+    /// Seek time that reads were given.
+    pub(crate) seek_ms: Option<f64>,
     pub(crate) block_cache: Option<BlockCache>,
     /// Memory of `partitioned`, and of `elastic` configurations that name no other.
     pub(crate) budget_bytes: u64,
     pub(crate) elastic: String,
+    /// The same of configurations that have settings of their own.
+    pub(crate) own_settings: Vec<String>,
     pub(crate) levels: Vec<LevelShape>,
     pub(crate) tree: String,
     #[serde(flatten)]
@@ -39,7 +44,7 @@ pub(crate) struct Header {
 /// A workload that was run on databases.
 #[derive(Debug, Serialize)]
 pub(crate) struct Lookups {
-    pub(crate) workload: &'static str,
+    pub(crate) workload: String,
     pub(crate) distribution: String,
     pub(crate) zero_result_ratio: f64,
     #[serde(serialize_with = "as_text")]
@@ -75,13 +80,15 @@ impl Header {
         )?;
         writeln!(
             out,
-            "{} records ({}, keys of {:.0} B, values of {} B), {}; {}",
+            "{} records ({}, keys of {:.0} B, values of {} B), {}; {}{}{}",
             self.records,
             self.keys,
             self.key_bytes_mean,
             self.value_bytes,
             self.tree,
             if self.direct_io { "direct I/O" } else { "buffered I/O" },
+            if self.wal { ", write-ahead log" } else { "" },
+            self.seek_ms.map_or_else(String::new, |seek| format!(", {seek} ms a seek")),
         )?;
         if let Some(lookups) = &self.lookups {
             writeln!(
@@ -107,6 +114,7 @@ impl Header {
             )?;
         }
         writeln!(out, "budget {}; elastic: {}", Size { bytes: self.budget_bytes }, self.elastic)?;
+        self.own_settings.iter().try_for_each(|settings| writeln!(out, "{settings}"))?;
         if let Some(cache) = self.block_cache {
             writeln!(out, "{cache}")?;
         }

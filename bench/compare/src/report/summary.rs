@@ -29,7 +29,7 @@ const FILTER_READS_MIN: f64 = 0.01;
 /// Sentences about each configuration of ours: against rivals with as much memory, in reads and in lookups per second, and where it loses.
 pub(crate) fn sentences(subjects: &[Subject<'_>]) -> Vec<String> {
     let (ours, rivals): (Vec<_>, Vec<_>) =
-        subjects.iter().partition(|subject| subject.config.starts_with("elastic"));
+        subjects.iter().partition(|subject| subject.config.starts_with("elastic:"));
     ours.into_iter().flat_map(|ours| about(ours, &rivals)).collect()
 }
 

@@ -81,7 +81,7 @@ pub(crate) fn run(plan: &LoadPlan<'_>) -> Result<(Vec<LoadRow>, Shape)> {
     let mut options = plan.common.tree_options(AutoCompaction::Off);
     let quiet = Step::hidden();
     let shape = fresh(&path, || {
-        let db = load::load(&path, &mut options, plan.records, plan.load_records, &plan.common.tree, &quiet)?;
+        let db = load::load(&path, &mut options, plan.records, plan.load_records, plan.common, &quiet)?;
         Ok(Shape::of(&db)?)
     })?;
     let mut rows = Vec::new();
@@ -104,11 +104,11 @@ fn measure(
     round: u32,
     step: &Step,
 ) -> Result<LoadRow> {
-    let Prepared { mut options, elastic } = plan.common.prepare(config, shape, AutoCompaction::Off)?;
+    let Prepared { mut options, elastic } = plan.common.prepare(config, path, shape, AutoCompaction::Off)?;
     options.enable_statistics();
     options.set_statistics_level(StatsLevel::ExceptHistogramOrTimers);
     let (wall, cpu) = (Instant::now(), process_cpu());
-    let db = load::load(path, &mut options, plan.records, plan.load_records, &plan.common.tree, step)?;
+    let db = load::load(path, &mut options, plan.records, plan.load_records, plan.common, step)?;
     let load_s = wall.elapsed().as_secs_f64();
     elastic.iter().for_each(wait_idle);
     let load_cpu_s = (process_cpu() - cpu).as_secs_f64();

@@ -12,6 +12,26 @@ use springbloom_baselines::BlockReads;
 const MAX_LATENCY_NS: u64 = 60_000_000_000;
 const SIGNIFICANT_DIGITS: u8 = 3;
 
+/// Kinds of calls to a database. An update and an insert are a put; a read-modify-write is a get and a put.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Call {
+    Get,
+    Put,
+    Scan,
+}
+
+impl Call {
+    pub(crate) const ALL: [Call; 3] = [Call::Get, Call::Put, Call::Scan];
+
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            Call::Get => "get",
+            Call::Put => "put",
+            Call::Scan => "scan",
+        }
+    }
+}
+
 /// Counts and times of operations. Sums over threads and rounds with [`add`](Self::add).
 #[derive(Clone, Debug)]
 pub(crate) struct Measured {
@@ -24,12 +44,17 @@ pub(crate) struct Measured {
     pub(crate) index_reads: u64,
     /// CPU time of the threads that did the operations.
     pub(crate) cpu: Duration,
-    pub(crate) latencies_ns: Histogram<u64>,
+    /// By kind, in the order of [`Call::ALL`]. A kind that was not called has none.
+    latencies_ns: [Option<Histogram<u64>>; Call::ALL.len()],
+}
+
+fn histogram() -> Result<Histogram<u64>> {
+    Histogram::new_with_bounds(1, MAX_LATENCY_NS, SIGNIFICANT_DIGITS).context("histogram")
 }
 
 impl Measured {
-    pub(crate) fn nothing() -> Result<Self> {
-        Ok(Measured {
+    pub(crate) fn nothing() -> Self {
+        Measured {
             operations: 0,
             gets: 0,
             found_by_read: 0,
@@ -37,9 +62,8 @@ impl Measured {
             filter_reads: 0,
             index_reads: 0,
             cpu: Duration::ZERO,
-            latencies_ns: Histogram::new_with_bounds(1, MAX_LATENCY_NS, SIGNIFICANT_DIGITS)
-                .context("histogram")?,
-        })
+            latencies_ns: Default::default(),
+        }
     }
 
     /// Adds what another thread or round measured.
@@ -51,7 +75,12 @@ impl Measured {
         self.filter_reads += other.filter_reads;
         self.index_reads += other.index_reads;
         self.cpu += other.cpu;
-        self.latencies_ns.add(&other.latencies_ns).context("histogram")
+        for (sum, other) in self.latencies_ns.iter_mut().zip(&other.latencies_ns) {
+            if let Some(other) = other {
+                add(sum, other)?;
+            }
+        }
+        Ok(())
     }
 
     /// Data blocks that were read and did not have the key.
@@ -59,8 +88,37 @@ impl Measured {
         self.data_reads.saturating_sub(self.found_by_read)
     }
 
-    pub(crate) fn record_latency(&mut self, latency: Duration) {
-        self.latencies_ns.saturating_record(u64::try_from(latency.as_nanos()).unwrap_or(u64::MAX).max(1));
+    pub(crate) fn record_latency(&mut self, call: Call, latency: Duration) -> Result<()> {
+        let latencies = &mut self.latencies_ns[call as usize];
+        let latencies = match latencies {
+            Some(latencies) => latencies,
+            None => latencies.insert(histogram()?),
+        };
+        latencies.saturating_record(u64::try_from(latency.as_nanos()).unwrap_or(u64::MAX).max(1));
+        Ok(())
+    }
+
+    /// Of calls of one kind; `None` if there were none.
+    pub(crate) fn latencies_ns(&self, call: Call) -> Option<&Histogram<u64>> {
+        self.latencies_ns[call as usize].as_ref()
+    }
+
+    /// Of all calls.
+    pub(crate) fn all_latencies_ns(&self) -> Result<Histogram<u64>> {
+        let mut all = histogram()?;
+        let each = self.latencies_ns.iter().flatten();
+        each.into_iter().try_for_each(|latencies| all.add(latencies)).context("histogram")?;
+        Ok(all)
+    }
+}
+
+fn add(sum: &mut Option<Histogram<u64>>, other: &Histogram<u64>) -> Result<()> {
+    match sum {
+        Some(sum) => sum.add(other).context("histogram"),
+        None => {
+            *sum = Some(other.clone());
+            Ok(())
+        }
     }
 }
 
@@ -111,11 +169,16 @@ mod tests {
 
     #[test]
     fn sums_over_threads() {
-        let mut sum = Measured::nothing().expect("histogram");
-        let mut one = Measured::nothing().expect("histogram");
-        one.record_latency(Duration::from_micros(5));
+        let mut sum = Measured::nothing();
+        let mut one = Measured::nothing();
+        one.record_latency(Call::Get, Duration::from_micros(5)).expect("histogram");
+        one.record_latency(Call::Put, Duration::from_micros(50)).expect("histogram");
         (one.gets, one.data_reads, one.found_by_read) = (2, 3, 1);
         sum.add(&one).and_then(|()| sum.add(&one)).expect("same bounds");
-        assert_eq!((sum.gets, sum.wasted_reads(), sum.latencies_ns.len()), (4, 4, 2));
+        assert_eq!((sum.gets, sum.wasted_reads()), (4, 4));
+        let count = |call| sum.latencies_ns(call).map(Histogram::len);
+        assert_eq!((count(Call::Get), count(Call::Put), count(Call::Scan)), (Some(2), Some(2), None));
+        let all = sum.all_latencies_ns().expect("same bounds");
+        assert_eq!((all.len(), all.max() > 40_000, all.min() < 6_000), (4, true, true));
     }
 }

@@ -6,8 +6,10 @@ mod measure;
 mod oracle;
 mod schedule;
 pub(crate) mod shamba;
+mod tables_per_get;
 mod windows;
 mod worker;
 
 pub(crate) use load::{LoadCost, LoadPlan, LoadRow, run as run_loads};
-pub(crate) use schedule::{Entrant, Plan, Row, run};
+pub(crate) use schedule::{Entrant, Latency, Plan, Row, run};
+pub(crate) use tables_per_get::tables_per_get;

@@ -1,10 +1,12 @@
 //! The order of runs: configurations take turns in rounds, so that a slow phase of the machine slows all of them. Each round starts with
 //! another one.
 
+use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result};
+use hdrhistogram::Histogram;
 use serde::Serialize;
 use springbloom_console::Step;
 use springbloom_rocksdb::testing::digests_computed;
@@ -14,10 +16,10 @@ use crate::database::config::Config;
 use crate::database::load::Records;
 use crate::database::open::{Database, FilterWork};
 use crate::database::options::CommonSettings;
+use crate::database::segments::TableUse;
 use crate::database::shape::Shape;
 use crate::run::load::LoadCost;
-use crate::run::measure::Measured;
-use crate::run::measure::process_cpu;
+use crate::run::measure::{Call, Measured, process_cpu};
 use crate::run::oracle::Oracle;
 use crate::run::windows::{Recovery, Window, Windows, recoveries};
 use crate::run::worker::{self, Target};
@@ -39,6 +41,8 @@ pub(crate) struct Plan<'a> {
     /// Operations of the windows in which wasted reads are also counted.
     pub(crate) window_ops: Option<u64>,
     pub(crate) entrants: &'a [Entrant],
+    /// Whether to show each segment at the end.
+    pub(crate) segments: bool,
     /// Prefix of progress messages.
     pub(crate) label: String,
 }
@@ -65,6 +69,8 @@ pub(crate) struct Row {
     pub(crate) ops_per_s_by_round: Vec<f64>,
     pub(crate) p50_us: f64,
     pub(crate) p99_us: f64,
+    /// By kind of call: get, put, scan.
+    pub(crate) latency_us: BTreeMap<&'static str, Latency>,
     pub(crate) data_reads_per_get: Option<f64>,
     pub(crate) wasted_reads_per_get: Option<f64>,
     pub(crate) filter_reads_per_get: Option<f64>,
@@ -90,6 +96,25 @@ pub(crate) struct Row {
     /// What jumps of the hot set between these windows cost.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub(crate) recoveries: Vec<Recovery>,
+    /// Elastic filters at the end, if asked for, with the last number of threads.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub(crate) tables: Vec<TableUse>,
+}
+
+/// Of calls of one kind.
+#[derive(Clone, Copy, Debug, Serialize)]
+pub(crate) struct Latency {
+    pub(crate) calls: u64,
+    pub(crate) mean: f64,
+    pub(crate) p50: f64,
+    pub(crate) p99: f64,
+}
+
+impl Latency {
+    fn of(latencies_ns: &Histogram<u64>) -> Self {
+        let us = |quantile| latencies_ns.value_at_quantile(quantile) as f64 / 1e3;
+        Latency { calls: latencies_ns.len(), mean: latencies_ns.mean() / 1e3, p50: us(0.5), p99: us(0.99) }
+    }
 }
 
 /// Runs `plan`. Every salt starts with freshly opened databases and a warm-up.
@@ -104,9 +129,17 @@ pub(crate) fn run(plan: &Plan<'_>) -> Result<Vec<Row>> {
             .iter()
             .map(|entrant| Contestant::open(plan, entrant))
             .collect::<Result<Vec<_>>>()?;
+        let mut last = Vec::new();
         for (turn, &threads) in plan.threads.iter().enumerate() {
-            rows.extend(race(plan, salt, threads, turn == 0, &contestants)?);
+            rows.append(&mut last);
+            last = race(plan, salt, threads, turn == 0, &contestants)?;
         }
+        if plan.segments {
+            for (row, contestant) in last.iter_mut().zip(contestants) {
+                row.tables = contestant.database.close()?;
+            }
+        }
+        rows.append(&mut last);
     }
     Ok(rows)
 }
@@ -135,9 +168,7 @@ fn race(
         &format!("{}salt {salt}, {threads} threads: measuring", plan.label),
         runs.len() as u64 * u64::from(plan.rounds),
     );
-    for run in &mut runs {
-        run.begin_measurement()?;
-    }
+    runs.iter_mut().for_each(Run::begin_measurement);
     for round in 0..plan.rounds as usize {
         for turn in 0..contestants.len() {
             runs[(round + turn) % contestants.len()]
@@ -171,7 +202,7 @@ impl<'a> Contestant<'a> {
         };
         Ok(Contestant {
             entrant,
-            database: open(entrant.config, &entrant.path, plan.shape, plan.common)?,
+            database: open(&entrant.config, &entrant.path, plan.shape, plan.common)?,
             oracle,
         })
     }
@@ -208,7 +239,6 @@ impl<'a> Run<'a> {
                 OperationStream::new(settings, &plan.records.keys)
             })
             .collect::<Result<_, _>>()?;
-        let measured = Measured::nothing()?;
         let (filter_work_before, process_cpu) = (FilterWork::default(), Duration::ZERO);
         Ok(Run {
             contestant,
@@ -216,7 +246,7 @@ impl<'a> Run<'a> {
             earlier_ops: 0,
             elapsed: Duration::ZERO,
             ops_per_s_by_round: Vec::new(),
-            measured,
+            measured: Measured::nothing(),
             windows: Windows::new(plan.window_ops),
             filter_work_before,
             digests: 0,
@@ -229,13 +259,12 @@ impl<'a> Run<'a> {
         self.advance(plan, plan.warmup_ops).map(|_| ())
     }
 
-    fn begin_measurement(&mut self) -> Result<()> {
+    fn begin_measurement(&mut self) {
         self.elapsed = Duration::ZERO;
-        self.measured = Measured::nothing()?;
+        self.measured = Measured::nothing();
         self.filter_work_before = self.contestant.database.filter_work();
         self.digests = 0;
         self.process_cpu = Duration::ZERO;
-        Ok(())
     }
 
     /// Does and measures the next `operations`.
@@ -244,8 +273,9 @@ impl<'a> Run<'a> {
         let mut left = operations;
         while left > 0 {
             let piece = self.windows.piece(left);
+            let before = self.elapsed;
             let measured = self.advance(plan, piece)?;
-            self.windows.add(piece, &measured);
+            self.windows.add(piece, &measured, self.elapsed - before);
             self.measured.add(&measured)?;
             left -= piece;
         }
@@ -256,10 +286,12 @@ impl<'a> Run<'a> {
 
     /// Does the next `operations`, shared among the threads.
     fn advance(&mut self, plan: &Plan<'_>, operations: u64) -> Result<Measured> {
+        let write_options = plan.common.write_options();
         let target = Target {
             db: &self.contestant.database.db,
             records: plan.records,
             oracle: &self.contestant.oracle,
+            write_options: &write_options,
         };
         let each = operations.div_ceil(self.streams.len() as u64);
         let (digests_before, process_cpu_before) = (digests_computed(), process_cpu());
@@ -276,7 +308,7 @@ impl<'a> Run<'a> {
         self.elapsed += start.elapsed();
         self.digests += digests_computed() - digests_before;
         self.process_cpu += process_cpu() - process_cpu_before;
-        let mut measured = Measured::nothing()?;
+        let mut measured = Measured::nothing();
         for result in results {
             measured.add(&result.with_context(|| format!("running {}", self.contestant.entrant.config))?)?;
         }
@@ -289,7 +321,10 @@ impl<'a> Run<'a> {
         let (before, after) = (self.filter_work_before, database.filter_work());
         let cpu_us_per_op = |cpu: Duration| cpu.as_secs_f64() * 1e6 / measured.operations.max(1) as f64;
         let per_get = |count: u64| (measured.gets > 0).then(|| count as f64 / measured.gets as f64);
-        let latency_us = |quantile| measured.latencies_ns.value_at_quantile(quantile) as f64 / 1e3;
+        let all = Latency::of(&measured.all_latencies_ns()?);
+        let by_call = Call::ALL
+            .into_iter()
+            .filter_map(|call| Some((call.name(), Latency::of(measured.latencies_ns(call)?))));
         Ok(Row {
             config: config.to_string(),
             salt,
@@ -297,15 +332,16 @@ impl<'a> Run<'a> {
             operations: measured.operations,
             ops_per_s: measured.operations as f64 / self.elapsed.as_secs_f64(),
             ops_per_s_by_round: self.ops_per_s_by_round.clone(),
-            p50_us: latency_us(0.5),
-            p99_us: latency_us(0.99),
+            p50_us: all.p50,
+            p99_us: all.p99,
+            latency_us: by_call.collect(),
             data_reads_per_get: per_get(measured.data_reads),
             wasted_reads_per_get: per_get(measured.wasted_reads()),
             filter_reads_per_get: per_get(measured.filter_reads),
             index_reads_per_get: per_get(measured.index_reads),
             unit_reads: after.unit_reads - before.unit_reads,
-            visits_per_get: config.elastic_bits().and_then(|_| per_get(after.visits - before.visits)),
-            digests_per_get: config.elastic_bits().and_then(|_| per_get(self.digests)),
+            visits_per_get: config.elastic().and_then(|_| per_get(after.visits - before.visits)),
+            digests_per_get: config.elastic().and_then(|_| per_get(self.digests)),
             resident_filter_bytes: database.resident_filter_bytes()?,
             cpu_us_per_op: cpu_us_per_op(measured.cpu),
             process_cpu_us_per_op: cpu_us_per_op(self.process_cpu),
@@ -315,6 +351,7 @@ impl<'a> Run<'a> {
             windows: self.windows.counted().to_vec(),
             recoveries: (plan.stream.movement.jump_period_ops())
                 .map_or_else(Vec::new, |period| recoveries(self.windows.counted(), period, self.earlier_ops)),
+            tables: Vec::new(),
         })
     }
 }

@@ -1,5 +1,7 @@
 //! Wasted reads over time: counts of windows of so many operations, and the recovery after jumps of the hot set.
 
+use std::time::Duration;
+
 use serde::Serialize;
 
 use crate::run::measure::Measured;
@@ -8,12 +10,15 @@ use crate::run::measure::Measured;
 const RECOVERED: f64 = 1.1;
 
 /// What was counted in one window.
-#[derive(Clone, Copy, Debug, Serialize)]
+#[derive(Clone, Copy, Debug, Default, Serialize)]
 pub(crate) struct Window {
     /// Measured operations until its end.
     pub(crate) end_ops: u64,
     pub(crate) gets: u64,
     pub(crate) wasted_reads: u64,
+    /// All data blocks that were read.
+    pub(crate) data_reads: u64,
+    pub(crate) seconds: f64,
 }
 
 impl Window {
@@ -42,16 +47,18 @@ impl Windows {
     }
 
     /// Adds what was counted in the next `operations`, a [`piece`](Self::piece).
-    pub(crate) fn add(&mut self, operations: u64, measured: &Measured) {
+    pub(crate) fn add(&mut self, operations: u64, measured: &Measured, elapsed: Duration) {
         let Some(length) = self.length_ops else { return };
         if self.done_ops.is_multiple_of(length) {
-            self.counted.push(Window { end_ops: self.done_ops, gets: 0, wasted_reads: 0 });
+            self.counted.push(Window { end_ops: self.done_ops, ..Window::default() });
         }
         self.done_ops += operations;
         if let Some(window) = self.counted.last_mut() {
             window.end_ops = self.done_ops;
             window.gets += measured.gets;
             window.wasted_reads += measured.wasted_reads();
+            window.data_reads += measured.data_reads;
+            window.seconds += elapsed.as_secs_f64();
         }
     }
 
@@ -94,7 +101,7 @@ mod tests {
     use super::*;
 
     fn measured(gets: u64, wasted: u64) -> Measured {
-        let mut measured = Measured::nothing().expect("histogram");
+        let mut measured = Measured::nothing();
         (measured.gets, measured.data_reads) = (gets, wasted);
         measured
     }
@@ -107,7 +114,7 @@ mod tests {
             let mut left = 50;
             while left > 0 {
                 let piece = windows.piece(left);
-                windows.add(piece, &measured(piece, piece / 2 + round));
+                windows.add(piece, &measured(piece, piece / 2 + round), Duration::from_secs(piece));
                 (gets, wasted) = (gets + piece, wasted + piece / 2 + round);
                 left -= piece;
             }
@@ -118,13 +125,14 @@ mod tests {
         assert!(counted[..6].iter().all(|window| window.gets == 30), "{counted:?}");
         assert_eq!(counted.iter().map(|window| window.gets).sum::<u64>(), gets);
         assert_eq!(counted.iter().map(|window| window.wasted_reads).sum::<u64>(), wasted);
+        assert_eq!(counted.iter().map(|window| window.seconds).sum::<f64>(), 200.0);
     }
 
     #[test]
     fn without_windows_nothing_is_divided() {
         let mut windows = Windows::new(None);
         assert_eq!(windows.piece(50), 50);
-        windows.add(50, &measured(50, 5));
+        windows.add(50, &measured(50, 5), Duration::ZERO);
         assert!(windows.counted().is_empty());
     }
 
@@ -134,7 +142,12 @@ mod tests {
             [20, 10, /* jump */ 50, 12, 11, 10, /* jump */ 30, 20, 15, 12, /* jump */ 9];
         let windows: Vec<_> = (1..)
             .zip(wasted)
-            .map(|(at, wasted_reads)| Window { end_ops: at * 100, gets: 100, wasted_reads })
+            .map(|(at, wasted_reads)| Window {
+                end_ops: at * 100,
+                gets: 100,
+                wasted_reads,
+                ..Window::default()
+            })
             .collect();
         let recovery = |jump_ops, recovery_ops| Recovery { jump_ops, recovery_ops };
         assert_eq!(

@@ -7,7 +7,7 @@ use rocksdb::{DB, Direction, IteratorMode, WriteOptions};
 use springbloom_workload::{KeySpace, Operation, OperationStream, value};
 
 use crate::database::load::Records;
-use crate::run::measure::{Measured, ThreadMeter};
+use crate::run::measure::{Call, Measured, ThreadMeter};
 use crate::run::oracle::Oracle;
 
 /// A database and its expected contents, shared by threads.
@@ -15,6 +15,7 @@ pub(crate) struct Target<'a> {
     pub(crate) db: &'a DB,
     pub(crate) records: &'a Records,
     pub(crate) oracle: &'a Oracle,
+    pub(crate) write_options: &'a WriteOptions,
 }
 
 /// Does the next `operations` of `stream`.
@@ -24,9 +25,8 @@ pub(crate) struct Target<'a> {
 pub(crate) fn run(target: &Target<'_>, stream: &mut OperationStream, operations: u64) -> Result<Measured> {
     let mut worker = Worker {
         target,
-        measured: Measured::nothing()?,
+        measured: Measured::nothing(),
         meter: ThreadMeter::start(),
-        unlogged: unlogged(),
         key: Vec::new(),
         value: Vec::new(),
     };
@@ -43,7 +43,6 @@ struct Worker<'a> {
     target: &'a Target<'a>,
     measured: Measured,
     meter: ThreadMeter,
-    unlogged: WriteOptions,
     key: Vec<u8>,
     value: Vec<u8>,
 }
@@ -63,13 +62,13 @@ impl Worker<'_> {
     }
 
     fn read(&mut self, record: u64) -> Result<()> {
-        let Target { db, records, oracle } = *self.target;
+        let Target { db, records, oracle, .. } = *self.target;
         records.keys.present(record, &mut self.key);
         let oldest = oracle.begin_read(record);
         let reads_before = self.meter.data_reads();
         let start = Instant::now();
         let answer = db.get_pinned(&self.key)?;
-        self.measured.record_latency(start.elapsed());
+        self.measured.record_latency(Call::Get, start.elapsed())?;
         self.measured.gets += 1;
         let expected = oracle.end_read(record, oldest);
         if answer.is_some() && self.meter.data_reads() > reads_before {
@@ -92,25 +91,24 @@ impl Worker<'_> {
         records.keys.absent(record, &mut self.key);
         let start = Instant::now();
         let answer = db.get_pinned(&self.key)?;
-        self.measured.record_latency(start.elapsed());
+        self.measured.record_latency(Call::Get, start.elapsed())?;
         self.measured.gets += 1;
         ensure!(answer.is_none(), "WRONG ANSWER for {}: found, expected nothing", self.key.escape_ascii());
         Ok(())
     }
 
     fn write(&mut self, record: u64) -> Result<()> {
-        let Target { db, records, oracle } = *self.target;
+        let Target { db, records, oracle, write_options } = *self.target;
         records.keys.present(record, &mut self.key);
         let mut elapsed = None;
         oracle.write(record, |version| {
             value::write(record, version, records.value_bytes, &mut self.value);
             let start = Instant::now();
-            db.put_opt(&self.key, &self.value, &self.unlogged)?;
+            db.put_opt(&self.key, &self.value, write_options)?;
             elapsed = Some(start.elapsed());
             anyhow::Ok(())
         })?;
-        elapsed.into_iter().for_each(|elapsed| self.measured.record_latency(elapsed));
-        Ok(())
+        elapsed.into_iter().try_for_each(|elapsed| self.measured.record_latency(Call::Put, elapsed))
     }
 
     fn scan(&mut self, first: u64, length: u32) -> Result<()> {
@@ -121,7 +119,7 @@ impl Worker<'_> {
             .iterator(IteratorMode::From(&self.key, Direction::Forward))
             .take(length as usize)
             .collect::<Result<_, _>>()?;
-        self.measured.record_latency(start.elapsed());
+        self.measured.record_latency(Call::Scan, start.elapsed())?;
         let mut expected_key = std::mem::take(&mut self.key);
         for (index, (key, bytes)) in entries.iter().enumerate() {
             if index > 0 {
@@ -170,12 +168,6 @@ fn intact_version(bytes: &[u8], record: u64, value_bytes: usize, key: &[u8]) -> 
     }
 }
 
-fn unlogged() -> WriteOptions {
-    let mut options = WriteOptions::default();
-    options.disable_wal(true);
-    options
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -207,7 +199,9 @@ mod tests {
         let oracle = Oracle::new(50, 3_000);
         let settings = StreamSettings { mix, ..StreamSettings::gets(0.5, 0.3, 1, 1) };
         let mut stream = OperationStream::new(settings, &records.keys)?;
-        run(&Target { db: &db, records: &records, oracle: &oracle }, &mut stream, 2_000)
+        let write_options = WriteOptions::default();
+        let target = Target { db: &db, records: &records, oracle: &oracle, write_options: &write_options };
+        run(&target, &mut stream, 2_000)
     }
 
     fn assert_wrong(result: Result<Measured>) {
@@ -226,6 +220,9 @@ mod tests {
         for mix in Mix::ALL {
             let measured = outcome(mix, |_, _| ()).expect("right answers");
             assert_eq!(measured.operations, 2_000);
+            let calls = |call| measured.latencies_ns(call).is_some();
+            assert_eq!((calls(Call::Get), calls(Call::Put)), (mix != Mix::E, mix.writes()), "{mix}");
+            assert_eq!(calls(Call::Scan), mix == Mix::E);
             assert_eq!(measured.found_by_read, 0, "everything is in the memtable");
         }
     }

@@ -1,0 +1,189 @@
+//! Springbloom as a configuration: its settings, and published systems as settings of it.
+
+use std::fmt;
+
+use anyhow::Result;
+use springbloom_console::sizes::Size;
+use springbloom_rocksdb::{ElasticFilters, ElasticFiltersBuilder};
+
+/// A system whose parts Springbloom has.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum System {
+    /// Springbloom itself.
+    Springbloom,
+    /// ElasticBF as in ATC'19: six Bloom units of 4 bits for every 4 MiB of data, Multi-Queue.
+    ElasticBf,
+    /// ElasticBF as in HotStorage'18: the same for every table.
+    ElasticBfFile,
+}
+
+/// A setting of a configuration that the filters do not have: the lifetime of Multi-Queue as the papers count it.
+const LIFETIME_GETS: &str = "segment_lifetime_gets";
+const LIFETIME_VISITS: &str = "segment_lifetime_visits";
+const BUDGET: &str = "budget";
+
+impl System {
+    pub(crate) const ALL: [System; 3] = [System::Springbloom, System::ElasticBf, System::ElasticBfFile];
+
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            System::Springbloom => "elastic",
+            System::ElasticBf => "elasticbf",
+            System::ElasticBfFile => "elasticbf-file",
+        }
+    }
+
+    /// Where it differs from Springbloom with the settings of the run. Multi-Queue knows neither a prior nor a use for free bytes.
+    fn settings(self) -> &'static [(&'static str, &'static str)] {
+        match self {
+            System::Springbloom => &[],
+            System::ElasticBf => &[
+                ("units", "bloom:6x4"),
+                ("policy", "multi-queue"),
+                ("segment_data_bytes", "4M"),
+                ("negative_cache", "false"),
+            ],
+            System::ElasticBfFile => &[
+                ("units", "bloom:6x4"),
+                ("policy", "multi-queue"),
+                ("segment_data_bytes", "1T"),
+                ("negative_cache", "false"),
+            ],
+        }
+    }
+
+    /// Gets in which a segment expires that none of them asked, for each segment: 10,000 with about 30,000 segments in ATC'19 (section
+    /// 4.1), 20,000 with about 50,000 tables in HotStorage'18 (section 4).
+    fn lifetime_gets_per_segment(self) -> Option<f64> {
+        match self {
+            System::Springbloom => None,
+            System::ElasticBf => Some(1.0 / 3.0),
+            System::ElasticBfFile => Some(2.0 / 5.0),
+        }
+    }
+}
+
+/// A system with its bits per key and settings of its own.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Elastic {
+    system: System,
+    /// Budget in bits per key.
+    pub(crate) bits: f64,
+    /// Names and values, as they were given.
+    own: Vec<(String, String)>,
+}
+
+impl Elastic {
+    /// With settings in the form `NAME=VALUE`.
+    pub(crate) fn new(system: System, bits: f64, own: &[&str]) -> Result<Self, String> {
+        let own = own.iter().map(|setting| {
+            let (name, value) = setting.split_once('=').ok_or_else(|| {
+                format!("expected a setting as NAME=VALUE after @, such as @policy=monkey; got {setting:?}")
+            })?;
+            Ok((name.to_owned(), value.to_owned()))
+        });
+        let elastic = Self { system, bits, own: own.collect::<Result<_, String>>()? };
+        if elastic.own(BUDGET).is_some() {
+            return Err("expected the budget as bits per key or as --budget, got it as a setting".to_owned());
+        }
+        if elastic.own(LIFETIME_GETS).is_some_and(|gets| !gets.parse::<u64>().is_ok_and(|gets| gets > 0)) {
+            return Err(format!("{LIFETIME_GETS}: expected a number of gets of at least 1"));
+        }
+        elastic.builder(&ElasticFilters::builder()).map_err(|error| error.to_string())?;
+        Ok(elastic)
+    }
+
+    fn own(&self, name: &str) -> Option<&str> {
+        self.own.iter().rfind(|(own, _)| own == name).map(|(_, value)| value.as_str())
+    }
+
+    /// Whether it has settings that are not those of the run.
+    pub(crate) fn differs(&self) -> bool {
+        !self.system.settings().is_empty() || !self.own.is_empty()
+    }
+
+    /// The settings of the run, under those of the system, under its own. The lifetime in gets is not among them.
+    pub(crate) fn builder(
+        &self,
+        run: &ElasticFiltersBuilder,
+    ) -> Result<ElasticFiltersBuilder, springbloom_rocksdb::Error> {
+        let own = self.own.iter().map(|(name, value)| (name.as_str(), value.as_str()));
+        let all =
+            self.system.settings().iter().copied().chain(own.filter(|(name, _)| *name != LIFETIME_GETS));
+        all.into_iter().try_fold(run.clone(), |builder, (name, value)| builder.set(name, value))
+    }
+
+    /// The lifetime in gets, where it is given in these, in a store with `segments`.
+    pub(crate) fn lifetime_gets(&self, segments: u64) -> Option<u64> {
+        match (self.own(LIFETIME_GETS), self.own(LIFETIME_VISITS)) {
+            (Some(gets), _) => gets.parse().ok(),
+            (None, Some(_)) => None,
+            (None, None) => {
+                let share = self.system.lifetime_gets_per_segment()?;
+                Some(((segments as f64 * share) as u64).max(1))
+            }
+        }
+    }
+}
+
+impl fmt::Display for Elastic {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}:{}", self.system.name(), self.bits)?;
+        self.own.iter().try_for_each(|(name, value)| write!(f, "@{name}={value}"))
+    }
+}
+
+/// The settings that decide how well filters do, for reports.
+pub(crate) fn described(builder: &ElasticFiltersBuilder) -> String {
+    let settings = builder.settings();
+    format!(
+        "units {}, segments of {}, policy {}{}",
+        settings.units,
+        Size { bytes: settings.segment_data_bytes },
+        settings.policy,
+        if settings.negative_cache { "" } else { ", no negative cache" }
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn elastic(system: System, own: &[&str]) -> Elastic {
+        Elastic::new(system, 4.0, own).expect("settings")
+    }
+
+    #[test]
+    fn own_settings_win_over_those_of_the_system_and_these_over_those_of_the_run() {
+        let run = ElasticFilters::builder().segment_data_bytes(1 << 20).negative_cache(true);
+        let built = |elastic: &Elastic| described(&elastic.builder(&run).expect("settings"));
+        assert_eq!(
+            built(&elastic(System::Springbloom, &[])),
+            "units ribbon:16, segments of 1 MiB, policy benefit"
+        );
+        assert_eq!(
+            built(&elastic(System::ElasticBf, &[])),
+            "units bloom:6x4, segments of 4 MiB, policy multi-queue, no negative cache"
+        );
+        assert_eq!(
+            built(&elastic(System::ElasticBf, &["units=bloom:12x2", "negative_cache=true"])),
+            "units bloom:12x2, segments of 4 MiB, policy multi-queue"
+        );
+    }
+
+    #[test]
+    fn lifetimes_are_those_of_the_papers() {
+        assert_eq!(elastic(System::Springbloom, &[]).lifetime_gets(30_000), None);
+        assert_eq!(elastic(System::ElasticBf, &[]).lifetime_gets(30_000), Some(10_000));
+        assert_eq!(elastic(System::ElasticBfFile, &[]).lifetime_gets(50_000), Some(20_000));
+        assert_eq!(elastic(System::ElasticBf, &[]).lifetime_gets(1), Some(1));
+        assert_eq!(elastic(System::ElasticBf, &["segment_lifetime_gets=7"]).lifetime_gets(1), Some(7));
+        assert_eq!(elastic(System::ElasticBf, &["segment_lifetime_visits=7"]).lifetime_gets(1), None);
+    }
+
+    #[test]
+    fn the_budget_is_no_setting() {
+        let error = Elastic::new(System::Springbloom, 4.0, &["budget=1M"]).expect_err("budget");
+        assert!(error.contains("--budget"), "{error}");
+    }
+}
