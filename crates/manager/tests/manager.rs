@@ -254,9 +254,12 @@ fn units_of_a_table_are_read_while_no_reader_has_it_open() {
     let table = MemoryTable::new(1, 4, 500);
     let handle = manager.register(table.spec(Some(1))).unwrap();
     (0..4000).for_each(|n| _ = look_up(&handle, &table, n));
+    assert!(manager.wait_idle(IDLE_TIMEOUT));
     drop(handle);
     assert_eq!(closed_tables(&manager).len(), 1);
-    manager.set_budget_bytes(20_000); // takes units away
+    let unit_bytes = manager.stats().used.units;
+    manager.set_budget_bytes(8_000);
+    assert!(manager.stats().used.units < unit_bytes, "it takes units away");
     let loads = manager.stats().loads;
     manager.set_budget_bytes(1 << 20);
     assert!(manager.wait_idle(IDLE_TIMEOUT));
