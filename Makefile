@@ -11,7 +11,7 @@ DEMO_DIR ?= $(CACHE_HOME)/springbloom/demo
 BENCHMARKS_DIR ?= $(CACHE_HOME)/springbloom/benchmarks
 
 # Crates that need no RocksDB.
-NEUTRAL := filter format manager page-device flash-filter flash-index host console testkit workload simulator
+NEUTRAL := filter format manager page-device flash-filter flash-index host console testkit workload simulator records evidence
 
 .PHONY: demo test attack build build-all setup lint msrv deny sanitize fuzz benchmarks crashtest crashtest-short rocksdb-tests package test-releases jvm test-jvm jvm-soak jvm-compare setup-jvm
 

@@ -24,6 +24,8 @@ struct Arguments {
 enum Command {
     Compare(Box<command::compare::Compare>),
     Simulate(command::simulate::Simulate),
+    Reproduce(command::reproduce::Reproduce),
+    Report(command::report::Report),
     Inspect(command::inspect::Inspect),
     Advise(command::advise::Advise),
     Top(command::top::Top),
@@ -40,6 +42,8 @@ fn main() -> ExitCode {
     let result = match arguments.unwrap_or_else(|error| error.exit()).command {
         Command::Compare(compare) => compare.run().map(|()| ExitCode::SUCCESS),
         Command::Simulate(simulate) => simulate.run().map(|()| ExitCode::SUCCESS),
+        Command::Reproduce(reproduce) => reproduce.run().map(|()| ExitCode::SUCCESS),
+        Command::Report(report) => report.run().map(|()| ExitCode::SUCCESS),
         Command::Inspect(inspect) => inspect.run().map(|()| ExitCode::SUCCESS),
         Command::Advise(advise) => advise.run().map(|()| ExitCode::SUCCESS),
         Command::Top(top) => top.run().map(|()| ExitCode::SUCCESS),

@@ -33,7 +33,7 @@ fn more_memory_wastes_fewer_reads_under_every_filter() {
         assert!(much < little / 3.0, "{name}: {little} with 4 bits, {much} with 10");
     }
     assert!(wasted(&document, "benefit", 4.0) < wasted(&document, "uniform", 4.0), "{document:#}");
-    assert_eq!(document["header"]["simulated_share"], 1.0);
+    assert_eq!(document["settings"]["simulated_share"], 1.0);
 }
 
 #[test]
@@ -41,8 +41,8 @@ fn a_sample_wastes_as_much_as_all() {
     let tree = "--records 4M --segment-data-bytes 1MiB --table-bytes 4MiB --bits 4 --filters benefit,optimum --salts 3";
     let all = json(&format!("{tree} --segments 4000"));
     let sample = json(&format!("{tree} --segments 600"));
-    assert_eq!(all["header"]["simulated_share"], 1.0);
-    assert!(sample["header"]["simulated_share"].as_f64().is_some_and(|share| share < 0.2));
+    assert_eq!(all["settings"]["simulated_share"], 1.0);
+    assert!(sample["settings"]["simulated_share"].as_f64().is_some_and(|share| share < 0.2));
     for filter in ["benefit", "optimum"] {
         let ratio = wasted(&sample, filter, 4.0) / wasted(&all, filter, 4.0);
         assert!((0.75..1.33).contains(&ratio), "{filter}: a sample wastes {ratio} times as much as all");
@@ -68,8 +68,8 @@ fn a_hundred_terabytes_take_no_more_time_and_the_figure_is_drawn() {
 fn sorted_runs_can_be_given() {
     let document =
         json("--runs 8MiB,80MiB --segment-data-bytes 1MiB --lookups 5000 --bits 4 --filters monkey-ribbon");
-    assert_eq!(document["header"]["run_bytes"], serde_json::json!([8 << 20, 80 << 20]));
-    assert_eq!(document["header"]["records"], 92_275);
+    assert_eq!(document["settings"]["run_bytes"], serde_json::json!([8 << 20, 80 << 20]));
+    assert_eq!(document["settings"]["records"], 92_275);
 }
 
 #[test]

@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use anyhow::{Context, Result};
 use springbloom_console::bad_input;
+use springbloom_records::Clock;
 
 use crate::arguments::Compare;
 use crate::database::build::Folder;
@@ -23,6 +24,7 @@ const LOAD_ONLY_ROUNDS: u32 = 5;
 impl Compare {
     /// Runs the comparison and prints the report.
     pub fn run(&self) -> Result<()> {
+        let clock = Clock::start();
         self.require_sense()?;
         let defaults = self.preset.defaults();
         let records = self.records(&defaults)?;
@@ -42,7 +44,7 @@ impl Compare {
         if !self.buffered {
             place::require_direct_io(dir)?;
         }
-        let inputs = Inputs { dir, records, configs, common, defaults };
+        let inputs = Inputs { clock, dir, records, configs, common, defaults };
         if self.load_only { self.compare_loads(&inputs) } else { self.compare_lookups(inputs) }
     }
 
@@ -60,7 +62,7 @@ impl Compare {
     }
 
     fn compare_lookups(&self, mut inputs: Inputs<'_>) -> Result<()> {
-        let Inputs { dir, records, configs, common, defaults } = &inputs;
+        let Inputs { dir, records, configs, common, defaults, .. } = &inputs;
         let stream = self.stream(&records.keys)?;
         self.require_whole_windows(self.warmup.unwrap_or(defaults.warmup_ops))?;
         let manifest = self.manifest(records, common)?;

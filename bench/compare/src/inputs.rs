@@ -6,12 +6,14 @@ use std::path::Path;
 use anyhow::{Context, Result};
 use springbloom_console::bad_input;
 use springbloom_console::picture;
+use springbloom_records::Clock;
 use springbloom_rocksdb::ElasticFilters;
 use springbloom_workload::{
     AbsentKeys, Distribution, FileKeys, KeySpace, Mix, Movement, OperationStream, StreamSettings, value,
 };
 
 use crate::arguments::Compare;
+use crate::database::ROCKSDB_VERSION;
 use crate::database::block_cache::BlockCache;
 use crate::database::config::Config;
 use crate::database::elastic::described;
@@ -20,7 +22,6 @@ use crate::database::manifest::{FORMAT_VERSION, TreeManifest};
 use crate::database::options::CommonSettings;
 use crate::database::preset::{Defaults, Preset};
 use crate::database::shape::Shape;
-use crate::machine::{Machine, ROCKSDB_VERSION};
 use crate::report::Header;
 
 /// Name of keys that are computed from record numbers.
@@ -28,6 +29,7 @@ const SYNTHETIC: &str = "synthetic";
 
 /// The inputs of a comparison.
 pub(crate) struct Inputs<'a> {
+    pub(crate) clock: Clock,
     /// Folder for the databases.
     pub(crate) dir: &'a Path,
     pub(crate) records: Records,
@@ -203,10 +205,11 @@ impl Compare {
 
     /// The header of a report on databases of `shape`; the caller adds what was run.
     pub(crate) fn header(&self, inputs: &Inputs<'_>, shape: &Shape) -> Result<Header> {
-        let Inputs { records, configs, common, .. } = inputs;
+        let Inputs { clock, records, configs, common, .. } = inputs;
         let entries = shape.entries();
         Ok(Header {
-            machine: Machine::this(),
+            clock: *clock,
+            rocksdb: ROCKSDB_VERSION,
             preset: self.preset,
             keys: self.keys.as_ref().map_or_else(
                 || SYNTHETIC.to_owned(),

@@ -12,7 +12,6 @@ mod arguments;
 mod comparison;
 mod database;
 mod inputs;
-mod machine;
 mod place;
 mod report;
 mod run;

@@ -1,6 +1,7 @@
 //! A figure over several hot-key mappings or rounds: median, minimum and maximum.
 
 use serde::Serialize;
+use springbloom_records::{Figure, Labels, Unit};
 
 /// Median, least and greatest.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
@@ -25,6 +26,11 @@ impl Spread {
     /// Each figure in another unit; `convert` must keep their order.
     pub(crate) fn map(self, convert: impl Fn(f64) -> f64) -> Self {
         Spread { median: convert(self.median), min: convert(self.min), max: convert(self.max) }
+    }
+
+    /// As a figure of a record.
+    pub(crate) fn figure(self, name: &str, of: Labels, unit: Unit) -> Figure {
+        Figure::new(name, of, self.median, unit).between(self.min, self.max)
     }
 
     /// `12.3` or, if values differ at this precision, `12.3 (11.9-13.0)`.

@@ -6,7 +6,7 @@
 use springbloom_filter::UnitSettings;
 use springbloom_manager::ManagerSettings;
 use springbloom_simulator::managed::{KeyForm, Managed, settings};
-use springbloom_simulator::written::{Choice, Written};
+use springbloom_simulator::written::{Choice, Stock, Written};
 use springbloom_simulator::{HotRange, Lookups, Popularity, Rewriting, Tree};
 use springbloom_workload::{Distribution, Movement};
 
@@ -59,8 +59,10 @@ fn main() {
                 let lookups = |salt| Lookups::new(popularity, tree.keys(), salt);
                 let written = |choice| {
                     median(|salt| {
-                        let (mut written, mut lookups) =
-                            (Written::new(&tree, bits_per_key, choice, rewriting), lookups(salt));
+                        let (mut written, mut lookups) = (
+                            Written::new(&tree, bits_per_key, (Stock::Ribbon, choice), rewriting),
+                            lookups(salt),
+                        );
                         written.run(&mut lookups, count);
                         written.run(&mut lookups, count)
                     })

@@ -6,7 +6,7 @@
 use springbloom_filter::UnitSettings;
 use springbloom_manager::ManagerSettings;
 use springbloom_simulator::managed::{KeyForm, Managed, settings};
-use springbloom_simulator::written::{Choice, Written};
+use springbloom_simulator::written::{Choice, Stock, Written};
 use springbloom_simulator::{Lookups, Popularity, Tree};
 use springbloom_workload::{AbsentKeys, Distribution};
 
@@ -47,7 +47,8 @@ fn main() {
         let free = median(SALTS.zip(&runs).map(|(salt, &(_, beside))| run(salt, budget_bytes + beside).0));
         let by_level = median(SALTS.map(|salt| {
             let mut lookups = Lookups::new(popularity, tree.keys(), salt);
-            Written::new(&tree, BITS_PER_KEY, Choice::RunSize, None).run(&mut lookups, LOOKUPS)
+            Written::new(&tree, BITS_PER_KEY, (Stock::Ribbon, Choice::RunSize), None)
+                .run(&mut lookups, LOOKUPS)
         }));
         println!(
             "{name:34}  as it is {paid:.4}, bookkeeping of {} bytes beside the budget {free:.4}, Ribbon by level {by_level:.4}",

@@ -5,15 +5,35 @@ use springbloom_workload::hash::{mix, unit_interval};
 
 use crate::{Lookups, Rewriting, Tree};
 
-/// Bits of a Ribbon filter for each halving of its false positive rate, by RocksDB's formulas for 3 to 7 bits per key.
-const BITS_PER_HALVING: f64 = 1.05;
 /// A table that no lookup visited lately gets the bits of one with so many visits.
 const LEAST_VISITS: f64 = 0.5;
 const SEARCH_STEPS: u32 = 60;
 
+/// Kinds of stock filters.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Stock {
+    /// Bloom filters.
+    Bloom,
+    /// Ribbon filters.
+    Ribbon,
+}
+
+impl Stock {
+    /// Bits per key for each halving of the false positive rate.
+    fn bits_per_halving(self) -> f64 {
+        match self {
+            Self::Bloom => std::f64::consts::LOG2_E,
+            // RocksDB's formulas for 3 to 7 bits per key.
+            Self::Ribbon => 1.05,
+        }
+    }
+}
+
 /// What the bits of a table that is written follow from.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Choice {
+    /// Nothing: all have the same.
+    Same,
     /// The size of its sorted run, as in Monkey (SIGMOD'17).
     RunSize,
     /// The lookups that visited its keys on this level and did not find theirs (arXiv 2606.18138).
@@ -45,6 +65,7 @@ impl Table {
 /// A tree of tables with stock filters.
 pub struct Written<'a> {
     tree: &'a Tree,
+    stock: Stock,
     choice: Choice,
     rewriting: Option<Rewriting>,
     budget_bits: f64,
@@ -54,7 +75,12 @@ pub struct Written<'a> {
 
 impl<'a> Written<'a> {
     /// A tree that was just loaded: nothing is known but the sizes of runs.
-    pub fn new(tree: &'a Tree, bits_per_key: f64, choice: Choice, rewriting: Option<Rewriting>) -> Self {
+    pub fn new(
+        tree: &'a Tree,
+        bits_per_key: f64,
+        (stock, choice): (Stock, Choice),
+        rewriting: Option<Rewriting>,
+    ) -> Self {
         let mut tables = Vec::new();
         for (level, &level_segments) in tree.levels.iter().enumerate() {
             let keys = |segments: u32| f64::from(segments) * tree.segment_keys as f64;
@@ -68,8 +94,11 @@ impl<'a> Written<'a> {
             }));
         }
         let budget_bits = tree.keys() as f64 * bits_per_key;
-        let mut written = Self { tree, choice, rewriting, budget_bits, tables, lookups: 0 };
-        let bits = written.best_bits(|table| table.keys / table.run_keys);
+        let mut written = Self { tree, stock, choice, rewriting, budget_bits, tables, lookups: 0 };
+        let bits = match choice {
+            Choice::Same => vec![bits_per_key; written.tables.len()],
+            Choice::RunSize | Choice::Visits { .. } => written.best_bits(|table| table.keys / table.run_keys),
+        };
         written.tables.iter_mut().zip(bits).for_each(|(table, bits)| table.bits = bits);
         written
     }
@@ -77,6 +106,7 @@ impl<'a> Written<'a> {
     /// Does `count` lookups and returns the wasted reads per lookup.
     pub fn run(&mut self, lookups: &mut Lookups, count: usize) -> f64 {
         let mut wasted = 0u64;
+        let bits_per_halving = self.stock.bits_per_halving();
         for lookup in lookups.take(count) {
             if let Some(rewriting) = self.rewriting {
                 for (level, nth) in rewriting.before(self.tree, self.lookups) {
@@ -92,7 +122,7 @@ impl<'a> Written<'a> {
                 }
                 let salt = mix(u64::from(number) << 32 | table.generation);
                 wasted += u64::from(
-                    unit_interval(mix(lookup.key ^ salt)) < (-table.bits / BITS_PER_HALVING).exp2(),
+                    unit_interval(mix(lookup.key ^ salt)) < (-table.bits / bits_per_halving).exp2(),
                 );
             }
             self.lookups += 1;
@@ -117,7 +147,8 @@ impl<'a> Written<'a> {
     fn best_bits(&self, visits: impl Fn(&Table) -> f64) -> Vec<f64> {
         let densities: Vec<f64> =
             self.tables.iter().map(|table| (visits(table) / table.keys).log2()).collect();
-        let bits = |density: f64, price: f64| (BITS_PER_HALVING * (density - price)).max(0.0);
+        let bits_per_halving = self.stock.bits_per_halving();
+        let bits = |density: f64, price: f64| (bits_per_halving * (density - price)).max(0.0);
         let spent = |price: f64| -> f64 {
             self.tables
                 .iter()
@@ -150,7 +181,7 @@ mod tests {
 
     fn run(tree: &Tree, choice: Choice, popularity: Popularity) -> Written<'_> {
         let rewriting = Some(Rewriting { cycle_lookups: CYCLE });
-        let mut written = Written::new(tree, 4.0, choice, rewriting);
+        let mut written = Written::new(tree, 4.0, (Stock::Ribbon, choice), rewriting);
         let mut lookups = Lookups::new(popularity, tree.keys(), 1);
         written.run(&mut lookups, 2 * CYCLE as usize);
         written
@@ -168,6 +199,16 @@ mod tests {
             assert!(spent <= written.budget_bits * 1.000_001, "{choice:?}: {spent}");
             assert!(spent >= written.budget_bits * 0.95, "{choice:?}: {spent}");
         }
+    }
+
+    #[test]
+    fn bloom_filters_of_the_same_size_pass_what_they_should() {
+        let tree = Tree::new(&[200], 2, 100, UnitSettings::default());
+        let mut written = Written::new(&tree, 4.0, (Stock::Bloom, Choice::Same), None);
+        let popularity = Popularity::still(Distribution::Uniform);
+        let wasted = written.run(&mut Lookups::new(popularity, tree.keys(), 1), 100_000);
+        // Half of the lookups are for absent keys, of which a Bloom filter of 4 bits passes 14.6%.
+        assert!((wasted / 0.073 - 1.0).abs() < 0.05, "{wasted}");
     }
 
     #[test]

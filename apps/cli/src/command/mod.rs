@@ -7,6 +7,8 @@ pub(crate) mod dedup;
 pub(crate) mod index;
 pub(crate) mod inspect;
 pub(crate) mod man;
+pub(crate) mod report;
+pub(crate) mod reproduce;
 pub(crate) mod set;
 pub(crate) mod simulate;
 pub(crate) mod top;

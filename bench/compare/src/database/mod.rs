@@ -14,3 +14,6 @@ pub(crate) mod remove;
 pub(crate) mod segments;
 pub(crate) mod shape;
 mod unsafe_rewrite;
+
+/// The RocksDB that is linked in; its bindings are pinned to it.
+pub(crate) const ROCKSDB_VERSION: &str = "11.8.1";

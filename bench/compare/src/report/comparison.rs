@@ -6,15 +6,17 @@ use anyhow::Result;
 use serde::Serialize;
 use springbloom_console::sizes::Size;
 use springbloom_console::{TextTable, distinct};
+use springbloom_records::{Figure, Unit, labels};
 
 use crate::report::Header;
 use crate::report::baseline::baseline;
+use crate::report::document;
 use crate::report::summary::{self, Subject};
 use crate::report::windows;
 use crate::run::{Latency, LoadRow, Row};
 use crate::spread::Spread;
 
-/// All rows with medians over salts, and the loads that were measured, as one JSON document.
+/// The record of the run, all rows with medians over salts, and the loads that were measured, as one JSON document.
 pub(crate) fn write_json(
     out: &mut impl Write,
     header: &Header,
@@ -22,19 +24,18 @@ pub(crate) fn write_json(
     loads: &[LoadRow],
 ) -> Result<()> {
     #[derive(Serialize)]
-    struct Document<'a> {
-        header: &'a Header,
+    struct Detail<'a> {
         baseline: &'a str,
         rows: &'a [Row],
-        medians: Vec<Medians>,
+        medians: &'a [Medians],
         loads: &'a [LoadRow],
         summary: Vec<String>,
     }
     let baseline = baseline(rows.iter().map(|row| row.config.as_str()));
     let medians = medians(rows, baseline);
     let summary = summary::sentences(&subjects(header, &medians));
-    serde_json::to_writer_pretty(&mut *out, &Document { header, baseline, rows, medians, loads, summary })?;
-    Ok(writeln!(out)?)
+    let figures = medians.iter().flat_map(Medians::figures).collect();
+    document::write(out, header, figures, &Detail { baseline, rows, medians: &medians, loads, summary })
 }
 
 /// One line for each configuration and number of threads: medians over salts, with least and greatest where it matters.
@@ -179,6 +180,32 @@ struct Medians {
     load_s: Option<f64>,
     load_cpu_s: Option<f64>,
     load_written_bytes: Option<f64>,
+}
+
+impl Medians {
+    fn figures(&self) -> Vec<Figure> {
+        let of = || labels([("config", self.config.clone()), ("threads", self.threads.to_string())]);
+        let single = |name, value: Option<f64>, unit| Some(Figure::new(name, of(), value?, unit));
+        let spread = |name, value: Option<Spread>, unit| Some(value?.figure(name, of(), unit));
+        let figures = [
+            spread("lookups_per_s", Some(self.ops_per_s), Unit::PerSecond),
+            spread("lookups_ratio", Some(self.ops_ratio), Unit::TimeRatio),
+            single("p50_us", Some(self.p50_us), Unit::Microseconds),
+            single("p99_us", Some(self.p99_us), Unit::Microseconds),
+            spread("data_reads_per_get", self.data_reads_per_get, Unit::PerLookup),
+            spread("wasted_reads_per_get", self.wasted_reads_per_get, Unit::PerLookup),
+            spread("filter_reads_per_get", self.filter_reads_per_get, Unit::PerLookup),
+            spread("index_reads_per_get", self.index_reads_per_get, Unit::PerLookup),
+            single("filter_bytes", Some(self.resident_filter_bytes), Unit::Bytes),
+            single("unit_reads", Some(self.unit_reads), Unit::Count),
+            single("tables_per_get", self.visits_per_get, Unit::PerLookup),
+            single("digests_per_get", self.digests_per_get, Unit::PerLookup),
+            single("cpu_us_per_op", Some(self.cpu_us_per_op), Unit::Microseconds),
+            single("load_s", self.load_s, Unit::Seconds),
+            single("load_written_bytes", self.load_written_bytes, Unit::Bytes),
+        ];
+        figures.into_iter().flatten().collect()
+    }
 }
 
 /// By configuration and number of threads, in the order of the rows.

@@ -1,4 +1,4 @@
-//! The header of a report: machine, data, filters, workload.
+//! The header of a report: data, filters, workload.
 
 use std::fmt::Display;
 use std::io::Write;
@@ -6,22 +6,25 @@ use std::io::Write;
 use anyhow::Result;
 use serde::{Serialize, Serializer};
 use springbloom_console::sizes::Size;
+use springbloom_records::{Build, Clock, Machine};
 use springbloom_workload::{AbsentKeys, Movement};
 
 use crate::database::block_cache::BlockCache;
 use crate::database::preset::Preset;
 use crate::database::shape::LevelShape;
-use crate::machine::Machine;
 
-/// Machine, data, filters and workload.
+/// Data, filters and workload.
 #[derive(Debug, Serialize)]
 pub(crate) struct Header {
-    pub(crate) machine: Machine,
+    #[serde(skip)]
+    pub(crate) clock: Clock,
+    pub(crate) rocksdb: &'static str,
     pub(crate) preset: Preset,
     pub(crate) keys: String,
     pub(crate) records: u64,
     pub(crate) key_bytes_mean: f64,
     pub(crate) value_bytes: usize,
+    #[serde(skip)]
     pub(crate) seed: u64,
     pub(crate) direct_io: bool,
     pub(crate) wal: bool,
@@ -72,8 +75,9 @@ pub(crate) struct Loads {
 impl Header {
     /// The header of a table, with the empty line behind it.
     pub(crate) fn write_text(&self, out: &mut impl Write) -> Result<()> {
-        let Machine { cpu, cores, memory_bytes, kernel, commit, version, rocksdb } = &self.machine;
-        let memory = Size { bytes: *memory_bytes };
+        let Machine { cpu, cores, memory_bytes, kernel } = Machine::this();
+        let (build, memory) = (Build::this(), Size { bytes: memory_bytes });
+        let (version, commit, rocksdb) = (&build.version, build.commit_name(), self.rocksdb);
         writeln!(
             out,
             "springbloom {version} ({commit}), RocksDB {rocksdb}; {cpu}, {cores} cores, {memory}, Linux {kernel}"

@@ -5,9 +5,11 @@ use std::io::Write;
 use anyhow::Result;
 use serde::Serialize;
 use springbloom_console::{TextTable, distinct};
+use springbloom_records::{Figure, Unit, labels};
 
 use crate::report::Header;
 use crate::report::baseline::baseline;
+use crate::report::document;
 use crate::run::LoadRow;
 use crate::spread::Spread;
 
@@ -24,21 +26,32 @@ struct Medians {
     written_ratio: Spread,
 }
 
-/// All loads with their medians, as one JSON document.
+impl Medians {
+    fn figures(&self) -> [Figure; 6] {
+        let of = || labels([("config", self.config.clone())]);
+        [
+            self.load_s.figure("load_s", of(), Unit::Seconds),
+            self.load_cpu_s.figure("load_cpu_s", of(), Unit::Seconds),
+            self.load_written_bytes.figure("load_written_bytes", of(), Unit::Bytes),
+            self.time_ratio.figure("load_time_ratio", of(), Unit::TimeRatio),
+            self.cpu_ratio.figure("load_cpu_ratio", of(), Unit::TimeRatio),
+            self.written_ratio.figure("load_written_ratio", of(), Unit::Ratio),
+        ]
+    }
+}
+
+/// The record of the run, and all loads with their medians, as one JSON document.
 pub(crate) fn write_json(out: &mut impl Write, header: &Header, rows: &[LoadRow]) -> Result<()> {
     #[derive(Serialize)]
-    struct Document<'a> {
-        header: &'a Header,
+    struct Detail<'a> {
         baseline: &'a str,
         rows: &'a [LoadRow],
-        medians: Vec<Medians>,
+        medians: &'a [Medians],
     }
     let baseline = baseline(rows.iter().map(|row| row.config.as_str()));
-    serde_json::to_writer_pretty(
-        &mut *out,
-        &Document { header, baseline, rows, medians: medians(rows, baseline) },
-    )?;
-    Ok(writeln!(out)?)
+    let medians = medians(rows, baseline);
+    let figures = medians.iter().flat_map(Medians::figures).collect();
+    document::write(out, header, figures, &Detail { baseline, rows, medians: &medians })
 }
 
 /// One line for each configuration: medians over rounds, with least and greatest.

@@ -2,6 +2,7 @@
 
 mod baseline;
 pub(crate) mod comparison;
+mod document;
 mod header;
 pub(crate) mod loads;
 pub(crate) mod shamba;

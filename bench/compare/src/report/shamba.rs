@@ -3,23 +3,36 @@
 use std::io::Write;
 
 use anyhow::Result;
-use serde::Serialize;
 use springbloom_console::TextTable;
 use springbloom_console::sizes::Size;
+use springbloom_records::{Figure, Unit, labels};
 
-use crate::report::Header;
-use crate::run::shamba::Experiment;
+use crate::report::{Header, document};
+use crate::run::shamba::{Cell, Experiment};
 
-/// All cells as one JSON document.
+/// The record of the run, with all cells, as one JSON document.
 pub(crate) fn write_json(out: &mut impl Write, header: &Header, experiment: &Experiment) -> Result<()> {
-    #[derive(Serialize)]
-    struct Document<'a> {
-        header: &'a Header,
-        #[serde(flatten)]
-        experiment: &'a Experiment,
-    }
-    serde_json::to_writer_pretty(&mut *out, &Document { header, experiment })?;
-    Ok(writeln!(out)?)
+    document::write(out, header, experiment.cells.iter().flat_map(figures).collect(), experiment)
+}
+
+fn figures(cell: &Cell) -> Vec<Figure> {
+    let of = || {
+        labels([
+            ("config", cell.row.config.clone()),
+            ("distribution", cell.distribution.clone()),
+            ("existing", cell.existing_share.to_string()),
+            ("budget", cell.budget_share.map_or_else(|| "all".to_owned(), |share| share.to_string())),
+        ])
+    };
+    let single = |name, value, unit| Figure::new(name, of(), value, unit);
+    let wasted =
+        cell.row.wasted_reads_per_get.map(|value| single("wasted_reads_per_get", value, Unit::PerLookup));
+    let figures = [
+        single("lookup_us", cell.lookup_us(), Unit::Microseconds),
+        single("extra_reads_per_get", cell.extra_reads_per_get(), Unit::PerLookup),
+        single("filter_bytes", cell.row.resident_filter_bytes as f64, Unit::Bytes),
+    ];
+    figures.into_iter().chain(wasted).collect()
 }
 
 /// One line for each cell.

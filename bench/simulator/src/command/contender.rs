@@ -9,7 +9,7 @@ use springbloom_workload::StreamSettings;
 use crate::command::sample::Sample;
 use crate::managed::{self, KeyForm, Managed};
 use crate::planned::Planned;
-use crate::written::{Choice, Written};
+use crate::written::{Choice, Stock, Written};
 use crate::{Lookups, Rewriting};
 
 /// A way to spend memory on filters.
@@ -17,6 +17,10 @@ use crate::{Lookups, Rewriting};
 pub(super) enum Contender {
     /// A whole manager under this policy. The memory pays for bookkeeping and the negative cache too.
     Policy(PolicyKind),
+    /// Stock Bloom filters.
+    Bloom,
+    /// Stock Bloom filters with bits by the sizes of sorted runs.
+    MonkeyBloom,
     /// Stock Ribbon filters with bits by the sizes of sorted runs.
     MonkeyRibbon,
     /// Stock Ribbon filters. Each gets bits by its table's use when it is written, and keeps them.
@@ -26,7 +30,9 @@ pub(super) enum Contender {
 }
 
 /// Names beside those of policies.
-const OTHERS: [(&str, Contender); 3] = [
+const OTHERS: [(&str, Contender); 5] = [
+    ("bloom", Contender::Bloom),
+    ("monkey-bloom", Contender::MonkeyBloom),
     ("monkey-ribbon", Contender::MonkeyRibbon),
     ("at-compaction", Contender::AtCompaction),
     ("optimum", Contender::Optimum),
@@ -68,6 +74,9 @@ pub(super) struct Load {
     pub(super) warmup: usize,
     pub(super) measured: usize,
     pub(super) rewriting: Option<Rewriting>,
+    /// Settings of a manager that flags change.
+    pub(super) negative_cache: bool,
+    pub(super) segment_lifetime_visits: Option<u64>,
     /// Share of lookups for keys that are hotter than any in the sample.
     pub(super) head: f64,
 }
@@ -76,10 +85,16 @@ impl Contender {
     /// Wasted reads per lookup with `bits_per_key` bits of memory for each key; `None` if they have no room for the bookkeeping.
     pub(super) fn run(self, sample: &Sample, bits_per_key: f64, load: Load) -> Option<f64> {
         let tree = &sample.tree;
-        let settings = |policy| ManagerSettings { policy, ..managed::settings(tree, bits_per_key) };
+        let Load { negative_cache, segment_lifetime_visits, .. } = load;
+        let settings = |policy| ManagerSettings {
+            policy,
+            negative_cache,
+            segment_lifetime_visits,
+            ..managed::settings(tree, bits_per_key)
+        };
         let mut lookups = Lookups::of(load.stream, tree.keys()).expect("settings that the flags allow");
-        let written = |choice, lookups: &mut Lookups| {
-            let mut written = Written::new(tree, bits_per_key, choice, load.rewriting);
+        let written = |stock, choice, lookups: &mut Lookups| {
+            let mut written = Written::new(tree, bits_per_key, (stock, choice), load.rewriting);
             written.run(lookups, load.warmup);
             written.run(lookups, load.measured)
         };
@@ -90,10 +105,13 @@ impl Contender {
                 managed.run(&mut lookups, load.warmup);
                 managed.run(&mut lookups, load.measured).wasted_per_lookup * (1.0 - load.head)
             }
-            Self::MonkeyRibbon => written(Choice::RunSize, &mut lookups),
+            Self::Bloom => written(Stock::Bloom, Choice::Same, &mut lookups),
+            Self::MonkeyBloom => written(Stock::Bloom, Choice::RunSize, &mut lookups),
+            Self::MonkeyRibbon => written(Stock::Ribbon, Choice::RunSize, &mut lookups),
             // As long a memory as the manager's.
             Self::AtCompaction => {
-                written(Choice::Visits { half_life: 32.0 * f64::from(tree.segments()) }, &mut lookups)
+                let visits = Choice::Visits { half_life: 32.0 * f64::from(tree.segments()) };
+                written(Stock::Ribbon, visits, &mut lookups)
             }
             Self::Optimum => {
                 let mut planned = Planned::new(tree, &settings(PolicyKind::Uniform), bits_per_key);

@@ -1,5 +1,6 @@
 //! `springbloom simulate`: the wasted reads to expect by memory, for policies and rivals, on trees of any size.
 
+mod accesses;
 mod contender;
 mod plot;
 mod report;
@@ -14,13 +15,15 @@ use serde::Serialize;
 use springbloom_console::sizes::{self, Size};
 use springbloom_console::{Step, bad_input, output, picture};
 use springbloom_filter::UnitSettings;
+use springbloom_records::{Clock, Figure, Unit, labels};
 use springbloom_workload::{AbsentKeys, Distribution, Mix, Movement, StreamSettings};
 
+use accesses::Accesses;
 use contender::{Contender, Load};
 use sample::{Sample, Whole};
 use shape::Shape;
 
-use crate::Rewriting;
+use crate::{Lookups, Rewriting};
 
 /// Estimate the wasted reads of filters by memory, on trees of any size
 ///
@@ -51,7 +54,8 @@ pub struct Simulate {
     #[arg(long, value_delimiter = ',', default_value = "1,2,4,6,10", value_parser = sizes::number_within(0.01..=100.0),
         help_heading = "Filters")]
     bits: Vec<f64>,
-    /// Policies of Springbloom (uniform, monkey, multi-queue, benefit); monkey-ribbon: stock Ribbon with bits by level; at-compaction:
+    /// Policies of Springbloom (uniform, monkey, multi-queue, benefit); bloom: stock Bloom filters; monkey-bloom and monkey-ribbon: stock
+    /// filters with bits by level; at-compaction:
     /// stock Ribbon with bits by use, chosen when a table is written; optimum: the best fixed allocation of units, which knows all lookups
     /// and pays for nothing else [default: all]
     #[arg(long, value_delimiter = ',', help_heading = "Filters")]
@@ -59,6 +63,13 @@ pub struct Simulate {
     /// Units of a segment, ribbon:N or bloom:NxBITS
     #[arg(long, default_value = "ribbon:16", help_heading = "Filters")]
     units: UnitSettings,
+
+    /// Disable the negative cache of Springbloom, which remembers absent keys that the resident units let pass
+    #[arg(long, help_heading = "Filters")]
+    no_negative_cache: bool,
+    /// Visits of other segments after which multi-queue takes a segment for unused [default: as many as there are segments]
+    #[arg(long, value_name = "VISITS", value_parser = clap::value_parser!(u64).range(1..), help_heading = "Filters")]
+    segment_lifetime_visits: Option<u64>,
 
     /// Popularity: uniform, zipf:CONSTANT or hotspot:RECORD_SHARE:ACCESS_SHARE
     #[arg(long, default_value = "zipf:0.99", help_heading = "Lookups")]
@@ -73,6 +84,9 @@ pub struct Simulate {
     #[arg(long, default_value_t, help_heading = "Lookups")]
     movement: Movement,
 
+    /// Instead of wasted reads: how often tables and their segments are accessed in a store without filters
+    #[arg(long, conflicts_with_all = ["bits", "filters", "plot"], help_heading = "Simulation")]
+    accesses: bool,
     /// Segments to simulate; more take longer and vary less
     #[arg(long, default_value_t = 2000, value_parser = clap::value_parser!(u32).range(50..=200_000), help_heading = "Simulation")]
     segments: u32,
@@ -111,7 +125,6 @@ fn records(text: &str) -> Result<u64, String> {
 /// What is simulated, for reports.
 #[derive(Debug, Serialize)]
 struct Header {
-    version: &'static str,
     tree: String,
     records: u64,
     record_bytes: u64,
@@ -130,7 +143,11 @@ struct Header {
     measured_lookups: usize,
     compaction: bool,
     salts: u32,
+    negative_cache: bool,
+    #[serde(skip)]
     seed: u64,
+    #[serde(skip)]
+    clock: Clock,
 }
 
 /// Wasted reads per lookup of one contender at one memory.
@@ -144,6 +161,13 @@ struct Cell {
 }
 
 impl Cell {
+    fn figure(&self) -> Option<Figure> {
+        let Self { filter, bits_per_key, wasted_reads_per_lookup: wasted, .. } = self;
+        let of = labels([("config", filter.clone()), ("bits_per_key", bits_per_key.to_string())]);
+        let figure = Figure::new("wasted_reads_per_get", of, self.median()?, Unit::PerLookup);
+        Some(figure.between(*wasted.first()?, *wasted.last()?))
+    }
+
     fn median(&self) -> Option<f64> {
         let values = &self.wasted_reads_per_lookup;
         let middle = values.len() / 2;
@@ -154,6 +178,7 @@ impl Cell {
 impl Simulate {
     /// Simulates and prints the report.
     pub fn run(&self) -> Result<()> {
+        let clock = Clock::start();
         self.plot.as_ref().map_or(Ok(()), |path| picture::require_picture_name(path))?;
         if self.record_bytes.bytes > self.segment_data_bytes.bytes.min(self.table_bytes.bytes) {
             return Err(bad_input(format!(
@@ -189,10 +214,25 @@ impl Simulate {
             warmup: lookups,
             measured: lookups,
             rewriting: (!self.no_compaction).then_some(rewriting),
+            negative_cache: !self.no_negative_cache,
+            segment_lifetime_visits: self.segment_lifetime_visits,
             head: sample.head(whole, self.distribution),
         };
+        if self.accesses {
+            let header = self.header(whole, &runs, &sample, load, clock);
+            let mut lookups = Lookups::of(stream, sample.tree.keys()).expect("settings that the flags allow");
+            let accesses = Accesses::of(&sample.tree, &mut lookups, load.measured);
+            return output::report(|out| {
+                if self.json {
+                    report::write_record(out, &header, accesses.figures(), &())
+                } else {
+                    report::write_header(out, &header)?;
+                    accesses.write_text(out)
+                }
+            });
+        }
         let cells = self.cells(whole, &sample, load);
-        let header = self.header(whole, &runs, &sample, load);
+        let header = self.header(whole, &runs, &sample, load, clock);
         self.plot.as_ref().map_or(Ok(()), |path| plot::draw(path, &cells))?;
         output::report(|out| {
             if self.json {
@@ -247,9 +287,8 @@ impl Simulate {
         cells
     }
 
-    fn header(&self, whole: Whole, runs: &[f64], sample: &Sample, load: Load) -> Header {
+    fn header(&self, whole: Whole, runs: &[f64], sample: &Sample, load: Load, clock: Clock) -> Header {
         Header {
-            version: env!("CARGO_PKG_VERSION"),
             tree: self
                 .runs
                 .as_ref()
@@ -270,7 +309,9 @@ impl Simulate {
             measured_lookups: load.measured,
             compaction: load.rewriting.is_some(),
             salts: self.salts,
+            negative_cache: load.negative_cache,
             seed: self.seed,
+            clock,
         }
     }
 }

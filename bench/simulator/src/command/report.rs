@@ -1,56 +1,41 @@
 //! The report of a simulation.
 
+use std::env;
 use std::io::Write;
 
 use anyhow::Result;
 use serde::Serialize;
 use springbloom_console::sizes::Size;
 use springbloom_console::{TextTable, distinct};
+use springbloom_records::{Build, Figure, command_line};
 
 use crate::command::{Cell, Header};
 
-/// All cells as one JSON document.
+/// The record of the run, with all cells, as one JSON document.
 pub(super) fn write_json(out: &mut impl Write, header: &Header, cells: &[Cell]) -> Result<()> {
     #[derive(Serialize)]
-    struct Document<'a> {
-        header: &'a Header,
+    struct Detail<'a> {
         cells: &'a [Cell],
         summary: Vec<String>,
     }
-    serde_json::to_writer_pretty(&mut *out, &Document { header, cells, summary: sentences(cells) })?;
-    Ok(writeln!(out)?)
+    let figures = cells.iter().filter_map(Cell::figure).collect();
+    write_record(out, header, figures, &Detail { cells, summary: sentences(cells) })
+}
+
+/// The record of the run, with the fields of `detail`.
+pub(super) fn write_record(
+    out: &mut impl Write,
+    header: &Header,
+    figures: Vec<Figure>,
+    detail: &impl Serialize,
+) -> Result<()> {
+    let command = command_line("springbloom", env::args().skip(1));
+    header.clock.finish(command, header.seed, header, figures)?.write(out, detail)
 }
 
 /// A line for each memory with a column for each filter, then what to take from it.
 pub(super) fn write_text(out: &mut impl Write, header: &Header, cells: &[Cell]) -> Result<()> {
-    let data = Size { bytes: (header.records as f64 * header.record_bytes as f64) as u64 };
-    let runs: Vec<_> = header.run_bytes.iter().map(|&bytes| Size { bytes }.to_string()).collect();
-    writeln!(out, "springbloom {}, a simulation: no store was run", header.version)?;
-    writeln!(
-        out,
-        "{} records of {} B ({data}); {} tree of {} sorted runs: {}",
-        header.records,
-        header.record_bytes,
-        header.tree,
-        runs.len(),
-        runs.join(", ")
-    )?;
-    writeln!(
-        out,
-        "{:.0}% of lookups for {} absent keys, {}, movement {}; {} segments simulated ({} of all), {} lookups to warm up and {} \
-         measured, {} hot-key mappings, seed {}; {}\n",
-        header.zero_result_ratio * 100.0,
-        header.absent,
-        header.distribution,
-        header.movement,
-        header.simulated_segments,
-        share(header.simulated_share),
-        header.warmup_lookups,
-        header.measured_lookups,
-        header.salts,
-        header.seed,
-        if header.compaction { "compaction rewrites tables" } else { "no table is rewritten" },
-    )?;
+    write_header(out, header)?;
     writeln!(out, "wasted reads per lookup")?;
     let filters = filters(cells);
     let mut table = TextTable::new(["bits/key", "memory"].into_iter().chain(filters.iter().copied()));
@@ -66,6 +51,38 @@ pub(super) fn write_text(out: &mut impl Write, header: &Header, cells: &[Cell]) 
         writeln!(out, "{sentence}")?;
     }
     Ok(())
+}
+
+/// What is simulated, with the empty line behind it.
+pub(super) fn write_header(out: &mut impl Write, header: &Header) -> Result<()> {
+    let data = Size { bytes: (header.records as f64 * header.record_bytes as f64) as u64 };
+    let runs: Vec<_> = header.run_bytes.iter().map(|&bytes| Size { bytes }.to_string()).collect();
+    writeln!(out, "springbloom {}, a simulation: no store was run", Build::this().version)?;
+    writeln!(
+        out,
+        "{} records of {} B ({data}); {} tree of {} sorted runs: {}",
+        header.records,
+        header.record_bytes,
+        header.tree,
+        runs.len(),
+        runs.join(", ")
+    )?;
+    Ok(writeln!(
+        out,
+        "{:.0}% of lookups for {} absent keys, {}, movement {}; {} segments simulated ({} of all), {} lookups to warm up and {} \
+         measured, {} hot-key mappings, seed {}; {}\n",
+        header.zero_result_ratio * 100.0,
+        header.absent,
+        header.distribution,
+        header.movement,
+        header.simulated_segments,
+        share(header.simulated_share),
+        header.warmup_lookups,
+        header.measured_lookups,
+        header.salts,
+        header.seed,
+        if header.compaction { "compaction rewrites tables" } else { "no table is rewritten" },
+    )?)
 }
 
 /// `100%`, `12%` or `1.2e-5`.

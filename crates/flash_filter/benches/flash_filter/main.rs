@@ -2,7 +2,8 @@
 //!
 //! Usage: `cargo bench -p springbloom-flash-filter --bench flash_filter -- [SECTION...]`. Sections: memory, rates, lookups, mixes, durable,
 //! policies, rivals. All of them if none is named, in some eight minutes on two cores. Settings come from the environment, see
-//! [`setup::Setup`]. Uses `fio` if it is installed.
+//! [`setup::Setup`]. Uses `fio` if it is installed. The file
+//! that `SPRINGBLOOM_RECORD` names gets a record of the run.
 
 mod claims;
 mod durable;
@@ -20,7 +21,8 @@ mod traces;
 use std::time::Instant;
 
 use claims::Claim;
-use setup::Setup;
+use setup::{SETTINGS, Setup};
+use springbloom_records::{Bench, Clock};
 
 type Section = fn(&Setup) -> Vec<Claim>;
 
@@ -41,7 +43,7 @@ fn main() {
         std::env::args().skip(1).filter(|argument| !argument.starts_with("--")).collect();
     let setup = Setup::from_environment();
     println!("{}.", setup.header());
-    let start = Instant::now();
+    let (start, clock) = (Instant::now(), Clock::start());
     let mut claims = Vec::new();
     for (name, section) in SECTIONS {
         if named.is_empty() || named.iter().any(|wanted| wanted == name) {
@@ -53,6 +55,14 @@ fn main() {
     }
     println!("\n## claims ({:.0} s in all)\n", start.elapsed().as_secs_f64());
     claims::print(&claims);
+    let bench = Bench {
+        package: env!("CARGO_PKG_NAME"),
+        bench: "flash_filter",
+        environment: &SETTINGS,
+        sections: &named,
+    };
+    let figures = std::mem::take(&mut *setup.figures.lock().expect("no section panicked"));
+    bench.record(&clock, setup.seed, figures).expect("the record of the run");
     setup.clean();
 }
 

@@ -11,6 +11,7 @@ use std::time::{Duration, Instant};
 
 use springbloom_flash_filter::{BufferSettings, FilterSettings, FlashFilter, FlushPolicy, MemorySize};
 use springbloom_page_device::{Access, FileStorage, IoEngine};
+use springbloom_records::Unit;
 
 use crate::claims::{Claim, Wanted};
 use crate::flat::FlatFilter;
@@ -49,6 +50,8 @@ enum Contender {
 #[derive(Default)]
 struct Outcome {
     operations_per_second: f64,
+    /// Mean time of a lookup, of single operations.
+    lookup_us: f64,
     reads: f64,
     writes: f64,
 }
@@ -130,6 +133,9 @@ fn compare(setup: &Setup, filled: &mut Filled, trace: Trace, ratios: &mut Vec<Ra
         let contenders = [Contender::Flat, Contender::FlatReadingAll, Contender::Hierarchical];
         let outcomes = measure(setup, filled, buffer, trace, Manner::Single, &contenders);
         let [flat, all, ours] = &outcomes[..] else { return };
+        for (filter, outcome) in FILTERS.into_iter().zip(&outcomes) {
+            outcome.note(setup, &[("trace", &*format!("{trace:?}")), ("buffer", name), ("filter", filter)]);
+        }
         let [to_flat, to_reading_all] =
             [flat, all].map(|other| ours.operations_per_second / other.operations_per_second);
         println!(
@@ -154,7 +160,17 @@ fn compare(setup: &Setup, filled: &mut Filled, trace: Trace, ratios: &mut Vec<Ra
     );
 }
 
+/// The columns of the table.
+const FILTERS: [&str; 3] = ["flat, until a zero", "flat, all read", "hierarchical"];
+
 impl Outcome {
+    fn note(&self, setup: &Setup, of: &[(&str, &str)]) {
+        setup.figure("operations_per_s", of, self.operations_per_second, Unit::PerSecond);
+        setup.figure("lookup_us", of, self.lookup_us, Unit::Microseconds);
+        setup.figure("page_reads", of, self.reads, Unit::PerLookup);
+        setup.figure("page_writes", of, self.writes, Unit::PerLookup);
+    }
+
     fn cell(&self) -> String {
         format!("{:.0} ({:.2}, {:.3})", self.operations_per_second, self.reads, self.writes)
     }
@@ -218,6 +234,7 @@ fn measure(
     }
     let mut rates = vec![Vec::new(); contenders.len()];
     let mut totals: Vec<(u64, u64, u64)> = vec![(0, 0, 0); contenders.len()];
+    let mut lookups = vec![LookupTime::default(); contenders.len()];
     // A file is taken from its beginning to its end, or its repetitions would be missing.
     let (rounds, time, warm_up_trace) = match trace {
         Trace::DedupeReal => (1, Duration::MAX, Trace::Dedupe),
@@ -233,11 +250,13 @@ fn measure(
             let seed = setup.seed + round as u64;
             let mut operations = Operations::new(trace, filled.held, filled.file_runs, seed);
             let before = filter.pages();
-            let (done, seconds) = run_for(filter, manner, &mut operations, time);
+            let (done, seconds, lookup_time) = run_for(filter, manner, &mut operations, time);
             filled.held = operations.held();
             if round == 0 {
                 continue;
             }
+            lookups[n].count += lookup_time.count;
+            lookups[n].total += lookup_time.total;
             let after = filter.pages();
             rates[n].push(done as f64 / seconds);
             totals[n].0 += done;
@@ -249,26 +268,35 @@ fn measure(
     rates
         .into_iter()
         .zip(totals)
-        .map(|(rates, (done, reads, writes))| Outcome {
+        .zip(lookups)
+        .map(|((rates, (done, reads, writes)), lookups)| Outcome {
             operations_per_second: median(rates),
+            lookup_us: lookups.total.as_secs_f64() * 1e6 / lookups.count as f64,
             reads: reads as f64 / done as f64,
             writes: writes as f64 / done as f64,
         })
         .collect()
 }
 
-/// Operations done and seconds taken; ends early where a trace does.
+/// Time of single lookups.
+#[derive(Clone, Default)]
+struct LookupTime {
+    count: u64,
+    total: Duration,
+}
+
+/// Operations done, seconds taken, and the time of single lookups; ends early where a trace does.
 fn run_for(
     filter: &mut dyn Measured,
     manner: Manner,
     operations: &mut Operations,
     time: Duration,
-) -> (u64, f64) {
+) -> (u64, f64, LookupTime) {
     let start = Instant::now();
-    let mut done = 0;
+    let (mut done, mut lookups) = (0, LookupTime::default());
     while start.elapsed() < time {
         let now = match manner {
-            Manner::Single => one(filter, operations),
+            Manner::Single => one(filter, operations, &mut lookups),
             Manner::Batched => many(filter, operations),
         };
         if now == 0 {
@@ -276,18 +304,25 @@ fn run_for(
         }
         done += now;
     }
-    (done, start.elapsed().as_secs_f64())
+    (done, start.elapsed().as_secs_f64(), lookups)
 }
 
-fn one(filter: &mut dyn Measured, operations: &mut Operations) -> u64 {
+fn one(filter: &mut dyn Measured, operations: &mut Operations, lookups: &mut LookupTime) -> u64 {
+    let mut contains = |filter: &mut dyn Measured, key| {
+        let start = Instant::now();
+        let found = filter.contains(key);
+        lookups.count += 1;
+        lookups.total += start.elapsed();
+        found
+    };
     match operations.next() {
         None => return 0,
         Some(Operation::Lookup(key)) => {
-            std::hint::black_box(filter.contains(key));
+            std::hint::black_box(contains(filter, key));
         }
         Some(Operation::Insert(key)) => filter.insert_many(&[key]),
         Some(Operation::LookupOrInsert(key)) => {
-            if !filter.contains(key) {
+            if !contains(filter, key) {
                 filter.insert_many(&[key]);
             }
         }

@@ -6,6 +6,8 @@ use std::time::Instant;
 use springbloom_flash_filter::{BufferSettings, FlashFilter, FlushPolicy, Layout, MemorySize};
 use springbloom_page_device::{Access, FileStorage, IoEngine};
 
+use springbloom_records::Unit;
+
 use crate::claims::Claim;
 use crate::setup::Setup;
 
@@ -61,14 +63,18 @@ fn row(setup: &Setup, buffer: BufferSettings, name: &str) {
     insert((filled * FILLS).clamp(1, 8_000_000));
     let (after, seconds) = (filter.stats(), start.elapsed().as_secs_f64());
     let inserted = (after.insertions - before.insertions) as f64;
+    let page_bytes = (after.page_bytes_written - before.page_bytes_written) as f64 / inserted;
+    let writes = (after.flush_writes - before.flush_writes).max(1) as f64;
+    let pages_per_write = (after.flush_page_writes - before.flush_page_writes) as f64 / writes;
+    let log_bytes = (after.log_bytes_written - before.log_bytes_written) as f64 / inserted;
+    let (order, group) = (format!("{:?}", buffer.policy), buffer.group_pages.to_string());
+    let of = [("order", &*order), ("group", &*group), ("buffer", name)];
+    setup.figure("insertions_per_s", &of, inserted / seconds, Unit::PerSecond);
+    setup.figure("page_bytes_per_insertion", &of, page_bytes, Unit::PerInsertion);
+    setup.figure("pages_per_write", &of, pages_per_write, Unit::Ratio);
+    setup.figure("log_bytes_per_insertion", &of, log_bytes, Unit::PerInsertion);
     println!(
-        "| {:?} | {} | {name} | {:.0} | {:.1} | {:.1} | {:.1} |",
-        buffer.policy,
-        buffer.group_pages,
-        inserted / seconds,
-        (after.page_bytes_written - before.page_bytes_written) as f64 / inserted,
-        (after.flush_page_writes - before.flush_page_writes) as f64
-            / (after.flush_writes - before.flush_writes).max(1) as f64,
-        (after.log_bytes_written - before.log_bytes_written) as f64 / inserted,
+        "| {order} | {group} | {name} | {:.0} | {page_bytes:.1} | {pages_per_write:.1} | {log_bytes:.1} |",
+        inserted / seconds
     );
 }

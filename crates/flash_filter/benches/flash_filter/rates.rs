@@ -6,6 +6,7 @@ use std::sync::Arc;
 use springbloom_flash_filter::fpr::{expected_fpr, fpr_at_load};
 use springbloom_flash_filter::{BufferSettings, FilterSettings, FlashFilter};
 use springbloom_page_device::{SimPower, SimStorage};
+use springbloom_records::Unit;
 
 use crate::claims::{Claim, Wanted};
 use crate::flat::FlatFilter;
@@ -17,7 +18,6 @@ const ASKED: u64 = 1 << 23;
 const BATCH: u64 = 1 << 16;
 
 pub(crate) fn run(setup: &Setup) -> Vec<Claim> {
-    println!("| filter | wrong | of | rate | standard error | analytic |\n|---|---|---|---|---|---|");
     let buffer = BufferSettings::with_memory_bytes(4 << 20);
     let storage = || Arc::new(SimStorage::new(SimPower::steady()));
     let settings = FilterSettings::with_bits_per_key(KEYS, BITS_PER_KEY, PROBES).logged(false);
@@ -26,6 +26,8 @@ pub(crate) fn run(setup: &Setup) -> Vec<Claim> {
     let mut flat = FlatFilter::create(&*storage(), geometry.bits(), &buffer);
     let expected = expected_fpr(&geometry, KEYS);
     let expected_flat = fpr_at_load(KEYS as f64, geometry.bits() as f64, PROBES);
+    setup.figure("page_balance", &[], balance(setup, geometry.page_count), Unit::Ratio);
+    println!("| filter | wrong | of | rate | standard error | analytic |\n|---|---|---|---|---|---|");
     let flat = measure(setup, "Flat", &mut flat, expected_flat);
     let ours = measure(setup, "Hierarchical", &mut ours, expected);
     vec![
@@ -42,6 +44,16 @@ pub(crate) fn run(setup: &Setup) -> Vec<Claim> {
     ]
 }
 
+/// Keys of the fullest page, divided by those of the emptiest.
+fn balance(setup: &Setup, pages: u32) -> f64 {
+    let mut keys = vec![0u64; pages as usize];
+    // As docs/flash-format.md has it.
+    (0..KEYS).for_each(|n| keys[((u128::from(setup.key(0, n).lo) * u128::from(pages)) >> 64) as usize] += 1);
+    let (most, least) = (keys.iter().max().copied().unwrap_or(0), keys.iter().min().copied().unwrap_or(0));
+    println!("{pages} pages have {least} to {most} keys\n");
+    most as f64 / least as f64
+}
+
 /// The measured rate.
 fn measure(setup: &Setup, name: &str, filter: &mut impl Measured, expected: f64) -> f64 {
     setup.fill(filter, KEYS);
@@ -51,6 +63,7 @@ fn measure(setup: &Setup, name: &str, filter: &mut impl Measured, expected: f64)
         .filter(|found| *found)
         .count() as f64;
     let rate = wrong / ASKED as f64;
+    setup.figure("false_positive_rate", &[("filter", name)], rate, Unit::Ratio);
     println!(
         "| {name} | {wrong} | {ASKED} | {rate:.5} | {:.5} | {expected:.5} |",
         (rate * (1.0 - rate) / ASKED as f64).sqrt()

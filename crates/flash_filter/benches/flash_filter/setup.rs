@@ -1,10 +1,12 @@
 //! Settings of a run, the header of its output, and filters to measure.
 
 use std::path::PathBuf;
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use springbloom_filter::KeyDigest;
 use springbloom_flash_filter::{BufferSettings, FilterSettings, FlushPolicy, Layout};
+use springbloom_records::{Figure, Unit};
 
 use crate::measured::Measured;
 
@@ -13,6 +15,14 @@ pub(crate) const PROBES: u8 = 6;
 pub(crate) const BITS_PER_KEY: f64 = PROBES as f64 / std::f64::consts::LN_2;
 /// Memory of an open filter. The buffers of running lookups come on top, and both must stay below 2 bits per key.
 pub(crate) const MEMORY_BITS_PER_KEY: f64 = 1.8;
+
+/// The environment variables of settings.
+pub(crate) const SETTINGS: [&str; 4] = [
+    "SPRINGBLOOM_BENCH_MIB",
+    "SPRINGBLOOM_BENCH_MILLISECONDS",
+    "SPRINGBLOOM_BENCH_ROUNDS",
+    "SPRINGBLOOM_SEED",
+];
 
 /// Settings of a run, each from an environment variable.
 pub(crate) struct Setup {
@@ -26,6 +36,8 @@ pub(crate) struct Setup {
     pub(crate) rounds: usize,
     /// `SPRINGBLOOM_SEED`: default 1.
     pub(crate) seed: u64,
+    /// What was measured so far, for the record of the run.
+    pub(crate) figures: Arc<Mutex<Vec<Figure>>>,
 }
 
 impl Setup {
@@ -39,6 +51,7 @@ impl Setup {
             )),
             rounds: springbloom_testkit::machine::number("SPRINGBLOOM_BENCH_ROUNDS", 3) as usize,
             seed: springbloom_testkit::machine::number("SPRINGBLOOM_SEED", 1),
+            figures: Arc::default(),
         }
     }
 
@@ -48,8 +61,15 @@ impl Setup {
             directory: self.directory.clone(),
             filter_bytes: self.filter_bytes / size,
             time: self.time / time,
+            figures: self.figures.clone(),
             ..*self
         }
+    }
+
+    /// Notes a figure for the record of the run.
+    pub(crate) fn figure(&self, name: &str, of: &[(&str, &str)], value: f64, unit: Unit) {
+        let of = of.iter().map(|&(name, value)| (name.to_owned(), value.to_owned())).collect();
+        self.figures.lock().unwrap_or_else(PoisonError::into_inner).push(Figure::new(name, of, value, unit));
     }
 
     /// Removes the files of the run.

@@ -1,5 +1,7 @@
 //! Bucket chains and the index, measured alternately.
 
+use springbloom_records::Unit;
+
 use crate::open_ours;
 use crate::ours::Ours;
 use crate::setup::{self, Setup, median_and_quarters, processor_seconds};
@@ -28,9 +30,16 @@ pub(crate) fn run(setup: &Setup) {
                 rates.push(rate / its_rate);
                 processor.push(its_us / us);
             }
+            let ratio = median_and_quarters(&mut rates);
+            setup.figure(
+                "lookups_ratio",
+                &[("store", &*name), ("lookups", what)],
+                rates[rates.len() / 2],
+                Unit::TimeRatio,
+            );
             println!(
                 "{name}: we look up {} times as many {what}, with {} times less processor time",
-                median_and_quarters(&mut rates),
+                ratio,
                 median_and_quarters(&mut processor)
             );
         }

@@ -7,7 +7,7 @@
 //! - `capped`, under a memory ceiling. With `--features peers` also `rocksdb`, `lmdb`, `redb`.
 //!
 //! Memory is the growth of the process, so each section runs in a process of its own. Without a section, all run.
-//! `scripts/benchmark-flash-index` runs those of the documentation. Settings come from the environment, see [`setup::Setup`].
+//! `scripts/benchmark-flash-index` runs those of the documentation. The file that `SPRINGBLOOM_RECORD` names gets a record of the run. Settings come from the environment, see [`setup::Setup`].
 
 mod alternatives;
 mod callers;
@@ -26,10 +26,11 @@ mod trace;
 use std::process::Command;
 
 use ours::Ours;
-use setup::Setup;
+use setup::{SETTINGS, Setup};
 use springbloom_filter::UnitSettings;
 use springbloom_flash_index::{FlashIndex, IndexMemory, IndexSettings};
 use springbloom_page_device::{Access, FileStorage, IoEngine, Span, Storage};
+use springbloom_records::{Bench, Clock, RECORD_VARIABLE, Record};
 use store::{Store, measure};
 
 type Section = fn(&Setup);
@@ -59,17 +60,33 @@ fn main() {
     // Cargo adds `--bench`.
     let named: Vec<String> =
         std::env::args().skip(1).filter(|argument| !argument.starts_with("--")).collect();
-    let setup = Setup::from_environment();
+    let (setup, clock) = (Setup::from_environment(), Clock::start());
     if let [name] = &named[..] {
         let section = SECTIONS.iter().find(|(section, _)| section == name);
         section.unwrap_or_else(|| panic!("no section {name}")).1(&setup);
-        return;
+    } else {
+        println!("{}\n", setup.header());
+        let all = || SECTIONS.iter().map(|(name, _)| (*name).to_owned()).collect();
+        let sections: Vec<String> = if named.is_empty() { all() } else { named.clone() };
+        sections.iter().for_each(|name| in_a_process(&setup, name));
     }
-    println!("{}\n", setup.header());
-    let all = || SECTIONS.iter().map(|(name, _)| (*name).to_owned()).collect();
-    for name in if named.is_empty() { all() } else { named } {
-        let this = std::env::current_exe().expect("this program");
-        assert!(Command::new(this).arg(&name).status().expect("a process").success(), "{name} failed");
+    let bench =
+        Bench { package: env!("CARGO_PKG_NAME"), bench: "index", environment: &SETTINGS, sections: &named };
+    let figures = std::mem::take(&mut *setup.figures.lock().expect("no section panicked"));
+    bench.record(&clock, setup.seed, figures).expect("the record of the run");
+}
+
+/// Runs a section, and takes the figures of its record.
+fn in_a_process(setup: &Setup, name: &str) {
+    let mut section = Command::new(std::env::current_exe().expect("this program"));
+    let record =
+        std::env::var_os(RECORD_VARIABLE).map(|path| std::path::Path::new(&path).with_extension(name));
+    section.arg(name).envs(record.as_ref().map(|path| (RECORD_VARIABLE, path)));
+    assert!(section.status().expect("a process").success(), "{name} failed");
+    if let Some(path) = record {
+        let record = Record::read(&path).expect("a record").expect("a section writes its record");
+        setup.figures.lock().expect("no section panicked").extend(record.figures);
+        std::fs::remove_file(path).expect("remove");
     }
 }
 

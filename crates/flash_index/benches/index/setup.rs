@@ -1,13 +1,20 @@
 //! Settings of a run, the header of its output, keys and values.
 
 use std::path::PathBuf;
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
+
+use springbloom_records::{Figure, Unit};
 
 /// A key of 20 bytes, like a SHA-1 digest, with a value of 44 bytes: the sizes of the paper.
 pub(crate) const KEY_BYTES: usize = 20;
 pub(crate) const VALUE_BYTES: usize = 44;
 /// Pairs or keys per call.
 pub(crate) const BATCH: u64 = 1024;
+
+/// The environment variables of settings.
+pub(crate) const SETTINGS: [&str; 3] =
+    ["SPRINGBLOOM_BENCH_KEYS", "SPRINGBLOOM_BENCH_SECONDS", "SPRINGBLOOM_SEED"];
 
 /// Settings of a run, each from an environment variable.
 #[derive(Clone)]
@@ -24,6 +31,8 @@ pub(crate) struct Setup {
     pub(crate) flush_pairs: u64,
     /// Time limit for puts. Lookups use the keys that were put by then.
     pub(crate) put_time: Duration,
+    /// What was measured so far, for the record of the run.
+    pub(crate) figures: Arc<Mutex<Vec<Figure>>>,
 }
 
 impl Setup {
@@ -35,6 +44,7 @@ impl Setup {
             seed: springbloom_testkit::machine::number("SPRINGBLOOM_SEED", 1),
             flush_pairs: 128 * BATCH,
             put_time: Duration::MAX,
+            figures: Arc::default(),
         }
     }
 
@@ -57,6 +67,12 @@ impl Setup {
             self.time.as_secs(),
             self.directory.display(),
         )
+    }
+
+    /// Notes a figure for the record of the run.
+    pub(crate) fn figure(&self, name: &str, of: &[(&str, &str)], value: f64, unit: Unit) {
+        let of = of.iter().map(|&(name, value)| (name.to_owned(), value.to_owned())).collect();
+        self.figures.lock().unwrap_or_else(PoisonError::into_inner).push(Figure::new(name, of, value, unit));
     }
 
     /// An empty folder of this name.

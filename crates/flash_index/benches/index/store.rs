@@ -1,5 +1,7 @@
 //! The interface of the stores that are compared.
 
+use springbloom_records::Unit;
+
 use crate::setup::{BATCH, KEY_BYTES, Setup, rate, resident_bytes, value_of};
 
 /// A durable map under measurement.
@@ -82,11 +84,29 @@ pub(crate) fn measure<S: Store>(setup: &Setup, name: &str, make: impl FnOnce() -
         reads_per_absent,
         written_per_inserted: store.written_bytes().map(|bytes| bytes as f64 / inserted),
     };
+    measured.note(setup, name);
     measured.print(name);
     store
 }
 
 impl Measured {
+    fn note(&self, setup: &Setup, name: &str) {
+        let figures = [
+            ("keys", Some(self.keys as f64), Unit::Count),
+            ("inserts_per_s", Some(self.inserts_per_second), Unit::PerSecond),
+            ("memory_bytes_per_key", Some(self.memory_bytes_per_key), Unit::BytesPerKey),
+            ("counted_bytes_per_key", self.counted_bytes_per_key, Unit::BytesPerKey),
+            ("hits_per_s", Some(self.hits_per_second), Unit::PerSecond),
+            ("reads_per_hit", self.reads_per_hit, Unit::PerLookup),
+            ("absent_per_s", Some(self.absent_per_second), Unit::PerSecond),
+            ("reads_per_absent", self.reads_per_absent, Unit::PerLookup),
+            ("written_per_byte", self.written_per_inserted, Unit::Ratio),
+        ];
+        for (figure, value, unit) in figures {
+            value.into_iter().for_each(|value| setup.figure(figure, &[("store", name)], value, unit));
+        }
+    }
+
     fn print(&self, name: &str) {
         let number = |value: Option<f64>| value.map_or("-".to_owned(), |value| format!("{value:.3}"));
         println!(

@@ -1,0 +1,117 @@
+//! `springbloom reproduce` and `springbloom report`.
+
+use std::fs;
+use std::path::Path;
+
+use assert_cmd::Command;
+use predicates::prelude::*;
+use predicates::str::contains;
+use serde_json::Value;
+
+fn springbloom(arguments: &[&str]) -> Command {
+    let mut command = Command::cargo_bin("springbloom").expect("the program is built");
+    command.args(arguments);
+    command
+}
+
+fn text(path: &Path) -> &str {
+    path.to_str().expect("UTF-8")
+}
+
+/// Puts the record of a tiny simulation where that of run `name` belongs.
+fn simulate(folder: &Path, name: &str, arguments: &str) {
+    let output =
+        springbloom(&["simulate", "--json", "--segments", "50", "--records", "1M", "--lookups", "2000"])
+            .args(arguments.split(' '))
+            .assert()
+            .success();
+    fs::write(folder.join(name), &output.get_output().stdout).expect("write");
+}
+
+#[test]
+fn experiments_are_listed_with_what_cannot_be_measured() {
+    springbloom(&["reproduce", "--list"]).assert().success().stdout(
+        contains("atc19-fig10a").and(contains("Not here: MongoDB")).and(contains("bloomflash-table2")),
+    );
+    let json = springbloom(&["reproduce", "--list", "--json"]).assert().success().get_output().stdout.clone();
+    let list: Value = serde_json::from_slice(&json).expect("one document");
+    assert!(list.as_array().is_some_and(|list| list.len() > 40), "{list}");
+}
+
+#[test]
+fn wrong_usage_is_refused_with_what_is_expected() {
+    springbloom(&["reproduce"]).assert().code(2).stderr(contains("ID"));
+    springbloom(&["reproduce", "fig99"]).assert().code(2).stderr(contains("--list"));
+    springbloom(&["report", "--records", "/nowhere"])
+        .assert()
+        .code(2)
+        .stderr(contains("springbloom reproduce"));
+    let folder = tempfile::tempdir().expect("folder");
+    fs::write(folder.path().join("bad.json"), "{\"rows\": []}").expect("write");
+    springbloom(&["report", "--records", text(folder.path())])
+        .assert()
+        .code(2)
+        .stderr(contains("bad.json").and(contains("no record")));
+}
+
+#[test]
+fn finished_runs_are_kept_and_judged() {
+    let folder = tempfile::tempdir().expect("folder");
+    let (records, databases) = (folder.path().join("records"), folder.path().join("databases"));
+    let flags = ["--quick", "--records", text(&records), "--dir", text(&databases)];
+    // The cheapest experiment: simulated, with a run for each of four popularities.
+    let reproduce = || {
+        let mut command = springbloom(&["reproduce", "atc19-fig6"]);
+        command.args(flags);
+        command
+    };
+    reproduce()
+        .assert()
+        .success()
+        .stdout(contains("atc19-fig6").and(contains("paper 55.9%")).and(contains("1 experiments")))
+        .stderr(contains("[1/4] known-counts-uniform: springbloom simulate"));
+    reproduce().assert().success().stderr(contains("kept from").and(contains("[1/4]").not()));
+    // A run that was interrupted is the only one that runs again, and one of other settings too.
+    fs::remove_file(records.join("known-counts-zipf-1.1.quick.json")).expect("a record");
+    simulate(&records, "known-counts-uniform.quick.json", "--bits 4 --filters bloom");
+    reproduce()
+        .assert()
+        .success()
+        .stderr(contains("other settings").and(contains("[3/4]")).and(contains("[2/4]").not()));
+    let json = reproduce().args(["--json", "--no-run"]).assert().success().get_output().stdout.clone();
+    let judged: Value = serde_json::from_slice(&json).expect("one document");
+    let claims = judged[0]["claims"].as_array().expect("claims");
+    assert!(
+        claims.iter().all(|claim| claim["ratio"].as_f64().is_some() && claim["holds"].is_boolean()),
+        "{judged}"
+    );
+}
+
+#[test]
+fn a_page_and_tables_are_made_of_records() {
+    let folder = tempfile::tempdir().expect("folder");
+    simulate(folder.path(), "memory-simulated.quick.json", "--bits 2,4 --filters benefit,bloom");
+    let records = ["--records", text(folder.path())];
+    let page = folder.path().join("page.html");
+    springbloom(&["report", "--out", text(&page)])
+        .args(records)
+        .assert()
+        .success()
+        .stderr(contains("1 records"));
+    let html = fs::read_to_string(&page).expect("a page");
+    assert!(html.contains("<svg role=\"img\"") && html.contains("benefit"), "a chart");
+    springbloom(&["report", "--markdown", "memory-simulated"])
+        .args(records)
+        .assert()
+        .success()
+        .stdout(contains("| `benefit` | 2 bits per key | "));
+    let document = folder.path().join("document.md");
+    fs::write(&document, "<!-- record: memory-simulated -->\n<!-- end of record -->\n").expect("write");
+    springbloom(&["report", "--update", text(&document)]).args(records).assert().success();
+    assert!(fs::read_to_string(&document).expect("read").contains("| `bloom` | 4 bits per key |"));
+    springbloom(&["report", "--markdown", "memory"])
+        .args(records)
+        .assert()
+        .code(2)
+        .stderr(contains("reproduce memory"));
+}

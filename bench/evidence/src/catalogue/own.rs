@@ -1,0 +1,87 @@
+//! Measurements of Springbloom itself, for the page and the tables of documents.
+
+use super::stores::{LEVELDB, measured};
+use crate::experiment::{Experiment, Paper};
+use crate::run::Run;
+
+pub(super) fn experiments() -> Vec<Experiment> {
+    let experiment = |id, place, shows, runs| Experiment {
+        id,
+        paper: Paper::Own,
+        place,
+        shows,
+        here: measured(runs, Vec::new()),
+    };
+    let small = "bloom:2,bloom:4,bloom:6,bloom:8,bloom:10,ribbon:3,ribbon:4,ribbon:6,ribbon:8,monkey-bloom:2,monkey-bloom:4,monkey-bloom:6,\
+                 monkey-ribbon:3,monkey-ribbon:4,monkey-ribbon:6,elastic:1,elastic:2,elastic:4,elastic:6,elastic:8,elastic:10";
+    let memory = Run::springbloom(
+        "memory",
+        Some("small"),
+        &format!("compare --preset small --configs {small} --load-rounds 0"),
+        "--records 500000 --salts 1 --rounds 1 --warmup 50000 --ops 50000",
+        "--records 2000000 --salts 3 --rounds 1 --warmup 300000 --ops 300000",
+    );
+    let simulated = Run::springbloom(
+        "memory-simulated",
+        None,
+        "simulate --records 1G --bits 1,2,3,4,6,8,10",
+        "--segments 500",
+        "--segments 4000 --salts 3",
+    );
+    let sorted_runs = LEVELDB.run(
+        "leveldb-memory",
+        "--configs bloom:4,bloom:10,ribbon:4,monkey-ribbon:4,elastic:2,elastic:4,elastic:10",
+    );
+    vec![
+        experiment(
+            "memory",
+            "every filter",
+            "reads in vain by memory, 500,000 or 2 million records of 100 B",
+            vec![memory],
+        ),
+        experiment(
+            "memory-sorted-runs",
+            "many sorted runs",
+            "reads in vain by memory in LevelDB's tree",
+            vec![sorted_runs],
+        ),
+        experiment(
+            "equal-memory",
+            "one block cache that pays for all",
+            "block reads and lookups per second, with partitioned filters and with elastic ones",
+            equal_memory(),
+        ),
+        experiment(
+            "memory-simulated",
+            "a store of 1 TB",
+            "reads in vain by memory, simulated",
+            vec![simulated],
+        ),
+    ]
+}
+
+/// Block caches with the budget of elastic filters in each, in KiB, for 300,000 records; ten times as much for ten times as many. Where
+/// memory is short, half of it is for filters.
+const CACHES: [(u32, u32); 5] = [(200, 100), (400, 200), (800, 300), (1600, 300), (3200, 300)];
+
+/// Runs in which the block cache pays for indexes, filters and data.
+fn equal_memory() -> Vec<Run> {
+    let mut runs = Vec::new();
+    for kind in ["lru-one-shard", "lru", "hyper-clock"] {
+        for law in ["zipf:0.99", "uniform"] {
+            for (cache, budget) in CACHES {
+                let both = format!(
+                    "compare --preset small --value-bytes 100 --configs partitioned:10,elastic:8 --cache-kind {kind} --one-cache \
+                     --distribution {law} --salts 1 --load-rounds 0"
+                );
+                let of =
+                    |factor| format!("--block-cache {}KiB --budget {}KiB", cache * factor, budget * factor);
+                let quick = format!("--records 300000 --warmup 5000 --ops 5000 --rounds 1 {}", of(1));
+                let full = format!("--records 3000000 --warmup 30000 --ops 30000 --rounds 5 {}", of(10));
+                let name = format!("equal-memory-{kind}-{law}-{cache}");
+                runs.push(Run::springbloom(name, Some("equal-memory"), &both, &quick, &full));
+            }
+        }
+    }
+    runs
+}

@@ -1,0 +1,177 @@
+//! An experiment of a paper: what it reports, and how that is measured here.
+
+use crate::lab::Lab;
+use crate::run::Run;
+
+/// Where an experiment is described.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Paper {
+    Atc19,
+    HotStorage18,
+    Shamba,
+    BloomStore,
+    BloomFlash,
+    /// Not of a paper.
+    Own,
+}
+
+impl Paper {
+    /// All, in the order in which they are shown.
+    pub(crate) const ALL: [Self; 6] =
+        [Self::Atc19, Self::HotStorage18, Self::Shamba, Self::BloomStore, Self::BloomFlash, Self::Own];
+
+    pub(crate) fn title(self) -> &'static str {
+        match self {
+            Self::Atc19 => "ElasticBF (USENIX ATC'19)",
+            Self::HotStorage18 => "ElasticBF (HotStorage'18)",
+            Self::Shamba => "SHaMBa (VLDB'23, PhD workshop)",
+            Self::BloomStore => "BloomStore (MSST'12, slides)",
+            Self::BloomFlash => "BloomFlash (ICDCS'11)",
+            Self::Own => "Springbloom",
+        }
+    }
+}
+
+/// An experiment.
+pub(crate) struct Experiment {
+    /// By which it is asked for: `atc19-fig10a`.
+    pub(crate) id: &'static str,
+    pub(crate) paper: Paper,
+    /// Figure, table or section of the paper.
+    pub(crate) place: &'static str,
+    /// What is measured, in a sentence without full stop.
+    pub(crate) shows: &'static str,
+    pub(crate) here: Here,
+}
+
+/// How an experiment is measured here.
+pub(crate) enum Here {
+    /// Its claims are computed from the records of `runs`.
+    Measured { runs: Vec<Run>, claims: Vec<Claim> },
+    /// It cannot be measured, or not yet: why, in a sentence.
+    Not(&'static str),
+}
+
+impl Experiment {
+    pub(crate) fn runs(&self) -> &[Run] {
+        match &self.here {
+            Here::Measured { runs, .. } => runs,
+            Here::Not(_) => &[],
+        }
+    }
+}
+
+/// Whose figure is compared with the paper's.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Whose {
+    /// The published system, built of Springbloom's parts.
+    Published,
+    Springbloom,
+    /// What every filter or device has in common.
+    Setting,
+}
+
+impl Whose {
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            Self::Published => "as published",
+            Self::Springbloom => "Springbloom",
+            Self::Setting => "setting",
+        }
+    }
+}
+
+/// What it means that a figure holds.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) enum Holds {
+    /// Ours is at least the paper's least.
+    AtLeast,
+    /// Ours is at most the paper's greatest.
+    AtMost,
+    /// Ours is within this factor of the paper's values.
+    Within(f64),
+}
+
+/// How figures are shown.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Shown {
+    /// `2.08 times`
+    Times,
+    /// `59.1%`
+    Percent,
+    /// `0.146`, with a unit.
+    Number(&'static str),
+}
+
+impl Shown {
+    pub(crate) fn text(self, value: f64) -> String {
+        let digits = if value.abs() >= 100.0 { 0 } else { 2 };
+        match self {
+            Self::Times => format!("{value:.digits$} times"),
+            Self::Percent => format!("{:.1}%", value * 100.0),
+            Self::Number(unit) => format!("{value:.3} {unit}").trim_end().to_owned(),
+        }
+    }
+}
+
+/// Computes our figure from records.
+pub(crate) type Formula = Box<dyn Fn(&Lab) -> Option<f64>>;
+
+/// One figure of a paper beside ours.
+pub(crate) struct Claim {
+    /// What the figure is, without full stop.
+    pub(crate) says: String,
+    pub(crate) whose: Whose,
+    /// The least and the greatest value that the paper gives.
+    pub(crate) paper: (f64, f64),
+    pub(crate) shown: Shown,
+    pub(crate) holds: Holds,
+    /// Whether times were measured, which other work on the machine changes.
+    pub(crate) is_timed: bool,
+    pub(crate) ours: Formula,
+    /// Why it does not hold, where that is known.
+    pub(crate) otherwise: &'static str,
+}
+
+impl Claim {
+    /// A figure that the paper gives once.
+    pub(crate) fn new(says: impl Into<String>, whose: Whose, paper: f64, ours: Formula) -> Self {
+        Self::between(says, whose, (paper, paper), ours)
+    }
+
+    /// A figure that the paper gives for several systems or workloads.
+    pub(crate) fn between(says: impl Into<String>, whose: Whose, paper: (f64, f64), ours: Formula) -> Self {
+        Self {
+            says: says.into(),
+            whose,
+            paper,
+            shown: Shown::Times,
+            holds: Holds::AtLeast,
+            is_timed: false,
+            ours,
+            otherwise: "",
+        }
+    }
+
+    pub(crate) fn shown(self, shown: Shown) -> Self {
+        Self { shown, ..self }
+    }
+
+    pub(crate) fn holds(self, holds: Holds) -> Self {
+        Self { holds, ..self }
+    }
+
+    pub(crate) fn timed(self) -> Self {
+        Self { is_timed: true, ..self }
+    }
+
+    pub(crate) fn otherwise(self, otherwise: &'static str) -> Self {
+        Self { otherwise, ..self }
+    }
+
+    /// `2.08 times`, or `2.08 times to 2.17 times`.
+    pub(crate) fn paper_text(&self) -> String {
+        let [least, greatest] = [self.paper.0, self.paper.1].map(|value| self.shown.text(value));
+        if least == greatest { least } else { format!("{least} to {greatest}") }
+    }
+}

@@ -1,0 +1,92 @@
+//! The records of runs, in a folder: `NAME.SIZE.json` for each run, and others that people put there.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, Result};
+use springbloom_records::Record;
+
+use crate::run::{Run, Size};
+
+/// Records of one size, by the name of their run.
+#[derive(Debug, Default)]
+pub(crate) struct Lab {
+    records: BTreeMap<String, Record>,
+}
+
+/// The file of a run's record.
+pub(crate) fn path_of(folder: &Path, run: &Run, size: Size) -> PathBuf {
+    folder.join(format!("{}.{}.json", run.name, size.name()))
+}
+
+impl Lab {
+    /// The records of a folder: those of `size`, and those whose name says no size.
+    pub(crate) fn read(folder: &Path, size: Size) -> Result<Self> {
+        let mut lab = Self::default();
+        let entries = fs::read_dir(folder)
+            .with_context(|| format!("cannot read the folder of records {}", folder.display()))?;
+        for entry in entries {
+            let path = entry.with_context(|| format!("cannot read {}", folder.display()))?.path();
+            let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
+            let Some(name) = name.strip_suffix(".json") else { continue };
+            let (run, of) = match name.rsplit_once('.') {
+                Some((run, of)) if of == Size::Quick.name() || of == Size::Full.name() => (run, Some(of)),
+                _ => (name, None),
+            };
+            if of.is_none_or(|of| of == size.name()) {
+                lab.records.extend(Record::read(&path)?.map(|record| (run.to_owned(), record)));
+            }
+        }
+        Ok(lab)
+    }
+
+    /// Adds or replaces the record of a run.
+    pub(crate) fn put(&mut self, run: &str, record: Record) {
+        self.records.insert(run.to_owned(), record);
+    }
+
+    pub(crate) fn get(&self, run: &str) -> Option<&Record> {
+        self.records.get(run)
+    }
+
+    /// All records with the names of their runs.
+    pub(crate) fn iter(&self) -> impl Iterator<Item = (&str, &Record)> {
+        self.records.iter().map(|(name, record)| (name.as_str(), record))
+    }
+
+    /// The only figure of a run of this name and these labels.
+    pub(crate) fn value(&self, run: &str, name: &str, labels: &[(&str, &str)]) -> Option<f64> {
+        Some(self.get(run)?.figure(name, labels)?.value)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use springbloom_records::{Clock, Figure, Unit, labels};
+
+    use super::*;
+
+    #[test]
+    fn records_of_other_sizes_are_left_out() {
+        let folder = tempfile::tempdir().expect("folder");
+        let save = |name: &str, value: f64| {
+            let figure = Figure::new("reads", labels([]), value, Unit::Count);
+            let record =
+                Clock::start().finish(vec![name.to_owned()], 1, &(), vec![figure]).expect("a record");
+            record.save(&folder.path().join(name)).expect("save");
+        };
+        save("one.quick.json", 1.0);
+        save("one.full.json", 2.0);
+        save("mine.json", 3.0);
+        fs::write(folder.path().join("notes.txt"), "no record").expect("write");
+        let value = |size, run| Lab::read(folder.path(), size).expect("read").value(run, "reads", &[]);
+        assert_eq!(
+            [value(Size::Quick, "one"), value(Size::Full, "one"), value(Size::Full, "mine")],
+            [Some(1.0), Some(2.0), Some(3.0)]
+        );
+        fs::write(folder.path().join("bad.json"), "{}").expect("write");
+        let error = Lab::read(folder.path(), Size::Quick).expect_err("no record");
+        assert!(format!("{error:#}").contains("bad.json"), "{error:#}");
+    }
+}

@@ -1,0 +1,23 @@
+//! The experiments of the papers, measured again.
+//!
+//! - `catalogue`: the experiments: what each paper reports and how it is measured here;
+//! - `experiment`, `run`: what an experiment is made of;
+//! - `lab`: the records of runs, in a folder;
+//! - `verdict`: whether what the paper reports holds;
+//! - `reproduce`: `springbloom reproduce`;
+//! - `report`, `page`, `markdown`: `springbloom report`.
+
+#![deny(unsafe_code)]
+
+mod catalogue;
+mod experiment;
+mod lab;
+mod markdown;
+mod page;
+mod report;
+mod reproduce;
+mod run;
+mod verdict;
+
+pub use report::Report;
+pub use reproduce::Reproduce;

@@ -1,0 +1,80 @@
+//! `springbloom report`: a page of the records, and tables of documents.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, Result};
+use clap::Args;
+use springbloom_console::{bad_input, output};
+
+use crate::catalogue;
+use crate::lab::Lab;
+use crate::reproduce::records_folder;
+use crate::run::Size;
+use crate::{markdown, page};
+
+/// Make one page of the records of measurements: verdicts, wasted reads by memory, paper against ours
+///
+/// The page is one file and needs no network. Records are those of `springbloom reproduce`, and what `compare --json` and
+/// `simulate --json` print, as files that end in .json.
+#[derive(Args, Debug)]
+pub struct Report {
+    /// Folder of records [default: springbloom/records in the cache folder of the user]
+    #[arg(long, value_name = "DIR")]
+    records: Option<PathBuf>,
+    /// Page to write
+    #[arg(long, value_name = "FILE.html", default_value = "springbloom-report.html")]
+    out: PathBuf,
+    /// Use records of quick runs [default: those of full runs, or of quick ones where there are no full ones]
+    #[arg(long)]
+    quick: bool,
+    /// Print a table of an experiment as Markdown instead, or `verdicts` for that of all
+    #[arg(long, value_name = "ID", conflicts_with = "out")]
+    markdown: Option<String>,
+    /// Write the tables of a Markdown file anew instead: what is between <!-- record: ID --> and
+    /// <!-- end of record -->
+    #[arg(long, value_name = "FILE.md", conflicts_with_all = ["out", "markdown"])]
+    update: Option<PathBuf>,
+}
+
+impl Report {
+    /// Writes the page, or prints or writes tables.
+    ///
+    /// # Errors
+    /// Folders and files that cannot be used, unknown ids.
+    pub fn run(&self) -> Result<()> {
+        let folder = records_folder(self.records.as_deref())?;
+        if !folder.is_dir() {
+            return Err(bad_input(format!(
+                "{} has no records: run `springbloom reproduce --quick all`, or name another folder with --records",
+                folder.display()
+            )));
+        }
+        let size = if self.quick { Size::Quick } else { size_of(&folder)? };
+        let lab = Lab::read(&folder, size)?;
+        if let Some(id) = &self.markdown {
+            let table = markdown::table(id, &lab)?;
+            return output::report(|out| Ok(std::io::Write::write_all(out, table.as_bytes())?));
+        }
+        if let Some(document) = &self.update {
+            let text = fs::read_to_string(document)
+                .with_context(|| format!("cannot read {}", document.display()))?;
+            return write(document, &markdown::update(&text, &lab)?);
+        }
+        write(&self.out, &page::page(&catalogue::experiments(), &lab, size)?)?;
+        output::tell(format_args!("{}: a page of {} records", self.out.display(), lab.iter().count()));
+        Ok(())
+    }
+}
+
+fn write(path: &Path, text: &str) -> Result<()> {
+    fs::write(path, text).with_context(|| format!("cannot write {}", path.display()))
+}
+
+/// The size of most use: full, if there is any full record.
+fn size_of(folder: &Path) -> Result<Size> {
+    let entries = fs::read_dir(folder).with_context(|| format!("cannot read {}", folder.display()))?;
+    let is_full = |name: &Path| name.to_string_lossy().ends_with(".full.json");
+    let any = entries.filter_map(Result::ok).any(|entry| is_full(&entry.path()));
+    Ok(if any { Size::Full } else { Size::Quick })
+}

@@ -1,0 +1,131 @@
+//! `springbloom reproduce`: runs experiments of the papers, and says what holds.
+
+mod folders;
+mod print;
+mod runner;
+
+use std::fs;
+use std::path::PathBuf;
+
+use anyhow::{Context, Result, anyhow};
+use clap::Args;
+use springbloom_console::{bad_input, output};
+use springbloom_records::{Build, Record};
+
+use crate::catalogue;
+use crate::lab::{Lab, path_of};
+use crate::run::{Run, Size};
+pub(crate) use folders::records_folder;
+use runner::Runner;
+
+/// Run the experiments of the papers again, and say which of their figures hold
+///
+/// Each run is kept as a record, so an interrupted command goes on where it was. What was measured at another commit or with other
+/// settings is measured again. `springbloom report` makes a page of the records.
+#[derive(Args, Debug)]
+pub struct Reproduce {
+    /// Experiments, or `all`
+    #[arg(value_name = "ID", required_unless_present = "list")]
+    ids: Vec<String>,
+    /// List all experiments and what they measure
+    #[arg(long)]
+    list: bool,
+    /// Small trees and short runs: about an hour in all, instead of a night
+    #[arg(long)]
+    quick: bool,
+    /// Measure nothing: use the records that are there
+    #[arg(long, conflicts_with = "again")]
+    no_run: bool,
+    /// Measure again what is there already
+    #[arg(long)]
+    again: bool,
+    /// Use records of other commits, too
+    #[arg(long)]
+    any_commit: bool,
+    /// Folder of records [default: springbloom/records in the cache folder of the user]
+    #[arg(long, value_name = "DIR")]
+    records: Option<PathBuf>,
+    /// Folder for databases, which are removed after their last run [default: springbloom/reproduce in the cache folder]
+    #[arg(long, value_name = "DIR")]
+    dir: Option<PathBuf>,
+    /// Print JSON instead of text
+    #[arg(long)]
+    json: bool,
+}
+
+impl Reproduce {
+    /// Runs what is missing, and prints the verdicts.
+    ///
+    /// # Errors
+    /// Unknown ids, folders that cannot be used, and runs that failed, after all others.
+    pub fn run(&self) -> Result<()> {
+        if self.list {
+            let experiments = catalogue::experiments();
+            return if self.json { print::list_json(&experiments) } else { print::list(&experiments) };
+        }
+        let experiments = catalogue::named(&self.ids)?;
+        let size = if self.quick { Size::Quick } else { Size::Full };
+        let records = records_folder(self.records.as_deref())?;
+        fs::create_dir_all(&records)
+            .map_err(|error| bad_input(format!("--records {}: {error}", records.display())))?;
+        let mut lab = Lab::read(&records, size)?;
+        let runner = Runner::new(folders::databases_folder(self.dir.as_deref())?, size);
+        let runs = catalogue::runs(&experiments);
+        let mut failed = Vec::new();
+        for (at, run) in runs.iter().enumerate() {
+            if let Some(kept) = lab.get(&run.name).filter(|kept| self.is_current(kept, run, size)) {
+                output::tell(format_args!(
+                    "{}: kept from {} at {}",
+                    run.name,
+                    kept.date,
+                    kept.build.commit_name()
+                ));
+            } else if !self.no_run {
+                output::tell(format_args!(
+                    "[{}/{}] {}: {}",
+                    at + 1,
+                    runs.len(),
+                    run.name,
+                    run.command(size).join(" ")
+                ));
+                let path = path_of(&records, run, size);
+                match runner.run(run, &path).and_then(|()| read_back(run, &path)) {
+                    Ok(record) => lab.put(&run.name, record),
+                    Err(error) => {
+                        output::warn(format_args!("{}: {error:#}", run.name));
+                        failed.push(run.name.as_str());
+                    }
+                }
+            }
+            runner.clean(run, &runs[at + 1..])?;
+        }
+        if self.json {
+            print::verdicts_json(&experiments, &lab)?
+        } else {
+            print::verdicts(&experiments, &lab)?
+        }
+        if failed.is_empty() { Ok(()) } else { Err(anyhow!("these runs failed: {}", failed.join(", "))) }
+    }
+
+    /// Whether a record is what `run` would measure now. Says why not.
+    fn is_current(&self, kept: &Record, run: &Run, size: Size) -> bool {
+        let (measured, ours) = (kept.build.commit_name(), Build::this().commit_name());
+        let again = if self.again {
+            return false;
+        } else if kept.command != run.command(size) {
+            format!("was measured with other settings: {}", kept.command.join(" "))
+        } else if measured != ours && !self.any_commit {
+            format!("was measured at {measured}, and this program was built at {ours}")
+        } else {
+            return true;
+        };
+        let then = if self.no_run { "its record is used all the same" } else { "it is measured again" };
+        output::tell(format_args!("{} {again}; {then}", run.name));
+        false
+    }
+}
+
+/// The record that a run left.
+fn read_back(run: &Run, path: &std::path::Path) -> Result<Record> {
+    Record::read(path)?.with_context(|| format!("{} wrote no record", run.name))
+}

@@ -1,0 +1,150 @@
+//! Runs commands that write records.
+
+use std::fs::{self, File};
+use std::io::{BufWriter, ErrorKind, Write};
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::{env, io};
+
+use anyhow::{Context, Result, anyhow, ensure};
+use springbloom_records::Record;
+
+use crate::run::{Program, Run, Size};
+
+/// Runs commands of a size, with databases in a folder.
+pub(super) struct Runner {
+    folder: PathBuf,
+    size: Size,
+}
+
+/// Keys of a file of keys.
+const KEYS: u64 = 200_000;
+
+impl Runner {
+    pub(super) fn new(folder: PathBuf, size: Size) -> Self {
+        Self { folder, size }
+    }
+
+    /// Runs `run`, which writes its record to `path`.
+    pub(super) fn run(&self, run: &Run, path: &Path) -> Result<()> {
+        fs::create_dir_all(&self.folder)
+            .with_context(|| format!("cannot create {}", self.folder.display()))?;
+        match run.program {
+            Program::Springbloom { databases } => self.springbloom(run, databases, path),
+            Program::Bench { package, bench } => self.bench(run, package, bench, path),
+        }
+    }
+
+    fn databases(&self, name: &str) -> PathBuf {
+        self.folder.join(format!("{name}-{}", self.size.name()))
+    }
+
+    fn springbloom(&self, run: &Run, databases: Option<&str>, path: &Path) -> Result<()> {
+        let mut command = Command::new(env::current_exe().context("the path of this program")?);
+        command.args(run.arguments(self.size)).arg("--json");
+        if let Some(databases) = databases {
+            command.arg("--reuse").arg("--dir").arg(self.databases(databases));
+        }
+        if run.key_bytes.is_some() {
+            command.arg("--keys").arg(self.keys(run)?);
+        }
+        let output = command.stderr(Stdio::inherit()).output().context("cannot start springbloom")?;
+        ensure!(output.status.success(), "it ended with {}", output.status);
+        Record::parse(&output.stdout)?.save(path)
+    }
+
+    fn bench(&self, run: &Run, package: &str, bench: &str, path: &Path) -> Result<()> {
+        let checkout = checkout()
+            .context("it is a benchmark of a crate: run this in a checkout of Springbloom, with cargo")?;
+        let path = std::path::absolute(path).with_context(|| format!("cannot find {}", path.display()))?;
+        let mut command = Command::new("cargo");
+        command.args(["bench", "--quiet", "--locked", "--package", package, "--bench", bench, "--"]);
+        command.args(run.arguments(self.size)).current_dir(checkout).stdout(Stdio::null());
+        command.envs(run.environment(self.size).iter().map(|(name, value)| (name, value)));
+        command.env("SPRINGBLOOM_RECORD", &path).env("SPRINGBLOOM_BENCH_DIR", self.databases(bench));
+        let status = command.status().context("cannot start cargo")?;
+        ensure!(status.success(), "it ended with {status}");
+        Ok(())
+    }
+
+    /// A file of keys that are as long as `run` needs: 16 digits that are in no order, and a tail that all have in common.
+    fn keys(&self, run: &Run) -> Result<PathBuf> {
+        let path = self.folder.join(run.keys_name());
+        let tail = "x".repeat(run.key_bytes.unwrap_or_default().saturating_sub(16));
+        let write = || -> io::Result<()> {
+            let mut out = BufWriter::new(File::create(&path)?);
+            for number in 0..KEYS {
+                // The golden ratio spreads numbers evenly.
+                let scattered = number.wrapping_mul(0x9e37_79b9_7f4a_7c15) % 10_000_000_000_000_000;
+                writeln!(out, "{scattered:016}{tail}")?;
+            }
+            out.flush()
+        };
+        write().with_context(|| format!("cannot write {}", path.display()))?;
+        Ok(path)
+    }
+
+    /// Removes the databases and keys of `run`, if none of the runs that follow uses them.
+    pub(super) fn clean(&self, run: &Run, next: &[&Run]) -> Result<()> {
+        let remove = |path: PathBuf| match fs::remove_dir_all(&path).or_else(|_| fs::remove_file(&path)) {
+            Err(error) if error.kind() != ErrorKind::NotFound => {
+                Err(anyhow!(error).context(format!("cannot remove {}", path.display())))
+            }
+            _ => Ok(()),
+        };
+        if run.key_bytes.is_some() {
+            remove(self.folder.join(run.keys_name()))?;
+        }
+        let folder = match run.program {
+            Program::Springbloom { databases: Some(databases) } => databases,
+            Program::Springbloom { databases: None } => return Ok(()),
+            Program::Bench { bench, .. } => bench,
+        };
+        if next.iter().any(|next| next.program == run.program) {
+            Ok(())
+        } else {
+            remove(self.databases(folder))
+        }
+    }
+}
+
+/// The root of the checkout that the current folder is in.
+fn checkout() -> Option<PathBuf> {
+    let folder = env::current_dir().ok()?;
+    folder.ancestors().find(|root| root.join("crates/flash_filter/benches").is_dir()).map(Path::to_owned)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use super::*;
+
+    #[test]
+    fn keys_are_distinct_and_as_long_as_asked_for() {
+        let folder = tempfile::tempdir().expect("folder");
+        let runner = Runner::new(folder.path().to_owned(), Size::Quick);
+        let run = Run::springbloom("keys", None, "compare", "", "").with_keys_of(40);
+        let text = fs::read_to_string(runner.keys(&run).expect("write")).expect("read");
+        let keys: BTreeSet<_> = text.lines().collect();
+        assert_eq!(keys.len() as u64, KEYS);
+        assert!(keys.iter().all(|key| key.len() == 40));
+        assert!(run.command(Size::Quick).ends_with(&["--keys".to_owned(), "keys-40".to_owned()]));
+        runner.clean(&run, &[]).expect("clean");
+        assert_eq!(fs::read_dir(folder.path()).expect("folder").count(), 0);
+    }
+
+    #[test]
+    fn databases_stay_until_their_last_run() {
+        let folder = tempfile::tempdir().expect("folder");
+        let runner = Runner::new(folder.path().to_owned(), Size::Quick);
+        let run = |name: &str| Run::springbloom(name, Some("tree"), "compare", name, name);
+        let (first, last) = (run("first"), run("last"));
+        fs::create_dir(folder.path().join("tree-quick")).expect("databases");
+        runner.clean(&first, &[&last]).expect("clean");
+        assert!(folder.path().join("tree-quick").exists());
+        runner.clean(&last, &[]).expect("clean");
+        assert!(!folder.path().join("tree-quick").exists());
+        runner.clean(&last, &[]).expect("nothing to clean is no error");
+    }
+}

@@ -1,0 +1,49 @@
+//! Records of benchmarks, which cargo runs.
+
+use std::env;
+use std::path::PathBuf;
+
+use anyhow::Result;
+use serde_json::{Map, Value};
+
+use crate::{Clock, Figure};
+
+/// Names the file for the record of a benchmark.
+pub const RECORD_VARIABLE: &str = "SPRINGBLOOM_RECORD";
+
+/// A benchmark of a crate.
+#[derive(Clone, Copy, Debug)]
+pub struct Bench<'a> {
+    /// The crate.
+    pub package: &'a str,
+    /// The benchmark.
+    pub bench: &'a str,
+    /// The environment variables that are its settings.
+    pub environment: &'a [&'a str],
+    /// The sections that run.
+    pub sections: &'a [String],
+}
+
+impl Bench<'_> {
+    /// The command that repeats it with these settings.
+    pub fn command<'b>(&self, settings: impl IntoIterator<Item = (&'b str, &'b str)>) -> Vec<String> {
+        let settings = settings.into_iter().map(|(name, value)| format!("{name}={value}"));
+        let cargo = format!("cargo bench --package {} --bench {} --", self.package, self.bench);
+        let cargo: Vec<_> = cargo.split(' ').map(str::to_owned).collect();
+        settings.chain(cargo).chain(self.sections.iter().cloned()).collect()
+    }
+
+    /// Writes the record of the run that `clock` began with, if its file is named.
+    ///
+    /// # Errors
+    /// A file that cannot be written.
+    pub fn record(&self, clock: &Clock, seed: u64, figures: Vec<Figure>) -> Result<()> {
+        let Some(path) = env::var_os(RECORD_VARIABLE).map(PathBuf::from) else { return Ok(()) };
+        let given: Vec<_> =
+            self.environment.iter().filter_map(|name| Some((*name, env::var(name).ok()?))).collect();
+        let command = self.command(given.iter().map(|(name, value)| (*name, value.as_str())));
+        let settings: Map<String, Value> =
+            given.iter().map(|(name, value)| ((*name).to_owned(), value.as_str().into())).collect();
+        clock.finish(command, seed, &settings, figures)?.save(&path)
+    }
+}

@@ -1,0 +1,20 @@
+//! Records of measurements.
+//!
+//! A [`Record`] has the figures of one run of one program, beside all that a reader needs to judge or repeat it. It is one JSON document.
+//! Programs may add fields with more detail to the document; readers of records pass over them.
+
+#![deny(unsafe_code)]
+
+mod bench;
+mod command_line;
+mod figure;
+mod machine;
+mod record;
+mod run;
+
+pub use bench::{Bench, RECORD_VARIABLE};
+pub use command_line::command_line;
+pub use figure::{Figure, Labels, Unit, labels};
+pub use machine::{Build, Machine};
+pub use record::{FORMAT, Record};
+pub use run::Clock;

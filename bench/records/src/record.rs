@@ -1,0 +1,198 @@
+//! The record of one run.
+
+use std::collections::BTreeMap;
+use std::io::Write;
+use std::path::Path;
+use std::{fs, io};
+
+use anyhow::{Context, Result, anyhow};
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+use springbloom_console::bad_input;
+
+use crate::{Build, Figure, Machine};
+
+/// The form of records that this release writes and reads.
+pub const FORMAT: u32 = 1;
+
+/// What one run of one program measured.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Record {
+    /// [`FORMAT`].
+    pub format: u32,
+    /// The command line that repeats it, with the program first.
+    pub command: Vec<String>,
+    /// The sources of the program.
+    pub build: Build,
+    /// Where it ran.
+    pub machine: Machine,
+    /// The seed of all random numbers.
+    pub seed: u64,
+    /// When it began, in UTC.
+    pub date: String,
+    /// How long it took.
+    pub duration_s: f64,
+    /// Processes that ran or waited for a processor in the minute before: other work.
+    pub load_before: Option<f64>,
+    /// Settings that follow from the command line and from defaults.
+    pub settings: BTreeMap<String, Value>,
+    /// What was measured.
+    pub figures: Vec<Figure>,
+}
+
+/// With a higher load before a measurement, its times are not trusted.
+const QUIET_LOAD: f64 = 0.5;
+
+impl Record {
+    /// Writes it as JSON with a line for each field and each figure. Fields of `detail` follow.
+    ///
+    /// # Errors
+    /// Those of `out`, and a `detail` without names.
+    pub fn write(&self, out: &mut impl Write, detail: &impl Serialize) -> Result<()> {
+        let mut before = "{";
+        for (name, value) in fields(self)?.into_iter().chain(fields(detail)?) {
+            writeln!(out, "{before}")?;
+            before = ",";
+            write!(out, "  \"{name}\": ")?;
+            match &value {
+                Value::Array(items) if !items.is_empty() && items.iter().all(Value::is_object) => {
+                    let lines: Vec<_> = items.iter().map(|item| format!("    {item}")).collect();
+                    write!(out, "[\n{}\n  ]", lines.join(",\n"))?;
+                }
+                value => write!(out, "{value}")?,
+            }
+        }
+        Ok(writeln!(out, "\n}}")?)
+    }
+
+    /// Writes it to a file, which is whole or not there at any time.
+    ///
+    /// # Errors
+    /// Those of the file system.
+    pub fn save(&self, path: &Path) -> Result<()> {
+        let part = path.with_extension("part");
+        let mut text = Vec::new();
+        self.write(&mut text, &())?;
+        fs::write(&part, text)
+            .and_then(|()| fs::rename(&part, path))
+            .with_context(|| format!("cannot write {}", path.display()))
+    }
+
+    /// Reads the file at `path`; `None` if there is none.
+    ///
+    /// # Errors
+    /// A file that is no record, or one of another format.
+    pub fn read(path: &Path) -> Result<Option<Self>> {
+        match fs::read(path) {
+            Ok(bytes) => {
+                Self::parse(&bytes).with_context(|| format!("cannot read {}", path.display())).map(Some)
+            }
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+            Err(error) => Err(error).with_context(|| format!("cannot read {}", path.display())),
+        }
+    }
+
+    /// The record in `bytes`.
+    ///
+    /// # Errors
+    /// Bytes that are no record, or one of another format.
+    pub fn parse(bytes: &[u8]) -> Result<Self> {
+        #[derive(Deserialize)]
+        struct Format {
+            format: u32,
+        }
+        let expected = "expected what --json of compare or simulate prints";
+        let Format { format } = serde_json::from_slice(bytes)
+            .map_err(|error| bad_input(format!("this is no record ({error}): {expected}")))?;
+        if format != FORMAT {
+            return Err(bad_input(format!(
+                "this record has format {format}, expected {FORMAT}: measure again, or read it with the release that wrote it"
+            )));
+        }
+        serde_json::from_slice(bytes)
+            .map_err(|error| bad_input(format!("this record is damaged ({error}): {expected}")))
+    }
+
+    /// The only figure called `name` of all of `labels`.
+    pub fn figure(&self, name: &str, labels: &[(&str, &str)]) -> Option<&Figure> {
+        let mut found = self.figures.iter().filter(|figure| figure.name == name && figure.is_of(labels));
+        let first = found.next()?;
+        found.next().is_none().then_some(first)
+    }
+
+    /// Whether nothing else kept the processors busy.
+    pub fn was_quiet(&self) -> bool {
+        self.load_before.is_some_and(|load| load <= QUIET_LOAD)
+    }
+}
+
+/// The fields of a structure.
+pub(crate) fn fields(structure: &impl Serialize) -> Result<Map<String, Value>> {
+    match serde_json::to_value(structure).context("a structure is JSON")? {
+        Value::Object(fields) => Ok(fields),
+        Value::Null => Ok(Map::new()),
+        other => Err(anyhow!("{other} has no fields")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Clock, Unit, labels};
+
+    fn record() -> Record {
+        let of = |config: &str| labels([("config", config.to_owned())]);
+        let figures = vec![
+            Figure::new("wasted", of("a"), 0.25, Unit::PerLookup).between(0.2, 0.3),
+            Figure::new("wasted", of("b"), 0.5, Unit::PerLookup),
+        ];
+        let settings = serde_json::json!({"records": 10});
+        Clock::start().finish(vec!["springbloom".to_owned()], 7, &settings, figures).expect("a record")
+    }
+
+    #[test]
+    fn records_are_read_as_they_are_written() {
+        let folder = tempfile::tempdir().expect("folder");
+        let path = folder.path().join("one.json");
+        assert_eq!(Record::read(&path).expect("no file"), None);
+        let written = record();
+        written.save(&path).expect("save");
+        assert_eq!(Record::read(&path).expect("read"), Some(written));
+        let text = fs::read_to_string(&path).expect("text");
+        assert_eq!(
+            text.lines().filter(|line| line.contains("\"wasted\"")).count(),
+            2,
+            "a line for each figure: {text}"
+        );
+    }
+
+    #[test]
+    fn details_are_passed_over() {
+        let mut text = Vec::new();
+        record().write(&mut text, &serde_json::json!({"rows": [{"config": "a"}]})).expect("write");
+        let document: Value = serde_json::from_slice(&text).expect("JSON");
+        assert_eq!(document["rows"][0]["config"], "a");
+        assert_eq!(Record::parse(&text).expect("a record").figures, record().figures);
+    }
+
+    #[test]
+    fn what_is_no_record_is_refused() {
+        for (text, message) in [
+            ("", "this is no record"),
+            ("{\"rows\": []}", "this is no record"),
+            ("{\"format\": 2}", "has format 2, expected 1"),
+            ("{\"format\": 1}", "this record is damaged"),
+        ] {
+            let error = Record::parse(text.as_bytes()).expect_err(text).to_string();
+            assert!(error.contains(message), "{text}: {error}");
+        }
+    }
+
+    #[test]
+    fn a_figure_is_found_by_its_labels_if_it_is_the_only_one() {
+        let record = record();
+        assert_eq!(record.figure("wasted", &[("config", "b")]).map(|figure| figure.value), Some(0.5));
+        assert_eq!(record.figure("wasted", &[]), None);
+        assert_eq!(record.figure("wasted", &[("config", "c")]), None);
+    }
+}

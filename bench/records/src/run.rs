@@ -1,0 +1,50 @@
+//! A measurement while it runs.
+
+use std::time::Instant;
+
+use anyhow::Result;
+use jiff::Timestamp;
+use serde::Serialize;
+
+use crate::record::fields;
+use crate::{Build, Figure, Machine, Record};
+
+/// Started with a measurement, and turned into its record at the end.
+#[derive(Clone, Copy, Debug)]
+pub struct Clock {
+    started: Instant,
+    date: Timestamp,
+    load: Option<f64>,
+}
+
+impl Clock {
+    /// Begins now.
+    pub fn start() -> Self {
+        Clock { started: Instant::now(), date: Timestamp::now(), load: Machine::load() }
+    }
+
+    /// The record of what was measured since, by this program on this machine. `command` is that of [`command_line`](crate::command_line).
+    ///
+    /// # Errors
+    /// `settings` that have no names.
+    pub fn finish(
+        &self,
+        command: Vec<String>,
+        seed: u64,
+        settings: &impl Serialize,
+        figures: Vec<Figure>,
+    ) -> Result<Record> {
+        Ok(Record {
+            format: crate::FORMAT,
+            command,
+            build: Build::this(),
+            machine: Machine::this(),
+            seed,
+            date: self.date.strftime("%Y-%m-%dT%H:%M:%SZ").to_string(),
+            duration_s: (self.started.elapsed().as_secs_f64() * 10.0).round() / 10.0,
+            load_before: self.load,
+            settings: fields(settings)?.into_iter().collect(),
+            figures,
+        })
+    }
+}
