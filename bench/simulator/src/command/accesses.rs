@@ -119,7 +119,7 @@ mod tests {
     use crate::Popularity;
 
     fn accesses(distribution: Distribution) -> Accesses {
-        let tree = Tree::new(&[40, 400], 8, 100, UnitSettings::default());
+        let tree = Tree::new(&[64, 640], 32, 100, UnitSettings::default());
         Accesses::of(&tree, &mut Lookups::new(Popularity::still(distribution), tree.keys(), 1), 100_000)
     }
 

@@ -7,7 +7,8 @@
 //! - `capped`, under a memory ceiling. With `--features peers` also `rocksdb`, `lmdb`, `redb`.
 //!
 //! Memory is the growth of the process, so each section runs in a process of its own. Without a section, all run.
-//! `scripts/benchmark-flash-index` runs those of the documentation. The file that `SPRINGBLOOM_RECORD` names gets a record of the run. Settings come from the environment, see [`setup::Setup`].
+//! `scripts/benchmark-flash-index` runs those of the documentation. The file that `SPRINGBLOOM_RECORD` names gets a record of the run.
+//! Settings come from the environment, see [`setup::Setup`].
 
 mod alternatives;
 mod callers;
