@@ -256,9 +256,10 @@ fn reads_of_a_slow_device_take_their_time() {
         let document = json(&[&arguments[..], &["--ops", "60", "--warmup", "0"], seek].concat());
         rows(&document).iter().map(|row| number(&row["latency_us"]["get"], "mean")).collect::<Vec<_>>()
     };
-    // Without a filter each lookup of an absent key reads a block. Others read fewer, but modules are read too.
+    // Without a filter a lookup of an absent key reads a block, but for the few keys outside of all tables. Others read fewer, but modules
+    // are read too.
     let slow = lookup_us(&["--seek-ms", "5"]);
-    assert!(slow[0] > 5_000.0, "{slow:?}");
+    assert!(slow[0] > 5_000.0 * 0.9, "{slow:?}");
     assert!(slow[1] > 5_000.0 / 60.0, "at least one module is read: {slow:?}");
     compare(&["--configs", "none", "--seek-ms", "2", "--ops", "20", "--warmup", "0", "--load-rounds", "0"])
         .assert()
