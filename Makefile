@@ -13,7 +13,8 @@ BENCHMARKS_DIR ?= $(CACHE_HOME)/springbloom/benchmarks
 # Crates that need no RocksDB.
 NEUTRAL := filter format manager page-device flash-filter flash-index host console testkit workload simulator records evidence
 
-.PHONY: demo test attack build build-all setup lint msrv deny sanitize fuzz benchmarks crashtest crashtest-short rocksdb-tests package test-releases jvm test-jvm jvm-soak jvm-compare setup-jvm
+.PHONY: demo test attack build build-all setup lint msrv deny sanitize fuzz benchmarks crashtest crashtest-short rocksdb-tests package test-releases \
+  jvm test-jvm jvm-soak jvm-compare kafka flink setup-jvm
 
 demo: build
 	@mkdir -p $(DEMO_DIR)
@@ -92,9 +93,9 @@ package: build
 jvm: setup-jvm
 	@mvn -B -q -ntp -f hosts/jvm/pom.xml install -DskipTests
 
-# Tests of the artifacts for Java. The first time Maven fetches RocksJava, Kafka Streams and Flink: 350 MB.
+# Tests of the artifacts for Java, and of the clusters that compare filters. The first time Maven fetches 450 MB of jars.
 test-jvm: setup-jvm
-	@mvn -B -ntp -f hosts/jvm/pom.xml verify
+	@mvn -B -ntp -f bench/clusters/pom.xml verify
 
 # Ten minutes with each jar, or SECONDS.
 jvm-soak: setup-jvm
@@ -103,6 +104,10 @@ jvm-soak: setup-jvm
 # A table of docs/jvm.md.
 jvm-compare: setup-jvm
 	@mvn -B -q -ntp -f hosts/jvm/pom.xml -pl kafka-streams -am verify -Dtest=ComparisonRun -Dsurefire.failIfNoSpecifiedTests=false
+
+# Filters in a cluster on this machine: make kafka KEYS=1000000. JSON=1: a record for programs. scripts/cluster has all settings.
+kafka flink:
+	@scripts/cluster $@ $(if $(JSON),--json)
 
 setup-jvm:
 	@scripts/setup --jvm
