@@ -110,7 +110,6 @@ final class FlinkProcess {
     settings.put("state.backend.rocksdb.options-factory", ClusterOptionsFactory.class.getName());
     settings.put("state.backend.rocksdb.writebuffer.size", arguments.writeBufferBytes + "b");
     settings.put("state.backend.rocksdb.memory.managed", String.valueOf(isManaged));
-    settings.put("state.backend.rocksdb.memory.write-buffer-ratio", "0.2");
     settings.put("taskmanager.memory.managed.size", (isManaged ? arguments.managedBytes : 1 << 20) + "b");
     // Without managed memory, of each store.
     settings.put("state.backend.rocksdb.block.cache-size", arguments.managedBytes / (2 * FlinkComparison.SLOTS) + "b");

@@ -57,6 +57,8 @@ final class BrokerProcess {
         "transaction.state.log.min.isr=1",
         "transaction.state.log.num.partitions=1",
         "transaction.abort.timed.out.transaction.cleanup.interval.ms=500",
+        // A busy machine may not run it for a while.
+        "broker.session.timeout.ms=60000",
         "group.initial.rebalance.delay.ms=2000",
         "group.min.session.timeout.ms=1000");
   }

@@ -21,14 +21,20 @@ import org.apache.kafka.common.serialization.StringSerializer;
 final class Client implements AutoCloseable {
   static final int PARTITIONS = 4;
 
+  /** A busy machine may take long to start a broker. */
+  private static final int TIMEOUT_MS = 600_000;
+
   private final String bootstrap;
   private final Admin admin;
   private final KafkaProducer<String, String> producer;
 
   Client(String bootstrap) {
     this.bootstrap = bootstrap;
-    admin = Admin.create(Map.of("bootstrap.servers", bootstrap));
-    Map<String, Object> settings = Map.of("bootstrap.servers", bootstrap, "linger.ms", 20, "batch.size", 1 << 17);
+    admin = Admin.create(Map.of("bootstrap.servers", bootstrap, "default.api.timeout.ms", TIMEOUT_MS));
+    Map<String, Object> settings =
+        Map.of(
+            "bootstrap.servers", bootstrap, "linger.ms", 20, "batch.size", 1 << 17, "max.block.ms", TIMEOUT_MS, "delivery.timeout.ms",
+            TIMEOUT_MS);
     producer = new KafkaProducer<>(settings, new StringSerializer(), new StringSerializer());
   }
 
@@ -46,7 +52,7 @@ final class Client implements AutoCloseable {
     Map<String, Object> settings =
         Map.of(
             "bootstrap.servers", bootstrap, "isolation.level", "read_committed", "auto.offset.reset", "earliest", "enable.auto.commit",
-            false, "max.poll.records", 10_000);
+            false, "max.poll.records", 10_000, "default.api.timeout.ms", TIMEOUT_MS);
     KafkaConsumer<String, String> consumer = new KafkaConsumer<>(settings, new StringDeserializer(), new StringDeserializer());
     consumer.assign(partitions(topics));
     return consumer;
