@@ -2,14 +2,37 @@
 
 use std::env;
 use std::path::PathBuf;
+use std::sync::{Arc, Mutex, PoisonError};
 
 use anyhow::Result;
 use serde_json::{Map, Value};
 
-use crate::{Clock, Figure};
+use crate::{Clock, Figure, Unit};
 
 /// Names the file for the record of a benchmark.
 pub const RECORD_VARIABLE: &str = "SPRINGBLOOM_RECORD";
+
+/// What a benchmark measured so far. Clones share it.
+#[derive(Clone, Debug, Default)]
+pub struct Figures(Arc<Mutex<Vec<Figure>>>);
+
+impl Figures {
+    /// Adds a figure.
+    pub fn note(&self, name: &str, of: &[(&str, &str)], value: f64, unit: Unit) {
+        let of = of.iter().map(|&(name, value)| (name.to_owned(), value.to_owned())).collect();
+        self.extend([Figure::new(name, of, value, unit)]);
+    }
+
+    /// Adds figures of a part that ran in another process.
+    pub fn extend(&self, figures: impl IntoIterator<Item = Figure>) {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).extend(figures);
+    }
+
+    /// Gives all figures, and keeps none.
+    pub fn take(&self) -> Vec<Figure> {
+        std::mem::take(&mut *self.0.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+}
 
 /// A benchmark of a crate.
 #[derive(Clone, Copy, Debug)]

@@ -12,7 +12,7 @@ mod machine;
 mod record;
 mod run;
 
-pub use bench::{Bench, RECORD_VARIABLE};
+pub use bench::{Bench, Figures, RECORD_VARIABLE};
 pub use command_line::command_line;
 pub use figure::{Figure, Labels, Unit, labels};
 pub use machine::{Build, Machine};

@@ -1,5 +1,7 @@
 //! A measurement while it runs.
 
+use std::env;
+use std::io::Write;
 use std::time::Instant;
 
 use anyhow::Result;
@@ -7,7 +9,7 @@ use jiff::Timestamp;
 use serde::Serialize;
 
 use crate::record::fields;
-use crate::{Build, Figure, Machine, Record};
+use crate::{Build, Figure, Machine, Record, command_line};
 
 /// Started with a measurement, and turned into its record at the end.
 #[derive(Clone, Copy, Debug)]
@@ -46,5 +48,21 @@ impl Clock {
             settings: fields(settings)?.into_iter().collect(),
             figures,
         })
+    }
+
+    /// Writes the record of what the program `springbloom` measured since with the arguments of this process, then the fields of `detail`.
+    ///
+    /// # Errors
+    /// Those of `out`, and `settings` or a `detail` without names.
+    pub fn write_record(
+        &self,
+        out: &mut impl Write,
+        seed: u64,
+        settings: &impl Serialize,
+        figures: Vec<Figure>,
+        detail: &impl Serialize,
+    ) -> Result<()> {
+        let command = command_line("springbloom", env::args().skip(1));
+        self.finish(command, seed, settings, figures)?.write(out, detail)
     }
 }

@@ -10,7 +10,6 @@ use springbloom_records::{Figure, Unit, labels};
 
 use crate::report::Header;
 use crate::report::baseline::baseline;
-use crate::report::document;
 use crate::report::summary::{self, Subject};
 use crate::report::windows;
 use crate::run::{Latency, LoadRow, Row};
@@ -35,7 +34,13 @@ pub(crate) fn write_json(
     let medians = medians(rows, baseline);
     let summary = summary::sentences(&subjects(header, &medians));
     let figures = medians.iter().flat_map(Medians::figures).collect();
-    document::write(out, header, figures, &Detail { baseline, rows, medians: &medians, loads, summary })
+    header.clock.write_record(
+        out,
+        header.seed,
+        header,
+        figures,
+        &Detail { baseline, rows, medians: &medians, loads, summary },
+    )
 }
 
 /// One line for each configuration and number of threads: medians over salts, with least and greatest where it matters.

@@ -9,7 +9,6 @@ use springbloom_records::{Figure, Unit, labels};
 
 use crate::report::Header;
 use crate::report::baseline::baseline;
-use crate::report::document;
 use crate::run::LoadRow;
 use crate::spread::Spread;
 
@@ -51,7 +50,13 @@ pub(crate) fn write_json(out: &mut impl Write, header: &Header, rows: &[LoadRow]
     let baseline = baseline(rows.iter().map(|row| row.config.as_str()));
     let medians = medians(rows, baseline);
     let figures = medians.iter().flat_map(Medians::figures).collect();
-    document::write(out, header, figures, &Detail { baseline, rows, medians: &medians })
+    header.clock.write_record(
+        out,
+        header.seed,
+        header,
+        figures,
+        &Detail { baseline, rows, medians: &medians },
+    )
 }
 
 /// One line for each configuration: medians over rounds, with least and greatest.

@@ -2,7 +2,6 @@
 
 mod baseline;
 pub(crate) mod comparison;
-mod document;
 mod header;
 pub(crate) mod loads;
 pub(crate) mod shamba;

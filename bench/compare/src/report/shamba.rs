@@ -7,12 +7,18 @@ use springbloom_console::TextTable;
 use springbloom_console::sizes::Size;
 use springbloom_records::{Figure, Unit, labels};
 
-use crate::report::{Header, document};
+use crate::report::Header;
 use crate::run::shamba::{Cell, Experiment};
 
 /// The record of the run, with all cells, as one JSON document.
 pub(crate) fn write_json(out: &mut impl Write, header: &Header, experiment: &Experiment) -> Result<()> {
-    document::write(out, header, experiment.cells.iter().flat_map(figures).collect(), experiment)
+    header.clock.write_record(
+        out,
+        header.seed,
+        header,
+        experiment.cells.iter().flat_map(figures).collect(),
+        experiment,
+    )
 }
 
 fn figures(cell: &Cell) -> Vec<Figure> {

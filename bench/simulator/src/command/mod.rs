@@ -224,7 +224,7 @@ impl Simulate {
             let accesses = Accesses::of(&sample.tree, &mut lookups, load.measured);
             return output::report(|out| {
                 if self.json {
-                    report::write_record(out, &header, accesses.figures(), &())
+                    header.clock.write_record(out, header.seed, &header, accesses.figures(), &())
                 } else {
                     report::write_header(out, &header)?;
                     accesses.write_text(out)

@@ -1,13 +1,12 @@
 //! The report of a simulation.
 
-use std::env;
 use std::io::Write;
 
 use anyhow::Result;
 use serde::Serialize;
 use springbloom_console::sizes::Size;
 use springbloom_console::{TextTable, distinct};
-use springbloom_records::{Build, Figure, command_line};
+use springbloom_records::Build;
 
 use crate::command::{Cell, Header};
 
@@ -19,18 +18,7 @@ pub(super) fn write_json(out: &mut impl Write, header: &Header, cells: &[Cell]) 
         summary: Vec<String>,
     }
     let figures = cells.iter().filter_map(Cell::figure).collect();
-    write_record(out, header, figures, &Detail { cells, summary: sentences(cells) })
-}
-
-/// The record of the run, with the fields of `detail`.
-pub(super) fn write_record(
-    out: &mut impl Write,
-    header: &Header,
-    figures: Vec<Figure>,
-    detail: &impl Serialize,
-) -> Result<()> {
-    let command = command_line("springbloom", env::args().skip(1));
-    header.clock.finish(command, header.seed, header, figures)?.write(out, detail)
+    header.clock.write_record(out, header.seed, header, figures, &Detail { cells, summary: sentences(cells) })
 }
 
 /// A line for each memory with a column for each filter, then what to take from it.

@@ -61,7 +61,7 @@ fn main() {
         environment: &SETTINGS,
         sections: &named,
     };
-    let figures = std::mem::take(&mut *setup.figures.lock().expect("no section panicked"));
+    let figures = setup.figures.take();
     bench.record(&clock, setup.seed, figures).expect("the record of the run");
     setup.clean();
 }

@@ -37,7 +37,7 @@ pub(crate) fn run(setup: &Setup) -> Vec<Claim> {
         filter.info().memory_bytes as f64 / 1e6,
         setup.filter_bytes as f64 / grown
     );
-    setup.figure("memory_bits_per_key", &[], grown * 8.0 / capacity, Unit::BitsPerKey);
+    setup.figures.note("memory_bits_per_key", &[], grown * 8.0 / capacity, Unit::BitsPerKey);
     vec![
         Claim::new("memory, bits per key, all in", grown * 8.0 / capacity, Wanted::AtMost(2.0)),
         Claim::new(

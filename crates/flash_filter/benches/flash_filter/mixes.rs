@@ -165,10 +165,10 @@ const FILTERS: [&str; 3] = ["flat, until a zero", "flat, all read", "hierarchica
 
 impl Outcome {
     fn note(&self, setup: &Setup, of: &[(&str, &str)]) {
-        setup.figure("operations_per_s", of, self.operations_per_second, Unit::PerSecond);
-        setup.figure("lookup_us", of, self.lookup_us, Unit::Microseconds);
-        setup.figure("page_reads", of, self.reads, Unit::PerLookup);
-        setup.figure("page_writes", of, self.writes, Unit::PerLookup);
+        setup.figures.note("operations_per_s", of, self.operations_per_second, Unit::PerSecond);
+        setup.figures.note("lookup_us", of, self.lookup_us, Unit::Microseconds);
+        setup.figures.note("page_reads", of, self.reads, Unit::PerLookup);
+        setup.figures.note("page_writes", of, self.writes, Unit::PerLookup);
     }
 
     fn cell(&self) -> String {

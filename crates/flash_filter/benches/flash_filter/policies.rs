@@ -69,10 +69,10 @@ fn row(setup: &Setup, buffer: BufferSettings, name: &str) {
     let log_bytes = (after.log_bytes_written - before.log_bytes_written) as f64 / inserted;
     let (order, group) = (format!("{:?}", buffer.policy), buffer.group_pages.to_string());
     let of = [("order", &*order), ("group", &*group), ("buffer", name)];
-    setup.figure("insertions_per_s", &of, inserted / seconds, Unit::PerSecond);
-    setup.figure("page_bytes_per_insertion", &of, page_bytes, Unit::PerInsertion);
-    setup.figure("pages_per_write", &of, pages_per_write, Unit::Ratio);
-    setup.figure("log_bytes_per_insertion", &of, log_bytes, Unit::PerInsertion);
+    setup.figures.note("insertions_per_s", &of, inserted / seconds, Unit::PerSecond);
+    setup.figures.note("page_bytes_per_insertion", &of, page_bytes, Unit::PerInsertion);
+    setup.figures.note("pages_per_write", &of, pages_per_write, Unit::Ratio);
+    setup.figures.note("log_bytes_per_insertion", &of, log_bytes, Unit::PerInsertion);
     println!(
         "| {order} | {group} | {name} | {:.0} | {page_bytes:.1} | {pages_per_write:.1} | {log_bytes:.1} |",
         inserted / seconds

@@ -26,7 +26,7 @@ pub(crate) fn run(setup: &Setup) -> Vec<Claim> {
     let mut flat = FlatFilter::create(&*storage(), geometry.bits(), &buffer);
     let expected = expected_fpr(&geometry, KEYS);
     let expected_flat = fpr_at_load(KEYS as f64, geometry.bits() as f64, PROBES);
-    setup.figure("page_balance", &[], balance(setup, geometry.page_count), Unit::Ratio);
+    setup.figures.note("page_balance", &[], balance(setup, geometry.page_count), Unit::Ratio);
     println!("| filter | wrong | of | rate | standard error | analytic |\n|---|---|---|---|---|---|");
     let flat = measure(setup, "Flat", &mut flat, expected_flat);
     let ours = measure(setup, "Hierarchical", &mut ours, expected);
@@ -63,7 +63,7 @@ fn measure(setup: &Setup, name: &str, filter: &mut impl Measured, expected: f64)
         .filter(|found| *found)
         .count() as f64;
     let rate = wrong / ASKED as f64;
-    setup.figure("false_positive_rate", &[("filter", name)], rate, Unit::Ratio);
+    setup.figures.note("false_positive_rate", &[("filter", name)], rate, Unit::Ratio);
     println!(
         "| {name} | {wrong} | {ASKED} | {rate:.5} | {:.5} | {expected:.5} |",
         (rate * (1.0 - rate) / ASKED as f64).sqrt()

@@ -1,12 +1,11 @@
 //! Settings of a run, the header of its output, and filters to measure.
 
 use std::path::PathBuf;
-use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use springbloom_filter::KeyDigest;
 use springbloom_flash_filter::{BufferSettings, FilterSettings, FlushPolicy, Layout};
-use springbloom_records::{Figure, Unit};
+use springbloom_records::Figures;
 
 use crate::measured::Measured;
 
@@ -37,7 +36,7 @@ pub(crate) struct Setup {
     /// `SPRINGBLOOM_SEED`: default 1.
     pub(crate) seed: u64,
     /// What was measured so far, for the record of the run.
-    pub(crate) figures: Arc<Mutex<Vec<Figure>>>,
+    pub(crate) figures: Figures,
 }
 
 impl Setup {
@@ -51,7 +50,7 @@ impl Setup {
             )),
             rounds: springbloom_testkit::machine::number("SPRINGBLOOM_BENCH_ROUNDS", 3) as usize,
             seed: springbloom_testkit::machine::number("SPRINGBLOOM_SEED", 1),
-            figures: Arc::default(),
+            figures: Figures::default(),
         }
     }
 
@@ -64,12 +63,6 @@ impl Setup {
             figures: self.figures.clone(),
             ..*self
         }
-    }
-
-    /// Notes a figure for the record of the run.
-    pub(crate) fn figure(&self, name: &str, of: &[(&str, &str)], value: f64, unit: Unit) {
-        let of = of.iter().map(|&(name, value)| (name.to_owned(), value.to_owned())).collect();
-        self.figures.lock().unwrap_or_else(PoisonError::into_inner).push(Figure::new(name, of, value, unit));
     }
 
     /// Removes the files of the run.

@@ -31,7 +31,7 @@ pub(crate) fn run(setup: &Setup) {
                 processor.push(its_us / us);
             }
             let ratio = median_and_quarters(&mut rates);
-            setup.figure(
+            setup.figures.note(
                 "lookups_ratio",
                 &[("store", &*name), ("lookups", what)],
                 rates[rates.len() / 2],

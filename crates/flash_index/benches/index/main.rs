@@ -73,7 +73,7 @@ fn main() {
     }
     let bench =
         Bench { package: env!("CARGO_PKG_NAME"), bench: "index", environment: &SETTINGS, sections: &named };
-    let figures = std::mem::take(&mut *setup.figures.lock().expect("no section panicked"));
+    let figures = setup.figures.take();
     bench.record(&clock, setup.seed, figures).expect("the record of the run");
 }
 
@@ -86,7 +86,7 @@ fn in_a_process(setup: &Setup, name: &str) {
     assert!(section.status().expect("a process").success(), "{name} failed");
     if let Some(path) = record {
         let record = Record::read(&path).expect("a record").expect("a section writes its record");
-        setup.figures.lock().expect("no section panicked").extend(record.figures);
+        setup.figures.extend(record.figures);
         std::fs::remove_file(path).expect("remove");
     }
 }

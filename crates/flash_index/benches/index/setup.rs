@@ -1,10 +1,9 @@
 //! Settings of a run, the header of its output, keys and values.
 
 use std::path::PathBuf;
-use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-use springbloom_records::{Figure, Unit};
+use springbloom_records::Figures;
 
 /// A key of 20 bytes, like a SHA-1 digest, with a value of 44 bytes: the sizes of the paper.
 pub(crate) const KEY_BYTES: usize = 20;
@@ -32,7 +31,7 @@ pub(crate) struct Setup {
     /// Time limit for puts. Lookups use the keys that were put by then.
     pub(crate) put_time: Duration,
     /// What was measured so far, for the record of the run.
-    pub(crate) figures: Arc<Mutex<Vec<Figure>>>,
+    pub(crate) figures: Figures,
 }
 
 impl Setup {
@@ -44,7 +43,7 @@ impl Setup {
             seed: springbloom_testkit::machine::number("SPRINGBLOOM_SEED", 1),
             flush_pairs: 128 * BATCH,
             put_time: Duration::MAX,
-            figures: Arc::default(),
+            figures: Figures::default(),
         }
     }
 
@@ -67,12 +66,6 @@ impl Setup {
             self.time.as_secs(),
             self.directory.display(),
         )
-    }
-
-    /// Notes a figure for the record of the run.
-    pub(crate) fn figure(&self, name: &str, of: &[(&str, &str)], value: f64, unit: Unit) {
-        let of = of.iter().map(|&(name, value)| (name.to_owned(), value.to_owned())).collect();
-        self.figures.lock().unwrap_or_else(PoisonError::into_inner).push(Figure::new(name, of, value, unit));
     }
 
     /// An empty folder of this name.

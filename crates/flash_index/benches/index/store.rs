@@ -103,7 +103,7 @@ impl Measured {
             ("written_per_byte", self.written_per_inserted, Unit::Ratio),
         ];
         for (figure, value, unit) in figures {
-            value.into_iter().for_each(|value| setup.figure(figure, &[("store", name)], value, unit));
+            value.into_iter().for_each(|value| setup.figures.note(figure, &[("store", name)], value, unit));
         }
     }
 
