@@ -1,7 +1,8 @@
 // The border between a host's adapter to its engine, in C or C++, and the Rust core that all hosts share: every function that crosses it,
 // with its ownership.
 //
-// The functions are written in Rust (src/ffi/); a panic of theirs is caught. A function that the core is given must not throw.
+// The functions are written in Rust (src/ffi/); a panic of theirs is caught. A function that the core is given must not throw: C++ takes
+// none that is not `noexcept`.
 // A pointer is borrowed for the call unless the comment says that it is owned.
 #pragma once
 
@@ -38,10 +39,10 @@ typedef struct {
   void* access;
   // Reads `size` bytes at `offset` of a file into `into`; 0 on success. `verify`: an earlier read was corrupt, and this one is to be
   // verified and mended by the file system; it fails where the file system cannot.
-  int (*read)(const void* access, sb_bytes path, uint64_t offset, size_t size, int verify, uint8_t* into);
-  int (*exists)(const void* access, sb_bytes path);  // 1 while the file exists
-  void (*log)(const void* access, sb_bytes text);    // adds a line to the database's log
-  void (*free)(void* access);
+  int (*read)(const void* access, sb_bytes path, uint64_t offset, size_t size, int verify, uint8_t* into) SB_NOEXCEPT;
+  int (*exists)(const void* access, sb_bytes path) SB_NOEXCEPT;  // 1 while the file exists
+  void (*log)(const void* access, sb_bytes text) SB_NOEXCEPT;    // adds a line to the database's log
+  void (*free)(void* access) SB_NOEXCEPT;
 } sb_file_access;
 
 // ---- the engine -----------------------------------------------------------------------------------------------------
@@ -49,10 +50,11 @@ typedef struct {
 // A cache of the engine that the budget can be charged to, so that filters and cache together stay under the cache's capacity. `cache` is
 // what sb_filters_shared_instance is given.
 typedef struct {
-  void* (*charge)(const void* cache);  // a charge, of nothing at first; it shares the cache. Owned; released with `release`
+  // A charge, of nothing at first; it shares the cache. Owned; released with `release`.
+  void* (*charge)(const void* cache) SB_NOEXCEPT;
   // Moves the charge to `bytes` or a little more; gives what the cache grants. One caller at a time.
-  uint64_t (*update)(void* charge, uint64_t bytes);
-  void (*release)(void* charge);  // gives the bytes back
+  uint64_t (*update)(void* charge, uint64_t bytes) SB_NOEXCEPT;
+  void (*release)(void* charge) SB_NOEXCEPT;  // gives the bytes back
 } sb_cache_calls;
 
 // What the core must know of an engine. A host defines one, which stays as it is and where it is; text ends in NUL.
@@ -67,10 +69,11 @@ typedef struct {
   const char* hotness_file;
   const char* hotness_file_new;
   const char* former_hotness_files[2];
-  size_t reader_bytes;                 // the reader of an open table with units, its sb_table included: the budget pays for it
-  size_t thread_bytes;                 // what the host keeps for a thread that looks up: the budget pays for it
-  uint64_t (*digests_computed)(void);  // lookups of this process that met a table with units, about
-  const sb_cache_calls* cache;         // null: the engine has none
+  size_t reader_bytes;  // the reader of an open table with units, its sb_table included: the budget pays for it
+  size_t thread_bytes;  // what the host keeps for a thread that looks up: the budget pays for it
+  // Lookups of this process that met a table with units, about.
+  uint64_t (*digests_computed)(void) SB_NOEXCEPT;
+  const sb_cache_calls* cache;  // null: the engine has none
 } sb_engine;
 
 // ---- settings and sharing -------------------------------------------------------------------------------------------
@@ -100,9 +103,11 @@ int sb_filters_set_budget_bytes(const sb_filters* filters, uint64_t budget_bytes
 int sb_filters_wait_idle(const sb_filters* filters, uint64_t timeout_ms) SB_NOEXCEPT;
 // Calls `take` with the metrics in the text format that Prometheus scrapes, whose Content-Type is SB_METRICS_CONTENT_TYPE.
 #define SB_METRICS_CONTENT_TYPE "application/openmetrics-text; version=1.0.0; charset=utf-8"
-void sb_filters_metrics_text(const sb_filters* filters, void* context, void (*take)(void* context, sb_bytes text)) SB_NOEXCEPT;
+void sb_filters_metrics_text(const sb_filters* filters, void* context,
+                             void (*take)(void* context, sb_bytes text) SB_NOEXCEPT) SB_NOEXCEPT;
 // Calls `take` with the settings in force, for a log.
-void sb_filters_settings_text(const sb_filters* filters, void* context, void (*take)(void* context, sb_bytes text)) SB_NOEXCEPT;
+void sb_filters_settings_text(const sb_filters* filters, void* context,
+                              void (*take)(void* context, sb_bytes text) SB_NOEXCEPT) SB_NOEXCEPT;
 // The database with that session opened a table without filter units.
 void sb_filters_count_table_without_units(const sb_filters* filters, sb_bytes session) SB_NOEXCEPT;
 // Wasted reads per lookup to expect at a budget, from what was measured; below 0 before anything was.
@@ -131,7 +136,7 @@ void sb_builder_free(sb_builder* builder) SB_NOEXCEPT;
 // An order of user keys without timestamp, valid for the time of a call. `compare` gives <0, 0, >0; null: the order of bytes.
 typedef struct {
   const void* comparator;
-  int (*compare)(const void* comparator, const uint8_t* a, size_t a_size, const uint8_t* b, size_t b_size);
+  int (*compare)(const void* comparator, const uint8_t* a, size_t a_size, const uint8_t* b, size_t b_size) SB_NOEXCEPT;
 } sb_key_order;
 
 typedef struct {
@@ -164,7 +169,8 @@ int sb_table_open(const sb_filters* filters, const sb_family* family, const sb_t
 // The column family, known as `context`, has a deferred table: opening it gave SB_NO_ROOM. When there is more room, a background thread
 // calls `retry`, which tries to open one of the deferred tables. It gives SB_OPENED if that one need not be tried again, SB_NO_ROOM if it
 // stays deferred, SB_NONE_LEFT if there was none: then it is not called again until the next table is deferred.
-void sb_deferred_add(const sb_filters* filters, const sb_family* family, void* context, int (*retry)(void* context)) SB_NOEXCEPT;
+void sb_deferred_add(const sb_filters* filters, const sb_family* family, void* context,
+                     int (*retry)(void* context) SB_NOEXCEPT) SB_NOEXCEPT;
 // When this returns, `retry` neither runs nor will be called. A context that is not known is ignored.
 void sb_deferred_remove(const sb_filters* filters, void* context) SB_NOEXCEPT;
 // The table file at `path` is at another level of its tree from now on.

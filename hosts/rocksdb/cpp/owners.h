@@ -30,7 +30,7 @@ inline sb_bytes Bytes(const rocksdb::Slice& s) { return sb_bytes{reinterpret_cas
 // The settings in force, for a log.
 inline std::string SettingsText(const sb_filters* filters) {
   std::string text;
-  sb_filters_settings_text(filters, &text, [](void* context, sb_bytes bytes) {
+  sb_filters_settings_text(filters, &text, [](void* context, sb_bytes bytes) noexcept {
     static_cast<std::string*>(context)->assign(reinterpret_cast<const char*>(bytes.data), bytes.size);
   });
   return text;

@@ -31,20 +31,20 @@ void Require(bool holds, const char* what) {
   }
 }
 
-int Read(const void*, sb_bytes path, uint64_t offset, size_t size, int, uint8_t* into) {
+int Read(const void*, sb_bytes path, uint64_t offset, size_t size, int, uint8_t* into) noexcept {
   const int file = open(std::string(reinterpret_cast<const char*>(path.data), path.size).c_str(), O_RDONLY);
   const ssize_t got = file < 0 ? -1 : pread(file, into, size, static_cast<off_t>(offset));
   close(file);
   return got == static_cast<ssize_t>(size) ? 0 : 1;
 }
-int Exists(const void*, sb_bytes path) {
+int Exists(const void*, sb_bytes path) noexcept {
   return access(std::string(reinterpret_cast<const char*>(path.data), path.size).c_str(), F_OK) == 0 ? 1 : 0;
 }
-void Log(const void*, sb_bytes text) {
+void Log(const void*, sb_bytes text) noexcept {
   std::printf("%.*s\n", static_cast<int>(text.size), reinterpret_cast<const char*>(text.data));
 }
-void Free(void*) {}
-uint64_t DigestsComputed() { return 0; }
+void Free(void*) noexcept {}
+uint64_t DigestsComputed() noexcept { return 0; }
 
 const sb_engine kEngine = {
     .table_extension = "table",

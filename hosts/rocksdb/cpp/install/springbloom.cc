@@ -19,7 +19,7 @@ FiltersRef SharedInstance() {
 
 Status NobodyYet() { return Status::NotFound("springbloom", "no database was opened with table_factory={id=springbloom}"); }
 
-void Take(void* context, sb_bytes text) {
+void Take(void* context, sb_bytes text) noexcept {
   static_cast<std::string*>(context)->assign(reinterpret_cast<const char*>(text.data), text.size);
 }
 
