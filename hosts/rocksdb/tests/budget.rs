@@ -2,7 +2,7 @@
 
 mod common;
 
-use std::{fs, time::Duration};
+use std::{fs, sync::Barrier, time::Duration};
 
 use rocksdb::{BlockBasedOptions, Cache, DB, Options, WaitForCompactOptions};
 use springbloom_rocksdb::{ElasticFilters, ElasticFiltersBuilder, MemoryPressure, PolicyKind};
@@ -60,6 +60,38 @@ fn the_block_cache_pays_for_the_budget_and_follows_it() {
     }
     drop((db, options, elastic));
     assert_eq!(cache.get_pinned_usage(), 0, "the charge goes with the filters");
+}
+
+/// The digests that a thread remembers lie in its own memory, which no allocation shows.
+#[test]
+fn the_memory_of_each_thread_that_looks_up_is_in_the_budget() {
+    const THREADS: usize = 8;
+    /// In lookup_digest.cc: a key of 1,024 bytes, 32 of 128 for a batch, each with its digest.
+    const DIGESTS_BYTES: usize = 1024 + 32 * 128 + 33 * 16;
+    let folder = folder();
+    let elastic = builder(8 * MIB).build().expect("the settings are sound");
+    let db = DB::open(&installed(&elastic, &small_tree()), folder.path()).expect("open");
+    fill_db(&db, "threads");
+    check_db(&db, "threads");
+    let buffers = || elastic.stats().used.buffers;
+    let before = buffers();
+    let (looked_up, over) = (Barrier::new(THREADS + 1), Barrier::new(THREADS + 1));
+    std::thread::scope(|scope| {
+        let look_up = || {
+            check_db(&db, "threads");
+            looked_up.wait();
+            over.wait();
+        };
+        let threads: Vec<_> = (0..THREADS).map(|_| scope.spawn(look_up)).collect();
+        looked_up.wait();
+        let each = (buffers() - before) / THREADS;
+        over.wait();
+        // The end of the scope alone does not wait for what is local to the threads.
+        threads.into_iter().for_each(|thread| thread.join().expect("it ends"));
+        println!("{each} bytes for each thread");
+        assert!(each >= DIGESTS_BYTES, "{each} bytes for a thread that keeps {DIGESTS_BYTES}");
+    });
+    wait_until("the threads' bytes are given back", || buffers() == before);
 }
 
 /// A cache of 8 MiB has 16 shards. If one of them gets much more of the charge than its share, it is over its capacity for good, and the

@@ -279,3 +279,55 @@ pub fn from_stored(segment: StoredSegment) -> SegmentUse {
     let StoredSegment { access_count, negatives, wasted_reads, units } = segment;
     SegmentUse { hotness: Hotness { access_count, negatives, wasted_reads }, units }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::time::Instant;
+
+    use super::*;
+
+    /// What the `n`-th table was remembered with.
+    fn segments(n: u64) -> Vec<StoredSegment> {
+        vec![StoredSegment { access_count: n as f32, negatives: 0.0, wasted_reads: 0.0, units: 1 }]
+    }
+
+    fn waiting(tables: impl Iterator<Item = (u128, u64)>) -> State {
+        State { waiting: tables.zip(0..).map(|(key, n)| (key, segments(n))).collect(), ..State::default() }
+    }
+
+    fn access_count(taken: Option<Vec<SegmentUse>>) -> Option<f32> {
+        taken.map(|segments| segments[0].hotness.access_count)
+    }
+
+    #[test]
+    fn of_tables_with_one_identity_that_with_the_file_number_is_taken_first() {
+        // A table that was copied under another number, as an import does.
+        let mut state = waiting([(7, 1), (7, 2), (7, 3), (8, 9)].into_iter());
+        assert_eq!(access_count(state.take_waiting(7, 2)), Some(1.0));
+        assert_eq!(access_count(state.take_waiting(7, 100)), Some(0.0));
+        assert_eq!(access_count(state.take_waiting(7, 100)), Some(2.0));
+        assert_eq!(access_count(state.take_waiting(7, 3)), None, "all of that identity were taken");
+        assert_eq!(access_count(state.take_waiting(8, 100)), Some(3.0));
+    }
+
+    /// Takes that many tables, each by its identity alone as after a move of the database, from the last to the first.
+    fn taking_all(tables: u64) -> Duration {
+        let mut state = waiting((0..tables).map(|n| (u128::from(n), n)));
+        let begun = Instant::now();
+        for n in (0..tables).rev() {
+            assert_eq!(access_count(state.take_waiting(n.into(), u64::MAX)), Some(n as f32));
+        }
+        begun.elapsed()
+    }
+
+    #[test]
+    fn the_time_to_take_a_table_hardly_grows_with_their_number() {
+        let (few, many) = (1000, 64_000);
+        // The least of some: others use the machine too.
+        let least = |tables| (0..5).map(|_| taking_all(tables)).min().expect("some");
+        let (few_take, many_take) = (least(few), least(many));
+        println!("{few} tables {few_take:?}, {many} tables {many_take:?}");
+        // In proportion: 64 times as much. If each looked at each: 4,096 times.
+        assert!(many_take < 800 * few_take, "{few_take:?} for {few} tables, {many_take:?} for {many}");
+    }
+}
