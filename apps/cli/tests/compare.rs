@@ -445,6 +445,8 @@ fn other_presets_arrange_other_trees() {
     };
     let leveldb = levels("leveldb", "600000");
     assert!(leveldb.starts_with("L0 12, L"), "{leveldb}");
+    let smaller = levels("leveldb-2mib", "600000");
+    assert!(smaller.starts_with("L0 12, L") && smaller != leveldb, "{smaller}");
     let small = levels("small", "100000");
     assert!(!small.contains("L0") && small.contains("L1"), "{small}");
 }

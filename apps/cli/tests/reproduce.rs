@@ -88,6 +88,23 @@ fn finished_runs_are_kept_and_judged() {
 }
 
 #[test]
+fn a_run_that_fails_does_not_end_the_others() {
+    let folder = tempfile::tempdir().expect("folder");
+    // The first record cannot be written.
+    fs::create_dir(folder.path().join("known-counts-uniform.quick.part")).expect("a folder in its place");
+    springbloom(&["reproduce", "--quick", "atc19-fig6"])
+        .args(["--records", text(folder.path()), "--dir", text(&folder.path().join("databases"))])
+        .assert()
+        .code(1)
+        .stderr(
+            contains("known-counts-uniform: cannot write")
+                .and(contains("[4/4] known-counts-zipf-1.2"))
+                .and(contains("1 of 4 runs failed: known-counts-uniform")),
+        )
+        .stdout(contains("atc19-fig6: holds in part (3 of 4, 1 not measured)"));
+}
+
+#[test]
 fn a_page_and_tables_are_made_of_records() {
     let folder = tempfile::tempdir().expect("folder");
     simulate(folder.path(), "memory-simulated.quick.json", "--bits 2,4 --filters benefit,bloom");

@@ -72,6 +72,9 @@ pub(crate) enum Whose {
 }
 
 impl Whose {
+    /// All, in the order in which they are shown.
+    pub(crate) const ALL: [Self; 3] = [Self::Setting, Self::Published, Self::Springbloom];
+
     pub(crate) fn name(self) -> &'static str {
         match self {
             Self::Published => "as published",

@@ -8,9 +8,9 @@ use springbloom_console::sizes::Size as Bytes;
 use springbloom_records::Record;
 
 use crate::catalogue;
-use crate::experiment::{Experiment, Here};
+use crate::experiment::{Claim, Experiment, Here, Whose};
 use crate::lab::Lab;
-use crate::verdict::judge;
+use crate::verdict::{judge, rows};
 
 /// The name of the table of all verdicts.
 const VERDICTS: &str = "verdicts";
@@ -59,13 +59,23 @@ pub(crate) fn update(text: &str, lab: &Lab) -> Result<String> {
 }
 
 fn verdicts(lab: &Lab) -> Result<String> {
-    let mut text = "| experiment | paper | what | verdict |\n|---|---|---|---|\n".to_owned();
+    let mut text = "| experiment | paper | what | as published | Springbloom | verdict and why |\n|---|---|---|---|---|---|\n".to_owned();
     for experiment in catalogue::experiments().iter().filter(|experiment| has_claims(experiment)) {
-        let (verdict, findings) = judge(experiment, lab);
-        let held = findings.iter().flatten().filter(|finding| finding.holds).count();
-        let of = if findings.is_empty() { String::new() } else { format!(" ({held} of {})", findings.len()) };
+        let judged = judge(experiment, lab);
+        let [published, ours] = [Whose::Published, Whose::Springbloom]
+            .map(|whose| judged.count_of(whose).map_or_else(|| "-".to_owned(), |count| count.to_string()));
+        let why = match &experiment.here {
+            Here::Not(why) => (*why).to_owned(),
+            Here::Measured { .. } => judged.reasons.join("; "),
+        };
+        let why = if why.is_empty() { why } else { format!(": {why}") };
         let Experiment { id, paper, place, shows, .. } = experiment;
-        writeln!(text, "| `{id}` | {}, {place} | {shows} | {}{of} |", paper.title(), verdict.name())?;
+        writeln!(
+            text,
+            "| `{id}` | {}, {place} | {shows} | {published} | {ours} | **{}**{why} |",
+            paper.title(),
+            judged.text()
+        )?;
     }
     Ok(text)
 }
@@ -76,24 +86,31 @@ fn has_claims(experiment: &Experiment) -> bool {
 
 fn claims_of(experiment: &Experiment, lab: &Lab) -> Result<String> {
     let Here::Measured { claims, .. } = &experiment.here else { return Ok(String::new()) };
-    let mut text =
-        "| figure | whose | paper | here | ratio | verdict |\n|---|---|---|---|---|---|\n".to_owned();
-    for (claim, finding) in claims.iter().zip(judge(experiment, lab).1) {
-        let (ours, ratio, verdict) = match finding {
-            None => ("-".to_owned(), "-".to_owned(), "not measured"),
-            Some(finding) => {
-                let verdict = if finding.holds { "holds" } else { "**does not hold**" };
-                (claim.shown.text(finding.ours), format!("{:.2}", finding.ratio), verdict)
+    let judged = judge(experiment, lab);
+    let columns: Vec<_> = judged.counts.iter().map(|(whose, _)| *whose).collect();
+    let mut text = "| figure | paper |".to_owned();
+    for whose in &columns {
+        write!(text, " {}, here |", whose.name())?;
+    }
+    writeln!(text, "\n|---|---|{}", "---|".repeat(columns.len()))?;
+    for row in rows(claims, &judged.findings) {
+        let Claim { says, is_timed, shown, .. } = row.claim;
+        let timed = if *is_timed { ", by times" } else { "" };
+        write!(text, "| {says}{timed} | {} |", row.claim.paper_text())?;
+        for whose in &columns {
+            match row.cell(*whose) {
+                None => write!(text, " |")?,
+                Some(None) => write!(text, " not measured |")?,
+                Some(Some(finding)) => {
+                    let verdict = if finding.holds { "holds" } else { "**does not hold**" };
+                    write!(text, " {}: {verdict} |", shown.text(finding.ours))?;
+                }
             }
-        };
-        let timed = if claim.is_timed { ", by times" } else { "" };
-        writeln!(
-            text,
-            "| {}{timed} | {} | {} | {ours} | {ratio} | {verdict} |",
-            claim.says,
-            claim.whose.name(),
-            claim.paper_text()
-        )?;
+        }
+        writeln!(text)?;
+    }
+    for reason in &judged.reasons {
+        writeln!(text, "\nWhy not: {reason}.")?;
     }
     Ok(text)
 }
@@ -185,13 +202,14 @@ mod tests {
     #[test]
     fn tables_of_documents_are_written_anew_and_stay() {
         let old = "# Title\n\n<!-- record: memory -->\n| old |\n<!-- end of record -->\n\nText.\n";
-        let new = update(old, &lab()).expect("update");
+        let lab = lab();
+        let new = update(old, &lab).expect("update");
         assert!(new.contains("| `elastic:4` | 2 KiB | 0.0500 (0.0400-0.0600) |"), "{new}");
         assert!(!new.contains("old"), "{new}");
         assert!(new.starts_with("# Title\n\n<!-- record: memory -->\n| filter"), "{new}");
         assert!(new.ends_with(".\n<!-- end of record -->\n\nText.\n"), "{new}");
-        assert_eq!(update(&new, &lab()).expect("again"), new);
-        let error = update("<!-- record: memory -->\n| old |\n", &lab()).expect_err("no end").to_string();
+        assert_eq!(update(&new, &lab).expect("again"), new);
+        let error = update("<!-- record: memory -->\n| old |\n", &lab).expect_err("no end").to_string();
         assert!(error.contains("memory") && error.contains(END), "{error}");
     }
 
@@ -201,7 +219,7 @@ mod tests {
         for experiment in catalogue::experiments().iter().filter(|experiment| has_claims(experiment)) {
             assert!(text.contains(&format!("| `{}` |", experiment.id)), "{}", experiment.id);
         }
-        assert!(text.lines().all(|line| line.matches('|').count() == 5), "{text}");
+        assert!(text.lines().all(|line| line.matches('|').count() == 7), "{text}");
     }
 
     #[test]

@@ -6,6 +6,7 @@ mod runner;
 
 use std::fs;
 use std::path::PathBuf;
+use std::time::Instant;
 
 use anyhow::{Context, Result, anyhow};
 use clap::Args;
@@ -71,7 +72,7 @@ impl Reproduce {
         let mut lab = Lab::read(&records, size)?;
         let runner = Runner::new(folders::databases_folder(self.dir.as_deref())?, size);
         let runs = catalogue::runs(&experiments);
-        let mut failed = Vec::new();
+        let (mut failed, started) = (Vec::new(), Instant::now());
         for (at, run) in runs.iter().enumerate() {
             if let Some(kept) = lab.get(&run.name).filter(|kept| self.is_current(kept, run, size)) {
                 output::tell(format_args!(
@@ -82,11 +83,12 @@ impl Reproduce {
                 ));
             } else if !self.no_run {
                 output::tell(format_args!(
-                    "[{}/{}] {}: {}",
+                    "[{}/{}] {}: {} ({:.0} minutes so far)",
                     at + 1,
                     runs.len(),
                     run.name,
-                    run.command(size).join(" ")
+                    run.command(size).join(" "),
+                    started.elapsed().as_secs_f64() / 60.0
                 ));
                 let path = path_of(&records, run, size);
                 match runner.run(run, &path).and_then(|()| read_back(run, &path)) {
@@ -97,14 +99,20 @@ impl Reproduce {
                     }
                 }
             }
-            runner.clean(run, &runs[at + 1..])?;
+            // What is left over does not change what follows.
+            if let Err(error) = runner.clean(run, &runs[at + 1..]) {
+                output::warn(format_args!("{error:#}"));
+            }
         }
         if self.json {
             print::verdicts_json(&experiments, &lab)?
         } else {
             print::verdicts(&experiments, &lab)?
         }
-        if failed.is_empty() { Ok(()) } else { Err(anyhow!("these runs failed: {}", failed.join(", "))) }
+        if failed.is_empty() {
+            return Ok(());
+        }
+        Err(anyhow!("{} of {} runs failed: {}", failed.len(), runs.len(), failed.join(", ")))
     }
 
     /// Whether a record is what `run` would measure now. Says why not.

@@ -1,6 +1,10 @@
 //! Whether what a paper reports holds here.
 
-use crate::experiment::{Claim, Experiment, Here, Holds};
+use std::fmt;
+
+use springbloom_console::distinct;
+
+use crate::experiment::{Claim, Experiment, Here, Holds, Whose};
 use crate::lab::Lab;
 
 /// A claim beside our figure.
@@ -17,24 +21,98 @@ pub(crate) struct Finding {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Verdict {
     Holds,
-    /// Some of its claims do not hold.
+    /// Some of its claims hold; others do not, or are not measured.
+    HoldsInPart,
     DoesNotHold,
-    /// Records are missing.
+    /// Records are missing, and what is there does not hold.
     NotMeasured,
-    /// It cannot be measured here, or not yet.
+    /// It cannot be measured here.
     NotHere,
 }
 
 impl Verdict {
-    pub(crate) const ALL: [Self; 4] = [Self::Holds, Self::DoesNotHold, Self::NotMeasured, Self::NotHere];
+    pub(crate) const ALL: [Self; 5] =
+        [Self::Holds, Self::HoldsInPart, Self::DoesNotHold, Self::NotMeasured, Self::NotHere];
 
     pub(crate) fn name(self) -> &'static str {
         match self {
             Self::Holds => "holds",
+            Self::HoldsInPart => "holds in part",
             Self::DoesNotHold => "does not hold",
-            Self::NotMeasured => "not measured yet",
+            Self::NotMeasured => "not measured",
             Self::NotHere => "not here",
         }
+    }
+}
+
+/// How many claims hold.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Count {
+    pub(crate) held: usize,
+    pub(crate) measured: usize,
+    pub(crate) all: usize,
+}
+
+impl Count {
+    fn of<'a>(findings: impl Iterator<Item = &'a Option<Finding>>) -> Self {
+        findings.fold(Self::default(), |Self { held, measured, all }, finding| Self {
+            held: held + usize::from(finding.as_ref().is_some_and(|finding| finding.holds)),
+            measured: measured + usize::from(finding.is_some()),
+            all: all + 1,
+        })
+    }
+
+    fn verdict(self) -> Verdict {
+        match self {
+            Self { held, all, .. } if held == all => Verdict::Holds,
+            Self { held: 1.., .. } => Verdict::HoldsInPart,
+            Self { measured, all, .. } if measured == all => Verdict::DoesNotHold,
+            _ => Verdict::NotMeasured,
+        }
+    }
+}
+
+impl fmt::Display for Count {
+    /// `3 of 4`, with how many are not measured.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { held, measured, all } = self;
+        write!(f, "{held} of {all}")?;
+        match all - measured {
+            0 => Ok(()),
+            missing => write!(f, ", {missing} not measured"),
+        }
+    }
+}
+
+/// What is known of an experiment and its claims.
+#[derive(Debug)]
+pub(crate) struct Judged {
+    pub(crate) verdict: Verdict,
+    /// In the order of the claims.
+    pub(crate) findings: Vec<Option<Finding>>,
+    /// The claims of each kind, where there are any.
+    pub(crate) counts: Vec<(Whose, Count)>,
+    /// Why some do not hold, each reason once.
+    pub(crate) reasons: Vec<&'static str>,
+}
+
+impl Judged {
+    pub(crate) fn count(&self) -> Count {
+        Count::of(self.findings.iter())
+    }
+
+    /// `holds in part (3 of 4)`.
+    pub(crate) fn text(&self) -> String {
+        match self.verdict {
+            Verdict::NotHere => Verdict::NotHere.name().to_owned(),
+            Verdict::NotMeasured if self.count().measured == 0 => Verdict::NotMeasured.name().to_owned(),
+            verdict => format!("{} ({})", verdict.name(), self.count()),
+        }
+    }
+
+    /// Of the claims of one kind; none if there are none.
+    pub(crate) fn count_of(&self, whose: Whose) -> Option<Count> {
+        self.counts.iter().find(|(of, _)| *of == whose).map(|(_, count)| *count)
     }
 }
 
@@ -61,24 +139,58 @@ pub(crate) fn finding(claim: &Claim, lab: &Lab) -> Option<Finding> {
     Some(Finding { ours, ratio: ours / against, holds, why })
 }
 
-/// The findings of an experiment in the order of its claims, and its verdict.
-pub(crate) fn judge(experiment: &Experiment, lab: &Lab) -> (Verdict, Vec<Option<Finding>>) {
-    let Here::Measured { claims, .. } = &experiment.here else { return (Verdict::NotHere, Vec::new()) };
-    let findings: Vec<_> = claims.iter().map(|claim| finding(claim, lab)).collect();
-    let verdict = if findings.iter().flatten().any(|finding| !finding.holds) {
-        Verdict::DoesNotHold
-    } else if findings.iter().any(Option::is_none) {
-        Verdict::NotMeasured
-    } else {
-        Verdict::Holds
+/// Judges the claims of an experiment.
+pub(crate) fn judge(experiment: &Experiment, lab: &Lab) -> Judged {
+    let Here::Measured { claims, .. } = &experiment.here else {
+        let (findings, counts, reasons) = (Vec::new(), Vec::new(), Vec::new());
+        return Judged { verdict: Verdict::NotHere, findings, counts, reasons };
     };
-    (verdict, findings)
+    let findings: Vec<_> = claims.iter().map(|claim| finding(claim, lab)).collect();
+    let of = |whose| claims.iter().zip(&findings).filter(move |(claim, _)| claim.whose == whose);
+    let counts = Whose::ALL
+        .into_iter()
+        .map(|whose| (whose, Count::of(of(whose).map(|(_, finding)| finding))))
+        .filter(|(_, count)| count.all > 0)
+        .collect();
+    let failed = claims
+        .iter()
+        .zip(&findings)
+        .filter(|(_, finding)| finding.as_ref().is_some_and(|found| !found.holds));
+    let reasons = distinct(failed.map(|(claim, _)| claim.otherwise).filter(|reason| !reason.is_empty()));
+    Judged { verdict: Count::of(findings.iter()).verdict(), findings, counts, reasons }
+}
+
+/// A figure of the paper with those of all that it is compared with.
+pub(crate) struct Row<'a> {
+    /// One of its claims, which say the same.
+    pub(crate) claim: &'a Claim,
+    cells: Vec<(Whose, Option<&'a Finding>)>,
+}
+
+impl<'a> Row<'a> {
+    /// What was found of one kind: none if there is no such claim, and nothing in it if it is not measured.
+    pub(crate) fn cell(&self, whose: Whose) -> Option<Option<&'a Finding>> {
+        self.cells.iter().find(|(of, _)| *of == whose).map(|(_, finding)| *finding)
+    }
+}
+
+/// The claims of an experiment, those of the same figure together.
+pub(crate) fn rows<'a>(claims: &'a [Claim], findings: &'a [Option<Finding>]) -> Vec<Row<'a>> {
+    let mut rows: Vec<Row<'a>> = Vec::new();
+    for (claim, finding) in claims.iter().zip(findings) {
+        let cell = (claim.whose, finding.as_ref());
+        match rows.iter_mut().find(|row| row.claim.says == claim.says) {
+            Some(row) => row.cells.push(cell),
+            None => rows.push(Row { claim, cells: vec![cell] }),
+        }
+    }
+    rows
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::experiment::{Shown, Whose};
+    use crate::experiment::Shown;
 
     fn found(paper: (f64, f64), holds: Holds, ours: f64) -> Finding {
         let claim =
@@ -100,21 +212,56 @@ mod tests {
         assert_eq!(found((2.0, 3.0), Holds::Within(1.2), 2.2).ratio, 1.0);
     }
 
+    fn judged(claims: Vec<Claim>) -> Judged {
+        let here = Here::Measured { runs: Vec::new(), claims };
+        let experiment =
+            Experiment { id: "x", paper: crate::experiment::Paper::Own, place: "", shows: "", here };
+        judge(&experiment, &Lab::default())
+    }
+
+    fn claim(whose: Whose, ours: Option<f64>) -> Claim {
+        Claim::new("it", whose, 1.0, Box::new(move |_| ours))
+            .shown(Shown::Percent)
+            .otherwise("the disk is slow")
+    }
+
     #[test]
     fn an_experiment_holds_if_all_of_its_claims_do() {
-        let claim = |ours: Option<f64>| {
-            Claim::new("it", Whose::Setting, 1.0, Box::new(move |_| ours)).shown(Shown::Percent)
-        };
         let of = |ours: &[Option<f64>]| {
-            let claims = ours.iter().map(|&ours| claim(ours)).collect();
-            let here = Here::Measured { runs: Vec::new(), claims };
-            let experiment =
-                Experiment { id: "x", paper: crate::experiment::Paper::Own, place: "", shows: "", here };
-            judge(&experiment, &Lab::default()).0
+            let judged = judged(ours.iter().map(|&ours| claim(Whose::Setting, ours)).collect());
+            (judged.verdict, judged.text())
         };
-        assert_eq!(of(&[Some(1.0), Some(2.0)]), Verdict::Holds);
-        assert_eq!(of(&[Some(1.0), None]), Verdict::NotMeasured);
-        assert_eq!(of(&[Some(0.5), None]), Verdict::DoesNotHold);
-        assert_eq!(of(&[Some(f64::NAN)]), Verdict::NotMeasured);
+        for (ours, verdict, text) in [
+            (&[Some(1.0), Some(2.0)][..], Verdict::Holds, "holds (2 of 2)"),
+            (&[Some(1.0), Some(0.5), None], Verdict::HoldsInPart, "holds in part (1 of 3, 1 not measured)"),
+            (&[Some(1.0), None], Verdict::HoldsInPart, "holds in part (1 of 2, 1 not measured)"),
+            (&[Some(0.5), Some(0.1)], Verdict::DoesNotHold, "does not hold (0 of 2)"),
+            (&[Some(0.5), None], Verdict::NotMeasured, "not measured (0 of 2, 1 not measured)"),
+            (&[Some(f64::NAN)], Verdict::NotMeasured, "not measured"),
+        ] {
+            assert_eq!(of(ours), (verdict, text.to_owned()), "{ours:?}");
+        }
+    }
+
+    #[test]
+    fn the_published_system_and_ours_are_counted_apart_and_stand_in_one_row() {
+        let judged = judged(vec![
+            claim(Whose::Published, Some(0.5)),
+            claim(Whose::Springbloom, Some(2.0)),
+            claim(Whose::Published, Some(0.2)),
+        ]);
+        let text = |whose| judged.count_of(whose).map(|count| count.to_string());
+        assert_eq!(text(Whose::Published).as_deref(), Some("0 of 2"));
+        assert_eq!(text(Whose::Springbloom).as_deref(), Some("1 of 1"));
+        assert_eq!(text(Whose::Setting), None);
+        assert_eq!(judged.reasons, ["the disk is slow"]);
+        let claims = [claim(Whose::Published, None), claim(Whose::Springbloom, Some(2.0))];
+        let findings: Vec<_> = claims.iter().map(|claim| finding(claim, &Lab::default())).collect();
+        let rows = rows(&claims, &findings);
+        assert_eq!(rows.len(), 1);
+        let held = rows[0].cell(Whose::Springbloom).flatten().map(|finding| finding.holds);
+        assert_eq!(held, Some(true));
+        assert!(matches!(rows[0].cell(Whose::Published), Some(None)), "not measured");
+        assert!(rows[0].cell(Whose::Setting).is_none(), "no such claim");
     }
 }

@@ -9,6 +9,7 @@ mod bench;
 mod command_line;
 mod figure;
 mod machine;
+mod other_work;
 mod record;
 mod run;
 

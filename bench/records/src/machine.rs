@@ -30,11 +30,6 @@ impl Machine {
                 .map_or_else(|_| unknown(), |text| text.trim().to_owned()),
         }
     }
-
-    /// Processes that ran or waited for a processor, on average over the last minute.
-    pub fn load() -> Option<f64> {
-        fs::read_to_string("/proc/loadavg").ok()?.split(' ').next()?.parse().ok()
-    }
 }
 
 /// The sources that a program was built from.

@@ -32,16 +32,17 @@ pub struct Record {
     pub date: String,
     /// How long it took.
     pub duration_s: f64,
-    /// Processes that ran or waited for a processor in the minute before: other work.
-    pub load_before: Option<f64>,
+    /// Processors that other programs kept busy meanwhile, on average. Times that were measured beside much of it are not trusted.
+    #[serde(default)]
+    pub other_work: Option<f64>,
     /// Settings that follow from the command line and from defaults.
     pub settings: BTreeMap<String, Value>,
     /// What was measured.
     pub figures: Vec<Figure>,
 }
 
-/// With a higher load before a measurement, its times are not trusted.
-const QUIET_LOAD: f64 = 0.5;
+/// More work beside a measurement distorts its times.
+const QUIET_CORES: f64 = 0.1;
 
 impl Record {
     /// Writes it as JSON with a line for each field and each figure. Fields of `detail` follow.
@@ -122,7 +123,7 @@ impl Record {
 
     /// Whether nothing else kept the processors busy.
     pub fn was_quiet(&self) -> bool {
-        self.load_before.is_some_and(|load| load <= QUIET_LOAD)
+        self.other_work.is_some_and(|cores| cores <= QUIET_CORES)
     }
 }
 

@@ -8,6 +8,7 @@ use anyhow::Result;
 use jiff::Timestamp;
 use serde::Serialize;
 
+use crate::other_work::Processors;
 use crate::record::fields;
 use crate::{Build, Figure, Machine, Record, command_line};
 
@@ -16,13 +17,13 @@ use crate::{Build, Figure, Machine, Record, command_line};
 pub struct Clock {
     started: Instant,
     date: Timestamp,
-    load: Option<f64>,
+    processors: Processors,
 }
 
 impl Clock {
     /// Begins now.
     pub fn start() -> Self {
-        Clock { started: Instant::now(), date: Timestamp::now(), load: Machine::load() }
+        Clock { started: Instant::now(), date: Timestamp::now(), processors: Processors::now() }
     }
 
     /// The record of what was measured since, by this program on this machine. `command` is that of [`command_line`](crate::command_line).
@@ -36,15 +37,17 @@ impl Clock {
         settings: &impl Serialize,
         figures: Vec<Figure>,
     ) -> Result<Record> {
+        let machine = Machine::this();
+        let other_work = self.processors.others_since(machine.cores);
         Ok(Record {
             format: crate::FORMAT,
             command,
             build: Build::this(),
-            machine: Machine::this(),
+            machine,
             seed,
             date: self.date.strftime("%Y-%m-%dT%H:%M:%SZ").to_string(),
             duration_s: (self.started.elapsed().as_secs_f64() * 10.0).round() / 10.0,
-            load_before: self.load,
+            other_work: other_work.map(|cores| (cores * 100.0).round() / 100.0),
             settings: fields(settings)?.into_iter().collect(),
             figures,
         })

@@ -1,5 +1,6 @@
 //! A database opened for a run.
 
+use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -88,6 +89,22 @@ impl Database {
             // Read when a table is opened and kept as long as it is open.
             None => Shape::of(&self.db)?.filter_bytes,
         })
+    }
+
+    /// What the budget of elastic filters is spent on now; empty for others.
+    pub(crate) fn budget_bytes(&self) -> BTreeMap<&'static str, u64> {
+        let Some(elastic) = &self.elastic else { return BTreeMap::new() };
+        let stats = elastic.stats();
+        let used = stats.used;
+        let parts = [
+            ("filter units", used.units),
+            ("bookkeeping", used.bookkeeping),
+            ("negative cache", used.negative_cache),
+            ("buffers of threads", used.buffers),
+            ("being loaded or freed", used.loading + used.garbage),
+            ("free", stats.budget_bytes.saturating_sub(stats.used_bytes)),
+        ];
+        parts.into_iter().map(|(part, bytes)| (part, bytes as u64)).collect()
     }
 
     /// Closes the database. Gives the use of each segment of elastic filters; empty for others.

@@ -10,8 +10,15 @@ pub(crate) enum Preset {
     /// 5 million records of 1,000 B, 16 MiB files, 16 MiB base x10: four levels (Setting S1 of the documents)
     #[value(alias = "s1")]
     Leveled,
+    /// RocksDB's defaults a sixteenth as large: 4 MiB write buffer and files, 16 MiB base x10, 4 L0 files left in place; levels span all
+    /// keys, so that lookups ask about as many tables as in the papers' stores of 100 GB
+    Paper,
     /// LevelDB 1.20: 4 MiB write buffer, 10 MiB base x10, 64 MiB files, 12 L0 files left in place: many sorted runs
     Leveldb,
+    /// The same with LevelDB's default files of 2 MiB
+    #[value(name = "leveldb-2mib")]
+    #[serde(rename = "leveldb-2mib")]
+    LeveldbSmallFiles,
     /// Universal compaction with up to ten sorted runs
     Tiered,
     /// 2 million records of 100 B, 1 MiB files, 1 MiB base x10: under a minute in all
@@ -80,6 +87,14 @@ impl Preset {
         };
         match self {
             Preset::Leveled => leveled,
+            Preset::Paper => TreeShape {
+                write_buffer_bytes: 4 * MIB,
+                file_bytes: 4 * MIB,
+                // Compaction keeps up with the load.
+                lag_flushes: 4,
+                l0_files_left: 4,
+                ..leveled
+            },
             Preset::Leveldb => TreeShape {
                 write_buffer_bytes: 4 * MIB,
                 file_bytes: 64 * MIB,
@@ -90,6 +105,7 @@ impl Preset {
                 l0_files_left: 12,
                 ..leveled
             },
+            Preset::LeveldbSmallFiles => TreeShape { file_bytes: 2 * MIB, ..Preset::Leveldb.shape() },
             Preset::Tiered => TreeShape {
                 style: Style::Universal,
                 file_bytes: 64 * MIB,
@@ -127,7 +143,11 @@ impl Preset {
             load_only_records: 2_000_000,
         };
         match self {
-            Preset::Leveled | Preset::Leveldb | Preset::Tiered => full,
+            Preset::Leveled
+            | Preset::Paper
+            | Preset::Leveldb
+            | Preset::LeveldbSmallFiles
+            | Preset::Tiered => full,
             Preset::Small => small,
             Preset::Shamba => {
                 Defaults { warmup_ops: 30_000, ops: 20_000, rounds: 2, load_rounds: 0, ..small }

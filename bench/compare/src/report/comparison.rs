@@ -1,5 +1,6 @@
 //! The report of `compare`.
 
+use std::collections::BTreeMap;
 use std::io::{IsTerminal, Write, stdout};
 
 use anyhow::Result;
@@ -185,6 +186,10 @@ struct Medians {
     load_s: Option<f64>,
     load_cpu_s: Option<f64>,
     load_written_bytes: Option<f64>,
+    /// By kind of call: mean and 99th percentile in microseconds.
+    latency_us: BTreeMap<&'static str, [f64; 2]>,
+    /// Bytes of the budget of elastic filters at the end, by what they are spent on.
+    budget_bytes: BTreeMap<&'static str, f64>,
 }
 
 impl Medians {
@@ -209,7 +214,18 @@ impl Medians {
             single("load_s", self.load_s, Unit::Seconds),
             single("load_written_bytes", self.load_written_bytes, Unit::Bytes),
         ];
-        figures.into_iter().flatten().collect()
+        let labelled = |label: &str, value: &str| {
+            of().into_iter().chain([(label.to_owned(), value.to_owned())]).collect()
+        };
+        let calls = self.latency_us.iter().flat_map(|(call, [mean, p99])| {
+            [("call_mean_us", *mean), ("call_p99_us", *p99)]
+                .map(|(name, us)| Figure::new(name, labelled("call", call), us, Unit::Microseconds))
+        });
+        let parts = self
+            .budget_bytes
+            .iter()
+            .map(|(part, bytes)| Figure::new("budget_bytes", labelled("part", part), *bytes, Unit::Bytes));
+        figures.into_iter().flatten().chain(calls).chain(parts).collect()
     }
 }
 
@@ -252,6 +268,26 @@ fn medians(rows: &[Row], baseline: &str) -> Vec<Medians> {
                 load_s: group().find_map(|row| row.load_s),
                 load_cpu_s: group().find_map(|row| row.load_cpu_s),
                 load_written_bytes: group().find_map(|row| row.load_written_bytes),
+                latency_us: distinct(group().flat_map(|row| row.latency_us.keys().copied()))
+                    .into_iter()
+                    .filter_map(|call| {
+                        let middle = |figure: fn(&Latency) -> f64| {
+                            Some(
+                                Spread::of(group().filter_map(|row| row.latency_us.get(call)).map(figure))?
+                                    .median,
+                            )
+                        };
+                        Some((call, [middle(|latency| latency.mean)?, middle(|latency| latency.p99)?]))
+                    })
+                    .collect(),
+                budget_bytes: distinct(group().flat_map(|row| row.budget_bytes.keys().copied()))
+                    .into_iter()
+                    .filter_map(|part| {
+                        let bytes =
+                            group().filter_map(|row| row.budget_bytes.get(part)).map(|&bytes| bytes as f64);
+                        Some((part, Spread::of(bytes)?.median))
+                    })
+                    .collect(),
             })
         })
         .collect()

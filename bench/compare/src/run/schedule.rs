@@ -82,6 +82,9 @@ pub(crate) struct Row {
     /// Digests of its key that a get computed.
     pub(crate) digests_per_get: Option<f64>,
     pub(crate) resident_filter_bytes: u64,
+    /// What the budget of elastic filters is spent on.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub(crate) budget_bytes: BTreeMap<&'static str, u64>,
     /// CPU time of the worker threads per operation, including the generation of keys and the verification of values.
     pub(crate) cpu_us_per_op: f64,
     /// CPU time of all threads per operation, including those of RocksDB and of the manager.
@@ -343,6 +346,7 @@ impl<'a> Run<'a> {
             visits_per_get: config.elastic().and_then(|_| per_get(after.visits - before.visits)),
             digests_per_get: config.elastic().and_then(|_| per_get(self.digests)),
             resident_filter_bytes: database.resident_filter_bytes()?,
+            budget_bytes: database.budget_bytes(),
             cpu_us_per_op: cpu_us_per_op(measured.cpu),
             process_cpu_us_per_op: cpu_us_per_op(self.process_cpu),
             load_s: load.map(|load| load.load_s),

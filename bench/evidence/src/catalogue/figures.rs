@@ -45,11 +45,6 @@ pub(super) fn reduction(less: Point, more: Point) -> Formula {
     Box::new(move |lab| Some(1.0 - less.value(lab)? / more.value(lab)?))
 }
 
-/// By what share one figure is more than another.
-pub(super) fn gain(more: Point, less: Point) -> Formula {
-    Box::new(move |lab| Some(more.value(lab)? / less.value(lab)? - 1.0))
-}
-
 /// The greatest of formulas, divided by the least.
 pub(super) fn range(formulas: Vec<Formula>) -> Formula {
     Box::new(move |lab| {

@@ -28,11 +28,22 @@ pub(super) fn experiments() -> Vec<Experiment> {
         "--segments 500",
         "--segments 4000 --salts 3",
     );
-    let sorted_runs = LEVELDB.run(
-        "leveldb-memory",
-        "--configs bloom:4,bloom:10,ribbon:4,monkey-ribbon:4,elastic:2,elastic:4,elastic:10",
+    let sorted_runs = LEVELDB
+        .run("memory", "--configs bloom:4,bloom:10,ribbon:4,monkey-ribbon:4,elastic:2,elastic:4,elastic:10");
+    let main = Run::springbloom(
+        "setting-s1",
+        Some("setting-s1"),
+        "compare --preset leveled --configs bloom:4,monkey-bloom:4,ribbon:4,partitioned:10,elasticbf:4,elastic:2,elastic:4,bloom:10",
+        "--records 600000 --salts 1 --rounds 1 --warmup 50000 --ops 50000 --load-rounds 0",
+        "--records 5000000 --salts 2 --rounds 2 --warmup 300000 --ops 200000 --load-rounds 0",
     );
     vec![
+        experiment(
+            "setting-s1",
+            "the main comparison",
+            "filters at the same memory, 600,000 or 5 million records of 1,000 B in a leveled tree",
+            vec![main],
+        ),
         experiment(
             "memory",
             "every filter",

@@ -7,10 +7,10 @@ use springbloom_console::sizes::Size as Bytes;
 use springbloom_records::Record;
 
 use super::chart::{self, COLOURS, Series, hex};
-use crate::experiment::{Claim, Experiment, Here, Paper};
+use crate::experiment::{Claim, Experiment, Here, Paper, Whose};
 use crate::lab::Lab;
 use crate::run::Size;
-use crate::verdict::{Finding, Verdict, judge};
+use crate::verdict::{Finding, Judged, Verdict, judge, rows};
 
 /// Ids and titles, in order.
 pub(super) const TITLES: [(&str, &str); 6] = [
@@ -67,6 +67,7 @@ pub(super) fn introduction(lab: &Lab, size: Size) -> Markup {
 fn class(verdict: Verdict) -> &'static str {
     match verdict {
         Verdict::Holds => "holds",
+        Verdict::HoldsInPart => "in-part",
         Verdict::DoesNotHold => "does-not-hold",
         Verdict::NotMeasured | Verdict::NotHere => "",
     }
@@ -83,13 +84,14 @@ pub(super) fn verdicts(experiments: &[Experiment], lab: &Lab) -> Markup {
         .filter(|experiment| has_claims(experiment))
         .map(|experiment| (experiment, judge(experiment, lab)))
         .collect();
-    let count = |verdict| judged.iter().filter(|(_, (found, _))| *found == verdict).count();
+    let count = |verdict| judged.iter().filter(|(_, judged)| judged.verdict == verdict).count();
     section(
         "verdicts",
         html! {
             p {
                 "An experiment holds if each of its figures does: for the published system, built of Springbloom\u{2019}s parts, and for "
-                "Springbloom."
+                "Springbloom. Below each verdict: how many of the paper\u{2019}s figures the published system reaches here, and how many "
+                "Springbloom does."
             }
             ul.counts {
                 @for verdict in Verdict::ALL {
@@ -99,11 +101,14 @@ pub(super) fn verdicts(experiments: &[Experiment], lab: &Lab) -> Markup {
             @for paper in Paper::ALL.into_iter().filter(|paper| *paper != Paper::Own) {
                 h3 { (paper.title()) }
                 ul.tiles {
-                    @for (experiment, (verdict, findings)) in judged.iter().filter(|(experiment, _)| experiment.paper == paper) {
+                    @for (experiment, judged) in judged.iter().filter(|(experiment, _)| experiment.paper == paper) {
                         li {
-                            a.(class(*verdict)) href={ "#" (experiment.id) } title=(experiment.shows) {
+                            a.(class(judged.verdict)) href={ "#" (experiment.id) } title=(experiment.shows) {
                                 strong { (experiment.place) }
-                                (verdict.name()) (of(findings))
+                                (judged.verdict.name())
+                                @for (whose, count) in judged.counts.iter().filter(|_| judged.count().measured > 0) {
+                                    span.count { (whose.name()) " " (count) }
+                                }
                             }
                         }
                     }
@@ -111,17 +116,6 @@ pub(super) fn verdicts(experiments: &[Experiment], lab: &Lab) -> Markup {
             }
         },
     )
-}
-
-/// ` (3 of 4)` of the figures that are known, and how many are not.
-fn of(findings: &[Option<Finding>]) -> String {
-    let known = findings.iter().flatten().count();
-    let held = findings.iter().flatten().filter(|finding| finding.holds).count();
-    match findings.len() - known {
-        _ if known == 0 => String::new(),
-        0 => format!(" ({held} of {known})"),
-        missing => format!(" ({held} of {known}, {missing} not measured)"),
-    }
 }
 
 /// `elastic` of `elastic:4`; what follows an `@` stays.
@@ -241,9 +235,9 @@ pub(super) fn throughput(lab: &Lab) -> Result<Markup> {
         if bars.is_empty() {
             continue;
         }
-        let load = record
-            .load_before
-            .map_or(String::new(), |load| format!(" Load of the machine before: {load:.1}."));
+        let load = record.other_work.filter(|_| !record.was_quiet()).map_or(String::new(), |cores| {
+            format!(" Other programs kept {cores:.2} processors busy meanwhile.")
+        });
         let title = format!("Thousand lookups per second, one thread: {called}");
         figures.push(html! {
             figure {
@@ -295,17 +289,14 @@ pub(super) fn papers(experiments: &[Experiment], lab: &Lab) -> Result<Markup> {
     for paper in Paper::ALL.into_iter().filter(|paper| *paper != Paper::Own) {
         let of_paper: Vec<_> = experiments.iter().filter(|experiment| experiment.paper == paper).collect();
         let judged: Vec<_> = of_paper.iter().map(|experiment| judge(experiment, lab)).collect();
-        let known: Vec<_> = of_paper
-            .iter()
-            .zip(&judged)
-            .filter(|(_, (_, findings))| findings.iter().any(Option::is_some))
-            .collect();
+        let known: Vec<_> =
+            of_paper.iter().zip(&judged).filter(|(_, judged)| judged.count().measured > 0).collect();
         let names: Vec<_> = known.iter().map(|(experiment, _)| experiment.place).collect();
         let points: Vec<_> = known
             .iter()
             .enumerate()
-            .flat_map(|(row, (_, (_, findings)))| {
-                findings.iter().flatten().map(move |finding| (row, finding.ratio, finding.holds))
+            .flat_map(|(row, (_, judged))| {
+                judged.findings.iter().flatten().map(move |finding| (row, finding.ratio, finding.holds))
             })
             .filter(|(_, ratio, _)| ratio.is_finite() && *ratio > 0.0)
             .collect();
@@ -328,25 +319,26 @@ pub(super) fn papers(experiments: &[Experiment], lab: &Lab) -> Result<Markup> {
                     }
                 }
             }
-            @for (experiment, (verdict, findings)) in of_paper.iter().zip(&judged) {
-                (details(experiment, *verdict, findings, lab))
+            @for (experiment, judged) in of_paper.iter().zip(&judged) {
+                (details(experiment, judged, lab))
             }
         });
     }
     Ok(section("papers", html! { @for part in parts { (part) } }))
 }
 
-fn details(experiment: &Experiment, verdict: Verdict, findings: &[Option<Finding>], lab: &Lab) -> Markup {
+fn details(experiment: &Experiment, judged: &Judged, lab: &Lab) -> Markup {
     html! {
         details id=(experiment.id) {
             summary {
-                strong { (experiment.place) } ": " (experiment.shows) " \u{2014} " (verdict.name()) (of(findings)) " "
+                strong { (experiment.place) } ": " (experiment.shows) " \u{2014} " (judged.text()) " "
                 span.soft { code { (experiment.id) } }
             }
             @match &experiment.here {
                 Here::Not(why) => p { (why) },
                 Here::Measured { runs, claims } => {
-                    (claims_table(claims, findings))
+                    (claims_table(claims, judged))
+                    @for reason in &judged.reasons { p { strong { "Why not: " } (reason) "." } }
                     p.soft {
                         "Runs: "
                         @for (at, run) in runs.iter().enumerate() {
@@ -364,29 +356,43 @@ fn details(experiment: &Experiment, verdict: Verdict, findings: &[Option<Finding
     }
 }
 
-fn claims_table(claims: &[Claim], findings: &[Option<Finding>]) -> Markup {
+fn claims_table(claims: &[Claim], judged: &Judged) -> Markup {
+    let columns: Vec<_> = judged.counts.iter().map(|(whose, _)| *whose).collect();
     html! {
         table.claims {
-            thead { tr { @for title in ["figure", "whose", "paper", "here", "ratio", "verdict"] { th scope="col" { (title) } } } }
+            thead {
+                tr {
+                    th scope="col" { "figure" }
+                    th scope="col" { "paper" }
+                    @for whose in &columns { th scope="col" { (whose.name()) ", here" } }
+                }
+            }
             tbody {
-                @for (claim, finding) in claims.iter().zip(findings) {
+                @for row in rows(claims, &judged.findings) {
                     tr {
-                        td { (claim.says) @if claim.is_timed { span.soft { " (by times)" } } }
-                        td data-name="whose" { (claim.whose.name()) }
-                        td.number data-name="paper" { (claim.paper_text()) }
-                        @match finding {
-                            Some(Finding { ours, ratio, holds, why }) => {
-                                td.number data-name="here" { (claim.shown.text(*ours)) }
-                                td.number data-name="ratio" { (format!("{ratio:.2}")) }
-                                td.(class(if *holds { Verdict::Holds } else { Verdict::DoesNotHold })) {
-                                    strong { @if *holds { "holds" } @else { "does not hold" } } ": " (why)
-                                }
+                        td { (row.claim.says) @if row.claim.is_timed { span.soft { " (by times)" } } }
+                        td.number data-name="paper" { (row.claim.paper_text()) }
+                        @for whose in &columns {
+                            @match row.cell(*whose) {
+                                None => td {}
+                                Some(None) => td data-name=(whose.name()) { "not measured" }
+                                Some(Some(finding)) => { (found(row.claim, *whose, finding)) }
                             }
-                            None => { td { "-" } td { "-" } td { "not measured" } }
                         }
                     }
                 }
             }
+        }
+    }
+}
+
+/// A figure of ours, with its ratio to the paper's.
+fn found(claim: &Claim, whose: Whose, Finding { ours, ratio, holds, why }: &Finding) -> Markup {
+    html! {
+        td.(class(if *holds { Verdict::Holds } else { Verdict::DoesNotHold })) data-name=(whose.name()) title=(why) {
+            (claim.shown.text(*ours)) " "
+            strong { @if *holds { "holds" } @else { "does not hold" } }
+            span.soft { " (" (format!("{ratio:.2}")) " of the paper\u{2019}s)" }
         }
     }
 }
@@ -403,7 +409,7 @@ pub(super) fn records(lab: &Lab) -> Markup {
                         span.soft {
                             (record.date) ", " (record.build.commit_name()) ", " (format!("{:.0} s", record.duration_s)) ", seed "
                             (record.seed)
-                            @if let Some(load) = record.load_before { ", load " (format!("{load:.1}")) " before" }
+                            @if let Some(cores) = record.other_work { ", " (format!("{cores:.2}")) " processors busy with other work" }
                         }
                     }
                     p { code { (record.command.join(" ")) } }

@@ -40,15 +40,15 @@ pub(super) fn verdicts(experiments: &[Experiment], lab: &Lab) -> Result<()> {
     output::report(|out| {
         let mut counts = [0; Verdict::ALL.len()];
         for experiment in experiments {
-            let (verdict, findings) = judge(experiment, lab);
-            let at = Verdict::ALL.iter().position(|known| *known == verdict).unwrap_or_default();
+            let judged = judge(experiment, lab);
+            let at = Verdict::ALL.iter().position(|known| *known == judged.verdict).unwrap_or_default();
             counts[at] += 1;
             let Experiment { id, paper, place, shows, here } = experiment;
-            writeln!(out, "{id}: {} ({}, {place}: {shows})", verdict.name(), paper.title())?;
+            writeln!(out, "{id}: {} ({}, {place}: {shows})", judged.text(), paper.title())?;
             match here {
                 Here::Not(why) => writeln!(out, "  {why}")?,
                 Here::Measured { claims, .. } => {
-                    for (claim, finding) in claims.iter().zip(&findings) {
+                    for (claim, finding) in claims.iter().zip(&judged.findings) {
                         writeln!(out, "  {}", line(claim, finding.as_ref()))?;
                     }
                 }
@@ -80,15 +80,21 @@ fn line(claim: &Claim, finding: Option<&Finding>) -> String {
 
 pub(super) fn verdicts_json(experiments: &[Experiment], lab: &Lab) -> Result<()> {
     let one = |experiment: &Experiment| {
-        let (verdict, findings) = judge(experiment, lab);
+        let judged = judge(experiment, lab);
+        let count = judged.count();
         let claims: Vec<_> = match &experiment.here {
-            Here::Measured { claims, .. } => {
-                claims.iter().zip(findings).map(|(claim, finding)| claim_json(claim, finding)).collect()
-            }
+            Here::Measured { claims, .. } => claims
+                .iter()
+                .zip(judged.findings)
+                .map(|(claim, finding)| claim_json(claim, finding))
+                .collect(),
             Here::Not(_) => Vec::new(),
         };
         let mut document = described(experiment);
-        document["verdict"] = verdict.name().into();
+        document["verdict"] = judged.verdict.name().into();
+        document["held"] = count.held.into();
+        document["measured"] = count.measured.into();
+        document["reasons"] = judged.reasons.into();
         document["claims"] = claims.into();
         document
     };

@@ -9,6 +9,7 @@ use std::{env, io};
 use anyhow::{Context, Result, anyhow, ensure};
 use springbloom_records::Record;
 
+use super::folders;
 use crate::run::{Program, Run, Size};
 
 /// Runs commands of a size, with databases in a folder.
@@ -57,14 +58,30 @@ impl Runner {
         let checkout = checkout()
             .context("it is a benchmark of a crate: run this in a checkout of Springbloom, with cargo")?;
         let path = std::path::absolute(path).with_context(|| format!("cannot find {}", path.display()))?;
-        let mut command = Command::new("cargo");
-        command.args(["bench", "--quiet", "--locked", "--package", package, "--bench", bench, "--"]);
-        command.args(run.arguments(self.size)).current_dir(checkout).stdout(Stdio::null());
+        let cargo = |after: &[&str]| -> Result<Command> {
+            let mut command = Command::new("cargo");
+            command
+                .args(["bench", "--quiet", "--locked", "--package", package, "--bench", bench])
+                .args(after);
+            command.current_dir(&checkout).stdout(Stdio::null());
+            // As `make` does: the program and the benchmarks have most dependencies in common.
+            if env::var_os("CARGO_TARGET_DIR").is_none() {
+                command.env("CARGO_TARGET_DIR", folders::target_folder()?);
+            }
+            Ok(command)
+        };
+        let succeed = |mut command: Command| -> Result<()> {
+            let status = command.status().context("cannot start cargo")?;
+            ensure!(status.success(), "it ended with {status}");
+            Ok(())
+        };
+        // Compiling is no part of the measurement.
+        succeed(cargo(&["--no-run"])?)?;
+        let mut command = cargo(&["--"])?;
+        command.args(run.arguments(self.size));
         command.envs(run.environment(self.size).iter().map(|(name, value)| (name, value)));
         command.env("SPRINGBLOOM_RECORD", &path).env("SPRINGBLOOM_BENCH_DIR", self.databases(bench));
-        let status = command.status().context("cannot start cargo")?;
-        ensure!(status.success(), "it ended with {status}");
-        Ok(())
+        succeed(command)
     }
 
     /// A file of keys that are as long as `run` needs: 16 digits that are in no order, and a tail that all have in common.

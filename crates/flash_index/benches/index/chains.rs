@@ -19,31 +19,36 @@ pub(crate) fn run(setup: &Setup) {
         let mut chains = measure(setup, &name, || Skimpy::make(setup, records, bits));
         let mut ours = Ours { index: open_ours(setup) };
         // Present keys among 64: all, none, and as many as in streams with 4.1 and 1.6 lookups per new chunk.
-        for (what, present) in
+        for what in
             [("keys that are there", 64), ("absent keys", 0), ("keys, 4.1 : 1", 48), ("keys, 1.6 : 1", 24)]
         {
-            let mut draw = setup.seed + 7;
-            let (mut rates, mut processor) = (Vec::new(), Vec::new());
-            for _ in 0..RUNS {
-                let (rate, us) = look_up(setup, &mut ours, present, &mut draw);
-                let (its_rate, its_us) = look_up(setup, &mut chains, present, &mut draw);
-                rates.push(rate / its_rate);
-                processor.push(its_us / us);
-            }
-            let ratio = median_and_quarters(&mut rates);
-            setup.figures.note(
-                "lookups_ratio",
-                &[("store", &*name), ("lookups", what)],
-                rates[rates.len() / 2],
-                Unit::TimeRatio,
-            );
-            println!(
-                "{name}: we look up {} times as many {what}, with {} times less processor time",
-                ratio,
-                median_and_quarters(&mut processor)
-            );
+            ratio(setup, ("springbloom", &mut ours), (&name, &mut chains), what);
         }
     }
+}
+
+/// How many times as many lookups a store answers as its rival, with `present` keys among 64.
+pub(crate) fn ratio(
+    setup: &Setup,
+    (name, store): (&str, &mut dyn Store),
+    (rival_name, rival): (&str, &mut dyn Store),
+    (what, present): (&str, usize),
+) {
+    let mut draw = setup.seed + 7;
+    let (mut rates, mut processor) = (Vec::new(), Vec::new());
+    for _ in 0..RUNS {
+        let (rate, us) = look_up(setup, store, present, &mut draw);
+        let (its_rate, its_us) = look_up(setup, rival, present, &mut draw);
+        rates.push(rate / its_rate);
+        processor.push(its_us / us);
+    }
+    let ratio = median_and_quarters(&mut rates);
+    let of = [("store", name), ("rival", rival_name), ("lookups", what)];
+    setup.figures.note("lookups_ratio", &of, rates[rates.len() / 2], Unit::TimeRatio);
+    println!(
+        "{name} looks up {ratio} times as many {what} as {rival_name}, with {} times less processor time",
+        median_and_quarters(&mut processor)
+    );
 }
 
 /// Lookups per second, and microseconds of CPU time for each.

@@ -3,6 +3,7 @@
 //! Usage: `cargo bench -p springbloom-flash-index --bench index -- SECTION...`. Sections:
 //! - `ours`: builds an index. `skimpy`, `callers` and `stream` use it.
 //! - `cold`: the last section on that index, since it leaves it as after a kill.
+//! - `slides`: BloomStore, SkimpyStash and the index with the keys and the memory of BloomStore's slides.
 //! - `bare` (without pre-filter), `trace`, `summaries`, `buckets`, `prefilters`, `variants`.
 //! - `capped`, under a memory ceiling. With `--features peers` also `rocksdb`, `lmdb`, `redb`.
 //!
@@ -11,6 +12,7 @@
 //! Settings come from the environment, see [`setup::Setup`].
 
 mod alternatives;
+mod bloomstore;
 mod callers;
 mod ceiling;
 mod chains;
@@ -20,6 +22,7 @@ mod ours;
 mod peers;
 mod setup;
 mod skimpy;
+mod slides;
 mod store;
 mod summaries;
 mod trace;
@@ -41,6 +44,7 @@ const SECTIONS: &[(&str, Section)] = &[
     ("callers", callers::run),
     ("stream", stream),
     ("skimpy", chains::run),
+    ("slides", slides::run),
     ("cold", cold),
     ("bare", bare),
     ("trace", trace::run),

@@ -40,8 +40,21 @@ pub(crate) struct Skimpy {
 impl Skimpy {
     /// Chains of `records_per_bucket` records, and `filter_bits` of filter per key.
     pub(crate) fn make(setup: &Setup, records_per_bucket: u64, filter_bits: u64) -> Skimpy {
-        let buckets = (setup.keys / records_per_bucket) as usize;
-        let filter_bytes = (records_per_bucket * filter_bits / 8) as usize;
+        let filter_bytes = records_per_bucket * filter_bits / 8;
+        Self::of(setup, setup.keys / records_per_bucket, filter_bytes as usize, filter_bits)
+    }
+
+    /// As many buckets as `memory_bytes` has room for, with `filter_bits` of filter per key.
+    pub(crate) fn with_memory(setup: &Setup, memory_bytes: u64, filter_bits: u64) -> Skimpy {
+        // A bucket has a pointer of four bytes and the filter of its keys.
+        let heads = memory_bytes.saturating_sub(setup.keys * filter_bits / 8);
+        let filter_bytes = (setup.keys * filter_bits / 8 * 4) as f64 / heads as f64;
+        let filter_bytes = filter_bytes.round().max(1.0) as u64;
+        Self::of(setup, memory_bytes / (4 + filter_bytes), filter_bytes as usize, filter_bits)
+    }
+
+    fn of(setup: &Setup, buckets: u64, filter_bytes: usize, filter_bits: u64) -> Skimpy {
+        let buckets = buckets as usize;
         let storage =
             FileStorage::open(&setup.fresh("skimpy"), Access::Create, IoEngine::Auto).expect("a folder");
         let pages = setup.keys as usize / RECORDS_PER_PAGE + TAIL_PAGES;

@@ -1,5 +1,7 @@
 //! The interface of the stores that are compared.
 
+use std::time::Instant;
+
 use springbloom_records::Unit;
 
 use crate::setup::{BATCH, KEY_BYTES, Setup, rate, resident_bytes, value_of};
@@ -29,8 +31,11 @@ struct Measured {
     counted_bytes_per_key: Option<f64>,
     hits_per_second: f64,
     reads_per_hit: Option<f64>,
+    /// Median and 99th percentile of a lookup on its own.
+    hit_us: [f64; 2],
     absent_per_second: f64,
     reads_per_absent: Option<f64>,
+    absent_us: [f64; 2],
     written_per_inserted: Option<f64>,
 }
 
@@ -42,7 +47,7 @@ pub(crate) fn measure<S: Store>(setup: &Setup, name: &str, make: impl FnOnce() -
     // Allocates what is allocated on first use.
     assert_eq!(store.get_many(&setup.random_keys(&mut draw, false)), 0, "nothing was put yet");
     let empty_bytes = resident_bytes();
-    let start = std::time::Instant::now();
+    let start = Instant::now();
     let mut put = 0;
     while put < setup.keys && start.elapsed() < setup.put_time {
         let end = (put + BATCH).min(setup.keys);
@@ -71,6 +76,8 @@ pub(crate) fn measure<S: Store>(setup: &Setup, name: &str, make: impl FnOnce() -
     };
     let (hits_per_second, reads_per_hit) = phase(&mut store, true);
     let (absent_per_second, reads_per_absent) = phase(&mut store, false);
+    let [hit_us, absent_us] =
+        [true, false].map(|are_present| latencies_us(setup, &mut store, are_present, &mut draw));
     let grown = resident_bytes().saturating_sub(empty_bytes);
     let inserted = setup.keys as f64 * (KEY_BYTES + value_of(&[0; KEY_BYTES]).len()) as f64;
     let measured = Measured {
@@ -80,13 +87,30 @@ pub(crate) fn measure<S: Store>(setup: &Setup, name: &str, make: impl FnOnce() -
         counted_bytes_per_key: store.counted_bytes().map(|bytes| bytes as f64 / setup.keys as f64),
         hits_per_second,
         reads_per_hit,
+        hit_us,
         absent_per_second,
         reads_per_absent,
+        absent_us,
         written_per_inserted: store.written_bytes().map(|bytes| bytes as f64 / inserted),
     };
     measured.note(setup, name);
     measured.print(name);
     store
+}
+
+/// Lookups one by one, for a third of the time of a measurement.
+fn latencies_us(setup: &Setup, store: &mut impl Store, are_present: bool, draw: &mut u64) -> [f64; 2] {
+    let (mut us, start) = (Vec::new(), Instant::now());
+    while start.elapsed() < setup.time / 3 {
+        for key in setup.random_keys(draw, are_present).into_iter().take(64) {
+            let begun = Instant::now();
+            let found = store.get_many(&[key]);
+            us.push(begun.elapsed().as_secs_f64() * 1e6);
+            assert_eq!(found, usize::from(are_present), "found something else than was put");
+        }
+    }
+    us.sort_by(f64::total_cmp);
+    [0.5, 0.99].map(|share| us[((us.len() - 1) as f64 * share) as usize])
 }
 
 impl Measured {
@@ -100,6 +124,10 @@ impl Measured {
             ("reads_per_hit", self.reads_per_hit, Unit::PerLookup),
             ("absent_per_s", Some(self.absent_per_second), Unit::PerSecond),
             ("reads_per_absent", self.reads_per_absent, Unit::PerLookup),
+            ("hit_p50_us", Some(self.hit_us[0]), Unit::Microseconds),
+            ("hit_p99_us", Some(self.hit_us[1]), Unit::Microseconds),
+            ("absent_p50_us", Some(self.absent_us[0]), Unit::Microseconds),
+            ("absent_p99_us", Some(self.absent_us[1]), Unit::Microseconds),
             ("written_per_byte", self.written_per_inserted, Unit::Ratio),
         ];
         for (figure, value, unit) in figures {
@@ -111,15 +139,20 @@ impl Measured {
         let number = |value: Option<f64>| value.map_or("-".to_owned(), |value| format!("{value:.3}"));
         println!(
             "{name:28} {:>8} keys  {:>9.0} inserts/s  {:>6.3} B/key ({} counted)  \
-             {:>8.0} hits/s ({} reads)  {:>8.0} absent/s ({} reads)  {} B written per B",
+             {:>8.0} hits/s ({} reads, alone {:.0} us, p99 {:.0})  {:>8.0} absent/s ({} reads, alone {:.0} us, p99 {:.0})  \
+             {} B written per B",
             self.keys,
             self.inserts_per_second,
             self.memory_bytes_per_key,
             number(self.counted_bytes_per_key),
             self.hits_per_second,
             number(self.reads_per_hit),
+            self.hit_us[0],
+            self.hit_us[1],
             self.absent_per_second,
             number(self.reads_per_absent),
+            self.absent_us[0],
+            self.absent_us[1],
             number(self.written_per_inserted),
         );
     }

@@ -1,0 +1,159 @@
+//! Lookups, writes and scans on three stores: section 4.2.
+
+use super::{Figure, RATE, READS, on_trees};
+use crate::catalogue::figures::{just, point, ratio, reduction};
+use crate::catalogue::stores::{ROCKSDB, SUBJECTS, TREES, Tree, load, measured, plain};
+use crate::experiment::{Claim, Here, Holds, Shown};
+use crate::lab::Lab;
+use crate::run::Run;
+
+const FEWER_TABLES: &str =
+    "the tree of this size has fewer sorted runs to ask, so filters decide less of what a lookup costs";
+const CLOSE_TO_NONE: &str = "half of the lookups find their key, with one read each that no filter saves: half of the reads of bloom:4 \
+                             and more would have to be wasted ones";
+
+pub(super) fn figures() -> Vec<Figure> {
+    vec![
+        Figure("atc19-fig10a", "Figure 10a", "lookups per second, one thread", rates("1")),
+        Figure("atc19-fig10b", "Figure 10b", "mean time of a lookup, one thread", times()),
+        Figure("atc19-fig10c", "Figure 10c", "reads of data, and of units", reads()),
+        Figure("atc19-fig10d", "Figure 10d", "lookups per second, 16 threads", rates("16")),
+        Figure(
+            "atc19-fig11",
+            "Figure 11",
+            "lookups while half or a tenth of the operations write: reads of data, and time",
+            writes(),
+        ),
+        Figure("atc19-fig12", "Figure 12", "loading and scanning", puts_and_scans()),
+    ]
+}
+
+fn plain_on_trees() -> Vec<Run> {
+    TREES.into_iter().map(|(tree, _)| plain(tree)).collect()
+}
+
+fn rates(threads: &'static str) -> Here {
+    let claims = on_trees(|at, tree, called, whose, config| {
+        let rate = |config| tree.point("reads", RATE, config).of("threads", threads);
+        let paper = if threads == "1" {
+            let of_tree = [2.08, 2.15, 2.17][at];
+            (of_tree, of_tree)
+        } else {
+            (2.34, 2.58)
+        };
+        let ours = ratio(rate(config), rate("bloom:4"));
+        Claim::between(format!("lookups of bloom:4, {called}"), whose, paper, ours)
+            .timed()
+            .otherwise(FEWER_TABLES)
+    });
+    measured(plain_on_trees(), claims)
+}
+
+fn times() -> Here {
+    let claims = on_trees(|at, tree, called, whose, config| {
+        let time = |config| tree.point("reads", "call_mean_us", config).of("threads", "1").of("call", "get");
+        let ours = reduction(time(config), time("bloom:4"));
+        Claim::new(format!("less time than with bloom:4, {called}"), whose, [0.519, 0.540, 0.558][at], ours)
+            .shown(Shown::Percent)
+            .timed()
+            .otherwise(FEWER_TABLES)
+    });
+    measured(plain_on_trees(), claims)
+}
+
+fn reads() -> Here {
+    let mut claims = on_trees(|_, tree, called, whose, config| {
+        let reads = |config| tree.point("reads", READS, config).of("threads", "1");
+        let ours = reduction(reads(config), reads("bloom:4"));
+        let says = format!("fewer reads of data than with bloom:4, {called}");
+        Claim::between(says, whose, (0.591, 0.638), ours).shown(Shown::Percent).otherwise(CLOSE_TO_NONE)
+    });
+    claims.extend(on_trees(|_, tree, called, whose, config| {
+        let unit_reads = tree.point("reads", "unit_reads", config).of("threads", "1");
+        let data_reads = tree.point("reads", READS, config).of("threads", "1");
+        let ours = move |lab: &Lab| {
+            let lookups = lab.get(&tree.name_of("reads"))?.settings.get("ops")?.as_f64()?;
+            Some(unit_reads.value(lab)? / (data_reads.value(lab)? * lookups))
+        };
+        let says = format!("reads of units for each read of data, {called}");
+        let short = "a short run: units are read once, and the lookups that follow are few";
+        Claim::new(says, whose, 0.01, Box::new(ours))
+            .shown(Shown::Percent)
+            .holds(Holds::AtMost)
+            .otherwise(short)
+    }));
+    measured(plain_on_trees(), claims)
+}
+
+/// Shares of operations, with the paper's figures on each tree.
+struct Mixed {
+    run: &'static str,
+    mix: &'static str,
+    says: &'static str,
+    fewer_reads: [f64; 3],
+    less_time: [f64; 3],
+}
+
+static MIXES: [Mixed; 2] = [
+    Mixed {
+        run: "half-writes",
+        mix: "read=.5,update=.5",
+        says: "half of the operations write",
+        fewer_reads: [0.668, 0.491, 0.733],
+        less_time: [0.482, 0.284, 0.548],
+    },
+    Mixed {
+        run: "tenth-writes",
+        mix: "read=.9,update=.1",
+        says: "a tenth of the operations writes",
+        fewer_reads: [0.611, 0.467, 0.607],
+        less_time: [0.518, 0.389, 0.488],
+    },
+];
+
+fn writes() -> Here {
+    let run = |(tree, _): (Tree, _)| {
+        MIXES
+            .iter()
+            .map(move |mixed| tree.reads(mixed.run, &format!("--mix {} --zero-result 0.5", mixed.mix)))
+    };
+    let claims = MIXES.iter().flat_map(|&Mixed { run, says, fewer_reads, less_time, .. }| {
+        let reads = on_trees(|at, tree, called, whose, config| {
+            let reads = |config| tree.point(run, READS, config);
+            let says = format!("fewer reads of data than with bloom:4, {says}, {called}");
+            Claim::new(says, whose, fewer_reads[at], reduction(reads(config), reads("bloom:4")))
+                .shown(Shown::Percent)
+                .otherwise(CLOSE_TO_NONE)
+        });
+        let times = on_trees(|at, tree, called, whose, config| {
+            let time = |config| tree.point(run, "call_mean_us", config).of("call", "get");
+            let says = format!("less time of a lookup than with bloom:4, {says}, {called}");
+            Claim::new(says, whose, less_time[at], reduction(time(config), time("bloom:4")))
+                .shown(Shown::Percent)
+                .timed()
+                .otherwise(CLOSE_TO_NONE)
+        });
+        reads.into_iter().chain(times)
+    });
+    measured(TREES.into_iter().flat_map(run).collect(), claims.collect())
+}
+
+fn puts_and_scans() -> Here {
+    let scans = ROCKSDB.run("scans", "--configs bloom:4,elasticbf:4,elastic:4 --mix scan=1");
+    let of_load = |name, config| just(point("load", name).of("config", config));
+    let scan_rate = |config| ROCKSDB.point("scans", RATE, config);
+    let mut claims = Vec::new();
+    claims.extend(SUBJECTS.map(|(whose, config)| {
+        let says = "bytes that a load writes, of those with bloom:4";
+        Claim::new(says, whose, 1.01, of_load("load_written_ratio", config)).holds(Holds::AtMost)
+    }));
+    claims.extend(SUBJECTS.map(|(whose, config)| {
+        let says = "time of a load, of that with bloom:4";
+        Claim::new(says, whose, 1.01, of_load("load_time_ratio", config)).holds(Holds::AtMost).timed()
+    }));
+    claims.extend(SUBJECTS.map(|(whose, config)| {
+        let says = "scans per second, of those with bloom:4";
+        Claim::new(says, whose, 0.99, ratio(scan_rate(config), scan_rate("bloom:4"))).timed()
+    }));
+    measured(vec![load(), scans], claims)
+}
