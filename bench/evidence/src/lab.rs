@@ -21,22 +21,28 @@ pub(crate) fn path_of(folder: &Path, run: &Run, size: Size) -> PathBuf {
 }
 
 impl Lab {
-    /// The records of a folder: those of `size`, and those whose name says no size.
-    pub(crate) fn read(folder: &Path, size: Size) -> Result<Self> {
+    /// The records of a folder: those of `size`, or of each run the full one where there is one and else the quick one; and those whose
+    /// name says no size.
+    pub(crate) fn read(folder: &Path, size: Option<Size>) -> Result<Self> {
+        let sizes = size.map_or_else(|| vec![Size::Quick, Size::Full], |size| vec![size]);
         let mut lab = Self::default();
+        let mut files = Vec::new();
         let entries = fs::read_dir(folder)
             .with_context(|| format!("cannot read the folder of records {}", folder.display()))?;
         for entry in entries {
             let path = entry.with_context(|| format!("cannot read {}", folder.display()))?.path();
             let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
             let Some(name) = name.strip_suffix(".json") else { continue };
-            let (run, of) = match name.rsplit_once('.') {
-                Some((run, of)) if of == Size::Quick.name() || of == Size::Full.name() => (run, Some(of)),
-                _ => (name, None),
-            };
-            if of.is_none_or(|of| of == size.name()) {
-                lab.records.extend(Record::read(&path)?.map(|record| (run.to_owned(), record)));
+            let of_size = |size: &Size| Some((Some(*size), name.strip_suffix(&format!(".{}", size.name()))?));
+            let (of, run) = [Size::Quick, Size::Full].iter().find_map(of_size).unwrap_or((None, name));
+            if of.is_none_or(|of| sizes.contains(&of)) {
+                files.push((of == Some(Size::Full), run.to_owned(), path));
             }
+        }
+        // Full records come last and stay.
+        files.sort();
+        for (_, run, path) in files {
+            lab.records.extend(Record::read(&path)?.map(|record| (run, record)));
         }
         Ok(lab)
     }
@@ -81,12 +87,23 @@ mod tests {
         save("mine.json", 3.0);
         fs::write(folder.path().join("notes.txt"), "no record").expect("write");
         let value = |size, run| Lab::read(folder.path(), size).expect("read").value(run, "reads", &[]);
+        save("two.quick.json", 4.0);
         assert_eq!(
-            [value(Size::Quick, "one"), value(Size::Full, "one"), value(Size::Full, "mine")],
+            [
+                value(Some(Size::Quick), "one"),
+                value(Some(Size::Full), "one"),
+                value(Some(Size::Full), "mine")
+            ],
             [Some(1.0), Some(2.0), Some(3.0)]
         );
+        assert_eq!(value(Some(Size::Full), "two"), None);
+        assert_eq!(
+            [value(None, "one"), value(None, "two")],
+            [Some(2.0), Some(4.0)],
+            "the larger one of each run"
+        );
         fs::write(folder.path().join("bad.json"), "{}").expect("write");
-        let error = Lab::read(folder.path(), Size::Quick).expect_err("no record");
+        let error = Lab::read(folder.path(), None).expect_err("no record");
         assert!(format!("{error:#}").contains("bad.json"), "{error:#}");
     }
 }

@@ -1,10 +1,11 @@
 //! Tables of records for Markdown documents.
 
+mod measured;
+
 use std::fmt::Write;
 
 use anyhow::{Context, Result};
 use springbloom_console::bad_input;
-use springbloom_console::sizes::Size as Bytes;
 use springbloom_records::Record;
 
 use crate::catalogue;
@@ -18,44 +19,51 @@ const BEGIN: &str = "<!-- record: ";
 const CLOSE: &str = " -->";
 const END: &str = "<!-- end of record -->";
 
-/// The table that `id` names, with a line for how it was measured.
-pub(crate) fn table(id: &str, lab: &Lab) -> Result<String> {
+/// The table that `id` names, with a line for how it was measured; none if it has no records.
+///
+/// # Errors
+/// An unknown id.
+pub(crate) fn table(id: &str, lab: &Lab) -> Result<Option<String>> {
     if id == VERDICTS {
-        return verdicts(lab);
+        return verdicts(lab).map(Some);
     }
     let experiments = catalogue::named(&[id.to_owned()])?;
     let experiment = experiments.first().with_context(|| format!("no experiment {id}"))?;
     match &experiment.here {
-        Here::Not(why) => Ok(format!("Not measured here: {why}\n")),
+        Here::Not(why) => Ok(Some(format!("Not measured here: {why}\n"))),
         Here::Measured { runs, claims } => {
             let records: Vec<&Record> = runs.iter().filter_map(|run| lab.get(&run.name)).collect();
             if records.is_empty() {
-                return Err(bad_input(format!("{id} has no records: run `springbloom reproduce {id}`")));
+                return Ok(None);
             }
             let table = match claims.as_slice() {
-                [] if id == "equal-memory" => one_cache(&records)?,
-                [] => figures(&records)?,
+                [] if id == "equal-memory" => measured::one_cache(&records)?,
+                [] => measured::filters(&records)?,
                 _ => claims_of(experiment, lab)?,
             };
-            Ok(format!("{table}\n{}\n", how(&records)))
+            Ok(Some(format!("{table}\n{}\n", how(&records))))
         }
     }
 }
 
-/// `text` with all tables written anew.
+/// `text` with all tables written anew, and the ids of those that stay because they have no records.
 ///
 /// # Errors
-/// A table without an end, an unknown id, missing records.
-pub(crate) fn update(text: &str, lab: &Lab) -> Result<String> {
-    let (mut updated, mut rest) = (String::new(), text);
+/// A table without an end, an unknown id.
+pub(crate) fn update(text: &str, lab: &Lab) -> Result<(String, Vec<String>)> {
+    let (mut updated, mut rest, mut kept) = (String::new(), text, Vec::new());
     while let Some((before, after)) = rest.split_once(BEGIN) {
         let missing = |what: &str, id: &str| bad_input(format!("{BEGIN}{id}: expected {what} after it"));
         let (id, old) = after.split_once(CLOSE).ok_or_else(|| missing(CLOSE, ""))?;
-        let (_, behind) = old.split_once(END).ok_or_else(|| missing(END, id))?;
-        write!(updated, "{before}{BEGIN}{id}{CLOSE}\n{}{END}", table(id, lab)?)?;
+        let (old, behind) = old.split_once(END).ok_or_else(|| missing(END, id))?;
+        let table = table(id, lab)?.map(|table| format!("\n{table}"));
+        if table.is_none() {
+            kept.push(id.to_owned());
+        }
+        write!(updated, "{before}{BEGIN}{id}{CLOSE}{}{END}", table.as_deref().unwrap_or(old))?;
         rest = behind;
     }
-    Ok(updated + rest)
+    Ok((updated + rest, kept))
 }
 
 fn verdicts(lab: &Lab) -> Result<String> {
@@ -115,56 +123,6 @@ fn claims_of(experiment: &Experiment, lab: &Lab) -> Result<String> {
     Ok(text)
 }
 
-/// Memory and reads of each filter.
-fn figures(records: &[&Record]) -> Result<String> {
-    let mut text = "| filter | memory | wasted reads per lookup |\n|---|---|---|\n".to_owned();
-    for record in records {
-        for wasted in record.figures.iter().filter(|figure| figure.name == "wasted_reads_per_get") {
-            let labels: Vec<_> =
-                wasted.of.iter().map(|(name, value)| (name.as_str(), value.as_str())).collect();
-            let bytes = record
-                .figure("filter_bytes", &labels)
-                .map(|figure| Bytes { bytes: figure.value as u64 }.to_string());
-            let bits = wasted.of.get("bits_per_key").map(|bits| format!("{bits} bits per key"));
-            let memory = bytes.or(bits).unwrap_or_else(|| "-".to_owned());
-            let spread = match (wasted.least, wasted.most) {
-                (Some(least), Some(most)) if least < most => format!(" ({least:.4}-{most:.4})"),
-                _ => String::new(),
-            };
-            let filter = wasted.of.get("config").map_or("-", String::as_str);
-            writeln!(text, "| `{filter}` | {memory} | {:.4}{spread} |", wasted.value)?;
-        }
-    }
-    Ok(text)
-}
-
-/// A line for each block cache that pays for all memory: block reads per lookup of both filters, and the ratio of their lookups.
-fn one_cache(records: &[&Record]) -> Result<String> {
-    let mut text = "| cache | lookups | partitioned:10: data + index + filter reads per lookup | \
-         elastic:8: the same | lookups / partitioned:10 |\n\
-                    |---|---|---|---|---|\n"
-        .to_owned();
-    let kinds = ["data_reads_per_get", "index_reads_per_get", "filter_reads_per_get"];
-    for record in records {
-        let of =
-            |config: &str, name: &str| record.figure(name, &[("config", config)]).map(|figure| figure.value);
-        let reads = |config: &str| {
-            let reads =
-                kinds.map(|kind| of(config, kind).map_or("-".to_owned(), |reads| format!("{reads:.3}")));
-            reads.join(" + ")
-        };
-        let cache = record.settings.get("block_cache").context("a record of a run with a block cache")?;
-        let bytes = cache["bytes"].as_u64().unwrap_or_default();
-        let kind = cache["kind"].as_str().unwrap_or("-");
-        let law = record.settings.get("distribution").and_then(|law| law.as_str()).unwrap_or("-");
-        let ratio = of("elastic:8", "lookups_per_s").zip(of("partitioned:10", "lookups_per_s"));
-        let ratio = ratio.map_or("-".to_owned(), |(ours, theirs)| format!("{:.2}", ours / theirs));
-        let (cache, stock, ours) = (Bytes { bytes }, reads("partitioned:10"), reads("elastic:8"));
-        writeln!(text, "| {kind}, {cache} | {law} | {stock} | {ours} | {ratio} |")?;
-    }
-    Ok(text)
-}
-
 /// When, at which commits and beside what other work.
 fn how(records: &[&Record]) -> String {
     let mut commits: Vec<_> = records.iter().map(|record| record.build.commit_name()).collect();
@@ -203,19 +161,25 @@ mod tests {
     fn tables_of_documents_are_written_anew_and_stay() {
         let old = "# Title\n\n<!-- record: memory -->\n| old |\n<!-- end of record -->\n\nText.\n";
         let lab = lab();
-        let new = update(old, &lab).expect("update");
-        assert!(new.contains("| `elastic:4` | 2 KiB | 0.0500 (0.0400-0.0600) |"), "{new}");
+        let (new, kept) = update(old, &lab).expect("update");
+        assert!(kept.is_empty(), "{kept:?}");
+        assert!(
+            new.contains("| **Springbloom**, 4 bits (`elastic:4`) | 2 KiB | 0.050 (0.040-0.060) |"),
+            "{new}"
+        );
         assert!(!new.contains("old"), "{new}");
         assert!(new.starts_with("# Title\n\n<!-- record: memory -->\n| filter"), "{new}");
         assert!(new.ends_with(".\n<!-- end of record -->\n\nText.\n"), "{new}");
-        assert_eq!(update(&new, &lab).expect("again"), new);
+        assert_eq!(update(&new, &lab).expect("again").0, new);
+        let other = "<!-- record: atc19-intro -->\n| old |\n<!-- end of record -->\n".to_owned();
+        assert_eq!(update(&other, &lab).expect("no records"), (other, vec!["atc19-intro".to_owned()]));
         let error = update("<!-- record: memory -->\n| old |\n", &lab).expect_err("no end").to_string();
         assert!(error.contains("memory") && error.contains(END), "{error}");
     }
 
     #[test]
     fn every_experiment_has_a_line_among_the_verdicts() {
-        let text = table(VERDICTS, &lab()).expect("verdicts");
+        let text = table(VERDICTS, &lab()).expect("verdicts").expect("always there");
         for experiment in catalogue::experiments().iter().filter(|experiment| has_claims(experiment)) {
             assert!(text.contains(&format!("| `{}` |", experiment.id)), "{}", experiment.id);
         }
@@ -223,8 +187,8 @@ mod tests {
     }
 
     #[test]
-    fn what_was_not_measured_is_an_error_that_says_what_to_do() {
-        let error = table("atc19-intro", &lab()).expect_err("no record").to_string();
-        assert!(error.contains("springbloom reproduce atc19-intro"), "{error}");
+    fn what_was_not_measured_has_no_table() {
+        assert_eq!(table("atc19-intro", &lab()).expect("known"), None);
+        assert!(table("atc19-fig99", &lab()).is_err());
     }
 }

@@ -25,7 +25,7 @@ pub struct Report {
     /// Page to write
     #[arg(long, value_name = "FILE.html", default_value = "springbloom-report.html")]
     out: PathBuf,
-    /// Use records of quick runs [default: those of full runs, or of quick ones where there are no full ones]
+    /// Use records of quick runs alone [default: of each run the full record, or the quick one where there is none]
     #[arg(long)]
     quick: bool,
     /// Print a table of an experiment as Markdown instead, or `verdicts` for that of all
@@ -50,18 +50,22 @@ impl Report {
                 folder.display()
             )));
         }
-        let size = if self.quick { Size::Quick } else { size_of(&folder)? };
-        let lab = Lab::read(&folder, size)?;
+        let lab = Lab::read(&folder, self.quick.then_some(Size::Quick))?;
         if let Some(id) = &self.markdown {
-            let table = markdown::table(id, &lab)?;
+            let table = markdown::table(id, &lab)?
+                .ok_or_else(|| bad_input(format!("{id} has no records: run `springbloom reproduce {id}`")))?;
             return output::report(|out| Ok(std::io::Write::write_all(out, table.as_bytes())?));
         }
         if let Some(document) = &self.update {
             let text = fs::read_to_string(document)
                 .with_context(|| format!("cannot read {}", document.display()))?;
-            return write(document, &markdown::update(&text, &lab)?);
+            let (text, kept) = markdown::update(&text, &lab)?;
+            for id in kept {
+                output::warn(format_args!("{id} has no records: its table stays as it is"));
+            }
+            return write(document, &text);
         }
-        write(&self.out, &page::page(&catalogue::experiments(), &lab, size)?)?;
+        write(&self.out, &page::page(&catalogue::experiments(), &lab)?)?;
         output::tell(format_args!("{}: a page of {} records", self.out.display(), lab.iter().count()));
         Ok(())
     }
@@ -69,12 +73,4 @@ impl Report {
 
 fn write(path: &Path, text: &str) -> Result<()> {
     fs::write(path, text).with_context(|| format!("cannot write {}", path.display()))
-}
-
-/// The size of most use: full, if there is any full record.
-fn size_of(folder: &Path) -> Result<Size> {
-    let entries = fs::read_dir(folder).with_context(|| format!("cannot read {}", folder.display()))?;
-    let is_full = |name: &Path| name.to_string_lossy().ends_with(".full.json");
-    let any = entries.filter_map(Result::ok).any(|entry| is_full(&entry.path()));
-    Ok(if any { Size::Full } else { Size::Quick })
 }

@@ -69,7 +69,7 @@ impl Reproduce {
         let records = records_folder(self.records.as_deref())?;
         fs::create_dir_all(&records)
             .map_err(|error| bad_input(format!("--records {}: {error}", records.display())))?;
-        let mut lab = Lab::read(&records, size)?;
+        let mut lab = Lab::read(&records, Some(size))?;
         let runner = Runner::new(folders::databases_folder(self.dir.as_deref())?, size);
         let runs = catalogue::runs(&experiments);
         let (mut failed, started) = (Vec::new(), Instant::now());

@@ -8,12 +8,11 @@ use maud::{DOCTYPE, PreEscaped, html};
 
 use crate::experiment::Experiment;
 use crate::lab::Lab;
-use crate::run::Size;
 
 const STYLE: &str = include_str!("style.css");
 
 /// The page of all records.
-pub(crate) fn page(experiments: &[Experiment], lab: &Lab, size: Size) -> Result<String> {
+pub(crate) fn page(experiments: &[Experiment], lab: &Lab) -> Result<String> {
     let page = html! {
         (DOCTYPE)
         html lang="en" {
@@ -27,7 +26,7 @@ pub(crate) fn page(experiments: &[Experiment], lab: &Lab, size: Size) -> Result<
             body {
                 header {
                     h1 { "Springbloom: what was measured" }
-                    (sections::introduction(lab, size))
+                    (sections::introduction(lab))
                     nav aria-label="Sections" {
                         @for (id, title) in sections::TITLES {
                             a href={ "#" (id) } { (title) }
@@ -83,7 +82,7 @@ mod tests {
     #[test]
     fn the_page_is_whole_and_refers_to_nothing() {
         let experiments = catalogue::experiments();
-        let text = page(&experiments, &lab(), Size::Quick).expect("a page");
+        let text = page(&experiments, &lab()).expect("a page");
         for reference in ["src=", "http-equiv", "@import", "url(", "<script", "<link"] {
             assert!(!text.contains(reference), "{reference}");
         }
@@ -104,7 +103,7 @@ mod tests {
 
     #[test]
     fn figures_can_be_read_without_seeing_them() {
-        let text = page(&catalogue::experiments(), &lab(), Size::Full).expect("a page");
+        let text = page(&catalogue::experiments(), &lab()).expect("a page");
         let pictures: Vec<_> = text.match_indices("<svg").map(|(at, _)| &text[at..]).collect();
         assert!(pictures.len() >= 2, "{} pictures", pictures.len());
         for picture in pictures {
@@ -118,7 +117,7 @@ mod tests {
 
     #[test]
     fn without_records_there_is_a_page_that_says_so() {
-        let text = page(&catalogue::experiments(), &Lab::default(), Size::Quick).expect("a page");
+        let text = page(&catalogue::experiments(), &Lab::default()).expect("a page");
         assert!(text.contains("springbloom reproduce"), "what to do");
     }
 }

@@ -9,7 +9,6 @@ use springbloom_records::Record;
 use super::chart::{self, COLOURS, Series, hex};
 use crate::experiment::{Claim, Experiment, Here, Paper, Whose};
 use crate::lab::Lab;
-use crate::run::Size;
 use crate::verdict::{Finding, Judged, Verdict, judge, rows};
 
 /// Ids and titles, in order.
@@ -32,7 +31,7 @@ fn section(id: &str, content: Markup) -> Markup {
     }
 }
 
-pub(super) fn introduction(lab: &Lab, size: Size) -> Markup {
+pub(super) fn introduction(lab: &Lab) -> Markup {
     let records: Vec<_> = lab.iter().map(|(_, record)| record).collect();
     let machines = distinct(records.iter().map(|record| {
         let machine = &record.machine;
@@ -51,7 +50,7 @@ pub(super) fn introduction(lab: &Lab, size: Size) -> Markup {
             p.warning { "There are no records yet. Run " code { "springbloom reproduce --quick all" } "." }
         } @else {
             p.soft {
-                (records.len()) " records of " (size.name()) " runs, at " (commits.join(", ")) ". " (machines.join("; ")) "."
+                (records.len()) " records, at " (commits.join(", ")) ". " (machines.join("; ")) "."
             }
         }
         @if noisy > 0 {
@@ -212,8 +211,9 @@ fn numbers(unit: &str, series: &[Series]) -> Markup {
     }
 }
 
-/// Runs whose lookups per second are shown.
-const RATES: [(&str, &str); 4] = [
+/// Runs whose lookups per second and budgets are shown.
+const RATES: [(&str, &str); 5] = [
+    ("setting-s1", "a leveled tree, half of the lookups for absent keys"),
     ("leveldb-reads", "LevelDB\u{2019}s tree, half of the lookups for absent keys"),
     ("rocksdb-reads", "RocksDB\u{2019}s tree, half of the lookups for absent keys"),
     ("pebblesdb-reads", "a tiered tree, half of the lookups for absent keys"),
@@ -257,17 +257,19 @@ pub(super) fn throughput(lab: &Lab) -> Result<Markup> {
 
 pub(super) fn budget(lab: &Lab) -> Result<Markup> {
     let mut figures = Vec::new();
-    for (run, record) in lab.iter() {
+    for (run, called) in RATES {
+        let Some(record) = lab.get(run) else { continue };
         let spent = record.figures.iter().filter(|figure| figure.name == "budget_bytes");
+        let spent = spent.filter(|figure| figure.of.get("threads").is_none_or(|threads| threads == "1"));
         let configs = distinct(spent.clone().filter_map(|figure| figure.of.get("config")));
-        for config in configs {
+        for config in configs.into_iter().filter(|config| config.ends_with(":4")) {
             let parts = spent.clone().filter(|figure| figure.of.get("config") == Some(config));
             let bars: Vec<_> = parts
                 .filter_map(|figure| Some((figure.of.get("part")?.clone(), figure.value / 1024.0, None)))
                 .collect();
-            let title = format!("What the budget of {config} is spent on, KiB ({run})");
+            let title = format!("What the budget of {config} is spent on: {called}");
             figures.push(html! {
-                figure { figcaption { (title) } (chart::bars(&title, "KiB", &bars)?) }
+                figure { figcaption { (title) "." } (chart::bars(&title, "KiB", &bars)?) }
             });
         }
     }

@@ -1,0 +1,148 @@
+//! Tables of Springbloom's own measurements.
+
+use std::fmt::Write;
+
+use anyhow::{Context, Result};
+use springbloom_console::sizes::Size as Bytes;
+use springbloom_records::{Figure, Record};
+
+/// A column: its title, and its text for a filter, given the figure of its wasted reads.
+type Column = (&'static str, fn(&Record, &Figure) -> Option<String>);
+
+const COLUMNS: [Column; 5] = [
+    ("filter", |_, wasted| Some(named(wasted.of.get("config")?))),
+    ("memory", memory),
+    ("wasted reads per lookup", |_, wasted| Some(spread(wasted, 3))),
+    ("filter reads per lookup", |record, wasted| {
+        Some(format!("{:.2}", same(record, wasted, "filter_reads_per_get")?.value))
+    }),
+    ("lookups per second, thousands", |record, wasted| {
+        // Times that other work distorted are no claims.
+        let rate = same(record, wasted, "lookups_per_s").filter(|_| record.was_quiet())?;
+        Some(format!("{:.1}", rate.value / 1e3))
+    }),
+];
+
+/// Memory, reads and lookups of each filter, with the fewest threads. Columns that no record fills are left out.
+pub(super) fn filters(records: &[&Record]) -> Result<String> {
+    let rows: Vec<Vec<Option<String>>> = records
+        .iter()
+        .flat_map(|record| {
+            let wasted = record.figures.iter().filter(|figure| figure.name == "wasted_reads_per_get");
+            let threads =
+                |figure: &Figure| figure.of.get("threads").and_then(|threads| threads.parse::<u32>().ok());
+            let fewest = wasted.clone().filter_map(threads).min();
+            let shown = wasted.filter(move |figure| threads(figure) == fewest);
+            shown.map(|wasted| COLUMNS.iter().map(|(_, cell)| cell(record, wasted)).collect())
+        })
+        .collect();
+    let filled = |column: &usize| rows.iter().any(|row| row[*column].is_some());
+    let columns: Vec<usize> = (0..COLUMNS.len()).filter(filled).collect();
+    let mut text = String::new();
+    let mut line = |cells: Vec<&str>| writeln!(text, "| {} |", cells.join(" | "));
+    line(columns.iter().map(|&column| COLUMNS[column].0).collect())?;
+    line(vec!["---"; columns.len()])?;
+    for row in &rows {
+        line(columns.iter().map(|&column| row[column].as_deref().unwrap_or("-")).collect())?;
+    }
+    Ok(text)
+}
+
+/// The figure called `name` of the same filter and threads.
+fn same<'a>(record: &'a Record, wasted: &Figure, name: &str) -> Option<&'a Figure> {
+    let labels: Vec<_> = wasted.of.iter().map(|(name, value)| (name.as_str(), value.as_str())).collect();
+    record.figure(name, &labels)
+}
+
+fn memory(record: &Record, wasted: &Figure) -> Option<String> {
+    let bytes = same(record, wasted, "filter_bytes");
+    let bits = || wasted.of.get("bits_per_key").map(|bits| format!("{bits} bits per key"));
+    bytes.map(|figure| Bytes { bytes: figure.value as u64 }.to_string()).or_else(bits)
+}
+
+/// `0.045`, or `0.045 (0.044-0.048)` where there are several measurements.
+fn spread(figure: &Figure, digits: usize) -> String {
+    let value = format!("{:.digits$}", figure.value);
+    match (figure.least, figure.most) {
+        (Some(least), Some(most)) if least < most => format!("{value} ({least:.digits$}-{most:.digits$})"),
+        _ => value,
+    }
+}
+
+/// Families of filters with what they are.
+const FAMILIES: [(&str, &str); 8] = [
+    ("elastic", "**Springbloom**"),
+    ("elasticbf", "ElasticBF as published (ATC'19)"),
+    ("bloom", "RocksDB Bloom"),
+    ("ribbon", "RocksDB Ribbon"),
+    ("partitioned", "RocksDB partitioned Bloom (pieces read when needed) in a cache"),
+    ("monkey-bloom", "RocksDB Bloom, more bits on small levels (Monkey)"),
+    ("monkey-ribbon", "RocksDB Ribbon, more bits on small levels (Monkey)"),
+    ("mbf", "SHaMBa's modular filters in a cache"),
+];
+
+/// `RocksDB Bloom, 4 bits (`bloom:4`)`; names that are not known stay as they are.
+fn named(config: &str) -> String {
+    let known = config.split_once(':').and_then(|(name, bits)| {
+        let (_, family) = FAMILIES.iter().find(|(known, _)| *known == name)?;
+        bits.parse::<f64>().ok().map(|bits| format!("{family}, {bits} bits (`{config}`)"))
+    });
+    known.unwrap_or_else(|| format!("`{config}`"))
+}
+
+/// A line for each block cache that pays for all memory: block reads per lookup of both filters, and the ratio of their lookups.
+pub(super) fn one_cache(records: &[&Record]) -> Result<String> {
+    let mut text = "| cache | lookups | partitioned:10: data + index + filter reads per lookup | \
+         elastic:8: the same | lookups / partitioned:10 |\n\
+                    |---|---|---|---|---|\n"
+        .to_owned();
+    let kinds = ["data_reads_per_get", "index_reads_per_get", "filter_reads_per_get"];
+    for record in records {
+        let of =
+            |config: &str, name: &str| record.figure(name, &[("config", config)]).map(|figure| figure.value);
+        let reads = |config: &str| {
+            let reads =
+                kinds.map(|kind| of(config, kind).map_or("-".to_owned(), |reads| format!("{reads:.3}")));
+            reads.join(" + ")
+        };
+        let cache = record.settings.get("block_cache").context("a record of a run with a block cache")?;
+        let bytes = cache["bytes"].as_u64().unwrap_or_default();
+        let kind = cache["kind"].as_str().unwrap_or("-");
+        let law = record.settings.get("distribution").and_then(|law| law.as_str()).unwrap_or("-");
+        let ratio = of("elastic:8", "lookups_per_s").zip(of("partitioned:10", "lookups_per_s"));
+        let ratio = ratio.map_or("-".to_owned(), |(ours, theirs)| format!("{:.2}", ours / theirs));
+        let (cache, stock, ours) = (Bytes { bytes }, reads("partitioned:10"), reads("elastic:8"));
+        writeln!(text, "| {kind}, {cache} | {law} | {stock} | {ours} | {ratio} |")?;
+    }
+    Ok(text)
+}
+
+#[cfg(test)]
+mod tests {
+    use springbloom_records::{Clock, Unit, labels};
+
+    use super::*;
+
+    #[test]
+    fn filters_have_names_and_columns_without_figures_are_left_out() {
+        let of = |config: &str, threads: u32| {
+            labels([("config", config.to_owned()), ("threads", threads.to_string())])
+        };
+        let wasted = |config, threads, value| {
+            Figure::new("wasted_reads_per_get", of(config, threads), value, Unit::PerLookup)
+        };
+        let figures = vec![
+            wasted("bloom:4", 1, 0.25),
+            wasted("bloom:4", 16, 0.26),
+            wasted("elasticbf:4@policy=benefit", 1, 0.1),
+            Figure::new("filter_bytes", of("bloom:4", 1), 2048.0, Unit::Bytes),
+        ];
+        let record = Clock::start().finish(vec![], 1, &(), figures).expect("a record");
+        assert_eq!(
+            filters(&[&record]).expect("a table"),
+            "| filter | memory | wasted reads per lookup |\n| --- | --- | --- |\n\
+             | RocksDB Bloom, 4 bits (`bloom:4`) | 2 KiB | 0.250 |\n\
+             | `elasticbf:4@policy=benefit` | - | 0.100 |\n"
+        );
+    }
+}
