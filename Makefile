@@ -81,7 +81,7 @@ crashtest-short:
 rocksdb-tests: build
 	@scripts/rocksdb-tests $(TESTS)
 
-# The host's tests on RocksDB 11.12.0 of the crate rust-rocksdb, which is compiled with assertions: some minutes the first time.
+# The host's tests on RocksDB 8.10.0, 10.1.3 and 11.12.0, which are compiled with assertions: half an hour the first time.
 test-releases: setup
 	@scripts/test-releases
 

@@ -11,10 +11,12 @@ fn main() {
     println!("cargo:rerun-if-changed=build");
     println!("cargo:rerun-if-changed=cpp");
     println!("cargo:rerun-if-changed=tests/cpp");
-    // For tests: a function of the crates `rocksdb` and `rust-rocksdb` differs.
-    println!("cargo::rustc-check-cfg=cfg(rust_rocksdb)");
-    if env::var("CARGO_PKG_NAME").as_deref() == Ok("springbloom-rust-rocksdb") {
-        println!("cargo::rustc-cfg=rust_rocksdb");
+    // For tests: how the crates with RocksDB differ (scripts/test-releases makes the last package).
+    println!("cargo::rustc-check-cfg=cfg(rust_rocksdb, crate_without_timestamps)");
+    match env::var("CARGO_PKG_NAME").as_deref() {
+        Ok("springbloom-rust-rocksdb") => println!("cargo::rustc-cfg=rust_rocksdb"),
+        Ok("springbloom-rocksdb-8-10-0") => println!("cargo::rustc-cfg=crate_without_timestamps"),
+        _ => {}
     }
     if is_for_documentation() {
         return;

@@ -1,4 +1,4 @@
-//! C functions of RocksDB that the Rust crate has no call for.
+//! What the Rust crate has no call for, or not in all releases.
 
 #![allow(unsafe_code)]
 
@@ -6,25 +6,66 @@ use std::{
     ffi::{CStr, CString, c_char, c_int, c_void},
     os::unix::ffi::OsStrExt,
     path::Path,
-    ptr,
 };
 
 use librocksdb_sys as c;
 use rocksdb::{AsRawPtr, DB, Options};
 
+// Of `tests/cpp/calls.cc`. Those that take a database give 0 or write a message.
+unsafe extern "C" {
+    safe fn springbloom_test_release() -> c_int;
+    fn springbloom_test_verify_checksums(_: *mut c_void, _: *mut c_char, _: usize) -> c_int;
+    fn springbloom_test_disable_file_deletions(_: *mut c_void, _: *mut c_char, _: usize) -> c_int;
+    fn springbloom_test_enable_file_deletions(_: *mut c_void, _: *mut c_char, _: usize) -> c_int;
+}
+
+/// Major, minor and patch release of RocksDB.
+pub(crate) fn release() -> (u32, u32, u32) {
+    let release = u32::try_from(springbloom_test_release()).expect("a release is positive");
+    (release / 10_000, release / 100 % 100, release % 100)
+}
+
+/// Whether RocksDB is of this release or a newer one. Otherwise a test ends without a result, and says so.
+pub(crate) fn is_from(least: (u32, u32, u32)) -> bool {
+    let release = release();
+    if release < least {
+        eprintln!("not with RocksDB {release:?}, but from {least:?} on");
+    }
+    release >= least
+}
+
 /// Reads every block of every table and compares its checksum.
 pub(crate) fn verify_checksums(db: &DB) -> Result<(), String> {
-    let mut error = ptr::null_mut();
-    // SAFETY: the database is open through the call; the message, if any, is ours to free.
-    unsafe {
-        c::rocksdb_verify_checksum(db.as_raw_ptr(), &raw mut error);
-        if error.is_null() {
-            return Ok(());
-        }
-        let message = CStr::from_ptr(error).to_string_lossy().into_owned();
-        c::rocksdb_free(error.cast());
-        Err(message)
+    // SAFETY: the database is open through the call, which writes the message alone.
+    with_message(|error, size| unsafe {
+        springbloom_test_verify_checksums(db.as_raw_ptr().cast(), error, size)
+    })
+}
+
+/// Keeps the files of tables that are dropped or compacted away.
+pub(crate) fn disable_file_deletions(db: &DB) -> Result<(), String> {
+    // SAFETY: as above.
+    with_message(|error, size| unsafe {
+        springbloom_test_disable_file_deletions(db.as_raw_ptr().cast(), error, size)
+    })
+}
+
+/// Deletes them, and those of later.
+pub(crate) fn enable_file_deletions(db: &DB) -> Result<(), String> {
+    // SAFETY: as above.
+    with_message(|error, size| unsafe {
+        springbloom_test_enable_file_deletions(db.as_raw_ptr().cast(), error, size)
+    })
+}
+
+/// Calls a function that gives 0 or writes a message into a buffer.
+fn with_message(call: impl FnOnce(*mut c_char, usize) -> c_int) -> Result<(), String> {
+    let mut message = [0u8; 1024];
+    if call(message.as_mut_ptr().cast(), message.len()) == 0 {
+        return Ok(());
     }
+    let message = CStr::from_bytes_until_nul(&message).expect("messages end in NUL");
+    Err(message.to_string_lossy().into_owned())
 }
 
 /// Aborts manual compactions that run, and every later one.
@@ -41,14 +82,13 @@ pub(crate) type CppTest = unsafe extern "C" fn(*mut c_void, *const c_char, *mut 
 /// # Panics
 /// With the test's message if it fails.
 pub(crate) fn run_cpp_test(test: CppTest, options: &mut Options, folder: &Path) {
-    let mut message = [0u8; 1024];
     let path = CString::new(folder.as_os_str().as_bytes()).expect("no NUL in a path");
     // SAFETY: options, path and buffer live through the call.
-    let failed = unsafe {
-        test(options.as_raw_ptr().cast(), path.as_ptr(), message.as_mut_ptr().cast(), message.len())
-    };
-    let message = CStr::from_bytes_until_nul(&message).expect("messages end in NUL").to_string_lossy();
-    assert_eq!(failed, 0, "{message}");
+    let result =
+        with_message(|error, size| unsafe { test(options.as_raw_ptr().cast(), path.as_ptr(), error, size) });
+    if let Err(message) = result {
+        panic!("{message}");
+    }
 }
 
 /// Bytes that this process has allocated and not freed, by whatever language.

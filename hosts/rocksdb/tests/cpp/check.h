@@ -1,12 +1,15 @@
 // What the C++ tests share: they are run by tests/features/cpp.rs, and tell what went wrong by a message.
 #pragma once
 
+#include <pthread.h>
+
 #include <cstdio>
 #include <stdexcept>
 #include <string>
 
 #include "install/c_options.h"
 #include "rocksdb/db.h"
+#include "rocksdb_release.h"
 
 namespace springbloom_test {
 
@@ -38,10 +41,38 @@ int Run(char* error, size_t error_size, Test test) {
   }
 }
 
+// DB::Open of all releases: before 10.1 it gives no std::unique_ptr.
+template <typename... Arguments>
+rocksdb::Status TryToOpen(std::unique_ptr<rocksdb::DB>* db, const rocksdb::Options& options, const std::string& path,
+                          Arguments... arguments) {
+#if SPRINGBLOOM_ROCKSDB >= 100100
+  return rocksdb::DB::Open(options, path, arguments..., db);
+#else
+  rocksdb::DB* opened = nullptr;
+  const rocksdb::Status status = rocksdb::DB::Open(options, path, arguments..., &opened);
+  db->reset(opened);
+  return status;
+#endif
+}
+
 inline std::unique_ptr<rocksdb::DB> Open(const rocksdb::Options& options, const std::string& path) {
   std::unique_ptr<rocksdb::DB> db;
-  CheckOk(rocksdb::DB::Open(options, path, &db), "open");
+  CheckOk(TryToOpen(&db, options, path), "open");
   return db;
 }
 
+// Whether this is a thread that loads units, and none of RocksDB's or of the test's.
+inline bool LoadsUnits() {
+  char name[16] = "";
+  pthread_getname_np(pthread_self(), name, sizeof(name));
+  return std::string(name).starts_with("springbloom");
+}
+
 }  // namespace springbloom_test
+
+// Stands for a test of what this release of RocksDB cannot do.
+#define SPRINGBLOOM_TEST_OF_NEWER_RELEASES(name) \
+  extern "C" int name(void*, const char*, char*, size_t) { \
+    std::puts(#name ": not with this release of RocksDB"); \
+    return 0; \
+  }

@@ -4,9 +4,10 @@
 
 #include "check.h"
 #include "rocksdb/env.h"
-#include "rocksdb/file_checksum.h"
 #include "rocksdb/file_system.h"
 #include "rocksdb/statistics.h"
+
+#if SPRINGBLOOM_ROCKSDB >= 90500
 
 using namespace springbloom_test;
 
@@ -50,9 +51,7 @@ class CorruptingFileSystem final : public rocksdb::FileSystemWrapper {
                                         std::unique_ptr<rocksdb::FSRandomAccessFile>* file,
                                         rocksdb::IODebugContext* dbg) override {
     rocksdb::IOStatus s = target()->NewRandomAccessFile(name, options, file, dbg);
-    // Whoever loads units does not know the checksum of the file.
-    const bool loads_units = options.file_checksum_func_name == rocksdb::kNoFileChecksumFuncName;
-    if (s.ok() && damage_ != Damage::kNone && name.ends_with(".sst") && loads_units == (damage_ == Damage::kUnits)) {
+    if (s.ok() && damage_ != Damage::kNone && name.ends_with(".sst") && LoadsUnits() == (damage_ == Damage::kUnits)) {
       *file = std::make_unique<CorruptingFile>(std::move(*file), damage_);
     }
     return s;
@@ -133,3 +132,7 @@ extern "C" int springbloom_test_corrupt_reads(void* rocksdb_options, const char*
     }
   });
 }
+
+#else
+SPRINGBLOOM_TEST_OF_NEWER_RELEASES(springbloom_test_corrupt_reads)
+#endif

@@ -67,9 +67,10 @@ extern "C" int springbloom_test_foreign_keys(void* rocksdb_options, const char* 
     const rocksdb::Options& options = springbloom::OptionsIn(rocksdb_options);
     rocksdb::Options of_integers = options;
     of_integers.comparator = &integers;
+    using Families = std::vector<rocksdb::ColumnFamilyDescriptor>;
     std::vector<rocksdb::ColumnFamilyHandle*> families;
     std::unique_ptr<rocksdb::DB> db;
-    CheckOk(rocksdb::DB::Open(options, path, {{"default", options}, {"integers", of_integers}}, &families, &db), "open");
+    CheckOk(TryToOpen(&db, options, path, Families{{"default", options}, {"integers", of_integers}}, &families), "open");
     Ingest(db.get(), families[0], options, [](int number) { return Key(2 * number); });
     std::string value;
     for (int number = 0; number < 4000; ++number) {

@@ -4,7 +4,6 @@
 
 #include "check.h"
 #include "rocksdb/env.h"
-#include "rocksdb/file_checksum.h"
 #include "rocksdb/file_system.h"
 
 using namespace springbloom_test;
@@ -20,8 +19,7 @@ class HoldingFileSystem final : public rocksdb::FileSystemWrapper {
   rocksdb::IOStatus NewRandomAccessFile(const std::string& name, const rocksdb::FileOptions& options,
                                         std::unique_ptr<rocksdb::FSRandomAccessFile>* file,
                                         rocksdb::IODebugContext* dbg) override {
-    // Whoever loads units does not know the checksum of the file.
-    if (name.ends_with(".sst") && options.file_checksum_func_name == rocksdb::kNoFileChecksumFuncName) {
+    if (name.ends_with(".sst") && LoadsUnits()) {
       std::unique_lock<std::mutex> lock(mutex_);
       ++held_;
       changed_.wait(lock, [this] { return are_let_go_; });

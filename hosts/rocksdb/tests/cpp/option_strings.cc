@@ -27,7 +27,7 @@ rocksdb::Options FromString(const std::string& text) {
 void CheckRefused(const std::string& text, const std::string& path, const std::string& word) {
   const rocksdb::Options options = FromString(text);
   std::unique_ptr<rocksdb::DB> db;
-  const Status s = rocksdb::DB::Open(options, path, &db);
+  const Status s = TryToOpen(&db, options, path);
   Check(s.IsInvalidArgument() && s.ToString().find(word) != std::string::npos, text + ": " + s.ToString());
 }
 

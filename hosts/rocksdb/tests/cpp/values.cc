@@ -112,6 +112,7 @@ extern "C" int springbloom_test_merge_operands(void* options, const char* path, 
   });
 }
 
+#if SPRINGBLOOM_ROCKSDB >= 110800
 extern "C" int springbloom_test_embedded_blobs(void* options, const char* path, char* error, size_t error_size) {
   return Run(error, error_size, [&] {
     const rocksdb::Options& opened = springbloom::OptionsIn(options);
@@ -139,3 +140,6 @@ extern "C" int springbloom_test_embedded_blobs(void* options, const char* path, 
     }
   });
 }
+#else
+SPRINGBLOOM_TEST_OF_NEWER_RELEASES(springbloom_test_embedded_blobs)
+#endif

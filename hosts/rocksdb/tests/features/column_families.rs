@@ -8,7 +8,9 @@ use springbloom_rocksdb::{ElasticFilters, FamilyStats, LevelUnits};
 use crate::common::{
     IDLE_TIMEOUT, ample,
     contents::{check_db, check_db_filtered, check_family, fill_db, fill_family, rejections},
-    folder, installed, small_tree, wait_until,
+    folder, installed, small_tree,
+    unsafe_calls::{disable_file_deletions, enable_file_deletions, is_from},
+    wait_until,
 };
 
 const FAMILIES: [&str; 4] = ["default", "first", "second", "third"];
@@ -66,10 +68,13 @@ fn tables_of_a_dropped_column_family_are_forgotten() {
     for name in &FAMILIES[1..] {
         db.drop_cf(name).expect("drop_cf");
     }
-    // Not compared with the folder: RocksDB leaves outputs of compactions that the drop cut short there for a while.
-    wait_until("only tables of the default column family are known", || {
-        elastic.stats().tables == db.live_files().expect("live_files").len()
-    });
+    // Not compared with the folder: RocksDB leaves outputs of compactions that the drop cut short there for a while. Older releases leave
+    // them open, too.
+    if is_from((11, 8, 1)) {
+        wait_until("only tables of the default column family are known", || {
+            elastic.stats().tables == db.live_files().expect("live_files").len()
+        });
+    }
     check_db_filtered(&elastic, &db, "default");
 }
 
@@ -185,11 +190,11 @@ fn tables_that_found_no_room_outlive_their_column_family() {
         fill_family(&db, family, "dropped");
         db.flush_cf(family).expect("flush");
         check_family(&db, family, "dropped");
-        db.disable_file_deletions().expect("disable_file_deletions");
+        disable_file_deletions(&db).expect("disable_file_deletions");
         db.drop_cf("dropped").expect("drop_cf");
         elastic.set_budget_bytes(1 << 20).expect("set_budget_bytes");
         wait_until("the tables are tried again", || elastic.stats().tables > 0);
-        db.enable_file_deletions().expect("enable_file_deletions");
+        enable_file_deletions(&db).expect("enable_file_deletions");
         wait_until("nothing is known of the dropped tables", || elastic.stats().tables == 0);
         elastic.set_budget_bytes(0).expect("set_budget_bytes");
     }

@@ -17,6 +17,7 @@ mod options;
 mod other_readers;
 mod residency;
 mod switching;
+#[cfg(not(crate_without_timestamps))]
 mod timestamps;
 mod transactions;
 mod values;

@@ -8,6 +8,7 @@ use crate::common::{
     contents::{NUMBERS, check_db, fill_db, key},
     folder, installed, small_tree,
     tables::table_paths,
+    unsafe_calls::is_from,
     wait_until,
 };
 
@@ -30,6 +31,9 @@ fn met(elastic: &ElasticFilters, run: impl FnOnce()) -> (u64, u64) {
 
 #[test]
 fn a_key_that_is_absent_wastes_one_read_per_table() {
+    if !is_from((9, 7, 0)) {
+        return; // tables do not say how new their entries are
+    }
     let (folder, elastic) = (folder(), leaky());
     let db = DB::open(&installed(&elastic, &small_tree()), folder.path()).expect("open");
     fill_db(&db, "first");
@@ -55,6 +59,9 @@ fn a_key_that_is_absent_wastes_one_read_per_table() {
 
 #[test]
 fn the_curve_from_disk_knows_of_absences_as_the_live_one_does() {
+    if !is_from((9, 7, 0)) {
+        return; // as above
+    }
     let (folder, elastic) = (folder(), leaky());
     let db = DB::open(&installed(&elastic, &small_tree()), folder.path()).expect("open");
     fill_db(&db, "remembered");

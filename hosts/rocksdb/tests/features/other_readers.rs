@@ -6,6 +6,7 @@ use crate::common::{
     ample,
     contents::{check_db, check_db_filtered, fill_db, key},
     folder, installed, small_tree,
+    unsafe_calls::is_from,
 };
 
 #[test]
@@ -41,12 +42,19 @@ fn a_secondary_follows_its_primary() {
         let secondary =
             DB::open_as_secondary(&installed(&secondary_elastic, &options), &primary_path, &secondary_path)
                 .expect("open");
-        check_db_filtered(&secondary_elastic, &secondary, "first");
+        let check_secondary = |tag| {
+            if is_from((11, 8, 1)) {
+                check_db_filtered(&secondary_elastic, &secondary, tag);
+            } else {
+                check_db(&secondary, tag); // its tables are read without filters
+            }
+        };
+        check_secondary("first");
         fill_db(&primary, "second");
         primary.compact_range(None::<&[u8]>, None::<&[u8]>);
-        check_db_filtered(&secondary_elastic, &secondary, "first");
+        check_secondary("first");
         secondary.try_catch_up_with_primary().expect("catch up");
-        check_db_filtered(&secondary_elastic, &secondary, "second");
+        check_secondary("second");
         check_db_filtered(&elastic, &primary, "second");
     }
 }

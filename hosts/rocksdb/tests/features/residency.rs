@@ -187,6 +187,9 @@ fn tables_that_were_refused_get_their_units_when_others_go() {
 
 #[test]
 fn units_of_tables_that_an_aborted_compaction_wrote_do_not_wait_for_ever() {
+    if !unsafe_calls::is_from((11, 8, 1)) {
+        return; // the files stay, and units wait for ten minutes
+    }
     let (folder, elastic) = (folder(), ample());
     let mut options = small_tree();
     options.set_disable_auto_compactions(true);

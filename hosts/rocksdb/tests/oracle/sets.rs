@@ -6,7 +6,7 @@ use rocksdb::{
 };
 use springbloom_rocksdb::{PolicyKind, UnitSettings};
 
-use crate::keys::PREFIX_BYTES;
+use crate::{common::unsafe_calls::is_from, keys::PREFIX_BYTES};
 
 /// What happens to the budget while a run goes on.
 #[derive(Clone, Copy, Debug)]
@@ -94,7 +94,9 @@ impl OptionSet {
     }
 
     pub(crate) fn format_version(self, version: i32) -> Self {
-        self.table(|table| table.set_format_version(version))
+        // From 10.4 on there is version 7.
+        let newest = if is_from((10, 4, 0)) { 7 } else { 6 };
+        self.table(|table| table.set_format_version(version.min(newest)))
     }
 
     pub(crate) fn prefix_extractor(mut self) -> Self {

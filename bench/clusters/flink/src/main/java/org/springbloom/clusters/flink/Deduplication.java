@@ -18,6 +18,7 @@ final class Deduplication extends KeyedProcessFunction<String, Item, Item> {
   public void open(OpenContext context) {
     seen = getRuntimeContext().getState(new ValueStateDescriptor<>("seen", String.class));
     meter = StoreMeter.of(ClusterOptionsFactory.METER);
+    OpenStores.add();
   }
 
   @Override

@@ -4,7 +4,6 @@ import com.fasterxml.jackson.core.type.TypeReference;
 import java.nio.file.Path;
 import java.util.HashMap;
 import java.util.Map;
-import org.apache.flink.api.common.JobStatus;
 import org.apache.flink.api.common.eventtime.WatermarkStrategy;
 import org.apache.flink.api.common.typeinfo.TypeInformation;
 import org.apache.flink.api.connector.source.lib.NumberSequenceSource.NumberSequenceSplit;
@@ -50,7 +49,7 @@ final class FlinkProcess {
       String checkpoint) {}
 
   /** How far the job is. */
-  record Status(boolean isRunning, Totals totals) {}
+  record Status(int openStores, Totals totals) {}
 
   /** What the process measured. */
   record Reading(Map<String, StoreMeter.Reading> stores, ProcessUsage usage, Memory memory) {}
@@ -136,8 +135,8 @@ final class FlinkProcess {
     return null;
   }
 
-  private Status status() throws Exception {
-    return new Status(job.getJobStatus().get() == JobStatus.RUNNING, Tally.latest());
+  private Status status() {
+    return new Status(OpenStores.count(), Tally.latest());
   }
 
   private Reading read() throws Exception {

@@ -117,6 +117,7 @@ final class FlinkSubject implements Trial.Subject {
     nextPhase();
     awaitItems(limit);
     double seconds = (System.nanoTime() - begin) / 1e9;
+    Thread.sleep(GaugeReporter.REFRESHED_MS);
     FlinkProcess.Reading after = read();
     return Row.of(
         new Row.Phase(filters, round, name, settings.records(), seconds),
@@ -140,7 +141,12 @@ final class FlinkSubject implements Trial.Subject {
   }
 
   private void awaitItems(long items) throws Exception {
-    Patience.await("the items are processed", () -> status().totals().items() >= items);
+    Patience.await(
+        "the items are processed",
+        () -> {
+          FlinkProcess.Status status = status();
+          return status.openStores() == OpenStores.ALL && status.totals().items() >= items;
+        });
   }
 
   /** The items that came out are the first ones of the sequence, and have their answers. */

@@ -10,8 +10,11 @@ import org.apache.flink.metrics.MetricGroup;
 import org.apache.flink.metrics.reporter.MetricReporter;
 import org.apache.flink.metrics.reporter.MetricReporterFactory;
 
-/** Keeps the gauges of this process, for sums over all stores. Flink refreshes those of RocksDB every five seconds. */
+/** Keeps the gauges of this process, for sums over all stores. */
 public final class GaugeReporter implements MetricReporter {
+  /** Flink refreshes the gauges of RocksDB every five seconds. */
+  static final long REFRESHED_MS = 6_000;
+
   private static final Map<Metric, String> NAMES = new ConcurrentHashMap<>();
 
   /** Flink finds it by its name. */

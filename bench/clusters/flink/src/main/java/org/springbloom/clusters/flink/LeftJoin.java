@@ -19,6 +19,7 @@ final class LeftJoin extends KeyedProcessFunction<String, Item, Item> {
   public void open(OpenContext context) {
     customer = getRuntimeContext().getState(new ValueStateDescriptor<>("customer", String.class));
     meter = StoreMeter.of(ClusterOptionsFactory.METER);
+    OpenStores.add();
   }
 
   @Override

@@ -1,0 +1,38 @@
+// What tests need of a database and the C interface does not have, or not in all releases.
+#include "check.h"
+
+// As the C interface has it.
+struct rocksdb_t {
+  rocksdb::DB* rep;
+};
+
+namespace springbloom_test {
+
+using Call = rocksdb::Status (*)(rocksdb::DB*);
+
+int CallOn(void* rocksdb_db, char* error, size_t error_size, Call call) {
+  return Run(error, error_size, [&] { CheckOk(call(static_cast<rocksdb_t*>(rocksdb_db)->rep), "RocksDB"); });
+}
+
+}  // namespace springbloom_test
+
+// 80100 for 8.1.0.
+extern "C" int springbloom_test_release() { return SPRINGBLOOM_ROCKSDB; }
+
+extern "C" int springbloom_test_verify_checksums(void* rocksdb_db, char* error, size_t error_size) {
+  return springbloom_test::CallOn(rocksdb_db, error, error_size, [](rocksdb::DB* db) { return db->VerifyChecksum(); });
+}
+
+extern "C" int springbloom_test_disable_file_deletions(void* rocksdb_db, char* error, size_t error_size) {
+  return springbloom_test::CallOn(rocksdb_db, error, error_size, [](rocksdb::DB* db) { return db->DisableFileDeletions(); });
+}
+
+extern "C" int springbloom_test_enable_file_deletions(void* rocksdb_db, char* error, size_t error_size) {
+  return springbloom_test::CallOn(rocksdb_db, error, error_size, [](rocksdb::DB* db) {
+#if SPRINGBLOOM_ROCKSDB >= 90000
+    return db->EnableFileDeletions();
+#else
+    return db->EnableFileDeletions(/*force=*/false);
+#endif
+  });
+}
