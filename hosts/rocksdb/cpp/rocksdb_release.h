@@ -144,6 +144,15 @@ inline void CountMended([[maybe_unused]] rocksdb::Statistics* statistics) {
 #endif
 }
 
+// ---- writing tables -------------------------------------------------------------------------------------------------
+
+// Before 9.6 RocksDB writes no filter block to which it gave no key itself.
+inline void GiveKeysToFilters([[maybe_unused]] rocksdb::BlockBasedTableOptions* options) {
+#if SPRINGBLOOM_ROCKSDB < 90600
+  options->whole_key_filtering = true;
+#endif
+}
+
 // ---- what a table says of itself ------------------------------------------------------------------------------------
 
 // The largest sequence number of its entries, if it was written down.

@@ -10,7 +10,10 @@ use parking_lot::{Mutex, MutexGuard};
 use rocksdb::{DB, Options};
 use springbloom_rocksdb::{ElasticFilters, PolicyKind};
 
-use common::{AMPLE_BYTES, IDLE_TIMEOUT, ample, folder, installed, unsafe_calls::malloc_bytes};
+use common::{
+    AMPLE_BYTES, IDLE_TIMEOUT, ample, folder, installed,
+    unsafe_calls::{is_from, malloc_bytes},
+};
 
 /// Bytes a table that are measured beside those that are counted. Not none: RocksDB's own allocations, which come in between, fit into
 /// freed chunks less well than without filters, whatever ours are (what Rust allocates is counted to 1%:
@@ -176,8 +179,10 @@ fn deferred_tables_take_little() {
         let fixed = few.1 - each * few.0;
         println!("budget {budget}: {each:.2} bytes for each of {} tables, {fixed:.0} bytes once", many.0);
         assert!(few.0 > 500.0 && many.0 > 3.0 * few.0 && ours[1].known < many.0 / 4.0, "{budget}");
-        assert!(expected.contains(&each), "{each} bytes a deferred table");
-        assert!(fixed < ONCE, "{fixed} bytes once");
+        // Measured with 8.10: 66 bytes, and 57 KB once.
+        let slack = if is_from((9, 7, 0)) { 1.0 } else { 1.5 };
+        assert!((expected.start..slack * expected.end).contains(&each), "{each} bytes a deferred table");
+        assert!(fixed < slack * ONCE, "{fixed} bytes once");
     }
 }
 

@@ -2,6 +2,7 @@
 
 #include "db/dbformat.h"
 #include "file/writable_file_writer.h"
+#include "rocksdb_release.h"
 #include "write/unfiltered_cache.h"
 
 namespace springbloom {
@@ -15,6 +16,7 @@ rocksdb::BlockBasedTableOptions WithPolicy(rocksdb::BlockBasedTableOptions optio
       options.block_cache != nullptr) {
     options.block_cache = std::make_shared<UnfilteredCache>(options.block_cache);
   }
+  release::GiveKeysToFilters(&options);
   // Segments do what partitions are for, and a partitioned builder would ask for one block a partition.
   options.partition_filters = false;
   return options;
