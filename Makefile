@@ -95,7 +95,7 @@ jvm: setup-jvm
 
 # Tests of the artifacts for Java, and of the clusters that compare filters. The first time Maven fetches 450 MB of jars.
 test-jvm: setup-jvm
-	@mvn -B -ntp -f bench/clusters/pom.xml -pl '!flink' verify
+	@mvn -B -ntp -f bench/clusters/pom.xml verify
 
 # Ten minutes with each jar, or SECONDS.
 jvm-soak: setup-jvm

@@ -44,8 +44,7 @@ class FlinkComparisonTest {
       assertTrue(row.dataReadsPerGet() > 0 && row.deviceBytesPerRecord() > 0, row.toString());
       assertTrue(row.wastedReadsPerGet() < 0.3, row.toString());
       assertEquals(row.filters() == Filters.SPRINGBLOOM, row.memory().springbloomBytes() > 0, row.toString());
-      // What Springbloom's stores hold in the cache is not seen yet (docs/jvm.md).
-      assertTrue(row.filters() == Filters.SPRINGBLOOM || row.memory().blockCacheBytes() > 0, row.toString());
+      assertTrue(row.memory().blockCacheBytes() > 0, row.toString());
     }
     assertEquals(List.of(), ProcessHandle.current().children().filter(ProcessHandle::isAlive).toList());
     try (Stream<Path> files = Files.list(folder)) {
