@@ -32,6 +32,7 @@ mod table_spec;
 mod unit_source;
 mod visits;
 
+pub use background::JoinedThread;
 pub use budget::{BudgetSnapshot, MemoryBudget, MemoryKind, Reservation};
 pub use error::ManagerError;
 pub use keys::{BytewiseOrder, Fences, KeyOrder};

@@ -1,10 +1,9 @@
 //! The interface of the crate: one manager that many databases and column families share.
 
 use std::sync::Arc;
-use std::thread::JoinHandle;
 use std::time::Duration;
 
-use crate::background::Shared;
+use crate::background::{JoinedThread, Shared};
 use crate::registry::Registry;
 use crate::visits::VisitBuffer;
 use crate::{
@@ -16,7 +15,7 @@ use crate::{
 pub struct Manager {
     shared: Arc<Shared>,
     budget: MemoryBudget,
-    thread: Option<JoinHandle<()>>,
+    thread: Option<JoinedThread>,
 }
 
 impl Manager {
@@ -28,11 +27,12 @@ impl Manager {
         let registry = Registry::new(&settings, budget.clone(), visits.clone());
         let shared = Arc::new(Shared::new(registry, visits));
         let worker = shared.clone();
-        let thread = std::thread::Builder::new().name("springbloom".into()).spawn(move || worker.run());
-        if let Ok(thread) = &thread {
+        let thread = JoinedThread::spawn("springbloom", move || worker.run())
+            .inspect_err(|error| log::error!("no thread to load filter units: {error}"))
+            .ok();
+        if let Some(thread) = &thread {
             shared.visits.set_consumer(thread.thread().clone());
         }
-        let thread = thread.inspect_err(|error| log::error!("no thread to load filter units: {error}")).ok();
         Arc::new(Self { shared, budget, thread })
     }
 
@@ -178,9 +178,9 @@ impl Manager {
 impl Drop for Manager {
     fn drop(&mut self) {
         self.shared.stop();
-        if let Some(thread) = self.thread.take() {
+        // Its end comes when the field is dropped.
+        if let Some(thread) = &self.thread {
             thread.thread().unpark();
-            let _ = thread.join(); // its panics are contained and logged
         }
     }
 }

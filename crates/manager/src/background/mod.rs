@@ -2,8 +2,10 @@
 
 mod arrivals;
 mod cpu_budget;
+mod joined_thread;
 mod load_pause;
 mod read_time;
 mod worker;
 
+pub use joined_thread::JoinedThread;
 pub(crate) use worker::Shared;

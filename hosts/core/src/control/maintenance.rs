@@ -10,12 +10,11 @@ use std::{
         Arc,
         atomic::{AtomicU64, Ordering},
     },
-    thread::JoinHandle,
     time::{Duration, Instant},
 };
 
 use parking_lot::{Condvar, Mutex};
-use springbloom_manager::Manager;
+use springbloom_manager::{JoinedThread, Manager};
 
 use crate::{
     control::budget_control::BudgetControl,
@@ -48,16 +47,15 @@ struct Stop {
 /// Owns the thread.
 pub(crate) struct Maintenance {
     stop: Arc<Stop>,
-    thread: Option<JoinHandle<()>>,
+    /// Joined after `drop` told it to end.
+    thread: Option<JoinedThread>,
 }
 
 impl Maintenance {
     pub(crate) fn start(tasks: Tasks) -> Self {
         let stop = Arc::new(Stop::default());
         let theirs = stop.clone();
-        let thread = std::thread::Builder::new()
-            .name("springbloom-maintenance".into())
-            .spawn(move || tasks.run(&theirs))
+        let thread = JoinedThread::spawn("springbloom-maintenance", move || tasks.run(&theirs))
             .inspect_err(|error| log::error!("no thread to look after filter files: {error}"));
         Self { stop, thread: thread.ok() }
     }
@@ -65,10 +63,9 @@ impl Maintenance {
 
 impl Drop for Maintenance {
     fn drop(&mut self) {
-        *self.stop.is_asked.lock() = true;
-        self.stop.changed.notify_all();
-        if let Some(thread) = self.thread.take() {
-            let _ = thread.join(); // its panics are contained and counted
+        if self.thread.as_ref().is_some_and(JoinedThread::is_here) {
+            *self.stop.is_asked.lock() = true;
+            self.stop.changed.notify_all();
         }
     }
 }

@@ -91,6 +91,30 @@ pub(crate) fn run_cpp_test(test: CppTest, options: &mut Options, folder: &Path) 
     }
 }
 
+/// Runs `run` in a child of this process that has the calling thread alone, and gives how that ended, as `waitpid` does: 0 after `run`. A
+/// child that hangs is ended after a minute.
+pub(crate) fn in_a_forked_child(run: impl FnOnce()) -> c_int {
+    unsafe extern "C" {
+        fn fork() -> c_int;
+        fn alarm(seconds: u32) -> u32;
+        fn _exit(code: c_int) -> !;
+        fn waitpid(child: c_int, status: *mut c_int, options: c_int) -> c_int;
+    }
+    // SAFETY: the child uses nothing of threads that it does not have, and ends without running what they would have to wait for.
+    unsafe {
+        let child = fork();
+        if child == 0 {
+            alarm(60);
+            let has_run = std::panic::catch_unwind(std::panic::AssertUnwindSafe(run)).is_ok();
+            _exit(c_int::from(!has_run));
+        }
+        assert!(child > 0, "no process to be had");
+        let mut status = -1;
+        assert_eq!(waitpid(child, &raw mut status, 0), child);
+        status
+    }
+}
+
 /// Bytes that this process has allocated and not freed, by whatever language.
 #[cfg(all(target_os = "linux", target_env = "gnu"))]
 pub(crate) fn malloc_bytes() -> usize {

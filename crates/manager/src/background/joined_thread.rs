@@ -1,0 +1,47 @@
+//! A thread that ends with its owner.
+
+use std::io;
+use std::mem;
+use std::process;
+use std::thread::{Builder, JoinHandle, Thread};
+
+/// A thread that is joined when this is dropped, by whoever told it to end.
+#[derive(Debug)]
+pub struct JoinedThread {
+    thread: Thread,
+    handle: Option<JoinHandle<()>>,
+    /// A child of `fork` has the handle and not the thread: to join it there would touch memory that is freed.
+    process: u32,
+}
+
+impl JoinedThread {
+    /// Starts the thread.
+    ///
+    /// # Errors
+    /// If the system has no thread to give.
+    pub fn spawn(name: &str, run: impl FnOnce() + Send + 'static) -> io::Result<Self> {
+        let handle = Builder::new().name(name.into()).spawn(run)?;
+        Ok(Self { thread: handle.thread().clone(), handle: Some(handle), process: process::id() })
+    }
+
+    /// Whether this process has the thread. If not, nothing that the thread waits for may be touched: parts of it lay on its stack.
+    pub fn is_here(&self) -> bool {
+        self.process == process::id()
+    }
+
+    /// To wake it.
+    pub(crate) fn thread(&self) -> &Thread {
+        &self.thread
+    }
+}
+
+impl Drop for JoinedThread {
+    fn drop(&mut self) {
+        let Some(handle) = self.handle.take() else { return };
+        if self.is_here() {
+            let _ = handle.join(); // its panics are contained and logged
+        } else {
+            mem::forget(handle);
+        }
+    }
+}
