@@ -13,6 +13,7 @@ use springbloom_manager::{
     BytewiseOrder, Fences, Manager, ManagerSettings, Outcome, ScopeId, TableHandle, TableId, TableSpec,
     TableUnits, UnitReadError, UnitSource,
 };
+use springbloom_testkit::cpu_time::{TICK, cpu_time};
 
 /// The same units for every table.
 struct Units(BuiltGroup);
@@ -39,15 +40,6 @@ fn register(manager: &Manager, scope: u64, table: u64, units: &Arc<Units>) -> Ta
     });
     handle.expect("there is room")
 }
-
-/// Processor time of this thread so far (Linux), which the kernel may count by its ticks alone.
-fn cpu_time() -> Duration {
-    let times = std::fs::read_to_string("/proc/thread-self/schedstat").unwrap();
-    Duration::from_nanos(times.split(' ').next().unwrap().parse().unwrap())
-}
-
-/// The longest tick of a kernel.
-const TICK: Duration = Duration::from_millis(10);
 
 /// A manager that has counted lookups, with the table that they were for.
 fn after_lookups() -> (Arc<Manager>, TableHandle, Arc<Units>) {

@@ -4,6 +4,7 @@
 
 pub mod binomial;
 pub mod chi_square;
+pub mod cpu_time;
 pub mod damage;
 pub mod fio;
 pub mod header;
