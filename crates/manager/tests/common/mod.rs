@@ -12,7 +12,8 @@ use springbloom_manager::{
     UnitReadError, UnitSource, UnitVisitor,
 };
 
-pub(crate) const IDLE_TIMEOUT: Duration = Duration::from_secs(20);
+/// Generous, because the machine may be busy, and a sanitizer slows it.
+pub(crate) const IDLE_TIMEOUT: Duration = Duration::from_secs(60);
 
 /// What every table is registered with.
 pub(crate) const LOCATOR: &[u8] = b"in memory";
