@@ -8,6 +8,7 @@
 #   INCLUDES   the compression libraries' folders of headers
 #   ARCHIVE    the static library of the host, as cargo built it
 #   CPU        flags that choose the processor, as cargo's build of RocksDB has them
+#   SANITIZER  the sanitizer's runtime that comes with the Rust compiler: clang's may be too old for what that compiles; address, thread
 #
 # An interrupted build resumes where it was.
 
@@ -67,7 +68,8 @@ LIBRARIES := $(or $(LIBRARIES_$(FLAVOUR)),$(LIBRARIES_assertions))
 comma := ,
 WRAP := $(patsubst %,-Wl$(comma)--wrap=%,$(shell sed -n 's|.*"__wrap_\(.*\)".*|\1|p' $(HERE)/default_factory.cc))
 
-LINK = $(CXX) $(OPT) $^ $(WRAP) -lgflags -latomic -lpthread -ldl -lm
+LINK = $(CXX) $(filter-out -fsanitize=%,$(OPT)) $^ $(WRAP) $(if $(SANITIZER),-Wl$(comma)--whole-archive $(SANITIZER) -Wl$(comma)--no-whole-archive \
+  -Wl$(comma)--export-dynamic) -lgflags -latomic -lpthread -ldl -lrt -lm
 
 # RocksDB's benchmark and tools, as RocksDB's build makes them with ROCKSDB_PLUGINS=springbloom: what that build adds to RocksDB itself is
 # the plugin's function in build_version.cc.
