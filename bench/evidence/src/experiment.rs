@@ -132,6 +132,8 @@ pub(crate) struct Claim {
     /// Whether times were measured, which other work on the machine changes.
     pub(crate) is_timed: bool,
     pub(crate) ours: Formula,
+    /// What a filter that is never wrong would reach, where that is known.
+    pub(crate) limit: Option<Formula>,
     /// Why it does not hold, where that is known.
     pub(crate) otherwise: &'static str,
 }
@@ -152,6 +154,7 @@ impl Claim {
             holds: Holds::AtLeast,
             is_timed: false,
             ours,
+            limit: None,
             otherwise: "",
         }
     }
@@ -166,6 +169,10 @@ impl Claim {
 
     pub(crate) fn timed(self) -> Self {
         Self { is_timed: true, ..self }
+    }
+
+    pub(crate) fn limit(self, limit: Formula) -> Self {
+        Self { limit: Some(limit), ..self }
     }
 
     pub(crate) fn otherwise(self, otherwise: &'static str) -> Self {

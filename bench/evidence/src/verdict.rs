@@ -15,6 +15,8 @@ pub(crate) struct Finding {
     pub(crate) ratio: f64,
     pub(crate) holds: bool,
     pub(crate) why: String,
+    /// Why it does not hold, where that is known.
+    reason: Option<String>,
 }
 
 /// What is known of an experiment.
@@ -93,7 +95,7 @@ pub(crate) struct Judged {
     /// The claims of each kind, where there are any.
     pub(crate) counts: Vec<(Whose, Count)>,
     /// Why some do not hold, each reason once.
-    pub(crate) reasons: Vec<&'static str>,
+    pub(crate) reasons: Vec<String>,
 }
 
 impl Judged {
@@ -131,12 +133,23 @@ pub(crate) fn finding(claim: &Claim, lab: &Lab) -> Option<Finding> {
             (holds, nearest, format!("within a factor of {factor} of {}", text(nearest)))
         }
     };
-    let why = match (holds, claim.otherwise) {
-        (true, _) => format!("it is {why}"),
-        (false, "") => format!("it is not {why}"),
-        (false, otherwise) => format!("it is not {why}: {otherwise}"),
+    let limit = claim.limit.as_ref().and_then(|limit| limit(lab));
+    let limit = limit.filter(|limit| claim.holds == Holds::AtLeast && *limit < least);
+    let reason = match (limit, claim.otherwise) {
+        _ if holds => None,
+        (Some(limit), _) => Some(format!(
+            "no filter saves so many reads in this tree: without any wasted read it would be {}",
+            text(limit)
+        )),
+        (None, "") => None,
+        (None, otherwise) => Some(otherwise.to_owned()),
     };
-    Some(Finding { ours, ratio: ours / against, holds, why })
+    let why = match &reason {
+        _ if holds => format!("it is {why}"),
+        None => format!("it is not {why}"),
+        Some(reason) => format!("it is not {why}: {reason}"),
+    };
+    Some(Finding { ours, ratio: ours / against, holds, why, reason })
 }
 
 /// Judges the claims of an experiment.
@@ -152,11 +165,7 @@ pub(crate) fn judge(experiment: &Experiment, lab: &Lab) -> Judged {
         .map(|whose| (whose, Count::of(of(whose).map(|(_, finding)| finding))))
         .filter(|(_, count)| count.all > 0)
         .collect();
-    let failed = claims
-        .iter()
-        .zip(&findings)
-        .filter(|(_, finding)| finding.as_ref().is_some_and(|found| !found.holds));
-    let reasons = distinct(failed.map(|(claim, _)| claim.otherwise).filter(|reason| !reason.is_empty()));
+    let reasons = distinct(findings.iter().flatten().filter_map(|finding| finding.reason.clone()));
     Judged { verdict: Count::of(findings.iter()).verdict(), findings, counts, reasons }
 }
 
@@ -223,6 +232,17 @@ mod tests {
         Claim::new("it", whose, 1.0, Box::new(move |_| ours))
             .shown(Shown::Percent)
             .otherwise("the disk is slow")
+    }
+
+    #[test]
+    fn what_no_filter_could_reach_is_said() {
+        let reason = |limit: f64| {
+            let claim = Claim::new("it", Whose::Springbloom, 2.0, Box::new(|_| Some(1.5)));
+            let claim = claim.otherwise("the disk is slow").limit(Box::new(move |_| Some(limit)));
+            finding(&claim, &Lab::default()).expect("a finding").reason.expect("a reason")
+        };
+        assert!(reason(1.7).contains("without any wasted read it would be 1.70 times"), "{}", reason(1.7));
+        assert_eq!(reason(2.5), "the disk is slow");
     }
 
     #[test]

@@ -45,6 +45,17 @@ pub(super) fn reduction(less: Point, more: Point) -> Formula {
     Box::new(move |lab| Some(1.0 - less.value(lab)? / more.value(lab)?))
 }
 
+/// By what share a filter that is never wrong would reduce the reads of data; `of` gives figures of the filter in use.
+pub(super) fn perfect_reduction(of: impl Fn(&'static str) -> Point) -> Formula {
+    ratio(of("wasted_reads_per_get"), of("data_reads_per_get"))
+}
+
+/// How many times the reads of data of such a filter the filter in use makes.
+pub(super) fn perfect_ratio(of: impl Fn(&'static str) -> Point) -> Formula {
+    let saved = perfect_reduction(of);
+    Box::new(move |lab| Some(1.0 / (1.0 - saved(lab)?)))
+}
+
 /// The greatest of formulas, divided by the least.
 pub(super) fn range(formulas: Vec<Formula>) -> Formula {
     Box::new(move |lab| {

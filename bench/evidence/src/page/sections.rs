@@ -389,7 +389,7 @@ fn claims_table(claims: &[Claim], judged: &Judged) -> Markup {
 }
 
 /// A figure of ours, with its ratio to the paper's.
-fn found(claim: &Claim, whose: Whose, Finding { ours, ratio, holds, why }: &Finding) -> Markup {
+fn found(claim: &Claim, whose: Whose, Finding { ours, ratio, holds, why, .. }: &Finding) -> Markup {
     html! {
         td.(class(if *holds { Verdict::Holds } else { Verdict::DoesNotHold })) data-name=(whose.name()) title=(why) {
             (claim.shown.text(*ours)) " "

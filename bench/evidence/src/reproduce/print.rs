@@ -69,7 +69,7 @@ fn line(claim: &Claim, finding: Option<&Finding>) -> String {
     let timed = if *is_timed { ", by times" } else { "" };
     match finding {
         None => format!("not measured   {says} ({}{timed}): paper {paper}", whose.name()),
-        Some(Finding { ours, ratio, holds, why }) => format!(
+        Some(Finding { ours, ratio, holds, why, .. }) => format!(
             "{}  {says} ({}{timed}): paper {paper}, here {}, ratio {ratio:.2}: {why}",
             if *holds { "holds        " } else { "does not hold" },
             whose.name(),
@@ -106,7 +106,7 @@ fn claim_json(
     finding: Option<Finding>,
 ) -> Value {
     let mut claim = json!({"says": says, "whose": whose.name(), "paper_least": least, "paper_greatest": greatest, "timed": is_timed});
-    if let Some(Finding { ours, ratio, holds, why }) = finding {
+    if let Some(Finding { ours, ratio, holds, why, .. }) = finding {
         claim["ours"] = ours.into();
         claim["ratio"] = ratio.into();
         claim["holds"] = holds.into();

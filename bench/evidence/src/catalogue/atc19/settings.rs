@@ -2,13 +2,10 @@
 
 use super::monkey::{ABSENT_SHARES, absent_share_runs, in_store, store};
 use super::{Figure, RATE, READS, on_trees};
-use crate::catalogue::figures::{Point, just, point, range, ratio};
+use crate::catalogue::figures::{Point, just, perfect_ratio, point, range, ratio};
 use crate::catalogue::stores::{LEVELDB, SUBJECTS, TREES, measured};
 use crate::experiment::{Claim, Here, Holds, Whose};
 use crate::run::Run;
-
-const FEWER_TABLES: &str =
-    "the tree of this size has fewer sorted runs to ask, so filters decide less of what a lookup costs";
 
 pub(super) fn figures() -> Vec<Figure> {
     vec![
@@ -38,7 +35,7 @@ fn hard_disk() -> Here {
         let ours = ratio(rate(config), rate("bloom:4"));
         Claim::between(format!("lookups of bloom:4, {called}"), whose, (2.31, 2.38), ours)
             .timed()
-            .otherwise(FEWER_TABLES)
+            .limit(perfect_ratio(|name| tree.point("hard-disk", name, "bloom:4")))
     });
     measured(runs.into(), claims)
 }
@@ -55,7 +52,7 @@ fn by_absent_share() -> Here {
             };
             Claim::between(format!("lookups of bloom:4, {percent} for absent keys"), whose, paper, ours)
                 .timed()
-                .otherwise(FEWER_TABLES)
+                .limit(perfect_ratio(|name| LEVELDB.point(run, name, "bloom:4").of("threads", "1")))
         })
     });
     measured(absent_share_runs(), claims.collect())
@@ -75,7 +72,7 @@ fn with_block_cache() -> Here {
             let says = format!("lookups of bloom:4, a block cache as {size} for 100 GB");
             Claim::between(says, whose, (1.43, 2.08), ratio(rate(config), rate("bloom:4")))
                 .timed()
-                .otherwise(FEWER_TABLES)
+                .limit(perfect_ratio(|figure| LEVELDB.point(&name(size), figure, "bloom:4")))
         })
     });
     measured(runs.into(), claims.collect())
@@ -94,7 +91,7 @@ fn small_records() -> Here {
         let ours = ratio(of(config), of("bloom:4"));
         Claim::between("lookups of bloom:4, records of 128 B", whose, (1.99, 2.08), ours)
             .timed()
-            .otherwise(FEWER_TABLES)
+            .limit(perfect_ratio(|name| point("leveldb-128-bytes", name).of("config", "bloom:4")))
     });
     measured(vec![run], claims.into())
 }
