@@ -53,6 +53,11 @@ pub(crate) enum Here {
 }
 
 impl Experiment {
+    /// Whether it is measured but compared with no paper.
+    pub(crate) fn has_no_claims(&self) -> bool {
+        matches!(&self.here, Here::Measured { claims, .. } if claims.is_empty())
+    }
+
     pub(crate) fn runs(&self) -> &[Run] {
         match &self.here {
             Here::Measured { runs, .. } => runs,

@@ -72,15 +72,11 @@ fn class(verdict: Verdict) -> &'static str {
     }
 }
 
-fn has_claims(experiment: &Experiment) -> bool {
-    experiment.paper != Paper::Own
-}
-
 /// All experiments of papers with their verdicts.
 pub(super) fn verdicts(experiments: &[Experiment], lab: &Lab) -> Markup {
     let judged: Vec<_> = experiments
         .iter()
-        .filter(|experiment| has_claims(experiment))
+        .filter(|experiment| !experiment.has_no_claims())
         .map(|experiment| (experiment, judge(experiment, lab)))
         .collect();
     let count = |verdict| judged.iter().filter(|(_, judged)| judged.verdict == verdict).count();

@@ -41,9 +41,13 @@ pub(super) fn verdicts(experiments: &[Experiment], lab: &Lab) -> Result<()> {
         let mut counts = [0; Verdict::ALL.len()];
         for experiment in experiments {
             let judged = judge(experiment, lab);
+            let Experiment { id, paper, place, shows, here } = experiment;
+            if experiment.has_no_claims() {
+                writeln!(out, "{id}: `springbloom report` shows its figures ({place}: {shows})")?;
+                continue;
+            }
             let at = Verdict::ALL.iter().position(|known| *known == judged.verdict).unwrap_or_default();
             counts[at] += 1;
-            let Experiment { id, paper, place, shows, here } = experiment;
             writeln!(out, "{id}: {} ({}, {place}: {shows})", judged.text(), paper.title())?;
             match here {
                 Here::Not(why) => writeln!(out, "  {why}")?,

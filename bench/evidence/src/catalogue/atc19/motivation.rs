@@ -71,8 +71,8 @@ fn accesses_of_tables() -> Here {
         1.0,
         fewer,
     );
-    let hashed = "keys are hashed in the simulation and all tables of a level cover equally many, so one above has the accesses of ten of the \
-                  deepest level; with Zipf 1.2 it is 3.3%";
+    let hashed = "keys are hashed in the simulation and all tables of a level cover equally many, so one above has the accesses \
+                  of ten of the deepest level; with Zipf 1.2 it is 3.3%";
     measured(vec![accesses()], vec![above, claim.shown(Shown::Percent).otherwise(hashed)])
 }
 
