@@ -508,6 +508,7 @@ fn bad_input_is_refused_with_exit_code_2() {
         (&["--distribution", "pareto"], "unknown distribution"),
         (&["--absent", "new"], "expected popular or fresh"),
         (&["--movement", "jump:0"], "expected none, jump:LOOKUPS"),
+        (&["--budget", "257T"], "expected 0 B to 256 TiB"),
         (&["--movement", "jump:1000", "--window", "300"], "must be multiples of the window"),
         (&["--preset", "shamba", "--window", "300"], "--preset shamba sets --window itself"),
         (&["--value-bytes", "3"], "expected 12 to"),

@@ -49,7 +49,7 @@ pub struct Compare {
     #[arg(long, value_delimiter = ',', help_heading = "Filters")]
     pub(crate) configs: Option<Vec<Config>>,
     /// Memory of elastic filters, and of caches for filters alone [default: BITS of the first elastic configuration]
-    #[arg(long, value_name = "SIZE", help_heading = "Filters")]
+    #[arg(long, value_name = "SIZE", value_parser = sizes::within(0..=256 << 40, 1), help_heading = "Filters")]
     pub(crate) budget: Option<Size>,
     #[arg(long, help = help("policy"), default_value = default("policy"), help_heading = "Filters")]
     pub(crate) policy: PolicyKind,

@@ -27,8 +27,9 @@ pub fn within(
         if range.contains(&size.bytes) && size.bytes.is_multiple_of(step) {
             return Ok(size);
         }
-        let [least, most, step] = [*range.start(), *range.end(), step].map(|bytes| Size { bytes });
-        Err(format!("expected {least} to {most} in multiples of {step}"))
+        let [least, most, multiple] = [*range.start(), *range.end(), step].map(|bytes| Size { bytes });
+        let multiples = if step > 1 { format!(" in multiples of {multiple}") } else { String::new() };
+        Err(format!("expected {least} to {most}{multiples}"))
     }
 }
 

@@ -103,7 +103,9 @@ fn phrases(what: &str, pairs: &[(&str, Difference)]) -> String {
     let same: Vec<_> = same.collect();
     let with_factors = |word: &str, found: &[(f64, &str)]| {
         let name = |(at, &(ratio, name)): (usize, &(f64, &str))| {
-            if at == 0 {
+            if !ratio.is_finite() {
+                name.to_owned() // one of the two is 0
+            } else if at == 0 {
                 format!("{name} ({} times)", digits(ratio))
             } else {
                 format!("{name} ({})", digits(ratio))
@@ -139,6 +141,7 @@ fn loss(ours: &Subject<'_>, rival: &Subject<'_>) -> Option<String> {
     }
     let mut takes = match memory_ratio(rival, ours) {
         None => "the same memory".to_owned(),
+        Some(ratio) if ratio > 1_000.0 => "more than 1,000 times the memory".to_owned(),
         Some(ratio) if ratio > 1.0 => format!("{} times the memory", digits(ratio)),
         Some(_) => "less memory".to_owned(),
     };
@@ -235,6 +238,15 @@ mod tests {
         assert!(text.contains("which wastes no read (0.016 per lookup here) with the same memory"), "{text}");
         let both = [subject("elastic:10", 1e6, 50e3, 0.0), subject("bloom:10", 0.0, 50e3, 0.0)];
         assert_eq!(sentences(&both), ["elastic:10 loses to none of the others."]);
+        let none = [subject("elastic:10", 1e6, 50e3, 0.0), subject("bloom:10", 1e6, 50e3, 0.016)];
+        let text = sentences(&none).join(" ");
+        assert!(
+            text.contains("elastic:10 wastes fewer reads than bloom:10.") && !text.contains("inf"),
+            "{text}"
+        );
+        let unfiltered = [subject("elastic:10", 1.0, 50e3, 0.3), subject("bloom:10", 1e6, 50e3, 0.016)];
+        let text = sentences(&unfiltered).join(" ");
+        assert!(text.contains("with more than 1,000 times the memory"), "{text}");
         assert!(sentences(&subjects[1..]).is_empty(), "there is nothing of ours");
         assert!(sentences(&subjects[..1]).is_empty(), "there is no rival");
     }
