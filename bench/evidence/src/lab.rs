@@ -5,6 +5,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result};
+use springbloom_console::distinct;
 use springbloom_records::Record;
 
 use crate::run::{Run, Size};
@@ -65,6 +66,13 @@ impl Lab {
     pub(crate) fn value(&self, run: &str, name: &str, labels: &[(&str, &str)]) -> Option<f64> {
         Some(self.get(run)?.figure(name, labels)?.value)
     }
+}
+
+/// The commits that records were measured at, each once, as `1234abc, 5678def`.
+pub(crate) fn commits<'a>(records: impl Iterator<Item = &'a Record>) -> String {
+    let mut commits = distinct(records.map(|record| record.build.commit_name()));
+    commits.sort();
+    commits.join(", ")
 }
 
 #[cfg(test)]

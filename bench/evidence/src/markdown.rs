@@ -10,7 +10,7 @@ use springbloom_records::Record;
 
 use crate::catalogue;
 use crate::experiment::{Claim, Experiment, Here, Whose};
-use crate::lab::Lab;
+use crate::lab::{Lab, commits};
 use crate::verdict::{judge, rows};
 
 /// The name of the table of all verdicts.
@@ -121,9 +121,6 @@ fn claims_of(experiment: &Experiment, lab: &Lab) -> Result<String> {
 
 /// When, at which commits and beside what other work.
 fn how(records: &[&Record]) -> String {
-    let mut commits: Vec<_> = records.iter().map(|record| record.build.commit_name()).collect();
-    commits.sort();
-    commits.dedup();
     let date =
         records.iter().map(|record| record.date.get(..10).unwrap_or_default()).max().unwrap_or_default();
     let quiet = if records.iter().all(|record| record.was_quiet()) {
@@ -131,7 +128,7 @@ fn how(records: &[&Record]) -> String {
     } else {
         "; other work ran beside it: trust counts, not times"
     };
-    format!("Measured {date} at {}{quiet}.", commits.join(", "))
+    format!("Measured {date} at {}{quiet}.", commits(records.iter().copied()))
 }
 
 #[cfg(test)]

@@ -2,9 +2,10 @@
 
 use std::env;
 use std::path::PathBuf;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
 use anyhow::Result;
+use parking_lot::Mutex;
 use serde_json::{Map, Value};
 
 use crate::{Clock, Figure, Unit};
@@ -25,12 +26,12 @@ impl Figures {
 
     /// Adds figures of a part that ran in another process.
     pub fn extend(&self, figures: impl IntoIterator<Item = Figure>) {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).extend(figures);
+        self.0.lock().extend(figures);
     }
 
     /// Gives all figures, and keeps none.
     pub fn take(&self) -> Vec<Figure> {
-        std::mem::take(&mut *self.0.lock().unwrap_or_else(PoisonError::into_inner))
+        std::mem::take(&mut *self.0.lock())
     }
 }
 

@@ -8,7 +8,7 @@ use springbloom_records::Record;
 
 use super::chart::{self, COLOURS, Series, hex};
 use crate::experiment::{Claim, Experiment, Here, Paper, Whose};
-use crate::lab::Lab;
+use crate::lab::{Lab, commits};
 use crate::verdict::{Finding, Judged, Verdict, judge, rows};
 
 /// Ids and titles, in order.
@@ -38,8 +38,6 @@ pub(super) fn introduction(lab: &Lab) -> Markup {
         let memory = Bytes { bytes: machine.memory_bytes };
         format!("{}, {} cores, {memory}, Linux {}", machine.cpu, machine.cores, machine.kernel)
     }));
-    let mut commits = distinct(records.iter().map(|record| record.build.commit_name()));
-    commits.sort();
     let noisy = records.iter().filter(|record| !record.was_quiet()).count();
     html! {
         p {
@@ -50,7 +48,7 @@ pub(super) fn introduction(lab: &Lab) -> Markup {
             p.warning { "There are no records yet. Run " code { "springbloom reproduce --quick all" } "." }
         } @else {
             p.soft {
-                (records.len()) " records, at " (commits.join(", ")) ". " (machines.join("; ")) "."
+                (records.len()) " records, at " (commits(records.iter().copied())) ". " (machines.join("; ")) "."
             }
         }
         @if noisy > 0 {

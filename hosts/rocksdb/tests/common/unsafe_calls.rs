@@ -20,7 +20,7 @@ unsafe extern "C" {
 }
 
 /// Major, minor and patch release of RocksDB.
-pub(crate) fn release() -> (u32, u32, u32) {
+fn release() -> (u32, u32, u32) {
     let release = u32::try_from(springbloom_test_release()).expect("a release is positive");
     (release / 10_000, release / 100 % 100, release % 100)
 }
@@ -36,26 +36,25 @@ pub(crate) fn is_from(least: (u32, u32, u32)) -> bool {
 
 /// Reads every block of every table and compares its checksum.
 pub(crate) fn verify_checksums(db: &DB) -> Result<(), String> {
-    // SAFETY: the database is open through the call, which writes the message alone.
-    with_message(|error, size| unsafe {
-        springbloom_test_verify_checksums(db.as_raw_ptr().cast(), error, size)
-    })
+    call(springbloom_test_verify_checksums, db)
 }
 
 /// Keeps the files of tables that are dropped or compacted away.
 pub(crate) fn disable_file_deletions(db: &DB) -> Result<(), String> {
-    // SAFETY: as above.
-    with_message(|error, size| unsafe {
-        springbloom_test_disable_file_deletions(db.as_raw_ptr().cast(), error, size)
-    })
+    call(springbloom_test_disable_file_deletions, db)
 }
 
 /// Deletes them, and those of later.
 pub(crate) fn enable_file_deletions(db: &DB) -> Result<(), String> {
-    // SAFETY: as above.
-    with_message(|error, size| unsafe {
-        springbloom_test_enable_file_deletions(db.as_raw_ptr().cast(), error, size)
-    })
+    call(springbloom_test_enable_file_deletions, db)
+}
+
+fn call(
+    function: unsafe extern "C" fn(*mut c_void, *mut c_char, usize) -> c_int,
+    db: &DB,
+) -> Result<(), String> {
+    // SAFETY: the database is open through the call, which writes the message alone.
+    with_message(|error, size| unsafe { function(db.as_raw_ptr().cast(), error, size) })
 }
 
 /// Calls a function that gives 0 or writes a message into a buffer.

@@ -82,7 +82,7 @@ fn by_popularity(is_timed: bool) -> Here {
 }
 
 /// Shares of lookups for absent keys, with the runs that have them.
-pub(super) const ABSENT_SHARES: [(&str, &str); 5] = [
+const ABSENT_SHARES: [(&str, &str); 5] = [
     ("0%", "absent-share-0"),
     ("25%", "absent-share-0.25"),
     ("50%", "reads"),
@@ -90,7 +90,7 @@ pub(super) const ABSENT_SHARES: [(&str, &str); 5] = [
     ("100%", "absent-zipf:0.99"),
 ];
 
-pub(super) fn absent_share_runs() -> Vec<Run> {
+fn absent_share_runs() -> Vec<Run> {
     let of = |(_, name): (&str, &str)| match name.strip_prefix("absent-share-") {
         Some(share) => LEVELDB.reads(name, &format!("--zero-result {share}")),
         None if name == "reads" => plain(LEVELDB),
@@ -99,22 +99,32 @@ pub(super) fn absent_share_runs() -> Vec<Run> {
     ABSENT_SHARES.map(of).into()
 }
 
-fn by_absent_share() -> Here {
-    let claims = ABSENT_SHARES.into_iter().flat_map(|(percent, run)| {
+/// Lookups of each subject divided by those of `baseline`, called `name`. The paper gives `(without, all)` for no absent keys and for
+/// nothing else; for shares between them, something between. `add` sees each claim, with its run and whose it is.
+pub(super) fn lookups_by_absent_share(
+    (baseline, name): (&'static str, &str),
+    (without, all): Range,
+    add: impl Fn(Claim, &'static str, Whose) -> Claim,
+) -> Here {
+    let claims = ABSENT_SHARES.iter().flat_map(|&(percent, run)| {
         SUBJECTS.map(|(whose, config)| {
             let rate = |config| LEVELDB.point(run, RATE, config).of("threads", "1");
-            let ours = ratio(rate(config), rate("monkey-bloom:4"));
             let paper = match percent {
-                "0%" => (1.16, 1.16),
-                "100%" => (1.39, 1.39),
-                _ => (1.16, 1.39),
+                "0%" => (without, without),
+                "100%" => (all, all),
+                _ => (without, all),
             };
-            Claim::between(format!("lookups of Monkey, {percent} for absent keys"), whose, paper, ours)
-                .timed()
-                .otherwise(otherwise(whose))
+            let says = format!("lookups of {name}, {percent} for absent keys");
+            add(Claim::between(says, whose, paper, ratio(rate(config), rate(baseline))).timed(), run, whose)
         })
     });
     measured(absent_share_runs(), claims.collect())
+}
+
+fn by_absent_share() -> Here {
+    lookups_by_absent_share(("monkey-bloom:4", "Monkey"), (1.16, 1.39), |claim, _, whose| {
+        claim.otherwise(otherwise(whose))
+    })
 }
 
 /// LevelDB's tree with so many records of 1,000 bytes, simulated, with the units and settings of each subject.

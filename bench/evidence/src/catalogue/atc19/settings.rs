@@ -1,6 +1,6 @@
 //! Other devices, workloads and settings of the filters: section 4.5.
 
-use super::monkey::{ABSENT_SHARES, absent_share_runs, in_store, store};
+use super::monkey::{in_store, lookups_by_absent_share, store};
 use super::{Figure, RATE, READS, on_trees};
 use crate::catalogue::figures::{Point, just, perfect_ratio, point, range, ratio};
 use crate::catalogue::stores::{LEVELDB, SUBJECTS, TREES, measured};
@@ -41,21 +41,9 @@ fn hard_disk() -> Here {
 }
 
 fn by_absent_share() -> Here {
-    let claims = ABSENT_SHARES.into_iter().flat_map(|(percent, run)| {
-        SUBJECTS.map(|(whose, config)| {
-            let rate = |config| LEVELDB.point(run, RATE, config).of("threads", "1");
-            let ours = ratio(rate(config), rate("bloom:4"));
-            let paper = match percent {
-                "0%" => (1.65, 1.65),
-                "100%" => (3.08, 3.08),
-                _ => (1.65, 3.08),
-            };
-            Claim::between(format!("lookups of bloom:4, {percent} for absent keys"), whose, paper, ours)
-                .timed()
-                .limit(perfect_ratio(|name| LEVELDB.point(run, name, "bloom:4").of("threads", "1")))
-        })
-    });
-    measured(absent_share_runs(), claims.collect())
+    lookups_by_absent_share(("bloom:4", "bloom:4"), (1.65, 3.08), |claim, run, _| {
+        claim.limit(perfect_ratio(|name| LEVELDB.point(run, name, "bloom:4").of("threads", "1")))
+    })
 }
 
 fn with_block_cache() -> Here {
