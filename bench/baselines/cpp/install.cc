@@ -79,9 +79,9 @@ extern "C" int springbloom_baselines_modular_filters(void* rocksdb_options, doub
     std::snprintf(error, error_size, "modules need a block cache, or a cache of their own of more than 0 bytes");
     return 1;
   }
-  springbloom::ModularFilter filter = springbloom::NewModularFilter(
-      {bits_per_key, std::vector<double>(thresholds, thresholds + modules), options.env->GetFileSystem(), path, direct_reads != 0,
-       with_policy.block_cache});
+  springbloom::ModularFilter filter =
+      springbloom::NewModularFilter({bits_per_key, std::vector<double>(thresholds, thresholds + modules),
+                                     options.env->GetFileSystem(), path, direct_reads != 0, with_policy.block_cache});
   with_policy.filter_policy = filter.policy;
   options.statistics = filter.statistics;
   options.table_factory.reset(rocksdb::NewBlockBasedTableFactory(with_policy));

@@ -115,9 +115,7 @@ class ModularBuilder final : public FilterBitsBuilder {
 class ModularReader final : public FilterBitsReader {
  public:
   ModularReader(std::shared_ptr<Shared> shared, std::vector<Place> places)
-      : shared_(std::move(shared)),
-        places_(std::move(places)),
-        use_(shared_->uses.Of(places_.empty() ? 0 : places_[0].offset)) {}
+      : shared_(std::move(shared)), places_(std::move(places)), use_(shared_->uses.Of(places_.empty() ? 0 : places_[0].offset)) {}
 
   // Algorithm 1 of the paper.
   bool MayMatch(const Slice& key) override {

@@ -21,7 +21,8 @@ struct Module {
 
 class ModuleStore {
  public:
-  ModuleStore(std::shared_ptr<rocksdb::FileSystem> fs, std::string path, bool direct_reads, std::shared_ptr<rocksdb::Cache> cache);
+  ModuleStore(std::shared_ptr<rocksdb::FileSystem> fs, std::string path, bool direct_reads,
+              std::shared_ptr<rocksdb::Cache> cache);
   ModuleStore(const ModuleStore&) = delete;
   ModuleStore& operator=(const ModuleStore&) = delete;
 

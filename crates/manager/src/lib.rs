@@ -25,7 +25,6 @@ mod names;
 mod plan;
 mod policy_kind;
 mod registry;
-
 mod settings;
 mod stats;
 mod table_spec;
@@ -48,4 +47,4 @@ pub use settings::ManagerSettings;
 pub use stats::{LevelUnits, ScopeStats, Stats, UsedBytes};
 pub use table_spec::{SegmentUse, TableSpec};
 pub use unit_source::{KnownTable, TableUnits, UnitReadError, UnitSource, UnitVisitor};
-pub use visits::{Outcome, OutcomeTotals, Visit};
+pub use visits::{Outcome, OutcomeTotals, Visit, set_host_bytes_of_thread};

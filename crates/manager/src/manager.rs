@@ -23,7 +23,7 @@ impl Manager {
     /// filters.
     pub fn new(settings: ManagerSettings) -> Arc<Self> {
         let budget = MemoryBudget::new(settings.budget_bytes);
-        let visits = Arc::new(VisitBuffer::new(&budget, settings.thread_bytes));
+        let visits = Arc::new(VisitBuffer::new(&budget));
         let registry = Registry::new(&settings, budget.clone(), visits.clone());
         let shared = Arc::new(Shared::new(registry, visits));
         let worker = shared.clone();
@@ -147,7 +147,7 @@ impl Manager {
     /// on) and has nothing left to load that there is room to read. `false` if `timeout` passed first.
     pub fn wait_idle(&self, timeout: Duration) -> bool {
         let Some(thread) = &self.thread else { return true };
-        // Twice: if all batches were full at first, the thread has emptied some since. Otherwise the budget has no room for two batches,
+        // Twice: if all batches were full at first, the thread has emptied some since. Otherwise the budget has no room for a batch,
         // and this thread keeps its visits.
         for _ in 0..2 {
             let is_flushed = self.shared.visits.flush_thread();

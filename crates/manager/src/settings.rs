@@ -16,8 +16,6 @@ pub struct ManagerSettings {
     pub half_life_visits: Option<u64>,
     /// What the host keeps for a reader of a table as long as it is open, in bytes: the budget pays for it.
     pub reader_bytes: usize,
-    /// What the host keeps for each thread that ever looked up until it ends, in bytes: the budget pays for it.
-    pub thread_bytes: usize,
     /// Whether part of the budget is a negative cache: absent keys that the units let pass.
     pub negative_cache: bool,
 }
@@ -30,7 +28,6 @@ impl Default for ManagerSettings {
             segment_lifetime_visits: None,
             half_life_visits: None,
             reader_bytes: 0,
-            thread_bytes: 0,
             negative_cache: true,
         }
     }

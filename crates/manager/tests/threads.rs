@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use common::{IDLE_TIMEOUT, MemoryTable, key};
 use springbloom_filter::KeyDigest;
-use springbloom_manager::{Manager, ManagerSettings, Outcome, TableHandle};
+use springbloom_manager::{Manager, ManagerSettings, Outcome, TableHandle, set_host_bytes_of_thread};
 
 static LIVE_BYTES: AtomicIsize = AtomicIsize::new(0);
 
@@ -52,8 +52,7 @@ fn look_up(handle: &TableHandle, n: u64) {
 #[test]
 fn what_threads_keep_is_in_the_budget() {
     let table = MemoryTable::new(1, 1, 4000);
-    let settings = ManagerSettings { thread_bytes: HOST_BYTES, ..ManagerSettings::default() };
-    let manager = Manager::new(ManagerSettings { budget_bytes: 4 << 20, ..settings.clone() });
+    let manager = Manager::new(ManagerSettings { budget_bytes: 4 << 20, ..ManagerSettings::default() });
     let handle = manager.register(table.spec(Some(1))).unwrap();
     assert!(manager.wait_idle(IDLE_TIMEOUT));
     let (started, looked_up, over) =
@@ -65,6 +64,7 @@ fn what_threads_keep_is_in_the_budget() {
             .map(|_| {
                 scope.spawn(|| {
                     started.wait();
+                    set_host_bytes_of_thread(HOST_BYTES);
                     look_up(&handle, 1);
                     looked_up.wait();
                     over.wait();
@@ -90,7 +90,7 @@ fn what_threads_keep_is_in_the_budget() {
 
     // Where all bytes have a use, units make room; and where threads keep more than a quarter, units stay.
     for (threads, budget_bytes) in [(1, 96 << 10), (THREADS, 192 << 10)] {
-        let manager = Manager::new(ManagerSettings { budget_bytes, ..settings.clone() });
+        let manager = Manager::new(ManagerSettings { budget_bytes, ..ManagerSettings::default() });
         let tables: Vec<_> = (0..30).map(|id| MemoryTable::new(id, 1, 4000)).collect();
         let handles: Vec<_> =
             tables.iter().filter_map(|table| manager.register(table.spec(Some(1)))).collect();
@@ -99,6 +99,7 @@ fn what_threads_keep_is_in_the_budget() {
         std::thread::scope(|scope| {
             let run = || {
                 scope.spawn(|| {
+                    set_host_bytes_of_thread(HOST_BYTES);
                     for n in 0..20_000 {
                         look_up(&handles[n as usize % handles.len()], n % 4000);
                         assert!(n % 100 != 0 || manager.wait_idle(IDLE_TIMEOUT));

@@ -51,7 +51,7 @@ typedef struct {
 // what sb_filters_shared_instance is given.
 typedef struct {
   // A charge, of nothing at first; it shares the cache. Owned; released with `release`.
-  void* (*charge)(const void* cache) SB_NOEXCEPT;
+  void* (*charge)(const void* cache)SB_NOEXCEPT;
   // Moves the charge to `bytes` or a little more; gives what the cache grants. One caller at a time.
   uint64_t (*update)(void* charge, uint64_t bytes) SB_NOEXCEPT;
   void (*release)(void* charge) SB_NOEXCEPT;  // gives the bytes back
@@ -70,7 +70,6 @@ typedef struct {
   const char* hotness_file_new;
   const char* former_hotness_files[2];
   size_t reader_bytes;  // the reader of an open table with units, its sb_table included: the budget pays for it
-  size_t thread_bytes;  // what the host keeps for a thread that looks up: the budget pays for it
   // Lookups of this process that met a table with units, about.
   uint64_t (*digests_computed)(void) SB_NOEXCEPT;
   const sb_cache_calls* cache;  // null: the engine has none
@@ -182,6 +181,8 @@ void sb_table_close(const sb_filters* filters, sb_table* table, int obsolete) SB
 int sb_reserve(const sb_filters* filters, size_t bytes) SB_NOEXCEPT;
 void sb_give_back(const sb_filters* filters, size_t bytes) SB_NOEXCEPT;
 
+// The host keeps so many bytes for the lookups of the calling thread until the thread ends: the budget pays for them.
+void sb_thread_keeps(size_t bytes) SB_NOEXCEPT;
 sb_digest sb_digest_of(const uint8_t* key, size_t key_size) SB_NOEXCEPT;
 // The hot path: whether the table may hold the key, and the segment that would. No lock, no allocation, no I/O. A "no" is recorded;
 // what a "maybe" turns out to be, the others are told.

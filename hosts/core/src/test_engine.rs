@@ -15,7 +15,6 @@ pub(crate) static TEST_ENGINE: Engine = Engine {
     hotness_file_new: Name::new(c"HOTNESS.new"),
     former_hotness_files: [None, None],
     reader_bytes: 48,
-    thread_bytes: 0,
     digests_computed: no_lookups,
     cache: None,
 };

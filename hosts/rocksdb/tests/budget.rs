@@ -9,7 +9,7 @@ use springbloom_rocksdb::{ElasticFilters, ElasticFiltersBuilder, MemoryPressure,
 
 use crate::common::{
     IDLE_TIMEOUT,
-    contents::{check_db, fill_db},
+    contents::{check_db, fill_db, key},
     folder, installed, small_tree, wait_until,
 };
 
@@ -62,12 +62,10 @@ fn the_block_cache_pays_for_the_budget_and_follows_it() {
     assert_eq!(cache.get_pinned_usage(), 0, "the charge goes with the filters");
 }
 
-/// The digests that a thread remembers lie in its own memory, which no allocation shows.
+/// A thread that looks up remembers keys, in blocks that grow with the keys.
 #[test]
 fn the_memory_of_each_thread_that_looks_up_is_in_the_budget() {
     const THREADS: usize = 8;
-    /// In lookup_digest.cc: a key of 1,024 bytes, 32 of 128 for a batch, each with its digest.
-    const DIGESTS_BYTES: usize = 1024 + 32 * 128 + 33 * 16;
     let folder = folder();
     let elastic = builder(8 * MIB).build().expect("the settings are sound");
     let db = DB::open(&installed(&elastic, &small_tree()), folder.path()).expect("open");
@@ -75,23 +73,39 @@ fn the_memory_of_each_thread_that_looks_up_is_in_the_budget() {
     check_db(&db, "threads");
     let buffers = || elastic.stats().used.buffers;
     let before = buffers();
-    let (looked_up, over) = (Barrier::new(THREADS + 1), Barrier::new(THREADS + 1));
-    std::thread::scope(|scope| {
-        let look_up = || {
-            check_db(&db, "threads");
+    let bytes_of_each = |look_up: &(dyn Fn() + Sync)| {
+        let (looked_up, over) = (Barrier::new(THREADS + 1), Barrier::new(THREADS + 1));
+        let each = std::thread::scope(|scope| {
+            let run = || {
+                // A thread pays anew when its batch of visits is full.
+                (0..400).for_each(|_| look_up());
+                looked_up.wait();
+                over.wait();
+            };
+            let threads: Vec<_> = (0..THREADS).map(|_| scope.spawn(run)).collect();
             looked_up.wait();
+            let each = (buffers() - before) / THREADS;
             over.wait();
-        };
-        let threads: Vec<_> = (0..THREADS).map(|_| scope.spawn(look_up)).collect();
-        looked_up.wait();
-        let each = (buffers() - before) / THREADS;
-        over.wait();
-        // The end of the scope alone does not wait for what is local to the threads.
-        threads.into_iter().for_each(|thread| thread.join().expect("it ends"));
-        println!("{each} bytes for each thread");
-        assert!(each >= DIGESTS_BYTES, "{each} bytes for a thread that keeps {DIGESTS_BYTES}");
+            // The end of the scope alone does not wait for what is local to the threads.
+            threads.into_iter().for_each(|thread| thread.join().expect("it ends"));
+            each
+        });
+        wait_until("the threads' bytes are given back", || buffers() == before);
+        each
+    };
+    let absent = |bytes: usize| [&key(7)[..], &vec![b'?'; bytes]].concat();
+    let (short, long, in_batches) = (absent(1), absent(4000), absent(400));
+    let of_short = bytes_of_each(&|| assert_eq!(db.get(&short).expect("get"), None));
+    let of_long = bytes_of_each(&|| assert_eq!(db.get(&long).expect("get"), None));
+    let of_batches = bytes_of_each(&|| {
+        assert!(db.multi_get([&in_batches; 8]).into_iter().all(|value| value == Ok(None)));
     });
-    wait_until("the threads' bytes are given back", || buffers() == before);
+    println!(
+        "bytes for each thread: {of_short}, with long keys {of_long}, with batches of long keys {of_batches}"
+    );
+    assert!(of_short < 3000);
+    assert!(of_long >= of_short + 4096 - 64, "in lookup_digest.cc: a block of 4,096 bytes instead of 64");
+    assert!(of_batches >= of_short + 32 * 512 - 64, "in lookup_digest.cc: 32 slots of 512 bytes");
 }
 
 /// A cache of 8 MiB has 16 shards. If one of them gets much more of the charge than its share, it is over its capacity for good, and the

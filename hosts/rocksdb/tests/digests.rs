@@ -65,18 +65,48 @@ fn absent(number: u32) -> Vec<u8> {
     [&key(number)[..], b"?"].concat()
 }
 
+/// The same, longer by so many bytes.
+fn long_absent(number: u32, more: usize) -> Vec<u8> {
+    [absent(number), vec![b'?'; more]].concat()
+}
+
 #[test]
 fn a_get_computes_one_digest() {
     let _alone = COUNTER.lock();
     let tree = Tree::new();
     let lookups = u64::from(NUMBERS);
-    let (digests, visits) = tree.cost(|| {
-        for number in 0..NUMBERS {
-            assert_eq!(tree.db.get_pinned(absent(number)).expect("get").as_deref(), None);
+    for more in [0, 200, 4000] {
+        let (digests, visits) = tree.cost(|| {
+            for number in 0..NUMBERS {
+                assert_eq!(tree.db.get_pinned(long_absent(number, more)).expect("get").as_deref(), None);
+            }
+        });
+        assert!(visits > 3 * lookups, "the tree is too shallow: {visits} visits of {lookups} lookups");
+        assert!(digests.abs_diff(lookups) <= DIGESTS_STEP, "{digests} digests for {lookups} lookups");
+    }
+}
+
+#[test]
+fn keys_of_any_length_are_told_apart() {
+    let _alone = COUNTER.lock();
+    let tree = Tree::new();
+    // Each is a prefix of the next, and the last ones are longer than what a thread remembers.
+    let lengths = [0, 1, 10, 90, 400, 1000, 4000, 5000, 20_000];
+    let keys: Vec<_> = lengths.iter().map(|&more| long_absent(7, more)).collect();
+    for key in keys.iter().step_by(2) {
+        tree.db.put(key, key).expect("put");
+    }
+    tree.db.flush().expect("flush");
+    for _ in 0..3 {
+        for (at, key) in keys.iter().enumerate().chain(keys.iter().enumerate().rev()) {
+            let expected = (at % 2 == 0).then_some(key);
+            assert_eq!(tree.db.get(key).expect("get").as_ref(), expected, "{} bytes", key.len());
         }
-    });
-    assert!(visits > 3 * lookups, "the tree is too shallow: {visits} visits of {lookups} lookups");
-    assert!(digests.abs_diff(lookups) <= DIGESTS_STEP, "{digests} digests for {lookups} lookups");
+        for (at, value) in tree.db.multi_get(&keys).into_iter().enumerate() {
+            let expected = (at % 2 == 0).then_some(&keys[at]);
+            assert_eq!(value.expect("get").as_ref(), expected, "{} bytes, in a batch", keys[at].len());
+        }
+    }
 }
 
 #[test]
@@ -84,8 +114,8 @@ fn a_batch_computes_one_digest_a_key() {
     let _alone = COUNTER.lock();
     let tree = Tree::new();
     let lookups = u64::from(NUMBERS);
-    let keys: Vec<_> = (0..NUMBERS).map(absent).collect();
-    for batch in [2, 32, 100] {
+    for (batch, more) in [(2, 0), (32, 0), (100, 0), (32, 100), (32, 400)] {
+        let keys: Vec<_> = (0..NUMBERS).map(|number| long_absent(number, more)).collect();
         let (digests, visits) = tree.cost(|| {
             for keys in keys.chunks(batch) {
                 for got in tree.db.multi_get(keys) {

@@ -58,3 +58,22 @@ impl PackedVisit {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_event_keeps_what_is_put_in() {
+        for (table, generation, segment, outcome) in [
+            (0, 0, 0, Outcome::Rejected),
+            (TABLES_MAX as u32 - 1, u16::MAX, SEGMENTS_MAX as u32 - 1, Outcome::TruePositive),
+            (5, 7, 9, Outcome::WastedRead),
+            (6, 7, 9, Outcome::RejectedByLast),
+        ] {
+            let event = PackedVisit::new(VisitedTable::new(table, generation), segment, outcome);
+            assert_eq!(event.segment(), SegmentRef { table, segment });
+            assert_eq!((event.generation(), event.outcome()), (generation, outcome));
+        }
+    }
+}

@@ -11,7 +11,7 @@ use std::{
 
 use springbloom_filter::KeyDigest;
 use springbloom_format::BlockHeader;
-use springbloom_manager::{KeyOrder, MemoryKind, Outcome, allocated_bytes};
+use springbloom_manager::{KeyOrder, MemoryKind, Outcome, allocated_bytes, set_host_bytes_of_thread};
 
 use super::{
     Cache, Engine, FileAccess,
@@ -480,6 +480,11 @@ unsafe extern "C" fn sb_give_back(filters: *const Filters, bytes: usize) {
     // SAFETY: borrowed for the call.
     let budget = unsafe { &*filters }.manager.budget();
     guarded((), || budget.release(MemoryKind::Bookkeeping, allocated_bytes(bytes)));
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn sb_thread_keeps(bytes: usize) {
+    guarded((), || set_host_bytes_of_thread(bytes));
 }
 
 /// # Safety

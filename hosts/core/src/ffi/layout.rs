@@ -29,7 +29,7 @@ layout!(
 );
 layout!(CacheCalls, 24, charge: 0, update: 8, release: 16);
 layout!(
-    Engine, 96,
+    Engine, 88,
     table_extension: 0, older_table_extension: 8, database_file: 16, lock_file: 24, hotness_file: 32, hotness_file_new: 40,
-    former_hotness_files: 48, reader_bytes: 64, thread_bytes: 72, digests_computed: 80, cache: 88
+    former_hotness_files: 48, reader_bytes: 64, digests_computed: 72, cache: 80
 );

@@ -61,7 +61,6 @@ impl Filters {
             segment_lifetime_visits: settings.segment_lifetime_visits,
             negative_cache: settings.negative_cache,
             reader_bytes: allocated_bytes(engine.reader_bytes),
-            thread_bytes: engine.thread_bytes,
             ..ManagerSettings::default()
         });
         let (handover, files) = (Arc::new(Handover::default()), Arc::new(TableFiles::new(manager.clone())));

@@ -55,7 +55,6 @@ const sb_engine kEngine = {
     .hotness_file_new = "HOTNESS.new",
     .former_hotness_files = {nullptr, nullptr},
     .reader_bytes = sizeof(sb_table),
-    .thread_bytes = 0,
     .digests_computed = &DigestsComputed,
     .cache = nullptr,
 };

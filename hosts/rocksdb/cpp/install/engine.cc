@@ -18,7 +18,6 @@ constinit const sb_engine springbloom_engine = {
     // RocksDB gives them no meaning.
     .former_hotness_files = {"SPRINGBLOOM-HOTNESS", "SPRINGBLOOM-HOTNESS.new"},
     .reader_bytes = sizeof(springbloom::ElasticTableReader),
-    .thread_bytes = springbloom::kLookupThreadBytes,
     .digests_computed = &springbloom::DigestsComputed,
     .cache = &springbloom::kBlockCacheCalls,
 };

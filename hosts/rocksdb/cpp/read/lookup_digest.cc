@@ -1,6 +1,8 @@
 #include "read/lookup_digest.h"
 
 #include <atomic>
+#include <cstdint>
+#include <cstdlib>
 #include <cstring>
 
 #include "table/multiget_context.h"
@@ -21,37 +23,99 @@ sb_digest ComputeDigest(const rocksdb::Slice& key) {
   return sb_digest_of(reinterpret_cast<const uint8_t*>(key.data()), key.size());
 }
 
-// Longer keys than `kBytes` are rare, and hashed each time rather than copied.
-template <size_t kBytes>
-struct RememberedKey {
-  size_t size = SIZE_MAX;
-  sb_digest digest{};
-  char bytes[kBytes];
-
-  sb_digest DigestOf(const rocksdb::Slice& key) {
-    if (size == key.size() && std::memcmp(bytes, key.data(), size) == 0) {
-      return digest;
+// Keys with their digests, in one block that grows with the keys that the thread looks up. Longer ones than `kSlotBytesMax` allows are rare,
+// and hashed each time rather than copied. No destructor: the compiler would guard each access. `ThreadKeysEnd` frees the blocks.
+template <size_t kSlots, size_t kSlotBytesMax>
+class RememberedKeys {
+ public:
+  sb_digest DigestOf(const rocksdb::Slice& key, size_t index) {
+    if (Head* const head = At(index);
+        head != nullptr && head->size == key.size() && std::memcmp(head + 1, key.data(), key.size()) == 0) {
+      return head->digest;
     }
     const sb_digest computed = ComputeDigest(key);
-    if (key.size() <= kBytes) {
-      size = key.size();
-      digest = computed;
-      std::memcpy(bytes, key.data(), size);
+    if (HasRoomFor(key.size())) {
+      Head* const head = At(index);
+      *head = {key.size(), computed};
+      std::memcpy(head + 1, key.data(), key.size());
     }
     return computed;
   }
+
+  // What the allocator takes for the block.
+  size_t bytes() const { return slots_ == nullptr ? 0 : kSlots * slot_bytes_ + 16; }
+
+  void Free() {
+    std::free(slots_);
+    slots_ = nullptr;
+    slot_bytes_ = 0;
+  }
+
+ private:
+  struct Head {  // the key follows
+    size_t size;
+    sb_digest digest;
+  };
+  static constexpr size_t kNoKey = SIZE_MAX;
+
+  Head* At(size_t index) { return slots_ == nullptr ? nullptr : reinterpret_cast<Head*>(slots_ + index * slot_bytes_); }
+
+  bool HasRoomFor(size_t key_bytes) { return sizeof(Head) + key_bytes <= slot_bytes_ || Grow(sizeof(Head) + key_bytes); }
+
+  // Forgets all keys if it can make slots of so many bytes.
+  bool Grow(size_t needed_bytes);
+
+  char* slots_ = nullptr;
+  size_t slot_bytes_ = 0;
 };
 
-thread_local RememberedKey<1024> last;
-thread_local RememberedKey<128> batch[rocksdb::MultiGetContext::MAX_BATCH_SIZE];
+struct ThreadKeys {
+  RememberedKeys<1, 4096> last;
+  RememberedKeys<rocksdb::MultiGetContext::MAX_BATCH_SIZE, 512> batch;
+  bool has_ended = false;
+};
+thread_local ThreadKeys keys;
 
-static_assert(sizeof(last) + sizeof(batch) + sizeof(uint64_t) == kLookupThreadBytes);
+struct ThreadKeysEnd {
+  bool awaited = false;
+  // Other thread-local objects may still look up after this.
+  ~ThreadKeysEnd() {
+    keys.has_ended = true;
+    keys.last.Free();
+    keys.batch.Free();
+  }
+};
+thread_local ThreadKeysEnd end;
+
+template <size_t kSlots, size_t kSlotBytesMax>
+bool RememberedKeys<kSlots, kSlotBytesMax>::Grow(size_t needed_bytes) {
+  if (needed_bytes > kSlotBytesMax || keys.has_ended) {
+    return false;
+  }
+  size_t slot_bytes = 64;
+  while (slot_bytes < needed_bytes) {
+    slot_bytes *= 2;
+  }
+  char* const slots = static_cast<char*>(std::malloc(kSlots * slot_bytes));
+  if (slots == nullptr) {
+    return false;
+  }
+  Free();
+  slots_ = slots;
+  slot_bytes_ = slot_bytes;
+  for (size_t index = 0; index < kSlots; ++index) {
+    At(index)->size = kNoKey;
+  }
+  end.awaited = true;  // its destructor runs only if it is used
+  sb_thread_keeps(keys.last.bytes() + keys.batch.bytes());
+  return true;
+}
 
 }  // namespace
 
-sb_digest LookupDigest(const rocksdb::Slice& key) { return last.DigestOf(key); }
+sb_digest LookupDigest(const rocksdb::Slice& key) { return keys.last.DigestOf(key, 0); }
 
-sb_digest BatchDigest(const rocksdb::Slice& key, size_t index) { return batch[index].DigestOf(key); }
+sb_digest BatchDigest(const rocksdb::Slice& key, size_t index) { return keys.batch.DigestOf(key, index); }
 
 uint64_t DigestsComputed() noexcept { return digests_computed.load(std::memory_order_relaxed); }
 

@@ -14,10 +14,6 @@ sb_digest LookupDigest(const rocksdb::Slice& key);
 // in the batch, below MultiGetContext::MAX_BATCH_SIZE.
 sb_digest BatchDigest(const rocksdb::Slice& key, size_t index);
 
-// What a thread that looks up keeps for both: a key of up to 1024 bytes, and 32 of a batch of up to 128 bytes, each with its length and
-// digest, and a count.
-inline constexpr size_t kLookupThreadBytes = (1024 + 24) + 32 * (128 + 24) + 8;
-
 // Digests that lookups of this process computed, each thread's in steps of 64.
 uint64_t DigestsComputed() noexcept;
 

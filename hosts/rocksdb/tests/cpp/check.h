@@ -71,8 +71,8 @@ inline bool LoadsUnits() {
 }  // namespace springbloom_test
 
 // Stands for a test of what this release of RocksDB cannot do, which nobody calls then (`is_from` in tests/common).
-#define SPRINGBLOOM_TEST_OF_NEWER_RELEASES(name) \
+#define SPRINGBLOOM_TEST_OF_NEWER_RELEASES(name)                            \
   extern "C" int name(void*, const char*, char* error, size_t error_size) { \
-    std::snprintf(error, error_size, "not with this release of RocksDB"); \
-    return 1; \
+    std::snprintf(error, error_size, "not with this release of RocksDB");   \
+    return 1;                                                               \
   }

@@ -35,10 +35,10 @@ extern "C" int springbloom_test_prepopulated_cache(void* rocksdb_options, const 
     options.disable_auto_compactions = true;
     constexpr bool kByCompactions = SPRINGBLOOM_ROCKSDB >= 110800;
     const std::string when = kByCompactions ? "kFlushAndCompaction" : "kFlushOnly";
-    CheckOk(options.table_factory->ConfigureFromString(
-                rocksdb::ConfigOptions(),
-                "prepopulate_block_cache=" + when + ";block_cache=8M;cache_index_and_filter_blocks=true"),
-            "ConfigureFromString");
+    CheckOk(
+        options.table_factory->ConfigureFromString(
+            rocksdb::ConfigOptions(), "prepopulate_block_cache=" + when + ";block_cache=8M;cache_index_and_filter_blocks=true"),
+        "ConfigureFromString");
     const auto db = Open(options, path);
     for (int number = 0; number < 2000; ++number) {
       CheckOk(db->Put(rocksdb::WriteOptions(), Key(2 * number), std::string(50, 'v')), "Put");
