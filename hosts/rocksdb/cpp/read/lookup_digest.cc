@@ -23,8 +23,8 @@ sb_digest ComputeDigest(const rocksdb::Slice& key) {
   return sb_digest_of(reinterpret_cast<const uint8_t*>(key.data()), key.size());
 }
 
-// Keys with their digests, in one block that grows with the keys that the thread looks up. Longer ones than `kSlotBytesMax` allows are rare,
-// and hashed each time rather than copied. No destructor: the compiler would guard each access. `ThreadKeysEnd` frees the blocks.
+// Keys with their digests, in one block that grows with the keys that the thread looks up. Longer ones than `kSlotBytesMax` allows are
+// rare, and hashed each time rather than copied. No destructor: the compiler would guard each access. `ThreadKeysEnd` frees the blocks.
 template <size_t kSlots, size_t kSlotBytesMax>
 class RememberedKeys {
  public:
