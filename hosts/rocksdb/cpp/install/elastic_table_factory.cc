@@ -263,7 +263,7 @@ Status ElasticTableFactory::NewTableReader(const rocksdb::ReadOptions& read_opti
   }
   ColumnFamilyRef family(filters, reader_options, is_for_writing_.load(std::memory_order_relaxed));
   sb_table table;
-  const int why = unit_table->Open(read_options, *family, rep, &table);
+  const int why = unit_table->Open(read_options, *family, rep, rep.file.get(), &table);
   if (why == SB_OPENED) {
     *table_reader = std::make_unique<ElasticTableReader>(std::move(*table_reader), TableFilter(std::move(family), table),
                                                          reader_options.largest_seqno, reader_options.level);

@@ -163,6 +163,11 @@ rocksdb::ImmutableOptions OptionsToRead(const ColumnFamily& family) {
   return options;
 }
 
+// A reader of a file that another one owns. RocksDB's own counts into the column family's statistics, which may be gone too.
+rocksdb::RandomAccessFileReader ReaderOf(rocksdb::RandomAccessFileReader& of) {
+  return rocksdb::RandomAccessFileReader(std::make_unique<rocksdb::FSRandomAccessFileWrapper>(of.file()), of.file_name());
+}
+
 }  // namespace
 
 int DeferredTables::TryOne(DeferredTableReader* reader) const {
@@ -174,9 +179,10 @@ int DeferredTables::TryOne(DeferredTableReader* reader) const {
   }
   void* memory = ::operator new(sizeof(ElasticTableReader));
   const rocksdb::ReadOptions read_options;
-  auto unit_table = UnitTable::Find(read_options, OptionsToRead(family_), /*tail_size=*/0, rep.file.get(), rep.file_size);
+  rocksdb::RandomAccessFileReader file = ReaderOf(*rep.file);
+  auto unit_table = UnitTable::Find(read_options, OptionsToRead(family_), /*tail_size=*/0, &file, rep.file_size);
   sb_table table;
-  const int why = unit_table && CanBePacked(memory) ? unit_table->Open(read_options, family_, rep, &table) : SB_CORRUPT;
+  const int why = unit_table && CanBePacked(memory) ? unit_table->Open(read_options, family_, rep, &file, &table) : SB_CORRUPT;
   if (why != SB_OPENED) {
     ::operator delete(memory);
     sb_give_back(family_.filters.get(), kSlotBytes);

@@ -101,14 +101,14 @@ std::optional<UnitTable> UnitTable::Find(const ReadOptions& read_options, const 
 uint64_t UnitTable::BytesBehind(uint64_t file_size) const { return file_size - (block_.offset() + block_.size() + kTrailer); }
 
 int UnitTable::Open(const ReadOptions& read_options, const ColumnFamily& family, const rocksdb::BlockBasedTable::Rep& stock,
-                    sb_table* table) {
+                    RandomAccessFileReader* file, sb_table* table) {
   int why = OpenOnce(family, stock, table);
   const bool can_mend = release::CanMend(family.file_system.get());
   if (why == SB_CORRUPT) {
     if (can_mend) {
       release::CountMending(family.statistics);
     }
-    why = ReadHead(read_options, can_mend, stock.file.get(), "") ? OpenOnce(family, stock, table) : SB_CORRUPT;
+    why = ReadHead(read_options, can_mend, file, "") ? OpenOnce(family, stock, table) : SB_CORRUPT;
     if (can_mend && why != SB_CORRUPT) {
       release::CountMended(family.statistics);
     }

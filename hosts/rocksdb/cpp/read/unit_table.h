@@ -36,9 +36,9 @@ class UnitTable {
 
   // SB_OPENED, and the table; or why (of springbloom_abi.h) it is read without units, which the log is told. A corrupt head is read once
   // more, as RocksDB's block fetcher does it where the file system can verify and mend what it reads. `stock`: of the table's stock reader,
-  // whose `ioptions` may be gone: a reader may outlive RocksDB's column family.
+  // whose `ioptions` may be gone: a reader may outlive RocksDB's column family. `file`: the table's.
   int Open(const rocksdb::ReadOptions& read_options, const ColumnFamily& family, const rocksdb::BlockBasedTable::Rep& stock,
-           sb_table* table);
+           rocksdb::RandomAccessFileReader* file, sb_table* table);
 
  private:
   // Most directories end within it, so that header and directory come in one read.

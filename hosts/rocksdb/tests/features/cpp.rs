@@ -12,6 +12,7 @@ use springbloom_rocksdb::ElasticFilters;
 use crate::common::{
     AMPLE_BYTES, IDLE_TIMEOUT, ample, folder, installed, merge_by_append, small_tree,
     unsafe_calls::{CppTest, is_from, run_cpp_test},
+    wait_until,
 };
 
 unsafe extern "C" {
@@ -33,6 +34,9 @@ unsafe extern "C" {
     ) -> c_int;
     fn springbloom_test_corrupt_reads(_: *mut c_void, _: *const c_char, _: *mut c_char, _: usize) -> c_int;
     fn springbloom_test_closed(_: *mut c_void, _: *const c_char, _: *mut c_char, _: usize) -> c_int;
+    fn springbloom_test_closing(_: *mut c_void, _: *const c_char, _: *mut c_char, _: usize) -> c_int;
+    safe fn springbloom_test_is_closing() -> c_int;
+    safe fn springbloom_test_go_on_closing();
 }
 
 /// Runs a test over elastic filters, which must have rejected some lookups in it.
@@ -89,6 +93,21 @@ fn a_closed_database_is_left_alone() {
         run_cpp_test(springbloom_test_closed, &mut installed(&elastic, &small_tree()), folder.path());
         assert_eq!(elastic.stats().tables, 0);
     }
+}
+
+#[test]
+fn tables_that_get_units_while_their_database_is_closed_touch_nothing_of_its_column_families() {
+    let folder = folder();
+    let elastic = ElasticFilters::builder().budget_bytes(0).build().expect("the settings are sound");
+    let mut options = installed(&elastic, &small_tree());
+    std::thread::scope(|scope| {
+        scope.spawn(|| run_cpp_test(springbloom_test_closing, &mut options, folder.path()));
+        wait_until("the first table is being closed", || springbloom_test_is_closing() != 0);
+        elastic.set_budget_bytes(AMPLE_BYTES).expect("no budget is too large");
+        wait_until("the other tables have units", || elastic.stats().tables == 7);
+        springbloom_test_go_on_closing();
+    });
+    assert_eq!(elastic.stats().tables, 0);
 }
 
 #[test]
