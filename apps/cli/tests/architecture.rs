@@ -63,7 +63,7 @@ const ALLOWED: [(&str, &[&str]); 17] = [
 ];
 
 /// What crates without an engine may use from elsewhere. A store is not among them.
-const NEUTRAL_EXTERNALS: [&str; 26] = [
+const NEUTRAL_EXTERNALS: [&str; 28] = [
     "anyhow",
     "arc-swap",
     "clap",
@@ -71,6 +71,8 @@ const NEUTRAL_EXTERNALS: [&str; 26] = [
     "crossbeam-queue",
     "crossbeam-utils",
     "fastrand",
+    "flate2",
+    "indexmap",
     "indicatif",
     "io-uring",
     "jiff",

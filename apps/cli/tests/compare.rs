@@ -631,3 +631,109 @@ fn an_interrupted_build_is_done_again() {
     std::fs::remove_file(dir.join("bloom-4.json")).expect("manifest");
     kept(dir, &["--configs", "bloom:4"]).assert().success().stderr(contains("loading 20000 records"));
 }
+
+/// A trace of deduplication: each of 6,000 keys is looked up and then put, and one before it is looked up again. Some are deleted.
+fn trace() -> String {
+    let mut lines = String::from("# looked up, then put\n");
+    for n in 0..6000u64 {
+        let key = |n: u64| format!("{:016x}", n.wrapping_mul(0x9E37_79B9_7F4A_7C15));
+        lines += &format!("get,{0}\nput,0x{1}\nget,{2}\n", key(n), hexadecimal(&key(n)), key(n / 2));
+        if n % 10 == 9 {
+            lines += &format!("delete,{0}\nget,{0}\nseek,{0}\n", key(n));
+        }
+    }
+    lines
+}
+
+fn hexadecimal(key: &str) -> String {
+    key.bytes().map(|byte| format!("{byte:02x}")).collect()
+}
+
+/// A comparison that replays a trace.
+fn replay(trace: &Path, arguments: &[&str]) -> Command {
+    let mut command = Command::cargo_bin("springbloom").expect("the program is built for its tests");
+    command.args(["compare", "--buffered", "--value-bytes", "100", "--trace"]).arg(trace).args(arguments);
+    command
+}
+
+#[test]
+fn a_trace_is_replayed_and_its_answers_are_verified() {
+    let folder = tempfile::tempdir().expect("folder");
+    let path = folder.path().join("dedup.trace");
+    std::fs::write(&path, trace()).expect("trace");
+    for threads in ["1", "3"] {
+        let arguments =
+            ["--configs", "none,bloom:10,elastic:6", "--threads", threads, "--budget", "64KiB", "--json"];
+        let output = replay(&path, &arguments).output().expect("run");
+        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+        let document: Value = serde_json::from_slice(&output.stdout).expect("JSON");
+        let settings = &document["settings"];
+        let counts = &settings["trace"];
+        assert_eq!(settings["workload"], "trace dedup.trace");
+        assert_eq!(counts["load_ops"], 9900);
+        // 19,800 operations: a half fills the databases, a quarter warms up. In the last one, 33 operations of 10 keys have
+        // 21 gets, of which 12 are for absent keys: 10 that are put later, and two that were deleted.
+        let gets = number(counts, "gets");
+        assert!((gets / number(settings, "ops") - 21.0 / 33.0).abs() < 0.01, "{counts}");
+        let absent = number(settings, "zero_result_ratio");
+        assert!((absent - number(counts, "absent_gets") / gets).abs() < 1e-9);
+        assert!((absent - 12.0 / 21.0).abs() < 0.03, "{counts}");
+        for row in rows(&document) {
+            if threads == "1" {
+                assert_eq!(row["operations"], settings["ops"]);
+                assert_eq!(row["latency_us"]["get"]["calls"], counts["gets"]);
+                assert_eq!(row["latency_us"]["delete"]["calls"], counts["deletes"]);
+                assert_eq!(row["latency_us"]["scan"]["calls"], counts["seeks"]);
+            } else {
+                // Each thread has keys of its own, which have not equally many operations.
+                let ops = number(settings, "ops");
+                assert!((0.8 * ops..=ops).contains(&number(row, "operations")), "{row}");
+            }
+        }
+        let wasted = |config: &str| {
+            let row = rows(&document).iter().find(|row| row["config"] == config).expect(config);
+            number(row, "wasted_reads_per_get")
+        };
+        assert!(wasted("none") > 0.3 && wasted("bloom:10") < 0.05, "{document}");
+    }
+}
+
+#[test]
+fn keys_from_before_a_trace_are_there() {
+    let folder = tempfile::tempdir().expect("folder");
+    let [path, keys] = ["reads.trace", "keys"].map(|name| folder.path().join(name));
+    let key = |n: u32| format!("key{:08}", n.wrapping_mul(2_654_435_761) % 100_000_000);
+    let lines = |count, line: &dyn Fn(u32) -> String| (0..count).map(|n| line(n) + "\n").collect::<String>();
+    std::fs::write(&path, lines(3000, &|n| format!("get,{}", key(n)))).expect("trace");
+    std::fs::write(&keys, lines(1500, &|n| format!("0x{}", hexadecimal(&key(n * 2))))).expect("keys");
+    let keys = keys.to_str().expect("name");
+    let output = replay(&path, &["--configs", "bloom:10", "--keys", keys, "--json"]).output().expect("run");
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    let document: Value = serde_json::from_slice(&output.stdout).expect("JSON");
+    assert_eq!(document["settings"]["trace"]["load_ops"], 0);
+    assert_eq!(
+        (document["settings"]["records"].as_u64(), document["settings"]["zero_result_ratio"].as_f64()),
+        (Some(1500), Some(0.5))
+    );
+    // Alone, the trace leaves nothing to load.
+    replay(&path, &["--configs", "bloom:10"]).assert().code(2).stderr(contains("--keys"));
+}
+
+#[test]
+fn bad_traces_are_refused() {
+    let folder = tempfile::tempdir().expect("folder");
+    let path = folder.path().join("bad.trace");
+    for (text, error) in [
+        ("put,a\nfetch,b\n", "line 2: got \"fetch,b\", expected get, put, delete or seek"),
+        ("", "got no operation"),
+        ("put,a\nget,a\nput,b\n", "record more"),
+    ] {
+        std::fs::write(&path, text).expect("trace");
+        replay(&path, &["--configs", "bloom:10"]).assert().code(2).stderr(contains(error));
+    }
+    for arguments in [["--zipf", "0.9"], ["--workload", "a"], ["--records", "1000"], ["--salts", "2"]] {
+        replay(&path, &arguments).assert().code(2).stderr(contains("cannot be used with"));
+    }
+    replay(&path, &["--threads", "1,2"]).assert().code(2).stderr(contains("one number"));
+    replay(&path, &["--preset", "shamba"]).assert().code(2).stderr(contains("--trace"));
+}

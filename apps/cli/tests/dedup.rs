@@ -224,3 +224,28 @@ fn another_stream_does_not_go_on_with_a_killed_one() {
     assert!(total("known_bytes") > 1 << 19, "the data of the other stream are known, not repeated: {report}");
     assert!(total("new_bytes") >= 1 << 20 && total("repeated_bytes") == 0, "{report}");
 }
+
+#[test]
+fn a_trace_has_the_lookups_and_the_new_chunks_of_every_scan() {
+    let (dir, tree) =
+        tree(&[("one", &noise(1, 100_000)), ("two", &noise(1, 100_000)), ("three", &noise(2, 50_000))]);
+    let trace = dir.path().join("lookups.trace");
+    let arguments = [tree.to_str().expect("text"), "--trace", trace.to_str().expect("text")];
+    let mut chunks = 0;
+    for _ in 0..2 {
+        let report = report(scan(&dir.path().join("index"), &arguments), 0);
+        chunks += report["total"]["chunks"].as_u64().expect("chunks");
+    }
+    let text = fs::read_to_string(&trace).expect("a trace");
+    let of_kind = |kind: &str| text.lines().filter_map(|line| line.strip_prefix(kind)).collect::<Vec<_>>();
+    let (gets, mut puts) = (of_kind("get,0x"), of_kind("put,0x"));
+    assert_eq!(gets.len() as u64, chunks);
+    let all = puts.len();
+    assert!(puts.iter().all(|digest| digest.len() == 40 && gets.contains(digest)), "{puts:?}");
+    puts.sort_unstable();
+    puts.dedup();
+    assert_eq!((puts.len(), all + gets.len()), (all, text.lines().count()), "each is put once");
+    let nowhere = dir.path().join("no/such/folder");
+    let arguments = [arguments[0], "--trace", nowhere.to_str().expect("text")];
+    scan(&dir.path().join("index"), &arguments).assert().code(2).stderr(contains("--trace: cannot write"));
+}

@@ -21,7 +21,8 @@ pub struct Compare {
     /// Shape of the tree, number of records and operations
     #[arg(long, value_enum, default_value = "small", help_heading = "Data")]
     pub(crate) preset: Preset,
-    /// File of keys, one per line, instead of synthetic keys
+    /// File of keys, one per line, instead of synthetic keys. With --trace: the keys that were in the database before the trace, where
+    /// those that begin with 0x are in hexadecimal
     #[arg(long, value_name = "FILE", help_heading = "Data")]
     pub(crate) keys: Option<PathBuf>,
     /// Records to load (with --keys: at most so many)
@@ -65,6 +66,16 @@ pub struct Compare {
     #[arg(long, help_heading = "Filters")]
     pub(crate) no_negative_cache: bool,
 
+    /// Replay a recorded workload: a query trace of RocksDB (DB::StartTrace), or lines such as get,KEY with get, put, delete or seek
+    /// and a key as it is or in hexadecimal (0x...); also compressed by gzip. A key is there if --keys has it or the trace wrote it
+    /// before, and is absent otherwise. Values have the size of --value-bytes [default: the mean of the trace]
+    #[arg(long, value_name = "FILE", help_heading = "Workload",
+        conflicts_with_all = ["records", "workload", "mix", "zipf", "distribution", "zero_result", "absent", "movement", "salts"])]
+    pub(crate) trace: Option<PathBuf>,
+    /// Part of the trace that fills the databases: its writes are loaded, its other operations left out. The warm-up is half of the
+    /// rest [default: 0.5; with --keys 0]
+    #[arg(long, value_name = "SHARE", value_parser = sizes::number_within(0.0..=0.99), requires = "trace", help_heading = "Workload")]
+    pub(crate) load_share: Option<f64>,
     /// Operations: get, or a core workload of YCSB, a to f
     #[arg(long, default_value = "get", value_parser = parse_mix, help_heading = "Workload")]
     pub(crate) workload: Mix,

@@ -7,6 +7,7 @@ use std::time::Duration;
 use anyhow::{Context, Result};
 use springbloom_console::bad_input;
 use springbloom_records::Clock;
+use springbloom_workload::StreamSettings;
 
 use crate::arguments::Compare;
 use crate::database::build::Folder;
@@ -16,7 +17,7 @@ use crate::database::preset::Preset;
 use crate::inputs::Inputs;
 use crate::place;
 use crate::report::{self, Header, Loads, Lookups, comparison, loads, shamba_plot};
-use crate::run::{self, Entrant, LoadCost, LoadPlan, Plan, shamba};
+use crate::run::{self, Entrant, LoadCost, LoadPlan, Plan, Workload, shamba};
 
 /// Enough for a median and a spread of ratios.
 const LOAD_ONLY_ROUNDS: u32 = 5;
@@ -27,7 +28,7 @@ impl Compare {
         let clock = Clock::start();
         self.require_sense()?;
         let defaults = self.preset.defaults();
-        let records = self.records(&defaults)?;
+        let (records, recorded) = self.records(&defaults)?;
         let configs = self.configs()?;
         let common = self.common(&configs)?;
         let temporary;
@@ -44,7 +45,7 @@ impl Compare {
         if !self.buffered {
             place::require_direct_io(dir)?;
         }
-        let inputs = Inputs { clock, dir, records, configs, common, defaults };
+        let inputs = Inputs { clock, dir, records, recorded, configs, common, defaults };
         if self.load_only { self.compare_loads(&inputs) } else { self.compare_lookups(inputs) }
     }
 
@@ -62,19 +63,21 @@ impl Compare {
     }
 
     fn compare_lookups(&self, mut inputs: Inputs<'_>) -> Result<()> {
-        let Inputs { dir, records, configs, common, defaults, .. } = &inputs;
-        let stream = self.stream(&records.keys)?;
-        self.require_whole_windows(self.warmup.unwrap_or(defaults.warmup_ops))?;
+        let Inputs { dir, records, recorded, configs, common, defaults, .. } = &inputs;
+        let workload = self.workload(&records.keys, recorded.as_ref())?;
+        let (warmup_ops, ops) = self.operations(defaults, recorded.as_ref())?;
+        self.require_whole_windows(warmup_ops)?;
         let manifest = self.manifest(records, common)?;
         if !self.reuse {
-            let data_bytes = records.record_bytes() * records.keys.records();
+            let written = recorded.as_ref().map_or(0, |recorded| recorded.replay.operations());
+            let data_bytes = records.record_bytes() * (records.keys.records() + written);
             place::require_space(dir, data_bytes, configs.len() as u64 + 1)?;
         }
         let folder = Folder::open(dir, self.reuse, &manifest, records, common)?;
         if configs.iter().any(|config| config.elastic().is_some_and(Elastic::differs)) {
-            inputs.common.tables_per_get = run::tables_per_get(&folder, records, common, stream)?;
+            inputs.common.tables_per_get = run::tables_per_get(&folder, records, common, &workload)?;
         }
-        let Inputs { records, configs, common, defaults, .. } = &inputs;
+        let Inputs { records, recorded, configs, common, defaults, .. } = &inputs;
         let load_plan = self.load_plan(&inputs, defaults.load_records, defaults.load_rounds);
         let load_rows = if load_plan.rounds > 0 { run::run_loads(&load_plan)?.0 } else { Vec::new() };
         let entrants = configs
@@ -93,12 +96,13 @@ impl Compare {
             shape: &folder.shape,
             common: &measured,
             segments: self.segments,
-            stream,
+            workload,
             seed: self.seed,
-            salts: self.salts.unwrap_or(defaults.salts),
+            // What a trace looks up is recorded.
+            salts: if recorded.is_some() { 1 } else { self.salts.unwrap_or(defaults.salts) },
             threads: self.threads.clone(),
-            warmup_ops: self.warmup.unwrap_or(defaults.warmup_ops),
-            ops: self.ops.unwrap_or(defaults.ops),
+            warmup_ops,
+            ops,
             rounds: self.rounds.unwrap_or(defaults.rounds),
             window_ops: self.window,
             entrants: &entrants,
@@ -106,21 +110,10 @@ impl Compare {
         };
         let mut header = self.header(&inputs, &folder.shape)?;
         header.loads = (load_plan.rounds > 0).then(|| load_plan.described());
-        if self.preset == Preset::Shamba {
-            return self.shamba(&plan, header);
+        if let (Preset::Shamba, Workload::Generated(stream)) = (self.preset, &plan.workload) {
+            return self.shamba(&plan, *stream, header);
         }
-        header.lookups = Some(Lookups {
-            workload: stream.mix.to_string(),
-            distribution: plan.stream.distribution.to_string(),
-            zero_result_ratio: plan.stream.zero_result_ratio,
-            absent: plan.stream.absent,
-            movement: plan.stream.movement,
-            window_ops: plan.window_ops,
-            warmup_ops: plan.warmup_ops,
-            ops: plan.ops,
-            rounds: plan.rounds,
-            salts: plan.salts,
-        });
+        header.lookups = Some(Lookups::of(&plan, recorded.as_ref()));
         let rows = run::run(&plan)?;
         let mut out = stdout().lock();
         if self.json {
@@ -130,9 +123,9 @@ impl Compare {
         }
     }
 
-    fn shamba(&self, plan: &Plan<'_>, header: Header) -> Result<()> {
+    fn shamba(&self, plan: &Plan<'_>, stream: StreamSettings, header: Header) -> Result<()> {
         let exponent = self.zipf.unwrap_or(shamba::ZIPF_EXPONENT);
-        let experiment = shamba::run(plan, exponent)?;
+        let experiment = shamba::run(plan, stream, exponent)?;
         let mut out = stdout().lock();
         if self.json {
             report::shamba::write_json(&mut out, &header, &experiment)?;

@@ -22,7 +22,9 @@ use crate::database::manifest::{FORMAT_VERSION, TreeManifest};
 use crate::database::options::CommonSettings;
 use crate::database::preset::{Defaults, Preset};
 use crate::database::shape::Shape;
+use crate::recorded::Recorded;
 use crate::report::Header;
+use crate::run::Workload;
 
 /// Name of keys that are computed from record numbers.
 const SYNTHETIC: &str = "synthetic";
@@ -33,6 +35,8 @@ pub(crate) struct Inputs<'a> {
     /// Folder for the databases.
     pub(crate) dir: &'a Path,
     pub(crate) records: Records,
+    /// Of a trace.
+    pub(crate) recorded: Option<Recorded>,
     pub(crate) configs: Vec<Config>,
     pub(crate) common: CommonSettings,
     pub(crate) defaults: Defaults,
@@ -44,8 +48,12 @@ impl Compare {
         if self.load_only && self.load_rounds == Some(0) {
             return Err(bad_input("--load-only needs --load-rounds of at least 1"));
         }
+        if self.trace.is_some() && self.threads.len() > 1 {
+            return Err(bad_input("--trace is replayed once: give --threads one number"));
+        }
         if self.preset == Preset::Shamba && !self.load_only {
             let varied = [
+                ("--trace", self.trace.is_some()),
                 ("--zero-result", self.zero_result.is_some()),
                 ("--distribution", self.distribution.is_some()),
                 ("--budget", self.budget.is_some()),
@@ -102,14 +110,25 @@ impl Compare {
         }
     }
 
-    pub(crate) fn records(&self, defaults: &Defaults) -> Result<Records> {
+    /// What is loaded, and the workload of a trace.
+    pub(crate) fn records(&self, defaults: &Defaults) -> Result<(Records, Option<Recorded>)> {
         const MAX_VALUE_BYTES: usize = 1 << 24;
-        let value_bytes = self.value_bytes.unwrap_or(defaults.value_bytes);
-        if !(value::MIN_VALUE_BYTES..=MAX_VALUE_BYTES).contains(&value_bytes) {
+        let allowed = value::MIN_VALUE_BYTES..=MAX_VALUE_BYTES;
+        if let Some(got) = self.value_bytes.filter(|bytes| !allowed.contains(bytes)) {
             return Err(bad_input(format!(
-                "--value-bytes: got {value_bytes}, expected {} to {MAX_VALUE_BYTES} (a value carries its record and version)",
+                "--value-bytes: got {got}, expected {} to {MAX_VALUE_BYTES} (a value carries its record and version)",
                 value::MIN_VALUE_BYTES
             )));
+        }
+        let value_bytes = self.value_bytes.unwrap_or(defaults.value_bytes);
+        let seed = self.seed;
+        if let Some(path) = &self.trace {
+            let (keys, recorded) = Recorded::read(path, self.keys.as_deref(), self.load_share)?;
+            let of_trace =
+                recorded.value_bytes.map(|bytes| (bytes as usize).clamp(*allowed.start(), *allowed.end()));
+            let value_bytes = self.value_bytes.or(of_trace).unwrap_or(value_bytes);
+            let keys = KeySpace::Trace(keys);
+            return Ok((Records { keys, value_bytes, seed }, Some(recorded)));
         }
         let keys = match &self.keys {
             Some(path) => KeySpace::File(
@@ -117,10 +136,39 @@ impl Compare {
             ),
             None => KeySpace::Synthetic { records: self.records.unwrap_or(defaults.records) },
         };
-        Ok(Records { keys, value_bytes, seed: self.seed })
+        Ok((Records { keys, value_bytes, seed }, None))
     }
 
-    pub(crate) fn stream(&self, keys: &KeySpace) -> Result<StreamSettings> {
+    /// Operations before the measurement, and measured ones.
+    pub(crate) fn operations(&self, defaults: &Defaults, recorded: Option<&Recorded>) -> Result<(u64, u64)> {
+        let Some(recorded) = recorded else {
+            return Ok((self.warmup.unwrap_or(defaults.warmup_ops), self.ops.unwrap_or(defaults.ops)));
+        };
+        let there = recorded.replay.operations();
+        let warmup = self.warmup.unwrap_or(there / 2);
+        // In equal rounds, and as many for each thread.
+        let least = u64::from(self.rounds.unwrap_or(defaults.rounds))
+            * self.threads.iter().map(|&n| u64::from(n)).sum::<u64>();
+        let ops = self.ops.unwrap_or(there.saturating_sub(warmup) / least * least);
+        if warmup.saturating_add(ops) > there || ops < least {
+            return Err(bad_input(format!(
+                "{}: {there} operations are left behind those that fill the databases, but {warmup} for the warm-up and {} measured \
+                 ones are needed: choose a smaller --load-share, --warmup or --ops, or record more",
+                recorded.name,
+                ops.max(least),
+            )));
+        }
+        Ok((warmup, ops))
+    }
+
+    pub(crate) fn workload(&self, keys: &KeySpace, recorded: Option<&Recorded>) -> Result<Workload> {
+        match recorded {
+            Some(recorded) => Ok(Workload::Trace(recorded.replay.clone())),
+            None => Ok(Workload::Generated(self.stream(keys)?)),
+        }
+    }
+
+    fn stream(&self, keys: &KeySpace) -> Result<StreamSettings> {
         let mix = self.mix.unwrap_or(self.workload);
         let distribution = match (self.distribution, self.zipf) {
             (Some(distribution), _) => distribution,
@@ -181,13 +229,21 @@ impl Compare {
 
     /// Identifies the keys in manifests.
     fn keys_identity(&self) -> Result<String> {
-        match &self.keys {
-            None => Ok(SYNTHETIC.to_owned()),
-            Some(path) => {
-                // By content: the same file at another place holds the same keys.
-                let bytes = fs::read(path).with_context(|| format!("cannot read {}", path.display()))?;
-                Ok(format!("keys of file {}", &blake3::hash(&bytes).to_hex()[..16]))
-            }
+        // By content: the same file at another place holds the same keys.
+        let digest = |path: &Path| -> Result<String> {
+            let bytes = fs::read(path).with_context(|| format!("cannot read {}", path.display()))?;
+            Ok(blake3::hash(&bytes).to_hex()[..16].to_owned())
+        };
+        let keys = self.keys.as_deref().map(digest).transpose()?;
+        let keys = keys.map(|digest| format!("keys of file {digest}"));
+        match &self.trace {
+            None => Ok(keys.unwrap_or_else(|| SYNTHETIC.to_owned())),
+            Some(trace) => Ok(format!(
+                "keys of trace {}, {}, load share {:?}",
+                digest(trace)?,
+                keys.unwrap_or_else(|| "no others".to_owned()),
+                self.load_share
+            )),
         }
     }
 
@@ -211,7 +267,7 @@ impl Compare {
             clock: *clock,
             rocksdb: ROCKSDB_VERSION,
             preset: self.preset,
-            keys: self.keys.as_ref().map_or_else(
+            keys: [&self.trace, &self.keys].into_iter().find_map(Option::as_ref).map_or_else(
                 || SYNTHETIC.to_owned(),
                 |path| format!("keys of {}", path.file_name().unwrap_or_default().display()),
             ),

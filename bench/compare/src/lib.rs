@@ -1,6 +1,7 @@
 //! `springbloom compare`: one workload on one tree under many filters.
 //!
 //! - `arguments`: the flags; `inputs`: records, operations and settings that follow from them;
+//! - `recorded`: a trace as a workload;
 //! - `comparison`: the steps;
 //! - `database`: the databases that are compared, all of one tree;
 //! - `run`: loads and lookups, measured and verified;
@@ -13,6 +14,7 @@ mod comparison;
 mod database;
 mod inputs;
 mod place;
+mod recorded;
 mod report;
 mod run;
 mod spread;

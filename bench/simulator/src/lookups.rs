@@ -1,5 +1,7 @@
 //! Sequences of lookups.
 
+use std::sync::Arc;
+
 use springbloom_workload::hash::{mix, unit_interval};
 use springbloom_workload::{
     AbsentKeys, Distribution, KeySpace, Mix, Movement, Operation, OperationStream, StreamSettings,
@@ -66,9 +68,16 @@ pub struct Lookup {
 /// An endless sequence of lookups, half of them of absent keys unless the stream says otherwise. Equal settings give equal sequences.
 #[derive(Clone, Debug)]
 pub struct Lookups {
-    operations: OperationStream,
+    source: Source,
     hot_range: Option<HotRange>,
     count: u64,
+}
+
+#[derive(Clone, Debug)]
+enum Source {
+    Stream(Box<OperationStream>),
+    /// They begin anew at the end.
+    Recorded(Arc<[Lookup]>),
 }
 
 impl Lookups {
@@ -97,7 +106,12 @@ impl Lookups {
     /// Settings that are out of range.
     pub fn of(stream: StreamSettings, records: u64) -> Result<Self, WorkloadError> {
         let operations = OperationStream::new(stream, &KeySpace::Synthetic { records })?;
-        Ok(Self { operations, hot_range: None, count: 0 })
+        Ok(Self { source: Source::Stream(Box::new(operations)), hot_range: None, count: 0 })
+    }
+
+    /// Lookups that were recorded: at least one.
+    pub fn recorded(lookups: Arc<[Lookup]>) -> Self {
+        Self { source: Source::Recorded(lookups), hot_range: None, count: 0 }
     }
 }
 
@@ -105,8 +119,16 @@ impl Iterator for Lookups {
     type Item = Lookup;
 
     fn next(&mut self) -> Option<Lookup> {
+        let operations = match &mut self.source {
+            Source::Stream(operations) => operations,
+            Source::Recorded(lookups) => {
+                let lookup = lookups[(self.count % lookups.len() as u64) as usize];
+                self.count += 1;
+                return Some(lookup);
+            }
+        };
         loop {
-            let (record, is_absent) = match self.operations.next_operation() {
+            let (record, is_absent) = match operations.next_operation() {
                 Operation::Read(record) => (record, false),
                 Operation::ReadAbsent(record) => (record, true),
                 _ => continue,

@@ -77,6 +77,16 @@ pub enum WorkloadError {
         /// The file.
         path: PathBuf,
     },
+    /// A trace could not be read, or is none.
+    #[error("{path}, {place}: {wrong}", path = path.display())]
+    Trace {
+        /// The file.
+        path: PathBuf,
+        /// A line or a byte of it.
+        place: String,
+        /// What is there, and what was expected.
+        wrong: String,
+    },
     /// Inserts need new keys, which a file of keys cannot give.
     #[error(
         "this workload inserts records, which keys from a file do not allow: use synthetic keys, or a mix without inserts"

@@ -5,6 +5,7 @@
 //! - [`AbsentKeys`]: whether lookups repeat absent keys.
 //! - [`Mix`]: the shares of operations, with the core workloads A-F of YCSB (Cooper et al., SoCC'10).
 //! - [`OperationStream`]: the endless, deterministic sequence of [`Operation`]s of these settings and a seed.
+//! - [`Trace`]: the operations of a real program, as they were recorded.
 //! - [`hash`]: pseudo-random numbers that are functions of a key's number.
 //! - [`value`]: values derived from record and version, so that every answer of a store can be verified.
 //!
@@ -19,6 +20,7 @@ mod mix;
 mod movement;
 mod permutation;
 mod stream;
+pub mod trace;
 pub mod value;
 
 pub use absent::AbsentKeys;
@@ -29,3 +31,4 @@ pub use mix::Mix;
 pub use movement::Movement;
 pub use permutation::Permutation;
 pub use stream::{Operation, OperationStream, StreamSettings};
+pub use trace::{Counts, Playback, Replay, Trace, TraceKeys, TraceKind};

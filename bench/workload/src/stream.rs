@@ -34,6 +34,10 @@ pub enum Operation {
     },
     /// Read, then write the next version.
     ReadModifyWrite(u64),
+    /// Delete, only in recorded workloads.
+    Delete(u64),
+    /// Read the first record in key order that is not before this one, which may be absent. Only in recorded workloads.
+    Seek(u64),
 }
 
 /// Settings of a stream.
@@ -288,6 +292,7 @@ mod tests {
                         4
                     }
                     Operation::ReadModifyWrite(_) => 5,
+                    other => panic!("{other:?}"),
                 }] += 1;
             }
             let reads = 1.0 - mix.update - mix.insert - mix.scan - mix.read_modify_write;

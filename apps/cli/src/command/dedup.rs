@@ -10,6 +10,7 @@ mod report;
 mod scan;
 mod state;
 mod tally;
+mod trace;
 mod walk;
 
 use std::process::ExitCode;

@@ -1,14 +1,14 @@
 //! Loads records: for the tree that all databases are copied from, and to measure loads.
 //!
-//! Records are written in a random but fixed order, with a flush after a fixed number of records. After a fixed number of
-//! flushes the load waits for compaction. So the tree depends on the settings and not on timing.
+//! Records are written in a random but fixed order (those of a trace in its order), with a flush after a fixed number of
+//! records. After a fixed number of flushes the load waits for compaction. So the tree depends on the settings and not on timing.
 
 use std::path::Path;
 
 use anyhow::{Context, Result};
 use rocksdb::{DB, Options, WaitForCompactOptions};
 use springbloom_console::Step;
-use springbloom_workload::{KeySpace, Permutation, value};
+use springbloom_workload::{KeySpace, value};
 
 use crate::database::options::{AutoCompaction, CommonSettings};
 use crate::database::preset::{Style, TreeShape};
@@ -53,14 +53,14 @@ pub(crate) fn load(
     options.set_write_buffer_size(tree.write_buffer_bytes as usize * 8);
     let db = DB::open(options, path).with_context(|| format!("cannot create {}", path.display()))?;
     let write_options = common.write_options();
-    let order = Permutation::new(count, records.seed);
+    let order = records.keys.load_order(count, records.seed);
     let schedule = Schedule::new(count, records.record_bytes(), tree);
     let (mut key, mut bytes) = (Vec::new(), Vec::new());
     for flush in 0..schedule.flushes {
         let batch = schedule.records_of(flush, count);
         let batch_records = batch.end - batch.start;
         for index in batch {
-            let record = order.apply(index);
+            let record = order(index);
             records.keys.present(record, &mut key);
             value::write(record, 0, records.value_bytes, &mut bytes);
             db.put_opt(&key, &bytes, &write_options)?;

@@ -7,11 +7,13 @@ use anyhow::Result;
 use serde::{Serialize, Serializer};
 use springbloom_console::sizes::Size;
 use springbloom_records::{Build, Clock, Machine};
-use springbloom_workload::{AbsentKeys, Movement};
+use springbloom_workload::{AbsentKeys, Counts, Movement};
 
 use crate::database::block_cache::BlockCache;
 use crate::database::preset::Preset;
 use crate::database::shape::LevelShape;
+use crate::recorded::Recorded;
+use crate::run::{Plan, Workload};
 
 /// Data, filters and workload.
 #[derive(Debug, Serialize)]
@@ -48,12 +50,15 @@ pub(crate) struct Header {
 #[derive(Debug, Serialize)]
 pub(crate) struct Lookups {
     pub(crate) workload: String,
+    /// These four are recorded with a trace.
     pub(crate) distribution: String,
     pub(crate) zero_result_ratio: f64,
     #[serde(serialize_with = "as_text")]
-    pub(crate) absent: AbsentKeys,
+    pub(crate) absent: Option<AbsentKeys>,
     #[serde(serialize_with = "as_text")]
-    pub(crate) movement: Movement,
+    pub(crate) movement: Option<Movement>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) trace: Option<TraceCounts>,
     pub(crate) window_ops: Option<u64>,
     pub(crate) warmup_ops: u64,
     pub(crate) ops: u64,
@@ -61,8 +66,97 @@ pub(crate) struct Lookups {
     pub(crate) salts: u32,
 }
 
-fn as_text<S: Serializer>(value: &impl Display, serializer: S) -> std::result::Result<S::Ok, S::Error> {
-    serializer.collect_str(value)
+/// What of a trace was run.
+#[derive(Clone, Copy, Debug, Serialize)]
+pub(crate) struct TraceCounts {
+    /// Operations that filled the databases.
+    load_ops: u64,
+    /// Of the measured operations.
+    gets: u64,
+    absent_gets: u64,
+    keys_looked_up: u64,
+    puts: u64,
+    deletes: u64,
+    seeks: u64,
+}
+
+const RECORDED: &str = "recorded";
+
+fn as_text<S: Serializer>(
+    value: &Option<impl Display>,
+    serializer: S,
+) -> std::result::Result<S::Ok, S::Error> {
+    match value {
+        Some(value) => serializer.collect_str(value),
+        None => serializer.serialize_str(RECORDED),
+    }
+}
+
+impl Lookups {
+    pub(crate) fn of(plan: &Plan<'_>, recorded: Option<&Recorded>) -> Self {
+        let Plan { window_ops, warmup_ops, ops, rounds, salts, .. } = *plan;
+        let counts = recorded.map(|recorded| {
+            let Counts { gets, absent_gets, keys_looked_up, puts, deletes, seeks } =
+                recorded.replay.counts(warmup_ops..warmup_ops + ops);
+            TraceCounts {
+                load_ops: recorded.load_ops,
+                gets,
+                absent_gets,
+                keys_looked_up,
+                puts,
+                deletes,
+                seeks,
+            }
+        });
+        let stream = match &plan.workload {
+            Workload::Generated(stream) => Some(stream),
+            Workload::Trace(_) => None,
+        };
+        let absent_share = |counts: TraceCounts| counts.absent_gets as f64 / (counts.gets as f64).max(1.0);
+        Lookups {
+            workload: match (stream, recorded) {
+                (Some(stream), _) => stream.mix.to_string(),
+                (None, recorded) => {
+                    format!("trace {}", recorded.map_or("", |recorded| recorded.name.as_str()))
+                }
+            },
+            distribution: stream.map_or(RECORDED.to_owned(), |stream| stream.distribution.to_string()),
+            zero_result_ratio: stream
+                .map(|stream| stream.zero_result_ratio)
+                .or(counts.map(absent_share))
+                .unwrap_or_default(),
+            absent: stream.map(|stream| stream.absent),
+            movement: plan.workload.movement(),
+            trace: counts,
+            window_ops,
+            warmup_ops,
+            ops,
+            rounds,
+            salts,
+        }
+    }
+
+    fn write_text(&self, out: &mut impl Write, seed: u64) -> Result<()> {
+        let Lookups { workload, distribution, warmup_ops, ops, rounds, salts, .. } = self;
+        let absent = self.zero_result_ratio * 100.0;
+        if let Some(counts) = self.trace {
+            let TraceCounts { load_ops, gets, keys_looked_up, puts, deletes, seeks, .. } = counts;
+            return Ok(writeln!(
+                out,
+                "workload {workload}: {load_ops} operations fill the databases, then {warmup_ops} warm-up + {ops} measured operations in \
+                 {rounds} rounds: {gets} gets of {keys_looked_up} keys, {absent:.1}% for absent keys, {puts} puts, {deletes} deletes, \
+                 {seeks} seeks"
+            )?);
+        }
+        let text = |value: Option<String>| value.unwrap_or_default();
+        let kind = text(self.absent.map(|absent| absent.to_string()));
+        let movement = text(self.movement.map(|movement| movement.to_string()));
+        Ok(writeln!(
+            out,
+            "workload {workload}, {distribution}, {absent:.0}% zero-result lookups for {kind} absent keys, movement {movement}; \
+             {warmup_ops} warm-up + {ops} measured operations, {rounds} rounds, {salts} hot-key mappings, seed {seed}",
+        )?)
+    }
 }
 
 /// Loads that were measured.
@@ -95,21 +189,7 @@ impl Header {
             self.seek_ms.map_or_else(String::new, |seek| format!(", {seek} ms a seek")),
         )?;
         if let Some(lookups) = &self.lookups {
-            writeln!(
-                out,
-                "workload {}, {}, {:.0}% zero-result lookups for {} absent keys, movement {}; {} warm-up + {} measured \
-                 operations, {} rounds, {} hot-key mappings, seed {}",
-                lookups.workload,
-                lookups.distribution,
-                lookups.zero_result_ratio * 100.0,
-                lookups.absent,
-                lookups.movement,
-                lookups.warmup_ops,
-                lookups.ops,
-                lookups.rounds,
-                lookups.salts,
-                self.seed,
-            )?;
+            lookups.write_text(out, self.seed)?;
         }
         if let Some(Loads { load_records, load_rounds }) = self.loads {
             writeln!(

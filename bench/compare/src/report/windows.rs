@@ -19,7 +19,7 @@ pub(crate) fn write_text(out: &mut impl Write, lookups: Option<&Lookups>, rows: 
         writeln!(out, "\nwasted reads per get in windows of {window_ops} operations, {threads} threads")?;
         let rows: Vec<&Row> = rows.iter().filter(|row| row.threads == threads).collect();
         write_table(out, &rows)?;
-        if lookups.movement.jump_period_ops().is_some() {
+        if lookups.movement.is_some_and(|movement| movement.jump_period_ops().is_some()) {
             write_recoveries(out, &rows)?;
         }
     }

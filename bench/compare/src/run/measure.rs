@@ -12,21 +12,23 @@ use springbloom_baselines::BlockReads;
 const MAX_LATENCY_NS: u64 = 60_000_000_000;
 const SIGNIFICANT_DIGITS: u8 = 3;
 
-/// Kinds of calls to a database. An update and an insert are a put; a read-modify-write is a get and a put.
+/// Kinds of calls to a database. An update and an insert are a put; a read-modify-write is a get and a put; a seek is a scan.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Call {
     Get,
     Put,
+    Delete,
     Scan,
 }
 
 impl Call {
-    pub(crate) const ALL: [Call; 3] = [Call::Get, Call::Put, Call::Scan];
+    pub(crate) const ALL: [Call; 4] = [Call::Get, Call::Put, Call::Delete, Call::Scan];
 
     pub(crate) fn name(self) -> &'static str {
         match self {
             Call::Get => "get",
             Call::Put => "put",
+            Call::Delete => "delete",
             Call::Scan => "scan",
         }
     }
@@ -39,7 +41,9 @@ pub(crate) struct Measured {
     pub(crate) gets: u64,
     /// Gets whose answer was a value that was read from a data block.
     pub(crate) found_by_read: u64,
+    /// Of gets; those of scans are counted apart.
     pub(crate) data_reads: u64,
+    pub(crate) scan_data_reads: u64,
     pub(crate) filter_reads: u64,
     pub(crate) index_reads: u64,
     /// CPU time of the threads that did the operations.
@@ -59,6 +63,7 @@ impl Measured {
             gets: 0,
             found_by_read: 0,
             data_reads: 0,
+            scan_data_reads: 0,
             filter_reads: 0,
             index_reads: 0,
             cpu: Duration::ZERO,
@@ -72,6 +77,7 @@ impl Measured {
         self.gets += other.gets;
         self.found_by_read += other.found_by_read;
         self.data_reads += other.data_reads;
+        self.scan_data_reads += other.scan_data_reads;
         self.filter_reads += other.filter_reads;
         self.index_reads += other.index_reads;
         self.cpu += other.cpu;
@@ -143,7 +149,7 @@ impl ThreadMeter {
     pub(crate) fn finish(self, measured: &mut Measured) {
         measured.cpu += thread_cpu() - self.cpu_at_start;
         let BlockReads { data, index, filter } = BlockReads::of_this_thread();
-        measured.data_reads += data;
+        measured.data_reads += data - measured.scan_data_reads;
         measured.index_reads += index;
         measured.filter_reads += filter;
     }

@@ -10,7 +10,6 @@ use hdrhistogram::Histogram;
 use serde::Serialize;
 use springbloom_console::Step;
 use springbloom_rocksdb::testing::digests_computed;
-use springbloom_workload::{OperationStream, StreamSettings};
 
 use crate::database::config::Config;
 use crate::database::load::Records;
@@ -23,14 +22,14 @@ use crate::run::measure::{Call, Measured, process_cpu};
 use crate::run::oracle::Oracle;
 use crate::run::windows::{Recovery, Window, Windows, recoveries};
 use crate::run::worker::{self, Target};
+use crate::run::workload::{Extent, Operations, Workload};
 
 /// The plan of a comparison.
 pub(crate) struct Plan<'a> {
     pub(crate) records: &'a Records,
     pub(crate) shape: &'a Shape,
     pub(crate) common: &'a CommonSettings,
-    /// Operations, all but salt, seed and stream numbers.
-    pub(crate) stream: StreamSettings,
+    pub(crate) workload: Workload,
     pub(crate) seed: u64,
     pub(crate) salts: u32,
     pub(crate) threads: Vec<u32>,
@@ -69,7 +68,7 @@ pub(crate) struct Row {
     pub(crate) ops_per_s_by_round: Vec<f64>,
     pub(crate) p50_us: f64,
     pub(crate) p99_us: f64,
-    /// By kind of call: get, put, scan.
+    /// By kind of call: get, put, delete, scan.
     pub(crate) latency_us: BTreeMap<&'static str, Latency>,
     pub(crate) data_reads_per_get: Option<f64>,
     pub(crate) wasted_reads_per_get: Option<f64>,
@@ -191,18 +190,13 @@ struct Contestant<'a> {
 
 impl<'a> Contestant<'a> {
     fn open(plan: &Plan<'_>, entrant: &'a Entrant) -> Result<Self> {
-        let mix = plan.stream.mix;
-        let open = if mix.writes() { Database::open_scratch } else { Database::open };
-        let loaded = plan.records.keys.records();
-        let oracle = if mix.writes() {
-            // Streams insert side by side and may be apart by as many records as one of them inserts.
-            let all_ops = plan.warmup_ops + plan.ops * plan.threads.len() as u64;
-            let most_threads = plan.threads.iter().copied().max().map_or(1, u64::from);
-            let room = if mix.inserts() { (all_ops + u64::from(plan.rounds) + 1) * most_threads } else { 0 };
-            Oracle::new(loaded, loaded + room)
-        } else {
-            Oracle::read_only()
+        let open = if plan.workload.writes() { Database::open_scratch } else { Database::open };
+        let extent = Extent {
+            ops: plan.warmup_ops + plan.ops * plan.threads.len() as u64,
+            rounds: plan.rounds,
+            most_threads: plan.threads.iter().copied().max().map_or(1, u64::from),
         };
+        let oracle = plan.workload.oracle(&plan.records.keys, extent);
         Ok(Contestant {
             entrant,
             database: open(&entrant.config, &entrant.path, plan.shape, plan.common)?,
@@ -214,7 +208,7 @@ impl<'a> Contestant<'a> {
 /// A contestant's progress in one race.
 struct Run<'a> {
     contestant: &'a Contestant<'a>,
-    streams: Vec<OperationStream>,
+    streams: Vec<Operations>,
     /// Operations before the measurement.
     earlier_ops: u64,
     elapsed: Duration,
@@ -229,17 +223,12 @@ struct Run<'a> {
 
 impl<'a> Run<'a> {
     fn new(plan: &Plan<'_>, salt: u32, threads: u32, contestant: &'a Contestant<'a>) -> Result<Self> {
+        // Each number of threads is a race of its own, which must not repeat the operations of the last one.
+        let seed = plan.seed ^ u64::from(threads) << 32 ^ u64::from(salt) << 48;
+        let salt_and_seed = (u64::from(salt), seed);
         let streams = (0..u64::from(threads))
             .map(|stream| {
-                let settings = StreamSettings {
-                    salt: u64::from(salt),
-                    // Each number of threads is a race of its own, which must not repeat the operations of the last one.
-                    seed: plan.seed ^ u64::from(threads) << 32 ^ u64::from(salt) << 48,
-                    stream,
-                    streams: u64::from(threads),
-                    ..plan.stream
-                };
-                OperationStream::new(settings, &plan.records.keys)
+                plan.workload.operations(&plan.records.keys, salt_and_seed, (stream, u64::from(threads)))
             })
             .collect::<Result<_, _>>()?;
         let (filter_work_before, process_cpu) = (FilterWork::default(), Duration::ZERO);
@@ -353,7 +342,7 @@ impl<'a> Run<'a> {
             load_cpu_s: load.map(|load| load.load_cpu_s),
             load_written_bytes: load.map(|load| load.load_written_bytes),
             windows: self.windows.counted().to_vec(),
-            recoveries: (plan.stream.movement.jump_period_ops())
+            recoveries: (plan.workload.movement().and_then(|movement| movement.jump_period_ops()))
                 .map_or_else(Vec::new, |period| recoveries(self.windows.counted(), period, self.earlier_ops)),
             tables: Vec::new(),
         })

@@ -11,6 +11,7 @@ use springbloom_workload::{Distribution, StreamSettings};
 
 use crate::database::options::CommonSettings;
 use crate::run::schedule::{Entrant, Plan, Row, run as run_plan};
+use crate::run::workload::Workload;
 
 /// Budgets as shares of the filters' full size.
 const BUDGET_SHARES: [f64; 5] = [0.1, 0.4, 0.7, 1.0, 1.5];
@@ -58,8 +59,8 @@ impl Cell {
     }
 }
 
-/// Runs the experiment on the databases and with the numbers of operations of `plan`.
-pub(crate) fn run(plan: &Plan<'_>, zipf_exponent: f64) -> Result<Experiment> {
+/// Runs the experiment on the databases and with the numbers of operations of `plan`; other settings are those of `stream`.
+pub(crate) fn run(plan: &Plan<'_>, stream: StreamSettings, zipf_exponent: f64) -> Result<Experiment> {
     let full_filter_bytes = (plan.shape.entries() as f64 * FULL_BITS_PER_KEY / 8.0) as u64;
     let (capped, uncapped): (Vec<Entrant>, Vec<Entrant>) =
         plan.entrants.iter().cloned().partition(|entrant| entrant.config.is_capped());
@@ -83,10 +84,11 @@ pub(crate) fn run(plan: &Plan<'_>, zipf_exponent: f64) -> Result<Experiment> {
                     "[{number}/{total}] {distribution}, {:.0}% existing, {memory}: ",
                     existing_share * 100.0
                 );
-                let stream =
-                    StreamSettings { distribution, zero_result_ratio: 1.0 - existing_share, ..plan.stream };
-                let plan =
-                    Plan { common: &common, stream, entrants, label, threads: plan.threads.clone(), ..*plan };
+                let zero_result_ratio = 1.0 - existing_share;
+                let workload =
+                    Workload::Generated(StreamSettings { distribution, zero_result_ratio, ..stream });
+                let threads = plan.threads.clone();
+                let plan = Plan { common: &common, workload, entrants, label, threads, ..*plan };
                 for row in run_plan(&plan)? {
                     let distribution = distribution.to_string();
                     cells.push(Cell { distribution, existing_share, budget_share, budget_bytes, row });

@@ -2,31 +2,32 @@
 
 use anyhow::{Context, Result};
 use rocksdb::DB;
-use springbloom_workload::{Operation, OperationStream, StreamSettings};
+use springbloom_workload::Operation;
 
 use crate::database::build::Folder;
 use crate::database::load::Records;
 use crate::database::options::{AutoCompaction, CommonSettings};
 use crate::run::measure::{Measured, ThreadMeter};
+use crate::run::workload::Workload;
 
 /// Enough for a few percent.
 const OPERATIONS: usize = 2_000;
 
-/// Tables that a get of the stream asks on average where there is no filter: the data blocks that it reads. 1 for a stream without gets.
+/// Tables that a get of the workload asks on average where there is no filter: the data blocks that it reads. 1 for one without gets.
 pub(crate) fn tables_per_get(
     folder: &Folder,
     records: &Records,
     common: &CommonSettings,
-    stream: StreamSettings,
+    workload: &Workload,
 ) -> Result<f64> {
     let tree = folder.tree();
     let db = DB::open_for_read_only(&common.tree_options(AutoCompaction::Off), &tree, false)
         .with_context(|| format!("cannot open {}", tree.display()))?;
-    let mut stream = OperationStream::new(StreamSettings { salt: 1, ..stream }, &records.keys)?;
+    let operations = workload.operations(&records.keys, (1, records.seed), (0, 1))?;
     let (mut key, mut gets) = (Vec::new(), 0);
     let meter = ThreadMeter::start();
-    for _ in 0..OPERATIONS {
-        match stream.next_operation() {
+    for operation in operations.take(OPERATIONS) {
+        match operation {
             Operation::Read(record) | Operation::ReadModifyWrite(record) => {
                 records.keys.present(record, &mut key)
             }

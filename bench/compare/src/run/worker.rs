@@ -4,11 +4,11 @@ use std::time::Instant;
 
 use anyhow::{Result, bail, ensure};
 use rocksdb::{DB, Direction, IteratorMode, WriteOptions};
-use springbloom_workload::{KeySpace, Operation, OperationStream, value};
+use springbloom_workload::{KeySpace, Operation, value};
 
 use crate::database::load::Records;
 use crate::run::measure::{Call, Measured, ThreadMeter};
-use crate::run::oracle::Oracle;
+use crate::run::oracle::{Change, Oracle};
 
 /// A database and its expected contents, shared by threads.
 pub(crate) struct Target<'a> {
@@ -18,11 +18,15 @@ pub(crate) struct Target<'a> {
     pub(crate) write_options: &'a WriteOptions,
 }
 
-/// Does the next `operations` of `stream`.
+/// Does the next `count` of `operations`, or all if there are fewer.
 ///
 /// # Errors
 /// A wrong answer is an error: it names the key, the answer and the expectation.
-pub(crate) fn run(target: &Target<'_>, stream: &mut OperationStream, operations: u64) -> Result<Measured> {
+pub(crate) fn run(
+    target: &Target<'_>,
+    operations: &mut impl Iterator<Item = Operation>,
+    count: u64,
+) -> Result<Measured> {
     let mut worker = Worker {
         target,
         measured: Measured::nothing(),
@@ -30,12 +34,12 @@ pub(crate) fn run(target: &Target<'_>, stream: &mut OperationStream, operations:
         key: Vec::new(),
         value: Vec::new(),
     };
-    for _ in 0..operations {
-        worker.step(stream.next_operation())?;
+    for operation in operations.take(usize::try_from(count)?) {
+        worker.step(operation)?;
+        worker.measured.operations += 1;
     }
     let Worker { mut measured, meter, .. } = worker;
     meter.finish(&mut measured);
-    measured.operations = operations;
     Ok(measured)
 }
 
@@ -52,12 +56,14 @@ impl Worker<'_> {
         match operation {
             Operation::Read(record) => self.read(record),
             Operation::ReadAbsent(record) => self.read_absent(record),
-            Operation::Update(record) | Operation::Insert(record) => self.write(record),
+            Operation::Update(record) | Operation::Insert(record) => self.change(record, Change::Write),
             Operation::ReadModifyWrite(record) => {
                 self.read(record)?;
-                self.write(record)
+                self.change(record, Change::Write)
             }
-            Operation::Scan { first, records } => self.scan(first, records),
+            Operation::Scan { first, records } => self.scanning(|worker| worker.scan(first, records)),
+            Operation::Delete(record) => self.change(record, Change::Delete),
+            Operation::Seek(record) => self.scanning(|worker| worker.seek(record)),
         }
     }
 
@@ -97,18 +103,70 @@ impl Worker<'_> {
         Ok(())
     }
 
-    fn write(&mut self, record: u64) -> Result<()> {
+    fn change(&mut self, record: u64, change: Change) -> Result<()> {
         let Target { db, records, oracle, write_options } = *self.target;
         records.keys.present(record, &mut self.key);
         let mut elapsed = None;
-        oracle.write(record, |version| {
-            value::write(record, version, records.value_bytes, &mut self.value);
+        oracle.change(record, change, |version| {
+            if change == Change::Write {
+                value::write(record, version, records.value_bytes, &mut self.value);
+            }
             let start = Instant::now();
-            db.put_opt(&self.key, &self.value, write_options)?;
+            match change {
+                Change::Write => db.put_opt(&self.key, &self.value, write_options)?,
+                Change::Delete => db.delete_opt(&self.key, write_options)?,
+            }
             elapsed = Some(start.elapsed());
             anyhow::Ok(())
         })?;
-        elapsed.into_iter().try_for_each(|elapsed| self.measured.record_latency(Call::Put, elapsed))
+        let call = match change {
+            Change::Write => Call::Put,
+            Change::Delete => Call::Delete,
+        };
+        elapsed.into_iter().try_for_each(|elapsed| self.measured.record_latency(call, elapsed))
+    }
+
+    /// Counts the data blocks that `scan` reads apart: no filter can save them.
+    fn scanning(&mut self, scan: impl FnOnce(&mut Self) -> Result<()>) -> Result<()> {
+        let before = self.meter.data_reads();
+        scan(self)?;
+        self.measured.scan_data_reads += self.meter.data_reads() - before;
+        Ok(())
+    }
+
+    fn seek(&mut self, sought: u64) -> Result<()> {
+        let Target { db, records, oracle, .. } = *self.target;
+        records.keys.present(sought, &mut self.key);
+        let oldest = oracle.begin_read(sought);
+        let start = Instant::now();
+        let found = db.iterator(IteratorMode::From(&self.key, Direction::Forward)).next().transpose()?;
+        self.measured.record_latency(Call::Scan, start.elapsed())?;
+        let expected = oracle.end_read(sought, oldest);
+        let mut version = None;
+        if let Some((key, bytes)) = found {
+            ensure!(*key >= *self.key, "WRONG ANSWER: a seek goes back to {}", key.escape_ascii());
+            if *key == *self.key {
+                version = Some(intact_version(&bytes, sought, records.value_bytes, &key)?);
+            } else {
+                let Some((record, _)) = value::origin(&bytes) else {
+                    bail!("WRONG ANSWER: a value of {} B", bytes.len())
+                };
+                let mut its_key = Vec::new();
+                in_key_space(&records.keys, record)?;
+                records.keys.present(record, &mut its_key);
+                ensure!(
+                    *key == *its_key && value::is_intact(&bytes, records.value_bytes),
+                    "WRONG ANSWER in a seek: {} does not belong to its value",
+                    key.escape_ascii()
+                );
+            }
+        }
+        ensure!(
+            expected.allows(version),
+            "WRONG ANSWER for a seek of {}: got version {version:?}, expected {expected:?}",
+            self.key.escape_ascii()
+        );
+        Ok(())
     }
 
     fn scan(&mut self, first: u64, length: u32) -> Result<()> {
@@ -151,7 +209,7 @@ impl Worker<'_> {
 }
 
 fn in_key_space(keys: &KeySpace, record: u64) -> Result<()> {
-    ensure!(keys.can_grow() || record < keys.records(), "WRONG ANSWER: a value of record {record}");
+    ensure!(keys.has_key(record), "WRONG ANSWER: a value of record {record}");
     Ok(())
 }
 
@@ -171,7 +229,8 @@ fn intact_version(bytes: &[u8], record: u64, value_bytes: usize, key: &[u8]) -> 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use springbloom_workload::{Mix, StreamSettings};
+    use crate::run::workload::Operations;
+    use springbloom_workload::{Mix, OperationStream, StreamSettings};
 
     const VALUE_BYTES: usize = 40;
 
@@ -198,10 +257,10 @@ mod tests {
         damage(&db, &records);
         let oracle = Oracle::new(50, 3_000);
         let settings = StreamSettings { mix, ..StreamSettings::gets(0.5, 0.3, 1, 1) };
-        let mut stream = OperationStream::new(settings, &records.keys)?;
+        let stream = OperationStream::new(settings, &records.keys)?;
         let write_options = WriteOptions::default();
         let target = Target { db: &db, records: &records, oracle: &oracle, write_options: &write_options };
-        run(&target, &mut stream, 2_000)
+        run(&target, &mut Operations::Generated(Box::new(stream)), 2_000)
     }
 
     fn assert_wrong(result: Result<Measured>) {

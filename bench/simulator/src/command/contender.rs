@@ -2,15 +2,17 @@
 
 use std::fmt;
 use std::str::FromStr;
+use std::sync::Arc;
 
 use springbloom_manager::{ManagerSettings, PolicyKind};
 use springbloom_workload::StreamSettings;
 
+use crate::command::recorded::Sampled;
 use crate::command::sample::Sample;
 use crate::managed::{self, KeyForm, Managed};
 use crate::planned::Planned;
 use crate::written::{Choice, Stock, Written};
-use crate::{Lookups, Rewriting};
+use crate::{Lookups, Rewriting, Tree};
 
 /// A way to spend memory on filters.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -67,10 +69,17 @@ impl fmt::Display for Contender {
     }
 }
 
+/// Where lookups come from.
+#[derive(Clone, Debug)]
+pub(super) enum Source {
+    Stream(StreamSettings),
+    Trace(Sampled),
+}
+
 /// The lookups of a run.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub(super) struct Load {
-    pub(super) stream: StreamSettings,
+    pub(super) source: Source,
     pub(super) warmup: usize,
     pub(super) measured: usize,
     pub(super) rewriting: Option<Rewriting>,
@@ -81,18 +90,30 @@ pub(super) struct Load {
     pub(super) head: f64,
 }
 
+impl Load {
+    /// The lookups, from the first one on.
+    pub(super) fn lookups(&self, tree: &Tree) -> Lookups {
+        match &self.source {
+            Source::Stream(stream) => {
+                Lookups::of(*stream, tree.keys()).expect("settings that the flags allow")
+            }
+            Source::Trace(sampled) => Lookups::recorded(Arc::clone(&sampled.lookups)),
+        }
+    }
+}
+
 impl Contender {
     /// Wasted reads per lookup with `bits_per_key` bits of memory for each key; `None` if they have no room for the bookkeeping.
-    pub(super) fn run(self, sample: &Sample, bits_per_key: f64, load: Load) -> Option<f64> {
+    pub(super) fn run(self, sample: &Sample, bits_per_key: f64, load: &Load) -> Option<f64> {
         let tree = &sample.tree;
-        let Load { negative_cache, segment_lifetime_visits, .. } = load;
+        let Load { negative_cache, segment_lifetime_visits, .. } = *load;
         let settings = |policy| ManagerSettings {
             policy,
             negative_cache,
             segment_lifetime_visits,
             ..managed::settings(tree, bits_per_key)
         };
-        let mut lookups = Lookups::of(load.stream, tree.keys()).expect("settings that the flags allow");
+        let mut lookups = load.lookups(tree);
         let written = |stock, choice, lookups: &mut Lookups| {
             let mut written = Written::new(tree, bits_per_key, (stock, choice), load.rewriting);
             written.run(lookups, load.warmup);
@@ -115,6 +136,8 @@ impl Contender {
             }
             Self::Optimum => {
                 let mut planned = Planned::new(tree, &settings(PolicyKind::Uniform), bits_per_key);
+                // The lookups that the others are measured by.
+                lookups.by_ref().take(load.warmup).for_each(drop);
                 planned.measure(&mut lookups, load.measured).optimum
             }
         })

@@ -3,6 +3,7 @@
 mod accesses;
 mod contender;
 mod plot;
+mod recorded;
 mod report;
 mod sample;
 mod shape;
@@ -19,11 +20,12 @@ use springbloom_records::{Clock, Figure, Unit, labels};
 use springbloom_workload::{AbsentKeys, Distribution, Mix, Movement, StreamSettings};
 
 use accesses::Accesses;
-use contender::{Contender, Load};
+use contender::{Contender, Load, Source};
+use recorded::Recorded;
 use sample::{Sample, Whole};
 use shape::Shape;
 
-use crate::{Lookups, Rewriting};
+use crate::Rewriting;
 
 /// Estimate the wasted reads of filters by memory, on trees of any size
 ///
@@ -37,9 +39,9 @@ pub struct Simulate {
     /// Sizes of the sorted runs, newest first, in place of a shape and a number of records: 64MiB,400MiB,4GiB
     #[arg(long, value_name = "SIZES", value_delimiter = ',', conflicts_with_all = ["tree", "records"], help_heading = "Data")]
     runs: Option<Vec<Size>>,
-    /// Records, for example 1e9 or 100G
-    #[arg(long, default_value = "1G", value_parser = records, help_heading = "Data")]
-    records: u64,
+    /// Records, for example 1e9 or 100G [default: 1G; with --trace all keys that are ever there]
+    #[arg(long, value_parser = records, help_heading = "Data")]
+    records: Option<u64>,
     /// Bytes of a record, key and value
     #[arg(long, value_name = "SIZE", default_value = "1000", value_parser = sizes::within(16..=1 << 30, 1), help_heading = "Data")]
     record_bytes: Size,
@@ -71,6 +73,15 @@ pub struct Simulate {
     #[arg(long, value_name = "VISITS", value_parser = clap::value_parser!(u64).range(1..), help_heading = "Filters")]
     segment_lifetime_visits: Option<u64>,
 
+    /// Take the lookups from a recorded workload: a query trace of RocksDB (DB::StartTrace), or lines such as get,KEY with get, put,
+    /// delete or seek and a key as it is or in hexadecimal (0x...); also compressed by gzip. A key is there if --keys has it or the
+    /// trace wrote it before, and is absent otherwise. The first half of the lookups is the warm-up
+    #[arg(long, value_name = "FILE", help_heading = "Lookups",
+        conflicts_with_all = ["distribution", "zero_result", "absent", "movement", "lookups", "salts"])]
+    trace: Option<PathBuf>,
+    /// File of the keys that were there before the trace, one a line
+    #[arg(long, value_name = "FILE", requires = "trace", help_heading = "Lookups")]
+    keys: Option<PathBuf>,
     /// Popularity: uniform, zipf:CONSTANT or hotspot:RECORD_SHARE:ACCESS_SHARE
     #[arg(long, default_value = "zipf:0.99", help_heading = "Lookups")]
     distribution: Distribution,
@@ -112,6 +123,7 @@ pub struct Simulate {
 
 /// Some visits beyond the memory of the manager, which holds about 90 of each segment.
 const LOOKUPS_PER_SEGMENT: u64 = 300;
+const RECORDS: u64 = 1_000_000_000;
 const RECORDS_MIN: u64 = 1000;
 const RECORDS_MAX: u64 = 1_000_000_000_000_000;
 
@@ -137,6 +149,8 @@ struct Header {
     zero_result_ratio: f64,
     absent: String,
     movement: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    trace: Option<String>,
     simulated_segments: u32,
     simulated_share: f64,
     warmup_lookups: usize,
@@ -186,7 +200,9 @@ impl Simulate {
                 self.record_bytes
             )));
         }
-        let runs = self.runs()?;
+        let recorded =
+            self.trace.as_ref().map(|path| Recorded::read(path, self.keys.as_deref())).transpose()?;
+        let runs = self.runs(recorded.as_ref())?;
         let record_bytes = self.record_bytes.bytes;
         let whole = Whole {
             records: (runs.iter().sum::<f64>() / record_bytes as f64).round() as u64,
@@ -195,10 +211,13 @@ impl Simulate {
             segment_bytes: self.segment_data_bytes.bytes,
         };
         let sample = Sample::of(whole, &runs, self.segments, self.units);
-        let lookups =
-            self.lookups.unwrap_or(LOOKUPS_PER_SEGMENT * u64::from(sample.tree.segments())) as usize;
+        let sampled = recorded.as_ref().map(|trace| trace.sample(sample.share, self.seed)).transpose()?;
+        let lookups = match &sampled {
+            Some(sampled) => sampled.lookups.len() / 2,
+            None => self.lookups.unwrap_or(LOOKUPS_PER_SEGMENT * u64::from(sample.tree.segments())) as usize,
+        };
         let rewriting = Rewriting { cycle_lookups: lookups as u64 };
-        let stream = StreamSettings {
+        let generated = || StreamSettings {
             mix: Mix::GET,
             distribution: self.distribution,
             movement: self.movement,
@@ -209,18 +228,21 @@ impl Simulate {
             stream: 0,
             streams: 1,
         };
+        // Recorded lookups are no random ones of a known distribution, and a sample has its share of their head.
+        let head = if sampled.is_some() { 0.0 } else { sample.head(whole, self.distribution) };
         let load = Load {
-            stream,
+            source: sampled.map_or_else(|| Source::Stream(generated()), Source::Trace),
             warmup: lookups,
             measured: lookups,
             rewriting: (!self.no_compaction).then_some(rewriting),
             negative_cache: !self.no_negative_cache,
             segment_lifetime_visits: self.segment_lifetime_visits,
-            head: sample.head(whole, self.distribution),
+            head,
         };
+        let trace = recorded.map(|recorded| recorded.name);
         if self.accesses {
-            let header = self.header(whole, &runs, &sample, load, clock);
-            let mut lookups = Lookups::of(stream, sample.tree.keys()).expect("settings that the flags allow");
+            let header = self.header(whole, &runs, &sample, (&load, trace), clock);
+            let mut lookups = load.lookups(&sample.tree);
             let accesses = Accesses::of(&sample.tree, &mut lookups, load.measured);
             return output::report(|out| {
                 if self.json {
@@ -231,8 +253,8 @@ impl Simulate {
                 }
             });
         }
-        let cells = self.cells(whole, &sample, load);
-        let header = self.header(whole, &runs, &sample, load, clock);
+        let cells = self.cells(whole, &sample, &load);
+        let header = self.header(whole, &runs, &sample, (&load, trace), clock);
         self.plot.as_ref().map_or(Ok(()), |path| plot::draw(path, &cells))?;
         output::report(|out| {
             if self.json {
@@ -244,9 +266,11 @@ impl Simulate {
     }
 
     /// Bytes of the sorted runs, newest first.
-    fn runs(&self) -> Result<Vec<f64>> {
+    fn runs(&self, recorded: Option<&Recorded>) -> Result<Vec<f64>> {
         let Some(sizes) = &self.runs else {
-            return Ok(self.tree.runs(self.records as f64 * self.record_bytes.bytes as f64));
+            let there = || recorded.map_or(RECORDS, |recorded| recorded.records().max(RECORDS_MIN));
+            let records = self.records.unwrap_or_else(there);
+            return Ok(self.tree.runs(records as f64 * self.record_bytes.bytes as f64));
         };
         let records =
             sizes.iter().map(|size| size.bytes as f64).sum::<f64>() / self.record_bytes.bytes as f64;
@@ -259,7 +283,7 @@ impl Simulate {
         Ok(sizes.iter().map(|size| size.bytes as f64).collect())
     }
 
-    fn cells(&self, whole: Whole, sample: &Sample, load: Load) -> Vec<Cell> {
+    fn cells(&self, whole: Whole, sample: &Sample, load: &Load) -> Vec<Cell> {
         let contenders = self.filters.clone().unwrap_or_else(Contender::all);
         let runs = self.bits.len() * contenders.len() * self.salts as usize;
         let step = Step::start("simulating", runs as u64);
@@ -268,9 +292,15 @@ impl Simulate {
             for &contender in &contenders {
                 let mut wasted: Vec<_> = (0..u64::from(self.salts))
                     .filter_map(|salt| {
-                        let (salt, seed) = (load.stream.salt + salt, load.stream.seed + salt);
-                        let stream = StreamSettings { salt, seed, ..load.stream };
-                        let wasted = contender.run(sample, bits_per_key, Load { stream, ..load });
+                        let source = match &load.source {
+                            Source::Stream(stream) => Source::Stream(StreamSettings {
+                                salt: stream.salt + salt,
+                                seed: stream.seed + salt,
+                                ..*stream
+                            }),
+                            trace @ Source::Trace(_) => trace.clone(),
+                        };
+                        let wasted = contender.run(sample, bits_per_key, &Load { source, ..load.clone() });
                         step.advance(1);
                         wasted
                     })
@@ -287,7 +317,24 @@ impl Simulate {
         cells
     }
 
-    fn header(&self, whole: Whole, runs: &[f64], sample: &Sample, load: Load, clock: Clock) -> Header {
+    fn header(
+        &self,
+        whole: Whole,
+        runs: &[f64],
+        sample: &Sample,
+        (load, trace): (&Load, Option<String>),
+        clock: Clock,
+    ) -> Header {
+        let recorded = || "recorded".to_owned();
+        let (distribution, zero_result_ratio, absent, movement) = match &load.source {
+            Source::Stream(stream) => (
+                stream.distribution.to_string(),
+                stream.zero_result_ratio,
+                stream.absent.to_string(),
+                stream.movement.to_string(),
+            ),
+            Source::Trace(sampled) => (recorded(), sampled.absent, recorded(), recorded()),
+        };
         Header {
             tree: self
                 .runs
@@ -299,10 +346,11 @@ impl Simulate {
             segment_bytes: whole.segment_bytes,
             run_bytes: runs.iter().map(|&run| run as u64).collect(),
             units: self.units.to_string(),
-            distribution: self.distribution.to_string(),
-            zero_result_ratio: self.zero_result,
-            absent: self.absent.to_string(),
-            movement: self.movement.to_string(),
+            distribution,
+            zero_result_ratio,
+            absent,
+            movement,
+            trace,
             simulated_segments: sample.tree.segments(),
             simulated_share: sample.share,
             warmup_lookups: load.warmup,

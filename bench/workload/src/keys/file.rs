@@ -6,6 +6,7 @@
 use std::path::Path;
 
 use crate::error::WorkloadError;
+use crate::keys::packed::PackedKeys;
 use crate::permutation::mix64;
 
 /// Minimum number of keys: a range needs two ends and a middle.
@@ -30,11 +31,7 @@ impl FileKeys {
     pub fn read(path: &Path, max_records: Option<u64>) -> Result<Self, WorkloadError> {
         let bytes =
             std::fs::read(path).map_err(|source| WorkloadError::KeyFile { path: path.to_owned(), source })?;
-        let mut lines: Vec<&[u8]> = bytes
-            .split(|&byte| byte == b'\n')
-            .map(|line| line.strip_suffix(b"\r").unwrap_or(line))
-            .filter(|line| !line.is_empty())
-            .collect();
+        let mut lines: Vec<&[u8]> = lines(&bytes).collect();
         lines.sort_unstable();
         lines.dedup();
         if let Some(max) = max_records.filter(|&max| max < lines.len() as u64) {
@@ -67,7 +64,7 @@ impl FileKeys {
     }
 
     pub(super) fn key_bytes(&self) -> u64 {
-        self.present.bytes.len() as u64
+        self.present.bytes()
     }
 
     pub(super) fn present(&self, record: u64) -> &[u8] {
@@ -77,6 +74,14 @@ impl FileKeys {
     pub(super) fn absent(&self, record: u64) -> &[u8] {
         self.absent.get(record)
     }
+}
+
+/// The lines of a file that are not empty, without their ends.
+pub(crate) fn lines(bytes: &[u8]) -> impl Iterator<Item = &[u8]> {
+    bytes
+        .split(|&byte| byte == b'\n')
+        .map(|line| line.strip_suffix(b"\r").unwrap_or(line))
+        .filter(|line| !line.is_empty())
 }
 
 /// A key near `keys[record]` that is not in `keys` (sorted) and lies between the first and the last of them. `None` if no small mutation
@@ -103,36 +108,6 @@ fn make_absent(keys: &[&[u8]], record: usize) -> Option<Vec<u8>> {
         let inside = candidate.as_slice() > first && candidate.as_slice() < last;
         (inside && keys.binary_search(&candidate.as_slice()).is_err()).then_some(candidate)
     })
-}
-
-/// Concatenated byte strings.
-#[derive(Debug)]
-struct PackedKeys {
-    bytes: Vec<u8>,
-    /// Start of each key, and the end of the last one.
-    starts: Vec<u64>,
-}
-
-impl Default for PackedKeys {
-    fn default() -> Self {
-        PackedKeys { bytes: Vec::new(), starts: vec![0] }
-    }
-}
-
-impl PackedKeys {
-    fn push(&mut self, key: &[u8]) {
-        self.bytes.extend_from_slice(key);
-        self.starts.push(self.bytes.len() as u64);
-    }
-
-    fn len(&self) -> u64 {
-        self.starts.len() as u64 - 1
-    }
-
-    fn get(&self, index: u64) -> &[u8] {
-        let index = index as usize;
-        &self.bytes[self.starts[index] as usize..self.starts[index + 1] as usize]
-    }
 }
 
 #[cfg(test)]

@@ -4,9 +4,15 @@
 //! a store cannot answer "not found" from the bounds of its tables.
 
 mod file;
+mod packed;
 mod synthetic;
 
+use crate::permutation::Permutation;
+use crate::trace::TraceKeys;
+
 pub use file::FileKeys;
+pub(crate) use file::lines;
+pub(crate) use packed::PackedKeys;
 pub(crate) use synthetic::ABSENT_NUMBERS;
 
 /// Present and absent keys by record number.
@@ -19,6 +25,8 @@ pub enum KeySpace {
     },
     /// Real keys, read from a file.
     File(FileKeys),
+    /// The keys of a recorded workload. Those that it looks up in vain, or writes later, are the records behind the loaded ones.
+    Trace(TraceKeys),
 }
 
 impl KeySpace {
@@ -27,12 +35,33 @@ impl KeySpace {
         match self {
             KeySpace::Synthetic { records } => *records,
             KeySpace::File(keys) => keys.records(),
+            KeySpace::Trace(keys) => keys.loaded(),
         }
     }
 
     /// Whether there are keys for records beyond [`records`](Self::records), which inserts need.
     pub fn can_grow(&self) -> bool {
         matches!(self, KeySpace::Synthetic { .. })
+    }
+
+    /// Whether there is a key for this record, loaded or not.
+    pub fn has_key(&self, record: u64) -> bool {
+        match self {
+            KeySpace::Synthetic { .. } => true,
+            KeySpace::File(keys) => record < keys.records(),
+            KeySpace::Trace(keys) => record < keys.all(),
+        }
+    }
+
+    /// The record that a load of the first `count` ones writes as its `index`-th: random, but for what is known of a trace.
+    pub fn load_order(&self, count: u64, seed: u64) -> Box<dyn Fn(u64) -> u64> {
+        match self {
+            KeySpace::Trace(keys) => Box::new(keys.load_order(count, seed)),
+            _ => {
+                let order = Permutation::new(count, seed);
+                Box::new(move |index| order.apply(index))
+            }
+        }
     }
 
     /// Writes the key of `record` to `key`, replacing its contents.
@@ -45,6 +74,10 @@ impl KeySpace {
             KeySpace::File(keys) => {
                 key.clear();
                 key.extend_from_slice(keys.present(record));
+            }
+            KeySpace::Trace(keys) => {
+                key.clear();
+                key.extend_from_slice(keys.get(record));
             }
         }
     }
@@ -61,6 +94,10 @@ impl KeySpace {
                 key.clear();
                 key.extend_from_slice(keys.absent(number));
             }
+            KeySpace::Trace(keys) => {
+                key.clear();
+                key.extend_from_slice(keys.get(keys.loaded() + number));
+            }
         }
     }
 
@@ -69,6 +106,7 @@ impl KeySpace {
         match self {
             KeySpace::Synthetic { records } => records * synthetic::KEY_BYTES as u64,
             KeySpace::File(keys) => keys.key_bytes(),
+            KeySpace::Trace(keys) => keys.loaded_bytes(),
         }
     }
 }

@@ -17,6 +17,7 @@ use super::known;
 use super::report::Report;
 use super::state::{Open, ScanPlan, ScanState};
 use super::tally::Kinds;
+use super::trace::LookupTrace;
 use super::walk::{self, WalkOptions};
 use crate::command::index::open::{MemoryOptions, close, open};
 use crate::failure::done;
@@ -58,6 +59,10 @@ pub(crate) struct Scan {
     /// counts the data of the interrupted scan as known
     #[arg(long)]
     same_stream: bool,
+    /// Append the lookups and writes of the index to a file, as a trace for `springbloom compare` and `springbloom simulate`. (A resumed
+    /// scan repeats what the interrupted one did in its last second.)
+    #[arg(long, value_name = "FILE")]
+    trace: Option<PathBuf>,
     /// Print one JSON document
     #[arg(long)]
     json: bool,
@@ -71,6 +76,7 @@ impl Scan {
         let threads = self.threads.map_or_else(all_processors, |threads| threads as usize);
         let cutting = Cutting { sizes: ChunkSizes::around(self.chunk_size.bytes)?, threads };
         walk::check(&self.paths, &self.index)?;
+        let trace = self.trace.as_deref().map(LookupTrace::append_to).transpose()?;
         let index = self.open_index()?;
         let found = walk::find(&self.paths, &self.walk, &self.index)?;
         let sources = &found.sources;
@@ -104,8 +110,10 @@ impl Scan {
             seen: index.stream(READAHEAD_WINDOWS),
             written: Instant::now(),
             step,
+            trace,
         };
         chunk_all(sources, &left, cutting, &mut |batch| progress.take(&mut state, &mut duplicates, batch))?;
+        progress.trace.as_mut().map_or(Ok(()), LookupTrace::flush)?;
         drop(progress);
         state.is_finished = true;
         state.write(&index)?;
@@ -164,6 +172,7 @@ struct Progress<'i> {
     seen: StreamLookup<'i>,
     written: Instant,
     step: Step,
+    trace: Option<LookupTrace>,
 }
 
 impl Progress<'_> {
@@ -175,6 +184,7 @@ impl Progress<'_> {
     ) -> Result<()> {
         self.step.advance(batch.chunks.iter().map(|chunk| u64::from(chunk.len_bytes)).sum());
         let standings = known::stand(self.index, &mut self.seen, state.scan, &batch)?;
+        self.trace.as_mut().map_or(Ok(()), |trace| trace.add(&batch.chunks, &standings))?;
         for (chunk, standing) in batch.chunks.iter().zip(standings) {
             self.open.sums(chunk.source).add_chunk(chunk.len_bytes, standing);
         }
@@ -194,6 +204,7 @@ impl Progress<'_> {
             state.next_source += 1;
         }
         if self.written.elapsed() > STATE_EVERY {
+            self.trace.as_mut().map_or(Ok(()), LookupTrace::flush)?;
             state.write(self.index)?;
             self.written = Instant::now();
         }

@@ -1,0 +1,96 @@
+//! The operations of a run: generated, or those of a recorded trace.
+
+use anyhow::Result;
+use springbloom_workload::{
+    KeySpace, Movement, Operation, OperationStream, Playback, Replay, StreamSettings, WorkloadError,
+};
+
+use crate::run::oracle::Oracle;
+
+/// What databases are asked.
+#[derive(Clone, Debug)]
+pub(crate) enum Workload {
+    /// All but salt, seed and stream numbers.
+    Generated(StreamSettings),
+    Trace(Replay),
+}
+
+/// Numbers of operations that an oracle needs room for.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Extent {
+    /// Of all runs together, on one database.
+    pub(crate) ops: u64,
+    pub(crate) rounds: u32,
+    pub(crate) most_threads: u64,
+}
+
+/// One of several parallel streams of operations.
+#[derive(Clone, Debug)]
+pub(crate) enum Operations {
+    Generated(Box<OperationStream>),
+    Trace(Playback),
+}
+
+impl Workload {
+    /// Whether it changes the databases.
+    pub(crate) fn writes(&self) -> bool {
+        match self {
+            Workload::Generated(stream) => stream.mix.writes(),
+            Workload::Trace(replay) => replay.writes(),
+        }
+    }
+
+    /// What a correct answer is, on databases with `keys`.
+    pub(crate) fn oracle(&self, keys: &KeySpace, extent: Extent) -> Oracle {
+        let loaded = keys.records();
+        match self {
+            Workload::Generated(stream) if !stream.mix.writes() => Oracle::read_only(),
+            Workload::Generated(stream) => {
+                // Streams insert side by side and may be apart by as many records as one of them inserts.
+                let Extent { ops, rounds, most_threads } = extent;
+                let room =
+                    if stream.mix.inserts() { (ops + u64::from(rounds) + 1) * most_threads } else { 0 };
+                Oracle::new(loaded, loaded + room)
+            }
+            // It also looks up keys that are never there.
+            Workload::Trace(replay) => Oracle::new(loaded, replay.keys()),
+        }
+    }
+
+    /// The operations of `stream`, one of `streams`. Salt and seed are for generated ones.
+    pub(crate) fn operations(
+        &self,
+        keys: &KeySpace,
+        (salt, seed): (u64, u64),
+        (stream, streams): (u64, u64),
+    ) -> Result<Operations, WorkloadError> {
+        Ok(match self {
+            Workload::Generated(settings) => {
+                let settings = StreamSettings { salt, seed, stream, streams, ..*settings };
+                Operations::Generated(Box::new(OperationStream::new(settings, keys)?))
+            }
+            Workload::Trace(replay) => Operations::Trace(replay.playback(stream, streams)),
+        })
+    }
+
+    /// Changes of popularity that are known.
+    pub(crate) fn movement(&self) -> Option<Movement> {
+        match self {
+            Workload::Generated(stream) => Some(stream.movement),
+            Workload::Trace(_) => None,
+        }
+    }
+}
+
+impl Iterator for Operations {
+    type Item = Operation;
+
+    /// `None` at the end of a trace.
+    #[inline]
+    fn next(&mut self) -> Option<Operation> {
+        match self {
+            Operations::Generated(stream) => Some(stream.next_operation()),
+            Operations::Trace(playback) => playback.next(),
+        }
+    }
+}

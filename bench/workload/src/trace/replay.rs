@@ -1,0 +1,208 @@
+//! A trace against a store: its first part decides which keys the store holds, the rest is the workload.
+
+use std::collections::HashSet;
+use std::ops::Range;
+use std::sync::Arc;
+
+use crate::keys::PackedKeys;
+use crate::permutation::Permutation;
+use crate::stream::Operation;
+use crate::trace::{Trace, TraceKind, TraceOperation};
+
+/// The keys of a trace by record number: first those that the store holds when the workload begins.
+#[derive(Debug)]
+pub struct TraceKeys {
+    keys: PackedKeys,
+    loaded: u64,
+    loaded_bytes: u64,
+    /// So many of the loaded ones were there before the trace, in an order that is not known. The others are in the order of their writes.
+    unordered: u64,
+}
+
+impl TraceKeys {
+    /// Number of keys that the store holds.
+    pub fn loaded(&self) -> u64 {
+        self.loaded
+    }
+
+    pub(crate) fn loaded_bytes(&self) -> u64 {
+        self.loaded_bytes
+    }
+
+    pub(crate) fn all(&self) -> u64 {
+        self.keys.len()
+    }
+
+    pub(crate) fn get(&self, record: u64) -> &[u8] {
+        self.keys.get(record)
+    }
+
+    /// The record that a load writes as its `index`-th: the keys of unknown age in a random order, then the others as the trace wrote them.
+    pub(crate) fn load_order(&self, count: u64, seed: u64) -> impl Fn(u64) -> u64 + use<> {
+        let unordered = self.unordered.min(count);
+        let order = Permutation::new(unordered, seed);
+        move |index| if index < unordered { order.apply(index) } else { index }
+    }
+}
+
+/// The workload of a trace: its operations by record number.
+#[derive(Clone, Debug)]
+pub struct Replay {
+    operations: Arc<[TraceOperation]>,
+    loaded: u32,
+    keys: u32,
+}
+
+/// What a part of a workload does.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Counts {
+    /// Lookups.
+    pub gets: u64,
+    /// Those of absent keys, if operations are done in their order.
+    pub absent_gets: u64,
+    /// Different keys that were looked up.
+    pub keys_looked_up: u64,
+    /// Writes of values.
+    pub puts: u64,
+    /// Deletions.
+    pub deletes: u64,
+    /// Seeks of iterators.
+    pub seeks: u64,
+}
+
+impl Trace {
+    /// The keys that a store holds after the first `loaded` operations, and the operations behind them.
+    pub fn replay_after(self, loaded: usize) -> (TraceKeys, Replay) {
+        let (first, rest) = self.operations.split_at(loaded.min(self.operations.len()));
+        // When a key was written last, plus 1; 0: before the trace.
+        let mut written: Vec<Option<usize>> = vec![None; self.keys()];
+        written[..self.there_before as usize].fill(Some(0));
+        for (at, operation) in first.iter().enumerate() {
+            match operation.kind {
+                TraceKind::Put => written[operation.key as usize] = Some(at + 1),
+                TraceKind::Delete => written[operation.key as usize] = None,
+                TraceKind::Get | TraceKind::Seek => {}
+            }
+        }
+        let mut order: Vec<u32> = (0..self.keys() as u32).collect();
+        order.sort_by_key(|&key| written[key as usize].map_or(usize::MAX, |at| at));
+        let count = |is: fn(&Option<usize>) -> bool| written.iter().filter(|at| is(at)).count();
+        let loaded = count(|at| at.is_some());
+        let mut keys = PackedKeys::default();
+        let mut records = vec![0; order.len()];
+        let mut loaded_bytes = 0;
+        for (record, key) in (0u32..).zip(order) {
+            if record as usize == loaded {
+                loaded_bytes = keys.bytes();
+            }
+            keys.push(self.key(key));
+            records[key as usize] = record;
+        }
+        if loaded == records.len() {
+            loaded_bytes = keys.bytes();
+        }
+        let by_record = |operation: &TraceOperation| TraceOperation {
+            key: records[operation.key as usize],
+            kind: operation.kind,
+        };
+        let operations = rest.iter().map(by_record).collect();
+        let replay = Replay { operations, loaded: loaded as u32, keys: keys.len() as u32 };
+        let unordered = count(|at| *at == Some(0)) as u64;
+        (TraceKeys { keys, loaded: loaded as u64, loaded_bytes, unordered }, replay)
+    }
+}
+
+impl Replay {
+    /// Number of operations.
+    pub fn operations(&self) -> u64 {
+        self.operations.len() as u64
+    }
+
+    /// Number of different keys, loaded ones and others.
+    pub fn keys(&self) -> u64 {
+        u64::from(self.keys)
+    }
+
+    /// Whether it changes the store.
+    pub fn writes(&self) -> bool {
+        self.operations.iter().any(|operation| matches!(operation.kind, TraceKind::Put | TraceKind::Delete))
+    }
+
+    /// Counts the operations of a part.
+    pub fn counts(&self, part: Range<u64>) -> Counts {
+        let loaded = 0..self.loaded;
+        let mut is_changed = HashSet::new();
+        let (mut counts, mut looked_up) = (Counts::default(), HashSet::new());
+        for (at, operation) in (0..part.end).zip(self.operations.iter()) {
+            let is_there = loaded.contains(&operation.key) != is_changed.contains(&operation.key);
+            let counted = u64::from(at >= part.start);
+            match operation.kind {
+                TraceKind::Get => {
+                    counts.gets += counted;
+                    counts.absent_gets += if is_there { 0 } else { counted };
+                    if counted > 0 {
+                        looked_up.insert(operation.key);
+                    }
+                }
+                TraceKind::Put => {
+                    counts.puts += counted;
+                    if !is_there {
+                        flip(&mut is_changed, operation.key);
+                    }
+                }
+                TraceKind::Delete => {
+                    counts.deletes += counted;
+                    if is_there {
+                        flip(&mut is_changed, operation.key);
+                    }
+                }
+                TraceKind::Seek => counts.seeks += counted,
+            }
+        }
+        Counts { keys_looked_up: looked_up.len() as u64, ..counts }
+    }
+
+    /// The operations of stream number `stream` of `streams` parallel ones. Each has the operations of its own keys, so that those of a key
+    /// stay in their order and lookups find what they found.
+    pub fn playback(&self, stream: u64, streams: u64) -> Playback {
+        Playback {
+            operations: Arc::clone(&self.operations),
+            next: 0,
+            stream: stream as u32,
+            streams: streams as u32,
+        }
+    }
+}
+
+fn flip(set: &mut HashSet<u32>, key: u32) {
+    if !set.remove(&key) {
+        set.insert(key);
+    }
+}
+
+/// A stream of a replay's operations.
+#[derive(Clone, Debug)]
+pub struct Playback {
+    operations: Arc<[TraceOperation]>,
+    next: usize,
+    stream: u32,
+    streams: u32,
+}
+
+impl Iterator for Playback {
+    type Item = Operation;
+
+    fn next(&mut self) -> Option<Operation> {
+        let left = self.operations.get(self.next..)?;
+        let skipped = left.iter().position(|operation| operation.key % self.streams == self.stream)?;
+        let TraceOperation { kind, key } = left[skipped];
+        self.next += skipped + 1;
+        let record = u64::from(key);
+        Some(match kind {
+            TraceKind::Get => Operation::Read(record),
+            TraceKind::Put => Operation::Update(record),
+            TraceKind::Delete => Operation::Delete(record),
+            TraceKind::Seek => Operation::Seek(record),
+        })
+    }
+}
