@@ -148,12 +148,8 @@ impl Worker<'_> {
             if *key == *self.key {
                 version = Some(intact_version(&bytes, sought, records.value_bytes, &key)?);
             } else {
-                let Some((record, _)) = value::origin(&bytes) else {
-                    bail!("WRONG ANSWER: a value of {} B", bytes.len())
-                };
                 let mut its_key = Vec::new();
-                in_key_space(&records.keys, record)?;
-                records.keys.present(record, &mut its_key);
+                key_of_value(&records.keys, &bytes, &mut its_key)?;
                 ensure!(
                     *key == *its_key && value::is_intact(&bytes, records.value_bytes),
                     "WRONG ANSWER in a seek: {} does not belong to its value",
@@ -186,11 +182,7 @@ impl Worker<'_> {
                     "WRONG ANSWER: keys of a scan are out of order at {}",
                     key.escape_ascii()
                 );
-                let Some((record, _)) = value::origin(bytes) else {
-                    bail!("WRONG ANSWER: a value of {} B", bytes.len())
-                };
-                in_key_space(&records.keys, record)?;
-                records.keys.present(record, &mut expected_key);
+                key_of_value(&records.keys, bytes, &mut expected_key)?;
             }
             ensure!(
                 **key == *expected_key && value::is_intact(bytes, records.value_bytes),
@@ -208,8 +200,11 @@ impl Worker<'_> {
     }
 }
 
-fn in_key_space(keys: &KeySpace, record: u64) -> Result<()> {
+/// Writes the key of the record that a value is of to `key`.
+fn key_of_value(keys: &KeySpace, bytes: &[u8], key: &mut Vec<u8>) -> Result<()> {
+    let Some((record, _)) = value::origin(bytes) else { bail!("WRONG ANSWER: a value of {} B", bytes.len()) };
     ensure!(keys.has_key(record), "WRONG ANSWER: a value of record {record}");
+    keys.present(record, key);
     Ok(())
 }
 

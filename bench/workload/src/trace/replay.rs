@@ -90,16 +90,10 @@ impl Trace {
         let loaded = count(|at| at.is_some());
         let mut keys = PackedKeys::default();
         let mut records = vec![0; order.len()];
-        let mut loaded_bytes = 0;
+        let loaded_bytes = order[..loaded].iter().map(|&key| self.key(key).len() as u64).sum();
         for (record, key) in (0u32..).zip(order) {
-            if record as usize == loaded {
-                loaded_bytes = keys.bytes();
-            }
             keys.push(self.key(key));
             records[key as usize] = record;
-        }
-        if loaded == records.len() {
-            loaded_bytes = keys.bytes();
         }
         let by_record = |operation: &TraceOperation| TraceOperation {
             key: records[operation.key as usize],
@@ -130,31 +124,26 @@ impl Replay {
 
     /// Counts the operations of a part.
     pub fn counts(&self, part: Range<u64>) -> Counts {
-        let loaded = 0..self.loaded;
-        let mut is_changed = HashSet::new();
+        let mut is_there: Vec<bool> = (0..self.keys).map(|key| key < self.loaded).collect();
         let (mut counts, mut looked_up) = (Counts::default(), HashSet::new());
         for (at, operation) in (0..part.end).zip(self.operations.iter()) {
-            let is_there = loaded.contains(&operation.key) != is_changed.contains(&operation.key);
+            let is_there = &mut is_there[operation.key as usize];
             let counted = u64::from(at >= part.start);
             match operation.kind {
                 TraceKind::Get => {
                     counts.gets += counted;
-                    counts.absent_gets += if is_there { 0 } else { counted };
+                    counts.absent_gets += if *is_there { 0 } else { counted };
                     if counted > 0 {
                         looked_up.insert(operation.key);
                     }
                 }
                 TraceKind::Put => {
                     counts.puts += counted;
-                    if !is_there {
-                        flip(&mut is_changed, operation.key);
-                    }
+                    *is_there = true;
                 }
                 TraceKind::Delete => {
                     counts.deletes += counted;
-                    if is_there {
-                        flip(&mut is_changed, operation.key);
-                    }
+                    *is_there = false;
                 }
                 TraceKind::Seek => counts.seeks += counted,
             }
@@ -171,12 +160,6 @@ impl Replay {
             stream: stream as u32,
             streams: streams as u32,
         }
-    }
-}
-
-fn flip(set: &mut HashSet<u32>, key: u32) {
-    if !set.remove(&key) {
-        set.insert(key);
     }
 }
 
