@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 
 use libfuzzer_sys::{arbitrary, fuzz_target};
 use springbloom_filter::{FilterGroup, KeyDigest, UnitSettings};
-use springbloom_format::{BlockWriter, Directory};
+use springbloom_format::{BlockWriter, Directory, MAX_SEGMENT_BYTES_PER_KEY};
 
 #[derive(arbitrary::Arbitrary, Debug)]
 struct Table<'a> {
@@ -26,13 +26,17 @@ fuzz_target!(|table: Table<'_>| {
     };
     let settings = settings.unwrap();
     let mut writer = BlockWriter::new(settings, table.segment_data_bytes.into());
-    // Segments by the rule alone: a new key opens one if the last has its bytes.
+    let segment_data_bytes = u64::from(table.segment_data_bytes);
+    let is_at_least = |keys: &[_], data_bytes: u64, part: u64| {
+        data_bytes >= segment_data_bytes / part
+            && keys.len() as u64 >= segment_data_bytes / MAX_SEGMENT_BYTES_PER_KEY / part
+    };
+    // Segments by the rule alone: a new key opens one if the last has its bytes and its keys.
     let mut segments: Vec<(Vec<&[u8]>, u64)> = Vec::new();
     for (key, versions) in &table.entries {
         for (version, &bytes) in versions.iter().enumerate() {
             writer.add(key, bytes.into());
-            let full =
-                segments.last().is_none_or(|(_, data_bytes)| *data_bytes >= table.segment_data_bytes.into());
+            let full = segments.last().is_none_or(|(keys, data_bytes)| is_at_least(keys, *data_bytes, 1));
             if version == 0 && full {
                 segments.push((Vec::new(), 0));
             }
@@ -42,6 +46,14 @@ fuzz_target!(|table: Table<'_>| {
                 keys.push(key);
             }
         }
+    }
+    // A tail of less than a quarter joins the last segment.
+    if let [.., full, (keys, data_bytes)] = &mut segments[..]
+        && !is_at_least(keys, *data_bytes, 4)
+    {
+        full.0.append(keys);
+        full.1 += *data_bytes;
+        segments.pop();
     }
     let block = writer.finish();
     if segments.is_empty() {

@@ -31,6 +31,7 @@ const ALLOWED: [(&str, &[&str]); 17] = [
         &[
             "springbloom-console",
             "springbloom-filter",
+            "springbloom-format",
             "springbloom-manager",
             "springbloom-records",
             "springbloom-workload",

@@ -78,7 +78,7 @@ fn bad_input_is_named() {
         ("--records 5", "expected 1000 to 1e15 records"),
         ("--filters best", "expected one of uniform"),
         ("--bits 0", "expected a number from 0.01 to 100"),
-        ("--record-bytes 16MiB", "expected at most the size of a segment"),
+        ("--record-bytes 16MiB", "expected at most the size of a table"),
         ("--runs 1K", "expected at most 100 runs of 1000"),
         ("--runs 1GiB --records 1G", "cannot be used with"),
         ("--plot figure.txt", "expected a name that ends in .svg or .png"),

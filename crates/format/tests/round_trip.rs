@@ -7,7 +7,9 @@ use std::collections::BTreeMap;
 use proptest::prelude::*;
 use rand::RngExt;
 use springbloom_filter::{FilterGroup, KeyDigest, UnitSettings};
-use springbloom_format::{BlockHeader, BlockWriter, Directory, HEADER_BYTES, MAX_SEGMENT_KEYS};
+use springbloom_format::{
+    BlockHeader, BlockWriter, Directory, HEADER_BYTES, MAX_SEGMENT_BYTES_PER_KEY, MAX_SEGMENT_KEYS,
+};
 use springbloom_testkit::seed;
 use support::write;
 
@@ -26,7 +28,10 @@ fn oracle(entries: &Entries, segment_data_bytes: u64) -> Vec<OracleSegment> {
     let mut last_key: Option<&[u8]> = None;
     for (key, bytes) in entries {
         let repeated = last_key == Some(key);
-        let cut = segments.last().is_none_or(|open| open.data_bytes >= segment_data_bytes);
+        let cut = segments.last().is_none_or(|open| {
+            open.data_bytes >= segment_data_bytes
+                && open.digests.len() as u64 >= segment_data_bytes / MAX_SEGMENT_BYTES_PER_KEY
+        });
         if !repeated && cut {
             segments.push(OracleSegment { fence: key.clone(), digests: Vec::new(), data_bytes: 0 });
         }
@@ -38,7 +43,8 @@ fn oracle(entries: &Entries, segment_data_bytes: u64) -> Vec<OracleSegment> {
         last_key = Some(key);
     }
     if let [.., full, last] = &mut segments[..]
-        && last.data_bytes < segment_data_bytes / 4
+        && (last.data_bytes < segment_data_bytes / 4
+            || (last.digests.len() as u64) < segment_data_bytes / MAX_SEGMENT_BYTES_PER_KEY / 4)
     {
         full.digests.append(&mut last.digests);
         full.data_bytes += last.data_bytes;
@@ -182,6 +188,19 @@ fn a_table_of_the_default_shape() {
     }
 }
 
+proptest! {
+    /// Large values, which end a segment by its keys.
+    #[test]
+    fn any_table_of_large_values(
+        segment_data_bytes in 2000..40_000u64,
+        values in prop::collection::vec(prop_oneof![0..300u64, 1000..3000u64, 5000..100_000u64], 0..120),
+    ) {
+        let entries: Entries =
+            (0..).zip(values).map(|(key, bytes): (u32, u64)| (key.to_be_bytes().to_vec(), bytes)).collect();
+        check(UnitSettings::default(), segment_data_bytes, &entries);
+    }
+}
+
 #[test]
 fn entries_without_bytes_still_close_a_segment() {
     let key_counts = |keys: usize| {
@@ -204,9 +223,11 @@ fn entries_without_bytes_still_close_a_segment() {
 fn huge_entries_do_not_overflow() {
     let entries: Entries =
         vec![(b"a".to_vec(), u64::MAX), (b"a".to_vec(), u64::MAX), (b"b".to_vec(), u64::MAX / 4)];
-    let block = write(BlockWriter::new(UnitSettings::default(), u64::MAX), &entries);
-    let directory = Directory::parse(&block).unwrap();
-    assert_eq!((directory.segment_count(), directory.data_bytes(0)), (2, u64::MAX));
+    for (segment_data_bytes, segments) in [(1, 2), (u64::MAX, 1)] {
+        let block = write(BlockWriter::new(UnitSettings::default(), segment_data_bytes), &entries);
+        let directory = Directory::parse(&block).unwrap();
+        assert_eq!((directory.segment_count(), directory.data_bytes(0)), (segments, u64::MAX));
+    }
 }
 
 #[test]

@@ -194,10 +194,10 @@ impl Simulate {
     pub fn run(&self) -> Result<()> {
         let clock = Clock::start();
         self.plot.as_ref().map_or(Ok(()), |path| picture::require_picture_name(path))?;
-        if self.record_bytes.bytes > self.segment_data_bytes.bytes.min(self.table_bytes.bytes) {
+        if self.record_bytes.bytes > self.table_bytes.bytes {
             return Err(bad_input(format!(
-                "--record-bytes {}: expected at most the size of a segment and of a table",
-                self.record_bytes
+                "--record-bytes {}: expected at most the size of a table (--table-bytes {})",
+                self.record_bytes, self.table_bytes
             )));
         }
         let recorded =

@@ -6,6 +6,7 @@
 //! lookups have the same distribution over fewer keys. Only the `1 / share` most popular keys have no counterpart in it.
 
 use springbloom_filter::UnitSettings;
+use springbloom_format::{MAX_SEGMENT_BYTES_PER_KEY, MAX_SEGMENT_KEYS};
 use springbloom_workload::Distribution;
 
 use crate::Tree;
@@ -27,17 +28,25 @@ pub(super) struct Sample {
     pub(super) share: f64,
 }
 
+impl Whole {
+    /// Keys of a segment, as the writer of tables cuts them.
+    fn segment_keys(self) -> u64 {
+        let least = self.segment_bytes / MAX_SEGMENT_BYTES_PER_KEY;
+        (self.segment_bytes / self.record_bytes).max(least).min(MAX_SEGMENT_KEYS as u64)
+    }
+}
+
 impl Sample {
     /// A tree of about `segments` segments, or all if there are no more.
     pub(super) fn of(whole: Whole, runs: &[f64], segments: u32, units: UnitSettings) -> Self {
-        let segment_bytes = whole.segment_bytes.min(whole.table_bytes);
-        let segment_keys = (segment_bytes / whole.record_bytes).clamp(1, whole.records);
+        let table_keys = whole.table_bytes / whole.record_bytes;
+        let segment_keys = whole.segment_keys().clamp(1, whole.records.min(table_keys));
         let bytes = (segment_keys * whole.record_bytes) as f64;
         let all: f64 = runs.iter().map(|run| run / bytes).sum();
         let share = (f64::from(segments) / all).min(1.0);
         // A run of less than a segment has one all the same: it takes little memory beside the others.
         let levels: Vec<_> = runs.iter().map(|run| (run / bytes * share).round().max(1.0) as u32).collect();
-        let table_segments = (whole.table_bytes / segment_bytes).max(1) as u32;
+        let table_segments = (table_keys / segment_keys).max(1) as u32;
         let tree = Tree::new(&levels, table_segments, segment_keys, units);
         let share = if share < 1.0 { tree.keys() as f64 / whole.records as f64 } else { 1.0 };
         Self { tree, share: share.min(1.0) }
@@ -102,6 +111,19 @@ mod tests {
         let head = sample.head(WHOLE, Distribution::Zipf { exponent: 0.99 });
         assert!((0.1..0.3).contains(&head), "{head}");
         assert_eq!(sample.head(WHOLE, Distribution::Uniform), 0.0);
+    }
+
+    #[test]
+    fn segments_are_cut_as_tables_are_written() {
+        let keys = |record_bytes| {
+            let whole = Whole { record_bytes, ..WHOLE };
+            let sample = Sample::of(whole, &Shape::Leveled.runs(1e12), 2000, UnitSettings::default());
+            (sample.tree.table_segments, sample.tree.segment_keys)
+        };
+        assert_eq!(keys(1000), (8, 8388));
+        assert_eq!(keys(100), (10, MAX_SEGMENT_KEYS as u64));
+        assert_eq!(keys(16_000), (1, 4096), "as few keys would cost more bookkeeping than units");
+        assert_eq!(keys(100_000), (1, 671), "no more than the table has");
     }
 
     #[test]

@@ -8,4 +8,4 @@ mod writer;
 pub use directory::Directory;
 pub use header::{BlockHeader, FORMAT_VERSION, HEADER_BYTES, MAGIC};
 pub use layout::UnitLayout;
-pub use writer::{BlockWriter, MAX_SEGMENT_KEYS};
+pub use writer::{BlockWriter, MAX_SEGMENT_BYTES_PER_KEY, MAX_SEGMENT_KEYS};

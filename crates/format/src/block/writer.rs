@@ -12,6 +12,10 @@ use crate::checksum::{CHECKSUM_BYTES, Covers, checksum};
 /// bytes per key, and 56 more while its ribbon is solved) and the size of a unit (two device pages).
 pub const MAX_SEGMENT_KEYS: usize = 1 << 16;
 
+/// A full segment has at least a key for every so many bytes of the segment size. What a segment costs in memory beside its units does
+/// not depend on the size of its values: with few keys it would cost more than the units.
+pub const MAX_SEGMENT_BYTES_PER_KEY: u64 = 2048;
+
 /// Collects the keys of one table and builds its filter block.
 ///
 /// Memory: the digests of the open segment and the previous one, the buffers of the unit builder, the finished units, and the fences.
@@ -25,9 +29,8 @@ pub struct BlockWriter {
     digests: Vec<KeyDigest>,
     open_data_bytes: u64,
     full: Option<FullSegment>,
-    /// Bytes and digests at which the next new key rolls the segment.
-    roll_data_bytes: u64,
-    roll_digests: usize,
+    /// The size at which the next new key rolls the segment.
+    roll: RollSize,
     last_key: LastKey,
     /// Closed segments. The next segment's fence is in `fence_bytes` already.
     segments: Vec<SegmentEntry>,
@@ -44,6 +47,35 @@ struct FullSegment {
     next_fence: Vec<u8>,
 }
 
+/// Reached by data bytes together with a least number of digests, or by a greatest number of digests.
+#[derive(Clone, Copy, Default)]
+struct RollSize {
+    data_bytes: u64,
+    least_digests: usize,
+    most_digests: usize,
+}
+
+impl RollSize {
+    fn of_a_segment(data_bytes: u64) -> Self {
+        let least_digests = (data_bytes / MAX_SEGMENT_BYTES_PER_KEY).min(MAX_SEGMENT_KEYS as u64) as usize;
+        Self { data_bytes, least_digests, most_digests: MAX_SEGMENT_KEYS }
+    }
+
+    /// A `LEAST_PART` of this size, where the digests follow `digests` others.
+    fn least_part_behind(self, digests: usize) -> Self {
+        Self {
+            data_bytes: self.data_bytes / LEAST_PART,
+            least_digests: digests + self.least_digests / LEAST_PART as usize,
+            most_digests: digests + self.most_digests / LEAST_PART as usize,
+        }
+    }
+
+    #[inline]
+    fn is_reached(&self, data_bytes: u64, digests: usize) -> bool {
+        digests >= self.most_digests || (data_bytes >= self.data_bytes && digests >= self.least_digests)
+    }
+}
+
 /// Entry size for which a segment reserves memory at the start.
 const USUAL_ENTRY_BYTES: u64 = 1024;
 
@@ -51,8 +83,8 @@ const USUAL_ENTRY_BYTES: u64 = 1024;
 const LEAST_PART: u64 = 4;
 
 impl BlockWriter {
-    /// A segment ends at the first new key after `segment_data_bytes` of entries (8 MiB is a good start). A tail of less than a quarter of
-    /// that joins the last segment.
+    /// A segment ends at the first new key after `segment_data_bytes` of entries (8 MiB is a good start) and a key for each
+    /// [`MAX_SEGMENT_BYTES_PER_KEY`] of them. A tail of less than a quarter of that joins the last segment.
     pub fn new(settings: UnitSettings, segment_data_bytes: u64) -> Self {
         Self {
             units: Box::new(GroupBuilder::new(settings)),
@@ -62,8 +94,7 @@ impl BlockWriter {
             digests: Vec::new(),
             open_data_bytes: 0,
             full: None,
-            roll_data_bytes: segment_data_bytes,
-            roll_digests: 0,
+            roll: RollSize::default(),
             last_key: LastKey::default(),
             segments: Vec::new(),
             fence_bytes: Vec::new(),
@@ -88,13 +119,18 @@ impl BlockWriter {
         let digest = KeyDigest::of(user_key);
         // Digests tell keys apart, as in the units. Two keys with one digest would both be found under it.
         if self.digests.last() != Some(&digest) {
-            if self.open_data_bytes >= self.roll_data_bytes || self.digests.len() >= self.roll_digests {
+            if self.is_rolling() {
                 self.roll_segment(user_key);
             }
             self.digests.push(digest);
         }
         self.open_data_bytes = self.open_data_bytes.saturating_add(entry_bytes);
         self.last_key.set(user_key);
+    }
+
+    #[inline]
+    fn is_rolling(&self) -> bool {
+        self.roll.is_reached(self.open_data_bytes, self.digests.len())
     }
 
     /// Starts a new segment if the open one is full. Closes the previous one if the open one is large enough to stay separate.
@@ -110,29 +146,24 @@ impl BlockWriter {
             self.close_segment(full.keys, full.data_bytes);
             self.fence_bytes.extend_from_slice(&full.next_fence);
         }
-        let is_full =
-            self.open_data_bytes >= self.segment_data_bytes || self.digests.len() >= MAX_SEGMENT_KEYS;
-        if is_full && !self.digests.is_empty() {
+        let full_size = RollSize::of_a_segment(self.segment_data_bytes);
+        if !self.digests.is_empty() && full_size.is_reached(self.open_data_bytes, self.digests.len()) {
             let full = FullSegment {
                 keys: self.digests.len(),
                 data_bytes: std::mem::take(&mut self.open_data_bytes),
                 next_fence: self.fence_at(user_key).to_vec(),
             };
-            self.roll_data_bytes = self.segment_data_bytes / LEAST_PART;
-            self.roll_digests = full.keys + MAX_SEGMENT_KEYS / LEAST_PART as usize;
+            self.roll = full_size.least_part_behind(full.keys);
             self.full = Some(full);
         } else {
-            self.roll_data_bytes = self.segment_data_bytes;
-            self.roll_digests = MAX_SEGMENT_KEYS;
+            self.roll = full_size;
         }
     }
 
     /// Closes the open segment, and the full one before it. Merges them if the open one is too small.
     fn close_all(&mut self) {
         if let Some(full) = self.full.take() {
-            let is_little =
-                self.open_data_bytes < self.roll_data_bytes && self.digests.len() < self.roll_digests;
-            if is_little {
+            if !self.is_rolling() {
                 self.open_data_bytes = self.open_data_bytes.saturating_add(full.data_bytes);
             } else {
                 self.close_segment(full.keys, full.data_bytes);

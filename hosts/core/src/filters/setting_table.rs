@@ -53,7 +53,7 @@ pub const SETTINGS: &[Setting] = &[
         name: "segment_data_bytes",
         takes: "bytes from 16K to 1T, such as 4M",
         default: "8M",
-        help: "data under one group of units (`segment_data_bytes`)",
+        help: "data under one group of units, and at least a key for each 2 KiB of it (`segment_data_bytes`)",
         set: |settings, value| Ok(Settings { segment_data_bytes: taken(parse_bytes(value))?, ..settings }),
         can_work: |settings| SEGMENT_DATA_BYTES.contains(&settings.segment_data_bytes),
         show: |settings| settings.segment_data_bytes.to_string(),
