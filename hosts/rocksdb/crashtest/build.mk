@@ -81,8 +81,9 @@ SOURCES_sst_dump := tools/sst_dump $(TOOL_LIB)
 TOOLS := db_bench ldb sst_dump
 PLUGIN_FUNCTION := $(shell sed -n 's/^springbloom_FUNC = //p' $(HOST)/springbloom.mk)
 
-.PHONY: db_stress tests tools library archive
+.PHONY: db_stress flush_hang tests tools library archive
 db_stress: $(OUT)/db_stress
+flush_hang: $(OUT)/flush_hang
 library: $(LIBRARY)
 archive: $(OUT)/rocksdb/librocksdb.a
 tools: $(addprefix $(OUT)/,$(TOOLS))
@@ -128,6 +129,14 @@ $(OUT)/rocksdb/librocksdb.a: $(if $(findstring /rust-librocksdb-sys-,$(SYS)),$(L
 
 $(OUT)/db_stress: $(call in,$(STRESS) default_factory) $(LIBRARIES)
 	@echo "link $(FLAVOUR) db_stress"
+	@$(LINK) -o $@
+
+# With the stock table factory.
+$(O)/flush_hang.o: $(HERE)/flush_hang.cc $(O)/headers.pch
+	$(compile)
+$(OUT)/flush_hang: WRAP =
+$(OUT)/flush_hang: $(O)/flush_hang.o $(filter-out $(HOST_OBJECTS),$(LIBRARIES))
+	@echo "link $(FLAVOUR) flush_hang"
 	@$(LINK) -o $@
 
 # Optimised, for they measure, and so without the precompiled headers.
