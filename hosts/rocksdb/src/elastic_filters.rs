@@ -131,7 +131,8 @@ impl ElasticFiltersBuilder {
     }
 
     /// Key and value bytes that one group of units covers, from 16 KiB to 1 TiB. Where values are large it covers more: at least a key
-    /// for each 2 KiB. Smaller segments follow hot ranges more closely and cost more bookkeeping. A unit of about one page of the device is cheapest to load.
+    /// for each 2 KiB. Smaller segments follow hot ranges more closely and cost more bookkeeping. A unit of about one page of the device is
+    /// cheapest to load.
     pub fn segment_data_bytes(mut self, segment_data_bytes: u64) -> Self {
         self.settings.segment_data_bytes = segment_data_bytes;
         self
