@@ -4,8 +4,9 @@ use std::sync::Arc;
 
 use springbloom_filter::GroupShape;
 
+use super::Registry;
+use super::residents::LoadBy;
 use super::table::Table;
-use super::{LoadBy, Registry};
 use crate::memory::group_bytes;
 use crate::plan::SegmentState;
 use crate::plan::allocation::FAILED_READS_MAX;

@@ -5,12 +5,15 @@
 //! - the plan leaves room for everything else that is reserved, and for the copy that a group is replaced by;
 //! - every group that lookups can find was built from units that were verified for its segment.
 
+mod bookkeeping;
+mod ceiling;
 mod garbage;
 mod identities;
 mod load_queue;
 mod loads;
 mod negative_cache;
 mod report;
+mod residents;
 mod table;
 mod warm_start;
 mod whole_group;
@@ -20,47 +23,31 @@ pub(crate) use loads::{Loaded, LoadedUnits, Wanted};
 use std::sync::Arc;
 
 use parking_lot::{Mutex, MutexGuard};
-use springbloom_filter::FilterError;
 
 use crate::keys::KeyRange;
 use crate::lookup::negative_cache::NegativeCache;
 use crate::lookup::{Lookups, ResidentTable, TableHandle};
-use crate::memory::{group_bytes, grow_thriftily, taken_bytes_of_part, thrifty_bytes};
+use crate::memory::{group_bytes, grow_thriftily};
 use crate::plan::inherit::{self, Relative};
 use crate::plan::neighbours::{Keys, Neighbours};
 use crate::plan::{Planner, Run};
 use crate::stats::Counters;
 use crate::unit_source::Sources;
-use crate::visits::{SEGMENTS_MAX, TABLES_MAX, Visit, VisitBatch, VisitBuffer};
+use crate::visits::{Visit, VisitBatch, VisitBuffer};
 use crate::{
-    Fences, Hotness, ManagerSettings, MemoryBudget, MemoryKind, OutcomeTotals, PolicyKind, Reservation,
-    SegmentRef, SegmentUse, TableId, TableSpec, UnitSource,
+    Hotness, ManagerSettings, MemoryBudget, MemoryKind, OutcomeTotals, PolicyKind, Reservation, SegmentRef,
+    SegmentUse, TableId, TableSpec, UnitSource,
 };
 use garbage::Garbage;
 use identities::Identities;
 use load_queue::LoadQueue;
 use negative_cache::CacheMaintenance;
+use residents::LoadBy;
 use table::{QueueLink, Table};
-
-/// Bytes per table in the registry's own lists.
-const TABLE_BYTES: usize =
-    thrifty_bytes::<Option<Table>>() + Identities::TABLE_BYTES + Neighbours::TABLE_BYTES;
 
 /// A new table inherits from so many tables of a level at most, and so does each of its segments. They are a sample of more.
 const RELATIVES_MAX: usize = 256;
 const RELATIVES_MAX_PER_SEGMENT: usize = 8;
-
-/// When the budget shrinks, so many segments change before the mutex is let go of.
-const CHANGES_PER_PIECE: usize = 1024;
-
-/// Where a wanted unit is noted.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum LoadBy {
-    /// A lookup wasted a read: soon, the segment alone.
-    Segment,
-    /// One of many: with its table, in rows.
-    Table,
-}
 
 fn id_at(tables: &[Option<Table>], slot: u32) -> Option<TableId> {
     tables.get(slot as usize)?.as_ref().map(|table| table.open.id())
@@ -206,79 +193,6 @@ impl Registry {
         }
         self.queue_table(table);
         table
-    }
-
-    /// Bytes of what is kept however few tables there are.
-    fn fixed_bytes(planner: &Planner) -> usize {
-        planner.fixed_bytes() + LoadQueue::FIXED_BYTES + CacheMaintenance::FIXED_BYTES + size_of::<Self>()
-    }
-
-    /// Those of them that the budget had no room for.
-    pub(super) fn unpaid_fixed_bytes(&self) -> usize {
-        if self.fixed_reservation.is_none() { Self::fixed_bytes(&self.planner) } else { 0 }
-    }
-
-    /// For a table that is not known yet, and a reader of it.
-    fn reserve_bookkeeping(&mut self, spec: &TableSpec) -> Option<Reservation> {
-        let is_sane = spec.shapes.len() == spec.fences.len() && spec.shapes.len() < SEGMENTS_MAX;
-        let slots_left = self.tables.len() < TABLES_MAX || !self.free_indices.is_empty();
-        if !is_sane || !slots_left {
-            return None;
-        }
-        if self.fixed_reservation.is_none() {
-            // The budget may have grown since the manager was made.
-            let fixed_bytes = Self::fixed_bytes(&self.planner);
-            self.fixed_reservation = self.budget.try_reserve(MemoryKind::Bookkeeping, fixed_bytes);
-        }
-        self.fixed_reservation.as_ref()?;
-        let open_bytes = ResidentTable::bytes_for(&spec.fences, spec.locator.len());
-        let other_bytes = self.table_bytes_beside_open(spec.shapes.len());
-        self.reserve(open_bytes + other_bytes + self.lookups.reader_bytes)
-    }
-
-    /// Whether a table of one segment and a reader of it would find room.
-    pub(crate) fn admits_any(&self) -> bool {
-        let fixed_bytes = self.unpaid_fixed_bytes();
-        let table_bytes = ResidentTable::bytes_for(&Fences::default(), 0) + self.table_bytes_beside_open(1);
-        self.has_share_for(fixed_bytes + table_bytes + self.lookups.reader_bytes)
-    }
-
-    /// Whether bookkeeping may take so many bytes more. At least half of the budget stays for units, because bookkeeping alone saves no
-    /// read.
-    fn has_share_for(&self, bytes: usize) -> bool {
-        self.budget.used_bytes_of(MemoryKind::Bookkeeping) + bytes <= self.budget_bytes() / 2
-    }
-
-    /// Bytes of a table beside those that lookups share.
-    fn table_bytes_beside_open(&self, segments: usize) -> usize {
-        taken_bytes_of_part(self.planner.table_bytes(segments) + TABLE_BYTES)
-    }
-
-    /// Takes bytes of the budget for bookkeeping, and evicts units for them.
-    pub(crate) fn reserve(&mut self, bytes: usize) -> Option<Reservation> {
-        if bytes > 0 && !self.has_share_for(bytes) {
-            return None;
-        }
-        if let Some(reservation) = self.budget.try_reserve(MemoryKind::Bookkeeping, bytes) {
-            self.fit(0);
-            return Some(reservation);
-        }
-        self.fit(bytes);
-        let reservation = self.budget.try_reserve(MemoryKind::Bookkeeping, bytes);
-        self.fit(0);
-        reservation
-    }
-
-    /// Reserves bytes that the plan does not need, for first units that wait for their table. They must not take what the policy frees for
-    /// units that are to be read.
-    pub(crate) fn reserve_for_hand_over(&mut self, bytes: usize) -> Option<Reservation> {
-        self.fit(0);
-        if self.planner.free_bytes() < bytes {
-            return None;
-        }
-        let reservation = self.budget.try_reserve(MemoryKind::HandedOver, bytes);
-        self.fit(0);
-        reservation
     }
 
     fn insert(&mut self, mut spec: TableSpec) -> u32 {
@@ -453,162 +367,5 @@ impl Registry {
     /// The table that came last: another number than before if one came.
     pub(crate) fn last_generation(&self) -> u32 {
         self.last_generation
-    }
-
-    /// Bytes that the budget pays for beside units.
-    pub(crate) fn other_bytes(&self) -> usize {
-        let kinds =
-            [MemoryKind::Bookkeeping, MemoryKind::Buffers, MemoryKind::NegativeCache, MemoryKind::HandedOver];
-        kinds.iter().map(|&kind| self.budget.used_bytes_of(kind)).sum::<usize>()
-            + self.headroom_bytes
-            + self.lookups.visits.payable_bytes(self.budget_bytes())
-    }
-
-    /// The ceiling to keep to: the one in force, or a lower one that is about to be.
-    fn budget_bytes(&self) -> usize {
-        self.budget.budget_bytes().min(self.pending_budget_bytes)
-    }
-
-    /// One try to move the budget. Gives the bytes that it has from now on. `None`: try again, because more bytes will come free. There is
-    /// more to evict, a lookup still probes an evicted group, a read is under way, or the negative cache was just given up.
-    pub(crate) fn move_budget(&mut self, budget_bytes: usize) -> Option<usize> {
-        self.headroom_bytes = 0;
-        self.pending_budget_bytes = budget_bytes;
-        self.lookups.visits.fit(budget_bytes);
-        self.shrink_negative_cache(budget_bytes);
-        // The ceiling falls after all is evicted: until then, shrinking groups need room for their copies.
-        if self.fit_piece() {
-            return None;
-        }
-        let reached_bytes = self.budget.set_budget_bytes(budget_bytes);
-        let movable = [MemoryKind::Units, MemoryKind::Loading];
-        let movable_bytes: usize = movable.map(|kind| self.budget.used_bytes_of(kind)).iter().sum();
-        if reached_bytes <= budget_bytes {
-            self.lookups.visits.fit(budget_bytes);
-            self.fit(0);
-            self.fit_negative_cache(reached_bytes);
-            return Some(reached_bytes);
-        }
-        if movable_bytes > 0 || self.give_up_negative_cache() {
-            return None;
-        }
-        self.lower_ceiling();
-        let reached_bytes = self.budget.budget_bytes();
-        if reached_bytes > budget_bytes {
-            log::warn!(
-                "a filter budget of {budget_bytes} bytes is less than what stays in use for now: {reached_bytes} bytes"
-            );
-        }
-        Some(reached_bytes)
-    }
-
-    /// Lowers a ceiling that could not be reached as far as bytes came free since.
-    fn lower_ceiling(&mut self) {
-        self.lookups.visits.reclaim();
-        if self.budget.budget_bytes() > self.pending_budget_bytes {
-            if self.free_indices.len() == self.tables.len() {
-                // As in a manager that is made with such a budget.
-                self.fixed_reservation = None;
-            }
-            self.budget.set_budget_bytes(self.pending_budget_bytes);
-        }
-    }
-
-    /// Brings the plan under what the budget leaves for units, `spare_bytes` less, and evicts what is over.
-    pub(crate) fn fit(&mut self, spare_bytes: usize) {
-        self.fit_plan_budget(spare_bytes);
-        while self.planner.shrink_step() {
-            self.apply_plan(LoadBy::Table);
-        }
-    }
-
-    /// A piece of [`fit`](Self::fit) without spare bytes, so that others do not wait long for the mutex. Gives whether there is more to do.
-    pub(crate) fn fit_piece(&mut self) -> bool {
-        self.fit_plan_budget(0);
-        let mut changed = 0;
-        while changed < CHANGES_PER_PIECE {
-            if !self.planner.shrink_step() {
-                return false;
-            }
-            changed += self.apply_plan(LoadBy::Table).max(1);
-        }
-        true
-    }
-
-    fn fit_plan_budget(&mut self, spare_bytes: usize) {
-        self.garbage.collect(&mut self.sources);
-        self.lower_ceiling();
-        let fixed = self.other_bytes() + spare_bytes;
-        let unit_budget_bytes = self.budget_bytes().saturating_sub(fixed);
-        self.planner.set_unit_budget_bytes(unit_budget_bytes);
-        let copies_bytes_max = self.copies_bytes_max();
-        self.planner.set_copies_bytes_max(copies_bytes_max);
-    }
-
-    /// Carries out what the policy decided: evicts at once, notes what is to be loaded. Gives how many segments changed.
-    fn apply_plan(&mut self, load_by: LoadBy) -> usize {
-        let mut changed = 0;
-        while let Some(segment) = self.planner.take_changed() {
-            let state = self.planner.segment(segment);
-            if state.resident > state.units() {
-                self.evict_to(segment, state.units());
-            }
-            self.request_load(segment, load_by);
-            changed += 1;
-        }
-        changed
-    }
-
-    /// Notes that a segment lacks units, if it does.
-    fn request_load(&mut self, segment: SegmentRef, load_by: LoadBy) {
-        let state = self.planner.segment(segment);
-        if state.resident < state.units() && (load_by == LoadBy::Table || !self.loads.push_segment(segment)) {
-            self.queue_table(segment.table);
-        }
-    }
-
-    /// Shrinks the segment's group to its first `units` units. Without room for their copy, the segment has no units until they are read
-    /// again.
-    fn evict_to(&mut self, segment: SegmentRef, units: u8) {
-        let Some(table) = self.tables[segment.table as usize].as_ref() else { return };
-        let cell = &table.open.cells()[segment.segment as usize];
-        let state = self.planner.segment_mut(segment);
-        match self.budget.try_reserve(MemoryKind::Units, group_bytes(state.shape, units)) {
-            Some(reservation) if units > 0 => {
-                self.garbage.take_group(cell.shrink(state.shape, units, reservation));
-                self.counters.evictions += u64::from(state.resident - units);
-                state.resident = units;
-            }
-            _ => self.clear(segment),
-        }
-    }
-
-    /// Takes all units of the segment away.
-    fn clear(&mut self, segment: SegmentRef) {
-        let Some(table) = self.tables[segment.table as usize].as_ref() else { return };
-        self.garbage.take_group(table.open.cells()[segment.segment as usize].clear());
-        let resident = &mut self.planner.segment_mut(segment).resident;
-        self.counters.evictions += u64::from(std::mem::take(resident));
-    }
-
-    /// Adds units to the segment's group, `units` in all.
-    fn grow(
-        &mut self,
-        segment: SegmentRef,
-        units: u8,
-        added: &[Vec<u8>],
-        reservation: Reservation,
-    ) -> Result<(), FilterError> {
-        let Some(table) = &self.tables[segment.table as usize] else { return Ok(()) };
-        let state = self.planner.segment_mut(segment);
-        let cell = &table.open.cells()[segment.segment as usize];
-        self.garbage.take_group(cell.grow(state.shape, units, added, reservation)?);
-        state.resident = units;
-        Ok(())
-    }
-
-    /// Notes that a table may lack units.
-    fn queue_table(&mut self, table: u32) {
-        self.loads.push_table(&mut self.tables, table);
     }
 }

@@ -1,7 +1,8 @@
 //! The registry's part in [replacing a group as a whole](crate::load).
 
+use super::Registry;
 use super::loads::Wanted;
-use super::{LoadBy, Registry};
+use super::residents::LoadBy;
 use crate::lookup::group_cell::ResidentGroup;
 use crate::memory::group_bytes;
 use crate::{MemoryKind, Reservation, UnitReadError};
