@@ -380,15 +380,21 @@ impl Allocation {
         let Some(bytes) = state.last_unit_bytes() else { return false };
         let units = state.units - 1;
         let wasted = state.counts.wasted_reads() + state.counts.marginal_rejections() * wasted_share;
-        // By the analytic rates: rejections of the unit that is now the last were not counted.
-        let passing = state.rate.of_units(1);
-        let marginal_rejections =
-            if units == 0 { 0.0 } else { wasted * (1.0 - passing) / passing / wasted_share };
         state.counts.set_wasted_reads(wasted);
-        state.counts.set_marginal_rejections(marginal_rejections);
+        state.counts.set_marginal_rejections(0.0);
         self.planned_bytes -= bytes;
         self.set_units(segment, units);
+        // Rejections of the unit that is now the last were not counted. What passed the units after it does not tell how many there were:
+        // a single visit that passed sixteen units would stand for ten thousand that pass three.
+        let marginal_rejections = self.forecast_rejections(segment);
+        self.segments[segment].counts.set_marginal_rejections(marginal_rejections);
         true
+    }
+
+    /// Weighted rejections by the segment's last unit, as its run and its visits forecast them.
+    fn forecast_rejections(&self, segment: SegmentRef) -> f32 {
+        let (state, by_run) = (&self.segments[segment], self.spread_negatives(segment));
+        self.belief(state, by_run).mean_without_outcomes(by_run, state.counts.negatives()) * state.fpr_loss()
     }
 
     fn note_change(&mut self, segment: SegmentRef) {

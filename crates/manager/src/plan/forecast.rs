@@ -28,6 +28,12 @@ impl Belief {
         self.parts(forecasts).iter().sum()
     }
 
+    /// The mean of what run and visits forecast.
+    pub(crate) fn mean_without_outcomes(self, by_run: f32, by_visits: f32) -> f32 {
+        let Self([run, visits, _]) = self;
+        (run * by_run + visits * by_visits) / (run + visits)
+    }
+
     fn parts(self, Forecasts { by_run, by_visits, by_outcomes }: Forecasts) -> [f32; 3] {
         let Self([run, visits, outcomes]) = self;
         [run * by_run, visits * by_visits, outcomes * by_outcomes]
@@ -107,7 +113,7 @@ impl Forecast {
             .exp();
         let others = 1.0 - outcomes;
         let run = others * run / (run + visits * odds);
-        Belief([run, others - run, outcomes])
+        Belief([run, (others - run).max(0.0), outcomes])
     }
 
     pub(crate) fn run_factor(&self) -> f32 {

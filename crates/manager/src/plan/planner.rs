@@ -320,6 +320,35 @@ mod tests {
         UnitSettings::bloom(4, 4).unwrap().build(&digests).shape
     }
 
+    /// While all units are resident, a visit passes them once in many thousands, and a sample may stand for many visits.
+    #[test]
+    fn one_visit_that_passed_all_units_decides_nothing_when_the_budget_falls() {
+        const SEGMENTS: usize = 4;
+        let digests: Vec<_> = (0..8192u32).map(|n| KeyDigest::of(&n.to_le_bytes())).collect();
+        let shape = UnitSettings::ribbon(16).unwrap().build(&digests).shape;
+        let bytes = |units| crate::memory::group_bytes(shape, units) * SEGMENTS;
+        for sample_weight in [1, 64] {
+            let settings = ManagerSettings { budget_bytes: bytes(17), ..ManagerSettings::default() };
+            let mut planner = Planner::new(&settings);
+            planner.add_table(0, ScopeId(1), Some(1), &[(shape, Hotness::default()); SEGMENTS]);
+            while planner.fill() {}
+            let units = |planner: &Planner| [0, 1, 2, 3].map(|segment| planner.units(0, segment));
+            assert_eq!(units(&planner), [16; SEGMENTS]);
+            let visit = |segment, outcome, sample_weight| Visit {
+                segment: SegmentRef { table: 0, segment },
+                outcome,
+                sample_weight,
+            };
+            for _ in 0..1000 {
+                (0..4).for_each(|segment| planner.record(visit(segment, Outcome::Rejected, sample_weight)));
+            }
+            planner.record(visit(2, Outcome::WastedRead, sample_weight));
+            planner.set_budget_bytes(bytes(4));
+            let units = units(&planner);
+            assert!(units.iter().all(|units| (3..=6).contains(units)), "{units:?} by {sample_weight}");
+        }
+    }
+
     #[derive(Clone, Debug)]
     enum Step {
         Add { table: u32, segments: usize, keys: u32, hot: bool },
