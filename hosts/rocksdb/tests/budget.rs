@@ -99,10 +99,10 @@ fn the_memory_of_each_thread_that_looks_up_is_in_the_budget() {
     let (short, long, in_batches) = (absent(1), absent(4000), absent(400));
     let of_short = bytes_of_each(&|| assert_eq!(db.get(&short).expect("get"), None));
     let of_long = bytes_of_each(&|| assert_eq!(db.get(&long).expect("get"), None));
-    // `multi_get` asks key by key in RocksDB 8.10.
-    let family = db.cf_handle("default").expect("it was opened");
     let of_batches = bytes_of_each(&|| {
-        let values = db.batched_multi_get_cf(&family, vec![&in_batches; 8], true);
+        // `multi_get` asks key by key in RocksDB 8.10.
+        let family = db.cf_handle("default").expect("it was opened");
+        let values = db.batched_multi_get_cf(family, vec![&in_batches; 8], true);
         assert!(values.into_iter().all(|value| value.is_ok_and(|value| value.is_none())));
     });
     println!(
