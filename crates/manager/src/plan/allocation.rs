@@ -145,7 +145,7 @@ pub struct Allocation {
     segments: PerSegment<SegmentState>,
     runs: Runs,
     forecast: Forecast,
-    /// Tables whose reads failed, and the tick before which no unit of them is admitted.
+    /// Tables whose reads failed or found no room, and the number of visits before which no unit of them is admitted.
     backoffs: HashMap<u32, u64>,
     segment_count: usize,
     planned_bytes: usize,
@@ -153,6 +153,8 @@ pub struct Allocation {
     /// A group that grows is copied up to this size; a larger one is read again (decision 0018).
     copies_bytes_max: usize,
     ticks: u64,
+    /// Visits that the recorded ones stand for.
+    visits: u64,
     decay: Decay,
     fixed_half_life: Option<u64>,
     changed: Vec<SegmentRef>,
@@ -175,6 +177,7 @@ impl Allocation {
             unit_budget_bytes: 0,
             copies_bytes_max: usize::MAX,
             ticks: 0,
+            visits: 0,
             decay: Decay::new(half_life.unwrap_or(HALF_LIFE_MIN)),
             fixed_half_life: half_life,
             changed: Vec::new(),
@@ -318,6 +321,7 @@ impl Allocation {
     /// Adds a visit. Returns the factor by which all measured use was scaled, if that was due. O(1) except then.
     pub(crate) fn record(&mut self, visit: Visit) -> Option<f32> {
         self.ticks += 1;
+        self.visits += u64::from(visit.sample_weight);
         let weight = self.decay.tick(visit.sample_weight);
         if visit.outcome.is_negative() {
             self.forecast_visit(visit, weight);
@@ -414,13 +418,14 @@ impl Allocation {
     /// Bytes that the segment's next unit takes, if it may be admitted. Does not check that there is room.
     pub fn admissible_bytes(&self, segment: SegmentRef) -> Option<usize> {
         let may_read = self.backoffs.is_empty()
-            || self.backoffs.get(&segment.table).is_none_or(|&until| self.ticks >= until);
+            || self.backoffs.get(&segment.table).is_none_or(|&until| self.visits >= until);
         self.segments[segment].next_unit_bytes().filter(|_| may_read)
     }
 
-    pub(crate) fn set_backoff(&mut self, table: u32, ticks: u64) {
-        self.backoffs.retain(|_, until| *until > self.ticks);
-        self.backoffs.insert(table, self.ticks + ticks);
+    /// No unit of the table is admitted for so many visits, of which a sample may be recorded.
+    pub(crate) fn set_backoff(&mut self, table: u32, visits: u64) {
+        self.backoffs.retain(|_, until| *until > self.visits);
+        self.backoffs.insert(table, self.visits + visits);
     }
 
     pub(crate) fn set_level(&mut self, table: u32, level: Option<u8>) {

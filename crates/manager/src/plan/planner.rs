@@ -186,12 +186,12 @@ impl Planner {
         self.policy.on_units_changed(segment, &self.allocation);
     }
 
-    /// Lowers the segment's units to `units`. The policy decides again after `backoff_ticks` visits.
-    pub(crate) fn withdraw(&mut self, segment: SegmentRef, units: u8, backoff_ticks: u64) {
+    /// Lowers the segment's units to `units`. The policy decides again after `backoff_visits` visits.
+    pub(crate) fn withdraw(&mut self, segment: SegmentRef, units: u8, backoff_visits: u64) {
         while self.allocation.segments()[segment].units() > units {
             self.allocation.evict(segment);
         }
-        self.allocation.set_backoff(segment.table, backoff_ticks);
+        self.allocation.set_backoff(segment.table, backoff_visits);
         self.policy.on_units_changed(segment, &self.allocation);
     }
 
@@ -347,6 +347,23 @@ mod tests {
             let units = units(&planner);
             assert!(units.iter().all(|units| (3..=6).contains(units)), "{units:?} by {sample_weight}");
         }
+    }
+
+    /// Where lookups come too fast, few are recorded, and each stands for many.
+    #[test]
+    fn a_sample_counts_for_the_backoff_as_the_visits_that_it_stands_for() {
+        let mut planner = Planner::new(&ManagerSettings::default());
+        planner.add_table(0, ScopeId(1), Some(1), &[(shape(1000), Hotness::default())]);
+        let segment = SegmentRef { table: 0, segment: 0 };
+        planner.withdraw(segment, 0, 4096);
+        let mut wasted = |visits| {
+            (0..visits).for_each(|_| {
+                planner.record(Visit { segment, outcome: Outcome::WastedRead, sample_weight: 512 });
+            });
+            planner.units(0, 0)
+        };
+        assert_eq!(wasted(7), 0, "3,584 visits");
+        assert!(wasted(2) > 0, "4,608 visits");
     }
 
     #[derive(Clone, Debug)]

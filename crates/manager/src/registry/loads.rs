@@ -12,9 +12,9 @@ use crate::plan::SegmentState;
 use crate::plan::allocation::FAILED_READS_MAX;
 use crate::{MemoryBudget, MemoryKind, Reservation, SegmentRef, TableUnits, UnitReadError, UnitSource};
 
-/// After a failed read, units of that table are not asked for during so many visits (to any segment). Four times as many after each further
+/// After a read that failed or found no room, units of that table are not asked for during so many visits (to any segment). Four times as many after each further
 /// failure.
-const BACKOFF_TICKS: u64 = 4096;
+const BACKOFF_VISITS: u64 = 4096;
 /// Most segments of a table whose units are read as a row.
 const ROW_SEGMENTS_MAX: usize = 4096;
 /// One part in so many of the plan may be kept free for copies of groups.
@@ -151,7 +151,7 @@ impl Registry {
         let planned = self.planner.unit_budget_bytes();
         if bytes > self.headroom_bytes && bytes > (planned + self.headroom_bytes) / 4 {
             let resident = self.planner.segment(segment).resident;
-            self.planner.withdraw(segment, resident, BACKOFF_TICKS);
+            self.planner.withdraw(segment, resident, BACKOFF_VISITS);
             self.apply_plan(LoadBy::Table);
             self.queue_table(segment.table); // others of its segments may lack units
             return false;
@@ -282,7 +282,7 @@ impl Registry {
             log::warn!("reading filter units failed {failures} times, a segment does without: {error}");
             self.planner.cap_units(segment, resident);
         } else {
-            self.planner.withdraw(segment, resident, BACKOFF_TICKS << (2 * (failures - 1)));
+            self.planner.withdraw(segment, resident, BACKOFF_VISITS << (2 * (failures - 1)));
         }
         self.apply_plan(LoadBy::Table);
     }
