@@ -153,6 +153,21 @@ fn published_systems_run_beside_each_other_at_equal_memory() {
 }
 
 #[test]
+fn inheritance_can_be_turned_off_for_all_configurations_or_for_one() {
+    let settings = |arguments: &[&str]| {
+        let short = ["--load-rounds", "0", "--ops", "100", "--warmup", "0", "--mix", "read=.5,update=.5"];
+        json(&[&short[..], arguments].concat())["settings"].clone()
+    };
+    let is_off = |text: &Value| text.as_str().expect("settings").ends_with("no inheritance");
+    let all = settings(&["--configs", "elastic:4,elasticbf:4", "--no-inheritance"]);
+    assert!(
+        is_off(&all["elastic"]) && all["own_settings"][0].as_str().expect("text").contains("no inheritance")
+    );
+    let one = settings(&["--configs", "elastic:4,elastic:4@inherit_hotness=false"]);
+    assert!(!is_off(&one["elastic"]) && is_off(&one["own_settings"][0]), "{one}");
+}
+
+#[test]
 fn filters_in_the_block_cache_share_it_with_data() {
     let configs =
         ["--configs", "bloom:10@cache,mbf:10", "--block-cache", "100KiB", "--cache-kind", "lru-one-shard"];

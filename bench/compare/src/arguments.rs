@@ -65,6 +65,9 @@ pub struct Compare {
     /// Disable the negative cache, which remembers absent keys that the resident units let pass
     #[arg(long, help_heading = "Filters")]
     pub(crate) no_negative_cache: bool,
+    /// Let tables that a compaction writes start without the hotness of the segments whose keys they hold
+    #[arg(long, help_heading = "Filters")]
+    pub(crate) no_inheritance: bool,
 
     /// Replay a recorded workload: a query trace of RocksDB (DB::StartTrace), or lines such as get,KEY with get, put, delete or seek
     /// and a key as it is or in hexadecimal (0x...); also compressed by gzip. A key is there if --keys has it or the trace wrote it

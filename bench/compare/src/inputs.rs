@@ -198,7 +198,8 @@ impl Compare {
             .policy(self.policy)
             .units(self.units)
             .segment_data_bytes(self.segment_data_bytes.bytes)
-            .negative_cache(!self.no_negative_cache);
+            .negative_cache(!self.no_negative_cache)
+            .inherit_hotness(!self.no_inheritance);
         if let Some(visits) = self.segment_lifetime_visits {
             elastic = elastic.segment_lifetime_visits(visits);
         }

@@ -18,6 +18,8 @@ pub struct ManagerSettings {
     pub reader_bytes: usize,
     /// Whether part of the budget is a negative cache: absent keys that the units let pass.
     pub negative_cache: bool,
+    /// Whether a new table starts with the hotness of the segments whose keys it holds (ATC'19 section 3.3).
+    pub inherit_hotness: bool,
 }
 
 impl Default for ManagerSettings {
@@ -29,6 +31,7 @@ impl Default for ManagerSettings {
             half_life_visits: None,
             reader_bytes: 0,
             negative_cache: true,
+            inherit_hotness: true,
         }
     }
 }

@@ -466,6 +466,31 @@ fn the_output_of_a_compaction_inherits_the_use_of_its_inputs() {
 }
 
 #[test]
+fn without_inheritance_the_output_of_a_compaction_starts_unused() {
+    let use_of_output = |inherit_hotness| {
+        let settings = ManagerSettings {
+            budget_bytes: 1 << 20,
+            // The one policy that gives a new table no prior.
+            policy: PolicyKind::MultiQueue,
+            inherit_hotness,
+            ..ManagerSettings::default()
+        };
+        let manager = Manager::new(settings);
+        let input = MemoryTable::new(1, 8, 100);
+        let handle = manager.register(input.spec(Some(4))).unwrap();
+        (0..500).for_each(|_| handle.record(3, Outcome::WastedRead));
+        assert!(manager.wait_idle(IDLE_TIMEOUT));
+        let output = MemoryTable::over_keys_of(1, 2, 8, 100);
+        let _handle = manager.register(output.spec(Some(5))).unwrap();
+        let segments = manager.table_use(output.spec(None).id).unwrap();
+        segments.into_iter().map(|segment| segment.hotness.access_count).collect::<Vec<_>>()
+    };
+    let inherited = use_of_output(true);
+    assert!(inherited[3] > 100.0 && inherited[0] == 0.0, "{inherited:?}");
+    assert_eq!(use_of_output(false), [0.0; 8]);
+}
+
+#[test]
 fn a_table_that_moves_to_another_level_is_planned_and_counted_there() {
     let (small, large) = (MemoryTable::new(1, 2, 1000), MemoryTable::new(2, 64, 1000));
     // Room for about three units of each segment, beside the bookkeeping.

@@ -202,6 +202,13 @@ impl ElasticFiltersBuilder {
         self
     }
 
+    /// Whether a new table, such as the output of a compaction, starts with the hotness of the segments whose keys it holds. Default: yes.
+    /// `false` is for measuring what that is worth.
+    pub fn inherit_hotness(mut self, inherit: bool) -> Self {
+        self.settings.inherit_hotness = inherit;
+        self
+    }
+
     /// Sets a setting by its name in [`SETTINGS`](crate::SETTINGS), as option strings do.
     ///
     /// Errors on an unknown name, and on a value that the setting does not take.
@@ -235,6 +242,7 @@ mod tests {
             .segment_lifetime_visits(1000)
             .warm_start_every(None)
             .negative_cache(false)
+            .inherit_hotness(false)
             .assume_bytewise_equality(true)
             .write_units(false)
             .charge_to_block_cache(true)
@@ -247,6 +255,7 @@ mod tests {
             ("segment_lifetime_visits", "1000"),
             ("warm_start_seconds", "0"),
             ("negative_cache", "false"),
+            ("inherit_hotness", "false"),
             ("assume_bytewise_equality", "true"),
             ("write_units", "false"),
             ("charge_to_block_cache", "true"),

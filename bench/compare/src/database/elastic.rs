@@ -48,6 +48,8 @@ impl System {
                 ("policy", "multi-queue"),
                 ("segment_data_bytes", "1T"),
                 ("negative_cache", "false"),
+                // ATC'19 names inheritance among what it adds (section 5).
+                ("inherit_hotness", "false"),
             ],
         }
     }
@@ -137,11 +139,12 @@ impl fmt::Display for Elastic {
 pub(crate) fn described(builder: &ElasticFiltersBuilder) -> String {
     let settings = builder.settings();
     format!(
-        "units {}, segments of {}, policy {}{}",
+        "units {}, segments of {}, policy {}{}{}",
         settings.units,
         Size { bytes: settings.segment_data_bytes },
         settings.policy,
-        if settings.negative_cache { "" } else { ", no negative cache" }
+        if settings.negative_cache { "" } else { ", no negative cache" },
+        if settings.inherit_hotness { "" } else { ", no inheritance" }
     )
 }
 
@@ -169,6 +172,20 @@ mod tests {
             built(&elastic(System::ElasticBf, &["units=bloom:12x2", "negative_cache=true"])),
             "units bloom:12x2, segments of 4 MiB, policy multi-queue"
         );
+    }
+
+    #[test]
+    fn a_setting_that_a_system_or_the_run_turns_off_is_told() {
+        let run = ElasticFilters::builder().inherit_hotness(false);
+        let told = |system, own: &[&str]| described(&elastic(system, own).builder(&run).expect("settings"));
+        for system in System::ALL {
+            assert!(told(system, &[]).ends_with(", no inheritance"), "{system:?}");
+            assert!(!told(system, &["inherit_hotness=true"]).contains("inheritance"), "{system:?}");
+        }
+        let run = ElasticFilters::builder();
+        let told = |system| described(&elastic(system, &[]).builder(&run).expect("settings"));
+        assert!(told(System::ElasticBfFile).ends_with(", no inheritance"), "HotStorage'18 does not inherit");
+        assert!(!told(System::ElasticBf).contains("inheritance"), "ATC'19 does");
     }
 
     #[test]

@@ -69,6 +69,7 @@ impl SharedRegistry {
 /// The manager's state.
 pub(crate) struct Registry {
     policy: PolicyKind,
+    inherit_hotness: bool,
     planner: Planner,
     budget: MemoryBudget,
     tables: Vec<Option<Table>>,
@@ -98,6 +99,7 @@ impl Registry {
         let cache = Arc::new(NegativeCache::new(budget.clone()));
         let mut registry = Self {
             policy: settings.policy,
+            inherit_hotness: settings.inherit_hotness,
             planner,
             fixed_reservation: budget.try_reserve(MemoryKind::Bookkeeping, fixed_bytes),
             garbage: Garbage::new(budget.clone()),
@@ -258,7 +260,8 @@ impl Registry {
     /// Hotness that the segments of a new table start with.
     fn inherited(&mut self, spec: &TableSpec) -> Vec<Hotness> {
         let planner = &self.planner;
-        let range = KeyRange::of_table(spec.fences.as_ref()).filter(|_| planner.ticks() > 0);
+        let range =
+            KeyRange::of_table(spec.fences.as_ref()).filter(|_| self.inherit_hotness && planner.ticks() > 0);
         let Some(range) = range else { return vec![Hotness::default(); spec.shapes.len()] };
         let fences = |slot: u32| Some(self.tables.get(slot as usize)?.as_ref()?.open.fences());
         let keys = Keys { fences: &fences, order: spec.order };

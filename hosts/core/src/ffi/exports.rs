@@ -40,7 +40,7 @@ fn guarded<T>(on_panic: T, run: impl FnOnce() -> T) -> T {
 }
 
 // `SB_SETTINGS` and `SB_SETTING_BUDGET`.
-const _: () = assert!(SETTINGS.len() == 13);
+const _: () = assert!(SETTINGS.len() == 14);
 
 #[unsafe(no_mangle)]
 extern "C" fn sb_setting_name(index: usize) -> Bytes {

@@ -60,6 +60,7 @@ impl Filters {
             policy: settings.policy,
             segment_lifetime_visits: settings.segment_lifetime_visits,
             negative_cache: settings.negative_cache,
+            inherit_hotness: settings.inherit_hotness,
             reader_bytes: allocated_bytes(engine.reader_bytes),
             ..ManagerSettings::default()
         });

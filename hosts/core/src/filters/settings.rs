@@ -33,6 +33,8 @@ pub struct Settings {
     pub charge_to_block_cache: bool,
     /// Whether absent keys that the units let pass are remembered.
     pub negative_cache: bool,
+    /// Whether a new table starts with the hotness of the segments whose keys it holds.
+    pub inherit_hotness: bool,
 }
 
 impl Default for Settings {
@@ -49,6 +51,7 @@ impl Default for Settings {
             memory_pressure: None,
             charge_to_block_cache: false,
             negative_cache: true,
+            inherit_hotness: true,
         }
     }
 }

@@ -11,6 +11,7 @@ mod counters;
 mod cpp;
 mod held_reads;
 mod ingestion;
+mod inheritance;
 mod moves;
 mod negative_cache;
 mod options;

@@ -155,5 +155,11 @@ impl Draw {
                 set
             });
         }
+        if rng.random_bool(0.2) {
+            self.apply("hotness is not inherited", |mut set| {
+                set.inherit_hotness = false;
+                set
+            });
+        }
     }
 }

@@ -103,6 +103,7 @@ fn elastic(set: &OptionSet) -> ElasticFilters {
         .units(set.units)
         .policy(set.policy)
         .negative_cache(set.negative_cache)
+        .inherit_hotness(set.inherit_hotness)
         .charge_to_block_cache(set.charge_to_block_cache)
         .build()
         .expect("the settings are sound")

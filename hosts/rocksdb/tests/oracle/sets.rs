@@ -33,6 +33,7 @@ pub(crate) struct OptionSet {
     /// Lookups must have been rejected by units at the end.
     pub(crate) must_reject: bool,
     pub(crate) negative_cache: bool,
+    pub(crate) inherit_hotness: bool,
     pub(crate) charge_to_block_cache: bool,
     /// Random lookups after each operation.
     pub(crate) lookups_per_operation: u64,
@@ -52,6 +53,7 @@ pub(crate) fn plain() -> OptionSet {
         prefixes: false,
         must_reject: true,
         negative_cache: true,
+        inherit_hotness: true,
         charge_to_block_cache: false,
         lookups_per_operation: 0,
     }

@@ -19,6 +19,12 @@ pub(super) fn figures() -> Vec<Figure> {
             "lookups while half or a tenth of the operations write: reads of data, and time",
             writes(),
         ),
+        Figure(
+            "atc19-inheritance",
+            "section 4.2, beside Figure 11",
+            "reads in vain while half of the operations write, where new tables inherit hotness and where they do not",
+            inheritance(),
+        ),
         Figure("atc19-fig12", "Figure 12", "loading and scanning", puts_and_scans()),
     ]
 }
@@ -133,6 +139,26 @@ fn writes() -> Here {
         reads.into_iter().chain(times)
     });
     measured(TREES.into_iter().flat_map(run).collect(), claims.collect())
+}
+
+/// The paper gives no figure of a store without inheritance: it says that tables which a compaction writes would start cold.
+fn inheritance() -> Here {
+    let without = |config: &str| format!("{config}@inherit_hotness=false");
+    let configs = SUBJECTS.map(|(_, config)| format!("{config},{}", without(config))).join(",");
+    let run = |(tree, _): (Tree, _)| {
+        tree.sized(
+            "inheritance",
+            &format!("--configs bloom:4,{configs} --mix read=.5,update=.5 --zero-result 0.5"),
+            "--warmup 60000 --ops 60000",
+            "--rounds 1 --warmup 600000 --ops 600000",
+        )
+    };
+    let claims = on_trees(|_, tree, called, whose, config| {
+        let wasted = |config: &str| tree.point("inheritance", "wasted_reads_per_get", config);
+        let says = format!("reads in vain of those without inheritance, {called}; the paper says fewer");
+        Claim::new(says, whose, 1.0, ratio(wasted(config), wasted(&without(config)))).holds(Holds::AtMost)
+    });
+    measured(TREES.into_iter().map(run).collect(), claims)
 }
 
 fn puts_and_scans() -> Here {
