@@ -11,8 +11,8 @@ const WIDTH: u32 = 460;
 const HEIGHT: u32 = 300;
 const GRID: RGBColor = RGBColor(230, 230, 230);
 const FONT: (&str, u32) = ("sans-serif", 13);
-/// Told from one another, and from black and white.
-pub(super) const COLOURS: [RGBColor; 8] = [
+/// Told from one another, and from black and white: as many as a simulation has filters.
+pub(super) const COLOURS: [RGBColor; 9] = [
     RGBColor(228, 87, 46),
     RGBColor(59, 130, 246),
     RGBColor(42, 157, 92),
@@ -21,6 +21,7 @@ pub(super) const COLOURS: [RGBColor; 8] = [
     RGBColor(190, 140, 20),
     RGBColor(128, 136, 144),
     RGBColor(214, 90, 150),
+    RGBColor(140, 95, 65),
 ];
 
 /// A line of a chart.

@@ -116,6 +116,32 @@ mod tests {
     }
 
     #[test]
+    fn every_filter_of_a_simulation_has_a_colour_of_its_own() {
+        let filters =
+            "uniform monkey multi-queue benefit bloom monkey-bloom monkey-ribbon at-compaction optimum";
+        let figures = filters.split(' ').flat_map(|filter| {
+            [("1", 0.5), ("2", 0.2)].map(|(bits, wasted)| {
+                let of = labels([("config", filter.to_owned()), ("bits_per_key", bits.to_owned())]);
+                Figure::new("wasted_reads_per_get", of, wasted, Unit::PerLookup)
+            })
+        });
+        let record = Clock::start().finish(Vec::new(), 1, &(), figures.collect()).expect("a record");
+        let mut lab = Lab::default();
+        lab.put("memory-simulated", record);
+        let text = page(&catalogue::experiments(), &lab).expect("a page");
+        let colours = text.split("style=\"background:").skip(1).filter_map(|rest| rest.split('"').next());
+        let colours: std::collections::BTreeSet<_> = colours.collect();
+        assert_eq!(colours.len(), filters.split(' ').count(), "{colours:?}");
+    }
+
+    #[test]
+    fn what_is_folded_away_is_printed() {
+        let text = page(&catalogue::experiments(), &lab()).expect("a page");
+        let (_, print) = text.split_once("@media print").expect("a style for printers");
+        assert!(print.contains("#papers details::details-content { content-visibility: visible; }"));
+    }
+
+    #[test]
     fn without_records_there_is_a_page_that_says_so() {
         let text = page(&catalogue::experiments(), &Lab::default()).expect("a page");
         assert!(text.contains("springbloom reproduce"), "what to do");
