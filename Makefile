@@ -60,7 +60,7 @@ deny:
 attack: setup
 	@scripts/attack
 
-# TABLES="s1 shamba": only these.
+# TABLES="jump shamba": only these.
 benchmarks: build
 	@scripts/benchmarks $(BENCHMARKS_DIR) $(TABLES)
 
