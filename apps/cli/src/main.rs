@@ -10,7 +10,8 @@ mod live_files;
 
 use std::process::ExitCode;
 
-use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
+use clap::error::{ContextKind, ContextValue};
+use clap::{Arg, CommandFactory, FromArgMatches, Parser, Subcommand};
 
 /// Elastic filters for LSM stores: compare them with RocksDB's own and inspect databases; sets and indexes on flash
 #[derive(Parser)]
@@ -38,8 +39,8 @@ enum Command {
 
 fn main() -> ExitCode {
     env_logger::init();
-    let arguments = Arguments::from_arg_matches(&program().get_matches());
-    let result = match arguments.unwrap_or_else(|error| error.exit()).command {
+    let arguments = program().try_get_matches().and_then(|matches| Arguments::from_arg_matches(&matches));
+    let result = match arguments.unwrap_or_else(|error| shortened(error).exit()).command {
         Command::Compare(compare) => compare.run().map(|()| ExitCode::SUCCESS),
         Command::Simulate(simulate) => simulate.run().map(|()| ExitCode::SUCCESS),
         Command::Reproduce(reproduce) => reproduce.run().map(|()| ExitCode::SUCCESS),
@@ -67,7 +68,24 @@ fn program() -> clap::Command {
     explained(Arguments::command())
 }
 
-/// `command` and all of its subcommands, with the exit codes in their help.
+/// `command` and all of its subcommands, with the exit codes in their help. A negative number is a value, so that the option which takes
+/// none can say what it takes.
 fn explained(command: clap::Command) -> clap::Command {
-    command.after_help(failure::EXIT_CODES).mut_subcommands(explained)
+    let takes_number = |arg: &Arg| arg.get_action().takes_values() && !arg.is_positional();
+    command
+        .after_help(failure::EXIT_CODES)
+        .mut_args(|arg| if takes_number(&arg) { arg.allow_negative_numbers(true) } else { arg })
+        .mut_subcommands(explained)
+}
+
+/// The error with the start of the value that it names: a file may have become an argument.
+fn shortened(mut error: clap::Error) -> clap::Error {
+    const MOST: usize = 80;
+    if let Some(ContextValue::String(value)) = error.get(ContextKind::InvalidValue)
+        && let Some((end, _)) = value.char_indices().nth(MOST)
+    {
+        let start = format!("{}...", &value[..end]);
+        error.insert(ContextKind::InvalidValue, ContextValue::String(start));
+    }
+    error
 }

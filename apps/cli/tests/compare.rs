@@ -507,7 +507,12 @@ fn bad_input_is_refused_with_exit_code_2() {
     for (arguments, message) in [
         (&["--configs", "cuckoo:8"][..], "expected none, bloom:BITS"),
         (&["--configs", "bloom:4,bloom:4"], "bloom:4 is given twice"),
-        (&["--configs", "bloom:4@pool"], "expected none, bloom:BITS"),
+        (&["--configs", "bloom:4@pool"], "expected bloom:BITS or bloom:BITS@cache"),
+        (&["--configs", "ribbon:4@policy=monkey"], "elastic configurations alone take settings"),
+        (&["--threads", "2,2"], "--threads: 2 is given twice"),
+        (&["--ops", "-1"], "expected a whole number from 1 to 1000000000000"),
+        (&["--seed", "-7"], "expected a whole number of at least 0"),
+        (&["--budget", "-1"], "expected a size"),
         (&["--configs", "mbf:10@thresholds=x"], "expected thresholds of at least 0"),
         (&["--configs", "elastic:4@cache"], "expected a setting as NAME=VALUE"),
         (&["--configs", "elastic:4@colour=red"], "colour: unknown setting, expected one of budget"),
@@ -529,7 +534,7 @@ fn bad_input_is_refused_with_exit_code_2() {
         (&["--budget", "257T"], "expected 0 B to 256 TiB"),
         (&["--movement", "jump:1000", "--window", "300"], "must be multiples of the window"),
         (&["--preset", "shamba", "--window", "300"], "--preset shamba sets --window itself"),
-        (&["--value-bytes", "3"], "expected 12 to"),
+        (&["--value-bytes", "3"], "expected a whole number from 12 to 16777216"),
         (&["--threads", "0"], "--threads"),
         (&["--budget", "many"], "expected a size"),
         (&["--policy", "guess"], "multi-queue"),
@@ -543,7 +548,12 @@ fn bad_input_is_refused_with_exit_code_2() {
         (&["--preset", "shamba", "--zero-result", "1"], "--preset shamba sets --zero-result itself"),
         (&["--plot", "figure.svg"], "--preset shamba"),
         (&["--one-cache"], "--block-cache"),
-        (&["--one-cache", "--block-cache", "0"], "--block-cache of more than 0 bytes"),
+        (&["--one-cache", "--block-cache", "0"], "has no room for a block"),
+        (&["--one-cache", "--block-cache", "1"], "has no room for a block"),
+        (
+            &["--one-cache", "--block-cache", "8KiB", "--configs", "bloom:4,elastic:4"],
+            "the budget of elastic:4, 9.77 KiB, is charged to a block cache of 8 KiB",
+        ),
         (&["--block-cache", "1MiB", "--cache-kind", "fifo"], "hyper-clock"),
         (
             &["--preset", "shamba", "--block-cache", "1MiB", "--one-cache"],
@@ -552,6 +562,63 @@ fn bad_input_is_refused_with_exit_code_2() {
         (&["--preset", "shamba", "--plot", "figure.pdf"], ".svg or .png"),
     ] {
         compare(arguments).assert().code(2).stderr(contains(message));
+    }
+}
+
+#[test]
+fn long_values_are_not_repeated_whole() {
+    let long = "9".repeat(100_000);
+    for flag in ["--ops", "--budget", "--records", "--load-share"] {
+        let refused = compare(&[flag, &long]).assert().code(2);
+        let message = String::from_utf8_lossy(&refused.get_output().stderr).into_owned();
+        assert!(message.contains("999...") && message.len() < 500, "{message}");
+    }
+}
+
+#[test]
+fn one_comparison_at_a_time_has_a_folder() {
+    let dir = tempfile::tempdir().expect("folder");
+    let folder = std::fs::File::open(dir.path()).expect("folder");
+    rustix::fs::flock(&folder, rustix::fs::FlockOperation::LockExclusive).expect("locked");
+    kept(dir.path(), &["--configs", "none"])
+        .assert()
+        .code(2)
+        .stderr(contains("in use by another springbloom compare"));
+    drop(folder);
+    kept(dir.path(), &["--configs", "none", "--load-rounds", "0"]).assert().success();
+}
+
+#[test]
+fn a_signal_leaves_no_databases() {
+    let temporary = tempfile::tempdir().expect("folder");
+    let entries = || std::fs::read_dir(temporary.path()).expect("folder").count();
+    for signal in ["TERM", "INT"] {
+        let mut child = std::process::Command::new(assert_cmd::cargo::cargo_bin("springbloom"))
+            .args([
+                "compare",
+                "--buffered",
+                "--records",
+                "200000",
+                "--configs",
+                "bloom:10",
+                "--ops",
+                "1000000000",
+            ])
+            .env("TMPDIR", temporary.path())
+            .stdout(std::process::Stdio::null())
+            .stderr(std::process::Stdio::null())
+            .spawn()
+            .expect("the program");
+        let has_begun = || entries() > 0;
+        while !has_begun() {
+            assert!(child.try_wait().expect("a child").is_none(), "it ended by itself");
+            std::thread::sleep(std::time::Duration::from_millis(20));
+        }
+        let sent = std::process::Command::new("kill").args(["-s", signal, &child.id().to_string()]).status();
+        assert!(sent.expect("kill").success());
+        let status = child.wait().expect("it ends");
+        assert_eq!(status.code(), None, "a signal ended it: {status}");
+        assert_eq!(entries(), 0, "{signal}");
     }
 }
 
@@ -752,6 +819,64 @@ fn bad_traces_are_refused() {
     for arguments in [["--zipf", "0.9"], ["--workload", "a"], ["--records", "1000"], ["--salts", "2"]] {
         replay(&path, &arguments).assert().code(2).stderr(contains("cannot be used with"));
     }
+    std::fs::write(&path, "put,a\nput,b\n".repeat(500) + &"get,c\n".repeat(1000)).expect("trace");
+    let keys = folder.path().join("keys");
+    for (listed, error) in [("", "lists no key"), ("x\n\n0xabc\n", "line 3")] {
+        std::fs::write(&keys, listed).expect("keys");
+        let mut command = replay(&path, &["--configs", "bloom:10", "--keys"]);
+        command.arg(&keys).assert().code(2).stderr(contains(error));
+    }
     replay(&path, &["--threads", "1,2"]).assert().code(2).stderr(contains("one number"));
     replay(&path, &["--preset", "shamba"]).assert().code(2).stderr(contains("--trace"));
+}
+
+#[test]
+fn a_trace_that_tells_little_is_replayed_with_a_warning() {
+    let folder = tempfile::tempdir().expect("folder");
+    let [path, keys] = ["one.trace", "keys"].map(|name| folder.path().join(name));
+    let run = |text: &str, arguments: &[&str]| {
+        std::fs::write(&path, text).expect("trace");
+        let run =
+            replay(&path, &[&["--configs", "none,elastic:4", "--load-rounds", "0"], arguments].concat())
+                .assert()
+                .success();
+        let output = run.get_output();
+        [&output.stdout, &output.stderr].map(|bytes| String::from_utf8_lossy(bytes).into_owned())
+    };
+    let [table, told] = run(&("put,hot\n".repeat(100) + &"get,hot\n".repeat(900)), &[]);
+    assert!(table.contains("elastic:4 had no filter in memory: its budget has no room"), "{table}");
+    assert!(!told.contains("one.trace: "), "{told}");
+    let [_, told] = run(&"put,hot\nseek,hot\n".repeat(500), &[]);
+    assert!(told.contains("looks nothing up"), "{told}");
+    let listed: String = (0..1000).map(|n| format!("other{n}\n")).collect();
+    std::fs::write(&keys, listed).expect("keys");
+    let [_, told] = run(&"get,hot\n".repeat(900), &["--keys", keys.to_str().expect("text")]);
+    assert!(told.contains("no lookup is for a key of") && told.contains("in the same form"), "{told}");
+    // Keys of no byte and of a megabyte.
+    let long = "k".repeat(1 << 20);
+    let [_, told] = run(&format!("put,0x\nput,{long}\nget,0x\nget,{long}\n").repeat(10), &[]);
+    assert!(!told.contains("one.trace: "), "{told}");
+}
+
+#[test]
+fn a_trace_and_keys_come_through_a_pipe() {
+    let folder = tempfile::tempdir().expect("folder");
+    std::fs::write(folder.path().join("trace"), trace()).expect("trace");
+    let keys: String = (0..3000).map(|n| format!("key{n:06}\n")).collect();
+    std::fs::write(folder.path().join("keys"), keys).expect("keys");
+    let compare = "compare --buffered --value-bytes 100 --configs none --load-rounds 0 --ops 300 --warmup 0";
+    for input in ["--trace <(cat trace)", "--keys <(cat keys)", "--trace <(cat trace) --keys <(cat keys)"] {
+        // A pipe that is opened again would be waited for.
+        let line = format!(
+            "mkfifo pipe; cat trace > pipe & timeout 60 \"$0\" {compare} --trace pipe && \"$0\" {compare} {input}"
+        );
+        let output = std::process::Command::new("bash")
+            .args(["-c", &line])
+            .arg(assert_cmd::cargo::cargo_bin("springbloom"))
+            .current_dir(folder.path())
+            .output()
+            .expect("bash");
+        assert!(output.status.success(), "{input}: {}", String::from_utf8_lossy(&output.stderr));
+        std::fs::remove_file(folder.path().join("pipe")).expect("pipe");
+    }
 }

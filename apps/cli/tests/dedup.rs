@@ -248,4 +248,10 @@ fn a_trace_has_the_lookups_and_the_new_chunks_of_every_scan() {
     let nowhere = dir.path().join("no/such/folder");
     let arguments = [arguments[0], "--trace", nowhere.to_str().expect("text")];
     scan(&dir.path().join("index"), &arguments).assert().code(2).stderr(contains("--trace: cannot write"));
+    // As a full disk leaves it.
+    fs::write(&trace, &text[..text.len() - 5]).expect("a trace that was cut off");
+    let arguments = [arguments[0], "--trace", trace.to_str().expect("text")];
+    scan(&dir.path().join("index"), &arguments).assert().code(2).stderr(contains("ends within a line"));
+    fs::write(&trace, "").expect("an empty file");
+    scan(&dir.path().join("other"), &arguments).assert().success();
 }

@@ -47,6 +47,28 @@ fn each_command_has_a_man_page() {
 }
 
 #[test]
+fn a_full_disk_leaves_no_page_and_no_half_of_one() {
+    let folder = tempfile::tempdir().expect("a folder");
+    std::fs::write(folder.path().join("springbloom.1"), "older").expect("an older page");
+    // Files of more than two kilobytes cannot be written, as on a full disk.
+    let output = std::process::Command::new("bash")
+        .args(["-c", "ulimit -f 2; trap '' XFSZ; exec \"$0\" man \"$1\""])
+        .arg(assert_cmd::cargo::cargo_bin("springbloom"))
+        .arg(folder.path())
+        .output()
+        .expect("a shell");
+    let message = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(1), "{message}");
+    assert!(message.contains("cannot write man pages into"), "{message}");
+    let left: Vec<_> = fs::read_dir(folder.path())
+        .expect("the folder")
+        .map(|entry| entry.expect("a file").file_name())
+        .collect();
+    assert_eq!(left, ["springbloom.1"]);
+    assert_eq!(fs::read_to_string(folder.path().join("springbloom.1")).expect("a page"), "older");
+}
+
+#[test]
 fn each_shell_gets_completions_of_all_commands() {
     for shell in ["bash", "zsh", "fish", "elvish", "powershell"] {
         let script = springbloom(&["completions", shell]).assert().success();

@@ -75,15 +75,21 @@ fn sorted_runs_can_be_given() {
 #[test]
 fn bad_input_is_named() {
     for (arguments, message) in [
-        ("--records 5", "expected 1000 to 1e15 records"),
+        ("--records 5", "expected a whole number from 1000 to 1000000000000000"),
+        ("--records 1e18", "expected a whole number from 1000 to 1000000000000000"),
+        ("--records -1", "expected a whole number from 1000 to 1000000000000000"),
+        ("--bits 4,2,4", "--bits: 4 is given twice"),
+        ("--filters bloom,benefit,bloom", "--filters: bloom is given twice"),
+        ("--distribution latest:0.99", "nothing is inserted in a simulation"),
+        ("--runs 0", "expected 1 B to"),
         ("--filters best", "expected one of uniform"),
         ("--bits 0", "expected a number from 0.01 to 100"),
-        ("--record-bytes 16MiB", "expected at most the size of a table"),
-        ("--runs 1K", "expected at most 100 runs of 1000"),
+        ("--record-bytes 128MiB", "expected at most the size of a table"),
+        ("--runs 1K", "got 1 records of 1000 B in 1 sorted runs, expected 1000 to"),
         ("--runs 1GiB --records 1G", "cannot be used with"),
         ("--plot figure.txt", "expected a name that ends in .svg or .png"),
         ("--plot /no/such/folder/figure.svg", "there is no such folder"),
-        ("--distribution zipf:-1", "zipf"),
+        ("--distribution zipf:-1", "Zipf constant"),
         ("--segments 1", "50"),
     ] {
         simulate(arguments).assert().code(2).stderr(contains(message));

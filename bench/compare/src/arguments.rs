@@ -1,15 +1,22 @@
 //! The flags of `springbloom compare`.
 
+use std::ops::RangeInclusive;
 use std::path::PathBuf;
 
 use clap::Args;
 use springbloom_console::sizes::{self, Size};
 use springbloom_rocksdb::{PolicyKind, SETTINGS, Setting, UnitSettings};
-use springbloom_workload::{AbsentKeys, Distribution, Mix, Movement};
+use springbloom_workload::{AbsentKeys, Distribution, Mix, Movement, value};
 
 use crate::database::block_cache::CacheKind;
 use crate::database::config::Config;
 use crate::database::preset::Preset;
+
+/// Of records and operations: more than any machine makes.
+const WHOLE_MAX: u64 = 1_000_000_000_000;
+const ROUNDS_MAX: u64 = 1_000_000;
+/// A value carries its record and version.
+pub(crate) const VALUE_BYTES: RangeInclusive<u64> = value::MIN_VALUE_BYTES as u64..=1 << 24;
 
 /// Compare elastic filters with the filters of RocksDB, at the same memory and on the same tree
 ///
@@ -26,10 +33,10 @@ pub struct Compare {
     #[arg(long, value_name = "FILE", help_heading = "Data")]
     pub(crate) keys: Option<PathBuf>,
     /// Records to load (with --keys: at most so many)
-    #[arg(long, value_parser = clap::value_parser!(u64).range(1..=1 << 40), help_heading = "Data")]
+    #[arg(long, value_parser = sizes::whole_within::<u64>(1..=WHOLE_MAX), help_heading = "Data")]
     pub(crate) records: Option<u64>,
     /// Bytes per value
-    #[arg(long, help_heading = "Data")]
+    #[arg(long, value_parser = sizes::whole_within::<usize>(VALUE_BYTES), help_heading = "Data")]
     pub(crate) value_bytes: Option<usize>,
     /// Folder for the databases, kept for --reuse [default: a temporary one]
     #[arg(long, help_heading = "Data")]
@@ -60,7 +67,7 @@ pub struct Compare {
         help_heading = "Filters")]
     pub(crate) segment_data_bytes: Size,
     #[arg(long, value_name = "VISITS", help = help("segment_lifetime_visits"), help_heading = "Filters",
-        value_parser = clap::value_parser!(u64).range(1..))]
+        value_parser = sizes::whole_within::<u64>(1..=WHOLE_MAX))]
     pub(crate) segment_lifetime_visits: Option<u64>,
     /// Disable the negative cache, which remembers absent keys that the resident units let pass
     #[arg(long, help_heading = "Filters")]
@@ -106,33 +113,33 @@ pub struct Compare {
     pub(crate) movement: Movement,
     /// Also show the wasted reads per get in each window of so many lookups, and after how many lookups each configuration has
     /// recovered from a jump: the first window that wastes at most 10% more than the last one before the jump
-    #[arg(long, value_name = "LOOKUPS", value_parser = clap::value_parser!(u64).range(1..), help_heading = "Workload")]
+    #[arg(long, value_name = "LOOKUPS", value_parser = sizes::whole_within::<u64>(1..=WHOLE_MAX), help_heading = "Workload")]
     pub(crate) window: Option<u64>,
     /// Measured operations per configuration, mapping and number of threads
-    #[arg(long, value_parser = clap::value_parser!(u64).range(1..), help_heading = "Workload")]
+    #[arg(long, value_parser = sizes::whole_within::<u64>(1..=WHOLE_MAX), help_heading = "Workload")]
     pub(crate) ops: Option<u64>,
     /// Operations before the measurement
-    #[arg(long, help_heading = "Workload")]
+    #[arg(long, value_parser = sizes::whole_within::<u64>(0..=WHOLE_MAX), help_heading = "Workload")]
     pub(crate) warmup: Option<u64>,
     /// Rounds in which configurations take turns
-    #[arg(long, value_parser = clap::value_parser!(u32).range(1..), help_heading = "Workload")]
+    #[arg(long, value_parser = sizes::whole_within::<u32>(1..=ROUNDS_MAX), help_heading = "Workload")]
     pub(crate) rounds: Option<u32>,
     /// Hot-key mappings: random choices of popular keys; the table shows medians over them
-    #[arg(long, value_parser = clap::value_parser!(u32).range(1..), help_heading = "Workload")]
+    #[arg(long, value_parser = sizes::whole_within::<u32>(1..=ROUNDS_MAX), help_heading = "Workload")]
     pub(crate) salts: Option<u32>,
     /// Numbers of threads, separated by commas
     #[arg(long, value_delimiter = ',', default_value = "1", help_heading = "Workload",
-        value_parser = clap::value_parser!(u32).range(1..=1024))]
+        value_parser = sizes::whole_within::<u32>(1..=1024))]
     pub(crate) threads: Vec<u32>,
     /// Seed of all random numbers
-    #[arg(long, default_value_t = 1, help_heading = "Workload")]
+    #[arg(long, default_value_t = 1, value_parser = sizes::whole_within::<u64>(0..=u64::MAX), help_heading = "Workload")]
     pub(crate) seed: u64,
 
     /// Records of a measured load [default: a sample; with --load-only a larger one]
-    #[arg(long, value_parser = clap::value_parser!(u64).range(1..=1 << 40), help_heading = "Load")]
+    #[arg(long, value_parser = sizes::whole_within::<u64>(1..=WHOLE_MAX), help_heading = "Load")]
     pub(crate) load_records: Option<u64>,
     /// Measured loads per configuration, in turns; 0 disables them [default: 1; with --load-only 5]
-    #[arg(long, value_name = "ROUNDS", help_heading = "Load")]
+    #[arg(long, value_name = "ROUNDS", value_parser = sizes::whole_within::<u32>(0..=ROUNDS_MAX), help_heading = "Load")]
     pub(crate) load_rounds: Option<u32>,
     /// Measure loads only, as ratios to bloom:10 (or else to the first configuration)
     #[arg(long, help_heading = "Load")]

@@ -37,11 +37,13 @@ impl Compare {
             None => {
                 temporary =
                     tempfile::Builder::new().prefix("springbloom-").tempdir().context("temporary folder")?;
+                place::remove_when_ended(temporary.path())?;
                 temporary.path()
             }
         };
         fs::create_dir_all(dir)
             .map_err(|error| bad_input(format!("cannot create {}: {error}", dir.display())))?;
+        let _lock = place::lock(dir)?;
         if !self.buffered {
             place::require_direct_io(dir)?;
         }
@@ -67,7 +69,8 @@ impl Compare {
         let workload = self.workload(&records.keys, recorded.as_ref())?;
         let (warmup_ops, ops) = self.operations(defaults, recorded.as_ref())?;
         self.require_whole_windows(warmup_ops)?;
-        let manifest = self.manifest(records, common)?;
+        self.require_room(&inputs)?;
+        let manifest = self.manifest(records, common);
         if !self.reuse {
             let written = recorded.as_ref().map_or(0, |recorded| recorded.replay.operations());
             let data_bytes = records.record_bytes() * (records.keys.records() + written);

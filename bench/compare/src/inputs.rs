@@ -1,18 +1,17 @@
 //! From flags to records, operations, filters and the header of the report.
 
-use std::fs;
 use std::path::Path;
 
-use anyhow::{Context, Result};
-use springbloom_console::bad_input;
-use springbloom_console::picture;
+use anyhow::Result;
+use springbloom_console::sizes::Size;
+use springbloom_console::{bad_input, picture, repeated};
 use springbloom_records::Clock;
 use springbloom_rocksdb::ElasticFilters;
 use springbloom_workload::{
-    AbsentKeys, Distribution, FileKeys, KeySpace, Mix, Movement, OperationStream, StreamSettings, value,
+    AbsentKeys, Distribution, FileKeys, KeySpace, Mix, Movement, OperationStream, StreamSettings,
 };
 
-use crate::arguments::Compare;
+use crate::arguments::{Compare, VALUE_BYTES};
 use crate::database::ROCKSDB_VERSION;
 use crate::database::block_cache::BlockCache;
 use crate::database::config::Config;
@@ -26,6 +25,8 @@ use crate::recorded::Recorded;
 use crate::report::Header;
 use crate::run::Workload;
 
+/// A block of data.
+const ONE_CACHE_BYTES_MIN: u64 = 4096;
 /// Name of keys that are computed from record numbers.
 const SYNTHETIC: &str = "synthetic";
 
@@ -47,6 +48,9 @@ impl Compare {
     pub(crate) fn require_sense(&self) -> Result<()> {
         if self.load_only && self.load_rounds == Some(0) {
             return Err(bad_input("--load-only needs --load-rounds of at least 1"));
+        }
+        if let Some(twice) = repeated(&self.threads) {
+            return Err(bad_input(format!("--threads: {twice} is given twice")));
         }
         if self.trace.is_some() && self.threads.len() > 1 {
             return Err(bad_input("--trace is replayed once: give --threads one number"));
@@ -72,10 +76,31 @@ impl Compare {
         } else if self.plot.is_some() {
             return Err(bad_input("--plot needs --preset shamba"));
         }
-        if self.one_cache && self.block_cache.is_some_and(|size| size.bytes == 0) {
-            return Err(bad_input("--one-cache needs a --block-cache of more than 0 bytes"));
+        if let Some(size) = self.block_cache.filter(|size| self.one_cache && size.bytes < ONE_CACHE_BYTES_MIN)
+        {
+            return Err(bad_input(format!(
+                "--one-cache: a --block-cache of {size} has no room for a block, expected at least {}",
+                Size { bytes: ONE_CACHE_BYTES_MIN }
+            )));
         }
         self.plot.as_ref().map_or(Ok(()), |path| picture::require_picture_name(path))
+    }
+
+    /// Refuses budgets of elastic filters that the one cache which pays for all has no room for.
+    pub(crate) fn require_room(&self, inputs: &Inputs<'_>) -> Result<()> {
+        let Inputs { records, configs, common, .. } = inputs;
+        let Some(cache) = common.block_cache.filter(|cache| cache.pays_for_all) else { return Ok(()) };
+        let budget = |config: &Config| common.budget_bytes(config, records.keys.records());
+        match configs.iter().find(|config| config.elastic().is_some() && budget(config) >= cache.bytes) {
+            None => Ok(()),
+            Some(config) => {
+                let [budget, cache] = [budget(config), cache.bytes].map(|bytes| Size { bytes });
+                Err(bad_input(format!(
+                    "--one-cache: the budget of {config}, {budget}, is charged to a block cache of {cache}: give a larger --block-cache, \
+                     or a smaller --budget"
+                )))
+            }
+        }
     }
 
     /// Refuses jumps of the hot set within a window: recovery is counted in windows.
@@ -102,30 +127,22 @@ impl Compare {
             Some(configs) => configs.clone(),
             None => defaults.split(',').map(str::parse).collect::<Result<_, _>>().map_err(bad_input)?,
         };
-        let mut names: Vec<String> = configs.iter().map(Config::to_string).collect();
-        names.sort();
-        match names.windows(2).find(|pair| pair[0] == pair[1]) {
-            Some(twice) => Err(bad_input(format!("--configs: {} is given twice", twice[0]))),
+        let names: Vec<String> = configs.iter().map(Config::to_string).collect();
+        match repeated(&names) {
+            Some(twice) => Err(bad_input(format!("--configs: {twice} is given twice"))),
             None => Ok(configs),
         }
     }
 
     /// What is loaded, and the workload of a trace.
     pub(crate) fn records(&self, defaults: &Defaults) -> Result<(Records, Option<Recorded>)> {
-        const MAX_VALUE_BYTES: usize = 1 << 24;
-        let allowed = value::MIN_VALUE_BYTES..=MAX_VALUE_BYTES;
-        if let Some(got) = self.value_bytes.filter(|bytes| !allowed.contains(bytes)) {
-            return Err(bad_input(format!(
-                "--value-bytes: got {got}, expected {} to {MAX_VALUE_BYTES} (a value carries its record and version)",
-                value::MIN_VALUE_BYTES
-            )));
-        }
         let value_bytes = self.value_bytes.unwrap_or(defaults.value_bytes);
         let seed = self.seed;
         if let Some(path) = &self.trace {
             let (keys, recorded) = Recorded::read(path, self.keys.as_deref(), self.load_share)?;
-            let of_trace =
-                recorded.value_bytes.map(|bytes| (bytes as usize).clamp(*allowed.start(), *allowed.end()));
+            let of_trace = recorded
+                .value_bytes
+                .map(|bytes| bytes.clamp(*VALUE_BYTES.start(), *VALUE_BYTES.end()) as usize);
             let value_bytes = self.value_bytes.or(of_trace).unwrap_or(value_bytes);
             let keys = KeySpace::Trace(keys);
             return Ok((Records { keys, value_bytes, seed }, Some(recorded)));
@@ -228,36 +245,16 @@ impl Compare {
         })
     }
 
-    /// Identifies the keys in manifests.
-    fn keys_identity(&self) -> Result<String> {
-        // By content: the same file at another place holds the same keys.
-        let digest = |path: &Path| -> Result<String> {
-            let bytes = fs::read(path).with_context(|| format!("cannot read {}", path.display()))?;
-            Ok(blake3::hash(&bytes).to_hex()[..16].to_owned())
-        };
-        let keys = self.keys.as_deref().map(digest).transpose()?;
-        let keys = keys.map(|digest| format!("keys of file {digest}"));
-        match &self.trace {
-            None => Ok(keys.unwrap_or_else(|| SYNTHETIC.to_owned())),
-            Some(trace) => Ok(format!(
-                "keys of trace {}, {}, load share {:?}",
-                digest(trace)?,
-                keys.unwrap_or_else(|| "no others".to_owned()),
-                self.load_share
-            )),
-        }
-    }
-
-    pub(crate) fn manifest(&self, records: &Records, common: &CommonSettings) -> Result<TreeManifest> {
-        Ok(TreeManifest {
+    pub(crate) fn manifest(&self, records: &Records, common: &CommonSettings) -> TreeManifest {
+        TreeManifest {
             format_version: FORMAT_VERSION,
             rocksdb: ROCKSDB_VERSION.to_owned(),
-            keys: self.keys_identity()?,
+            keys: keys_identity(records),
             records: records.keys.records(),
             value_bytes: records.value_bytes,
             seed: records.seed,
             shape: common.tree,
-        })
+        }
     }
 
     /// The header of a report on databases of `shape`; the caller adds what was run.
@@ -292,4 +289,19 @@ impl Compare {
             loads: None,
         })
     }
+}
+
+/// Identifies the keys that are loaded, and their order, in manifests: by content, and from what was read, as a pipe is read once.
+fn keys_identity(records: &Records) -> String {
+    if matches!(records.keys, KeySpace::Synthetic { .. }) {
+        return SYNTHETIC.to_owned();
+    }
+    let count = records.keys.records();
+    let (order, mut hasher) = (records.keys.load_order(count, records.seed), blake3::Hasher::new());
+    let mut key = Vec::new();
+    for index in 0..count {
+        records.keys.present(order(index), &mut key);
+        hasher.update(&(key.len() as u64).to_le_bytes()).update(&key);
+    }
+    format!("keys of a file, {}", &hasher.finalize().to_hex()[..16])
 }

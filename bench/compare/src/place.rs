@@ -1,12 +1,52 @@
-//! Checks of the folder for databases, before minutes of loading.
+//! The folder for databases: checks before minutes of loading, and what becomes of it.
 
-use std::fs;
-use std::path::Path;
+use std::fs::{self, File};
+use std::path::{Path, PathBuf};
+use std::thread;
+use std::time::Duration;
 
 use anyhow::{Context, Result};
-use rustix::fs::OFlags;
+use rustix::fs::{FlockOperation, OFlags};
+use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
+use signal_hook::iterator::Signals;
+use signal_hook::low_level::emulate_default_handler;
 use springbloom_console::bad_input;
 use springbloom_console::sizes::Size;
+
+/// Keeps other comparisons away from the databases in `dir` as long as the file is open.
+pub(crate) fn lock(dir: &Path) -> Result<File> {
+    let folder = File::open(dir).with_context(|| format!("cannot open {}", dir.display()))?;
+    match rustix::fs::flock(&folder, FlockOperation::NonBlockingLockExclusive) {
+        Ok(()) => Ok(folder),
+        Err(rustix::io::Errno::WOULDBLOCK) => Err(bad_input(format!(
+            "{} is in use by another springbloom compare: wait for its end, or choose another --dir",
+            dir.display()
+        ))),
+        Err(error) => Err(error).with_context(|| format!("cannot lock {}", dir.display())),
+    }
+}
+
+/// Removes the temporary folder when a signal ends the process, which runs no destructors then.
+pub(crate) fn remove_when_ended(dir: &Path) -> Result<()> {
+    /// The databases are still written to meanwhile.
+    const TRIES: u32 = 200;
+    const PAUSE: Duration = Duration::from_millis(10);
+    let dir = PathBuf::from(dir);
+    let mut signals = Signals::new([SIGHUP, SIGINT, SIGTERM]).context("cannot wait for signals")?;
+    let wait = move || {
+        let Some(signal) = signals.forever().next() else { return };
+        for _ in 0..TRIES {
+            if fs::remove_dir_all(&dir).is_ok() || !dir.exists() {
+                break;
+            }
+            thread::sleep(PAUSE);
+        }
+        // Ends the process.
+        _ = emulate_default_handler(signal);
+    };
+    thread::Builder::new().name("signals".to_owned()).spawn(wait).context("cannot start a thread")?;
+    Ok(())
+}
 
 /// RocksDB would report the refusal as an unspecific I/O error of its first table.
 pub(crate) fn require_direct_io(dir: &Path) -> Result<()> {

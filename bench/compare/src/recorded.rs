@@ -37,13 +37,31 @@ impl Recorded {
         let share = load_share.unwrap_or(if keys.is_some() { 0.0 } else { LOAD_SHARE });
         let load_ops = (trace.operations() as f64 * share) as usize;
         let value_bytes = trace.value_bytes;
-        let (keys, replay) = trace.replay_after(load_ops);
-        if keys.loaded() == 0 {
+        let (there, replay) = trace.replay_after(load_ops);
+        if there.loaded() == 0 {
+            let listed = match keys {
+                Some(keys) => {
+                    format!("{} lists no key: list those that were there before the trace", keys.display())
+                }
+                None => "list the keys that were there before the trace in a file for --keys".to_owned(),
+            };
             return Err(bad_input(format!(
-                "{name}: its first {load_ops} operations leave no key in the databases: list the keys that were there before the trace \
-                 in a file for --keys, or choose a larger --load-share"
+                "{name}: its first {load_ops} operations leave no key in the databases: {listed}, or choose a larger --load-share"
             )));
         }
+        let counts = replay.counts(0..replay.operations());
+        if counts.gets == 0 {
+            output::warn(format_args!(
+                "{name}: behind its first {load_ops} operations it looks nothing up, and filters serve lookups alone"
+            ));
+        } else if let Some(keys) = keys.filter(|_| counts.absent_gets == counts.gets) {
+            output::warn(format_args!(
+                "{name}: no lookup is for a key of {}, nor for one that the trace wrote: are they keys of the same database, and in the \
+                 same form?",
+                keys.display()
+            ));
+        }
+        let keys = there;
         Ok((keys, Recorded { replay, name, load_ops: load_ops as u64, value_bytes }))
     }
 }

@@ -77,6 +77,24 @@ pub enum WorkloadError {
         /// The file.
         path: PathBuf,
     },
+    /// A key of a file is longer than any that a store takes.
+    #[error("{path}: got a key of {got} bytes, expected at most {expected}: is it a file of keys, one a line?", path = path.display())]
+    LongKey {
+        /// The file.
+        path: PathBuf,
+        /// Bytes of the key.
+        got: usize,
+        /// The most that it may have.
+        expected: usize,
+    },
+    /// A trace could not be opened.
+    #[error("cannot read the trace {path}: {source}", path = path.display())]
+    TraceFile {
+        /// The file.
+        path: PathBuf,
+        /// The cause.
+        source: std::io::Error,
+    },
     /// A trace could not be read, or is none.
     #[error("{path}, {place}: {wrong}", path = path.display())]
     Trace {

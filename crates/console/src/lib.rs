@@ -14,6 +14,6 @@ mod text_table;
 
 pub use bad_input::{BadInput, bad_input};
 pub use bars::Bars;
-pub use distinct::distinct;
+pub use distinct::{distinct, repeated};
 pub use progress::Step;
 pub use text_table::TextTable;

@@ -43,9 +43,22 @@ pub fn number_within(
     }
 }
 
+/// Parses a whole number of `range`, also as a [`count`].
+pub fn whole_within<T: TryFrom<u64>>(
+    range: RangeInclusive<u64>,
+) -> impl Fn(&str) -> Result<T, String> + Clone + Send + Sync {
+    move |text| {
+        let number = count(text).ok().filter(|number| range.contains(number));
+        number.and_then(|number| T::try_from(number).ok()).ok_or_else(|| match (range.start(), range.end()) {
+            (least, &u64::MAX) => format!("expected a whole number of at least {least}"),
+            (least, most) => format!("expected a whole number from {least} to {most}"),
+        })
+    }
+}
+
 /// Parses a count, exactly.
 pub fn count(text: &str) -> Result<u64, String> {
-    let wrong = || format!("expected a number such as 1000000, 1e9, 2.5M or 1G, got {text:?}");
+    let wrong = || "expected a number such as 1000000, 1e9, 2.5M or 1G".to_owned();
     let lower = text.replace('_', "").to_ascii_lowercase();
     let (digits, zeros) = match lower.char_indices().last() {
         Some((at, suffix @ ('k' | 'm' | 'g' | 't'))) => {
@@ -66,14 +79,14 @@ pub fn count(text: &str) -> Result<u64, String> {
     let number: Option<u64> = format!("{whole}{part}").parse().ok();
     let number =
         number.zip(10u64.checked_pow(missing_zeros)).and_then(|(number, tens)| number.checked_mul(tens));
-    number.ok_or_else(|| format!("{text} is more than this program can count: expected less than 2^64"))
+    number.ok_or_else(|| "it is more than this program can count: expected less than 2^64".to_owned())
 }
 
 impl FromStr for Size {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
-        let unknown = || format!("expected a size such as 4096, 64KiB or 2.5MiB, got {text:?}");
+        let unknown = || "expected a size such as 4096, 64KiB or 2.5MiB".to_owned();
         let digits = text.find(|c: char| !(c.is_ascii_digit() || c == '.')).unwrap_or(text.len());
         let number: f64 = text[..digits].parse().map_err(|_| unknown())?;
         let suffix = text[digits..].trim_start().to_ascii_uppercase();
@@ -132,6 +145,18 @@ mod tests {
             assert!(parse(text).is_err(), "{text}");
         }
         assert_eq!(parse("8k").unwrap_err(), "expected 1 KiB to 4 KiB in multiples of 512 B");
+    }
+
+    #[test]
+    fn whole_numbers_outside_of_a_range_are_refused() {
+        let parse = whole_within::<u8>(1..=300);
+        assert_eq!((parse("1"), parse("255"), parse("0.2k")), (Ok(1), Ok(255), Ok(200)));
+        for text in ["0", "-1", "256", "301", "1.5", "", "x", "1e400"] {
+            assert_eq!(parse(text).unwrap_err(), "expected a whole number from 1 to 300", "{text}");
+        }
+        let parse = whole_within::<u64>(1..=u64::MAX);
+        assert_eq!(parse("18446744073709551615"), Ok(u64::MAX));
+        assert_eq!(parse("0").unwrap_err(), "expected a whole number of at least 1");
     }
 
     #[test]

@@ -2,7 +2,7 @@
 
 use std::fs;
 use std::io::Write;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result};
 use clap::Args;
@@ -30,7 +30,17 @@ impl Man {
             return output::report(|out| Ok(out.write_all(&page)?));
         };
         fs::create_dir_all(dir).with_context(|| format!("cannot make the folder {}", dir.display()))?;
-        clap_mangen::generate_to(program, dir)
-            .with_context(|| format!("cannot write man pages into {}", dir.display()))
+        write_all(program, dir).with_context(|| format!("cannot write man pages into {}", dir.display()))
     }
+}
+
+/// Writes all pages, or none: on a full disk half of a page would take the place of an older one.
+fn write_all(program: clap::Command, dir: &Path) -> Result<()> {
+    let new = tempfile::Builder::new().prefix(".springbloom-").tempdir_in(dir)?;
+    clap_mangen::generate_to(program, &new)?;
+    for page in fs::read_dir(&new)? {
+        let page = page?;
+        fs::rename(page.path(), dir.join(page.file_name()))?;
+    }
+    Ok(())
 }

@@ -1,6 +1,7 @@
 //! `springbloom top`: what a program does with its filters, live.
 
 mod endpoint;
+mod reader;
 mod reading;
 mod report;
 mod screen;

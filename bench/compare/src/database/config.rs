@@ -63,6 +63,13 @@ impl FromStr for Config {
             ("partitioned", []) => Ok(Config::Partitioned { bits }),
             ("monkey-bloom", []) => Ok(Config::MonkeyBloom { bits }),
             ("monkey-ribbon", []) => Ok(Config::MonkeyRibbon { bits }),
+            ("bloom", own) => {
+                Err(format!("{text}: expected bloom:BITS or bloom:BITS@cache; got @{}", own.join("@")))
+            }
+            ("ribbon" | "partitioned" | "monkey-bloom" | "monkey-ribbon", own) => Err(format!(
+                "{text}: expected {name}:BITS, as elastic configurations alone take settings; got @{}",
+                own.join("@")
+            )),
             ("mbf", []) => Ok(Config::Mbf { bits, thresholds: SHAMBA_THRESHOLDS.to_vec() }),
             ("mbf", [setting]) => Ok(Config::Mbf { bits, thresholds: thresholds(setting)? }),
             _ => {
@@ -176,6 +183,8 @@ mod tests {
             "cuckoo:8",
             "none:4",
             "bloom:4@pool",
+            "bloom:4@policy=",
+            "bloom:4@cache@cache",
             "ribbon:4@cache",
             "mbf:10@skip",
             "mbf:10@thresholds=",
@@ -189,6 +198,11 @@ mod tests {
         ] {
             let error = text.parse::<Config>().expect_err(text);
             assert!(error.contains("expected"), "{text}: {error}");
+            let name = text.split_once(":4@").map_or("", |(name, _)| name);
+            assert!(
+                error.contains(name) && (name.is_empty() || !error.contains("none, bloom:BITS")),
+                "{text}: {error}"
+            );
         }
     }
 }

@@ -34,6 +34,12 @@ pub(crate) fn sentences(subjects: &[Subject<'_>]) -> Vec<String> {
 }
 
 fn about(ours: &Subject<'_>, rivals: &[&Subject<'_>]) -> Vec<String> {
+    if ours.memory_bytes == 0.0 {
+        return vec![format!(
+            "{} had no filter in memory: its budget has no room for the bookkeeping of a table. Choose a larger --budget, or more records.",
+            ours.config
+        )];
+    }
     let mut sentences = Vec::new();
     let peers: Vec<_> = rivals.iter().filter(|rival| memory_ratio(rival, ours).is_none()).collect();
     if !peers.is_empty() {

@@ -86,8 +86,8 @@ mod tests {
     #[test]
     fn every_experiment_of_the_papers_is_there() {
         let all: Vec<_> = experiments().iter().map(|experiment| experiment.id).collect();
-        let atc19 = "intro fig2 fig3 fig6 fig10a fig10b fig10c fig10d fig11 inheritance fig12 fig13a fig13b fig13c fig13d fig14a fig14b fig14c fig14d \
-                     fig15 fig16a fig16b fig16c fig16d fig16e fig16f fig16g fig16h";
+        let atc19 = "intro fig2 fig3 fig6 fig10a fig10b fig10c fig10d fig11 inheritance fig12 fig13a fig13b fig13c fig13d fig14a fig14b \
+                     fig14c fig14d fig15 fig16a fig16b fig16c fig16d fig16e fig16f fig16g fig16h";
         let others = [
             ("atc19", atc19),
             ("hotstorage18", "fig5 fig6 fig7 table1"),

@@ -14,10 +14,10 @@ use anyhow::Result;
 use clap::Args;
 use serde::Serialize;
 use springbloom_console::sizes::{self, Size};
-use springbloom_console::{Step, bad_input, output, picture};
+use springbloom_console::{Step, bad_input, output, picture, repeated};
 use springbloom_filter::UnitSettings;
 use springbloom_records::{Clock, Figure, Unit, labels};
-use springbloom_workload::{AbsentKeys, Distribution, Mix, Movement, StreamSettings};
+use springbloom_workload::{AbsentKeys, Distribution, Mix, Movement, StreamSettings, WorkloadError};
 
 use accesses::Accesses;
 use contender::{Contender, Load, Source};
@@ -37,10 +37,11 @@ pub struct Simulate {
     #[arg(long, value_enum, default_value = "leveled", help_heading = "Data")]
     tree: Shape,
     /// Sizes of the sorted runs, newest first, in place of a shape and a number of records: 64MiB,400MiB,4GiB
-    #[arg(long, value_name = "SIZES", value_delimiter = ',', conflicts_with_all = ["tree", "records"], help_heading = "Data")]
+    #[arg(long, value_name = "SIZES", value_delimiter = ',', value_parser = sizes::within(1..=1 << 52, 1),
+        conflicts_with_all = ["tree", "records"], help_heading = "Data")]
     runs: Option<Vec<Size>>,
     /// Records, for example 1e9 or 100G [default: 1G; with --trace all keys that are ever there]
-    #[arg(long, value_parser = records, help_heading = "Data")]
+    #[arg(long, value_parser = sizes::whole_within::<u64>(RECORDS_MIN..=RECORDS_MAX), help_heading = "Data")]
     records: Option<u64>,
     /// Bytes of a record, key and value
     #[arg(long, value_name = "SIZE", default_value = "1000", value_parser = sizes::within(16..=1 << 30, 1), help_heading = "Data")]
@@ -70,7 +71,7 @@ pub struct Simulate {
     #[arg(long, help_heading = "Filters")]
     no_negative_cache: bool,
     /// Visits of other segments after which multi-queue takes a segment for unused [default: as many as there are segments]
-    #[arg(long, value_name = "VISITS", value_parser = clap::value_parser!(u64).range(1..), help_heading = "Filters")]
+    #[arg(long, value_name = "VISITS", value_parser = sizes::whole_within::<u64>(1..=1 << 40), help_heading = "Filters")]
     segment_lifetime_visits: Option<u64>,
 
     /// Take the lookups from a recorded workload: a query trace of RocksDB (DB::StartTrace), or lines such as get,KEY with get, put,
@@ -83,7 +84,7 @@ pub struct Simulate {
     #[arg(long, value_name = "FILE", requires = "trace", help_heading = "Lookups")]
     keys: Option<PathBuf>,
     /// Popularity: uniform, zipf:CONSTANT or hotspot:RECORD_SHARE:ACCESS_SHARE
-    #[arg(long, default_value = "zipf:0.99", help_heading = "Lookups")]
+    #[arg(long, default_value = "zipf:0.99", value_parser = distribution, help_heading = "Lookups")]
     distribution: Distribution,
     /// Share of lookups for absent keys
     #[arg(long, value_name = "SHARE", default_value = "0.5", value_parser = sizes::number_within(0.0..=1.0), help_heading = "Lookups")]
@@ -99,19 +100,19 @@ pub struct Simulate {
     #[arg(long, conflicts_with_all = ["bits", "filters", "plot"], help_heading = "Simulation")]
     accesses: bool,
     /// Segments to simulate; more take longer and vary less
-    #[arg(long, default_value_t = 2000, value_parser = clap::value_parser!(u32).range(50..=200_000), help_heading = "Simulation")]
+    #[arg(long, default_value_t = 2000, value_parser = sizes::whole_within::<u32>(50..=200_000), help_heading = "Simulation")]
     segments: u32,
     /// Measured lookups, after as many to warm up [default: 300 for each simulated segment]
-    #[arg(long, value_parser = clap::value_parser!(u64).range(1000..=1 << 40), help_heading = "Simulation")]
+    #[arg(long, value_parser = sizes::whole_within::<u64>(1000..=1_000_000_000_000), help_heading = "Simulation")]
     lookups: Option<u64>,
     /// Write no tables while lookups run
     #[arg(long, help_heading = "Simulation")]
     no_compaction: bool,
     /// Hot-key mappings, of which the median is shown
-    #[arg(long, default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=100), help_heading = "Simulation")]
+    #[arg(long, default_value_t = 1, value_parser = sizes::whole_within::<u32>(1..=100), help_heading = "Simulation")]
     salts: u32,
     /// Seed of all random numbers
-    #[arg(long, default_value_t = 1, help_heading = "Simulation")]
+    #[arg(long, default_value_t = 1, value_parser = sizes::whole_within::<u64>(0..=u64::MAX), help_heading = "Simulation")]
     seed: u64,
     /// Print JSON instead of a table
     #[arg(long, help_heading = "Output")]
@@ -127,10 +128,15 @@ const RECORDS: u64 = 1_000_000_000;
 const RECORDS_MIN: u64 = 1000;
 const RECORDS_MAX: u64 = 1_000_000_000_000_000;
 
-fn records(text: &str) -> Result<u64, String> {
-    match sizes::count(text)? {
-        records @ RECORDS_MIN..=RECORDS_MAX => Ok(records),
-        records => Err(format!("expected 1000 to 1e15 records, got {records}")),
+fn distribution(text: &str) -> Result<Distribution, String> {
+    let unknown = "expected uniform, zipf:CONSTANT or hotspot:RECORD_SHARE:ACCESS_SHARE";
+    match text.parse() {
+        Ok(Distribution::Latest { .. }) => {
+            Err(format!("{unknown}: nothing is inserted in a simulation, so no record is the latest"))
+        }
+        Ok(distribution) => Ok(distribution),
+        Err(WorkloadError::UnknownDistribution { .. }) => Err(unknown.to_owned()),
+        Err(error) => Err(error.to_string()),
     }
 }
 
@@ -194,6 +200,12 @@ impl Simulate {
     pub fn run(&self) -> Result<()> {
         let clock = Clock::start();
         self.plot.as_ref().map_or(Ok(()), |path| picture::require_picture_name(path))?;
+        if let Some(bits) = repeated(&self.bits) {
+            return Err(bad_input(format!("--bits: {bits} is given twice")));
+        }
+        if let Some(filter) = self.filters.as_ref().and_then(|filters| repeated(filters)) {
+            return Err(bad_input(format!("--filters: {filter} is given twice")));
+        }
         if self.record_bytes.bytes > self.table_bytes.bytes {
             return Err(bad_input(format!(
                 "--record-bytes {}: expected at most the size of a table (--table-bytes {})",
@@ -276,7 +288,8 @@ impl Simulate {
             sizes.iter().map(|size| size.bytes as f64).sum::<f64>() / self.record_bytes.bytes as f64;
         if sizes.len() > 100 || !(RECORDS_MIN as f64..=RECORDS_MAX as f64).contains(&records) {
             return Err(bad_input(format!(
-                "--runs: got {} runs of {records:.0} records in all, expected at most 100 runs of {RECORDS_MIN} to {RECORDS_MAX}",
+                "--runs: got {records:.0} records of {} in {} sorted runs, expected {RECORDS_MIN} to {RECORDS_MAX} in at most 100",
+                self.record_bytes,
                 sizes.len()
             )));
         }

@@ -67,10 +67,11 @@ impl Recorded {
             .collect();
         if lookups.len() < LOOKUPS_MIN {
             return Err(bad_input(format!(
-                "{}: {} lookups are for keys in the sample of {share:.1e} of all, expected at least {LOOKUPS_MIN}: simulate more \
-                 --segments or fewer --records, or record more",
+                "{}: {} of its {} lookups are for keys of the sample, which has {share:.2e} of all; expected at least {LOOKUPS_MIN}: \
+                 record more, or simulate more --segments or fewer --records",
                 self.name,
-                lookups.len()
+                lookups.len(),
+                self.trace.gets().count()
             )));
         }
         let absent = lookups.iter().filter(|lookup| lookup.is_absent).count() as f64 / lookups.len() as f64;

@@ -111,30 +111,42 @@ fn memory_for(points: &[(f64, f64)], wasted: f64) -> Option<f64> {
 fn sentences(cells: &[Cell]) -> Vec<String> {
     const OURS: &str = "benefit";
     let ours = points(cells, OURS);
-    let Some(&(memory, wasted)) = ours.get(ours.len() / 2) else { return Vec::new() };
+    let Some(&(memory, wasted)) = ours.get(ours.len() / 2) else {
+        let most = cells.iter().filter(|cell| cell.filter == OURS).map(|cell| cell.memory_bytes).max();
+        return most.into_iter().map(no_room).collect();
+    };
     let others = filters(cells).into_iter().filter(|&filter| filter != OURS);
     let needs: Vec<_> = others
         .filter_map(|filter| {
             let points = points(cells, filter);
             let (least, most) = (points.first()?, points.last()?);
             Some(match memory_for(&points, wasted) {
-                None => format!("{filter} more than {}", Size { bytes: most.0 as u64 }),
+                None => (filter, format!("more than {}", Size { bytes: most.0 as u64 })),
                 Some(needed) if needed <= least.0 => {
-                    format!("{filter} {} or less", Size { bytes: least.0 as u64 })
+                    (filter, format!("{} or less", Size { bytes: least.0 as u64 }))
                 }
-                Some(needed) => format!(
-                    "{filter} {} ({:.2} times as much)",
-                    Size { bytes: needed as u64 },
-                    needed / memory
+                Some(needed) => (
+                    filter,
+                    format!("{} ({:.2} times as much)", Size { bytes: needed as u64 }, needed / memory),
                 ),
             })
         })
+        .enumerate()
+        .map(|(at, (filter, needed))| format!("{filter}{} {needed}", if at == 0 { " needs" } else { "" }))
         .collect();
     let ours = format!(
         "With {} of memory, {OURS} wastes {wasted:.3} reads per lookup.",
         Size { bytes: memory as u64 }
     );
     if needs.is_empty() { vec![ours] } else { vec![ours, format!("For as few, {}.", needs.join(", "))] }
+}
+
+/// Where none of the memories is enough.
+fn no_room(most_bytes: u64) -> String {
+    format!(
+        "{} are no room for the bookkeeping of the tables: simulate more --bits, or more --records.",
+        Size { bytes: most_bytes }
+    )
 }
 
 #[cfg(test)]
@@ -162,9 +174,13 @@ mod tests {
         ];
         let expected = [
             "With 2 MiB of memory, benefit wastes 0.200 reads per lookup.",
-            "For as few, monkey 3 MiB (1.50 times as much), ribbon more than 4 MiB, best 1 MiB or less.",
+            "For as few, monkey needs 3 MiB (1.50 times as much), ribbon more than 4 MiB, best 1 MiB or less.",
         ];
         assert_eq!(sentences(&cells), expected);
+        let without_room = [("benefit", 1.0), ("benefit", 2.0), ("bloom", 8.0)]
+            .map(|(filter, bits)| Cell { wasted_reads_per_lookup: Vec::new(), ..cell(filter, bits, 0.0) });
+        assert_eq!(sentences(&without_room), [no_room(2 << 20)]);
+        assert!(sentences(&without_room[2..]).is_empty());
     }
 
     #[test]

@@ -6,6 +6,7 @@
 use std::path::Path;
 
 use crate::error::WorkloadError;
+use crate::keys::KEY_BYTES_MAX;
 use crate::keys::packed::PackedKeys;
 use crate::permutation::mix64;
 
@@ -27,11 +28,14 @@ impl FileKeys {
     ///
     /// # Errors
     /// [`WorkloadError::KeyFile`] if the file cannot be read, [`WorkloadError::TooFewKeys`] if it has too few keys,
-    /// [`WorkloadError::NoRoomForAbsentKeys`] if they leave no gaps.
+    /// [`WorkloadError::LongKey`] if one is too long, [`WorkloadError::NoRoomForAbsentKeys`] if they leave no gaps.
     pub fn read(path: &Path, max_records: Option<u64>) -> Result<Self, WorkloadError> {
         let bytes =
             std::fs::read(path).map_err(|source| WorkloadError::KeyFile { path: path.to_owned(), source })?;
-        let mut lines: Vec<&[u8]> = lines(&bytes).collect();
+        let mut lines: Vec<&[u8]> = lines(&bytes).map(|(_, line)| line).collect();
+        if let Some(got) = lines.iter().map(|line| line.len()).find(|&len| len > KEY_BYTES_MAX) {
+            return Err(WorkloadError::LongKey { path: path.to_owned(), got, expected: KEY_BYTES_MAX });
+        }
         lines.sort_unstable();
         lines.dedup();
         if let Some(max) = max_records.filter(|&max| max < lines.len() as u64) {
@@ -76,12 +80,12 @@ impl FileKeys {
     }
 }
 
-/// The lines of a file that are not empty, without their ends.
-pub(crate) fn lines(bytes: &[u8]) -> impl Iterator<Item = &[u8]> {
-    bytes
-        .split(|&byte| byte == b'\n')
-        .map(|line| line.strip_suffix(b"\r").unwrap_or(line))
-        .filter(|line| !line.is_empty())
+/// The lines of a file that are not empty, with their numbers and without their ends.
+pub(crate) fn lines(bytes: &[u8]) -> impl Iterator<Item = (u64, &[u8])> {
+    let lines = (1u64..).zip(bytes.split(|&byte| byte == b'\n'));
+    lines
+        .map(|(number, line)| (number, line.strip_suffix(b"\r").unwrap_or(line)))
+        .filter(|(_, line)| !line.is_empty())
 }
 
 /// A key near `keys[record]` that is not in `keys` (sorted) and lies between the first and the last of them. `None` if no small mutation
@@ -178,5 +182,7 @@ mod tests {
             FileKeys::read(Path::new("/nonexistent/keys"), None),
             Err(WorkloadError::KeyFile { .. })
         ));
+        let long = [b"a\nb\nc\n", vec![b'k'; KEY_BYTES_MAX + 1].as_slice()].concat();
+        assert!(matches!(read(&long, None), Err(WorkloadError::LongKey { got, .. }) if got > KEY_BYTES_MAX));
     }
 }

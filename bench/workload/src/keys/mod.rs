@@ -15,6 +15,9 @@ pub(crate) use file::lines;
 pub(crate) use packed::PackedKeys;
 pub(crate) use synthetic::ABSENT_NUMBERS;
 
+/// A longer key is a file that is no file of keys: RocksDB advises against keys of more than 8 MB.
+pub(crate) const KEY_BYTES_MAX: usize = 8 << 20;
+
 /// Present and absent keys by record number.
 #[derive(Debug)]
 pub enum KeySpace {

@@ -20,12 +20,14 @@ pub(super) fn read(path: &Path, keys: Option<&Path>) -> Result<Trace, WorkloadEr
         add_keys(keys, &mut trace)?;
     }
     let bad = |BadTrace { place, wrong }| WorkloadError::Trace { path: path.to_owned(), place, wrong };
-    let file = File::open(path).map_err(|error| bad(unreadable(&error)))?;
+    let file =
+        File::open(path).map_err(|source| WorkloadError::TraceFile { path: path.to_owned(), source })?;
     read_any(file, &mut trace).map_err(bad)?;
     if trace.operations.is_empty() {
+        let cut_off = if trace.left_out.is_cut_off { ": the file ends within its first record" } else { "" };
         return Err(bad(BadTrace {
             place: "end of the file".to_owned(),
-            wrong: "got no operation, expected at least one".to_owned(),
+            wrong: format!("got no operation, expected at least one{cut_off}"),
         }));
     }
     Ok(trace.finish())
@@ -38,7 +40,7 @@ fn unreadable(error: &std::io::Error) -> BadTrace {
 fn read_any(mut file: impl Read, trace: &mut TraceBuilder) -> Result<(), BadTrace> {
     let start = beginning(&mut file)?;
     if start.starts_with(GZIP) {
-        let mut unpacked = MultiGzDecoder::new(start.chain(file));
+        let mut unpacked = Unpacked(MultiGzDecoder::new(start.chain(file)));
         let start = beginning(&mut unpacked)?;
         return read_plain(&start, unpacked, trace);
     }
@@ -47,6 +49,19 @@ fn read_any(mut file: impl Read, trace: &mut TraceBuilder) -> Result<(), BadTrac
         return Err(BadTrace { place: "start of the file".to_owned(), wrong });
     }
     read_plain(&start, file, trace)
+}
+
+/// What gzip unpacks. Errors say that the file was compressed.
+struct Unpacked<R>(MultiGzDecoder<R>);
+
+impl<R: Read> Read for Unpacked<R> {
+    fn read(&mut self, bytes: &mut [u8]) -> std::io::Result<usize> {
+        self.0.read(bytes).map_err(|error| {
+            let told =
+                format!("{error}: the file is compressed by gzip, and cut off or damaged (gzip -t tells)");
+            std::io::Error::new(error.kind(), told)
+        })
+    }
 }
 
 /// Enough bytes to tell what is in a file.
@@ -65,9 +80,9 @@ fn add_keys(path: &Path, trace: &mut TraceBuilder) -> Result<(), WorkloadError> 
     let bytes =
         std::fs::read(path).map_err(|source| WorkloadError::KeyFile { path: path.to_owned(), source })?;
     let mut key = Vec::new();
-    for (number, line) in (1u64..).zip(lines(&bytes)) {
+    for (number, line) in lines(&bytes) {
         text::read_key(line, &mut key).and_then(|()| trace.add_key(&key)).map_err(|wrong| {
-            let place = format!("key {number}");
+            let place = format!("line {number}");
             WorkloadError::Trace { path: path.to_owned(), place, wrong }
         })?;
     }

@@ -17,7 +17,7 @@ use std::path::Path;
 use indexmap::IndexSet;
 
 use crate::error::WorkloadError;
-use crate::keys::PackedKeys;
+use crate::keys::{KEY_BYTES_MAX, PackedKeys};
 
 pub use replay::{Counts, Playback, Replay, TraceKeys};
 
@@ -86,7 +86,8 @@ impl Trace {
     /// there before, one a line, as in the text form.
     ///
     /// # Errors
-    /// [`WorkloadError::Trace`] or [`WorkloadError::KeyFile`] where a file cannot be read or has another form.
+    /// [`WorkloadError::TraceFile`], [`WorkloadError::Trace`] or [`WorkloadError::KeyFile`] where a file cannot be read or has another
+    /// form.
     pub fn read(path: &Path, keys: Option<&Path>) -> Result<Self, WorkloadError> {
         file::read(path, keys)
     }
@@ -177,6 +178,9 @@ impl TraceBuilder {
     }
 
     fn number(&mut self, family: u32, key: &[u8]) -> Result<u32, String> {
+        if key.len() > KEY_BYTES_MAX {
+            return Err(format!("got a key of {} bytes, expected at most {KEY_BYTES_MAX}", key.len()));
+        }
         self.has_families |= family != 0;
         self.key.clear();
         self.key.extend_from_slice(&family.to_be_bytes());

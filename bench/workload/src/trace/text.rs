@@ -3,9 +3,13 @@
 //! Operations are get, put, delete and seek. A key is the rest of its line, or `0x` and its bytes in hexadecimal: needed where it has a
 //! line end, or begins with `0x`. Lines that are empty or begin with `#` are skipped.
 
-use std::io::BufRead;
+use std::io::{BufRead, Read};
 
 use super::{BadTrace, TraceBuilder, TraceKind};
+use crate::keys::KEY_BYTES_MAX;
+
+/// A key in hexadecimal, and room for its operation.
+const LINE_BYTES_MAX: usize = 2 * KEY_BYTES_MAX + 16;
 
 /// Adds the operations of some text to `trace`.
 ///
@@ -16,10 +20,17 @@ pub fn read(mut text: impl BufRead, trace: &mut TraceBuilder) -> Result<(), BadT
     for number in 1u64.. {
         let bad = |wrong: String| BadTrace { place: format!("line {number}"), wrong };
         line.clear();
-        let got =
-            text.read_until(b'\n', &mut line).map_err(|error| bad(format!("cannot read on: {error}")))?;
-        if got == 0 {
-            break;
+        // Memory does not grow with a file that has no line end.
+        let got = (&mut text).take(LINE_BYTES_MAX as u64 + 1).read_until(b'\n', &mut line);
+        match got.map_err(|error| bad(format!("cannot read on: {error}")))? {
+            0 => break,
+            got if got > LINE_BYTES_MAX => {
+                let got = shown(&line);
+                return Err(bad(format!(
+                    "got {got}, a line of more than {LINE_BYTES_MAX} bytes, expected a key of at most {KEY_BYTES_MAX}"
+                )));
+            }
+            _ => {}
         }
         let line = line.strip_suffix(b"\n").unwrap_or(&line);
         let line = line.strip_suffix(b"\r").unwrap_or(line);
@@ -34,7 +45,7 @@ pub fn read(mut text: impl BufRead, trace: &mut TraceBuilder) -> Result<(), BadT
 fn operation(line: &[u8], key: &mut Vec<u8>) -> Result<TraceKind, String> {
     let expected = || {
         format!(
-            "got {:?}, expected get, put, delete or seek, a comma and a key, such as get,user17",
+            "got {}, expected get, put, delete or seek, a comma and a key, such as get,user17",
             shown(line)
         )
     };
@@ -71,15 +82,25 @@ pub(super) fn read_key(written: &[u8], key: &mut Vec<u8>) -> Result<(), String> 
             Ok(())
         }
         _ => Err(format!(
-            "got the key {:?}, expected an even number of hexadecimal digits behind 0x",
+            "got the key {}, expected an even number of hexadecimal digits behind 0x",
             shown(written)
         )),
     }
 }
 
-/// The start of a line for an error.
+/// The start of a line for an error: bytes that are no text in hexadecimal.
 fn shown(line: &[u8]) -> String {
     const MOST: usize = 80;
-    let start = &line[..line.len().min(MOST)];
-    String::from_utf8_lossy(start).into_owned() + if line.len() > MOST { "..." } else { "" }
+    let start = line.get(..MOST).unwrap_or(line);
+    // A character may be cut in two.
+    let text = match str::from_utf8(start) {
+        Ok(text) => Some(text),
+        Err(error) if error.error_len().is_none() => str::from_utf8(&start[..error.valid_up_to()]).ok(),
+        Err(_) => None,
+    };
+    let more = if line.len() > MOST { "..." } else { "" };
+    match text {
+        Some(text) => format!("{:?}", format!("{text}{more}")),
+        None => format!("\"{}{more}\"", start.escape_ascii()),
+    }
 }

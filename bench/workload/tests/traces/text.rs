@@ -37,7 +37,7 @@ fn a_compressed_file_is_the_same_trace() {
     }
     assert_eq!(operations(&read(&packed).expect("trace")), expected());
     let error = read(&packed[..packed.len() - 10]).expect_err("cut off").to_string();
-    assert!(error.contains("cannot read on"), "{error}");
+    assert!(error.contains("cannot read on") && error.contains("cut off or damaged"), "{error}");
     let error = read(b"\x28\xB5\x2F\xFDrest").expect_err("zstd").to_string();
     assert!(error.contains("zstd -d"), "{error}");
 }
@@ -50,6 +50,8 @@ fn bad_lines_are_named() {
         (b"\n# x\nget,", "line 3", "\"get,\""),
         (b"put,0xabc", "line 1", "even number of hexadecimal digits"),
         (b"put,0xzz", "line 1", "\"0xzz\""),
+        (b"put,0xab\nget,\xFF\nop\xFF", "line 3", "got \"op\\xff\""),
+        (b"\x1F\x8B", "start of the file", "cut off or damaged"),
         (b"", "end of the file", "no operation"),
         (b"# only this\n", "end of the file", "no operation"),
     ] {
@@ -61,6 +63,24 @@ fn bad_lines_are_named() {
 }
 
 #[test]
+fn long_keys_and_lines_are_refused() {
+    const MOST: usize = 8 << 20;
+    let line = |start: &str, len: usize| [start.as_bytes(), &vec![b'a'; len]].concat();
+    let trace = read(&line("get,", MOST)).expect("the longest key");
+    assert_eq!(operations(&trace)[0].1.len(), MOST);
+    let trace = read(&line("get,0x", 2 * MOST)).expect("the longest key, in hexadecimal");
+    assert_eq!(operations(&trace)[0].1.len(), MOST);
+    for (start, len) in [("get,", MOST + 1), ("get,0x", 2 * MOST + 2), ("", 3 * MOST)] {
+        let error =
+            read(&[b"put,a\n", line(start, len).as_slice()].concat()).expect_err("too long").to_string();
+        assert!(error.contains("line 2") && error.contains(&format!("at most {MOST}")), "{error}");
+        assert!(error.len() < 400, "{error}");
+    }
+    let error = read_with_keys(b"get,a", &line("", MOST + 1)).expect_err("too long").to_string();
+    assert!(error.contains("line 1") && error.contains("at most"), "{error}");
+}
+
+#[test]
 fn keys_of_a_file_were_there_before() {
     let trace =
         read_with_keys(b"get,a\nget,c\nput,c\nget,c\ndelete,a\nget,a\n", b"a\n0x62\n").expect("trace");
@@ -68,5 +88,5 @@ fn keys_of_a_file_were_there_before() {
     assert_eq!(absent, [(b'a', false), (b'c', true), (b'c', false), (b'a', true)]);
     assert_eq!((trace.keys(), trace.operations()), (3, 6));
     let error = read_with_keys(b"get,a", b"a\n\n0x1\n").expect_err("bad key").to_string();
-    assert!(error.contains("key 2"), "{error}");
+    assert!(error.contains("line 3"), "{error}");
 }

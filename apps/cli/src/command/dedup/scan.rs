@@ -8,7 +8,7 @@ use anyhow::Result;
 use clap::Args;
 use springbloom_console::Step;
 use springbloom_console::output;
-use springbloom_console::sizes::Size;
+use springbloom_console::sizes::{self, Size};
 
 use super::chunks::{Batch, ChunkSizes, Cutting, chunk_all};
 use super::duplicates::Duplicates;
@@ -48,7 +48,7 @@ pub(crate) struct Scan {
     #[arg(long, value_name = "SIZE", default_value = "8KiB")]
     chunk_size: Size,
     /// Threads that cut and digest [default: one per processor]
-    #[arg(long, value_parser = clap::value_parser!(u64).range(1..=256))]
+    #[arg(long, value_parser = sizes::whole_within::<u64>(1..=256))]
     threads: Option<u64>,
     #[command(flatten)]
     walk: WalkOptions,

@@ -1,7 +1,7 @@
 //! The lookups and writes of a scan, as a trace that `compare` and `simulate` replay.
 
 use std::fs::File;
-use std::io::{self, BufWriter, Write};
+use std::io::{self, BufWriter, Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result};
@@ -22,6 +22,12 @@ impl LookupTrace {
         let file = File::options().append(true).create(true).open(path);
         let file =
             file.map_err(|error| bad_input(format!("--trace: cannot write {}: {error}", path.display())))?;
+        if ends_within_a_line(path).with_context(|| format!("cannot read {}", path.display()))? {
+            return Err(bad_input(format!(
+                "--trace: {} ends within a line, as an earlier scan could not write the rest: remove the line, or name another file",
+                path.display()
+            )));
+        }
         Ok(LookupTrace { path: path.to_owned(), out: BufWriter::new(file) })
     }
 
@@ -42,6 +48,19 @@ impl LookupTrace {
     fn failed(&self) -> String {
         format!("cannot write {}", self.path.display())
     }
+}
+
+/// Whether a file, of which a part is read, has something behind its last line end.
+fn ends_within_a_line(path: &Path) -> io::Result<bool> {
+    let is_file = path.metadata()?.is_file();
+    let mut file = if is_file { File::open(path)? } else { return Ok(false) };
+    let mut last = [0];
+    if file.seek(SeekFrom::End(0))? == 0 {
+        return Ok(false);
+    }
+    file.seek(SeekFrom::End(-1))?;
+    file.read_exact(&mut last)?;
+    Ok(last != *b"\n")
 }
 
 fn write_line(out: &mut impl Write, kind: &str, digest: &[u8; DIGEST_BYTES]) -> io::Result<()> {

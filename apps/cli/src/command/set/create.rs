@@ -30,7 +30,7 @@ pub(crate) struct Create {
         value_parser = sizes::number_within(1.0..=1024.0))]
     bits_per_key: Option<f64>,
     /// Bits set per key
-    #[arg(long, value_name = "BITS", value_parser = clap::value_parser!(u8).range(1..=i64::from(PROBES_MAX)))]
+    #[arg(long, value_name = "BITS", value_parser = sizes::whole_within::<u8>(1..=u64::from(PROBES_MAX)))]
     probes: Option<u8>,
     /// How the bits of a key are spread over pages
     #[arg(long, value_enum, default_value_t = LayoutName::Hierarchical)]

@@ -8,7 +8,7 @@ use springbloom_console::Step;
 use springbloom_console::bad_input;
 use springbloom_console::output::warn;
 use springbloom_console::proc;
-use springbloom_console::sizes::Size;
+use springbloom_console::sizes::{self, Size};
 
 use crate::flash::{
     BufferSettings, FlashError, FlashFilter, FlushPolicy, GROUP_PAGES_MAX, MemorySize, explain, is_missing,
@@ -29,7 +29,7 @@ pub(crate) struct BufferOptions {
     policy: Policy,
     /// Contiguous pages written together
     #[arg(long, value_name = "PAGES", default_value_t = 16,
-        value_parser = clap::value_parser!(u32).range(1..=i64::from(GROUP_PAGES_MAX)))]
+        value_parser = sizes::whole_within::<u32>(1..=u64::from(GROUP_PAGES_MAX)))]
     group_pages: u32,
 }
 

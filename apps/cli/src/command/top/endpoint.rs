@@ -15,6 +15,7 @@ const TIMEOUT: Duration = Duration::from_secs(5);
 const ANSWER_BYTES_MAX: u64 = 256 << 20;
 
 /// An address with metrics.
+#[derive(Clone)]
 pub(super) struct Endpoint {
     agent: Agent,
     pub(super) url: String,

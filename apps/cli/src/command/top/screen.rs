@@ -13,8 +13,12 @@ use ratatui::widgets::{Block, Gauge, Paragraph, Row, Table, TableState};
 use springbloom_console::bad_input;
 
 use super::endpoint::Endpoint;
+use super::reader::Reader;
 use super::reading::Reading;
 use super::report::{Report, Rows};
+
+/// How long a key waits at most, and an answer of the server.
+const ANSWER_PAUSE: Duration = Duration::from_millis(50);
 
 /// What the screen shows.
 pub(super) struct View<'a> {
@@ -58,34 +62,38 @@ pub(super) fn run(endpoint: &Endpoint, interval: Duration) -> Result<()> {
         return Err(bad_input("a live view needs a terminal: --once prints one table, --json the values"));
     }
     let mut moments = Moments { before: None, now: (endpoint.read()?, Instant::now()), error: None };
+    let mut reader = Reader::start(endpoint.clone())?;
     let mut terminal = ratatui::try_init().context("cannot use the terminal")?;
     let ended = (|| {
         let mut families = TableState::default();
+        let mut next = Instant::now() + interval;
         loop {
-            let next = Instant::now() + interval;
-            loop {
-                let title = format!("{}, every {} s", endpoint.url, interval.as_secs_f64());
-                let view = View { title, report: moments.report(), error: moments.error.as_deref() };
-                terminal.draw(|frame| draw(frame, &view, &mut families))?;
-                let left = next.saturating_duration_since(Instant::now());
-                if !event::poll(left)? {
-                    break;
-                }
-                if let Event::Key(key) = event::read()?
-                    && key.kind == KeyEventKind::Press
-                {
-                    match key.code {
-                        KeyCode::Char('q') | KeyCode::Esc => return Ok(()),
-                        KeyCode::Char('c') if key.modifiers.contains(KeyModifiers::CONTROL) => return Ok(()),
-                        KeyCode::Down => families.scroll_down_by(1),
-                        KeyCode::Up => families.scroll_up_by(1),
-                        KeyCode::PageDown => families.scroll_down_by(10),
-                        KeyCode::PageUp => families.scroll_up_by(10),
-                        _ => {}
-                    }
+            let title = format!("{}, every {} s", endpoint.url, interval.as_secs_f64());
+            let view = View { title, report: moments.report(), error: moments.error.as_deref() };
+            terminal.draw(|frame| draw(frame, &view, &mut families))?;
+            let left = next.saturating_duration_since(Instant::now());
+            let patience = if reader.is_asked() { ANSWER_PAUSE } else { left };
+            if event::poll(patience)?
+                && let Event::Key(key) = event::read()?
+                && key.kind == KeyEventKind::Press
+            {
+                match key.code {
+                    KeyCode::Char('q') | KeyCode::Esc => return Ok(()),
+                    KeyCode::Char('c') if key.modifiers.contains(KeyModifiers::CONTROL) => return Ok(()),
+                    KeyCode::Down => families.scroll_down_by(1),
+                    KeyCode::Up => families.scroll_up_by(1),
+                    KeyCode::PageDown => families.scroll_down_by(10),
+                    KeyCode::PageUp => families.scroll_up_by(10),
+                    _ => {}
                 }
             }
-            moments.take_in(endpoint.read());
+            if Instant::now() >= next && !reader.is_asked() {
+                reader.ask();
+            }
+            if let Some(reading) = reader.take() {
+                moments.take_in(reading);
+                next = Instant::now() + interval;
+            }
         }
     })();
     ratatui::restore();
