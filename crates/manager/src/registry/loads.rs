@@ -12,8 +12,8 @@ use crate::plan::SegmentState;
 use crate::plan::allocation::FAILED_READS_MAX;
 use crate::{MemoryBudget, MemoryKind, Reservation, SegmentRef, TableUnits, UnitReadError, UnitSource};
 
-/// After a read that failed or found no room, units of that table are not asked for during so many visits (to any segment). Four times as many after each further
-/// failure.
+/// After a read that failed or found no room, units of that table are not asked for during so many visits (to any segment). Four times as
+/// many after each further failure.
 const BACKOFF_VISITS: u64 = 4096;
 /// Most segments of a table whose units are read as a row.
 const ROW_SEGMENTS_MAX: usize = 4096;
