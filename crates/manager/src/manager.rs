@@ -144,9 +144,14 @@ impl Manager {
     }
 
     /// Waits until the background thread has taken in what was recorded (by this thread, and what other threads handed
-    /// on) and has nothing left to load that there is room to read. `false` if `timeout` passed first.
+    /// on) and has nothing left to load that there is room to read. `false` if `timeout` passed first, and at once in a child of `fork`,
+    /// which has no such thread.
     pub fn wait_idle(&self, timeout: Duration) -> bool {
         let Some(thread) = &self.thread else { return true };
+        if !thread.is_here() {
+            // Who waits is queued behind others that wait, and those of the parent lay on stacks that are gone.
+            return false;
+        }
         // Twice: if all batches were full at first, the thread has emptied some since. Otherwise the budget has no room for a batch,
         // and this thread keeps its visits.
         for _ in 0..2 {
