@@ -30,7 +30,7 @@ impl JoinedThread {
     }
 
     /// To wake it.
-    pub(crate) fn thread(&self) -> &Thread {
+    pub fn thread(&self) -> &Thread {
         &self.thread
     }
 }

@@ -8,12 +8,12 @@ use std::{
     panic::{AssertUnwindSafe, catch_unwind},
     sync::{
         Arc,
-        atomic::{AtomicU64, Ordering},
+        atomic::{AtomicBool, AtomicU64, Ordering},
     },
+    thread,
     time::{Duration, Instant},
 };
 
-use parking_lot::{Condvar, Mutex};
 use springbloom_manager::{JoinedThread, Manager};
 
 use crate::{
@@ -38,10 +38,11 @@ pub(crate) struct Tasks {
     pub(crate) panics: Arc<AtomicU64>,
 }
 
+/// Asks the thread to end. The thread parks: were it queued at a condition variable, a child of `fork` would have it in the queue, and not
+/// the stack that its place in the queue lies on.
 #[derive(Default)]
 struct Stop {
-    is_asked: Mutex<bool>,
-    changed: Condvar,
+    is_asked: AtomicBool,
 }
 
 /// Owns the thread.
@@ -63,19 +64,20 @@ impl Maintenance {
 
 impl Drop for Maintenance {
     fn drop(&mut self) {
-        if self.thread.as_ref().is_some_and(JoinedThread::is_here) {
-            *self.stop.is_asked.lock() = true;
-            self.stop.changed.notify_all();
+        if let Some(thread) = self.thread.as_ref().filter(|thread| thread.is_here()) {
+            self.stop.is_asked.store(true, Ordering::Release);
+            thread.thread().unpark();
         }
     }
 }
 
 impl Stop {
-    /// Sleeps. `true`: end now.
+    /// Sleeps at most that long. `true`: end now.
     fn wait(&self, timeout: Duration) -> bool {
-        let mut is_asked = self.is_asked.lock();
-        self.changed.wait_while_for(&mut is_asked, |is_asked| !*is_asked, timeout);
-        *is_asked
+        if !self.is_asked.load(Ordering::Acquire) {
+            thread::park_timeout(timeout);
+        }
+        self.is_asked.load(Ordering::Acquire)
     }
 }
 
