@@ -101,8 +101,8 @@ impl ThreadVisits {
     /// Gives the batch the size that the budget allows by now, and pays for what the thread keeps.
     fn fit(&mut self) {
         let batch_visits = self.visits.visits_of_a_thread();
-        if self.batch.visits.is_empty() && self.batch.visits.capacity() != batch_visits {
-            self.batch = VisitBatch::with_room_for(batch_visits);
+        if self.batch.visits.capacity() != batch_visits {
+            self.resize(batch_visits);
         }
         let kept_bytes = Self::BYTES + self.batch.bytes() + HOST_BYTES.try_with(Cell::get).unwrap_or(0);
         if kept_bytes != self.kept_bytes {
@@ -113,6 +113,23 @@ impl ThreadVisits {
         if self.reservation.is_none() {
             self.pay();
         }
+    }
+
+    /// Gives the batch room for so many visits. One that is larger than those of the pool would never be empty again, and so keep its period.
+    fn resize(&mut self, room: usize) {
+        let Self { visits, batch, rng, .. } = self;
+        let mut resized = VisitBatch::with_room_for(room);
+        if batch.visits.is_empty() {
+            resized.period_log2 = visits.period_log2.load(Ordering::Relaxed);
+        } else if room > 0 {
+            while batch.visits.len() > room && batch.period_log2 < PERIOD_LOG2_MAX {
+                batch.downsample_to(batch.period_log2 + 1, rng);
+            }
+            resized.period_log2 = batch.period_log2;
+            resized.fill_from(batch);
+        }
+        visits.dropped_visits.fetch_add(batch.visits.len() as u64, Ordering::Relaxed);
+        *batch = resized;
     }
 
     /// Takes what the thread keeps from the budget, and gives it counters of its own then.
@@ -328,6 +345,27 @@ mod tests {
             let off = (count / f64::from(ROUNDS * VISITS) - 1.0).abs();
             assert!(samples > 30 && off < 12.0 / f64::from(samples).sqrt(), "{off} of {samples}: {counts:?}");
         }
+    }
+
+    #[test]
+    fn a_thread_notes_all_visits_again_after_a_burst_and_a_lower_budget() {
+        let budget = MemoryBudget::new(1 << 30);
+        let visits = Arc::new(VisitBuffer::new(&budget));
+        let base = VisitedTable::new(1, 1);
+        let note = |count| (0..count).for_each(|_| visits.record(base, 3, Outcome::Rejected));
+        note(1);
+        let large = visits.visits_of_a_thread();
+        visits.fit(64 << 10);
+        assert!(visits.visits_of_a_thread() < large);
+        note(100_000); // nobody takes them in, so they are sampled
+        let mut weights = Vec::new();
+        for _ in 0..40 {
+            drain(&visits, |batch| weights.push(batch.sample_weight()));
+            visits.sample_more();
+            note(32 * weights.last().unwrap());
+        }
+        assert!(weights[0] > 1, "there was no burst");
+        assert_eq!(*weights.last().unwrap(), 1, "{weights:?}");
     }
 
     #[test]
