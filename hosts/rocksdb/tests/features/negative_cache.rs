@@ -58,6 +58,47 @@ fn a_key_that_is_absent_wastes_one_read_per_table() {
 }
 
 #[test]
+fn readers_that_never_write_remember_absent_keys_too() {
+    if !is_from((11, 8, 1)) {
+        return; // a secondary has no filters there
+    }
+    let (folder, elastic) = (folder(), leaky());
+    let mut options = small_tree();
+    options.set_max_open_files(-1);
+    let db = DB::open(&installed(&elastic, &options), folder.path()).expect("open");
+    fill_db(&db, "read by others");
+    let absent: Vec<_> = (0..200).map(|number| key(2 * number + 1)).collect();
+    let secondary_path = folder.path().join("secondary");
+    for is_secondary in [false, true] {
+        let others = leaky();
+        let options = installed(&others, &options);
+        let reader = match is_secondary {
+            false => DB::open_for_read_only(&options, folder.path(), false).expect("open"),
+            true => DB::open_as_secondary(&options, folder.path(), &secondary_path).expect("open"),
+        };
+        assert!(others.wait_idle(IDLE_TIMEOUT));
+        let look_up = || absent.iter().for_each(|key| assert_eq!(reader.get(key).expect("get"), None));
+        let (known, wasted) = met(&others, look_up);
+        assert_eq!(known, 0);
+        assert!(wasted > 100, "units of one bit let more pass than {wasted}");
+        let (known, still_wasted) = met(&others, look_up);
+        assert!(known >= wasted * 9 / 10, "{known} known of {wasted}, {still_wasted} wasted again");
+        check_db(&reader, "read by others");
+    }
+    // What the primary writes later, the secondary finds, although it was absent.
+    let others = leaky();
+    let secondary =
+        DB::open_as_secondary(&installed(&others, &options), folder.path(), &secondary_path).expect("open");
+    absent.iter().for_each(|key| assert_eq!(secondary.get(key).expect("get"), None));
+    absent.iter().for_each(|key| db.put(key, b"now here").expect("put"));
+    db.flush().expect("flush");
+    secondary.try_catch_up_with_primary().expect("catch up");
+    absent.iter().for_each(|key| {
+        assert_eq!(secondary.get(key).expect("get").as_deref(), Some(&b"now here"[..]));
+    });
+}
+
+#[test]
 fn the_curve_from_disk_knows_of_absences_as_the_live_one_does() {
     if !is_from((9, 7, 0)) {
         return; // as above
