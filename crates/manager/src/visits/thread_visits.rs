@@ -115,7 +115,7 @@ impl ThreadVisits {
         }
     }
 
-    /// Gives the batch room for so many visits. One that is larger than those of the pool would never be empty again, and so keep its period.
+    /// Gives the batch room for so many visits. One larger than those of the pool would never be empty again, and so keep its period.
     fn resize(&mut self, room: usize) {
         let Self { visits, batch, rng, .. } = self;
         let mut resized = VisitBatch::with_room_for(room);

@@ -73,8 +73,8 @@ void ElasticTableReader::RecordPassed(const Sought& sought, const ReadOptions& r
     return;
   }
   if (after.State() == GetContext::kNotFound) {
-    // An old snapshot or a transaction's callback may have hidden an entry that others see. Where there are no transactions, each lookup has
-    // a callback that hides nothing older than its sequence number.
+    // An old snapshot or a transaction's callback may have hidden an entry that others see. In a read-only database each lookup has a
+    // callback, which hides nothing older than its sequence number.
     const bool may_hide = after.has_callback() && units_.Family().is_for_writing;
     const bool absent = read_options.read_tier == rocksdb::kReadAllTier && !may_hide &&
                         rocksdb::GetInternalKeySeqno(internal_key) >= sees_all_from_;
