@@ -94,6 +94,8 @@ sb_filters* sb_filters_shared_instance(const sb_engine* engine, const sb_setting
                                        char* error, size_t error_size) SB_NOEXCEPT;
 // The shared instance if there is one, as an owned reference; else null.
 sb_filters* sb_filters_shared_instance_if_any(void) SB_NOEXCEPT;
+// Gives the shared instance up, for who cannot give settings any more: it ends, and its threads with it, when nobody else owns it.
+void sb_filters_give_up_shared_instance(void) SB_NOEXCEPT;
 void sb_filters_retain(const sb_filters* filters) SB_NOEXCEPT;
 void sb_filters_release(const sb_filters* filters) SB_NOEXCEPT;  // gives one owned reference back
 uint64_t sb_filters_budget_bytes(const sb_filters* filters) SB_NOEXCEPT;

@@ -24,7 +24,7 @@ use crate::{
     filters::{
         Filters,
         setting_table::SETTINGS,
-        shared_instance::{shared_instance, shared_instance_if_any},
+        shared_instance::{give_up_shared_instance, shared_instance, shared_instance_if_any},
     },
     tables::{
         databases::Family,
@@ -86,6 +86,11 @@ unsafe extern "C" fn sb_filters_shared_instance(
 #[unsafe(no_mangle)]
 extern "C" fn sb_filters_shared_instance_if_any() -> *const Filters {
     guarded(None, shared_instance_if_any).map_or(ptr::null(), Arc::into_raw)
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn sb_filters_give_up_shared_instance() {
+    guarded((), give_up_shared_instance);
 }
 
 /// # Safety

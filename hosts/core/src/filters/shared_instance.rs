@@ -23,6 +23,13 @@ pub(crate) fn shared_instance_if_any() -> Option<Arc<Filters>> {
     INSTANCE.lock().as_ref().map(|instance| instance.filters.clone())
 }
 
+/// Gives it up: it ends with its last user, and the next settings make another one.
+pub(crate) fn give_up_shared_instance() {
+    let instance = INSTANCE.lock().take();
+    // Without the lock: it may wait for threads.
+    drop(instance);
+}
+
 /// The shared instance. The first settings make it. Later ones change its budget; their other settings must agree with those in force, and
 /// settings that are not given are those in force. An instance that nobody uses any more passes nothing on: it is replaced where it
 /// differs from what is given and, where nothing is given, the defaults.

@@ -6,7 +6,9 @@
 
 #include <cstdio>
 #include <cstdlib>
+#include <filesystem>
 #include <fstream>
+#include <iterator>
 #include <string>
 
 #include "springbloom_abi.h"
@@ -58,6 +60,18 @@ const sb_engine kEngine = {
     .digests_computed = &DigestsComputed,
     .cache = nullptr,
 };
+
+// A thread that was joined may be listed for a moment.
+bool IsAloneSoon() {
+  for (int tries = 0; tries < 1000; ++tries) {
+    const std::filesystem::directory_iterator tasks("/proc/self/task");
+    if (std::distance(begin(tasks), end(tasks)) == 1) {
+      return true;
+    }
+    usleep(10000);
+  }
+  return false;
+}
 
 }  // namespace
 
@@ -133,7 +147,11 @@ int main(int argc, char** argv) {
 
   sb_table_close(filters, &table, /*obsolete=*/0);
   sb_family_close(filters, family);
+  sb_filters_give_up_shared_instance();
+  Require(sb_filters_shared_instance_if_any() == nullptr, "an instance that was given up is not shared");
+  Require(sb_filters_budget_bytes(filters) == 1 << 20, "an instance that was given up serves those who own it");
   sb_filters_release(filters);
+  Require(IsAloneSoon(), "an instance ends its threads");
   Require(access((folder + "/HOTNESS").c_str(), F_OK) == 0, "a closed database remembers its hotness");
   return 0;
 }
