@@ -2,8 +2,10 @@ package org.springbloom.rocksdb;
 
 import java.io.IOException;
 import java.io.InputStream;
+import java.nio.file.AccessDeniedException;
 import java.nio.file.FileSystemException;
 import java.nio.file.Files;
+import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
 import java.nio.file.Paths;
 import java.security.MessageDigest;
@@ -76,7 +78,8 @@ final class NativeLibrary {
               + " (SHA-256 "
               + sum
               + "); known are those for Linux on x86-64 with glibc of "
-              + known.values().stream().sorted().map(NativeLibrary::artifactOf).collect(Collectors.joining(", ")));
+              + known.values().stream().sorted().map(NativeLibrary::artifactOf).collect(Collectors.joining(", "))
+              + "; use the jar of one of these");
     }
     return release;
   }
@@ -125,20 +128,31 @@ final class NativeLibrary {
   static String problemOf(Path folder, Throwable error) {
     String temporary = "java.io.tmpdir (" + System.getProperty("java.io.tmpdir") + ")";
     if (folder == null) {
-      return "cannot make a folder for its native library in " + temporary + ": " + error.getMessage();
+      return "cannot make a folder for its native library in "
+          + temporary
+          + ": "
+          + reasonOf(error)
+          + "; set java.io.tmpdir to a folder that can be written to";
     }
     if (error instanceof IOException) {
-      String reason = error instanceof FileSystemException ? ((FileSystemException) error).getReason() : null;
-      return "cannot write its native library into "
-          + folder
-          + ": "
-          + (reason == null ? error.getMessage() : reason)
-          + "; set java.io.tmpdir to a folder with room";
+      return "cannot write its native library into " + folder + ": " + reasonOf(error) + "; set java.io.tmpdir to a folder with room";
     }
     return "cannot load its native library from "
         + folder
         + " (the file system may forbid programs: set java.io.tmpdir to another folder): "
         + error.getMessage();
+  }
+
+  /** The JDK tells some reasons by the class of the exception, and has no text for them. */
+  private static String reasonOf(Throwable error) {
+    if (error instanceof AccessDeniedException) {
+      return "permission denied";
+    }
+    if (error instanceof NoSuchFileException) {
+      return "there is no such folder";
+    }
+    String reason = error instanceof FileSystemException ? ((FileSystemException) error).getReason() : null;
+    return reason == null ? error.getMessage() : reason;
   }
 
   private static void deleteIfThere(Path file) {

@@ -60,7 +60,7 @@ public final class SpringbloomSettings {
 
   /** The budget in force may be more for a while: what open tables and living threads keep cannot go at once. */
   boolean asksForNoBudget() {
-    return values.getOrDefault("budget", "").matches("0+");
+    return values.getOrDefault("budget", "").matches("0+([kKmMgGtT](iB)?)?");
   }
 
   /** Names that alternate with their values. */

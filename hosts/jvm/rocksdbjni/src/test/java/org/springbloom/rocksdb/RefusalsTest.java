@@ -1,10 +1,12 @@
 package org.springbloom.rocksdb;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertNull;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import java.nio.file.AccessDeniedException;
 import java.nio.file.FileSystemException;
 import java.nio.file.Files;
 import java.nio.file.NoSuchFileException;
@@ -97,7 +99,9 @@ class RefusalsTest {
     String full = NativeLibrary.problemOf(folder, new FileSystemException("/tmp/springbloom1/x.so", null, "No space left on device"));
     assertTrue(full.contains("into /tmp/springbloom1: No space left on device; set java.io.tmpdir"), full);
     String missing = NativeLibrary.problemOf(null, new NoSuchFileException("/gone/springbloom1"));
-    assertTrue(missing.contains("java.io.tmpdir (") && missing.endsWith("): /gone/springbloom1"), missing);
+    assertTrue(missing.contains("java.io.tmpdir (") && missing.contains("): there is no such folder; set java.io.tmpdir"), missing);
+    String denied = NativeLibrary.problemOf(null, new AccessDeniedException("/others/springbloom1"));
+    assertTrue(denied.contains("java.io.tmpdir (") && denied.contains("): permission denied; set java.io.tmpdir"), denied);
     String forbidden = NativeLibrary.problemOf(folder, new UnsatisfiedLinkError("failed to map segment"));
     assertTrue(forbidden.contains("may forbid programs") && forbidden.endsWith("failed to map segment"), forbidden);
   }
@@ -113,6 +117,17 @@ class RefusalsTest {
       Stores.fill(database, 100);
       Stores.check(database, 100);
     }
+  }
+
+  @Test
+  void zeroIsZeroInEveryUnit() {
+    for (String none : List.of("0", "00", "0K", "0m", "0MiB", "0TiB")) {
+      assertTrue(SpringbloomSettings.budget(none).asksForNoBudget(), none);
+    }
+    for (String some : List.of("1", "10", "100M", "10MiB", "", "0X", "0iB")) {
+      assertFalse(SpringbloomSettings.budget(some).asksForNoBudget(), some);
+    }
+    assertFalse(SpringbloomSettings.defaults().asksForNoBudget());
   }
 
   @Test
@@ -155,6 +170,7 @@ class RefusalsTest {
         strange.toString(),
         // Of the bytes 1, 2, 3.
         "039058c6f2c0cb492c533b0a4d14ef77cc0f78abccced5287d84a1a2011cfb81",
+        "; use the jar of one of these",
         "frocksdbjni 8.10.0",
         "rocksdbjni 11.8.1");
     Path gone = folder.resolve("librocksdbjni7.so");
