@@ -64,7 +64,7 @@ const ALLOWED: [(&str, &[&str]); 17] = [
 ];
 
 /// What crates without an engine may use from elsewhere. A store is not among them.
-const NEUTRAL_EXTERNALS: [&str; 28] = [
+const NEUTRAL_EXTERNALS: [&str; 29] = [
     "anyhow",
     "arc-swap",
     "clap",
@@ -88,6 +88,7 @@ const NEUTRAL_EXTERNALS: [&str; 28] = [
     "rand_distr",
     "rand_pcg",
     "rustc-hash",
+    "rustix",
     "serde",
     "serde_json",
     "statrs",

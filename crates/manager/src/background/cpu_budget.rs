@@ -2,6 +2,8 @@
 
 use std::time::{Duration, Instant};
 
+use rustix::time::{ClockId, clock_gettime};
+
 /// Learning may take at most one part in so many of a core.
 const CPU_PARTS: u32 = 50;
 /// It may always take one part in so many, and so much more for each wasted read. Where few reads are wasted there is little to gain, and a
@@ -48,6 +50,13 @@ fn earned(time: Duration, wasted_reads: u64) -> Duration {
     (time / CPU_PARTS_WITHOUT_WASTE + for_reads).min(time / CPU_PARTS)
 }
 
+/// CPU time that the calling thread has taken. The clock would also count the time that others had its core: on a busy machine nothing
+/// would be learned.
+pub(super) fn cpu_time_of_thread() -> Duration {
+    let time = clock_gettime(ClockId::ThreadCPUTime);
+    Duration::new(time.tv_sec as u64, time.tv_nsec as u32)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -59,5 +68,15 @@ mod tests {
         assert_eq!(earned(second, 200), second / 500);
         assert_eq!(earned(second, 1_000_000), second / 50);
         assert_eq!(earned(second, u64::MAX), second / 50);
+    }
+
+    #[test]
+    fn time_without_the_core_is_not_work() {
+        let (begun, clock) = (cpu_time_of_thread(), Instant::now());
+        std::thread::sleep(Duration::from_millis(50));
+        let slept = cpu_time_of_thread() - begun;
+        assert!(slept < clock.elapsed() / 5, "{slept:?}");
+        let until = cpu_time_of_thread() + Duration::from_millis(5);
+        while cpu_time_of_thread() < until {} // it goes on where there is work
     }
 }

@@ -322,6 +322,10 @@ mod tests {
 
     /// While all units are resident, a visit passes them once in many thousands, and a sample may stand for many visits.
     #[test]
+    #[cfg_attr(
+        sanitized,
+        ignore = "the thread sanitizer's allocator rounds groups so that nine units take as much as sixteen"
+    )]
     fn one_visit_that_passed_all_units_decides_nothing_when_the_budget_falls() {
         const SEGMENTS: usize = 4;
         let digests: Vec<_> = (0..8192u32).map(|n| KeyDigest::of(&n.to_le_bytes())).collect();
