@@ -8,10 +8,12 @@ mod flash;
 mod lines;
 mod live_files;
 
+use std::any::TypeId;
 use std::process::ExitCode;
 
 use clap::error::{ContextKind, ContextValue};
 use clap::{Arg, CommandFactory, FromArgMatches, Parser, Subcommand};
+use springbloom_console::sizes::Size;
 
 /// Elastic filters for LSM stores: compare them with RocksDB's own and inspect databases; sets and indexes on flash
 #[derive(Parser)]
@@ -68,14 +70,31 @@ fn program() -> clap::Command {
     explained(Arguments::command())
 }
 
-/// `command` and all of its subcommands, with the exit codes in their help. A negative number is a value, so that the option which takes
-/// none can say what it takes.
+/// `command` and all of its subcommands, with the exit codes in their help. What begins with a minus sign is a value of the option before
+/// it, if that takes a number or size (`-4K`), or if the value is a number (`-1`): then the option says what it takes.
 fn explained(command: clap::Command) -> clap::Command {
-    let takes_number = |arg: &Arg| arg.get_action().takes_values() && !arg.is_positional();
     command
         .after_help(failure::EXIT_CODES)
-        .mut_args(|arg| if takes_number(&arg) { arg.allow_negative_numbers(true) } else { arg })
+        .mut_args(|arg| {
+            let is_option = arg.get_action().takes_values() && !arg.is_positional();
+            let takes_sign = is_option && takes_number(&arg);
+            arg.allow_negative_numbers(is_option).allow_hyphen_values(takes_sign)
+        })
         .mut_subcommands(explained)
+}
+
+/// Whether the values are numbers or sizes.
+fn takes_number(arg: &Arg) -> bool {
+    let numbers = [
+        TypeId::of::<Size>(),
+        TypeId::of::<f64>(),
+        TypeId::of::<u8>(),
+        TypeId::of::<u32>(),
+        TypeId::of::<u64>(),
+        TypeId::of::<usize>(),
+    ];
+    let value = arg.get_value_parser().type_id();
+    numbers.iter().any(|number| value == *number)
 }
 
 /// The error with the start of the value that it names: a file may have become an argument.
@@ -88,4 +107,34 @@ fn shortened(mut error: clap::Error) -> clap::Error {
         error.insert(ContextKind::InvalidValue, ContextValue::String(start));
     }
     error
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::error::ErrorKind;
+
+    use super::*;
+
+    /// The options of `command` and of its subcommands, each with the words that lead to it.
+    fn options(command: &clap::Command, path: &[String], found: &mut Vec<(Vec<String>, Arg)>) {
+        let path = [path, &[command.get_name().to_owned()]].concat();
+        let takes_values = |arg: &&Arg| arg.get_action().takes_values() && !arg.is_positional();
+        found.extend(command.get_arguments().filter(takes_values).map(|arg| (path.clone(), arg.clone())));
+        command.get_subcommands().for_each(|command| options(command, &path, found));
+    }
+
+    #[test]
+    fn every_option_of_a_number_or_size_refuses_a_negative_one_itself() {
+        let mut found = Vec::new();
+        options(&program(), &[], &mut found);
+        let numbers: Vec<_> = found.iter().filter(|(_, arg)| takes_number(arg)).collect();
+        assert!(numbers.len() > 50, "{} options", numbers.len());
+        for (path, arg) in numbers {
+            let option = format!("--{}", arg.get_long().expect("a name"));
+            let words = path.iter().map(String::as_str).chain([option.as_str(), "-4K"]);
+            let error = program().try_get_matches_from(words).expect_err("a negative size");
+            assert_eq!(error.kind(), ErrorKind::ValueValidation, "{path:?} {option}: {error}");
+            assert!(error.to_string().contains(&format!("'-4K' for '{option}")), "{error}");
+        }
+    }
 }

@@ -207,7 +207,7 @@ fn a_create_that_fails_leaves_nothing() {
     let program = assert_cmd::cargo::cargo_bin("springbloom");
     fs::create_dir(dir.path().join("empty")).expect("a folder");
     // Files of more than a megabyte cannot be written, as on a full disk.
-    for folder in ["new/set", "empty"] {
+    for folder in ["new", "empty"] {
         let output = std::process::Command::new("bash")
             .args(["-c", "ulimit -f 1000; trap '' XFSZ; exec \"$0\" set create \"$1\" --capacity 1e7"])
             .arg(&program)
@@ -221,6 +221,26 @@ fn a_create_that_fails_leaves_nothing() {
     }
     assert!(!dir.path().join("new").exists());
     assert_eq!(fs::read_dir(dir.path().join("empty")).expect("it was there before").count(), 0);
+}
+
+#[test]
+fn a_command_makes_the_folder_that_it_is_given_and_none_above() {
+    let dir = folder();
+    for arguments in [
+        &["set", "create", "a/b/new", "--capacity", "10"][..],
+        &["set", "repair", "set", "a/b/new"],
+        &["index", "create", "a/b/new"],
+        &["index", "repair", "index", "a/b/new"],
+        &["dedup", "scan", "--index", "a/b/new", "tree"],
+        &["compare", "--buffered", "--records", "1000", "--dir", "a/b/new"],
+        &["reproduce", "atc19-fig6", "--no-run", "--records", "a/b/new"],
+        &["reproduce", "atc19-fig6", "--no-run", "--records", "records", "--dir", "a/b/new"],
+        &["man", "a/b/new"],
+    ] {
+        let refused = springbloom(arguments).current_dir(dir.path()).assert().code(2);
+        refused.stderr(contains("cannot create a/b/new: there is no folder a/b;"));
+        assert!(!dir.path().join("a").exists(), "{arguments:?}");
+    }
 }
 
 #[test]

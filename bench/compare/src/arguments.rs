@@ -38,7 +38,7 @@ pub struct Compare {
     /// Bytes per value
     #[arg(long, value_parser = sizes::whole_within::<usize>(VALUE_BYTES), help_heading = "Data")]
     pub(crate) value_bytes: Option<usize>,
-    /// Folder for the databases, kept for --reuse [default: a temporary one]
+    /// Folder for the databases, made if it is missing, and kept for --reuse [default: a temporary one]
     #[arg(long, help_heading = "Data")]
     pub(crate) dir: Option<PathBuf>,
     /// Reuse the databases in --dir if they were made with the same settings

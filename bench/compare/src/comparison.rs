@@ -1,11 +1,10 @@
 //! The steps of a comparison.
 
-use std::fs;
 use std::io::stdout;
 use std::time::Duration;
 
 use anyhow::{Context, Result};
-use springbloom_console::bad_input;
+use springbloom_console::folder;
 use springbloom_records::Clock;
 use springbloom_workload::StreamSettings;
 
@@ -41,8 +40,7 @@ impl Compare {
                 temporary.path()
             }
         };
-        fs::create_dir_all(dir)
-            .map_err(|error| bad_input(format!("cannot create {}: {error}", dir.display())))?;
+        folder::make(dir)?;
         let _lock = place::lock(dir)?;
         if !self.buffered {
             place::require_direct_io(dir)?;

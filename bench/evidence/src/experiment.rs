@@ -139,6 +139,8 @@ pub(crate) struct Claim {
     pub(crate) ours: Formula,
     /// What a filter that is never wrong would reach, where that is known.
     pub(crate) limit: Option<Formula>,
+    /// The same in counts, where it is a time that reads decide.
+    pub(crate) counted: Option<Formula>,
     /// Why it does not hold, where that is known.
     pub(crate) otherwise: &'static str,
 }
@@ -160,6 +162,7 @@ impl Claim {
             is_timed: false,
             ours,
             limit: None,
+            counted: None,
             otherwise: "",
         }
     }
@@ -178,6 +181,10 @@ impl Claim {
 
     pub(crate) fn limit(self, limit: Formula) -> Self {
         Self { limit: Some(limit), ..self }
+    }
+
+    pub(crate) fn counted(self, counted: Formula) -> Self {
+        Self { counted: Some(counted), ..self }
     }
 
     pub(crate) fn otherwise(self, otherwise: &'static str) -> Self {

@@ -1,6 +1,6 @@
 //! The records of runs, in a folder: `NAME.SIZE.json` for each run, and others that people put there.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -14,6 +14,8 @@ use crate::run::{Run, Size};
 #[derive(Debug, Default)]
 pub(crate) struct Lab {
     records: BTreeMap<String, Record>,
+    /// Runs whose record is a full one.
+    full: BTreeSet<String>,
 }
 
 /// The file of a run's record.
@@ -42,7 +44,10 @@ impl Lab {
         }
         // Full records come last and stay.
         files.sort();
-        for (_, run, path) in files {
+        for (is_full, run, path) in files {
+            if is_full {
+                lab.full.insert(run.clone());
+            }
             lab.records.extend(Record::read(&path)?.map(|record| (run, record)));
         }
         Ok(lab)
@@ -55,6 +60,11 @@ impl Lab {
 
     pub(crate) fn get(&self, run: &str) -> Option<&Record> {
         self.records.get(run)
+    }
+
+    /// Whether the record of a run is a full one.
+    pub(crate) fn is_full(&self, run: &str) -> bool {
+        self.full.contains(run)
     }
 
     /// All records with the names of their runs.
@@ -110,6 +120,8 @@ mod tests {
             [Some(2.0), Some(4.0)],
             "the larger one of each run"
         );
+        let lab = Lab::read(folder.path(), None).expect("read");
+        assert_eq!(["one", "two", "mine"].map(|run| lab.is_full(run)), [true, false, false]);
         fs::write(folder.path().join("bad.json"), "{}").expect("write");
         let error = Lab::read(folder.path(), None).expect_err("no record");
         assert!(format!("{error:#}").contains("bad.json"), "{error:#}");

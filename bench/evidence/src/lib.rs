@@ -14,6 +14,7 @@ mod experiment;
 mod lab;
 mod markdown;
 mod page;
+mod reason;
 mod report;
 mod reproduce;
 mod run;

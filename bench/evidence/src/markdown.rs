@@ -67,7 +67,9 @@ pub(crate) fn update(text: &str, lab: &Lab) -> Result<(String, Vec<String>)> {
 }
 
 fn verdicts(lab: &Lab) -> Result<String> {
-    let mut text = "| experiment | paper | what | as published | Springbloom | verdict and why |\n|---|---|---|---|---|---|\n".to_owned();
+    let columns =
+        ["experiment", "paper", "what", "records", "as published", "Springbloom", "verdict and why"];
+    let mut text = format!("| {} |\n|{}\n", columns.join(" | "), "---|".repeat(columns.len()));
     for experiment in catalogue::experiments().iter().filter(|experiment| !experiment.has_no_claims()) {
         let judged = judge(experiment, lab);
         let [published, ours] = [Whose::Published, Whose::Springbloom]
@@ -80,12 +82,24 @@ fn verdicts(lab: &Lab) -> Result<String> {
         let Experiment { id, paper, place, shows, .. } = experiment;
         writeln!(
             text,
-            "| `{id}` | {}, {place} | {shows} | {published} | {ours} | **{}**{why} |",
+            "| `{id}` | {}, {place} | {shows} | {} | {published} | {ours} | **{}**{why} |",
             paper.title(),
+            sizes(experiment, lab),
             judged.text()
         )?;
     }
     Ok(text)
+}
+
+/// `full`, `quick`, or how many records are full.
+fn sizes(experiment: &Experiment, lab: &Lab) -> String {
+    let runs: Vec<_> = experiment.runs().iter().filter(|run| lab.get(&run.name).is_some()).collect();
+    match runs.iter().filter(|run| lab.is_full(&run.name)).count() {
+        _ if runs.is_empty() => "-".to_owned(),
+        0 => "quick".to_owned(),
+        full if full == runs.len() => "full".to_owned(),
+        full => format!("{full} of {} full", runs.len()),
+    }
 }
 
 fn claims_of(experiment: &Experiment, lab: &Lab) -> Result<String> {
@@ -176,7 +190,7 @@ mod tests {
         for experiment in catalogue::experiments().iter().filter(|experiment| !experiment.has_no_claims()) {
             assert!(text.contains(&format!("| `{}` |", experiment.id)), "{}", experiment.id);
         }
-        assert!(text.lines().all(|line| line.matches('|').count() == 7), "{text}");
+        assert!(text.lines().all(|line| line.matches('|').count() == 8), "{text}");
     }
 
     #[test]

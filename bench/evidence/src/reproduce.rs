@@ -4,13 +4,12 @@ mod folders;
 mod print;
 mod runner;
 
-use std::fs;
 use std::path::PathBuf;
 use std::time::Instant;
 
 use anyhow::{Context, Result, anyhow};
 use clap::Args;
-use springbloom_console::{bad_input, output};
+use springbloom_console::output;
 use springbloom_records::{Build, Record};
 
 use crate::catalogue;
@@ -43,10 +42,11 @@ pub struct Reproduce {
     /// Use records of other commits, too
     #[arg(long)]
     any_commit: bool,
-    /// Folder of records [default: springbloom/records in the cache folder of the user]
+    /// Folder of records, made if it is missing [default: springbloom/records in the cache folder of the user]
     #[arg(long, value_name = "DIR")]
     records: Option<PathBuf>,
-    /// Folder for databases, which are removed after their last run [default: springbloom/reproduce in the cache folder]
+    /// Folder for databases, made if it is missing; they are removed after their last run [default: springbloom/reproduce in the cache
+    /// folder]
     #[arg(long, value_name = "DIR")]
     dir: Option<PathBuf>,
     /// Print JSON instead of text
@@ -66,11 +66,9 @@ impl Reproduce {
         }
         let experiments = catalogue::named(&self.ids)?;
         let size = if self.quick { Size::Quick } else { Size::Full };
-        let records = records_folder(self.records.as_deref())?;
-        fs::create_dir_all(&records)
-            .map_err(|error| bad_input(format!("--records {}: {error}", records.display())))?;
+        let records = folders::make_records_folder(self.records.as_deref())?;
         let mut lab = Lab::read(&records, Some(size))?;
-        let runner = Runner::new(folders::databases_folder(self.dir.as_deref())?, size);
+        let runner = Runner::new(folders::make_databases_folder(self.dir.as_deref())?, size);
         let runs = catalogue::runs(&experiments);
         let (mut failed, started) = (Vec::new(), Instant::now());
         for (at, run) in runs.iter().enumerate() {

@@ -2,10 +2,9 @@
 
 use std::fmt;
 
-use springbloom_console::distinct;
-
-use crate::experiment::{Claim, Experiment, Here, Holds, Whose};
+use crate::experiment::{Claim, Experiment, Formula, Here, Holds, Shown, Whose};
 use crate::lab::Lab;
+use crate::reason::{Reason, told};
 
 /// A claim beside our figure.
 #[derive(Clone, Debug, PartialEq)]
@@ -16,7 +15,7 @@ pub(crate) struct Finding {
     pub(crate) holds: bool,
     pub(crate) why: String,
     /// Why it does not hold, where that is known.
-    reason: Option<String>,
+    reasons: Vec<Reason>,
 }
 
 /// What is known of an experiment.
@@ -118,9 +117,16 @@ impl Judged {
     }
 }
 
-/// The claim from the records; `None` if figures are missing.
-pub(crate) fn finding(claim: &Claim, lab: &Lab) -> Option<Finding> {
-    let ours = (claim.ours)(lab).filter(|ours| ours.is_finite())?;
+/// A figure beside what it must reach.
+struct Bound {
+    holds: bool,
+    /// The paper's value that is nearest.
+    against: f64,
+    /// `at least 2.08 times`
+    why: String,
+}
+
+fn bound(claim: &Claim, ours: f64) -> Bound {
     let (least, greatest) = claim.paper;
     let text = |value| claim.shown.text(value);
     let (holds, against, why) = match claim.holds {
@@ -133,23 +139,39 @@ pub(crate) fn finding(claim: &Claim, lab: &Lab) -> Option<Finding> {
             (holds, nearest, format!("within a factor of {factor} of {}", text(nearest)))
         }
     };
-    let limit = claim.limit.as_ref().and_then(|limit| limit(lab));
-    let limit = limit.filter(|limit| claim.holds == Holds::AtLeast && *limit < least);
-    let reason = match (limit, claim.otherwise) {
-        _ if holds => None,
-        (Some(limit), _) => Some(format!(
-            "no filter saves so many reads in this tree: without any wasted read it would be {}",
-            text(limit)
-        )),
-        (None, "") => None,
-        (None, otherwise) => Some(otherwise.to_owned()),
-    };
-    let why = match &reason {
+    Bound { holds, against, why }
+}
+
+/// Why a claim does not hold.
+fn reasons_of(claim: &Claim, least: f64, lab: &Lab) -> Vec<Reason> {
+    let value = |formula: &Option<Formula>| formula.as_ref().and_then(|formula| formula(lab));
+    let shown = claim.shown;
+    let limit = value(&claim.limit).filter(|_| claim.holds == Holds::AtLeast);
+    if let Some(most) = limit.filter(|limit| *limit < least) {
+        return vec![Reason::Limit { most, shown }];
+    }
+    if let Some(reads) = value(&claim.counted).filter(|counted| bound(claim, *counted).holds) {
+        return vec![Reason::Counted { reads, shown }];
+    }
+    let known = (!claim.otherwise.is_empty()).then_some(Reason::Known(claim.otherwise));
+    let left = limit.map(|limit| {
+        let saved = |figure: f64| if shown == Shown::Percent { figure } else { 1.0 - 1.0 / figure };
+        Reason::Left { share: 1.0 - saved(least) / saved(limit) }
+    });
+    left.into_iter().chain(known).collect()
+}
+
+/// The claim from the records; `None` if figures are missing.
+pub(crate) fn finding(claim: &Claim, lab: &Lab) -> Option<Finding> {
+    let ours = (claim.ours)(lab).filter(|ours| ours.is_finite())?;
+    let (Bound { holds, against, why }, (least, _)) = (bound(claim, ours), claim.paper);
+    let reasons = if holds { Vec::new() } else { reasons_of(claim, least, lab) };
+    let why = match told(&reasons).join("; ") {
         _ if holds => format!("it is {why}"),
-        None => format!("it is not {why}"),
-        Some(reason) => format!("it is not {why}: {reason}"),
+        known if known.is_empty() => format!("it is not {why}"),
+        known => format!("it is not {why}: {known}"),
     };
-    Some(Finding { ours, ratio: ours / against, holds, why, reason })
+    Some(Finding { ours, ratio: ours / against, holds, why, reasons })
 }
 
 /// Judges the claims of an experiment.
@@ -165,7 +187,8 @@ pub(crate) fn judge(experiment: &Experiment, lab: &Lab) -> Judged {
         .map(|whose| (whose, Count::of(of(whose).map(|(_, finding)| finding))))
         .filter(|(_, count)| count.all > 0)
         .collect();
-    let reasons = distinct(findings.iter().flatten().filter_map(|finding| finding.reason.clone()));
+    let reasons: Vec<_> = findings.iter().flatten().flat_map(|finding| finding.reasons.clone()).collect();
+    let reasons = told(&reasons);
     Judged { verdict: Count::of(findings.iter()).verdict(), findings, counts, reasons }
 }
 
@@ -199,7 +222,6 @@ pub(crate) fn rows<'a>(claims: &'a [Claim], findings: &'a [Option<Finding>]) -> 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::experiment::Shown;
 
     fn found(paper: (f64, f64), holds: Holds, ours: f64) -> Finding {
         let claim =
@@ -239,10 +261,26 @@ mod tests {
         let reason = |limit: f64| {
             let claim = Claim::new("it", Whose::Springbloom, 2.0, Box::new(|_| Some(1.5)));
             let claim = claim.otherwise("the disk is slow").limit(Box::new(move |_| Some(limit)));
-            finding(&claim, &Lab::default()).expect("a finding").reason.expect("a reason")
+            told(&finding(&claim, &Lab::default()).expect("a finding").reasons)
         };
-        assert!(reason(1.7).contains("without any wasted read it would be 1.70 times"), "{}", reason(1.7));
-        assert_eq!(reason(2.5), "the disk is slow");
+        assert!(
+            reason(1.7)[0].contains("without any wasted read it would be 1.70 times"),
+            "{:?}",
+            reason(1.7)
+        );
+        let left = "to reach the paper's figure in this tree, at most 16.7% of the wasted reads of bloom:4 may be left";
+        assert_eq!(reason(2.5), [left, "the disk is slow"]);
+    }
+
+    #[test]
+    fn what_counts_say_of_a_time_is_said_if_it_holds() {
+        let reason = |counted: f64| {
+            let claim = Claim::new("it", Whose::Springbloom, 2.0, Box::new(|_| Some(1.5))).timed();
+            let claim = claim.otherwise("few reads are saved").counted(Box::new(move |_| Some(counted)));
+            told(&finding(&claim, &Lab::default()).expect("a finding").reasons)
+        };
+        assert!(reason(2.5)[0].contains("counted in reads it is 2.50 times"), "{:?}", reason(2.5));
+        assert_eq!(reason(1.9), ["few reads are saved"]);
     }
 
     #[test]

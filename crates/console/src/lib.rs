@@ -5,6 +5,7 @@
 mod bad_input;
 mod bars;
 mod distinct;
+pub mod folder;
 pub mod output;
 pub mod picture;
 pub mod proc;

@@ -13,8 +13,7 @@ use std::process::ExitCode;
 use anyhow::{Result, ensure};
 use clap::{Args, Subcommand};
 use serde_json::json;
-use springbloom_console::Step;
-use springbloom_console::output;
+use springbloom_console::{Step, folder, output};
 
 use crate::flash::{FlashIndex, explain};
 
@@ -138,6 +137,7 @@ impl Repair {
     }
 
     fn salvage(&self, to: &Path) -> Result<()> {
+        folder::require_parent(to)?;
         let step = Step::waiting("salvaging");
         let report = FlashIndex::salvage(&self.index, to).map_err(explain)?;
         drop(step);

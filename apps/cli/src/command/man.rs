@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, Result};
 use clap::Args;
 use clap_mangen::Man as Page;
-use springbloom_console::output;
+use springbloom_console::{folder, output};
 
 /// Write man pages, one for each command
 ///
@@ -29,7 +29,7 @@ impl Man {
             Page::new(program).render(&mut page)?;
             return output::report(|out| Ok(out.write_all(&page)?));
         };
-        fs::create_dir_all(dir).with_context(|| format!("cannot make the folder {}", dir.display()))?;
+        folder::make(dir)?;
         write_all(program, dir).with_context(|| format!("cannot write man pages into {}", dir.display()))
     }
 }

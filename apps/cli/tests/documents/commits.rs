@@ -5,7 +5,7 @@ use std::process::Command;
 use crate::{Document, documents, expect_none, root};
 
 /// Words that can be nothing but the abbreviated name of a commit, and whether the working copy was modified.
-fn commits_in(text: &str) -> impl Iterator<Item = (&str, bool)> {
+pub(crate) fn commits_in(text: &str) -> impl Iterator<Item = (&str, bool)> {
     let words = text.split(|c: char| !(c.is_ascii_alphanumeric() || c == '-' || c == '_'));
     words.filter_map(|word| {
         let (name, is_dirty) = match word.strip_suffix("-dirty") {
@@ -23,20 +23,20 @@ fn git(arguments: &[&str]) -> Option<std::process::Output> {
     Command::new("git").current_dir(root()).args(arguments).output().ok()
 }
 
+/// Whether `name` is a commit of the history; none if this is no Git repository with its whole history.
+pub(crate) fn is_ancestor(name: &str) -> Option<bool> {
+    let shallow = git(&["rev-parse", "--is-shallow-repository"])?;
+    let is_whole = String::from_utf8_lossy(&shallow.stdout).trim() == "false";
+    let answer = git(&["merge-base", "--is-ancestor", name, "HEAD"])?;
+    is_whole.then_some(answer.status.success())
+}
+
 #[test]
 fn commits_are_ancestors_of_head() {
-    let shallow = git(&["rev-parse", "--is-shallow-repository"]);
-    let answer = shallow.map(|output| String::from_utf8_lossy(&output.stdout).trim().to_owned());
-    if answer.as_deref() != Some("false") {
-        eprintln!("skipped: this is no Git repository with its whole history");
-        return;
-    }
     let mut complaints = Vec::new();
     for Document { path, text } in documents() {
         for (name, _) in commits_in(&text) {
-            let is_ancestor = git(&["merge-base", "--is-ancestor", name, "HEAD"])
-                .is_some_and(|output| output.status.success());
-            if !is_ancestor {
+            if is_ancestor(name) == Some(false) {
                 complaints.push(format!("{}: {name} is not an ancestor of HEAD", path.display()));
             }
         }

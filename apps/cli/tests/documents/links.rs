@@ -8,12 +8,12 @@ use std::{
 use crate::{Document, documents, expect_none, prose, root};
 
 /// Targets of `[text](target)` in a line.
-fn targets(line: &str) -> impl Iterator<Item = &str> {
+pub(crate) fn targets(line: &str) -> impl Iterator<Item = &str> {
     line.split("](").skip(1).filter_map(|rest| rest.split_once(')').map(|(target, _)| target))
 }
 
 /// The anchor that a heading gets: lower case, spaces as hyphens, punctuation left out.
-fn anchor(heading: &str) -> String {
+pub(crate) fn anchor(heading: &str) -> String {
     let kept = heading.trim().chars().filter(|c| c.is_alphanumeric() || matches!(c, ' ' | '-' | '_'));
     kept.flat_map(char::to_lowercase).map(|c| if c == ' ' { '-' } else { c }).collect()
 }
@@ -24,7 +24,7 @@ fn has_heading(text: &str, fragment: &str) -> bool {
 }
 
 /// `path` without `.` and `..`.
-fn resolved(path: &Path) -> PathBuf {
+pub(crate) fn resolved(path: &Path) -> PathBuf {
     let mut parts = PathBuf::new();
     for part in path.components() {
         match part {

@@ -1,8 +1,11 @@
-//! References in documents exist: commits, files, links and headings. Lines of sources are not too long.
+//! References in documents exist: commits, files, links and headings. What documents say of measurements can be traced. Lines of sources
+//! are not too long.
 
 mod commits;
 mod links;
+mod measured;
 mod names;
+mod records;
 mod widths;
 
 use std::{

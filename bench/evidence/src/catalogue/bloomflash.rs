@@ -77,6 +77,7 @@ const WORKLOADS: [(&str, &str, [f64; 3], [f64; 3]); 2] = [
     ("dedupe", "Dedupe", [5.41, 5.13, 5.11], [7.17, 5.76, 5.73]),
 ];
 const BUFFERS: [&str; 3] = ["none", "dirtiest group", "sequential"];
+const DISK_TIME: &str = "single operations wait for the disk, and its time varies";
 const FLAT: &str = "flat, all read";
 
 fn hierarchical() -> Here {
@@ -84,7 +85,7 @@ fn hierarchical() -> Here {
         BUFFERS.into_iter().zip(papers).flat_map(move |(buffer, paper)| {
             let of = |name, filter| mix(name, trace, buffer, filter);
             let rate = ratio(of("operations_per_s", "hierarchical"), of("operations_per_s", FLAT));
-            let reads = ratio(of("page_reads", FLAT), of("page_reads", "hierarchical"));
+            let reads = || ratio(of("page_reads", FLAT), of("page_reads", "hierarchical"));
             [
                 Claim::new(
                     format!("operations of the flat filter, {workload}, buffer: {buffer}"),
@@ -94,12 +95,13 @@ fn hierarchical() -> Here {
                 )
                 .timed()
                 .holds(Holds::Within(1.25))
-                .otherwise("single operations wait for the disk, and its time varies"),
+                .counted(reads())
+                .otherwise(DISK_TIME),
                 Claim::new(
                     format!("page reads of the flat filter for each of ours, {workload}, buffer: {buffer}"),
                     Whose::Springbloom,
                     6.0,
-                    reads,
+                    reads(),
                 )
                 .holds(Holds::Within(1.05)),
             ]
@@ -111,12 +113,14 @@ fn hierarchical() -> Here {
 fn latency() -> Here {
     let claims = WORKLOADS.into_iter().flat_map(|(workload, trace, _, papers)| {
         BUFFERS.into_iter().zip(papers).map(move |(buffer, paper)| {
-            let of = |filter| mix("lookup_us", trace, buffer, filter);
+            let against =
+                |name| ratio(mix(name, trace, buffer, FLAT), mix(name, trace, buffer, "hierarchical"));
             let says = format!("time of a lookup of the flat filter, {workload}, buffer: {buffer}");
-            Claim::new(says, Whose::Springbloom, paper, ratio(of(FLAT), of("hierarchical")))
+            Claim::new(says, Whose::Springbloom, paper, against("lookup_us"))
                 .timed()
                 .holds(Holds::Within(1.25))
-                .otherwise("single operations wait for the disk, and its time varies")
+                .counted(against("page_reads"))
+                .otherwise(DISK_TIME)
         })
     });
     measured(vec![mixes()], claims.collect())

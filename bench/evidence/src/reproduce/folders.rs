@@ -1,19 +1,39 @@
 //! Folders of records and databases.
 
-use std::env;
 use std::path::{Path, PathBuf};
+use std::{env, fs};
 
-use anyhow::Result;
-use springbloom_console::bad_input;
+use anyhow::{Context, Result};
+use springbloom_console::{bad_input, folder};
 
 /// `given`, or the usual folder of records.
 pub(crate) fn records_folder(given: Option<&Path>) -> Result<PathBuf> {
     given.map_or_else(|| Ok(cache("--records DIR")?.join("records")), |given| Ok(given.to_owned()))
 }
 
-/// `given`, or the usual folder for databases.
-pub(super) fn databases_folder(given: Option<&Path>) -> Result<PathBuf> {
-    given.map_or_else(|| Ok(cache("--dir DIR")?.join("reproduce")), |given| Ok(given.to_owned()))
+/// The same, made if it is missing.
+pub(super) fn make_records_folder(given: Option<&Path>) -> Result<PathBuf> {
+    make(given, records_folder(given)?)
+}
+
+/// `given`, or the usual folder for databases, made if it is missing.
+pub(super) fn make_databases_folder(given: Option<&Path>) -> Result<PathBuf> {
+    let folder = match given {
+        Some(given) => given.to_owned(),
+        None => cache("--dir DIR")?.join("reproduce"),
+    };
+    make(given, folder)
+}
+
+/// Makes `folder`; those above it only if nobody has given it.
+fn make(given: Option<&Path>, folder: PathBuf) -> Result<PathBuf> {
+    match given {
+        Some(_) => folder::make(&folder)?,
+        None => {
+            fs::create_dir_all(&folder).with_context(|| format!("cannot create {}", folder.display()))?;
+        }
+    }
+    Ok(folder)
 }
 
 /// Where `make` compiles to.

@@ -28,8 +28,6 @@ impl Runner {
 
     /// Runs `run`, which writes its record to `path`.
     pub(super) fn run(&self, run: &Run, path: &Path) -> Result<()> {
-        fs::create_dir_all(&self.folder)
-            .with_context(|| format!("cannot create {}", self.folder.display()))?;
         match run.program {
             Program::Springbloom { databases } => self.springbloom(run, databases, path),
             Program::Bench { package, bench } => self.bench(run, package, bench, path),

@@ -6,9 +6,8 @@ use std::time::{Duration, Instant};
 
 use anyhow::Result;
 use clap::Args;
-use springbloom_console::Step;
-use springbloom_console::output;
 use springbloom_console::sizes::{self, Size};
+use springbloom_console::{Step, folder, output};
 
 use super::chunks::{Batch, ChunkSizes, Cutting, chunk_all};
 use super::duplicates::Duplicates;
@@ -134,6 +133,7 @@ impl Scan {
     }
 
     fn open_index(&self) -> Result<FlashIndex> {
+        folder::require_parent(&self.index)?;
         match FlashIndex::create(&self.index, IndexSettings::new(0), self.memory.memory()) {
             Err(FlashError::NotEmpty { .. }) => open(&self.index, &self.memory),
             created => created.map_err(explain),

@@ -5,8 +5,8 @@ use std::process::ExitCode;
 
 use anyhow::Result;
 use clap::Args;
-use springbloom_console::Step;
 use springbloom_console::sizes::{self, Size};
+use springbloom_console::{Step, folder};
 
 use crate::flash::{FlashIndex, INDEX_PAGE_BYTES, IndexMemory, IndexSettings, SECTOR_BYTES, explain};
 
@@ -37,6 +37,7 @@ impl Create {
             zone_pages: (self.zone_size.bytes / PAGE) as u32,
             ..IndexSettings::new(self.expected_keys)
         };
+        folder::require_parent(&self.index)?;
         let _step = Step::waiting(&format!("making {}", self.index.display()));
         let index = FlashIndex::create(&self.index, settings, IndexMemory::standard()).map_err(explain)?;
         index.close().map_err(explain)?;

@@ -5,9 +5,9 @@ use std::process::ExitCode;
 
 use anyhow::{Context, Result};
 use clap::{Args, ValueEnum};
-use springbloom_console::Step;
 use springbloom_console::output::tell;
 use springbloom_console::sizes::{self, Size};
+use springbloom_console::{Step, folder};
 
 use super::open::BufferOptions;
 use crate::flash::{
@@ -60,6 +60,7 @@ enum LayoutName {
 impl Create {
     pub(super) fn run(&self) -> Result<ExitCode> {
         let (settings, buffer) = (self.settings(), self.buffer.settings()?);
+        folder::require_parent(&self.set)?;
         let step = Step::waiting(&format!("making {}", self.set.display()));
         let filter = FlashFilter::create(&self.set, &settings, buffer)
             .map_err(explain)

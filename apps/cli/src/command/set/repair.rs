@@ -6,8 +6,7 @@ use std::process::ExitCode;
 use anyhow::{Result, ensure};
 use clap::Args;
 use serde_json::json;
-use springbloom_console::Step;
-use springbloom_console::output;
+use springbloom_console::{Step, folder, output};
 
 use super::open::{BufferOptions, close, open};
 use crate::flash::{FlashFilter, explain};
@@ -53,6 +52,7 @@ impl Repair {
     }
 
     fn salvage(&self, to: &Path) -> Result<()> {
+        folder::require_parent(to)?;
         let buffer = self.buffer.settings()?;
         let step = Step::waiting("salvaging");
         let report = FlashFilter::salvage(&self.set, to, buffer).map_err(explain)?;

@@ -1,8 +1,8 @@
 //! Lookups, writes and scans on three stores: section 4.2.
 
-use super::{Figure, RATE, READS, on_trees};
+use super::{Figure, RATE, READS, fewer_reads_beside_writes, on_trees};
 use crate::catalogue::figures::{just, perfect_ratio, perfect_reduction, point, ratio, reduction};
-use crate::catalogue::stores::{ROCKSDB, SUBJECTS, TREES, Tree, load, measured, plain};
+use crate::catalogue::stores::{ROCKSDB, SUBJECTS, TREES, Tree, fewer_reads_saved, load, measured, plain};
 use crate::experiment::{Claim, Here, Holds, Shown};
 use crate::lab::Lab;
 use crate::run::Run;
@@ -42,9 +42,12 @@ fn rates(threads: &'static str) -> Here {
         } else {
             (2.34, 2.58)
         };
+        let reads = |config| tree.point("reads", READS, config).of("threads", threads);
         let ours = ratio(rate(config), rate("bloom:4"));
         Claim::between(format!("lookups of bloom:4, {called}"), whose, paper, ours)
             .timed()
+            .counted(ratio(reads("bloom:4"), reads(config)))
+            .otherwise(fewer_reads_saved(whose))
             .limit(perfect_ratio(|name| tree.point("reads", name, "bloom:4").of("threads", threads)))
     });
     measured(plain_on_trees(), claims)
@@ -53,10 +56,13 @@ fn rates(threads: &'static str) -> Here {
 fn times() -> Here {
     let claims = on_trees(|at, tree, called, whose, config| {
         let time = |config| tree.point("reads", "call_mean_us", config).of("threads", "1").of("call", "get");
+        let reads = |config| tree.point("reads", READS, config).of("threads", "1");
         let ours = reduction(time(config), time("bloom:4"));
         Claim::new(format!("less time than with bloom:4, {called}"), whose, [0.519, 0.540, 0.558][at], ours)
             .shown(Shown::Percent)
             .timed()
+            .counted(reduction(reads(config), reads("bloom:4")))
+            .otherwise(fewer_reads_saved(whose))
             .limit(perfect_reduction(|name| tree.point("reads", name, "bloom:4").of("threads", "1")))
     });
     measured(plain_on_trees(), claims)
@@ -69,6 +75,7 @@ fn reads() -> Here {
         let says = format!("fewer reads of data than with bloom:4, {called}");
         Claim::between(says, whose, (0.591, 0.638), ours)
             .shown(Shown::Percent)
+            .otherwise(fewer_reads_saved(whose))
             .limit(perfect_reduction(|name| tree.point("reads", name, "bloom:4").of("threads", "1")))
     });
     claims.extend(on_trees(|_, tree, called, whose, config| {
@@ -126,14 +133,18 @@ fn writes() -> Here {
             let says = format!("fewer reads of data than with bloom:4, {says}, {called}");
             Claim::new(says, whose, fewer_reads[at], reduction(reads(config), reads("bloom:4")))
                 .shown(Shown::Percent)
+                .otherwise(fewer_reads_beside_writes(whose))
                 .limit(perfect_reduction(|name| tree.point(run, name, "bloom:4")))
         });
         let times = on_trees(|at, tree, called, whose, config| {
             let time = |config| tree.point(run, "call_mean_us", config).of("call", "get");
+            let reads = |config| tree.point(run, READS, config);
             let says = format!("less time of a lookup than with bloom:4, {says}, {called}");
             Claim::new(says, whose, less_time[at], reduction(time(config), time("bloom:4")))
                 .shown(Shown::Percent)
                 .timed()
+                .counted(reduction(reads(config), reads("bloom:4")))
+                .otherwise(fewer_reads_beside_writes(whose))
                 .limit(perfect_reduction(|name| tree.point(run, name, "bloom:4")))
         });
         reads.into_iter().chain(times)
@@ -149,14 +160,17 @@ fn inheritance() -> Here {
         tree.sized(
             "inheritance",
             &format!("--configs bloom:4,{configs} --mix read=.5,update=.5 --zero-result 0.5"),
-            "--warmup 60000 --ops 60000",
+            // Where compactions end differs from run to run: one choice of hot keys gave ratios of .72 to 1.00 on one tree.
+            "--salts 3 --warmup 60000 --ops 60000",
             "--rounds 1 --warmup 600000 --ops 600000",
         )
     };
     let claims = on_trees(|_, tree, called, whose, config| {
         let wasted = |config: &str| tree.point("inheritance", "wasted_reads_per_get", config);
         let says = format!("reads in vain of those without inheritance, {called}; the paper says fewer");
-        Claim::new(says, whose, 1.0, ratio(wasted(config), wasted(&without(config)))).holds(Holds::AtMost)
+        Claim::new(says, whose, 1.0, ratio(wasted(config), wasted(&without(config))))
+            .holds(Holds::AtMost)
+            .otherwise("where compactions end differs from run to run by more than this")
     });
     measured(TREES.into_iter().map(run).collect(), claims)
 }

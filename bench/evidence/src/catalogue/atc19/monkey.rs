@@ -6,14 +6,17 @@ use crate::catalogue::stores::{LEVELDB, SUBJECTS, measured, plain};
 use crate::experiment::{Claim, Here, Shown, Whose};
 use crate::run::Run;
 
-/// Why ElasticBF does not reach the paper's gain over Monkey; nothing is known of Springbloom.
+/// Why the paper's gain over Monkey is not reached.
 fn otherwise(whose: Whose) -> &'static str {
     match whose {
         Whose::Published => {
             "most of the runs that a lookup asks are small here (12 files in L0), and Monkey gives those many bits; \
              Multi-Queue gives whole units of 4 bits to what was used last"
         }
-        _ => "",
+        _ => {
+            "a quick run is short: over 200,000 lookups after as many, Springbloom reads 81.3% fewer blocks than Monkey under Zipf 1.2 \
+             (3765eee)"
+        }
     }
 }
 
@@ -69,7 +72,10 @@ fn by_popularity(is_timed: bool) -> Here {
             let of = |name, config| LEVELDB.point(&name_of(popularity), name, config).of("threads", "1");
             if is_timed {
                 let ours = ratio(of(RATE, config), of(RATE, "monkey-bloom:4"));
-                Claim::between(format!("lookups of Monkey, {popularity}"), whose, lookups, ours).timed()
+                let reads = |config| of(READS, config);
+                Claim::between(format!("lookups of Monkey, {popularity}"), whose, lookups, ours)
+                    .timed()
+                    .counted(ratio(reads("monkey-bloom:4"), reads(config)))
             } else {
                 let ours = reduction(of(READS, config), of(READS, "monkey-bloom:4"));
                 Claim::between(format!("fewer reads than Monkey, {popularity}"), whose, fewer, ours)
@@ -108,14 +114,16 @@ pub(super) fn lookups_by_absent_share(
 ) -> Here {
     let claims = ABSENT_SHARES.iter().flat_map(|&(percent, run)| {
         SUBJECTS.map(|(whose, config)| {
-            let rate = |config| LEVELDB.point(run, RATE, config).of("threads", "1");
+            let [rate, reads] = [RATE, READS]
+                .map(|figure| move |config| LEVELDB.point(run, figure, config).of("threads", "1"));
             let paper = match percent {
                 "0%" => (without, without),
                 "100%" => (all, all),
                 _ => (without, all),
             };
             let says = format!("lookups of {name}, {percent} for absent keys");
-            add(Claim::between(says, whose, paper, ratio(rate(config), rate(baseline))).timed(), run, whose)
+            let claim = Claim::between(says, whose, paper, ratio(rate(config), rate(baseline))).timed();
+            add(claim.counted(ratio(reads(baseline), reads(config))), run, whose)
         })
     });
     measured(absent_share_runs(), claims.collect())
@@ -184,10 +192,11 @@ fn ycsb() -> Here {
             let run =
                 if letter == "C" { format!("absent-zipf:{zipf}") } else { format!("absent-ycsb-d-{zipf}") };
             SUBJECTS.map(|(whose, config)| {
-                let rate = |config| LEVELDB.point(&run, RATE, config).of("threads", "4");
+                let of = |figure, config| LEVELDB.point(&run, figure, config).of("threads", "4");
                 let says = format!("operations of Monkey, workload {letter}, Zipf {zipf}");
-                Claim::new(says, whose, paper, ratio(rate(config), rate("monkey-bloom:4")))
+                Claim::new(says, whose, paper, ratio(of(RATE, config), of(RATE, "monkey-bloom:4")))
                     .timed()
+                    .counted(ratio(of(READS, "monkey-bloom:4"), of(READS, config)))
                     .otherwise(otherwise(whose))
             })
         })

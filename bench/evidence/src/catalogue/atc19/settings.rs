@@ -3,7 +3,7 @@
 use super::monkey::{in_store, lookups_by_absent_share, store};
 use super::{Figure, RATE, READS, on_trees};
 use crate::catalogue::figures::{Point, just, perfect_ratio, point, range, ratio};
-use crate::catalogue::stores::{LEVELDB, SUBJECTS, TREES, measured};
+use crate::catalogue::stores::{LEVELDB, SUBJECTS, TREES, fewer_reads_saved, measured};
 use crate::experiment::{Claim, Here, Holds, Whose};
 use crate::run::Run;
 
@@ -31,17 +31,20 @@ fn hard_disk() -> Here {
         tree.sized("hard-disk", arguments, "--warmup 1000 --ops 1000", "--warmup 20000 --ops 20000")
     });
     let claims = on_trees(|_, tree, called, whose, config| {
-        let rate = |config| tree.point("hard-disk", RATE, config);
+        let [rate, reads] = [RATE, READS].map(|figure| move |config| tree.point("hard-disk", figure, config));
         let ours = ratio(rate(config), rate("bloom:4"));
         Claim::between(format!("lookups of bloom:4, {called}"), whose, (2.31, 2.38), ours)
             .timed()
+            .counted(ratio(reads("bloom:4"), reads(config)))
+            .otherwise(fewer_reads_saved(whose))
             .limit(perfect_ratio(|name| tree.point("hard-disk", name, "bloom:4")))
     });
     measured(runs.into(), claims)
 }
 
 fn by_absent_share() -> Here {
-    lookups_by_absent_share(("bloom:4", "bloom:4"), (1.65, 3.08), |claim, run, _| {
+    lookups_by_absent_share(("bloom:4", "bloom:4"), (1.65, 3.08), |claim, run, whose| {
+        let claim = claim.otherwise(fewer_reads_saved(whose));
         claim.limit(perfect_ratio(|name| LEVELDB.point(run, name, "bloom:4").of("threads", "1")))
     })
 }
@@ -56,10 +59,13 @@ fn with_block_cache() -> Here {
     });
     let claims = sizes.into_iter().flat_map(|(size, ..)| {
         SUBJECTS.map(|(whose, config)| {
-            let rate = |config| LEVELDB.point(&name(size), RATE, config);
+            let [rate, reads] =
+                [RATE, READS].map(|figure| move |config| LEVELDB.point(&name(size), figure, config));
             let says = format!("lookups of bloom:4, a block cache as {size} for 100 GB");
             Claim::between(says, whose, (1.43, 2.08), ratio(rate(config), rate("bloom:4")))
                 .timed()
+                .counted(ratio(reads("bloom:4"), reads(config)))
+                .otherwise(fewer_reads_saved(whose))
                 .limit(perfect_ratio(|figure| LEVELDB.point(&name(size), figure, "bloom:4")))
         })
     });
@@ -75,10 +81,12 @@ fn small_records() -> Here {
         "--records 20000000 --salts 2 --rounds 3 --warmup 300000 --ops 300000 --load-rounds 0",
     );
     let claims = SUBJECTS.map(|(whose, config)| {
-        let of = |config| point("leveldb-128-bytes", RATE).of("config", config);
-        let ours = ratio(of(config), of("bloom:4"));
+        let of = |figure, config| point("leveldb-128-bytes", figure).of("config", config);
+        let ours = ratio(of(RATE, config), of(RATE, "bloom:4"));
         Claim::between("lookups of bloom:4, records of 128 B", whose, (1.99, 2.08), ours)
             .timed()
+            .counted(ratio(of(READS, "bloom:4"), of(READS, config)))
+            .otherwise(fewer_reads_saved(whose))
             .limit(perfect_ratio(|name| point("leveldb-128-bytes", name).of("config", "bloom:4")))
     });
     measured(vec![run], claims.into())
@@ -135,7 +143,10 @@ fn by_lifetime() -> Here {
     let reads = settings.iter().map(|setting| just(reads_with("lifetimes", Some(setting))));
     let says =
         "most reads with any lifetime of 30 to 1,000 lookups, of the fewest (the paper: no big difference)";
-    let claim = Claim::new(says, Whose::Published, 1.1, range(reads.collect())).holds(Holds::AtMost);
+    let claim = Claim::new(says, Whose::Published, 1.1, range(reads.collect())).holds(Holds::AtMost).otherwise(
+        "1,000 lookups visit each segment of a store of 300,000 records 180 times, and a third of those of the paper's: none expires here, \
+         and those that came first keep the memory; with 1 to 300 lookups the most reads are 1.13 times the fewest (3765eee)",
+    );
     measured(vec![changed("lifetimes", &settings)], vec![claim])
 }
 

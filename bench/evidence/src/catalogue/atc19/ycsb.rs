@@ -1,6 +1,6 @@
 //! YCSB's workloads: section 4.3.
 
-use super::{Figure, RATE};
+use super::{Figure, RATE, READS, fewer_reads_beside_writes};
 use crate::catalogue::figures::{perfect_ratio, ratio};
 use crate::catalogue::stores::{SUBJECTS, TREES, Tree, measured};
 use crate::experiment::{Claim, Here};
@@ -40,10 +40,13 @@ fn ycsb(at: usize) -> Here {
     let (tree, _) = TREES[at];
     let claims = WORKLOADS.into_iter().flat_map(|(letter, paper)| {
         SUBJECTS.map(|(whose, config)| {
-            let rate = |config| tree.point(&format!("ycsb-{letter}"), RATE, config);
+            let [rate, reads] = [RATE, READS]
+                .map(|figure| move |config| tree.point(&format!("ycsb-{letter}"), figure, config));
             let says = format!("operations of bloom:4, workload {}", letter.to_uppercase());
             Claim::between(says, whose, paper, ratio(rate(config), rate("bloom:4")))
                 .timed()
+                .counted(ratio(reads("bloom:4"), reads(config)))
+                .otherwise(fewer_reads_beside_writes(whose))
                 .limit(perfect_ratio(|name| tree.point(&format!("ycsb-{letter}"), name, "bloom:4")))
         })
     });

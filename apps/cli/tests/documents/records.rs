@@ -1,0 +1,91 @@
+//! Tables that are made of records are what the records say, and records can be measured again.
+
+use std::path::{Path, PathBuf};
+use std::{fs, process};
+
+use assert_cmd::cargo::cargo_bin;
+use serde_json::Value;
+
+use crate::commits::is_ancestor;
+use crate::{documents, expect_none, root};
+
+fn records() -> PathBuf {
+    root().join("docs/records")
+}
+
+fn springbloom(arguments: &[&str], records: &Path) -> Vec<u8> {
+    let output = process::Command::new(cargo_bin("springbloom"))
+        .args(arguments)
+        .arg("--records")
+        .arg(records)
+        .output()
+        .expect("the program is built");
+    assert!(output.status.success(), "{arguments:?}: {}", String::from_utf8_lossy(&output.stderr));
+    output.stdout
+}
+
+#[test]
+fn records_are_of_committed_sources() {
+    let mut complaints = Vec::new();
+    let mut count = 0;
+    for entry in fs::read_dir(records()).expect("the folder of records") {
+        let path = entry.expect("an entry").path();
+        let record: Value =
+            serde_json::from_slice(&fs::read(&path).expect("a record")).expect("a record is JSON");
+        let commit = record["build"]["commit"].as_str().unwrap_or_default();
+        let is_modified = record["build"]["modified"].as_bool() != Some(false);
+        if is_modified || is_ancestor(commit) == Some(false) {
+            complaints.push(format!("{}: {commit:?}, modified: {is_modified}", path.display()));
+        }
+        count += 1;
+    }
+    assert!(count > 50, "{count} records");
+    expect_none(&complaints);
+}
+
+#[test]
+fn tables_are_what_their_records_say() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let mut complaints = Vec::new();
+    let made = documents().into_iter().filter(|document| document.text.contains("<!-- record: "));
+    for (at, document) in made.enumerate() {
+        let copy = folder.path().join(format!("{at}.md"));
+        fs::write(&copy, &document.text).expect("a copy");
+        springbloom(&["report", "--update", copy.to_str().expect("text")], &records());
+        if fs::read_to_string(&copy).expect("the copy") != document.text {
+            complaints.push(format!(
+                "{}: run `springbloom report --update {} --records docs/records`",
+                document.path.display(),
+                document.path.display()
+            ));
+        }
+    }
+    expect_none(&complaints);
+}
+
+#[test]
+fn each_figure_of_a_paper_that_does_not_hold_says_why() {
+    // The folder is locked for nobody; it is a copy because `reproduce` may write to it.
+    let copy = tempfile::tempdir().expect("a folder");
+    for entry in fs::read_dir(records()).expect("the folder of records") {
+        let entry = entry.expect("an entry");
+        fs::copy(entry.path(), copy.path().join(entry.file_name())).expect("a copy");
+    }
+    let mut complaints = Vec::new();
+    for size in [&["--quick"][..], &[]] {
+        let databases = copy.path().join("databases");
+        let databases = databases.to_str().expect("text");
+        let arguments = ["reproduce", "all", "--no-run", "--any-commit", "--json", "--dir", databases];
+        let judged = springbloom(&[&arguments, size].concat(), copy.path());
+        let experiments: Vec<Value> = serde_json::from_slice(&judged).expect("JSON");
+        for experiment in &experiments {
+            for claim in experiment["claims"].as_array().into_iter().flatten() {
+                let why = claim["why"].as_str().unwrap_or_default();
+                if claim["holds"] == false && !why.contains(": ") {
+                    complaints.push(format!("{}, {}: {why}", experiment["id"], claim["says"]));
+                }
+            }
+        }
+    }
+    expect_none(&complaints);
+}
