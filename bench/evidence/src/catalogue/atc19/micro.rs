@@ -160,7 +160,7 @@ fn inheritance() -> Here {
         tree.sized(
             "inheritance",
             &format!("--configs bloom:4,{configs} --mix read=.5,update=.5 --zero-result 0.5"),
-            // Where compactions end differs from run to run: one choice of hot keys gave ratios of .72 to 1.00 on one tree.
+            // Runs differ: one choice of hot keys gave ratios of .72 to 1.00 on one tree.
             "--salts 3 --warmup 60000 --ops 60000",
             "--rounds 1 --warmup 600000 --ops 600000",
         )
@@ -170,7 +170,7 @@ fn inheritance() -> Here {
         let says = format!("reads in vain of those without inheritance, {called}; the paper says fewer");
         Claim::new(says, whose, 1.0, ratio(wasted(config), wasted(&without(config))))
             .holds(Holds::AtMost)
-            .otherwise("where compactions end differs from run to run by more than this")
+            .otherwise("runs differ by more than this: one choice of hot keys gave ratios of .72 to 1.00 on RocksDB's tree")
     });
     measured(TREES.into_iter().map(run).collect(), claims)
 }

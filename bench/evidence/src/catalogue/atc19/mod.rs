@@ -45,8 +45,9 @@ fn fewer_reads_beside_writes(whose: Whose) -> &'static str {
              policy benefit .14"
         }
         _ => {
-            "what is learned of a table goes when compaction replaces it: of the wasted reads of bloom:4 on RocksDB's tree 9% are left \
-             without writes, and 23% beside as many writes as lookups (15% and 34% without the negative cache)"
+            "new tables know less than those that compaction replaced: of the wasted reads of bloom:4 on RocksDB's tree 9% are left \
+             without writes and 23% beside as many writes as lookups; where new tables inherit no hotness, 30% instead of 26% of a run of \
+             60,000 operations"
         }
     }
 }
