@@ -41,6 +41,7 @@ fn report(mut scan: Command, code: i32) -> Value {
 #[test]
 fn the_index_is_never_scanned() {
     let (_dir, tree) = tree(&[("file", &noise(1, 100_000))]);
+    fs::create_dir(tree.join("below")).expect("a folder");
     let index = tree.join("below/index");
     let text = tree.to_str().expect("text");
     for _ in 0..2 {
