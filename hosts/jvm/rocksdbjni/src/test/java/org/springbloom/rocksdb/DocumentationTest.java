@@ -1,14 +1,20 @@
 package org.springbloom.rocksdb;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.Paths;
+import java.util.ArrayList;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
 import javax.tools.ToolProvider;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
+import org.rocksdb.RocksDB;
 
 /** Compiles and runs the programs of docs/jvm.md as they are printed. */
 class DocumentationTest {
@@ -40,6 +46,32 @@ class DocumentationTest {
     String printed = outputOf("Server", source);
     assertTrue(printed.startsWith(Springbloom.METRICS_CONTENT_TYPE + " # HELP springbloom_budget_bytes"), printed);
     assertTrue(printed.contains("\nspringbloom_budget_bytes 1048576.0\n") && printed.endsWith("# EOF\n\n"), printed);
+  }
+
+  /** Each row of the table of settings, with its default as the value. */
+  @Test
+  void everyDocumentedSettingIsAProperty() throws Exception {
+    RocksDB.loadLibrary();
+    List<String> names = new ArrayList<>();
+    String table = Files.readString(Paths.get("../../../docs/operations.md")).split("\\| setting \\|", 2)[1].split("\n\n", 2)[0];
+    for (String row : table.split("\n")) {
+      String[] cells = row.split(" *\\| *");
+      if (cells.length < 4 || !cells[1].startsWith("`")) {
+        continue;
+      }
+      String name = cells[1].replace("`", "");
+      Map<String, String> properties = new HashMap<>();
+      if (name.startsWith("memory_pressure_")) {
+        properties.put("springbloom.memory_pressure", "/proc/pressure/memory");
+      }
+      properties.put("springbloom." + name, cells[3].startsWith("the number of") ? "1000" : cells[3]);
+      Stores.options(new SpringbloomTableConfig(SpringbloomSettings.of(properties))).close();
+      names.add(name);
+    }
+    SpringbloomSettings unknown = SpringbloomSettings.defaults().with("colour", "green");
+    Throwable error =
+        assertThrows(IllegalArgumentException.class, () -> Stores.options(new SpringbloomTableConfig(unknown)).close());
+    assertEquals(List.of(error.getMessage().split("expected one of ")[1].split(", ")), names);
   }
 
   /** A program of the page, the first one with the number 1. */
