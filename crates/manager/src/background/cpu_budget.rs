@@ -39,8 +39,12 @@ impl CpuBudget {
         self.debt * CPU_PARTS
     }
 
-    pub(super) fn worked(&mut self, time: Duration) {
-        self.debt += time;
+    /// Does work that the budget pays for.
+    pub(super) fn spend<T>(&mut self, work: impl FnOnce() -> T) -> T {
+        let begun = cpu_time_of_thread();
+        let done = work();
+        self.debt += cpu_time_of_thread().saturating_sub(begun);
+        done
     }
 }
 
@@ -52,7 +56,7 @@ fn earned(time: Duration, wasted_reads: u64) -> Duration {
 
 /// CPU time that the calling thread has taken. The clock would also count the time that others had its core: on a busy machine nothing
 /// would be learned.
-pub(super) fn cpu_time_of_thread() -> Duration {
+fn cpu_time_of_thread() -> Duration {
     let time = clock_gettime(ClockId::ThreadCPUTime);
     Duration::new(time.tv_sec as u64, time.tv_nsec as u32)
 }

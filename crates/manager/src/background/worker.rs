@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use parking_lot::{Condvar, Mutex};
 
 use super::arrivals::Arrivals;
-use super::cpu_budget::{CpuBudget, REST_MIN, cpu_time_of_thread};
+use super::cpu_budget::{CpuBudget, REST_MIN};
 use super::load_pause::{LOAD_PAUSE_MIN, LoadPause};
 use super::read_time::ReadTime;
 use crate::load::{Progress, load_next};
@@ -158,9 +158,7 @@ impl Shared {
     fn round(&self, pace: &mut Pace) -> Round {
         let mut worked = self.is_awaited() || pace.cpu_budget.rest(self.wasted_reads()).is_zero();
         if worked {
-            let begun = cpu_time_of_thread();
-            worked = self.learn();
-            pace.cpu_budget.worked(cpu_time_of_thread().saturating_sub(begun));
+            worked = pace.cpu_budget.spend(|| self.learn());
         }
         worked |= self.registry.lock().fit_piece();
         for _ in 0..REBALANCES_PER_ROUND {
