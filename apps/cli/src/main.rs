@@ -9,6 +9,7 @@ mod lines;
 mod live_files;
 
 use std::any::TypeId;
+use std::io::ErrorKind;
 use std::process::ExitCode;
 
 use clap::error::{ContextKind, ContextValue};
@@ -42,7 +43,11 @@ enum Command {
 fn main() -> ExitCode {
     env_logger::init();
     let arguments = program().try_get_matches().and_then(|matches| Arguments::from_arg_matches(&matches));
-    let result = match arguments.unwrap_or_else(|error| shortened(error).exit()).command {
+    let arguments = match arguments {
+        Ok(arguments) => arguments,
+        Err(error) => return told(&shortened(error)),
+    };
+    let result = match arguments.command {
         Command::Compare(compare) => compare.run().map(|()| ExitCode::SUCCESS),
         Command::Simulate(simulate) => simulate.run().map(|()| ExitCode::SUCCESS),
         Command::Reproduce(reproduce) => reproduce.run().map(|()| ExitCode::SUCCESS),
@@ -62,6 +67,18 @@ fn main() -> ExitCode {
             springbloom_console::output::warn(failure::sentence(&error));
             ExitCode::from(failure::exit_code(&error))
         }
+    }
+}
+
+/// Prints what clap has to say instead of a command: help, the version or what is wrong.
+fn told(error: &clap::Error) -> ExitCode {
+    match error.print() {
+        // A reader who has seen enough of the help closes the pipe.
+        Err(failure) if failure.kind() != ErrorKind::BrokenPipe => {
+            springbloom_console::output::warn(format_args!("cannot write to standard output: {failure}"));
+            ExitCode::from(failure::EXIT_FAILED)
+        }
+        _ => ExitCode::from(u8::try_from(error.exit_code()).unwrap_or(failure::EXIT_FAILED)),
     }
 }
 
@@ -111,7 +128,7 @@ fn shortened(mut error: clap::Error) -> clap::Error {
 
 #[cfg(test)]
 mod tests {
-    use clap::error::ErrorKind;
+    use clap::error::ErrorKind as WrongUsage;
 
     use super::*;
 
@@ -133,7 +150,7 @@ mod tests {
             let option = format!("--{}", arg.get_long().expect("a name"));
             let words = path.iter().map(String::as_str).chain([option.as_str(), "-4K"]);
             let error = program().try_get_matches_from(words).expect_err("a negative size");
-            assert_eq!(error.kind(), ErrorKind::ValueValidation, "{path:?} {option}: {error}");
+            assert_eq!(error.kind(), WrongUsage::ValueValidation, "{path:?} {option}: {error}");
             assert!(error.to_string().contains(&format!("'-4K' for '{option}")), "{error}");
         }
     }

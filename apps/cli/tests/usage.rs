@@ -89,9 +89,13 @@ fn damage_is_told_by_the_exit_code_though_nobody_reads_the_report() {
 #[test]
 fn an_output_that_cannot_be_written_is_an_error() {
     let dir = folder();
-    for arguments in
-        [&["set", "info", "set"][..], &["set", "check", "set", "lines"], &["index", "get", "index", "lines"]]
-    {
+    for arguments in [
+        &["set", "info", "set"][..],
+        &["set", "check", "set", "lines"],
+        &["index", "get", "index", "lines"],
+        &["set", "--help"],
+        &["--version"],
+    ] {
         let output: Output = std::process::Command::new(assert_cmd::cargo::cargo_bin("springbloom"))
             .args(arguments)
             .current_dir(dir.path())

@@ -23,7 +23,7 @@ pub fn within(
     step: u64,
 ) -> impl Fn(&str) -> Result<Size, String> + Clone + Send + Sync {
     move |text| {
-        let size: Size = text.parse()?;
+        let size = size_of(text)?;
         if range.contains(&size.bytes) && size.bytes.is_multiple_of(step) {
             return Ok(size);
         }
@@ -82,23 +82,29 @@ pub fn count(text: &str) -> Result<u64, String> {
     number.ok_or_else(|| "it is more than this program can count: expected less than 2^64".to_owned())
 }
 
+/// Beyond this a float cannot count bytes, and nothing is that large.
+const SIZE_MAX: u64 = (1 << 53) - 1;
+
+/// The size; [`SIZE_MAX`] + 1 for all that are larger.
+fn size_of(text: &str) -> Result<Size, String> {
+    let unknown = || "expected a size such as 4096, 64KiB or 2.5MiB".to_owned();
+    let digits = text.find(|c: char| !(c.is_ascii_digit() || c == '.')).unwrap_or(text.len());
+    let number: f64 = text[..digits].parse().map_err(|_| unknown())?;
+    let suffix = text[digits..].trim_start().to_ascii_uppercase();
+    let multiple = suffix.strip_suffix("IB").or(suffix.strip_suffix('B')).unwrap_or(&suffix);
+    let (_, factor) = MULTIPLES.iter().find(|(name, _)| *name == multiple).ok_or_else(unknown)?;
+    Ok(Size { bytes: ((number * *factor as f64).round() as u64).min(SIZE_MAX + 1) })
+}
+
 impl FromStr for Size {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
-        let unknown = || "expected a size such as 4096, 64KiB or 2.5MiB".to_owned();
-        let digits = text.find(|c: char| !(c.is_ascii_digit() || c == '.')).unwrap_or(text.len());
-        let number: f64 = text[..digits].parse().map_err(|_| unknown())?;
-        let suffix = text[digits..].trim_start().to_ascii_uppercase();
-        let multiple = suffix.strip_suffix("IB").or(suffix.strip_suffix('B')).unwrap_or(&suffix);
-        let (_, factor) = MULTIPLES.iter().find(|(name, _)| *name == multiple).ok_or_else(unknown)?;
-        let bytes = number * *factor as f64;
-        // Beyond 2^53 a float cannot count bytes, and no budget is that large.
-        if bytes.is_finite() && bytes < (1u64 << 53) as f64 {
-            Ok(Size { bytes: bytes.round() as u64 })
-        } else {
-            Err(unknown())
+        let size = size_of(text)?;
+        if size.bytes > SIZE_MAX {
+            return Err("expected less than 8192 TiB".to_owned());
         }
+        Ok(size)
     }
 }
 
@@ -144,7 +150,10 @@ mod tests {
         for text in ["0", "512", "1000", "5k", "18446744073709551615"] {
             assert!(parse(text).is_err(), "{text}");
         }
-        assert_eq!(parse("8k").unwrap_err(), "expected 1 KiB to 4 KiB in multiples of 512 B");
+        for text in ["8k", "99999999999999G"] {
+            assert_eq!(parse(text).unwrap_err(), "expected 1 KiB to 4 KiB in multiples of 512 B");
+        }
+        assert_eq!("8192T".parse::<Size>().unwrap_err(), "expected less than 8192 TiB");
     }
 
     #[test]

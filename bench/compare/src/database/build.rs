@@ -63,7 +63,13 @@ impl Folder {
                     )));
                 }
                 let db = DB::open_for_read_only(&common.tree_options(AutoCompaction::Off), &tree_path, false)
-                    .with_context(|| format!("cannot open {}", tree_path.display()))?;
+                    .with_context(|| {
+                        format!(
+                            "cannot open {} (remove {} to load anew)",
+                            tree_path.display(),
+                            path.display()
+                        )
+                    })?;
                 Ok(Folder { path: path.to_owned(), shape: Shape::of(&db)? })
             }
             None => {
@@ -120,7 +126,9 @@ impl Folder {
         let step = Step::start(&format!("writing tables with {config}"), self.shape.bytes());
         for file in &files {
             rewrite_table(&db, &file.name, usize::try_from(file.level).unwrap_or_default()).map_err(
-                |message| anyhow::anyhow!("cannot rewrite {} with {config}: {message}", file.name),
+                |message| {
+                    anyhow::anyhow!("cannot rewrite {}{} with {config}: {message}", path.display(), file.name)
+                },
             )?;
             step.advance(file.size as u64);
         }

@@ -84,7 +84,15 @@ impl Elastic {
             })?;
             Ok((name.to_owned(), value.to_owned()))
         });
-        let elastic = Self { system, bits, own: own.collect::<Result<_, String>>()? };
+        let own: Vec<(String, String)> = own.collect::<Result<_, String>>()?;
+        let again = own
+            .iter()
+            .enumerate()
+            .find(|(at, (name, _))| own[..*at].iter().any(|(before, _)| before == name));
+        if let Some((_, (name, _))) = again {
+            return Err(format!("expected each setting once, got {name} again"));
+        }
+        let elastic = Self { system, bits, own };
         if elastic.own(BUDGET).is_some() {
             return Err("expected the budget as bits per key or as --budget, got it as a setting".to_owned());
         }
@@ -96,7 +104,7 @@ impl Elastic {
     }
 
     fn own(&self, name: &str) -> Option<&str> {
-        self.own.iter().rfind(|(own, _)| own == name).map(|(_, value)| value.as_str())
+        self.own.iter().find(|(own, _)| own == name).map(|(_, value)| value.as_str())
     }
 
     /// Whether it has settings that are not those of the run.

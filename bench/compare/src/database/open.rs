@@ -65,7 +65,9 @@ impl Database {
         // Every run starts cold: the saved hotness belongs to another workload.
         remove::file(&path.join(HOTNESS_FILE_NAME))?;
         let Prepared { options, elastic } = common.prepare(config, path, shape, auto_compaction)?;
-        let db = DB::open(&options, path).with_context(|| format!("cannot open {}", path.display()))?;
+        let db = DB::open(&options, path).with_context(|| {
+            format!("cannot open {} (remove it and its .json to make it anew)", path.display())
+        })?;
         if let Some(elastic) = &elastic {
             check_units(elastic, &db, path)?;
         }
