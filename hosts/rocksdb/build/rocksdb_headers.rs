@@ -49,6 +49,8 @@ pub(crate) fn compiler() -> cc::Build {
         build.define(define, None);
     }
     build.flag("-include").flag("cstdint");
+    // Some crates build RocksDB without the type information that classes derived from its own would refer to.
+    build.flag("-fno-rtti");
     if let Some(cpu) = target_cpu() {
         let flag =
             if env::var("CARGO_CFG_TARGET_ARCH").as_deref() == Ok("aarch64") { "-mcpu=" } else { "-march=" };
