@@ -190,7 +190,10 @@ fn puts_and_scans() -> Here {
     }));
     claims.extend(SUBJECTS.map(|(whose, config)| {
         let says = "scans per second, of those with bloom:4";
-        Claim::new(says, whose, 0.99, ratio(scan_rate(config), scan_rate("bloom:4"))).timed()
+        Claim::new(says, whose, 0.99, ratio(scan_rate(config), scan_rate("bloom:4"))).timed().otherwise(
+            "times of scans differ by more: in ten runs, 0.85 to 1.11 for the published system and 0.92 to 1.19 for Springbloom, medians \
+             0.98 and 1.01 (d5c8fa9)",
+        )
     }));
     measured(vec![load(), scans], claims)
 }

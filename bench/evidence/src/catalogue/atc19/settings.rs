@@ -123,7 +123,10 @@ fn by_segment() -> Here {
     let reads = |setting| reads_with("segments", setting);
     let says = "reads with segments of 64 MiB, which is a table, of those with 4 MiB: more (the paper: 1.178 times the lookups with 4 MiB)";
     let claims = vec![
-        Claim::new(says, Whose::Published, 1.0, ratio(reads(Some(table)), reads(None))),
+        Claim::new(says, Whose::Published, 1.0, ratio(reads(Some(table)), reads(None))).otherwise(
+            "hot keys are scattered here, so the segments of a table are used alike, and smaller ones cost bookkeeping for nothing: with \
+             300,000 records it takes 12.9 KB of the budget of 150 KB with segments of 4 MiB, and 9.1 KB with a table's (d5c8fa9)",
+        ),
         Claim::new(
             "reads with segments of 1 MiB, of those with 4 MiB: not fewer",
             Whose::Published,
