@@ -708,15 +708,34 @@ fn an_interrupted_build_is_done_again() {
     let folder = tempfile::tempdir().expect("folder");
     let dir = folder.path();
     kept(dir, &["--configs", "bloom:4"]).assert().success();
-    // As after an interruption: databases are there, manifests are not.
-    std::fs::remove_file(dir.join("bloom-4.json")).expect("manifest");
+    // As after an interruption: databases are there, and manifests are not yet.
+    let interrupt = |name: &str| {
+        let [manifest, mark] =
+            ["json", "unfinished"].map(|extension| dir.join(name).with_extension(extension));
+        std::fs::rename(manifest, mark).expect("manifest");
+    };
+    interrupt("bloom-4");
     kept(dir, &["--reuse", "--configs", "bloom:4"])
         .assert()
         .success()
         .stderr(contains("writing tables with bloom:4"));
-    std::fs::remove_file(dir.join("tree.json")).expect("manifest");
-    std::fs::remove_file(dir.join("bloom-4.json")).expect("manifest");
+    interrupt("tree");
+    interrupt("bloom-4");
     kept(dir, &["--configs", "bloom:4"]).assert().success().stderr(contains("loading 20000 records"));
+}
+
+#[test]
+fn what_no_run_left_is_not_removed() {
+    let folder = tempfile::tempdir().expect("folder");
+    for name in ["tree", "bloom-4"] {
+        let dir = folder.path().join(format!("with-{name}"));
+        let file = dir.join(name).join("mine");
+        std::fs::create_dir_all(file.parent().expect("a folder")).expect("folder");
+        std::fs::write(&file, "mine").expect("file");
+        let run = kept(&dir, &["--configs", "bloom:4"]).assert().code(2);
+        run.stderr(contains("not left by an interrupted run").and(contains("another --dir")));
+        assert!(file.exists(), "{name}");
+    }
 }
 
 /// A trace of deduplication: each of 6,000 keys is looked up and then put, and one before it is looked up again. Some are deleted.

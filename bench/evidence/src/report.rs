@@ -57,8 +57,13 @@ impl Report {
             return output::report(|out| Ok(std::io::Write::write_all(out, table.as_bytes())?));
         }
         if let Some(document) = &self.update {
-            let text = fs::read_to_string(document)
-                .with_context(|| format!("cannot read {}", document.display()))?;
+            if document.exists() && !document.is_file() {
+                return Err(bad_input(format!("{} is no regular file", document.display())));
+            }
+            let text = fs::read(document).with_context(|| format!("cannot read {}", document.display()))?;
+            let text = String::from_utf8(text).map_err(|_| {
+                bad_input(format!("{} is not UTF-8: expected a Markdown document", document.display()))
+            })?;
             let (text, kept) = markdown::update(&text, &lab)?;
             for id in kept {
                 output::warn(format_args!("{id} has no records: its table stays as it is"));
@@ -72,5 +77,5 @@ impl Report {
 }
 
 fn write(path: &Path, text: &str) -> Result<()> {
-    fs::write(path, text).with_context(|| format!("cannot write {}", path.display()))
+    output::write_whole(path, text.as_bytes()).with_context(|| format!("cannot write {}", path.display()))
 }

@@ -1,6 +1,6 @@
 //! The record of one run.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::io::Write;
 use std::path::Path;
 use std::{fs, io};
@@ -84,6 +84,9 @@ impl Record {
     /// # Errors
     /// A file that is no record, or one of another format.
     pub fn read(path: &Path) -> Result<Option<Self>> {
+        if path.exists() && !path.is_file() {
+            return Err(bad_input(format!("{} is no regular file: expected a record", path.display())));
+        }
         match fs::read(path) {
             Ok(bytes) => {
                 Self::parse(&bytes).with_context(|| format!("cannot read {}", path.display())).map(Some)
@@ -110,8 +113,15 @@ impl Record {
                 "this record has format {format}, expected {FORMAT}: measure again, or read it with the release that wrote it"
             )));
         }
-        serde_json::from_slice(bytes)
-            .map_err(|error| bad_input(format!("this record is damaged ({error}): {expected}")))
+        let record: Self = serde_json::from_slice(bytes)
+            .map_err(|error| bad_input(format!("this record is damaged ({error}): {expected}")))?;
+        let mut names = BTreeSet::new();
+        match record.figures.iter().find(|figure| !names.insert((&figure.name, &figure.of))) {
+            Some(Figure { name, of, .. }) => Err(bad_input(format!(
+                "this record is damaged (the figure {name} of {of:?} is there twice): {expected}"
+            ))),
+            None => Ok(record),
+        }
     }
 
     /// The only figure called `name` of all of `labels`.
@@ -187,6 +197,16 @@ mod tests {
             let error = Record::parse(text.as_bytes()).expect_err(text).to_string();
             assert!(error.contains(message), "{text}: {error}");
         }
+    }
+
+    #[test]
+    fn a_figure_that_is_there_twice_is_damage() {
+        let mut record = record();
+        record.figures.push(record.figures[0].clone());
+        let mut text = Vec::new();
+        record.write(&mut text, &()).expect("write");
+        let error = Record::parse(&text).expect_err("twice").to_string();
+        assert!(error.contains("is there twice"), "{error}");
     }
 
     #[test]

@@ -1,12 +1,12 @@
 //! Figures. The extension of the file selects the type: `.svg` or `.png`.
 
-use std::fs::{self, File};
+use std::fs::File;
 use std::path::Path;
 
 use anyhow::{Context, Result, anyhow};
 use plotters::prelude::*;
 
-use crate::bad_input;
+use crate::{bad_input, output};
 
 /// Draws with the backend for the file's extension.
 ///
@@ -23,7 +23,7 @@ pub fn draw_to(
         Some("svg") => {
             let mut text = String::new();
             svg(SVGBackend::with_string(&mut text, size))?;
-            fs::write(path, text).with_context(unwritable)
+            output::write_whole(path, text.as_bytes()).with_context(unwritable)
         }
         Some("png") => {
             // The backend does not say why it cannot.
@@ -95,7 +95,7 @@ mod tests {
                 draw(&missing).expect_err("no folder").downcast_ref::<io::Error>().map(io::Error::kind);
             assert_eq!(kind, Some(io::ErrorKind::NotFound));
             let is_folder = folder.path().join(format!("folder.{extension}"));
-            fs::create_dir(&is_folder).expect("a folder");
+            std::fs::create_dir(&is_folder).expect("a folder");
             assert!(
                 require_picture_name(&is_folder)
                     .expect_err("a folder")

@@ -87,6 +87,9 @@ typedef struct {
   sb_bytes value;
 } sb_setting;
 
+// Whether the value can work by itself; if not, `error` (of `error_size` bytes) has a sentence.
+int sb_setting_can_work(sb_setting setting, char* error, size_t error_size) SB_NOEXCEPT;
+
 // The shared instance that option strings share. The first caller's settings create it; a later caller with another
 // budget changes the budget of all, and must agree in the rest. `engine` is that of all callers. `cache`: to be charged if the settings
 // say so; null: there is none. Returns an owned reference, or null with a message in `error` (of `error_size` bytes).

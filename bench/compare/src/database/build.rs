@@ -74,10 +74,12 @@ impl Folder {
             }
             None => {
                 // Without a manifest it is what an interrupted load left.
-                remove::folder(&tree_path)?;
+                remove::unfinished(&tree_path)?;
                 fs::create_dir_all(path).with_context(|| format!("cannot create {}", path.display()))?;
+                remove::mark_unfinished(&tree_path)?;
                 let shape = load_tree(&tree_path, records, common)?;
                 manifest::write(&manifest_path, wanted)?;
+                remove::mark_finished(&tree_path)?;
                 Ok(Folder { path: path.to_owned(), shape })
             }
         }
@@ -108,9 +110,11 @@ impl Folder {
             return Ok(path);
         }
         // Without a manifest it is what an interrupted build left.
-        remove::folder(&path)?;
+        remove::unfinished(&path)?;
+        remove::mark_unfinished(&path)?;
         self.rewrite(&path, config, common)?;
         manifest::write(&manifest_path, &built_with)?;
+        remove::mark_finished(&path)?;
         Ok(path)
     }
 

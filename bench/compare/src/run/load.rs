@@ -126,8 +126,10 @@ fn measure(
 
 /// Runs `with` with nothing at `path`, and removes what it made there.
 fn fresh<T>(path: &Path, with: impl FnOnce() -> Result<T>) -> Result<T> {
-    remove::folder(path)?;
+    remove::unfinished(path)?;
+    remove::mark_unfinished(path)?;
     let result = with()?;
     remove::folder(path)?;
+    remove::mark_finished(path)?;
     Ok(result)
 }

@@ -4,10 +4,14 @@
 //! the group to its limit.
 
 use std::{
-    fs,
+    fs::{self, File},
+    io::{self, Read},
     path::{Display, Path, PathBuf},
     time::Duration,
 };
+
+/// What is read of a file at most: the kernel writes two lines.
+const FILE_BYTES_MAX: u64 = 4096;
 
 /// Where pressure is read, how much is too much, and how far the budget may be shrunk for it.
 #[derive(Clone, Debug)]
@@ -22,7 +26,7 @@ impl MemoryPressure {
     /// Pressure as this file says it: a control group's `memory.pressure` (version 2), or `/proc/pressure/memory`.
     ///
     /// By default it is read each second, some task must have waited for memory 5% of the last ten seconds, and the budget may shrink to 0.
-    /// A file that cannot be read means no pressure.
+    /// A file that cannot be read, or says something else, means no pressure; a warning in the log says so.
     pub fn in_file(pressure_file: impl Into<PathBuf>) -> Self {
         Self {
             pressure_file: pressure_file.into(),
@@ -75,8 +79,26 @@ impl MemoryPressure {
     }
 
     pub(crate) fn is_high(&self) -> bool {
-        let text = fs::read_to_string(&self.pressure_file).unwrap_or_default();
-        some_avg10(&text).is_some_and(|percent| percent >= self.stall_percent)
+        self.some_percent().is_ok_and(|percent| percent >= self.stall_percent)
+    }
+
+    /// Says in the log if the file does not tell of pressure.
+    pub(crate) fn warn_if_untold(&self) {
+        if let Err(error) = self.some_percent() {
+            log::warn!("no memory pressure is known, as {} does not tell it: {error}", self.source());
+        }
+    }
+
+    /// Time that some task waited for memory, as the file says it now.
+    fn some_percent(&self) -> io::Result<f64> {
+        // A pipe would wait for a writer.
+        if !fs::metadata(&self.pressure_file)?.is_file() {
+            return Err(io::Error::other("it is not a regular file"));
+        }
+        let mut text = String::new();
+        File::open(&self.pressure_file)?.take(FILE_BYTES_MAX).read_to_string(&mut text)?;
+        some_avg10(&text)
+            .ok_or_else(|| io::Error::other("expected a line such as \"some avg10=0.00 avg60=0.00\""))
     }
 }
 
@@ -107,6 +129,19 @@ mod tests {
             assert_eq!(some_avg10(other), None, "{other}");
         }
         assert!(!MemoryPressure::in_file("/nonexistent").is_high());
+    }
+
+    #[test]
+    fn only_the_beginning_of_a_regular_file_is_read() {
+        let root = tempfile::tempdir().unwrap();
+        let told =
+            |file: PathBuf| MemoryPressure::in_file(file).some_percent().map_err(|error| error.to_string());
+        assert!(told("/dev/zero".into()).unwrap_err().contains("not a regular file"));
+        let file = root.path().join("pressure");
+        fs::write(&file, "some avg10=7.5 avg60=0\n".to_owned() + &"0".repeat(1 << 20)).unwrap();
+        assert_eq!(told(file.clone()), Ok(7.5));
+        fs::write(&file, "\n".repeat(1 << 20) + "some avg10=7.5 avg60=0\n").unwrap();
+        assert!(told(file).unwrap_err().contains("expected a line"));
     }
 
     #[test]

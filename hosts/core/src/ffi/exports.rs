@@ -23,7 +23,8 @@ use super::{
 use crate::{
     filters::{
         Filters,
-        setting_table::SETTINGS,
+        setting_table::{self, SETTINGS},
+        settings::Settings,
         shared_instance::{give_up_shared_instance, shared_instance, shared_instance_if_any},
     },
     tables::{
@@ -47,6 +48,23 @@ extern "C" fn sb_setting_name(index: usize) -> Bytes {
     guarded(Bytes::empty(), || {
         SETTINGS.get(index).map_or(Bytes::empty(), |setting| Bytes::of(setting.name.as_bytes()))
     })
+}
+
+/// # Safety
+/// What the setting points to is readable, `error` is writable for `error_size` bytes.
+#[unsafe(no_mangle)]
+unsafe extern "C" fn sb_setting_can_work(setting: Setting, error: *mut c_char, error_size: usize) -> c_int {
+    // SAFETY: borrowed for the call.
+    let [name, value] =
+        [setting.name, setting.value].map(|bytes| unsafe { String::from_utf8_lossy(bytes.get()) });
+    let applied = guarded(Err("an internal fault".to_owned()), || {
+        setting_table::apply(Settings::default(), &[(&*name, &*value)]).map(drop)
+    });
+    if let Err(message) = &applied {
+        // SAFETY: the buffer is the caller's.
+        unsafe { write_message(error, error_size, message) };
+    }
+    c_int::from(applied.is_ok())
 }
 
 /// # Safety

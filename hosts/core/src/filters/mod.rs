@@ -69,6 +69,7 @@ impl Filters {
         let warm_start = settings
             .warm_start_every
             .map(|_| Arc::new(WarmStart::new(engine, manager.clone(), files.clone())));
+        settings.memory_pressure.iter().for_each(|pressure| pressure.warn_if_untold());
         let budget = BudgetControl::new(manager.clone(), handover.clone(), settings.memory_pressure);
         let budget = Arc::new(budget);
         let maintenance_panics = Arc::new(AtomicU64::new(0));

@@ -113,9 +113,14 @@ bool ElasticTableFactory::Uses(const sb_filters* filters) const {
   return connected != nullptr && connected.get() == filters;
 }
 
-FiltersRef ElasticTableFactory::Connected() const {
+FiltersRef ElasticTableFactory::Connected(rocksdb::Logger* log) const {
   FiltersRef filters;
-  connection_.Get(options_, TableOptions(), &filters).PermitUncheckedError();
+  const Status s = connection_.Get(options_, TableOptions(), &filters);
+  if (!s.ok()) {
+    // SetOptions makes a factory of any string, and nobody asks it whether that can work: what is in force goes on.
+    rocksdb::Warn(log, "springbloom: options that were changed have no effect: %s", s.ToString().c_str());
+    filters = FiltersRef(sb_filters_shared_instance_if_any(), FiltersRelease());
+  }
   return filters;
 }
 
@@ -147,6 +152,16 @@ Status ElasticTableFactory::ParseOption(const rocksdb::ConfigOptions& config_opt
                                    name +
                                        ": these filters were installed by the program, which alone changes their settings "
                                        "(ElasticFilters::set_budget_bytes); an option string cannot");
+  }
+  if (is_setting && connection_.IsMade()) {
+    if (name != SettingName(SB_SETTING_BUDGET)) {
+      return Status::InvalidArgument(
+          "springbloom", name + ": it stays as it is while a database is open; SetOptions can change the budget alone");
+    }
+    char error[512] = "";
+    if (!sb_setting_can_work(sb_setting{Bytes(name), Bytes(value)}, error, sizeof(error))) {
+      return Status::InvalidArgument("springbloom", error);
+    }
   }
   if (is_setting && value.empty()) {
     return Status::InvalidArgument("springbloom", name + ": got nothing; give it a value, or leave it out");
@@ -198,7 +213,7 @@ bool ElasticTableFactory::Filterable(const FiltersRef& filters, const rocksdb::C
 
 rocksdb::TableBuilder* ElasticTableFactory::NewTableBuilder(const rocksdb::TableBuilderOptions& builder_options,
                                                             rocksdb::WritableFileWriter* file) const {
-  const FiltersRef filters = Connected();
+  const FiltersRef filters = Connected(builder_options.ioptions.logger);
   if (filters == nullptr || !sb_filters_writes_units(filters.get())) {
     return BlockBasedTableFactory::NewTableBuilder(builder_options, file);
   }

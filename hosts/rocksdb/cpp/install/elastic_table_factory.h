@@ -74,6 +74,11 @@ class ElasticTableFactory final : public release::BlockBasedTableFactory {
     rocksdb::Status Get(const ElasticOptions& options, const rocksdb::BlockBasedTableOptions& table_options, FiltersRef* filters);
 
     const sb_filters* Given() const { return given_ ? filters_.get() : nullptr; }
+    // Whether the options have made or found an instance.
+    bool IsMade() const {
+      std::lock_guard<std::mutex> lock(mutex_);
+      return filters_ != nullptr;
+    }
 
    private:
     const bool given_;
@@ -87,8 +92,8 @@ class ElasticTableFactory final : public release::BlockBasedTableFactory {
                                       std::unique_ptr<rocksdb::RandomAccessFileReader>&& file, uint64_t file_size,
                                       std::unique_ptr<rocksdb::TableReader>* table_reader,
                                       bool prefetch_index_and_filter_in_cache) const;
-  // Null if the options are wrong, which ValidateOptions reports.
-  FiltersRef Connected() const;
+  // Null if the options are wrong, which ValidateOptions reports, and no instance is in force.
+  FiltersRef Connected(rocksdb::Logger* log = nullptr) const;
   bool Filterable(const FiltersRef& filters, const rocksdb::Comparator* comparator) const;
   const rocksdb::BlockBasedTableOptions& TableOptions() const;
 

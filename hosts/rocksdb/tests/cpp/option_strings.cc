@@ -123,6 +123,23 @@ extern "C" int springbloom_test_option_strings(void*, const char* path, char* er
     springbloom::FamilyStatus status;
     CheckOk(springbloom::GetStatus(db.get(), db->DefaultColumnFamily(), &status), "GetStatus");
     Check(status.tables_with_units == 1 && status.tables_without_units == 0, "tables have units again");
+    using Change = std::unordered_map<std::string, std::string>;
+    Check(db->SetOptions({{"table_factory.budget", "zz"}}).IsInvalidArgument(), "a budget that is none is refused");
+    for (const Change& wrong : {Change{{"table_factory.budget", "zz"}}, Change{{"table_factory", "{id=springbloom;budget=zz}"}},
+                                Change{{"table_factory.policy", "monkey"}}, Change{{"table_factory.units", "ribbon:99"}},
+                                Change{{"table_factory", "{id=springbloom;budget=1M;policy=monkey}"}}}) {
+      db->SetOptions(wrong).PermitUncheckedError();  // RocksDB takes some of them
+      CheckOk(db->Put(rocksdb::WriteOptions(), Key(1), "value"), "Put");
+      CheckOk(db->Flush(rocksdb::FlushOptions()), "Flush");
+      CheckOk(springbloom::GetStatus(db.get(), db->DefaultColumnFamily(), &status), "GetStatus");
+      Check(status.tables_without_units == 0, "a wrong setting takes no units: " + wrong.begin()->second);
+    }
+    CheckOk(db->SetOptions({{"table_factory", "{id=springbloom;budget=4M}"}}), "SetOptions");
+    CheckOk(db->SetOptions({{"table_factory.budget", "5M"}}), "SetOptions");
+    CheckOk(db->Put(rocksdb::WriteOptions(), Key(2), "value"), "Put");
+    CheckOk(db->Flush(rocksdb::FlushOptions()), "Flush");
+    CheckOk(springbloom::GetBudget(&budget), "GetBudget");
+    Check(budget == 5 << 20, "SetOptions changes the budget");
     db.reset();
     CheckRefused("table_factory={id=springbloom;charge_to_block_cache=true;no_block_cache=true}", first, "block cache");
     CheckNotParsed("table_factory={id=springbloom;budget=}", {"budget: got nothing"});
