@@ -112,7 +112,7 @@ final class NativeLibrary {
       folder = Files.createTempDirectory("springbloom");
       Files.createSymbolicLink(folder.resolve(NEEDED), rocksDB);
       Files.copy(content, folder.resolve(library));
-      System.load(folder.resolve(library).toString());
+      System.load(folder.resolve(library).toAbsolutePath().toString());
     } catch (IOException | UnsatisfiedLinkError error) {
       throw new SpringbloomException(problemOf(folder, error), error);
     } finally {

@@ -18,11 +18,11 @@ public final class Springbloom {
     return SpringbloomStats.parse(metricsText());
   }
 
-  /** The metrics in the OpenMetrics text format ({@link #METRICS_CONTENT_TYPE}); empty while no options use Springbloom. */
+  /** The metrics in the OpenMetrics text format ({@link #METRICS_CONTENT_TYPE}); a text without any while no options use Springbloom. */
   public static String metricsText() {
     NativeLibrary.load();
     String text = Native.metrics();
-    return text == null ? "" : text;
+    return text == null ? "# EOF\n" : text;
   }
 
   /** The budget in force; 0 while no options use Springbloom. */
@@ -40,7 +40,9 @@ public final class Springbloom {
   /** Waits until no filter unit is waiting to be loaded; whether that came true in time. For tests and benchmarks. */
   public static boolean waitIdle(Duration timeout) {
     NativeLibrary.load();
-    return Native.waitIdle(timeout.toMillis());
+    // In nanoseconds it is a long, too.
+    Duration longest = Duration.ofNanos(Long.MAX_VALUE);
+    return Native.waitIdle((timeout.compareTo(longest) < 0 ? timeout : longest).toMillis());
   }
 
   /** Reads of data blocks without the key that a lookup makes on average with a budget, from what was measured; empty before lookups. */
@@ -55,6 +57,10 @@ public final class Springbloom {
     NativeLibrary.load();
     if (!database.isOwningHandle()) {
       throw new IllegalStateException("the database is closed");
+    }
+    // The handle of the default family is the database's, and owns nothing.
+    if (!family.isOwningHandle() && family.getNativeHandle() != database.getDefaultColumnFamily().getNativeHandle()) {
+      throw new IllegalStateException("the handle of the column family is closed");
     }
     long[] values = Native.status(database.getNativeHandle(), family.getNativeHandle());
     return new FamilyStatus(values[0] == 1, values[1], values[2]);

@@ -6,12 +6,14 @@ import static org.junit.jupiter.api.Assertions.assertNull;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import java.nio.charset.StandardCharsets;
 import java.nio.file.AccessDeniedException;
 import java.nio.file.FileSystemException;
 import java.nio.file.Files;
 import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
 import java.nio.file.Paths;
+import java.time.Duration;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
@@ -22,6 +24,8 @@ import java.util.logging.LogRecord;
 import java.util.logging.Logger;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
+import org.rocksdb.ColumnFamilyDescriptor;
+import org.rocksdb.ColumnFamilyHandle;
 import org.rocksdb.Options;
 import org.rocksdb.RocksDB;
 
@@ -116,6 +120,19 @@ class RefusalsTest {
       assertSays(error, "springbloom.policy: got monkey", "share benefit");
       Stores.fill(database, 100);
       Stores.check(database, 100);
+    }
+  }
+
+  @Test
+  void aClosedHandleIsRefused() throws Exception {
+    try (Options options = Stores.options(new SpringbloomTableConfig(Stores.AMPLE));
+        RocksDB database = Stores.open(options, folder)) {
+      ColumnFamilyHandle family = database.createColumnFamily(new ColumnFamilyDescriptor("closed".getBytes(StandardCharsets.UTF_8)));
+      Springbloom.status(database, family);
+      family.close();
+      assertSays(assertThrows(IllegalStateException.class, () -> Springbloom.status(database, family)), "column family is closed");
+      Springbloom.status(database, database.getDefaultColumnFamily());
+      assertTrue(Springbloom.waitIdle(Duration.ofSeconds(Long.MAX_VALUE)));
     }
   }
 
