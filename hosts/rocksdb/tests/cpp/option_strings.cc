@@ -142,6 +142,20 @@ extern "C" int springbloom_test_option_strings(void*, const char* path, char* er
     Check(budget == 5 << 20, "SetOptions changes the budget");
     db.reset();
     CheckRefused("table_factory={id=springbloom;charge_to_block_cache=true;no_block_cache=true}", first, "block cache");
+    db = Open(FromString("table_factory={id=springbloom;budget=1M;charge_to_block_cache=true;"
+                         "block_cache={capacity=300000;num_shard_bits=0;strict_capacity_limit=true}}"),
+              second);
+    CheckOk(springbloom::GetBudget(&budget), "GetBudget");
+    Check(budget > 100'000 && budget <= 150'000, "half of a strict cache is left to blocks: " + std::to_string(budget));
+    for (int number = 0; number < kKeys; ++number) {
+      CheckOk(db->Put(rocksdb::WriteOptions(), Key(number), std::string(200, 'v')), "Put");
+    }
+    CheckOk(db->Flush(rocksdb::FlushOptions()), "Flush");
+    for (int number = 0; number < kKeys; ++number) {
+      std::string value;
+      CheckOk(db->Get(ReadOptions(), Key(number), &value), "Get");
+    }
+    db.reset();
     CheckNotParsed("table_factory={id=springbloom;budget=}", {"budget: got nothing"});
     CheckNotParsed("table_factory={id=springbloom;nonsense=1}", {"unknown setting nonsense", "budget, segment_data_bytes, units",
                                                                  "memory_pressure_stall_percent", "block-based"});
