@@ -91,7 +91,8 @@ fn finished_runs_are_kept_and_judged() {
 fn a_run_that_fails_does_not_end_the_others() {
     let folder = tempfile::tempdir().expect("folder");
     // The first record cannot be written.
-    fs::create_dir(folder.path().join("known-counts-uniform.quick.part")).expect("a folder in its place");
+    fs::create_dir(folder.path().join("known-counts-uniform.quick.json.part"))
+        .expect("a folder in its place");
     springbloom(&["reproduce", "--quick", "atc19-fig6"])
         .args(["--records", text(folder.path()), "--dir", text(&folder.path().join("databases"))])
         .assert()

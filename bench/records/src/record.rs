@@ -8,7 +8,7 @@ use std::{fs, io};
 use anyhow::{Context, Result, anyhow};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
-use springbloom_console::bad_input;
+use springbloom_console::{bad_input, output};
 
 use crate::{Build, Figure, Machine};
 
@@ -71,12 +71,9 @@ impl Record {
     /// # Errors
     /// Those of the file system.
     pub fn save(&self, path: &Path) -> Result<()> {
-        let part = path.with_extension("part");
         let mut text = Vec::new();
         self.write(&mut text, &())?;
-        fs::write(&part, text)
-            .and_then(|()| fs::rename(&part, path))
-            .with_context(|| format!("cannot write {}", path.display()))
+        output::write_whole(path, &text).with_context(|| format!("cannot write {}", path.display()))
     }
 
     /// Reads the file at `path`; `None` if there is none.

@@ -74,12 +74,12 @@ impl Folder {
             }
             None => {
                 // Without a manifest it is what an interrupted load left.
-                remove::unfinished(&tree_path)?;
                 fs::create_dir_all(path).with_context(|| format!("cannot create {}", path.display()))?;
-                remove::mark_unfinished(&tree_path)?;
-                let shape = load_tree(&tree_path, records, common)?;
-                manifest::write(&manifest_path, wanted)?;
-                remove::mark_finished(&tree_path)?;
+                let shape = remove::and_make(&tree_path, || {
+                    let shape = load_tree(&tree_path, records, common)?;
+                    manifest::write(&manifest_path, wanted)?;
+                    Ok(shape)
+                })?;
                 Ok(Folder { path: path.to_owned(), shape })
             }
         }
@@ -110,11 +110,10 @@ impl Folder {
             return Ok(path);
         }
         // Without a manifest it is what an interrupted build left.
-        remove::unfinished(&path)?;
-        remove::mark_unfinished(&path)?;
-        self.rewrite(&path, config, common)?;
-        manifest::write(&manifest_path, &built_with)?;
-        remove::mark_finished(&path)?;
+        remove::and_make(&path, || {
+            self.rewrite(&path, config, common)?;
+            manifest::write(&manifest_path, &built_with)
+        })?;
         Ok(path)
     }
 

@@ -4,12 +4,12 @@
 //! database is complete; a folder without one is not reused.
 
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use anyhow::{Context, Result};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
-use springbloom_console::bad_input;
+use springbloom_console::{bad_input, output};
 
 use crate::database::preset::TreeShape;
 
@@ -48,10 +48,8 @@ pub(crate) fn read<M: DeserializeOwned>(path: &Path) -> Result<Option<M>> {
 
 /// Writes a manifest atomically.
 pub(crate) fn write<M: Serialize>(path: &Path, manifest: &M) -> Result<()> {
-    let partial: PathBuf = path.with_extension("json.partial");
     let text = serde_json::to_string_pretty(manifest).context("manifest")?;
-    fs::write(&partial, text + "\n")
-        .and_then(|()| fs::rename(&partial, path))
+    output::write_whole(path, (text + "\n").as_bytes())
         .with_context(|| format!("cannot write {}", path.display()))
 }
 

@@ -19,28 +19,23 @@ fn mark(path: &Path) -> PathBuf {
     mark.into()
 }
 
-/// Says that the folder `path` is this program's until [`mark_finished`].
-pub(crate) fn mark_unfinished(path: &Path) -> Result<()> {
-    fs::write(mark(path), "").with_context(|| format!("cannot write {}", mark(path).display()))
-}
-
-/// The folder is whole.
-pub(crate) fn mark_finished(path: &Path) -> Result<()> {
-    file(&mark(path))
-}
-
-/// Removes the folder `path` that an interrupted run left.
+/// Makes the folder `path` with `make`, in place of what an interrupted run left.
 ///
 /// # Errors
-/// [`BadInput`](springbloom_console::BadInput) if something is there that no run left.
-pub(crate) fn unfinished(path: &Path) -> Result<()> {
-    if path.symlink_metadata().is_ok() && !mark(path).exists() {
+/// [`BadInput`](springbloom_console::BadInput) if something is there that no run left, and the errors of `make`.
+pub(crate) fn and_make<T>(path: &Path, make: impl FnOnce() -> Result<T>) -> Result<T> {
+    let mark = mark(path);
+    if path.symlink_metadata().is_ok() && !mark.exists() {
         return Err(bad_input(format!(
             "{} is there and was not left by an interrupted run: move it away, or choose another --dir",
             path.display()
         )));
     }
-    folder(path)
+    folder(path)?;
+    fs::write(&mark, "").with_context(|| format!("cannot write {}", mark.display()))?;
+    let made = make()?;
+    file(&mark)?;
+    Ok(made)
 }
 
 /// Removes the file `path`, if it is there.

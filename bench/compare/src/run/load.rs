@@ -126,10 +126,9 @@ fn measure(
 
 /// Runs `with` with nothing at `path`, and removes what it made there.
 fn fresh<T>(path: &Path, with: impl FnOnce() -> Result<T>) -> Result<T> {
-    remove::unfinished(path)?;
-    remove::mark_unfinished(path)?;
-    let result = with()?;
-    remove::folder(path)?;
-    remove::mark_finished(path)?;
-    Ok(result)
+    remove::and_make(path, || {
+        let result = with()?;
+        remove::folder(path)?;
+        Ok(result)
+    })
 }
