@@ -88,7 +88,7 @@ fn what_threads_keep_is_in_the_budget() {
     });
     assert_eq!(buffers(), before, "threads ended and their bytes are there again");
 
-    // Where all bytes have a use, units make room; and where threads keep more than a quarter, units stay.
+    // Where all bytes have a use, units make room; and where threads keep more than an eighth, units stay.
     for (threads, budget_bytes) in [(1, 96 << 10), (THREADS, 192 << 10)] {
         let manager = Manager::new(ManagerSettings { budget_bytes, ..ManagerSettings::default() });
         let tables: Vec<_> = (0..30).map(|id| MemoryTable::new(id, 1, 4000)).collect();

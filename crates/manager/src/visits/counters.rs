@@ -6,7 +6,6 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use crossbeam_utils::CachePadded;
 use parking_lot::Mutex;
 
 use super::Outcome;
@@ -34,10 +33,11 @@ impl OutcomeTotals {
 /// Kinds of [`Outcome`].
 const OUTCOMES: usize = 5;
 
-/// One thread's counts.
+/// One thread's counts, in a cache line of their own. Not in two, which a processor may fetch together: many threads keep many of them.
 #[derive(Debug, Default)]
+#[repr(align(64))]
 pub(crate) struct ThreadTotals {
-    counts: CachePadded<[AtomicU64; OUTCOMES]>,
+    counts: [AtomicU64; OUTCOMES],
 }
 
 impl ThreadTotals {

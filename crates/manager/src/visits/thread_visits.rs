@@ -17,9 +17,7 @@ use crate::memory::allocated_bytes;
 use crate::{MemoryKind, Outcome, Reservation};
 
 /// Part of the budget that pays at most for what threads keep.
-pub(super) const THREADS_SHARE: usize = 4;
-/// Room for entries in a vector's first allocation.
-const ENTRIES_AT_FIRST: usize = 4;
+pub(super) const THREADS_SHARE: usize = 8;
 /// Bytes of the list of pointers that a thread borrows (`arc-swap`'s), with its alignment; kept for the next thread when one ends.
 const BORROWED_BYTES: usize = 320;
 
@@ -46,6 +44,7 @@ impl VisitBuffer {
                 Some(entry) => entry.record(event, outcome),
                 None => {
                     threads.retain(|entry| !entry.visits.closed.load(Ordering::Relaxed));
+                    threads.reserve_exact(1); // or the first one takes the room of four
                     threads.push(ThreadVisits::new(self));
                     threads.last_mut().expect("just pushed").record(event, outcome);
                 }
@@ -82,8 +81,7 @@ struct ThreadVisits {
 
 impl ThreadVisits {
     /// Bytes of a thread beside its batch and what the host keeps.
-    const BYTES: usize =
-        Totals::THREAD_BYTES + BORROWED_BYTES + allocated_bytes(ENTRIES_AT_FIRST * size_of::<Self>());
+    const BYTES: usize = Totals::THREAD_BYTES + BORROWED_BYTES + allocated_bytes(size_of::<Self>());
 
     fn new(visits: &Arc<VisitBuffer>) -> Self {
         let mut entry = Self {
