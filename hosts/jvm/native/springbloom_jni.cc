@@ -36,6 +36,15 @@ constexpr const char* kIllegalArgument = "java/lang/IllegalArgumentException";
 constexpr const char* kIllegalState = "java/lang/IllegalStateException";
 constexpr const char* kRocksDBException = "org/rocksdb/RocksDBException";
 
+// Whether a budget is below 0 bytes: then with an exception.
+bool IsBelowZero(JNIEnv* env, jlong budget_bytes) {
+  if (budget_bytes >= 0) {
+    return false;
+  }
+  Throw(env, kIllegalArgument, "springbloom: a budget of " + std::to_string(budget_bytes) + " bytes: expected 0 or more");
+  return true;
+}
+
 // The start of the library that has an address; null if none has.
 const void* LibraryAt(const void* address) {
   Dl_info info;
@@ -117,8 +126,10 @@ JNIEXPORT jlong JNICALL Java_org_springbloom_rocksdb_Native_budgetBytes(JNIEnv*,
 }
 
 JNIEXPORT void JNICALL Java_org_springbloom_rocksdb_Native_setBudgetBytes(JNIEnv* env, jclass, jlong budget_bytes) {
-  const rocksdb::Status s = budget_bytes < 0 ? rocksdb::Status::InvalidArgument("springbloom: a budget below 0 bytes")
-                                             : springbloom::SetBudget(static_cast<uint64_t>(budget_bytes));
+  if (springbloom::IsBelowZero(env, budget_bytes)) {
+    return;
+  }
+  const rocksdb::Status s = springbloom::SetBudget(static_cast<uint64_t>(budget_bytes));
   if (!s.ok()) {
     springbloom::Throw(env, s.IsNotFound() ? springbloom::kIllegalState : springbloom::kIllegalArgument, s.ToString());
   }
@@ -129,8 +140,11 @@ JNIEXPORT jboolean JNICALL Java_org_springbloom_rocksdb_Native_waitIdle(JNIEnv*,
 }
 
 // Wasted reads per lookup to expect at a budget; below 0 before anything was looked up.
-JNIEXPORT jdouble JNICALL Java_org_springbloom_rocksdb_Native_wastedReadsPerLookup(JNIEnv*, jclass, jlong budget_bytes) {
+JNIEXPORT jdouble JNICALL Java_org_springbloom_rocksdb_Native_wastedReadsPerLookup(JNIEnv* env, jclass, jlong budget_bytes) {
   double wasted_reads = -1;
+  if (springbloom::IsBelowZero(env, budget_bytes)) {
+    return wasted_reads;
+  }
   return springbloom::GetWastedReadsPerLookup(static_cast<uint64_t>(budget_bytes), &wasted_reads).ok() ? wasted_reads : -1;
 }
 

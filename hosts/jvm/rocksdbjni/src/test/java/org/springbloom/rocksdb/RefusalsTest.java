@@ -172,6 +172,7 @@ class RefusalsTest {
       }
       assertTrue(Springbloom.stats().residentUnits() > 0, Springbloom.metricsText());
       assertThrows(IllegalArgumentException.class, () -> Springbloom.setBudgetBytes(-1));
+      assertThrows(IllegalArgumentException.class, () -> Springbloom.wastedReadsPerLookup(-1));
       assertThrows(IllegalArgumentException.class, () -> Springbloom.setBudgetBytes(1L << 60));
       assertEquals(16 << 20, Springbloom.budgetBytes());
     }
