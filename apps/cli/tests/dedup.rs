@@ -256,3 +256,32 @@ fn a_trace_has_the_lookups_and_the_new_chunks_of_every_scan() {
     fs::write(&trace, "").expect("an empty file");
     scan(&dir.path().join("other"), &arguments).assert().success();
 }
+
+#[test]
+fn an_index_with_keys_of_its_own_is_refused_and_stays_as_it_is() {
+    let (dir, tree) = tree(&[("file", &noise(1, 100_000))]);
+    let index = dir.path().join("index");
+    let program = |action: &str, input: &'static str| {
+        let mut command = Command::cargo_bin("springbloom").expect("the program is built");
+        command.args(["index", action]).arg(&index).write_stdin(input);
+        command
+    };
+    let text = tree.to_str().expect("text");
+    program("create", "").assert().success();
+    program("put", "a\t1\n").assert().success();
+    scan(&index, &[text]).assert().code(2).stderr(contains("holds keys of its own"));
+    program("get", "a\n").assert().success().stdout("a\t1\n");
+    program("info", "")
+        .assert()
+        .success()
+        .stdout(contains("1 records, replaced ones and deletions included"));
+    // An empty index is as good as a new one.
+    let index = dir.path().join("empty");
+    Command::cargo_bin("springbloom")
+        .expect("the program")
+        .args(["index", "create"])
+        .arg(&index)
+        .assert()
+        .success();
+    assert_eq!(report(scan(&index, &[text]), 0)["files"], 1);
+}

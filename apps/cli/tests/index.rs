@@ -25,7 +25,15 @@ fn lines_are_put_got_deleted_and_compacted() {
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join("index");
     let index = path.to_str().unwrap();
-    springbloom(&["index", "get", index]).write_stdin("a\n").assert().code(2);
+    let is_told_once =
+        predicate::str::ends_with("index holds no index; create one with `springbloom index create`\n");
+    springbloom(&["index", "get", index]).write_stdin("a\n").assert().code(2).stderr(is_told_once);
+    for absurd in ["1e18", "1e11", "-1", "1e400"] {
+        springbloom(&["index", "create", index, "--expected-keys", absurd])
+            .assert()
+            .code(2)
+            .stderr(predicate::str::contains("expected a whole number from 0 to 10066329600"));
+    }
     springbloom(&["index", "create", index]).assert().success();
     springbloom(&["index", "create", index])
         .assert()

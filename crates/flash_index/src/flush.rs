@@ -147,7 +147,8 @@ impl FlashIndex {
     pub(crate) fn flush_if_due(&self, writer: &mut Writer) -> Result<(), FlashError> {
         let is_long = writer.records.is_multiple_of(1024)
             && self.log.newest_page() - writer.round_page > ROUND_PAGES_MAX;
-        if writer.pending_bytes > self.memory.pending_bytes(writer.records) {
+        let allowed = self.memory.pending_bytes(writer.records).max(self.settings.pending_bytes_min());
+        if writer.pending_bytes > allowed {
             self.flush_batch(writer)?;
         } else if is_long {
             while !self.flush_batch(writer)? {}

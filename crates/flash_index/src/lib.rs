@@ -40,7 +40,7 @@ pub use reclaim::CompactReport;
 pub use record::{INDEX_PAGE_BYTES, KEY_BYTES_MAX, VALUE_BYTES_MAX};
 pub use salvage::SalvageReport;
 pub use scan::Visitor;
-pub use settings::{IndexMemory, IndexSettings};
+pub use settings::{EXPECTED_KEYS_MAX, IndexMemory, IndexSettings};
 pub use springbloom_page_device::FlashError;
 pub use stats::{IndexInfo, IndexStats};
 pub use store::FlashIndex;

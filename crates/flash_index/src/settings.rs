@@ -12,6 +12,16 @@ const ENTRIES_PER_PARTITION: u64 = 1200;
 /// The initial number of partitions is at least 256 (25 kB of memory). With fewer, entries would be split again and again, and lose one bit
 /// each time.
 const EXPECTED_KEYS_MIN: u64 = 256 * ENTRIES_PER_PARTITION;
+/// Longest prefix of an initial partition, in bits.
+const FIRST_DEPTH_MAX: u8 = DEPTH_MAX / 2;
+/// Sectors of the largest bucket.
+const BUCKET_SECTORS_MAX: u8 = 128;
+/// Largest [`IndexSettings::expected_keys`] that makes a difference: as many as the most initial partitions hold, with the largest buckets.
+pub const EXPECTED_KEYS_MAX: u64 =
+    (ENTRIES_PER_PARTITION * BUCKET_SECTORS_MAX as u64 / 16) << FIRST_DEPTH_MAX;
+/// Memory for pending entries, in bytes per initial partition. With less, an index far below its expected size would write a bucket for
+/// every key or two. A partition that is as full as expected has more from its records.
+const PENDING_BYTES_PER_PARTITION: u64 = 64;
 
 /// Fixed when an index is created, and stored in it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -32,7 +42,7 @@ impl IndexSettings {
     }
 
     pub(crate) fn check(&self) -> Result<(), FlashError> {
-        let (sectors, pages) = (4..=128, 32..=1 << 20);
+        let (sectors, pages) = (4..=BUCKET_SECTORS_MAX, 32..=1 << 20);
         require(
             sectors.contains(&self.bucket_sectors),
             "bucket size",
@@ -51,7 +61,12 @@ impl IndexSettings {
     pub(crate) fn first_depth(&self) -> u8 {
         let per_partition = ENTRIES_PER_PARTITION * u64::from(self.bucket_sectors) / 16;
         let partitions = (self.expected_keys / per_partition.max(1)).max(1);
-        (partitions.ilog2() as u8).min(DEPTH_MAX / 2)
+        (partitions.ilog2() as u8).min(FIRST_DEPTH_MAX)
+    }
+
+    /// Memory for pending entries that an index with these partitions has at least, in bytes.
+    pub(crate) fn pending_bytes_min(&self) -> u64 {
+        PENDING_BYTES_PER_PARTITION << self.first_depth()
     }
 }
 
@@ -129,5 +144,10 @@ mod tests {
         assert_eq!(IndexSettings::new(0).first_depth(), 8);
         assert_eq!(IndexSettings::new(1200 * 1024).first_depth(), 10);
         assert!(IndexSettings::new(u64::MAX).first_depth() <= 20);
+        let depth = |expected_keys| {
+            IndexSettings { bucket_sectors: BUCKET_SECTORS_MAX, ..IndexSettings::new(expected_keys) }
+                .first_depth()
+        };
+        assert_eq!((depth(EXPECTED_KEYS_MAX - 1), depth(EXPECTED_KEYS_MAX), depth(u64::MAX)), (19, 20, 20));
     }
 }

@@ -108,7 +108,8 @@ impl Counter {
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct IndexInfo {
-    /// Records not known to be stale: about the number of keys.
+    /// Estimated number of keys, if none was deleted. A record that was replaced or deleted counts until the newer one's entry is no longer
+    /// pending, and a key that is put again after its deletion counts too little.
     pub live_records: u64,
     /// Records in the log, tombstones and replaced records included.
     pub records: u64,

@@ -8,7 +8,7 @@ use std::collections::HashMap;
 
 use rand::RngExt;
 use springbloom_flash_index::FlashError;
-use springbloom_flash_index::FlashIndex;
+use springbloom_flash_index::{FlashIndex, IndexSettings};
 use springbloom_testkit::seed;
 use support::{created, key, opened, small, steady, value};
 
@@ -124,6 +124,19 @@ fn a_growing_index_splits_and_stays_exact() {
     check(&index);
     index.close().unwrap();
     check(&opened(&storage));
+}
+
+#[test]
+fn an_index_far_below_its_expected_size_writes_no_bucket_for_every_key() {
+    let (settings, memory) = small();
+    let settings = IndexSettings { expected_keys: 300 << 12, ..settings };
+    let index = FlashIndex::create_in(steady(), settings, memory, 77).unwrap();
+    let keys = 100_000;
+    (0..keys).for_each(|n| index.put(&key(n), b"value").unwrap());
+    let (info, stats) = (index.info(), index.stats());
+    assert!(info.partitions >= 1 << 12, "{info:?}");
+    assert!(stats.bucket_bytes_written / keys < 200, "{stats:?}");
+    assert_eq!(index.get(&key(7)).unwrap().as_deref(), Some(&b"value"[..]));
 }
 
 #[test]

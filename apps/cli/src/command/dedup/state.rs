@@ -44,8 +44,17 @@ pub(super) struct ScanState {
 }
 
 impl ScanState {
+    /// The state of the last scan. `None` for an empty index.
     pub(super) fn read(index: &FlashIndex) -> Result<Option<ScanState>> {
-        let Some(bytes) = index.get(KEY).map_err(explain)? else { return Ok(None) };
+        let Some(bytes) = index.get(KEY).map_err(explain)? else {
+            return if index.info().records == 0 {
+                Ok(None)
+            } else {
+                Err(bad_input(
+                    "the index holds keys of its own, expected the index of a scan; name another folder with --index",
+                ))
+            };
+        };
         let state = serde_json::from_slice(&bytes)
             .context("the index holds the state of a scan that cannot be read")?;
         Ok(Some(state))

@@ -8,7 +8,9 @@ use clap::Args;
 use springbloom_console::sizes::{self, Size};
 use springbloom_console::{Step, folder};
 
-use crate::flash::{FlashIndex, INDEX_PAGE_BYTES, IndexMemory, IndexSettings, SECTOR_BYTES, explain};
+use crate::flash::{
+    EXPECTED_KEYS_MAX, FlashIndex, INDEX_PAGE_BYTES, IndexMemory, IndexSettings, SECTOR_BYTES, explain,
+};
 
 const SECTOR: u64 = SECTOR_BYTES as u64;
 const PAGE: u64 = INDEX_PAGE_BYTES as u64;
@@ -18,8 +20,10 @@ const PAGE: u64 = INDEX_PAGE_BYTES as u64;
 pub(crate) struct Create {
     /// Folder for the index: a new one, or an empty one
     index: PathBuf,
-    /// Expected number of keys, such as 1000000, 1e9 or 2.5M; saves the cost of growing. The index can exceed it
-    #[arg(long, value_name = "KEYS", default_value_t = 0, value_parser = sizes::count)]
+    /// Expected number of keys, such as 1000000, 1e9 or 2.5M; saves the cost of growing. The index can exceed it. Far
+    /// fewer keys than this cost memory and writes
+    #[arg(long, value_name = "KEYS", default_value_t = 0,
+        value_parser = sizes::whole_within::<u64>(0..=EXPECTED_KEYS_MAX))]
     expected_keys: u64,
     /// Bytes of a bucket, the most that a lookup reads to locate a record: 2 to 64 KiB
     #[arg(long, value_name = "SIZE", default_value = "8KiB", value_parser = sizes::within(4 * SECTOR..=128 * SECTOR, SECTOR))]

@@ -31,7 +31,6 @@ impl Info {
         let info = open_to_read(&self.index, &self.memory)?.info();
         if self.json {
             let document = json!({
-                "live_records": info.live_records,
                 "records": info.records,
                 "partitions": info.partitions,
                 "zones": info.zones,
@@ -50,7 +49,7 @@ impl Info {
 
 fn print_info(info: &IndexInfo, out: &mut impl Write) -> Result<()> {
     let size = |bytes| Size { bytes };
-    writeln!(out, "{} records, about {} of them live", info.records, info.live_records)?;
+    writeln!(out, "{} records, replaced ones and deletions included", info.records)?;
     writeln!(
         out,
         "{} of records in {} zones, {} of buckets for {} partitions",

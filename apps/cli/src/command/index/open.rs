@@ -66,10 +66,7 @@ fn explain_opening(directory: &Path, error: FlashError) -> anyhow::Error {
             "{error}: the index is incomplete; restore the file from a copy, or see `springbloom index repair --help`"
         ));
     }
-    bad_input(format!(
-        "{} holds no index ({error}); create one with `springbloom index create`",
-        directory.display()
-    ))
+    bad_input(format!("{} holds no index; create one with `springbloom index create`", directory.display()))
 }
 
 /// Makes the changes durable and closes `index`.
