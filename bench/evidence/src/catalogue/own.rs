@@ -33,16 +33,37 @@ pub(super) fn experiments() -> Vec<Experiment> {
     let main = Run::springbloom(
         "setting-s1",
         Some("setting-s1"),
-        "compare --preset leveled --configs bloom:4,monkey-bloom:4,ribbon:4,partitioned:10,elasticbf:4,elastic:2,elastic:4,bloom:10",
+        "compare --preset leveled --configs bloom:4,monkey-bloom:4,ribbon:4,monkey-ribbon:4,partitioned:10,elasticbf:4,elastic:2,elastic:4,bloom:10",
         "--records 600000 --salts 1 --rounds 1 --warmup 50000 --ops 50000 --load-rounds 0",
         "--records 5000000 --salts 2 --rounds 2 --warmup 300000 --ops 200000 --load-rounds 0",
     );
+    let cached = |name, quick_kib: u32, full_mib: u32| {
+        Run::springbloom(
+            name,
+            Some("setting-s1"),
+            "compare --preset leveled --configs ribbon:4,monkey-ribbon:4,elastic:4,bloom:10 --rounds 1 --load-rounds 0 --threads 4",
+            &format!("--records 600000 --salts 1 --warmup 100000 --ops 100000 --block-cache {quick_kib}KiB"),
+            &format!("--records 5000000 --salts 3 --warmup 600000 --ops 400000 --block-cache {full_mib}MiB"),
+        )
+    };
     vec![
         experiment(
             "setting-s1",
             "the main comparison",
             "filters at the same memory, 600,000 or 5 million records of 1,000 B in a leveled tree",
             vec![main],
+        ),
+        experiment(
+            "setting-s1-small-cache",
+            "a small block cache",
+            "the same with a block cache of 0.6% of the data, which keeps the blocks that hot keys read again",
+            vec![cached("setting-s1-small-cache", 4 << 10, 32)],
+        ),
+        experiment(
+            "setting-s1-large-cache",
+            "a large block cache",
+            "the same with a block cache of 5% of the data",
+            vec![cached("setting-s1-large-cache", 32 << 10, 256)],
         ),
         experiment(
             "memory",
