@@ -539,6 +539,8 @@ fn bad_input_is_refused_with_exit_code_2() {
         (&["--threads", "0"], "--threads"),
         (&["--budget", "many"], "expected a size"),
         (&["--policy", "guess"], "multi-queue"),
+        (&["--configs", "elastic:4@=1"], "expected a setting as NAME=VALUE after @"),
+        (&["--dir", "/proc/version"], "/proc/version is a file: expected a folder"),
         (&["--units", "ribbon:0"], "ribbon:0"),
         (&["--segment-data-bytes", "1"], "segment_data_bytes"),
         (&["--keys", "/nonexistent/keys"], "/nonexistent/keys"),
@@ -565,6 +567,41 @@ fn bad_input_is_refused_with_exit_code_2() {
     ] {
         compare(arguments).assert().code(2).stderr(contains(message));
     }
+}
+
+#[test]
+fn a_report_that_cannot_be_written_is_told() {
+    let output = std::process::Command::new(assert_cmd::cargo::cargo_bin("springbloom"))
+        .args(["compare", "--buffered", "--records", "2000", "--value-bytes", "100", "--configs", "none"])
+        .args(["--ops", "100", "--warmup", "10", "--rounds", "1"])
+        .stdout(std::fs::File::options().write(true).open("/dev/full").expect("a full device"))
+        .output()
+        .expect("the program");
+    let message = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(1), "{message}");
+    assert!(message.contains("cannot write to standard output: No space left"), "{message}");
+}
+
+#[test]
+fn a_comparison_without_space_leaves_no_folder() {
+    let folder = tempfile::tempdir().expect("folder");
+    let dir = folder.path().join("new");
+    kept(&dir, &["--records", "1000000000000"]).assert().code(2).stderr(contains("free, but about"));
+    assert!(!dir.exists());
+    std::fs::create_dir(&dir).expect("folder");
+    kept(&dir, &["--records", "1000000000000"]).assert().code(2);
+    assert!(dir.exists(), "it was there before");
+}
+
+#[test]
+fn digests_that_threads_do_not_count_are_not_reported_as_none() {
+    let document = json(&["--configs", "elastic:6", "--threads", "1,64"]);
+    let digests: Vec<_> = rows(&document).iter().map(|row| row["digests_per_get"].is_null()).collect();
+    assert_eq!(digests, [false, true]);
+    compare(&["--configs", "elastic:6", "--threads", "64"])
+        .assert()
+        .success()
+        .stdout(contains("digests are not measured"));
 }
 
 #[test]

@@ -1,10 +1,10 @@
 //! The steps of a comparison.
 
-use std::io::stdout;
+use std::fs;
 use std::time::Duration;
 
 use anyhow::{Context, Result};
-use springbloom_console::folder;
+use springbloom_console::{folder, output};
 use springbloom_records::Clock;
 use springbloom_workload::StreamSettings;
 
@@ -40,12 +40,22 @@ impl Compare {
                 temporary.path()
             }
         };
+        let is_new = !dir.exists();
         folder::make(dir)?;
-        let _lock = place::lock(dir)?;
-        if !self.buffered {
-            place::require_direct_io(dir)?;
-        }
         let inputs = Inputs { clock, dir, records, recorded, configs, common, defaults };
+        let compared = self.compare_in(inputs);
+        if compared.is_err() && is_new {
+            // Goes away only if it is empty.
+            _ = fs::remove_dir(dir);
+        }
+        compared
+    }
+
+    fn compare_in(&self, inputs: Inputs<'_>) -> Result<()> {
+        let _lock = place::lock(inputs.dir)?;
+        if !self.buffered {
+            place::require_direct_io(inputs.dir)?;
+        }
         if self.load_only { self.compare_loads(&inputs) } else { self.compare_lookups(inputs) }
     }
 
@@ -54,12 +64,13 @@ impl Compare {
         place::require_space(inputs.dir, inputs.records.record_bytes() * plan.load_records, 2)?;
         let (rows, shape) = run::run_loads(&plan)?;
         let header = Header { loads: Some(plan.described()), ..self.header(inputs, &shape)? };
-        let mut out = stdout().lock();
-        if self.json {
-            loads::write_json(&mut out, &header, &rows)
-        } else {
-            loads::write_table(&mut out, &header, &rows)
-        }
+        output::report(|out| {
+            if self.json {
+                loads::write_json(out, &header, &rows)
+            } else {
+                loads::write_table(out, &header, &rows)
+            }
+        })
     }
 
     fn compare_lookups(&self, mut inputs: Inputs<'_>) -> Result<()> {
@@ -116,23 +127,25 @@ impl Compare {
         }
         header.lookups = Some(Lookups::of(&plan, recorded.as_ref()));
         let rows = run::run(&plan)?;
-        let mut out = stdout().lock();
-        if self.json {
-            comparison::write_json(&mut out, &header, &rows, &load_rows)
-        } else {
-            comparison::write_table(&mut out, &header, &rows)
-        }
+        output::report(|out| {
+            if self.json {
+                comparison::write_json(out, &header, &rows, &load_rows)
+            } else {
+                comparison::write_table(out, &header, &rows)
+            }
+        })
     }
 
     fn shamba(&self, plan: &Plan<'_>, stream: StreamSettings, header: Header) -> Result<()> {
         let exponent = self.zipf.unwrap_or(shamba::ZIPF_EXPONENT);
         let experiment = shamba::run(plan, stream, exponent)?;
-        let mut out = stdout().lock();
-        if self.json {
-            report::shamba::write_json(&mut out, &header, &experiment)?;
-        } else {
-            report::shamba::write_table(&mut out, &header, &experiment)?;
-        }
+        output::report(|out| {
+            if self.json {
+                report::shamba::write_json(out, &header, &experiment)
+            } else {
+                report::shamba::write_table(out, &header, &experiment)
+            }
+        })?;
         self.plot.as_ref().map_or(Ok(()), |path| shamba_plot::draw(path, &experiment))
     }
 

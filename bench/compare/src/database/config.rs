@@ -192,6 +192,7 @@ mod tests {
             "mbf:10@thresholds=NaN",
             "elastic:4@cache",
             "elastic:4@",
+            "elastic:4@=1",
             "elastic:4@policy=monkey@policy=uniform",
             "elastic:4@policy=guess",
             "elastic:4@segment_data_bytes=1",

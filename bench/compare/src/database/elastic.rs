@@ -79,7 +79,8 @@ impl Elastic {
     /// With settings in the form `NAME=VALUE`.
     pub(crate) fn new(system: System, bits: f64, own: &[&str]) -> Result<Self, String> {
         let own = own.iter().map(|setting| {
-            let (name, value) = setting.split_once('=').ok_or_else(|| {
+            let named = setting.split_once('=').filter(|(name, _)| !name.is_empty());
+            let (name, value) = named.ok_or_else(|| {
                 format!("expected a setting as NAME=VALUE after @, such as @policy=monkey; got {setting:?}")
             })?;
             Ok((name.to_owned(), value.to_owned()))

@@ -94,10 +94,14 @@ pub(crate) fn write_table(out: &mut impl Write, header: &Header, rows: &[Row]) -
     }
     writeln!(out, "{table}")?;
     for line in &medians {
-        if let Some((visits, digests)) = line.visits_per_get.zip(line.digests_per_get) {
+        if let Some(visits) = line.visits_per_get {
+            let digests = line.digests_per_get.map_or_else(
+                || "digests are not measured, as each thread makes too few lookups".to_owned(),
+                |digests| format!("it computes {digests:.2} digests"),
+            );
             writeln!(
                 out,
-                "{}, {} threads: a get asks {visits:.2} tables and computes {digests:.2} digests",
+                "{}, {} threads: a get asks {visits:.2} tables; {digests}",
                 line.config, line.threads
             )?;
         }

@@ -4,6 +4,7 @@
 
 use std::{ops::RangeInclusive, time::Duration};
 
+use springbloom_filter::FilterError;
 use springbloom_manager::MemoryBudget;
 
 use super::settings::Settings;
@@ -64,7 +65,12 @@ pub const SETTINGS: &[Setting] = &[
         default: "ribbon:16",
         help: "units of new tables (`units`)",
         set: |settings, value| {
-            Ok(Settings { units: value.parse().map_err(|error| Some(format!("{error}")))?, ..settings })
+            let units = value.parse().map_err(|error| match error {
+                // It says what the setting takes.
+                FilterError::UnitSettings { .. } => None,
+                error => Some(error.to_string()),
+            })?;
+            Ok(Settings { units, ..settings })
         },
         can_work: |_| true,
         show: |settings| settings.units.to_string(),
@@ -364,6 +370,10 @@ mod tests {
         assert!(
             apply(Settings::default(), &[("memory_pressure_floor", "1M")]).unwrap_err().contains("is off")
         );
+        for value in ["x", "ribbon:33"] {
+            let error = apply(Settings::default(), &[("units", value)]).unwrap_err();
+            assert_eq!(error.matches("ribbon:UNITS").count(), 1, "{error}");
+        }
         assert!(apply(Settings::default(), &[("colour", "green")]).unwrap_err().contains("unknown setting"));
         for (text, bytes) in [
             ("0", Some(0)),
