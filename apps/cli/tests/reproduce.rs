@@ -47,6 +47,28 @@ fn wrong_usage_is_refused_with_what_is_expected() {
         .code(2)
         .stderr(contains("springbloom reproduce"));
     let folder = tempfile::tempdir().expect("folder");
+    let page = folder.path().join("page.html");
+    let document = folder.path().join("tables.md");
+    fs::write(&document, "\n<!-- record: memory -->\n").expect("write");
+    for (records, message) in
+        [(folder.path(), "has no records: run"), (&document, "tables.md is not a folder of records: run")]
+    {
+        springbloom(&["report", "--records", text(records), "--out", text(&page)])
+            .assert()
+            .code(2)
+            .stderr(contains(message));
+        assert!(!page.exists());
+    }
+    simulate(folder.path(), "mine.json", "--bits 4 --filters bloom");
+    for (update, message) in [
+        (&*document, "tables.md: line 2: <!-- record: memory: expected <!-- end of record --> after it"),
+        (folder.path(), "is not a regular file: expected a Markdown document"),
+    ] {
+        springbloom(&["report", "--records", text(folder.path()), "--update", text(update)])
+            .assert()
+            .code(2)
+            .stderr(contains(message));
+    }
     fs::write(folder.path().join("bad.json"), "{\"rows\": []}").expect("write");
     springbloom(&["report", "--records", text(folder.path())])
         .assert()

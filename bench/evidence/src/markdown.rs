@@ -53,10 +53,13 @@ pub(crate) fn table(id: &str, lab: &Lab) -> Result<Option<String>> {
 pub(crate) fn update(text: &str, lab: &Lab) -> Result<(String, Vec<String>)> {
     let (mut updated, mut rest, mut kept) = (String::new(), text, Vec::new());
     while let Some((before, after)) = rest.split_once(BEGIN) {
-        let missing = |what: &str, id: &str| bad_input(format!("{BEGIN}{id}: expected {what} after it"));
+        let line = 1 + text[..text.len() - rest.len() + before.len()].matches('\n').count();
+        let missing =
+            |what: &str, id: &str| bad_input(format!("line {line}: {BEGIN}{id}: expected {what} after it"));
         let (id, old) = after.split_once(CLOSE).ok_or_else(|| missing(CLOSE, ""))?;
         let (old, behind) = old.split_once(END).ok_or_else(|| missing(END, id))?;
-        let table = table(id, lab)?.map(|table| format!("\n{table}"));
+        let table = table(id, lab).with_context(|| format!("line {line}"))?;
+        let table = table.map(|table| format!("\n{table}"));
         if table.is_none() {
             kept.push(id.to_owned());
         }
@@ -64,6 +67,12 @@ pub(crate) fn update(text: &str, lab: &Lab) -> Result<(String, Vec<String>)> {
         rest = behind;
     }
     Ok((updated + rest, kept))
+}
+
+/// Text of a record, without what would end its cell or its code, begin HTML, or cannot be shown.
+fn shown(text: &str) -> String {
+    let is_plain = |c: char| !c.is_control() && !['|', '`', '<', '>', '&', '\\'].contains(&c);
+    text.chars().map(|c| if is_plain(c) { c } else { '?' }).collect()
 }
 
 fn verdicts(lab: &Lab) -> Result<String> {
@@ -142,7 +151,7 @@ fn how(records: &[&Record]) -> String {
     } else {
         "; other work ran beside it: trust counts, not times"
     };
-    format!("Measured {date} at {}{quiet}.", commits(records.iter().copied()))
+    format!("Measured {} at {}{quiet}.", shown(date), shown(&commits(records.iter().copied())))
 }
 
 #[cfg(test)]
@@ -180,8 +189,11 @@ mod tests {
         assert_eq!(update(&new, &lab).expect("again").0, new);
         let other = "<!-- record: atc19-intro -->\n| old |\n<!-- end of record -->\n".to_owned();
         assert_eq!(update(&other, &lab).expect("no records"), (other, vec!["atc19-intro".to_owned()]));
-        let error = update("<!-- record: memory -->\n| old |\n", &lab).expect_err("no end").to_string();
-        assert!(error.contains("memory") && error.contains(END), "{error}");
+        let error = update(&format!("{old}\n<!-- record: memory -->\n| old |\n"), &lab).expect_err("no end");
+        assert_eq!(error.to_string(), format!("line 9: {BEGIN}memory: expected {END} after it"));
+        let unknown = old.replace("memory", "atc19-fig99");
+        let error = format!("{:#}", update(&unknown, &lab).expect_err("unknown"));
+        assert!(error.starts_with("line 3: there is no experiment"), "{error}");
     }
 
     #[test]

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result};
 use clap::Args;
-use springbloom_console::{bad_input, output};
+use springbloom_console::{bad_input, output, require_regular};
 
 use crate::catalogue;
 use crate::lab::Lab;
@@ -44,27 +44,37 @@ impl Report {
     /// Folders and files that cannot be used, unknown ids.
     pub fn run(&self) -> Result<()> {
         let folder = records_folder(self.records.as_deref())?;
-        if !folder.is_dir() {
-            return Err(bad_input(format!(
-                "{} has no records: run `springbloom reproduce --quick all`, or name another folder with --records",
+        let of_folder = |why: &str| {
+            bad_input(format!(
+                "{} {why}: run `springbloom reproduce --quick all`, or name another folder with --records",
                 folder.display()
-            )));
+            ))
+        };
+        if !folder.is_dir() {
+            let is_there = folder.exists();
+            return Err(of_folder(if is_there { "is not a folder of records" } else { "has no records" }));
         }
         let lab = Lab::read(&folder, self.quick.then_some(Size::Quick))?;
+        if lab.iter().next().is_none() {
+            return Err(of_folder(if self.quick {
+                "has no records of quick runs"
+            } else {
+                "has no records"
+            }));
+        }
         if let Some(id) = &self.markdown {
             let table = markdown::table(id, &lab)?
                 .ok_or_else(|| bad_input(format!("{id} has no records: run `springbloom reproduce {id}`")))?;
             return output::report(|out| Ok(std::io::Write::write_all(out, table.as_bytes())?));
         }
         if let Some(document) = &self.update {
-            if document.exists() && !document.is_file() {
-                return Err(bad_input(format!("{} is no regular file", document.display())));
-            }
+            require_regular(document, "a Markdown document")?;
             let text = fs::read(document).with_context(|| format!("cannot read {}", document.display()))?;
             let text = String::from_utf8(text).map_err(|_| {
                 bad_input(format!("{} is not UTF-8: expected a Markdown document", document.display()))
             })?;
-            let (text, kept) = markdown::update(&text, &lab)?;
+            let (text, kept) = markdown::update(&text, &lab)
+                .with_context(|| format!("cannot update {}", document.display()))?;
             for id in kept {
                 output::warn(format_args!("{id} has no records: its table stays as it is"));
             }

@@ -8,7 +8,7 @@ use std::{fs, io};
 use anyhow::{Context, Result, anyhow};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
-use springbloom_console::{bad_input, output};
+use springbloom_console::{bad_input, output, require_regular};
 
 use crate::{Build, Figure, Machine};
 
@@ -43,6 +43,9 @@ pub struct Record {
 
 /// More work beside a measurement distorts its times.
 const QUIET_CORES: f64 = 0.1;
+
+/// Nothing that is measured here is larger.
+const FIGURE_MAX: f64 = 1e21;
 
 impl Record {
     /// Writes it as JSON with a line for each field and each figure. Fields of `detail` follow.
@@ -81,9 +84,7 @@ impl Record {
     /// # Errors
     /// A file that is no record, or one of another format.
     pub fn read(path: &Path) -> Result<Option<Self>> {
-        if path.exists() && !path.is_file() {
-            return Err(bad_input(format!("{} is no regular file: expected a record", path.display())));
-        }
+        require_regular(path, "a record")?;
         match fs::read(path) {
             Ok(bytes) => {
                 Self::parse(&bytes).with_context(|| format!("cannot read {}", path.display())).map(Some)
@@ -112,6 +113,17 @@ impl Record {
         }
         let record: Self = serde_json::from_slice(bytes)
             .map_err(|error| bad_input(format!("this record is damaged ({error}): {expected}")))?;
+        let absurd = |figure: &&Figure| {
+            [Some(figure.value), figure.least, figure.most]
+                .into_iter()
+                .flatten()
+                .any(|value| value.abs() > FIGURE_MAX)
+        };
+        if let Some(Figure { name, of, .. }) = record.figures.iter().find(absurd) {
+            return Err(bad_input(format!(
+                "this record is damaged (the figure {name} of {of:?} is beyond {FIGURE_MAX:e}): {expected}"
+            )));
+        }
         let mut names = BTreeSet::new();
         match record.figures.iter().find(|figure| !names.insert((&figure.name, &figure.of))) {
             Some(Figure { name, of, .. }) => Err(bad_input(format!(
@@ -204,6 +216,16 @@ mod tests {
         record.write(&mut text, &()).expect("write");
         let error = Record::parse(&text).expect_err("twice").to_string();
         assert!(error.contains("is there twice"), "{error}");
+    }
+
+    #[test]
+    fn a_figure_beyond_everything_is_damage() {
+        let mut record = record();
+        record.figures[1].most = Some(1e300);
+        let mut text = Vec::new();
+        record.write(&mut text, &()).expect("write");
+        let error = Record::parse(&text).expect_err("too large").to_string();
+        assert!(error.contains("the figure wasted of") && error.contains("is beyond 1e21"), "{error}");
     }
 
     #[test]

@@ -10,6 +10,7 @@ pub mod output;
 pub mod picture;
 pub mod proc;
 mod progress;
+mod regular_file;
 pub mod sizes;
 mod text_table;
 
@@ -17,4 +18,5 @@ pub use bad_input::{BadInput, bad_input};
 pub use bars::Bars;
 pub use distinct::{distinct, repeated};
 pub use progress::Step;
+pub use regular_file::require_regular;
 pub use text_table::TextTable;

@@ -6,11 +6,13 @@ use anyhow::{Context, Result};
 use springbloom_console::sizes::Size as Bytes;
 use springbloom_records::{Figure, Record};
 
+use super::shown;
+
 /// A column: its title, and its text for a filter, given the figure of its wasted reads.
 type Column = (&'static str, fn(&Record, &Figure) -> Option<String>);
 
 const COLUMNS: [Column; 5] = [
-    ("filter", |_, wasted| Some(named(wasted.of.get("config")?))),
+    ("filter", |_, wasted| Some(named(&shown(wasted.of.get("config")?)))),
     ("memory", memory),
     ("wasted reads per lookup", |_, wasted| Some(spread(wasted, 3))),
     ("filter reads per lookup", |record, wasted| {
@@ -56,7 +58,7 @@ fn same<'a>(record: &'a Record, wasted: &Figure, name: &str) -> Option<&'a Figur
 
 fn memory(record: &Record, wasted: &Figure) -> Option<String> {
     let bytes = same(record, wasted, "filter_bytes");
-    let bits = || wasted.of.get("bits_per_key").map(|bits| format!("{bits} bits per key"));
+    let bits = || wasted.of.get("bits_per_key").map(|bits| format!("{} bits per key", shown(bits)));
     bytes.map(|figure| Bytes { bytes: figure.value as u64 }.to_string()).or_else(bits)
 }
 
@@ -107,8 +109,8 @@ pub(super) fn one_cache(records: &[&Record]) -> Result<String> {
         };
         let cache = record.settings.get("block_cache").context("a record of a run with a block cache")?;
         let bytes = cache["bytes"].as_u64().unwrap_or_default();
-        let kind = cache["kind"].as_str().unwrap_or("-");
-        let law = record.settings.get("distribution").and_then(|law| law.as_str()).unwrap_or("-");
+        let kind = shown(cache["kind"].as_str().unwrap_or("-"));
+        let law = shown(record.settings.get("distribution").and_then(|law| law.as_str()).unwrap_or("-"));
         let ratio = of("elastic:8", "lookups_per_s").zip(of("partitioned:10", "lookups_per_s"));
         let ratio = ratio.map_or("-".to_owned(), |(ours, theirs)| format!("{:.2}", ours / theirs));
         let (cache, stock, ours) = (Bytes { bytes }, reads("partitioned:10"), reads("elastic:8"));
@@ -135,6 +137,7 @@ mod tests {
             wasted("bloom:4", 1, 0.25),
             wasted("bloom:4", 16, 0.26),
             wasted("elasticbf:4@policy=benefit", 1, 0.1),
+            wasted("a`|\0<b>\n", 1, 0.1),
             Figure::new("filter_bytes", of("bloom:4", 1), 2048.0, Unit::Bytes),
         ];
         let record = Clock::start().finish(vec![], 1, &(), figures).expect("a record");
@@ -142,7 +145,8 @@ mod tests {
             filters(&[&record]).expect("a table"),
             "| filter | memory | wasted reads per lookup |\n| --- | --- | --- |\n\
              | RocksDB Bloom, 4 bits (`bloom:4`) | 2 KiB | 0.250 |\n\
-             | `elasticbf:4@policy=benefit` | - | 0.100 |\n"
+             | `elasticbf:4@policy=benefit` | - | 0.100 |\n\
+             | `a????b??` | - | 0.100 |\n"
         );
     }
 }
