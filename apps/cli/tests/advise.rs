@@ -64,13 +64,16 @@ fn advice_follows_what_was_measured_and_pictures_are_drawn() {
         .success()
         .stdout(contains("resident units by key range"));
     assert!(fs::read_to_string(&map).expect("picture").contains("level"));
-    springbloom()
-        .arg("advise")
-        .arg(&db)
-        .args(["--plot", "map.gif"])
-        .assert()
-        .code(2)
-        .stderr(contains(".svg"));
+    for command in ["advise", "inspect"] {
+        springbloom()
+            .arg(command)
+            .arg(&db)
+            .args(["--plot", "map.gif"])
+            .assert()
+            .code(2)
+            .stdout("")
+            .stderr(contains(".svg"));
+    }
 
     let stock = folder.path().join("bloom-10");
     springbloom().arg("advise").arg(&stock).assert().code(2).stderr(contains("remembers no use"));

@@ -40,10 +40,16 @@ fn each_command_has_a_man_page() {
     }
     let page = fs::read_to_string(pages.join("springbloom-top.1")).expect("a page");
     assert!(page.contains(".TH springbloom-top 1") && page.contains("\\-\\-interval"), "{page}");
-    assert!(page.contains("Exit codes"), "{page}");
+    let footer = format!(".TH springbloom-top 1  \"springbloom {}\"", env!("CARGO_PKG_VERSION"));
+    assert!(page.contains(&footer), "{page}");
+    assert!(page.contains(".SH \"EXIT STATUS\"\n  0  done\n") && !page.contains("EXTRA"), "{page}");
     springbloom(&["man"]).assert().success().stdout(contains(".SH SUBCOMMANDS"));
     let file = pages.join("springbloom.1");
-    springbloom(&["man"]).arg(&file).assert().code(2).stderr(contains("cannot create"));
+    springbloom(&["man"])
+        .arg(&file)
+        .assert()
+        .code(2)
+        .stderr(contains("springbloom.1 is a file: expected a folder"));
 }
 
 #[test]

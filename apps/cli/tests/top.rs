@@ -102,12 +102,16 @@ fn what_is_no_source_of_metrics_is_told() {
     let other = serve(|| answer("200 OK", "process_cpu_seconds_total 1\n"));
     let missing = serve(|| answer("404 Not Found", ""));
     let mute = serve(String::new);
+    let cut_off =
+        serve(|| answer("200 OK", "# TYPE springbloom_visits counter\nspringbloom_budget_bytes 1024\n"));
     // Nobody listens there any more.
     let free = TcpListener::bind("127.0.0.1:0").and_then(|listener| listener.local_addr()).expect("a port");
     for (url, expected) in [
         (format!("http://{other}/metrics"), "answers, but without metrics of Springbloom"),
         (format!("http://{missing}/metrics"), "answers 404 Not Found"),
         (format!("http://{mute}/metrics"), "cannot read http://"),
+        (format!("http://{cut_off}/metrics"), "metrics that are cut off, expected a last line of \"# EOF\""),
+        ("http://localhost:99999/metrics".to_owned(), "has a port that is none"),
         (format!("http://{free}/metrics"), "Connection refused"),
         ("https://localhost/metrics".to_owned(), "asks for TLS"),
         ("http://".to_owned(), "is no URL"),

@@ -16,11 +16,19 @@ use crate::bad_input;
 pub fn make(folder: &Path) -> Result<()> {
     require_parent(folder)?;
     match fs::create_dir(folder) {
-        Err(error) if error.kind() != ErrorKind::AlreadyExists || !folder.is_dir() => {
-            Err(bad_input(format!("cannot create {}: {error}", folder.display())))
-        }
-        _ => Ok(()),
+        Err(error) if error.kind() == ErrorKind::AlreadyExists => require(folder),
+        Err(error) => Err(bad_input(format!("cannot create {}: {error}", folder.display()))),
+        Ok(()) => Ok(()),
     }
+}
+
+/// Requires that what is at `folder` is one.
+fn require(folder: &Path) -> Result<()> {
+    if folder.is_dir() {
+        return Ok(());
+    }
+    let what = if folder.is_file() { "a file" } else { "no folder" };
+    Err(bad_input(format!("{} is {what}: expected a folder, or the name of a new one", folder.display())))
 }
 
 /// Requires the folder in which `folder` is, or is to be made.
@@ -35,7 +43,8 @@ pub fn require_parent(folder: &Path) -> Result<()> {
             folder.display(),
             parent.display()
         ))),
-        _ => Ok(()),
+        Some(parent) => require(parent),
+        None => Ok(()),
     }
 }
 
@@ -54,7 +63,16 @@ mod tests {
         assert!(error.contains("there is no folder") && error.contains("a/b;"), "{error}");
         assert!(!dir.path().join("a").exists());
         fs::write(dir.path().join("file"), "").expect("a file");
-        assert!(make(&dir.path().join("file")).is_err(), "a file is no folder");
+        for path in ["file", "file/below"] {
+            let error = make(&dir.path().join(path)).expect_err("a file is no folder").to_string();
+            assert!(
+                error.ends_with("/file is a file: expected a folder, or the name of a new one"),
+                "{error}"
+            );
+        }
+        std::os::unix::fs::symlink("nowhere", dir.path().join("link")).expect("a link");
+        let error = make(&dir.path().join("link")).expect_err("a link to nothing").to_string();
+        assert!(error.contains("link is no folder: expected a folder"), "{error}");
         assert!(require_parent(Path::new("here")).is_ok());
     }
 }

@@ -1,6 +1,6 @@
 //! Figures. The extension of the file selects the type: `.svg` or `.png`.
 
-use std::fs::File;
+use std::fs::{self, File};
 use std::path::Path;
 
 use anyhow::{Context, Result, anyhow};
@@ -26,9 +26,13 @@ pub fn draw_to(
             output::write_whole(path, text.as_bytes()).with_context(unwritable)
         }
         Some("png") => {
-            // The backend does not say why it cannot.
-            File::create(path).with_context(unwritable)?;
-            png(BitMapBackend::new(path, size)).with_context(unwritable)
+            // The backend tells the type by the extension, and does not say why it cannot write.
+            let part = path.with_extension("part.png");
+            File::create(&part).with_context(unwritable)?;
+            let drawn = png(BitMapBackend::new(&part, size)).and_then(|()| Ok(fs::read(&part)?));
+            let written = drawn.and_then(|bytes| Ok(output::write_whole(path, &bytes)?));
+            _ = fs::remove_file(&part);
+            written.with_context(unwritable)
         }
         _ => require_picture_name(path),
     }
@@ -86,6 +90,9 @@ mod tests {
             let file = folder.path().join(&name);
             require_picture_name(&file).expect("a new file");
             draw(&file).expect("drawn");
+            let whole = fs::read(&file).expect("a picture");
+            let drawn = draw_to(&file, (10, 10), |_| Err(anyhow!("no")), |_| Err(anyhow!("no")));
+            assert!(drawn.is_err() && fs::read(&file).expect("a picture") == whole, "as it was");
             require_picture_name(&file).expect("it may be written again");
             let missing = folder.path().join("missing").join(&name);
             assert!(
@@ -104,5 +111,9 @@ mod tests {
             );
         }
         assert!(require_picture_name(Path::new("x.gif")).is_err());
+        let parts = fs::read_dir(folder.path()).expect("the folder").filter(|entry| {
+            entry.as_ref().is_ok_and(|entry| entry.file_name().to_string_lossy().contains("part"))
+        });
+        assert_eq!(parts.count(), 0);
     }
 }

@@ -9,8 +9,8 @@ use anyhow::Result;
 use clap::Args;
 use springbloom_console::Step;
 use springbloom_console::bad_input;
-use springbloom_console::output;
 use springbloom_console::sizes::{self, Size};
+use springbloom_console::{output, picture};
 use springbloom_rocksdb::usage::{TableUsage, Usage};
 
 use self::advice::{Advice, Question};
@@ -46,6 +46,7 @@ impl Advise {
     /// # Errors
     /// A database that cannot be opened, or remembers nothing; a picture that cannot be written.
     pub(crate) fn run(&self) -> Result<()> {
+        self.plot.as_ref().map_or(Ok(()), |path| picture::require_picture_name(path))?;
         let files = live_files(&self.db)?;
         let nothing = |why: &str| {
             bad_input(format!(

@@ -11,7 +11,7 @@ use clap::Args;
 use rocksdb::LiveFile;
 use springbloom_console::Step;
 use springbloom_console::bad_input;
-use springbloom_console::output;
+use springbloom_console::{output, picture};
 use springbloom_rocksdb::inspect;
 use springbloom_rocksdb::usage::Usage;
 
@@ -38,6 +38,7 @@ impl Inspect {
     /// # Errors
     /// A database that cannot be opened; corrupt units, after the report.
     pub(crate) fn run(&self) -> Result<()> {
+        self.plot.as_ref().map_or(Ok(()), |path| picture::require_picture_name(path))?;
         let mut tables = Vec::new();
         let files = live_files(&self.db)?;
         let step = Step::of("reading filter units", files.len() as u64);

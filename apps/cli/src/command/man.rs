@@ -25,22 +25,51 @@ impl Man {
     /// A folder that cannot be made, a file that cannot be written.
     pub(crate) fn run(&self, program: clap::Command) -> Result<()> {
         let Some(dir) = &self.dir else {
-            let mut page = Vec::new();
-            Page::new(program).render(&mut page)?;
-            return output::report(|out| Ok(out.write_all(&page)?));
+            let (_, page) = page(&built(program))?;
+            return output::report(|out| Ok(out.write_all(page.as_bytes())?));
         };
         folder::make(dir)?;
-        write_all(program, dir).with_context(|| format!("cannot write man pages into {}", dir.display()))
+        write_all(&built(program), dir)
+            .with_context(|| format!("cannot write man pages into {}", dir.display()))
     }
 }
 
+/// `program` with the full names of its subcommands.
+fn built(program: clap::Command) -> clap::Command {
+    let mut program = program.disable_help_subcommand(true);
+    program.build();
+    program
+}
+
+/// The name of the file of a command's page, and the page.
+fn page(command: &clap::Command) -> Result<(String, String)> {
+    // The version is at the bottom of every page.
+    let source = concat!("springbloom ", env!("CARGO_PKG_VERSION"));
+    let page = Page::new(command.clone()).source(source);
+    let mut text = Vec::new();
+    page.render(&mut text)?;
+    // The usual name of the section.
+    let text = String::from_utf8(text)?.replace(".SH EXTRA\nExit codes:\n", ".SH \"EXIT STATUS\"\n");
+    Ok((page.get_filename(), text))
+}
+
 /// Writes all pages, or none: on a full disk half of a page would take the place of an older one.
-fn write_all(program: clap::Command, dir: &Path) -> Result<()> {
+fn write_all(program: &clap::Command, dir: &Path) -> Result<()> {
     let new = tempfile::Builder::new().prefix(".springbloom-").tempdir_in(dir)?;
-    clap_mangen::generate_to(program, &new)?;
+    write_into(new.path(), program)?;
     for page in fs::read_dir(&new)? {
         let page = page?;
         fs::rename(page.path(), dir.join(page.file_name()))?;
     }
     Ok(())
+}
+
+/// Writes the pages of a command and of its subcommands.
+fn write_into(dir: &Path, command: &clap::Command) -> Result<()> {
+    let (name, text) = page(command)?;
+    fs::write(dir.join(name), text)?;
+    command
+        .get_subcommands()
+        .filter(|command| !command.is_hide_set())
+        .try_for_each(|command| write_into(dir, command))
 }

@@ -65,13 +65,20 @@ impl Recorded {
             .filter(|&(key, _)| is_sampled[key as usize])
             .map(|(key, is_absent)| Lookup { key: places[key as usize], is_absent })
             .collect();
+        let all = self.trace.gets().count();
+        if all < LOOKUPS_MIN {
+            return Err(bad_input(format!(
+                "{}: got {all} lookups (get), expected at least {LOOKUPS_MIN}: record a longer time",
+                self.name
+            )));
+        }
         if lookups.len() < LOOKUPS_MIN {
             return Err(bad_input(format!(
                 "{}: {} of its {} lookups are for keys of the sample, which has {share:.2e} of all; expected at least {LOOKUPS_MIN}: \
                  record more, or simulate more --segments or fewer --records",
                 self.name,
                 lookups.len(),
-                self.trace.gets().count()
+                all
             )));
         }
         let absent = lookups.iter().filter(|lookup| lookup.is_absent).count() as f64 / lookups.len() as f64;
@@ -118,5 +125,12 @@ mod tests {
         assert!(gaps.iter().max() <= gaps.iter().min().map(|gap| gap + 1).as_ref(), "{gaps:?}");
         let error = recorded.sample(0.001, 1).expect_err("too few").to_string();
         assert!(error.contains("--segments"), "{error}");
+        for (text, count) in [("put,a\n", 0), ("put,a\nget,a\n", 1)] {
+            let error = super::tests::recorded(text).sample(1.0, 1).expect_err("too few").to_string();
+            assert!(
+                error.contains(&format!("got {count} lookups (get), expected at least 1000: record")),
+                "{error}"
+            );
+        }
     }
 }

@@ -6,8 +6,11 @@ use anyhow::Result;
 use springbloom_console::bad_input;
 use ureq::Agent;
 use ureq::http::Uri;
+use ureq::http::header::{CONTENT_TYPE, HeaderValue};
+use ureq::http::uri::Authority;
 
 use super::reading::Reading;
+use super::text;
 
 /// A server that does not answer is not waited for any longer.
 const TIMEOUT: Duration = Duration::from_secs(5);
@@ -37,6 +40,11 @@ impl Endpoint {
         if uri.host().is_none_or(str::is_empty) {
             return Err(wrong("names no host"));
         }
+        let after_host =
+            |at: &Authority| at.as_str().rsplit(['@', ']']).next().is_some_and(|end| end.contains(':'));
+        if uri.authority().is_some_and(after_host) && uri.port_u16().is_none() {
+            return Err(wrong("has a port that is none, expected 1 to 65535"));
+        }
         let config = Agent::config_builder().timeout_global(Some(TIMEOUT)).http_status_as_error(false);
         Ok(Self { agent: config.build().into(), url })
     }
@@ -63,6 +71,13 @@ impl Endpoint {
         }
         let text =
             answer.body_mut().with_config().limit(ANSWER_BYTES_MAX).read_to_string().map_err(unreadable)?;
+        let is_open_metrics =
+            |kind: &HeaderValue| kind.as_bytes().starts_with(b"application/openmetrics-text");
+        if text::is_cut_off(&text, answer.headers().get(CONTENT_TYPE).is_some_and(is_open_metrics)) {
+            return Err(bad_input(format!(
+                "{url} answers with metrics that are cut off, expected a last line of \"# EOF\": try again, or look at what serves them"
+            )));
+        }
         Reading::of(&text)
             .ok_or_else(|| bad_input(format!("{url} answers, but without metrics of Springbloom")))
     }
@@ -80,9 +95,15 @@ mod tests {
             ("http://", "is no URL"),
             ("http://local host/", "is no URL"),
             ("", "is no URL"),
+            ("localhost:99999/metrics", "has a port that is none"),
+            ("http://[::1]:65536/", "has a port that is none"),
+            ("http://localhost:/", "has a port that is none"),
         ] {
             let error = Endpoint::new(given).err().expect(given).to_string();
             assert!(error.contains(expected) && error.contains("http://localhost:9090/metrics"), "{error}");
+        }
+        for given in ["http://[::1]/metrics", "http://[::1]:9090/", "user:word@localhost/metrics"] {
+            assert!(Endpoint::new(given).is_ok(), "{given}");
         }
         assert_eq!(
             Endpoint::new("localhost:9090/metrics").expect("a URL").url,

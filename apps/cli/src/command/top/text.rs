@@ -27,6 +27,17 @@ pub(super) fn samples<'a>(text: &'a str, prefix: &'a str) -> impl Iterator<Item 
     text.lines().filter(move |line| line.starts_with(prefix)).filter_map(sample)
 }
 
+/// Whether the end is missing. Texts of OpenMetrics have a last line that says so. They are known by what the server says, or by their
+/// counters: Prometheus's older format gives the type of `NAME_total`, OpenMetrics that of `NAME`.
+pub(super) fn is_cut_off(text: &str, is_said_to_be_open_metrics: bool) -> bool {
+    let counter = |line: &str| {
+        let name = line.strip_prefix("# TYPE ")?.strip_suffix(" counter")?;
+        Some(!name.ends_with("_total"))
+    };
+    let is_open_metrics = is_said_to_be_open_metrics || text.lines().find_map(counter).unwrap_or(false);
+    is_open_metrics && text.lines().next_back() != Some("# EOF")
+}
+
 fn sample(line: &str) -> Option<Sample> {
     let end = line.find(['{', ' ']).filter(|_| !line.starts_with('#'))?;
     let (name, mut rest) = line.split_at(end);
@@ -78,6 +89,14 @@ mod tests {
         assert_eq!((found[2].label("path"), found[2].label("other")), ("/a,b={}\"\\ \n", ""));
         assert_eq!(found[0].label("x"), "");
         assert_eq!(samples(text, "b_").count(), 1);
+    }
+
+    #[test]
+    fn a_text_of_open_metrics_without_its_end_is_cut_off() {
+        let text = "# TYPE a counter\na_total 1\n";
+        assert!(is_cut_off(text, false) && !is_cut_off(&format!("{text}# EOF\n"), false));
+        assert!(is_cut_off("a 1\n", true) && is_cut_off("", true) && !is_cut_off("a 1\n# EOF", true));
+        assert!(!is_cut_off("# TYPE a_total counter\na_total 1\n", false) && !is_cut_off("a 1\n", false));
     }
 
     #[test]
