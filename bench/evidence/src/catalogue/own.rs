@@ -33,7 +33,8 @@ pub(super) fn experiments() -> Vec<Experiment> {
     let main = Run::springbloom(
         "setting-s1",
         Some("setting-s1"),
-        "compare --preset leveled --configs bloom:4,monkey-bloom:4,ribbon:4,monkey-ribbon:4,partitioned:10,elasticbf:4,elastic:2,elastic:4,bloom:10",
+        "compare --preset leveled \
+         --configs bloom:4,monkey-bloom:4,ribbon:4,monkey-ribbon:4,partitioned:10,elasticbf:4,elastic:2,elastic:4,bloom:10",
         "--records 600000 --salts 1 --rounds 1 --warmup 50000 --ops 50000 --load-rounds 0",
         "--records 5000000 --salts 2 --rounds 2 --warmup 300000 --ops 200000 --load-rounds 0",
     );
