@@ -134,12 +134,15 @@ extern "C" int springbloom_test_option_strings(void*, const char* path, char* er
       CheckOk(springbloom::GetStatus(db.get(), db->DefaultColumnFamily(), &status), "GetStatus");
       Check(status.tables_without_units == 0, "a wrong setting takes no units: " + wrong.begin()->second);
     }
-    CheckOk(db->SetOptions({{"table_factory", "{id=springbloom;budget=4M}"}}), "SetOptions");
-    CheckOk(db->SetOptions({{"table_factory.budget", "5M"}}), "SetOptions");
+    const bool can_set = ROCKSDB_MAJOR * 100 + ROCKSDB_MINOR >= 908;  // table factories of open databases
+    if (can_set) {
+      CheckOk(db->SetOptions({{"table_factory", "{id=springbloom;budget=4M}"}}), "SetOptions");
+      CheckOk(db->SetOptions({{"table_factory.budget", "5M"}}), "SetOptions");
+    }
     CheckOk(db->Put(rocksdb::WriteOptions(), Key(2), "value"), "Put");
     CheckOk(db->Flush(rocksdb::FlushOptions()), "Flush");
     CheckOk(springbloom::GetBudget(&budget), "GetBudget");
-    Check(budget == 5 << 20, "SetOptions changes the budget");
+    Check(!can_set || budget == 5 << 20, "SetOptions changes the budget");
     db.reset();
     CheckRefused("table_factory={id=springbloom;charge_to_block_cache=true;no_block_cache=true}", first, "block cache");
     db = Open(FromString("table_factory={id=springbloom;budget=1M;charge_to_block_cache=true;"
