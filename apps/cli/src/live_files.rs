@@ -2,9 +2,10 @@
 
 use std::path::{Path, PathBuf};
 
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, anyhow};
 use rocksdb::{DB, LiveFile, Options};
 use springbloom_console::bad_input;
+use springbloom_rocksdb::usage::Usage;
 
 /// The files of all column families. Opens the database read-only; it may be in use.
 pub(crate) fn live_files(db: &Path) -> Result<Vec<LiveFile>> {
@@ -15,6 +16,16 @@ pub(crate) fn live_files(db: &Path) -> Result<Vec<LiveFile>> {
     let families = DB::list_cf(&Options::default(), db).with_context(cannot_open)?;
     let opened = DB::open_cf_for_read_only(&Options::default(), db, families, false);
     Ok(opened.with_context(cannot_open)?.live_files()?)
+}
+
+/// The use that was saved beside the tables of the database `db`; `None` if there is none.
+pub(crate) fn saved_use(db: &Path) -> Result<Option<Usage>> {
+    Usage::of_folder(db).map_err(|error| match error {
+        springbloom_rocksdb::Error::Table { .. } => {
+            anyhow!("{error}; only a warm start needs this file: delete it, and the next start is cold")
+        }
+        other => other.into(),
+    })
 }
 
 /// What `read` gives for a table file of the database `db`.

@@ -133,6 +133,7 @@ fn databases_that_cannot_be_opened_are_bad_input_and_damage_is_not() {
         (table, None, 2, "cannot be opened as a RocksDB database"),
         // It was made by us, and lookups go without it: damage.
         (hotness, Some("junk"), 1, "hotness header is cut off"),
+        (hotness, Some("junk"), 1, "delete it, and the next start is cold"),
         (hotness, None, 2, "it is not a regular file"),
     ] {
         let place = db.join(file);

@@ -11,10 +11,10 @@ use springbloom_console::Step;
 use springbloom_console::bad_input;
 use springbloom_console::sizes::{self, Size};
 use springbloom_console::{output, picture};
-use springbloom_rocksdb::usage::{TableUsage, Usage};
+use springbloom_rocksdb::usage::TableUsage;
 
 use self::advice::{Advice, Question};
-use crate::live_files::{live_files, of_file};
+use crate::live_files::{live_files, of_file, saved_use};
 
 /// Predict wasted reads with more or less filter memory, from the saved use of a database
 ///
@@ -54,7 +54,7 @@ impl Advise {
                 self.db.display()
             ))
         };
-        let usage = Usage::of_folder(&self.db)?.ok_or_else(|| nothing("remembers no use"))?;
+        let usage = saved_use(&self.db)?.ok_or_else(|| nothing("remembers no use"))?;
         let step = Step::of("reading tables", files.len() as u64);
         let tables: Vec<TableUsage> = (files.iter())
             .inspect(|_| step.advance(1))

@@ -13,11 +13,10 @@ use springbloom_console::Step;
 use springbloom_console::bad_input;
 use springbloom_console::{output, picture};
 use springbloom_rocksdb::inspect;
-use springbloom_rocksdb::usage::Usage;
 
 use self::heat_map::HeatMap;
 use self::inspection::{Inspection, Table};
-use crate::live_files::{live_files, of_file};
+use crate::live_files::{live_files, of_file, saved_use};
 
 /// Show the filter units of a database by table and level, and verify their checksums
 #[derive(Args, Debug)]
@@ -73,7 +72,7 @@ impl Inspect {
 
     /// The saved use of the tables; `None` if there is none.
     fn heat_map(&self, files: &[LiveFile]) -> Result<Option<HeatMap>> {
-        let Some(usage) = Usage::of_folder(&self.db)? else { return Ok(None) };
+        let Some(usage) = saved_use(&self.db)? else { return Ok(None) };
         let mut tables = Vec::new();
         for file in files {
             if let Some(table) = of_file(&self.db, file, |path| usage.of_table(path))? {

@@ -44,7 +44,8 @@ pub(crate) fn page(experiments: &[Experiment], lab: &Lab) -> Result<String> {
             }
         }
     };
-    Ok(page.into_string())
+    // What maud escapes is text, but HTML has no control characters.
+    Ok(page.into_string().replace(|c: char| c.is_control() && c != '\n', "\u{fffd}"))
 }
 
 #[cfg(test)]
@@ -71,7 +72,7 @@ mod tests {
                     Figure::new("data_reads_per_get", of(config), 0.5 + wasted, Unit::PerLookup),
                 ]
             });
-        let command = vec!["springbloom".to_owned(), "<script>".to_owned()];
+        let command = vec!["springbloom".to_owned(), "<script>\0".to_owned()];
         let record = Clock::start().finish(command, 1, &(), figures.collect()).expect("a record");
         for run in ["memory", "leveldb-reads"] {
             lab.put(run, record.clone());
@@ -98,7 +99,10 @@ mod tests {
         for experiment in experiments.iter().filter(|experiment| experiment.paper != Paper::Own) {
             assert!(text.contains(experiment.id), "{}", experiment.id);
         }
-        assert!(text.contains("&lt;script&gt;"), "the command of a record is text");
+        assert!(
+            text.contains("&lt;script&gt;\u{fffd}") && !text.contains('\0'),
+            "the command of a record is text"
+        );
     }
 
     #[test]
