@@ -113,10 +113,19 @@ JNIEXPORT jlong JNICALL Java_org_springbloom_rocksdb_Native_wrap(JNIEnv* env, jc
       static_cast<rocksdb::TableFactory*>(new springbloom::ElasticTableFactory(*table_options, filters)));
 }
 
-// The metrics as text; null while there is no instance.
-JNIEXPORT jstring JNICALL Java_org_springbloom_rocksdb_Native_metrics(JNIEnv* env, jclass) {
+// The metrics as UTF-8; null while there is no instance. Not a string: Java's UTF-8 has no NUL and no characters of four bytes, which names
+// of column families may have.
+JNIEXPORT jbyteArray JNICALL Java_org_springbloom_rocksdb_Native_metrics(JNIEnv* env, jclass) {
   std::string text;
-  return springbloom::GetMetrics(&text).ok() ? env->NewStringUTF(text.c_str()) : nullptr;
+  if (!springbloom::GetMetrics(&text).ok()) {
+    return nullptr;
+  }
+  const auto size = static_cast<jsize>(text.size());
+  jbyteArray array = env->NewByteArray(size);
+  if (array != nullptr) {
+    env->SetByteArrayRegion(array, 0, size, reinterpret_cast<const jbyte*>(text.data()));
+  }
+  return array;
 }
 
 // The budget in force; -1 while there is no instance.

@@ -9,8 +9,8 @@ final class Native {
   /** Takes a stock table factory, which is gone in any case, and gives one with filter units. */
   static native long wrap(long stockFactory, String[] namesAndValues);
 
-  /** Null while no table format uses Springbloom. */
-  static native String metrics();
+  /** UTF-8; null while no table format uses Springbloom. */
+  static native byte[] metrics();
 
   /** -1 while no table format uses Springbloom. */
   static native long budgetBytes();

@@ -1,5 +1,6 @@
 package org.springbloom.rocksdb;
 
+import java.nio.charset.StandardCharsets;
 import java.time.Duration;
 import java.util.OptionalDouble;
 import org.rocksdb.ColumnFamilyHandle;
@@ -21,8 +22,8 @@ public final class Springbloom {
   /** The metrics in the OpenMetrics text format ({@link #METRICS_CONTENT_TYPE}); a text without any while no options use Springbloom. */
   public static String metricsText() {
     NativeLibrary.load();
-    String text = Native.metrics();
-    return text == null ? "# EOF\n" : text;
+    byte[] text = Native.metrics();
+    return text == null ? "# EOF\n" : new String(text, StandardCharsets.UTF_8);
   }
 
   /** The budget in force; 0 while no options use Springbloom. */

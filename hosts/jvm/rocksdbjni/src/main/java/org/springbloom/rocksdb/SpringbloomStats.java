@@ -1,5 +1,6 @@
 package org.springbloom.rocksdb;
 
+import java.util.Arrays;
 import java.util.Collections;
 import java.util.Map;
 import java.util.TreeMap;
@@ -15,7 +16,8 @@ public final class SpringbloomStats {
   /** The lines of a text in the OpenMetrics format. */
   static SpringbloomStats parse(String text) {
     Map<String, Double> values = new TreeMap<>();
-    text.lines()
+    // lines() would end a line at a carriage return, too, which names of column families may have.
+    Arrays.stream(text.split("\n"))
         .filter(line -> !line.isEmpty() && !line.startsWith("#"))
         .forEach(
             line -> {

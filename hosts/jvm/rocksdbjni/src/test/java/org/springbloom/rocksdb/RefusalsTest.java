@@ -26,6 +26,8 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 import org.rocksdb.ColumnFamilyDescriptor;
 import org.rocksdb.ColumnFamilyHandle;
+import org.rocksdb.ColumnFamilyOptions;
+import org.rocksdb.FlushOptions;
 import org.rocksdb.Options;
 import org.rocksdb.RocksDB;
 
@@ -219,5 +221,29 @@ class RefusalsTest {
     assertTrue(Machine.problemOf("Linux", "amd64", "flags : sse4_2 avx\n", glibc).contains("AVX2"));
     Set<String> musl = Set.of("/lib/ld-musl-x86_64.so.1");
     assertTrue(Machine.problemOf("Linux", "amd64", processors, musl).contains("musl"));
+  }
+
+  @Test
+  void anyNameOfAColumnFamilyIsInTheMetrics() throws Exception {
+    String[] names = {"a\0b", "\uD83D\uDE00", "a\rb", "a\nb", "\"\\"};
+    try (Options options = Stores.options(new SpringbloomTableConfig(Stores.AMPLE));
+        RocksDB database = Stores.open(options, folder.resolve("names"))) {
+      for (String name : names) {
+        byte[] bytes = name.getBytes(StandardCharsets.UTF_8);
+        try (ColumnFamilyOptions ofFamily = new ColumnFamilyOptions(options);
+            ColumnFamilyHandle family = database.createColumnFamily(new ColumnFamilyDescriptor(bytes, ofFamily))) {
+          database.put(family, Stores.key(1), Stores.value(1));
+          try (FlushOptions flush = new FlushOptions().setWaitForFlush(true)) {
+            database.flush(flush, family);
+          }
+        }
+      }
+      String text = Springbloom.metricsText();
+      assertTrue(text.endsWith("# EOF\n"), text);
+      for (String name : new String[] {"a\0b", "\uD83D\uDE00", "a\rb", "a\\nb", "\\\"\\\\"}) {
+        assertTrue(text.contains("family=\"" + name + "\""), text);
+      }
+      assertEquals(names.length, Springbloom.stats().tables());
+    }
   }
 }
