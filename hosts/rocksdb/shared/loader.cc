@@ -42,7 +42,7 @@ __attribute__((constructor)) void Load() {
   const std::string folder = slash == std::string::npos ? "." : file.substr(0, slash);
   const std::string library = folder + "/libspringbloom_rocksdb-" + release + ".so";
   if (access(library.c_str(), F_OK) != 0) {
-    Refuse("the program has RocksDB " + release);
+    Refuse("the program has RocksDB " + release + ", and there is no " + library);
   } else if (dlopen(library.c_str(), RTLD_NOW | RTLD_GLOBAL) == nullptr) {
     Refuse(dlerror());
   }
