@@ -31,12 +31,13 @@ impl Compare {
         let configs = self.configs()?;
         let common = self.common(&configs)?;
         let temporary;
+        let mut ending = None;
         let dir = match &self.dir {
             Some(dir) => dir.as_path(),
             None => {
                 temporary =
                     tempfile::Builder::new().prefix("springbloom-").tempdir().context("temporary folder")?;
-                place::remove_when_ended(temporary.path())?;
+                ending = Some(place::remove_when_ended(temporary.path())?);
                 temporary.path()
             }
         };
@@ -44,9 +45,12 @@ impl Compare {
         folder::make(dir)?;
         let inputs = Inputs { clock, dir, records, recorded, configs, common, defaults };
         let compared = self.compare_in(inputs);
-        if compared.is_err() && is_new {
-            // Goes away only if it is empty.
-            _ = fs::remove_dir(dir);
+        if compared.is_err() {
+            ending.iter().for_each(place::Ending::wait);
+            if is_new {
+                // Goes away only if it is empty.
+                _ = fs::remove_dir(dir);
+            }
         }
         compared
     }

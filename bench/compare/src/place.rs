@@ -2,6 +2,8 @@
 
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::Duration;
 
@@ -26,15 +28,31 @@ pub(crate) fn lock(dir: &Path) -> Result<File> {
     }
 }
 
+const PAUSE: Duration = Duration::from_millis(10);
+
+/// Whether a signal is about to end the process.
+pub(crate) struct Ending(Arc<AtomicBool>);
+
+impl Ending {
+    /// If one is, waits for that: what fails meanwhile fails because the folder goes away.
+    pub(crate) fn wait(&self) {
+        while self.0.load(Ordering::Acquire) {
+            thread::sleep(PAUSE);
+        }
+    }
+}
+
 /// Removes the temporary folder when a signal ends the process, which runs no destructors then.
-pub(crate) fn remove_when_ended(dir: &Path) -> Result<()> {
+pub(crate) fn remove_when_ended(dir: &Path) -> Result<Ending> {
     /// The databases are still written to meanwhile.
     const TRIES: u32 = 200;
-    const PAUSE: Duration = Duration::from_millis(10);
     let dir = PathBuf::from(dir);
+    let is_ending = Arc::new(AtomicBool::new(false));
+    let ending = Ending(is_ending.clone());
     let mut signals = Signals::new([SIGHUP, SIGINT, SIGTERM]).context("cannot wait for signals")?;
     let wait = move || {
         let Some(signal) = signals.forever().next() else { return };
+        is_ending.store(true, Ordering::Release);
         for _ in 0..TRIES {
             if fs::remove_dir_all(&dir).is_ok() || !dir.exists() {
                 break;
@@ -43,9 +61,10 @@ pub(crate) fn remove_when_ended(dir: &Path) -> Result<()> {
         }
         // Ends the process.
         _ = emulate_default_handler(signal);
+        is_ending.store(false, Ordering::Release);
     };
     thread::Builder::new().name("signals".to_owned()).spawn(wait).context("cannot start a thread")?;
-    Ok(())
+    Ok(ending)
 }
 
 /// RocksDB would report the refusal as an unspecific I/O error of its first table.
