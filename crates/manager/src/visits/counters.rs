@@ -33,7 +33,8 @@ impl OutcomeTotals {
 /// Kinds of [`Outcome`].
 const OUTCOMES: usize = 5;
 
-/// One thread's counts, in a cache line of their own. Not in two, which a processor may fetch together: many threads keep many of them.
+/// One thread's counts, in a cache line of their own. In one, not in the two that a processor may fetch together: with many threads they
+/// add up.
 #[derive(Debug, Default)]
 #[repr(align(64))]
 pub(crate) struct ThreadTotals {
