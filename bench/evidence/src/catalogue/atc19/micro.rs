@@ -176,7 +176,13 @@ fn inheritance() -> Here {
 }
 
 fn puts_and_scans() -> Here {
-    let scans = ROCKSDB.run("scans", "--configs bloom:4,elasticbf:4,elastic:4 --mix scan=1");
+    // A scan takes as long as ten lookups.
+    let scans = ROCKSDB.sized(
+        "scans",
+        "--configs bloom:4,elasticbf:4,elastic:4 --mix scan=1",
+        "",
+        "--warmup 30000 --ops 30000",
+    );
     let of_load = |name, config| just(point("load", name).of("config", config));
     let scan_rate = |config| ROCKSDB.point("scans", RATE, config);
     let mut claims = Vec::new();

@@ -28,7 +28,7 @@ pub(super) fn figures() -> Vec<Figure> {
 fn hard_disk() -> Here {
     let runs = TREES.map(|(tree, _)| {
         let arguments = "--configs bloom:4,elasticbf:4,elastic:4 --seek-ms 8";
-        tree.sized("hard-disk", arguments, "--warmup 1000 --ops 1000", "--warmup 20000 --ops 20000")
+        tree.sized("hard-disk", arguments, "--warmup 1000 --ops 1000", "--rounds 1 --warmup 10000 --ops 5000")
     });
     let claims = on_trees(|_, tree, called, whose, config| {
         let [rate, reads] = [RATE, READS].map(|figure| move |config| tree.point("hard-disk", figure, config));
