@@ -10,6 +10,8 @@ use std::{
     time::Duration,
 };
 
+use crate::Error;
+
 /// What is read of a file at most: the kernel writes two lines.
 const FILE_BYTES_MAX: u64 = 4096;
 
@@ -26,7 +28,7 @@ impl MemoryPressure {
     /// Pressure as this file says it: a control group's `memory.pressure` (version 2), or `/proc/pressure/memory`.
     ///
     /// By default it is read each second, some task must have waited for memory 5% of the last ten seconds, and the budget may shrink to 0.
-    /// A file that cannot be read, or says something else, means no pressure; a warning in the log says so.
+    /// The filters' builder refuses a file that cannot be read, or says something else. When it becomes so later, there is no pressure.
     pub fn in_file(pressure_file: impl Into<PathBuf>) -> Self {
         Self {
             pressure_file: pressure_file.into(),
@@ -39,7 +41,7 @@ impl MemoryPressure {
     /// Pressure in the control group of this process, else in the whole machine. `None` if the kernel tells neither.
     pub fn of_this_process() -> Option<Self> {
         let groups = fs::read_to_string("/proc/self/cgroup").unwrap_or_default();
-        pressure_file(&groups, Path::new("/sys/fs/cgroup"), Path::new("/proc")).map(Self::in_file)
+        nearest(&groups, Path::new("/sys/fs/cgroup"), Path::new("/proc"))
     }
 
     /// The budget is not shrunk below this.
@@ -82,11 +84,13 @@ impl MemoryPressure {
         self.some_percent().is_ok_and(|percent| percent >= self.stall_percent)
     }
 
-    /// Says in the log if the file does not tell of pressure.
-    pub(crate) fn warn_if_untold(&self) {
-        if let Err(error) = self.some_percent() {
-            log::warn!("no memory pressure is known, as {} does not tell it: {error}", self.source());
-        }
+    /// Errors if the file does not tell of pressure now.
+    pub(crate) fn check(&self) -> Result<(), Error> {
+        self.some_percent().map(|_| ()).map_err(|error| Error::Setting {
+            name: "memory_pressure",
+            got: self.source().to_string(),
+            expected: format!("a file that tells memory pressure, as /proc/pressure/memory does: {error}"),
+        })
     }
 
     /// Time that some task waited for memory, as the file says it now.
@@ -102,13 +106,14 @@ impl MemoryPressure {
     }
 }
 
-/// The first of: the process's version 2 group's file, those of the groups around it, the machine's.
-fn pressure_file(groups: &str, mount: &Path, proc: &Path) -> Option<PathBuf> {
+/// The first that tells of: the process's version 2 group, the groups around it, the machine.
+fn nearest(groups: &str, mount: &Path, proc: &Path) -> Option<MemoryPressure> {
     let group = groups.lines().find_map(|line| line.strip_prefix("0::/"));
     let around = group.map(|group| mount.join(group).ancestors().map(Path::to_owned).collect::<Vec<_>>());
     let in_groups = around.into_iter().flatten().take_while(|folder| folder.starts_with(mount));
     let files = in_groups.map(|folder| folder.join("memory.pressure"));
-    files.chain([proc.join("pressure/memory")]).find(|file| file.is_file())
+    let mut all = files.chain([proc.join("pressure/memory")]).map(MemoryPressure::in_file);
+    all.find(|pressure| pressure.some_percent().is_ok())
 }
 
 /// `some avg10=0.12 avg60=...`
@@ -128,7 +133,13 @@ mod tests {
         for other in ["", "full avg10=99.00", "some avg60=3", "some avg10=much"] {
             assert_eq!(some_avg10(other), None, "{other}");
         }
-        assert!(!MemoryPressure::in_file("/nonexistent").is_high());
+        let missing = MemoryPressure::in_file("/nonexistent");
+        assert!(!missing.is_high());
+        let error = missing.check().unwrap_err().to_string();
+        assert!(
+            error.starts_with("setting memory_pressure: got /nonexistent, expected a file that"),
+            "{error}"
+        );
     }
 
     #[test]
@@ -151,14 +162,15 @@ mod tests {
         fs::create_dir_all(mount.join("outer/inner")).unwrap();
         fs::create_dir_all(proc.join("pressure")).unwrap();
         let groups = "4:memory:/old\n0::/outer/inner\n";
-        let found = || pressure_file(groups, &mount, &proc);
-        assert_eq!(found(), None);
+        let found = || nearest(groups, &mount, &proc).map(|pressure| pressure.pressure_file);
+        fs::write(mount.join("outer/inner/memory.pressure"), "").unwrap();
+        assert_eq!(found(), None, "an empty file tells nothing");
         for file in [
             proc.join("pressure/memory"),
             mount.join("outer/memory.pressure"),
             mount.join("outer/inner/memory.pressure"),
         ] {
-            fs::write(&file, "").unwrap();
+            fs::write(&file, "some avg10=0.00 avg60=0.00\n").unwrap();
             assert_eq!(found(), Some(file));
         }
     }

@@ -18,7 +18,7 @@ use springbloom_manager::{Manager, ManagerSettings, MemoryCurve, PolicyKind, Sta
 
 use self::{families::FamilyStats, settings::Settings};
 use crate::{
-    Cache, Engine, Error,
+    Cache, Engine, Error, MemoryPressure,
     control::{
         budget_control::BudgetControl,
         maintenance::{Maintenance, Tasks},
@@ -55,6 +55,7 @@ pub struct Filters {
 impl Filters {
     pub(crate) fn start(settings: Settings, engine: &'static Engine) -> Result<Arc<Self>, Error> {
         setting_table::check(&settings)?;
+        settings.memory_pressure.iter().try_for_each(MemoryPressure::check)?;
         let manager = Manager::new(ManagerSettings {
             budget_bytes: settings.budget_bytes as usize,
             policy: settings.policy,
@@ -69,7 +70,6 @@ impl Filters {
         let warm_start = settings
             .warm_start_every
             .map(|_| Arc::new(WarmStart::new(engine, manager.clone(), files.clone())));
-        settings.memory_pressure.iter().for_each(|pressure| pressure.warn_if_untold());
         let budget = BudgetControl::new(manager.clone(), handover.clone(), settings.memory_pressure);
         let budget = Arc::new(budget);
         let maintenance_panics = Arc::new(AtomicU64::new(0));

@@ -283,6 +283,8 @@ fn parse_bytes(text: &str) -> Option<u64> {
 
 #[cfg(test)]
 mod tests {
+    use std::fs;
+
     use springbloom_manager::PolicyKind;
 
     use super::*;
@@ -394,18 +396,21 @@ mod tests {
 
     #[test]
     fn values_that_cannot_work_are_refused_wherever_they_are_given() {
-        type With = fn(f64) -> Settings;
-        fn pressed(pressure: MemoryPressure) -> Settings {
-            Settings { memory_pressure: Some(pressure), ..Settings::default() }
-        }
-        let floor: With = |bytes| pressed(MemoryPressure::in_file("file").floor_bytes(bytes as u64));
-        let stall: With = |percent| pressed(MemoryPressure::in_file("file").stall_percent(percent));
+        type With<'a> = &'a dyn Fn(f64) -> Settings;
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("memory.pressure");
+        fs::write(&file, "some avg10=0.00").unwrap();
+        let pressure = MemoryPressure::in_file(file);
+        let pressed =
+            |pressure: MemoryPressure| Settings { memory_pressure: Some(pressure), ..Settings::default() };
+        let floor = |bytes| pressed(pressure.clone().floor_bytes(bytes as u64));
+        let stall = |percent| pressed(pressure.clone().stall_percent(percent));
         /// As text, as a number (-1 as a number of bytes is the largest of all), and whether it can work.
         type Value = (&'static str, f64, bool);
-        let cases: [(&str, With, &[Value]); 5] = [
+        let cases: [(&str, With<'_>, &[Value]); 5] = [
             (
                 "budget",
-                |bytes| Settings { budget_bytes: bytes as u64, ..Settings::default() },
+                &|bytes| Settings { budget_bytes: bytes as u64, ..Settings::default() },
                 &[
                     ("0", 0.0, true),
                     ("256T", 2f64.powi(48), true),
@@ -415,7 +420,7 @@ mod tests {
             ),
             (
                 "segment_data_bytes",
-                |bytes| Settings { segment_data_bytes: bytes as u64, ..Settings::default() },
+                &|bytes| Settings { segment_data_bytes: bytes as u64, ..Settings::default() },
                 &[
                     ("16K", 16384.0, true),
                     ("16383", 16383.0, false),
@@ -427,7 +432,7 @@ mod tests {
             ),
             (
                 "segment_lifetime_visits",
-                |visits| Settings { segment_lifetime_visits: Some(visits as u64), ..Settings::default() },
+                &|visits| Settings { segment_lifetime_visits: Some(visits as u64), ..Settings::default() },
                 &[
                     ("1", 1.0, true),
                     ("0", 0.0, false),
@@ -438,12 +443,12 @@ mod tests {
             ),
             (
                 "memory_pressure_floor",
-                floor,
+                &floor,
                 &[("0", 0.0, true), ("256T", 2f64.powi(48), true), ("257T", 257.0 * 2f64.powi(40), false)],
             ),
             (
                 "memory_pressure_stall_percent",
-                stall,
+                &stall,
                 &[
                     ("100", 100.0, true),
                     ("0.01", 0.01, true),
@@ -460,7 +465,7 @@ mod tests {
             let takes = SETTINGS.iter().find(|setting| setting.name == name).expect(name).takes;
             for &(text, value, can_work) in values {
                 let refusals = [
-                    apply(pressed(MemoryPressure::in_file("file")), &[(name, text)]).err(),
+                    apply(pressed(pressure.clone()), &[(name, text)]).err(),
                     with(value).start(&TEST_ENGINE).err().map(|error| error.to_string()),
                 ];
                 for refusal in refusals {

@@ -56,7 +56,7 @@ pub(crate) fn shared_instance(
             }
             Some((name, in_force, asked)) if in_use.is_some() => {
                 return Err(format!(
-                    "{name}: got {asked}, and the databases of this process that are open share {in_force}; give all of them the \
+                    "{name}: got {asked}, and the options and open databases of this process share {in_force}; give all of them the \
                      same, or leave it out"
                 ));
             }

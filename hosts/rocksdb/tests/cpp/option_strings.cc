@@ -4,6 +4,7 @@
 #include "check.h"
 #include "rocksdb/advanced_cache.h"
 #include "rocksdb/convenience.h"
+#include "rocksdb/env.h"
 #include "rocksdb/table.h"
 
 using namespace springbloom_test;
@@ -56,6 +57,9 @@ extern "C" int springbloom_test_option_strings(void*, const char* path, char* er
   return Run(error, error_size, [&] {
     const std::string first = std::string(path) + "/first";
     const std::string second = std::string(path) + "/second";
+    const std::string pressure = std::string(path) + "/memory.pressure";
+    CheckOk(rocksdb::WriteStringToFile(rocksdb::Env::Default(), "some avg10=0.00 avg60=0.00 avg300=0.00 total=1\n", pressure),
+            pressure);
     uint64_t budget = 0;
     double wasted_reads = 0;
     Check(springbloom::GetBudget(&budget).IsNotFound(), "nobody yet");
@@ -63,7 +67,8 @@ extern "C" int springbloom_test_option_strings(void*, const char* path, char* er
       const rocksdb::Options options = FromString(
           "table_factory={id=springbloom;budget=4M;segment_data_bytes=16K;units=ribbon:8;policy=monkey;"
           "warm_start_seconds=0;charge_to_block_cache=true;block_cache=32M;block_size=2048;"
-          "memory_pressure=/nonexistent;memory_pressure_floor=1M};listeners=springbloom");
+          "memory_pressure=" +
+          pressure + ";memory_pressure_floor=1M};listeners=springbloom");
       Check(options.listeners.size() == 1, "the listener is there");
       const auto* table_options = options.table_factory->GetOptions<rocksdb::BlockBasedTableOptions>();
       Check(table_options != nullptr && table_options->block_size == 2048, "options of the format stand beside ours");
@@ -172,11 +177,14 @@ extern "C" int springbloom_test_option_strings(void*, const char* path, char* er
       Check(options.table_factory->GetOptions<rocksdb::BlockBasedTableOptions>()->block_size == 2048, "the known option stands");
     }
     for (const std::string percent : {"inf", "NaN", "-1", "0", "101"}) {
-      CheckRefused("table_factory={id=springbloom;memory_pressure=/nonexistent;memory_pressure_stall_percent=" + percent + "}",
-                   first,
+      CheckRefused("table_factory={id=springbloom;memory_pressure=/any;memory_pressure_stall_percent=" + percent + "}", first,
                    "memory_pressure_stall_percent: got " + percent + ", expected a number of percent above 0, 100 at most");
     }
     CheckRefused("table_factory={id=springbloom;memory_pressure_floor=1M}", first, "memory_pressure is off");
+    CheckRefused(
+        "table_factory={id=springbloom;memory_pressure=/nonexistent}", first,
+        "memory_pressure: got /nonexistent, expected a file that tells memory pressure, as /proc/pressure/memory does: No such "
+        "file");
     CheckRefused("table_factory={id=springbloom;units=bloom:6x0}", first, "units: got bloom:6x0");
     CheckRefused("table_factory={id=springbloom;segment_data_bytes=1}", first, "segment_data_bytes");
   });
