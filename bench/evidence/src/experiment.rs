@@ -48,19 +48,33 @@ pub(crate) struct Experiment {
 pub(crate) enum Here {
     /// Its claims are computed from the records of `runs`.
     Measured { runs: Vec<Run>, claims: Vec<Claim> },
+    /// It is compared with no paper.
+    Tabled { runs: Vec<Run>, layout: Layout },
     /// It cannot be measured, or not yet: why, in a sentence.
     Not(&'static str),
+}
+
+/// The table of an experiment that is compared with no paper.
+pub(crate) enum Layout {
+    /// A line for each filter of each run.
+    Filters,
+    /// A line for each run, which `labels` names, and each of `figures`; a column for each filter.
+    Runs { labels: Vec<&'static str>, figures: &'static [&'static str] },
+    /// A line for each window of lookups, a column for each filter.
+    Windows,
+    /// A line for each block cache that pays for all.
+    OneCache,
 }
 
 impl Experiment {
     /// Whether it is measured but compared with no paper.
     pub(crate) fn has_no_claims(&self) -> bool {
-        matches!(&self.here, Here::Measured { claims, .. } if claims.is_empty())
+        matches!(&self.here, Here::Tabled { .. })
     }
 
     pub(crate) fn runs(&self) -> &[Run] {
         match &self.here {
-            Here::Measured { runs, .. } => runs,
+            Here::Measured { runs, .. } | Here::Tabled { runs, .. } => runs,
             Here::Not(_) => &[],
         }
     }

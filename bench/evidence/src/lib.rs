@@ -4,6 +4,7 @@
 //! - `experiment`, `run`: what an experiment is made of;
 //! - `lab`: the records of runs, in a folder;
 //! - `verdict`: whether what the paper reports holds;
+//! - `tables`: what is compared with no paper;
 //! - `reproduce`: `springbloom reproduce`;
 //! - `report`, `page`, `markdown`: `springbloom report`.
 
@@ -18,6 +19,7 @@ mod reason;
 mod report;
 mod reproduce;
 mod run;
+mod tables;
 mod verdict;
 
 pub use report::Report;

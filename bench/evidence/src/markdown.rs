@@ -1,7 +1,5 @@
 //! Tables of records for Markdown documents.
 
-mod measured;
-
 use std::fmt::Write;
 
 use anyhow::{Context, Result};
@@ -11,6 +9,7 @@ use springbloom_records::Record;
 use crate::catalogue;
 use crate::experiment::{Claim, Experiment, Here, Whose};
 use crate::lab::{Lab, commits};
+use crate::tables::{Table, shown};
 use crate::verdict::{judge, rows};
 
 /// The name of the table of all verdicts.
@@ -31,14 +30,14 @@ pub(crate) fn table(id: &str, lab: &Lab) -> Result<Option<String>> {
     let experiment = experiments.first().with_context(|| format!("no experiment {id}"))?;
     match &experiment.here {
         Here::Not(why) => Ok(Some(format!("Not measured here: {why}\n"))),
-        Here::Measured { runs, claims } => {
-            let records: Vec<&Record> = runs.iter().filter_map(|run| lab.get(&run.name)).collect();
+        Here::Measured { .. } | Here::Tabled { .. } => {
+            let runs = experiment.runs().iter();
+            let records: Vec<&Record> = runs.filter_map(|run| lab.get(&run.name)).collect();
             if records.is_empty() {
                 return Ok(None);
             }
-            let table = match claims.as_slice() {
-                [] if id == "equal-memory" => measured::one_cache(&records)?,
-                [] => measured::filters(&records)?,
+            let table = match &experiment.here {
+                Here::Tabled { runs, layout } => Table::of(layout, runs, lab)?.to_string(),
                 _ => claims_of(experiment, lab)?,
             };
             Ok(Some(format!("{table}\n{}\n", how(&records))))
@@ -69,12 +68,6 @@ pub(crate) fn update(text: &str, lab: &Lab) -> Result<(String, Vec<String>)> {
     Ok((updated + rest, kept))
 }
 
-/// Text of a record, without what would end its cell or its code, begin HTML, or cannot be shown.
-fn shown(text: &str) -> String {
-    let is_plain = |c: char| !c.is_control() && !['|', '`', '<', '>', '&', '\\'].contains(&c);
-    text.chars().map(|c| if is_plain(c) { c } else { '?' }).collect()
-}
-
 fn verdicts(lab: &Lab) -> Result<String> {
     let columns =
         ["experiment", "paper", "what", "records", "as published", "Springbloom", "verdict and why"];
@@ -85,7 +78,7 @@ fn verdicts(lab: &Lab) -> Result<String> {
             .map(|whose| judged.count_of(whose).map_or_else(|| "-".to_owned(), |count| count.to_string()));
         let why = match &experiment.here {
             Here::Not(why) => (*why).to_owned(),
-            Here::Measured { .. } => judged.reasons.join("; "),
+            Here::Measured { .. } | Here::Tabled { .. } => judged.reasons.join("; "),
         };
         let why = if why.is_empty() { why } else { format!(": {why}") };
         let Experiment { id, paper, place, shows, .. } = experiment;

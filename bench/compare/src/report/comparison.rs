@@ -194,6 +194,9 @@ struct Medians {
     latency_us: BTreeMap<&'static str, [f64; 2]>,
     /// Bytes of the budget of elastic filters at the end, by what they are spent on.
     budget_bytes: BTreeMap<&'static str, f64>,
+    /// Wasted reads per get of windows, by their ends. The rows have them, too.
+    #[serde(skip)]
+    windows: Vec<(u64, Spread)>,
 }
 
 impl Medians {
@@ -229,7 +232,14 @@ impl Medians {
             .budget_bytes
             .iter()
             .map(|(part, bytes)| Figure::new("budget_bytes", labelled("part", part), *bytes, Unit::Bytes));
-        figures.into_iter().flatten().chain(calls).chain(parts).collect()
+        let windows = self.windows.iter().map(|(end_ops, wasted)| {
+            wasted.figure(
+                "window_wasted_reads_per_get",
+                labelled("end_ops", &end_ops.to_string()),
+                Unit::PerLookup,
+            )
+        });
+        figures.into_iter().flatten().chain(calls).chain(parts).chain(windows).collect()
     }
 }
 
@@ -292,6 +302,7 @@ fn medians(rows: &[Row], baseline: &str) -> Vec<Medians> {
                         Some((part, Spread::of(bytes)?.median))
                     })
                     .collect(),
+                windows: windows::wasted_reads(group()),
             })
         })
         .collect()

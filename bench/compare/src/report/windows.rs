@@ -6,7 +6,7 @@ use anyhow::Result;
 use springbloom_console::{TextTable, distinct};
 
 use crate::report::header::Lookups;
-use crate::run::Row;
+use crate::run::{Row, Window};
 use crate::spread::Spread;
 
 /// A table for each number of threads: one line for each window, one column for each configuration, medians over salts. Then
@@ -26,20 +26,30 @@ pub(crate) fn write_text(out: &mut impl Write, lookups: Option<&Lookups>, rows: 
     Ok(())
 }
 
+/// Wasted reads per get of each window, by its end.
+pub(crate) fn wasted_reads<'a>(rows: impl Iterator<Item = &'a Row> + Clone) -> Vec<(u64, Spread)> {
+    let first = rows.clone().next().map_or(&[][..], |row| row.windows.as_slice());
+    let of = |(at, window): (usize, &Window)| {
+        let same = rows.clone().filter_map(|row| row.windows.get(at));
+        Some((window.end_ops, Spread::of(same.map(Window::wasted_reads_per_get))?))
+    };
+    first.iter().enumerate().filter_map(of).collect()
+}
+
 fn write_table(out: &mut impl Write, rows: &[&Row]) -> Result<()> {
     let configs = distinct(rows.iter().map(|row| row.config.as_str()));
     let mut table = TextTable::new(["operations"].into_iter().chain(configs.iter().copied())).with_names(0);
     let jumps = distinct(rows.iter().flat_map(|row| row.recoveries.iter().map(|jump| jump.jump_ops)));
-    let first = rows.first().map_or(&[][..], |row| row.windows.as_slice());
-    for (at, window) in first.iter().enumerate() {
-        let cell = |config: &&str| {
-            let of_config = rows.iter().filter(|row| row.config == *config);
-            let wasted =
-                of_config.filter_map(|row| row.windows.get(at)).map(|window| window.wasted_reads_per_get());
-            Spread::of(wasted).map_or_else(|| "-".to_owned(), |spread| spread.text(4))
-        };
-        table.add_row([window.end_ops.to_string()].into_iter().chain(configs.iter().map(cell)));
-        if jumps.contains(&window.end_ops) {
+    let of_config = |config: &&str| {
+        let config = *config;
+        wasted_reads(rows.iter().copied().filter(move |row| row.config == config))
+    };
+    let columns: Vec<_> = configs.iter().map(of_config).collect();
+    for (at, &(end_ops, _)) in columns.first().into_iter().flatten().enumerate() {
+        let cells =
+            columns.iter().map(|column| column.get(at).map_or("-".to_owned(), |(_, spread)| spread.text(4)));
+        table.add_row([end_ops.to_string()].into_iter().chain(cells));
+        if jumps.contains(&end_ops) {
             table.add_row(["jump".to_owned()].into_iter().chain(configs.iter().map(|_| String::new())));
         }
     }

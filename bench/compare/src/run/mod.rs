@@ -14,4 +14,5 @@ mod workload;
 pub(crate) use load::{LoadCost, LoadPlan, LoadRow, run as run_loads};
 pub(crate) use schedule::{Entrant, Latency, Plan, Row, run};
 pub(crate) use tables_per_get::tables_per_get;
+pub(crate) use windows::Window;
 pub(crate) use workload::Workload;

@@ -56,7 +56,7 @@ mod tests {
     use std::collections::BTreeSet;
 
     use super::*;
-    use crate::experiment::Here;
+    use crate::experiment::{Here, Layout};
     use crate::run::{Program, Size};
 
     #[test]
@@ -108,12 +108,13 @@ mod tests {
             match experiment.here {
                 Here::Not(why) => assert!(why.len() > 20, "{}: {why}", experiment.id),
                 Here::Measured { runs, claims } => {
+                    assert!(!runs.is_empty() && !claims.is_empty(), "{}", experiment.id);
+                }
+                Here::Tabled { runs, layout } => {
                     assert!(!runs.is_empty(), "{} has no runs", experiment.id);
-                    assert!(
-                        !claims.is_empty() || experiment.paper == crate::experiment::Paper::Own,
-                        "{}",
-                        experiment.id
-                    );
+                    if let Layout::Runs { labels, .. } = layout {
+                        assert_eq!(labels.len(), runs.len(), "{}", experiment.id);
+                    }
                 }
             }
         }

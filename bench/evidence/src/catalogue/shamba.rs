@@ -21,16 +21,22 @@ pub(super) fn experiments() -> Vec<Experiment> {
     ]
 }
 
-fn shared_digests() -> Here {
-    let lengths = [16, 256, 1023];
-    let run = |&bytes: &usize| {
+/// Lengths of keys in bytes.
+const LENGTHS: [usize; 3] = [16, 256, 1023];
+
+/// Lookups of absent keys in memory, for keys of each length.
+pub(super) fn by_key_length() -> [Run; 3] {
+    LENGTHS.map(|bytes| {
         let both = "compare --preset leveldb --value-bytes 100 --configs bloom:10,elastic:10 --buffered --block-cache 2GiB --zero-result 1 \
                     --salts 1 --load-rounds 0";
         let quick = "--warmup 100000 --ops 100000 --rounds 5";
         let full = "--warmup 400000 --ops 600000 --rounds 15";
         Run::springbloom(format!("digests-{bytes}"), None, both, quick, full).with_keys_of(bytes)
-    };
-    let claims = lengths.iter().flat_map(|bytes| {
+    })
+}
+
+fn shared_digests() -> Here {
+    let claims = LENGTHS.iter().flat_map(|bytes| {
         let of = |name, config| point(format!("digests-{bytes}"), name).of("config", config);
         let digests = ratio(of("digests_per_get", "elastic:10"), of("tables_per_get", "elastic:10"));
         let fewer = Claim::new(
@@ -49,7 +55,7 @@ fn shared_digests() -> Here {
             Claim::new(says, Whose::Springbloom, paper, rate).timed().otherwise(short),
         ]
     });
-    measured(lengths.iter().map(run).collect(), claims.collect())
+    measured(by_key_length().into(), claims.collect())
 }
 
 /// Why fewer reads are saved than in the paper, by runs of 5,000 lookups at 3765eee.

@@ -38,6 +38,7 @@ pub(crate) fn page(experiments: &[Experiment], lab: &Lab) -> Result<String> {
                     (sections::memory(experiments, lab)?)
                     (sections::throughput(lab)?)
                     (sections::budget(lab)?)
+                    (sections::tables(experiments, lab)?)
                     (sections::papers(experiments, lab)?)
                     (sections::records(lab))
                 }

@@ -7,16 +7,18 @@ use springbloom_console::sizes::Size as Bytes;
 use springbloom_records::Record;
 
 use super::chart::{self, COLOURS, Series, hex};
-use crate::experiment::{Claim, Experiment, Here, Paper, Whose};
+use crate::experiment::{Claim, Experiment, Here, Layout, Paper, Whose};
 use crate::lab::{Lab, commits};
+use crate::tables::Table;
 use crate::verdict::{Finding, Judged, Verdict, judge, rows};
 
 /// Ids and titles, in order.
-pub(super) const TITLES: [(&str, &str); 6] = [
+pub(super) const TITLES: [(&str, &str); 7] = [
     ("verdicts", "Verdicts"),
     ("memory", "Wasted reads by memory"),
     ("throughput", "Throughput"),
     ("budget", "What memory is spent on"),
+    ("tables", "Further tables"),
     ("papers", "Papers against ours"),
     ("records", "Records"),
 ];
@@ -280,6 +282,29 @@ pub(super) fn budget(lab: &Lab) -> Result<Markup> {
     ))
 }
 
+/// What was measured of Springbloom itself, except what the charts show filter by filter.
+pub(super) fn tables(experiments: &[Experiment], lab: &Lab) -> Result<Markup> {
+    let mut parts = Vec::new();
+    for Experiment { id, shows, here, .. } in experiments {
+        let Here::Tabled { runs, layout } = here else { continue };
+        if matches!(layout, Layout::Filters) || runs.iter().all(|run| lab.get(&run.name).is_none()) {
+            continue;
+        }
+        let Table { titles, rows } = Table::of(layout, runs, lab)?.plain();
+        parts.push(html! {
+            details id=(id) {
+                summary { strong { (shows) } " " span.soft { code { (id) } } }
+                table {
+                    thead { tr { @for title in &titles { th { (title) } } } }
+                    tbody { @for row in &rows { tr { @for cell in row { td { (cell) } } } } }
+                }
+            }
+        });
+    }
+    let empty = parts.is_empty();
+    Ok(section("tables", html! { @if empty { p { "Not measured yet." } } @for part in parts { (part) } }))
+}
+
 pub(super) fn papers(experiments: &[Experiment], lab: &Lab) -> Result<Markup> {
     let mut parts = Vec::new();
     for paper in Paper::ALL.into_iter().filter(|paper| *paper != Paper::Own) {
@@ -332,6 +357,7 @@ fn details(experiment: &Experiment, judged: &Judged, lab: &Lab) -> Markup {
             }
             @match &experiment.here {
                 Here::Not(why) => p { (why) },
+                Here::Tabled { .. } => {}
                 Here::Measured { runs, claims } => {
                     (claims_table(claims, judged))
                     @for reason in &judged.reasons { p { strong { "Why not: " } (reason) "." } }

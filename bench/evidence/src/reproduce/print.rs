@@ -8,6 +8,7 @@ use springbloom_console::{TextTable, output};
 
 use crate::experiment::{Claim, Experiment, Here};
 use crate::lab::Lab;
+use crate::tables::Table;
 use crate::verdict::{Finding, Verdict, judge};
 
 /// All experiments, and how each is measured.
@@ -15,7 +16,7 @@ pub(super) fn list(experiments: &[Experiment]) -> Result<()> {
     let mut table = TextTable::new(["id", "paper", "place", "what"]).with_names(4);
     for Experiment { id, paper, place, shows, here } in experiments {
         let what = match here {
-            Here::Measured { .. } => (*shows).to_owned(),
+            Here::Measured { .. } | Here::Tabled { .. } => (*shows).to_owned(),
             Here::Not(why) => format!("{shows}. Not here: {why}"),
         };
         table.add_row([(*id).to_owned(), paper.title().to_owned(), (*place).to_owned(), what]);
@@ -29,7 +30,9 @@ pub(super) fn list_json(experiments: &[Experiment]) -> Result<()> {
 
 fn described(Experiment { id, paper, place, shows, here }: &Experiment) -> Value {
     let (runs, why_not) = match here {
-        Here::Measured { runs, .. } => (runs.iter().map(|run| run.name.as_str()).collect(), None),
+        Here::Measured { runs, .. } | Here::Tabled { runs, .. } => {
+            (runs.iter().map(|run| run.name.as_str()).collect(), None)
+        }
         Here::Not(why) => (Vec::new(), Some(why)),
     };
     json!({"id": id, "paper": paper.title(), "place": place, "shows": shows, "runs": runs, "why_not": why_not})
@@ -42,8 +45,12 @@ pub(super) fn verdicts(experiments: &[Experiment], lab: &Lab) -> Result<()> {
         for experiment in experiments {
             let judged = judge(experiment, lab);
             let Experiment { id, paper, place, shows, here } = experiment;
-            if experiment.has_no_claims() {
-                writeln!(out, "{id}: `springbloom report` shows its figures ({place}: {shows})")?;
+            if let Here::Tabled { runs, layout } = here {
+                writeln!(out, "{id}: {shows} ({place})")?;
+                let Table { titles, rows } = Table::of(layout, runs, lab)?.plain();
+                let mut table = TextTable::new(titles.iter().map(String::as_str)).with_names(1);
+                rows.into_iter().for_each(|row| table.add_row(row));
+                writeln!(out, "{table}")?;
                 continue;
             }
             let at = Verdict::ALL.iter().position(|known| *known == judged.verdict).unwrap_or_default();
@@ -56,6 +63,7 @@ pub(super) fn verdicts(experiments: &[Experiment], lab: &Lab) -> Result<()> {
                         writeln!(out, "  {}", line(claim, finding.as_ref()))?;
                     }
                 }
+                Here::Tabled { .. } => (),
             }
         }
         let texts: Vec<_> = Verdict::ALL
@@ -63,7 +71,11 @@ pub(super) fn verdicts(experiments: &[Experiment], lab: &Lab) -> Result<()> {
             .zip(counts)
             .map(|(verdict, count)| format!("{}: {count}", verdict.name()))
             .collect();
-        Ok(writeln!(out, "\n{} experiments. {}.", experiments.len(), texts.join(", "))?)
+        let judged: usize = counts.iter().sum();
+        if judged > 0 {
+            writeln!(out, "\n{judged} experiments of papers. {}.", texts.join(", "))?;
+        }
+        Ok(())
     })
 }
 
@@ -92,7 +104,7 @@ pub(super) fn verdicts_json(experiments: &[Experiment], lab: &Lab) -> Result<()>
                 .zip(judged.findings)
                 .map(|(claim, finding)| claim_json(claim, finding))
                 .collect(),
-            Here::Not(_) => Vec::new(),
+            Here::Not(_) | Here::Tabled { .. } => Vec::new(),
         };
         let mut document = described(experiment);
         document["verdict"] = judged.verdict.name().into();

@@ -1,12 +1,9 @@
-//! Tables of Springbloom's own measurements.
+//! Filters one by one.
 
-use std::fmt::Write;
-
-use anyhow::{Context, Result};
 use springbloom_console::sizes::Size as Bytes;
 use springbloom_records::{Figure, Record};
 
-use super::shown;
+use super::{Table, shown, spread};
 
 /// A column: its title, and its text for a filter, given the figure of its wasted reads.
 type Column = (&'static str, fn(&Record, &Figure) -> Option<String>);
@@ -26,9 +23,8 @@ const COLUMNS: [Column; 5] = [
 ];
 
 /// Memory, reads and lookups of each filter, with the fewest threads. Columns that no record fills are left out.
-pub(super) fn filters(records: &[&Record]) -> Result<String> {
+pub(super) fn table<'a>(records: impl Iterator<Item = &'a Record>) -> Table {
     let rows: Vec<Vec<Option<String>>> = records
-        .iter()
         .flat_map(|record| {
             let wasted = record.figures.iter().filter(|figure| figure.name == "wasted_reads_per_get");
             let threads =
@@ -40,14 +36,10 @@ pub(super) fn filters(records: &[&Record]) -> Result<String> {
         .collect();
     let filled = |column: &usize| rows.iter().any(|row| row[*column].is_some());
     let columns: Vec<usize> = (0..COLUMNS.len()).filter(filled).collect();
-    let mut text = String::new();
-    let mut line = |cells: Vec<&str>| writeln!(text, "| {} |", cells.join(" | "));
-    line(columns.iter().map(|&column| COLUMNS[column].0).collect())?;
-    line(vec!["---"; columns.len()])?;
-    for row in &rows {
-        line(columns.iter().map(|&column| row[column].as_deref().unwrap_or("-")).collect())?;
-    }
-    Ok(text)
+    let titles = columns.iter().map(|&column| COLUMNS[column].0.to_owned()).collect();
+    let cell = |row: &[Option<String>], column: usize| row[column].clone().unwrap_or_else(|| "-".to_owned());
+    let rows = rows.iter().map(|row| columns.iter().map(|&column| cell(row, column)).collect()).collect();
+    Table { titles, rows }
 }
 
 /// The figure called `name` of the same filter and threads.
@@ -60,15 +52,6 @@ fn memory(record: &Record, wasted: &Figure) -> Option<String> {
     let bytes = same(record, wasted, "filter_bytes");
     let bits = || wasted.of.get("bits_per_key").map(|bits| format!("{} bits per key", shown(bits)));
     bytes.map(|figure| Bytes { bytes: figure.value as u64 }.to_string()).or_else(bits)
-}
-
-/// `0.045`, or `0.045 (0.044-0.048)` where there are several measurements.
-fn spread(figure: &Figure, digits: usize) -> String {
-    let value = format!("{:.digits$}", figure.value);
-    match (figure.least, figure.most) {
-        (Some(least), Some(most)) if least < most => format!("{value} ({least:.digits$}-{most:.digits$})"),
-        _ => value,
-    }
 }
 
 /// Families of filters with what they are.
@@ -90,33 +73,6 @@ fn named(config: &str) -> String {
         bits.parse::<f64>().ok().map(|bits| format!("{family}, {bits} bits (`{config}`)"))
     });
     known.unwrap_or_else(|| format!("`{config}`"))
-}
-
-/// A line for each block cache that pays for all memory: block reads per lookup of both filters, and the ratio of their lookups.
-pub(super) fn one_cache(records: &[&Record]) -> Result<String> {
-    let mut text = "| cache | lookups | partitioned:10: data + index + filter reads per lookup | \
-         elastic:8: the same | lookups / partitioned:10 |\n\
-                    |---|---|---|---|---|\n"
-        .to_owned();
-    let kinds = ["data_reads_per_get", "index_reads_per_get", "filter_reads_per_get"];
-    for record in records {
-        let of =
-            |config: &str, name: &str| record.figure(name, &[("config", config)]).map(|figure| figure.value);
-        let reads = |config: &str| {
-            let reads =
-                kinds.map(|kind| of(config, kind).map_or("-".to_owned(), |reads| format!("{reads:.3}")));
-            reads.join(" + ")
-        };
-        let cache = record.settings.get("block_cache").context("a record of a run with a block cache")?;
-        let bytes = cache["bytes"].as_u64().unwrap_or_default();
-        let kind = shown(cache["kind"].as_str().unwrap_or("-"));
-        let law = shown(record.settings.get("distribution").and_then(|law| law.as_str()).unwrap_or("-"));
-        let ratio = of("elastic:8", "lookups_per_s").zip(of("partitioned:10", "lookups_per_s"));
-        let ratio = ratio.map_or("-".to_owned(), |(ours, theirs)| format!("{:.2}", ours / theirs));
-        let (cache, stock, ours) = (Bytes { bytes }, reads("partitioned:10"), reads("elastic:8"));
-        writeln!(text, "| {kind}, {cache} | {law} | {stock} | {ours} | {ratio} |")?;
-    }
-    Ok(text)
 }
 
 #[cfg(test)]
@@ -142,8 +98,8 @@ mod tests {
         ];
         let record = Clock::start().finish(vec![], 1, &(), figures).expect("a record");
         assert_eq!(
-            filters(&[&record]).expect("a table"),
-            "| filter | memory | wasted reads per lookup |\n| --- | --- | --- |\n\
+            table([&record].into_iter()).to_string(),
+            "| filter | memory | wasted reads per lookup |\n|---|---|---|\n\
              | RocksDB Bloom, 4 bits (`bloom:4`) | 2 KiB | 0.250 |\n\
              | `elasticbf:4@policy=benefit` | - | 0.100 |\n\
              | `a????b??` | - | 0.100 |\n"

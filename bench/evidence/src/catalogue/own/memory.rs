@@ -1,22 +1,17 @@
-//! Measurements of Springbloom itself, for the page and the tables of documents.
+//! Wasted reads by memory: the main comparison, every filter, block caches.
 
-use super::stores::{LEVELDB, measured};
-use crate::experiment::{Experiment, Paper};
+use super::{SETTING_S1, SMALL, tabled};
+use crate::catalogue::stores::LEVELDB;
+use crate::experiment::{Experiment, Layout};
 use crate::run::Run;
 
 pub(super) fn experiments() -> Vec<Experiment> {
-    let experiment = |id, place, shows, runs| Experiment {
-        id,
-        paper: Paper::Own,
-        place,
-        shows,
-        here: measured(runs, Vec::new()),
-    };
+    let experiment = |id, place, shows, runs| tabled(id, place, shows, Layout::Filters, runs);
     let small = "bloom:2,bloom:4,bloom:6,bloom:8,bloom:10,ribbon:3,ribbon:4,ribbon:6,ribbon:8,monkey-bloom:2,monkey-bloom:4,monkey-bloom:6,\
                  monkey-ribbon:3,monkey-ribbon:4,monkey-ribbon:6,elastic:1,elastic:2,elastic:4,elastic:6,elastic:8,elastic:10";
     let memory = Run::springbloom(
         "memory",
-        Some("small"),
+        SMALL,
         &format!("compare --preset small --configs {small} --load-rounds 0"),
         "--records 500000 --salts 1 --rounds 1 --warmup 50000 --ops 50000",
         "--records 2000000 --salts 3 --rounds 1 --warmup 300000 --ops 300000",
@@ -32,7 +27,7 @@ pub(super) fn experiments() -> Vec<Experiment> {
         .run("memory", "--configs bloom:4,bloom:10,ribbon:4,monkey-ribbon:4,elastic:2,elastic:4,elastic:10");
     let main = Run::springbloom(
         "setting-s1",
-        Some("setting-s1"),
+        SETTING_S1,
         "compare --preset leveled \
          --configs bloom:4,monkey-bloom:4,ribbon:4,monkey-ribbon:4,partitioned:10,elasticbf:4,elastic:2,elastic:4,bloom:10",
         "--records 600000 --salts 1 --rounds 1 --warmup 50000 --ops 50000 --load-rounds 0",
@@ -41,7 +36,7 @@ pub(super) fn experiments() -> Vec<Experiment> {
     let cached = |name, quick_kib: u32, full_mib: u32| {
         Run::springbloom(
             name,
-            Some("setting-s1"),
+            SETTING_S1,
             "compare --preset leveled --configs ribbon:4,monkey-ribbon:4,elastic:4,bloom:10 --rounds 1 --load-rounds 0 --threads 4",
             &format!("--records 600000 --salts 1 --warmup 100000 --ops 100000 --block-cache {quick_kib}KiB"),
             &format!("--records 5000000 --salts 3 --warmup 600000 --ops 400000 --block-cache {full_mib}MiB"),
@@ -78,10 +73,11 @@ pub(super) fn experiments() -> Vec<Experiment> {
             "reads in vain by memory in LevelDB's tree",
             vec![sorted_runs],
         ),
-        experiment(
+        tabled(
             "equal-memory",
             "one block cache that pays for all",
             "block reads and lookups per second, with partitioned filters and with elastic ones",
+            Layout::OneCache,
             equal_memory(),
         ),
         experiment(

@@ -1,0 +1,76 @@
+//! Wasted reads by what is looked up.
+
+use super::{Line, SETTING_S1, SMALL, lines, tabled};
+use crate::catalogue::stores::{LEVELDB, PEBBLESDB};
+use crate::experiment::{Experiment, Layout};
+use crate::run::Run;
+
+const WASTED: &[&str] = &["wasted_reads_per_get"];
+/// What each line is called, the name of its run, and its lookups.
+const LAWS: [(&str, &str, &str); 4] = [
+    ("Zipf .99", "zipf-0.99", "--distribution zipf:0.99"),
+    ("Zipf .7", "zipf-0.7", "--distribution zipf:0.7"),
+    ("Zipf .99, absent keys never twice", "fresh", "--distribution zipf:0.99 --absent fresh"),
+    ("uniform", "uniform", "--distribution uniform"),
+];
+
+pub(super) fn experiments() -> Vec<Experiment> {
+    let by_law = |tree: &str, databases, both: &str, quick: &str, full: &str| -> Vec<Line> {
+        let run = |(label, name, lookups): (&'static str, &str, &str)| {
+            let both = format!("compare {both} {lookups} --threads 4 --rounds 1 --load-rounds 0");
+            (label, Run::springbloom(format!("{tree}-{name}"), databases, &both, quick, full))
+        };
+        LAWS.map(run).into()
+    };
+    // Every filter takes some bytes beside its bits: with these bits, Ribbon by level takes the memory that elastic:4 may take.
+    let leveled = by_law(
+        "popularity",
+        SETTING_S1,
+        "--preset leveled --configs ribbon:4,monkey-ribbon:4,monkey-ribbon:3.87,elastic:4",
+        "--records 600000 --salts 1 --warmup 50000 --ops 50000",
+        "--records 5000000 --salts 3 --warmup 300000 --ops 300000",
+    );
+    let small = by_law(
+        "small-tables",
+        SMALL,
+        "--preset small --configs ribbon:4,monkey-ribbon:4,monkey-ribbon:3.8,elastic:4",
+        "--records 500000 --salts 1 --warmup 50000 --ops 50000",
+        "--records 2000000 --salts 3 --warmup 300000 --ops 300000",
+    );
+    let absent = LEVELDB.run(
+        "sorted-runs-absent",
+        "--configs bloom:4,monkey-bloom:4,monkey-ribbon:4,bloom:10,elastic:4 --zero-result 1",
+    );
+    let universal =
+        PEBBLESDB.run("universal", "--configs bloom:4,ribbon:4,monkey-ribbon:4,bloom:10,elastic:4");
+    vec![
+        lines(
+            "popularity",
+            "by popularity",
+            "wasted reads in Setting S1, by what is looked up",
+            WASTED,
+            leveled,
+        ),
+        lines(
+            "popularity-small-tables",
+            "by popularity, small tables",
+            "the same where a table has 7,600 keys",
+            WASTED,
+            small,
+        ),
+        tabled(
+            "sorted-runs-absent",
+            "many sorted runs, absent keys alone",
+            "wasted reads in LevelDB's tree, which asks 13 tables for an absent key",
+            Layout::Filters,
+            vec![absent],
+        ),
+        tabled(
+            "universal",
+            "universal compaction",
+            "wasted reads where sorted runs overlap",
+            Layout::Filters,
+            vec![universal],
+        ),
+    ]
+}

@@ -1,0 +1,77 @@
+//! Tables of measurements that are compared with no paper.
+
+mod filters;
+mod one_cache;
+mod runs;
+mod windows;
+
+use std::fmt::{self, Display};
+
+use anyhow::Result;
+use springbloom_records::{Figure, Record};
+
+use crate::experiment::Layout;
+use crate::lab::Lab;
+use crate::run::Run;
+
+/// Cells in Markdown.
+pub(crate) struct Table {
+    pub(crate) titles: Vec<String>,
+    pub(crate) rows: Vec<Vec<String>>,
+}
+
+impl Table {
+    /// The table of `runs`; those without a record are left out.
+    ///
+    /// # Errors
+    /// A record without the settings that its table needs.
+    pub(crate) fn of(layout: &Layout, runs: &[Run], lab: &Lab) -> Result<Self> {
+        let records = || runs.iter().filter_map(|run| lab.get(&run.name));
+        Ok(match layout {
+            Layout::Filters => filters::table(records()),
+            Layout::Runs { labels, figures } => {
+                let lines = labels.iter().zip(runs);
+                let lines = lines.filter_map(|(label, run)| Some((*label, lab.get(&run.name)?)));
+                runs::table(&lines.collect::<Vec<_>>(), figures)
+            }
+            Layout::Windows => windows::table(records()),
+            Layout::OneCache => one_cache::table(records())?,
+        })
+    }
+}
+
+impl Table {
+    /// The same without marks of Markdown.
+    pub(crate) fn plain(self) -> Self {
+        let plain = |cells: Vec<String>| cells.into_iter().map(|cell| cell.replace(['`', '*'], "")).collect();
+        Self { titles: plain(self.titles), rows: self.rows.into_iter().map(plain).collect() }
+    }
+}
+
+impl Display for Table {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        writeln!(f, "| {} |\n|{}", self.titles.join(" | "), "---|".repeat(self.titles.len()))?;
+        self.rows.iter().try_for_each(|row| writeln!(f, "| {} |", row.join(" | ")))
+    }
+}
+
+/// Text of a record, without what would end its cell or its code, begin HTML, or cannot be shown.
+pub(crate) fn shown(text: &str) -> String {
+    let is_plain = |c: char| !c.is_control() && !['|', '`', '<', '>', '&', '\\'].contains(&c);
+    text.chars().map(|c| if is_plain(c) { c } else { '?' }).collect()
+}
+
+/// `0.045`, or `0.045 (0.044-0.048)` where there are several measurements.
+fn spread(figure: &Figure, digits: usize) -> String {
+    let value = format!("{:.digits$}", figure.value);
+    match (figure.least, figure.most) {
+        (Some(least), Some(most)) if least < most => format!("{value} ({least:.digits$}-{most:.digits$})"),
+        _ => value,
+    }
+}
+
+/// The configurations of `records` that have this figure, each once.
+fn configs<'a>(records: impl Iterator<Item = &'a Record>, name: &str) -> Vec<&'a str> {
+    let figures = records.flat_map(|record| &record.figures).filter(|figure| figure.name == name);
+    springbloom_console::distinct(figures.filter_map(|figure| Some(figure.of.get("config")?.as_str())))
+}

@@ -1,0 +1,102 @@
+//! Runs one by one, filters side by side.
+
+use springbloom_console::sizes::Size as Bytes;
+use springbloom_records::{Figure, Record, Unit};
+
+use super::{Table, configs, shown, spread};
+
+/// What figures are called.
+const NAMES: [(&str, &str); 6] = [
+    ("wasted_reads_per_get", "wasted reads per lookup"),
+    ("lookups_ratio", "operations per second, ratio"),
+    ("cpu_us_per_op", "processor time of an operation, us"),
+    ("load_time_ratio", "time, ratio"),
+    ("load_cpu_ratio", "processor time, ratio"),
+    ("load_written_ratio", "bytes written, ratio"),
+];
+/// A line for each of `figures` of each labelled record; before them the memory that each filter takes, if that is much the same in all.
+pub(super) fn table(lines: &[(&str, &Record)], figures: &[&str]) -> Table {
+    let records = || lines.iter().map(|(_, record)| *record);
+    let configs = configs(records(), figures.first().copied().unwrap_or_default());
+    let one_figure = figures.len() == 1;
+    let named = |name: &str| {
+        NAMES
+            .iter()
+            .find(|(known, _)| *known == name)
+            .map_or_else(|| shown(name), |(_, text)| (*text).to_owned())
+    };
+    let first =
+        if one_figure { figures.first().map_or_else(String::new, |name| named(name)) } else { String::new() };
+    let mut titles = vec![first];
+    if !one_figure {
+        titles.push("figure".to_owned());
+    }
+    titles.extend(configs.iter().map(|config| format!("`{}`", shown(config))));
+    let mut rows = Vec::new();
+    if one_figure
+        && let Some(cells) =
+            configs.iter().map(|config| memory(records(), config)).collect::<Option<Vec<_>>>()
+    {
+        rows.push(["memory".to_owned()].into_iter().chain(cells).collect());
+    }
+    for (label, record) in lines {
+        for name in figures {
+            let mut row = vec![(*label).to_owned()];
+            if !one_figure {
+                row.push(named(name));
+            }
+            let of = |config: &&str| record.figure(name, &[("config", config)]).map_or("-".to_owned(), cell);
+            row.extend(configs.iter().map(of));
+            rows.push(row);
+        }
+    }
+    Table { titles, rows }
+}
+
+/// The most memory that a filter takes; none where it differs between runs.
+fn memory<'a>(records: impl Iterator<Item = &'a Record>, config: &str) -> Option<String> {
+    let bytes = records.filter_map(|record| record.figure("filter_bytes", &[("config", config)]));
+    let bytes: Vec<_> = bytes.map(|figure| figure.value).collect();
+    let (least, most) =
+        (bytes.iter().copied().fold(f64::INFINITY, f64::min), bytes.iter().copied().fold(0.0, f64::max));
+    (most > 0.0 && most < least * 1.1).then(|| Bytes { bytes: most as u64 }.to_string())
+}
+
+fn cell(figure: &Figure) -> String {
+    spread(figure, if matches!(figure.unit, Unit::PerLookup | Unit::Ratio) { 3 } else { 2 })
+}
+
+#[cfg(test)]
+mod tests {
+    use springbloom_records::{Clock, labels};
+
+    use super::*;
+
+    #[test]
+    fn a_line_has_a_cell_for_each_filter_of_any_run() {
+        let figure = |name, config: &str, value, unit| {
+            Figure::new(name, labels([("config", config.to_owned())]), value, unit)
+        };
+        let record = |figures| Clock::start().finish(vec![], 1, &(), figures).expect("a record");
+        let wasted = |config, value| figure("wasted_reads_per_get", config, value, Unit::PerLookup);
+        let both = record(vec![
+            wasted("a:1", 0.5),
+            wasted("b:1", 0.25).between(0.2, 0.3),
+            figure("lookups_ratio", "a:1", 1.0, Unit::TimeRatio),
+            figure("filter_bytes", "a:1", 1024.0, Unit::Bytes),
+            figure("filter_bytes", "b:1", 1024.0, Unit::Bytes),
+        ]);
+        let one = record(vec![wasted("a:1", 0.125), figure("filter_bytes", "a:1", 1100.0, Unit::Bytes)]);
+        let lines = [("x", &both), ("y", &one)];
+        assert_eq!(
+            table(&lines, &["wasted_reads_per_get"]).to_string(),
+            "| wasted reads per lookup | `a:1` | `b:1` |\n|---|---|---|\n| memory | 1.07 KiB | 1 KiB |\n\
+             | x | 0.500 | 0.250 (0.200-0.300) |\n| y | 0.125 | - |\n"
+        );
+        assert_eq!(
+            table(&lines[..1], &["wasted_reads_per_get", "lookups_ratio"]).to_string(),
+            "|  | figure | `a:1` | `b:1` |\n|---|---|---|---|\n| x | wasted reads per lookup | 0.500 | 0.250 (0.200-0.300) |\n\
+             | x | operations per second, ratio | 1.00 | - |\n"
+        );
+    }
+}
