@@ -17,6 +17,8 @@ const PAGE_BYTES: usize = 4096;
 
 /// Bytes that a request takes at most, whichever of the usual allocators serves it; nothing for nothing.
 pub const fn allocated_bytes(requested: usize) -> usize {
+    // No allocator serves more. An absurd request must not overflow here: it finds no room.
+    let requested = if requested > isize::MAX as usize { isize::MAX as usize } else { requested };
     let (in_steps, in_classes) = (bytes_in_steps(requested), bytes_in_classes(requested));
     if in_steps > in_classes { in_steps } else { in_classes }
 }
@@ -107,6 +109,7 @@ mod tests {
                             + 32.max(PAGE_BYTES * usize::from(requested >= PAGES_FROM_BYTES))
             );
         }
+        assert!(allocated_bytes(usize::MAX) >= isize::MAX as usize);
         assert_eq!([0, 1, 24, 25, 128, 200, 1040].map(bytes_in_steps), [0, 32, 32, 48, 144, 208, 1056]);
         assert_eq!([0, 1, 17, 128, 129, 1040, 4112].map(bytes_in_classes), [0, 16, 32, 128, 160, 1280, 5120]);
     }

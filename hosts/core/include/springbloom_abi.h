@@ -175,6 +175,8 @@ int sb_table_open(const sb_filters* filters, const sb_family* family, const sb_t
 // stays deferred, SB_NONE_LEFT if there was none: then it is not called again until the next table is deferred.
 void sb_deferred_add(const sb_filters* filters, const sb_family* family, void* context,
                      int (*retry)(void* context) SB_NOEXCEPT) SB_NOEXCEPT;
+// A deferred table was closed before `retry` gave SB_OPENED for it.
+void sb_deferred_closed(const sb_filters* filters) SB_NOEXCEPT;
 // When this returns, `retry` neither runs nor will be called. A context that is not known is ignored.
 void sb_deferred_remove(const sb_filters* filters, void* context) SB_NOEXCEPT;
 // The table file at `path` is at another level of its tree from now on.

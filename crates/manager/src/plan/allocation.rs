@@ -522,6 +522,7 @@ impl Allocation {
             .iter()
             .map(|(_, state)| f64::from(state.counts.negatives()) * f64::from(state.fpr()))
             .sum();
-        if self.decay.total() > 0.0 { wasted / self.decay.total() } else { 0.0 }
+        // The sum of nothing is -0.0.
+        if wasted > 0.0 { wasted / self.decay.total() } else { 0.0 }
     }
 }

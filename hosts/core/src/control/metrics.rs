@@ -39,6 +39,8 @@ pub struct Figures {
     pub stats: Stats,
     /// [`Filters::tables_without_units`](crate::Filters::tables_without_units).
     pub tables_without_units: u64,
+    /// Open tables that found no room.
+    pub tables_without_room: u64,
     /// [`Filters::families`](crate::Filters::families).
     pub families: Vec<FamilyStats>,
 }
@@ -141,6 +143,9 @@ pub const METRICS: &[Metric] = &[
     counter("springbloom_unit_reads_failed", "Reads of units that failed", |s| one(s.failed_reads)),
     counter("springbloom_tables_refused", "Tables without room for their bookkeeping", |s| {
         one(s.refused_tables)
+    }),
+    gauge("springbloom_tables_without_room", "Open tables without room for their bookkeeping", |s| {
+        bytes(s.tables_without_room as usize)
     }),
     counter("springbloom_tables_without_units", "Tables without filter units that were opened", |s| {
         one(s.tables_without_units)
@@ -252,10 +257,11 @@ mod tests {
             levels: vec![LevelUnits { level: None, segments: vec![], keys: 0, unit_bytes: 32 }],
             counts: ScopeCounts { rejected: 5, wasted_reads: 6, passed: 7, loads: 8 },
         }];
-        let text = text_of(Figures { stats, tables_without_units: 0, families });
+        let text = text_of(Figures { stats, tables_without_units: 0, tables_without_room: 3, families });
         for line in [
             "springbloom_budget_bytes 1048576.0",
             "springbloom_units_loaded_total 7",
+            "springbloom_tables_without_room 3.0",
             "springbloom_resident_units{level=\"3\"} 8.0",
             "springbloom_visits_total{outcome=\"wasted_read\"} 0",
             "springbloom_expected_wasted_reads_per_visit 0.25",

@@ -460,6 +460,15 @@ unsafe extern "C" fn sb_deferred_remove(filters: *const Filters, context: *mut c
 }
 
 /// # Safety
+/// `filters` is alive; one of its deferred tables is closed.
+#[unsafe(no_mangle)]
+unsafe extern "C" fn sb_deferred_closed(filters: *const Filters) {
+    // SAFETY: borrowed for the call.
+    let deferred = unsafe { &(*filters).deferred };
+    guarded((), || deferred.end_one());
+}
+
+/// # Safety
 /// `filters` is alive; the path is readable.
 #[unsafe(no_mangle)]
 unsafe extern "C" fn sb_table_moved(filters: *const Filters, path: *const u8, path_size: usize, level: i32) {

@@ -170,6 +170,11 @@ impl Filters {
     pub fn metrics_text(&self) -> String {
         let stats = self.stats();
         let families = self.families_of(&stats);
-        metrics::text_of(Figures { stats, tables_without_units: self.tables_without_units(), families })
+        metrics::text_of(Figures {
+            stats,
+            tables_without_units: self.tables_without_units(),
+            tables_without_room: self.deferred.count(),
+            families,
+        })
     }
 }

@@ -1,6 +1,9 @@
 //! Deferred tables: the manager refused them for lack of room. They are opened again when there may be more.
 
-use std::collections::BTreeMap;
+use std::{
+    collections::BTreeMap,
+    sync::atomic::{AtomicU64, Ordering},
+};
 
 use parking_lot::Mutex;
 use springbloom_manager::{Manager, MemoryKind};
@@ -26,6 +29,8 @@ pub(crate) trait Retry: Send {
 #[derive(Default)]
 pub(crate) struct DeferredTables {
     state: Mutex<State>,
+    /// Not behind the mutex: a table is closed under a lock of the adapter's, which the adapter also takes while one is tried.
+    tables: AtomicU64,
 }
 
 #[derive(Default)]
@@ -58,7 +63,18 @@ impl Room {
 impl DeferredTables {
     /// The column family has a deferred table.
     pub(crate) fn add(&self, family: usize, retry: Box<dyn Retry>) {
+        self.tables.fetch_add(1, Ordering::Relaxed);
         self.state.lock().families.insert(family, retry);
+    }
+
+    /// A table is deferred no more: it was closed, or opened with its units.
+    pub(crate) fn end_one(&self) {
+        self.tables.fetch_sub(1, Ordering::Relaxed);
+    }
+
+    /// Deferred tables there are.
+    pub(crate) fn count(&self) -> u64 {
+        self.tables.load(Ordering::Relaxed)
     }
 
     /// When this returns, no table of the column family is being tried, and none will be.
@@ -82,7 +98,7 @@ impl DeferredTables {
                 return;
             };
             match family.get().retry() {
-                Tried::Opened => (),
+                Tried::Opened => self.end_one(),
                 Tried::NoneLeft => drop(family.remove()),
                 Tried::NoRoom => {
                     state.refused_at = Some(room);

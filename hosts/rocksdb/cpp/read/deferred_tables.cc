@@ -123,7 +123,10 @@ void DeferredTables::StartTrying(DeferredTableReader* reader) {
 bool DeferredTables::StopTrying(DeferredTableReader* reader) {
   const Slot slot = Slot::Of(reader);
   std::lock_guard<std::mutex> lock(mutex_);
-  slot.Clear(kTried);
+  if (slot.Has(kTried)) {
+    slot.Clear(kTried);
+    sb_deferred_closed(family_.filters.get());
+  }
   return slot.Has(kOpened);
 }
 

@@ -121,6 +121,18 @@ pub(crate) fn wait_until(what: &str, mut holds: impl FnMut() -> bool) {
     }
 }
 
+/// RocksDB's log of a database.
+pub(crate) fn log_of(database: &Path) -> String {
+    std::fs::read_to_string(database.join("LOG")).expect("the log can be read")
+}
+
+/// A metric without labels, in the text of all.
+pub(crate) fn metric(text: &str, name: &str) -> u64 {
+    let line = text.lines().find(|line| line.starts_with(&format!("{name} ")));
+    let value = line.and_then(|line| line.rsplit(' ').next()).expect("the metric is there");
+    value.parse::<f64>().expect("a number") as u64
+}
+
 /// Copies a folder of files, as a crash or a careless administrator would.
 pub(crate) fn copy_files(from: &Path, to: &Path) {
     std::fs::create_dir_all(to).expect("the target can be made");

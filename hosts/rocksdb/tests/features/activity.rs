@@ -6,18 +6,8 @@ use springbloom_rocksdb::{ElasticFilters, FamilyStatus};
 use crate::common::{
     ample,
     contents::{check_db, fill_db},
-    folder, installed, small_tree, wait_until,
+    folder, installed, log_of, metric, small_tree, wait_until,
 };
-
-fn log_of(database: &std::path::Path) -> String {
-    std::fs::read_to_string(database.join("LOG")).expect("the log can be read")
-}
-
-fn metric(text: &str, name: &str) -> u64 {
-    let line = text.lines().find(|line| line.starts_with(&format!("{name} ")));
-    let value = line.and_then(|line| line.rsplit(' ').next()).expect("the metric is there");
-    value.parse().expect("a number")
-}
 
 #[test]
 fn whether_filters_are_in_use_can_be_asked() {

@@ -14,7 +14,7 @@ use springbloom_rocksdb::{ElasticFilters, PolicyKind};
 use crate::common::{
     AMPLE_BYTES, IDLE_TIMEOUT, ample,
     contents::{check_db, check_db_filtered, fill_db, rejections},
-    folder, installed, small_tree, stock, tables, unsafe_calls, wait_until,
+    folder, installed, log_of, metric, small_tree, stock, tables, unsafe_calls, wait_until,
 };
 
 fn with_budget(budget_bytes: u64) -> ElasticFilters {
@@ -24,11 +24,6 @@ fn with_budget(budget_bytes: u64) -> ElasticFilters {
         .policy(PolicyKind::Uniform)
         .build()
         .expect("the settings are sound")
-}
-
-/// RocksDB's log of a database.
-fn log_of(database: &std::path::Path) -> String {
-    std::fs::read_to_string(database.join("LOG")).expect("the log can be read")
 }
 
 #[test]
@@ -235,6 +230,18 @@ fn a_budget_below_the_bookkeeping_works_and_says_so() {
     assert!(stats.used_bytes <= 200 && stats.peak_bytes <= 200, "{stats:?}");
     assert!(stats.refused_tables > 0, "{stats:?}");
     assert!(log_of(folder.path()).contains("no room for its bookkeeping"), "the log says so");
+    let without_room = || metric(&elastic.metrics_text(), "springbloom_tables_without_room");
+    let tables = db.live_files().expect("live_files").len() as u64;
+    // A table that compaction replaced is closed a moment later.
+    wait_until("each open table is counted", || without_room() == tables);
+    elastic.set_budget_bytes(4 << 20).expect("a budget");
+    wait_until("each has room", || without_room() == 0);
+    elastic.set_budget_bytes(200).expect("a budget");
+    drop(db);
+    let db = DB::open(&installed(&elastic, &small_tree()), folder.path()).expect("open");
+    wait_until("those that are opened again are counted", || without_room() > 0);
+    drop(db);
+    assert_eq!(without_room(), 0, "none is open");
 }
 
 #[test]
