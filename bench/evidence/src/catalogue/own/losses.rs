@@ -15,8 +15,12 @@ pub(super) fn experiments() -> Vec<Experiment> {
         (label, run)
     };
     let own = |label, name, arguments: &str| line(label, name, None, &format!("{SMALL_RECORDS} {arguments}"));
-    let of_small = |label, name, arguments: &str| {
-        line(label, name, SMALL, &format!("--preset small --records 500000 {SMALL_RECORDS} {arguments}"))
+    let of_small = |label, name: &str, arguments: &str| {
+        let both = format!(
+            "compare --rounds 1 --load-rounds 0 --preset small {SMALL_RECORDS} --zero-result 1 --absent fresh {arguments}"
+        );
+        let (quick, full) = ("--records 500000 --salts 1", "--records 2000000 --salts 3");
+        (label, Run::springbloom(format!("little-{name}"), SMALL, &both, quick, full))
     };
     let large_values = "--configs ribbon:4,monkey-ribbon:4,elastic:4 --value-bytes 16000";
     let (label, long_keys) = own(
@@ -64,16 +68,8 @@ pub(super) fn experiments() -> Vec<Experiment> {
             "3M-uniform",
             "--preset leveled --records 3000000 --distribution uniform --warmup 1000000 --ops 200000",
         ),
-        of_small(
-            "500,000 keys, all absent, none twice",
-            "fresh",
-            "--zero-result 1 --absent fresh --warmup 100000 --ops 60000",
-        ),
-        of_small(
-            "the same, the first 60,000 lookups",
-            "fresh-cold",
-            "--zero-result 1 --absent fresh --warmup 0 --ops 60000",
-        ),
+        of_small("all keys absent, none twice", "fresh", "--warmup 100000 --ops 60000"),
+        of_small("the same, the first 60,000 lookups", "fresh-cold", "--warmup 0 --ops 60000"),
     ];
     let by_threads =
         [("64", "64 threads"), ("128", "128"), ("256", "256"), ("512", "512"), ("1024", "1,024")];
