@@ -7,13 +7,10 @@ export CARGO_TARGET_DIR ?= $(CACHE_HOME)/springbloom/target
 # Databases of the demo.
 DEMO_DIR ?= $(CACHE_HOME)/springbloom/demo
 
-# Tables for docs/benchmarks.md.
-BENCHMARKS_DIR ?= $(CACHE_HOME)/springbloom/benchmarks
-
 # Crates that need no RocksDB.
 NEUTRAL := filter format manager page-device flash-filter flash-index host console testkit workload simulator records evidence
 
-.PHONY: demo test attack build build-all setup lint msrv deny sanitize fuzz benchmarks crashtest crashtest-short rocksdb-tests package test-releases \
+.PHONY: demo test attack build build-all setup lint msrv deny sanitize fuzz crashtest crashtest-short rocksdb-tests package test-releases \
   jvm test-jvm jvm-soak jvm-compare kafka flink setup-jvm
 
 demo: build
@@ -59,10 +56,6 @@ deny:
 # The attacks of `make test` on the structures on flash, for half an hour: kills, power losses, damage, full disks, hot keys.
 attack: setup
 	@scripts/attack
-
-# TABLES="jump shamba": only these.
-benchmarks: build
-	@scripts/benchmarks $(BENCHMARKS_DIR) $(TABLES)
 
 sanitize: setup
 	@scripts/sanitize

@@ -70,7 +70,8 @@ const FAMILIES: [(&str, &str); 8] = [
 fn named(config: &str) -> String {
     let known = config.split_once(':').and_then(|(name, bits)| {
         let (_, family) = FAMILIES.iter().find(|(known, _)| *known == name)?;
-        bits.parse::<f64>().ok().map(|bits| format!("{family}, {bits} bits (`{config}`)"))
+        let bits = bits.parse::<f64>().ok()?;
+        Some(format!("{family}, {bits} bit{} (`{config}`)", if bits == 1.0 { "" } else { "s" }))
     });
     known.unwrap_or_else(|| format!("`{config}`"))
 }

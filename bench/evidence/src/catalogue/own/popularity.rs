@@ -61,7 +61,7 @@ pub(super) fn experiments() -> Vec<Experiment> {
         tabled(
             "sorted-runs-absent",
             "many sorted runs, absent keys alone",
-            "wasted reads in LevelDB's tree, which asks 13 tables for an absent key",
+            "wasted reads in LevelDB's tree, which asks 14 tables for an absent key",
             Layout::Filters,
             vec![absent],
         ),
