@@ -113,7 +113,7 @@ pub(super) const OPENED: c_int = 0;
 pub(super) const NO_ROOM: c_int = 1;
 pub(super) const CORRUPT: c_int = 2;
 
-/// Writes a message that ends in NUL, cut to the buffer's size.
+/// Writes a message that ends in NUL, cut to the buffer's size. A NUL within it, as a setting may have, is shown.
 ///
 /// # Safety
 /// `buffer` points to `size` writable bytes.
@@ -121,10 +121,32 @@ pub(super) unsafe fn write_message(buffer: *mut c_char, size: usize, message: &s
     if size == 0 {
         return;
     }
+    let message = message.replace('\0', "\\0");
     let length = message.len().min(size - 1);
     // SAFETY: `length` + 1 bytes fit the buffer, and a message cannot overlap it.
     unsafe {
         ptr::copy_nonoverlapping(message.as_ptr(), buffer.cast(), length);
         *buffer.add(length) = 0;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::ffi::CStr;
+
+    use super::*;
+
+    #[test]
+    fn messages_are_cut_and_show_what_would_end_them() {
+        for (size, written) in [(9, "got 64\\0"), (8, "got 64\\"), (64, "got 64\\0M"), (1, "")] {
+            let mut buffer = [1; 64];
+            // SAFETY: the buffer has so many bytes.
+            unsafe { write_message(buffer.as_mut_ptr(), size, "got 64\0M") };
+            let text = CStr::from_bytes_until_nul(buffer.map(|byte| byte as u8).as_slice())
+                .expect("it ends")
+                .to_owned();
+            assert_eq!(text.to_str(), Ok(written));
+            assert_eq!(buffer.get(size).copied().unwrap_or(1), 1);
+        }
     }
 }
