@@ -15,20 +15,40 @@ namespace springbloom {
 
 namespace {
 
-// A string of Java as UTF-8 of JNI: the same but for NUL and what lies outside the basic plane, which no setting has.
-std::string TextOf(JNIEnv* env, jobject object) {
-  auto* string = static_cast<jstring>(object);
-  const char* text = string == nullptr ? nullptr : env->GetStringUTFChars(string, nullptr);
-  std::string copy = text == nullptr ? "" : text;
-  if (text != nullptr) {
-    env->ReleaseStringUTFChars(string, text);
+// Texts cross as arrays of UTF-8: the UTF-8 of JNI's strings has other bytes for NUL and for characters of four bytes, which paths and
+// names of column families may have.
+std::string TextOf(JNIEnv* env, jbyteArray array) {
+  std::string text(static_cast<size_t>(env->GetArrayLength(array)), '\0');
+  env->GetByteArrayRegion(array, 0, static_cast<jsize>(text.size()), reinterpret_cast<jbyte*>(text.data()));
+  return text;
+}
+
+// Null with an exception.
+jbyteArray ArrayOf(JNIEnv* env, const std::string& text) {
+  const auto size = static_cast<jsize>(text.size());
+  jbyteArray array = env->NewByteArray(size);
+  if (array != nullptr) {
+    env->SetByteArrayRegion(array, 0, size, reinterpret_cast<const jbyte*>(text.data()));
   }
-  return copy;
+  return array;
+}
+
+// As `new String(bytes, "UTF-8")` does in Java; null with an exception.
+jobject StringOf(JNIEnv* env, const std::string& text) {
+  jbyteArray array = ArrayOf(env, text);
+  jclass type = array == nullptr ? nullptr : env->FindClass("java/lang/String");
+  jmethodID make = type == nullptr ? nullptr : env->GetMethodID(type, "<init>", "([BLjava/lang/String;)V");
+  jstring charset = make == nullptr ? nullptr : env->NewStringUTF("UTF-8");
+  return charset == nullptr ? nullptr : env->NewObject(type, make, array, charset);
 }
 
 void Throw(JNIEnv* env, const char* exception, const std::string& message) {
-  if (jclass type = env->FindClass(exception)) {
-    env->ThrowNew(type, message.c_str());
+  jobject text = StringOf(env, message);
+  jclass type = text == nullptr ? nullptr : env->FindClass(exception);
+  jmethodID make = type == nullptr ? nullptr : env->GetMethodID(type, "<init>", "(Ljava/lang/String;)V");
+  jobject thrown = make == nullptr ? nullptr : env->NewObject(type, make, text);
+  if (thrown != nullptr) {
+    env->Throw(static_cast<jthrowable>(thrown));
   }
 }
 
@@ -65,7 +85,7 @@ bool IsOfOurRocksDB(const rocksdb::TableFactory* factory) {
 FiltersRef Configured(JNIEnv* env, jobjectArray names_and_values, const rocksdb::BlockBasedTableOptions& table_options) {
   std::vector<std::string> texts;
   for (jsize i = 0; i < env->GetArrayLength(names_and_values); ++i) {
-    jobject text = env->GetObjectArrayElement(names_and_values, i);
+    auto* text = static_cast<jbyteArray>(env->GetObjectArrayElement(names_and_values, i));
     texts.push_back(TextOf(env, text));
     env->DeleteLocalRef(text);
   }
@@ -113,19 +133,10 @@ JNIEXPORT jlong JNICALL Java_org_springbloom_rocksdb_Native_wrap(JNIEnv* env, jc
       static_cast<rocksdb::TableFactory*>(new springbloom::ElasticTableFactory(*table_options, filters)));
 }
 
-// The metrics as UTF-8; null while there is no instance. Not a string: Java's UTF-8 has no NUL and no characters of four bytes, which names
-// of column families may have.
+// The metrics; null while there is no instance.
 JNIEXPORT jbyteArray JNICALL Java_org_springbloom_rocksdb_Native_metrics(JNIEnv* env, jclass) {
   std::string text;
-  if (!springbloom::GetMetrics(&text).ok()) {
-    return nullptr;
-  }
-  const auto size = static_cast<jsize>(text.size());
-  jbyteArray array = env->NewByteArray(size);
-  if (array != nullptr) {
-    env->SetByteArrayRegion(array, 0, size, reinterpret_cast<const jbyte*>(text.data()));
-  }
-  return array;
+  return springbloom::GetMetrics(&text).ok() ? springbloom::ArrayOf(env, text) : nullptr;
 }
 
 // The budget in force; -1 while there is no instance.

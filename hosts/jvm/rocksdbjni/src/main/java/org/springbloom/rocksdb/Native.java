@@ -2,14 +2,14 @@ package org.springbloom.rocksdb;
 
 import org.rocksdb.RocksDBException;
 
-/** The native methods, in {@code hosts/jvm/native}. Call {@link NativeLibrary#load} before. */
+/** The native methods, in {@code hosts/jvm/native}. Call {@link NativeLibrary#load} before. Texts are UTF-8. */
 final class Native {
   private Native() {}
 
   /** Takes a stock table factory, which is gone in any case, and gives one with filter units. */
-  static native long wrap(long stockFactory, String[] namesAndValues);
+  static native long wrap(long stockFactory, byte[][] namesAndValues);
 
-  /** UTF-8; null while no table format uses Springbloom. */
+  /** Null while no table format uses Springbloom. */
   static native byte[] metrics();
 
   /** -1 while no table format uses Springbloom. */

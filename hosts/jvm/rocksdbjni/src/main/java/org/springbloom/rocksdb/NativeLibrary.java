@@ -2,29 +2,25 @@ package org.springbloom.rocksdb;
 
 import java.io.IOException;
 import java.io.InputStream;
+import java.nio.charset.StandardCharsets;
 import java.nio.file.AccessDeniedException;
 import java.nio.file.FileSystemException;
 import java.nio.file.Files;
 import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
-import java.nio.file.Paths;
-import java.security.MessageDigest;
-import java.security.NoSuchAlgorithmException;
+import java.util.Arrays;
 import java.util.List;
-import java.util.Map;
-import java.util.Properties;
-import java.util.Set;
-import java.util.stream.Collectors;
 
 /**
  * Loads the native library that fits RocksDB's JNI library, which this process has loaded before.
  *
- * <p>The library names {@value #NEEDED} as the one that it needs, and is loaded from a folder with a symbolic link of that name to the file
- * that is loaded already. The dynamic linker sees that it is the same file. RocksDB's symbols are not made global for that: its library
+ * <p>The library needs the JNI library, under a path that is written into it before it is loaded: the one that the JNI library was loaded
+ * from. The dynamic linker finds what is loaded by that, and needs no file. RocksDB's symbols are not made global for that: its library
  * exports those of its compression libraries too, and other libraries of the process would take them for their own.
  */
 final class NativeLibrary {
-  private static final String NEEDED = "librocksdbjni-linux64.so";
+  /** With what the path of the needed library begins as the native libraries are built: it leaves room. See {@code CMakeLists.txt}. */
+  private static final byte[] ROOM = "./".repeat(64).getBytes(StandardCharsets.US_ASCII);
 
   private static boolean isLoaded;
 
@@ -36,96 +32,57 @@ final class NativeLibrary {
       return;
     }
     Machine.check();
-    Path rocksDB = loadedRocksDB(Machine.mappedFiles());
-    String release = releaseOf(rocksDB, known());
-    link("libspringbloom-" + release + ".so", rocksDB);
+    LoadedRocksDB rocksDB = LoadedRocksDB.among(Mapping.ofThisProcess());
+    link("libspringbloom-" + rocksDB.release(LoadedRocksDB.known()) + ".so", rocksDB.file);
     isLoaded = true;
     ManagementBean.register();
   }
 
-  /** RocksDB's JNI library among the files that are mapped into the process. */
-  static Path loadedRocksDB(Set<String> mappedFiles) {
-    List<String> found =
-        mappedFiles.stream()
-            .filter(file -> file.substring(file.lastIndexOf('/') + 1).matches("librocksdbjni.*\\.so( \\(deleted\\))?"))
-            .collect(Collectors.toList());
-    if (found.isEmpty()) {
-      throw new SpringbloomException("RocksDB's JNI library is not loaded; call RocksDB.loadLibrary() first");
-    }
-    if (found.size() > 1) {
-      throw new SpringbloomException(
-          "this process has loaded several JNI libraries of RocksDB, and only one can be used: " + String.join(", ", found));
-    }
-    if (found.get(0).endsWith(" (deleted)")) {
-      throw new SpringbloomException("the file of RocksDB's JNI library was deleted after it was loaded: " + found.get(0));
-    }
-    return Paths.get(found.get(0));
-  }
-
-  /** The release of a JNI library, by its SHA-256. */
-  static String releaseOf(Path rocksDB, Map<String, String> known) {
-    String sum;
-    try {
-      sum = sha256(rocksDB);
-    } catch (IOException error) {
-      throw new SpringbloomException("cannot read RocksDB's JNI library " + rocksDB, error);
-    }
-    String release = known.get(sum);
-    if (release == null) {
-      throw new SpringbloomException(
-          "does not know the JNI library of RocksDB that this process has loaded, "
-              + rocksDB
-              + " (SHA-256 "
-              + sum
-              + "); known are those for Linux on x86-64 with glibc of "
-              + known.values().stream().sorted().map(NativeLibrary::artifactOf).collect(Collectors.joining(", "))
-              + "; use the jar of one of these");
-    }
-    return release;
-  }
-
-  private static String artifactOf(String release) {
-    return (release.equals("8.10.0") ? "frocksdbjni " : "rocksdbjni ") + release;
-  }
-
-  /** Releases by the SHA-256 of their JNI libraries: those that native libraries were built for. */
-  static Map<String, String> known() {
-    Properties properties = new Properties();
-    try (InputStream file = NativeLibrary.class.getResourceAsStream("known.properties")) {
-      if (file == null) {
-        throw new SpringbloomException("the jar has no native libraries");
-      }
-      properties.load(file);
-    } catch (IOException error) {
-      throw new SpringbloomException("cannot read the list of known JNI libraries in the jar", error);
-    }
-    return properties.stringPropertyNames().stream().collect(Collectors.toMap(sum -> sum, properties::getProperty));
-  }
-
   /** Leaves no file behind: what is loaded needs none any more. */
-  private static void link(String library, Path rocksDB) {
+  private static void link(String library, String rocksDB) {
     Path folder = null;
     try (InputStream content = NativeLibrary.class.getResourceAsStream(library)) {
       if (content == null) {
         throw new SpringbloomException("the jar has no " + library);
       }
+      byte[] bound = boundTo(rocksDB, content.readAllBytes());
       folder = Files.createTempDirectory("springbloom");
-      Files.createSymbolicLink(folder.resolve(NEEDED), rocksDB);
-      Files.copy(content, folder.resolve(library));
+      Files.write(folder.resolve(library), bound);
       System.load(folder.resolve(library).toAbsolutePath().toString());
     } catch (IOException | UnsatisfiedLinkError error) {
-      throw new SpringbloomException(problemOf(folder, error), error);
+      throw new SpringbloomException(problemOf(folder, rocksDB, error), error);
     } finally {
       if (folder != null) {
-        for (Path file : List.of(folder.resolve(NEEDED), folder.resolve(library), folder)) {
+        for (Path file : List.of(folder.resolve(library), folder)) {
           deleteIfThere(file);
         }
       }
     }
   }
 
+  /** A native library that needs the JNI library with a path. */
+  static byte[] boundTo(String rocksDB, byte[] library) {
+    int start = 0;
+    while (!Arrays.equals(library, start, start + ROOM.length, ROOM, 0, ROOM.length)) {
+      start++;
+    }
+    int end = start;
+    while (library[end] != 0) {
+      end++;
+    }
+    byte[] path = rocksDB.getBytes(StandardCharsets.UTF_8);
+    if (path.length > end - start) {
+      throw new SpringbloomException(
+          "the path of RocksDB's JNI library has " + path.length + " bytes, expected at most " + (end - start) + ": " + rocksDB);
+    }
+    byte[] bound = library.clone();
+    Arrays.fill(bound, start, end, (byte) 0);
+    System.arraycopy(path, 0, bound, start, path.length);
+    return bound;
+  }
+
   /** Why the library could not be written, or written and not be loaded. */
-  static String problemOf(Path folder, Throwable error) {
+  static String problemOf(Path folder, String rocksDB, Throwable error) {
     String temporary = "java.io.tmpdir (" + System.getProperty("java.io.tmpdir") + ")";
     if (folder == null) {
       return "cannot make a folder for its native library in "
@@ -136,6 +93,12 @@ final class NativeLibrary {
     }
     if (error instanceof IOException) {
       return "cannot write its native library into " + folder + ": " + reasonOf(error) + "; set java.io.tmpdir to a folder with room";
+    }
+    if (error.getMessage().contains(": " + rocksDB + ": ")) {
+      return "cannot find the JNI library that RocksDB has loaded by its path: "
+          + error.getMessage()
+          + "; if the file was deleted, "
+          + LoadedRocksDB.BEFORE_IT_IS_DELETED;
     }
     return "cannot load its native library from "
         + folder
@@ -161,25 +124,5 @@ final class NativeLibrary {
     } catch (IOException ignored) {
       file.toFile().deleteOnExit();
     }
-  }
-
-  private static String sha256(Path file) throws IOException {
-    MessageDigest digest;
-    try {
-      digest = MessageDigest.getInstance("SHA-256");
-    } catch (NoSuchAlgorithmException error) {
-      throw new IllegalStateException("every JVM has SHA-256", error);
-    }
-    try (InputStream content = Files.newInputStream(file)) {
-      byte[] piece = new byte[1 << 16];
-      for (int size = content.read(piece); size >= 0; size = content.read(piece)) {
-        digest.update(piece, 0, size);
-      }
-    }
-    StringBuilder text = new StringBuilder();
-    for (byte b : digest.digest()) {
-      text.append(String.format("%02x", b));
-    }
-    return text.toString();
   }
 }

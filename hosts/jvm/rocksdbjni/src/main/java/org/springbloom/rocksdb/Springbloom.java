@@ -2,6 +2,7 @@ package org.springbloom.rocksdb;
 
 import java.nio.charset.StandardCharsets;
 import java.time.Duration;
+import java.util.Objects;
 import java.util.OptionalDouble;
 import org.rocksdb.ColumnFamilyHandle;
 import org.rocksdb.RocksDB;
@@ -40,6 +41,7 @@ public final class Springbloom {
 
   /** Waits until no filter unit is waiting to be loaded; whether that came true in time. For tests and benchmarks. */
   public static boolean waitIdle(Duration timeout) {
+    Objects.requireNonNull(timeout, "springbloom: the timeout is null");
     NativeLibrary.load();
     // In nanoseconds it is a long, too.
     Duration longest = Duration.ofNanos(Long.MAX_VALUE);
@@ -55,13 +57,15 @@ public final class Springbloom {
 
   /** Whether a column family uses elastic filters, and how many of its tables have them. Reads the tables' properties. */
   public static FamilyStatus status(RocksDB database, ColumnFamilyHandle family) throws RocksDBException {
+    Objects.requireNonNull(database, "springbloom: the database is null");
+    Objects.requireNonNull(family, "springbloom: the handle of the column family is null");
     NativeLibrary.load();
     if (!database.isOwningHandle()) {
-      throw new IllegalStateException("the database is closed");
+      throw new IllegalStateException("springbloom: the database is closed");
     }
     // The handle of the default family is the database's, and owns nothing.
     if (!family.isOwningHandle() && family.getNativeHandle() != database.getDefaultColumnFamily().getNativeHandle()) {
-      throw new IllegalStateException("the handle of the column family is closed");
+      throw new IllegalStateException("springbloom: the handle of the column family is closed");
     }
     long[] values = Native.status(database.getNativeHandle(), family.getNativeHandle());
     return new FamilyStatus(values[0] == 1, values[1], values[2]);

@@ -1,5 +1,6 @@
 package org.springbloom.rocksdb;
 
+import java.nio.charset.StandardCharsets;
 import java.util.Map;
 import java.util.Objects;
 import java.util.TreeMap;
@@ -53,9 +54,9 @@ public final class SpringbloomSettings {
     return settings;
   }
 
-  /** What has no value is told with the settings' names, as a wrong value is. */
+  /** What has no value, or no text, is told with the settings' names, as a wrong value is. */
   private void put(String name, Object value) {
-    values.put(name, value == null ? "" : value.toString().trim());
+    values.put(name, Objects.toString(Objects.toString(value, null), "").trim());
   }
 
   /** The budget in force may be more for a while: what open tables and living threads keep cannot go at once. */
@@ -63,11 +64,12 @@ public final class SpringbloomSettings {
     return values.getOrDefault("budget", "").matches("0+([kKmMgGtT](iB)?)?");
   }
 
-  /** Names that alternate with their values. */
-  String[] namesAndValues() {
+  /** Names that alternate with their values, as UTF-8. */
+  byte[][] namesAndValues() {
     return values.entrySet().stream()
         .flatMap(entry -> Stream.of(entry.getKey(), entry.getValue()))
-        .toArray(String[]::new);
+        .map(text -> text.getBytes(StandardCharsets.UTF_8))
+        .toArray(byte[][]::new);
   }
 
   @Override

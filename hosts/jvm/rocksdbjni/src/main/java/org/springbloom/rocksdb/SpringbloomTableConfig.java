@@ -21,7 +21,7 @@ public class SpringbloomTableConfig extends BlockBasedTableConfig {
   /** The options of the format are those of another configuration at this moment. */
   public SpringbloomTableConfig(SpringbloomSettings settings, BlockBasedTableConfig options) {
     this(settings);
-    TableFormat.copyOptions(Objects.requireNonNull(options, "springbloom: the options of the block-based format are null"), this);
+    TableFormat.copyOptions(options, this);
   }
 
   /**

@@ -2,6 +2,7 @@ package org.springbloom.rocksdb;
 
 import java.lang.reflect.Field;
 import java.lang.reflect.Modifier;
+import java.util.Objects;
 import java.util.concurrent.atomic.AtomicBoolean;
 import org.rocksdb.BlockBasedTableConfig;
 import org.rocksdb.Cache;
@@ -14,6 +15,8 @@ public final class TableFormat {
   /** Once for all stores of the process: each takes the settings. */
   private static final AtomicBoolean WARNED_OF_NO_BUDGET = new AtomicBoolean();
 
+  private static final String NO_OPTIONS = "springbloom: the options of the block-based format are null";
+
   private TableFormat() {}
 
   /**
@@ -23,6 +26,7 @@ public final class TableFormat {
    * @throws SpringbloomException if Springbloom cannot run in this process
    */
   public static long withFilters(long stockFactory, SpringbloomSettings settings) {
+    Objects.requireNonNull(settings, "springbloom: the settings are null");
     NativeLibrary.load();
     long factory = Native.wrap(stockFactory, settings.namesAndValues());
     if (settings.asksForNoBudget() && !WARNED_OF_NO_BUDGET.getAndSet(true)) {
@@ -34,6 +38,8 @@ public final class TableFormat {
 
   /** Copies all options of the block-based format. RocksDB's class offers no other way, and which it has depends on the release. */
   public static void copyOptions(BlockBasedTableConfig from, BlockBasedTableConfig to) {
+    Objects.requireNonNull(from, NO_OPTIONS);
+    Objects.requireNonNull(to, NO_OPTIONS);
     for (Field field : BlockBasedTableConfig.class.getDeclaredFields()) {
       if (!Modifier.isStatic(field.getModifiers())) {
         try {
@@ -48,6 +54,7 @@ public final class TableFormat {
 
   /** The block cache of a configuration, which RocksDB's class does not tell; null if it has none. */
   public static Cache blockCacheOf(BlockBasedTableConfig config) {
+    Objects.requireNonNull(config, NO_OPTIONS);
     String name = "blockCache";
     try {
       Field field = BlockBasedTableConfig.class.getDeclaredField(name);

@@ -107,9 +107,9 @@ class LifetimesTest {
         Stream<Path> files = Files.list(Paths.get(System.getProperty("java.io.tmpdir")))) {
       assertTrue(options.isOwningHandle());
       List<Path> mapped =
-          Machine.mappedFiles().stream()
-              .filter(file -> file.contains("libspringbloom"))
-              .map(file -> Paths.get(file.replace(" (deleted)", "")).getParent())
+          Mapping.ofThisProcess().stream()
+              .filter(mapping -> mapping.fileName().contains("libspringbloom"))
+              .map(mapping -> Paths.get(mapping.file).getParent())
               .collect(Collectors.toList());
       assertFalse(mapped.isEmpty());
       assertTrue(files.noneMatch(mapped::contains), mapped.toString());

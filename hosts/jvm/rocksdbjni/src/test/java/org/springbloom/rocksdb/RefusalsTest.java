@@ -15,15 +15,19 @@ import java.nio.file.Path;
 import java.nio.file.Paths;
 import java.time.Duration;
 import java.util.HashMap;
+import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
-import java.util.Set;
 import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.logging.Handler;
 import java.util.logging.LogRecord;
 import java.util.logging.Logger;
+import java.util.stream.Collectors;
+import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.function.Executable;
 import org.junit.jupiter.api.io.TempDir;
+import org.rocksdb.BlockBasedTableConfig;
 import org.rocksdb.ColumnFamilyDescriptor;
 import org.rocksdb.ColumnFamilyHandle;
 import org.rocksdb.ColumnFamilyOptions;
@@ -86,30 +90,82 @@ class RefusalsTest {
     properties.put("springbloom.budget", null);
     properties.put(null, "nobody's");
     for (SpringbloomSettings settings :
-        List.of(SpringbloomSettings.of(properties), SpringbloomSettings.budget(null), SpringbloomSettings.budget(""))) {
+        List.of(
+            SpringbloomSettings.of(properties),
+            SpringbloomSettings.of(Map.of("springbloom.budget", new Textless())),
+            SpringbloomSettings.budget(null),
+            SpringbloomSettings.budget(""))) {
       Throwable error =
           assertThrows(IllegalArgumentException.class, () -> Stores.options(new SpringbloomTableConfig(settings)).close());
       assertSays(error, "springbloom.budget: got nothing, expected bytes, such as 64M");
     }
-    assertSays(assertThrows(NullPointerException.class, () -> SpringbloomSettings.of(null)), "the properties are null");
-    assertSays(assertThrows(NullPointerException.class, () -> new SpringbloomTableConfig(null)), "the settings are null");
-    assertSays(
-        assertThrows(NullPointerException.class, () -> Stores.AMPLE.with(null, "1")), "the name of a setting is null");
-    assertSays(
-        assertThrows(NullPointerException.class, () -> new SpringbloomTableConfig(Stores.AMPLE, null)), "options of the block");
+  }
+
+  @Test
+  void whatIsNullIsRefusedByName() throws Exception {
+    try (Options options = Stores.options(new SpringbloomTableConfig(Stores.AMPLE));
+        RocksDB database = Stores.open(options, folder)) {
+      BlockBasedTableConfig stock = new BlockBasedTableConfig();
+      ColumnFamilyHandle family = database.getDefaultColumnFamily();
+      Map<String, Executable> calls = new LinkedHashMap<>();
+      calls.put("the properties are null", () -> SpringbloomSettings.of(null));
+      calls.put("the name of a setting is null", () -> Stores.AMPLE.with(null, "1"));
+      calls.put("the settings are null", () -> new SpringbloomTableConfig(null));
+      calls.put("the options of the block-based format are null", () -> new SpringbloomTableConfig(Stores.AMPLE, null));
+      calls.put("the timeout is null", () -> Springbloom.waitIdle(null));
+      calls.put("the database is null", () -> Springbloom.status(null, family));
+      calls.put("the handle of the column family is null", () -> Springbloom.status(database, null));
+      calls.forEach(
+          (message, call) -> assertEquals("springbloom: " + message, assertThrows(NullPointerException.class, call).getMessage()));
+      String noOptions = "springbloom: the options of the block-based format are null";
+      for (Executable call :
+          List.<Executable>of(
+              () -> TableFormat.copyOptions(null, stock),
+              () -> TableFormat.copyOptions(stock, null),
+              () -> TableFormat.blockCacheOf(null))) {
+        assertEquals(noOptions, assertThrows(NullPointerException.class, call).getMessage());
+      }
+    }
+  }
+
+  /** Of a property whose text is null. */
+  private static final class Textless {
+    @Override
+    public String toString() {
+      return null;
+    }
+  }
+
+  @Test
+  void settingsCrossAsTheyAreWritten() throws Exception {
+    Path pressure = folder.resolve("\uD83D\uDE00");
+    Files.writeString(pressure, "some avg10=0.00 avg60=0.00 avg300=0.00 total=1\n");
+    Stores.options(new SpringbloomTableConfig(Stores.AMPLE.with("memory_pressure", pressure.toString()))).close();
+    Map<String, String> wrong = Map.of("64M\0x", "64M\\0x", "64\uD83D\uDE00", "64\uD83D\uDE00", "64mb", "64mb", "\u00e4", "\u00e4");
+    wrong.forEach(
+        (budget, shown) -> {
+          SpringbloomTableConfig config = new SpringbloomTableConfig(SpringbloomSettings.budget(budget));
+          Throwable error = assertThrows(IllegalArgumentException.class, () -> Stores.options(config).close());
+          assertSays(error, "springbloom.budget: got " + shown + ", expected bytes, such as 64M");
+        });
   }
 
   @Test
   void whyTheNativeLibraryIsNotThereIsTold() {
     Path folder = Paths.get("/tmp/springbloom1");
-    String full = NativeLibrary.problemOf(folder, new FileSystemException("/tmp/springbloom1/x.so", null, "No space left on device"));
+    String jni = "/tmp/librocksdbjni1.so";
+    String full = NativeLibrary.problemOf(folder, jni, new FileSystemException("/tmp/springbloom1/x.so", null, "No space left on device"));
     assertTrue(full.contains("into /tmp/springbloom1: No space left on device; set java.io.tmpdir"), full);
-    String missing = NativeLibrary.problemOf(null, new NoSuchFileException("/gone/springbloom1"));
+    String missing = NativeLibrary.problemOf(null, jni, new NoSuchFileException("/gone/springbloom1"));
     assertTrue(missing.contains("java.io.tmpdir (") && missing.contains("): there is no such folder; set java.io.tmpdir"), missing);
-    String denied = NativeLibrary.problemOf(null, new AccessDeniedException("/others/springbloom1"));
+    String denied = NativeLibrary.problemOf(null, jni, new AccessDeniedException("/others/springbloom1"));
     assertTrue(denied.contains("java.io.tmpdir (") && denied.contains("): permission denied; set java.io.tmpdir"), denied);
-    String forbidden = NativeLibrary.problemOf(folder, new UnsatisfiedLinkError("failed to map segment"));
+    String forbidden = NativeLibrary.problemOf(folder, jni, new UnsatisfiedLinkError("failed to map segment"));
     assertTrue(forbidden.contains("may forbid programs") && forbidden.endsWith("failed to map segment"), forbidden);
+    UnsatisfiedLinkError gone = new UnsatisfiedLinkError("/tmp/springbloom1/x.so: " + jni + ": cannot open shared object file");
+    String deleted = NativeLibrary.problemOf(folder, jni, gone);
+    assertTrue(deleted.contains(jni) && deleted.endsWith("right after RocksDB.loadLibrary()"), deleted);
+    assertFalse(deleted.contains("may forbid programs"), deleted);
   }
 
   @Test
@@ -132,7 +188,9 @@ class RefusalsTest {
       ColumnFamilyHandle family = database.createColumnFamily(new ColumnFamilyDescriptor("closed".getBytes(StandardCharsets.UTF_8)));
       Springbloom.status(database, family);
       family.close();
-      assertSays(assertThrows(IllegalStateException.class, () -> Springbloom.status(database, family)), "column family is closed");
+      assertSays(
+          assertThrows(IllegalStateException.class, () -> Springbloom.status(database, family)),
+          "springbloom: the handle of the column family is closed");
       Springbloom.status(database, database.getDefaultColumnFamily());
       assertTrue(Springbloom.waitIdle(Duration.ofSeconds(Long.MAX_VALUE)));
     }
@@ -180,46 +238,51 @@ class RefusalsTest {
     }
   }
 
+  /** Lines of {@code /proc/self/maps}: code at the address 4096. */
+  private static List<Mapping> mapped(String... files) {
+    return Mapping.in(
+        Stream.of(files).map(file -> "1000-2000 r-xp 00000000 08:01 7      " + file + "\n").collect(Collectors.joining()));
+  }
+
   @Test
   void anUnknownJniLibraryIsRefusedWithTheKnownOnes() throws Exception {
     Path strange = Files.write(folder.resolve("librocksdbjni-linux64.so"), new byte[] {1, 2, 3});
     Map<String, String> known = Map.of("0000", "11.8.1", "1111", "8.10.0");
-    Throwable error = assertThrows(SpringbloomException.class, () -> NativeLibrary.releaseOf(strange, known));
+    LoadedRocksDB loaded = LoadedRocksDB.among(mapped(strange.toString()));
     assertSays(
-        error,
+        assertThrows(SpringbloomException.class, () -> loaded.release(known)),
         strange.toString(),
         // Of the bytes 1, 2, 3.
         "039058c6f2c0cb492c533b0a4d14ef77cc0f78abccced5287d84a1a2011cfb81",
         "; use the jar of one of these",
         "frocksdbjni 8.10.0",
         "rocksdbjni 11.8.1");
-    Path gone = folder.resolve("librocksdbjni7.so");
-    assertSays(assertThrows(SpringbloomException.class, () -> NativeLibrary.releaseOf(gone, known)), gone.toString());
   }
 
   @Test
   void theJniLibraryIsFoundAmongTheFilesOfTheProcess() {
-    Set<String> others = Set.of("/usr/lib/jvm/lib/server/libjvm.so", "/srv/data/librocksdbjni/notes.txt");
-    assertSays(
-        assertThrows(SpringbloomException.class, () -> NativeLibrary.loadedRocksDB(others)), "RocksDB.loadLibrary()");
-    assertEquals(
-        "/tmp/librocksdbjni123.so", NativeLibrary.loadedRocksDB(Set.of("/tmp/librocksdbjni123.so", "/lib/libc.so.6")).toString());
-    Set<String> two = Set.of("/tmp/librocksdbjni1.so", "/tmp/rocksdb-lib-a/librocksdbjni-linux64.so");
-    assertSays(assertThrows(SpringbloomException.class, () -> NativeLibrary.loadedRocksDB(two)), "several");
-    Set<String> deleted = Set.of("/tmp/librocksdbjni1.so (deleted)");
-    assertSays(assertThrows(SpringbloomException.class, () -> NativeLibrary.loadedRocksDB(deleted)), "deleted");
+    List<Mapping> others = mapped("/usr/lib/jvm/lib/server/libjvm.so", "/srv/data/librocksdbjni/notes.txt");
+    assertSays(assertThrows(SpringbloomException.class, () -> LoadedRocksDB.among(others)), "RocksDB.loadLibrary()");
+    for (String suffix : List.of("", " (deleted)")) {
+      List<Mapping> one = mapped("/tmp/a b/librocksdbjni1.so" + suffix, "/tmp/a b/librocksdbjni1.so" + suffix, "/lib/libc.so.6");
+      assertEquals("/tmp/a b/librocksdbjni1.so", LoadedRocksDB.among(one).file);
+    }
+    List<Mapping> two = mapped("/tmp/librocksdbjni1.so", "/tmp/rocksdb-lib-a/librocksdbjni-linux64.so");
+    assertSays(assertThrows(SpringbloomException.class, () -> LoadedRocksDB.among(two)), "several");
+    List<Mapping> again = mapped("/tmp/librocksdbjni1.so (deleted)", "/tmp/librocksdbjni1.so");
+    assertSays(assertThrows(SpringbloomException.class, () -> LoadedRocksDB.among(again)), "several", "1.so (deleted), /tmp");
   }
 
   @Test
   void otherMachinesAreRefusedInASentence() {
-    Set<String> glibc = Set.of("/lib/x86_64-linux-gnu/libc.so.6");
+    List<Mapping> glibc = mapped("/lib/x86_64-linux-gnu/libc.so.6");
     String processors = "flags : sse4_2 avx avx2 bmi2\n";
     assertNull(Machine.problemOf("Linux", "amd64", processors, glibc));
     assertNull(Machine.problemOf("Linux", "amd64", "", glibc));
     assertTrue(Machine.problemOf("Mac OS X", "amd64", processors, glibc).contains("Mac OS X"));
     assertTrue(Machine.problemOf("Linux", "aarch64", processors, glibc).contains("aarch64"));
     assertTrue(Machine.problemOf("Linux", "amd64", "flags : sse4_2 avx\n", glibc).contains("AVX2"));
-    Set<String> musl = Set.of("/lib/ld-musl-x86_64.so.1");
+    List<Mapping> musl = mapped("/lib/ld-musl-x86_64.so.1");
     assertTrue(Machine.problemOf("Linux", "amd64", processors, musl).contains("musl"));
   }
 
