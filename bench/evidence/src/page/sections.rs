@@ -294,9 +294,11 @@ pub(super) fn tables(experiments: &[Experiment], lab: &Lab) -> Result<Markup> {
         parts.push(html! {
             details id=(id) {
                 summary { strong { (shows) } " " span.soft { code { (id) } } }
-                table {
-                    thead { tr { @for title in &titles { th { (title) } } } }
-                    tbody { @for row in &rows { tr { @for cell in row { td { (cell) } } } } }
+                div.scroll {
+                    table {
+                        thead { tr { @for title in &titles { th { (title) } } } }
+                        tbody { @for row in &rows { tr { @for cell in row { td { (cell) } } } } }
+                    }
                 }
             }
         });
