@@ -64,7 +64,7 @@ const ALLOWED: [(&str, &[&str]); 17] = [
 ];
 
 /// What crates without an engine may use from elsewhere. A store is not among them.
-const NEUTRAL_EXTERNALS: [&str; 29] = [
+const NEUTRAL_EXTERNALS: [&str; 31] = [
     "anyhow",
     "arc-swap",
     "clap",
@@ -91,8 +91,10 @@ const NEUTRAL_EXTERNALS: [&str; 29] = [
     "rustix",
     "serde",
     "serde_json",
+    "signal-hook",
     "statrs",
     "thiserror",
+    "unicode-properties",
     "xxhash-rust",
 ];
 

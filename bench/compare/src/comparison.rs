@@ -4,6 +4,7 @@ use std::fs;
 use std::time::Duration;
 
 use anyhow::{Context, Result};
+use springbloom_console::signals::Ending;
 use springbloom_console::{folder, output};
 use springbloom_records::Clock;
 use springbloom_workload::StreamSettings;
@@ -46,7 +47,7 @@ impl Compare {
         let inputs = Inputs { clock, dir, records, recorded, configs, common, defaults };
         let compared = self.compare_in(inputs);
         if compared.is_err() {
-            ending.iter().for_each(place::Ending::wait);
+            ending.iter().for_each(Ending::wait);
             if is_new {
                 // Goes away only if it is empty.
                 _ = fs::remove_dir(dir);

@@ -2,17 +2,13 @@
 
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::Duration;
 
 use anyhow::{Context, Result};
 use rustix::fs::{FlockOperation, OFlags};
-use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
-use signal_hook::iterator::Signals;
-use signal_hook::low_level::emulate_default_handler;
 use springbloom_console::bad_input;
+use springbloom_console::signals::{Ending, before_a_signal_ends_us};
 use springbloom_console::sizes::Size;
 
 /// Keeps other comparisons away from the databases in `dir` as long as the file is open.
@@ -28,43 +24,20 @@ pub(crate) fn lock(dir: &Path) -> Result<File> {
     }
 }
 
-const PAUSE: Duration = Duration::from_millis(10);
-
-/// Whether a signal is about to end the process.
-pub(crate) struct Ending(Arc<AtomicBool>);
-
-impl Ending {
-    /// If one is, waits for that: what fails meanwhile fails because the folder goes away.
-    pub(crate) fn wait(&self) {
-        while self.0.load(Ordering::Acquire) {
-            thread::sleep(PAUSE);
-        }
-    }
-}
-
-/// Removes the temporary folder when a signal ends the process, which runs no destructors then.
+/// Removes the temporary folder when a signal ends the process.
 pub(crate) fn remove_when_ended(dir: &Path) -> Result<Ending> {
     /// The databases are still written to meanwhile.
     const TRIES: u32 = 200;
+    const PAUSE: Duration = Duration::from_millis(10);
     let dir = PathBuf::from(dir);
-    let is_ending = Arc::new(AtomicBool::new(false));
-    let ending = Ending(is_ending.clone());
-    let mut signals = Signals::new([SIGHUP, SIGINT, SIGTERM]).context("cannot wait for signals")?;
-    let wait = move || {
-        let Some(signal) = signals.forever().next() else { return };
-        is_ending.store(true, Ordering::Release);
+    before_a_signal_ends_us(move || {
         for _ in 0..TRIES {
             if fs::remove_dir_all(&dir).is_ok() || !dir.exists() {
                 break;
             }
             thread::sleep(PAUSE);
         }
-        // Ends the process.
-        _ = emulate_default_handler(signal);
-        is_ending.store(false, Ordering::Release);
-    };
-    thread::Builder::new().name("signals".to_owned()).spawn(wait).context("cannot start a thread")?;
-    Ok(ending)
+    })
 }
 
 /// RocksDB would report the refusal as an unspecific I/O error of its first table.

@@ -1,4 +1,4 @@
-//! Command-line input and output that Springbloom's programs share: sizes, messages, progress, tables, bars and pictures.
+//! Command-line input and output that Springbloom's programs share: sizes, messages, progress, tables, bars, pictures and signals.
 
 #![deny(unsafe_code)]
 
@@ -11,8 +11,10 @@ pub mod picture;
 pub mod proc;
 mod progress;
 mod regular_file;
+pub mod signals;
 pub mod sizes;
 mod text_table;
+mod unprintable;
 
 pub use bad_input::{BadInput, bad_input};
 pub use bars::Bars;
@@ -20,3 +22,4 @@ pub use distinct::{distinct, repeated};
 pub use progress::Step;
 pub use regular_file::require_regular;
 pub use text_table::TextTable;
+pub use unprintable::is_unprintable;

@@ -5,6 +5,7 @@ mod reader;
 mod reading;
 mod report;
 mod screen;
+mod terminal;
 mod text;
 
 use std::io::Write;

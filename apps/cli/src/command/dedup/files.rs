@@ -6,6 +6,7 @@ use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
 use rustix::fs::{FileType, fstat};
+use springbloom_console::is_unprintable;
 
 /// The name of standard input.
 pub(super) const STREAM: &str = "-";
@@ -88,9 +89,9 @@ impl Source {
     }
 }
 
-/// `name` with control characters escaped, because a terminal would interpret them.
+/// `name` with its unprintable characters escaped, because a terminal would interpret them.
 pub(super) fn shown(name: &str) -> String {
-    let escaped = |c: char| if c.is_control() { c.escape_default().to_string() } else { c.to_string() };
+    let escaped = |c: char| if is_unprintable(c) { c.escape_default().to_string() } else { c.to_string() };
     name.chars().map(escaped).collect()
 }
 
@@ -120,6 +121,6 @@ mod tests {
         {
             assert_eq!(file(name).kind(), kind);
         }
-        assert_eq!(shown(&file("a\n\u{1b}[31m\u{e9}").name()), "a\\n\\u{1b}[31m\u{e9}");
+        assert_eq!(shown(&file("a\n\u{1b}[31m\u{202e}\u{e9}").name()), "a\\n\\u{1b}[31m\\u{202e}\u{e9}");
     }
 }

@@ -9,7 +9,7 @@ use ureq::http::Uri;
 use ureq::http::header::{CONTENT_TYPE, HeaderValue};
 use ureq::http::uri::Authority;
 
-use super::reading::Reading;
+use super::reading::{PREFIX, Reading};
 use super::text;
 
 /// A server that does not answer is not waited for any longer.
@@ -52,7 +52,7 @@ impl Endpoint {
     /// Asks for the metrics.
     ///
     /// # Errors
-    /// No answer, or one without the metrics of Springbloom.
+    /// No answer, one without the metrics of Springbloom, or values that are none of its.
     pub(super) fn read(&self) -> Result<Reading> {
         let Self { agent, url } = self;
         let unreadable = |error: ureq::Error| {
@@ -71,6 +71,17 @@ impl Endpoint {
         }
         let text =
             answer.body_mut().with_config().limit(ANSWER_BYTES_MAX).read_to_string().map_err(unreadable)?;
+        if text.trim().is_empty() {
+            return Err(bad_input(format!(
+                "{url} answers with an empty page, expected metrics of Springbloom: is this where the metrics are?"
+            )));
+        }
+        let others = || {
+            bad_input(format!("{url} answers, but without metrics of Springbloom: is it another program's?"))
+        };
+        if !text::tells_of(&text, PREFIX) {
+            return Err(others());
+        }
         let is_open_metrics =
             |kind: &HeaderValue| kind.as_bytes().starts_with(b"application/openmetrics-text");
         if text::is_cut_off(&text, answer.headers().get(CONTENT_TYPE).is_some_and(is_open_metrics)) {
@@ -78,8 +89,9 @@ impl Endpoint {
                 "{url} answers with metrics that are cut off, expected a last line of \"# EOF\": try again, or look at what serves them"
             )));
         }
-        Reading::of(&text)
-            .ok_or_else(|| bad_input(format!("{url} answers, but without metrics of Springbloom")))
+        let reading = Reading::of(&text)
+            .map_err(|error| bad_input(format!("{url} answers with what Springbloom never says: {error}")))?;
+        reading.ok_or_else(others)
     }
 }
 

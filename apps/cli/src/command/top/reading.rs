@@ -2,9 +2,13 @@
 
 use std::collections::BTreeMap;
 
+use anyhow::Result;
 use serde::Serialize;
 
 use super::text::{Sample, samples};
+
+/// What the names of all metrics begin with.
+pub(super) const PREFIX: &str = "springbloom_";
 
 /// The metrics of one moment.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
@@ -66,49 +70,52 @@ const FAULTS: [&str; 6] = [
 
 impl Reading {
     /// Of the text that a program serves; `None` if the metrics of Springbloom are not in it.
-    pub(super) fn of(text: &str) -> Option<Self> {
+    ///
+    /// # Errors
+    /// A value that Springbloom does not give.
+    pub(super) fn of(text: &str) -> Result<Option<Self>> {
         let (mut reading, mut is_ours) = (Self::default(), false);
         let mut families: BTreeMap<(String, String), Family> = BTreeMap::new();
-        for sample in samples(text, "springbloom_") {
-            let (sample, value) = (&sample, sample.count());
+        for sample in samples(text, PREFIX) {
+            let (sample, value) = (&sample, || sample.count());
             match &*sample.name {
                 "springbloom_budget_bytes" => {
                     is_ours = true;
-                    add(&mut reading.budget_bytes, value);
+                    add(&mut reading.budget_bytes, value()?);
                 }
-                "springbloom_peak_bytes" => add(&mut reading.peak_bytes, value),
+                "springbloom_peak_bytes" => add(&mut reading.peak_bytes, value()?),
                 "springbloom_used_bytes" => {
-                    add(reading.used_bytes.entry(sample.label("kind").to_owned()).or_default(), value);
+                    add(reading.used_bytes.entry(sample.label("kind").to_owned()).or_default(), value()?);
                 }
-                "springbloom_resident_bytes" => add(&mut reading.level(sample).resident_bytes, value),
-                "springbloom_resident_units" => add(&mut reading.level(sample).resident_units, value),
-                "springbloom_tables" => add(&mut reading.tables, value),
-                "springbloom_segments" => add(&mut reading.segments, value),
+                "springbloom_resident_bytes" => add(&mut reading.level(sample).resident_bytes, value()?),
+                "springbloom_resident_units" => add(&mut reading.level(sample).resident_units, value()?),
+                "springbloom_tables" => add(&mut reading.tables, value()?),
+                "springbloom_segments" => add(&mut reading.segments, value()?),
                 "springbloom_expected_wasted_reads_per_visit" => {
-                    reading.expected_wasted_reads_per_visit = sample.value;
+                    reading.expected_wasted_reads_per_visit = sample.within_bounds()?;
                 }
-                "springbloom_visits_total" => reading.counts.add_visits(sample),
-                "springbloom_units_loaded_total" => add(&mut reading.counts.units_loaded, value),
-                "springbloom_units_evicted_total" => add(&mut reading.units_evicted, value),
+                "springbloom_visits_total" => reading.counts.add_visits(sample)?,
+                "springbloom_units_loaded_total" => add(&mut reading.counts.units_loaded, value()?),
+                "springbloom_units_evicted_total" => add(&mut reading.units_evicted, value()?),
                 name if FAULTS.contains(&name) => {
-                    add(reading.faults.entry(name.to_owned()).or_default(), value);
+                    add(reading.faults.entry(name.to_owned()).or_default(), value()?);
                 }
-                "springbloom_family_tables" => add(&mut family(&mut families, sample).tables, value),
+                "springbloom_family_tables" => add(&mut family(&mut families, sample).tables, value()?),
                 "springbloom_family_resident_bytes" => {
-                    add(&mut family(&mut families, sample).resident_bytes, value);
+                    add(&mut family(&mut families, sample).resident_bytes, value()?);
                 }
                 "springbloom_family_visits_total" => {
-                    family(&mut families, sample).counts.add_visits(sample);
+                    family(&mut families, sample).counts.add_visits(sample)?;
                 }
                 "springbloom_family_units_loaded_total" => {
-                    add(&mut family(&mut families, sample).counts.units_loaded, value);
+                    add(&mut family(&mut families, sample).counts.units_loaded, value()?);
                 }
                 _ => {}
             }
         }
         let named = |((database, family), counted)| Family { database, family, ..counted };
         reading.families = families.into_iter().map(named).collect();
-        is_ours.then_some(reading)
+        Ok(is_ours.then_some(reading))
     }
 
     fn level(&mut self, sample: &Sample) -> &mut Level {
@@ -139,8 +146,8 @@ fn add(sum: &mut u64, value: u64) {
 }
 
 impl Counts {
-    fn add_visits(&mut self, sample: &Sample) {
-        let visits = sample.count();
+    fn add_visits(&mut self, sample: &Sample) -> Result<()> {
+        let visits = sample.count()?;
         add(&mut self.visits, visits);
         match sample.label("outcome") {
             "wasted_read" => {
@@ -150,6 +157,7 @@ impl Counts {
             "rejected" | "known_absent" => add(&mut self.negatives, visits),
             _ => {}
         }
+        Ok(())
     }
 
     /// What was counted since `earlier`; all of it if the program was started anew in between.
@@ -189,20 +197,41 @@ mod tests {
 
     #[test]
     fn metrics_of_others_are_told() {
-        assert_eq!(Reading::of("process_cpu_seconds_total 7\n# EOF\n"), None);
-        assert_eq!(Reading::of("<html>springbloom_budget_bytes</html>"), None);
-        let reading =
-            Reading::of("springbloom_budget_bytes 1024\nprocess_cpu_seconds_total 7\n").expect("ours");
+        let read = |text| Reading::of(text).expect("possible");
+        assert_eq!(read("process_cpu_seconds_total 7\n# EOF\n"), None);
+        assert_eq!(read("<html>springbloom_budget_bytes</html>"), None);
+        let reading = read("springbloom_budget_bytes 1024\nprocess_cpu_seconds_total -7\n").expect("ours");
         assert_eq!(reading, Reading { budget_bytes: 1024, ..Reading::default() });
     }
 
     #[test]
-    fn numbers_without_bounds_do_no_harm() {
-        let text = "springbloom_budget_bytes 1e300\nspringbloom_budget_bytes 1e300\nspringbloom_tables -5\nspringbloom_tables NaN\n\
-            springbloom_used_bytes{kind=\"a\"} inf\nspringbloom_used_bytes{kind=\"b\"} inf\n\
-            springbloom_visits_total{outcome=\"wasted_read\"} 1e300\nspringbloom_visits_total{outcome=\"wasted_read\"} 7\n";
-        let reading = Reading::of(text).expect("ours");
-        assert_eq!((reading.budget_bytes, reading.used(), reading.tables), (u64::MAX, u64::MAX, 0));
+    fn sums_have_a_bound() {
+        let text = "springbloom_budget_bytes 18446744073709551615\nspringbloom_budget_bytes 18446744073709551615\n\
+            springbloom_used_bytes{kind=\"a\"} 1.8e19\nspringbloom_used_bytes{kind=\"b\"} 1.8e19\n\
+            springbloom_visits_total{outcome=\"wasted_read\"} 1.8e19\nspringbloom_visits_total{outcome=\"wasted_read\"} 1.8e19\n";
+        let reading = Reading::of(text).expect("possible").expect("ours");
+        assert_eq!((reading.budget_bytes, reading.used()), (u64::MAX, u64::MAX));
         assert_eq!((reading.counts.visits, reading.counts.wasted_reads), (u64::MAX, u64::MAX));
+    }
+
+    #[test]
+    fn values_that_springbloom_does_not_give_are_refused() {
+        for name in [
+            "springbloom_budget_bytes",
+            "springbloom_used_bytes{kind=\"units\"}",
+            "springbloom_expected_wasted_reads_per_visit",
+            "springbloom_visits_total{outcome=\"rejected\"}",
+            "springbloom_family_visits_total{database=\"/\",family=\"\",outcome=\"passed\"}",
+            "springbloom_units_corrupt_total",
+        ] {
+            for (value, said) in
+                [("-1e300", "-1e300"), ("NaN", "NaN"), ("+Inf", "inf"), ("1e308", "1e308"), ("-5", "-5.0")]
+            {
+                let text = format!("springbloom_budget_bytes 1\n{name} {value}\n");
+                let error = Reading::of(&text).expect_err(&text).to_string();
+                let metric = name.split('{').next().expect("a name");
+                assert_eq!(error, format!("{metric} is {said}, expected a number from 0 to 2^64"));
+            }
+        }
     }
 }

@@ -2,8 +2,8 @@
 
 use std::time::Duration;
 
-use springbloom_console::TextTable;
 use springbloom_console::sizes::Size;
+use springbloom_console::{TextTable, is_unprintable};
 
 use super::reading::{Counts, Reading};
 
@@ -155,9 +155,9 @@ impl Report<'_> {
     }
 }
 
-/// A name from elsewhere, without what would command the terminal.
+/// A name from elsewhere, without what would command the terminal or deceive the reader.
 fn shown(name: &str) -> String {
-    name.chars().map(|of| if of.is_control() { char::REPLACEMENT_CHARACTER } else { of }).collect()
+    name.chars().map(|of| if is_unprintable(of) { char::REPLACEMENT_CHARACTER } else { of }).collect()
 }
 
 fn bytes(bytes: u64) -> String {
@@ -172,10 +172,10 @@ mod tests {
     fn names_do_not_command_the_terminal() {
         let text = "springbloom_budget_bytes 1\nspringbloom_used_bytes{kind=\"\x1b]0;x\x07\"} 5\n\
             springbloom_resident_bytes{level=\"\x1b[2J\"} 5\n\
-            springbloom_family_tables{database=\"\x1b[31m/d\",family=\"\\n\r\u{9b}x\"} 5\n";
-        let now = Reading::of(text).expect("ours");
+            springbloom_family_tables{database=\"\x1b[31m/d\",family=\"\\n\r\u{9b}\u{202e}x\"} 5\n";
+        let now = Reading::of(text).expect("possible").expect("ours");
         let shown = Report { now: &now, before: None }.text();
-        let is_harmless = |of: char| !of.is_control() || of == '\n';
+        let is_harmless = |of: char| !is_unprintable(of) || of == '\n';
         assert!(
             shown.chars().all(is_harmless) && shown.contains("[31m/d") && shown.contains("[2J"),
             "{shown:?}"

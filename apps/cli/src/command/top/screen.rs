@@ -3,7 +3,7 @@
 use std::io::{IsTerminal, stdin, stdout};
 use std::time::{Duration, Instant};
 
-use anyhow::{Context, Result};
+use anyhow::Result;
 use ratatui::Frame;
 use ratatui::crossterm::event::{self, Event, KeyCode, KeyEventKind, KeyModifiers};
 use ratatui::layout::{Constraint, Layout};
@@ -16,6 +16,7 @@ use super::endpoint::Endpoint;
 use super::reader::Reader;
 use super::reading::Reading;
 use super::report::{Report, Rows};
+use super::terminal::Terminal;
 
 /// How long a key waits at most, and an answer of the server.
 const ANSWER_PAUSE: Duration = Duration::from_millis(50);
@@ -63,41 +64,37 @@ pub(super) fn run(endpoint: &Endpoint, interval: Duration) -> Result<()> {
     }
     let mut moments = Moments { before: None, now: (endpoint.read()?, Instant::now()), error: None };
     let mut reader = Reader::start(endpoint.clone())?;
-    let mut terminal = ratatui::try_init().context("cannot use the terminal")?;
-    let ended = (|| {
-        let mut families = TableState::default();
-        let mut next = Instant::now() + interval;
-        loop {
-            let title = format!("{}, every {} s", endpoint.url, interval.as_secs_f64());
-            let view = View { title, report: moments.report(), error: moments.error.as_deref() };
-            terminal.draw(|frame| draw(frame, &view, &mut families))?;
-            let left = next.saturating_duration_since(Instant::now());
-            let patience = if reader.is_asked() { ANSWER_PAUSE } else { left };
-            if event::poll(patience)?
-                && let Event::Key(key) = event::read()?
-                && key.kind == KeyEventKind::Press
-            {
-                match key.code {
-                    KeyCode::Char('q') | KeyCode::Esc => return Ok(()),
-                    KeyCode::Char('c') if key.modifiers.contains(KeyModifiers::CONTROL) => return Ok(()),
-                    KeyCode::Down => families.scroll_down_by(1),
-                    KeyCode::Up => families.scroll_up_by(1),
-                    KeyCode::PageDown => families.scroll_down_by(10),
-                    KeyCode::PageUp => families.scroll_up_by(10),
-                    _ => {}
-                }
-            }
-            if Instant::now() >= next && !reader.is_asked() {
-                reader.ask();
-            }
-            if let Some(reading) = reader.take() {
-                moments.take_in(reading);
-                next = Instant::now() + interval;
+    let terminal = Terminal::take()?;
+    let mut families = TableState::default();
+    let mut next = Instant::now() + interval;
+    loop {
+        let title = format!("{}, every {} s", endpoint.url, interval.as_secs_f64());
+        let view = View { title, report: moments.report(), error: moments.error.as_deref() };
+        terminal.draw(|frame| draw(frame, &view, &mut families))?;
+        let left = next.saturating_duration_since(Instant::now());
+        let patience = if reader.is_asked() { ANSWER_PAUSE } else { left };
+        if event::poll(patience)?
+            && let Event::Key(key) = event::read()?
+            && key.kind == KeyEventKind::Press
+        {
+            match key.code {
+                KeyCode::Char('q') | KeyCode::Esc => return Ok(()),
+                KeyCode::Char('c') if key.modifiers.contains(KeyModifiers::CONTROL) => return Ok(()),
+                KeyCode::Down => families.scroll_down_by(1),
+                KeyCode::Up => families.scroll_up_by(1),
+                KeyCode::PageDown => families.scroll_down_by(10),
+                KeyCode::PageUp => families.scroll_up_by(10),
+                _ => {}
             }
         }
-    })();
-    ratatui::restore();
-    ended
+        if Instant::now() >= next && !reader.is_asked() {
+            reader.ask();
+        }
+        if let Some(reading) = reader.take() {
+            moments.take_in(reading);
+            next = Instant::now() + interval;
+        }
+    }
 }
 
 /// Draws one frame.
@@ -166,7 +163,6 @@ fn table(Rows { header, names, rows }: Rows, title: &str) -> Table<'static> {
 
 #[cfg(test)]
 mod tests {
-    use ratatui::Terminal;
     use ratatui::backend::TestBackend;
 
     use super::*;
@@ -185,11 +181,11 @@ mod tests {
              springbloom_family_tables{{database=\"/data/two, {{x}}\",family=\"\"}} 1.0\n\
              springbloom_family_visits_total{{database=\"/data/two, {{x}}\",family=\"\",outcome=\"wasted_read\"}} {wasted}\n"
         );
-        Reading::of(&text).expect("ours")
+        Reading::of(&text).expect("possible").expect("ours")
     }
 
     fn drawn(view: &View<'_>, width: u16, height: u16) -> Vec<String> {
-        let mut terminal = Terminal::new(TestBackend::new(width, height)).expect("a terminal");
+        let mut terminal = ratatui::Terminal::new(TestBackend::new(width, height)).expect("a terminal");
         terminal.draw(|frame| draw(frame, view, &mut TableState::default())).expect("a frame");
         let buffer = terminal.backend().buffer();
         let line = |y| (0..width).map(|x| buffer[(x, y)].symbol()).collect::<String>().trim_end().to_owned();

@@ -2,18 +2,40 @@
 //!
 //! Parsed here, as values of labels are paths of folders: the parsers there are take no comma, no brace and no quote in them.
 
+use anyhow::Result;
+use springbloom_console::bad_input;
+
+/// What 64 bits hold, to the precision of a value. No count of Springbloom is above it.
+const BOUND: f64 = u64::MAX as f64;
+
 /// One number with its name and labels.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Sample {
     pub(super) name: String,
     labels: Vec<(String, String)>,
-    pub(super) value: f64,
+    value: f64,
 }
 
 impl Sample {
-    /// The value as a count of something; 0 if it is none.
-    pub(super) fn count(&self) -> u64 {
-        self.value as u64
+    /// The value, if it is one that counts and sizes have.
+    ///
+    /// # Errors
+    /// A value below 0, above 2^64, or that is no number.
+    pub(super) fn within_bounds(&self) -> Result<f64> {
+        let Self { name, value, .. } = self;
+        if (0.0..=BOUND).contains(value) {
+            return Ok(*value);
+        }
+        // As a debug value, 1e300 has no 300 digits.
+        Err(bad_input(format!("{name} is {value:?}, expected a number from 0 to 2^64")))
+    }
+
+    /// The value as a count of something.
+    ///
+    /// # Errors
+    /// Those of [`Self::within_bounds`].
+    pub(super) fn count(&self) -> Result<u64> {
+        Ok(self.within_bounds()? as u64)
     }
 
     /// The value of a label; empty if it has none of that name.
@@ -25,6 +47,15 @@ impl Sample {
 /// The samples of a text whose names begin with `prefix`; lines that are none are left out.
 pub(super) fn samples<'a>(text: &'a str, prefix: &'a str) -> impl Iterator<Item = Sample> + 'a {
     text.lines().filter(move |line| line.starts_with(prefix)).filter_map(sample)
+}
+
+/// Whether a text has a line about a metric whose name begins with `prefix`.
+pub(super) fn tells_of(text: &str, prefix: &str) -> bool {
+    let is_about = |line: &str| {
+        let about = ["# HELP ", "# TYPE ", "# UNIT "].iter().find_map(|start| line.strip_prefix(start));
+        about.unwrap_or(line).starts_with(prefix)
+    };
+    text.lines().any(is_about)
 }
 
 /// Whether the end is missing. Texts of OpenMetrics have a last line that says so. They are known by what the server says, or by their
@@ -89,6 +120,17 @@ mod tests {
         assert_eq!((found[2].label("path"), found[2].label("other")), ("/a,b={}\"\\ \n", ""));
         assert_eq!(found[0].label("x"), "");
         assert_eq!(samples(text, "b_").count(), 1);
+    }
+
+    #[test]
+    fn a_text_tells_of_metrics_in_samples_and_above_them() {
+        for text in ["a_b 1", "c 1\na_b{x=\"1\"} 1", "# TYPE a_b gauge\n", "# HELP a_b x", "# UNIT a_b bytes"]
+        {
+            assert!(tells_of(text, "a_"), "{text}");
+        }
+        for text in ["", "b 1\n", "# a_b", "<html>a_b 1", "b{x=\"a_b\"} 1"] {
+            assert!(!tells_of(text, "a_"), "{text}");
+        }
     }
 
     #[test]

@@ -1,5 +1,8 @@
 //! `springbloom top` over the metrics that the host exports, from a server in this process.
 
+mod live;
+mod pty;
+
 use std::io::{BufRead, BufReader, Write};
 use std::net::{SocketAddr, TcpListener};
 use std::thread;
@@ -9,6 +12,9 @@ use predicates::prelude::*;
 use predicates::str::contains;
 use rocksdb::{DB, Options};
 use springbloom_rocksdb::ElasticFilters;
+
+/// Metrics of Springbloom, as few as there can be.
+const METRICS: &str = "springbloom_budget_bytes 1024\n";
 
 /// Answers every request with what `answer` gives: status line, headers and body.
 fn serve(answer: impl Fn() -> String + Send + 'static) -> SocketAddr {
@@ -102,12 +108,21 @@ fn what_is_no_source_of_metrics_is_told() {
     let other = serve(|| answer("200 OK", "process_cpu_seconds_total 1\n"));
     let missing = serve(|| answer("404 Not Found", ""));
     let mute = serve(String::new);
+    let classic = serve(|| answer("200 OK", "# TYPE go_gc_cycles counter\ngo_goroutines 5\n"));
+    let empty = serve(|| answer("200 OK", "\n"));
+    let mad = serve(|| answer("200 OK", &format!("{METRICS}springbloom_tables 1e308\n")));
+    let unknown =
+        serve(|| answer("200 OK", &format!("{METRICS}springbloom_expected_wasted_reads_per_visit NaN\n")));
     let cut_off =
         serve(|| answer("200 OK", "# TYPE springbloom_visits counter\nspringbloom_budget_bytes 1024\n"));
     // Nobody listens there any more.
     let free = TcpListener::bind("127.0.0.1:0").and_then(|listener| listener.local_addr()).expect("a port");
     for (url, expected) in [
         (format!("http://{other}/metrics"), "answers, but without metrics of Springbloom"),
+        (format!("http://{classic}/metrics"), "answers, but without metrics of Springbloom"),
+        (format!("http://{empty}/metrics"), "answers with an empty page"),
+        (format!("http://{mad}/metrics"), "springbloom_tables is 1e308, expected a number from 0 to 2^64"),
+        (format!("http://{unknown}/metrics"), "springbloom_expected_wasted_reads_per_visit is NaN, expected"),
         (format!("http://{missing}/metrics"), "answers 404 Not Found"),
         (format!("http://{mute}/metrics"), "cannot read http://"),
         (format!("http://{cut_off}/metrics"), "metrics that are cut off, expected a last line of \"# EOF\""),

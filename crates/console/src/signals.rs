@@ -1,0 +1,45 @@
+//! What is to be done before a signal ends the process, which runs no destructors then.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread;
+use std::time::Duration;
+
+use anyhow::{Context, Result};
+use signal_hook::consts::{SIGHUP, SIGINT, SIGQUIT, SIGTERM};
+use signal_hook::iterator::Signals;
+use signal_hook::low_level::emulate_default_handler;
+
+const PAUSE: Duration = Duration::from_millis(10);
+
+/// Whether a signal is about to end the process.
+pub struct Ending(Arc<AtomicBool>);
+
+impl Ending {
+    /// If one is, waits for that: what fails meanwhile fails because of what is done before the end.
+    pub fn wait(&self) {
+        while self.0.load(Ordering::Acquire) {
+            thread::sleep(PAUSE);
+        }
+    }
+}
+
+/// Does `clean_up` in a thread of its own when a signal comes that ends a process, and ends it as by that signal.
+///
+/// # Errors
+/// Those of the system.
+pub fn before_a_signal_ends_us(clean_up: impl FnOnce() + Send + 'static) -> Result<Ending> {
+    let is_ending = Arc::new(AtomicBool::new(false));
+    let ending = Ending(is_ending.clone());
+    let mut signals = Signals::new([SIGHUP, SIGINT, SIGQUIT, SIGTERM]).context("cannot wait for signals")?;
+    let wait = move || {
+        let Some(signal) = signals.forever().next() else { return };
+        is_ending.store(true, Ordering::Release);
+        clean_up();
+        // Ends the process.
+        _ = emulate_default_handler(signal);
+        is_ending.store(false, Ordering::Release);
+    };
+    thread::Builder::new().name("signals".to_owned()).spawn(wait).context("cannot start a thread")?;
+    Ok(ending)
+}
