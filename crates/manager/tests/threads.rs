@@ -5,7 +5,6 @@ mod common;
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::sync::Barrier;
 use std::sync::atomic::{AtomicIsize, Ordering};
-use std::time::Duration;
 
 use common::{IDLE_TIMEOUT, MemoryTable, key};
 use springbloom_filter::KeyDigest;
@@ -55,14 +54,14 @@ fn what_threads_keep_is_in_the_budget() {
     let manager = Manager::new(ManagerSettings { budget_bytes: 4 << 20, ..ManagerSettings::default() });
     let handle = manager.register(table.spec(Some(1))).unwrap();
     assert!(manager.wait_idle(IDLE_TIMEOUT));
-    let (started, looked_up, over) =
-        (Barrier::new(THREADS + 1), Barrier::new(THREADS + 1), Barrier::new(THREADS + 1));
+    let [there, started, looked_up, over] = [(); 4].map(|()| Barrier::new(THREADS + 1));
     let buffers = || manager.stats().used.buffers as isize;
     let before = buffers();
     std::thread::scope(|scope| {
         let threads: Vec<_> = (0..THREADS)
             .map(|_| {
                 scope.spawn(|| {
+                    there.wait();
                     started.wait();
                     set_host_bytes_of_thread(HOST_BYTES);
                     look_up(&handle, 1);
@@ -71,18 +70,19 @@ fn what_threads_keep_is_in_the_budget() {
                 })
             })
             .collect();
-        // All threads are there and have allocated what threads do.
-        std::thread::sleep(Duration::from_millis(100));
+        // Now all of them have allocated what any thread does.
+        there.wait();
         let live = LIVE_BYTES.load(Ordering::Relaxed);
         started.wait();
         looked_up.wait();
         let (allocated, counted) = (LIVE_BYTES.load(Ordering::Relaxed) - live, buffers() - before);
+        // Nothing is asserted before: the threads would wait for ever.
+        over.wait();
         println!(
             "{THREADS} threads keep {allocated} bytes; {counted} counted, with {HOST_BYTES} of the host for each"
         );
         let of_the_host = (THREADS * HOST_BYTES) as isize;
         assert!(allocated <= counted - of_the_host, "{allocated} bytes, {counted} counted");
-        over.wait();
         // The end of the scope alone does not wait for what is local to the threads.
         threads.into_iter().for_each(|thread| thread.join().unwrap());
     });
