@@ -303,8 +303,10 @@ pub(super) fn tables(experiments: &[Experiment], lab: &Lab) -> Result<Markup> {
             }
         });
     }
-    let empty = parts.is_empty();
-    Ok(section("tables", html! { @if empty { p { "Not measured yet." } } @for part in parts { (part) } }))
+    Ok(section(
+        "tables",
+        html! { @if parts.is_empty() { p { "Not measured yet." } } @for part in parts { (part) } },
+    ))
 }
 
 pub(super) fn papers(experiments: &[Experiment], lab: &Lab) -> Result<Markup> {

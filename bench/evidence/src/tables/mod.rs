@@ -8,6 +8,7 @@ mod windows;
 use std::fmt::{self, Display};
 
 use anyhow::Result;
+use springbloom_console::distinct;
 use springbloom_records::{Figure, Record};
 
 use crate::experiment::Layout;
@@ -38,9 +39,7 @@ impl Table {
             Layout::OneCache => one_cache::table(records())?,
         })
     }
-}
 
-impl Table {
     /// The same without marks of Markdown.
     pub(crate) fn plain(self) -> Self {
         let plain = |cells: Vec<String>| cells.into_iter().map(|cell| cell.replace(['`', '*'], "")).collect();
@@ -70,8 +69,13 @@ fn spread(figure: &Figure, digits: usize) -> String {
     }
 }
 
+/// A column's title for each of `configs`.
+fn columns(configs: &[&str]) -> impl Iterator<Item = String> {
+    configs.iter().map(|config| format!("`{}`", shown(config)))
+}
+
 /// The configurations of `records` that have this figure, each once.
 fn configs<'a>(records: impl Iterator<Item = &'a Record>, name: &str) -> Vec<&'a str> {
     let figures = records.flat_map(|record| &record.figures).filter(|figure| figure.name == name);
-    springbloom_console::distinct(figures.filter_map(|figure| Some(figure.of.get("config")?.as_str())))
+    distinct(figures.filter_map(|figure| Some(figure.of.get("config")?.as_str())))
 }

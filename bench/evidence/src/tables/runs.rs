@@ -3,7 +3,7 @@
 use springbloom_console::sizes::Size as Bytes;
 use springbloom_records::{Figure, Record, Unit};
 
-use super::{Table, configs, shown, spread};
+use super::{Table, columns, configs, shown, spread};
 
 /// What figures are called.
 const NAMES: [(&str, &str); 6] = [
@@ -14,43 +14,35 @@ const NAMES: [(&str, &str); 6] = [
     ("load_cpu_ratio", "processor time, ratio"),
     ("load_written_ratio", "bytes written, ratio"),
 ];
-/// A line for each of `figures` of each labelled record; before them the memory that each filter takes, if that is much the same in all.
+
+/// A line for each of `figures` of each labelled record. Where there is one figure, it stands in the title, and the memory that each filter
+/// takes before the lines, if that is much the same in all.
 pub(super) fn table(lines: &[(&str, &Record)], figures: &[&str]) -> Table {
     let records = || lines.iter().map(|(_, record)| *record);
     let configs = configs(records(), figures.first().copied().unwrap_or_default());
-    let one_figure = figures.len() == 1;
-    let named = |name: &str| {
-        NAMES
-            .iter()
-            .find(|(known, _)| *known == name)
-            .map_or_else(|| shown(name), |(_, text)| (*text).to_owned())
+    let cells = |record: &Record, name: &str| -> Vec<String> {
+        let of = |config: &&str| record.figure(name, &[("config", config)]).map_or("-".to_owned(), cell);
+        configs.iter().map(of).collect()
     };
-    let first =
-        if one_figure { figures.first().map_or_else(String::new, |name| named(name)) } else { String::new() };
-    let mut titles = vec![first];
-    if !one_figure {
-        titles.push("figure".to_owned());
+    let row = |named: Vec<String>, cells: Vec<String>| [named, cells].concat();
+    if let [name] = figures {
+        let memory: Option<Vec<_>> = configs.iter().map(|config| memory(records(), config)).collect();
+        let memory = memory.map(|cells| row(vec!["memory".to_owned()], cells));
+        let rows = lines.iter().map(|(label, record)| row(vec![(*label).to_owned()], cells(record, name)));
+        let titles = [called(name)].into_iter().chain(columns(&configs)).collect();
+        return Table { titles, rows: memory.into_iter().chain(rows).collect() };
     }
-    titles.extend(configs.iter().map(|config| format!("`{}`", shown(config))));
-    let mut rows = Vec::new();
-    if one_figure
-        && let Some(cells) =
-            configs.iter().map(|config| memory(records(), config)).collect::<Option<Vec<_>>>()
-    {
-        rows.push(["memory".to_owned()].into_iter().chain(cells).collect());
-    }
-    for (label, record) in lines {
-        for name in figures {
-            let mut row = vec![(*label).to_owned()];
-            if !one_figure {
-                row.push(named(name));
-            }
-            let of = |config: &&str| record.figure(name, &[("config", config)]).map_or("-".to_owned(), cell);
-            row.extend(configs.iter().map(of));
-            rows.push(row);
-        }
-    }
-    Table { titles, rows }
+    let of_line = |(label, record): &(&str, &Record)| -> Vec<Vec<String>> {
+        let row = |name: &&str| row(vec![(*label).to_owned(), called(name)], cells(record, name));
+        figures.iter().map(row).collect()
+    };
+    let titles = [String::new(), "figure".to_owned()].into_iter().chain(columns(&configs)).collect();
+    Table { titles, rows: lines.iter().flat_map(of_line).collect() }
+}
+
+fn called(name: &str) -> String {
+    let known = NAMES.iter().find(|(known, _)| *known == name);
+    known.map_or_else(|| shown(name), |(_, text)| (*text).to_owned())
 }
 
 /// The most memory that a filter takes; none where it differs between runs.

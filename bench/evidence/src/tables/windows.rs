@@ -2,7 +2,7 @@
 
 use springbloom_records::{Figure, Record};
 
-use super::{Table, configs, shown, spread};
+use super::{Table, columns, configs, spread};
 
 const WASTED: &str = "window_wasted_reads_per_get";
 
@@ -16,8 +16,7 @@ pub(super) fn table<'a>(records: impl Iterator<Item = &'a Record> + Clone) -> Ta
     ends.sort_unstable();
     ends.dedup();
     let titles = ["wasted reads per lookup, until lookup".to_owned()];
-    let titles =
-        titles.into_iter().chain(configs.iter().map(|config| format!("`{}`", shown(config)))).collect();
+    let titles = titles.into_iter().chain(columns(&configs)).collect();
     let row = |&ops: &u64| {
         let cell = |config: &&str| {
             let mut of =

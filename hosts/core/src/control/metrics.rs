@@ -145,7 +145,7 @@ pub const METRICS: &[Metric] = &[
         one(s.refused_tables)
     }),
     gauge("springbloom_tables_without_room", "Open tables without room for their bookkeeping", |s| {
-        bytes(s.tables_without_room as usize)
+        one(s.tables_without_room)
     }),
     counter("springbloom_tables_without_units", "Tables without filter units that were opened", |s| {
         one(s.tables_without_units)

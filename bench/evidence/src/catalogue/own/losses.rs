@@ -9,18 +9,16 @@ const WASTED: &[&str] = &["wasted_reads_per_get"];
 const SMALL_RECORDS: &str = "--value-bytes 100 --threads 4 --configs ribbon:4,monkey-ribbon:4,elastic:4";
 
 pub(super) fn experiments() -> Vec<Experiment> {
-    let line = |label, name: &str, databases, arguments: &str| {
+    let run = |name: &str, databases, arguments: &str, quick, full| {
         let both = format!("compare --rounds 1 --load-rounds 0 {arguments}");
-        let run = Run::springbloom(format!("little-{name}"), databases, &both, "--salts 1", "--salts 3");
-        (label, run)
+        Run::springbloom(format!("little-{name}"), databases, &both, quick, full)
     };
-    let own = |label, name, arguments: &str| line(label, name, None, &format!("{SMALL_RECORDS} {arguments}"));
-    let of_small = |label, name: &str, arguments: &str| {
-        let both = format!(
-            "compare --rounds 1 --load-rounds 0 --preset small {SMALL_RECORDS} --zero-result 1 --absent fresh {arguments}"
-        );
+    let line = |label, name, arguments: &str| (label, run(name, None, arguments, "--salts 1", "--salts 3"));
+    let own = |label, name, arguments: &str| line(label, name, &format!("{SMALL_RECORDS} {arguments}"));
+    let of_small = |label, name, arguments: &str| {
+        let arguments = format!("--preset small {SMALL_RECORDS} --zero-result 1 --absent fresh {arguments}");
         let (quick, full) = ("--records 500000 --salts 1", "--records 2000000 --salts 3");
-        (label, Run::springbloom(format!("little-{name}"), SMALL, &both, quick, full))
+        (label, run(name, SMALL, &arguments, quick, full))
     };
     let large_values = "--configs ribbon:4,monkey-ribbon:4,elastic:4 --value-bytes 16000";
     let (label, long_keys) = own(
@@ -34,13 +32,11 @@ pub(super) fn experiments() -> Vec<Experiment> {
         line(
             "12,000 records of 16 KB",
             "large-values",
-            None,
             &format!("--preset leveled {large_values} --records 12000 --warmup 12000 --ops 6000"),
         ),
         line(
             "100,000 records of 16 KB, 12 tables in L0",
             "large-values-runs",
-            None,
             &format!("--preset leveldb {large_values} --records 100000 --warmup 100000 --ops 50000"),
         ),
         own(
