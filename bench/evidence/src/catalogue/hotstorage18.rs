@@ -31,7 +31,7 @@ fn by_popularity(is_timed: bool) -> Here {
     let name = |popularity: &str| format!("popularity-{popularity}");
     let runs = POPULARITIES.map(|(popularity, ..)| {
         let arguments = format!("--configs bloom:4,elasticbf-file:4,elastic:4 --distribution {popularity}");
-        TABLES_OF_2_MIB.run(&name(popularity), &arguments)
+        TABLES_OF_2_MIB.brief(&name(popularity), &arguments)
     });
     let claims = POPULARITIES.iter().flat_map(|&(popularity, leveldb, elasticbf)| {
         SUBJECTS.map(|(whose, config)| {
@@ -59,7 +59,7 @@ fn by_memory() -> Here {
         "bits",
         "--configs bloom:4,bloom:8,elasticbf-file:4,elasticbf-file:8,elastic:4,elastic:8",
         "--block-cache 24KiB",
-        "--block-cache 400KiB",
+        "--block-cache 400KiB --ops 100000",
     );
     let point =
         |name, config: &str| -> Point { point(TABLES_OF_2_MIB.name_of("bits"), name).of("config", config) };

@@ -63,7 +63,7 @@ fn name_of(popularity: &str) -> String {
 /// With one thread for Figure 14, and with four: workload C of YCSB where all keys are absent.
 fn absent(popularity: &str) -> Run {
     let arguments = format!("--zero-result 1 --distribution {popularity} --threads 1,4");
-    LEVELDB.reads(&name_of(popularity), &arguments)
+    LEVELDB.brief_reads(&name_of(popularity), &arguments)
 }
 
 fn by_popularity(is_timed: bool) -> Here {
@@ -98,7 +98,7 @@ const ABSENT_SHARES: [(&str, &str); 5] = [
 
 fn absent_share_runs() -> Vec<Run> {
     let of = |(_, name): (&str, &str)| match name.strip_prefix("absent-share-") {
-        Some(share) => LEVELDB.reads(name, &format!("--zero-result {share}")),
+        Some(share) => LEVELDB.brief_reads(name, &format!("--zero-result {share}")),
         None if name == "reads" => plain(LEVELDB),
         None => absent("zipf:0.99"),
     };
@@ -185,7 +185,7 @@ fn ycsb() -> Here {
     // D asks for the latest keys; its constant is that of the same law over their age.
     let d = |zipf: &str| {
         let arguments = format!("--workload d --zero-result 1 --threads 4 --distribution latest:{zipf}");
-        LEVELDB.reads(&format!("absent-ycsb-d-{zipf}"), &arguments)
+        LEVELDB.brief_reads(&format!("absent-ycsb-d-{zipf}"), &arguments)
     };
     let claims = YCSB.into_iter().flat_map(|(zipf, papers)| {
         ["C", "D"].into_iter().zip(papers).flat_map(move |(letter, paper)| {

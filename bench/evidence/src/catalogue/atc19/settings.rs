@@ -54,8 +54,9 @@ fn with_block_cache() -> Here {
     let sizes = [("8 MiB", "24KiB", "400KiB"), ("64 MiB", "192KiB", "3200KiB")];
     let name = |size: &str| format!("cache-{}", size.replace(' ', "-"));
     let runs = sizes.map(|(size, quick, full)| {
-        let of = |cache: &str| format!("--block-cache {cache}");
-        LEVELDB.sized(&name(size), "--configs bloom:4,elasticbf:4,elastic:4", &of(quick), &of(full))
+        let configs = "--configs bloom:4,elasticbf:4,elastic:4";
+        let [quick, full] = [quick, full].map(|cache| format!("--block-cache {cache}"));
+        LEVELDB.sized(&name(size), configs, &quick, &format!("{full} --ops 100000"))
     });
     let claims = sizes.into_iter().flat_map(|(size, ..)| {
         SUBJECTS.map(|(whose, config)| {
@@ -78,7 +79,7 @@ fn small_records() -> Here {
         Some("leveldb-128-bytes"),
         "compare --preset leveldb --configs bloom:4,elasticbf:4,elastic:4 --value-bytes 104",
         "--records 1500000 --salts 1 --rounds 1 --warmup 20000 --ops 20000 --load-rounds 0",
-        "--records 20000000 --salts 2 --rounds 3 --warmup 300000 --ops 300000 --load-rounds 0",
+        "--records 20000000 --salts 2 --rounds 3 --warmup 300000 --ops 100000 --load-rounds 0",
     );
     let claims = SUBJECTS.map(|(whose, config)| {
         let of = |figure, config| point("leveldb-128-bytes", figure).of("config", config);
@@ -108,7 +109,7 @@ fn by_store_size() -> Here {
 /// ElasticBF with each of these settings, beside itself and Springbloom, on LevelDB's tree.
 fn changed(what: &str, settings: &[&str]) -> Run {
     let changed: String = settings.iter().map(|setting| format!(",elasticbf:4@{setting}")).collect();
-    LEVELDB.run(what, &format!("--configs bloom:4,elasticbf:4,elastic:4{changed}"))
+    LEVELDB.brief(what, &format!("--configs bloom:4,elasticbf:4,elastic:4{changed}"))
 }
 
 /// Reads of data of ElasticBF with a setting, or without.

@@ -23,8 +23,10 @@ pub(super) fn experiments() -> Vec<Experiment> {
         "--segments 500",
         "--segments 4000 --salts 3",
     );
-    let sorted_runs = LEVELDB
-        .run("memory", "--configs bloom:4,bloom:10,ribbon:4,monkey-ribbon:4,elastic:2,elastic:4,elastic:10");
+    let sorted_runs = LEVELDB.brief(
+        "memory",
+        "--configs bloom:4,bloom:10,ribbon:4,monkey-ribbon:4,elastic:2,elastic:4,elastic:10",
+    );
     let main = Run::springbloom(
         "setting-s1",
         SETTING_S1,

@@ -37,12 +37,12 @@ pub(super) fn experiments() -> Vec<Experiment> {
         "--records 500000 --salts 1 --warmup 50000 --ops 50000",
         "--records 2000000 --salts 3 --warmup 300000 --ops 300000",
     );
-    let absent = LEVELDB.run(
+    let absent = LEVELDB.brief(
         "sorted-runs-absent",
         "--configs bloom:4,monkey-bloom:4,monkey-ribbon:4,bloom:10,elastic:4 --zero-result 1",
     );
     let universal =
-        PEBBLESDB.run("universal", "--configs bloom:4,ribbon:4,monkey-ribbon:4,bloom:10,elastic:4");
+        PEBBLESDB.brief("universal", "--configs bloom:4,ribbon:4,monkey-ribbon:4,bloom:10,elastic:4");
     vec![
         lines(
             "popularity",
