@@ -96,7 +96,8 @@ pub struct Compare {
     /// Exponent of the Zipf distribution of popularity [default: 0.99]
     #[arg(long, value_name = "CONSTANT", conflicts_with = "distribution", help_heading = "Workload")]
     pub(crate) zipf: Option<f64>,
-    /// Popularity: uniform, zipf:CONSTANT, latest:CONSTANT or hotspot:RECORD_SHARE:ACCESS_SHARE
+    /// Popularity: uniform, zipf:CONSTANT, latest:CONSTANT, hotspot:RECORD_SHARE:ACCESS_SHARE, or ranges:RECORDS:CONSTANT (ranges of so
+    /// many neighbouring keys under Zipf, with the absent keys among them; keys lie in the order of their records)
     #[arg(long, help_heading = "Workload")]
     pub(crate) distribution: Option<Distribution>,
     /// Share of reads that ask for absent keys [default: 0.5 with `get`, else 0]

@@ -27,8 +27,14 @@ use crate::run::Workload;
 
 /// A block of data.
 const ONE_CACHE_BYTES_MIN: u64 = 4096;
-/// Name of keys that are computed from record numbers.
-const SYNTHETIC: &str = "synthetic";
+/// The name of keys that are computed from record numbers.
+fn made_keys(keys: &KeySpace) -> Option<&'static str> {
+    match keys {
+        KeySpace::Synthetic { .. } => Some("synthetic"),
+        KeySpace::Ordered { .. } => Some("synthetic, in order"),
+        KeySpace::File(_) | KeySpace::Trace(_) => None,
+    }
+}
 
 /// The inputs of a comparison.
 pub(crate) struct Inputs<'a> {
@@ -151,7 +157,14 @@ impl Compare {
             Some(path) => KeySpace::File(
                 FileKeys::read(path, self.records).map_err(|error| bad_input(error.to_string()))?,
             ),
-            None => KeySpace::Synthetic { records: self.records.unwrap_or(defaults.records) },
+            None => {
+                let records = self.records.unwrap_or(defaults.records);
+                if self.distribution.is_some_and(|distribution| distribution.needs_key_order()) {
+                    KeySpace::Ordered { records }
+                } else {
+                    KeySpace::Synthetic { records }
+                }
+            }
         };
         Ok((Records { keys, value_bytes, seed }, None))
     }
@@ -266,7 +279,7 @@ impl Compare {
             rocksdb: ROCKSDB_VERSION,
             preset: self.preset,
             keys: [&self.trace, &self.keys].into_iter().find_map(Option::as_ref).map_or_else(
-                || SYNTHETIC.to_owned(),
+                || made_keys(&records.keys).unwrap_or_default().to_owned(),
                 |path| format!("keys of {}", path.file_name().unwrap_or_default().display()),
             ),
             records: entries,
@@ -293,8 +306,8 @@ impl Compare {
 
 /// Identifies the keys that are loaded, and their order, in manifests: by content, and from what was read, as a pipe is read once.
 fn keys_identity(records: &Records) -> String {
-    if matches!(records.keys, KeySpace::Synthetic { .. }) {
-        return SYNTHETIC.to_owned();
+    if let Some(name) = made_keys(&records.keys) {
+        return name.to_owned();
     }
     let count = records.keys.records();
     let (order, mut hasher) = (records.keys.load_order(count, records.seed), blake3::Hasher::new());

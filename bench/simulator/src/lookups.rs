@@ -75,9 +75,36 @@ pub struct Lookups {
 
 #[derive(Clone, Debug)]
 enum Source {
-    Stream(Box<OperationStream>),
+    Stream {
+        operations: Box<OperationStream>,
+        keys: Keys,
+    },
     /// They begin anew at the end.
     Recorded(Arc<[Lookup]>),
+}
+
+/// Where keys lie.
+#[derive(Clone, Copy, Debug)]
+enum Keys {
+    Scattered,
+    /// In the order of the records, absent ones among them.
+    Ordered {
+        records: u64,
+    },
+}
+
+impl Keys {
+    /// Each record has a present key and absent ones.
+    fn key(self, number: u64, is_absent: bool) -> u64 {
+        let random = mix(number << 1 | u64::from(is_absent));
+        match self {
+            Keys::Scattered => random,
+            Keys::Ordered { records } => {
+                let gap = u64::MAX / records;
+                number % records * gap + random % gap
+            }
+        }
+    }
 }
 
 impl Lookups {
@@ -105,8 +132,13 @@ impl Lookups {
     /// # Errors
     /// Settings that are out of range.
     pub fn of(stream: StreamSettings, records: u64) -> Result<Self, WorkloadError> {
-        let operations = OperationStream::new(stream, &KeySpace::Synthetic { records })?;
-        Ok(Self { source: Source::Stream(Box::new(operations)), hot_range: None, count: 0 })
+        let (space, keys) = if stream.distribution.needs_key_order() {
+            (KeySpace::Ordered { records }, Keys::Ordered { records })
+        } else {
+            (KeySpace::Synthetic { records }, Keys::Scattered)
+        };
+        let operations = Box::new(OperationStream::new(stream, &space)?);
+        Ok(Self { source: Source::Stream { operations, keys }, hot_range: None, count: 0 })
     }
 
     /// Lookups that were recorded: at least one.
@@ -119,8 +151,8 @@ impl Iterator for Lookups {
     type Item = Lookup;
 
     fn next(&mut self) -> Option<Lookup> {
-        let operations = match &mut self.source {
-            Source::Stream(operations) => operations,
+        let (operations, keys) = match &mut self.source {
+            Source::Stream { operations, keys } => (operations, *keys),
             Source::Recorded(lookups) => {
                 let lookup = lookups[(self.count % lookups.len() as u64) as usize];
                 self.count += 1;
@@ -133,8 +165,7 @@ impl Iterator for Lookups {
                 Operation::ReadAbsent(record) => (record, true),
                 _ => continue,
             };
-            // Each record has a present and an absent key.
-            let key = mix(record << 1 | u64::from(is_absent));
+            let key = keys.key(record, is_absent);
             let number = self.count;
             self.count += 1;
             return Some(Lookup {

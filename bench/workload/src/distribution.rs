@@ -10,6 +10,9 @@ use crate::error::WorkloadError;
 /// Exponents this close to 1 are sampled as 1: the sampler divides by `1 - exponent`.
 const NEAR_ONE: f64 = 1e-6;
 
+/// More than a database has.
+const RANGE_RECORDS_MAX: u64 = 1_000_000_000_000;
+
 /// A family of distributions over the records of a key space.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Distribution {
@@ -33,6 +36,14 @@ pub enum Distribution {
         /// Share of the accesses to hot records.
         access_share: f64,
     },
+    /// Zipf over ranges of neighbouring keys, which are scattered over the key space. The keys of a range are equally popular. RocksDB's
+    /// users have such ranges (Cao et al., FAST'20, section 6).
+    Ranges {
+        /// Records of a range, of which the last one may have fewer.
+        range_records: u64,
+        /// Exponent of the distribution.
+        exponent: f64,
+    },
 }
 
 impl FromStr for Distribution {
@@ -49,6 +60,9 @@ impl FromStr for Distribution {
             ("latest", &[exponent]) => Distribution::Latest { exponent },
             ("hotspot", &[record_share, access_share]) => {
                 Distribution::Hotspot { record_share, access_share }
+            }
+            ("ranges", &[range_records, exponent]) if range_records.fract() == 0.0 => {
+                Distribution::Ranges { range_records: range_records as u64, exponent }
             }
             _ => return Err(unknown()),
         };
@@ -67,6 +81,9 @@ impl std::fmt::Display for Distribution {
             Distribution::Hotspot { record_share, access_share } => {
                 write!(f, "hotspot:{record_share}:{access_share}")
             }
+            Distribution::Ranges { range_records, exponent } => {
+                write!(f, "ranges:{range_records}:{exponent}")
+            }
         }
     }
 }
@@ -77,17 +94,19 @@ impl Distribution {
             got if got > 0.0 && got < 1.0 => Ok(()),
             got => Err(WorkloadError::OutOfRange { what, got, expected: "more than 0 and less than 1" }),
         };
+        let constant = |got: f64| match got {
+            got if (0.0..=100.0).contains(&got) => Ok(()),
+            got => Err(WorkloadError::OutOfRange { what: "Zipf constant", got, expected: "0 to 100" }),
+        };
         match *self {
             Distribution::Uniform => Ok(()),
-            Distribution::Zipf { exponent } | Distribution::Latest { exponent } => {
-                if (0.0..=100.0).contains(&exponent) {
-                    Ok(())
+            Distribution::Zipf { exponent } | Distribution::Latest { exponent } => constant(exponent),
+            Distribution::Ranges { range_records, exponent } => {
+                if (1..=RANGE_RECORDS_MAX).contains(&range_records) {
+                    constant(exponent)
                 } else {
-                    Err(WorkloadError::OutOfRange {
-                        what: "Zipf constant",
-                        got: exponent,
-                        expected: "0 to 100",
-                    })
+                    let (what, expected) = ("records of a range", "1 to 1e12");
+                    Err(WorkloadError::OutOfRange { what, got: range_records as f64, expected })
                 }
             }
             Distribution::Hotspot { record_share, access_share } => {
@@ -97,7 +116,20 @@ impl Distribution {
         }
     }
 
-    /// The sampler of ranks `0..records`.
+    /// Number of ranks over `records`: one for each record or range.
+    pub fn ranks(&self, records: u64) -> u64 {
+        match *self {
+            Distribution::Ranges { range_records, .. } => records.div_ceil(range_records),
+            _ => records,
+        }
+    }
+
+    /// Whether the keys must lie in the order of their records.
+    pub fn needs_key_order(&self) -> bool {
+        matches!(self, Distribution::Ranges { .. })
+    }
+
+    /// The sampler of ranks `0..ranks(records)`.
     ///
     /// # Errors
     /// [`WorkloadError::OutOfRange`] for no records, or parameters outside their ranges.
@@ -108,7 +140,10 @@ impl Distribution {
         }
         Ok(match *self {
             Distribution::Uniform => Sampler::Uniform { records },
-            Distribution::Zipf { exponent } | Distribution::Latest { exponent } => {
+            Distribution::Zipf { exponent }
+            | Distribution::Latest { exponent }
+            | Distribution::Ranges { exponent, .. } => {
+                let records = self.ranks(records);
                 let exponent = if (exponent - 1.0).abs() < NEAR_ONE { 1.0 } else { exponent };
                 let zipf = Zipf::new(records as f64, exponent).map_err(|_| WorkloadError::OutOfRange {
                     what: "Zipf constant",
@@ -234,7 +269,7 @@ mod tests {
     #[test]
     fn one_record_is_a_distribution_too() {
         let mut rng = seed::rng("one_record_is_a_distribution_too");
-        for text in ["uniform", "zipf:0.99", "zipf:1", "zipf:1.4", "hotspot:0.1:0.9"] {
+        for text in ["uniform", "zipf:0.99", "zipf:1", "zipf:1.4", "hotspot:0.1:0.9", "ranges:9:0.99"] {
             let sampler = text.parse::<Distribution>().and_then(|d| d.sampler(1)).expect(text);
             assert!((0..100).all(|_| sampler.rank(&mut rng) == 0), "{text}");
         }
@@ -242,7 +277,7 @@ mod tests {
 
     #[test]
     fn text_forms() {
-        for text in ["uniform", "zipf:0.99", "latest:1.1", "hotspot:0.2:0.8"] {
+        for text in ["uniform", "zipf:0.99", "latest:1.1", "hotspot:0.2:0.8", "ranges:1000:0.99"] {
             assert_eq!(text.parse::<Distribution>().expect(text).to_string(), text);
         }
         for text in [
@@ -253,6 +288,12 @@ mod tests {
             "zipf:NaN",
             "hotspot:0:0.5",
             "hotspot:0.5:1",
+            "ranges:1000",
+            "ranges:0:0.99",
+            "ranges:1e13:0.99",
+            "ranges:-5:0.99",
+            "ranges:1.5:0.99",
+            "ranges:1000:-1",
             "pareto:1",
             "uniform:1",
         ] {

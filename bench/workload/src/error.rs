@@ -8,8 +8,8 @@ use std::path::PathBuf;
 pub enum WorkloadError {
     /// The text is not a distribution.
     #[error(
-        "unknown distribution {got:?}: expected uniform, zipf:EXPONENT, latest:EXPONENT or \
-         hotspot:RECORD_SHARE:ACCESS_SHARE"
+        "unknown distribution {got:?}: expected uniform, zipf:EXPONENT, latest:EXPONENT, \
+         hotspot:RECORD_SHARE:ACCESS_SHARE or ranges:RECORDS:EXPONENT"
     )]
     UnknownDistribution {
         /// The text.
@@ -105,6 +105,9 @@ pub enum WorkloadError {
         /// What is there, and what was expected.
         wrong: String,
     },
+    /// Ranges of keys were asked for on keys that are scattered.
+    #[error("ranges of neighbouring keys need keys in the order of their records")]
+    ScatteredKeys,
     /// Inserts need new keys, which a file of keys cannot give.
     #[error(
         "this workload inserts records, which keys from a file do not allow: use synthetic keys, or a mix without inserts"

@@ -6,7 +6,7 @@ use rand_pcg::Pcg64Mcg;
 use crate::absent::AbsentKeys;
 use crate::distribution::{Distribution, Sampler};
 use crate::error::WorkloadError;
-use crate::keys::{ABSENT_NUMBERS, KeySpace};
+use crate::keys::{ABSENT_IN_GAP, ABSENT_NUMBERS, KeySpace, ORDERED_RECORDS_MAX};
 use crate::mix::Mix;
 use crate::movement::Movement;
 use crate::permutation::{Permutation, mix64};
@@ -78,6 +78,11 @@ impl StreamSettings {
             streams: 1,
         }
     }
+
+    /// Selects the popular absent keys: others than those of popular records, but of the same ranges.
+    fn absent_salt(&self) -> u64 {
+        if self.distribution.needs_key_order() { self.salt } else { self.salt ^ ABSENT_SALT }
+    }
 }
 
 /// An endless, deterministic sequence of operations. Generating one costs no allocation and under 200 ns.
@@ -122,16 +127,24 @@ impl OperationStream {
         if settings.absent == AbsentKeys::Fresh && !keys.can_grow() {
             return Err(WorkloadError::NoFreshKeys);
         }
+        if settings.distribution.needs_key_order() && !keys.is_in_order() {
+            return Err(WorkloadError::ScatteredKeys);
+        }
         let records = keys.records();
+        if matches!(keys, KeySpace::Ordered { .. }) && records > ORDERED_RECORDS_MAX / 2 {
+            return Err(out_of_range("records with keys in order", records, "at most 2^35"));
+        }
+        let sampler = settings.distribution.sampler(records)?;
+        let ranks = settings.distribution.ranks(records);
         Ok(OperationStream {
-            sampler: settings.distribution.sampler(records)?,
+            sampler,
             rng: Pcg64Mcg::seed_from_u64(settings.seed ^ mix64(settings.stream)),
             loaded_records: records,
             inserted_records: 0,
             fresh_reads: 0,
             operations: 0,
-            present_places: Permutation::new(records, settings.salt),
-            absent_places: Permutation::new(records, settings.salt ^ ABSENT_SALT),
+            present_places: Permutation::new(ranks, settings.salt),
+            absent_places: Permutation::new(ranks, settings.absent_salt()),
             settings,
         })
     }
@@ -190,24 +203,40 @@ impl OperationStream {
                 None => self.loaded_records - 1 - (rank - self.inserted_records),
             };
         }
-        self.place(rank, self.present_places, self.settings.salt)
+        let place = self.place(rank, self.present_places, self.settings.salt);
+        self.record_at(place)
     }
 
     #[inline]
     fn absent_number(&mut self) -> u64 {
-        match self.settings.absent {
-            AbsentKeys::Popular => {
-                let rank = self.sampler.rank(&mut self.rng);
-                self.place(rank, self.absent_places, self.settings.salt ^ ABSENT_SALT)
-            }
-            AbsentKeys::Fresh => {
-                // Parallel streams share the numbers after a start that depends on the seed. So streams with another seed
-                // read other keys.
-                let index = self.fresh_reads * self.settings.streams + self.settings.stream;
-                self.fresh_reads += 1;
-                mix64(self.settings.seed).wrapping_add(index) % ABSENT_NUMBERS
-            }
+        if self.settings.absent == AbsentKeys::Popular {
+            return self.popular_absent_number();
         }
+        // Parallel streams share the numbers after a start that depends on the seed. So streams with another seed read other keys.
+        let index = self.fresh_reads * self.settings.streams + self.settings.stream;
+        self.fresh_reads += 1;
+        let number = mix64(self.settings.seed).wrapping_add(index);
+        if self.settings.distribution.needs_key_order() {
+            // A key of its own behind a record of a popular range.
+            self.popular_absent_number() + number % ABSENT_IN_GAP * self.loaded_records
+        } else {
+            number % ABSENT_NUMBERS
+        }
+    }
+
+    #[inline]
+    fn popular_absent_number(&mut self) -> u64 {
+        let rank = self.sampler.rank(&mut self.rng);
+        let place = self.place(rank, self.absent_places, self.settings.absent_salt());
+        self.record_at(place)
+    }
+
+    /// A record of the range at `place`, or the one there.
+    #[inline]
+    fn record_at(&mut self, place: u64) -> u64 {
+        let Distribution::Ranges { range_records, .. } = self.settings.distribution else { return place };
+        let first = place * range_records;
+        first + self.rng.random_range(0..range_records.min(self.loaded_records - first))
     }
 
     /// The record that this stream inserts as its `index`-th.
@@ -220,7 +249,10 @@ impl OperationStream {
         let epoch = self.settings.movement.epoch(rank, self.operations * self.settings.streams);
         match epoch {
             0 => still.apply(rank),
-            epoch => Permutation::new(self.loaded_records, salt ^ mix64(epoch)).apply(rank),
+            epoch => {
+                let ranks = self.settings.distribution.ranks(self.loaded_records);
+                Permutation::new(ranks, salt ^ mix64(epoch)).apply(rank)
+            }
         }
     }
 }
@@ -387,6 +419,53 @@ mod tests {
         // Every part of the key range gets its share. The width of a part varies by 7%.
         let expected = asked.len() as u64 / gaps.len() as u64;
         assert!(gaps.iter().all(|&gap| gap.abs_diff(expected) < expected / 2), "{gaps:?}");
+    }
+
+    #[test]
+    fn ranges_are_hot_as_a_whole_with_their_absent_keys() {
+        // The last range has 400 records.
+        let keys = KeySpace::Ordered { records: 9_400 };
+        let distribution = Distribution::Ranges { range_records: 1_000, exponent: 1.0 };
+        for (absent, salt) in [(AbsentKeys::Popular, 1), (AbsentKeys::Fresh, 2)] {
+            let settings = StreamSettings {
+                distribution,
+                absent,
+                salt,
+                ..settings("ranges_are_hot_as_a_whole_with_their_absent_keys")
+            };
+            let mut stream = OperationStream::new(settings, &keys).expect("valid settings");
+            let (mut present, mut missing) = ([0u64; 10], [0u64; 10]);
+            let (mut records, mut asked, mut reads_again) = (HashSet::new(), HashSet::new(), 0u64);
+            for _ in 0..60_000 {
+                match stream.next_operation() {
+                    Operation::Read(record) => {
+                        present[(record / 1_000) as usize] += 1;
+                        records.insert(record);
+                        assert!(record < 9_400);
+                    }
+                    Operation::ReadAbsent(number) => {
+                        missing[(number % 9_400 / 1_000) as usize] += 1;
+                        reads_again += u64::from(!asked.insert(number));
+                    }
+                    other => panic!("{other:?}"),
+                }
+            }
+            // The hottest of ten ranges has 1 / H(10) = .341 of the lookups, of both kinds.
+            let hottest = (0..10).max_by_key(|&range| present[range]).expect("ranges");
+            for counts in [present, missing] {
+                binomial::assert_rate(
+                    counts[hottest],
+                    counts.iter().sum(),
+                    0.3414,
+                    "reads in the hottest range",
+                );
+            }
+            let of_hottest = records.iter().filter(|&record| record / 1_000 == hottest as u64).count();
+            assert!(of_hottest > 950, "{of_hottest} records of the hottest range were read");
+            assert_eq!(reads_again > 0, absent == AbsentKeys::Popular);
+        }
+        let settings = StreamSettings { distribution, ..settings("ranges of scattered keys") };
+        assert!(matches!(OperationStream::new(settings, &KEYS), Err(WorkloadError::ScatteredKeys)));
     }
 
     #[test]

@@ -22,7 +22,7 @@ use springbloom_workload::{AbsentKeys, Distribution, Mix, Movement, StreamSettin
 use accesses::Accesses;
 use contender::{Contender, Load, Source};
 use recorded::Recorded;
-use sample::{Sample, Whole};
+use sample::{SAMPLED_RANGES_MIN, Sample, Whole};
 use shape::Shape;
 
 use crate::Rewriting;
@@ -83,7 +83,8 @@ pub struct Simulate {
     /// File of the keys that were there before the trace, one a line
     #[arg(long, value_name = "FILE", requires = "trace", help_heading = "Lookups")]
     keys: Option<PathBuf>,
-    /// Popularity: uniform, zipf:CONSTANT or hotspot:RECORD_SHARE:ACCESS_SHARE
+    /// Popularity: uniform, zipf:CONSTANT, hotspot:RECORD_SHARE:ACCESS_SHARE, or ranges:RECORDS:CONSTANT (ranges of so many neighbouring
+    /// keys under Zipf)
     #[arg(long, default_value = "zipf:0.99", value_parser = distribution, help_heading = "Lookups")]
     distribution: Distribution,
     /// Share of lookups for absent keys
@@ -129,7 +130,8 @@ const RECORDS_MIN: u64 = 1000;
 const RECORDS_MAX: u64 = 1_000_000_000_000_000;
 
 fn distribution(text: &str) -> Result<Distribution, String> {
-    let unknown = "expected uniform, zipf:CONSTANT or hotspot:RECORD_SHARE:ACCESS_SHARE";
+    let unknown =
+        "expected uniform, zipf:CONSTANT, hotspot:RECORD_SHARE:ACCESS_SHARE or ranges:RECORDS:CONSTANT";
     match text.parse() {
         Ok(Distribution::Latest { .. }) => {
             Err(format!("{unknown}: nothing is inserted in a simulation, so no record is the latest"))
@@ -223,6 +225,14 @@ impl Simulate {
             segment_bytes: self.segment_data_bytes.bytes,
         };
         let sample = Sample::of(whole, &runs, self.segments, self.units);
+        if let Some(ranges) = sample.too_few_ranges(self.distribution) {
+            return Err(bad_input(format!(
+                "--distribution {}: {} records are simulated, which are {ranges} such ranges; expected at least {SAMPLED_RANGES_MIN}: \
+                 choose shorter ranges, or more --segments",
+                self.distribution,
+                sample.tree.keys()
+            )));
+        }
         let sampled = recorded.as_ref().map(|trace| trace.sample(sample.share, self.seed)).transpose()?;
         let lookups = match &sampled {
             Some(sampled) => sampled.lookups.len() / 2,

@@ -3,7 +3,8 @@
 //! A share of the key space is looked at alone: every sorted run has as large a share of its segments there, and the budget is as large a
 //! share of all memory. Keys are hashed, so the share holds as large a part of the keys of any popularity. Under a Zipf distribution its
 //! `j`-th most popular key is about number `j / share` of all keys, and `(j / share)^-s` is proportional to `j^-s`: within the share,
-//! lookups have the same distribution over fewer keys. Only the `1 / share` most popular keys have no counterpart in it.
+//! lookups have the same distribution over fewer keys. Only the `1 / share` most popular keys have no counterpart in it. The same holds of
+//! ranges of keys.
 
 use springbloom_filter::UnitSettings;
 use springbloom_format::{MAX_SEGMENT_BYTES_PER_KEY, MAX_SEGMENT_KEYS};
@@ -27,6 +28,9 @@ pub(super) struct Sample {
     /// Keys of the tree divided by all keys; 1 if all are simulated.
     pub(super) share: f64,
 }
+
+/// With fewer, a sample differs from others by chance.
+pub(super) const SAMPLED_RANGES_MIN: u64 = 100;
 
 impl Whole {
     /// Keys of a segment, as the writer of tables cuts them.
@@ -52,12 +56,19 @@ impl Sample {
         Self { tree, share: share.min(1.0) }
     }
 
-    /// Share of lookups for keys that are more popular than any in the sample. The few keys of which these are the absent ones fit the
-    /// negative cache, so they waste no reads there.
+    /// Ranges of keys in the sample, where they are too few to stand for all.
+    pub(super) fn too_few_ranges(&self, distribution: Distribution) -> Option<u64> {
+        let ranges = distribution.ranks(self.tree.keys());
+        (distribution.needs_key_order() && self.share < 1.0 && ranges < SAMPLED_RANGES_MIN).then_some(ranges)
+    }
+
+    /// Share of lookups for keys, or ranges of keys, that are more popular than any in the sample. They waste no reads: the few absent keys
+    /// among them fit the negative cache, and the few ranges have all units.
     pub(super) fn head(&self, whole: Whole, distribution: Distribution) -> f64 {
         match distribution {
-            Distribution::Zipf { exponent } if self.share < 1.0 => {
-                zipf_sum(1.0 / self.share, exponent) / zipf_sum(whole.records as f64, exponent)
+            Distribution::Zipf { exponent } | Distribution::Ranges { exponent, .. } if self.share < 1.0 => {
+                let ranks = distribution.ranks(whole.records) as f64;
+                zipf_sum(1.0 / self.share, exponent) / zipf_sum(ranks, exponent)
             }
             _ => 0.0,
         }
@@ -111,6 +122,22 @@ mod tests {
         let head = sample.head(WHOLE, Distribution::Zipf { exponent: 0.99 });
         assert!((0.1..0.3).contains(&head), "{head}");
         assert_eq!(sample.head(WHOLE, Distribution::Uniform), 0.0);
+    }
+
+    #[test]
+    fn ranges_that_are_longer_than_a_hundredth_of_a_sample_are_too_few() {
+        let runs = Shape::Leveled.runs(1e12);
+        let sample = Sample::of(WHOLE, &runs, 2000, UnitSettings::default());
+        let ranges = |range_records| Distribution::Ranges { range_records, exponent: 0.99 };
+        let longest = sample.tree.keys() / 100;
+        assert_eq!(sample.too_few_ranges(ranges(longest)), None);
+        assert_eq!(sample.too_few_ranges(ranges(2 * longest)), Some(51));
+        assert_eq!(sample.too_few_ranges(Distribution::Uniform), None);
+        let head = sample.head(WHOLE, ranges(longest));
+        assert!((0.1..0.5).contains(&head), "{head}");
+        let whole = Whole { records: 1_000_000, ..WHOLE };
+        let small = Sample::of(whole, &Shape::Leveled.runs(1e9), 2000, UnitSettings::default());
+        assert_eq!(small.too_few_ranges(ranges(500_000)), None, "all are simulated");
     }
 
     #[test]

@@ -13,7 +13,7 @@ use crate::trace::TraceKeys;
 pub use file::FileKeys;
 pub(crate) use file::lines;
 pub(crate) use packed::PackedKeys;
-pub(crate) use synthetic::ABSENT_NUMBERS;
+pub(crate) use synthetic::{ABSENT_IN_GAP, ABSENT_NUMBERS, ORDERED_RECORDS_MAX};
 
 /// A longer key is a file that is no file of keys: RocksDB advises against keys of more than 8 MB.
 pub(crate) const KEY_BYTES_MAX: usize = 8 << 20;
@@ -21,9 +21,14 @@ pub(crate) const KEY_BYTES_MAX: usize = 8 << 20;
 /// Present and absent keys by record number.
 #[derive(Debug)]
 pub enum KeySpace {
-    /// `user` and 20 digits, as in YCSB. More records can be inserted later.
+    /// `user` and 20 digits, as in YCSB, scattered. More records can be inserted later.
     Synthetic {
         /// Number of loaded records.
+        records: u64,
+    },
+    /// The same in the order of the records. Those that are inserted later come last.
+    Ordered {
+        /// Number of loaded records, at most 2^36.
         records: u64,
     },
     /// Real keys, read from a file.
@@ -36,7 +41,7 @@ impl KeySpace {
     /// Number of loaded records.
     pub fn records(&self) -> u64 {
         match self {
-            KeySpace::Synthetic { records } => *records,
+            KeySpace::Synthetic { records } | KeySpace::Ordered { records } => *records,
             KeySpace::File(keys) => keys.records(),
             KeySpace::Trace(keys) => keys.loaded(),
         }
@@ -44,13 +49,18 @@ impl KeySpace {
 
     /// Whether there are keys for records beyond [`records`](Self::records), which inserts need.
     pub fn can_grow(&self) -> bool {
-        matches!(self, KeySpace::Synthetic { .. })
+        matches!(self, KeySpace::Synthetic { .. } | KeySpace::Ordered { .. })
+    }
+
+    /// Whether keys have the order of their records.
+    pub fn is_in_order(&self) -> bool {
+        matches!(self, KeySpace::Ordered { .. } | KeySpace::File(_))
     }
 
     /// Whether there is a key for this record, loaded or not.
     pub fn has_key(&self, record: u64) -> bool {
         match self {
-            KeySpace::Synthetic { .. } => true,
+            KeySpace::Synthetic { .. } | KeySpace::Ordered { .. } => true,
             KeySpace::File(keys) => record < keys.records(),
             KeySpace::Trace(keys) => record < keys.all(),
         }
@@ -74,6 +84,7 @@ impl KeySpace {
     pub fn present(&self, record: u64, key: &mut Vec<u8>) {
         match self {
             KeySpace::Synthetic { .. } => synthetic::present(record, key),
+            KeySpace::Ordered { .. } => synthetic::present_in_order(record, key),
             KeySpace::File(keys) => {
                 key.clear();
                 key.extend_from_slice(keys.present(record));
@@ -93,6 +104,7 @@ impl KeySpace {
     pub fn absent(&self, number: u64, key: &mut Vec<u8>) {
         match self {
             KeySpace::Synthetic { .. } => synthetic::absent(number, key),
+            KeySpace::Ordered { records } => synthetic::absent_in_order(number, *records, key),
             KeySpace::File(keys) => {
                 key.clear();
                 key.extend_from_slice(keys.absent(number));
@@ -107,7 +119,9 @@ impl KeySpace {
     /// Bytes of all loaded keys.
     pub fn key_bytes(&self) -> u64 {
         match self {
-            KeySpace::Synthetic { records } => records * synthetic::KEY_BYTES as u64,
+            KeySpace::Synthetic { records } | KeySpace::Ordered { records } => {
+                records * synthetic::KEY_BYTES as u64
+            }
             KeySpace::File(keys) => keys.key_bytes(),
             KeySpace::Trace(keys) => keys.loaded_bytes(),
         }

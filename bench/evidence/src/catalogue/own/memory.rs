@@ -93,7 +93,7 @@ pub(super) fn experiments() -> Vec<Experiment> {
 
 /// Block caches with the budget of elastic filters in each, in KiB, for 300,000 records; ten times as much for ten times as many. Where
 /// memory is short, half of it is for filters.
-const CACHES: [(u32, u32); 5] = [(200, 100), (400, 200), (800, 300), (1600, 300), (3200, 300)];
+const CACHES: [(u32, u32); 5] = [(200, 100), (400, 200), (800, 250), (1600, 300), (3200, 300)];
 
 /// Runs in which the block cache pays for indexes, filters and data.
 fn equal_memory() -> Vec<Run> {

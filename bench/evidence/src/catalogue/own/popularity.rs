@@ -6,37 +6,55 @@ use crate::experiment::{Experiment, Layout};
 use crate::run::Run;
 
 const WASTED: &[&str] = &["wasted_reads_per_get"];
-/// What each line is called, the name of its run, and its lookups.
-const LAWS: [(&str, &str, &str); 4] = [
+/// What a line is called, the name of its run, and its lookups.
+type Law = (&'static str, &'static str, &'static str);
+const LAWS: [Law; 4] = [
     ("Zipf .99", "zipf-0.99", "--distribution zipf:0.99"),
     ("Zipf .7", "zipf-0.7", "--distribution zipf:0.7"),
     ("Zipf .99, absent keys never twice", "fresh", "--distribution zipf:0.99 --absent fresh"),
     ("uniform", "uniform", "--distribution uniform"),
 ];
+/// Of ranges of 1,000 neighbouring keys.
+const LAWS_OF_RANGES: [Law; 6] = [
+    ("Zipf .99", "zipf-0.99", "--distribution ranges:1000:0.99"),
+    ("Zipf .99, absent keys never twice", "fresh", "--distribution ranges:1000:0.99 --absent fresh"),
+    ("Zipf 1.2", "zipf-1.2", "--distribution ranges:1000:1.2"),
+    ("Zipf 1.2, absent keys never twice", "zipf-1.2-fresh", "--distribution ranges:1000:1.2 --absent fresh"),
+    ("Zipf .7, absent keys never twice", "zipf-0.7-fresh", "--distribution ranges:1000:0.7 --absent fresh"),
+    (
+        "Zipf .99, all ranges change once in a million lookups",
+        "drift",
+        "--distribution ranges:1000:0.99 --movement drift:1000000",
+    ),
+];
 
 pub(super) fn experiments() -> Vec<Experiment> {
-    let by_law = |tree: &str, databases, both: &str, quick: &str, full: &str| -> Vec<Line> {
-        let run = |(label, name, lookups): (&'static str, &str, &str)| {
+    let by_law = |laws: &[Law], tree: &str, databases, both: &str, quick: &str, full: &str| -> Vec<Line> {
+        let run = |&(label, name, lookups): &Law| {
             let both = format!("compare {both} {lookups} --threads 4 --rounds 1 --load-rounds 0");
             (label, Run::springbloom(format!("{tree}-{name}"), databases, &both, quick, full))
         };
-        LAWS.map(run).into()
+        laws.iter().map(run).collect()
     };
     // Every filter takes some bytes beside its bits: with these bits, Ribbon by level takes the memory that elastic:4 may take.
     let leveled = by_law(
+        &LAWS,
         "popularity",
         SETTING_S1,
         "--preset leveled --configs ribbon:4,monkey-ribbon:4,monkey-ribbon:3.87,elastic:4",
         "--records 600000 --salts 1 --warmup 50000 --ops 50000",
         "--records 5000000 --salts 3 --warmup 300000 --ops 300000",
     );
-    let small = by_law(
-        "small-tables",
-        SMALL,
-        "--preset small --configs ribbon:4,monkey-ribbon:4,monkey-ribbon:3.8,elastic:4",
-        "--records 500000 --salts 1 --warmup 50000 --ops 50000",
-        "--records 2000000 --salts 3 --warmup 300000 --ops 300000",
-    );
+    let of_small = |laws, tree, databases| {
+        by_law(
+            laws,
+            tree,
+            databases,
+            "--preset small --configs ribbon:4,monkey-ribbon:4,monkey-ribbon:3.8,elastic:4",
+            "--records 500000 --salts 1 --warmup 50000 --ops 50000",
+            "--records 2000000 --salts 3 --warmup 300000 --ops 300000",
+        )
+    };
     let absent = LEVELDB.brief(
         "sorted-runs-absent",
         "--configs bloom:4,monkey-bloom:4,monkey-ribbon:4,bloom:10,elastic:4 --zero-result 1",
@@ -56,7 +74,14 @@ pub(super) fn experiments() -> Vec<Experiment> {
             "by popularity, small tables",
             "the same where a table has 7,600 keys",
             WASTED,
-            small,
+            of_small(&LAWS, "small-tables", SMALL),
+        ),
+        lines(
+            "popularity-ranges",
+            "by popularity, ranges of keys",
+            "the same where 1,000 neighbouring keys, present and absent, are equally popular",
+            WASTED,
+            of_small(&LAWS_OF_RANGES, "ranges", Some("small-in-order")),
         ),
         tabled(
             "sorted-runs-absent",
