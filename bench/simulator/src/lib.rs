@@ -18,6 +18,6 @@ mod rewriting;
 mod tree;
 pub mod written;
 
-pub use lookups::{HotRange, Lookup, Lookups, Popularity};
+pub use lookups::{Lookup, Lookups, Popularity};
 pub use rewriting::Rewriting;
 pub use tree::{Tree, Visit};

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use springbloom_workload::hash::{mix, unit_interval};
+use springbloom_workload::hash::mix;
 use springbloom_workload::{
     AbsentKeys, Distribution, KeySpace, Mix, Movement, Operation, OperationStream, StreamSettings,
     WorkloadError,
@@ -19,29 +19,6 @@ pub struct Popularity {
     pub mix: Mix,
     /// Whether absent keys are popular, too, or never come back.
     pub absent: AbsentKeys,
-    /// Where hot keys are, beyond the distribution.
-    pub hot_range: Option<HotRange>,
-}
-
-/// A range of keys that is hot as a whole.
-#[derive(Clone, Copy, Debug)]
-pub struct HotRange {
-    /// Its part of the key space.
-    pub key_share: f64,
-    /// Share of lookups for keys in it, beside those that the other lookups find there.
-    pub lookup_share: f64,
-    /// Lookups after which the next range is hot; `None`: the first one always is.
-    pub moves_every: Option<u64>,
-}
-
-impl HotRange {
-    /// Moves the key of lookup number `number` into the range, if it is one of those.
-    fn place(self, key: u64, number: u64) -> u64 {
-        let ranges = (1.0 / self.key_share) as u64;
-        let range = self.moves_every.map_or(0, |every| number / every % ranges);
-        let is_hot = unit_interval(mix(key)) < self.lookup_share;
-        if is_hot { key / ranges + u64::MAX / ranges * range } else { key }
-    }
 }
 
 impl Popularity {
@@ -52,7 +29,7 @@ impl Popularity {
 
     /// Only gets, with a moving hot set.
     pub const fn moving(distribution: Distribution, movement: Movement) -> Self {
-        Self { distribution, movement, mix: Mix::GET, absent: AbsentKeys::Popular, hot_range: None }
+        Self { distribution, movement, mix: Mix::GET, absent: AbsentKeys::Popular }
     }
 }
 
@@ -67,11 +44,7 @@ pub struct Lookup {
 
 /// An endless sequence of lookups, half of them of absent keys unless the stream says otherwise. Equal settings give equal sequences.
 #[derive(Clone, Debug)]
-pub struct Lookups {
-    source: Source,
-    hot_range: Option<HotRange>,
-    count: u64,
-}
+pub struct Lookups(Source);
 
 #[derive(Clone, Debug)]
 enum Source {
@@ -80,7 +53,10 @@ enum Source {
         keys: Keys,
     },
     /// They begin anew at the end.
-    Recorded(Arc<[Lookup]>),
+    Recorded {
+        lookups: Arc<[Lookup]>,
+        next: usize,
+    },
 }
 
 /// Where keys lie.
@@ -112,7 +88,7 @@ impl Lookups {
     ///
     /// # Panics If `popularity` is out of range.
     pub fn new(popularity: Popularity, records: u64, salt: u64) -> Self {
-        let Popularity { distribution, movement, mix, absent, hot_range } = popularity;
+        let Popularity { distribution, movement, mix, absent } = popularity;
         let stream = StreamSettings {
             mix,
             distribution,
@@ -124,7 +100,7 @@ impl Lookups {
             stream: 0,
             streams: 1,
         };
-        Self { hot_range, ..Self::of(stream, records).expect("sound settings") }
+        Self::of(stream, records).expect("sound settings")
     }
 
     /// Lookups of a stream over `records` records.
@@ -138,12 +114,12 @@ impl Lookups {
             (KeySpace::Synthetic { records }, Keys::Scattered)
         };
         let operations = Box::new(OperationStream::new(stream, &space)?);
-        Ok(Self { source: Source::Stream { operations, keys }, hot_range: None, count: 0 })
+        Ok(Self(Source::Stream { operations, keys }))
     }
 
     /// Lookups that were recorded: at least one.
     pub fn recorded(lookups: Arc<[Lookup]>) -> Self {
-        Self { source: Source::Recorded(lookups), hot_range: None, count: 0 }
+        Self(Source::Recorded { lookups, next: 0 })
     }
 }
 
@@ -151,11 +127,11 @@ impl Iterator for Lookups {
     type Item = Lookup;
 
     fn next(&mut self) -> Option<Lookup> {
-        let (operations, keys) = match &mut self.source {
-            Source::Stream { operations, keys } => (operations, *keys),
-            Source::Recorded(lookups) => {
-                let lookup = lookups[(self.count % lookups.len() as u64) as usize];
-                self.count += 1;
+        let (operations, keys) = match &mut self.0 {
+            Source::Stream { operations, keys } => (operations, keys),
+            Source::Recorded { lookups, next } => {
+                let lookup = lookups[*next];
+                *next = (*next + 1) % lookups.len();
                 return Some(lookup);
             }
         };
@@ -165,13 +141,7 @@ impl Iterator for Lookups {
                 Operation::ReadAbsent(record) => (record, true),
                 _ => continue,
             };
-            let key = keys.key(record, is_absent);
-            let number = self.count;
-            self.count += 1;
-            return Some(Lookup {
-                key: self.hot_range.map_or(key, |range| range.place(key, number)),
-                is_absent,
-            });
+            return Some(Lookup { key: keys.key(record, is_absent), is_absent });
         }
     }
 }

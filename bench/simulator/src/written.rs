@@ -171,7 +171,7 @@ mod tests {
     use springbloom_workload::Distribution;
 
     use super::*;
-    use crate::{HotRange, Popularity};
+    use crate::Popularity;
 
     const CYCLE: u64 = 20_000;
 
@@ -214,8 +214,9 @@ mod tests {
     #[test]
     fn visits_find_a_range_that_is_hot_and_sizes_do_not() {
         let tree = tree();
-        let hot_range = Some(HotRange { key_share: 0.1, lookup_share: 0.9, moves_every: None });
-        let popularity = Popularity { hot_range, ..Popularity::still(Distribution::Uniform) };
+        // Of ten ranges one has nine tenths of the lookups.
+        let range_records = tree.keys().div_ceil(10);
+        let popularity = Popularity::still(Distribution::Ranges { range_records, exponent: 3.8 });
         let wasted = |choice| {
             run(&tree, choice, popularity).run(&mut Lookups::new(popularity, tree.keys(), 1), CYCLE as usize)
         };

@@ -3,7 +3,7 @@
 use springbloom_filter::UnitSettings;
 use springbloom_manager::{ManagerSettings, PolicyKind};
 use springbloom_simulator::planned::{Planned, Run};
-use springbloom_simulator::{HotRange, Lookups, Popularity, Tree};
+use springbloom_simulator::{Lookups, Popularity, Tree};
 use springbloom_workload::{Distribution, Mix, Movement};
 
 const ZIPF: Distribution = Distribution::Zipf { exponent: 0.99 };
@@ -15,13 +15,8 @@ const STILL: [(&str, Popularity); 7] = [
     ("zipf 1.2", Popularity::still(Distribution::Zipf { exponent: 1.2 })),
     ("zipf 1.4", Popularity::still(Distribution::Zipf { exponent: 1.4 })),
     ("hotspot", Popularity::still(Distribution::Hotspot { record_share: 0.01, access_share: 0.9 })),
-    (
-        "hot range",
-        Popularity {
-            hot_range: Some(HotRange { key_share: 0.1, lookup_share: 0.9, moves_every: None }),
-            ..Popularity::still(Distribution::Uniform)
-        },
-    ),
+    // Of ten ranges one has nine tenths of the lookups.
+    ("hot range", Popularity::still(Distribution::Ranges { range_records: 56_000, exponent: 3.8 })),
 ];
 
 const MOVING: [(&str, Popularity); 4] = [

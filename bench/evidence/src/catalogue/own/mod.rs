@@ -4,6 +4,7 @@ mod cost;
 mod losses;
 mod memory;
 mod popularity;
+mod simulated;
 mod time;
 
 use crate::experiment::{Experiment, Here, Layout, Paper};
@@ -21,6 +22,7 @@ pub(super) fn experiments() -> Vec<Experiment> {
         time::experiments(),
         cost::experiments(),
         losses::experiments(),
+        simulated::experiments(),
     ]
     .into_iter()
     .flatten()
