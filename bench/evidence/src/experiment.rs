@@ -60,10 +60,46 @@ pub(crate) enum Layout {
     Filters,
     /// A line for each run, which `labels` names, and each of `figures`; a column for each filter.
     Runs { labels: Vec<&'static str>, figures: &'static [&'static str] },
-    /// A line for each window of lookups, a column for each filter.
-    Windows,
+    /// A line for each step, a column for each filter.
+    Steps(Steps),
     /// A line for each block cache that pays for all.
     OneCache,
+}
+
+/// Figures of one name, in the order of a label.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Steps {
+    pub(crate) figure: &'static str,
+    /// Has a number in each figure.
+    pub(crate) label: &'static str,
+    /// Of the table: what it shows, and what the label is.
+    pub(crate) title: &'static str,
+}
+
+impl Steps {
+    /// Wasted reads by memory.
+    pub(crate) const BITS: Self = Self {
+        figure: "wasted_reads_per_get",
+        label: "bits_per_key",
+        title: "wasted reads per lookup, with so many bits per key",
+    };
+    /// Wasted reads over time.
+    pub(crate) const WINDOWS: Self = Self {
+        figure: "window_wasted_reads_per_get",
+        label: "end_ops",
+        title: "wasted reads per lookup, until lookup",
+    };
+}
+
+impl Layout {
+    /// Whether it shows filters of several sizes, which can be drawn as lines.
+    pub(crate) fn is_by_memory(&self) -> bool {
+        match self {
+            Self::Filters => true,
+            Self::Steps(steps) => steps.label == Steps::BITS.label,
+            Self::Runs { .. } | Self::OneCache => false,
+        }
+    }
 }
 
 impl Experiment {

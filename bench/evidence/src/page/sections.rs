@@ -7,7 +7,7 @@ use springbloom_console::sizes::Size as Bytes;
 use springbloom_records::Record;
 
 use super::chart::{self, COLOURS, Series, hex};
-use crate::experiment::{Claim, Experiment, Here, Layout, Paper, Whose};
+use crate::experiment::{Claim, Experiment, Here, Paper, Whose};
 use crate::lab::{Lab, commits};
 use crate::tables::Table;
 use crate::verdict::{Finding, Judged, Verdict, judge, rows};
@@ -156,10 +156,9 @@ fn legend(names: impl Iterator<Item = String>) -> Markup {
 
 pub(super) fn memory(experiments: &[Experiment], lab: &Lab) -> Result<Markup> {
     let mut figures = Vec::new();
-    // Runs of one memory are no lines.
-    let curves = experiments
-        .iter()
-        .filter(|experiment| experiment.paper == Paper::Own && experiment.runs().len() == 1);
+    let curves = experiments.iter().filter(
+        |experiment| matches!(&experiment.here, Here::Tabled { layout, .. } if layout.is_by_memory()),
+    );
     for experiment in curves {
         for (run, record) in experiment.runs().iter().filter_map(|run| Some((run, lab.get(&run.name)?))) {
             let (unit, series) = by_memory(record);
@@ -287,7 +286,7 @@ pub(super) fn tables(experiments: &[Experiment], lab: &Lab) -> Result<Markup> {
     let mut parts = Vec::new();
     for Experiment { id, shows, here, .. } in experiments {
         let Here::Tabled { runs, layout } = here else { continue };
-        if matches!(layout, Layout::Filters) || runs.iter().all(|run| lab.get(&run.name).is_none()) {
+        if layout.is_by_memory() || runs.iter().all(|run| lab.get(&run.name).is_none()) {
             continue;
         }
         let Table { titles, rows } = Table::of(layout, runs, lab)?.plain();

@@ -49,9 +49,8 @@ fn same<'a>(record: &'a Record, wasted: &Figure, name: &str) -> Option<&'a Figur
 }
 
 fn memory(record: &Record, wasted: &Figure) -> Option<String> {
-    let bytes = same(record, wasted, "filter_bytes");
-    let bits = || wasted.of.get("bits_per_key").map(|bits| format!("{} bits per key", shown(bits)));
-    bytes.map(|figure| Bytes { bytes: figure.value as u64 }.to_string()).or_else(bits)
+    let figure = same(record, wasted, "filter_bytes")?;
+    Some(Bytes { bytes: figure.value as u64 }.to_string())
 }
 
 /// Families of filters with what they are.

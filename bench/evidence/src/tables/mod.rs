@@ -3,7 +3,7 @@
 mod filters;
 mod one_cache;
 mod runs;
-mod windows;
+mod steps;
 
 use std::fmt::{self, Display};
 
@@ -35,7 +35,7 @@ impl Table {
                 let lines = lines.filter_map(|(label, run)| Some((*label, lab.get(&run.name)?)));
                 runs::table(&lines.collect::<Vec<_>>(), figures)
             }
-            Layout::Windows => windows::table(records()),
+            Layout::Steps(steps) => steps::table(records(), steps),
             Layout::OneCache => one_cache::table(records())?,
         })
     }

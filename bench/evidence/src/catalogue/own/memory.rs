@@ -2,7 +2,7 @@
 
 use super::{SETTING_S1, SMALL, tabled};
 use crate::catalogue::stores::LEVELDB;
-use crate::experiment::{Experiment, Layout};
+use crate::experiment::{Experiment, Layout, Steps};
 use crate::run::Run;
 
 pub(super) fn experiments() -> Vec<Experiment> {
@@ -82,10 +82,11 @@ pub(super) fn experiments() -> Vec<Experiment> {
             Layout::OneCache,
             equal_memory(),
         ),
-        experiment(
+        tabled(
             "memory-simulated",
             "a store of 1 TB",
             "reads in vain by memory, simulated",
+            Layout::Steps(Steps::BITS),
             vec![simulated],
         ),
     ]

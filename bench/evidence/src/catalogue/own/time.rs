@@ -1,7 +1,7 @@
 //! Wasted reads over time: the first lookups, hot sets that jump, tables that writes replace.
 
 use super::{Line, SETTING_S1, SMALL, lines, tabled};
-use crate::experiment::{Experiment, Layout};
+use crate::experiment::{Experiment, Layout, Steps};
 use crate::run::Run;
 
 pub(super) fn experiments() -> Vec<Experiment> {
@@ -24,7 +24,7 @@ pub(super) fn experiments() -> Vec<Experiment> {
             "jump",
             "a hot set that jumps",
             "wasted reads in windows, while all popular keys change at once now and then",
-            Layout::Windows,
+            Layout::Steps(Steps::WINDOWS),
             vec![jump],
         ),
         lines(
