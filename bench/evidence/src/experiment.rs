@@ -72,6 +72,8 @@ pub(crate) struct Steps {
     pub(crate) figure: &'static str,
     /// Has a number in each figure.
     pub(crate) label: &'static str,
+    /// Other labels of the figures, with their values.
+    pub(crate) with: &'static [(&'static str, &'static str)],
     /// Of the table: what it shows, and what the label is.
     pub(crate) title: &'static str,
 }
@@ -81,12 +83,14 @@ impl Steps {
     pub(crate) const BITS: Self = Self {
         figure: "wasted_reads_per_get",
         label: "bits_per_key",
+        with: &[],
         title: "wasted reads per lookup, with so many bits per key",
     };
     /// Wasted reads over time.
     pub(crate) const WINDOWS: Self = Self {
         figure: "window_wasted_reads_per_get",
         label: "end_ops",
+        with: &[],
         title: "wasted reads per lookup, until lookup",
     };
 }

@@ -6,8 +6,10 @@ use springbloom_records::{Figure, Record, Unit};
 use super::{Table, columns, configs, shown, spread};
 
 /// What figures are called.
-const NAMES: [(&str, &str); 6] = [
+const NAMES: [(&str, &str); 8] = [
     ("wasted_reads_per_get", "wasted reads per lookup"),
+    ("data_reads_per_get", "reads of data per lookup"),
+    ("filter_reads_per_get", "reads of filters per lookup"),
     ("lookups_ratio", "operations per second, ratio"),
     ("cpu_us_per_op", "processor time of an operation, us"),
     ("load_time_ratio", "time, ratio"),

@@ -9,8 +9,8 @@ use crate::experiment::Steps;
 pub(super) fn table<'a>(records: impl Iterator<Item = &'a Record> + Clone, steps: &Steps) -> Table {
     let configs = configs(records.clone(), steps.figure);
     let step = |figure: &'a Figure| figure.of.get(steps.label).map(String::as_str);
-    let figures =
-        || records.clone().flat_map(|record| &record.figures).filter(|figure| figure.name == steps.figure);
+    let is_shown = |figure: &&Figure| figure.name == steps.figure && figure.is_of(steps.with);
+    let figures = || records.clone().flat_map(|record| &record.figures).filter(is_shown);
     let mut lines: Vec<(f64, &str)> =
         figures().filter_map(step).filter_map(|text| Some((text.parse().ok()?, text))).collect();
     lines.sort_by(|(one, _), (other, _)| one.total_cmp(other));
@@ -35,14 +35,25 @@ mod tests {
 
     #[test]
     fn steps_stand_in_the_order_of_their_numbers() {
-        let of = |config: &str, step: &str, value| {
-            let of = labels([("config", config.to_owned()), ("step", step.to_owned())]);
-            Figure::new("x", of, value, Unit::PerLookup)
+        let at = |config: &str, step: &str, law: &str, value| {
+            let of = [("config", config), ("step", step), ("law", law)];
+            Figure::new("x", labels(of.map(|(name, text)| (name, text.to_owned()))), value, Unit::PerLookup)
         };
-        let figures =
-            vec![of("a:1", "500", 0.1), of("a:1", "1000", 0.2), of("b:1", "1000", 0.3), of("b:1", "x", 0.4)];
+        let of = |config, step, value| at(config, step, "uniform", value);
+        let figures = vec![
+            at("a:1", "500", "zipf", 0.5),
+            of("a:1", "1000", 0.2),
+            of("a:1", "500", 0.1),
+            of("b:1", "1000", 0.3),
+            of("b:1", "x", 0.4),
+        ];
         let record = Clock::start().finish(vec![], 1, &(), figures).expect("a record");
-        let steps = Steps { figure: "x", label: "step", title: "wasted reads, until lookup" };
+        let steps = Steps {
+            figure: "x",
+            label: "step",
+            with: &[("law", "uniform")],
+            title: "wasted reads, until lookup",
+        };
         assert_eq!(
             table([&record].into_iter(), &steps).to_string(),
             "| wasted reads, until lookup | `a:1` | `b:1` |\n|---|---|---|\n| 500 | 0.100 | - |\n| 1000 | 0.200 | 0.300 |\n"

@@ -23,6 +23,14 @@ pub(super) fn experiments() -> Vec<Experiment> {
         "--segments 500",
         "--segments 4000 --salts 3",
     );
+    let skipping = Run::springbloom(
+        "shamba-thresholds",
+        SMALL,
+        "compare --preset shamba --records 500000 --warmup 10000 --rounds 1 --configs \
+         bloom:10@cache,mbf:10@thresholds=0/0,mbf:10,mbf:10@thresholds=.2/.1,mbf:10@thresholds=.6/.5,elastic:10",
+        "--ops 5000",
+        "--ops 20000",
+    );
     let sorted_runs = LEVELDB.brief(
         "memory",
         "--configs bloom:4,bloom:10,ribbon:4,monkey-ribbon:4,elastic:2,elastic:4,elastic:10",
@@ -83,6 +91,13 @@ pub(super) fn experiments() -> Vec<Experiment> {
             equal_memory(),
         ),
         tabled(
+            "skipping",
+            "modules that are skipped",
+            "reads beside those of found keys, by SHaMBa's thresholds, at a tenth of the filters' memory",
+            Layout::Steps(SKIPPING),
+            vec![skipping],
+        ),
+        tabled(
             "memory-simulated",
             "a store of 1 TB",
             "reads in vain by memory, simulated",
@@ -91,6 +106,14 @@ pub(super) fn experiments() -> Vec<Experiment> {
         ),
     ]
 }
+
+/// Where the filters' memory is a tenth of what all would take.
+const SKIPPING: Steps = Steps {
+    figure: "extra_reads_per_get",
+    label: "existing",
+    with: &[("budget", "0.1"), ("distribution", "uniform")],
+    title: "reads beside those of found keys per lookup, by the share of keys that exist",
+};
 
 /// Block caches with the budget of elastic filters in each, in KiB, for 300,000 records; ten times as much for ten times as many. Where
 /// memory is short, half of it is for filters.

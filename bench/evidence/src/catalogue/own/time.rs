@@ -28,6 +28,13 @@ pub(super) fn experiments() -> Vec<Experiment> {
             vec![jump],
         ),
         lines(
+            "throughput",
+            "throughput",
+            "lookups per second in Setting S1, to those of Bloom filters with 2.5 times the memory, and what they read",
+            &["lookups_ratio", "data_reads_per_get", "filter_reads_per_get", "wasted_reads_per_get"],
+            throughput(),
+        ),
+        lines(
             "ycsb",
             "YCSB",
             "wasted reads and operations per second while writes replace tables",
@@ -35,6 +42,19 @@ pub(super) fn experiments() -> Vec<Experiment> {
             ycsb(),
         ),
     ]
+}
+
+fn throughput() -> Vec<Line> {
+    [("1 thread", "1"), ("4 threads", "4")]
+        .map(|(label, threads)| {
+            let both = format!(
+                "compare --preset leveled --configs bloom:10,partitioned:10,elastic:4 --threads {threads} --load-rounds 0"
+            );
+            let quick = "--records 600000 --salts 1 --rounds 1 --warmup 50000 --ops 50000";
+            let full = "--records 5000000 --salts 2 --rounds 3 --warmup 250000 --ops 150000";
+            (label, Run::springbloom(format!("throughput-{threads}"), SETTING_S1, &both, quick, full))
+        })
+        .into()
 }
 
 fn first_lookups() -> Vec<Line> {
