@@ -5,6 +5,7 @@ mod sections;
 
 use anyhow::Result;
 use maud::{DOCTYPE, PreEscaped, html};
+use springbloom_console::is_unprintable;
 
 use crate::experiment::Experiment;
 use crate::lab::Lab;
@@ -46,7 +47,7 @@ pub(crate) fn page(experiments: &[Experiment], lab: &Lab) -> Result<String> {
         }
     };
     // What maud escapes is text, but HTML has no control characters.
-    Ok(page.into_string().replace(|c: char| c.is_control() && c != '\n', "\u{fffd}"))
+    Ok(page.into_string().replace(|c: char| is_unprintable(c) && c != '\n', "\u{fffd}"))
 }
 
 #[cfg(test)]

@@ -8,7 +8,7 @@ mod steps;
 use std::fmt::{self, Display};
 
 use anyhow::Result;
-use springbloom_console::distinct;
+use springbloom_console::{distinct, is_unprintable};
 use springbloom_records::{Figure, Record};
 
 use crate::experiment::Layout;
@@ -56,7 +56,7 @@ impl Display for Table {
 
 /// Text of a record, without what would end its cell or its code, begin HTML, or cannot be shown.
 pub(crate) fn shown(text: &str) -> String {
-    let is_plain = |c: char| !c.is_control() && !['|', '`', '<', '>', '&', '\\'].contains(&c);
+    let is_plain = |c: char| !is_unprintable(c) && !['|', '`', '<', '>', '&', '\\'].contains(&c);
     text.chars().map(|c| if is_plain(c) { c } else { '?' }).collect()
 }
 
