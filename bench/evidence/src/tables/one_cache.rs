@@ -4,7 +4,7 @@ use anyhow::{Context, Result};
 use springbloom_console::sizes::Size as Bytes;
 use springbloom_records::Record;
 
-use super::{Table, shown};
+use super::{Table, shown, spread};
 
 /// A line for each block cache that pays for all memory: block reads per lookup of both filters, and the ratio of their lookups.
 pub(super) fn table<'a>(records: impl Iterator<Item = &'a Record>) -> Result<Table> {
@@ -29,8 +29,9 @@ pub(super) fn table<'a>(records: impl Iterator<Item = &'a Record>) -> Result<Tab
         let bytes = cache["bytes"].as_u64().unwrap_or_default();
         let kind = shown(cache["kind"].as_str().unwrap_or("-"));
         let law = shown(record.settings.get("distribution").and_then(|law| law.as_str()).unwrap_or("-"));
-        let ratio = of("elastic:8", "lookups_per_s").zip(of("partitioned:10", "lookups_per_s"));
-        let ratio = ratio.map_or("-".to_owned(), |(ours, theirs)| format!("{:.2}", ours / theirs));
+        // Of each round, to the first configuration.
+        let ratio = record.figure("lookups_ratio", &[("config", "elastic:8")]);
+        let ratio = ratio.map_or("-".to_owned(), |figure| spread(figure, 2));
         let (cache, stock, ours) = (Bytes { bytes }, reads("partitioned:10"), reads("elastic:8"));
         rows.push(vec![format!("{kind}, {cache}"), law, stock, ours, ratio]);
     }

@@ -88,7 +88,14 @@ pub(super) fn experiments() -> Vec<Experiment> {
             "one block cache that pays for all",
             "block reads and lookups per second, with partitioned filters and with elastic ones",
             Layout::OneCache,
-            equal_memory(),
+            SMALL_VALUES.runs(),
+        ),
+        tabled(
+            "equal-memory-large-values",
+            "one block cache that pays for all, large values",
+            "the same with values of 1,000 B",
+            Layout::OneCache,
+            LARGE_VALUES.runs(),
         ),
         tabled(
             "skipping",
@@ -115,28 +122,56 @@ const SKIPPING: Steps = Steps {
     title: "reads beside those of found keys per lookup, by the share of keys that exist",
 };
 
-/// Block caches with the budget of elastic filters in each, in KiB, for 300,000 records; ten times as much for ten times as many. Where
-/// memory is short, half of it is for filters.
-const CACHES: [(u32, u32); 5] = [(200, 100), (400, 200), (800, 250), (1600, 300), (3200, 300)];
-
 /// Runs in which the block cache pays for indexes, filters and data.
-fn equal_memory() -> Vec<Run> {
-    let mut runs = Vec::new();
-    for kind in ["lru-one-shard", "lru", "hyper-clock"] {
-        for law in ["zipf:0.99", "uniform"] {
-            for (cache, budget) in CACHES {
-                let both = format!(
-                    "compare --preset small --value-bytes 100 --configs partitioned:10,elastic:8 --cache-kind {kind} --one-cache \
-                     --distribution {law} --salts 1 --load-rounds 0"
-                );
-                let of =
-                    |factor| format!("--block-cache {}KiB --budget {}KiB", cache * factor, budget * factor);
-                let quick = format!("--records 300000 --warmup 5000 --ops 5000 --rounds 1 {}", of(1));
-                let full = format!("--records 3000000 --warmup 30000 --ops 30000 --rounds 5 {}", of(10));
-                let name = format!("equal-memory-{kind}-{law}-{cache}");
-                runs.push(Run::springbloom(name, Some("equal-memory"), &both, &quick, &full));
+struct OneCache {
+    name: &'static str,
+    kinds: &'static [&'static str],
+    value_bytes: u32,
+    /// Of a quick run; ten times as many of a full one.
+    records: u32,
+    /// Block caches with the budget of elastic filters in each, in KiB, of a quick run; ten times as much of a full one. Where memory is
+    /// short, half of it is for filters.
+    caches: [(u32, u32); 5],
+}
+
+const SMALL_VALUES: OneCache = OneCache {
+    name: "equal-memory",
+    kinds: &["lru-one-shard", "lru", "hyper-clock"],
+    value_bytes: 100,
+    records: 300_000,
+    caches: [(200, 100), (400, 200), (800, 250), (1600, 300), (3200, 300)],
+};
+/// Indexes are five times as large as filters.
+const LARGE_VALUES: OneCache = OneCache {
+    name: "equal-memory-large-values",
+    kinds: &["lru", "hyper-clock"],
+    value_bytes: 1000,
+    records: 100_000,
+    caches: [(100, 40), (200, 60), (400, 80), (800, 100), (1600, 100)],
+};
+
+impl OneCache {
+    fn runs(&self) -> Vec<Run> {
+        let Self { name, kinds, value_bytes, records, caches } = self;
+        let mut runs = Vec::new();
+        for kind in *kinds {
+            for law in ["zipf:0.99", "uniform"] {
+                for (cache, budget) in caches {
+                    let both = format!(
+                        "compare --preset small --value-bytes {value_bytes} --configs partitioned:10,elastic:8 --cache-kind {kind} \
+                         --one-cache --distribution {law} --salts 1 --load-rounds 0"
+                    );
+                    let of = |factor, rounds| {
+                        let (records, cache, budget) = (records * factor, cache * factor, budget * factor);
+                        format!("--records {records} {rounds} --block-cache {cache}KiB --budget {budget}KiB")
+                    };
+                    let quick = of(1, "--warmup 5000 --ops 5000 --rounds 1");
+                    let full = of(10, "--warmup 30000 --ops 30000 --rounds 5");
+                    let run = format!("{name}-{kind}-{law}-{cache}");
+                    runs.push(Run::springbloom(run, Some(name), &both, &quick, &full));
+                }
             }
         }
+        runs
     }
-    runs
 }
