@@ -141,7 +141,7 @@ const SMALL_VALUES: OneCache = OneCache {
     records: 300_000,
     caches: [(200, 100), (400, 200), (800, 250), (1600, 300), (3200, 300)],
 };
-/// Indexes are five times as large as filters.
+/// Indexes are several times as large as filters.
 const LARGE_VALUES: OneCache = OneCache {
     name: "equal-memory-large-values",
     kinds: &["lru", "hyper-clock"],
