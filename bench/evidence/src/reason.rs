@@ -30,7 +30,7 @@ impl Reason {
                 range(shown)
             ),
             Self::Left { .. } => format!(
-                "to reach the paper's figure in this tree, at most {} of the wasted reads of bloom:4 may be left",
+                "to reach the paper's figure in this tree, at most {} of the other filter's wasted reads may be left",
                 range(Shown::Percent)
             ),
             Self::Counted { shown, .. } => {

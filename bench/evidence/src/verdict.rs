@@ -268,7 +268,7 @@ mod tests {
             "{:?}",
             reason(1.7)
         );
-        let left = "to reach the paper's figure in this tree, at most 16.7% of the wasted reads of bloom:4 may be left";
+        let left = "to reach the paper's figure in this tree, at most 16.7% of the other filter's wasted reads may be left";
         assert_eq!(reason(2.5), [left, "the disk is slow"]);
     }
 

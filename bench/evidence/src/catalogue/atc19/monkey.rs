@@ -1,7 +1,7 @@
 //! Against Monkey: section 4.4, in which all lookups ask for absent keys.
 
 use super::{Figure, RATE, READS};
-use crate::catalogue::figures::{Point, point, ratio, reduction};
+use crate::catalogue::figures::{Point, perfect_ratio, point, ratio, reduction};
 use crate::catalogue::stores::{LEVELDB, SUBJECTS, measured, plain};
 use crate::experiment::{Claim, Here, Shown, Whose};
 use crate::run::Run;
@@ -106,11 +106,11 @@ fn absent_share_runs() -> Vec<Run> {
 }
 
 /// Lookups of each subject divided by those of `baseline`, called `name`. The paper gives `(without, all)` for no absent keys and for
-/// nothing else; for shares between them, something between. `add` sees each claim, with its run and whose it is.
+/// nothing else; for shares between them, something between. `otherwise` says why it is not reached.
 pub(super) fn lookups_by_absent_share(
     (baseline, name): (&'static str, &str),
     (without, all): Range,
-    add: impl Fn(Claim, &'static str, Whose) -> Claim,
+    otherwise: impl Fn(Whose) -> &'static str,
 ) -> Here {
     let claims = ABSENT_SHARES.iter().flat_map(|&(percent, run)| {
         SUBJECTS.map(|(whose, config)| {
@@ -123,16 +123,15 @@ pub(super) fn lookups_by_absent_share(
             };
             let says = format!("lookups of {name}, {percent} for absent keys");
             let claim = Claim::between(says, whose, paper, ratio(rate(config), rate(baseline))).timed();
-            add(claim.counted(ratio(reads(baseline), reads(config))), run, whose)
+            let claim = claim.counted(ratio(reads(baseline), reads(config))).otherwise(otherwise(whose));
+            claim.limit(perfect_ratio(|name| LEVELDB.point(run, name, baseline).of("threads", "1")))
         })
     });
     measured(absent_share_runs(), claims.collect())
 }
 
 fn by_absent_share() -> Here {
-    lookups_by_absent_share(("monkey-bloom:4", "Monkey"), (1.16, 1.39), |claim, _, whose| {
-        claim.otherwise(otherwise(whose))
-    })
+    lookups_by_absent_share(("monkey-bloom:4", "Monkey"), (1.16, 1.39), otherwise)
 }
 
 /// LevelDB's tree with so many records of 1,000 bytes, simulated, with the units and settings of each subject.

@@ -43,10 +43,7 @@ fn hard_disk() -> Here {
 }
 
 fn by_absent_share() -> Here {
-    lookups_by_absent_share(("bloom:4", "bloom:4"), (1.65, 3.08), |claim, run, whose| {
-        let claim = claim.otherwise(fewer_reads_saved(whose));
-        claim.limit(perfect_ratio(|name| LEVELDB.point(run, name, "bloom:4").of("threads", "1")))
-    })
+    lookups_by_absent_share(("bloom:4", "bloom:4"), (1.65, 3.08), fewer_reads_saved)
 }
 
 fn with_block_cache() -> Here {
