@@ -632,7 +632,10 @@ fn a_signal_leaves_no_databases() {
     let temporary = tempfile::tempdir().expect("folder");
     let entries = || std::fs::read_dir(temporary.path()).expect("folder").count();
     for signal in ["TERM", "INT"] {
-        let mut child = std::process::Command::new(assert_cmd::cargo::cargo_bin("springbloom"))
+        // A signal that the tests ignore, as under nohup, would be ignored by the program, too.
+        let mut child = std::process::Command::new("env")
+            .arg("--default-signal")
+            .arg(assert_cmd::cargo::cargo_bin("springbloom"))
             .args([
                 "compare",
                 "--buffered",

@@ -144,11 +144,11 @@ fn a_page_and_tables_are_made_of_records() {
         .args(records)
         .assert()
         .success()
-        .stdout(contains("| `benefit` | 2 bits per key | "));
+        .stdout(contains("with so many bits per key | `benefit` | `bloom` |").and(contains("\n| 2 | 0.")));
     let document = folder.path().join("document.md");
     fs::write(&document, "<!-- record: memory-simulated -->\n<!-- end of record -->\n").expect("write");
     springbloom(&["report", "--update", text(&document)]).args(records).assert().success();
-    assert!(fs::read_to_string(&document).expect("read").contains("| `bloom` | 4 bits per key |"));
+    assert!(fs::read_to_string(&document).expect("read").contains("\n| 4 | 0."));
     springbloom(&["report", "--markdown", "memory"])
         .args(records)
         .assert()

@@ -43,6 +43,8 @@ impl AtTerminal {
         resize(&other_end, columns, rows);
         let child = Command::new("prlimit")
             .args(["--as=1073741824", "--core=0", "setsid"])
+            // Signals that the tests ignore, as under nohup, would be ignored by the program, too.
+            .args(["env", "--default-signal"])
             .arg(program)
             .args(arguments)
             .envs([("TERM", "xterm")])
