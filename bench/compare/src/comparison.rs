@@ -121,6 +121,7 @@ impl Compare {
             warmup_ops,
             ops,
             rounds: self.rounds.unwrap_or(defaults.rounds),
+            batch: self.multi_get,
             window_ops: self.window,
             entrants: &entrants,
             label: String::new(),

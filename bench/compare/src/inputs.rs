@@ -74,6 +74,7 @@ impl Compare {
                 ("--absent", self.absent != AbsentKeys::Popular),
                 ("--movement", self.movement != Movement::Still),
                 ("--window", self.window.is_some()),
+                ("--multi-get", self.multi_get > 1),
                 ("--one-cache", self.one_cache),
             ];
             if let Some((flag, _)) = varied.iter().find(|(_, given)| *given) {

@@ -3,6 +3,7 @@
 use crate::bloom::BloomShape;
 use crate::nibbles::Nibbles;
 use crate::ribbon::{LANES, RibbonProbe, RibbonShape};
+use crate::unsafe_prefetch::prefetch;
 use crate::{FilterError, KeyDigest};
 
 /// A kind of filter unit. The code is part of the on-disk format and is never reused.
@@ -130,6 +131,18 @@ enum FamilyProbe {
 }
 
 impl Probe {
+    /// Brings the words that [`rejecting_unit`](Self::rejecting_unit) will read first into the processor's cache. The cache misses of several
+    /// probes overlap if all are prefetched before the first one is asked.
+    #[inline]
+    pub fn prefetch(&self, words: &[u64], resident: u8) {
+        // Bloom units are several arrays, which are asked one after the other until one rejects: nothing is gained.
+        if let FamilyProbe::Ribbon(probe) = &self.0
+            && resident > 0
+        {
+            probe.first_words(resident).into_iter().for_each(|word| prefetch(words, word));
+        }
+    }
+
     /// The first of the `resident` units in `words` that rejects the digest: the key is certainly absent. `None` if it may be present. No
     /// allocation.
     ///

@@ -34,6 +34,7 @@ mod ribbon;
 mod settings;
 mod shape;
 mod stream;
+mod unsafe_prefetch;
 
 pub use digest::KeyDigest;
 pub use error::FilterError;

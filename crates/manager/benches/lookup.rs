@@ -5,7 +5,7 @@ use std::hint::black_box;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use criterion::{Criterion, criterion_group, criterion_main};
+use criterion::{BatchSize, Criterion, criterion_group, criterion_main};
 use springbloom_filter::{BuiltGroup, KeyDigest, UnitSettings};
 use springbloom_manager::{
     BytewiseOrder, Fences, Manager, ManagerSettings, Outcome, PolicyKind, ScopeId, TableHandle, TableId,
@@ -27,9 +27,8 @@ fn digest(n: u64) -> KeyDigest {
     KeyDigest::of(&n.to_be_bytes())
 }
 
-/// A manager with one table whose segments all have four units of four bits.
-fn opened(segments: u64) -> (Arc<Manager>, TableHandle) {
-    let settings = UnitSettings::bloom(UNITS, 4).unwrap();
+/// A manager with one table whose segments all have four units of these settings.
+fn opened(settings: UnitSettings, segments: u64) -> (Arc<Manager>, TableHandle) {
     let groups: Vec<_> = (0..segments)
         .map(|segment| settings.build(&(0..KEYS).map(|n| digest(segment * KEYS + n)).collect::<Vec<_>>()))
         .collect();
@@ -69,7 +68,8 @@ fn visit(handle: &TableHandle, segment: u32, digest: KeyDigest) -> bool {
 }
 
 fn lookup(criterion: &mut Criterion) {
-    let (_hot_manager, hot) = opened(1);
+    let bloom = UnitSettings::bloom(UNITS, 4).unwrap();
+    let (_hot_manager, hot) = opened(bloom, 1);
     let present: Vec<_> = (0..64).map(digest).collect();
     let absent: Vec<_> = (0..64).map(|n| digest(1 << 40 | n)).collect();
     assert!(present.iter().all(|&digest| hot.rejection(0, digest).is_none()));
@@ -110,7 +110,7 @@ fn lookup(criterion: &mut Criterion) {
         });
     }
     let segments = 4096;
-    let (_cold_manager, cold) = opened(segments);
+    let (_cold_manager, cold) = opened(bloom, segments);
     let mut n = 0u64;
     criterion.bench_function("may_match + record, 4096 segments in turn, absent", |bench| {
         bench.iter(|| {
@@ -120,5 +120,50 @@ fn lookup(criterion: &mut Criterion) {
     });
 }
 
-criterion_group!(benches, lookup);
+/// Keys of a `MultiGet`, in the order of their segments, one after the other and as a batch.
+fn batches(criterion: &mut Criterion) {
+    const BATCH: usize = 32;
+    for (segments, name) in [(8, "8 segments, in the cache"), (8192, "8192 segments, out of it")] {
+        let (_manager, handle) = opened(UnitSettings::ribbon(UNITS).unwrap(), segments);
+        let mut n = 0u64;
+        let mut next = || {
+            let mut batch: Vec<_> = (0..BATCH)
+                .map(|_| {
+                    n = n.wrapping_add(0x9E37_79B9_7F4A_7C15);
+                    (
+                        (n >> 40) as u32 % segments as u32,
+                        KeyDigest { lo: n.rotate_left(17), hi: n.rotate_left(29) },
+                    )
+                })
+                .collect();
+            batch.sort_unstable_by_key(|&(segment, _)| segment);
+            batch
+        };
+        criterion.bench_function(&format!("{BATCH} keys one after the other, {name}"), |bench| {
+            bench.iter_batched(
+                &mut next,
+                |batch| {
+                    batch
+                        .iter()
+                        .filter(|&&(segment, digest)| handle.rejection(segment, digest).is_none())
+                        .count()
+                },
+                BatchSize::SmallInput,
+            )
+        });
+        criterion.bench_function(&format!("{BATCH} keys as a batch, {name}"), |bench| {
+            bench.iter_batched(
+                &mut next,
+                |batch| {
+                    let mut passed = 0;
+                    handle.rejections(&batch, |_, rejection| passed += usize::from(rejection.is_none()));
+                    passed
+                },
+                BatchSize::SmallInput,
+            )
+        });
+    }
+}
+
+criterion_group!(benches, lookup, batches);
 criterion_main!(benches);

@@ -61,9 +61,14 @@ fn lookups_do_not_allocate() {
         may_match
     };
     look_up(1);
+    let batch: Vec<_> =
+        (0..32u64).map(|n| (n as u32 / 4, KeyDigest::of(&key(1, 2 * 1000 * (n / 4) + n)))).collect();
     let before = CALLS.get();
     // Many batches, more than the pool holds, with the background thread at work on them.
     let passed = (0..200_000u64).filter(|n| look_up(2 * (n % 8000) + 1)).count();
     assert_eq!(CALLS.get(), before, "allocations on the lookup path");
+    let mut told = 0;
+    (0..1000).for_each(|_| handle.rejections(&batch, |_, _| told += 1));
+    assert_eq!((told, CALLS.get()), (32_000, before), "allocations of batches");
     assert!(passed < 100_000);
 }

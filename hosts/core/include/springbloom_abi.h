@@ -195,6 +195,15 @@ sb_digest sb_digest_of(const uint8_t* key, size_t key_size) SB_NOEXCEPT;
 // what a "maybe" turns out to be, the others are told.
 int sb_table_may_match(const sb_table* table, const sb_key_order* order, sb_digest digest, sb_bytes key,
                        uint32_t* segment) SB_NOEXCEPT;
+// A key of a batch, and what was found: the segment that would hold it, and whether the table may (1) or does not (0).
+typedef struct {
+  sb_bytes key;
+  sb_digest digest;
+  uint32_t segment;
+  uint32_t may_match;
+} sb_sought;
+// The same for each key of a batch. Faster for keys in the table's order, as neighbours may be in one segment.
+void sb_table_may_match_batch(const sb_table* table, const sb_key_order* order, sb_sought* sought, size_t count) SB_NOEXCEPT;
 // The key was not found. `absent`: the table certainly has no entry of any age or kind for it, so that it may be remembered.
 void sb_table_record_wasted_read(const sb_table* table, uint32_t segment, sb_digest digest, sb_bytes key, int absent) SB_NOEXCEPT;
 void sb_table_record_true_positive(const sb_table* table, uint32_t segment) SB_NOEXCEPT;

@@ -59,6 +59,8 @@ pub(crate) struct Lookups {
     pub(crate) movement: Option<Movement>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) trace: Option<TraceCounts>,
+    /// Reads that are one `MultiGet`; 1 for `Get`.
+    pub(crate) multi_get: u32,
     pub(crate) window_ops: Option<u64>,
     pub(crate) warmup_ops: u64,
     pub(crate) ops: u64,
@@ -94,7 +96,7 @@ fn as_text<S: Serializer>(
 
 impl Lookups {
     pub(crate) fn of(plan: &Plan<'_>, recorded: Option<&Recorded>) -> Self {
-        let Plan { window_ops, warmup_ops, ops, rounds, salts, .. } = *plan;
+        let Plan { batch, window_ops, warmup_ops, ops, rounds, salts, .. } = *plan;
         let counts = recorded.map(|recorded| {
             let Counts { gets, absent_gets, keys_looked_up, puts, deletes, seeks } =
                 recorded.replay.counts(warmup_ops..warmup_ops + ops);
@@ -128,6 +130,7 @@ impl Lookups {
             absent: stream.map(|stream| stream.absent),
             movement: plan.workload.movement(),
             trace: counts,
+            multi_get: batch,
             window_ops,
             warmup_ops,
             ops,
@@ -139,11 +142,15 @@ impl Lookups {
     fn write_text(&self, out: &mut impl Write, seed: u64) -> Result<()> {
         let Lookups { workload, distribution, warmup_ops, ops, rounds, salts, .. } = self;
         let absent = self.zero_result_ratio * 100.0;
+        let batches = match self.multi_get {
+            1 => String::new(),
+            keys => format!(" in batches of {keys} reads"),
+        };
         if let Some(counts) = self.trace {
             let TraceCounts { load_ops, gets, keys_looked_up, puts, deletes, seeks, .. } = counts;
             return Ok(writeln!(
                 out,
-                "workload {workload}: {load_ops} operations fill the databases, then {warmup_ops} warm-up + {ops} measured operations in \
+                "workload {workload}{batches}: {load_ops} operations fill the databases, then {warmup_ops} warm-up + {ops} measured operations in \
                  {rounds} rounds: {gets} gets of {keys_looked_up} keys, {absent:.1}% for absent keys, {puts} puts, {deletes} deletes, \
                  {seeks} seeks"
             )?);
@@ -153,7 +160,7 @@ impl Lookups {
         let movement = text(self.movement.map(|movement| movement.to_string()));
         Ok(writeln!(
             out,
-            "workload {workload}, {distribution}, {absent:.0}% zero-result lookups for {kind} absent keys, movement {movement}; \
+            "workload {workload}{batches}, {distribution}, {absent:.0}% zero-result lookups for {kind} absent keys, movement {movement}; \
              {warmup_ops} warm-up + {ops} measured operations, {rounds} rounds, {salts} hot-key mappings, seed {seed}",
         )?)
     }

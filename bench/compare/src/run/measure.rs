@@ -16,17 +16,20 @@ const SIGNIFICANT_DIGITS: u8 = 3;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Call {
     Get,
+    /// Gets of several keys at once.
+    MultiGet,
     Put,
     Delete,
     Scan,
 }
 
 impl Call {
-    pub(crate) const ALL: [Call; 4] = [Call::Get, Call::Put, Call::Delete, Call::Scan];
+    pub(crate) const ALL: [Call; 5] = [Call::Get, Call::MultiGet, Call::Put, Call::Delete, Call::Scan];
 
     pub(crate) fn name(self) -> &'static str {
         match self {
             Call::Get => "get",
+            Call::MultiGet => "multiget",
             Call::Put => "put",
             Call::Delete => "delete",
             Call::Scan => "scan",

@@ -37,6 +37,8 @@ pub(crate) struct Plan<'a> {
     /// Operations measured for each configuration, salt and number of threads.
     pub(crate) ops: u64,
     pub(crate) rounds: u32,
+    /// Reads that are one `MultiGet`; 1 for `Get`.
+    pub(crate) batch: u32,
     /// Operations of the windows in which wasted reads are also counted.
     pub(crate) window_ops: Option<u64>,
     pub(crate) entrants: &'a [Entrant],
@@ -68,7 +70,7 @@ pub(crate) struct Row {
     pub(crate) ops_per_s_by_round: Vec<f64>,
     pub(crate) p50_us: f64,
     pub(crate) p99_us: f64,
-    /// By kind of call: get, put, delete, scan.
+    /// By kind of call: get, multiget, put, delete, scan.
     pub(crate) latency_us: BTreeMap<&'static str, Latency>,
     pub(crate) data_reads_per_get: Option<f64>,
     pub(crate) wasted_reads_per_get: Option<f64>,
@@ -290,6 +292,7 @@ impl<'a> Run<'a> {
             records: plan.records,
             oracle: &self.contestant.oracle,
             write_options: &write_options,
+            batch: plan.batch as usize,
         };
         let each = operations.div_ceil(self.streams.len() as u64);
         let (digests_before, process_cpu_before) = (digests_computed(), process_cpu());

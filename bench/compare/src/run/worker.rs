@@ -8,7 +8,7 @@ use springbloom_workload::{KeySpace, Operation, value};
 
 use crate::database::load::Records;
 use crate::run::measure::{Call, Measured, ThreadMeter};
-use crate::run::oracle::{Change, Oracle};
+use crate::run::oracle::{Change, Expected, Oracle};
 
 /// A database and its expected contents, shared by threads.
 pub(crate) struct Target<'a> {
@@ -16,6 +16,8 @@ pub(crate) struct Target<'a> {
     pub(crate) records: &'a Records,
     pub(crate) oracle: &'a Oracle,
     pub(crate) write_options: &'a WriteOptions,
+    /// Reads that are one `MultiGet`; 1 for `Get`.
+    pub(crate) batch: usize,
 }
 
 /// Does the next `count` of `operations`, or all if there are fewer.
@@ -33,11 +35,13 @@ pub(crate) fn run(
         meter: ThreadMeter::start(),
         key: Vec::new(),
         value: Vec::new(),
+        batch: Batch::default(),
     };
     for operation in operations.take(usize::try_from(count)?) {
         worker.step(operation)?;
         worker.measured.operations += 1;
     }
+    worker.read_batch()?;
     let Worker { mut measured, meter, .. } = worker;
     meter.finish(&mut measured);
     Ok(measured)
@@ -49,10 +53,33 @@ struct Worker<'a> {
     meter: ThreadMeter,
     key: Vec<u8>,
     value: Vec<u8>,
+    batch: Batch,
+}
+
+/// Reads that wait for their `MultiGet`.
+#[derive(Default)]
+struct Batch {
+    asked: Vec<Asked>,
+    /// Of these, and room for keys of later ones.
+    keys: Vec<Vec<u8>>,
+}
+
+/// A key of a batch.
+struct Asked {
+    record: u64,
+    /// The oldest version that a correct answer may have, of a present key.
+    oldest: Option<u32>,
+    is_absent: bool,
 }
 
 impl Worker<'_> {
     fn step(&mut self, operation: Operation) -> Result<()> {
+        let is_of_batch = self.target.batch > 1;
+        match operation {
+            Operation::Read(record) if is_of_batch => return self.add_to_batch(record, false),
+            Operation::ReadAbsent(record) if is_of_batch => return self.add_to_batch(record, true),
+            _ => self.read_batch()?,
+        }
         match operation {
             Operation::Read(record) => self.read(record),
             Operation::ReadAbsent(record) => self.read_absent(record),
@@ -84,12 +111,7 @@ impl Worker<'_> {
             None => None,
             Some(bytes) => Some(intact_version(&bytes, record, records.value_bytes, &self.key)?),
         };
-        ensure!(
-            expected.allows(version),
-            "WRONG ANSWER for {}: got version {version:?}, expected {expected:?}",
-            self.key.escape_ascii()
-        );
-        Ok(())
+        require_allowed(expected, version, &self.key)
     }
 
     fn read_absent(&mut self, record: u64) -> Result<()> {
@@ -103,8 +125,55 @@ impl Worker<'_> {
         Ok(())
     }
 
+    fn add_to_batch(&mut self, record: u64, is_absent: bool) -> Result<()> {
+        let Target { records, oracle, batch, .. } = *self.target;
+        let place = self.batch.asked.len();
+        if place == self.batch.keys.len() {
+            self.batch.keys.push(Vec::new());
+        }
+        let key = &mut self.batch.keys[place];
+        let oldest = if is_absent {
+            records.keys.absent(record, key);
+            None
+        } else {
+            records.keys.present(record, key);
+            oracle.begin_read(record)
+        };
+        self.batch.asked.push(Asked { record, oldest, is_absent });
+        if self.batch.asked.len() == batch { self.read_batch() } else { Ok(()) }
+    }
+
+    /// Reads what waits. Keys whose entries are in one block are one read of it, so a batch never counts more found by reads than it made.
+    fn read_batch(&mut self) -> Result<()> {
+        let Target { db, records, oracle, .. } = *self.target;
+        let Batch { asked, keys } = &mut self.batch;
+        if asked.is_empty() {
+            return Ok(());
+        }
+        let keys = &keys[..asked.len()];
+        let reads_before = self.meter.data_reads();
+        let start = Instant::now();
+        let answers = db.multi_get(keys);
+        self.measured.record_latency(Call::MultiGet, start.elapsed())?;
+        self.measured.gets += asked.len() as u64;
+        let mut found = 0;
+        for ((Asked { record, oldest, is_absent }, key), answer) in asked.drain(..).zip(keys).zip(answers) {
+            let answer = answer?;
+            if is_absent {
+                ensure!(answer.is_none(), "WRONG ANSWER for {}: found, expected nothing", key.escape_ascii());
+                continue;
+            }
+            found += u64::from(answer.is_some());
+            let version =
+                answer.map(|bytes| intact_version(&bytes, record, records.value_bytes, key)).transpose()?;
+            require_allowed(oracle.end_read(record, oldest), version, key)?;
+        }
+        self.measured.found_by_read += found.min(self.meter.data_reads() - reads_before);
+        Ok(())
+    }
+
     fn change(&mut self, record: u64, change: Change) -> Result<()> {
-        let Target { db, records, oracle, write_options } = *self.target;
+        let Target { db, records, oracle, write_options, .. } = *self.target;
         records.keys.present(record, &mut self.key);
         let mut elapsed = None;
         oracle.change(record, change, |version| {
@@ -200,6 +269,16 @@ impl Worker<'_> {
     }
 }
 
+/// Refuses an answer that is not as expected.
+fn require_allowed(expected: Expected, version: Option<u32>, key: &[u8]) -> Result<()> {
+    ensure!(
+        expected.allows(version),
+        "WRONG ANSWER for {}: got version {version:?}, expected {expected:?}",
+        key.escape_ascii()
+    );
+    Ok(())
+}
+
 /// Writes the key of the record that a value is of to `key`.
 fn key_of_value(keys: &KeySpace, bytes: &[u8], key: &mut Vec<u8>) -> Result<()> {
     let Some((record, _)) = value::origin(bytes) else { bail!("WRONG ANSWER: a value of {} B", bytes.len()) };
@@ -246,6 +325,10 @@ mod tests {
 
     /// What 2,000 operations of `mix` end with, after `damage` was done to the database.
     fn outcome(mix: Mix, damage: impl FnOnce(&DB, &Records)) -> Result<Measured> {
+        outcome_in_batches(mix, 1, damage)
+    }
+
+    fn outcome_in_batches(mix: Mix, batch: usize, damage: impl FnOnce(&DB, &Records)) -> Result<Measured> {
         let folder = tempfile::tempdir()?;
         let records = records();
         let db = loaded(&records, folder.path());
@@ -254,7 +337,8 @@ mod tests {
         let settings = StreamSettings { mix, ..StreamSettings::gets(0.5, 0.3, 1, 1) };
         let stream = OperationStream::new(settings, &records.keys)?;
         let write_options = WriteOptions::default();
-        let target = Target { db: &db, records: &records, oracle: &oracle, write_options: &write_options };
+        let target =
+            Target { db: &db, records: &records, oracle: &oracle, write_options: &write_options, batch };
         run(&target, &mut Operations::Generated(Box::new(stream)), 2_000)
     }
 
@@ -283,7 +367,25 @@ mod tests {
 
     #[test]
     fn a_lost_record_is_noticed() {
-        assert_wrong(outcome(Mix::GET, |db, records| db.delete(present(records, 7)).expect("delete")));
+        for batch in [1, 32] {
+            let lose = |db: &DB, records: &Records| db.delete(present(records, 7)).expect("delete");
+            assert_wrong(outcome_in_batches(Mix::GET, batch, lose));
+        }
+    }
+
+    /// A write ends the batch before it, and so do the last operation and a full batch.
+    #[test]
+    fn reads_in_batches_are_all_made() {
+        for mix in Mix::ALL {
+            let alone = outcome(mix, |_, _| ()).expect("right answers");
+            let measured = outcome_in_batches(mix, 7, |_, _| ()).expect("right answers");
+            assert_eq!((measured.operations, measured.gets), (2_000, alone.gets), "{mix}");
+            let calls = |call| measured.latencies_ns(call).map_or(0, |latencies| latencies.len());
+            assert!(calls(Call::MultiGet) * 7 + calls(Call::Get) >= measured.gets, "{mix}");
+            if mix == Mix::GET {
+                assert_eq!((calls(Call::MultiGet), calls(Call::Get)), (2_000u64.div_ceil(7), 0));
+            }
+        }
     }
 
     #[test]
@@ -311,10 +413,12 @@ mod tests {
 
     #[test]
     fn an_invented_record_is_noticed() {
-        assert_wrong(outcome(Mix::GET, |db, records| {
-            let mut key = Vec::new();
-            records.keys.absent(7, &mut key);
-            db.put(key, b"invented").expect("put");
-        }));
+        for batch in [1, 32] {
+            assert_wrong(outcome_in_batches(Mix::GET, batch, |db, records| {
+                let mut key = Vec::new();
+                records.keys.absent(7, &mut key);
+                db.put(key, b"invented").expect("put");
+            }));
+        }
     }
 }

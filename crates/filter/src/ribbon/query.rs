@@ -39,6 +39,14 @@ impl RibbonProbe {
         Self { window, fingerprint: fingerprint(digest), unit_words }
     }
 
+    /// Words at both ends of what the first lane of `resident` > 0 units asks for.
+    #[inline]
+    pub(crate) fn first_words(&self, resident: u8) -> [usize; 2] {
+        let units = LANES.min(usize::from(resident));
+        let [first, _, last] = self.window.words;
+        [first as usize * units, last as usize * units + units - 1]
+    }
+
     /// The first resident unit that rejects the digest's fingerprint. Tests four units without a branch, then exits or goes on. One absent
     /// key in 16 reaches the fifth unit.
     #[inline]
@@ -72,9 +80,9 @@ fn disagreeing_units<const UNITS: usize>(words: &[u64], window: &Window, fingerp
     let [a, b, c] = window.words.map(|word| &interleaved[word as usize]);
     let [mask_a, mask_b, mask_c] = window.masks;
     let mut bits = 0;
-    for unit in 0..UNITS {
+    for unit in (0..UNITS).rev() {
         let product = a[unit] & mask_a ^ b[unit] & mask_b ^ c[unit] & mask_c;
-        bits |= (product.count_ones() & 1) << unit;
+        bits = bits << 1 | product.count_ones() & 1;
     }
     bits ^ fingerprint & ((1 << UNITS) - 1)
 }

@@ -4,7 +4,7 @@
 //! [garbage](crate::registry::garbage), which frees it at once, or soon after if a lookup is probing it. A lookup never frees. Count, head
 //! and words are one allocation.
 
-use arc_swap::ArcSwapAny;
+use arc_swap::{ArcSwapAny, Guard};
 use springbloom_filter::{FilterError, GroupLayout, GroupShape, Probe};
 
 use crate::lookup::unsafe_thin::Thin;
@@ -62,21 +62,38 @@ fn resident_units(group: Option<&ResidentGroup>) -> u8 {
     group.map_or(0, |group| group.head().resident)
 }
 
+/// The group that a segment had when it was borrowed; nobody frees it meanwhile.
+pub(crate) struct BorrowedGroup(Guard<Option<ResidentGroup>>);
+
+impl BorrowedGroup {
+    /// See [`Probe::prefetch`].
+    #[inline]
+    pub(crate) fn prefetch(&self, probe: &Probe) {
+        if let Some(group) = self.0.as_ref() {
+            probe.prefetch(group.items(), group.head().resident);
+        }
+    }
+
+    /// How the resident units reject the key; `None` if the segment may hold it.
+    #[inline]
+    pub(crate) fn rejection(&self, probe: &Probe) -> Option<Outcome> {
+        let group = self.0.as_ref()?;
+        let resident = group.head().resident;
+        let unit = probe.rejecting_unit(group.items(), resident)?;
+        let is_last = unit + 1 == resident;
+        Some(if is_last { Outcome::RejectedByLast } else { Outcome::Rejected })
+    }
+}
+
 /// The place of a segment's group.
 #[derive(Default)]
 pub(crate) struct GroupCell(ArcSwapAny<Option<ResidentGroup>>);
 
 impl GroupCell {
-    /// How the resident units reject the key; `None` if the segment may hold it. Lock-free, no allocation (but for the thread's
-    /// first use of any slot).
+    /// The group as it is now, for a few probes. Lock-free, no allocation (but for the thread's first use of any slot).
     #[inline]
-    pub(crate) fn rejection(&self, probe: &Probe) -> Option<Outcome> {
-        let group = self.0.load();
-        let group = group.as_ref()?;
-        let resident = group.head().resident;
-        let unit = probe.rejecting_unit(group.items(), resident)?;
-        let is_last = unit + 1 == resident;
-        Some(if is_last { Outcome::RejectedByLast } else { Outcome::Rejected })
+    pub(crate) fn borrow(&self) -> BorrowedGroup {
+        BorrowedGroup(self.0.load())
     }
 
     /// Replaces the group by one with the units in `added` behind its own, `units` in all. `reservation` is for the whole new group. Gives

@@ -91,8 +91,13 @@ mod tests {
             let reserve =
                 |units| budget.try_reserve(MemoryKind::Loading, group_bytes(built.shape, units)).unwrap();
             let passing = |slot: &GroupCell| {
-                assert!(digests.iter().all(|&digest| slot.rejection(&layout.probe(digest)).is_none()));
-                strangers.iter().filter(|&&digest| slot.rejection(&layout.probe(digest)).is_none()).count()
+                assert!(
+                    digests.iter().all(|&digest| slot.borrow().rejection(&layout.probe(digest)).is_none())
+                );
+                strangers
+                    .iter()
+                    .filter(|&&digest| slot.borrow().rejection(&layout.probe(digest)).is_none())
+                    .count()
             };
             let mut passed = vec![strangers.len()];
             for units in 1..=settings.unit_count() {

@@ -41,7 +41,17 @@ impl MemoryTable {
 
     /// Another table, `id`, with the keys of the table `key_space`.
     pub(crate) fn over_keys_of(key_space: u64, id: u64, segments: u64, keys_per_segment: u64) -> Arc<Self> {
-        let units = UnitSettings::bloom(6, 4).unwrap();
+        Self::built_with(UnitSettings::bloom(6, 4).unwrap(), key_space, id, segments, keys_per_segment)
+    }
+
+    /// The same with units of other settings.
+    pub(crate) fn built_with(
+        units: UnitSettings,
+        key_space: u64,
+        id: u64,
+        segments: u64,
+        keys_per_segment: u64,
+    ) -> Arc<Self> {
         let groups = (0..segments)
             .map(|segment| {
                 let from = segment * keys_per_segment;

@@ -11,13 +11,15 @@ use std::{
 
 use springbloom_filter::KeyDigest;
 use springbloom_format::BlockHeader;
-use springbloom_manager::{KeyOrder, MemoryKind, Outcome, allocated_bytes, set_host_bytes_of_thread};
+use springbloom_manager::{
+    KeyOrder, MemoryKind, Outcome, TableHandle, allocated_bytes, set_host_bytes_of_thread,
+};
 
 use super::{
     Cache, Engine, FileAccess,
     types::{
-        Access, Bytes, CORRUPT, Digest, NO_ROOM, OPENED, Order, RetryFn, Setting, TableSpec, bytes_at,
-        write_message,
+        Access, Bytes, CORRUPT, Digest, NO_ROOM, OPENED, Order, RetryFn, Setting, Sought, TableSpec,
+        bytes_at, write_message,
     },
 };
 use crate::{
@@ -543,16 +545,68 @@ unsafe extern "C" fn sb_table_may_match(
     let digest = digest.into();
     let (may_match, at) = guarded((true, 0), || {
         let at = handle.segment_of(key, order);
-        let known_absent = || handle.is_known_absent(key, digest).then_some(Outcome::KnownAbsent);
-        let outcome = handle.rejection(at, digest).or_else(known_absent);
-        if let Some(outcome) = outcome {
-            handle.record(at, outcome);
-        }
-        (outcome.is_none(), at)
+        (may_match(handle, key, digest, at, handle.rejection(at, digest)), at)
     });
     // SAFETY: the caller's variable.
     unsafe { *segment = at };
     may_match.into()
+}
+
+/// Whether the table may hold a key, after its segment's units were asked. Records it if not.
+#[inline]
+fn may_match(
+    handle: &TableHandle,
+    key: &[u8],
+    digest: KeyDigest,
+    segment: u32,
+    rejection: Option<Outcome>,
+) -> bool {
+    let known_absent = || handle.is_known_absent(key, digest).then_some(Outcome::KnownAbsent);
+    let outcome = rejection.or_else(known_absent);
+    if let Some(outcome) = outcome {
+        handle.record(segment, outcome);
+    }
+    outcome.is_none()
+}
+
+/// Keys of a batch that are asked for at once.
+const BATCH: usize = 32;
+
+/// # Safety
+/// `table` and what orders its keys are alive; `sought` points to `count` of them, which are writable, and their keys are readable.
+#[unsafe(no_mangle)]
+unsafe extern "C" fn sb_table_may_match_batch(
+    table: *const OpenTable,
+    order: *const Order,
+    sought: *mut Sought,
+    count: usize,
+) {
+    if count == 0 {
+        return;
+    }
+    // SAFETY: borrowed for the call.
+    let (handle, order, sought) =
+        unsafe { (&(*table).handle, &*order, slice::from_raw_parts_mut(sought, count)) };
+    for key in &mut *sought {
+        // Whatever happens.
+        (key.segment, key.may_match) = (0, 1);
+    }
+    guarded((), || {
+        for sought in sought.chunks_mut(BATCH) {
+            let mut asked = [(0, KeyDigest { lo: 0, hi: 0 }); BATCH];
+            for (asked, sought) in asked.iter_mut().zip(&mut *sought) {
+                // SAFETY: borrowed for the call.
+                sought.segment = handle.segment_of(unsafe { sought.key.get() }, order);
+                *asked = (sought.segment, sought.digest.into());
+            }
+            handle.rejections(&asked[..sought.len()], |place, rejection| {
+                let Sought { key, digest, segment, may_match: found } = &mut sought[place];
+                // SAFETY: borrowed for the call.
+                let key = unsafe { key.get() };
+                *found = may_match(handle, key, (*digest).into(), *segment, rejection).into();
+            });
+        }
+    });
 }
 
 /// # Safety

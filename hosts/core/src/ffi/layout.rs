@@ -4,7 +4,7 @@ use std::mem::offset_of;
 
 use super::{
     CacheCalls, Engine,
-    types::{Access, Bytes, Digest, Order, Setting, TableSpec},
+    types::{Access, Bytes, Digest, Order, Setting, Sought, TableSpec},
 };
 use crate::tables::open_table::OpenTable;
 
@@ -27,6 +27,7 @@ layout!(
     TableSpec, 104,
     path: 0, session: 16, file_number: 32, level: 40, order: 48, head: 64, block_offset: 80, family: 88
 );
+layout!(Sought, 40, key: 0, digest: 16, segment: 32, may_match: 36);
 layout!(CacheCalls, 24, charge: 0, update: 8, release: 16);
 layout!(
     Engine, 88,

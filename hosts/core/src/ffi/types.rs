@@ -65,6 +65,15 @@ impl From<Digest> for KeyDigest {
     }
 }
 
+/// A key of a batch.
+#[repr(C)]
+pub(super) struct Sought {
+    pub(super) key: Bytes,
+    pub(super) digest: Digest,
+    pub(super) segment: u32,
+    pub(super) may_match: u32,
+}
+
 #[repr(C)]
 #[derive(Clone, Copy)]
 pub(super) struct Setting {

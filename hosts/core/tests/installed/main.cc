@@ -10,6 +10,7 @@
 #include <fstream>
 #include <iterator>
 #include <string>
+#include <vector>
 
 #include "springbloom_abi.h"
 #include "springbloom_abi_layout.h"
@@ -143,6 +144,26 @@ int main(int argc, char** argv) {
     sb_filters_wait_idle(filters, /*timeout_ms=*/10000);
   }
   std::printf("%d of %d absent keys pass\n", passed, kKeys);
+
+  std::vector<std::string> keys;
+  for (int number = 0; number < 100; ++number) {
+    keys.push_back(Key(number));
+  }
+  std::vector<sb_sought> batch;
+  for (const std::string& key : keys) {
+    batch.push_back({Bytes(key), sb_digest_of(Bytes(key).data, key.size()), 0, 0});
+  }
+  sb_table_may_match_batch(&table, &bytewise, batch.data(), batch.size());
+  for (size_t at = 0; at < batch.size(); ++at) {
+    const sb_sought& sought = batch[at];
+    uint32_t segment = 0;
+    Require(sb_table_may_match(&table, &bytewise, sought.digest, sought.key, &segment) == static_cast<int>(sought.may_match) &&
+                segment == sought.segment,
+            "a key of a batch is answered as alone");
+    Require(at % 2 != 0 || sought.may_match == 1, "a present key of a batch may match");
+  }
+  sb_table_may_match_batch(&table, &bytewise, nullptr, 0);
+
   Require(passed <= kKeys / 100, "units that are loaded reject absent keys");
 
   sb_table_close(filters, &table, /*obsolete=*/0);

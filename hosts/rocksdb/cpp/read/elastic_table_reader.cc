@@ -66,7 +66,7 @@ void ElasticTableReader::CountAnswers(uint64_t rejected, uint64_t passed) const 
   }
 }
 
-void ElasticTableReader::RecordPassed(const Sought& sought, const ReadOptions& read_options, const Slice& internal_key,
+void ElasticTableReader::RecordPassed(const sb_sought& sought, const ReadOptions& read_options, const Slice& internal_key,
                                       GetContext::GetState before, const Status& status, const GetContext& after) const {
   if (!status.ok() || before != GetContext::kNotFound) {
     // A failed read says nothing, nor does one that needed the disk and was not allowed to, nor a further operand of a merge.
@@ -78,7 +78,7 @@ void ElasticTableReader::RecordPassed(const Sought& sought, const ReadOptions& r
     const bool may_hide = after.has_callback() && units_.Family().is_for_writing;
     const bool absent = read_options.read_tier == rocksdb::kReadAllTier && !may_hide &&
                         rocksdb::GetInternalKeySeqno(internal_key) >= sees_all_from_;
-    units_.RecordWastedRead(sought.segment, sought.digest, sought.key, absent);
+    units_.RecordWastedRead(sought, absent);
     return;
   }
   units_.RecordTruePositive(sought.segment);
@@ -92,7 +92,7 @@ Status ElasticTableReader::Get(const ReadOptions& read_options, const Slice& int
     return Inner().Get(read_options, internal_key, get_context, prefix_extractor, skip_filters);
   }
   const Slice key = rocksdb::ExtractUserKeyAndStripTimestamp(internal_key, TimestampBytes());
-  Sought sought{key, LookupDigest(key), 0};
+  sb_sought sought{Bytes(key), LookupDigest(key), 0, 1};
   if (!units_.MayMatch(KeyOrder(Comparator()), sought.digest, key, &sought.segment)) {
     CountAnswers(/*rejected=*/1, /*passed=*/0);
     return Status::OK();
@@ -104,27 +104,29 @@ Status ElasticTableReader::Get(const ReadOptions& read_options, const Slice& int
   return s;
 }
 
-void ElasticTableReader::SkipRejected(MultiGetContext::Range* range, BatchSought* batch) const {
-  const sb_key_order order = KeyOrder(Comparator());
-  uint64_t rejected = 0;
-  uint64_t passed = 0;
+void ElasticTableReader::SkipRejected(MultiGetContext::Range* range, BatchSought* passed) const {
+  size_t count = 0;
   for (auto key = range->begin(); key != range->end(); ++key) {
     const Slice user_key = rocksdb::StripTimestampFromUserKey(key->ukey_with_ts, TimestampBytes());
-    Sought& sought = (*batch)[key.index()];
-    sought = {user_key, BatchDigest(user_key, key.index()), 0};
-    if (units_.MayMatch(order, sought.digest, user_key, &sought.segment)) {
-      ++passed;
+    (*passed)[count++] = {Bytes(user_key), BatchDigest(user_key, key.index()), 0, 1};
+  }
+  units_.MayMatch(KeyOrder(Comparator()), passed->data(), count);
+  size_t kept = 0;
+  size_t asked = 0;
+  for (auto key = range->begin(); key != range->end(); ++key) {
+    const sb_sought& sought = (*passed)[asked++];
+    if (sought.may_match != 0) {
+      (*passed)[kept++] = sought;
     } else {
-      ++rejected;
       range->SkipKey(key);
     }
   }
-  CountAnswers(rejected, passed);
+  CountAnswers(/*rejected=*/count - kept, /*passed=*/kept);
 }
 
 Status ElasticTableReader::MultiGetFilter(const ReadOptions&, const SliceTransform*, MultiGetContext::Range* range) {
-  BatchSought sought;
-  SkipRejected(range, &sought);
+  BatchSought passed;
+  SkipRejected(range, &passed);
   return Status::OK();
 }
 
@@ -143,18 +145,17 @@ void ElasticTableReader::MultiGet(const ReadOptions& read_options, const MultiGe
   // A copy, because reading marks the keys that it finds as done in every range over the batch.
   struct Asked {
     rocksdb::KeyContext* key;
-    const Sought* sought;
     GetContext::GetState before;
   };
   std::array<Asked, MultiGetContext::MAX_BATCH_SIZE> asked;
   size_t count = 0;
   for (auto key = passed.begin(); key != passed.end(); ++key) {
-    asked[count++] = {&*key, &sought[key.index()], key->get_context->State()};
+    asked[count++] = {&*key, key->get_context->State()};
   }
   Inner().MultiGet(read_options, &passed, prefix_extractor, skip_filters);
   for (size_t i = 0; i < count; ++i) {
     const rocksdb::KeyContext& key = *asked[i].key;
-    RecordPassed(*asked[i].sought, read_options, key.ikey, asked[i].before, *key.s, *key.get_context);
+    RecordPassed(sought[i], read_options, key.ikey, asked[i].before, *key.s, *key.get_context);
   }
 }
 

@@ -47,20 +47,14 @@ class ElasticTableReader final : public ForwardingTableReader<ElasticTableReader
   rocksdb::TableReader& Inner() const { return *stock_; }
 
  private:
-  // A key that is asked for, without timestamp.
-  struct Sought {
-    rocksdb::Slice key;
-    sb_digest digest;
-    uint32_t segment;
-  };
-  // Keys of a batch by their index in it.
-  using BatchSought = std::array<Sought, rocksdb::MultiGetContext::MAX_BATCH_SIZE>;
+  // Keys of a batch, without timestamp.
+  using BatchSought = std::array<sb_sought, rocksdb::MultiGetContext::MAX_BATCH_SIZE>;
 
-  // Skips the keys that the units reject. Gives the keys that it looked for.
-  void SkipRejected(rocksdb::MultiGetContext::Range* range, BatchSought* sought) const;
+  // Skips the keys that the units reject. Gives the others, in their order.
+  void SkipRejected(rocksdb::MultiGetContext::Range* range, BatchSought* passed) const;
   void CountAnswers(uint64_t rejected, uint64_t passed) const;
   // Records how a lookup ended that the units let pass, if that is certain. `internal_key`: the key it looked for.
-  void RecordPassed(const Sought& sought, const rocksdb::ReadOptions& read_options, const rocksdb::Slice& internal_key,
+  void RecordPassed(const sb_sought& sought, const rocksdb::ReadOptions& read_options, const rocksdb::Slice& internal_key,
                     rocksdb::GetContext::GetState before, const rocksdb::Status& status, const rocksdb::GetContext& after) const;
 
   const rocksdb::Comparator& Comparator() const { return *units_.Family().comparator; }

@@ -24,9 +24,13 @@ class TableFilter {
   bool MayMatch(const sb_key_order& order, const sb_digest& digest, const rocksdb::Slice& key, uint32_t* segment) const {
     return sb_table_may_match(&table_, &order, digest, Bytes(key), segment) != 0;
   }
+  // The same for a batch.
+  void MayMatch(const sb_key_order& order, sb_sought* sought, size_t count) const {
+    sb_table_may_match_batch(&table_, &order, sought, count);
+  }
   // `absent`: the table certainly has no entry of any age or kind for the key.
-  void RecordWastedRead(uint32_t segment, const sb_digest& digest, const rocksdb::Slice& key, bool absent) const {
-    sb_table_record_wasted_read(&table_, segment, digest, Bytes(key), absent ? 1 : 0);
+  void RecordWastedRead(const sb_sought& sought, bool absent) const {
+    sb_table_record_wasted_read(&table_, sought.segment, sought.digest, sought.key, absent ? 1 : 0);
   }
   void RecordTruePositive(uint32_t segment) const { sb_table_record_true_positive(&table_, segment); }
   size_t MemoryBytes() const { return sb_table_memory_bytes(&table_); }
