@@ -131,8 +131,8 @@ enum FamilyProbe {
 }
 
 impl Probe {
-    /// Brings the words that [`rejecting_unit`](Self::rejecting_unit) will read first into the processor's cache. The cache misses of several
-    /// probes overlap if all are prefetched before the first one is asked.
+    /// Brings the words that [`rejecting_unit`](Self::rejecting_unit) will read first into the processor's cache. The cache misses of
+    /// several probes overlap if all are prefetched before the first one is asked.
     #[inline]
     pub fn prefetch(&self, words: &[u64], resident: u8) {
         // Bloom units are several arrays, which are asked one after the other until one rejects: nothing is gained.

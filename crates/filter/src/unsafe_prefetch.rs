@@ -1,5 +1,5 @@
-//! Brings a word into the processor's cache before it is asked for. A load would do so too, but the processor cannot go on far beyond a load
-//! that waits for memory. This is the only `unsafe` code of the crate.
+//! Brings a word into the processor's cache before it is asked for. A load would do so too, but the processor cannot go on far beyond a
+//! load that waits for memory. This is the only `unsafe` code of the crate.
 
 #![allow(unsafe_code)]
 

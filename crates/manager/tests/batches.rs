@@ -23,7 +23,8 @@ fn outcomes(handle: &TableHandle, batch: &[(u32, KeyDigest)]) -> Vec<Option<Outc
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(48))]
 
-    /// Whatever the family, the units in memory (none, some, all), and the segments of the keys: in order or not, one that is not there too.
+    /// Whatever the family, the units in memory (none, some, all), and the segments of the keys: in order or not, one that is not there,
+    /// too.
     #[test]
     fn a_batch_is_answered_as_its_keys_alone(
         is_ribbon: bool,

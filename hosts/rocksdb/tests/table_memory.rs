@@ -85,6 +85,44 @@ fn what_open_tables_take_is_counted() {
     }
 }
 
+/// Bytes a table that RocksDB's own filters take beside their blocks: readers of the blocks, and malloc's part. A comparison at the same
+/// memory that counts the blocks alone does not see them.
+const STOCK_BESIDE: Range<f64> = 100.0..400.0;
+
+#[test]
+fn stock_filters_take_more_than_their_blocks() {
+    let _alone = alone();
+    let mut tables = rocksdb::BlockBasedOptions::default();
+    tables.set_ribbon_filter(10.0);
+    let folder = folder();
+    let (plain, path) = (options(64 << 10), folder.path());
+    let mut filtered = plain.clone();
+    filtered.set_block_based_table_factory(&tables);
+    {
+        let db = DB::open(&filtered, path).expect("open");
+        for _ in 0..2 {
+            for number in 0..16_000u32 {
+                db.put(number.to_be_bytes(), vec![0; 4_000]).expect("put");
+            }
+            db.flush().expect("flush");
+        }
+        db.compact_range(None::<&[u8]>, None::<&[u8]>);
+    }
+    let without = bytes_to_open(&plain, path, |_| ());
+    let (mut tables, mut block_bytes) = (0.0, 0.0);
+    let with = bytes_to_open(&filtered, path, |db| {
+        tables = db.live_files().expect("live_files").len() as f64;
+        let properties = db.property_value("rocksdb.aggregated-table-properties").expect("properties");
+        let properties = properties.expect("properties");
+        let size = properties.split("filter block size=").nth(1).and_then(|rest| rest.split(';').next());
+        block_bytes = size.and_then(|size| size.trim().parse().ok()).expect("a size");
+    });
+    assert!(tables > 800.0, "{tables} tables say little");
+    let (measured, blocks) = ((with - without) / tables, block_bytes / tables);
+    println!("{tables} tables: a stock filter takes {measured:.0} bytes, its block {blocks:.0}");
+    assert!(STOCK_BESIDE.contains(&(measured - blocks)), "{measured} bytes for a block of {blocks}");
+}
+
 /// Bytes that a deferred table takes beside what stock RocksDB keeps for a table: 14, and RocksDB's own allocations come to lie otherwise.
 const UNFILTERED: Range<f64> = 4.0..16.0;
 /// The same where a few tables were opened with units, for which RocksDB's own allocations come to lie otherwise.

@@ -150,9 +150,9 @@ impl Lookups {
             let TraceCounts { load_ops, gets, keys_looked_up, puts, deletes, seeks, .. } = counts;
             return Ok(writeln!(
                 out,
-                "workload {workload}{batches}: {load_ops} operations fill the databases, then {warmup_ops} warm-up + {ops} measured operations in \
-                 {rounds} rounds: {gets} gets of {keys_looked_up} keys, {absent:.1}% for absent keys, {puts} puts, {deletes} deletes, \
-                 {seeks} seeks"
+                "workload {workload}{batches}: {load_ops} operations fill the databases, then {warmup_ops} warm-up + {ops} measured \
+                 operations in {rounds} rounds: {gets} gets of {keys_looked_up} keys, {absent:.1}% for absent keys, {puts} puts, \
+                 {deletes} deletes, {seeks} seeks"
             )?);
         }
         let text = |value: Option<String>| value.unwrap_or_default();

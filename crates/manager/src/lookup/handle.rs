@@ -66,8 +66,8 @@ impl TableHandle {
         self.table.cells().get(segment as usize)?.borrow().rejection(&probe)
     }
 
-    /// [`rejection`](Self::rejection) of each key of a batch, in order: `tell` gets the key's place and how it was rejected. Faster than one
-    /// after the other: neighbouring keys of one segment borrow its group once, and the cache misses of several keys overlap.
+    /// [`rejection`](Self::rejection) of each key of a batch, in order: `tell` gets the key's place and how it was rejected. Faster than
+    /// one after the other: neighbouring keys of one segment borrow its group once, and the cache misses of several keys overlap.
     pub fn rejections(&self, keys: &[(u32, KeyDigest)], mut tell: impl FnMut(usize, Option<Outcome>)) {
         for (first, keys) in (0..).step_by(TOGETHER).zip(keys.chunks(TOGETHER)) {
             let mut groups = [const { None }; TOGETHER];
