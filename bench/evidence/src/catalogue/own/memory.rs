@@ -47,7 +47,8 @@ pub(super) fn experiments() -> Vec<Experiment> {
         Run::springbloom(
             name,
             SETTING_S1,
-            "compare --preset leveled --configs ribbon:4,monkey-ribbon:4,elastic:4,bloom:10 --rounds 1 --load-rounds 0 --threads 4",
+            "compare --preset leveled --configs ribbon:4,monkey-ribbon:4,elastic:4,elastic:4.2,bloom:10 \
+             --rounds 1 --load-rounds 0 --threads 4",
             &format!("--records 600000 --salts 1 --warmup 100000 --ops 100000 --block-cache {quick_kib}KiB"),
             &format!("--records 5000000 --salts 3 --warmup 600000 --ops 400000 --block-cache {full_mib}MiB"),
         )
