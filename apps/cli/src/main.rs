@@ -14,6 +14,7 @@ use std::process::ExitCode;
 
 use clap::error::{ContextKind, ContextValue};
 use clap::{Arg, CommandFactory, FromArgMatches, Parser, Subcommand};
+use springbloom_console::signals;
 use springbloom_console::sizes::Size;
 
 /// Elastic filters for LSM stores: compare them with RocksDB's own and inspect databases; sets and indexes on flash
@@ -42,6 +43,7 @@ enum Command {
 
 fn main() -> ExitCode {
     env_logger::init();
+    signals::end_with_parent();
     let arguments = program().try_get_matches().and_then(|matches| Arguments::from_arg_matches(&matches));
     let arguments = match arguments {
         Ok(arguments) => arguments,

@@ -92,6 +92,39 @@ fn figures_tell_filters_apart() {
     assert!((3.9..4.5).contains(&bits(bloom4)) && (9.9..10.5).contains(&bits(bloom10)), "{document}");
 }
 
+/// The reads are the same in batches as alone, and filters save as many.
+#[test]
+fn reads_in_batches_are_the_reads_that_are_made_alone() {
+    let run = |zero_result: &'static str, keys: &'static str| {
+        let configs = ["--configs", "none,bloom:10,elastic:10", "--load-rounds", "0"];
+        json(&[&configs[..], &["--zero-result", zero_result, "--multi-get", keys]].concat())
+    };
+    let (alone, batches) = (run("1", "1"), run("1", "32"));
+    assert_eq!(batches["settings"]["multi_get"], 32);
+    for (one, batch) in rows(&alone).iter().zip(rows(&batches)) {
+        assert_eq!(number(batch, "operations"), number(one, "operations"));
+        let calls = |row: &Value, call: &str| row["latency_us"][call]["calls"].as_u64();
+        assert_eq!((calls(one, "get"), calls(one, "multiget")), (Some(1500), None));
+        // 750 reads in each round.
+        assert_eq!((calls(batch, "get"), calls(batch, "multiget")), (None, Some(48)));
+        // Keys of a batch in one block are one read, and units are loaded at other moments.
+        let [one, batch] = [one, batch].map(|row| number(row, "wasted_reads_per_get"));
+        assert!((0.7 * one - 0.2..=one + 0.2).contains(&batch), "{one} alone, {batch} in batches");
+    }
+    // Which key of a batch a block was read for is not known.
+    for row in rows(&run("0.5", "32")) {
+        assert!(row["wasted_reads_per_get"].is_null() && number(row, "data_reads_per_get") > 0.0, "{row}");
+    }
+    compare(&["--configs", "none,elastic:4", "--load-rounds", "0", "--multi-get", "32"])
+        .assert()
+        .success()
+        .stdout(contains("workload get in batches of 32 reads").and(contains("wastes").not()));
+    for keys in ["0", "10001", "many"] {
+        compare(&["--configs", "none", "--multi-get", keys]).assert().code(2).stderr(contains("--multi-get"));
+    }
+    compare(&["--multi-get", "2", "--window", "100"]).assert().code(2).stderr(contains("--window"));
+}
+
 #[test]
 fn filters_by_level_take_the_memory_of_filters_of_one_size() {
     let document = json(&[

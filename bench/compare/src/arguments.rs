@@ -116,9 +116,10 @@ pub struct Compare {
     /// recovered from a jump: the first window that wastes at most 10% more than the last one before the jump
     #[arg(long, value_name = "LOOKUPS", value_parser = sizes::whole_within::<u64>(1..=WHOLE_MAX), help_heading = "Workload")]
     pub(crate) window: Option<u64>,
-    /// Reads that are one MultiGet; a write or a scan ends the batch before it [default: 1, each is a Get]
+    /// Reads that are one MultiGet; a write or a scan ends the batch before it. Latencies are those of batches, and wasted reads are
+    /// counted only if all keys are absent, as RocksDB does not tell which key of a batch it read a block for [default: 1, each is a Get]
     #[arg(long, value_name = "KEYS", value_parser = sizes::whole_within::<u32>(1..=10_000), default_value_t = 1,
-        hide_default_value = true, help_heading = "Workload")]
+        hide_default_value = true, conflicts_with = "window", help_heading = "Workload")]
     pub(crate) multi_get: u32,
     /// Measured operations per configuration, mapping and number of threads
     #[arg(long, value_parser = sizes::whole_within::<u64>(1..=WHOLE_MAX), help_heading = "Workload")]

@@ -57,7 +57,7 @@ impl Compare {
     }
 
     fn compare_in(&self, inputs: Inputs<'_>) -> Result<()> {
-        let _lock = place::lock(inputs.dir)?;
+        let _lock = folder::lock(inputs.dir, "springbloom compare")?;
         if !self.buffered {
             place::require_direct_io(inputs.dir)?;
         }

@@ -1,28 +1,15 @@
 //! The folder for databases: checks before minutes of loading, and what becomes of it.
 
-use std::fs::{self, File};
+use std::fs;
 use std::path::{Path, PathBuf};
 use std::thread;
 use std::time::Duration;
 
 use anyhow::{Context, Result};
-use rustix::fs::{FlockOperation, OFlags};
+use rustix::fs::OFlags;
 use springbloom_console::bad_input;
 use springbloom_console::signals::{Ending, before_a_signal_ends_us};
 use springbloom_console::sizes::Size;
-
-/// Keeps other comparisons away from the databases in `dir` as long as the file is open.
-pub(crate) fn lock(dir: &Path) -> Result<File> {
-    let folder = File::open(dir).with_context(|| format!("cannot open {}", dir.display()))?;
-    match rustix::fs::flock(&folder, FlockOperation::NonBlockingLockExclusive) {
-        Ok(()) => Ok(folder),
-        Err(rustix::io::Errno::WOULDBLOCK) => Err(bad_input(format!(
-            "{} is in use by another springbloom compare: wait for its end, or choose another --dir",
-            dir.display()
-        ))),
-        Err(error) => Err(error).with_context(|| format!("cannot lock {}", dir.display())),
-    }
-}
 
 /// Removes the temporary folder when a signal ends the process.
 pub(crate) fn remove_when_ended(dir: &Path) -> Result<Ending> {

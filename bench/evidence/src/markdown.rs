@@ -56,7 +56,8 @@ pub(crate) fn update(text: &str, lab: &Lab) -> Result<(String, Vec<String>)> {
         let missing =
             |what: &str, id: &str| bad_input(format!("line {line}: {BEGIN}{id}: expected {what} after it"));
         let (id, old) = after.split_once(CLOSE).ok_or_else(|| missing(CLOSE, ""))?;
-        let (old, behind) = old.split_once(END).ok_or_else(|| missing(END, id))?;
+        let end = old.split_once(END).filter(|(table, _)| !table.contains(BEGIN));
+        let (old, behind) = end.ok_or_else(|| missing(END, id))?;
         let table = table(id, lab).with_context(|| format!("line {line}"))?;
         let table = table.map(|table| format!("\n{table}"));
         if table.is_none() {
@@ -184,6 +185,9 @@ mod tests {
         assert_eq!(update(&other, &lab).expect("no records"), (other, vec!["atc19-intro".to_owned()]));
         let error = update(&format!("{old}\n<!-- record: memory -->\n| old |\n"), &lab).expect_err("no end");
         assert_eq!(error.to_string(), format!("line 9: {BEGIN}memory: expected {END} after it"));
+        let swallows = format!("<!-- record: memory -->\n| old |\n\nText.\n\n{old}");
+        let error = update(&swallows, &lab).expect_err("no end before the next table");
+        assert_eq!(error.to_string(), format!("line 1: {BEGIN}memory: expected {END} after it"));
         let unknown = old.replace("memory", "atc19-fig99");
         let error = format!("{:#}", update(&unknown, &lab).expect_err("unknown"));
         assert!(error.starts_with("line 3: there is no experiment"), "{error}");

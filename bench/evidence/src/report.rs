@@ -80,6 +80,13 @@ impl Report {
             }
             return write(document, &text);
         }
+        let is_page = self.out.extension().is_some_and(|extension| extension == "html" || extension == "htm");
+        if !is_page && !self.out.starts_with("/dev") {
+            return Err(bad_input(format!(
+                "--out {}: expected a name that ends in .html, so that no other file is overwritten",
+                self.out.display()
+            )));
+        }
         write(&self.out, &page::page(&catalogue::experiments(), &lab)?)?;
         output::tell(format_args!("{}: a page of {} records", self.out.display(), lab.iter().count()));
         Ok(())

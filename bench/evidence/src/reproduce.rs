@@ -68,7 +68,12 @@ impl Reproduce {
         let size = if self.quick { Size::Quick } else { Size::Full };
         let records = folders::make_records_folder(self.records.as_deref())?;
         let mut lab = Lab::read(&records, Some(size))?;
-        let runner = Runner::new(folders::make_databases_folder(self.dir.as_deref())?, size);
+        let runner = if self.no_run {
+            None
+        } else {
+            folders::require_writable(&records)?;
+            Some(Runner::new(folders::make_databases_folder(self.dir.as_deref())?, size)?)
+        };
         let runs = catalogue::runs(&experiments);
         let (mut failed, started) = (Vec::new(), Instant::now());
         for (at, run) in runs.iter().enumerate() {
@@ -79,7 +84,7 @@ impl Reproduce {
                     kept.date,
                     kept.build.commit_name()
                 ));
-            } else if !self.no_run {
+            } else if let Some(runner) = &runner {
                 output::tell(format_args!(
                     "[{}/{}] {}: {} ({:.0} minutes so far)",
                     at + 1,
@@ -98,7 +103,7 @@ impl Reproduce {
                 }
             }
             // What is left over does not change what follows.
-            if let Err(error) = runner.clean(run, &runs[at + 1..]) {
+            if let Some(Err(error)) = runner.as_ref().map(|runner| runner.clean(run, &runs[at + 1..])) {
                 output::warn(format_args!("{error:#}"));
             }
         }

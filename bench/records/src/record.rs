@@ -44,6 +44,9 @@ pub struct Record {
 /// More work beside a measurement distorts its times.
 const QUIET_CORES: f64 = 0.1;
 
+/// No machine has more processors.
+const CORES_MAX: f64 = 1e6;
+
 /// Nothing that is measured here is larger.
 const FIGURE_MAX: f64 = 1e21;
 
@@ -103,7 +106,7 @@ impl Record {
         struct Format {
             format: u32,
         }
-        let expected = "expected what --json of compare or simulate prints";
+        let expected = "expected what --json of compare or simulate prints; move other files away, and measure damaged ones again";
         let Format { format } = serde_json::from_slice(bytes)
             .map_err(|error| bad_input(format!("this is no record ({error}): {expected}")))?;
         if format != FORMAT {
@@ -113,15 +116,21 @@ impl Record {
         }
         let record: Self = serde_json::from_slice(bytes)
             .map_err(|error| bad_input(format!("this record is damaged ({error}): {expected}")))?;
+        let is_sane = |value: f64| (0.0..=FIGURE_MAX).contains(&value);
         let absurd = |figure: &&Figure| {
-            [Some(figure.value), figure.least, figure.most]
-                .into_iter()
-                .flatten()
-                .any(|value| value.abs() > FIGURE_MAX)
+            let Figure { value, least, most, .. } = **figure;
+            !(is_sane(value) && least.is_none_or(is_sane) && most.is_none_or(is_sane))
+                || least.zip(most).is_some_and(|(least, most)| least > most)
         };
         if let Some(Figure { name, of, .. }) = record.figures.iter().find(absurd) {
             return Err(bad_input(format!(
-                "this record is damaged (the figure {name} of {of:?} is beyond {FIGURE_MAX:e}): {expected}"
+                "this record is damaged (the figure {name} of {of:?} is not within 0 and {FIGURE_MAX:e}, or its least value above its \
+                 greatest): {expected}"
+            )));
+        }
+        if record.other_work.is_some_and(|cores| !(0.0..=CORES_MAX).contains(&cores)) {
+            return Err(bad_input(format!(
+                "this record is damaged (other_work is not within 0 and {CORES_MAX} processors): {expected}"
             )));
         }
         let mut names = BTreeSet::new();
@@ -219,13 +228,25 @@ mod tests {
     }
 
     #[test]
-    fn a_figure_beyond_everything_is_damage() {
-        let mut record = record();
-        record.figures[1].most = Some(1e300);
-        let mut text = Vec::new();
-        record.write(&mut text, &()).expect("write");
-        let error = Record::parse(&text).expect_err("too large").to_string();
-        assert!(error.contains("the figure wasted of") && error.contains("is beyond 1e21"), "{error}");
+    fn figures_that_nothing_has_are_damage() {
+        let refused = |change: fn(&mut Record)| {
+            let (mut record, mut text) = (record(), Vec::new());
+            change(&mut record);
+            record.write(&mut text, &()).expect("write");
+            Record::parse(&text).expect_err("absurd").to_string()
+        };
+        let changes: [fn(&mut Record); 3] = [
+            |record| record.figures[1].most = Some(1e300),
+            |record| record.figures[1].value = -5.0,
+            |record| (record.figures[1].least, record.figures[1].most) = (Some(0.4), Some(0.3)),
+        ];
+        for error in changes.map(refused) {
+            assert!(
+                error.contains("the figure wasted of") && error.contains("is not within 0 and 1e21"),
+                "{error}"
+            );
+        }
+        assert!(refused(|record| record.other_work = Some(1e300)).contains("other_work"));
     }
 
     #[test]

@@ -1,11 +1,12 @@
 //! Folders that commands make. A command makes the folder that it is given and none above it: a mistyped path is an error, and does not
 //! fill a new tree.
 
-use std::fs;
+use std::fs::{self, File};
 use std::io::ErrorKind;
 use std::path::Path;
 
-use anyhow::Result;
+use anyhow::{Context, Result};
+use rustix::fs::{FlockOperation, flock};
 
 use crate::bad_input;
 
@@ -19,6 +20,22 @@ pub fn make(folder: &Path) -> Result<()> {
         Err(error) if error.kind() == ErrorKind::AlreadyExists => require(folder),
         Err(error) => Err(bad_input(format!("cannot create {}: {error}", folder.display()))),
         Ok(()) => Ok(()),
+    }
+}
+
+/// Keeps other processes of `command` away from `folder` as long as the file is open.
+///
+/// # Errors
+/// Another one is there, and those of the system.
+pub fn lock(folder: &Path, command: &str) -> Result<File> {
+    let file = File::open(folder).with_context(|| format!("cannot open {}", folder.display()))?;
+    match flock(&file, FlockOperation::NonBlockingLockExclusive) {
+        Ok(()) => Ok(file),
+        Err(rustix::io::Errno::WOULDBLOCK) => Err(bad_input(format!(
+            "{} is in use by another {command}: wait for its end, or choose another --dir",
+            folder.display()
+        ))),
+        Err(error) => Err(error).with_context(|| format!("cannot lock {}", folder.display())),
     }
 }
 

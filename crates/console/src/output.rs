@@ -37,7 +37,8 @@ impl Write for Output {
     }
 }
 
-/// Writes a file that is whole, or as it was, at any time: beside it, and then in its place. What is no file (`/dev/stdout`) is written to.
+/// Writes a file that is whole, or as it was, at any time: beside it, and then in its place. Who may read it stays as it was. What is no
+/// file (`/dev/stdout`) is written to.
 ///
 /// # Errors
 /// Those of the file system.
@@ -49,7 +50,14 @@ pub fn write_whole(path: &Path, bytes: &[u8]) -> io::Result<()> {
     let path = fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
     let mut part = path.clone().into_os_string();
     part.push(".part");
-    let written = fs::write(&part, bytes).and_then(|()| fs::rename(&part, &path));
+    let write = || -> io::Result<()> {
+        let mode = fs::metadata(&path).ok().map(|there| there.permissions());
+        let mut file = fs::File::create(&part)?;
+        mode.map_or(Ok(()), |mode| file.set_permissions(mode))?;
+        file.write_all(bytes)?;
+        fs::rename(&part, &path)
+    };
+    let written = write();
     if written.is_err() {
         let _ = fs::remove_file(&part);
     }

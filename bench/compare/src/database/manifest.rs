@@ -39,7 +39,11 @@ pub(crate) struct BuiltWith {
 pub(crate) fn read<M: DeserializeOwned>(path: &Path) -> Result<Option<M>> {
     match fs::read_to_string(path) {
         Ok(text) => serde_json::from_str(&text).map(Some).map_err(|error| {
-            bad_input(format!("{} is damaged ({error}); remove its folder and build again", path.display()))
+            bad_input(format!(
+                "{} is damaged ({error}): remove it and the folder {}, and the database is made anew",
+                path.display(),
+                path.with_extension("").display()
+            ))
         }),
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(None),
         Err(error) => Err(error).with_context(|| format!("cannot read {}", path.display())),

@@ -144,7 +144,7 @@ impl Lookups {
         let absent = self.zero_result_ratio * 100.0;
         let batches = match self.multi_get {
             1 => String::new(),
-            keys => format!(" in batches of {keys} reads"),
+            keys => format!(" in batches of {keys} reads, whose latencies are shown"),
         };
         if let Some(counts) = self.trace {
             let TraceCounts { load_ops, gets, keys_looked_up, puts, deletes, seeks, .. } = counts;

@@ -44,6 +44,8 @@ pub(crate) struct Measured {
     pub(crate) gets: u64,
     /// Gets whose answer was a value that was read from a data block.
     pub(crate) found_by_read: u64,
+    /// Keys that `MultiGet` found. Which of them were read from a block is not known.
+    pub(crate) found_in_batches: u64,
     /// Of gets; those of scans are counted apart.
     pub(crate) data_reads: u64,
     pub(crate) scan_data_reads: u64,
@@ -65,6 +67,7 @@ impl Measured {
             operations: 0,
             gets: 0,
             found_by_read: 0,
+            found_in_batches: 0,
             data_reads: 0,
             scan_data_reads: 0,
             filter_reads: 0,
@@ -79,6 +82,7 @@ impl Measured {
         self.operations += other.operations;
         self.gets += other.gets;
         self.found_by_read += other.found_by_read;
+        self.found_in_batches += other.found_in_batches;
         self.data_reads += other.data_reads;
         self.scan_data_reads += other.scan_data_reads;
         self.filter_reads += other.filter_reads;
@@ -92,9 +96,10 @@ impl Measured {
         Ok(())
     }
 
-    /// Data blocks that were read and did not have the key.
-    pub(crate) fn wasted_reads(&self) -> u64 {
-        self.data_reads.saturating_sub(self.found_by_read)
+    /// Data blocks that were read and did not have the key. `None` where `MultiGet` found keys: RocksDB does not tell which key of a batch
+    /// a block was read for.
+    pub(crate) fn wasted_reads(&self) -> Option<u64> {
+        (self.found_in_batches == 0).then(|| self.data_reads.saturating_sub(self.found_by_read))
     }
 
     pub(crate) fn record_latency(&mut self, call: Call, latency: Duration) -> Result<()> {
@@ -184,7 +189,9 @@ mod tests {
         one.record_latency(Call::Put, Duration::from_micros(50)).expect("histogram");
         (one.gets, one.data_reads, one.found_by_read) = (2, 3, 1);
         sum.add(&one).and_then(|()| sum.add(&one)).expect("same bounds");
-        assert_eq!((sum.gets, sum.wasted_reads()), (4, 4));
+        assert_eq!((sum.gets, sum.wasted_reads()), (4, Some(4)));
+        sum.found_in_batches = 1;
+        assert_eq!(sum.wasted_reads(), None);
         let count = |call| sum.latencies_ns(call).map(Histogram::len);
         assert_eq!((count(Call::Get), count(Call::Put), count(Call::Scan)), (Some(2), Some(2), None));
         let all = sum.all_latencies_ns().expect("same bounds");

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
-use anyhow::{Context, Result};
+use anyhow::{Result, anyhow};
 use hdrhistogram::Histogram;
 use serde::Serialize;
 use springbloom_console::Step;
@@ -213,6 +213,8 @@ struct Run<'a> {
     streams: Vec<Operations>,
     /// Operations before the measurement.
     earlier_ops: u64,
+    /// Operations so far, those before the measurement included.
+    done_ops: u64,
     elapsed: Duration,
     ops_per_s_by_round: Vec<f64>,
     measured: Measured,
@@ -243,6 +245,7 @@ impl<'a> Run<'a> {
             contestant,
             streams,
             earlier_ops: 0,
+            done_ops: 0,
             elapsed: Duration::ZERO,
             ops_per_s_by_round: Vec::new(),
             measured: Measured::nothing(),
@@ -294,12 +297,17 @@ impl<'a> Run<'a> {
             write_options: &write_options,
             batch: plan.batch as usize,
         };
-        let each = operations.div_ceil(self.streams.len() as u64);
+        let (done, streams) = (self.done_ops, self.streams.len() as u64);
+        self.done_ops += operations;
         let (digests_before, process_cpu_before) = (digests_computed(), process_cpu());
         let start = Instant::now();
         let results: Vec<Result<Measured>> = std::thread::scope(|scope| {
             let threads: Vec<_> = (self.streams.iter_mut())
-                .map(|stream| scope.spawn(|| worker::run(&target, stream, each)))
+                .map(|stream| {
+                    let count = stream.proceed(done, operations, streams);
+                    let target = &target;
+                    scope.spawn(move || worker::run(target, stream, count))
+                })
                 .collect();
             threads
                 .into_iter()
@@ -312,9 +320,21 @@ impl<'a> Run<'a> {
         self.process_cpu += process_cpu() - process_cpu_before;
         let mut measured = Measured::nothing();
         for result in results {
-            measured.add(&result.with_context(|| format!("running {}", self.contestant.entrant.config))?)?;
+            measured.add(&result.map_err(|error| self.failure(error))?)?;
         }
         Ok(measured)
+    }
+
+    /// Damage that lookups find is none of the user's input.
+    fn failure(&self, error: anyhow::Error) -> anyhow::Error {
+        let Entrant { config, path, .. } = self.contestant.entrant;
+        match error.downcast_ref::<rocksdb::Error>() {
+            Some(said) if said.kind() == rocksdb::ErrorKind::Corruption => anyhow!(
+                "running {config}: {said}; {} is damaged: remove it and its .json, and it is made anew",
+                path.display()
+            ),
+            _ => error.context(format!("running {config}")),
+        }
     }
 
     fn row(&self, plan: &Plan<'_>, salt: u32, threads: u32) -> Result<Row> {
@@ -339,7 +359,7 @@ impl<'a> Run<'a> {
             p99_us: all.p99,
             latency_us: by_call.collect(),
             data_reads_per_get: per_get(measured.data_reads),
-            wasted_reads_per_get: per_get(measured.wasted_reads()),
+            wasted_reads_per_get: measured.wasted_reads().and_then(per_get),
             filter_reads_per_get: per_get(measured.filter_reads),
             index_reads_per_get: per_get(measured.index_reads),
             unit_reads: after.unit_reads - before.unit_reads,

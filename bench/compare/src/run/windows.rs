@@ -56,7 +56,8 @@ impl Windows {
         if let Some(window) = self.counted.last_mut() {
             window.end_ops = self.done_ops;
             window.gets += measured.gets;
-            window.wasted_reads += measured.wasted_reads();
+            // Windows are not counted beside batches.
+            window.wasted_reads += measured.wasted_reads().unwrap_or(0);
             window.data_reads += measured.data_reads;
             window.seconds += elapsed.as_secs_f64();
         }

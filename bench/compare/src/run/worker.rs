@@ -143,7 +143,7 @@ impl Worker<'_> {
         if self.batch.asked.len() == batch { self.read_batch() } else { Ok(()) }
     }
 
-    /// Reads what waits. Keys whose entries are in one block are one read of it, so a batch never counts more found by reads than it made.
+    /// Reads what waits.
     fn read_batch(&mut self) -> Result<()> {
         let Target { db, records, oracle, .. } = *self.target;
         let Batch { asked, keys } = &mut self.batch;
@@ -151,24 +151,21 @@ impl Worker<'_> {
             return Ok(());
         }
         let keys = &keys[..asked.len()];
-        let reads_before = self.meter.data_reads();
         let start = Instant::now();
         let answers = db.multi_get(keys);
         self.measured.record_latency(Call::MultiGet, start.elapsed())?;
         self.measured.gets += asked.len() as u64;
-        let mut found = 0;
         for ((Asked { record, oldest, is_absent }, key), answer) in asked.drain(..).zip(keys).zip(answers) {
             let answer = answer?;
             if is_absent {
                 ensure!(answer.is_none(), "WRONG ANSWER for {}: found, expected nothing", key.escape_ascii());
                 continue;
             }
-            found += u64::from(answer.is_some());
+            self.measured.found_in_batches += u64::from(answer.is_some());
             let version =
                 answer.map(|bytes| intact_version(&bytes, record, records.value_bytes, key)).transpose()?;
             require_allowed(oracle.end_read(record, oldest), version, key)?;
         }
-        self.measured.found_by_read += found.min(self.meter.data_reads() - reads_before);
         Ok(())
     }
 

@@ -82,6 +82,21 @@ impl Workload {
     }
 }
 
+impl Operations {
+    /// Lets the next `operations` of a run be done, by all of its streams together, of which `done` were done before. Gives how many this
+    /// one, one of `streams`, does at most.
+    pub(crate) fn proceed(&mut self, done: u64, operations: u64, streams: u64) -> u64 {
+        match self {
+            Operations::Generated(_) => operations.div_ceil(streams),
+            // A stream has the operations of its keys: hot ones have more.
+            Operations::Trace(playback) => {
+                playback.play_until(done + operations);
+                operations
+            }
+        }
+    }
+}
+
 impl Iterator for Operations {
     type Item = Operation;
 

@@ -16,6 +16,15 @@ pub(super) fn make_records_folder(given: Option<&Path>) -> Result<PathBuf> {
     make(given, records_folder(given)?)
 }
 
+/// Refuses a folder in which no record can be written, before hours of measuring.
+pub(super) fn require_writable(folder: &Path) -> Result<()> {
+    let probe = folder.join(".probe");
+    let written = fs::write(&probe, "probe");
+    // Its creation may be what failed.
+    _ = fs::remove_file(&probe);
+    written.map_err(|error| bad_input(format!("cannot write records to {}: {error}", folder.display())))
+}
+
 /// `given`, or the usual folder for databases, made if it is missing.
 pub(super) fn make_databases_folder(given: Option<&Path>) -> Result<PathBuf> {
     let folder = match given {

@@ -1,12 +1,15 @@
 //! Runs commands that write records.
 
 use std::fs::{self, File};
-use std::io::{BufWriter, ErrorKind, Write};
+use std::io::{BufWriter, Write};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
-use std::{env, io};
+use std::time::{Duration, Instant};
+use std::{env, io, thread};
 
-use anyhow::{Context, Result, anyhow, ensure};
+use anyhow::{Context, Result, ensure};
+use springbloom_console::folder;
+use springbloom_console::signals::PARENT_VARIABLE;
 use springbloom_records::Record;
 
 use super::folders;
@@ -16,14 +19,27 @@ use crate::run::{Program, Run, Size};
 pub(super) struct Runner {
     folder: PathBuf,
     size: Size,
+    /// Keeps other runners away.
+    _lock: File,
 }
+
+/// Lies in folders that a runner made: it removes no others.
+const MARK: &str = "made-by-reproduce";
+/// A command that lost its runner ends soon after it.
+const PATIENCE: Duration = Duration::from_secs(10);
+const PAUSE: Duration = Duration::from_millis(100);
 
 /// Keys of a file of keys.
 const KEYS: u64 = 200_000;
+/// Where they are.
+const KEYS_FOLDER: &str = "keys";
 
 impl Runner {
-    pub(super) fn new(folder: PathBuf, size: Size) -> Self {
-        Self { folder, size }
+    /// # Errors
+    /// Another runner uses the folder.
+    pub(super) fn new(folder: PathBuf, size: Size) -> Result<Self> {
+        let lock = folder::lock(&folder, "springbloom reproduce")?;
+        Ok(Self { folder, size, _lock: lock })
     }
 
     /// Runs `run`, which writes its record to `path`.
@@ -38,15 +54,37 @@ impl Runner {
         self.folder.join(format!("{name}-{}", self.size.name()))
     }
 
+    /// The same folder, made if it is missing.
+    fn make_databases(&self, name: &str) -> Result<PathBuf> {
+        let folder = self.databases(name);
+        if !folder.exists() {
+            fs::create_dir(&folder).with_context(|| format!("cannot create {}", folder.display()))?;
+            let mark = folder.join(MARK);
+            fs::write(&mark, "").with_context(|| format!("cannot write {}", mark.display()))?;
+        }
+        ensure!(
+            folder.join(MARK).exists(),
+            "{} was not made by springbloom reproduce: move it away, or choose another --dir",
+            folder.display()
+        );
+        let started = Instant::now();
+        while let Err(error) = folder::lock(&folder, "springbloom compare") {
+            ensure!(started.elapsed() < PATIENCE, error);
+            thread::sleep(PAUSE);
+        }
+        Ok(folder)
+    }
+
     fn springbloom(&self, run: &Run, databases: Option<&str>, path: &Path) -> Result<()> {
         let mut command = Command::new(env::current_exe().context("the path of this program")?);
         command.args(run.arguments(self.size)).arg("--json");
         if let Some(databases) = databases {
-            command.arg("--reuse").arg("--dir").arg(self.databases(databases));
+            command.arg("--reuse").arg("--dir").arg(self.make_databases(databases)?);
         }
         if run.key_bytes.is_some() {
             command.arg("--keys").arg(self.keys(run)?);
         }
+        command.env(PARENT_VARIABLE, std::process::id().to_string());
         let output = command.stderr(Stdio::inherit()).output().context("cannot start springbloom")?;
         ensure!(output.status.success(), "it ended with {}", output.status);
         Record::parse(&output.stdout)?.save(path)
@@ -78,13 +116,13 @@ impl Runner {
         let mut command = cargo(&["--"])?;
         command.args(run.arguments(self.size));
         command.envs(run.environment(self.size).iter().map(|(name, value)| (name, value)));
-        command.env("SPRINGBLOOM_RECORD", &path).env("SPRINGBLOOM_BENCH_DIR", self.databases(bench));
+        command.env("SPRINGBLOOM_RECORD", &path).env("SPRINGBLOOM_BENCH_DIR", self.make_databases(bench)?);
         succeed(command)
     }
 
     /// A file of keys that are as long as `run` needs: 16 digits that are in no order, and a tail that all have in common.
     fn keys(&self, run: &Run) -> Result<PathBuf> {
-        let path = self.folder.join(run.keys_name());
+        let path = self.make_databases(KEYS_FOLDER)?.join(run.keys_name());
         let tail = "x".repeat(run.key_bytes.unwrap_or_default().saturating_sub(16));
         let write = || -> io::Result<()> {
             let mut out = BufWriter::new(File::create(&path)?);
@@ -101,25 +139,26 @@ impl Runner {
 
     /// Removes the databases and keys of `run`, if none of the runs that follow uses them.
     pub(super) fn clean(&self, run: &Run, next: &[&Run]) -> Result<()> {
-        let remove = |path: PathBuf| match fs::remove_dir_all(&path).or_else(|_| fs::remove_file(&path)) {
-            Err(error) if error.kind() != ErrorKind::NotFound => {
-                Err(anyhow!(error).context(format!("cannot remove {}", path.display())))
+        if run.key_bytes.is_some() && next.iter().all(|next| next.key_bytes.is_none()) {
+            self.remove(KEYS_FOLDER)?;
+        }
+        match run.program {
+            _ if next.iter().any(|next| next.program == run.program) => Ok(()),
+            Program::Springbloom { databases: Some(name) } | Program::Bench { bench: name, .. } => {
+                self.remove(name)
             }
-            _ => Ok(()),
-        };
-        if run.key_bytes.is_some() {
-            remove(self.folder.join(run.keys_name()))?;
+            Program::Springbloom { databases: None } => Ok(()),
         }
-        let folder = match run.program {
-            Program::Springbloom { databases: Some(databases) } => databases,
-            Program::Springbloom { databases: None } => return Ok(()),
-            Program::Bench { bench, .. } => bench,
-        };
-        if next.iter().any(|next| next.program == run.program) {
-            Ok(())
-        } else {
-            remove(self.databases(folder))
+    }
+
+    /// Removes a folder that a runner made, unless a command that lost its runner still uses it.
+    fn remove(&self, name: &str) -> Result<()> {
+        let folder = self.databases(name);
+        if !folder.join(MARK).exists() {
+            return Ok(());
         }
+        let _lock = folder::lock(&folder, "springbloom compare")?;
+        fs::remove_dir_all(&folder).with_context(|| format!("cannot remove {}", folder.display()))
     }
 }
 
@@ -138,7 +177,7 @@ mod tests {
     #[test]
     fn keys_are_distinct_and_as_long_as_asked_for() {
         let folder = tempfile::tempdir().expect("folder");
-        let runner = Runner::new(folder.path().to_owned(), Size::Quick);
+        let runner = Runner::new(folder.path().to_owned(), Size::Quick).expect("alone");
         let run = Run::springbloom("keys", None, "compare", "", "").with_keys_of(40);
         let text = fs::read_to_string(runner.keys(&run).expect("write")).expect("read");
         let keys: BTreeSet<_> = text.lines().collect();
@@ -152,14 +191,38 @@ mod tests {
     #[test]
     fn databases_stay_until_their_last_run() {
         let folder = tempfile::tempdir().expect("folder");
-        let runner = Runner::new(folder.path().to_owned(), Size::Quick);
+        let runner = Runner::new(folder.path().to_owned(), Size::Quick).expect("alone");
         let run = |name: &str| Run::springbloom(name, Some("tree"), "compare", name, name);
         let (first, last) = (run("first"), run("last"));
-        fs::create_dir(folder.path().join("tree-quick")).expect("databases");
+        let databases = runner.make_databases("tree").expect("made");
+        assert_eq!(runner.make_databases("tree").expect("it is there"), databases);
         runner.clean(&first, &[&last]).expect("clean");
-        assert!(folder.path().join("tree-quick").exists());
+        assert!(databases.exists());
+        let used = folder::lock(&databases, "another").expect("locked");
+        assert!(
+            runner.clean(&last, &[]).is_err() && databases.exists(),
+            "a command that lost its runner uses it"
+        );
+        drop(used);
         runner.clean(&last, &[]).expect("clean");
-        assert!(!folder.path().join("tree-quick").exists());
+        assert!(!databases.exists());
         runner.clean(&last, &[]).expect("nothing to clean is no error");
+    }
+
+    #[test]
+    fn what_no_runner_made_stays() {
+        let folder = tempfile::tempdir().expect("folder");
+        let runner = Runner::new(folder.path().to_owned(), Size::Quick).expect("alone");
+        let foreign = folder.path().join("tree-quick/mine.txt");
+        fs::create_dir(foreign.parent().expect("a folder")).expect("a folder");
+        fs::write(&foreign, "precious").expect("a file");
+        let error = runner.make_databases("tree").expect_err("foreign").to_string();
+        assert!(error.contains("move it away"), "{error}");
+        runner
+            .clean(&Run::springbloom("run", Some("tree"), "compare", "", ""), &[])
+            .expect("nothing to clean");
+        assert_eq!(fs::read_to_string(&foreign).expect("it is there"), "precious");
+        let error = Runner::new(folder.path().to_owned(), Size::Full).map(drop).expect_err("two").to_string();
+        assert!(error.contains("in use by another springbloom reproduce"), "{error}");
     }
 }

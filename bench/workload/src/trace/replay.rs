@@ -157,6 +157,7 @@ impl Replay {
         Playback {
             operations: Arc::clone(&self.operations),
             next: 0,
+            end: self.operations.len(),
             stream: stream as u32,
             streams: streams as u32,
         }
@@ -168,16 +169,29 @@ impl Replay {
 pub struct Playback {
     operations: Arc<[TraceOperation]>,
     next: usize,
+    /// Operations from here on wait.
+    end: usize,
     stream: u32,
     streams: u32,
+}
+
+impl Playback {
+    /// Ends before operation `end` of the whole replay, for now.
+    pub fn play_until(&mut self, end: u64) {
+        self.end = usize::try_from(end).unwrap_or(usize::MAX).min(self.operations.len());
+    }
 }
 
 impl Iterator for Playback {
     type Item = Operation;
 
     fn next(&mut self) -> Option<Operation> {
-        let left = self.operations.get(self.next..)?;
-        let skipped = left.iter().position(|operation| operation.key % self.streams == self.stream)?;
+        let left = self.operations.get(self.next..self.end)?;
+        let Some(skipped) = left.iter().position(|operation| operation.key % self.streams == self.stream)
+        else {
+            self.next = self.end;
+            return None;
+        };
         let TraceOperation { kind, key } = left[skipped];
         self.next += skipped + 1;
         let record = u64::from(key);
