@@ -1,7 +1,8 @@
 //! `springbloom reproduce` and `springbloom report`.
 
-use std::fs;
 use std::path::Path;
+use std::time::{Duration, Instant};
+use std::{fs, thread};
 
 use assert_cmd::Command;
 use predicates::prelude::*;
@@ -107,6 +108,36 @@ fn finished_runs_are_kept_and_judged() {
         claims.iter().all(|claim| claim["ratio"].as_f64().is_some() && claim["holds"].is_boolean()),
         "{judged}"
     );
+}
+
+/// However the command ends, what it started ends too, and no other command disturbs it before.
+#[test]
+fn a_run_ends_with_the_command_that_started_it() {
+    let folder = tempfile::tempdir().expect("folder");
+    let (records, databases) = (folder.path().join("records"), folder.path().join("databases"));
+    let arguments =
+        ["reproduce", "--quick", "atc19-intro", "--records", text(&records), "--dir", text(&databases)];
+    let mut first = std::process::Command::new(assert_cmd::cargo::cargo_bin("springbloom"))
+        .args(arguments)
+        .stderr(std::process::Stdio::null())
+        .stdout(std::process::Stdio::null())
+        .spawn()
+        .expect("the program");
+    let tree = databases.join("leveldb-quick");
+    let is_free = || springbloom_console::folder::lock(&tree, "anybody").is_ok();
+    let wait_for = |what: &str, is_so: &dyn Fn() -> bool| {
+        let started = Instant::now();
+        while !is_so() {
+            assert!(started.elapsed() < Duration::from_secs(60), "{what}");
+            thread::sleep(Duration::from_millis(20));
+        }
+    };
+    wait_for("a run that loads", &|| tree.join("tree").exists() && !is_free());
+    springbloom(&arguments).assert().code(2).stderr(contains("in use by another springbloom reproduce"));
+    assert!(tree.join("tree").exists(), "it is left alone");
+    first.kill().and_then(|()| first.wait()).expect("killed");
+    wait_for("the run to end", &is_free);
+    assert!(tree.exists(), "what an interrupted run left is there for the next one");
 }
 
 #[test]
