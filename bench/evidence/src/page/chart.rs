@@ -24,6 +24,24 @@ pub(super) const COLOURS: [RGBColor; 9] = [
     RGBColor(140, 95, 65),
 ];
 
+/// Filters that have the same colour in all charts. Those of one line never stand in one chart.
+const NAMES: [&[&str]; 9] = [
+    &["elastic", "benefit"],
+    &["bloom"],
+    &["ribbon", "uniform"],
+    &["monkey-bloom"],
+    &["monkey-ribbon"],
+    &["partitioned", "monkey"],
+    &["elasticbf", "multi-queue"],
+    &["mbf", "at-compaction"],
+    &["elasticbf-file", "optimum"],
+];
+
+/// The place of a filter's colour and mark; another name has that of its place in the chart.
+pub(super) fn place_of(name: &str, at: usize) -> usize {
+    NAMES.iter().position(|names| names.contains(&name)).unwrap_or(at % COLOURS.len())
+}
+
 /// A line of a chart.
 #[derive(Clone, Debug)]
 pub(super) struct Series {
@@ -59,10 +77,11 @@ pub(super) fn lines(title: &str, (x, y): (&str, &str), series: &[Series]) -> Res
             .map_err(failed)?;
         mesh(&mut chart, x, y)?;
         for (at, line) in series.iter().enumerate() {
-            let colour = COLOURS[at % COLOURS.len()];
+            let place = place_of(&line.name, at);
+            let colour = COLOURS[place];
             let points = || line.points.iter().map(|&(x, y)| (x, y.max(LEAST)));
             chart.draw_series(LineSeries::new(points(), colour.stroke_width(2))).map_err(failed)?;
-            match at % 3 {
+            match place % 3 {
                 0 => chart
                     .draw_series(points().map(|point| Circle::new(point, 4, colour.filled())))
                     .map_err(failed)?,

@@ -6,7 +6,7 @@ use springbloom_console::distinct;
 use springbloom_console::sizes::Size as Bytes;
 use springbloom_records::Record;
 
-use super::chart::{self, COLOURS, Series, hex};
+use super::chart::{self, COLOURS, Series, hex, place_of};
 use crate::experiment::{Claim, Experiment, Here, Paper, Whose};
 use crate::lab::{Lab, commits};
 use crate::tables::Table;
@@ -148,7 +148,7 @@ fn legend(names: impl Iterator<Item = String>) -> Markup {
     html! {
         ul.legend {
             @for (at, name) in names.enumerate() {
-                li { span style={ "background:" (hex(COLOURS[at % COLOURS.len()])) } {} (name) }
+                li { span style={ "background:" (hex(COLOURS[place_of(&name, at)])) } {} (name) }
             }
         }
     }
