@@ -238,7 +238,7 @@ fn a_command_makes_the_folder_that_it_is_given_and_none_above() {
         &["dedup", "scan", "--index", "a/b/new", "tree"],
         &["compare", "--buffered", "--records", "1000", "--dir", "a/b/new"],
         &["reproduce", "atc19-fig6", "--no-run", "--records", "a/b/new"],
-        &["reproduce", "atc19-fig6", "--no-run", "--records", "records", "--dir", "a/b/new"],
+        &["reproduce", "atc19-fig6", "--records", "records", "--dir", "a/b/new"],
         &["man", "a/b/new"],
     ] {
         let refused = springbloom(arguments).current_dir(dir.path()).assert().code(2);

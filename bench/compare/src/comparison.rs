@@ -85,7 +85,7 @@ impl Compare {
         self.require_whole_windows(warmup_ops)?;
         self.require_room(&inputs)?;
         let manifest = self.manifest(records, common);
-        if !self.reuse {
+        if !(self.reuse && Folder::is_there(dir)) {
             let written = recorded.as_ref().map_or(0, |recorded| recorded.replay.operations());
             let data_bytes = records.record_bytes() * (records.keys.records() + written);
             place::require_space(dir, data_bytes, configs.len() as u64 + 1)?;

@@ -48,8 +48,13 @@ pub(crate) fn table(id: &str, lab: &Lab) -> Result<Option<String>> {
 /// `text` with all tables written anew, and the ids of those that stay because they have no records.
 ///
 /// # Errors
-/// A table without an end, an unknown id.
+/// No table, one without an end, an unknown id.
 pub(crate) fn update(text: &str, lab: &Lab) -> Result<(String, Vec<String>)> {
+    if !text.contains(BEGIN) {
+        return Err(bad_input(format!(
+            "it has no table: expected {BEGIN}ID{CLOSE} before one, and {END} after it"
+        )));
+    }
     let (mut updated, mut rest, mut kept) = (String::new(), text, Vec::new());
     while let Some((before, after)) = rest.split_once(BEGIN) {
         let line = 1 + text[..text.len() - rest.len() + before.len()].matches('\n').count();
@@ -185,6 +190,8 @@ mod tests {
         assert_eq!(update(&other, &lab).expect("no records"), (other, vec!["atc19-intro".to_owned()]));
         let error = update(&format!("{old}\n<!-- record: memory -->\n| old |\n"), &lab).expect_err("no end");
         assert_eq!(error.to_string(), format!("line 9: {BEGIN}memory: expected {END} after it"));
+        let error = update("# Title\n", &lab).expect_err("no table").to_string();
+        assert!(error.contains("it has no table: expected <!-- record: ID -->"), "{error}");
         let swallows = format!("<!-- record: memory -->\n| old |\n\nText.\n\n{old}");
         let error = update(&swallows, &lab).expect_err("no end before the next table");
         assert_eq!(error.to_string(), format!("line 1: {BEGIN}memory: expected {END} after it"));

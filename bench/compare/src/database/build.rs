@@ -42,7 +42,7 @@ impl Folder {
         records: &Records,
         common: &CommonSettings,
     ) -> Result<Self> {
-        let manifest_path = path.join("tree.json");
+        let manifest_path = Self::manifest_path(path);
         let tree_path = path.join("tree");
         match manifest::read::<TreeManifest>(&manifest_path)? {
             Some(_) if !reuse => Err(bad_input(format!(
@@ -83,6 +83,15 @@ impl Folder {
                 Ok(Folder { path: path.to_owned(), shape })
             }
         }
+    }
+
+    fn manifest_path(path: &Path) -> PathBuf {
+        path.join("tree.json")
+    }
+
+    /// Whether there are databases at `path`.
+    pub(crate) fn is_there(path: &Path) -> bool {
+        Self::manifest_path(path).exists()
     }
 
     /// The database that all others are copies of. It has no filters.

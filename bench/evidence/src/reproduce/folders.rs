@@ -52,10 +52,11 @@ pub(super) fn target_folder() -> Result<PathBuf> {
 
 /// Where `make` keeps what it builds, too.
 fn cache(instead: &str) -> Result<PathBuf> {
-    let cache = env::var_os("XDG_CACHE_HOME").filter(|path| !path.is_empty()).map(PathBuf::from);
-    let home = || env::var_os("HOME").map(|home| PathBuf::from(home).join(".cache"));
-    cache
-        .or_else(home)
-        .map(|cache| cache.join("springbloom"))
-        .ok_or_else(|| bad_input(format!("neither XDG_CACHE_HOME nor HOME is set: expected {instead}")))
+    // A relative one counts as none, as the XDG base directory specification says.
+    let folder = |name| env::var_os(name).map(PathBuf::from).filter(|path| path.is_absolute());
+    let cache = folder("XDG_CACHE_HOME");
+    let home = || folder("HOME").map(|home| home.join(".cache"));
+    cache.or_else(home).map(|cache| cache.join("springbloom")).ok_or_else(|| {
+        bad_input(format!("neither XDG_CACHE_HOME nor HOME is the path of a folder: expected {instead}"))
+    })
 }

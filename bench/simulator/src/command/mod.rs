@@ -112,7 +112,7 @@ pub struct Simulate {
     /// Hot-key mappings, of which the median is shown
     #[arg(long, default_value_t = 1, value_parser = sizes::whole_within::<u32>(1..=100), help_heading = "Simulation")]
     salts: u32,
-    /// Seed of all random numbers
+    /// Seed of all random numbers. Policies learn in a thread of their own, so what they waste differs a little from run to run
     #[arg(long, default_value_t = 1, value_parser = sizes::whole_within::<u64>(0..=u64::MAX), help_heading = "Simulation")]
     seed: u64,
     /// Print JSON instead of a table
