@@ -80,6 +80,7 @@ fn disagreeing_units<const UNITS: usize>(words: &[u64], window: &Window, fingerp
     let [a, b, c] = window.words.map(|word| &interleaved[word as usize]);
     let [mask_a, mask_b, mask_c] = window.masks;
     let mut bits = 0;
+    // Shifted in one by one, or the compiler makes vectors of them, which are slower than four times `popcnt`.
     for unit in (0..UNITS).rev() {
         let product = a[unit] & mask_a ^ b[unit] & mask_b ^ c[unit] & mask_c;
         bits = bits << 1 | product.count_ones() & 1;
