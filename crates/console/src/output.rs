@@ -37,8 +37,8 @@ impl Write for Output {
     }
 }
 
-/// Writes a file that is whole, or as it was, at any time: beside it, and then in its place. Who may read it stays as it was. What is no
-/// file (`/dev/stdout`) is written to.
+/// Writes a file that is whole, or as it was, at any time: beside it, and then in its place. Its permissions stay. What is no file
+/// (`/dev/stdout`) is written to.
 ///
 /// # Errors
 /// Those of the file system.

@@ -31,6 +31,18 @@ fn options(table_bytes: u64) -> Options {
     options
 }
 
+/// Makes a database of these keys. They are put twice, so that what compactions write is cut into tables.
+fn fill(options: &Options, path: &Path, keys: u32, value_bytes: usize) {
+    let db = DB::open(options, path).expect("open");
+    for _ in 0..2 {
+        for number in 0..keys {
+            db.put(number.to_be_bytes(), vec![0; value_bytes]).expect("put");
+        }
+        db.flush().expect("flush");
+    }
+    db.compact_range(None::<&[u8]>, None::<&[u8]>);
+}
+
 /// Bytes that opening a database takes of the process.
 fn bytes_to_open(options: &Options, path: &Path, opened: impl FnOnce(&DB)) -> f64 {
     let before = malloc_bytes();
@@ -45,17 +57,7 @@ fn what_open_tables_take_is_counted() {
     for (table_bytes, value_bytes, keys) in [(1 << 10, 1_000, 16_000u32), (64 << 10, 4_000, 16_000)] {
         let folder = folder();
         let (options, path) = (options(table_bytes), folder.path());
-        {
-            let db = DB::open(&installed(&ample(), &options), path).expect("open");
-            // Twice, so that what compactions write is cut into tables.
-            for _ in 0..2 {
-                for number in 0..keys {
-                    db.put(number.to_be_bytes(), vec![0; value_bytes]).expect("put");
-                }
-                db.flush().expect("flush");
-            }
-            db.compact_range(None::<&[u8]>, None::<&[u8]>);
-        }
+        fill(&installed(&ample(), &options), path, keys, value_bytes);
         let stock = bytes_to_open(&options, path, |_| ());
         let elastic = ElasticFilters::builder()
             .budget_bytes(AMPLE_BYTES)
@@ -98,16 +100,7 @@ fn stock_filters_take_more_than_their_blocks() {
     let (plain, path) = (options(64 << 10), folder.path());
     let mut filtered = plain.clone();
     filtered.set_block_based_table_factory(&tables);
-    {
-        let db = DB::open(&filtered, path).expect("open");
-        for _ in 0..2 {
-            for number in 0..16_000u32 {
-                db.put(number.to_be_bytes(), vec![0; 4_000]).expect("put");
-            }
-            db.flush().expect("flush");
-        }
-        db.compact_range(None::<&[u8]>, None::<&[u8]>);
-    }
+    fill(&filtered, path, 16_000, 4_000);
     let without = bytes_to_open(&plain, path, |_| ());
     let (mut tables, mut block_bytes) = (0.0, 0.0);
     let with = bytes_to_open(&filtered, path, |db| {
@@ -197,14 +190,7 @@ fn deferred_tables_take_little() {
     // order of allocations: so there are many more.
     let folders = [4_000u32, 40_000].map(|keys| {
         let folder = folder();
-        let db = DB::open(&installed(&ample(), &options(1 << 10)), folder.path()).expect("open");
-        for _ in 0..2 {
-            for number in 0..keys {
-                db.put(number.to_be_bytes(), vec![0; 1_000]).expect("put");
-            }
-            db.flush().expect("flush");
-        }
-        db.compact_range(None::<&[u8]>, None::<&[u8]>);
+        fill(&installed(&ample(), &options(1 << 10)), folder.path(), keys, 1_000);
         folder
     });
     let opened = |budget: &str| folders.each_ref().map(|folder| opened_alone(folder.path(), budget));
