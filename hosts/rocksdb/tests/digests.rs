@@ -110,6 +110,37 @@ fn keys_of_any_length_are_told_apart() {
 }
 
 #[test]
+fn keys_that_differ_in_one_byte_are_told_apart() {
+    let _alone = COUNTER.lock();
+    let tree = Tree::new();
+    for bytes in (1..=26).chain([63, 64, 65, 66, 100]) {
+        let absent = vec![b'k'; bytes];
+        let present: Vec<_> = (0..bytes)
+            .map(|at| {
+                let mut key = absent.clone();
+                key[at] ^= 1 << (at % 8);
+                key
+            })
+            .collect();
+        for key in &present {
+            tree.db.put(key, key).expect("put");
+        }
+        tree.db.flush().expect("flush");
+        assert!(tree.elastic.wait_idle(IDLE_TIMEOUT), "the loader never came to rest");
+        // The digest of the absent key would hide the other.
+        for key in &present {
+            for (asked, expected) in [(&absent, None), (key, Some(key))] {
+                assert_eq!(tree.db.get(asked).expect("get").as_ref(), expected, "{bytes} bytes");
+            }
+            for (asked, expected) in [(&absent, None), (key, Some(key))] {
+                let got = tree.db.multi_get([asked]).remove(0).expect("multi_get");
+                assert_eq!(got.as_ref(), expected, "{bytes} bytes, in a batch");
+            }
+        }
+    }
+}
+
+#[test]
 fn a_batch_computes_one_digest_a_key() {
     let _alone = COUNTER.lock();
     let tree = Tree::new();

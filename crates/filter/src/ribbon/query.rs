@@ -39,12 +39,12 @@ impl RibbonProbe {
         Self { window, fingerprint: fingerprint(digest), unit_words }
     }
 
-    /// Words at both ends of what the first lane of `resident` > 0 units asks for.
+    /// A word of each cache line that the first lane of `resident` > 0 units is asked for: up to 96 bytes, which may begin anywhere.
     #[inline]
-    pub(crate) fn first_words(&self, resident: u8) -> [usize; 2] {
+    pub(crate) fn first_words(&self, resident: u8) -> [usize; 3] {
         let units = LANES.min(usize::from(resident));
-        let [first, _, last] = self.window.words;
-        [first as usize * units, last as usize * units + units - 1]
+        let [first, middle, last] = self.window.words.map(|word| word as usize * units);
+        [first, middle, last + units - 1]
     }
 
     /// The first resident unit that rejects the digest's fingerprint. Tests four units without a branch, then exits or goes on. One absent

@@ -34,24 +34,32 @@ pub fn set_host_bytes_of_thread(bytes: usize) {
 }
 
 impl VisitBuffer {
-    /// Notes a visit. No lock, no wait, no allocation but for a thread's first visit, and at times when its batch is full.
+    /// Notes visits to segments of a table. No lock, no wait, no allocation but for a thread's first visit, and at times when its batch is
+    /// full.
     #[inline]
-    pub(crate) fn record(self: &Arc<Self>, base: VisitedTable, segment: u32, outcome: Outcome) {
-        let event = PackedVisit::new(base, segment % SEGMENTS_MAX as u32, outcome);
-        let noted = THREAD.try_with(|thread| {
+    pub(crate) fn record_all(
+        self: &Arc<Self>,
+        base: VisitedTable,
+        visits: impl IntoIterator<Item = (u32, Outcome)>,
+    ) {
+        let mut visits = visits.into_iter();
+        // It fails for a lookup in a destructor of thread-local state.
+        let _ = THREAD.try_with(|thread| {
             let mut threads = thread.borrow_mut();
-            match threads.iter_mut().find(|entry| Arc::ptr_eq(&entry.visits, self)) {
-                Some(entry) => entry.record(event, outcome),
-                None => {
-                    threads.retain(|entry| !entry.visits.closed.load(Ordering::Relaxed));
-                    threads.reserve_exact(1); // or the first one takes the room of four
-                    threads.push(ThreadVisits::new(self));
-                    threads.last_mut().expect("just pushed").record(event, outcome);
-                }
+            let known = threads.iter().position(|entry| Arc::ptr_eq(&entry.visits, self));
+            let at = known.unwrap_or_else(|| {
+                threads.retain(|entry| !entry.visits.closed.load(Ordering::Relaxed));
+                threads.reserve_exact(1); // or the first one takes the room of four
+                threads.push(ThreadVisits::new(self));
+                threads.len() - 1
+            });
+            let entry = &mut threads[at];
+            for (segment, outcome) in &mut visits {
+                entry.record(PackedVisit::new(base, segment % SEGMENTS_MAX as u32, outcome), outcome);
             }
         });
-        if noted.is_err() {
-            self.totals.add(outcome); // a lookup in a destructor of thread-local state
+        for (_, outcome) in visits {
+            self.totals.add(outcome);
             self.dropped_visits.fetch_add(1, Ordering::Relaxed);
         }
     }
@@ -256,7 +264,7 @@ mod tests {
             }
         };
         for segment in 0..segments {
-            visits.record(base, segment, Outcome::Rejected);
+            visits.record_all(base, [(segment, Outcome::Rejected)]);
             if visits_per_batch.is_some_and(|visits| segment % visits == 0)
                 && let Some(batch) = visits.take()
             {
@@ -321,8 +329,9 @@ mod tests {
                 let (visits, turn) = (&visits, &turn);
                 move || {
                     for _ in 0..ROUNDS {
-                        (0..VISITS)
-                            .for_each(|_| visits.record(VisitedTable::new(1, 1), thread, Outcome::Rejected));
+                        (0..VISITS).for_each(|_| {
+                            visits.record_all(VisitedTable::new(1, 1), [(thread, Outcome::Rejected)])
+                        });
                         turn.wait();
                         turn.wait();
                     }
@@ -350,7 +359,7 @@ mod tests {
         let budget = MemoryBudget::new(1 << 30);
         let visits = Arc::new(VisitBuffer::new(&budget));
         let base = VisitedTable::new(1, 1);
-        let note = |count| (0..count).for_each(|_| visits.record(base, 3, Outcome::Rejected));
+        let note = |count| (0..count).for_each(|_| visits.record_all(base, [(3, Outcome::Rejected)]));
         note(1);
         let large = visits.visits_of_a_thread();
         visits.fit(64 << 10);
@@ -375,7 +384,7 @@ mod tests {
             let used_bytes = || budget.used_bytes_of(MemoryKind::Buffers);
             let of_the_pool = used_bytes();
             assert!(of_the_pool <= pool_bytes(budget_bytes), "{budget_bytes}");
-            visits.record(VisitedTable::new(1, 1), 3, Outcome::Rejected);
+            visits.record_all(VisitedTable::new(1, 1), [(3, Outcome::Rejected)]);
             let of_the_thread = ThreadVisits::BYTES + batch_bytes(visits.visits_of_a_thread()) + 100;
             let paid_bytes = if of_the_thread <= budget_bytes / THREADS_SHARE { of_the_thread } else { 0 };
             assert_eq!(used_bytes(), of_the_pool + paid_bytes, "{budget_bytes}");
@@ -387,7 +396,7 @@ mod tests {
     fn what_a_host_keeps_for_a_thread_is_paid_when_it_comes_and_goes() {
         let visits = Arc::new(VisitBuffer::new(&MemoryBudget::new(1 << 20)));
         let note = || {
-            (0..1000).for_each(|_| visits.record(VisitedTable::new(1, 1), 3, Outcome::Rejected));
+            (0..1000).for_each(|_| visits.record_all(VisitedTable::new(1, 1), [(3, Outcome::Rejected)]));
             (visits.paid_bytes.load(Ordering::Relaxed), visits.unpaid_bytes())
         };
         let (alone, unpaid_bytes) = note();

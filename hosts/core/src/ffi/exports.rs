@@ -545,28 +545,19 @@ unsafe extern "C" fn sb_table_may_match(
     let digest = digest.into();
     let (may_match, at) = guarded((true, 0), || {
         let at = handle.segment_of(key, order);
-        (may_match(handle, key, digest, at, handle.rejection(at, digest)), at)
+        let outcome = handle.rejection(at, digest).or_else(|| known_absence(handle, key, digest));
+        outcome.into_iter().for_each(|outcome| handle.record(at, outcome));
+        (outcome.is_none(), at)
     });
     // SAFETY: the caller's variable.
     unsafe { *segment = at };
     may_match.into()
 }
 
-/// Whether the table may hold a key, after its segment's units were asked. Records it if not.
+/// The outcome for a key that the units let pass and the negative cache has.
 #[inline]
-fn may_match(
-    handle: &TableHandle,
-    key: &[u8],
-    digest: KeyDigest,
-    segment: u32,
-    rejection: Option<Outcome>,
-) -> bool {
-    let known_absent = || handle.is_known_absent(key, digest).then_some(Outcome::KnownAbsent);
-    let outcome = rejection.or_else(known_absent);
-    if let Some(outcome) = outcome {
-        handle.record(segment, outcome);
-    }
-    outcome.is_none()
+fn known_absence(handle: &TableHandle, key: &[u8], digest: KeyDigest) -> Option<Outcome> {
+    handle.is_known_absent(key, digest).then_some(Outcome::KnownAbsent)
 }
 
 /// Keys of a batch that are asked for at once.
@@ -599,12 +590,17 @@ unsafe extern "C" fn sb_table_may_match_batch(
                 sought.segment = handle.segment_of(unsafe { sought.key.get() }, order);
                 *asked = (sought.segment, sought.digest.into());
             }
-            handle.rejections(&asked[..sought.len()], |place, rejection| {
-                let Sought { key, digest, segment, may_match: found } = &mut sought[place];
+            let mut outcomes = [None; BATCH];
+            handle.rejections(&asked[..sought.len()], |place, rejection| outcomes[place] = rejection);
+            for (outcome, sought) in outcomes.iter_mut().zip(&mut *sought) {
                 // SAFETY: borrowed for the call.
-                let key = unsafe { key.get() };
-                *found = may_match(handle, key, (*digest).into(), *segment, rejection).into();
-            });
+                let known_absence =
+                    || known_absence(handle, unsafe { sought.key.get() }, sought.digest.into());
+                *outcome = outcome.or_else(known_absence);
+                sought.may_match = outcome.is_none().into();
+            }
+            let visits = asked.iter().zip(outcomes);
+            handle.record_all(visits.filter_map(|(&(segment, _), outcome)| Some((segment, outcome?))));
         }
     });
 }
