@@ -64,7 +64,7 @@ const ALLOWED: [(&str, &[&str]); 17] = [
 ];
 
 /// What crates without an engine may use from elsewhere. A store is not among them.
-const NEUTRAL_EXTERNALS: [&str; 31] = [
+const NEUTRAL_EXTERNALS: [&str; 32] = [
     "anyhow",
     "arc-swap",
     "clap",
@@ -83,6 +83,7 @@ const NEUTRAL_EXTERNALS: [&str; 31] = [
     "multiversion",
     "parking_lot",
     "plotters",
+    "pulldown-cmark",
     "prometheus-client",
     "rand",
     "rand_distr",

@@ -40,6 +40,16 @@ fn experiments_are_listed_with_what_cannot_be_measured() {
 }
 
 #[test]
+fn experiments_that_are_named_are_listed_alone() {
+    springbloom(&["reproduce", "--list", "atc19-fig6"])
+        .assert()
+        .success()
+        .stdout(contains("atc19-fig6").and(contains("atc19-fig10a").not()));
+    let error = springbloom(&["reproduce", "fig99"]).assert().code(2).get_output().stderr.clone();
+    springbloom(&["reproduce", "--list", "--json", "fig99"]).assert().code(2).stderr(error).stdout("");
+}
+
+#[test]
 fn wrong_usage_is_refused_with_what_is_expected() {
     springbloom(&["reproduce"]).assert().code(2).stderr(contains("ID"));
     springbloom(&["reproduce", "fig99"]).assert().code(2).stderr(contains("--list"));
@@ -49,8 +59,9 @@ fn wrong_usage_is_refused_with_what_is_expected() {
         .stderr(contains("springbloom reproduce"));
     let folder = tempfile::tempdir().expect("folder");
     let page = folder.path().join("page.html");
-    let document = folder.path().join("tables.md");
+    let [document, nameless] = ["tables.md", "nameless.md"].map(|name| folder.path().join(name));
     fs::write(&document, "\n<!-- record: memory -->\n").expect("write");
+    fs::write(&nameless, "\n\n<!-- record: -->\n<!-- end of record -->\n").expect("write");
     for (records, message) in
         [(folder.path(), "has no records: run"), (&document, "tables.md is not a folder of records: run")]
     {
@@ -62,7 +73,8 @@ fn wrong_usage_is_refused_with_what_is_expected() {
     }
     simulate(folder.path(), "mine.json", "--bits 4 --filters bloom");
     for (update, message) in [
-        (&*document, "tables.md: line 2: <!-- record: memory: expected <!-- end of record --> after it"),
+        (&*document, "tables.md: line 2: <!-- record: memory -->: expected <!-- end of record --> after it"),
+        (&*nameless, "nameless.md: line 3: <!-- record: --> names no table: expected <!-- record: ID -->"),
         (folder.path(), "is not a regular file: expected a Markdown document"),
     ] {
         springbloom(&["report", "--records", text(folder.path()), "--update", text(update)])
@@ -177,9 +189,15 @@ fn a_page_and_tables_are_made_of_records() {
         .success()
         .stdout(contains("with so many bits per key | `benefit` | `bloom` |").and(contains("\n| 2 | 0.")));
     let document = folder.path().join("document.md");
-    fs::write(&document, "<!-- record: memory-simulated -->\n<!-- end of record -->\n").expect("write");
-    springbloom(&["report", "--update", text(&document)]).args(records).assert().success();
-    assert!(fs::read_to_string(&document).expect("read").contains("\n| 4 | 0."));
+    fs::write(&document, "<!-- record: memory-simulated -->\r\n<!-- end of record -->\r\n").expect("write");
+    let update = || {
+        springbloom(&["report", "--update", text(&document)]).args(records).assert().success();
+        fs::read_to_string(&document).expect("read")
+    };
+    let updated = update();
+    assert!(updated.contains("\r\n| 4 | 0."));
+    assert_eq!(updated.matches('\n').count(), updated.matches("\r\n").count(), "{updated:?}");
+    assert_eq!(update(), updated, "nothing changes");
     springbloom(&["report", "--markdown", "memory"])
         .args(records)
         .assert()

@@ -91,6 +91,8 @@ fn bad_input_is_named() {
         ("--plot /no/such/folder/figure.svg", "there is no such folder"),
         ("--distribution zipf:-1", "Zipf constant"),
         ("--segments 1", "50"),
+        ("--keys /etc/passwd", "give it with --trace"),
+        ("--segment-lifetime-visits 9 --filters benefit", "add multi-queue"),
     ] {
         simulate(arguments).assert().code(2).stderr(contains(message));
     }

@@ -84,7 +84,7 @@ pub struct Compare {
     pub(crate) trace: Option<PathBuf>,
     /// Part of the trace that fills the databases: its writes are loaded, its other operations left out. The warm-up is half of the
     /// rest [default: 0.5; with --keys 0]
-    #[arg(long, value_name = "SHARE", value_parser = sizes::number_within(0.0..=0.99), requires = "trace", help_heading = "Workload")]
+    #[arg(long, value_name = "SHARE", value_parser = sizes::number_within(0.0..=0.99), help_heading = "Workload")]
     pub(crate) load_share: Option<f64>,
     /// Operations: get, or a core workload of YCSB, a to f
     #[arg(long, default_value = "get", value_parser = parse_mix, help_heading = "Workload")]

@@ -31,6 +31,7 @@ impl Compare {
         let (records, recorded) = self.records(&defaults)?;
         let configs = self.configs()?;
         let common = self.common(&configs)?;
+        self.require_use_of_lifetime(&configs, &common)?;
         let temporary;
         let mut ending = None;
         let dir = match &self.dir {

@@ -6,7 +6,7 @@ use anyhow::Result;
 use springbloom_console::sizes::Size;
 use springbloom_console::{bad_input, picture, repeated};
 use springbloom_records::Clock;
-use springbloom_rocksdb::ElasticFilters;
+use springbloom_rocksdb::{ElasticFilters, PolicyKind};
 use springbloom_workload::{
     AbsentKeys, Distribution, FileKeys, KeySpace, Mix, Movement, OperationStream, StreamSettings,
 };
@@ -27,11 +27,12 @@ use crate::run::Workload;
 
 /// A block of data.
 const ONE_CACHE_BYTES_MIN: u64 = 4096;
+const IN_ORDER: &str = "synthetic, in order";
 /// The name of keys that are computed from record numbers.
 fn made_keys(keys: &KeySpace) -> Option<&'static str> {
     match keys {
         KeySpace::Synthetic { .. } => Some("synthetic"),
-        KeySpace::Ordered { .. } => Some("synthetic, in order"),
+        KeySpace::Ordered { .. } => Some(IN_ORDER),
         KeySpace::File(_) | KeySpace::Trace(_) => None,
     }
 }
@@ -52,8 +53,12 @@ pub(crate) struct Inputs<'a> {
 impl Compare {
     /// Refuses flags that contradict each other.
     pub(crate) fn require_sense(&self) -> Result<()> {
-        if self.load_only && self.load_rounds == Some(0) {
-            return Err(bad_input("--load-only needs --load-rounds of at least 1"));
+        if self.load_only {
+            self.require_loads_alone()?;
+        }
+        // clap forgets that one requires the other where a third one conflicts with it.
+        if self.load_share.is_some() && self.trace.is_none() {
+            return Err(bad_input("--load-share is a part of a recorded workload: give it with --trace"));
         }
         if let Some(twice) = repeated(&self.threads) {
             return Err(bad_input(format!("--threads: {twice} is given twice")));
@@ -91,6 +96,49 @@ impl Compare {
             )));
         }
         self.plot.as_ref().map_or(Ok(()), |path| picture::require_picture_name(path))
+    }
+
+    /// Refuses flags that say what is looked up and how, and loads that are none.
+    fn require_loads_alone(&self) -> Result<()> {
+        if self.load_rounds == Some(0) {
+            return Err(bad_input("--load-only needs --load-rounds of at least 1"));
+        }
+        let of_lookups = [
+            ("--zero-result", self.zero_result.is_some()),
+            ("--workload", self.workload != Mix::GET),
+            ("--mix", self.mix.is_some()),
+            ("--absent", self.absent != AbsentKeys::Popular),
+            ("--movement", self.movement != Movement::Still),
+            ("--window", self.window.is_some()),
+            ("--multi-get", self.multi_get > 1),
+            ("--threads", self.threads != [1]),
+            ("--seek-ms", self.seek_ms.is_some()),
+            ("--segments", self.segments),
+        ];
+        match of_lookups.iter().find(|(_, given)| *given) {
+            Some((flag, _)) => Err(bad_input(format!(
+                "--load-only: {flag} is of lookups, which are not measured: remove it"
+            ))),
+            None => Ok(()),
+        }
+    }
+
+    /// Refuses a lifetime of segments where no policy asks for it.
+    pub(crate) fn require_use_of_lifetime(&self, configs: &[Config], common: &CommonSettings) -> Result<()> {
+        if self.segment_lifetime_visits.is_none() {
+            return Ok(());
+        }
+        for elastic in configs.iter().filter_map(Config::elastic) {
+            let is_multi_queue =
+                elastic.builder(&common.elastic)?.settings().policy == PolicyKind::MultiQueue;
+            if is_multi_queue && elastic.lifetime_gets(1).is_none() {
+                return Ok(());
+            }
+        }
+        Err(bad_input(
+            "--segment-lifetime-visits is of the policy multi-queue, which no configuration has without a lifetime of its own: \
+             remove it, or give --policy multi-queue",
+        ))
     }
 
     /// Refuses budgets of elastic filters that the one cache which pays for all has no room for.
@@ -308,7 +356,9 @@ impl Compare {
 /// Identifies the keys that are loaded, and their order, in manifests: by content, and from what was read, as a pipe is read once.
 fn keys_identity(records: &Records) -> String {
     if let Some(name) = made_keys(&records.keys) {
-        return name.to_owned();
+        // Nobody asked for an order, but for what needs it.
+        let needed_for = if name == IN_ORDER { " (for --distribution ranges)" } else { "" };
+        return format!("{name}{needed_for}");
     }
     let count = records.keys.records();
     let (order, mut hasher) = (records.keys.load_order(count, records.seed), blake3::Hasher::new());

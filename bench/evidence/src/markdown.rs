@@ -1,6 +1,9 @@
 //! Tables of records for Markdown documents.
 
+mod prose;
+
 use std::fmt::Write;
+use std::ops::Range;
 
 use anyhow::{Context, Result};
 use springbloom_console::bad_input;
@@ -14,8 +17,8 @@ use crate::verdict::{judge, rows};
 
 /// The name of the table of all verdicts.
 const VERDICTS: &str = "verdicts";
-const BEGIN: &str = "<!-- record: ";
-const CLOSE: &str = " -->";
+const BEGIN: &str = "<!-- record:";
+const CLOSE: &str = "-->";
 const END: &str = "<!-- end of record -->";
 
 /// The table that `id` names, with a line for how it was measured; none if it has no records.
@@ -48,30 +51,68 @@ pub(crate) fn table(id: &str, lab: &Lab) -> Result<Option<String>> {
 /// `text` with all tables written anew, and the ids of those that stay because they have no records.
 ///
 /// # Errors
-/// No table, one without an end, an unknown id.
+/// No table, one without a name or an end, an unknown id.
 pub(crate) fn update(text: &str, lab: &Lab) -> Result<(String, Vec<String>)> {
-    if !text.contains(BEGIN) {
+    let prose = prose::prose(text);
+    if !prose.contains(BEGIN) {
         return Err(bad_input(format!(
-            "it has no table: expected {BEGIN}ID{CLOSE} before one, and {END} after it"
+            "it has no table: expected {BEGIN} ID {CLOSE} before one, and {END} after it, outside blocks of code"
         )));
     }
-    let (mut updated, mut rest, mut kept) = (String::new(), text, Vec::new());
-    while let Some((before, after)) = rest.split_once(BEGIN) {
-        let line = 1 + text[..text.len() - rest.len() + before.len()].matches('\n').count();
-        let missing =
-            |what: &str, id: &str| bad_input(format!("line {line}: {BEGIN}{id}: expected {what} after it"));
-        let (id, old) = after.split_once(CLOSE).ok_or_else(|| missing(CLOSE, ""))?;
-        let end = old.split_once(END).filter(|(table, _)| !table.contains(BEGIN));
-        let (old, behind) = end.ok_or_else(|| missing(END, id))?;
+    let (mut updated, mut done, mut kept) = (String::new(), 0, Vec::new());
+    while let Some(Place { line, id, old }) = Place::next(&prose, done)? {
         let table = table(id, lab).with_context(|| format!("line {line}"))?;
-        let table = table.map(|table| format!("\n{table}"));
-        if table.is_none() {
+        if let Some(table) = table {
+            updated.push_str(&text[done..old.start]);
+            updated.push_str(&format!("\n{table}").replace('\n', line_end(text, old.start)));
+        } else {
             kept.push(id.to_owned());
+            updated.push_str(&text[done..old.end]);
         }
-        write!(updated, "{before}{BEGIN}{id}{CLOSE}{}{END}", table.as_deref().unwrap_or(old))?;
-        rest = behind;
+        done = old.end;
     }
-    Ok((updated + rest, kept))
+    Ok((updated + &text[done..], kept))
+}
+
+/// Where a document has a table.
+struct Place<'a> {
+    /// That of its marker, from 1.
+    line: usize,
+    id: &'a str,
+    /// What is between its markers.
+    old: Range<usize>,
+}
+
+impl<'a> Place<'a> {
+    /// The first one at `from` or after it.
+    fn next(prose: &'a str, from: usize) -> Result<Option<Self>> {
+        let Some((before, after)) = prose[from..].split_once(BEGIN) else { return Ok(None) };
+        let line = 1 + prose[..from + before.len()].matches('\n').count();
+        let refuse = |what: String| bad_input(format!("line {line}: {BEGIN}{what}"));
+        let of_line = after.lines().next().unwrap_or_default();
+        let (id, _) = of_line
+            .split_once(CLOSE)
+            .ok_or_else(|| refuse(format!("{of_line}: expected {CLOSE} at its end")))?;
+        if id.trim().is_empty() {
+            return Err(refuse(format!(
+                "{id}{CLOSE} names no table: expected {BEGIN} ID {CLOSE} with an ID that \
+                 `springbloom reproduce --list` shows, or {VERDICTS}"
+            )));
+        }
+        let behind = &after[id.len() + CLOSE.len()..];
+        let (old, _) = behind
+            .split_once(END)
+            .filter(|(old, _)| !old.contains(BEGIN))
+            .ok_or_else(|| refuse(format!("{id}{CLOSE}: expected {END} after it")))?;
+        let start = prose.len() - behind.len();
+        Ok(Some(Self { line, id: id.trim(), old: start..start + old.len() }))
+    }
+}
+
+/// How the line at `place` of `text` ends or, if the text ends with it, how the first line does.
+fn line_end(text: &str, place: usize) -> &'static str {
+    let end = text[place..].find('\n').map(|end| place + end).or_else(|| text.find('\n'));
+    if end.is_some_and(|end| text[..end].ends_with('\r')) { "\r\n" } else { "\n" }
 }
 
 fn verdicts(lab: &Lab) -> Result<String> {
@@ -189,15 +230,60 @@ mod tests {
         let other = "<!-- record: atc19-intro -->\n| old |\n<!-- end of record -->\n".to_owned();
         assert_eq!(update(&other, &lab).expect("no records"), (other, vec!["atc19-intro".to_owned()]));
         let error = update(&format!("{old}\n<!-- record: memory -->\n| old |\n"), &lab).expect_err("no end");
-        assert_eq!(error.to_string(), format!("line 9: {BEGIN}memory: expected {END} after it"));
+        assert_eq!(error.to_string(), format!("line 9: <!-- record: memory -->: expected {END} after it"));
         let error = update("# Title\n", &lab).expect_err("no table").to_string();
         assert!(error.contains("it has no table: expected <!-- record: ID -->"), "{error}");
         let swallows = format!("<!-- record: memory -->\n| old |\n\nText.\n\n{old}");
         let error = update(&swallows, &lab).expect_err("no end before the next table");
-        assert_eq!(error.to_string(), format!("line 1: {BEGIN}memory: expected {END} after it"));
+        assert_eq!(error.to_string(), format!("line 1: <!-- record: memory -->: expected {END} after it"));
         let unknown = old.replace("memory", "atc19-fig99");
         let error = format!("{:#}", update(&unknown, &lab).expect_err("unknown"));
         assert!(error.starts_with("line 3: there is no experiment"), "{error}");
+    }
+
+    #[test]
+    fn markers_in_fenced_code_are_left_alone() {
+        let table = |id: &str| format!("<!-- record: {id} -->\n| old |\n<!-- end of record -->\n");
+        let example = format!("```md\n{}```\n\n~~~\n{}~~~\n", table("memory"), table("ID"));
+        let text = format!("{example}{}{example}", table("memory"));
+        let (new, _) = update(&text, &lab()).expect("update");
+        assert!(new.starts_with(&example) && new.ends_with(&example), "{new}");
+        assert_eq!(new.matches("| **Springbloom**").count(), 1, "{new}");
+        let error = update(&example, &lab()).expect_err("no table").to_string();
+        assert!(error.ends_with("outside blocks of code"), "{error}");
+        let no_end = format!("<!-- record: memory -->\n\n```\n{END}\n```\n");
+        let error = update(&no_end, &lab()).expect_err("its end is an example").to_string();
+        assert!(error.contains("expected <!-- end of record --> after it"), "{error}");
+    }
+
+    #[test]
+    fn tables_have_the_line_ends_of_their_document() {
+        for old in [
+            "Text.\n\n<!-- record: memory -->\n| old |\n<!-- end of record -->\n",
+            "Text.\n\n<!-- record: memory --><!-- end of record -->",
+        ] {
+            let lab = lab();
+            let (with_lf, _) = update(old, &lab).expect("update");
+            let (with_crlf, _) = update(&old.replace('\n', "\r\n"), &lab).expect("update");
+            assert_eq!(with_crlf, with_lf.replace('\n', "\r\n"));
+            assert_eq!(update(&with_crlf, &lab).expect("again").0, with_crlf);
+        }
+    }
+
+    #[test]
+    fn a_marker_without_a_name_or_a_close_says_what_is_expected() {
+        for (marker, message) in [
+            (
+                "<!-- record: -->",
+                "line 2: <!-- record: --> names no table: expected <!-- record: ID --> with an ID",
+            ),
+            ("<!-- record:-->", "line 2: <!-- record:--> names no table"),
+            ("<!-- record: memory", "line 2: <!-- record: memory: expected --> at its end"),
+        ] {
+            let text = format!("Text.\n{marker}\n| old |\n<!-- end of record -->\n");
+            let error = update(&text, &lab()).expect_err(marker).to_string();
+            assert!(error.starts_with(message), "{error}");
+        }
     }
 
     #[test]

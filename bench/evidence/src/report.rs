@@ -32,7 +32,7 @@ pub struct Report {
     #[arg(long, value_name = "ID", conflicts_with = "out")]
     markdown: Option<String>,
     /// Write the tables of a Markdown file anew instead: what is between <!-- record: ID --> and
-    /// <!-- end of record -->
+    /// <!-- end of record -->, outside blocks of code
     #[arg(long, value_name = "FILE.md", conflicts_with_all = ["out", "markdown"])]
     update: Option<PathBuf>,
 }

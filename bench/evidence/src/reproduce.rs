@@ -27,7 +27,7 @@ pub struct Reproduce {
     /// Experiments, or `all`
     #[arg(value_name = "ID", required_unless_present = "list")]
     ids: Vec<String>,
-    /// List all experiments and what they measure
+    /// List experiments and what they measure: those of the IDs, or all
     #[arg(long)]
     list: bool,
     /// Small trees and short runs: about an hour in all, instead of a night
@@ -61,7 +61,8 @@ impl Reproduce {
     /// Unknown ids, folders that cannot be used, and runs that failed, after all others.
     pub fn run(&self) -> Result<()> {
         if self.list {
-            let experiments = catalogue::experiments();
+            let experiments =
+                if self.ids.is_empty() { catalogue::experiments() } else { catalogue::named(&self.ids)? };
             return if self.json { print::list_json(&experiments) } else { print::list(&experiments) };
         }
         let experiments = catalogue::named(&self.ids)?;

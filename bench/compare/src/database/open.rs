@@ -17,6 +17,9 @@ use crate::database::remove;
 use crate::database::segments::{self, TableUse};
 use crate::database::shape::Shape;
 
+/// The part of a budget that filters take.
+pub(crate) const UNITS: &str = "filter units";
+
 /// An open database and what can be asked about its filters.
 pub(crate) struct Database {
     pub(crate) db: DB,
@@ -99,7 +102,7 @@ impl Database {
         let stats = elastic.stats();
         let used = stats.used;
         let parts = [
-            ("filter units", used.units),
+            (UNITS, used.units),
             ("bookkeeping", used.bookkeeping),
             ("negative cache", used.negative_cache),
             ("buffers of threads", used.buffers),

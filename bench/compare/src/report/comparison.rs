@@ -9,6 +9,7 @@ use springbloom_console::sizes::Size;
 use springbloom_console::{TextTable, distinct};
 use springbloom_records::{Figure, Unit, labels};
 
+use crate::database::open::UNITS;
 use crate::report::Header;
 use crate::report::baseline::baseline;
 use crate::report::summary::{self, Subject};
@@ -162,6 +163,7 @@ fn subjects<'a>(header: &Header, medians: &'a [Medians]) -> Vec<Subject<'a>> {
                 lookups_per_s: line.ops_per_s,
                 wasted_reads: line.wasted_reads_per_get?,
                 filter_reads: line.filter_reads_per_get.map_or(0.0, |spread| spread.median),
+                has_filters: line.budget_bytes.get(UNITS).is_none_or(|&bytes| bytes > 0.0),
             })
         })
         .collect()

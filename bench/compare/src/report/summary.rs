@@ -17,6 +17,8 @@ pub(crate) struct Subject<'a> {
     pub(crate) wasted_reads: Spread,
     /// Reads of filter blocks per lookup.
     pub(crate) filter_reads: f64,
+    /// Not if it is of ours and its budget holds no unit at the end.
+    pub(crate) has_filters: bool,
 }
 
 /// Two memories are equal up to this factor.
@@ -34,9 +36,10 @@ pub(crate) fn sentences(subjects: &[Subject<'_>]) -> Vec<String> {
 }
 
 fn about(ours: &Subject<'_>, rivals: &[&Subject<'_>]) -> Vec<String> {
-    if ours.memory_bytes == 0.0 {
+    if !ours.has_filters {
         return vec![format!(
-            "{} had no filter in memory: its budget has no room for the bookkeeping of a table. Choose a larger --budget, or more records.",
+            "{} had no filter in memory: its budget has no room for a table's bookkeeping and a unit. Choose a larger --budget, or more \
+             records.",
             ours.config
         )];
     }
@@ -192,7 +195,15 @@ mod tests {
     fn subject(config: &str, memory_bytes: f64, lookups_per_s: f64, wasted_reads: f64) -> Subject<'_> {
         let about = |figure: f64| Spread { median: figure, min: figure * 0.98, max: figure * 1.02 };
         let (lookups_per_s, wasted_reads) = (about(lookups_per_s), about(wasted_reads));
-        Subject { config, memory_bytes, lookups_per_s, wasted_reads, filter_reads: 0.0 }
+        Subject { config, memory_bytes, lookups_per_s, wasted_reads, filter_reads: 0.0, has_filters: true }
+    }
+
+    #[test]
+    fn a_budget_without_room_for_a_filter_is_said() {
+        // A few bytes of buffers are in use.
+        let ours = Subject { has_filters: false, ..subject("elastic:4", 100.0, 50e3, 3.0) };
+        let said = sentences(&[ours, subject("bloom:4", 2.4e6, 40e3, 0.25)]);
+        assert!(matches!(&said[..], [hint] if hint.contains("Choose a larger --budget")), "{said:?}");
     }
 
     #[test]

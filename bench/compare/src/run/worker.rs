@@ -121,8 +121,7 @@ impl Worker<'_> {
         let answer = db.get_pinned(&self.key)?;
         self.measured.record_latency(Call::Get, start.elapsed())?;
         self.measured.gets += 1;
-        ensure!(answer.is_none(), "WRONG ANSWER for {}: found, expected nothing", self.key.escape_ascii());
-        Ok(())
+        require_absent(answer.as_deref(), &self.key)
     }
 
     fn add_to_batch(&mut self, record: u64, is_absent: bool) -> Result<()> {
@@ -158,7 +157,7 @@ impl Worker<'_> {
         for ((Asked { record, oldest, is_absent }, key), answer) in asked.drain(..).zip(keys).zip(answers) {
             let answer = answer?;
             if is_absent {
-                ensure!(answer.is_none(), "WRONG ANSWER for {}: found, expected nothing", key.escape_ascii());
+                require_absent(answer.as_deref(), key)?;
                 continue;
             }
             self.measured.found_in_batches += u64::from(answer.is_some());
@@ -264,6 +263,12 @@ impl Worker<'_> {
         self.key = expected_key;
         Ok(())
     }
+}
+
+/// Refuses an answer for an absent key.
+fn require_absent(answer: Option<&[u8]>, key: &[u8]) -> Result<()> {
+    ensure!(answer.is_none(), "WRONG ANSWER for {}: found, expected nothing", key.escape_ascii());
+    Ok(())
 }
 
 /// Refuses an answer that is not as expected.

@@ -59,14 +59,16 @@ impl Runner {
         let folder = self.databases(name);
         if !folder.exists() {
             fs::create_dir(&folder).with_context(|| format!("cannot create {}", folder.display()))?;
-            let mark = folder.join(MARK);
+        }
+        let mark = folder.join(MARK);
+        if !mark.exists() {
+            ensure!(
+                is_empty(&folder),
+                "{} was not made by springbloom reproduce: move it away, or choose another --dir",
+                folder.display()
+            );
             fs::write(&mark, "").with_context(|| format!("cannot write {}", mark.display()))?;
         }
-        ensure!(
-            folder.join(MARK).exists(),
-            "{} was not made by springbloom reproduce: move it away, or choose another --dir",
-            folder.display()
-        );
         let started = Instant::now();
         while let Err(error) = folder::lock(&folder, "springbloom compare") {
             ensure!(started.elapsed() < PATIENCE, error);
@@ -158,8 +160,26 @@ impl Runner {
             return Ok(());
         }
         let _lock = folder::lock(&folder, "springbloom compare")?;
-        fs::remove_dir_all(&folder).with_context(|| format!("cannot remove {}", folder.display()))
+        remove_mark_last(&folder).with_context(|| format!("cannot remove {}", folder.display()))
     }
+}
+
+/// Removes `folder`. If that is interrupted, the mark still says whose the rest is.
+fn remove_mark_last(folder: &Path) -> io::Result<()> {
+    for entry in fs::read_dir(folder)? {
+        let entry = entry?;
+        if entry.file_type()?.is_dir() {
+            fs::remove_dir_all(entry.path())?;
+        } else if entry.file_name() != MARK {
+            fs::remove_file(entry.path())?;
+        }
+    }
+    fs::remove_dir_all(folder)
+}
+
+/// Whether `folder` has nothing of anybody's: it is new, or a runner was killed before it marked it. A link is somebody's.
+fn is_empty(folder: &Path) -> bool {
+    !folder.is_symlink() && fs::read_dir(folder).is_ok_and(|mut entries| entries.next().is_none())
 }
 
 /// The root of the checkout that the current folder is in.
@@ -207,6 +227,27 @@ mod tests {
         runner.clean(&last, &[]).expect("clean");
         assert!(!databases.exists());
         runner.clean(&last, &[]).expect("nothing to clean is no error");
+    }
+
+    #[test]
+    fn an_empty_folder_of_a_runner_that_was_killed_is_taken_over() {
+        let folder = tempfile::tempdir().expect("folder");
+        let runner = Runner::new(folder.path().to_owned(), Size::Quick).expect("alone");
+        let left = folder.path().join("tree-quick");
+        fs::create_dir(&left).expect("a folder");
+        assert_eq!(runner.make_databases("tree").expect("taken over"), left);
+        runner.clean(&Run::springbloom("run", Some("tree"), "compare", "", ""), &[]).expect("clean");
+        assert!(!left.exists());
+    }
+
+    #[test]
+    fn a_link_to_an_empty_folder_is_not_taken_over() {
+        let [folder, elsewhere] = [(); 2].map(|()| tempfile::tempdir().expect("folder"));
+        let runner = Runner::new(folder.path().to_owned(), Size::Quick).expect("alone");
+        std::os::unix::fs::symlink(elsewhere.path(), folder.path().join("tree-quick")).expect("a link");
+        let error = runner.make_databases("tree").expect_err("foreign").to_string();
+        assert!(error.contains("was not made by springbloom reproduce"), "{error}");
+        assert_eq!(fs::read_dir(elsewhere.path()).expect("folder").count(), 0);
     }
 
     #[test]

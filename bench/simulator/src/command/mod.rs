@@ -16,6 +16,7 @@ use serde::Serialize;
 use springbloom_console::sizes::{self, Size};
 use springbloom_console::{Step, bad_input, output, picture, repeated};
 use springbloom_filter::UnitSettings;
+use springbloom_manager::PolicyKind;
 use springbloom_records::{Clock, Figure, Unit, labels};
 use springbloom_workload::{AbsentKeys, Distribution, Mix, Movement, StreamSettings, WorkloadError};
 
@@ -80,8 +81,8 @@ pub struct Simulate {
     #[arg(long, value_name = "FILE", help_heading = "Lookups",
         conflicts_with_all = ["distribution", "zero_result", "absent", "movement", "lookups", "salts"])]
     trace: Option<PathBuf>,
-    /// File of the keys that were there before the trace, one a line
-    #[arg(long, value_name = "FILE", requires = "trace", help_heading = "Lookups")]
+    /// With --trace: file of the keys that were there before it, one a line
+    #[arg(long, value_name = "FILE", help_heading = "Lookups")]
     keys: Option<PathBuf>,
     /// Popularity: uniform, zipf:CONSTANT, hotspot:RECORD_SHARE:ACCESS_SHARE, or ranges:RECORDS:CONSTANT (ranges of so many neighbouring
     /// keys under Zipf)
@@ -202,18 +203,7 @@ impl Simulate {
     pub fn run(&self) -> Result<()> {
         let clock = Clock::start();
         self.plot.as_ref().map_or(Ok(()), |path| picture::require_picture_name(path))?;
-        if let Some(bits) = repeated(&self.bits) {
-            return Err(bad_input(format!("--bits: {bits} is given twice")));
-        }
-        if let Some(filter) = self.filters.as_ref().and_then(|filters| repeated(filters)) {
-            return Err(bad_input(format!("--filters: {filter} is given twice")));
-        }
-        if self.record_bytes.bytes > self.table_bytes.bytes {
-            return Err(bad_input(format!(
-                "--record-bytes {}: expected at most the size of a table (--table-bytes {})",
-                self.record_bytes, self.table_bytes
-            )));
-        }
+        self.require_sense()?;
         let recorded =
             self.trace.as_ref().map(|path| Recorded::read(path, self.keys.as_deref())).transpose()?;
         let runs = self.runs(recorded.as_ref())?;
@@ -285,6 +275,36 @@ impl Simulate {
                 report::write_text(out, &header, &cells)
             }
         })
+    }
+
+    /// Refuses flags that contradict each other.
+    fn require_sense(&self) -> Result<()> {
+        if let Some(bits) = repeated(&self.bits) {
+            return Err(bad_input(format!("--bits: {bits} is given twice")));
+        }
+        if let Some(filter) = self.filters.as_ref().and_then(|filters| repeated(filters)) {
+            return Err(bad_input(format!("--filters: {filter} is given twice")));
+        }
+        if self.record_bytes.bytes > self.table_bytes.bytes {
+            return Err(bad_input(format!(
+                "--record-bytes {}: expected at most the size of a table (--table-bytes {})",
+                self.record_bytes, self.table_bytes
+            )));
+        }
+        // clap forgets that one requires the other where a third one, which has a default, conflicts with it.
+        if self.keys.is_some() && self.trace.is_none() {
+            return Err(bad_input(
+                "--keys are those that were there before a recorded workload: give it with --trace",
+            ));
+        }
+        let uses_lifetime =
+            |filters: &Vec<Contender>| filters.contains(&Contender::Policy(PolicyKind::MultiQueue));
+        if self.segment_lifetime_visits.is_some() && !self.filters.as_ref().is_none_or(uses_lifetime) {
+            return Err(bad_input(
+                "--segment-lifetime-visits is of the policy multi-queue, which --filters leaves out: remove it, or add multi-queue",
+            ));
+        }
+        Ok(())
     }
 
     /// Bytes of the sorted runs, newest first.
