@@ -330,7 +330,8 @@ fn faults_of_a_source_cost_reads_only() {
         assert_eq!(stats.thread_panics, 0, "{policy}: a source's panic is a failed read");
         assert_eq!(stats.corrupt_units, 1, "{policy}: corrupt units are not read again");
         assert!(stats.failed_reads >= 2, "{policy}: {stats:?}");
-        assert!(stats.failed_reads <= 6, "{policy}: failed reads are not repeated for ever: {stats:?}");
+        // Three of each of two tables, and others that are under way meanwhile where the machine is slow.
+        assert!(stats.failed_reads <= 20, "{policy}: failed reads are not repeated for ever: {stats:?}");
     }
 }
 
