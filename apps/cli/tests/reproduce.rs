@@ -181,6 +181,11 @@ fn a_page_and_tables_are_made_of_records() {
         .assert()
         .success()
         .stderr(contains("1 records"));
+    let [precious, link] = ["precious.txt", "link.html"].map(|name| folder.path().join(name));
+    fs::write(&precious, "precious").expect("write");
+    std::os::unix::fs::symlink(&precious, &link).expect("a link");
+    springbloom(&["report", "--out", text(&link)]).args(records).assert().code(2).stderr(contains(".html"));
+    assert_eq!(fs::read_to_string(&precious).expect("read"), "precious");
     let html = fs::read_to_string(&page).expect("a page");
     assert!(html.contains("<svg role=\"img\"") && html.contains("benefit"), "a chart");
     springbloom(&["report", "--markdown", "memory-simulated"])

@@ -80,7 +80,9 @@ impl Report {
             }
             return write(document, &text);
         }
-        let is_page = self.out.extension().is_some_and(|extension| extension == "html" || extension == "htm");
+        let written_at = output::written_at(&self.out);
+        let is_page =
+            written_at.extension().is_some_and(|extension| extension == "html" || extension == "htm");
         if !is_page && !self.out.starts_with("/dev") {
             return Err(bad_input(format!(
                 "--out {}: expected a name that ends in .html, so that no other file is overwritten",

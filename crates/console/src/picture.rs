@@ -45,7 +45,7 @@ pub fn draw_to(
 pub fn require_picture_name(path: &Path) -> Result<()> {
     let wrong = |what: &str| Err(bad_input(format!("{}: {what}", path.display())));
     let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
-    match extension(path) {
+    match extension(&output::written_at(path)) {
         Some("svg" | "png") if !folder.is_none_or(Path::is_dir) => wrong("there is no such folder"),
         Some("svg" | "png") if path.is_dir() => wrong("expected a file, and it is a folder"),
         Some("svg" | "png") if path.exists() => {
@@ -111,6 +111,11 @@ mod tests {
             );
         }
         assert!(require_picture_name(Path::new("x.gif")).is_err());
+        // What it leads to is no picture.
+        let (link, text) = (folder.path().join("link.svg"), folder.path().join("text"));
+        fs::write(&text, "text").expect("a file");
+        std::os::unix::fs::symlink(&text, &link).expect("a link");
+        assert!(require_picture_name(&link).is_err());
         let parts = fs::read_dir(folder.path()).expect("the folder").filter(|entry| {
             entry.as_ref().is_ok_and(|entry| entry.file_name().to_string_lossy().contains("part"))
         });

@@ -43,6 +43,9 @@ impl Decay {
     }
 
     /// From now on, use loses half its weight in `half_life` visits.
+    ///
+    /// Not inlined: the compiler would also compute it of the bytes of a half-life that is not there, which valgrind reports.
+    #[inline(never)]
     pub(crate) fn set_half_life(&mut self, half_life: u64) {
         self.growth = (std::f64::consts::LN_2 / half_life.max(1) as f64).exp();
     }

@@ -49,7 +49,7 @@ impl Source {
             Ok(stat) if FileType::from_raw_mode(stat.st_mode) == FileType::RegularFile => Source {
                 len_bytes: stat.st_size as u64,
                 id: Some((stat.st_dev, stat.st_ino)),
-                modified: (stat.st_mtime, stat.st_mtime_nsec as i64),
+                modified: (stat.st_mtime, stat.st_mtime_nsec),
                 ..pipe
             },
             _ => pipe,
