@@ -27,12 +27,11 @@ use crate::run::Workload;
 
 /// A block of data.
 const ONE_CACHE_BYTES_MIN: u64 = 4096;
-const IN_ORDER: &str = "synthetic, in order";
 /// The name of keys that are computed from record numbers.
 fn made_keys(keys: &KeySpace) -> Option<&'static str> {
     match keys {
         KeySpace::Synthetic { .. } => Some("synthetic"),
-        KeySpace::Ordered { .. } => Some(IN_ORDER),
+        KeySpace::Ordered { .. } => Some("synthetic, in order"),
         KeySpace::File(_) | KeySpace::Trace(_) => None,
     }
 }
@@ -82,7 +81,7 @@ impl Compare {
                 ("--multi-get", self.multi_get > 1),
                 ("--one-cache", self.one_cache),
             ];
-            if let Some((flag, _)) = varied.iter().find(|(_, given)| *given) {
+            if let Some(flag) = first_given(&varied) {
                 return Err(bad_input(format!("--preset shamba sets {flag} itself: remove it")));
             }
         } else if self.plot.is_some() {
@@ -115,8 +114,8 @@ impl Compare {
             ("--seek-ms", self.seek_ms.is_some()),
             ("--segments", self.segments),
         ];
-        match of_lookups.iter().find(|(_, given)| *given) {
-            Some((flag, _)) => Err(bad_input(format!(
+        match first_given(&of_lookups) {
+            Some(flag) => Err(bad_input(format!(
                 "--load-only: {flag} is of lookups, which are not measured: remove it"
             ))),
             None => Ok(()),
@@ -353,11 +352,17 @@ impl Compare {
     }
 }
 
+/// The first of these flags that is given.
+fn first_given(flags: &[(&'static str, bool)]) -> Option<&'static str> {
+    flags.iter().find_map(|&(flag, given)| given.then_some(flag))
+}
+
 /// Identifies the keys that are loaded, and their order, in manifests: by content, and from what was read, as a pipe is read once.
 fn keys_identity(records: &Records) -> String {
     if let Some(name) = made_keys(&records.keys) {
         // Nobody asked for an order, but for what needs it.
-        let needed_for = if name == IN_ORDER { " (for --distribution ranges)" } else { "" };
+        let is_ordered = matches!(records.keys, KeySpace::Ordered { .. });
+        let needed_for = if is_ordered { " (for --distribution ranges)" } else { "" };
         return format!("{name}{needed_for}");
     }
     let count = records.keys.records();
