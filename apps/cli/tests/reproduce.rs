@@ -53,11 +53,25 @@ fn experiments_that_are_named_are_listed_alone() {
 fn wrong_usage_is_refused_with_what_is_expected() {
     springbloom(&["reproduce"]).assert().code(2).stderr(contains("ID"));
     springbloom(&["reproduce", "fig99"]).assert().code(2).stderr(contains("--list"));
+    springbloom(&["reproduce", "--list", "--quick"])
+        .assert()
+        .code(2)
+        .stderr(contains("--list measures nothing"));
+    springbloom(&["reproduce", "all", "--again", "--any-commit"])
+        .assert()
+        .code(2)
+        .stderr(contains("--any-commit has no effect"));
     springbloom(&["report", "--records", "/nowhere"])
         .assert()
         .code(2)
         .stderr(contains("springbloom reproduce"));
     let folder = tempfile::tempdir().expect("folder");
+    let mistyped = folder.path().join("recrods");
+    springbloom(&["reproduce", "all", "--no-run", "--records", text(&mistyped)])
+        .assert()
+        .code(2)
+        .stderr(contains("is no folder"));
+    assert!(!mistyped.exists());
     let page = folder.path().join("page.html");
     let [document, nameless] = ["tables.md", "nameless.md"].map(|name| folder.path().join(name));
     fs::write(&document, "\n<!-- record: memory -->\n").expect("write");

@@ -4,6 +4,7 @@ use std::ops::RangeInclusive;
 use std::path::PathBuf;
 
 use clap::Args;
+use springbloom_console::GivenFlags;
 use springbloom_console::sizes::{self, Size};
 use springbloom_rocksdb::{PolicyKind, SETTINGS, Setting, UnitSettings};
 use springbloom_workload::{AbsentKeys, Distribution, Mix, Movement, value};
@@ -25,6 +26,8 @@ pub(crate) const VALUE_BYTES: RangeInclusive<u64> = value::MIN_VALUE_BYTES as u6
 #[derive(Args, Debug)]
 #[command(args_override_self = true)]
 pub struct Compare {
+    #[command(flatten)]
+    pub(crate) given: GivenFlags,
     /// Shape of the tree, number of records and operations
     #[arg(long, value_enum, default_value = "small", help_heading = "Data")]
     pub(crate) preset: Preset,

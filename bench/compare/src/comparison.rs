@@ -26,12 +26,13 @@ impl Compare {
     /// Runs the comparison and prints the report.
     pub fn run(&self) -> Result<()> {
         let clock = Clock::start();
+        self.refuse_unused_flags()?;
         self.require_sense()?;
         let defaults = self.preset.defaults();
         let (records, recorded) = self.records(&defaults)?;
         let configs = self.configs()?;
         let common = self.common(&configs)?;
-        self.require_use_of_lifetime(&configs, &common)?;
+        self.refuse_unused_settings(&configs, &common)?;
         let temporary;
         let mut ending = None;
         let dir = match &self.dir {

@@ -6,10 +6,8 @@ use anyhow::Result;
 use springbloom_console::sizes::Size;
 use springbloom_console::{bad_input, picture, repeated};
 use springbloom_records::Clock;
-use springbloom_rocksdb::{ElasticFilters, PolicyKind};
-use springbloom_workload::{
-    AbsentKeys, Distribution, FileKeys, KeySpace, Mix, Movement, OperationStream, StreamSettings,
-};
+use springbloom_rocksdb::ElasticFilters;
+use springbloom_workload::{Distribution, FileKeys, KeySpace, Mix, OperationStream, StreamSettings};
 
 use crate::arguments::{Compare, VALUE_BYTES};
 use crate::database::ROCKSDB_VERSION;
@@ -52,40 +50,14 @@ pub(crate) struct Inputs<'a> {
 impl Compare {
     /// Refuses flags that contradict each other.
     pub(crate) fn require_sense(&self) -> Result<()> {
-        if self.load_only {
-            self.require_loads_alone()?;
-        }
-        // clap forgets that one requires the other where a third one conflicts with it.
-        if self.load_share.is_some() && self.trace.is_none() {
-            return Err(bad_input("--load-share is a part of a recorded workload: give it with --trace"));
+        if self.load_only && self.load_rounds == Some(0) {
+            return Err(bad_input("--load-only needs --load-rounds of at least 1"));
         }
         if let Some(twice) = repeated(&self.threads) {
             return Err(bad_input(format!("--threads: {twice} is given twice")));
         }
         if self.trace.is_some() && self.threads.len() > 1 {
             return Err(bad_input("--trace is replayed once: give --threads one number"));
-        }
-        if self.preset == Preset::Shamba && !self.load_only {
-            let varied = [
-                ("--trace", self.trace.is_some()),
-                ("--zero-result", self.zero_result.is_some()),
-                ("--distribution", self.distribution.is_some()),
-                ("--budget", self.budget.is_some()),
-                ("--workload", self.workload != Mix::GET),
-                ("--mix", self.mix.is_some()),
-                ("--salts", self.salts.is_some_and(|salts| salts > 1)),
-                ("--threads", self.threads.len() > 1),
-                ("--absent", self.absent != AbsentKeys::Popular),
-                ("--movement", self.movement != Movement::Still),
-                ("--window", self.window.is_some()),
-                ("--multi-get", self.multi_get > 1),
-                ("--one-cache", self.one_cache),
-            ];
-            if let Some(flag) = first_given(&varied) {
-                return Err(bad_input(format!("--preset shamba sets {flag} itself: remove it")));
-            }
-        } else if self.plot.is_some() {
-            return Err(bad_input("--plot needs --preset shamba"));
         }
         if let Some(size) = self.block_cache.filter(|size| self.one_cache && size.bytes < ONE_CACHE_BYTES_MIN)
         {
@@ -95,49 +67,6 @@ impl Compare {
             )));
         }
         self.plot.as_ref().map_or(Ok(()), |path| picture::require_picture_name(path))
-    }
-
-    /// Refuses flags that say what is looked up and how, and loads that are none.
-    fn require_loads_alone(&self) -> Result<()> {
-        if self.load_rounds == Some(0) {
-            return Err(bad_input("--load-only needs --load-rounds of at least 1"));
-        }
-        let of_lookups = [
-            ("--zero-result", self.zero_result.is_some()),
-            ("--workload", self.workload != Mix::GET),
-            ("--mix", self.mix.is_some()),
-            ("--absent", self.absent != AbsentKeys::Popular),
-            ("--movement", self.movement != Movement::Still),
-            ("--window", self.window.is_some()),
-            ("--multi-get", self.multi_get > 1),
-            ("--threads", self.threads != [1]),
-            ("--seek-ms", self.seek_ms.is_some()),
-            ("--segments", self.segments),
-        ];
-        match first_given(&of_lookups) {
-            Some(flag) => Err(bad_input(format!(
-                "--load-only: {flag} is of lookups, which are not measured: remove it"
-            ))),
-            None => Ok(()),
-        }
-    }
-
-    /// Refuses a lifetime of segments where no policy asks for it.
-    pub(crate) fn require_use_of_lifetime(&self, configs: &[Config], common: &CommonSettings) -> Result<()> {
-        if self.segment_lifetime_visits.is_none() {
-            return Ok(());
-        }
-        for elastic in configs.iter().filter_map(Config::elastic) {
-            let is_multi_queue =
-                elastic.builder(&common.elastic)?.settings().policy == PolicyKind::MultiQueue;
-            if is_multi_queue && elastic.lifetime_gets(1).is_none() {
-                return Ok(());
-            }
-        }
-        Err(bad_input(
-            "--segment-lifetime-visits is of the policy multi-queue, which no configuration has without a lifetime of its own: \
-             remove it, or give --policy multi-queue",
-        ))
     }
 
     /// Refuses budgets of elastic filters that the one cache which pays for all has no room for.
@@ -254,6 +183,7 @@ impl Compare {
             (None, None) => mix.default_distribution(),
         };
         let zero_result_ratio = self.zero_result.unwrap_or(if mix == Mix::GET { 0.5 } else { 0.0 });
+        self.refuse_unused_operations(mix, zero_result_ratio)?;
         let settings = StreamSettings {
             mix,
             distribution,
@@ -350,11 +280,6 @@ impl Compare {
             loads: None,
         })
     }
-}
-
-/// The first of these flags that is given.
-fn first_given(flags: &[(&'static str, bool)]) -> Option<&'static str> {
-    flags.iter().find_map(|&(flag, given)| given.then_some(flag))
 }
 
 /// Identifies the keys that are loaded, and their order, in manifests: by content, and from what was read, as a pipe is read once.

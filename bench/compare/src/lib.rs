@@ -1,6 +1,7 @@
 //! `springbloom compare`: one workload on one tree under many filters.
 //!
-//! - `arguments`: the flags; `inputs`: records, operations and settings that follow from them;
+//! - `arguments`: the flags; `unused_flags`: which of them a run would not use;
+//! - `inputs`: records, operations and settings that follow from the flags;
 //! - `recorded`: a trace as a workload;
 //! - `comparison`: the steps;
 //! - `database`: the databases that are compared, all of one tree;
@@ -18,5 +19,6 @@ mod recorded;
 mod report;
 mod run;
 mod spread;
+mod unused_flags;
 
 pub use arguments::Compare;

@@ -9,7 +9,7 @@ use std::time::Instant;
 
 use anyhow::{Context, Result, anyhow};
 use clap::Args;
-use springbloom_console::output;
+use springbloom_console::{GivenFlags, output};
 use springbloom_records::{Build, Record};
 
 use crate::catalogue;
@@ -24,6 +24,8 @@ use runner::Runner;
 /// settings is measured again. `springbloom report` makes a page of the records.
 #[derive(Args, Debug)]
 pub struct Reproduce {
+    #[command(flatten)]
+    given: GivenFlags,
     /// Experiments, or `all`
     #[arg(value_name = "ID", required_unless_present = "list")]
     ids: Vec<String>,
@@ -60,6 +62,7 @@ impl Reproduce {
     /// # Errors
     /// Unknown ids, folders that cannot be used, and runs that failed, after all others.
     pub fn run(&self) -> Result<()> {
+        self.refuse_unused_flags()?;
         if self.list {
             let experiments =
                 if self.ids.is_empty() { catalogue::experiments() } else { catalogue::named(&self.ids)? };
@@ -67,14 +70,16 @@ impl Reproduce {
         }
         let experiments = catalogue::named(&self.ids)?;
         let size = if self.quick { Size::Quick } else { Size::Full };
-        let records = folders::make_records_folder(self.records.as_deref())?;
-        let mut lab = Lab::read(&records, Some(size))?;
+        let records = folders::records_folder(self.records.as_deref())?;
         let runner = if self.no_run {
+            folders::require_folder(&records)?;
             None
         } else {
+            folders::make_records_folder(self.records.as_deref())?;
             folders::require_writable(&records)?;
             Some(Runner::new(folders::make_databases_folder(self.dir.as_deref())?, size)?)
         };
+        let mut lab = Lab::read(&records, Some(size))?;
         let runs = catalogue::runs(&experiments);
         let (mut failed, started) = (Vec::new(), Instant::now());
         for (at, run) in runs.iter().enumerate() {
@@ -117,6 +122,18 @@ impl Reproduce {
             return Ok(());
         }
         Err(anyhow!("{} of {} runs failed: {}", failed.len(), runs.len(), failed.join(", ")))
+    }
+
+    /// Refuses flags that nothing would use.
+    fn refuse_unused_flags(&self) -> Result<()> {
+        const OF_MEASURING: [&str; 6] =
+            ["--quick", "--no-run", "--again", "--any-commit", "--records", "--dir"];
+        let unused = [
+            (self.list, &OF_MEASURING[..], "--list measures nothing"),
+            (self.again, &["--any-commit"], "--again takes no record"),
+        ];
+        let mut unused = unused.iter().filter(|(is_unused, ..)| *is_unused);
+        unused.try_for_each(|(_, flags, why)| self.given.refuse(flags, why))
     }
 
     /// Whether a record is what `run` would measure now. Says why not.

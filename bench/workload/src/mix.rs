@@ -68,6 +68,11 @@ impl Mix {
         Ok(Mix { name: None, update, insert, scan, read_modify_write })
     }
 
+    /// Whether it has reads, which are lookups of one key.
+    pub fn reads(&self) -> bool {
+        1.0 - self.update - self.insert - self.scan - self.read_modify_write > ROUNDING
+    }
+
     /// Whether it changes the store.
     pub fn writes(&self) -> bool {
         self.update + self.insert + self.read_modify_write > 0.0

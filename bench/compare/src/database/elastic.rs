@@ -113,6 +113,11 @@ impl Elastic {
         !self.system.settings().is_empty() || !self.own.is_empty()
     }
 
+    /// Whether it has the setting of this name itself, or from its system, so that it does not take that of the run.
+    pub(crate) fn sets(&self, name: &str) -> bool {
+        self.own(name).is_some() || self.system.settings().iter().any(|(set, _)| *set == name)
+    }
+
     /// The settings of the run, under those of the system, under its own. The lifetime in gets is not among them.
     pub(crate) fn builder(
         &self,

@@ -16,6 +16,17 @@ pub(super) fn make_records_folder(given: Option<&Path>) -> Result<PathBuf> {
     make(given, records_folder(given)?)
 }
 
+/// Refuses a path where no records can be: with nothing to run, a mistyped one would look like records of nothing.
+pub(super) fn require_folder(records: &Path) -> Result<()> {
+    if records.is_dir() {
+        return Ok(());
+    }
+    Err(bad_input(format!(
+        "{} is no folder: expected one of records, as `springbloom reproduce` without --no-run makes it",
+        records.display()
+    )))
+}
+
 /// Refuses a folder in which no record can be written, before hours of measuring.
 pub(super) fn require_writable(folder: &Path) -> Result<()> {
     let probe = folder.join(".probe");

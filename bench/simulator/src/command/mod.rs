@@ -14,7 +14,7 @@ use anyhow::Result;
 use clap::Args;
 use serde::Serialize;
 use springbloom_console::sizes::{self, Size};
-use springbloom_console::{Step, bad_input, output, picture, repeated};
+use springbloom_console::{GivenFlags, Step, bad_input, output, picture, repeated};
 use springbloom_filter::UnitSettings;
 use springbloom_manager::PolicyKind;
 use springbloom_records::{Clock, Figure, Unit, labels};
@@ -34,6 +34,8 @@ use crate::Rewriting;
 /// more. Lookups are hashed over the keys. Compaction rewrites the tables of the largest level once in each half of a run.
 #[derive(Args, Debug)]
 pub struct Simulate {
+    #[command(flatten)]
+    given: GivenFlags,
     /// Shape of the tree
     #[arg(long, value_enum, default_value = "leveled", help_heading = "Data")]
     tree: Shape,
@@ -291,20 +293,42 @@ impl Simulate {
                 self.record_bytes, self.table_bytes
             )));
         }
-        // clap forgets that one requires the other where a third one, which has a default, conflicts with it.
-        if self.keys.is_some() && self.trace.is_none() {
-            return Err(bad_input(
-                "--keys are those that were there before a recorded workload: give it with --trace",
-            ));
-        }
-        let uses_lifetime =
-            |filters: &Vec<Contender>| filters.contains(&Contender::Policy(PolicyKind::MultiQueue));
-        if self.segment_lifetime_visits.is_some() && !self.filters.as_ref().is_none_or(uses_lifetime) {
-            return Err(bad_input(
-                "--segment-lifetime-visits is of the policy multi-queue, which --filters leaves out: remove it, or add multi-queue",
-            ));
-        }
-        Ok(())
+        self.refuse_unused_flags()
+    }
+
+    /// Refuses flags that nothing would use: whoever gives one expects it to change the figures.
+    fn refuse_unused_flags(&self) -> Result<()> {
+        let contenders = self.filters.clone().unwrap_or_else(Contender::all);
+        let have = |uses: fn(&Contender) -> bool| !self.accesses && contenders.iter().any(uses);
+        let is_policy = |contender: &Contender| matches!(contender, Contender::Policy(_));
+        let unused = [
+            // clap forgets that one requires the other where a third one, which has a default, conflicts with it.
+            (
+                self.trace.is_none(),
+                "--keys",
+                "they are those before a recorded workload, give it with --trace",
+            ),
+            (self.trace.is_none() && self.zero_result == 0.0, "--absent", "no lookup asks for an absent key"),
+            (
+                !have(|it| matches!(it, Contender::Policy(_) | Contender::Optimum)),
+                "--units",
+                "no policy and no optimum is simulated",
+            ),
+            (!have(is_policy), "--no-negative-cache", "no policy is simulated"),
+            (
+                !have(|it| *it == Contender::Policy(PolicyKind::MultiQueue)),
+                "--segment-lifetime-visits",
+                "the policy multi-queue is not simulated",
+            ),
+            (
+                contenders.iter().all(|it| *it == Contender::Optimum),
+                "--no-compaction",
+                "the optimum alone is simulated, for tables that stay",
+            ),
+            (self.accesses, "--salts", "accesses are counted for one hot-key mapping"),
+        ];
+        let mut unused = unused.iter().filter(|(is_unused, ..)| *is_unused);
+        unused.try_for_each(|(_, flag, why)| self.given.refuse(&[flag], why))
     }
 
     /// Bytes of the sorted runs, newest first.
