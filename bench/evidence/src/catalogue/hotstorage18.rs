@@ -73,7 +73,8 @@ fn by_memory() -> Here {
                 ratio(point(RATE, four), point(RATE, "bloom:8")),
             )
             .timed()
-            .holds(Holds::Within(1.1))
+            // The paper says "similar" of a gain: more is no failure of ours.
+            .holds(if whose == Whose::Published { Holds::Within(1.1) } else { Holds::AtLeast })
             .counted(ratio(point(READS, "bloom:8"), point(READS, four)))
             .otherwise(fewer_reads_saved(whose)),
             Claim::new(
