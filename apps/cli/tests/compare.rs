@@ -277,6 +277,13 @@ fn windows_begin_with_the_first_lookup_where_nothing_warms_up() {
 }
 
 #[test]
+fn a_budget_without_room_for_segments_shows_none() {
+    let document = json(&["--configs", "bloom:4,elastic:4", "--segments", "--budget", "2400"]);
+    let elastic = rows(&document).iter().find(|row| row["config"] == "elastic:4").expect("a row");
+    assert!(elastic["tables"].is_null(), "{elastic}");
+}
+
+#[test]
 fn segments_are_shown_with_their_use() {
     let arguments =
         ["--configs", "bloom:4,elasticbf:4", "--segments", "--threads", "1,2", "--load-rounds", "0"];

@@ -200,6 +200,14 @@ fn a_page_and_tables_are_made_of_records() {
     std::os::unix::fs::symlink(&precious, &link).expect("a link");
     springbloom(&["report", "--out", text(&link)]).args(records).assert().code(2).stderr(contains(".html"));
     assert_eq!(fs::read_to_string(&precious).expect("read"), "precious");
+    let nowhere = folder.path().join("nowhere.html");
+    std::os::unix::fs::symlink("missing", &nowhere).expect("a link");
+    springbloom(&["report", "--out", text(&nowhere)])
+        .args(records)
+        .assert()
+        .code(2)
+        .stderr(contains("a link that leads nowhere"));
+    assert!(nowhere.is_symlink());
     let html = fs::read_to_string(&page).expect("a page");
     assert!(html.contains("<svg role=\"img\"") && html.contains("benefit"), "a chart");
     springbloom(&["report", "--markdown", "memory-simulated"])

@@ -92,7 +92,9 @@ impl Compare {
         };
         let expires = |elastic: &Elastic| {
             let policy = elastic.builder(&common.elastic)?.settings().policy;
-            Ok(policy == PolicyKind::MultiQueue && elastic.lifetime_gets(1).is_none())
+            Ok(policy == PolicyKind::MultiQueue
+                && elastic.lifetime_gets(1).is_none()
+                && !elastic.sets("segment_lifetime_visits"))
         };
         let expire: Vec<bool> = elastic().map(expires).collect::<Result<_>>()?;
         self.refuse_where(&[

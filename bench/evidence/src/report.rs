@@ -83,11 +83,15 @@ impl Report {
         let written_at = output::written_at(&self.out);
         let is_page =
             written_at.extension().is_some_and(|extension| extension == "html" || extension == "htm");
-        if !is_page && !self.out.starts_with("/dev") {
-            return Err(bad_input(format!(
-                "--out {}: expected a name that ends in .html, so that no other file is overwritten",
-                self.out.display()
-            )));
+        let wrong = if self.out.starts_with("/dev") {
+            None
+        } else if is_page {
+            output::obstacle_at(&self.out)
+        } else {
+            Some("expected a name that ends in .html, so that no other file is overwritten")
+        };
+        if let Some(wrong) = wrong {
+            return Err(bad_input(format!("--out {}: {wrong}", self.out.display())));
         }
         write(&self.out, &page::page(&catalogue::experiments(), &lab)?)?;
         output::tell(format_args!("{}: a page of {} records", self.out.display(), lab.iter().count()));

@@ -2,9 +2,10 @@
 
 use std::path::Path;
 
-use anyhow::{Context, Result};
+use anyhow::Result;
 use rocksdb::LiveFile;
 use serde::{Serialize, Serializer};
+use springbloom_console::output;
 use springbloom_rocksdb::usage::{SegmentUsage, Usage};
 
 /// A table with filter units.
@@ -35,8 +36,13 @@ struct SegmentUse {
 
 /// Of the tables `files` of a closed database in `folder`.
 pub(crate) fn of_tables(folder: &Path, files: &[LiveFile]) -> Result<Vec<TableUse>> {
-    let usage = Usage::of_folder(folder)?
-        .with_context(|| format!("the use of {} was not saved when it was closed", folder.display()))?;
+    let Some(usage) = Usage::of_folder(folder)? else {
+        output::warn(format_args!(
+            "{}: the use of segments was not saved when it was closed, as with a budget without room for bookkeeping",
+            folder.display()
+        ));
+        return Ok(Vec::new());
+    };
     let mut tables = Vec::new();
     for file in files {
         let path = folder.join(file.name.trim_start_matches('/'));

@@ -1,9 +1,10 @@
 //! Folders of records and databases.
 
+use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 use std::{env, fs};
 
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, anyhow};
 use springbloom_console::{bad_input, folder};
 
 /// `given`, or the usual folder of records.
@@ -33,7 +34,11 @@ pub(super) fn require_writable(folder: &Path) -> Result<()> {
     let written = fs::write(&probe, "probe");
     // Its creation may be what failed.
     _ = fs::remove_file(&probe);
-    written.map_err(|error| bad_input(format!("cannot write records to {}: {error}", folder.display())))
+    written.map_err(|error| {
+        let why = format!("cannot write records to {}: {error}", folder.display());
+        // A full disk is no wrong input.
+        if error.kind() == ErrorKind::StorageFull { anyhow!(why) } else { bad_input(why) }
+    })
 }
 
 /// `given`, or the usual folder for databases, made if it is missing.

@@ -61,12 +61,13 @@ impl Runner {
             fs::create_dir(&folder).with_context(|| format!("cannot create {}", folder.display()))?;
         }
         let mark = folder.join(MARK);
-        if !mark.exists() {
-            ensure!(
-                is_empty(&folder),
-                "{} was not made by springbloom reproduce: move it away, or choose another --dir",
-                folder.display()
-            );
+        let is_ours = is_marked(&folder);
+        ensure!(
+            is_ours || is_empty(&folder),
+            "{} was not made by springbloom reproduce: move it away, or choose another --dir",
+            folder.display()
+        );
+        if !is_ours {
             fs::write(&mark, "").with_context(|| format!("cannot write {}", mark.display()))?;
         }
         let started = Instant::now();
@@ -156,7 +157,7 @@ impl Runner {
     /// Removes a folder that a runner made, unless a command that lost its runner still uses it.
     fn remove(&self, name: &str) -> Result<()> {
         let folder = self.databases(name);
-        if !folder.join(MARK).exists() {
+        if !is_marked(&folder) {
             return Ok(());
         }
         let _lock = folder::lock(&folder, "springbloom compare")?;
@@ -177,7 +178,12 @@ fn remove_mark_last(folder: &Path) -> io::Result<()> {
     fs::remove_dir_all(folder)
 }
 
-/// Whether `folder` has nothing of anybody's: it is new, or a runner was killed before it marked it. A link is somebody's.
+/// Whether a runner made `folder`. A link is somebody's, wherever it leads.
+fn is_marked(folder: &Path) -> bool {
+    !folder.is_symlink() && folder.join(MARK).exists()
+}
+
+/// Whether `folder` has nothing of anybody's: it is new, or a runner was killed before it marked it.
 fn is_empty(folder: &Path) -> bool {
     !folder.is_symlink() && fs::read_dir(folder).is_ok_and(|mut entries| entries.next().is_none())
 }
@@ -241,13 +247,21 @@ mod tests {
     }
 
     #[test]
-    fn a_link_to_an_empty_folder_is_not_taken_over() {
+    fn a_link_is_not_taken_over_wherever_it_leads() {
         let [folder, elsewhere] = [(); 2].map(|()| tempfile::tempdir().expect("folder"));
         let runner = Runner::new(folder.path().to_owned(), Size::Quick).expect("alone");
         std::os::unix::fs::symlink(elsewhere.path(), folder.path().join("tree-quick")).expect("a link");
-        let error = runner.make_databases("tree").expect_err("foreign").to_string();
-        assert!(error.contains("was not made by springbloom reproduce"), "{error}");
-        assert_eq!(fs::read_dir(elsewhere.path()).expect("folder").count(), 0);
+        let refused = || {
+            let error = runner.make_databases("tree").expect_err("foreign").to_string();
+            assert!(error.contains("was not made by springbloom reproduce"), "{error}");
+            runner.clean(&Run::springbloom("run", Some("tree"), "compare", "", ""), &[]).expect("not ours");
+            fs::read_dir(elsewhere.path()).expect("folder").count()
+        };
+        assert_eq!(refused(), 0);
+        for name in [MARK, "mine.txt"] {
+            fs::write(elsewhere.path().join(name), "").expect("a file");
+        }
+        assert_eq!(refused(), 2, "a folder that a runner made and somebody moved");
     }
 
     #[test]
