@@ -316,7 +316,7 @@ fn faults_of_a_source_cost_reads_only() {
         tables[2].panic.store(true, Ordering::Relaxed);
         let handles: Vec<_> =
             tables.iter().map(|table| manager.register(table.spec(Some(1))).unwrap()).collect();
-        // The pause after a second failed read is of 16,384 visits, which are three rounds. After a fourth it would be of 262,144, 44 rounds.
+        // The longest pause, after a second failed read, is of 16,384 visits, which are three rounds. After a fourth it would be of 44.
         let (mut failed_reads, mut rounds_without) = (0, 0);
         for _ in 0..400 {
             for (table, handle) in tables.iter().zip(&handles) {
