@@ -73,7 +73,7 @@ impl Compare {
             of_trace,
             (self.load_rounds == Some(0), &["--load-records"], "--load-rounds 0 measures no loads"),
         ];
-        self.refuse_where(&unused)
+        self.given.refuse_unused(&unused)
     }
 
     /// Refuses settings of filters that no configuration takes.
@@ -81,7 +81,7 @@ impl Compare {
         let elastic = || configs.iter().filter_map(Config::elastic);
         for (flag, setting) in OF_ELASTIC {
             let is_unused = elastic().all(|elastic| elastic.sets(setting));
-            self.refuse_where(&[(
+            self.given.refuse_unused(&[(
                 is_unused,
                 &[flag],
                 "no configuration takes it: add elastic:BITS to --configs",
@@ -97,7 +97,7 @@ impl Compare {
                 && !elastic.sets("segment_lifetime_visits"))
         };
         let expire: Vec<bool> = elastic().map(expires).collect::<Result<_>>()?;
-        self.refuse_where(&[
+        self.given.refuse_unused(&[
             (elastic().next().is_none(), &["--segments"], "no configuration is elastic"),
             (
                 !configs.iter().any(is_capped),
@@ -114,7 +114,7 @@ impl Compare {
 
     /// Refuses what the operations leave unused.
     pub(crate) fn refuse_unused_operations(&self, mix: Mix, zero_result_ratio: f64) -> Result<()> {
-        self.refuse_where(&[
+        self.given.refuse_unused(&[
             (
                 !mix.reads(),
                 &["--zero-result", "--absent", "--multi-get", "--window"],
@@ -122,13 +122,5 @@ impl Compare {
             ),
             (zero_result_ratio == 0.0, &["--absent"], "no lookup asks for an absent key: give --zero-result"),
         ])
-    }
-
-    /// Refuses the first given one of the flags whose condition is true.
-    fn refuse_where(&self, unused: &[(bool, &[&str], &str)]) -> Result<()> {
-        unused
-            .iter()
-            .filter(|(is_unused, ..)| *is_unused)
-            .try_for_each(|(_, flags, why)| self.given.refuse(flags, why))
     }
 }

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result};
 use clap::Args;
-use springbloom_console::{bad_input, output, require_regular};
+use springbloom_console::{bad_input, output, require_regular, require_replaceable};
 
 use crate::catalogue;
 use crate::lab::Lab;
@@ -83,15 +83,14 @@ impl Report {
         let written_at = output::written_at(&self.out);
         let is_page =
             written_at.extension().is_some_and(|extension| extension == "html" || extension == "htm");
-        let wrong = if self.out.starts_with("/dev") {
-            None
-        } else if is_page {
-            output::obstacle_at(&self.out)
-        } else {
-            Some("expected a name that ends in .html, so that no other file is overwritten")
-        };
-        if let Some(wrong) = wrong {
-            return Err(bad_input(format!("--out {}: {wrong}", self.out.display())));
+        if !self.out.starts_with("/dev") {
+            if !is_page {
+                return Err(bad_input(format!(
+                    "--out {}: expected a name that ends in .html, so that no other file is overwritten",
+                    self.out.display()
+                )));
+            }
+            require_replaceable(&self.out, "a page")?;
         }
         write(&self.out, &page::page(&catalogue::experiments(), &lab)?)?;
         output::tell(format_args!("{}: a page of {} records", self.out.display(), lab.iter().count()));

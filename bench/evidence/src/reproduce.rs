@@ -70,14 +70,12 @@ impl Reproduce {
         }
         let experiments = catalogue::named(&self.ids)?;
         let size = if self.quick { Size::Quick } else { Size::Full };
-        let records = folders::records_folder(self.records.as_deref())?;
-        let runner = if self.no_run {
-            folders::require_folder(&records)?;
-            None
+        let (records, runner) = if self.no_run {
+            (folders::existing_records_folder(self.records.as_deref())?, None)
         } else {
-            folders::make_records_folder(self.records.as_deref())?;
+            let records = folders::make_records_folder(self.records.as_deref())?;
             folders::require_writable(&records)?;
-            Some(Runner::new(folders::make_databases_folder(self.dir.as_deref())?, size)?)
+            (records, Some(Runner::new(folders::make_databases_folder(self.dir.as_deref())?, size)?))
         };
         let mut lab = Lab::read(&records, Some(size))?;
         let runs = catalogue::runs(&experiments);
@@ -124,16 +122,13 @@ impl Reproduce {
         Err(anyhow!("{} of {} runs failed: {}", failed.len(), runs.len(), failed.join(", ")))
     }
 
-    /// Refuses flags that nothing would use.
     fn refuse_unused_flags(&self) -> Result<()> {
         const OF_MEASURING: [&str; 6] =
             ["--quick", "--no-run", "--again", "--any-commit", "--records", "--dir"];
-        let unused = [
-            (self.list, &OF_MEASURING[..], "--list measures nothing"),
+        self.given.refuse_unused(&[
+            (self.list, &OF_MEASURING, "--list measures nothing"),
             (self.again, &["--any-commit"], "--again takes no record"),
-        ];
-        let mut unused = unused.iter().filter(|(is_unused, ..)| *is_unused);
-        unused.try_for_each(|(_, flags, why)| self.given.refuse(flags, why))
+        ])
     }
 
     /// Whether a record is what `run` would measure now. Says why not.

@@ -11,8 +11,16 @@ use crate::bad_input;
 pub struct GivenFlags(Vec<String>);
 
 impl GivenFlags {
-    /// Refuses the first of `flags` that is given, such as `--threads`: nothing would use it, as `why` says.
-    pub fn refuse(&self, flags: &[&str], why: &str) -> anyhow::Result<()> {
+    /// Refuses the first given flag of the groups that nothing would use: whoever gives one expects it to change something. A group is
+    /// whether its flags are unused, the flags, such as `--threads`, and why.
+    pub fn refuse_unused(&self, groups: &[(bool, &[&str], &str)]) -> anyhow::Result<()> {
+        groups
+            .iter()
+            .filter(|(is_unused, ..)| *is_unused)
+            .try_for_each(|(_, flags, why)| self.refuse(flags, why))
+    }
+
+    fn refuse(&self, flags: &[&str], why: &str) -> anyhow::Result<()> {
         match flags.iter().find(|flag| self.0.iter().any(|given| given == *flag)) {
             Some(flag) => Err(bad_input(format!("{flag} has no effect: {why}"))),
             None => Ok(()),

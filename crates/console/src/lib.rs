@@ -22,6 +22,6 @@ pub use bars::Bars;
 pub use distinct::{distinct, repeated};
 pub use given_flags::GivenFlags;
 pub use progress::Step;
-pub use regular_file::require_regular;
+pub use regular_file::{require_regular, require_replaceable};
 pub use text_table::TextTable;
 pub use unprintable::is_unprintable;

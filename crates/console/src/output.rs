@@ -64,19 +64,6 @@ pub fn write_whole(path: &Path, bytes: &[u8]) -> io::Result<()> {
     written
 }
 
-/// What keeps a file from being written at `path`, for the message before work is done for it: a folder, a pipe, a link to nothing.
-pub fn obstacle_at(path: &Path) -> Option<&'static str> {
-    if path.is_file() {
-        None
-    } else if path.is_dir() {
-        Some("expected a file, and it is a folder")
-    } else if path.exists() {
-        Some("expected a file, and it is a pipe or a device")
-    } else {
-        path.is_symlink().then_some("expected a file, and it is a link that leads nowhere")
-    }
-}
-
 /// Where [`write_whole`] writes: a link to a file leads there.
 pub fn written_at(path: &Path) -> PathBuf {
     fs::canonicalize(path).unwrap_or_else(|_| path.to_owned())
@@ -157,24 +144,10 @@ mod tests {
             assert_eq!(fs::read_to_string(&file).expect("text"), text);
             assert!(link.is_symlink());
         }
-        assert_eq!([&file, &link].map(|path| obstacle_at(path)), [None; 2]);
         // What cannot be written beside it does not touch it.
         fs::create_dir(folder.path().join("file.part")).expect("in the way");
         write_whole(&file, b"newest").expect_err("in the way");
         assert_eq!(fs::read_to_string(&file).expect("text"), "newer");
-    }
-
-    #[test]
-    fn what_is_in_the_way_of_a_file_is_told() {
-        let folder = tempfile::tempdir().expect("folder");
-        let links = ["nowhere", "loop"].map(|name| folder.path().join(name));
-        for (link, target) in links.iter().zip(["missing", "loop"]) {
-            std::os::unix::fs::symlink(target, link).expect("link");
-            assert!(obstacle_at(link).is_some_and(|it| it.contains("a link that leads nowhere")));
-        }
-        assert!(obstacle_at(folder.path()).is_some_and(|it| it.contains("a folder")));
-        assert!(obstacle_at(Path::new("/dev/null")).is_some_and(|it| it.contains("a device")));
-        assert_eq!(obstacle_at(&folder.path().join("new")), None);
     }
 
     /// Fails with the same error, always.

@@ -6,7 +6,7 @@ use std::path::Path;
 use anyhow::{Context, Result, anyhow};
 use plotters::prelude::*;
 
-use crate::{bad_input, output};
+use crate::{bad_input, output, require_replaceable};
 
 /// Draws with the backend for the file's extension.
 ///
@@ -47,14 +47,17 @@ pub fn require_picture_name(path: &Path) -> Result<()> {
     let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
     match extension(&output::written_at(path)) {
         Some("svg" | "png") if !folder.is_none_or(Path::is_dir) => wrong("there is no such folder"),
-        Some("svg" | "png") => match output::obstacle_at(path) {
-            Some(obstacle) => wrong(obstacle),
-            None if path.exists() => {
-                let file = File::options().append(true).open(path);
-                file.map(drop).with_context(|| format!("cannot write {}", path.display()))
+        Some("svg" | "png") if path.is_dir() => wrong("expected a file, and it is a folder"),
+        Some("svg" | "png") => {
+            require_replaceable(path, "a picture")?;
+            if path.exists() {
+                File::options()
+                    .append(true)
+                    .open(path)
+                    .with_context(|| format!("cannot write {}", path.display()))?;
             }
-            None => Ok(()),
-        },
+            Ok(())
+        }
         _ => wrong("expected a name that ends in .svg or .png"),
     }
 }

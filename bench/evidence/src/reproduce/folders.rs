@@ -17,10 +17,11 @@ pub(super) fn make_records_folder(given: Option<&Path>) -> Result<PathBuf> {
     make(given, records_folder(given)?)
 }
 
-/// Refuses a path where no records can be: with nothing to run, a mistyped one would look like records of nothing.
-pub(super) fn require_folder(records: &Path) -> Result<()> {
+/// The same, refused if it is missing: with nothing to run, a mistyped one would look like records of nothing.
+pub(super) fn existing_records_folder(given: Option<&Path>) -> Result<PathBuf> {
+    let records = records_folder(given)?;
     if records.is_dir() {
-        return Ok(());
+        return Ok(records);
     }
     Err(bad_input(format!(
         "{} is no folder: expected one of records, as `springbloom reproduce` without --no-run makes it",

@@ -296,39 +296,40 @@ impl Simulate {
         self.refuse_unused_flags()
     }
 
-    /// Refuses flags that nothing would use: whoever gives one expects it to change the figures.
     fn refuse_unused_flags(&self) -> Result<()> {
         let contenders = self.filters.clone().unwrap_or_else(Contender::all);
         let have = |uses: fn(&Contender) -> bool| !self.accesses && contenders.iter().any(uses);
         let is_policy = |contender: &Contender| matches!(contender, Contender::Policy(_));
-        let unused = [
+        self.given.refuse_unused(&[
             // clap forgets that one requires the other where a third one, which has a default, conflicts with it.
             (
                 self.trace.is_none(),
-                "--keys",
+                &["--keys"],
                 "they are those before a recorded workload, give it with --trace",
             ),
-            (self.trace.is_none() && self.zero_result == 0.0, "--absent", "no lookup asks for an absent key"),
+            (
+                self.trace.is_none() && self.zero_result == 0.0,
+                &["--absent"],
+                "no lookup asks for an absent key",
+            ),
             (
                 !have(|it| matches!(it, Contender::Policy(_) | Contender::Optimum)),
-                "--units",
+                &["--units"],
                 "no policy and no optimum is simulated",
             ),
-            (!have(is_policy), "--no-negative-cache", "no policy is simulated"),
+            (!have(is_policy), &["--no-negative-cache"], "no policy is simulated"),
             (
                 !have(|it| *it == Contender::Policy(PolicyKind::MultiQueue)),
-                "--segment-lifetime-visits",
+                &["--segment-lifetime-visits"],
                 "the policy multi-queue is not simulated",
             ),
             (
                 contenders.iter().all(|it| *it == Contender::Optimum),
-                "--no-compaction",
+                &["--no-compaction"],
                 "the optimum alone is simulated, for tables that stay",
             ),
-            (self.accesses, "--salts", "accesses are counted for one hot-key mapping"),
-        ];
-        let mut unused = unused.iter().filter(|(is_unused, ..)| *is_unused);
-        unused.try_for_each(|(_, flag, why)| self.given.refuse(&[flag], why))
+            (self.accesses, &["--salts"], "accesses are counted for one hot-key mapping"),
+        ])
     }
 
     /// Bytes of the sorted runs, newest first.
