@@ -72,8 +72,9 @@ pub fn settings(tree: &Tree, bits_per_key: f64) -> ManagerSettings {
     }
 }
 
-/// Lookups between waits for the manager's thread. In a store, lookups take longer than learning from them.
-const LOOKUPS_PER_WAIT: usize = 512;
+/// Visits between waits for the manager's thread, which samples them when they come too fast. In a store, lookups take longer than learning
+/// from them.
+const VISITS_PER_WAIT: usize = 2048;
 /// Long, because the machine may be busy.
 const PATIENCE: Duration = Duration::from_secs(60);
 
@@ -161,15 +162,19 @@ impl<'a> Managed<'a> {
     pub fn run(&mut self, lookups: &mut Lookups, count: usize) -> Run {
         let loads = self.manager.stats().load_reads;
         let mut wasted = 0;
-        for (number, lookup) in lookups.take(count).enumerate() {
-            if number % LOOKUPS_PER_WAIT == 0 {
+        let mut visits = VISITS_PER_WAIT;
+        for lookup in lookups.take(count) {
+            if visits >= VISITS_PER_WAIT {
+                visits = 0;
                 assert!(self.manager.wait_idle(PATIENCE), "the manager keeps up");
             }
             if let Some(rewriting) = self.rewriting {
                 self.rewrite_due(rewriting);
             }
             self.lookups += 1;
-            wasted += self.look_up(lookup);
+            let seen = self.look_up(lookup);
+            visits += seen.visits;
+            wasted += seen.wasted_reads;
         }
         assert!(self.manager.wait_idle(PATIENCE), "the manager keeps up");
         let loads = self.manager.stats().load_reads - loads;
@@ -179,11 +184,10 @@ impl<'a> Managed<'a> {
         }
     }
 
-    /// Performs a lookup and returns its wasted reads.
-    fn look_up(&self, lookup: Lookup) -> u64 {
+    fn look_up(&self, lookup: Lookup) -> Seen {
         let key = key_bytes(lookup.key, self.form);
         let digest = KeyDigest::of(&key);
-        let mut wasted = 0;
+        let mut seen = Seen::default();
         for visit in self.tree.visits(lookup) {
             let (table, segment) = self.tree.place(visit.level, visit.segment);
             let Table { handle, generation } = &self.tables[table as usize];
@@ -197,13 +201,21 @@ impl<'a> Managed<'a> {
                 Outcome::KnownAbsent
             } else {
                 handle.learn_absence(&key, digest);
-                wasted += 1;
+                seen.wasted_reads += 1;
                 Outcome::WastedRead
             };
             handle.record(segment, outcome);
+            seen.visits += 1;
         }
-        wasted
+        seen
     }
+}
+
+/// What happened in a lookup.
+#[derive(Default)]
+struct Seen {
+    visits: usize,
+    wasted_reads: usize,
 }
 
 /// A key meets one segment per level, so a salt per level and generation gives every segment its own filter.
