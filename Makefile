@@ -7,8 +7,10 @@ export CARGO_TARGET_DIR ?= $(CACHE_HOME)/springbloom/target
 # Databases of the demo.
 DEMO_DIR ?= $(CACHE_HOME)/springbloom/demo
 
-# Crates that need no RocksDB.
-NEUTRAL := filter format manager page-device flash-filter flash-index host console testkit workload simulator records evidence
+# Libraries that need no RocksDB.
+LIBRARIES := $(addprefix -p springbloom-,filter format manager page-device flash-filter flash-index host-core)
+# These and the others that need no RocksDB.
+WITHOUT_ROCKSDB := $(LIBRARIES) $(addprefix -p springbloom-,console testkit workload simulator records evidence)
 
 .PHONY: demo test attack build build-all setup lint msrv deny sanitize fuzz crashtest crashtest-short rocksdb-tests package test-releases \
   jvm test-jvm jvm-soak jvm-compare kafka flink setup-jvm
@@ -19,6 +21,7 @@ demo: build
 
 test: build-all lint
 	@cargo test --release --locked --workspace
+	@cargo test --profile checked --locked $(LIBRARIES)
 	@scripts/test-readme
 	@scripts/test-core-library
 	@scripts/test-shared-library
@@ -46,7 +49,7 @@ lint: build-all
 
 # The oldest Rust that works. Skipped where it is not installed. `make lint` refuses newer parts of the standard library in either case.
 msrv:
-	@scripts/msrv $(addprefix springbloom-,$(NEUTRAL))
+	@scripts/msrv $(WITHOUT_ROCKSDB)
 
 # Licences, sources and known defects of all dependencies. Needs the network.
 deny:

@@ -113,6 +113,9 @@ impl RibbonBuilder {
             (0..GROWTHS).flat_map(|growth| (0..SEEDS).map(move |seed| RibbonShape::new(growth, seed)));
         shapes.take(tries).find_map(|shape| {
             let unit_words = shape.unit_words(key_count);
+            if unit_words == 0 {
+                return Some((shape, vec![Vec::new(); unit_count.into()])); // no keys
+            }
             let rows = rows::RowHasher::new(shape.seed(), unit_words);
             solved(elimination, digests, rows, unit_words, unit_count).map(|units| (shape, units))
         })
