@@ -3,35 +3,51 @@
 use std::time::{Duration, Instant};
 
 /// Opening is over when no table came for twice the time between the last two: a slow device opens tables slowly. At least and at most so
-/// long.
-const PAUSE_MIN: Duration = Duration::from_millis(4);
+/// long. Short at first, because lookups may have begun.
+const PAUSE_MIN: Duration = Duration::from_millis(1);
 const PAUSE_MAX: Duration = Duration::from_millis(200);
+/// A table that comes so soon after opening seemed to be over shows that it is not.
+const GAP_MAX: Duration = Duration::from_millis(16);
+/// How often to look whether it is over.
+pub(super) const LOOK_EVERY: Duration = Duration::from_micros(250);
 
 /// When the last tables came.
 pub(super) struct Arrivals {
     last_generation: u32,
     last_came: Instant,
+    /// When the first of those came that are not over.
+    began: Instant,
     pause: Duration,
     are_over: bool,
 }
 
 impl Arrivals {
     pub(super) fn new() -> Self {
-        Self { last_generation: 0, last_came: Instant::now(), pause: PAUSE_MIN, are_over: true }
+        let now = Instant::now();
+        Self { last_generation: 0, last_came: now, began: now, pause: PAUSE_MIN, are_over: true }
     }
 
     /// Whether no more tables are expected, given the number of the last one.
     pub(super) fn are_over(&mut self, last_generation: u32) -> bool {
         let since = self.last_came.elapsed();
         if last_generation != self.last_generation {
+            let continues = !self.are_over || since <= GAP_MAX && self.last_generation > 0;
             // The first table after a while says nothing about when the next comes.
-            self.pause = if self.are_over { PAUSE_MIN } else { (2 * since).clamp(self.pause, PAUSE_MAX) };
+            self.pause = if continues { (2 * since).clamp(self.pause, PAUSE_MAX) } else { PAUSE_MIN };
             (self.last_generation, self.last_came) = (last_generation, Instant::now());
+            if self.are_over {
+                self.began = self.last_came;
+            }
             self.are_over = false;
         } else if since >= self.pause {
             self.are_over = true;
         }
         self.are_over
+    }
+
+    /// Whether to read before all is decided: tables have come for long.
+    pub(super) fn take_long(&self) -> bool {
+        self.began.elapsed() >= PAUSE_MAX
     }
 }
 
@@ -42,17 +58,36 @@ mod tests {
     #[test]
     fn tables_that_come_slowly_are_waited_for_longer() {
         let mut arrivals = Arrivals::new();
+        let after = |arrivals: &mut Arrivals, time: Duration| arrivals.last_came -= time;
         assert!(arrivals.are_over(0), "none ever came");
         assert!(!arrivals.are_over(1));
-        std::thread::sleep(PAUSE_MIN);
+        after(&mut arrivals, PAUSE_MIN);
         assert!(arrivals.are_over(1));
-        assert!(!arrivals.are_over(2) && arrivals.pause == PAUSE_MIN);
-        std::thread::sleep(2 * PAUSE_MIN);
+        after(&mut arrivals, GAP_MAX);
+        assert!(!arrivals.are_over(2) && arrivals.pause == PAUSE_MIN, "a table after a while");
+        after(&mut arrivals, 2 * PAUSE_MIN);
         assert!(!arrivals.are_over(3) && arrivals.pause >= 4 * PAUSE_MIN);
-        arrivals.last_came -= PAUSE_MAX;
+        after(&mut arrivals, PAUSE_MAX);
         assert!(!arrivals.are_over(4) && arrivals.pause == PAUSE_MAX, "never longer");
-        arrivals.last_came -= PAUSE_MAX;
+        after(&mut arrivals, PAUSE_MAX);
         assert!(arrivals.are_over(4));
         assert!(!arrivals.are_over(5) && arrivals.pause == PAUSE_MIN, "those are over");
+    }
+
+    #[test]
+    fn a_table_that_comes_soon_after_all_shows_that_they_come_slowly() {
+        let mut arrivals = Arrivals::new();
+        assert!(!arrivals.are_over(1));
+        arrivals.last_came -= GAP_MAX / 2;
+        assert!(arrivals.are_over(1));
+        assert!(!arrivals.are_over(2) && arrivals.pause >= GAP_MAX);
+    }
+
+    #[test]
+    fn reads_begin_where_tables_come_without_end() {
+        let mut arrivals = Arrivals::new();
+        assert!(!arrivals.are_over(1) && !arrivals.take_long());
+        arrivals.began -= PAUSE_MAX;
+        assert!(!arrivals.are_over(2) && arrivals.take_long());
     }
 }

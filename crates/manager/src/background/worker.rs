@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use parking_lot::{Condvar, Mutex};
 
-use super::arrivals::Arrivals;
+use super::arrivals::{Arrivals, LOOK_EVERY};
 use super::cpu_budget::{CpuBudget, REST_MIN};
 use super::load_pause::{LOAD_PAUSE_MIN, LoadPause};
 use super::read_time::ReadTime;
@@ -113,7 +113,7 @@ impl Shared {
             }
             let rest = cpu_budget.rest(self.wasted_reads());
             let longest = match round {
-                Round::Waits => NAP_MIN,
+                Round::Waits => LOOK_EVERY,
                 _ if is_paused => pause.left().max(LOAD_PAUSE_MIN),
                 _ => NAP_MAX,
             };
@@ -167,11 +167,13 @@ impl Shared {
         let last_generation = self.registry.lock().last_generation();
         let are_over = pace.arrivals.are_over(last_generation);
         if are_over && (0..REBALANCES_PER_ROUND).any(|_| self.registry.lock().fill()) {
-            // Nothing is read before all is decided: then a table takes fewer reads.
             return Round::Worked;
         }
         self.registry.lock().maintain_negative_cache();
-        worked |= self.load(&mut pace.pause, &mut pace.read_time);
+        // Nothing is read before all is decided: then a table takes fewer reads.
+        if are_over || pace.arrivals.take_long() {
+            worked |= self.load(&mut pace.pause, &mut pace.read_time);
+        }
         match worked {
             true => Round::Worked,
             false if are_over => Round::Idle,

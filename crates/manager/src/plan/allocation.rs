@@ -362,17 +362,31 @@ impl Allocation {
     /// Allocates the segment's next unit. Returns `false`, and changes nothing, if there is none or no room for it.
     pub fn admit(&mut self, segment: SegmentRef) -> bool {
         let Some(bytes) = self.admissible_bytes(segment) else { return false };
+        self.admit_units(segment, 1, bytes)
+    }
+
+    /// Allocates all units that the segment lacks. Returns `false`, and changes nothing, if there is none or no room for all of them.
+    pub(crate) fn admit_all(&mut self, segment: SegmentRef) -> bool {
+        if self.admissible_bytes(segment).is_none() {
+            return false;
+        }
+        let state = &self.segments[segment];
+        self.admit_units(segment, state.units_max() - state.units(), state.lacking_bytes())
+    }
+
+    fn admit_units(&mut self, segment: SegmentRef, count: u8, bytes: usize) -> bool {
         if bytes > self.free_bytes() {
             return false;
         }
         self.planned_bytes += bytes;
         let wasted_share = self.forecast.wasted_share();
         let state = &mut self.segments[segment];
-        // Until it is measured, the new unit is assumed to reject its analytic share of what passed so far.
-        let (wasted, stopped) = (state.counts.wasted_reads(), state.next_share());
-        state.counts.set_wasted_reads(wasted * (1.0 - stopped));
-        state.counts.set_marginal_rejections(wasted * stopped / wasted_share);
-        let units = state.units + 1;
+        // Until they are measured, the new units are assumed to reject their analytic share of what passed so far.
+        let passed = state.counts.wasted_reads() * state.rate.of_units(count - 1);
+        let stopped = state.next_share();
+        state.counts.set_wasted_reads(passed * (1.0 - stopped));
+        state.counts.set_marginal_rejections(passed * stopped / wasted_share);
+        let units = state.units + count;
         self.set_units(segment, units);
         true
     }

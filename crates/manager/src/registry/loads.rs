@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use springbloom_filter::GroupShape;
+use springbloom_filter::{GroupShape, MAX_UNITS};
 
 use super::Registry;
 use super::residents::LoadBy;
@@ -47,7 +47,7 @@ pub(crate) struct Wanted {
     pub resident: u8,
     /// Planned units.
     pub units: u8,
-    /// Rows to read: units, from the wanted one on, that at least half of the table's segments lack. 0: read one unit.
+    /// Rows to read, from the wanted unit on: the table lacks at least half of their units, and of the last row's. 0: read one unit.
     pub rows: u8,
     /// It stands for a noted table. No other read for that table begins before this one is over.
     is_for_table: bool,
@@ -88,6 +88,9 @@ impl Registry {
     pub(crate) fn next_wanted(&mut self) -> Option<Wanted> {
         loop {
             let (segment, rows, is_for_table) = if let Some(segment) = self.loads.pop_segment() {
+                if self.comes_with_its_table(segment.table) {
+                    continue;
+                }
                 (segment, 0, false)
             } else {
                 let table = self.loads.pop_table(&mut self.tables)?;
@@ -105,19 +108,40 @@ impl Registry {
         self.loads.noted(&self.tables, most)
     }
 
-    /// A segment of the table that lacks units, and how many of them should be read as rows.
+    /// Whether a noted table is about to be read in rows, which have the units of all its segments. One by one they would take many reads.
+    fn comes_with_its_table(&self, table: u32) -> bool {
+        let is_noted = self.tables.get(table as usize).and_then(Option::as_ref).is_some_and(Table::is_noted);
+        is_noted && self.lacking_segment(table).is_some_and(|(_, rows)| rows > 0)
+    }
+
+    /// The segment of the table that lacks the lowest unit, and how many rows should be read from that unit on.
     fn lacking_segment(&self, table: u32) -> Option<(SegmentRef, u8)> {
         self.tables.get(table as usize)?.as_ref()?;
         let states = self.planner.table(table);
-        let segment = states.iter().position(|state| state.resident < state.units())?;
-        let unit = states[segment].resident;
-        let is_alike = |state: &&SegmentState, units| state.resident == unit && state.units() >= units;
-        let most_lack =
-            |&units: &u8| states.iter().filter(|state| is_alike(state, units)).count() * 2 >= states.len();
-        let rows = (unit + 1..=states[segment].units_max()).take_while(most_lack).count() as u8;
+        let lacking = || states.iter().enumerate().filter(|(_, state)| state.resident < state.units());
+        let (segment, SegmentState { resident: first, .. }) = lacking().min_by_key(|(_, state)| state.resident)?;
+        let segment = SegmentRef { table, segment: segment as u32 };
+        if states.len() > ROW_SEGMENTS_MAX {
+            return Some((segment, 0));
+        }
+        // Segments whose lacking units begin at a row, less those whose lacking units end before it.
+        let mut changes = [0i32; MAX_UNITS as usize + 1];
+        for (_, state) in lacking() {
+            changes[usize::from(state.resident)] += 1;
+            changes[usize::from(state.units())] -= 1;
+        }
+        let segments = states.len() as i32;
+        let (mut rows, mut lack_row, mut lacking_units) = (0, 0, 0);
+        for (row, change) in (1..).zip(&changes[usize::from(*first)..]) {
+            lack_row += change;
+            lacking_units += lack_row;
+            if lack_row * 2 >= segments && lacking_units * 2 >= segments * row {
+                rows = row;
+            }
+        }
         // One unit of one segment is read as fast by itself.
-        let is_worth_it = states.len() <= ROW_SEGMENTS_MAX && usize::from(rows) * states.len() > 1;
-        Some((SegmentRef { table, segment: segment as u32 }, if is_worth_it { rows } else { 0 }))
+        let is_worth_it = rows * segments > 1;
+        Some((segment, if is_worth_it { rows as u8 } else { 0 }))
     }
 
     fn wanted(&self, segment: SegmentRef, rows: u8, is_for_table: bool) -> Option<Wanted> {
@@ -167,10 +191,11 @@ impl Registry {
         let Loaded { wanted, is_row, segments, broke_off, buffer, mut group } = loaded;
         for (segment, LoadedUnits { units, error }) in segments {
             let segment = SegmentRef { segment, ..wanted.segment };
-            if !self.still_wants(&wanted, segment) {
-                continue;
-            }
-            self.install(segment, wanted.resident, &units, &mut group, !is_row);
+            // A row also has units that the segment has already.
+            let Some(resident) = self.resident_of(&wanted, segment) else { continue };
+            let known = resident.checked_sub(wanted.resident).filter(|&known| is_row || known == 0);
+            let Some(news) = known.and_then(|known| units.get(known.into()..)) else { continue };
+            self.install(segment, resident, news, &mut group, !is_row);
             if let Some(error) = error {
                 self.fail(segment, wanted.resident + units.len() as u8, error);
             }
@@ -180,9 +205,14 @@ impl Registry {
 
     /// Whether the segment still lacks just this unit of this very table.
     pub(super) fn still_wants(&self, wanted: &Wanted, segment: SegmentRef) -> bool {
-        let known = self.tables.get(segment.table as usize).and_then(Option::as_ref);
-        known.is_some_and(|known| known.open.generation() == wanted.generation)
-            && self.planner.get(segment).is_some_and(|state| state.resident == wanted.resident)
+        self.resident_of(wanted, segment) == Some(wanted.resident)
+    }
+
+    /// Units that the segment has, if its table is still the very one.
+    fn resident_of(&self, wanted: &Wanted, segment: SegmentRef) -> Option<u8> {
+        let known = self.tables.get(segment.table as usize)?.as_ref()?;
+        let state = self.planner.get(segment).filter(|_| known.open.generation() == wanted.generation);
+        state.map(|state| state.resident)
     }
 
     /// Adds the units that are still planned to a segment with `resident` units.

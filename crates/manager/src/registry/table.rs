@@ -11,6 +11,13 @@ pub(super) struct Table {
     pub queue_link: QueueLink,
 }
 
+impl Table {
+    /// Whether it is in the load queue.
+    pub(super) fn is_noted(&self) -> bool {
+        self.queue_link != QueueLink::NOT
+    }
+}
+
 /// A table's place in the list of those that are noted: the next one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct QueueLink(pub u32);

@@ -67,6 +67,9 @@ impl Fill {
                 break;
             };
             self.hand = SegmentRef { segment: segment.segment + 1, ..segment };
+            if self.threshold == 0.0 {
+                allocation.admit_all(segment); // whatever they are worth
+            }
             while let Some(bytes) = allocation.admissible_bytes(segment) {
                 let worth = gain(segment, allocation) / bytes.max(1) as f32;
                 if worth < self.threshold {

@@ -1,0 +1,61 @@
+//! A table's units come in few reads, also where lookups began before they were read.
+
+mod common;
+
+use common::{IDLE_TIMEOUT, MemoryTable, key, manager};
+use springbloom_filter::KeyDigest;
+use springbloom_manager::{Manager, Outcome, PolicyKind, TableHandle};
+
+const SEGMENTS: u64 = 400;
+const KEYS: u64 = 500;
+const AMPLE: usize = 64 << 20;
+
+/// Looks up absent keys, some in each of these segments, as an engine does.
+fn look_up(handle: &TableHandle, table: u64, segments: impl Iterator<Item = u64>) {
+    for segment in segments {
+        for n in 0..40 {
+            let digest = KeyDigest::of(&key(table, 2 * (segment * KEYS + n) + 1));
+            let outcome = handle.rejection(segment as u32, digest).unwrap_or(Outcome::WastedRead);
+            handle.record(segment as u32, outcome);
+        }
+    }
+}
+
+fn assert_complete(manager: &Manager, tables: u64) {
+    assert!(manager.wait_idle(IDLE_TIMEOUT));
+    let complete: u64 = manager.stats().levels.iter().map(|level| level.segments[6]).sum();
+    assert_eq!(complete, tables * SEGMENTS, "segments with all units");
+}
+
+#[test]
+fn lookups_that_begin_at_once_do_not_split_reads() {
+    for id in 1..=8 {
+        let manager = manager(AMPLE, PolicyKind::Benefit);
+        let table = MemoryTable::new(id, SEGMENTS, KEYS);
+        let handle = manager.register(table.spec(Some(1))).expect("there is room");
+        look_up(&handle, id, 0..SEGMENTS);
+        assert_complete(&manager, 1);
+        let reads = manager.stats().load_reads;
+        assert!(reads <= 4, "{reads} reads for one table");
+    }
+}
+
+/// A few units of some segments are resident: the rest comes in rows nevertheless.
+#[test]
+fn segments_that_lack_different_units_are_read_together() {
+    let manager = manager(140_000, PolicyKind::Benefit);
+    let table = MemoryTable::new(1, SEGMENTS, KEYS);
+    let handle = manager.register(table.spec(Some(1))).expect("there is room");
+    let hot = || (0..SEGMENTS).filter(|segment| segment % 5 < 2);
+    for _ in 0..30 {
+        look_up(&handle, 1, hot());
+        assert!(manager.wait_idle(IDLE_TIMEOUT));
+    }
+    let before = manager.stats();
+    let by_units = &before.levels[0].segments;
+    assert!(by_units.iter().filter(|&&segments| segments > 20).count() > 2, "resident units differ: {by_units:?}");
+    manager.set_budget_bytes(AMPLE);
+    assert_complete(&manager, 1);
+    let reads = manager.stats().load_reads - before.load_reads;
+    assert!(reads <= 4, "{reads} reads where so many segments had 0, 1, ... units: {by_units:?}");
+}
