@@ -148,6 +148,8 @@ pub struct Allocation {
     /// Tables whose reads failed or found no room, and the number of visits before which no unit of them is admitted.
     backoffs: HashMap<u32, u64>,
     segment_count: usize,
+    /// Of the first [`FEW_UNITS`] units of every segment.
+    few_units_bytes: usize,
     planned_bytes: usize,
     unit_budget_bytes: usize,
     /// A group that grows is copied up to this size; a larger one is read again (decision 0018).
@@ -158,6 +160,14 @@ pub struct Allocation {
     decay: Decay,
     fixed_half_life: Option<u64>,
     changed: Vec<SegmentRef>,
+}
+
+/// With so many units, one absent key in sixteen passes a segment.
+const FEW_UNITS: u8 = 4;
+
+/// Bytes of the first few units of segments with these shapes.
+pub(crate) fn few_units_bytes(shapes: impl Iterator<Item = GroupShape>) -> usize {
+    shapes.map(|shape| group_bytes(shape, FEW_UNITS)).sum()
 }
 
 /// Default half-life of measured use, in visits per known segment.
@@ -173,6 +183,7 @@ impl Allocation {
             forecast: Forecast::new(),
             backoffs: HashMap::new(),
             segment_count: 0,
+            few_units_bytes: 0,
             planned_bytes: 0,
             unit_budget_bytes: 0,
             copies_bytes_max: usize::MAX,
@@ -214,6 +225,7 @@ impl Allocation {
         self.segment_count += segments.len();
         let states = segments.map(|(shape, hotness)| SegmentState::new(shape, hotness));
         self.segments.insert_table(table, states);
+        self.few_units_bytes += self.few_units_bytes_of(table);
         self.runs.insert_table(table, run, self.share_of_run(table, run));
         self.segment_count_changed();
     }
@@ -244,6 +256,7 @@ impl Allocation {
             self.planned_bytes -= group_bytes(state.shape, state.units);
         }
         self.segment_count -= self.segments.table(table).len();
+        self.few_units_bytes -= self.few_units_bytes_of(table);
         self.changed.retain(|segment| segment.table != table);
         if let Some(run) = self.runs.of(table) {
             self.runs.remove_table(table, self.share_of_run(table, run));
@@ -251,6 +264,10 @@ impl Allocation {
         self.segments.remove_table(table);
         self.backoffs.remove(&table);
         self.segment_count_changed();
+    }
+
+    fn few_units_bytes_of(&self, table: u32) -> usize {
+        few_units_bytes(self.segments.table(table).iter().map(|state| state.shape))
     }
 
     fn segment_count_changed(&mut self) {
@@ -491,6 +508,11 @@ impl Allocation {
 
     pub(crate) fn decay(&self) -> &Decay {
         &self.decay
+    }
+
+    /// Bytes of the first few units of every segment.
+    pub(crate) fn few_units_bytes(&self) -> usize {
+        self.few_units_bytes
     }
 
     /// Segments of all known tables.

@@ -219,6 +219,11 @@ impl Planner {
         self.allocation.segments().iter().map(|(_, state)| state)
     }
 
+    /// Bytes of the first few units of every segment.
+    pub(crate) fn few_units_bytes(&self) -> usize {
+        self.allocation.few_units_bytes()
+    }
+
     pub(crate) fn segment_count(&self) -> usize {
         self.allocation.segment_count()
     }

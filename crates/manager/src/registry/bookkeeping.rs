@@ -8,6 +8,7 @@ use super::table::Table;
 use crate::lookup::ResidentTable;
 use crate::memory::{taken_bytes_of_part, thrifty_bytes};
 use crate::plan::Planner;
+use crate::plan::allocation::few_units_bytes;
 use crate::plan::neighbours::Neighbours;
 use crate::visits::{SEGMENTS_MAX, TABLES_MAX};
 use crate::{Fences, MemoryKind, Reservation, TableSpec};
@@ -15,6 +16,9 @@ use crate::{Fences, MemoryKind, Reservation, TableSpec};
 /// Bytes per table in the registry's own lists.
 const TABLE_BYTES: usize =
     thrifty_bytes::<Option<Table>>() + Identities::TABLE_BYTES + Neighbours::TABLE_BYTES;
+
+/// Of a budget that is mostly bookkeeping, one part in so many is left for all else: buffers, copies of groups, the negative cache.
+const SPARE_PARTS: usize = 16;
 
 impl Registry {
     /// Bytes of what is kept however few tables there are.
@@ -42,20 +46,25 @@ impl Registry {
         self.fixed_reservation.as_ref()?;
         let open_bytes = ResidentTable::bytes_for(&spec.fences, spec.locator.len());
         let other_bytes = self.table_bytes_beside_open(spec.shapes.len());
-        self.reserve(open_bytes + other_bytes + self.lookups.reader_bytes)
+        let few_units_bytes = few_units_bytes(spec.shapes.iter().copied());
+        self.reserve_share(open_bytes + other_bytes + self.lookups.reader_bytes, few_units_bytes)
     }
 
     /// Whether a table of one segment and a reader of it would find room.
     pub(crate) fn admits_any(&self) -> bool {
         let fixed_bytes = self.unpaid_fixed_bytes();
         let table_bytes = ResidentTable::bytes_for(&Fences::default(), 0) + self.table_bytes_beside_open(1);
-        self.has_share_for(fixed_bytes + table_bytes + self.lookups.reader_bytes)
+        self.has_share_for(fixed_bytes + table_bytes + self.lookups.reader_bytes, 0)
     }
 
-    /// Whether bookkeeping may take so many bytes more. At least half of the budget stays for units, because bookkeeping alone saves no
-    /// read.
-    pub(super) fn has_share_for(&self, bytes: usize) -> bool {
-        self.budget.used_bytes_of(MemoryKind::Bookkeeping) + bytes <= self.budget_bytes() / 2
+    /// Whether bookkeeping may take so many bytes more, for segments whose first few units take `few_units_bytes`. Bookkeeping alone saves
+    /// no read: half of the budget stays for units, or what the first few of all segments take. They take little where tables are small,
+    /// and a table that is not known wastes a read in every lookup.
+    fn has_share_for(&self, bytes: usize, few_units_bytes: usize) -> bool {
+        let bookkeeping_bytes = self.budget.used_bytes_of(MemoryKind::Bookkeeping) + bytes;
+        let least_bytes = bookkeeping_bytes + self.planner.few_units_bytes() + few_units_bytes;
+        let budget_bytes = self.budget_bytes();
+        bookkeeping_bytes <= budget_bytes / 2 || least_bytes <= budget_bytes - budget_bytes / SPARE_PARTS
     }
 
     /// Bytes of a table beside those that lookups share.
@@ -65,7 +74,11 @@ impl Registry {
 
     /// Takes bytes of the budget for bookkeeping, and evicts units for them.
     pub(crate) fn reserve(&mut self, bytes: usize) -> Option<Reservation> {
-        if bytes > 0 && !self.has_share_for(bytes) {
+        self.reserve_share(bytes, 0)
+    }
+
+    fn reserve_share(&mut self, bytes: usize, few_units_bytes: usize) -> Option<Reservation> {
+        if bytes > 0 && !self.has_share_for(bytes, few_units_bytes) {
             return None;
         }
         if let Some(reservation) = self.budget.try_reserve(MemoryKind::Bookkeeping, bytes) {
