@@ -74,13 +74,13 @@ impl Compare {
         let Inputs { records, configs, common, .. } = inputs;
         let Some(cache) = common.block_cache.filter(|cache| cache.pays_for_all) else { return Ok(()) };
         let budget = |config: &Config| common.budget_bytes(config, records.keys.records());
-        match configs.iter().find(|config| config.elastic().is_some() && budget(config) >= cache.bytes) {
+        match configs.iter().find(|config| config.elastic().is_some() && budget(config) * 2 > cache.bytes) {
             None => Ok(()),
             Some(config) => {
                 let [budget, cache] = [budget(config), cache.bytes].map(|bytes| Size { bytes });
                 Err(bad_input(format!(
-                    "--one-cache: the budget of {config}, {budget}, is charged to a block cache of {cache}: give a larger --block-cache, \
-                     or a smaller --budget"
+                    "--one-cache: the budget of {config}, {budget}, is charged to a block cache of {cache}, half of which stays for blocks: \
+                     give a larger --block-cache, or a smaller --budget"
                 )))
             }
         }

@@ -53,7 +53,10 @@ fn segments_that_lack_different_units_are_read_together() {
     }
     let before = manager.stats();
     let by_units = &before.levels[0].segments;
-    assert!(by_units.iter().filter(|&&segments| segments > 20).count() > 2, "resident units differ: {by_units:?}");
+    assert!(
+        by_units.iter().filter(|&&segments| segments > 20).count() > 2,
+        "resident units differ: {by_units:?}"
+    );
     manager.set_budget_bytes(AMPLE);
     assert_complete(&manager, 1);
     let reads = manager.stats().load_reads - before.load_reads;

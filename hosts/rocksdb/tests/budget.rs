@@ -49,7 +49,7 @@ fn the_block_cache_pays_for_the_budget_and_follows_it() {
     check_db(&db, "charged");
     // A compaction pins the blocks that it reads.
     db.wait_for_compact(&WaitForCompactOptions::default()).expect("compaction");
-    for budget_bytes in [20 * MIB, 2 * MIB, 0, 5 * MIB] {
+    for budget_bytes in [15 * MIB, 2 * MIB, 0, 5 * MIB] {
         elastic.set_budget_bytes(budget_bytes as u64).unwrap();
         let (usage, limit) = (cache.get_pinned_usage(), elastic.stats().budget_bytes);
         // Bookkeeping of open tables keeps a budget of nothing from being nothing.
@@ -137,12 +137,25 @@ fn every_shard_of_the_block_cache_has_room_beside_the_charge() {
 #[test]
 fn the_largest_budget_is_charged_in_as_many_entries_as_others() {
     const MOST: usize = 256 << 40;
-    let cache = Cache::new_lru_cache(8 * MIB);
+    let cache = Cache::new_lru_cache(2 * MOST);
     let elastic = builder(MOST).charge_to_block_cache(true).build().expect("the settings are sound");
     let options = installed(&elastic, &with_cache(&cache));
     assert!(is_about(cache.get_pinned_usage(), MOST), "{}", cache.get_pinned_usage());
     drop((options, elastic));
     assert_eq!(cache.get_pinned_usage(), 0);
+}
+
+/// As by default: a budget of 64 MiB and a cache of 32.
+#[test]
+fn half_of_the_block_cache_stays_for_blocks() {
+    for cache in [Cache::new_lru_cache(32 * MIB), Cache::new_hyper_clock_cache(32 * MIB, 4096)] {
+        let elastic = builder(64 * MIB).charge_to_block_cache(true).build().expect("the settings are sound");
+        let options = installed(&elastic, &with_cache(&cache));
+        assert_eq!(elastic.stats().budget_bytes, 16 * MIB);
+        assert!(is_about(cache.get_pinned_usage(), 16 * MIB), "{}", cache.get_pinned_usage());
+        assert_eq!(elastic.set_budget_bytes(1 << 30).expect("a budget"), 16 << 20);
+        drop((options, elastic));
+    }
 }
 
 #[test]

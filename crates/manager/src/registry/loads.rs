@@ -119,7 +119,8 @@ impl Registry {
         self.tables.get(table as usize)?.as_ref()?;
         let states = self.planner.table(table);
         let lacking = || states.iter().enumerate().filter(|(_, state)| state.resident < state.units());
-        let (segment, SegmentState { resident: first, .. }) = lacking().min_by_key(|(_, state)| state.resident)?;
+        let (segment, SegmentState { resident: first, .. }) =
+            lacking().min_by_key(|(_, state)| state.resident)?;
         let segment = SegmentRef { table, segment: segment as u32 };
         if states.len() > ROW_SEGMENTS_MAX {
             return Some((segment, 0));

@@ -121,7 +121,7 @@ impl BudgetControl {
         let charged = charge.update(wanted.max(self.manager.budget().budget_bytes()));
         if charged < wanted {
             log::warn!(
-                "the block cache has no room for a filter budget of {wanted} bytes: it is {charged} bytes"
+                "a filter budget of {wanted} bytes is lowered to {charged}, for which the block cache that pays for it has room"
             );
         }
         self.limit(wanted.min(charged));

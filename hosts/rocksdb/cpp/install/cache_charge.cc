@@ -27,13 +27,11 @@ class Charge {
   Charge(const Charge&) = delete;
   Charge& operator=(const Charge&) = delete;
 
-  // Moves the charge to `bytes`, rounded up to an entry. Gives what the cache granted: one with a strict limit may refuse, and half of it
-  // stays for blocks, because RocksDB fails reads where such a cache has no room, and a repair drops the tables.
+  // Moves the charge to `bytes`, rounded up to an entry. Gives what the cache granted: half of it stays for blocks, and one with a strict
+  // limit may refuse. There, RocksDB fails reads without room, and a repair drops the tables, so nothing is rounded up beyond the half.
   uint64_t Update(uint64_t bytes) {
-    if (cache_.get()->HasStrictCapacityLimit()) {
-      const uint64_t most = cache_.get()->GetCapacity() / 2;
-      bytes = std::min(bytes, most - std::min(most, kEntryBytesMin));
-    }
+    const uint64_t most = cache_.get()->GetCapacity() / 2;
+    bytes = std::min(bytes, cache_.get()->HasStrictCapacityLimit() ? most - std::min(most, kEntryBytesMin) : most);
     Shrink(bytes);
     Grow(bytes);
     return total_bytes_;
