@@ -97,14 +97,15 @@ pub struct Compare {
     #[arg(long, value_name = "SHARES", value_parser = parse_shares, conflicts_with = "workload", help_heading = "Workload")]
     pub(crate) mix: Option<Mix>,
     /// Exponent of the Zipf distribution of popularity [default: 0.99]
-    #[arg(long, value_name = "CONSTANT", conflicts_with = "distribution", help_heading = "Workload")]
+    #[arg(long, value_name = "CONSTANT", conflicts_with = "distribution", value_parser = sizes::number_within(0.0..=100.0),
+        help_heading = "Workload")]
     pub(crate) zipf: Option<f64>,
     /// Popularity: uniform, zipf:CONSTANT, latest:CONSTANT, hotspot:RECORD_SHARE:ACCESS_SHARE, or ranges:RECORDS:CONSTANT (ranges of so
     /// many neighbouring keys under Zipf, with the absent keys among them; keys lie in the order of their records)
     #[arg(long, help_heading = "Workload")]
     pub(crate) distribution: Option<Distribution>,
     /// Share of reads that ask for absent keys [default: 0.5 with `get`, else 0]
-    #[arg(long, value_name = "SHARE", help_heading = "Workload")]
+    #[arg(long, value_name = "SHARE", value_parser = sizes::number_within(0.0..=1.0), help_heading = "Workload")]
     pub(crate) zero_result: Option<f64>,
     /// Absent keys that are asked for: popular (hot ones come back, as hot present keys do) or fresh (each once and never again,
     /// as upserts and deduplication do)
