@@ -6,8 +6,9 @@ use std::time::{Duration, Instant};
 /// long. Short at first, because lookups may have begun.
 const PAUSE_MIN: Duration = Duration::from_millis(1);
 const PAUSE_MAX: Duration = Duration::from_millis(200);
-/// A table that comes so soon after opening seemed to be over shows that it is not.
-const GAP_MAX: Duration = Duration::from_millis(16);
+/// A table that comes so soon after the one before shows that opening only seemed to be over. Longer gaps are those of compactions: their
+/// tables need not wait for one another.
+const GAP_MAX: Duration = Duration::from_millis(4);
 /// How often to look whether it is over.
 pub(super) const LOOK_EVERY: Duration = Duration::from_micros(250);
 
