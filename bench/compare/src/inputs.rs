@@ -79,8 +79,8 @@ impl Compare {
             Some(config) => {
                 let [budget, cache] = [budget(config), cache.bytes].map(|bytes| Size { bytes });
                 Err(bad_input(format!(
-                    "--one-cache: the budget of {config}, {budget}, is charged to a block cache of {cache}, half of which stays for blocks: \
-                     give a larger --block-cache, or a smaller --budget"
+                    "--one-cache: the budget of {config}, {budget}, is charged to a block cache of {cache}, half of which stays for \
+                     blocks: give a larger --block-cache, or a smaller --budget"
                 )))
             }
         }
