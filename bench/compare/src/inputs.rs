@@ -74,7 +74,7 @@ impl Compare {
         let Inputs { records, configs, common, .. } = inputs;
         let Some(cache) = common.block_cache.filter(|cache| cache.pays_for_all) else { return Ok(()) };
         let budget = |config: &Config| common.budget_bytes(config, records.keys.records());
-        match configs.iter().find(|config| config.elastic().is_some() && budget(config) * 2 > cache.bytes) {
+        match configs.iter().find(|config| config.elastic().is_some() && budget(config) > cache.bytes / 2) {
             None => Ok(()),
             Some(config) => {
                 let [budget, cache] = [budget(config), cache.bytes].map(|bytes| Size { bytes });

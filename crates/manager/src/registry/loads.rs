@@ -83,6 +83,31 @@ pub(crate) struct Loaded {
     pub group: Option<Reservation>,
 }
 
+/// How many rows of a table's segments to read together, from the unit `first` on; 0 if it lacks too little of them.
+fn rows_worth_reading(states: &[SegmentState], first: u8) -> u8 {
+    if states.len() > ROW_SEGMENTS_MAX {
+        return 0;
+    }
+    // Segments whose lacking units begin at a row, less those whose lacking units end before it.
+    let mut changes = [0i32; MAX_UNITS as usize + 1];
+    for state in states.iter().filter(|state| state.resident < state.units()) {
+        changes[usize::from(state.resident)] += 1;
+        changes[usize::from(state.units())] -= 1;
+    }
+    let segments = states.len() as i32;
+    let (mut rows, mut lack_row, mut lacking_units) = (0, 0, 0);
+    for (row, change) in (1..).zip(&changes[usize::from(first)..]) {
+        lack_row += change;
+        lacking_units += lack_row;
+        if lack_row * 2 >= segments && lacking_units * 2 >= segments * row {
+            rows = row;
+        }
+    }
+    // One unit of one segment is read as fast by itself.
+    let is_worth_it = rows * segments > 1;
+    if is_worth_it { rows as u8 } else { 0 }
+}
+
 impl Registry {
     /// The unit to read next.
     pub(crate) fn next_wanted(&mut self) -> Option<Wanted> {
@@ -118,31 +143,11 @@ impl Registry {
     fn lacking_segment(&self, table: u32) -> Option<(SegmentRef, u8)> {
         self.tables.get(table as usize)?.as_ref()?;
         let states = self.planner.table(table);
-        let lacking = || states.iter().enumerate().filter(|(_, state)| state.resident < state.units());
+        let lacking = states.iter().enumerate().filter(|(_, state)| state.resident < state.units());
         let (segment, SegmentState { resident: first, .. }) =
-            lacking().min_by_key(|(_, state)| state.resident)?;
+            lacking.min_by_key(|(_, state)| state.resident)?;
         let segment = SegmentRef { table, segment: segment as u32 };
-        if states.len() > ROW_SEGMENTS_MAX {
-            return Some((segment, 0));
-        }
-        // Segments whose lacking units begin at a row, less those whose lacking units end before it.
-        let mut changes = [0i32; MAX_UNITS as usize + 1];
-        for (_, state) in lacking() {
-            changes[usize::from(state.resident)] += 1;
-            changes[usize::from(state.units())] -= 1;
-        }
-        let segments = states.len() as i32;
-        let (mut rows, mut lack_row, mut lacking_units) = (0, 0, 0);
-        for (row, change) in (1..).zip(&changes[usize::from(*first)..]) {
-            lack_row += change;
-            lacking_units += lack_row;
-            if lack_row * 2 >= segments && lacking_units * 2 >= segments * row {
-                rows = row;
-            }
-        }
-        // One unit of one segment is read as fast by itself.
-        let is_worth_it = rows * segments > 1;
-        Some((segment, if is_worth_it { rows as u8 } else { 0 }))
+        Some((segment, rows_worth_reading(states, *first)))
     }
 
     fn wanted(&self, segment: SegmentRef, rows: u8, is_for_table: bool) -> Option<Wanted> {

@@ -28,7 +28,7 @@ class Charge {
   Charge& operator=(const Charge&) = delete;
 
   // Moves the charge to `bytes`, rounded up to an entry. Gives what the cache granted: half of it stays for blocks, and one with a strict
-  // limit may refuse. There, RocksDB fails reads without room, and a repair drops the tables, so nothing is rounded up beyond the half.
+  // limit may refuse. Where such a cache has no room, RocksDB fails reads and a repair drops tables: nothing is rounded up beyond half.
   uint64_t Update(uint64_t bytes) {
     const uint64_t most = cache_.get()->GetCapacity() / 2;
     bytes = std::min(bytes, cache_.get()->HasStrictCapacityLimit() ? most - std::min(most, kEntryBytesMin) : most);
