@@ -65,6 +65,8 @@ pub struct Stats {
     pub closed_tables: usize,
     /// Tables that were refused for want of room even for their bookkeeping.
     pub refused_tables: u64,
+    /// Tables whose units cannot be read at present. They are tried again until they can.
+    pub failing_tables: usize,
     /// Segments of all tables known.
     pub segments: usize,
     /// Residency by level, shallow levels first, tables of unknown level last.

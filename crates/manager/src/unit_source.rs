@@ -13,13 +13,13 @@ use crate::interned::Interned;
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum UnitReadError {
-    /// The device or the file system failed; tried again later, a few times.
+    /// The device or the file system failed; tried again until it works.
     #[error("reading a filter unit failed")]
     Io(#[source] std::io::Error),
     /// The bytes are not what was written (checksum, length); never tried again for this segment.
     #[error("filter unit is corrupt: {0}")]
     Corrupt(String),
-    /// The table's file was deleted: nobody will look its keys up again. Not a fault, and not counted as one.
+    /// The table's file is not there. Not counted as a fault: engines delete files. Tried again until the host forgets the table.
     #[error("the table's file is gone")]
     Gone,
 }

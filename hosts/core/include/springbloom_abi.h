@@ -48,12 +48,17 @@ typedef struct {
 // ---- the engine -----------------------------------------------------------------------------------------------------
 
 // A cache of the engine that the budget can be charged to, so that filters and cache together stay under the cache's capacity. `cache` is
-// what sb_filters_shared_instance is given.
+// what sb_filters_shared_instance is given. One caller at a time for each charge.
 typedef struct {
-  // A charge, of nothing at first; it shares the cache. Owned; released with `release`.
-  void* (*charge)(const void* cache)SB_NOEXCEPT;
-  // Moves the charge to `bytes` or a little more; gives what the cache grants. One caller at a time.
+  // A charge, of nothing at first; it shares the cache. Owned; released with `release`. Until then the cache may run short of room. Then the
+  // charge falls to nothing, and `alarm` is called, by any thread within a call of the cache: it must not call the cache.
+  void* (*charge)(const void* cache, void (*alarm)(void*) SB_NOEXCEPT, void* context)SB_NOEXCEPT;
+  // Bytes that the charge may take: those that nobody else needs to have in the cache.
+  uint64_t (*room)(void* charge) SB_NOEXCEPT;
+  // Moves the charge to `bytes` or a little more; gives what the cache grants.
   uint64_t (*update)(void* charge, uint64_t bytes) SB_NOEXCEPT;
+  // To be called often: `alarm` is called only for a while after it.
+  void (*watch)(void* charge) SB_NOEXCEPT;
   void (*release)(void* charge) SB_NOEXCEPT;  // gives the bytes back
 } sb_cache_calls;
 
@@ -103,6 +108,10 @@ void sb_filters_retain(const sb_filters* filters) SB_NOEXCEPT;
 void sb_filters_release(const sb_filters* filters) SB_NOEXCEPT;  // gives one owned reference back
 uint64_t sb_filters_budget_bytes(const sb_filters* filters) SB_NOEXCEPT;
 int sb_filters_set_budget_bytes(const sb_filters* filters, uint64_t budget_bytes) SB_NOEXCEPT;
+// The block cache that the budget is charged to, if it is, will soon have to hold `bytes` more: the budget shrinks where it has to.
+void sb_filters_make_room(const sb_filters* filters, uint64_t bytes) SB_NOEXCEPT;
+// That cache refused an entry: a good part of the budget is given up, if there is one (1). Then the caller tries again.
+int sb_filters_yield_to_cache(const sb_filters* filters) SB_NOEXCEPT;
 // Waits until no unit is waiting to be loaded; whether that came true in time.
 int sb_filters_wait_idle(const sb_filters* filters, uint64_t timeout_ms) SB_NOEXCEPT;
 // Calls `take` with the metrics in the text format that Prometheus scrapes, whose Content-Type is SB_METRICS_CONTENT_TYPE.

@@ -188,8 +188,8 @@ impl ElasticFiltersBuilder {
     }
 
     /// Charges the budget to the block cache of the first options that this is [installed](ElasticFilters::install) into, so that filters
-    /// and blocks together stay under the cache's capacity. The charge follows the budget. Half of the cache stays for blocks: a larger
-    /// budget is lowered to the other half, and the log says so.
+    /// and blocks together stay under the cache's capacity. The budget takes at most half of the cache, and gives way to what is pinned
+    /// there: memtables, index blocks, iterators.
     pub fn charge_to_block_cache(mut self, charge: bool) -> Self {
         self.settings.charge_to_block_cache = charge;
         self

@@ -16,8 +16,7 @@ pub(super) fn load(mut job: Job, registry: &SharedRegistry) {
     let mut reads = 0;
     let loaded = catch_unwind(AssertUnwindSafe(|| replace_group(&mut job, &mut reads, registry)));
     let broke_off = loaded.err().map(|_| panicked());
-    let last = job.wanted.units - 1;
-    registry.lock().finish_load(&job.wanted, last, reads, job.buffer.bytes(), broke_off);
+    registry.lock().finish_load(&job.wanted, reads, job.buffer.bytes(), broke_off);
 }
 
 /// Reads the last unit first. Until then the segment keeps its old group: if the device fails, nothing is lost.

@@ -47,25 +47,19 @@ pub struct SegmentState {
     rate: UnitRate,
     /// Units allocated.
     units: u8,
-    /// Low [`UNITS_BITS`] bits: units that can be loaded, fewer than were built if one is corrupt. The bits above: failed reads.
-    units_max_and_failures: u8,
+    /// Units that can be loaded: fewer than were built if one is corrupt.
+    units_max: u8,
     /// Units in memory now. Set by the registry.
     pub(crate) resident: u8,
 }
 
-const UNITS_BITS: u32 = 6;
-const UNITS_MASK: u8 = (1 << UNITS_BITS) - 1;
-const _: () = assert!(springbloom_filter::MAX_UNITS <= UNITS_MASK && size_of::<SegmentState>() == 28);
-
-/// Failed reads are counted up to here.
-pub(crate) const FAILED_READS_MAX: u8 = 3;
-const _: () = assert!(FAILED_READS_MAX as u32 == u8::MAX as u32 >> UNITS_BITS);
+const _: () = assert!(size_of::<SegmentState>() == 28);
 
 impl SegmentState {
     fn new(shape: GroupShape, hotness: Hotness) -> Self {
         let rate = UnitRate::of(shape);
         let counts = Counts::new(hotness);
-        Self { shape, counts, rate, units: 0, units_max_and_failures: shape.unit_count(), resident: 0 }
+        Self { shape, counts, rate, units: 0, units_max: shape.unit_count(), resident: 0 }
     }
 
     /// Measured use.
@@ -84,23 +78,11 @@ impl SegmentState {
 
     /// Units that can be loaded.
     pub fn units_max(&self) -> u8 {
-        self.units_max_and_failures & UNITS_MASK
+        self.units_max
     }
 
     fn lower_units_max(&mut self, units_max: u8) {
-        let lower = self.units_max().min(units_max);
-        self.units_max_and_failures = self.units_max_and_failures & !UNITS_MASK | lower;
-    }
-
-    /// Failed reads of this segment's units since the last one that succeeded.
-    pub(crate) fn failed_reads(&self) -> u8 {
-        self.units_max_and_failures >> UNITS_BITS
-    }
-
-    /// At most [`FAILED_READS_MAX`].
-    pub(crate) fn set_failed_reads(&mut self, failed_reads: u8) {
-        let kept = failed_reads.min(FAILED_READS_MAX) << UNITS_BITS;
-        self.units_max_and_failures = self.units_max() | kept;
+        self.units_max = self.units_max.min(units_max);
     }
 
     pub(crate) fn fpr(&self) -> f32 {
@@ -145,7 +127,7 @@ pub struct Allocation {
     segments: PerSegment<SegmentState>,
     runs: Runs,
     forecast: Forecast,
-    /// Tables whose reads failed or found no room, and the number of visits before which no unit of them is admitted.
+    /// Tables whose reads found no room, and the number of visits before which no unit of them is admitted.
     backoffs: HashMap<u32, u64>,
     segment_count: usize,
     /// Of the first [`FEW_UNITS`] units of every segment.

@@ -210,7 +210,7 @@ impl Planner {
         &self.allocation.segments()[segment]
     }
 
-    /// For the registry, which keeps resident units and failed reads with the segment.
+    /// For the registry, which keeps resident units with the segment.
     pub(crate) fn segment_mut(&mut self, segment: SegmentRef) -> &mut SegmentState {
         self.allocation.state_mut(segment)
     }

@@ -1,26 +1,23 @@
 //! Which units to read next: first segments with a wasted read, then whole tables.
 //!
 //! The queue is short. When it is full, a segment's table is noted instead, once, and searched later for units that it lacks. A new table
-//! is noted as a whole, so that it is read in rows. Noted tables are linked through the registry's own entries.
+//! is noted as a whole, so that it is read in rows. A table whose read failed is [tried again](super::failing) after a pause.
 
 use std::collections::VecDeque;
+use std::time::Instant;
 
-use super::table::{QueueLink, Table};
+use super::failing::FailingTables;
+use super::table::Table;
+use super::table_list::TableList;
 use crate::SegmentRef;
 
 const SEGMENTS_MAX: usize = 64;
 
 /// Where units are wanted.
-#[derive(Debug)]
 pub(super) struct LoadQueue {
     segments: VecDeque<SegmentRef>,
-    /// [`QueueLink::LAST`] if none is noted.
-    first_table: QueueLink,
-    last_table: u32,
-}
-
-fn queue_link(tables: &mut [Option<Table>], table: u32) -> Option<&mut QueueLink> {
-    tables.get_mut(table as usize)?.as_mut().map(|table| &mut table.queue_link)
+    noted: TableList,
+    failing: FailingTables,
 }
 
 impl LoadQueue {
@@ -28,7 +25,11 @@ impl LoadQueue {
     pub(super) const FIXED_BYTES: usize = SEGMENTS_MAX * size_of::<SegmentRef>();
 
     pub(super) fn new() -> Self {
-        Self { segments: VecDeque::with_capacity(SEGMENTS_MAX), first_table: QueueLink::LAST, last_table: 0 }
+        Self {
+            segments: VecDeque::with_capacity(SEGMENTS_MAX),
+            noted: TableList::default(),
+            failing: FailingTables::default(),
+        }
     }
 
     /// Notes that a segment lacks a unit. `false` if the queue is full: note its table.
@@ -46,52 +47,67 @@ impl LoadQueue {
 
     /// Segments and tables that are noted, `most` at most.
     pub(super) fn noted(&self, tables: &[Option<Table>], most: usize) -> usize {
-        let QueueLink(first) = self.first_table;
-        let next = |&table: &u32| tables.get(table as usize)?.as_ref().map(|table| table.queue_link.0);
-        let noted_tables =
-            std::iter::successors(Some(first), next).filter(|&table| (table as usize) < tables.len());
-        (self.segments.len() + noted_tables.take(most).count()).min(most)
+        (self.segments.len() + self.noted.iter(tables).take(most).count()).min(most)
     }
 
     /// Notes a table, if it is known and not noted yet.
     pub(super) fn push_table(&mut self, tables: &mut [Option<Table>], table: u32) {
-        let Some(place) = queue_link(tables, table).filter(|place| **place == QueueLink::NOT) else { return };
-        *place = QueueLink::LAST;
-        if self.first_table == QueueLink::LAST {
-            self.first_table = QueueLink(table);
-        } else if let Some(last) = queue_link(tables, self.last_table) {
-            *last = QueueLink(table);
+        self.noted.push(tables, table);
+    }
+
+    /// Takes out the table to read next: one that failed and is due, or the one that was noted first.
+    pub(super) fn pop_table(&mut self, tables: &mut [Option<Table>], now: Instant) -> Option<u32> {
+        if let Some(table) = self.failing.pop_due(tables, now) {
+            return Some(table);
         }
-        self.last_table = table;
+        loop {
+            let table = self.noted.pop(tables)?;
+            if !self.put_off(tables, table, now) {
+                return Some(table);
+            }
+        }
     }
 
-    /// Takes out the table that was noted first.
-    pub(super) fn pop_table(&mut self, tables: &mut [Option<Table>]) -> Option<u32> {
-        let QueueLink(first) = self.first_table;
-        let place = queue_link(tables, first)?;
-        self.first_table = std::mem::replace(place, QueueLink::NOT);
-        Some(first)
+    /// Whether the table is not to be read now, because reads of it or of its source fail. Then it is tried later.
+    pub(super) fn put_off(&mut self, tables: &mut [Option<Table>], table: u32, now: Instant) -> bool {
+        let Some(known) = tables.get_mut(table as usize).and_then(Option::as_mut) else { return false };
+        let source = known.source;
+        if !known.queue_link.has_failed() && !self.failing.is_out(source) {
+            return false;
+        }
+        known.queue_link.set_failed(true);
+        self.failing.push(tables, table, source, now);
+        true
     }
 
-    /// Forgets a table, which is still known. O(noted tables).
+    /// A read of the table failed. `true` if it is the first one of its source.
+    pub(super) fn count_failure(&mut self, tables: &mut [Option<Table>], table: u32, now: Instant) -> bool {
+        let Some(known) = tables.get_mut(table as usize).and_then(Option::as_mut) else { return false };
+        known.queue_link.set_failed(true);
+        let source = known.source;
+        let is_first = self.failing.count_failure(source, now);
+        self.failing.push(tables, table, source, now);
+        is_first
+    }
+
+    /// A read of the table succeeded. `true` if reads of its source failed, and do no more.
+    pub(super) fn count_success(&mut self, tables: &mut [Option<Table>], table: u32, now: Instant) -> bool {
+        let Some(known) = tables.get_mut(table as usize).and_then(Option::as_mut) else { return false };
+        let had_failed = known.queue_link.has_failed();
+        known.queue_link.set_failed(false);
+        self.failing.count_success(known.source, had_failed, now)
+    }
+
+    /// Tables whose units cannot be read at present.
+    pub(super) fn failing_count(&self, tables: &[Option<Table>]) -> usize {
+        self.failing.count(tables)
+    }
+
+    /// Forgets a table, which is still known. O(noted and failing tables).
     pub(super) fn remove_table(&mut self, tables: &mut [Option<Table>], table: u32) {
         self.segments.retain(|segment| segment.table != table);
-        let Some(place) = queue_link(tables, table).filter(|place| **place != QueueLink::NOT) else { return };
-        let next = std::mem::replace(place, QueueLink::NOT);
-        if self.first_table == QueueLink(table) {
-            self.first_table = next;
-            return;
-        }
-        let QueueLink(mut before) = self.first_table;
-        while let Some(place) = queue_link(tables, before) {
-            if *place == QueueLink(table) {
-                *place = next;
-                break;
-            }
-            before = place.0;
-        }
-        if self.last_table == table {
-            self.last_table = before;
+        if !self.noted.remove(tables, table) {
+            self.failing.remove(tables, table);
         }
     }
 }

@@ -1,6 +1,7 @@
 //! Both ends of a load: which unit to read next, and taking in what was read.
 
 use std::sync::Arc;
+use std::time::Instant;
 
 use springbloom_filter::{GroupShape, MAX_UNITS};
 
@@ -9,11 +10,9 @@ use super::residents::LoadBy;
 use super::table::Table;
 use crate::memory::group_bytes;
 use crate::plan::SegmentState;
-use crate::plan::allocation::FAILED_READS_MAX;
 use crate::{MemoryBudget, MemoryKind, Reservation, SegmentRef, TableUnits, UnitReadError, UnitSource};
 
-/// After a read that failed or found no room, units of that table are not asked for during so many visits (to any segment). Four times as
-/// many after each further failure.
+/// After a read that found no room, units of that table are not asked for during so many visits (to any segment).
 const BACKOFF_VISITS: u64 = 4096;
 /// Most segments of a table whose units are read as a row.
 const ROW_SEGMENTS_MAX: usize = 4096;
@@ -111,14 +110,17 @@ fn rows_worth_reading(states: &[SegmentState], first: u8) -> u8 {
 impl Registry {
     /// The unit to read next.
     pub(crate) fn next_wanted(&mut self) -> Option<Wanted> {
+        let now = Instant::now();
         loop {
             let (segment, rows, is_for_table) = if let Some(segment) = self.loads.pop_segment() {
-                if self.comes_with_its_table(segment.table) {
+                if self.loads.put_off(&mut self.tables, segment.table, now)
+                    || self.comes_with_its_table(segment.table)
+                {
                     continue;
                 }
                 (segment, 0, false)
             } else {
-                let table = self.loads.pop_table(&mut self.tables)?;
+                let table = self.loads.pop_table(&mut self.tables, now)?;
                 let Some((segment, rows)) = self.lacking_segment(table) else { continue };
                 (segment, rows, true)
             };
@@ -195,6 +197,9 @@ impl Registry {
     /// Takes in what was read, and what failed.
     pub(crate) fn take_in_units(&mut self, loaded: Loaded) {
         let Loaded { wanted, is_row, segments, broke_off, buffer, mut group } = loaded;
+        if segments.iter().any(|(_, read)| !read.units.is_empty()) {
+            self.count_success(&wanted);
+        }
         for (segment, LoadedUnits { units, error }) in segments {
             let segment = SegmentRef { segment, ..wanted.segment };
             // A row also has units that the segment has already.
@@ -203,10 +208,10 @@ impl Registry {
             let Some(news) = known.and_then(|known| units.get(known.into()..)) else { continue };
             self.install(segment, resident, news, &mut group, !is_row);
             if let Some(error) = error {
-                self.fail(segment, wanted.resident + units.len() as u8, error);
+                self.fail(&wanted, segment, wanted.resident + units.len() as u8, error);
             }
         }
-        self.finish_load(&wanted, wanted.resident, 1, buffer.bytes(), broke_off);
+        self.finish_load(&wanted, 1, buffer.bytes(), broke_off);
     }
 
     /// Whether the segment still lacks just this unit of this very table.
@@ -244,7 +249,6 @@ impl Registry {
                 self.counters.loads += added as u64;
                 self.planner.count_loads(segment.table, added as u64);
                 self.counters.load_bytes += units.iter().map(Vec::len).sum::<usize>() as u64;
-                self.planner.segment_mut(segment).set_failed_reads(0);
                 if by_segment {
                     self.request_load(segment, LoadBy::Segment);
                 }
@@ -253,44 +257,36 @@ impl Registry {
         }
     }
 
-    /// Ends a load: counts its reads. Where it broke off, the segments that it did not reach have failed.
+    /// Ends a load: counts its reads. Where it broke off, the table has failed.
     pub(crate) fn finish_load(
         &mut self,
         wanted: &Wanted,
-        unit: u8,
         reads: u64,
         buffer_bytes: usize,
         broke_off: Option<UnitReadError>,
     ) {
         self.counters.load_reads += reads;
-        let is_known = |table: &Table| table.open.generation() == wanted.generation;
-        let table = wanted.segment.table;
-        if wanted.is_for_table
-            && self.tables.get(table as usize).and_then(Option::as_ref).is_some_and(is_known)
-        {
-            self.queue_table(table); // it may lack more
+        if let Some(error) = broke_off {
+            self.count_failure(wanted, &error);
+        }
+        if wanted.is_for_table && self.is_known(wanted) {
+            self.queue_table(wanted.segment.table); // it may lack more
         }
         // Headroom for an unusually large group is given back over time.
         let needed = buffer_bytes.max(self.copies_bytes_max());
         self.headroom_bytes -= self.headroom_bytes.saturating_sub(needed).div_ceil(HEADROOM_LOADS);
-        let Some(error) = broke_off else { return };
-        for segment in 0..wanted.table.shapes.len() as u32 {
-            let segment = SegmentRef { segment, ..wanted.segment };
-            if self.still_wants(wanted, segment) && self.planner.segment(segment).units() > unit {
-                match error {
-                    UnitReadError::Gone => self.cap_units(segment, unit),
-                    _ => self.retry_later(segment, &error),
-                }
-            }
-        }
+    }
+
+    fn is_known(&self, wanted: &Wanted) -> bool {
+        let known = self.tables.get(wanted.segment.table as usize).and_then(Option::as_ref);
+        known.is_some_and(|table| table.open.generation() == wanted.generation)
     }
 
     /// A unit of the segment could not be read.
-    pub(super) fn fail(&mut self, segment: SegmentRef, unit: u8, error: UnitReadError) {
+    pub(super) fn fail(&mut self, wanted: &Wanted, segment: SegmentRef, unit: u8, error: UnitReadError) {
         match error {
             UnitReadError::Corrupt(what) => self.give_up(segment, unit, &what),
-            UnitReadError::Gone => self.cap_units(segment, unit),
-            error => self.retry_later(segment, &error),
+            error => self.count_failure(wanted, &error),
         }
     }
 
@@ -298,28 +294,30 @@ impl Registry {
     fn give_up(&mut self, segment: SegmentRef, unit: u8, what: &str) {
         log::warn!("a filter unit cannot be used, its segment does without: {what}");
         self.counters.corrupt_units += 1;
-        self.cap_units(segment, unit);
-    }
-
-    /// There are no units from `unit` on: that one is corrupt, or the table was deleted (and what the segment has stays until the host
-    /// says so too).
-    fn cap_units(&mut self, segment: SegmentRef, unit: u8) {
         self.planner.cap_units(segment, unit);
         self.apply_plan(LoadBy::Table);
     }
 
-    fn retry_later(&mut self, segment: SegmentRef, error: &UnitReadError) {
-        log::debug!("a filter unit could not be read: {error}");
-        self.counters.failed_reads += 1;
-        let state = self.planner.segment_mut(segment);
-        let (failures, resident) = (state.failed_reads() + 1, state.resident);
-        state.set_failed_reads(failures);
-        if failures >= FAILED_READS_MAX {
-            log::warn!("reading filter units failed {failures} times, a segment does without: {error}");
-            self.planner.cap_units(segment, resident);
-        } else {
-            self.planner.withdraw(segment, resident, BACKOFF_VISITS << (2 * (failures - 1)));
+    /// A read of the table failed. What the plan wants of it stays wanted, and is tried again later.
+    fn count_failure(&mut self, wanted: &Wanted, error: &UnitReadError) {
+        if !self.is_known(wanted) {
+            return;
         }
-        self.apply_plan(LoadBy::Table);
+        let is_first = self.loads.count_failure(&mut self.tables, wanted.segment.table, Instant::now());
+        // A deleted table is no fault. It fails until the host tells that it is gone.
+        if !matches!(error, UnitReadError::Gone) {
+            self.counters.failed_reads += 1;
+            if is_first {
+                log::warn!("filter units cannot be read, and are tried again until they can: {error}");
+            }
+        }
+    }
+
+    pub(super) fn count_success(&mut self, wanted: &Wanted) {
+        if self.is_known(wanted)
+            && self.loads.count_success(&mut self.tables, wanted.segment.table, Instant::now())
+        {
+            log::warn!("filter units can be read again");
+        }
     }
 }

@@ -7,6 +7,7 @@
 
 mod bookkeeping;
 mod ceiling;
+mod failing;
 mod garbage;
 mod identities;
 mod load_queue;
@@ -15,6 +16,7 @@ mod negative_cache;
 mod report;
 mod residents;
 mod table;
+mod table_list;
 mod warm_start;
 mod whole_group;
 

@@ -68,6 +68,7 @@ impl Registry {
             tables: self.tables.iter().flatten().count(),
             closed_tables: self.known_tables().filter(|table| !table.is_open).count(),
             refused_tables: self.counters.refused_tables,
+            failing_tables: self.loads.failing_count(&self.tables),
             segments: self.planner.segment_count(),
             levels,
             scopes,

@@ -14,15 +14,55 @@ pub(super) struct Table {
 impl Table {
     /// Whether it is in the load queue.
     pub(super) fn is_noted(&self) -> bool {
-        self.queue_link != QueueLink::NOT
+        self.queue_link.is_noted()
     }
 }
 
-/// A table's place in the list of those that are noted: the next one.
+/// A table's place in a list of the load queue: the next table. The highest bit tells that the last read of the table's
+/// units failed, or was not made because those of its source fail.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct QueueLink(pub u32);
+pub(super) struct QueueLink(u32);
 
 impl QueueLink {
-    pub(super) const NOT: QueueLink = QueueLink(u32::MAX);
-    pub(super) const LAST: QueueLink = QueueLink(u32::MAX - 1);
+    const FAILED: u32 = 1 << 31;
+    const NONE: u32 = Self::FAILED - 1;
+    const END: u32 = Self::NONE - 1;
+
+    /// Of a table that is in no list, and whose last read did not fail.
+    pub(super) const NOT: QueueLink = QueueLink(Self::NONE);
+
+    fn place(self) -> u32 {
+        self.0 & !Self::FAILED
+    }
+
+    fn set_place(&mut self, place: u32) {
+        self.0 = self.0 & Self::FAILED | place;
+    }
+
+    pub(super) fn is_noted(self) -> bool {
+        self.place() != Self::NONE
+    }
+
+    /// The table behind this one in its list.
+    pub(super) fn next(self) -> Option<u32> {
+        Some(self.place()).filter(|&place| place < Self::END)
+    }
+
+    /// Puts the table before `next`, or at the end of a list.
+    pub(super) fn link_to(&mut self, next: Option<u32>) {
+        self.set_place(next.unwrap_or(Self::END));
+    }
+
+    /// Takes the table out of its list.
+    pub(super) fn unlink(&mut self) {
+        self.set_place(Self::NONE);
+    }
+
+    pub(super) fn has_failed(self) -> bool {
+        self.0 & Self::FAILED != 0
+    }
+
+    pub(super) fn set_failed(&mut self, failed: bool) {
+        self.0 = self.place() | if failed { Self::FAILED } else { 0 };
+    }
 }

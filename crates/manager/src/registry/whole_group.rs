@@ -11,7 +11,7 @@ impl Registry {
     /// A unit of the wanted segment could not be read.
     pub(crate) fn fail_unit(&mut self, wanted: &Wanted, unit: u8, error: UnitReadError) {
         if self.still_wants(wanted, wanted.segment) {
-            self.fail(wanted.segment, unit, error);
+            self.fail(wanted, wanted.segment, unit, error);
         }
     }
 
@@ -57,16 +57,16 @@ impl Registry {
         }
         if let Some((unit, error)) = failed {
             self.garbage.take_group(Some(group));
-            return self.fail(segment, unit, error);
+            return self.fail(wanted, segment, unit, error);
         }
         let Some(table) = &self.tables[segment.table as usize] else { return };
         self.garbage.take_group(table.open.cells()[segment.segment as usize].put(group));
         self.counters.loads += u64::from(units);
         self.planner.count_loads(segment.table, u64::from(units));
         self.counters.load_bytes += u64::from(units) * wanted.shape().unit_bytes() as u64;
+        self.count_success(wanted);
         let state = self.planner.segment_mut(segment);
         state.resident = units;
-        state.set_failed_reads(0);
         let planned = state.units();
         if planned < units {
             self.evict_to(segment, planned);

@@ -1,19 +1,25 @@
 //! The budget in force: what the program asked for, less what memory pressure takes, and no more than is charged to the block cache.
 //!
-//! Invariants: the manager's limit is never above what is charged to the block cache; changes come one at a time.
+//! Invariants: the manager's limit is never above what is charged to the block cache, but for the moment after the cache took the charge
+//! away; changes come one at a time.
 
 use std::{
     sync::{
         Arc,
         atomic::{AtomicBool, Ordering},
     },
-    time::Duration,
+    time::{Duration, Instant},
 };
 
 use parking_lot::Mutex;
 use springbloom_manager::Manager;
 
-use crate::{control::memory_pressure::MemoryPressure, ffi::CacheCharge, tables::handover::Handover};
+use crate::{
+    Cache, Engine,
+    control::{charged_cache::ChargedCache, memory_pressure::MemoryPressure},
+    ffi::CacheAlarm,
+    tables::handover::Handover,
+};
 
 /// Polls without pressure before memory is taken back.
 const CALM_POLLS: u32 = 10;
@@ -29,6 +35,7 @@ pub(crate) struct BudgetControl {
     pressure: Option<MemoryPressure>,
     /// Whether the budget is charged to a block cache. Outside of the mutex, which is held while a budget moves.
     is_charged: AtomicBool,
+    alarm: Arc<CacheAlarm>,
     state: Mutex<State>,
 }
 
@@ -37,7 +44,9 @@ struct State {
     /// Share of what was asked for that is in use, 0..=1.
     share: f64,
     calm_polls: u32,
-    charge: Option<CacheCharge>,
+    cache: Option<ChargedCache>,
+    /// Whether the log was told that the cache has no room for all of the budget.
+    is_told: bool,
 }
 
 impl BudgetControl {
@@ -47,33 +56,83 @@ impl BudgetControl {
         pressure: Option<MemoryPressure>,
     ) -> Self {
         let asked_bytes = manager.budget().budget_bytes();
-        let state = State { asked_bytes, share: 1.0, calm_polls: 0, charge: None };
-        Self { manager, handover, pressure, is_charged: AtomicBool::new(false), state: Mutex::new(state) }
+        let state = State { asked_bytes, share: 1.0, calm_polls: 0, cache: None, is_told: false };
+        Self {
+            manager,
+            handover,
+            pressure,
+            is_charged: AtomicBool::new(false),
+            alarm: Arc::default(),
+            state: Mutex::new(state),
+        }
     }
 
     /// Asks for another budget, and gives the one that is in force then. A smaller one holds when this returns.
     pub(crate) fn ask(&self, budget_bytes: usize) -> usize {
         let mut state = self.state.lock();
         state.asked_bytes = budget_bytes;
-        self.apply(&state);
-        self.manager.budget().budget_bytes()
+        self.apply(&mut state);
+        self.in_force()
     }
 
-    /// Charges the budget to `charge`'s block cache, unless it is charged to one already.
-    pub(crate) fn charge_to(
-        &self,
-        charge: impl FnOnce() -> Result<CacheCharge, String>,
-    ) -> Result<(), String> {
+    /// Charges the budget to `cache`, unless it is charged to one already.
+    pub(crate) fn charge_to(&self, engine: &'static Engine, cache: &Cache<'_>) -> Result<(), String> {
         if self.is_charged.load(Ordering::Acquire) {
             return Ok(());
         }
         let mut state = self.state.lock();
-        if state.charge.is_none() {
-            state.charge = Some(charge()?);
-            self.apply(&state);
+        if state.cache.is_none() {
+            state.cache = Some(ChargedCache::new(engine, cache, self.alarm.clone())?);
+            self.apply(&mut state);
             self.is_charged.store(true, Ordering::Release);
+            // Its thread looks at the cache from now on.
+            self.alarm.ring();
         }
         Ok(())
+    }
+
+    /// The calling thread is woken when the cache runs short of room, and looks at it then.
+    pub(crate) fn wake_this_thread(&self) {
+        self.alarm.wake_this_thread();
+    }
+
+    /// When [`look_at_cache`](Self::look_at_cache) wants to be called; `None`: never.
+    pub(crate) fn next_look(&self) -> Option<Instant> {
+        if !self.is_charged.load(Ordering::Acquire) {
+            return None;
+        }
+        let next_look = self.state.lock().cache.as_ref().map(ChargedCache::next_look);
+        if self.alarm.is_ringing() { Some(Instant::now()) } else { next_look }
+    }
+
+    /// Follows the room that others leave in the cache.
+    pub(crate) fn look_at_cache(&self) {
+        self.move_for_cache(|cache, state| cache.look(state.asked_bytes, state.wanted_bytes()));
+    }
+
+    /// The cache will have to hold `bytes` more.
+    pub(crate) fn make_room(&self, bytes: usize) {
+        self.move_for_cache(|cache, _| cache.leave(bytes));
+    }
+
+    /// The cache refused an entry. Gives up a good part of the budget: `false` if there is none to give.
+    pub(crate) fn yield_to_cache(&self) -> bool {
+        self.move_for_cache(|cache, _| cache.give_way())
+    }
+
+    /// Moves the budget to what `decide` says, if the budget is charged to a cache. Whether it said so.
+    fn move_for_cache(&self, decide: impl FnOnce(&mut ChargedCache, &State) -> Option<usize>) -> bool {
+        if !self.is_charged.load(Ordering::Acquire) {
+            return false;
+        }
+        let mut state = self.state.lock();
+        let Some(mut cache) = state.cache.take() else { return false };
+        let budget_bytes = decide(&mut cache, &state);
+        state.cache = Some(cache);
+        if let Some(budget_bytes) = budget_bytes {
+            self.move_to(&mut state, budget_bytes);
+        }
+        budget_bytes.is_some()
     }
 
     /// How often [`poll_pressure`](Self::poll_pressure) wants to be called; `None`: never.
@@ -99,36 +158,51 @@ impl BudgetControl {
             }
         }
         if state.share != before {
-            self.apply(&state);
+            self.apply(&mut state);
         }
     }
 
-    /// Lowers the charge after the ceiling fell by itself.
-    pub(crate) fn follow_ceiling(&self) {
-        if let Some(charge) = &self.state.lock().charge {
-            charge.update(self.manager.budget().budget_bytes());
-        }
+    fn in_force(&self) -> usize {
+        self.manager.budget().budget_bytes()
     }
 
-    fn apply(&self, state: &State) {
-        let wanted = (state.asked_bytes as f64 * state.share) as usize;
-        let wanted = if state.share == 1.0 { state.asked_bytes } else { wanted };
-        let Some(charge) = &state.charge else { return self.limit(wanted) };
+    /// Moves the budget to what is wanted, or to what the cache has room for.
+    fn apply(&self, state: &mut State) {
+        let wanted = state.wanted_bytes();
+        let budget_bytes = state.cache.as_mut().map_or(wanted, |cache| cache.fit(wanted));
+        self.move_to(state, budget_bytes);
+    }
+
+    fn move_to(&self, state: &mut State, budget_bytes: usize) {
+        let wanted = state.wanted_bytes();
+        let State { cache: Some(cache), is_told, .. } = state else { return self.limit(budget_bytes) };
         // Charge first when the budget grows, and last when it shrinks: the budget is never above the charge.
-        if wanted < self.manager.budget().budget_bytes() {
-            self.limit(wanted);
+        if budget_bytes < self.in_force() {
+            self.limit(budget_bytes);
         }
-        let charged = charge.update(wanted.max(self.manager.budget().budget_bytes()));
-        if charged < wanted {
+        let charged = cache.charge(budget_bytes);
+        self.limit(budget_bytes.min(charged));
+        // What stays in use beyond it, for tables that are open, is not charged: the cache has no room for it.
+        cache.charge(self.in_force().min(budget_bytes));
+        let is_short = self.in_force() < wanted;
+        if is_short && !*is_told {
             log::warn!(
-                "a filter budget of {wanted} bytes is lowered to {charged}, for which the block cache that pays for it has room"
+                "a filter budget of {wanted} bytes is lowered to {}, for which the block cache that pays for it has room; it follows \
+                 the room there from now on",
+                self.in_force()
             );
         }
-        self.limit(wanted.min(charged));
-        charge.update(self.manager.budget().budget_bytes());
+        *is_told = is_short;
     }
 
     fn limit(&self, budget_bytes: usize) {
         self.handover.without_any(|| self.manager.set_budget_bytes(budget_bytes));
+    }
+}
+
+impl State {
+    /// What the program asked for, less what memory pressure takes.
+    fn wanted_bytes(&self) -> usize {
+        if self.share == 1.0 { self.asked_bytes } else { (self.asked_bytes as f64 * self.share) as usize }
     }
 }

@@ -110,17 +110,21 @@ impl Tasks {
         let mut check = Timer::every(TABLE_CHECK_INTERVAL);
         let mut save = self.warm_start.as_ref().map(|(_, interval)| Timer::every(*interval));
         let mut poll = self.budget.poll_interval().map(Timer::every);
+        self.budget.wake_this_thread();
         loop {
             let timers = [Some(&check), save.as_ref(), poll.as_ref()];
-            let next = timers.into_iter().flatten().map(|timer| timer.due).min().unwrap_or(check.due);
+            let next = timers.into_iter().flatten().map(|timer| timer.due);
+            let next = next.chain(self.budget.next_look()).min().unwrap_or(check.due);
             if stop.wait(next.saturating_duration_since(Instant::now())) {
                 break;
+            }
+            if self.budget.next_look().is_some_and(|due| Instant::now() >= due) {
+                self.contained(|| self.budget.look_at_cache());
             }
             if check.is_due() {
                 self.contained(|| self.files.forget_deleted());
                 self.contained(|| self.handover.expire());
                 self.contained(|| self.deferred.retry(&self.manager));
-                self.contained(|| self.budget.follow_ceiling());
                 self.contained(|| {
                     self.databases.sum_up_openings(self.manager.budget().budget_bytes());
                 });

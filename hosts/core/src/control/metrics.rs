@@ -141,6 +141,9 @@ pub const METRICS: &[Metric] = &[
     counter("springbloom_units_evicted", "Units that were given up", |s| one(s.evictions)),
     counter("springbloom_units_corrupt", "Units that were found corrupt", |s| one(s.corrupt_units)),
     counter("springbloom_unit_reads_failed", "Reads of units that failed", |s| one(s.failed_reads)),
+    gauge("springbloom_tables_failing", "Tables whose units cannot be read at present", |s| {
+        bytes(s.failing_tables)
+    }),
     counter("springbloom_tables_refused", "Tables without room for their bookkeeping", |s| {
         one(s.refused_tables)
     }),

@@ -150,6 +150,24 @@ unsafe extern "C" fn sb_filters_set_budget_bytes(filters: *const Filters, budget
 /// # Safety
 /// `filters` is alive.
 #[unsafe(no_mangle)]
+unsafe extern "C" fn sb_filters_make_room(filters: *const Filters, bytes: u64) {
+    // SAFETY: borrowed for the call.
+    let filters = unsafe { &*filters };
+    guarded((), || filters.make_room(bytes));
+}
+
+/// # Safety
+/// `filters` is alive.
+#[unsafe(no_mangle)]
+unsafe extern "C" fn sb_filters_yield_to_cache(filters: *const Filters) -> c_int {
+    // SAFETY: borrowed for the call.
+    let filters = unsafe { &*filters };
+    c_int::from(guarded(false, || filters.yield_to_cache()))
+}
+
+/// # Safety
+/// `filters` is alive.
+#[unsafe(no_mangle)]
 unsafe extern "C" fn sb_filters_wait_idle(filters: *const Filters, timeout_ms: u64) -> c_int {
     // SAFETY: borrowed for the call.
     let filters = unsafe { &*filters };

@@ -28,7 +28,7 @@ layout!(
     path: 0, session: 16, file_number: 32, level: 40, order: 48, head: 64, block_offset: 80, family: 88
 );
 layout!(Sought, 40, key: 0, digest: 16, segment: 32, may_match: 36);
-layout!(CacheCalls, 24, charge: 0, update: 8, release: 16);
+layout!(CacheCalls, 40, charge: 0, room: 8, update: 16, watch: 24, release: 32);
 layout!(
     Engine, 88,
     table_extension: 0, older_table_extension: 8, database_file: 16, lock_file: 24, hotness_file: 32, hotness_file_new: 40,

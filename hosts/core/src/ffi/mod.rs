@@ -15,4 +15,7 @@ mod types;
 pub use cache::{Cache, CacheCalls};
 pub use engine::{Engine, Name};
 pub use types::Bytes;
-pub(crate) use {cache::CacheCharge, file_access::FileAccess};
+pub(crate) use {
+    cache::{CacheAlarm, CacheCharge},
+    file_access::FileAccess,
+};

@@ -24,7 +24,6 @@ use crate::{
         maintenance::{Maintenance, Tasks},
         metrics::{self, Figures},
     },
-    ffi::CacheCharge,
     tables::{databases::Databases, deferred::DeferredTables, handover::Handover, table_files::TableFiles},
     warm_start::{self, WarmStart},
 };
@@ -120,13 +119,23 @@ impl Filters {
         if !self.charges_cache {
             return Ok(());
         }
-        self.budget.charge_to(|| CacheCharge::of(self.engine, cache))
+        self.budget.charge_to(self.engine, cache)
     }
 
     /// Changes the budget and gives the one that is in force then. A smaller one holds when this returns: units are evicted first.
     pub fn set_budget_bytes(&self, budget_bytes: u64) -> Result<u64, Error> {
         setting_table::check(&Settings { budget_bytes, ..Settings::default() })?;
         Ok(self.budget.ask(budget_bytes as usize) as u64)
+    }
+
+    /// The block cache that the budget is charged to, if it is, will have to hold `bytes` more.
+    pub(crate) fn make_room(&self, bytes: u64) {
+        self.budget.make_room(usize::try_from(bytes).unwrap_or(usize::MAX));
+    }
+
+    /// That cache refused an entry: gives up a part of the budget for it. `false` if there is none.
+    pub(crate) fn yield_to_cache(&self) -> bool {
+        self.budget.yield_to_cache()
     }
 
     /// A snapshot of all counters.

@@ -2,6 +2,7 @@
 #include "install/cache_charge.h"
 
 #include <algorithm>
+#include <semaphore>
 #include <utility>
 #include <vector>
 
@@ -13,71 +14,180 @@ namespace springbloom {
 
 namespace {
 
-// Entries without content in the cache; cache statistics count them under the role "misc".
+constexpr auto kRole = rocksdb::CacheEntryRole::kMisc;
+
+// The pinned entries of the charge, without content; cache statistics count them under the role "misc".
 //
 // They are small beside a shard of the cache and many, so that every shard holds about the same share of the charge. RocksDB's own
 // reservations have 256 KiB an entry and a shard of a small cache has 512 KiB: some shards would keep no data block. An entry costs the
 // cache about 100 bytes of its own, so there are not more for a larger charge.
-class Charge {
+class Entries {
  public:
-  explicit Charge(std::shared_ptr<rocksdb::Cache> cache) : cache_(std::move(cache)) {}
+  explicit Entries(rocksdb::Cache* cache) : cache_(cache) {}
 
-  ~Charge() { Shrink(0); }
+  uint64_t Bytes() const { return bytes_; }
 
-  Charge(const Charge&) = delete;
-  Charge& operator=(const Charge&) = delete;
-
-  // Moves the charge to `bytes`, rounded up to an entry. Gives what the cache granted: half of it stays for blocks, and one with a strict
-  // limit may refuse. Where such a cache has no room, RocksDB fails reads and a repair drops tables: nothing is rounded up beyond half.
-  uint64_t Update(uint64_t bytes) {
-    const uint64_t most = cache_.get()->GetCapacity() / 2;
-    bytes = std::min(bytes, cache_.get()->HasStrictCapacityLimit() ? most - std::min(most, kEntryBytesMin) : most);
-    Shrink(bytes);
-    Grow(bytes);
-    return total_bytes_;
-  }
-
- private:
-  static constexpr uint64_t kEntryBytesMin = 4 << 10;
-  static constexpr uint64_t kEntriesMax = 8192;
-
+  // Up to `bytes`, rounded up to an entry, or as far as a cache with a strict limit has room.
   void Grow(uint64_t bytes) {
     const uint64_t entry_bytes = std::max(bytes / kEntriesMax, kEntryBytesMin);
-    while (total_bytes_ < bytes) {
+    while (bytes_ < bytes) {
       const auto key = rocksdb::CacheKey::CreateUniqueForCacheLifetime(cache_.get());
       rocksdb::Cache::Handle* handle = nullptr;
       if (!cache_.Insert(key.AsSlice(), entry_bytes, &handle).ok()) {
         return;
       }
-      entries_.emplace_back(handle, entry_bytes);
-      total_bytes_ += entry_bytes;
+      handles_.emplace_back(handle, entry_bytes);
+      bytes_ += entry_bytes;
     }
   }
 
   void Shrink(uint64_t bytes) {
-    while (!entries_.empty() && total_bytes_ - entries_.back().second >= bytes) {
-      const auto [handle, entry_bytes] = entries_.back();
+    while (!handles_.empty() && bytes_ - handles_.back().second >= bytes) {
+      const auto [handle, entry_bytes] = handles_.back();
       cache_.ReleaseAndEraseIfLastRef(handle);
-      total_bytes_ -= entry_bytes;
-      entries_.pop_back();
+      bytes_ -= entry_bytes;
+      handles_.pop_back();
     }
   }
 
-  rocksdb::PlaceholderSharedCacheInterface<rocksdb::CacheEntryRole::kMisc> cache_;
-  std::vector<std::pair<rocksdb::Cache::Handle*, uint64_t>> entries_;
-  uint64_t total_bytes_ = 0;
+  static constexpr uint64_t kEntryBytesMin = 4 << 10;
+
+ private:
+  static constexpr uint64_t kEntriesMax = 8192;
+
+  rocksdb::PlaceholderCacheInterface<kRole> cache_;
+  std::vector<std::pair<rocksdb::Cache::Handle*, uint64_t>> handles_;
+  uint64_t bytes_ = 0;
+};
+
+// What the charge and its sentinels share. A sentinel may stay in the cache for longer than the charge.
+struct Guard {
+  // Guards the entries. A mutex could not be asked by the thread that holds it, within whose call a sentinel may be evicted.
+  std::binary_semaphore idle{1};
+  // Null once the charge has ended.
+  Entries* entries = nullptr;
+  void (*alarm)(void*) SB_NOEXCEPT = nullptr;
+  void* context = nullptr;
+
+  // Called by the cache within Insert or SetCapacity of any thread, with locks of the cache held: GetCapacity would wait for ever, and
+  // Release does not. The charge goes at once, so that nothing fails for want of room; who is alarmed charges again what may be.
+  void SentinelEvicted() {
+    // Otherwise a call of the charge's owner is under way: it evicted the sentinel itself, or has just looked at the cache.
+    if (idle.try_acquire()) {
+      if (entries != nullptr) {
+        entries->Shrink(0);
+        alarm(context);
+      }
+      idle.release();
+    }
+  }
+};
+
+class Busy {
+ public:
+  explicit Busy(Guard& guard) : guard_(guard) { guard_.idle.acquire(); }
+  ~Busy() { guard_.idle.release(); }
+  Busy(const Busy&) = delete;
+  Busy& operator=(const Busy&) = delete;
+
+ private:
+  Guard& guard_;
+};
+
+// An entry of the cache that nothing pins. It is looked up often, so that the cache evicts it when hardly anything else can go: that is
+// how a cache tells that its capacity was lowered, or that pinned entries took it.
+struct Sentinel {
+  std::shared_ptr<Guard> guard;
+
+  ~Sentinel() { guard->SentinelEvicted(); }
+};
+
+class Charge {
+ public:
+  Charge(std::shared_ptr<rocksdb::Cache> cache, void (*alarm)(void*) SB_NOEXCEPT, void* context)
+      : cache_(std::move(cache)), entries_(cache_.get()), guard_(std::make_shared<Guard>()) {
+    guard_->entries = &entries_;
+    guard_->alarm = alarm;
+    guard_->context = context;
+    for (auto& key : sentinels_) {
+      key = rocksdb::CacheKey::CreateUniqueForCacheLifetime(cache_.get());
+    }
+  }
+
+  ~Charge() {
+    const Busy busy(*guard_);
+    guard_->entries = nullptr;
+    entries_.Shrink(0);
+  }
+
+  Charge(const Charge&) = delete;
+  Charge& operator=(const Charge&) = delete;
+
+  // What the charge may take: at most half of the cache, and no more than what others leave that they have pinned, less an eighth of the
+  // cache for blocks that come and go. Where a cache with a strict limit has no room, RocksDB fails reads and a repair drops tables.
+  uint64_t Room() {
+    const uint64_t capacity = cache_->GetCapacity();
+    const Busy busy(*guard_);
+    const uint64_t pinned = cache_->GetPinnedUsage();
+    const uint64_t others = pinned - std::min(pinned, entries_.Bytes());
+    const uint64_t left = capacity - std::min(capacity, others + capacity / kPartForBlocks);
+    const uint64_t half = capacity / 2;
+    // An entry is rounded up, and may not exceed the half where more would be refused.
+    const uint64_t most = cache_->HasStrictCapacityLimit() ? half - std::min(half, Entries::kEntryBytesMin) : half;
+    return std::min(left, most);
+  }
+
+  // Moves the charge to `bytes`. Gives what the cache granted.
+  uint64_t Update(uint64_t bytes) {
+    const Busy busy(*guard_);
+    entries_.Shrink(bytes);
+    entries_.Grow(bytes);
+    return entries_.Bytes();
+  }
+
+  // Keeps the sentinels among the entries that are evicted last.
+  void Watch() {
+    const Busy busy(*guard_);
+    rocksdb::BasicTypedCacheInterface<Sentinel, kRole> cache(cache_.get());
+    for (const auto& key : sentinels_) {
+      if (auto* handle = cache.Lookup(key.AsSlice())) {
+        cache.Release(handle);
+        continue;
+      }
+      auto sentinel = std::make_unique<Sentinel>(Sentinel{guard_});
+      if (cache.Insert(key.AsSlice(), sentinel.get(), kSentinelBytes, nullptr, rocksdb::Cache::Priority::HIGH).ok()) {
+        sentinel.release();
+      }
+    }
+  }
+
+ private:
+  static constexpr uint64_t kPartForBlocks = 8;
+  static constexpr size_t kSentinelBytes = 128;
+
+  const std::shared_ptr<rocksdb::Cache> cache_;
+  Entries entries_;
+  const std::shared_ptr<Guard> guard_;
+  // A few, because each lies in one shard of the cache.
+  rocksdb::CacheKey sentinels_[4];
 };
 
 // Callbacks of springbloom_abi.h; `charge` is a Charge*.
-void* NewCharge(const void* cache) noexcept { return new Charge(*static_cast<const std::shared_ptr<rocksdb::Cache>*>(cache)); }
+void* NewCharge(const void* cache, void (*alarm)(void*) SB_NOEXCEPT, void* context) noexcept {
+  return new Charge(*static_cast<const std::shared_ptr<rocksdb::Cache>*>(cache), alarm, context);
+}
+
+uint64_t RoomForCharge(void* charge) noexcept { return static_cast<Charge*>(charge)->Room(); }
 
 uint64_t UpdateCharge(void* charge, uint64_t bytes) noexcept { return static_cast<Charge*>(charge)->Update(bytes); }
+
+void WatchCharge(void* charge) noexcept { static_cast<Charge*>(charge)->Watch(); }
 
 void FreeCharge(void* charge) noexcept { delete static_cast<Charge*>(charge); }
 
 }  // namespace
 
-constinit const sb_cache_calls kBlockCacheCalls = {&NewCharge, &UpdateCharge, &FreeCharge};
+constinit const sb_cache_calls kBlockCacheCalls = {&NewCharge, &RoomForCharge, &UpdateCharge, &WatchCharge, &FreeCharge};
 
 }  // namespace springbloom
 

@@ -250,8 +250,8 @@ Status ElasticTableFactory::NewTableReader(const rocksdb::ReadOptions& read_opti
       inner_options.tail_size = unit_table->BytesBehind(file_size);
     }
   }
-  Status s = BlockBasedTableFactory::NewTableReader(read_options, inner_options, std::move(file), file_size, table_reader,
-                                                    prefetch_index_and_filter_in_cache);
+  Status s = NewStockReader(filters, read_options, inner_options, std::move(file), file_size, table_reader,
+                            prefetch_index_and_filter_in_cache);
   if (!s.ok()) {
     return s;
   }
@@ -284,6 +284,35 @@ Status ElasticTableFactory::NewTableReader(const rocksdb::ReadOptions& read_opti
                                                          reader_options.largest_seqno, reader_options.level);
   } else if (why == SB_NO_ROOM) {
     *table_reader = DeferredTableReader::Make(std::move(family), std::move(*table_reader));
+  }
+  return s;
+}
+
+// The reader of stock RocksDB. Filters that are charged to the block cache give way to what opening a table puts there: a flush that finds no
+// room ends all writes.
+Status ElasticTableFactory::NewStockReader(const FiltersRef& filters, const rocksdb::ReadOptions& read_options,
+                                           const rocksdb::TableReaderOptions& reader_options,
+                                           std::unique_ptr<rocksdb::RandomAccessFileReader>&& file, uint64_t file_size,
+                                           std::unique_ptr<rocksdb::TableReader>* table_reader,
+                                           bool prefetch_index_and_filter_in_cache) const {
+  if (filters == nullptr) {
+    return BlockBasedTableFactory::NewTableReader(read_options, reader_options, std::move(file), file_size, table_reader,
+                                                  prefetch_index_and_filter_in_cache);
+  }
+  const std::string name = file->file_name();
+  sb_filters_make_room(filters.get(), TableOptions().cache_index_and_filter_blocks ? reader_options.tail_size : 0);
+  Status s = BlockBasedTableFactory::NewTableReader(read_options, reader_options, std::move(file), file_size, table_reader,
+                                                    prefetch_index_and_filter_in_cache);
+  while (s.IsMemoryLimit() && sb_filters_yield_to_cache(filters.get()) != 0) {
+    // The stock reader that failed has closed its file.
+    std::unique_ptr<rocksdb::RandomAccessFileReader> again;
+    rocksdb::FileOptions options(reader_options.env_options);
+    release::SayChecksumIsUnknown(&options);
+    s = rocksdb::RandomAccessFileReader::Create(reader_options.ioptions.fs, name, options, &again, nullptr);
+    if (s.ok()) {
+      s = BlockBasedTableFactory::NewTableReader(read_options, reader_options, std::move(again), file_size, table_reader,
+                                                 prefetch_index_and_filter_in_cache);
+    }
   }
   return s;
 }

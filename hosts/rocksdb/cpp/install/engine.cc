@@ -17,7 +17,7 @@ constinit const sb_engine springbloom_engine = {
     .hotness_file_new = "OPTIONS-0-SPRINGBLOOM-HOTNESS-NEW.dbtmp",
     // RocksDB gives them no meaning.
     .former_hotness_files = {"SPRINGBLOOM-HOTNESS", "SPRINGBLOOM-HOTNESS.new"},
-    .reader_bytes = sizeof(springbloom::ElasticTableReader),
+    .reader_bytes = sizeof(springbloom::ElasticTableReader) + springbloom::OpenFiles::kBytesPerReader,
     .digests_computed = &springbloom::DigestsComputed,
     .cache = &springbloom::kBlockCacheCalls,
 };

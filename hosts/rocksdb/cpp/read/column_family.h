@@ -31,6 +31,8 @@ class ColumnFamily {
   // whose it is, and an imported one says whose it was.
   bool Opens(const FiltersRef& filters, const rocksdb::TableReaderOptions& options) const;
 
+  const std::string& Session() const { return session_; }
+
   // The deferred tables, made when there is the first one.
   DeferredTables& Deferred() const;
   // Tells the log, once, that tables are read without units for lack of room.

@@ -7,6 +7,7 @@
 
 #include "options/cf_options.h"
 #include "read/elastic_table_reader.h"
+#include "read/open_files.h"
 #include "read/unit_table.h"
 #include "rocksdb/options.h"
 
@@ -166,11 +167,6 @@ rocksdb::ImmutableOptions OptionsToRead(const ColumnFamily& family) {
   return options;
 }
 
-// A reader of a file that another one owns. RocksDB's own counts into the column family's statistics, which may be gone too.
-rocksdb::RandomAccessFileReader ReaderOf(rocksdb::RandomAccessFileReader& of) {
-  return rocksdb::RandomAccessFileReader(std::make_unique<rocksdb::FSRandomAccessFileWrapper>(of.file()), of.file_name());
-}
-
 }  // namespace
 
 int DeferredTables::TryOne(DeferredTableReader* reader) const {
@@ -182,7 +178,7 @@ int DeferredTables::TryOne(DeferredTableReader* reader) const {
   }
   void* memory = ::operator new(sizeof(ElasticTableReader));
   const rocksdb::ReadOptions read_options;
-  rocksdb::RandomAccessFileReader file = ReaderOf(*rep.file);
+  rocksdb::RandomAccessFileReader file = ReaderOf(rep.file->file(), rep.file->file_name());
   auto unit_table = UnitTable::Find(read_options, OptionsToRead(family_), /*tail_size=*/0, &file, rep.file_size);
   sb_table table;
   const int why = unit_table && CanBePacked(memory) ? unit_table->Open(read_options, family_, rep, &file, &table) : SB_CORRUPT;

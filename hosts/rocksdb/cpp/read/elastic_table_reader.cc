@@ -51,7 +51,18 @@ ElasticTableReader::ElasticTableReader(std::unique_ptr<rocksdb::TableReader> sto
       sees_all_from_(LargestSequenceNumber(Inner(), largest_seqno, table.Family().comparator->timestamp_size())),
       units_(std::move(table)),
       has_range_tombstones_(RepOf(Inner()).fragmented_range_dels != nullptr),
-      level_(level) {}
+      level_(level) {
+  OpenFiles::OfProcess().Add(this);
+}
+
+ElasticTableReader::~ElasticTableReader() {
+  OpenFiles::OfProcess().Remove(this, stock_);
+  units_.Close(obsolete_.load(std::memory_order_relaxed));
+}
+
+OpenFile ElasticTableReader::File() const { return {units_.Family().Session(), RepOf(Inner()).file->file_name()}; }
+
+rocksdb::FSRandomAccessFile* ElasticTableReader::OpenedFile() const { return RepOf(Inner()).file->file(); }
 
 void ElasticTableReader::CountAnswers(uint64_t rejected, uint64_t passed) const {
   if (rejected != 0) {
@@ -86,6 +97,11 @@ void ElasticTableReader::RecordPassed(const sb_sought& sought, const ReadOptions
   PERF_COUNTER_BY_LEVEL_ADD(bloom_filter_full_true_positive, 1, level_);
 }
 
+bool ElasticTableReader::MayTryAgain(const Status& status, GetContext::GetState before, const GetContext& after) const {
+  return status.IsMemoryLimit() && before == GetContext::kNotFound && after.State() == GetContext::kNotFound &&
+         sb_filters_yield_to_cache(units_.Family().filters.get()) != 0;
+}
+
 Status ElasticTableReader::Get(const ReadOptions& read_options, const Slice& internal_key, GetContext* get_context,
                                const SliceTransform* prefix_extractor, bool skip_filters) {
   if (skip_filters) {
@@ -100,6 +116,9 @@ Status ElasticTableReader::Get(const ReadOptions& read_options, const Slice& int
   CountAnswers(/*rejected=*/0, /*passed=*/1);
   const GetContext::GetState before = get_context->State();
   Status s = Inner().Get(read_options, internal_key, get_context, prefix_extractor, skip_filters);
+  while (MayTryAgain(s, before, *get_context)) {
+    s = Inner().Get(read_options, internal_key, get_context, prefix_extractor, skip_filters);
+  }
   RecordPassed(sought, read_options, internal_key, before, s, *get_context);
   return s;
 }
@@ -155,6 +174,9 @@ void ElasticTableReader::MultiGet(const ReadOptions& read_options, const MultiGe
   Inner().MultiGet(read_options, &passed, prefix_extractor, skip_filters);
   for (size_t i = 0; i < count; ++i) {
     const rocksdb::KeyContext& key = *asked[i].key;
+    while (MayTryAgain(*key.s, asked[i].before, *key.get_context)) {
+      *key.s = Inner().Get(read_options, key.ikey, key.get_context, prefix_extractor, skip_filters);
+    }
     RecordPassed(sought[i], read_options, key.ikey, asked[i].before, *key.s, *key.get_context);
   }
 }

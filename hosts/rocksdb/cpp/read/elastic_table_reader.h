@@ -6,6 +6,7 @@
 #include <memory>
 
 #include "read/forwarding_table_reader.h"
+#include "read/open_files.h"
 #include "read/table_filter.h"
 #include "table/get_context.h"
 #include "table/multiget_context.h"
@@ -20,7 +21,7 @@ class ElasticTableReader final : public ForwardingTableReader<ElasticTableReader
   // `largest_seqno`: of the table's entries as the database knows it, 0 if it does not. `level`: -1 if it is not known.
   ElasticTableReader(std::unique_ptr<rocksdb::TableReader> stock, TableFilter table, rocksdb::SequenceNumber largest_seqno,
                      int level);
-  ~ElasticTableReader() override { units_.Close(obsolete_.load(std::memory_order_relaxed)); }
+  ~ElasticTableReader() override;
 
   // Every lookup asks before Get: where there are none, a rejected key touches nothing of the stock reader.
   rocksdb::FragmentedRangeTombstoneIterator* NewRangeTombstoneIterator(const rocksdb::ReadOptions& read_options) override {
@@ -46,6 +47,10 @@ class ElasticTableReader final : public ForwardingTableReader<ElasticTableReader
   // The stock reader.
   rocksdb::TableReader& Inner() const { return *stock_; }
 
+  // The file that it reads.
+  OpenFile File() const;
+  rocksdb::FSRandomAccessFile* OpenedFile() const;
+
  private:
   // Keys of a batch, without timestamp.
   using BatchSought = std::array<sb_sought, rocksdb::MultiGetContext::MAX_BATCH_SIZE>;
@@ -53,6 +58,9 @@ class ElasticTableReader final : public ForwardingTableReader<ElasticTableReader
   // Skips the keys that the units reject. Gives the others, in their order.
   void SkipRejected(rocksdb::MultiGetContext::Range* range, BatchSought* passed) const;
   void CountAnswers(uint64_t rejected, uint64_t passed) const;
+  // Whether a strict block cache refused the block that a lookup read, and there is more room since: filters that are charged to the cache
+  // gave way.
+  bool MayTryAgain(const rocksdb::Status& status, rocksdb::GetContext::GetState before, const rocksdb::GetContext& after) const;
   // Records how a lookup ended that the units let pass, if that is certain. `internal_key`: the key it looked for.
   void RecordPassed(const sb_sought& sought, const rocksdb::ReadOptions& read_options, const rocksdb::Slice& internal_key,
                     rocksdb::GetContext::GetState before, const rocksdb::Status& status, const rocksdb::GetContext& after) const;
@@ -61,7 +69,7 @@ class ElasticTableReader final : public ForwardingTableReader<ElasticTableReader
   rocksdb::Statistics* Statistics() const { return units_.Family().statistics; }
   size_t TimestampBytes() const { return Comparator().timestamp_size(); }
 
-  const std::unique_ptr<rocksdb::TableReader> stock_;
+  std::unique_ptr<rocksdb::TableReader> stock_;
   // A lookup at this sequence number or a later one sees every entry of the table.
   const rocksdb::SequenceNumber sees_all_from_;
   TableFilter units_;

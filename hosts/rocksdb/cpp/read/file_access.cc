@@ -4,6 +4,7 @@
 #include <string>
 
 #include "options/cf_options.h"
+#include "read/open_files.h"
 #include "rocksdb/env.h"
 #include "rocksdb_release.h"
 
@@ -17,6 +18,7 @@ std::string Text(sb_bytes bytes) { return std::string(reinterpret_cast<const cha
 
 FileAccess::FileAccess(const rocksdb::TableReaderOptions& options)
     : fs_(options.ioptions.fs),
+      session_(options.cur_db_session_id),
       log_(options.ioptions.logger),
       statistics_(options.ioptions.stats),
       options_(options.env_options) {
@@ -39,24 +41,36 @@ int FileAccess::Read(const void* access, sb_bytes path, uint64_t offset, size_t 
     release::Mend(&io_options);
     release::CountMending(self->statistics_);
   }
-  std::unique_ptr<rocksdb::RandomAccessFileReader> file;
-  rocksdb::IOStatus s = rocksdb::RandomAccessFileReader::Create(self->fs_, Text(path), self->options_, &file, nullptr);
-  if (!s.ok()) {
-    return 1;
-  }
-  rocksdb::Slice result;
+  const std::string name = Text(path);
   char* scratch = reinterpret_cast<char*>(into);
-  s = release::ReadAt(*file, io_options, offset, size, &result, scratch);
-  if (!s.ok() || result.size() != size) {
-    return 1;
+  bool is_read = false;
+  OpenFiles::OfProcess().Read({self->session_, name}, [&](rocksdb::FSRandomAccessFile* opened) {
+    const rocksdb::RandomAccessFileReader file = ReaderOf(opened, name);
+    is_read = self->ReadFrom(file, io_options, offset, size, scratch);
+  });
+  if (!is_read) {
+    // Also where an open file fails: after a network folder was mounted again, only its name leads to it.
+    std::unique_ptr<rocksdb::RandomAccessFileReader> file;
+    is_read = rocksdb::RandomAccessFileReader::Create(self->fs_, name, self->options_, &file, nullptr).ok() &&
+              self->ReadFrom(*file, io_options, offset, size, scratch);
   }
-  if (verify != 0) {
+  if (is_read && verify != 0) {
     release::CountMended(self->statistics_);
   }
-  if (result.data() != scratch) {
-    std::memcpy(scratch, result.data(), size);
+  return is_read ? 0 : 1;
+}
+
+bool FileAccess::ReadFrom(const rocksdb::RandomAccessFileReader& file, const rocksdb::IOOptions& io_options, uint64_t offset,
+                          size_t size, char* into) const {
+  rocksdb::Slice result;
+  const rocksdb::IOStatus s = release::ReadAt(file, io_options, offset, size, &result, into);
+  if (!s.ok() || result.size() != size) {
+    return false;
   }
-  return 0;
+  if (result.data() != into) {
+    std::memcpy(into, result.data(), size);
+  }
+  return true;
 }
 
 int FileAccess::Exists(const void* access, sb_bytes path) noexcept {

@@ -1,7 +1,8 @@
-// Opens table files by their paths: to read filter units, and to see whether a file still exists. Writes to the database's log.
+// Reads filter units from table files, and sees whether a file still exists. Writes to the database's log.
 #pragma once
 
 #include <memory>
+#include <string>
 
 #include "abi.h"
 #include "rocksdb/file_system.h"
@@ -10,8 +11,8 @@
 
 namespace springbloom {
 
-// Shared by the tables of a database. It opens the file for each read: loads are rare, and a descriptor for each table would double what
-// max_open_files allows. The file of a reader will not do: it is closed with the reader, and the units outlive it.
+// Shared by the tables of a database. It reads through the file that a reader has open. If none has, it opens the file for the read: loads
+// are rare, and a descriptor for each table would double what max_open_files allows.
 class FileAccess {
  public:
   // Owned by whoever is given the result. `options` are those of a reader of the database.
@@ -26,7 +27,11 @@ class FileAccess {
   static void Log(const void* access, sb_bytes text) noexcept;
   static void Free(void* access) noexcept;
 
+  bool ReadFrom(const rocksdb::RandomAccessFileReader& file, const rocksdb::IOOptions& io_options, uint64_t offset, size_t size,
+                char* into) const;
+
   const std::shared_ptr<rocksdb::FileSystem> fs_;
+  const std::string session_;
   // The database's: not used once it is closed.
   rocksdb::Logger* const log_;
   rocksdb::Statistics* const statistics_;

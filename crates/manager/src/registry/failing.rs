@@ -1,0 +1,119 @@
+//! Tables whose last read of units failed. The plan still wants their units: they are read again until that works, at a bounded rate. So a
+//! fault that passes leaves no trace.
+//!
+//! Faults come by device or folder, and so by source. A source that failed is tried again after a pause, which doubles up to a second, with
+//! a few of its tables. When one of these can be read, the pause is short again, and the next try takes twice as many.
+
+use std::collections::HashMap;
+use std::time::{Duration, Instant};
+
+use super::table::Table;
+use super::table_list::TableList;
+
+const PAUSE_MIN: Duration = Duration::from_millis(32);
+const PAUSE_MAX: Duration = Duration::from_secs(1);
+/// Tables of a source that are tried after a pause.
+const TRIES_MIN: u32 = 16;
+/// After so many failures in a row, no table of the source is read but those that are tried again.
+const OUT_AFTER: u32 = 16;
+
+/// The failing tables of all sources.
+#[derive(Default)]
+pub(super) struct FailingTables {
+    sources: HashMap<u32, FailingSource>,
+}
+
+struct FailingSource {
+    tables: TableList,
+    failures_in_a_row: u32,
+    pause: Duration,
+    /// When the next tries begin.
+    due: Instant,
+    tries: u32,
+    tries_left: u32,
+}
+
+/// A pause, up to a quarter shorter or longer: what failed together is not tried again together.
+fn jittered(pause: Duration, now: Instant, since: Instant) -> Duration {
+    let noise = now.duration_since(since).subsec_nanos() % 512;
+    pause * (768 + noise) / 1024
+}
+
+impl FailingSource {
+    fn new(now: Instant) -> Self {
+        Self {
+            tables: TableList::default(),
+            failures_in_a_row: 0,
+            pause: PAUSE_MIN,
+            due: now + PAUSE_MIN,
+            tries: TRIES_MIN,
+            tries_left: 0,
+        }
+    }
+
+    fn is_due(&mut self, now: Instant) -> bool {
+        if now >= self.due {
+            let pause = jittered(self.pause, now, self.due);
+            self.due = now + pause;
+            self.pause = (self.pause * 2).min(PAUSE_MAX);
+            self.tries_left = self.tries;
+        }
+        self.tries_left > 0 && !self.tables.is_empty()
+    }
+}
+
+impl FailingTables {
+    /// A read of a unit of the source failed. `true` if it is the first one.
+    pub(super) fn count_failure(&mut self, source: u32, now: Instant) -> bool {
+        let is_first = !self.sources.contains_key(&source);
+        let failing = self.sources.entry(source).or_insert_with(|| FailingSource::new(now));
+        failing.failures_in_a_row = failing.failures_in_a_row.saturating_add(1);
+        failing.tries = TRIES_MIN;
+        is_first
+    }
+
+    /// A read of a unit of the source succeeded, of a table that had failed if `was_failing`. `true` if nothing of the source fails now.
+    pub(super) fn count_success(&mut self, source: u32, was_failing: bool, now: Instant) -> bool {
+        let Some(failing) = self.sources.get_mut(&source) else { return false };
+        failing.failures_in_a_row = 0;
+        if was_failing {
+            failing.pause = PAUSE_MIN;
+            failing.tries = failing.tries.saturating_mul(2);
+            failing.due = failing.due.min(now + PAUSE_MIN);
+        }
+        let is_over = failing.tables.is_empty();
+        if is_over {
+            self.sources.remove(&source);
+        }
+        is_over
+    }
+
+    /// Whether so many reads of the source failed that it is read for tries alone.
+    pub(super) fn is_out(&self, source: u32) -> bool {
+        self.sources.get(&source).is_some_and(|failing| failing.failures_in_a_row >= OUT_AFTER)
+    }
+
+    /// Adds a table that is in no list.
+    pub(super) fn push(&mut self, tables: &mut [Option<Table>], table: u32, source: u32, now: Instant) {
+        let failing = self.sources.entry(source).or_insert_with(|| FailingSource::new(now));
+        failing.tables.push(tables, table);
+    }
+
+    /// Takes out a table that is to be tried again now.
+    pub(super) fn pop_due(&mut self, tables: &mut [Option<Table>], now: Instant) -> Option<u32> {
+        let failing = self.sources.values_mut().find_map(|failing| failing.is_due(now).then_some(failing))?;
+        failing.tries_left -= 1;
+        failing.tables.pop(tables)
+    }
+
+    /// Forgets a table, which is still known. O(failing tables).
+    pub(super) fn remove(&mut self, tables: &mut [Option<Table>], table: u32) {
+        self.sources.values_mut().any(|failing| failing.tables.remove(tables, table));
+        self.sources.retain(|_, failing| !failing.tables.is_empty());
+    }
+
+    /// Failing tables. O(failing tables).
+    pub(super) fn count(&self, tables: &[Option<Table>]) -> usize {
+        self.sources.values().map(|failing| failing.tables.iter(tables).count()).sum()
+    }
+}

@@ -1,0 +1,148 @@
+//! Sources that fail for a while: afterwards filters are what they would have been, and the failing device is left in peace.
+
+mod common;
+
+use std::ops::Range;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::time::{Duration, Instant};
+
+use common::{IDLE_TIMEOUT, LOCATOR, MemoryTable, manager};
+use springbloom_manager::{
+    Manager, Outcome, PolicyKind, TableHandle, TableId, TableSpec, TableUnits, UnitReadError, UnitSource,
+    UnitVisitor,
+};
+
+/// Tables that share a device. It fails while `is_out`, and always for the table with the locator `BAD`.
+struct Device {
+    table: Arc<MemoryTable>,
+    is_out: AtomicBool,
+    is_gone: AtomicBool,
+    failures: AtomicU64,
+}
+
+const BAD: &[u8] = b"beyond repair";
+
+impl Device {
+    fn new() -> Arc<Self> {
+        let table = MemoryTable::new(1, 4, 200);
+        Arc::new(Self {
+            table,
+            is_out: AtomicBool::new(false),
+            is_gone: AtomicBool::new(false),
+            failures: AtomicU64::new(0),
+        })
+    }
+
+    fn check(&self, table: TableUnits<'_>) -> Result<(), UnitReadError> {
+        if !self.is_out.load(Ordering::SeqCst) && table.locator != BAD {
+            return Ok(());
+        }
+        self.failures.fetch_add(1, Ordering::SeqCst);
+        match self.is_gone.load(Ordering::SeqCst) {
+            true => Err(UnitReadError::Gone),
+            false => Err(UnitReadError::Io(std::io::Error::other("an outage (expected by the test)"))),
+        }
+    }
+
+    /// Opens tables with the same keys.
+    fn open(
+        self: &Arc<Self>,
+        manager: &Manager,
+        ids: Range<u64>,
+        locator: &'static [u8],
+    ) -> Vec<TableHandle> {
+        let handles = ids.map(|id| {
+            let of_all = self.table.spec(Some(1));
+            let spec = TableSpec { id: TableId(id), source: self.clone(), locator, ..of_all };
+            manager.register(spec).expect("there is room")
+        });
+        handles.collect()
+    }
+}
+
+impl UnitSource for Device {
+    fn read_unit(&self, table: TableUnits<'_>, segment: u32, unit: u8) -> Result<Vec<u8>, UnitReadError> {
+        self.check(table)?;
+        self.table.read_unit(TableUnits { locator: LOCATOR, ..table }, segment, unit)
+    }
+
+    fn read_rows(
+        &self,
+        table: TableUnits<'_>,
+        units: Range<u8>,
+        visit: UnitVisitor<'_>,
+    ) -> Result<(), UnitReadError> {
+        self.check(table)?;
+        self.table.read_rows(TableUnits { locator: LOCATOR, ..table }, units, visit)
+    }
+}
+
+const ALL_UNITS: u64 = 4 * 6;
+
+fn resident_units(manager: &Manager) -> u64 {
+    manager.stats().levels.iter().map(|level| level.units()).sum()
+}
+
+/// Waits until so many units are resident. No lookup is made: what an outage withheld comes by itself.
+fn wait_for_units(manager: &Manager, units: u64) {
+    let begun = Instant::now();
+    while resident_units(manager) < units {
+        assert!(begun.elapsed() < IDLE_TIMEOUT, "{units} units are not resident: {:?}", manager.stats());
+        std::thread::sleep(Duration::from_millis(5));
+    }
+}
+
+#[test]
+fn after_an_outage_all_units_come_without_a_lookup() {
+    const TABLES: u64 = 300;
+    for is_gone in [false, true] {
+        for policy in PolicyKind::ALL {
+            let (manager, device) = (manager(0, policy), Device::new());
+            device.is_out.store(true, Ordering::SeqCst);
+            device.is_gone.store(is_gone, Ordering::SeqCst);
+            manager.set_budget_bytes(64 << 20);
+            let handles = device.open(&manager, 0..TABLES, LOCATOR);
+            let begun = Instant::now();
+            // Lookups that waste reads ask for units all the time.
+            while begun.elapsed() < Duration::from_millis(400) {
+                for handle in &handles {
+                    (0..4).for_each(|segment| handle.record(segment, Outcome::WastedRead));
+                }
+                assert!(manager.wait_idle(IDLE_TIMEOUT));
+            }
+            let (stats, failures) = (manager.stats(), device.failures.load(Ordering::SeqCst));
+            assert_eq!(resident_units(&manager), 0, "{policy}");
+            assert_eq!(stats.failing_tables as u64, TABLES, "{policy}: {stats:?}");
+            assert_eq!(stats.failed_reads > 0, !is_gone, "{policy}: {stats:?}");
+            // 16 before the device counts as out, some that were under way, and 16 for each pause of at least 24 ms.
+            let pauses = begun.elapsed().as_millis() as u64 / 24 + 1;
+            assert!(failures <= 32 + 16 * pauses, "{policy}: {failures} failures in {pauses} pauses");
+            device.is_out.store(false, Ordering::SeqCst);
+            wait_for_units(&manager, TABLES * ALL_UNITS);
+            let stats = manager.stats();
+            assert_eq!((stats.failing_tables, stats.corrupt_units), (0, 0), "{policy}: {stats:?}");
+            assert_eq!(stats.thread_panics, 0, "{policy}: {stats:?}");
+        }
+    }
+}
+
+#[test]
+fn a_table_that_can_never_be_read_keeps_nobody_waiting() {
+    let (manager, device) = (manager(64 << 20, PolicyKind::Benefit), Device::new());
+    let bad = device.open(&manager, 0..40, BAD);
+    let good = device.open(&manager, 100..200, LOCATOR);
+    wait_for_units(&manager, 100 * ALL_UNITS);
+    let begun = Instant::now();
+    while manager.stats().failing_tables < 40 {
+        assert!(begun.elapsed() < IDLE_TIMEOUT, "{:?}", manager.stats());
+        std::thread::sleep(Duration::from_millis(5));
+    }
+    let later = device.open(&manager, 300..400, LOCATOR);
+    wait_for_units(&manager, 200 * ALL_UNITS);
+    // A table that is closed and forgotten is not tried again.
+    drop(bad);
+    (0..40).for_each(|id| manager.forget(TableId(id)));
+    assert_eq!(manager.stats().failing_tables, 0);
+    drop((good, later));
+}

@@ -1,0 +1,114 @@
+//! The block cache that the budget is charged to: how much of the budget it has room for.
+//!
+//! The whole budget is charged while nobody else needs the room, so that loading a unit never waits for the cache. Blocks of data can be
+//! evicted; what others have pinned cannot, and goes first: memtables, index blocks, blocks under iterators.
+
+use std::{
+    sync::Arc,
+    time::{Duration, Instant},
+};
+
+use crate::{
+    Cache, Engine,
+    ffi::{CacheAlarm, CacheCharge},
+};
+
+/// How often the cache is looked at, at least. A flush or a look at a table's file looks at once.
+const LOOK_EVERY: Duration = Duration::from_millis(20);
+/// Looking takes one part in so many of a core: some caches walk over all their entries for it.
+const LOOK_PARTS: u32 = 200;
+/// After room was taken away, so long passes before the budget takes more: memtables that were flushed fill again.
+const RAISE_AFTER: Duration = Duration::from_secs(1);
+const RAISE_EVERY: Duration = Duration::from_millis(250);
+/// The part of what was asked for that the budget takes back at a time.
+const RAISE_PART: usize = 8;
+/// A refused entry makes the budget this many times smaller.
+const YIELD_FACTOR: usize = 4;
+/// A smaller budget yields as a whole.
+const YIELD_MIN: usize = 64 << 10;
+
+pub(crate) struct ChargedCache {
+    charge: CacheCharge,
+    alarm: Arc<CacheAlarm>,
+    next_look: Instant,
+    /// When the budget may be raised.
+    raise_at: Instant,
+    /// The budget for which there is room.
+    budget_bytes: usize,
+    /// Charged now, if the alarm did not ring since.
+    charged_bytes: usize,
+}
+
+impl ChargedCache {
+    pub(crate) fn new(
+        engine: &'static Engine,
+        cache: &Cache<'_>,
+        alarm: Arc<CacheAlarm>,
+    ) -> Result<Self, String> {
+        let charge = CacheCharge::of(engine, cache, alarm.clone())?;
+        let now = Instant::now();
+        Ok(Self { charge, alarm, next_look: now, raise_at: now, budget_bytes: 0, charged_bytes: 0 })
+    }
+
+    pub(crate) fn next_look(&self) -> Instant {
+        self.next_look
+    }
+
+    fn room(&mut self) -> usize {
+        let begun = Instant::now();
+        let room = self.charge.room();
+        self.next_look = begun + LOOK_EVERY.max(begun.elapsed() * LOOK_PARTS);
+        room
+    }
+
+    /// The budget to have of the `wanted` bytes.
+    pub(crate) fn fit(&mut self, wanted: usize) -> usize {
+        self.budget_bytes = self.room().min(wanted);
+        self.budget_bytes
+    }
+
+    /// The budget to have now, if something changed. `asked`: what the program asked for; `wanted`: the part of it to be had now.
+    pub(crate) fn look(&mut self, asked: usize, wanted: usize) -> Option<usize> {
+        let fits = self.room().min(wanted);
+        self.charge.watch();
+        let lost_charge = self.alarm.silence();
+        let now = Instant::now();
+        if fits < self.budget_bytes {
+            self.raise_at = now + RAISE_AFTER;
+            self.budget_bytes = fits;
+        } else if fits > self.budget_bytes && now >= self.raise_at {
+            self.raise_at = now + RAISE_EVERY;
+            self.budget_bytes = fits.min(self.budget_bytes + asked.div_ceil(RAISE_PART));
+        } else if !lost_charge {
+            return None;
+        }
+        Some(self.budget_bytes)
+    }
+
+    /// The smaller budget, if one has to make room for `bytes` more in the cache.
+    pub(crate) fn leave(&mut self, bytes: usize) -> Option<usize> {
+        let fits = self.room().saturating_sub(bytes);
+        if fits >= self.budget_bytes {
+            return None;
+        }
+        self.raise_at = Instant::now() + RAISE_AFTER;
+        self.budget_bytes = fits;
+        Some(fits)
+    }
+
+    /// The budget after the cache refused an entry; `None` if nothing is charged.
+    pub(crate) fn give_way(&mut self) -> Option<usize> {
+        if self.charged_bytes == 0 {
+            return None;
+        }
+        self.raise_at = Instant::now() + RAISE_AFTER;
+        self.budget_bytes = if self.budget_bytes < YIELD_MIN { 0 } else { self.budget_bytes / YIELD_FACTOR };
+        Some(self.budget_bytes)
+    }
+
+    /// Charges `bytes`. Gives what is charged of them.
+    pub(crate) fn charge(&mut self, bytes: usize) -> usize {
+        self.charged_bytes = self.charge.update(bytes).min(bytes);
+        self.charged_bytes
+    }
+}

@@ -1,0 +1,71 @@
+// The table files that readers have open. Units are read through them: no descriptor need be free, and the file may have lost its name
+// (a secondary instance whose primary compacted, a folder that was renamed).
+#pragma once
+
+#include <cstddef>
+#include <functional>
+#include <list>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <string_view>
+#include <unordered_set>
+
+#include "rocksdb_release.h"
+
+namespace springbloom {
+
+class ElasticTableReader;
+
+// A reader of a file that another one owns. RocksDB's own counts into the column family's statistics, which may be gone too.
+inline rocksdb::RandomAccessFileReader ReaderOf(rocksdb::FSRandomAccessFile* file, const std::string& path) {
+  return rocksdb::RandomAccessFileReader(std::make_unique<rocksdb::FSRandomAccessFileWrapper>(file), path);
+}
+
+// What tells the file: the session that opened the database, and the path.
+struct OpenFile {
+  std::string_view session;
+  std::string_view path;
+};
+
+// The readers of this process. Thread-safe; the mutex is held for no read.
+class OpenFiles {
+ public:
+  // Memory that a reader takes here: a node and its share of the buckets.
+  static constexpr size_t kBytesPerReader = 40;
+
+  // Never destroyed: a database that outlives the statics of a program can still close.
+  static OpenFiles& OfProcess();
+
+  void Add(const ElasticTableReader* reader);
+  // The reader is closed. Destroys `stock`, which owns the file. It waits for no read: one that is under way does that at its end.
+  void Remove(const ElasticTableReader* reader, std::unique_ptr<rocksdb::TableReader>& stock);
+  // Calls `read` with the file if it is open. Whether it is.
+  bool Read(const OpenFile& file, const std::function<void(rocksdb::FSRandomAccessFile*)>& read);
+
+ private:
+  struct Hash {
+    using is_transparent = void;
+    size_t operator()(const OpenFile& file) const noexcept { return std::hash<std::string_view>()(file.path); }
+    size_t operator()(const ElasticTableReader* reader) const noexcept;
+  };
+  struct Equal {
+    using is_transparent = void;
+    bool operator()(const ElasticTableReader* a, const ElasticTableReader* b) const noexcept { return a == b; }
+    bool operator()(const OpenFile& file, const ElasticTableReader* reader) const noexcept;
+    bool operator()(const ElasticTableReader* reader, const OpenFile& file) const noexcept { return (*this)(file, reader); }
+  };
+  // A read that is under way, and the reader that was closed meanwhile.
+  struct Reading {
+    const ElasticTableReader* reader;
+    std::shared_ptr<rocksdb::TableReader> closed;
+  };
+
+  std::mutex mutex_;
+  // One file may have several readers.
+  std::unordered_set<const ElasticTableReader*, Hash, Equal> readers_;
+  // A few: as many as threads that read units.
+  std::list<Reading> readings_;
+};
+
+}  // namespace springbloom
