@@ -63,13 +63,15 @@ impl FailingSource {
 }
 
 impl FailingTables {
-    /// A read of a unit of the source failed. `true` if it is the first one.
-    pub(super) fn count_failure(&mut self, source: u32, now: Instant) -> bool {
-        let is_first = !self.sources.contains_key(&source);
+    /// A read of a unit of the source failed. `is_fault`: it says something of the source, not of one table alone. `true` if the source had
+    /// no fault since its last read.
+    pub(super) fn count_failure(&mut self, source: u32, is_fault: bool, now: Instant) -> bool {
         let failing = self.sources.entry(source).or_insert_with(|| FailingSource::new(now));
-        failing.failures_in_a_row = failing.failures_in_a_row.saturating_add(1);
         failing.tries = TRIES_MIN;
-        is_first
+        if is_fault {
+            failing.failures_in_a_row = failing.failures_in_a_row.saturating_add(1);
+        }
+        failing.failures_in_a_row == 1
     }
 
     /// A read of a unit of the source succeeded, of a table that had failed if `was_failing`. `true` if nothing of the source fails now.

@@ -80,12 +80,18 @@ impl LoadQueue {
         true
     }
 
-    /// A read of the table failed. `true` if it is the first one of its source.
-    pub(super) fn count_failure(&mut self, tables: &mut [Option<Table>], table: u32, now: Instant) -> bool {
+    /// A read of the table failed. `is_fault`: it may fail for others of its source too. `true` if it is the first fault of the source.
+    pub(super) fn count_failure(
+        &mut self,
+        tables: &mut [Option<Table>],
+        table: u32,
+        is_fault: bool,
+        now: Instant,
+    ) -> bool {
         let Some(known) = tables.get_mut(table as usize).and_then(Option::as_mut) else { return false };
         known.queue_link.set_failed(true);
         let source = known.source;
-        let is_first = self.failing.count_failure(source, now);
+        let is_first = self.failing.count_failure(source, is_fault, now);
         self.failing.push(tables, table, source, now);
         is_first
     }

@@ -303,9 +303,11 @@ impl Registry {
         if !self.is_known(wanted) {
             return;
         }
-        let is_first = self.loads.count_failure(&mut self.tables, wanted.segment.table, Instant::now());
-        // A deleted table is no fault. It fails until the host tells that it is gone.
-        if !matches!(error, UnitReadError::Gone) {
+        // A deleted table fails alone, until the host tells that it is gone.
+        let is_fault = !matches!(error, UnitReadError::Gone);
+        let table = wanted.segment.table;
+        let is_first = self.loads.count_failure(&mut self.tables, table, is_fault, Instant::now());
+        if is_fault {
             self.counters.failed_reads += 1;
             if is_first {
                 log::warn!("filter units cannot be read, and are tried again until they can: {error}");

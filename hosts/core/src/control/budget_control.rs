@@ -182,8 +182,8 @@ impl BudgetControl {
         }
         let charged = cache.charge(budget_bytes);
         self.limit(budget_bytes.min(charged));
-        // What stays in use beyond it, for tables that are open, is not charged: the cache has no room for it.
-        cache.charge(self.in_force().min(budget_bytes));
+        // More may stay in use, for tables that are open.
+        cache.charge(self.in_force());
         let is_short = self.in_force() < wanted;
         if is_short && !*is_told {
             log::warn!(

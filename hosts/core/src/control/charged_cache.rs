@@ -33,8 +33,10 @@ pub(crate) struct ChargedCache {
     next_look: Instant,
     /// When the budget may be raised.
     raise_at: Instant,
-    /// The budget for which there is room.
+    /// The budget that was decided last.
     budget_bytes: usize,
+    /// Room that there was for it.
+    room_bytes: usize,
     /// Charged now, if the alarm did not ring since.
     charged_bytes: usize,
 }
@@ -47,7 +49,15 @@ impl ChargedCache {
     ) -> Result<Self, String> {
         let charge = CacheCharge::of(engine, cache, alarm.clone())?;
         let now = Instant::now();
-        Ok(Self { charge, alarm, next_look: now, raise_at: now, budget_bytes: 0, charged_bytes: 0 })
+        Ok(Self {
+            charge,
+            alarm,
+            next_look: now,
+            raise_at: now,
+            budget_bytes: 0,
+            room_bytes: 0,
+            charged_bytes: 0,
+        })
     }
 
     pub(crate) fn next_look(&self) -> Instant {
@@ -56,9 +66,9 @@ impl ChargedCache {
 
     fn room(&mut self) -> usize {
         let begun = Instant::now();
-        let room = self.charge.room();
+        self.room_bytes = self.charge.room();
         self.next_look = begun + LOOK_EVERY.max(begun.elapsed() * LOOK_PARTS);
-        room
+        self.room_bytes
     }
 
     /// The budget to have of the `wanted` bytes.
@@ -88,6 +98,7 @@ impl ChargedCache {
     /// The smaller budget, if one has to make room for `bytes` more in the cache.
     pub(crate) fn leave(&mut self, bytes: usize) -> Option<usize> {
         let fits = self.room().saturating_sub(bytes);
+        self.room_bytes = fits;
         if fits >= self.budget_bytes {
             return None;
         }
@@ -103,11 +114,13 @@ impl ChargedCache {
         }
         self.raise_at = Instant::now() + RAISE_AFTER;
         self.budget_bytes = if self.budget_bytes < YIELD_MIN { 0 } else { self.budget_bytes / YIELD_FACTOR };
+        self.room_bytes = self.budget_bytes;
         Some(self.budget_bytes)
     }
 
-    /// Charges `bytes`. Gives what is charged of them.
+    /// Charges `bytes`, as far as there was room for them. Gives what is charged of them.
     pub(crate) fn charge(&mut self, bytes: usize) -> usize {
+        let bytes = bytes.min(self.room_bytes);
         self.charged_bytes = self.charge.update(bytes).min(bytes);
         self.charged_bytes
     }

@@ -66,6 +66,9 @@ struct Guard {
   std::binary_semaphore idle{1};
   // Null once the charge has ended.
   Entries* entries = nullptr;
+  rocksdb::Cache* cache = nullptr;
+  // Of the cache, when it was looked at last.
+  uint64_t capacity = 0;
   void (*alarm)(void*) SB_NOEXCEPT = nullptr;
   void* context = nullptr;
 
@@ -74,12 +77,18 @@ struct Guard {
   void SentinelEvicted() {
     // Otherwise a call of the charge's owner is under way: it evicted the sentinel itself, or has just looked at the cache.
     if (idle.try_acquire()) {
-      if (entries != nullptr) {
+      if (entries != nullptr && IsShortOfRoom()) {
         entries->Shrink(0);
         alarm(context);
       }
       idle.release();
     }
+  }
+
+ private:
+  // A sentinel also goes where many blocks come and go. Then the cache is as full as it was, and hardly more of it is pinned.
+  bool IsShortOfRoom() const {
+    return cache->GetUsage() < capacity - capacity / 8 || cache->GetPinnedUsage() > capacity - capacity / 16;
   }
 };
 
@@ -107,6 +116,7 @@ class Charge {
   Charge(std::shared_ptr<rocksdb::Cache> cache, void (*alarm)(void*) SB_NOEXCEPT, void* context)
       : cache_(std::move(cache)), entries_(cache_.get()), guard_(std::make_shared<Guard>()) {
     guard_->entries = &entries_;
+    guard_->cache = cache_.get();
     guard_->alarm = alarm;
     guard_->context = context;
     for (auto& key : sentinels_) {
@@ -128,6 +138,7 @@ class Charge {
   uint64_t Room() {
     const uint64_t capacity = cache_->GetCapacity();
     const Busy busy(*guard_);
+    guard_->capacity = capacity;
     const uint64_t pinned = cache_->GetPinnedUsage();
     const uint64_t others = pinned - std::min(pinned, entries_.Bytes());
     const uint64_t left = capacity - std::min(capacity, others + capacity / kPartForBlocks);

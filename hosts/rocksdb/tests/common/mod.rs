@@ -3,6 +3,7 @@
 #![allow(dead_code, reason = "every test program uses a part of it")]
 
 pub(crate) mod contents;
+pub(crate) mod faults;
 pub(crate) mod stock;
 pub(crate) mod tables;
 pub(crate) mod unsafe_calls;

@@ -24,7 +24,8 @@ class CorruptingFile final : public rocksdb::FSRandomAccessFileOwnerWrapper {
   rocksdb::IOStatus Read(uint64_t offset, size_t size, const rocksdb::IOOptions& options, rocksdb::Slice* result, char* scratch,
                          rocksdb::IODebugContext* dbg) const override {
     const rocksdb::IOStatus s = target()->Read(offset, size, options, result, scratch, dbg);
-    if (!s.ok() || options.verify_and_reconstruct_read || result->empty()) {
+    // Units are read by threads of Springbloom, the head of the block by those of RocksDB.
+    if (!s.ok() || options.verify_and_reconstruct_read || result->empty() || LoadsUnits() != (damage_ == Damage::kUnits)) {
       return s;
     }
     char* bytes = const_cast<char*>(result->data());
@@ -51,7 +52,7 @@ class CorruptingFileSystem final : public rocksdb::FileSystemWrapper {
                                         std::unique_ptr<rocksdb::FSRandomAccessFile>* file,
                                         rocksdb::IODebugContext* dbg) override {
     rocksdb::IOStatus s = target()->NewRandomAccessFile(name, options, file, dbg);
-    if (s.ok() && damage_ != Damage::kNone && name.ends_with(".sst") && LoadsUnits() == (damage_ == Damage::kUnits)) {
+    if (s.ok() && damage_ != Damage::kNone && name.ends_with(".sst")) {
       *file = std::make_unique<CorruptingFile>(std::move(*file), damage_);
     }
     return s;

@@ -10,6 +10,28 @@ using namespace springbloom_test;
 
 namespace {
 
+// Of the one test that uses them.
+std::mutex mutex_of_held;
+std::condition_variable changed;
+int held = 0;
+bool are_let_go = false;
+
+class HoldingFile final : public rocksdb::FSRandomAccessFileOwnerWrapper {
+ public:
+  using FSRandomAccessFileOwnerWrapper::FSRandomAccessFileOwnerWrapper;
+
+  rocksdb::IOStatus Read(uint64_t offset, size_t n, const rocksdb::IOOptions& options, rocksdb::Slice* result, char* scratch,
+                         rocksdb::IODebugContext* dbg) const override {
+    if (LoadsUnits()) {
+      std::unique_lock<std::mutex> lock(mutex_of_held);
+      ++held;
+      changed.wait(lock, [] { return are_let_go; });
+      --held;
+    }
+    return target()->Read(offset, n, options, result, scratch, dbg);
+  }
+};
+
 class HoldingFileSystem final : public rocksdb::FileSystemWrapper {
  public:
   HoldingFileSystem() : FileSystemWrapper(rocksdb::FileSystem::Default()) {}
@@ -19,50 +41,32 @@ class HoldingFileSystem final : public rocksdb::FileSystemWrapper {
   rocksdb::IOStatus NewRandomAccessFile(const std::string& name, const rocksdb::FileOptions& options,
                                         std::unique_ptr<rocksdb::FSRandomAccessFile>* file,
                                         rocksdb::IODebugContext* dbg) override {
-    if (name.ends_with(".sst") && LoadsUnits()) {
-      std::unique_lock<std::mutex> lock(mutex_);
-      ++held_;
-      changed_.wait(lock, [this] { return are_let_go_; });
-      --held_;
+    const rocksdb::IOStatus s = target()->NewRandomAccessFile(name, options, file, dbg);
+    if (s.ok() && name.ends_with(".sst")) {
+      *file = std::make_unique<HoldingFile>(std::move(*file));
     }
-    return target()->NewRandomAccessFile(name, options, file, dbg);
+    return s;
   }
-
-  int Held() {
-    std::lock_guard<std::mutex> lock(mutex_);
-    return held_;
-  }
-
-  void LetGo() {
-    {
-      std::lock_guard<std::mutex> lock(mutex_);
-      are_let_go_ = true;
-    }
-    changed_.notify_all();
-  }
-
- private:
-  std::mutex mutex_;
-  std::condition_variable changed_;
-  int held_ = 0;
-  bool are_let_go_ = false;
 };
-
-// Of the one test that uses it.
-const std::shared_ptr<HoldingFileSystem>& TheFileSystem() {
-  static const auto holding = std::make_shared<HoldingFileSystem>();
-  return holding;
-}
 
 }  // namespace
 
 // Gives the options that file system.
 extern "C" int springbloom_test_hold_reads(void* rocksdb_options, const char*, char* error, size_t error_size) {
   return Run(error, error_size, [&] {
-    static const auto env = rocksdb::NewCompositeEnv(TheFileSystem());
+    static const auto env = rocksdb::NewCompositeEnv(std::make_shared<HoldingFileSystem>());
     springbloom::OptionsIn(rocksdb_options).env = env.get();
   });
 }
 
-extern "C" int springbloom_test_reads_held() { return TheFileSystem()->Held(); }
-extern "C" void springbloom_test_let_reads_go() { TheFileSystem()->LetGo(); }
+extern "C" int springbloom_test_reads_held() {
+  std::lock_guard<std::mutex> lock(mutex_of_held);
+  return held;
+}
+extern "C" void springbloom_test_let_reads_go() {
+  {
+    std::lock_guard<std::mutex> lock(mutex_of_held);
+    are_let_go = true;
+  }
+  changed.notify_all();
+}

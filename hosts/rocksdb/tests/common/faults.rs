@@ -1,0 +1,77 @@
+//! Faults of table files, and a block cache with a strict limit: `tests/cpp/faulty_files.cc` and `shared_cache.cc`.
+
+#![allow(unsafe_code)]
+
+use std::{
+    ffi::{c_char, c_int, c_void},
+    path::Path,
+};
+
+use rocksdb::{AsRawPtr, Options};
+
+use super::unsafe_calls::run_cpp_test;
+
+/// How table files fail.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(i32)]
+pub(crate) enum Fault {
+    None = 0,
+    /// No file can be opened.
+    NoDescriptors = 1,
+    /// Every read fails.
+    ReadsFail = 2,
+    /// Files have no names any more. Those that are open can be read.
+    NamesGone = 3,
+    /// A read takes 20 ms.
+    Slow = 4,
+    /// Nothing is there, and every read fails.
+    Unmounted = 5,
+}
+
+impl Fault {
+    pub(crate) const ALL: [Self; 5] =
+        [Self::NoDescriptors, Self::ReadsFail, Self::NamesGone, Self::Slow, Self::Unmounted];
+
+    /// From now on, in all databases with [`with_faulty_files`].
+    pub(crate) fn set(self) {
+        springbloom_test_set_fault(self as c_int);
+    }
+}
+
+unsafe extern "C" {
+    fn springbloom_test_faulty_files(_: *mut c_void, _: *const c_char, _: *mut c_char, _: usize) -> c_int;
+    safe fn springbloom_test_set_fault(fault: c_int);
+    fn springbloom_test_set_strict_cache(options: *mut c_void, capacity: usize, memtables: usize);
+    safe fn springbloom_test_set_cache_capacity(capacity: usize);
+    safe fn springbloom_test_cache_usage() -> usize;
+    safe fn springbloom_test_cache_pinned() -> usize;
+}
+
+/// Table files of these options fail as [`Fault::set`] says.
+pub(crate) fn with_faulty_files(options: &mut Options, folder: &Path) {
+    run_cpp_test(springbloom_test_faulty_files, options, folder);
+}
+
+/// The cache of the options that were given one last. With a strict limit: it refuses what has no room.
+pub(crate) struct StrictCache;
+
+impl StrictCache {
+    /// Gives the options a cache of `capacity` bytes that also holds index blocks and up to `memtables` bytes of memtables.
+    pub(crate) fn of(options: &mut Options, capacity: usize, memtables: usize) -> Self {
+        // SAFETY: the options live through the call.
+        unsafe { springbloom_test_set_strict_cache(options.as_raw_ptr().cast(), capacity, memtables) };
+        Self
+    }
+
+    pub(crate) fn set_capacity(&self, capacity: usize) {
+        springbloom_test_set_cache_capacity(capacity);
+    }
+
+    pub(crate) fn usage(&self) -> usize {
+        springbloom_test_cache_usage()
+    }
+
+    pub(crate) fn pinned(&self) -> usize {
+        springbloom_test_cache_pinned()
+    }
+}

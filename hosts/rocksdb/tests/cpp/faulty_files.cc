@@ -1,0 +1,91 @@
+// A file system whose table files fail as the test says: tests/outage.rs and tests/chaos.
+#include <atomic>
+#include <chrono>
+#include <thread>
+
+#include "check.h"
+#include "rocksdb/env.h"
+#include "rocksdb/file_system.h"
+
+using namespace springbloom_test;
+
+namespace {
+
+// As tests/common/faults.rs numbers them.
+enum Fault : int { kNone = 0, kNoDescriptors = 1, kReadsFail = 2, kNamesGone = 3, kSlow = 4, kUnmounted = 5 };
+
+std::atomic<int>& TheFault() {
+  static std::atomic<int> fault{kNone};
+  return fault;
+}
+
+bool IsTable(const std::string& name) { return name.ends_with(".sst"); }
+
+class FaultyFile final : public rocksdb::FSRandomAccessFileOwnerWrapper {
+ public:
+  using FSRandomAccessFileOwnerWrapper::FSRandomAccessFileOwnerWrapper;
+
+  rocksdb::IOStatus Read(uint64_t offset, size_t n, const rocksdb::IOOptions& options, rocksdb::Slice* result, char* scratch,
+                         rocksdb::IODebugContext* dbg) const override {
+    switch (TheFault().load()) {
+      case kReadsFail:
+      case kUnmounted:
+        return rocksdb::IOStatus::IOError("a fault of the test");
+      case kSlow:
+        std::this_thread::sleep_for(std::chrono::milliseconds(20));
+    }
+    return FSRandomAccessFileOwnerWrapper::Read(offset, n, options, result, scratch, dbg);
+  }
+  rocksdb::IOStatus MultiRead(rocksdb::FSReadRequest* requests, size_t count, const rocksdb::IOOptions& options,
+                              rocksdb::IODebugContext* dbg) override {
+    for (size_t i = 0; i < count; ++i) {
+      rocksdb::FSReadRequest& request = requests[i];
+      request.status = Read(request.offset, request.len, options, &request.result, request.scratch, dbg);
+    }
+    return rocksdb::IOStatus::OK();
+  }
+};
+
+class FaultyFileSystem final : public rocksdb::FileSystemWrapper {
+ public:
+  FaultyFileSystem() : FileSystemWrapper(rocksdb::FileSystem::Default()) {}
+  static const char* kClassName() { return "springbloom.test.FaultyFileSystem"; }
+  const char* Name() const override { return kClassName(); }
+
+  rocksdb::IOStatus NewRandomAccessFile(const std::string& name, const rocksdb::FileOptions& options,
+                                        std::unique_ptr<rocksdb::FSRandomAccessFile>* file,
+                                        rocksdb::IODebugContext* dbg) override {
+    const int fault = TheFault().load();
+    if (IsTable(name) && fault == kNoDescriptors) {
+      return rocksdb::IOStatus::IOError("Too many open files (a fault of the test)");
+    }
+    if (IsTable(name) && (fault == kNamesGone || fault == kUnmounted)) {
+      return rocksdb::IOStatus::PathNotFound("a fault of the test");
+    }
+    const rocksdb::IOStatus s = target()->NewRandomAccessFile(name, options, file, dbg);
+    if (s.ok() && IsTable(name)) {
+      *file = std::make_unique<FaultyFile>(std::move(*file));
+    }
+    return s;
+  }
+
+  rocksdb::IOStatus FileExists(const std::string& name, const rocksdb::IOOptions& options, rocksdb::IODebugContext* dbg) override {
+    const int fault = TheFault().load();
+    if (fault == kNamesGone || fault == kUnmounted) {
+      return rocksdb::IOStatus::NotFound("a fault of the test");
+    }
+    return target()->FileExists(name, options, dbg);
+  }
+};
+
+}  // namespace
+
+// Gives the options that file system.
+extern "C" int springbloom_test_faulty_files(void* rocksdb_options, const char*, char* error, size_t error_size) {
+  return Run(error, error_size, [&] {
+    static const auto env = rocksdb::NewCompositeEnv(std::make_shared<FaultyFileSystem>());
+    springbloom::OptionsIn(rocksdb_options).env = env.get();
+  });
+}
+
+extern "C" void springbloom_test_set_fault(int fault) { TheFault().store(fault); }

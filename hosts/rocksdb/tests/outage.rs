@@ -1,0 +1,144 @@
+//! Table files that fail for a while: afterwards lookups waste as few reads as if they never had. One test at a time: the fault is of the
+//! process.
+
+mod common;
+
+use std::{
+    fs, thread,
+    time::{Duration, Instant},
+};
+
+use parking_lot::Mutex;
+use rand::RngExt;
+use rocksdb::{DB, Options};
+use springbloom_rocksdb::ElasticFilters;
+use springbloom_testkit::seed::rng;
+
+use crate::common::{
+    AMPLE_BYTES,
+    contents::{NUMBERS, check_db, fill_db, key},
+    faults::{Fault, with_faulty_files},
+    folder, installed, small_tree, wait_until,
+};
+
+static ONE_AT_A_TIME: Mutex<()> = Mutex::new(());
+
+fn filters(budget_bytes: u64) -> ElasticFilters {
+    let builder = ElasticFilters::builder().budget_bytes(budget_bytes).segment_data_bytes(16 << 10);
+    builder.warm_start_every(None).build().expect("the settings are sound")
+}
+
+/// Every absent key between the present ones, once. During a fault some fail, as in stock RocksDB.
+fn look_up_absent(db: &DB) {
+    (1..NUMBERS).step_by(2).for_each(|number| drop(db.get_pinned(key(number))));
+}
+
+fn wasted_reads(elastic: &ElasticFilters, db: &DB) -> u64 {
+    let before = elastic.stats().outcomes.wasted_reads;
+    look_up_absent(db);
+    elastic.stats().outcomes.wasted_reads - before
+}
+
+/// Waits until all is as without a fault: sixteen units let hardly an absent key pass.
+fn wait_for_all_filters(elastic: &ElasticFilters, db: &DB, after: &str) {
+    let begun = Instant::now();
+    loop {
+        let (wasted, stats) = (wasted_reads(elastic, db), elastic.stats());
+        if wasted <= 2 && stats.failing_tables == 0 {
+            return;
+        }
+        assert!(begun.elapsed() < Duration::from_secs(60), "{after}: {wasted} wasted reads, {stats:?}");
+        thread::sleep(Duration::from_millis(20));
+    }
+}
+
+/// Ends the fault also when a test fails, so that the database can close.
+struct Ends;
+
+impl Drop for Ends {
+    fn drop(&mut self) {
+        Fault::None.set();
+    }
+}
+
+/// `SPRINGBLOOM_OUTAGES` asks for more of them, and for longer ones.
+#[test]
+fn a_fault_that_passes_leaves_no_trace() {
+    let _one = ONE_AT_A_TIME.lock();
+    let (outages, longest_ms) = match std::env::var("SPRINGBLOOM_OUTAGES") {
+        Ok(outages) => (outages.parse().expect("a number"), 3000),
+        Err(_) => (20, 400),
+    };
+    let mut random = rng("a_fault_that_passes_leaves_no_trace");
+    // All tables are open, or nearly all are closed.
+    for open_files in [-1, 14] {
+        let folder = folder();
+        let elastic = filters(AMPLE_BYTES);
+        let mut options = small_tree();
+        options.set_max_open_files(open_files);
+        with_faulty_files(&mut options, folder.path());
+        let db = DB::open(&installed(&elastic, &options), folder.path()).expect("open");
+        let _ends = Ends;
+        fill_db(&db, "outage");
+        wait_for_all_filters(&elastic, &db, "no fault yet");
+        for outage in 0..outages / 2 {
+            let fault = Fault::ALL[random.random_range(0..Fault::ALL.len())];
+            let length = Duration::from_millis(random.random_range(1..=longest_ms));
+            fault.set();
+            let begun = Instant::now();
+            while begun.elapsed() < length {
+                // All units have to be read anew.
+                elastic.set_budget_bytes(0).expect("a budget");
+                elastic.set_budget_bytes(AMPLE_BYTES).expect("a budget");
+                look_up_absent(&db);
+                thread::sleep(Duration::from_millis(random.random_range(0..30)));
+            }
+            Fault::None.set();
+            let after = format!("outage {outage}, {fault:?} for {length:?}, {open_files} open files");
+            wait_for_all_filters(&elastic, &db, &after);
+            check_db(&db, "outage");
+        }
+        assert_eq!((elastic.stats().corrupt_units, elastic.stats().thread_panics), (0, 0));
+    }
+}
+
+/// A secondary instance whose primary compacted, a folder that was renamed, a relative path after `chdir`.
+#[test]
+fn units_of_a_file_that_lost_its_name_are_read() {
+    let _one = ONE_AT_A_TIME.lock();
+    let folder = folder();
+    let (elastic, path) = (filters(0), folder.path().join("before"));
+    let mut options = small_tree();
+    options.set_max_open_files(-1);
+    let db = DB::open(&installed(&elastic, &options), &path).expect("open");
+    fill_db(&db, "renamed");
+    fs::rename(&path, folder.path().join("after")).expect("rename");
+    elastic.set_budget_bytes(AMPLE_BYTES).expect("a budget");
+    wait_for_all_filters(&elastic, &db, "the folder was renamed");
+    assert_eq!(elastic.stats().failed_reads, 0);
+    check_db(&db, "renamed");
+}
+
+#[test]
+fn a_secondary_reads_units_of_tables_that_the_primary_deleted() {
+    let _one = ONE_AT_A_TIME.lock();
+    let folder = folder();
+    let primary = DB::open(&installed(&filters(0), &small_tree()), folder.path().join("db")).expect("open");
+    fill_db(&primary, "first");
+    let elastic = filters(0);
+    let mut options = Options::default();
+    options.set_max_open_files(-1);
+    let options = installed(&elastic, &options);
+    let (db, own) = (folder.path().join("db"), folder.path().join("secondary"));
+    let secondary = DB::open_as_secondary(&options, &db, &own).expect("a secondary");
+    check_db(&secondary, "first");
+    fill_db(&primary, "second");
+    primary.compact_range(None::<&[u8]>, None::<&[u8]>);
+    wait_until("the primary has deleted its first tables", || {
+        let old = |file: &rocksdb::LiveFile| !db.join(file.name.trim_start_matches('/')).exists();
+        secondary.live_files().expect("a list").iter().all(old)
+    });
+    elastic.set_budget_bytes(AMPLE_BYTES).expect("a budget");
+    wait_for_all_filters(&elastic, &secondary, "the tables have no names");
+    check_db(&secondary, "first");
+}

@@ -1,0 +1,105 @@
+//! A budget that is charged to a block cache with a strict limit, beside memtables and index blocks, while the cache is resized: nothing
+//! fails that would not fail with stock filters.
+
+mod common;
+
+use std::{
+    sync::atomic::{AtomicBool, AtomicU64, Ordering},
+    thread,
+    time::{Duration, Instant},
+};
+
+use parking_lot::Mutex;
+use rand::RngExt;
+use rocksdb::{DB, IteratorMode, WriteOptions};
+use springbloom_rocksdb::ElasticFilters;
+use springbloom_testkit::seed::rng;
+
+use crate::common::{
+    contents::{NUMBERS, check_db, fill_db, is_present, key},
+    faults::StrictCache,
+    folder, installed, small_tree, wait_until,
+};
+
+const MIB: usize = 1 << 20;
+
+/// The cache is of the process.
+static ONE_AT_A_TIME: Mutex<()> = Mutex::new(());
+
+fn charged(budget_bytes: usize) -> ElasticFilters {
+    let builder = ElasticFilters::builder().budget_bytes(budget_bytes as u64).segment_data_bytes(16 << 10);
+    builder.charge_to_block_cache(true).warm_start_every(None).build().expect("the settings are sound")
+}
+
+/// `SPRINGBLOOM_RESIZES` asks for more.
+#[test]
+fn a_cache_is_resized_under_load() {
+    let _one = ONE_AT_A_TIME.lock();
+    let resizes = std::env::var("SPRINGBLOOM_RESIZES").map_or(2_000, |n| n.parse().expect("a number"));
+    let mut random = rng("a_cache_is_resized_under_load");
+    let (folder, elastic) = (folder(), charged(16 * MIB));
+    let mut options = small_tree();
+    let cache = StrictCache::of(&mut options, 32 * MIB, 0);
+    let db = DB::open(&installed(&elastic, &options), folder.path()).expect("open");
+    fill_db(&db, "resized");
+    let (is_over, lookups) = (AtomicBool::new(false), AtomicU64::new(0));
+    thread::scope(|scope| {
+        for reader in 0..2u32 {
+            let (db, is_over, lookups) = (&db, &is_over, &lookups);
+            scope.spawn(move || {
+                let mut number = reader;
+                while !is_over.load(Ordering::Relaxed) {
+                    number = (number + 7919) % NUMBERS;
+                    let found = db.get_pinned(key(number)).expect("a lookup does not fail");
+                    assert_eq!(found.is_some(), is_present(number));
+                    lookups.fetch_add(1, Ordering::Relaxed);
+                }
+            });
+        }
+        let (mut most, mut was_short) = (0, 0);
+        for _ in 0..resizes {
+            let capacity = random.random_range(2 * MIB..64 * MIB);
+            cache.set_capacity(capacity);
+            thread::sleep(Duration::from_micros(random.random_range(0..1000)));
+            // Filters in use and their charge are under what half of the cache allows, but for the moment in which they follow.
+            let begun = Instant::now();
+            while cache.usage() > capacity || elastic.stats().budget_bytes > capacity / 2 {
+                was_short += 1;
+                assert!(begun.elapsed() < Duration::from_secs(60), "{:?} in {capacity}", elastic.stats());
+                thread::yield_now();
+            }
+            most = most.max(elastic.stats().used_bytes);
+        }
+        is_over.store(true, Ordering::Relaxed);
+        println!("{most} bytes in use at most; looked {was_short} times while the budget followed");
+    });
+    println!("{} lookups", lookups.load(Ordering::Relaxed));
+    cache.set_capacity(64 * MIB);
+    wait_until("the whole budget is back", || elastic.stats().budget_bytes == 16 * MIB);
+    assert!(cache.pinned() >= 16 * MIB, "{} bytes are charged", cache.pinned());
+    check_db(&db, "resized");
+    let entries = db.iterator(IteratorMode::Start).map(|entry| entry.expect("an iterator reads on")).count();
+    assert_eq!(entries, (0..NUMBERS).filter(|&number| is_present(number)).count());
+}
+
+/// facebook/rocksdb#6247: memtables in the same cache, which flushes find full.
+#[test]
+fn filters_give_way_to_memtables() {
+    let _one = ONE_AT_A_TIME.lock();
+    let (folder, elastic) = (folder(), charged(4 * MIB));
+    let mut options = small_tree();
+    options.set_write_buffer_size(16 * MIB);
+    options.set_target_file_size_base(4 << 20);
+    let cache = StrictCache::of(&mut options, 8 * MIB, 4 * MIB);
+    let db = DB::open(&installed(&elastic, &options), folder.path()).expect("open");
+    let mut write = WriteOptions::default();
+    write.disable_wal(true);
+    let key = |n: u64| n.wrapping_mul(0x9E37_79B9_7F4A_7C15).to_be_bytes();
+    for n in 0..600_000 {
+        db.put_opt(key(n), [b'v'; 80], &write).expect("no put fails");
+    }
+    for n in (0..600_000).step_by(97) {
+        assert!(db.get_pinned(key(n)).expect("no lookup fails").is_some());
+    }
+    assert!(cache.usage() <= 8 * MIB);
+}
