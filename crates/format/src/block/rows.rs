@@ -62,7 +62,7 @@ impl Rows {
     }
 
     pub(super) fn is_spilled(&self) -> bool {
-        self.windows().len() > 0
+        self.windows().next().is_some()
     }
 
     /// Bytes of all rows, wherever they are.
