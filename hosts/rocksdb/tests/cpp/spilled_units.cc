@@ -19,7 +19,7 @@ namespace {
 enum class Fault { kNone, kNotCreated, kNotOpened, kFullAtOnce, kFullLater, kNotRead, kReadElsewhere, kNotMapped, kDeleted };
 
 // More than a window of 8 MiB: the test's units take 32 bytes a key.
-constexpr int kKeys = 300'000;
+constexpr int kSpillingKeys = 300'000;
 constexpr uint64_t kWindowBytes = 8 << 20;
 
 bool IsSpillFile(const std::string& name) { return name.ends_with(".dbtmp") && name.find("OPTIONS") == std::string::npos; }
@@ -76,7 +76,7 @@ class FaultyFileSystem final : public rocksdb::FileSystemWrapper {
 
   rocksdb::IOStatus NewWritableFile(const std::string& name, const rocksdb::FileOptions& options,
                                     std::unique_ptr<rocksdb::FSWritableFile>* file, rocksdb::IODebugContext* dbg) override {
-    if (!IsSpillFile(name)) {
+    if (!is_on || !IsSpillFile(name)) {
       return target()->NewWritableFile(name, options, file, dbg);
     }
     ++spill_files;
@@ -94,7 +94,7 @@ class FaultyFileSystem final : public rocksdb::FileSystemWrapper {
   rocksdb::IOStatus NewRandomAccessFile(const std::string& name, const rocksdb::FileOptions& options,
                                         std::unique_ptr<rocksdb::FSRandomAccessFile>* file,
                                         rocksdb::IODebugContext* dbg) override {
-    if (!IsSpillFile(name)) {
+    if (!is_on || !IsSpillFile(name)) {
       return target()->NewRandomAccessFile(name, options, file, dbg);
     }
     if (fault_ == Fault::kNotOpened) {
@@ -113,6 +113,8 @@ class FaultyFileSystem final : public rocksdb::FileSystemWrapper {
     return s;
   }
 
+  // Opening a database makes other temporary files.
+  bool is_on = false;
   int spill_files = 0;
 
  private:
@@ -151,7 +153,7 @@ struct Written {
 void CheckContents(rocksdb::DB& db, const rocksdb::Options& options, const std::string& folder, const std::string& what) {
   CheckOk(db.VerifyChecksum(), what + ": VerifyChecksum");
   std::string value;
-  for (int number = 0; number < 2 * kKeys; number += 7) {
+  for (int number = 0; number < 2 * kSpillingKeys; number += 7) {
     Check(db.Get(rocksdb::ReadOptions(), Key(number), &value).ok() == (number % 2 == 0), what + ": " + Key(number));
   }
   std::vector<std::string> names;
@@ -173,10 +175,12 @@ Written Write(rocksdb::Options options, Fault fault, const std::string& folder) 
   Written written{};
   {
     const auto db = Open(options, folder);
-    for (int number = 0; number < kKeys; ++number) {
+    for (int number = 0; number < kSpillingKeys; ++number) {
       CheckOk(db->Put(rocksdb::WriteOptions(), Key(2 * number), "v"), what + ": Put");
     }
+    file_system->is_on = true;
     CheckOk(db->Flush(rocksdb::FlushOptions()), what + ": Flush");
+    file_system->is_on = false;
     CheckContents(*db, options, folder, what);
     rocksdb::TablePropertiesCollection tables;
     CheckOk(db->GetPropertiesOfAllTables(&tables), "GetPropertiesOfAllTables");
@@ -231,7 +235,7 @@ extern "C" int springbloom_test_charged_construction(void* rocksdb_options, cons
         {
           rocksdb::SstFileWriter writer(rocksdb::EnvOptions(), options);
           CheckOk(writer.Open(path + std::string(".sst")), "Open");
-          for (int number = 0; number < kKeys; ++number) {
+          for (int number = 0; number < kSpillingKeys; ++number) {
             CheckOk(writer.Put(Key(2 * number), "v"), "Put");
             most = std::max(most, table_options->block_cache->GetPinnedUsage());
           }
