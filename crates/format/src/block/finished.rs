@@ -37,10 +37,11 @@ impl FinishedBlock {
         (0..self.rows.unit_count()).try_for_each(|unit| self.rows.write_row(unit, out))
     }
 
-    /// The block in memory, which takes it once: rows are freed as they are copied. Errors: the spill file cannot be read.
+    /// The block in memory, which takes it once: rows are freed as they are copied. Errors: the spill file cannot be read, or there is no
+    /// memory.
     pub fn into_bytes(mut self) -> io::Result<Vec<u8>> {
         let mut block = Vec::new();
-        block.reserve_exact(self.head.len() + self.rows.total_bytes() as usize);
+        block.try_reserve_exact(self.head.len() + self.rows.total_bytes() as usize)?;
         block.extend_from_slice(&self.head);
         for unit in 0..self.rows.unit_count() {
             self.rows.write_row(unit, &mut block)?;

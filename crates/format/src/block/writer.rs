@@ -194,7 +194,7 @@ impl BlockWriter {
     }
 
     /// The table's block in memory. It is empty if no key was added, if the fences exceed 4 GiB, which the directory cannot address, or if
-    /// a [`SpillFile`] cannot be read. The table then has no filters.
+    /// a [`SpillFile`] cannot be read or there is no memory. The table then has no filters.
     pub fn finish(self) -> Vec<u8> {
         self.end().into_bytes().unwrap_or_default()
     }
