@@ -97,6 +97,11 @@ impl GroupBuilder {
         Self { settings, ribbon: RibbonBuilder::default() }
     }
 
+    /// Bytes that it keeps from build to build.
+    pub fn memory_bytes(&self) -> usize {
+        self.ribbon.memory_bytes()
+    }
+
     /// Builds the units of one segment. Never fails. Digests may come in any order and may repeat (a repeated digest takes the space of
     /// another key). Without digests the units are empty and reject every key. The shape counts at most [`KEYS_MAX`] digests.
     ///

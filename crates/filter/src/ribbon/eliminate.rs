@@ -5,7 +5,7 @@
 //! by its coefficients in the window. Which slots get a pivot does not depend on the order of the digests, so neither does the solution
 //! with free slots 0.
 
-use super::equation::{Arrangement, Equation, REACH, WINDOW};
+use super::equation::{Arrangement, Equation, REACH, WINDOW, bytes_of};
 use super::pivots::{CANDIDATES, Pivots};
 use super::rows::RowHasher;
 use crate::KeyDigest;
@@ -29,6 +29,12 @@ pub(super) struct Elimination {
 }
 
 impl Elimination {
+    /// Bytes of the buffers.
+    pub(super) fn memory_bytes(&self) -> usize {
+        let Self { echelon: Echelon { coefficients, results }, arrangement, tables: _ } = self;
+        bytes_of(coefficients) + bytes_of(results) + arrangement.memory_bytes()
+    }
+
     /// Eliminates the equations of all `digests`. Returns `false` if they have no solution. Repeated digests are one equation. Cost: time
     /// linear in the number of keys, 20 bytes of memory per slot and 36 per key.
     #[inline(always)]

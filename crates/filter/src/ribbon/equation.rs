@@ -99,7 +99,17 @@ pub(super) struct Arrangement {
     ends: Vec<u32>,
 }
 
+/// Bytes that a buffer takes.
+pub(super) fn bytes_of<T>(buffer: &Vec<T>) -> usize {
+    buffer.capacity() * size_of::<T>()
+}
+
 impl Arrangement {
+    /// Bytes of the buffers.
+    pub(super) fn memory_bytes(&self) -> usize {
+        bytes_of(&self.starts) + bytes_of(&self.equations) + bytes_of(&self.ends)
+    }
+
     /// Sorts the equations. Adds `padding` equations of any content at the end.
     #[inline(always)]
     pub(super) fn arrange(

@@ -98,6 +98,11 @@ impl RibbonShape {
 pub(crate) struct RibbonBuilder(eliminate::Elimination);
 
 impl RibbonBuilder {
+    /// Bytes that it keeps from build to build.
+    pub(crate) fn memory_bytes(&self) -> usize {
+        self.0.memory_bytes()
+    }
+
     /// Solves the system for `unit_count` columns. `None` if the first `tries` tries fail.
     ///
     /// Memory beside the result: 20 bytes per slot and 36 per key.

@@ -5,8 +5,8 @@ use std::borrow::Cow;
 use springbloom_filter::{GroupBuilder, KeyDigest, UnitSettings};
 
 use super::directory::{self, SegmentEntry};
-use super::{BlockHeader, HEADER_BYTES};
-use crate::checksum::{CHECKSUM_BYTES, Covers, checksum};
+use super::rows::{Rows, SpillFile};
+use super::{BlockHeader, FinishedBlock, HEADER_BYTES};
 
 /// Maximum number of keys in a segment. The last segment of a table may have a quarter more. Bounds the memory of the open segment (16
 /// bytes per key, and 56 more while its ribbon is solved) and the size of a unit (two device pages).
@@ -18,7 +18,8 @@ pub const MAX_SEGMENT_BYTES_PER_KEY: u64 = 2048;
 
 /// Collects the keys of one table and builds its filter block.
 ///
-/// Memory: the digests of the open segment and the previous one, the buffers of the unit builder, the finished units, and the fences.
+/// Memory: the digests of the open segment and the previous one, the buffers of the unit builder, the fences, and the finished units that
+/// are not in a [`SpillFile`].
 pub struct BlockWriter {
     /// Boxed, so that the fields that `add` uses are close together.
     units: Box<GroupBuilder>,
@@ -35,8 +36,7 @@ pub struct BlockWriter {
     /// Closed segments. The next segment's fence is in `fence_bytes` already.
     segments: Vec<SegmentEntry>,
     fence_bytes: Vec<u8>,
-    /// Stored form of unit `u` of all closed segments.
-    rows: Vec<Vec<u8>>,
+    rows: Rows,
 }
 
 /// A full segment. It is closed when the next one has a quarter of its size. If the table ends before, the segments are merged.
@@ -98,7 +98,7 @@ impl BlockWriter {
             last_key: LastKey::default(),
             segments: Vec::new(),
             fence_bytes: Vec::new(),
-            rows: vec![Vec::new(); usize::from(settings.unit_count())],
+            rows: Rows::new(settings.unit_count()),
         }
     }
 
@@ -110,6 +110,24 @@ impl BlockWriter {
     /// Sets the identity of the table, so that units of another table fail their checksums.
     pub fn with_identity(self, identity: u32) -> Self {
         Self { identity, ..self }
+    }
+
+    /// Moves finished units to `file` whenever there are `window_bytes` of them. A file that fails leaves them in memory.
+    pub fn with_spill(mut self, file: Box<dyn SpillFile + Send>, window_bytes: usize) -> Self {
+        self.rows.spill_to(file, window_bytes);
+        self
+    }
+
+    /// Bytes of memory that it takes now.
+    pub fn memory_bytes(&self) -> usize {
+        let full = self.full.as_ref().map_or(0, |full| full.next_fence.capacity());
+        self.digests.capacity() * size_of::<KeyDigest>()
+            + self.units.memory_bytes()
+            + self.segments.capacity() * size_of::<SegmentEntry>()
+            + self.fence_bytes.capacity()
+            + self.last_key.other.capacity()
+            + full
+            + self.rows.memory_bytes()
     }
 
     /// Adds an entry of `entry_bytes` bytes under `user_key`. Keys come in the table's order. Versions of one key are adjacent, count once
@@ -175,30 +193,32 @@ impl BlockWriter {
         }
     }
 
-    /// Returns the table's block. It is empty if no key was added, or if the fences exceed 4 GiB, which the directory cannot address. The
-    /// table then has no filters.
-    pub fn finish(mut self) -> Vec<u8> {
+    /// The table's block in memory. It is empty if no key was added, if the fences exceed 4 GiB, which the directory cannot address, or if
+    /// a [`SpillFile`] cannot be read or there is no memory. The table then has no filters.
+    pub fn finish(self) -> Vec<u8> {
+        self.end().into_bytes().unwrap_or_default()
+    }
+
+    /// The same, where the units are.
+    pub fn end(mut self) -> FinishedBlock {
         self.close_all();
         let segment_count = u32::try_from(self.segments.len());
         let (Ok(segment_count @ 1..), Ok(_)) = (segment_count, u32::try_from(self.fence_bytes.len())) else {
-            return Vec::new();
+            return FinishedBlock::empty();
         };
         let directory = directory::encode(&self.segments, &self.fence_bytes, &self.last_key.get());
-        let rows_bytes: usize = self.rows.iter().map(Vec::len).sum();
+        let head_bytes = HEADER_BYTES + directory.len();
         let header = BlockHeader {
-            block_bytes: (HEADER_BYTES + directory.len() + rows_bytes) as u64,
+            block_bytes: head_bytes as u64 + self.rows.total_bytes(),
             directory_bytes: directory.len() as u64,
             segment_count,
-            unit_count: self.rows.len() as u8,
+            unit_count: self.rows.unit_count(),
             identity: self.identity,
         };
-        let mut block = Vec::with_capacity(header.block_bytes as usize);
-        block.extend_from_slice(&header.encode());
-        block.extend_from_slice(&directory);
-        for row in self.rows {
-            block.extend_from_slice(&row);
-        }
-        block
+        let mut head = Vec::with_capacity(head_bytes);
+        head.extend_from_slice(&header.encode());
+        head.extend_from_slice(&directory);
+        FinishedBlock::new(head, self.rows)
     }
 
     /// The fence of a segment that begins with `user_key`. In byte order, it is the shortest prefix that is above the last key of the
@@ -214,13 +234,7 @@ impl BlockWriter {
     /// Closes a segment of the first `keys` digests.
     fn close_segment(&mut self, keys: usize, data_bytes: u64) {
         let built = self.units.build(&self.digests[..keys]);
-        let (identity, segment) = (self.identity, self.segments.len() as u32);
-        for (row, (unit, bytes)) in self.rows.iter_mut().zip((0..).zip(&built.units)) {
-            row.reserve(bytes.len() + CHECKSUM_BYTES);
-            row.extend_from_slice(bytes);
-            let covers = Covers::Unit { identity, segment, unit };
-            row.extend_from_slice(&checksum(covers, bytes).to_le_bytes());
-        }
+        self.rows.add(&built.units, self.identity, self.segments.len() as u32);
         // Only the end of the last fence can be out of range. `finish` then returns an empty block.
         let fence_end = self.fence_bytes.len() as u32;
         self.segments.push(SegmentEntry { data_bytes, shape: built.shape, fence_end });

@@ -41,6 +41,8 @@ pub struct Figures {
     pub tables_without_units: u64,
     /// Open tables that found no room.
     pub tables_without_room: u64,
+    /// Memory for units of tables that are being written.
+    pub builder_bytes: u64,
     /// [`Filters::families`](crate::Filters::families).
     pub families: Vec<FamilyStats>,
 }
@@ -103,6 +105,11 @@ pub const METRICS: &[Metric] = &[
                 ("garbage", used.garbage as f64),
             ])
         }),
+    ),
+    gauge(
+        "springbloom_builder_bytes",
+        "Bytes beside the budget for units of tables that are being written",
+        |s| one(s.builder_bytes),
     ),
     labelled(
         &["level"],
@@ -260,11 +267,18 @@ mod tests {
             levels: vec![LevelUnits { level: None, segments: vec![], keys: 0, unit_bytes: 32 }],
             counts: ScopeCounts { rejected: 5, wasted_reads: 6, passed: 7, loads: 8 },
         }];
-        let text = text_of(Figures { stats, tables_without_units: 0, tables_without_room: 3, families });
+        let text = text_of(Figures {
+            stats,
+            tables_without_units: 0,
+            tables_without_room: 3,
+            builder_bytes: 9,
+            families,
+        });
         for line in [
             "springbloom_budget_bytes 1048576.0",
             "springbloom_units_loaded_total 7",
             "springbloom_tables_without_room 3.0",
+            "springbloom_builder_bytes 9.0",
             "springbloom_resident_units{level=\"3\"} 8.0",
             "springbloom_visits_total{outcome=\"wasted_read\"} 0",
             "springbloom_expected_wasted_reads_per_visit 0.25",

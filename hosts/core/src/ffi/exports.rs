@@ -16,7 +16,7 @@ use springbloom_manager::{
 };
 
 use super::{
-    Cache, Engine, FileAccess,
+    Cache, Engine, FileAccess, SpillFiles,
     types::{
         Access, Bytes, CORRUPT, Digest, NO_ROOM, OPENED, Order, RetryFn, Setting, Sought, TableSpec,
         bytes_at, write_message,
@@ -247,17 +247,19 @@ unsafe extern "C" fn sb_filters_writes_units(filters: *const Filters) -> c_int {
 }
 
 /// # Safety
-/// `filters` is alive, `session` readable.
+/// `filters` is alive, `session` readable, `spill` null or readable; its context outlives the builder.
 #[unsafe(no_mangle)]
 unsafe extern "C" fn sb_builder_new(
     filters: *const Filters,
     bytewise: c_int,
     session: Bytes,
     file_number: u64,
+    spill: *const SpillFiles,
 ) -> *mut UnitBuilder {
     // SAFETY: borrowed for the call.
-    let (filters, session) = unsafe { (&*filters, session.get()) };
-    let builder = guarded(None, || Some(UnitBuilder::new(filters, bytewise != 0, session, file_number)));
+    let (filters, session, spill) = unsafe { (&*filters, session.get(), spill.as_ref().copied()) };
+    let builder =
+        guarded(None, || Some(UnitBuilder::new(filters, bytewise != 0, session, file_number, spill)));
     builder.map_or(ptr::null_mut(), |builder| Box::into_raw(Box::new(builder)))
 }
 
@@ -297,6 +299,15 @@ unsafe extern "C" fn sb_builder_bytes_estimate(builder: *const UnitBuilder) -> u
     // SAFETY: borrowed for the call.
     let builder = unsafe { &*builder };
     guarded(0, || builder.block_bytes_estimate())
+}
+
+/// # Safety
+/// `builder` is alive and used by this thread alone.
+#[unsafe(no_mangle)]
+unsafe extern "C" fn sb_builder_memory_bytes(builder: *const UnitBuilder) -> u64 {
+    // SAFETY: borrowed for the call.
+    let builder = unsafe { &*builder };
+    guarded(0, || builder.memory_bytes())
 }
 
 /// # Safety

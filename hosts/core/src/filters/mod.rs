@@ -24,7 +24,10 @@ use crate::{
         maintenance::{Maintenance, Tasks},
         metrics::{self, Figures},
     },
-    tables::{databases::Databases, deferred::DeferredTables, handover::Handover, table_files::TableFiles},
+    tables::{
+        builder_memory::BuilderMemory, databases::Databases, deferred::DeferredTables, handover::Handover,
+        table_files::TableFiles,
+    },
     warm_start::{self, WarmStart},
 };
 
@@ -45,6 +48,7 @@ pub struct Filters {
     /// `None`: no warm starts.
     pub(crate) warm_start: Option<Arc<WarmStart>>,
     pub(crate) tables_without_units: AtomicU64,
+    pub(crate) builder_memory: BuilderMemory,
     maintenance_panics: Arc<AtomicU64>,
     budget: Arc<BudgetControl>,
     policy: PolicyKind,
@@ -96,6 +100,7 @@ impl Filters {
             deferred,
             warm_start,
             tables_without_units: AtomicU64::new(0),
+            builder_memory: BuilderMemory::default(),
             maintenance_panics,
             budget,
             policy: settings.policy,
@@ -183,6 +188,7 @@ impl Filters {
             stats,
             tables_without_units: self.tables_without_units(),
             tables_without_room: self.deferred.count(),
+            builder_bytes: self.builder_memory.bytes(),
             families,
         })
     }

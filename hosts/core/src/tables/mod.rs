@@ -1,5 +1,6 @@
 //! Known tables: how they are opened and read, where they lie, and when they are forgotten.
 
+pub(crate) mod builder_memory;
 pub(crate) mod databases;
 pub(crate) mod deferred;
 pub(crate) mod gate;

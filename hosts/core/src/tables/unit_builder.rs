@@ -1,35 +1,79 @@
 //! Filter units of a table that is being written.
 
-use springbloom_format::{BlockHeader, BlockWriter, Directory, HEADER_BYTES};
+use springbloom_format::{BlockHeader, BlockWriter, Directory, FinishedBlock, HEADER_BYTES};
 
+use super::builder_memory::Share;
 use crate::{
+    ffi::{MappedFile, SpillFile, SpillFiles},
     filters::Filters,
     warm_start::{block_identity, stored_id},
 };
 
+/// Finished units that memory holds before they go to a file: those of 4 million keys by default, so that few tables have one.
+const SPILL_WINDOW_BYTES: usize = 8 << 20;
+
+/// How often memory is counted. So many digests take 64 KiB.
+const KEYS_PER_COUNT: u64 = 4096;
+
 /// Collects the table's keys, and gives its filter block at the end.
 pub(crate) struct UnitBuilder {
     writer: Option<BlockWriter>,
+    spill: Option<SpillFiles>,
     /// Of the table's properties.
     session: Vec<u8>,
     file_number: u64,
-    block: Vec<u8>,
+    block: Block,
     key_count: u64,
     bits_per_key: u64,
+    counted: Share,
+}
+
+/// A block, where it is.
+enum Block {
+    InMemory(Vec<u8>),
+    InFile(MappedFile),
+}
+
+impl Block {
+    fn bytes(&self) -> &[u8] {
+        match self {
+            Self::InMemory(block) => block,
+            Self::InFile(block) => block,
+        }
+    }
+
+    fn memory_bytes(&self) -> usize {
+        match self {
+            Self::InMemory(block) => block.capacity(),
+            Self::InFile(_) => 0,
+        }
+    }
 }
 
 impl UnitBuilder {
-    /// `is_bytewise`: keys come in the order of their bytes. `session` and `file_number` are those of the table's properties.
-    pub(crate) fn new(filters: &Filters, is_bytewise: bool, session: &[u8], file_number: u64) -> Self {
-        let writer = BlockWriter::new(filters.units, filters.segment_data_bytes)
+    /// `is_bytewise`: keys come in the order of their bytes. `session` and `file_number` are those of the table's properties. `spill`: for
+    /// what memory should not hold.
+    pub(crate) fn new(
+        filters: &Filters,
+        is_bytewise: bool,
+        session: &[u8],
+        file_number: u64,
+        spill: Option<SpillFiles>,
+    ) -> Self {
+        let mut writer = BlockWriter::new(filters.units, filters.segment_data_bytes)
             .with_identity(block_identity(session, file_number));
+        if let Some(files) = spill {
+            writer = writer.with_spill(Box::new(SpillFile::new(files)), SPILL_WINDOW_BYTES);
+        }
         Self {
             writer: Some(if is_bytewise { writer.with_bytewise_keys() } else { writer }),
+            spill,
             session: session.to_vec(),
             file_number,
-            block: Vec::new(),
+            block: Block::InMemory(Vec::new()),
             key_count: 0,
             bits_per_key: u64::from(filters.units.bits_per_key()) * u64::from(filters.units.unit_count()),
+            counted: filters.builder_memory.share(),
         }
     }
 
@@ -37,8 +81,17 @@ impl UnitBuilder {
     pub(crate) fn add(&mut self, key: &[u8], entry_bytes: u64) {
         if let Some(writer) = &mut self.writer {
             writer.add(key, entry_bytes);
+            if self.key_count.is_multiple_of(KEYS_PER_COUNT) {
+                self.counted.set(writer.memory_bytes() as u64);
+            }
             self.key_count += 1;
         }
+    }
+
+    /// Bytes of memory that it takes now.
+    pub(crate) fn memory_bytes(&self) -> u64 {
+        let writer = self.writer.as_ref().map_or(0, BlockWriter::memory_bytes);
+        (writer + self.block.memory_bytes()) as u64
     }
 
     /// Entries added; versions of one key count each.
@@ -50,18 +103,34 @@ impl UnitBuilder {
         self.key_count * self.bits_per_key / 8
     }
 
-    /// The block; the same one each time.
+    /// The block; the same one each time. Empty: the table has no units.
     pub(crate) fn finish(&mut self) -> &[u8] {
         if let Some(writer) = self.writer.take() {
-            self.block = writer.finish();
+            self.block = self.settled(writer.end());
+            self.counted.set(self.memory_bytes());
         }
-        &self.block
+        self.block.bytes()
+    }
+
+    /// The engine writes a block from one piece of memory. If memory does not hold all of it, it becomes a file of its own that is mapped,
+    /// or else it is read back.
+    fn settled(&self, mut block: FinishedBlock) -> Block {
+        if let Some(files) = self.spill.filter(|_| block.is_spilled()) {
+            let mut file = SpillFile::new(files);
+            if block.write_to(&mut file).is_ok()
+                && let Some(mapped) = file.map()
+            {
+                return Block::InFile(mapped);
+            }
+        }
+        Block::InMemory(block.into_bytes().unwrap_or_default())
     }
 
     /// Gives up after a fault: the table has no filter block then.
     pub(crate) fn give_up(&mut self) {
         self.writer = None;
-        self.block = Vec::new();
+        self.block = Block::InMemory(Vec::new());
+        self.counted.set(0);
     }
 
     /// Offers unit 0 of each segment to the reader that will open `path`.
@@ -69,7 +138,7 @@ impl UnitBuilder {
         let Some(head) = self.head() else { return };
         let Ok(directory) = Directory::parse(head) else { return };
         let span = directory.row_span(0);
-        let Some(row) = self.block.get(span.start as usize..span.end as usize) else { return };
+        let Some(row) = self.block.bytes().get(span.start as usize..span.end as usize) else { return };
         let units = directory.decode_row(0, row).map(|(_, unit)| unit.ok().map(<[u8]>::to_vec)).collect();
         let stored_id = stored_id(&self.session, self.file_number, head);
         let files = filters.databases.files_of(&self.session);
@@ -77,7 +146,7 @@ impl UnitBuilder {
     }
 
     fn head(&self) -> Option<&[u8]> {
-        let header = BlockHeader::parse(self.block.get(..HEADER_BYTES)?).ok()?;
-        self.block.get(..header.head_bytes() as usize)
+        let header = BlockHeader::parse(self.block.bytes().get(..HEADER_BYTES)?).ok()?;
+        self.block.bytes().get(..header.head_bytes() as usize)
     }
 }

@@ -26,17 +26,16 @@ rocksdb::BlockBasedTableOptions WithPolicy(rocksdb::BlockBasedTableOptions optio
 
 ElasticTableBuilder::ElasticTableBuilder(const FiltersRef& e, const rocksdb::BlockBasedTableOptions& table_options,
                                          const rocksdb::TableBuilderOptions& builder_options, rocksdb::WritableFileWriter* file)
-    : BuilderParts(e, builder_options),
+    : BuilderParts(e, table_options, builder_options, file->file_name()),
       BlockBasedTableBuilder(WithPolicy(table_options, policy), builder_options, file),
       timestamp_bytes_(builder_options.internal_comparator.user_comparator()->timestamp_size()),
       opened_next_(builder_options.reason != rocksdb::TableFileCreationReason::kMisc),
       path_(file->file_name()) {}
 
 void ElasticTableBuilder::Add(const rocksdb::Slice& internal_key, const rocksdb::Slice& value) {
-  sb_builder* units = policy->units();
-  if (units != nullptr && rocksdb::ExtractValueType(internal_key) != rocksdb::kTypeRangeDeletion) {
+  if (policy->units() != nullptr && rocksdb::ExtractValueType(internal_key) != rocksdb::kTypeRangeDeletion) {
     const rocksdb::Slice key = rocksdb::ExtractUserKeyAndStripTimestamp(internal_key, timestamp_bytes_);
-    sb_builder_add(units, reinterpret_cast<const uint8_t*>(key.data()), key.size(), internal_key.size() + value.size());
+    policy->Add(key, internal_key.size() + value.size());
   }
   BlockBasedTableBuilder::Add(internal_key, value);
 }

@@ -12,8 +12,9 @@ namespace springbloom {
 
 // Holds what must exist before the stock builder is constructed.
 struct BuilderParts {
-  BuilderParts(const FiltersRef& e, const rocksdb::TableBuilderOptions& options)
-      : filters(e), policy(std::make_shared<UnitBlockPolicy>(e, options)) {}
+  BuilderParts(const FiltersRef& e, const rocksdb::BlockBasedTableOptions& table_options,
+               const rocksdb::TableBuilderOptions& options, const std::string& path)
+      : filters(e), policy(std::make_shared<UnitBlockPolicy>(e, table_options, options, path)) {}
 
   FiltersRef filters;
   std::shared_ptr<UnitBlockPolicy> policy;

@@ -8,25 +8,22 @@ namespace {
 
 class FinishedUnits final : public release::FilterBitsBuilder {
  public:
-  explicit FinishedUnits(sb_builder* units) : units_(units) {}
+  explicit FinishedUnits(const UnitBlockPolicy* policy) : policy_(policy) {}
 
   void AddKey(const rocksdb::Slice&) override {}
   void AddKeyAndAlt(const rocksdb::Slice&, const rocksdb::Slice&) override {}
-  size_t EstimateEntriesAdded() override { return sb_builder_key_count(units_); }
+  size_t EstimateEntriesAdded() override { return sb_builder_key_count(policy_->units()); }
 
-  rocksdb::Slice Finish(std::unique_ptr<const char[]>*) override {
-    const sb_bytes block = sb_builder_finish(units_);
-    return rocksdb::Slice(reinterpret_cast<const char*>(block.data), block.size);
-  }
+  rocksdb::Slice Finish(std::unique_ptr<const char[]>*) override { return policy_->Finish(); }
   using FilterBitsBuilder::Finish;
 
-  size_t CalculateSpace(size_t) override { return sb_builder_bytes_estimate(units_); }
+  size_t CalculateSpace(size_t) override { return sb_builder_bytes_estimate(policy_->units()); }
   // Asked for by partitioned filters alone, which a table with filter units does not have.
   size_t ApproximateNumEntries(size_t bytes) override { return bytes; }
   double EstimatedFpRate(size_t, size_t) override { return 1.0; }
 
  private:
-  sb_builder* units_;  // owned by the policy, which outlives the stock builder
+  const UnitBlockPolicy* policy_;  // outlives the stock builder
 };
 
 // Reader of a filter that cannot be used: every key may match.
@@ -38,9 +35,16 @@ class MayMatchAll final : public rocksdb::FilterBitsReader {
 }  // namespace
 
 rocksdb::FilterBitsBuilder* UnitBlockPolicy::GetBuilderWithContext(const rocksdb::FilterBuildingContext&) const {
-  units_.reset(sb_builder_new(filters_.get(), bytewise_ ? 1 : 0, Bytes(session_), file_number_));
+  const sb_spill_files spill = spill_.Calls();
+  units_.reset(sb_builder_new(filters_.get(), bytewise_ ? 1 : 0, Bytes(session_), file_number_, &spill));
   // Without one the table gets no filter.
-  return units_ == nullptr ? nullptr : new FinishedUnits(units_.get());
+  return units_ == nullptr ? nullptr : new FinishedUnits(this);
+}
+
+rocksdb::Slice UnitBlockPolicy::Finish() const {
+  const sb_bytes block = sb_builder_finish(units_.get());
+  charge_.Update(units_.get());
+  return rocksdb::Slice(reinterpret_cast<const char*>(block.data), block.size);
 }
 
 // Reached when a block is parsed for a block cache, which does not keep it.

@@ -12,6 +12,8 @@
 #include "rocksdb/comparator.h"
 #include "rocksdb/filter_policy.h"
 #include "table/table_builder.h"
+#include "write/construction_charge.h"
+#include "write/spill_files.h"
 
 namespace springbloom {
 
@@ -22,11 +24,14 @@ inline constexpr const char* kUnitBlockMetaName = "fullfilter.springbloom.Filter
 // One table's policy. Not shared between tables: it owns the units of the table under construction.
 class UnitBlockPolicy final : public rocksdb::FilterPolicy {
  public:
-  UnitBlockPolicy(const FiltersRef& filters, const rocksdb::TableBuilderOptions& options)
+  UnitBlockPolicy(const FiltersRef& filters, const rocksdb::BlockBasedTableOptions& table_options,
+                  const rocksdb::TableBuilderOptions& options, const std::string& path)
       : filters_(filters),
         bytewise_(options.internal_comparator.user_comparator() == rocksdb::BytewiseComparator()),
         session_(options.db_session_id),
-        file_number_(options.cur_file_num) {}
+        file_number_(options.cur_file_num),
+        spill_(options, path),
+        charge_(table_options) {}
 
   const char* Name() const override { return kUnitBlockPolicyName; }
   const char* CompatibilityName() const override { return kUnitBlockPolicyName; }
@@ -37,12 +42,28 @@ class UnitBlockPolicy final : public rocksdb::FilterPolicy {
   // (optimize_filters_for_hits at the last level).
   sb_builder* units() const { return units_.get(); }
 
+  // Adds a key to units() and now and then counts what they take.
+  void Add(const rocksdb::Slice& key, size_t entry_bytes) {
+    sb_builder_add(units_.get(), reinterpret_cast<const uint8_t*>(key.data()), key.size(), entry_bytes);
+    if (charge_.IsOn() && entries_++ % kEntriesPerUpdate == 0) {
+      charge_.Update(units_.get());
+    }
+  }
+
+  rocksdb::Slice Finish() const;
+
  private:
+  static constexpr uint64_t kEntriesPerUpdate = 4096;
+
   FiltersRef filters_;
   const bool bytewise_;
   const std::string session_;
   const uint64_t file_number_;
+  // Outlives the units.
+  mutable SpillFiles spill_;
   mutable BuilderPtr units_;
+  mutable ConstructionCharge charge_;
+  uint64_t entries_ = 0;
 };
 
 }  // namespace springbloom

@@ -7,10 +7,11 @@ use std::{
     time::Duration,
 };
 
-use springbloom_rocksdb::ElasticFilters;
+use rocksdb::SstFileWriter;
+use springbloom_rocksdb::{ElasticFilters, UnitSettings};
 
 use crate::common::{
-    AMPLE_BYTES, IDLE_TIMEOUT, ample, folder, installed, merge_by_append, small_tree,
+    AMPLE_BYTES, IDLE_TIMEOUT, ample, folder, installed, merge_by_append, metric, small_tree,
     unsafe_calls::{CppTest, is_from, run_cpp_test},
     wait_until,
 };
@@ -33,6 +34,13 @@ unsafe extern "C" {
         _: usize,
     ) -> c_int;
     fn springbloom_test_corrupt_reads(_: *mut c_void, _: *const c_char, _: *mut c_char, _: usize) -> c_int;
+    fn springbloom_test_spilled_units(_: *mut c_void, _: *const c_char, _: *mut c_char, _: usize) -> c_int;
+    fn springbloom_test_charged_construction(
+        _: *mut c_void,
+        _: *const c_char,
+        _: *mut c_char,
+        _: usize,
+    ) -> c_int;
     fn springbloom_test_closed(_: *mut c_void, _: *const c_char, _: *mut c_char, _: usize) -> c_int;
     fn springbloom_test_closing(_: *mut c_void, _: *const c_char, _: *mut c_char, _: usize) -> c_int;
     safe fn springbloom_test_is_closing() -> c_int;
@@ -122,4 +130,49 @@ fn corrupt_reads_of_units_are_made_once_more_where_they_can_be_mended() {
         return; // no file system can mend
     }
     run(springbloom_test_corrupt_reads, &small_tree());
+}
+
+/// 32 bytes of units for each key, so that a table of few keys has more than memory should hold.
+fn large_units() -> ElasticFilters {
+    ElasticFilters::builder()
+        .budget_bytes(AMPLE_BYTES)
+        .segment_data_bytes(16 << 10)
+        .units(UnitSettings::bloom(32, 8).expect("as many as there may be"))
+        .build()
+        .expect("the settings are sound")
+}
+
+#[test]
+fn units_that_memory_should_not_hold_go_to_files_that_may_fail() {
+    let (folder, elastic) = (folder(), large_units());
+    run_cpp_test(springbloom_test_spilled_units, &mut installed(&elastic, &small_tree()), folder.path());
+    assert_eq!(metric(&elastic.metrics_text(), "springbloom_builder_bytes"), 0);
+}
+
+#[test]
+fn units_under_construction_are_charged_to_a_block_cache_that_pays_for_them() {
+    let (folder, elastic) = (folder(), large_units());
+    let path = folder.path().join("table");
+    run_cpp_test(springbloom_test_charged_construction, &mut installed(&elastic, &small_tree()), &path);
+}
+
+#[test]
+fn memory_of_a_table_that_is_written_is_bounded_and_counted() {
+    let (folder, elastic) = (folder(), large_units());
+    let builder_bytes = || metric(&elastic.metrics_text(), "springbloom_builder_bytes");
+    let options = installed(&elastic, &small_tree());
+    let mut writer = SstFileWriter::create(&options);
+    writer.open(folder.path().join("table.sst")).expect("open");
+    let mut most = 0;
+    for number in 0..1_000_000u64 {
+        writer.put(number.to_be_bytes(), b"").expect("put");
+        if number % 10_000 == 0 {
+            most = most.max(builder_bytes());
+        }
+    }
+    writer.finish().expect("finish");
+    // A window of 8 MiB in buffers that double, where all units take 32.
+    assert!((8 << 20..20 << 20).contains(&most), "{most} bytes");
+    drop(writer);
+    assert_eq!(builder_bytes(), 0);
 }
