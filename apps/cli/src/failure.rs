@@ -49,7 +49,7 @@ pub(crate) fn exit_code(error: &anyhow::Error) -> u8 {
 
 /// Whether RocksDB says that it refuses a database for what it is, and not because the machine fails. It repeats what the system said by
 /// its text alone.
-fn is_refused(said: &str) -> bool {
+pub(crate) fn is_refused(said: &str) -> bool {
     let of_the_machine =
         ["Input/output error", "No space left", "Too many open files", "Cannot allocate memory"];
     !of_the_machine.iter().any(|text| said.contains(text))

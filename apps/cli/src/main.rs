@@ -3,10 +3,10 @@
 #![deny(unsafe_code)]
 
 mod command;
+mod database;
 mod failure;
 mod flash;
 mod lines;
-mod live_files;
 
 use std::any::TypeId;
 use std::io::ErrorKind;

@@ -125,12 +125,19 @@ fn databases_that_cannot_be_opened_are_bad_input_and_damage_is_not() {
     let hotness = "OPTIONS-0-SPRINGBLOOM-HOTNESS.dbtmp";
     // What is in the place of which file, and what is said of it.
     for (file, content, code, said) in [
-        ("CURRENT", Some("junk"), 2, "cannot be opened as a RocksDB database"),
-        ("CURRENT", Some(""), 2, "cannot be opened as a RocksDB database"),
-        ("CURRENT", Some("MANIFEST-999999\n"), 2, "cannot be opened as a RocksDB database"),
-        (manifest, Some("of another program"), 2, "cannot be opened as a RocksDB database"),
-        (table, Some("of another program"), 2, "cannot be opened as a RocksDB database"),
-        (table, None, 2, "cannot be opened as a RocksDB database"),
+        ("CURRENT", Some("junk"), 2, "cannot be read as a RocksDB database"),
+        ("CURRENT", Some(""), 2, "cannot be read as a RocksDB database"),
+        ("CURRENT", Some("MANIFEST-../x\n"), 2, "expected the name of a MANIFEST"),
+        ("CURRENT", Some("MANIFEST-999999\n"), 2, "cannot be read as a RocksDB database"),
+        ("CURRENT", None, 2, "it has no file CURRENT"),
+        (manifest, Some("of another program"), 2, "cannot be read as a RocksDB database"),
+        (manifest, Some(""), 2, "cannot be read as a RocksDB database"),
+        (manifest, None, 2, "cannot be read as a RocksDB database"),
+        (table, None, 2, table),
+        (table, None, 2, "--tables-in"),
+        // The database lists it, and it is there: damage.
+        (table, Some("of another program"), 1, table),
+        (table, Some(""), 1, table),
         // It was made by us, and lookups go without it: damage.
         (hotness, Some("junk"), 1, "hotness header is cut off"),
         (hotness, Some("junk"), 1, "delete it, and the next start is cold"),
@@ -158,6 +165,6 @@ fn databases_that_cannot_be_opened_are_bad_input_and_damage_is_not() {
     for name in ["CURRENT", "notes", "000001.sst"] {
         fs::write(stray.join(name), "mine").expect("write");
     }
-    springbloom().arg("inspect").arg(&stray).assert().code(2).stderr(contains("stray cannot be opened"));
+    springbloom().arg("inspect").arg(&stray).assert().code(2).stderr(contains("stray cannot be read"));
     inspect(&db);
 }

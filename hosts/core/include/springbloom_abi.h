@@ -230,6 +230,8 @@ void sb_table_may_match_batch(const sb_table* table, const sb_key_order* order, 
 // The key was not found. `absent`: the table certainly has no entry of any age or kind for it, so that it may be remembered.
 void sb_table_record_wasted_read(const sb_table* table, uint32_t segment, sb_digest digest, sb_bytes key, int absent) SB_NOEXCEPT;
 void sb_table_record_true_positive(const sb_table* table, uint32_t segment) SB_NOEXCEPT;
+// Whether the table has the key was not found out: that takes a block which is not in memory, and the lookup was not to read it.
+void sb_table_record_not_read(const sb_table* table, uint32_t segment) SB_NOEXCEPT;
 
 #ifdef __cplusplus
 }

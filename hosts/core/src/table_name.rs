@@ -26,7 +26,7 @@ impl Engine {
     }
 
     /// The name of a new table file.
-    pub(crate) fn name_of(&self, number: u64) -> PathBuf {
+    pub fn name_of(&self, number: u64) -> PathBuf {
         name(number, self.table_extension.text())
     }
 

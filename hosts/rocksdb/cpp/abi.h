@@ -41,15 +41,28 @@ typedef struct {
   sb_bytes filter_policy;
   sb_bytes session;
   uint64_t orig_file_number;
+  uint64_t block_offset;  // of the block of filter units; 0 without one
+  uint64_t block_bytes;
 } springbloom_table_info;
 typedef struct {
   void* context;
   void (*table)(void* context, const springbloom_table_info* info);
-  void (*block)(void* context, const uint8_t* data, size_t size);  // the filter block, when there is one
+  void (*head)(void* context, const uint8_t* data, size_t size);  // the first bytes of that block: its header and directory, if it is sound
 } springbloom_inspect_sink;
-// Reads one table file on its own, of the filter block its header and directory alone if `head_only`. 0 on success.
-int springbloom_inspect_table(const char* path, size_t path_size, int head_only, const springbloom_inspect_sink* sink,
-                              char* error, size_t error_size) SB_NOEXCEPT;
+// Reads one table file on its own. 0 on success.
+int springbloom_inspect_table(const char* path, size_t path_size, const springbloom_inspect_sink* sink, char* error,
+                              size_t error_size) SB_NOEXCEPT;
+
+// A table that a MANIFEST lists.
+typedef struct {
+  sb_bytes family;  // name of its column family
+  uint64_t number;  // of its file
+  int32_t level;
+} springbloom_listed_table;
+// Gives `take` every table of the database whose MANIFEST is at `path`. Reads nothing else, and takes any comparator. 0 on success.
+int springbloom_list_tables(const char* path, size_t path_size, void* context,
+                            void (*take)(void* context, const springbloom_listed_table* table), char* error,
+                            size_t error_size) SB_NOEXCEPT;
 
 #ifdef __cplusplus
 }

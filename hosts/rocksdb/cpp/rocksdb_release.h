@@ -5,6 +5,7 @@
 #include <memory>
 #include <optional>
 
+#include "db/log_reader.h"
 #include "file/file_util.h"
 #include "file/random_access_file_reader.h"
 #include "monitoring/statistics_impl.h"
@@ -108,6 +109,21 @@ inline rocksdb::IOStatus PrepareIOOptions(const rocksdb::RandomAccessFileReader&
   return file.PrepareIOOptions(read_options, options);
 #endif
 }
+
+// Keeps the first fault that a reader of a log finds.
+class LogFault : public rocksdb::log::Reader::Reporter {
+ public:
+#if SPRINGBLOOM_ROCKSDB >= 100000
+  void Corruption(size_t, const rocksdb::Status& fault, uint64_t) override {
+#else
+  void Corruption(size_t, const rocksdb::Status& fault) override {
+#endif
+    if (status.ok()) {
+      status = fault;
+    }
+  }
+  rocksdb::Status status;
+};
 
 // RocksDB asserts that whoever opens a table says what is known of its checksum. A table factory is not told the file's.
 inline void SayChecksumIsUnknown([[maybe_unused]] rocksdb::FileOptions* options) {

@@ -1,6 +1,6 @@
 //! Inspection of a table file: its filter units, and whether they are sound.
 
-use std::path::Path;
+use std::{fs::File, io, os::unix::fs::FileExt, path::Path};
 
 use springbloom_format::{Directory, FormatError};
 
@@ -54,11 +54,14 @@ impl UnitsReport {
     }
 }
 
-/// Reads a table file on its own, without its database, and checks every unit of it.
+/// Reads a table file on its own, without its database, and checks every unit of it, one at a time.
 pub fn table(path: &Path) -> Result<TableReport, Error> {
     let inspected =
-        ffi::inspect_table(path, false).map_err(|message| Error::Table { path: path.to_owned(), message })?;
-    let units = inspected.block.map(|block| units_of(&block));
+        ffi::inspect_table(path).map_err(|message| Error::Table { path: path.to_owned(), message })?;
+    let units = match &inspected.head {
+        Some(head) => Some(units_of(path, head, inspected.block_offset, inspected.block_bytes)?),
+        None => None,
+    };
     Ok(TableReport {
         file_bytes: inspected.file_bytes,
         entries: inspected.entries,
@@ -69,25 +72,44 @@ pub fn table(path: &Path) -> Result<TableReport, Error> {
     })
 }
 
-fn units_of(block: &[u8]) -> Result<UnitsReport, FormatError> {
-    let directory = Directory::parse(block)?;
-    let segments = (0..directory.segment_count())
-        .map(|segment| {
-            let corrupt_units = (0..directory.unit_count())
-                .filter(|&unit| {
-                    let span = directory.unit_span(segment, unit);
-                    let bytes = block.get(span.start as usize..span.end as usize).unwrap_or_default();
-                    directory.decode_unit(segment, unit, bytes).is_err()
-                })
-                .collect();
-            SegmentReport {
-                first_key: directory.fence(segment).to_vec(),
-                key_count: directory.shape(segment).key_count(),
-                data_bytes: directory.data_bytes(segment),
-                unit_bytes: directory.shape(segment).unit_bytes(),
-                corrupt_units,
+/// Of the block of `block_bytes` bytes at `block_offset` of a file.
+fn units_of(
+    path: &Path,
+    head: &[u8],
+    block_offset: u64,
+    block_bytes: u64,
+) -> Result<Result<UnitsReport, FormatError>, Error> {
+    let directory = match Directory::parse(head) {
+        Ok(directory) => directory,
+        Err(error) => return Ok(Err(error)),
+    };
+    let failed = |source| Error::Io { path: path.to_owned(), source };
+    let file = File::open(path).map_err(failed)?;
+    let mut bytes = Vec::new();
+    let mut is_corrupt = |segment, unit| -> io::Result<bool> {
+        let span = directory.unit_span(segment, unit);
+        if span.end > block_bytes {
+            return Ok(true);
+        }
+        bytes.resize((span.end - span.start) as usize, 0);
+        file.read_exact_at(&mut bytes, block_offset + span.start)?;
+        Ok(directory.decode_unit(segment, unit, &bytes).is_err())
+    };
+    let segments = (0..directory.segment_count()).map(|segment| {
+        let mut corrupt_units = Vec::new();
+        for unit in 0..directory.unit_count() {
+            if is_corrupt(segment, unit)? {
+                corrupt_units.push(unit);
             }
+        }
+        Ok(SegmentReport {
+            first_key: directory.fence(segment).to_vec(),
+            key_count: directory.shape(segment).key_count(),
+            data_bytes: directory.data_bytes(segment),
+            unit_bytes: directory.shape(segment).unit_bytes(),
+            corrupt_units,
         })
-        .collect();
-    Ok(UnitsReport { unit_count: directory.unit_count(), segments })
+    });
+    let segments = segments.collect::<io::Result<_>>().map_err(failed)?;
+    Ok(Ok(UnitsReport { unit_count: directory.unit_count(), segments }))
 }

@@ -28,6 +28,7 @@
 mod elastic_filters;
 mod ffi;
 pub mod inspect;
+pub mod listed_tables;
 #[doc(hidden)]
 pub mod testing;
 pub mod usage;

@@ -63,8 +63,8 @@ impl Usage {
     /// Looks a table file up; `None` for one without filter units. Reads its properties and its filter block's directory.
     pub fn of_table(&self, path: &Path) -> Result<Option<TableUsage>, Error> {
         let failed = |message: String| Error::Table { path: PathBuf::from(path), message };
-        let inspected = ffi::inspect_table(path, true).map_err(failed)?;
-        let Some(start) = inspected.block else { return Ok(None) };
+        let inspected = ffi::inspect_table(path).map_err(failed)?;
+        let Some(start) = inspected.head else { return Ok(None) };
         let directory = Directory::parse(&start).map_err(|error| failed(error.to_string()))?;
         let head_bytes = BlockHeader::parse(&start).map_or(0, |header| header.head_bytes() as usize);
         let head = start.get(..head_bytes).unwrap_or_default();

@@ -11,18 +11,17 @@ use springbloom_console::Step;
 use springbloom_console::bad_input;
 use springbloom_console::sizes::{self, Size};
 use springbloom_console::{output, picture};
-use springbloom_rocksdb::usage::TableUsage;
 
 use self::advice::{Advice, Question};
-use crate::live_files::{live_files, of_file, saved_use};
+use crate::database::{Database, Read};
 
 /// Predict wasted reads with more or less filter memory, from the saved use of a database
 ///
-/// Reads the use that Springbloom saves beside the tables, and the filter directories of the tables. The database may be open.
+/// Reads the use that Springbloom saves beside the tables, and the filter directories of the tables.
 #[derive(Args, Debug)]
 pub(crate) struct Advise {
-    /// Folder of a RocksDB database
-    db: PathBuf,
+    #[command(flatten)]
+    database: Database,
     /// Current budget [default: the budget when the use was saved]
     #[arg(long)]
     budget: Option<Size>,
@@ -44,24 +43,28 @@ impl Advise {
     /// Prints the advice.
     ///
     /// # Errors
-    /// A database that cannot be opened, or remembers nothing; a picture that cannot be written.
+    /// A database that cannot be read, or remembers nothing; a picture that cannot be written.
     pub(crate) fn run(&self) -> Result<()> {
         self.plot.as_ref().map_or(Ok(()), |path| picture::require_picture_name(path))?;
-        let files = live_files(&self.db)?;
+        let listed = self.database.tables()?;
         let nothing = |why: &str| {
             bad_input(format!(
                 "{} {why}: open it with elastic filters and look keys up first",
-                self.db.display()
+                self.database.folder().display()
             ))
         };
-        let usage = saved_use(&self.db)?.ok_or_else(|| nothing("remembers no use"))?;
-        let step = Step::of("reading tables", files.len() as u64);
-        let tables: Vec<TableUsage> = (files.iter())
-            .inspect(|_| step.advance(1))
-            .map(|file| of_file(&self.db, file, |path| usage.of_table(path)))
-            .filter_map(Result::transpose)
-            .collect::<Result<_, _>>()?;
+        let usage = self.database.saved_use()?.ok_or_else(|| nothing("remembers no use"))?;
+        let step = Step::of("reading tables", listed.len() as u64);
+        let (mut tables, mut gone) = (Vec::new(), Vec::new());
+        for table in listed {
+            match self.database.read(&table, |path| usage.of_table(path))? {
+                Read::Done(used) => tables.extend(used),
+                Read::Gone => gone.push(table),
+            }
+            step.advance(1);
+        }
         drop(step);
+        self.database.explain_gone(&gone)?;
         let curve = usage.memory_curve(&tables);
         if curve.points().len() < 2 {
             return Err(nothing("remembers no lookups of absent keys"));

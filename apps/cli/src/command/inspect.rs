@@ -4,25 +4,28 @@ mod heat_map;
 mod inspection;
 mod plot;
 
+use std::cell::RefCell;
 use std::path::PathBuf;
 
-use anyhow::Result;
+use anyhow::{Result, bail};
 use clap::Args;
-use rocksdb::LiveFile;
 use springbloom_console::Step;
 use springbloom_console::bad_input;
 use springbloom_console::{output, picture};
 use springbloom_rocksdb::inspect;
+use springbloom_rocksdb::listed_tables::ListedTable;
 
 use self::heat_map::HeatMap;
-use self::inspection::{Inspection, Table};
-use crate::live_files::{live_files, of_file, saved_use};
+use self::inspection::{Levels, Table};
+use crate::database::{Database, Read};
 
 /// Show the filter units of a database by table and level, and verify their checksums
+///
+/// Reads the list of tables and one table after the other. Writes nothing.
 #[derive(Args, Debug)]
 pub(crate) struct Inspect {
-    /// Folder of a RocksDB database, opened read-only; it may be open elsewhere
-    db: PathBuf,
+    #[command(flatten)]
+    database: Database,
     /// Print JSON instead of tables
     #[arg(long)]
     json: bool,
@@ -35,48 +38,62 @@ impl Inspect {
     /// Inspects all tables and prints the report.
     ///
     /// # Errors
-    /// A database that cannot be opened; corrupt units, after the report.
+    /// A database that cannot be read; tables that are missing or damaged, after the report.
     pub(crate) fn run(&self) -> Result<()> {
         self.plot.as_ref().map_or(Ok(()), |path| picture::require_picture_name(path))?;
-        let mut tables = Vec::new();
-        let files = live_files(&self.db)?;
-        let step = Step::of("reading filter units", files.len() as u64);
-        for file in &files {
-            tables.push(Table::new(file, of_file(&self.db, file, inspect::table)?));
-            step.advance(1);
+        let listed = self.database.tables()?;
+        let levels = self.report(&listed)?;
+        let folder = self.database.folder().display();
+        if let Some(table) = levels.first_damaged() {
+            bail!(
+                "{folder}: tables or filter units are damaged, first in {table}; lookups ignore damaged units"
+            );
         }
-        drop(step);
-        tables.sort_by(|a, b| (a.level, &a.name).cmp(&(b.level, &b.name)));
-        let inspection = Inspection::new(tables);
-        output::report(
-            |out| if self.json { inspection.write_json(out) } else { inspection.write_tables(out) },
-        )?;
-        // The heat map needs sound tables; damage is reported below.
-        let heat_map = if inspection.sound() { self.heat_map(&files)? } else { None };
+        // The heat map needs sound tables.
+        let is_drawn = self.plot.is_some() || !self.json;
+        let heat_map = if is_drawn { self.heat_map(&listed)? } else { None };
         if let (Some(map), false) = (&heat_map, self.json) {
             output::report(|out| map.write_text(out))?;
         }
         if let Some(path) = &self.plot {
-            let map = heat_map.as_ref().ok_or_else(|| {
-                bad_input(format!("{} remembers no use that could be drawn", self.db.display()))
-            })?;
+            let map = heat_map
+                .as_ref()
+                .ok_or_else(|| bad_input(format!("{folder} remembers no use that could be drawn")))?;
             plot::heat_map(path, map)?;
         }
-        anyhow::ensure!(
-            inspection.sound(),
-            "{}: some filter units are damaged; lookups ignore them",
-            self.db.display()
-        );
         Ok(())
     }
 
+    /// Prints what the tables are, one after the other.
+    fn report(&self, listed: &[ListedTable]) -> Result<Levels> {
+        let step = Step::of("reading filter units", listed.len() as u64);
+        let gone = RefCell::new(Vec::new());
+        let tables = listed.iter().filter_map(|table| {
+            step.advance(1);
+            match self.database.read(table, inspect::table) {
+                Ok(Read::Done(report)) => Some(Table::new(table, report)),
+                Ok(Read::Gone) => {
+                    gone.borrow_mut().push(table.clone());
+                    None
+                }
+                Err(error) => Some(Table::unreadable(table, &error)),
+            }
+        });
+        let mut levels = Levels::default();
+        output::report(|out| {
+            if self.json { levels.write_json(tables, out) } else { levels.write_text(tables, out) }
+        })?;
+        self.database.explain_gone(&gone.take())?;
+        Ok(levels)
+    }
+
     /// The saved use of the tables; `None` if there is none.
-    fn heat_map(&self, files: &[LiveFile]) -> Result<Option<HeatMap>> {
-        let Some(usage) = saved_use(&self.db)? else { return Ok(None) };
+    fn heat_map(&self, listed: &[ListedTable]) -> Result<Option<HeatMap>> {
+        let Some(usage) = self.database.saved_use()? else { return Ok(None) };
         let mut tables = Vec::new();
-        for file in files {
-            if let Some(table) = of_file(&self.db, file, |path| usage.of_table(path))? {
-                tables.push(((file.column_family_name.clone(), file.level), table));
+        for table in listed {
+            if let Read::Done(Some(used)) = self.database.read(table, |path| usage.of_table(path))? {
+                tables.push(((table.column_family.to_string(), table.level), used));
             }
         }
         Ok(Some(HeatMap::new(&tables)))

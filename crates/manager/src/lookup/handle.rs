@@ -136,7 +136,7 @@ impl TableHandle {
     /// [`record`](Self::record) of several visits, by segment. Faster than one after the other.
     #[inline]
     pub fn record_all(&self, visits: impl IntoIterator<Item = (u32, Outcome)>) {
-        let base = VisitedTable::new(self.table.slot(), self.table.generation() as u16);
+        let base = VisitedTable::new(self.table.slot(), self.table.generation());
         self.lookups.visits.record_all(base, visits);
     }
 }

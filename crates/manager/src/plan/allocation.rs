@@ -11,7 +11,6 @@ use std::collections::HashMap;
 
 use springbloom_filter::GroupShape;
 
-use crate::Outcome;
 use crate::SegmentRef;
 use crate::memory::group_bytes;
 use crate::plan::PerSegment;
@@ -339,7 +338,7 @@ impl Allocation {
         let RunShare { spread, passing, .. } = self.runs.sums(table);
         let spread_chance = if spread > 0.0 { passing / spread } else { 0.0 };
         self.forecast.expect(weight, state.fpr(), spread_chance);
-        if visit.outcome == Outcome::WastedRead {
+        if visit.outcome.asks_for_units() {
             let by_run = self.spread_negatives(visit.segment);
             let (forecasts, belief) = (self.forecasts(state, by_run), self.belief(state, by_run));
             self.forecast.learn(weight, self.decay.weight(), forecasts, belief);

@@ -56,7 +56,7 @@ impl Counts {
             self.hotness.negatives += weight;
         }
         match outcome {
-            Outcome::WastedRead => self.hotness.wasted_reads += weight,
+            Outcome::WastedRead | Outcome::NotRead => self.hotness.wasted_reads += weight,
             Outcome::RejectedByLast => self.marginal_rejections += weight,
             Outcome::Rejected | Outcome::TruePositive | Outcome::KnownAbsent => (),
         }
@@ -100,9 +100,16 @@ mod tests {
     #[test]
     fn outcomes_count_where_they_teach() {
         let mut counts = Counts::default();
-        let all = [Outcome::Rejected, Outcome::WastedRead, Outcome::TruePositive, Outcome::RejectedByLast];
+        let all = [
+            Outcome::Rejected,
+            Outcome::WastedRead,
+            Outcome::TruePositive,
+            Outcome::RejectedByLast,
+            Outcome::KnownAbsent,
+            Outcome::NotRead,
+        ];
         all.into_iter().for_each(|outcome| counts.record(outcome, 1.0));
-        assert_eq!(counts.hotness(), Hotness { access_count: 4.0, negatives: 3.0, wasted_reads: 1.0 });
+        assert_eq!(counts.hotness(), Hotness { access_count: 6.0, negatives: 4.0, wasted_reads: 2.0 });
         assert_eq!(counts.marginal_rejections(), 1.0);
     }
 }

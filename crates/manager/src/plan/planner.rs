@@ -375,6 +375,20 @@ mod tests {
         assert!(wasted(2) > 0, "4,608 visits");
     }
 
+    #[test]
+    fn visits_that_were_not_to_read_teach_as_wasted_reads_do() {
+        let units_after = |outcome| {
+            let mut planner =
+                Planner::new(&ManagerSettings { budget_bytes: 2000, ..ManagerSettings::default() });
+            planner.add_table(0, ScopeId(1), Some(1), &[(shape(1000), Hotness::default()); 8]);
+            (0..1000).for_each(|visit| planner.visit(0, if visit % 8 == 0 { 5 } else { 3 }, outcome));
+            [0, 1, 2, 3, 4, 5, 6, 7].map(|segment| planner.units(0, segment))
+        };
+        let taught = units_after(Outcome::NotRead);
+        assert_eq!(taught, units_after(Outcome::WastedRead));
+        assert_ne!(taught, units_after(Outcome::TruePositive));
+    }
+
     #[derive(Clone, Debug)]
     enum Step {
         Add { table: u32, segments: usize, keys: u32, hot: bool },
@@ -386,8 +400,12 @@ mod tests {
     }
 
     fn step() -> impl Strategy<Value = Step> {
-        let outcome =
-            prop_oneof![Just(Outcome::Rejected), Just(Outcome::WastedRead), Just(Outcome::TruePositive)];
+        let outcome = prop_oneof![
+            Just(Outcome::Rejected),
+            Just(Outcome::WastedRead),
+            Just(Outcome::TruePositive),
+            Just(Outcome::NotRead)
+        ];
         prop_oneof![
             1 => (0..8u32, 0..5usize, 0..3u32, any::<bool>())
                 .prop_map(|(table, segments, keys, hot)| Step::Add { table, segments, keys: keys * 100, hot }),

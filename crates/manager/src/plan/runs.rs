@@ -114,7 +114,7 @@ impl Runs {
         *match outcome {
             Outcome::Rejected | Outcome::RejectedByLast => &mut counts.rejected,
             Outcome::WastedRead => &mut counts.wasted_reads,
-            Outcome::TruePositive | Outcome::KnownAbsent => &mut counts.passed,
+            Outcome::TruePositive | Outcome::KnownAbsent | Outcome::NotRead => &mut counts.passed,
         } += visits;
     }
 
@@ -217,9 +217,10 @@ mod tests {
         runs.count_visits(0, Outcome::WastedRead, 8);
         runs.count_visits(1, Outcome::RejectedByLast, 3);
         runs.count_visits(1, Outcome::KnownAbsent, 2);
+        runs.count_visits(1, Outcome::NotRead, 5);
         runs.count_loads(0, 16);
         runs.count_visits(7, Outcome::WastedRead, 1);
-        let first = ScopeCounts { rejected: 3, wasted_reads: 8, passed: 2, loads: 16 };
+        let first = ScopeCounts { rejected: 3, wasted_reads: 8, passed: 7, loads: 16 };
         assert_eq!(runs.scope_counts()[&ScopeId(1)], first);
         // Its tables are compacted into another level.
         runs.remove_table(0, RunShare::default());

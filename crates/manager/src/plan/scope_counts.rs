@@ -8,7 +8,7 @@ pub struct ScopeCounts {
     pub rejected: u64,
     /// Visits that read a data block for nothing.
     pub wasted_reads: u64,
-    /// Visits that found the key, or of which an earlier one had found that the key is not there.
+    /// All others: those that found the key, of which an earlier one had found that the key is not there, or that were not to read a block.
     pub passed: u64,
     /// Units that became resident by reading them. Exact.
     pub loads: u64,

@@ -35,7 +35,7 @@ use crate::plan::neighbours::{Keys, Neighbours};
 use crate::plan::{Planner, Run};
 use crate::stats::Counters;
 use crate::unit_source::Sources;
-use crate::visits::{Visit, VisitBatch, VisitBuffer};
+use crate::visits::{Visit, VisitBatch, VisitBuffer, VisitedTable};
 use crate::{
     Hotness, ManagerSettings, MemoryBudget, MemoryKind, OutcomeTotals, PolicyKind, Reservation, SegmentRef,
     SegmentUse, TableId, TableSpec, UnitSource,
@@ -339,7 +339,9 @@ impl Registry {
         for event in batch.visits() {
             let segment = event.segment();
             let known = self.tables.get(segment.table as usize).and_then(Option::as_ref);
-            if known.is_some_and(|table| table.open.generation() as u16 == event.generation()) {
+            let is_same =
+                |table: &Table| event.is_of(VisitedTable::new(segment.table, table.open.generation()));
+            if known.is_some_and(is_same) {
                 self.planner.record(Visit {
                     segment,
                     outcome: event.outcome(),

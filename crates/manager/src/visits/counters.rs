@@ -21,17 +21,19 @@ pub struct OutcomeTotals {
     pub true_positives: u64,
     /// Visits that the units let pass, but of which an earlier one had found that the key is not there.
     pub known_absent: u64,
+    /// Visits that the units let pass, but that were not to read a data block.
+    pub not_read: u64,
 }
 
 impl OutcomeTotals {
     /// All visits.
     pub fn visits(&self) -> u64 {
-        self.rejected + self.wasted_reads + self.true_positives + self.known_absent
+        self.rejected + self.wasted_reads + self.true_positives + self.known_absent + self.not_read
     }
 }
 
 /// Kinds of [`Outcome`].
-const OUTCOMES: usize = 5;
+const OUTCOMES: usize = 6;
 
 /// One thread's counts, in a cache line of their own. In one, not in the two that a processor may fetch together: with many threads they
 /// add up.
@@ -111,6 +113,7 @@ impl Totals {
             wasted_reads: sum[Outcome::WastedRead as usize],
             true_positives: sum[Outcome::TruePositive as usize],
             known_absent: sum[Outcome::KnownAbsent as usize],
+            not_read: sum[Outcome::NotRead as usize],
         }
     }
 }

@@ -3,10 +3,10 @@
 use super::Outcome;
 use crate::SegmentRef;
 
-const OUTCOME_BITS: u32 = 2;
+const OUTCOME_BITS: u32 = 3;
 const SEGMENT_BITS: u32 = 24;
 const TABLE_BITS: u32 = 22;
-const GENERATION_BITS: u32 = 16;
+const GENERATION_BITS: u32 = 15;
 const _: () = assert!(OUTCOME_BITS + SEGMENT_BITS + TABLE_BITS + GENERATION_BITS == 64);
 
 /// Most segments of one table.
@@ -19,7 +19,8 @@ pub(crate) const TABLES_MAX: usize = 1 << TABLE_BITS;
 pub(crate) struct VisitedTable(u64);
 
 impl VisitedTable {
-    pub(crate) fn new(table: u32, generation: u16) -> Self {
+    /// Of the generation its low bits: they distinguish tables that follow one another in the same slot.
+    pub(crate) fn new(table: u32, generation: u32) -> Self {
         Self((u64::from(generation) << TABLE_BITS | u64::from(table)) << (SEGMENT_BITS + OUTCOME_BITS))
     }
 }
@@ -31,8 +32,6 @@ pub(crate) struct PackedVisit(u64);
 impl PackedVisit {
     #[inline]
     pub(super) fn new(base: VisitedTable, segment: u32, outcome: Outcome) -> Self {
-        // To the policy a key that is known to be absent is like one that is there: no unit has anything to save.
-        let outcome = if outcome == Outcome::KnownAbsent { Outcome::TruePositive } else { outcome };
         Self(base.0 | u64::from(segment) << OUTCOME_BITS | outcome as u64)
     }
 
@@ -44,17 +43,18 @@ impl PackedVisit {
         }
     }
 
-    /// Distinguishes tables that follow one another in the same slot.
-    pub(crate) fn generation(self) -> u16 {
-        (self.0 >> (64 - GENERATION_BITS)) as u16
+    pub(crate) fn is_of(self, table: VisitedTable) -> bool {
+        self.0 >> (SEGMENT_BITS + OUTCOME_BITS) == table.0 >> (SEGMENT_BITS + OUTCOME_BITS)
     }
 
     pub(crate) fn outcome(self) -> Outcome {
-        match self.0 & 3 {
+        match self.0 & ((1 << OUTCOME_BITS) - 1) {
             0 => Outcome::Rejected,
             1 => Outcome::WastedRead,
             2 => Outcome::TruePositive,
-            _ => Outcome::RejectedByLast,
+            3 => Outcome::RejectedByLast,
+            4 => Outcome::KnownAbsent,
+            _ => Outcome::NotRead,
         }
     }
 }
@@ -67,13 +67,17 @@ mod tests {
     fn an_event_keeps_what_is_put_in() {
         for (table, generation, segment, outcome) in [
             (0, 0, 0, Outcome::Rejected),
-            (TABLES_MAX as u32 - 1, u16::MAX, SEGMENTS_MAX as u32 - 1, Outcome::TruePositive),
+            (TABLES_MAX as u32 - 1, u32::MAX, SEGMENTS_MAX as u32 - 1, Outcome::TruePositive),
             (5, 7, 9, Outcome::WastedRead),
             (6, 7, 9, Outcome::RejectedByLast),
+            (7, 1 << 20, 9, Outcome::KnownAbsent),
+            (8, 7, 9, Outcome::NotRead),
         ] {
-            let event = PackedVisit::new(VisitedTable::new(table, generation), segment, outcome);
+            let visited = VisitedTable::new(table, generation);
+            let event = PackedVisit::new(visited, segment, outcome);
             assert_eq!(event.segment(), SegmentRef { table, segment });
-            assert_eq!((event.generation(), event.outcome()), (generation, outcome));
+            assert!(event.is_of(visited) && !event.is_of(VisitedTable::new(table, generation ^ 1)));
+            assert_eq!(event.outcome(), outcome);
         }
     }
 }

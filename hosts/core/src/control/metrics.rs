@@ -138,6 +138,7 @@ pub const METRICS: &[Metric] = &[
                 ("wasted_read", s.outcomes.wasted_reads as f64),
                 ("true_positive", s.outcomes.true_positives as f64),
                 ("known_absent", s.outcomes.known_absent as f64),
+                ("not_read", s.outcomes.not_read as f64),
             ])
         }),
     ),

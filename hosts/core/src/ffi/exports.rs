@@ -663,6 +663,15 @@ unsafe extern "C" fn sb_table_record_true_positive(table: *const OpenTable, segm
     guarded((), || handle.record(segment, Outcome::TruePositive));
 }
 
+/// # Safety
+/// `table` is alive and has the segment.
+#[unsafe(no_mangle)]
+unsafe extern "C" fn sb_table_record_not_read(table: *const OpenTable, segment: u32) {
+    // SAFETY: borrowed for the call.
+    let handle = unsafe { &(*table).handle };
+    guarded((), || handle.record(segment, Outcome::NotRead));
+}
+
 #[cfg(test)]
 mod tests {
     use springbloom_testkit::header::noexcept_functions;

@@ -79,9 +79,15 @@ void ElasticTableReader::CountAnswers(uint64_t rejected, uint64_t passed) const 
 
 void ElasticTableReader::RecordPassed(const sb_sought& sought, const ReadOptions& read_options, const Slice& internal_key,
                                       GetContext::GetState before, const Status& status, const GetContext& after) const {
-  if (!status.ok() || before != GetContext::kNotFound) {
-    // A failed read says nothing, nor does one that needed the disk and was not allowed to, nor a further operand of a merge.
+  if (before != GetContext::kNotFound) {
+    return;  // a further operand of a merge says nothing
+  }
+  if (status.IsIncomplete() && read_options.read_tier == rocksdb::kBlockCacheTier) {
+    units_.RecordNotRead(sought.segment);
     return;
+  }
+  if (!status.ok()) {
+    return;  // nor does a failed read
   }
   if (after.State() == GetContext::kNotFound) {
     // An old snapshot or a transaction's callback may have hidden an entry that others see. In a read-only database each lookup has a

@@ -17,7 +17,7 @@ namespace {
 // Most directories end within it.
 constexpr uint64_t kFirstReadBytes = 4096;
 
-rocksdb::Status Inspect(const std::string& path, bool head_only, const springbloom_inspect_sink& sink) {
+rocksdb::Status Inspect(const std::string& path, const springbloom_inspect_sink& sink) {
   const rocksdb::Options options;
   const rocksdb::ImmutableOptions ioptions(options);
   const rocksdb::ReadOptions read_options;
@@ -45,38 +45,41 @@ rocksdb::Status Inspect(const std::string& path, bool head_only, const springblo
   info.filter_policy = springbloom::Bytes(properties->filter_policy_name);
   info.session = springbloom::Bytes(properties->db_session_id);
   info.orig_file_number = properties->orig_file_number;
-  sink.table(sink.context, &info);
   rocksdb::BlockHandle block;
   s = rocksdb::FindMetaBlockInFile(file.get(), file_size, rocksdb::kBlockBasedTableMagicNumber, ioptions, read_options,
                                    springbloom::kUnitBlockMetaName, &block);
   if (!s.ok() || block.IsNull()) {
     // A table of stock RocksDB has no such block.
+    sink.table(sink.context, &info);
     return rocksdb::Status::OK();
   }
   if (block.offset() > file_size || block.size() > file_size - block.offset()) {
     return rocksdb::Status::Corruption("the filter block is said to end behind the end of the file", path);
   }
-  std::string data(head_only ? std::min<uint64_t>(block.size(), kFirstReadBytes) : block.size(), '\0');
+  info.block_offset = block.offset();
+  info.block_bytes = block.size();
+  sink.table(sink.context, &info);
+  std::string data(std::min<uint64_t>(block.size(), kFirstReadBytes), '\0');
   rocksdb::Slice result;
   s = springbloom::release::ReadAt(*file, rocksdb::IOOptions(), block.offset(), data.size(), &result, data.data());
   uint64_t head_bytes = 0;
   uint64_t block_bytes = 0;
-  if (s.ok() && head_only && sb_block_extent(springbloom::Bytes(result), &head_bytes, &block_bytes) &&
-      head_bytes > result.size() && head_bytes <= block.size()) {
+  if (s.ok() && sb_block_extent(springbloom::Bytes(result), &head_bytes, &block_bytes) && head_bytes > result.size() &&
+      head_bytes <= block.size()) {
     data.resize(head_bytes);
     s = springbloom::release::ReadAt(*file, rocksdb::IOOptions(), block.offset(), data.size(), &result, data.data());
   }
   if (s.ok()) {
-    sink.block(sink.context, reinterpret_cast<const uint8_t*>(result.data()), result.size());
+    sink.head(sink.context, reinterpret_cast<const uint8_t*>(result.data()), result.size());
   }
   return s;
 }
 
 }  // namespace
 
-extern "C" int springbloom_inspect_table(const char* path, size_t path_size, int head_only, const springbloom_inspect_sink* sink,
-                                         char* error, size_t error_size) noexcept {
-  const rocksdb::Status s = Inspect(std::string(path, path_size), head_only != 0, *sink);
+extern "C" int springbloom_inspect_table(const char* path, size_t path_size, const springbloom_inspect_sink* sink, char* error,
+                                         size_t error_size) noexcept {
+  const rocksdb::Status s = Inspect(std::string(path, path_size), *sink);
   if (s.ok()) {
     return 0;
   }

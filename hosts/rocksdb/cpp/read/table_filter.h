@@ -33,6 +33,7 @@ class TableFilter {
     sb_table_record_wasted_read(&table_, sought.segment, sought.digest, sought.key, absent ? 1 : 0);
   }
   void RecordTruePositive(uint32_t segment) const { sb_table_record_true_positive(&table_, segment); }
+  void RecordNotRead(uint32_t segment) const { sb_table_record_not_read(&table_, segment); }
   size_t MemoryBytes() const { return sb_table_memory_bytes(&table_); }
 
   // Must be the last call. `obsolete`: the file is going away.

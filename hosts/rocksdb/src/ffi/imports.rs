@@ -10,8 +10,8 @@ use std::{
 use rocksdb::AsRawPtr;
 use springbloom_host_core::{Bytes, Cache, Engine, Filters};
 
-use super::types::{InspectSink, RawStatus, TableInfo};
-use crate::FamilyStatus;
+use super::types::{InspectSink, RawListedTable, RawStatus, TableInfo};
+use crate::{FamilyStatus, listed_tables::ListedTable};
 
 unsafe extern "C" {
     safe static springbloom_engine: Engine;
@@ -34,8 +34,15 @@ unsafe extern "C" {
     fn springbloom_inspect_table(
         path: *const u8,
         path_size: usize,
-        head_only: c_int,
         sink: *const InspectSink,
+        error: *mut c_char,
+        size: usize,
+    ) -> c_int;
+    fn springbloom_list_tables(
+        path: *const u8,
+        path_size: usize,
+        context: *mut c_void,
+        take: unsafe extern "C" fn(*mut c_void, *const RawListedTable),
         error: *mut c_char,
         size: usize,
     ) -> c_int;
@@ -111,11 +118,14 @@ pub(crate) struct Inspected {
     pub(crate) filter_policy: String,
     pub(crate) session: Vec<u8>,
     pub(crate) orig_file_number: u64,
-    pub(crate) block: Option<Vec<u8>>,
+    /// Where the block of filter units is; 0 without one.
+    pub(crate) block_offset: u64,
+    pub(crate) block_bytes: u64,
+    /// First bytes of that block: its header and directory, if it is sound.
+    pub(crate) head: Option<Vec<u8>>,
 }
 
-/// `head_only`: of the filter block just header and directory.
-pub(crate) fn inspect_table(path: &Path, head_only: bool) -> Result<Inspected, String> {
+pub(crate) fn inspect_table(path: &Path) -> Result<Inspected, String> {
     unsafe extern "C" fn on_table(context: *mut c_void, info: *const TableInfo) {
         // SAFETY: `context` is the `Inspected` below; the info and its names live through the call.
         let (inspected, info) = unsafe { (&mut *context.cast::<Inspected>(), &*info) };
@@ -129,20 +139,43 @@ pub(crate) fn inspect_table(path: &Path, head_only: bool) -> Result<Inspected, S
             filter_policy: String::from_utf8_lossy(filter_policy).into_owned(),
             session: session.to_vec(),
             orig_file_number: info.orig_file_number,
-            block: None,
+            block_offset: info.block_offset,
+            block_bytes: info.block_bytes,
+            head: None,
         };
     }
-    unsafe extern "C" fn on_block(context: *mut c_void, data: *const u8, size: usize) {
-        // SAFETY: `context` is the `Inspected` below, the block lives through the call.
-        let (inspected, block) = unsafe { (&mut *context.cast::<Inspected>(), Bytes { data, size }.get()) };
-        inspected.block = Some(block.to_vec());
+    unsafe extern "C" fn on_head(context: *mut c_void, data: *const u8, size: usize) {
+        // SAFETY: `context` is the `Inspected` below, the bytes live through the call.
+        let (inspected, head) = unsafe { (&mut *context.cast::<Inspected>(), Bytes { data, size }.get()) };
+        inspected.head = Some(head.to_vec());
     }
     let mut inspected = Inspected::default();
-    let sink = InspectSink { context: (&raw mut inspected).cast(), table: on_table, block: on_block };
+    let sink = InspectSink { context: (&raw mut inspected).cast(), table: on_table, head: on_head };
     let path = path.as_os_str().as_encoded_bytes();
     // SAFETY: path and sink live through the call, and nothing else touches `inspected` meanwhile.
     checked(|error, size| unsafe {
-        springbloom_inspect_table(path.as_ptr(), path.len(), head_only.into(), &sink, error, size)
+        springbloom_inspect_table(path.as_ptr(), path.len(), &sink, error, size)
     })?;
     Ok(inspected)
+}
+
+/// The tables that a MANIFEST lists, by column family.
+pub(crate) fn list_tables(manifest: &Path) -> Result<Vec<ListedTable>, String> {
+    unsafe extern "C" fn on_table(context: *mut c_void, table: *const RawListedTable) {
+        // SAFETY: `context` is the list below; the table and its name live through the call.
+        let (tables, table) = unsafe { (&mut *context.cast::<Vec<ListedTable>>(), &*table) };
+        // SAFETY: as above.
+        let family = String::from_utf8_lossy(unsafe { table.family.get() });
+        let same = tables.last().map(|last| &last.column_family).filter(|last| ***last == *family);
+        let column_family = same.map_or_else(|| Arc::from(&*family), Arc::clone);
+        tables.push(ListedTable { column_family, level: table.level, number: table.number });
+    }
+    let mut tables = Vec::new();
+    let context = (&raw mut tables).cast();
+    let path = manifest.as_os_str().as_encoded_bytes();
+    // SAFETY: the path lives through the call, and nothing else touches `tables` meanwhile.
+    checked(|error, size| unsafe {
+        springbloom_list_tables(path.as_ptr(), path.len(), context, on_table, error, size)
+    })?;
+    Ok(tables)
 }

@@ -14,6 +14,8 @@ pub(super) struct TableInfo {
     pub(super) filter_policy: Bytes,
     pub(super) session: Bytes,
     pub(super) orig_file_number: u64,
+    pub(super) block_offset: u64,
+    pub(super) block_bytes: u64,
 }
 
 /// `springbloom_family_status`.
@@ -29,5 +31,13 @@ pub(super) struct RawStatus {
 pub(super) struct InspectSink {
     pub(super) context: *mut c_void,
     pub(super) table: unsafe extern "C" fn(*mut c_void, *const TableInfo),
-    pub(super) block: unsafe extern "C" fn(*mut c_void, *const u8, usize),
+    pub(super) head: unsafe extern "C" fn(*mut c_void, *const u8, usize),
+}
+
+/// `springbloom_listed_table`.
+#[repr(C)]
+pub(super) struct RawListedTable {
+    pub(super) family: Bytes,
+    pub(super) number: u64,
+    pub(super) level: i32,
 }

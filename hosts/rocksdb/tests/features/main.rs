@@ -12,6 +12,7 @@ mod cpp;
 mod held_reads;
 mod ingestion;
 mod inheritance;
+mod memory_only;
 mod moves;
 mod negative_cache;
 mod options;

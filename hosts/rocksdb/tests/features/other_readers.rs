@@ -1,10 +1,11 @@
 //! The same files under several readers: read-only, secondary, and stock beside elastic.
 
 use rocksdb::DB;
+use springbloom_rocksdb::listed_tables;
 
 use crate::common::{
     ample,
-    contents::{check_db, check_db_filtered, fill_db, key},
+    contents::{check_db, check_db_filtered, fill_db, fill_family, key},
     folder, installed, small_tree,
     unsafe_calls::is_from,
 };
@@ -83,4 +84,44 @@ fn stock_tables_and_ours_live_in_one_tree() {
         db.delete(key(number)).expect("delete");
     }
     check_db(&db, "all stock");
+}
+
+#[test]
+fn the_tables_on_disk_are_those_that_the_open_database_knows() {
+    let (folder, elastic) = (folder(), ample());
+    let options = installed(&elastic, &small_tree());
+    let mut db = DB::open_cf(&options, folder.path(), ["default", "kept", "dropped"]).expect("open");
+    let agree = |db: &DB| {
+        let listed = listed_tables::of_database(folder.path()).expect("it may be in use");
+        let mut listed: Vec<_> = (listed.iter())
+            .map(|table| (table.column_family.to_string(), table.level, table.file_name()))
+            .collect();
+        let known = db.live_files().expect("live_files").into_iter();
+        let mut known: Vec<_> = known
+            .map(|file| (file.column_family_name, file.level, file.name.trim_start_matches('/').into()))
+            .collect();
+        (listed.sort(), known.sort());
+        assert_eq!(listed, known);
+        listed.len()
+    };
+    assert_eq!(agree(&db), 0);
+    for round in 0..3 {
+        fill_db(&db, "listed");
+        for name in ["kept", "dropped"] {
+            let Some(family) = db.cf_handle(name) else { continue };
+            fill_family(&db, &family, "listed");
+        }
+        db.wait_for_compact(&rocksdb::WaitForCompactOptions::default()).expect("compaction");
+        assert!(agree(&db) > 0);
+        match round {
+            0 => db.compact_range(None::<&[u8]>, None::<&[u8]>),
+            1 => db.drop_cf("dropped").expect("drop"),
+            _ => {}
+        }
+        agree(&db);
+    }
+    drop(db);
+    // A new MANIFEST.
+    let db = DB::open_cf(&options, folder.path(), ["default", "kept"]).expect("open");
+    assert!(agree(&db) > 0);
 }

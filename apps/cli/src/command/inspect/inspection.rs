@@ -1,20 +1,23 @@
 //! The report of `inspect`.
 
+use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::io::Write;
 
 use anyhow::Result;
-use rocksdb::LiveFile;
-use serde::Serialize;
+use serde::ser::SerializeMap;
+use serde::{Serialize, Serializer};
 use springbloom_console::TextTable;
 use springbloom_console::sizes::Size;
+use springbloom_rocksdb::Error;
 use springbloom_rocksdb::inspect::TableReport;
+use springbloom_rocksdb::listed_tables::ListedTable;
 
-/// A database.
-#[derive(Debug, Serialize)]
-pub(crate) struct Inspection {
-    levels: Vec<Level>,
-    tables: Vec<Table>,
+/// What the tables of a database add up to, by column family and level.
+#[derive(Debug, Default)]
+pub(crate) struct Levels {
+    levels: BTreeMap<(String, i32), Level>,
+    first_damaged: Option<String>,
 }
 
 /// The tables of a level of a column family.
@@ -34,8 +37,8 @@ struct Level {
 /// One table file.
 #[derive(Debug, Serialize)]
 pub(crate) struct Table {
-    pub(crate) name: String,
-    pub(crate) level: i32,
+    name: String,
+    level: i32,
     column_family: String,
     entries: u64,
     file_bytes: u64,
@@ -44,7 +47,7 @@ pub(crate) struct Table {
     filter_policy: String,
     /// Absent for a table without units.
     units: Option<Units>,
-    /// Why its units cannot be used, if so.
+    /// Why it, or its units, cannot be used, if so.
     error: Option<String>,
 }
 
@@ -68,8 +71,8 @@ struct Segment {
 }
 
 impl Table {
-    /// From what the database says of a file and what the file says of itself.
-    pub(crate) fn new(file: &LiveFile, report: TableReport) -> Self {
+    /// From what the database says of a table and what its file says of itself.
+    pub(crate) fn new(listed: &ListedTable, report: TableReport) -> Self {
         let (units, error) = match report.units {
             None => (None, None),
             Some(Err(error)) => (None, Some(error.to_string())),
@@ -90,9 +93,9 @@ impl Table {
             }
         };
         Table {
-            name: file.name.trim_start_matches('/').to_owned(),
-            level: file.level,
-            column_family: file.column_family_name.clone(),
+            name: listed.file_name().display().to_string(),
+            level: listed.level,
+            column_family: listed.column_family.to_string(),
             entries: report.entries,
             file_bytes: report.file_bytes,
             filter_bytes: report.filter_bytes,
@@ -100,6 +103,19 @@ impl Table {
             units,
             error,
         }
+    }
+
+    /// A table that cannot be read.
+    pub(crate) fn unreadable(listed: &ListedTable, error: &Error) -> Self {
+        let report = TableReport {
+            file_bytes: 0,
+            entries: 0,
+            data_bytes: 0,
+            filter_bytes: 0,
+            filter_policy: String::new(),
+            units: None,
+        };
+        Table { error: Some(error.to_string()), ..Table::new(listed, report) }
     }
 
     fn corrupt_units(&self) -> u64 {
@@ -116,37 +132,59 @@ impl Table {
     }
 }
 
-impl Inspection {
-    /// Sums `tables` by level.
-    pub(crate) fn new(tables: Vec<Table>) -> Self {
-        let mut levels: BTreeMap<(String, i32), Level> = BTreeMap::new();
-        for table in &tables {
-            let level = levels.entry((table.column_family.clone(), table.level)).or_default();
-            level.column_family.clone_from(&table.column_family);
-            level.level = table.level;
-            level.tables += 1;
-            level.tables_with_units += u64::from(table.units.is_some());
-            level.entries += table.entries;
-            level.file_bytes += table.file_bytes;
-            level.segments += table.units.as_ref().map_or(0, |units| units.segments.len() as u64);
-            level.unit_bytes += table.units.as_ref().map_or(0, |units| units.unit_bytes);
-            level.corrupt_units += table.corrupt_units();
+/// A JSON array of what comes one after the other, and is not kept.
+struct Streamed<I>(RefCell<Option<I>>);
+
+impl<I: Iterator<Item: Serialize>> Serialize for Streamed<I> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_seq(self.0.take().into_iter().flatten())
+    }
+}
+
+impl Levels {
+    fn add(&mut self, table: &Table) {
+        let level = self.levels.entry((table.column_family.clone(), table.level)).or_default();
+        level.column_family.clone_from(&table.column_family);
+        level.level = table.level;
+        level.tables += 1;
+        level.tables_with_units += u64::from(table.units.is_some());
+        level.entries += table.entries;
+        level.file_bytes += table.file_bytes;
+        level.segments += table.units.as_ref().map_or(0, |units| units.segments.len() as u64);
+        level.unit_bytes += table.units.as_ref().map_or(0, |units| units.unit_bytes);
+        level.corrupt_units += table.corrupt_units();
+        if table.error.is_some() || table.corrupt_units() > 0 {
+            self.first_damaged.get_or_insert_with(|| table.name.clone());
         }
-        Inspection { levels: levels.into_values().collect(), tables }
     }
 
-    /// Whether every unit that is there can be used.
-    pub(crate) fn sound(&self) -> bool {
-        self.tables.iter().all(|table| table.error.is_none() && table.corrupt_units() == 0)
+    /// The first table that cannot be used, or not with all of its units.
+    pub(crate) fn first_damaged(&self) -> Option<&str> {
+        self.first_damaged.as_deref()
     }
 
-    pub(crate) fn write_json(&self, out: &mut impl Write) -> Result<()> {
-        serde_json::to_writer_pretty(&mut *out, self)?;
+    /// Adds the tables up, and writes each as it comes.
+    pub(crate) fn write_json(
+        &mut self,
+        tables: impl Iterator<Item = Table>,
+        out: &mut impl Write,
+    ) -> Result<()> {
+        let tables = tables.inspect(|table| self.add(table));
+        let mut json = serde_json::Serializer::pretty(&mut *out);
+        let mut document = json.serialize_map(Some(2))?;
+        document.serialize_entry("tables", &Streamed(RefCell::new(Some(tables))))?;
+        document.serialize_entry("levels", &self.levels.values().collect::<Vec<_>>())?;
+        document.end()?;
         Ok(writeln!(out)?)
     }
 
-    /// One table by level, one by file.
-    pub(crate) fn write_tables(&self, out: &mut impl Write) -> Result<()> {
+    /// Adds the tables up, and writes one text table by level, one by file.
+    pub(crate) fn write_text(
+        &mut self,
+        tables: impl Iterator<Item = Table>,
+        out: &mut impl Write,
+    ) -> Result<()> {
+        let rows = Self::rows(tables.inspect(|table| self.add(table)));
         let mut levels = TextTable::new([
             "column family",
             "level",
@@ -158,7 +196,7 @@ impl Inspection {
             "unit bytes",
             "corrupt",
         ]);
-        for level in &self.levels {
+        for level in self.levels.values() {
             levels.add_row([
                 level.column_family.clone(),
                 level.level.to_string(),
@@ -172,7 +210,12 @@ impl Inspection {
             ]);
         }
         writeln!(out, "{levels}\n")?;
-        let mut tables = TextTable::new([
+        Ok(writeln!(out, "{rows}")?)
+    }
+
+    /// A row for each table.
+    fn rows(tables: impl Iterator<Item = Table>) -> TextTable {
+        let mut rows = TextTable::new([
             "table",
             "level",
             "entries",
@@ -184,12 +227,12 @@ impl Inspection {
             "unit bytes",
             "state",
         ]);
-        for table in &self.tables {
+        for table in tables {
             let units = table.units.as_ref();
             let segments = units.map_or(0, |units| units.segments.len() as u64);
             let keys: u64 = units
                 .map_or(0, |units| units.segments.iter().map(|segment| u64::from(segment.key_count)).sum());
-            tables.add_row([
+            rows.add_row([
                 table.name.clone(),
                 table.level.to_string(),
                 table.entries.to_string(),
@@ -202,6 +245,6 @@ impl Inspection {
                 table.state(),
             ]);
         }
-        Ok(writeln!(out, "{tables}")?)
+        rows
     }
 }

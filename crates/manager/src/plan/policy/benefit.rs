@@ -10,7 +10,6 @@ use super::fill::{Fill, gain};
 use super::prior::Prior;
 use super::victims::Victims;
 use super::{Policy, VICTIMS_MAX};
-use crate::Outcome;
 use crate::SegmentRef;
 use crate::plan::allocation::Allocation;
 use crate::visits::Visit;
@@ -102,7 +101,7 @@ impl Policy for Benefit {
     }
 
     fn on_visit(&mut self, visit: Visit, allocation: &mut Allocation) {
-        if visit.outcome == Outcome::WastedRead {
+        if visit.outcome.asks_for_units() {
             self.victims.look(LOOKS, allocation);
             // A sample that stands for many is no better evidence than one visit: as many samples must speak for a load.
             let reads = REPAY_READS * f32::from(allocation.reads_to_grow(visit.segment));

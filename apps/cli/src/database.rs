@@ -1,0 +1,150 @@
+//! A database on disk, which may be in use: its tables and their saved use. Reads files alone, one at a time, and writes nothing.
+
+use std::collections::HashSet;
+use std::path::{Path, PathBuf};
+
+use anyhow::{Result, anyhow};
+use clap::Args;
+use springbloom_console::{bad_input, output};
+use springbloom_rocksdb::Error;
+use springbloom_rocksdb::listed_tables::{self, ListedTable};
+use springbloom_rocksdb::usage::Usage;
+
+use crate::failure;
+
+/// Which database.
+#[derive(Args, Debug)]
+pub(crate) struct Database {
+    /// Folder of a RocksDB database; it may be in use
+    db: PathBuf,
+    /// Another folder with tables of the database (its `db_paths` and `cf_paths`); give it once for each
+    #[arg(long, value_name = "FOLDER")]
+    tables_in: Vec<PathBuf>,
+}
+
+/// What was read of a table.
+pub(crate) enum Read<T> {
+    Done(T),
+    /// There is no such file.
+    Gone,
+}
+
+impl Database {
+    /// Its folder.
+    pub(crate) fn folder(&self) -> &Path {
+        &self.db
+    }
+
+    /// Its tables by level and number.
+    pub(crate) fn tables(&self) -> Result<Vec<ListedTable>> {
+        if !self.db.join("CURRENT").is_file() {
+            let folder = self.db.display();
+            return Err(bad_input(format!("{folder} is not a RocksDB database: it has no file CURRENT")));
+        }
+        if let Some(folder) = self.tables_in.iter().find(|folder| !folder.is_dir()) {
+            return Err(bad_input(format!("--tables-in {}: there is no such folder", folder.display())));
+        }
+        let mut tables = listed_tables::of_database(&self.db).map_err(|error| {
+            let said = format!("{} cannot be read as a RocksDB database: {error}", self.db.display());
+            if failure::is_refused(&said) { bad_input(said) } else { anyhow!(said) }
+        })?;
+        tables.sort_by_key(|table| (table.level, table.number));
+        Ok(tables)
+    }
+
+    /// The use that was saved beside the tables; `None` if there is none.
+    pub(crate) fn saved_use(&self) -> Result<Option<Usage>> {
+        Usage::of_folder(&self.db).map_err(|error| match error {
+            Error::Table { .. } => {
+                anyhow!("{error}; only a warm start needs this file: delete it, and the next start is cold")
+            }
+            other => other.into(),
+        })
+    }
+
+    /// What `read` gives for the file of a table.
+    pub(crate) fn read<T>(
+        &self,
+        table: &ListedTable,
+        read: impl Fn(&Path) -> Result<T, Error>,
+    ) -> Result<Read<T>, Error> {
+        for folder in [&self.db].into_iter().chain(&self.tables_in) {
+            let path = folder.join(table.file_name());
+            match read(&path) {
+                Err(_) if matches!(path.try_exists(), Ok(false)) => {}
+                read => return read.map(Read::Done),
+            }
+        }
+        Ok(Read::Gone)
+    }
+
+    /// Tells how many of the tables that were gone a compaction had deleted since they were listed.
+    ///
+    /// # Errors
+    /// Tables that are missing: the database lists them still.
+    pub(crate) fn explain_gone(&self, gone: &[ListedTable]) -> Result<()> {
+        if gone.is_empty() {
+            return Ok(());
+        }
+        let listed: HashSet<u64> = self.tables()?.iter().map(|table| table.number).collect();
+        let missing: Vec<_> = gone.iter().filter(|table| listed.contains(&table.number)).collect();
+        if let Some(first) = missing.first() {
+            return Err(bad_input(format!(
+                "{}: of the tables that the database lists, {} are missing, {} first; if it keeps tables in other folders (`db_paths`, \
+                 `cf_paths`), name them with --tables-in",
+                self.db.display(),
+                missing.len(),
+                first.file_name().display(),
+            )));
+        }
+        output::warn(format_args!(
+            "{}: {} tables were deleted by a compaction while this ran; neither they nor what replaced them is in the report",
+            self.db.display(),
+            gone.len()
+        ));
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use rocksdb::{DB, Options};
+    use springbloom_rocksdb::inspect;
+
+    use super::*;
+
+    fn in_folder(folder: &Path) -> Database {
+        Database { db: folder.to_owned(), tables_in: Vec::new() }
+    }
+
+    #[test]
+    fn a_table_that_a_compaction_deletes_meanwhile_is_told_from_a_missing_one() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let mut options = Options::default();
+        options.create_if_missing(true);
+        options.set_disable_auto_compactions(true);
+        let db = DB::open(&options, folder.path()).expect("a database");
+        for value in ["first", "second"] {
+            db.put(b"key", value).expect("put");
+            db.flush().expect("flush");
+        }
+        let database = in_folder(folder.path());
+        let listed = database.tables().expect("it may be in use");
+        let entries = |table| match database.read(table, inspect::table).expect("a table") {
+            Read::Done(report) => Some(report.entries),
+            Read::Gone => None,
+        };
+        assert_eq!([entries(&listed[0]), entries(&listed[1])], [Some(1), Some(1)]);
+        db.compact_range(None::<&[u8]>, None::<&[u8]>);
+        assert_eq!([entries(&listed[0]), entries(&listed[1])], [None, None]);
+        database.explain_gone(&listed).expect("it was a compaction");
+
+        let compacted = database.tables().expect("it is in use");
+        assert_eq!(compacted.len(), 1);
+        std::fs::remove_file(folder.path().join(compacted[0].file_name())).expect("a careless administrator");
+        assert_eq!(entries(&compacted[0]), None);
+        let error = database.explain_gone(&compacted).expect_err("it is missing");
+        assert_eq!(failure::exit_code(&error), failure::EXIT_BAD_INPUT);
+        assert!(failure::sentence(&error).contains("--tables-in"), "{error}");
+    }
+}
