@@ -12,22 +12,22 @@ using namespace springbloom_test;
 namespace {
 
 // As tests/common/faults.rs numbers them.
-enum Fault : int { kNone = 0, kNoDescriptors = 1, kReadsFail = 2, kNamesGone = 3, kSlow = 4, kUnmounted = 5 };
+enum TableFault : int { kNoFault = 0, kNoDescriptors = 1, kReadsFail = 2, kNamesGone = 3, kSlow = 4, kUnmounted = 5 };
 
-std::atomic<int>& TheFault() {
-  static std::atomic<int> fault{kNone};
+std::atomic<int>& TheTableFault() {
+  static std::atomic<int> fault{kNoFault};
   return fault;
 }
 
 bool IsTable(const std::string& name) { return name.ends_with(".sst"); }
 
-class FaultyFile final : public rocksdb::FSRandomAccessFileOwnerWrapper {
+class FaultyTable final : public rocksdb::FSRandomAccessFileOwnerWrapper {
  public:
   using FSRandomAccessFileOwnerWrapper::FSRandomAccessFileOwnerWrapper;
 
   rocksdb::IOStatus Read(uint64_t offset, size_t n, const rocksdb::IOOptions& options, rocksdb::Slice* result, char* scratch,
                          rocksdb::IODebugContext* dbg) const override {
-    switch (TheFault().load()) {
+    switch (TheTableFault().load()) {
       case kReadsFail:
       case kUnmounted:
         return rocksdb::IOStatus::IOError("a fault of the test");
@@ -46,16 +46,16 @@ class FaultyFile final : public rocksdb::FSRandomAccessFileOwnerWrapper {
   }
 };
 
-class FaultyFileSystem final : public rocksdb::FileSystemWrapper {
+class FileSystemOfFaultyTables final : public rocksdb::FileSystemWrapper {
  public:
-  FaultyFileSystem() : FileSystemWrapper(rocksdb::FileSystem::Default()) {}
-  static const char* kClassName() { return "springbloom.test.FaultyFileSystem"; }
+  FileSystemOfFaultyTables() : FileSystemWrapper(rocksdb::FileSystem::Default()) {}
+  static const char* kClassName() { return "springbloom.test.FileSystemOfFaultyTables"; }
   const char* Name() const override { return kClassName(); }
 
   rocksdb::IOStatus NewRandomAccessFile(const std::string& name, const rocksdb::FileOptions& options,
                                         std::unique_ptr<rocksdb::FSRandomAccessFile>* file,
                                         rocksdb::IODebugContext* dbg) override {
-    const int fault = TheFault().load();
+    const int fault = TheTableFault().load();
     if (IsTable(name) && fault == kNoDescriptors) {
       return rocksdb::IOStatus::IOError("Too many open files (a fault of the test)");
     }
@@ -64,13 +64,13 @@ class FaultyFileSystem final : public rocksdb::FileSystemWrapper {
     }
     const rocksdb::IOStatus s = target()->NewRandomAccessFile(name, options, file, dbg);
     if (s.ok() && IsTable(name)) {
-      *file = std::make_unique<FaultyFile>(std::move(*file));
+      *file = std::make_unique<FaultyTable>(std::move(*file));
     }
     return s;
   }
 
   rocksdb::IOStatus FileExists(const std::string& name, const rocksdb::IOOptions& options, rocksdb::IODebugContext* dbg) override {
-    const int fault = TheFault().load();
+    const int fault = TheTableFault().load();
     if (fault == kNamesGone || fault == kUnmounted) {
       return rocksdb::IOStatus::NotFound("a fault of the test");
     }
@@ -83,9 +83,9 @@ class FaultyFileSystem final : public rocksdb::FileSystemWrapper {
 // Gives the options that file system.
 extern "C" int springbloom_test_faulty_files(void* rocksdb_options, const char*, char* error, size_t error_size) {
   return Run(error, error_size, [&] {
-    static const auto env = rocksdb::NewCompositeEnv(std::make_shared<FaultyFileSystem>());
+    static const auto env = rocksdb::NewCompositeEnv(std::make_shared<FileSystemOfFaultyTables>());
     springbloom::OptionsIn(rocksdb_options).env = env.get();
   });
 }
 
-extern "C" void springbloom_test_set_fault(int fault) { TheFault().store(fault); }
+extern "C" void springbloom_test_set_fault(int fault) { TheTableFault().store(fault); }
