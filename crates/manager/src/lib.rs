@@ -22,6 +22,7 @@ mod lookup;
 mod manager;
 mod memory;
 mod names;
+mod notices;
 mod plan;
 mod policy_kind;
 mod registry;
@@ -39,6 +40,7 @@ pub use lookup::TableHandle;
 pub use manager::Manager;
 pub use memory::allocated_bytes;
 pub use names::{ScopeId, SegmentRef, TableId};
+pub use notices::Notices;
 pub use plan::{
     Allocation, CurvePoint, Hotness, MemoryCurve, Planner, Policy, ScopeCounts, SegmentDemand, SegmentState,
 };

@@ -7,8 +7,8 @@ use crate::background::{JoinedThread, Shared};
 use crate::registry::Registry;
 use crate::visits::VisitBuffer;
 use crate::{
-    KnownTable, ManagerSettings, MemoryBudget, MemoryCurve, OutcomeTotals, Reservation, SegmentUse, Stats,
-    TableHandle, TableId, TableSpec, UnitSource,
+    KnownTable, ManagerSettings, MemoryBudget, MemoryCurve, Notices, OutcomeTotals, Reservation, SegmentUse,
+    Stats, TableHandle, TableId, TableSpec, UnitSource,
 };
 
 /// Holds the resident units of all tables under one budget.
@@ -16,6 +16,7 @@ pub struct Manager {
     shared: Arc<Shared>,
     budget: MemoryBudget,
     thread: Option<JoinedThread>,
+    notices: Arc<Notices>,
 }
 
 impl Manager {
@@ -24,16 +25,17 @@ impl Manager {
     pub fn new(settings: ManagerSettings) -> Arc<Self> {
         let budget = MemoryBudget::new(settings.budget_bytes);
         let visits = Arc::new(VisitBuffer::new(&budget));
-        let registry = Registry::new(&settings, budget.clone(), visits.clone());
-        let shared = Arc::new(Shared::new(registry, visits));
+        let notices = Arc::<Notices>::default();
+        let registry = Registry::new(&settings, budget.clone(), visits.clone(), notices.clone());
+        let shared = Arc::new(Shared::new(registry, visits, notices.clone()));
         let worker = shared.clone();
         let thread = JoinedThread::spawn("springbloom", move || worker.run())
-            .inspect_err(|error| log::error!("no thread to load filter units: {error}"))
+            .inspect_err(|error| notices.warn(format!("no thread to load filter units: {error}")))
             .ok();
         if let Some(thread) = &thread {
             shared.visits.set_consumer(thread.thread().clone());
         }
-        Arc::new(Self { shared, budget, thread })
+        Arc::new(Self { shared, budget, thread, notices })
     }
 
     /// Takes in a table that a reader opened. A [`TableId`] that is already known keeps its resident units and its
@@ -136,6 +138,11 @@ impl Manager {
             }
             std::thread::sleep(Duration::from_micros(50));
         }
+    }
+
+    /// What operators should read.
+    pub fn notices(&self) -> &Arc<Notices> {
+        &self.notices
     }
 
     /// The budget, for reading and for charging the host's own needs to it.

@@ -5,7 +5,8 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 /// Folders and files of `src`, each of which may use those before it.
-const ORDER: [&str; 18] = [
+const ORDER: [&str; 19] = [
+    "notices",
     "memory",
     "interned",
     "names",

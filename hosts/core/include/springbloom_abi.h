@@ -41,7 +41,7 @@ typedef struct {
   // verified and mended by the file system; it fails where the file system cannot.
   int (*read)(const void* access, sb_bytes path, uint64_t offset, size_t size, int verify, uint8_t* into) SB_NOEXCEPT;
   int (*exists)(const void* access, sb_bytes path) SB_NOEXCEPT;  // 1 while the file exists
-  void (*log)(const void* access, sb_bytes text) SB_NOEXCEPT;    // adds a line to the database's log
+  void (*log)(const void* access, int is_warning, sb_bytes text) SB_NOEXCEPT;  // adds a line to the database's log
   void (*free)(void* access) SB_NOEXCEPT;
 } sb_file_access;
 
@@ -123,6 +123,8 @@ void sb_filters_settings_text(const sb_filters* filters, void* context,
                               void (*take)(void* context, sb_bytes text) SB_NOEXCEPT) SB_NOEXCEPT;
 // The database with that session opened a table without filter units.
 void sb_filters_count_table_without_units(const sb_filters* filters, sb_bytes session) SB_NOEXCEPT;
+// A database into whose options filters were installed wrote a table without units.
+void sb_filters_count_written_without_units(const sb_filters* filters) SB_NOEXCEPT;
 // Wasted reads per lookup to expect at a budget, from what was measured; below 0 before anything was.
 double sb_filters_wasted_reads_per_lookup(const sb_filters* filters, uint64_t budget_bytes) SB_NOEXCEPT;
 // Whether keys that a custom comparator calls equal may be trusted to be equal byte for byte.

@@ -11,6 +11,7 @@ use super::arrivals::{Arrivals, LOOK_EVERY};
 use super::cpu_budget::{CpuBudget, REST_MIN};
 use super::load_pause::{LOAD_PAUSE_MIN, LoadPause};
 use super::read_time::ReadTime;
+use crate::Notices;
 use crate::load::{Progress, load_next};
 use crate::registry::{Registry, SharedRegistry};
 use crate::visits::VisitBuffer;
@@ -59,10 +60,11 @@ pub(crate) struct Shared {
     idle: Condvar,
     stop: AtomicBool,
     thread_panics: AtomicU64,
+    notices: Arc<Notices>,
 }
 
 impl Shared {
-    pub(crate) fn new(registry: Registry, visits: Arc<VisitBuffer>) -> Self {
+    pub(crate) fn new(registry: Registry, visits: Arc<VisitBuffer>, notices: Arc<Notices>) -> Self {
         Self {
             registry: SharedRegistry::new(registry),
             visits,
@@ -70,6 +72,7 @@ impl Shared {
             idle: Condvar::new(),
             stop: AtomicBool::new(false),
             thread_panics: AtomicU64::new(0),
+            notices,
         }
     }
 
@@ -98,7 +101,7 @@ impl Shared {
             let round = catch_unwind(AssertUnwindSafe(|| self.round(&mut pace)));
             let round = round.unwrap_or_else(|_| {
                 self.thread_panics.fetch_add(1, Ordering::Relaxed);
-                log::error!("the filter manager's thread panicked and goes on");
+                self.notices.warn("the filter manager's thread panicked and goes on".into());
                 Round::Idle
             });
             if round == Round::Worked {

@@ -48,9 +48,9 @@ impl Registry {
         self.lower_ceiling();
         let reached_bytes = self.budget.budget_bytes();
         if reached_bytes > budget_bytes {
-            log::warn!(
+            self.notices.warn(format!(
                 "a filter budget of {budget_bytes} bytes is less than what stays in use for now: {reached_bytes} bytes"
-            );
+            ));
         }
         Some(reached_bytes)
     }

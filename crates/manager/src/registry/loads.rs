@@ -107,6 +107,12 @@ fn rows_worth_reading(states: &[SegmentState], first: u8) -> u8 {
     if is_worth_it { rows as u8 } else { 0 }
 }
 
+/// An error with what is behind it.
+fn causes(error: &UnitReadError) -> String {
+    let source = std::error::Error::source(error);
+    source.map_or_else(|| error.to_string(), |source| format!("{error}: {source}"))
+}
+
 impl Registry {
     /// The unit to read next.
     pub(crate) fn next_wanted(&mut self) -> Option<Wanted> {
@@ -292,7 +298,7 @@ impl Registry {
 
     /// A unit cannot be used: the segment keeps those before it.
     fn give_up(&mut self, segment: SegmentRef, unit: u8, what: &str) {
-        log::warn!("a filter unit cannot be used, its segment does without: {what}");
+        self.notices.warn(format!("a filter unit cannot be used, its segment does without: {what}"));
         self.counters.corrupt_units += 1;
         self.planner.cap_units(segment, unit);
         self.apply_plan(LoadBy::Table);
@@ -310,7 +316,10 @@ impl Registry {
         if is_fault {
             self.counters.failed_reads += 1;
             if is_first {
-                log::warn!("filter units cannot be read, and are tried again until they can: {error}");
+                self.notices.warn(format!(
+                    "filter units cannot be read, and are tried again until they can: {}",
+                    causes(error)
+                ));
             }
         }
     }
@@ -319,7 +328,7 @@ impl Registry {
         if self.is_known(wanted)
             && self.loads.count_success(&mut self.tables, wanted.segment.table, Instant::now())
         {
-            log::warn!("filter units can be read again");
+            self.notices.warn("filter units can be read again".into());
         }
     }
 }

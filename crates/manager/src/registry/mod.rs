@@ -37,8 +37,8 @@ use crate::stats::Counters;
 use crate::unit_source::Sources;
 use crate::visits::{Visit, VisitBatch, VisitBuffer, VisitedTable};
 use crate::{
-    Hotness, ManagerSettings, MemoryBudget, MemoryKind, OutcomeTotals, PolicyKind, Reservation, SegmentRef,
-    SegmentUse, TableId, TableSpec, UnitSource,
+    Hotness, ManagerSettings, MemoryBudget, MemoryKind, Notices, OutcomeTotals, PolicyKind, Reservation,
+    SegmentRef, SegmentUse, TableId, TableSpec, UnitSource,
 };
 use garbage::Garbage;
 use identities::Identities;
@@ -91,10 +91,16 @@ pub(crate) struct Registry {
     /// The ceiling that was asked for. Nothing is planned beyond it. The ceiling in force follows as bytes come free.
     pending_budget_bytes: usize,
     fixed_reservation: Option<Reservation>,
+    notices: Arc<Notices>,
 }
 
 impl Registry {
-    pub(crate) fn new(settings: &ManagerSettings, budget: MemoryBudget, visits: Arc<VisitBuffer>) -> Self {
+    pub(crate) fn new(
+        settings: &ManagerSettings,
+        budget: MemoryBudget,
+        visits: Arc<VisitBuffer>,
+        notices: Arc<Notices>,
+    ) -> Self {
         let mut planner = Planner::new(settings);
         planner.set_budget_bytes(0);
         let fixed_bytes = Self::fixed_bytes(&planner);
@@ -123,12 +129,13 @@ impl Registry {
             counters: Counters::default(),
             headroom_bytes: 0,
             pending_budget_bytes: usize::MAX,
+            notices,
         };
         if registry.fixed_reservation.is_none() {
-            log::warn!(
+            registry.notices.warn(format!(
                 "a filter budget of {} bytes is too small for the bookkeeping ({fixed_bytes} bytes): lookups go without filters",
                 registry.budget.budget_bytes()
-            );
+            ));
         }
         registry.fit(0);
         registry.fit_negative_cache(registry.budget.budget_bytes());
@@ -139,10 +146,10 @@ impl Registry {
     pub(crate) fn register(&mut self, spec: TableSpec) -> Option<TableHandle> {
         let mut known = self.index_of(spec.id);
         if known.is_some_and(|table| !self.matches(table, &spec)) {
-            log::warn!(
+            self.notices.warn(format!(
                 "two tables of different content have the identity {:?}: the older one is forgotten",
                 spec.id
-            );
+            ));
             self.forget(spec.id);
             known = None;
         }
@@ -152,12 +159,12 @@ impl Registry {
         };
         let Some(reservation) = reservation else {
             if self.counters.refused_tables == 0 {
-                log::warn!(
+                self.notices.warn(format!(
                     "no room for the bookkeeping of a table with {} segments in a filter budget of {} bytes: \
                      its lookups go without filters",
                     spec.shapes.len(),
                     self.budget.budget_bytes()
-                );
+                ));
             }
             self.counters.refused_tables += 1;
             return None;
@@ -253,7 +260,8 @@ impl Registry {
         match self.grow(segment, 1, &[bytes], reservation) {
             Ok(()) => self.counters.handed_over_units += 1,
             Err(error) => {
-                log::warn!("a filter unit that was handed over does not fit its table: {error}");
+                self.notices
+                    .warn(format!("a filter unit that was handed over does not fit its table: {error}"));
                 self.counters.corrupt_units += 1;
             }
         }

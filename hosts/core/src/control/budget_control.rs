@@ -186,11 +186,11 @@ impl BudgetControl {
         cache.charge(self.in_force());
         let is_short = self.in_force() < wanted;
         if is_short && !*is_told {
-            log::warn!(
+            self.manager.notices().warn(format!(
                 "a filter budget of {wanted} bytes is lowered to {}, for which the block cache that pays for it has room; it follows \
                  the room there from now on",
                 self.in_force()
-            );
+            ));
         }
         *is_told = is_short;
     }

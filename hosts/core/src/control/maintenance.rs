@@ -56,8 +56,9 @@ impl Maintenance {
     pub(crate) fn start(tasks: Tasks) -> Self {
         let stop = Arc::new(Stop::default());
         let theirs = stop.clone();
+        let notices = tasks.manager.notices().clone();
         let thread = JoinedThread::spawn("springbloom-maintenance", move || tasks.run(&theirs))
-            .inspect_err(|error| log::error!("no thread to look after filter files: {error}"));
+            .inspect_err(|error| notices.warn(format!("no thread to look after filter files: {error}")));
         Self { stop, thread: thread.ok() }
     }
 }
@@ -123,6 +124,7 @@ impl Tasks {
             }
             if check.is_due() {
                 self.contained(|| self.files.forget_deleted());
+                self.contained(|| self.databases.tell(self.manager.notices()));
                 self.contained(|| self.handover.expire());
                 self.contained(|| self.deferred.retry(&self.manager));
                 self.contained(|| {
@@ -149,7 +151,7 @@ impl Tasks {
     fn contained(&self, task: impl FnOnce()) {
         if catch_unwind(AssertUnwindSafe(task)).is_err() {
             self.panics.fetch_add(1, Ordering::Relaxed);
-            log::error!("the filter maintenance thread panicked and goes on");
+            self.manager.notices().warn("the filter maintenance thread panicked and goes on".into());
         }
     }
 }

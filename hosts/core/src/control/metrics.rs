@@ -39,6 +39,8 @@ pub struct Figures {
     pub stats: Stats,
     /// [`Filters::tables_without_units`](crate::Filters::tables_without_units).
     pub tables_without_units: u64,
+    /// Tables that were written without units by databases into whose options filters were installed.
+    pub tables_written_without_units: u64,
     /// Open tables that found no room.
     pub tables_without_room: u64,
     /// Memory for units of tables that are being written.
@@ -160,6 +162,9 @@ pub const METRICS: &[Metric] = &[
     }),
     counter("springbloom_tables_without_units", "Tables without filter units that were opened", |s| {
         one(s.tables_without_units)
+    }),
+    counter("springbloom_tables_written_without_units", "Tables that were written without filter units", |s| {
+        one(s.tables_written_without_units)
     }),
     counter("springbloom_visits_dropped", "Visits that the policy never saw", |s| one(s.dropped_visits)),
     counter("springbloom_thread_panics", "Panics of Springbloom's threads, which go on", |s| {

@@ -150,6 +150,15 @@ unsafe extern "C" fn sb_filters_set_budget_bytes(filters: *const Filters, budget
 /// # Safety
 /// `filters` is alive.
 #[unsafe(no_mangle)]
+unsafe extern "C" fn sb_filters_count_written_without_units(filters: *const Filters) {
+    // SAFETY: borrowed for the call.
+    let filters = unsafe { &*filters };
+    filters.tables_written_without_units.fetch_add(1, AtomicOrdering::Relaxed);
+}
+
+/// # Safety
+/// `filters` is alive.
+#[unsafe(no_mangle)]
 unsafe extern "C" fn sb_filters_make_room(filters: *const Filters, bytes: u64) {
     // SAFETY: borrowed for the call.
     let filters = unsafe { &*filters };

@@ -12,6 +12,13 @@ pub(crate) struct FileAccess {
     files: Option<Arc<Files>>,
 }
 
+/// Of a line in a database's log.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum LogLevel {
+    Info,
+    Warning,
+}
+
 /// An object of the engine's adapter.
 #[derive(Debug)]
 struct Files {
@@ -58,9 +65,11 @@ impl FileAccess {
     }
 
     /// Adds a line to the database's log. Not once the database is closed.
-    pub(crate) fn log(&self, text: &str) {
-        // SAFETY: the text is borrowed for the call, and `access` is alive until drop.
-        let log = |Access { access, log, .. }: Access| unsafe { log(access, Bytes::of(text.as_bytes())) };
+    pub(crate) fn log(&self, level: LogLevel, text: &str) {
+        let log = |Access { access, log, .. }: Access| {
+            // SAFETY: the text is borrowed for the call, and `access` is alive until drop.
+            unsafe { log(access, (level == LogLevel::Warning).into(), Bytes::of(text.as_bytes())) }
+        };
         self.while_open(log);
     }
 

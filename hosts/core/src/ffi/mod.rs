@@ -18,6 +18,6 @@ pub use engine::{Engine, Name};
 pub use types::Bytes;
 pub(crate) use {
     cache::{CacheAlarm, CacheCharge},
-    file_access::FileAccess,
+    file_access::{FileAccess, LogLevel},
     spill_file::{MappedFile, SpillFile, SpillFiles},
 };

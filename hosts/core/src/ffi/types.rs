@@ -83,7 +83,7 @@ pub(super) struct Setting {
 
 pub(super) type ReadFn = unsafe extern "C" fn(*const c_void, Bytes, u64, usize, c_int, *mut u8) -> c_int;
 pub(super) type ExistsFn = unsafe extern "C" fn(*const c_void, Bytes) -> c_int;
-pub(super) type LogFn = unsafe extern "C" fn(*const c_void, Bytes);
+pub(super) type LogFn = unsafe extern "C" fn(*const c_void, c_int, Bytes);
 pub(super) type FreeFn = unsafe extern "C" fn(*mut c_void);
 pub(super) type RetryFn = unsafe extern "C" fn(*mut c_void) -> c_int;
 pub(super) type CompareFn = unsafe extern "C" fn(*const c_void, *const u8, usize, *const u8, usize) -> c_int;

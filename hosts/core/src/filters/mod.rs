@@ -48,6 +48,7 @@ pub struct Filters {
     /// `None`: no warm starts.
     pub(crate) warm_start: Option<Arc<WarmStart>>,
     pub(crate) tables_without_units: AtomicU64,
+    pub(crate) tables_written_without_units: AtomicU64,
     pub(crate) builder_memory: BuilderMemory,
     maintenance_panics: Arc<AtomicU64>,
     budget: Arc<BudgetControl>,
@@ -100,6 +101,7 @@ impl Filters {
             deferred,
             warm_start,
             tables_without_units: AtomicU64::new(0),
+            tables_written_without_units: AtomicU64::new(0),
             builder_memory: BuilderMemory::default(),
             maintenance_panics,
             budget,
@@ -187,6 +189,7 @@ impl Filters {
         metrics::text_of(Figures {
             stats,
             tables_without_units: self.tables_without_units(),
+            tables_written_without_units: self.tables_written_without_units.load(Ordering::Relaxed),
             tables_without_room: self.deferred.count(),
             builder_bytes: self.builder_memory.bytes(),
             families,

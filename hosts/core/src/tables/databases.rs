@@ -13,9 +13,12 @@ use std::{
 };
 
 use parking_lot::Mutex;
-use springbloom_manager::ScopeId;
+use springbloom_manager::{Notices, ScopeId};
 
-use crate::{ffi::FileAccess, filters::Filters};
+use crate::{
+    ffi::{FileAccess, LogLevel},
+    filters::Filters,
+};
 
 /// Tells databases and column families of the process apart.
 static NEXT_NUMBER: AtomicU64 = AtomicU64::new(1);
@@ -192,10 +195,21 @@ impl Databases {
         for database in databases {
             let Some(counts) = database.due_counts() else { continue };
             let OpeningCounts { with_units, without_units, deferred } = counts;
-            database.files.log(&format!(
+            database.files.log(LogLevel::Info, &format!(
                 "tables opened so far: {with_units} with filter units, {without_units} without, {deferred} without room for theirs \
                  in the budget of {budget_bytes} bytes"
             ));
+        }
+    }
+
+    /// Tells the logs of all open databases what waits to be told. It waits on where none is open.
+    pub(crate) fn tell(&self, notices: &Notices) {
+        let databases: Vec<_> = self.open.lock().values().map(|open| open.database.clone()).collect();
+        if databases.is_empty() {
+            return;
+        }
+        for notice in notices.take() {
+            databases.iter().for_each(|database| database.files.log(LogLevel::Warning, &notice));
         }
     }
 

@@ -7,12 +7,16 @@
 
 namespace springbloom {
 
-void LevelChangeListener::OnCompactionCompleted(rocksdb::DB*, const rocksdb::CompactionJobInfo& job) {
+void LevelChangeListener::OnCompactionCompleted(rocksdb::DB* db, const rocksdb::CompactionJobInfo& job) {
   if (!job.status.ok()) {
     return;
   }
   for (size_t i = 0; i < job.output_files.size() && i < job.output_file_infos.size(); ++i) {
     const std::string& path = job.output_files[i];
+    const auto written = job.table_properties.find(path);
+    if (written != job.table_properties.end()) {
+      CheckWritten(db, job.cf_id, job.cf_name, *written->second);
+    }
     // An output that was an input has not been written.
     if (std::find(job.input_files.begin(), job.input_files.end(), path) == job.input_files.end()) {
       continue;
@@ -28,23 +32,35 @@ void LevelChangeListener::OnCompactionCompleted(rocksdb::DB*, const rocksdb::Com
 }
 
 void LevelChangeListener::OnFlushCompleted(rocksdb::DB* db, const rocksdb::FlushJobInfo& job) {
-  if (job.table_properties.filter_policy_name == kUnitBlockPolicyName || job.table_properties.num_entries == 0) {
+  CheckWritten(db, job.cf_id, job.cf_name, job.table_properties);
+}
+
+// Among the outputs of compactions are those of workers (DB::OpenAndCompact), whose options are others.
+void LevelChangeListener::CheckWritten(rocksdb::DB* db, uint32_t family, const std::string& name,
+                                       const rocksdb::TableProperties& table) {
+  if (table.filter_policy_name == kUnitBlockPolicyName || table.num_entries == 0) {
     return;
   }
-  if (filters_ != nullptr && !sb_filters_writes_units(filters_.get())) {
+  const FiltersRef filters =
+      filters_ != nullptr ? filters_ : FiltersRef(sb_filters_shared_instance_if_any(), FiltersRelease());
+  if (filters == nullptr || !sb_filters_writes_units(filters.get())) {
     return;
   }
+  sb_filters_count_written_without_units(filters.get());
   {
     std::lock_guard<std::mutex> lock(mutex_);
-    if (!told_.emplace(db->GetName(), job.cf_id).second) {
+    if (!told_.emplace(db->GetName(), family).second) {
       return;
     }
   }
   rocksdb::Warn(db->GetDBOptions().info_log,
-                "springbloom: column family %s writes tables without filter units, although elastic filters were installed into "
-                "options of this database: its options have another table factory (set_block_based_table_factory and "
-                "optimize_for_point_lookup replace it: install after them), or nothing may filter its keys (see its comparator)",
-                job.cf_name.c_str());
+                "springbloom: a table of column family %s was written without filter units, although elastic filters were installed into "
+                "options of this database. Its options have another table factory (set_block_based_table_factory and "
+                "optimize_for_point_lookup replace it, and options from an OPTIONS file have a stock one: install after them), or those "
+                "of a remote compaction's worker have, or optimize_filters_for_hits is set, or nothing may filter its keys (see its "
+                "comparator). The metric springbloom_tables_written_without_units_total counts such tables; others of this column "
+                "family are not told of here",
+                name.c_str());
 }
 
 }  // namespace springbloom

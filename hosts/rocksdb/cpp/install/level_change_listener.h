@@ -32,6 +32,9 @@ class LevelChangeListener final : public rocksdb::EventListener {
   void OnFlushCompleted(rocksdb::DB* db, const rocksdb::FlushJobInfo& job) override;
 
  private:
+  // Tells of a table that has no units.
+  void CheckWritten(rocksdb::DB* db, uint32_t family, const std::string& name, const rocksdb::TableProperties& table);
+
   const FiltersRef filters_;
   std::mutex mutex_;
   // Databases and column families that the log was told of.

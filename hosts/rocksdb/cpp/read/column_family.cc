@@ -48,7 +48,7 @@ ColumnFamily::ColumnFamily(FiltersRef given, const TableReaderOptions& options, 
     rocksdb::Info(log, "springbloom: prefix_extractor is set: units filter lookups of keys, and prefix seeks go unfiltered");
   }
   if (options.ioptions.optimize_filters_for_hits) {
-    rocksdb::Info(log, "springbloom: optimize_filters_for_hits is set: tables of the last level get no units");
+    rocksdb::Warn(log, "springbloom: optimize_filters_for_hits is set: tables of the last level get no units");
   }
 }
 

@@ -79,8 +79,9 @@ int FileAccess::Exists(const void* access, sb_bytes path) noexcept {
   return self->fs_->FileExists(Text(path), rocksdb::IOOptions(), nullptr).IsNotFound() ? 0 : 1;
 }
 
-void FileAccess::Log(const void* access, sb_bytes text) noexcept {
-  rocksdb::Info(static_cast<const FileAccess*>(access)->log_, "springbloom: %s", Text(text).c_str());
+void FileAccess::Log(const void* access, int is_warning, sb_bytes text) noexcept {
+  const auto level = is_warning != 0 ? rocksdb::InfoLogLevel::WARN_LEVEL : rocksdb::InfoLogLevel::INFO_LEVEL;
+  rocksdb::Log(level, static_cast<const FileAccess*>(access)->log_, "springbloom: %s", Text(text).c_str());
 }
 
 void FileAccess::Free(void* access) noexcept { delete static_cast<FileAccess*>(access); }

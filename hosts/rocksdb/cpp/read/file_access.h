@@ -24,7 +24,7 @@ class FileAccess {
   // Callbacks of springbloom_abi.h; `access` is a FileAccess*.
   static int Read(const void* access, sb_bytes path, uint64_t offset, size_t size, int verify, uint8_t* into) noexcept;
   static int Exists(const void* access, sb_bytes path) noexcept;
-  static void Log(const void* access, sb_bytes text) noexcept;
+  static void Log(const void* access, int is_warning, sb_bytes text) noexcept;
   static void Free(void* access) noexcept;
 
   bool ReadFrom(const rocksdb::RandomAccessFileReader& file, const rocksdb::IOOptions& io_options, uint64_t offset, size_t size,

@@ -68,7 +68,7 @@ fn a_table_factory_that_was_set_after_install_is_told_of() {
         let db = DB::open(&options, folder.path()).expect("open");
         fill_db(&db, "spoilt");
         assert!(!elastic.status(&db).expect("status").is_active, "{what}");
-        assert!(log_of(folder.path()).contains("writes tables without filter units"), "{what}");
+        assert!(log_of(folder.path()).contains("was written without filter units"), "{what}");
     }
 }
 
