@@ -1,8 +1,8 @@
 //! The hotness file of a folder of tables. It is read as a whole and replaced as a whole.
 //!
 //! A new file is written beside the old one and renamed, and a small one is overwritten: the end of the process leaves the old or the new
-//! one. It is not synced: a power loss may leave neither. Then its checksum is wrong, and the next start is cold. The file is accessed through the operating system,
-//! whatever file system the engine has. A database that lies elsewhere has no such folder, and starts cold.
+//! one. It is not synced: a power loss may leave neither. Then its checksum is wrong, and the next start is cold. The file is accessed
+//! through the operating system, whatever file system the engine has. A database that lies elsewhere has no such folder, and starts cold.
 
 use std::{
     collections::BTreeSet,
