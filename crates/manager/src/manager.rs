@@ -1,5 +1,7 @@
 //! The interface of the crate: one manager that many databases and column families share.
 
+use std::collections::BTreeSet;
+use std::ops::Range;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -7,9 +9,12 @@ use crate::background::{JoinedThread, Shared};
 use crate::registry::Registry;
 use crate::visits::VisitBuffer;
 use crate::{
-    KnownTable, ManagerSettings, MemoryBudget, MemoryCurve, Notices, OutcomeTotals, Reservation, SegmentUse,
-    Stats, TableHandle, TableId, TableSpec, UnitSource,
+    KnownTable, ManagerSettings, MemoryBudget, MemoryCurve, Notices, OutcomeTotals, Reservation, ScopeId,
+    SegmentUse, Stats, TableHandle, TableId, TableSpec,
 };
+
+/// Tables that one hold of the mutex goes through where there may be many: enough for a small database, and too few for others to wait.
+const TABLES_AT_ONCE: usize = 64;
 
 /// Holds the resident units of all tables under one budget.
 pub struct Manager {
@@ -65,6 +70,16 @@ impl Manager {
         self.shared.registry.lock().forget(id);
     }
 
+    /// [`forget`](Self::forget)s all tables of some scopes, and gives which they were. O(log scopes + these tables).
+    pub fn forget_scopes(&self, scopes: Range<ScopeId>) -> Vec<TableId> {
+        let tables = self.shared.registry.lock().tables_of(scopes);
+        for some in tables.chunks(TABLES_AT_ONCE) {
+            let mut registry = self.shared.registry.lock();
+            some.iter().for_each(|&table| registry.forget(table));
+        }
+        tables
+    }
+
     /// As [`forget`](Self::forget), unless some reader has the table open.
     pub fn forget_closed(&self, id: TableId) {
         self.shared.registry.lock().forget_closed(id);
@@ -74,6 +89,28 @@ impl Manager {
     /// known. O(segments of the table), under the manager's mutex.
     pub fn table_use(&self, id: TableId) -> Option<Vec<SegmentUse>> {
         self.shared.registry.lock().table_use(id)
+    }
+
+    /// Shows all tables of some scopes with the use of each of their segments, as [`table_use`](Self::table_use) gives it. Takes the
+    /// manager's mutex, so `visit` must not call the manager. O(segments of these tables).
+    pub fn visit_uses(&self, scopes: Range<ScopeId>, mut visit: impl FnMut(KnownTable<'_>, Vec<SegmentUse>)) {
+        let tables = self.shared.registry.lock().tables_of(scopes);
+        for some in tables.chunks(TABLES_AT_ONCE) {
+            self.shared.registry.lock().visit_uses(some, &mut visit);
+        }
+    }
+
+    /// The scopes that lookups visited since the last call, of those that still have tables, as far as the visits were taken in.
+    /// O(these scopes), under the manager's mutex.
+    pub fn take_visited(&self) -> BTreeSet<ScopeId> {
+        self.shared.registry.lock().take_visited()
+    }
+
+    /// Takes in the visits to some scopes that this thread recorded and that other threads handed on. Waits for no read and not for the
+    /// background thread, which takes in all others. O(visits that wait), under the manager's mutex.
+    pub fn take_in_visits_of(&self, scopes: Range<ScopeId>) {
+        let mut registry = self.shared.registry.lock();
+        self.shared.visits.look_through(|batch| registry.take_in_of(&scopes, batch));
     }
 
     /// Wasted reads to expect at any budget, from what was measured. O(segments), half of it under the manager's mutex.
@@ -118,11 +155,6 @@ impl Manager {
     /// Whether a table is known.
     pub fn knows(&self, id: TableId) -> bool {
         self.shared.registry.lock().knows(id)
-    }
-
-    /// The source of a table that is open. Takes the manager's mutex.
-    pub fn source_of(&self, handle: &TableHandle) -> Option<Arc<dyn UnitSource>> {
-        self.shared.registry.lock().source_of(handle.table())
     }
 
     /// Moves the ceiling. Returns when what is in use fits, with the ceiling that holds then: more than asked for only

@@ -7,7 +7,8 @@ use std::sync::Arc;
 use common::{IDLE_TIMEOUT, MemoryTable, key, manager};
 use springbloom_filter::KeyDigest;
 use springbloom_manager::{
-    BytewiseOrder, Hotness, Manager, Outcome, PolicyKind, SegmentUse, TableHandle, TableId,
+    BytewiseOrder, Hotness, Manager, Outcome, PolicyKind, ScopeId, SegmentUse, TableHandle, TableId,
+    TableSpec,
 };
 
 const TABLES: u64 = 12;
@@ -122,4 +123,57 @@ fn the_memory_curve_follows_the_visits() {
     assert!(best <= 1.02 * now && now <= 1.4 * best, "the curve says {best}, the allocation has {now}");
     let half = curve.wasted_reads_per_visit(stats.budget_bytes as u64 / 2);
     assert!(half > 1.5 * best, "{half} with half the memory, {best} with all of it");
+}
+
+/// Looks up in each segment of a table once.
+fn visit_all(handle: &TableHandle) {
+    (0..SEGMENTS as u32).for_each(|segment| handle.record(segment, Outcome::Rejected));
+}
+
+#[test]
+fn visits_to_a_scope_are_taken_in_at_once_and_those_to_others_stay() {
+    let tables: Vec<_> = (0..3).map(|id| MemoryTable::new(id, SEGMENTS, 100)).collect();
+    let manager = manager(1 << 20, PolicyKind::Benefit);
+    let handles: Vec<_> = [(0, 7), (1, 7), (2, 8)]
+        .into_iter()
+        .map(|(table, scope): (usize, u64)| {
+            let spec = TableSpec { scope: ScopeId(scope), ..tables[table].spec(Some(table as u8)) };
+            manager.register(spec).expect("there is room")
+        })
+        .collect();
+    assert!(manager.wait_idle(IDLE_TIMEOUT));
+    assert!(manager.take_visited().is_empty());
+    let scope = |scope| ScopeId(scope)..ScopeId(scope + 1);
+    let counts = |of: u64| {
+        let scopes = manager.stats().scopes;
+        scopes.into_iter().find(|stats| stats.scope == ScopeId(of)).map_or(0, |stats| stats.counts.rejected)
+    };
+    // Another thread's, which hands them on when it ends.
+    std::thread::scope(|scope| {
+        scope.spawn(|| handles.iter().for_each(visit_all)).join().expect("it visits");
+    });
+    handles.iter().for_each(visit_all);
+    manager.take_in_visits_of(scope(7));
+    assert_eq!(counts(7), 4 * SEGMENTS);
+    assert!(manager.take_visited().contains(&ScopeId(7)));
+    let mut seen = Vec::new();
+    manager.visit_uses(scope(7), |table, uses| {
+        assert!(uses.iter().all(|segment| segment.hotness.access_count >= 1.0), "{uses:?}");
+        seen.push(table.id);
+    });
+    seen.sort();
+    assert_eq!(seen, [TableId(0), TableId(1)]);
+    assert!(manager.wait_idle(IDLE_TIMEOUT));
+    assert_eq!((counts(7), counts(8)), (4 * SEGMENTS, 2 * SEGMENTS), "each is taken in once");
+
+    assert!(manager.take_visited().len() <= 1);
+    visit_all(&handles[2]);
+    assert!(manager.wait_idle(IDLE_TIMEOUT));
+    assert_eq!(manager.take_visited().into_iter().collect::<Vec<_>>(), [ScopeId(8)]);
+    drop(handles);
+    let mut forgotten = manager.forget_scopes(scope(7));
+    forgotten.sort();
+    assert_eq!(forgotten, [TableId(0), TableId(1)]);
+    assert!(!manager.knows(TableId(1)) && manager.knows(TableId(2)));
+    assert!(manager.forget_scopes(scope(9)).is_empty());
 }

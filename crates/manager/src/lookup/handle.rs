@@ -37,10 +37,6 @@ impl TableHandle {
         Self { table, lookups }
     }
 
-    pub(crate) fn table(&self) -> &ResidentTable {
-        &self.table
-    }
-
     /// Identity of the table.
     pub fn id(&self) -> TableId {
         self.table.id()

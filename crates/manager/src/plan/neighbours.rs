@@ -9,7 +9,8 @@
 //! itself, neighbours are not found, and nothing else happens.
 
 use std::cmp::Ordering;
-use std::collections::HashMap;
+use std::collections::BTreeMap;
+use std::ops::Range;
 
 use crate::keys::FencesRef;
 use crate::keys::KeyRange;
@@ -21,7 +22,7 @@ use crate::{KeyOrder, ScopeId};
 const NONE: u32 = u32::MAX;
 /// In the place of a node's parent: the table is in no tree.
 const OUTSIDE: u32 = u32::MAX - 1;
-/// The same, and it waits to be put into one.
+/// The same, and it waits to be put into one. A table without segments waits for ever: it overlaps nothing.
 const WAITING: u32 = u32::MAX - 2;
 
 /// A table in the tree of its run.
@@ -49,7 +50,7 @@ struct Tree {
 #[derive(Debug, Default)]
 struct Scope {
     trees: Vec<Tree>,
-    /// Tables that moved to another level; some may be gone since.
+    /// Tables that moved to another level, and those without segments; some may be gone since.
     waiting: Vec<u32>,
     tables: usize,
 }
@@ -94,7 +95,7 @@ fn rank(table: u32) -> u64 {
 #[derive(Debug, Default)]
 pub(crate) struct Neighbours {
     nodes: Vec<Node>,
-    scopes: HashMap<ScopeId, Scope>,
+    scopes: BTreeMap<ScopeId, Scope>,
 }
 
 impl Neighbours {
@@ -109,14 +110,14 @@ impl Neighbours {
             self.nodes.resize(slot + 1, Node::OUTSIDE);
         }
         self.scopes.entry(run.scope).or_default().tables += 1;
-        // A table without segments overlaps nothing.
-        if keys.range(table).is_some() {
-            self.put(table, run, keys);
-        }
+        self.put(table, run, keys);
     }
 
     /// Puts a table into the tree of its run.
     fn put(&mut self, table: u32, run: Run, keys: &Keys<'_>) {
+        if keys.range(table).is_none() {
+            return self.let_wait(table, run.scope);
+        }
         self.nodes[table as usize] = Node { parent: NONE, farthest: table, ..Node::OUTSIDE };
         let Some(scope) = self.scopes.get_mut(&run.scope) else { return };
         let at = scope.trees.iter().position(|tree| tree.level == run.level).unwrap_or_else(|| {
@@ -142,10 +143,37 @@ impl Neighbours {
     /// Notes that a table moved to another level of its scope.
     pub(crate) fn move_to_another_level(&mut self, table: u32, run: Run) {
         self.take_out(table, run);
-        if let Some(scope) = self.scopes.get_mut(&run.scope) {
+        self.let_wait(table, run.scope);
+    }
+
+    fn let_wait(&mut self, table: u32, scope: ScopeId) {
+        if let Some(scope) = self.scopes.get_mut(&scope) {
             self.nodes[table as usize].parent = WAITING;
             scope.waiting.push(table);
         }
+    }
+
+    /// All tables of some scopes. O(log scopes + tables found).
+    pub(crate) fn tables_of(&self, scopes: Range<ScopeId>, run_of: impl Fn(u32) -> Option<Run>) -> Vec<u32> {
+        let mut found = Vec::new();
+        for (&id, scope) in self.scopes.range(scopes) {
+            let mut nodes: Vec<u32> = scope.trees.iter().map(|tree| tree.root).collect();
+            while let Some(table) = nodes.pop() {
+                let Some(Node { left, right, .. }) = self.nodes.get(table as usize) else { continue };
+                nodes.extend([*left, *right]);
+                found.push(table);
+            }
+            let is_here = |&table: &u32| {
+                self.nodes.get(table as usize).is_some_and(|node| node.parent == WAITING)
+                    && run_of(table).is_some_and(|run| run.scope == id)
+            };
+            let mut waiting: Vec<u32> = scope.waiting.iter().copied().filter(is_here).collect();
+            // One that moved twice is in the list twice.
+            waiting.sort_unstable();
+            waiting.dedup();
+            found.extend(waiting);
+        }
+        found
     }
 
     /// Puts moved tables into the trees of their new levels.
@@ -415,6 +443,21 @@ mod tests {
         assert!(found.len() == 100 && (25..75).contains(&low), "{low} of {} are low", found.len());
     }
 
+    #[test]
+    fn a_table_without_segments_is_of_its_scope_and_overlaps_nothing() {
+        let run = Run { scope: ScopeId(1), level: Some(1) };
+        let mut model = Model { neighbours: Neighbours::default(), tables: (0..3).map(|_| None).collect() };
+        let empty = Fences::pack([[0; 0]; 0], None, &BytewiseOrder).unwrap();
+        model.insert(0, Known { fences: empty, first: 0, last: 0, run });
+        (1..3).for_each(|table| model.insert(table, known(table as u8, 0, run)));
+        assert_eq!(model.overlapping(&known(0, 255, run), 100).len(), 2);
+        let of_scope =
+            |model: &Model| model.neighbours.tables_of(ScopeId(1)..ScopeId(2), |_| Some(run)).len();
+        assert_eq!(of_scope(&model), 3);
+        model.neighbours.remove(0, run);
+        assert_eq!(of_scope(&model), 2);
+    }
+
     proptest! {
         /// What is found is what overlaps, whatever comes, goes and moves.
         #[test]
@@ -448,6 +491,12 @@ mod tests {
                     .filter(|&table| model.tables[table as usize].as_ref().is_some_and(overlaps))
                     .collect();
                 prop_assert_eq!(found, expected);
+                let scopes = run.scope..ScopeId(run.scope.0 + 1);
+                let run_of = |table: u32| model.tables[table as usize].as_ref().map(|known| known.run);
+                let mut found = model.neighbours.tables_of(scopes, run_of);
+                found.sort_unstable();
+                let is_of_scope = |table: &u32| run_of(*table).is_some_and(|of| of.scope == run.scope);
+                prop_assert_eq!(found, (0..40).filter(is_of_scope).collect::<Vec<_>>());
             }
         }
     }

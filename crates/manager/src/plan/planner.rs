@@ -3,7 +3,7 @@
 //! Public, so that a simulator can run a policy over any sequence of visits without units, threads or files. The store runs the same code.
 //! Deterministic: equal calls give equal decisions.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use springbloom_filter::GroupShape;
 
@@ -235,6 +235,11 @@ impl Planner {
     /// What happened in each scope that has tables.
     pub(crate) fn scope_counts(&self) -> BTreeMap<ScopeId, ScopeCounts> {
         self.allocation.runs().scope_counts()
+    }
+
+    /// The scopes with visits since the last call.
+    pub(crate) fn take_visited(&mut self) -> BTreeSet<ScopeId> {
+        self.allocation.runs_mut().take_visited()
     }
 
     /// Units of the table were read.

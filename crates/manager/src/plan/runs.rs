@@ -1,7 +1,7 @@
 //! The run of each table (its column family and level), with sums over the segments of each run. There are few runs, so a table keeps the
 //! number of its run.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use crate::interned::Interned;
 use crate::memory::{grow_thriftily, thrifty_bytes};
@@ -42,6 +42,11 @@ pub(crate) struct Runs {
     counts: Vec<ScopeCounts>,
     /// What happened in runs that are gone, of scopes that have others.
     gone: BTreeMap<ScopeId, ScopeCounts>,
+    /// Scopes with visits in this period, which lasts until they are asked for.
+    visited: BTreeSet<ScopeId>,
+    period: u64,
+    /// The period of each known run's last visit, so that most visits need no look at the set.
+    last_visited: Vec<u64>,
     /// Places in `known` by table; [`NO_RUN`] for free slots.
     places: Vec<u32>,
 }
@@ -58,6 +63,9 @@ impl Runs {
             sums: Vec::new(),
             counts: Vec::new(),
             gone: BTreeMap::new(),
+            visited: BTreeSet::new(),
+            period: 1,
+            last_visited: Vec::new(),
             places: Vec::new(),
         }
     }
@@ -74,6 +82,7 @@ impl Runs {
         let places = self.sums.len().max(place as usize + 1);
         self.sums.resize(places, RunShare::default());
         self.counts.resize(places, ScopeCounts::default());
+        self.last_visited.resize(places, 0);
         let sums = &mut self.sums[place as usize];
         sums.spread += share.spread;
         sums.passing += share.passing;
@@ -93,6 +102,7 @@ impl Runs {
         if self.known.get(place).is_none() {
             *sums = RunShare::default(); // without the error of many sums
             let counts = std::mem::take(&mut self.counts[place as usize]);
+            self.last_visited[place as usize] = 0;
             if let Some(run) = run {
                 self.keep_counts(run.scope, counts);
             }
@@ -105,17 +115,29 @@ impl Runs {
             self.gone.entry(scope).or_default().add(counts);
         } else {
             self.gone.remove(&scope);
+            self.visited.remove(&scope);
         }
     }
 
     /// A visit to the table was taken in, which stands for `visits`.
     pub(crate) fn count_visits(&mut self, table: u32, outcome: Outcome, visits: u64) {
-        let Some(counts) = self.counts_mut(table) else { return };
+        let Some(place) = self.places.get(table as usize).map(|&place| place as usize) else { return };
+        let Some(counts) = self.counts.get_mut(place) else { return };
         *match outcome {
             Outcome::Rejected | Outcome::RejectedByLast => &mut counts.rejected,
             Outcome::WastedRead => &mut counts.wasted_reads,
             Outcome::TruePositive | Outcome::KnownAbsent | Outcome::NotRead => &mut counts.passed,
         } += visits;
+        if self.last_visited[place] != self.period {
+            self.last_visited[place] = self.period;
+            self.visited.extend(self.known.get(place as u32).map(|run| run.scope));
+        }
+    }
+
+    /// The scopes with visits since the last call, of those that have tables. O(these scopes).
+    pub(crate) fn take_visited(&mut self) -> BTreeSet<ScopeId> {
+        self.period += 1;
+        std::mem::take(&mut self.visited)
     }
 
     /// Units of the table were read.
@@ -232,5 +254,28 @@ mod tests {
         assert_eq!(runs.scope_counts().keys().collect::<Vec<_>>(), [&ScopeId(2)]);
         runs.insert_table(1, run(1, 1), RunShare::default());
         assert_eq!(runs.scope_counts()[&ScopeId(1)], ScopeCounts::default());
+    }
+
+    #[test]
+    fn a_scope_is_visited_until_it_is_asked_for_or_has_no_table() {
+        let run = |scope, level| Run { scope: ScopeId(scope), level: Some(level) };
+        let mut runs = Runs::new();
+        let visit = |runs: &mut Runs, table| runs.count_visits(table, Outcome::Rejected, 1);
+        let visited =
+            |runs: &mut Runs| runs.take_visited().into_iter().map(|scope| scope.0).collect::<Vec<_>>();
+        for (table, scope) in [(0, 1), (1, 1), (2, 2), (3, 3)] {
+            runs.insert_table(table, run(scope, table as u8), RunShare::default());
+        }
+        [0, 1, 2, 2, 3].into_iter().for_each(|table| visit(&mut runs, table));
+        runs.remove_table(3, RunShare::default());
+        // The scope has another run.
+        runs.remove_table(0, RunShare::default());
+        assert_eq!(visited(&mut runs), [1, 2]);
+        assert_eq!(visited(&mut runs), []);
+        // In the place of a run that is gone.
+        runs.insert_table(4, run(4, 0), RunShare::default());
+        visit(&mut runs, 4);
+        visit(&mut runs, 2);
+        assert_eq!(visited(&mut runs), [2, 4]);
     }
 }

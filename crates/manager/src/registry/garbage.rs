@@ -37,11 +37,6 @@ impl Garbage {
         self.tables.push(ForgottenTable { open, source, bytes });
     }
 
-    /// The number of the source of a table that was forgotten while a reader had it open.
-    pub(crate) fn source_of(&self, number: u32) -> Option<u32> {
-        self.tables.iter().find(|table| table.open.generation() == number).map(|table| table.source)
-    }
-
     /// Frees what nobody else uses any more.
     pub(crate) fn collect(&mut self, sources: &mut Sources) {
         self.collect_groups();

@@ -22,6 +22,8 @@ mod whole_group;
 
 pub(crate) use loads::{Loaded, LoadedUnits, Wanted};
 
+use std::collections::BTreeSet;
+use std::ops::Range;
 use std::sync::Arc;
 
 use parking_lot::{Mutex, MutexGuard};
@@ -35,10 +37,10 @@ use crate::plan::neighbours::{Keys, Neighbours};
 use crate::plan::{Planner, Run};
 use crate::stats::Counters;
 use crate::unit_source::Sources;
-use crate::visits::{Visit, VisitBatch, VisitBuffer, VisitedTable};
+use crate::visits::{PackedVisit, Visit, VisitBatch, VisitBuffer, VisitedTable};
 use crate::{
     Hotness, ManagerSettings, MemoryBudget, MemoryKind, Notices, OutcomeTotals, PolicyKind, Reservation,
-    SegmentRef, SegmentUse, TableId, TableSpec, UnitSource,
+    ScopeId, SegmentRef, SegmentUse, TableId, TableSpec,
 };
 use garbage::Garbage;
 use identities::Identities;
@@ -329,13 +331,10 @@ impl Registry {
         }
     }
 
-    /// The source of a table that a reader has open, also when it is not known any more.
-    pub(crate) fn source_of(&self, open: &ResidentTable) -> Option<Arc<dyn UnitSource>> {
-        let known = self.tables.get(open.slot() as usize).and_then(Option::as_ref);
-        let known =
-            known.filter(|table| table.open.generation() == open.generation()).map(|table| table.source);
-        let source = known.or_else(|| self.garbage.source_of(open.generation()))?;
-        self.sources.get(source).cloned()
+    /// All tables of some scopes. O(log scopes + these tables).
+    pub(crate) fn tables_of(&self, scopes: Range<ScopeId>) -> Vec<TableId> {
+        let slots = self.neighbours.tables_of(scopes, |slot| self.planner.run_of(slot));
+        slots.into_iter().filter_map(|slot| id_at(&self.tables, slot)).collect()
     }
 
     pub(crate) fn index_of(&self, id: TableId) -> Option<u32> {
@@ -344,20 +343,35 @@ impl Registry {
 
     /// Lets the policy learn from a batch; visits to tables that were forgotten meanwhile are ignored.
     pub(crate) fn take_in(&mut self, batch: &VisitBatch) {
-        for event in batch.visits() {
-            let segment = event.segment();
-            let known = self.tables.get(segment.table as usize).and_then(Option::as_ref);
-            let is_same =
-                |table: &Table| event.is_of(VisitedTable::new(segment.table, table.open.generation()));
-            if known.is_some_and(is_same) {
-                self.planner.record(Visit {
-                    segment,
-                    outcome: event.outcome(),
-                    sample_weight: batch.sample_weight(),
-                });
-                self.apply_plan(LoadBy::Segment);
+        batch.visits().iter().for_each(|&visit| self.take_in_visit(visit, batch.sample_weight()));
+    }
+
+    /// The same for visits to some scopes alone, which leave the batch.
+    pub(crate) fn take_in_of(&mut self, scopes: &Range<ScopeId>, batch: &mut VisitBatch) {
+        let sample_weight = batch.sample_weight();
+        batch.retain(|visit| {
+            let run = self.planner.run_of(visit.segment().table);
+            let is_of_them = run.is_some_and(|run| scopes.contains(&run.scope));
+            if is_of_them {
+                self.take_in_visit(visit, sample_weight);
             }
+            !is_of_them
+        });
+    }
+
+    fn take_in_visit(&mut self, visit: PackedVisit, sample_weight: u32) {
+        let segment = visit.segment();
+        let known = self.tables.get(segment.table as usize).and_then(Option::as_ref);
+        let is_same = |table: &Table| visit.is_of(VisitedTable::new(segment.table, table.open.generation()));
+        if known.is_some_and(is_same) {
+            self.planner.record(Visit { segment, outcome: visit.outcome(), sample_weight });
+            self.apply_plan(LoadBy::Segment);
         }
+    }
+
+    /// The scopes with visits since the last call.
+    pub(crate) fn take_visited(&mut self) -> BTreeSet<ScopeId> {
+        self.planner.take_visited()
     }
 
     /// How all visits ever made ended.

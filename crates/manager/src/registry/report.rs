@@ -22,10 +22,12 @@ impl Registry {
     }
 
     pub(crate) fn known_tables(&self) -> impl Iterator<Item = KnownTable<'_>> {
-        self.tables.iter().flatten().filter_map(|Table { open, source, .. }| {
-            let source = self.sources.get(*source)?;
-            Some(KnownTable { id: open.id(), source, locator: open.locator(), is_open: !open.is_closed() })
-        })
+        self.tables.iter().flatten().filter_map(|table| self.as_known(table))
+    }
+
+    pub(super) fn as_known<'a>(&'a self, Table { open, source, .. }: &'a Table) -> Option<KnownTable<'a>> {
+        let source = self.sources.get(*source)?;
+        Some(KnownTable { id: open.id(), source, locator: open.locator(), is_open: !open.is_closed() })
     }
 
     /// Share of false positives that the negative cache misses; scales the analytic rates.

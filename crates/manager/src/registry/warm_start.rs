@@ -5,22 +5,34 @@
 use crate::Hotness;
 use crate::SegmentRef;
 use crate::registry::Registry;
-use crate::{SegmentUse, TableId};
+use crate::{KnownTable, SegmentUse, TableId};
 
 impl Registry {
     /// Use of each segment of a table; `None` if it is not known.
     pub(crate) fn table_use(&self, id: TableId) -> Option<Vec<SegmentUse>> {
+        self.index_of(id).map(|slot| self.use_of(slot))
+    }
+
+    fn use_of(&self, slot: u32) -> Vec<SegmentUse> {
         let now = (1.0 / self.planner.weight()) as f32;
-        let states = self.planner.table(self.index_of(id)?).iter();
-        Some(
-            states
-                .map(|state| {
-                    let mut hotness = state.counts().hotness();
-                    hotness.scale(now);
-                    SegmentUse { hotness, units: state.units() }
-                })
-                .collect(),
-        )
+        let uses = self.planner.table(slot).iter().map(|state| {
+            let mut hotness = state.counts().hotness();
+            hotness.scale(now);
+            SegmentUse { hotness, units: state.units() }
+        });
+        uses.collect()
+    }
+
+    /// Shows the tables with these identities, as far as they are known, with the use of each segment.
+    pub(crate) fn visit_uses(
+        &self,
+        tables: &[TableId],
+        mut visit: impl FnMut(KnownTable<'_>, Vec<SegmentUse>),
+    ) {
+        for slot in tables.iter().filter_map(|&id| self.index_of(id)) {
+            let known = self.tables[slot as usize].as_ref().and_then(|table| self.as_known(table));
+            known.into_iter().for_each(|known| visit(known, self.use_of(slot)));
+        }
     }
 
     /// Hotness that the segments of a warm-started table begin with.

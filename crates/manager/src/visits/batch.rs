@@ -23,6 +23,11 @@ impl VisitBatch {
         1 << self.period_log2
     }
 
+    /// Keeps the visits that `keeps` says.
+    pub(crate) fn retain(&mut self, mut keeps: impl FnMut(PackedVisit) -> bool) {
+        self.visits.retain(|&visit| keeps(visit));
+    }
+
     pub(super) fn with_room_for(visits: usize) -> Self {
         Self { visits: Vec::with_capacity(visits), period_log2: 0 }
     }

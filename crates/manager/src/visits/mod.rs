@@ -11,6 +11,6 @@ mod visit_buffer;
 pub(crate) use batch::VisitBatch;
 pub use counters::OutcomeTotals;
 pub use outcome::{Outcome, Visit};
-pub(crate) use packed_visit::{SEGMENTS_MAX, TABLES_MAX, VisitedTable};
+pub(crate) use packed_visit::{PackedVisit, SEGMENTS_MAX, TABLES_MAX, VisitedTable};
 pub use thread_visits::set_host_bytes_of_thread;
 pub(crate) use visit_buffer::VisitBuffer;

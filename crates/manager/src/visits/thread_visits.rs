@@ -64,6 +64,23 @@ impl VisitBuffer {
         }
     }
 
+    /// Shows what this thread has noted and what waits to be taken in. What `look` leaves in a batch is still there afterwards.
+    pub(crate) fn look_through(self: &Arc<Self>, mut look: impl FnMut(&mut VisitBatch)) {
+        let _ = THREAD.try_with(|thread| {
+            let mut threads = thread.borrow_mut();
+            let entry = threads.iter_mut().find(|entry| Arc::ptr_eq(&entry.visits, self));
+            entry.into_iter().for_each(|entry| look(&mut entry.batch));
+        });
+        for _ in 0..self.full.len() {
+            let Some(mut batch) = self.full.pop() else { return };
+            look(&mut batch);
+            match batch.visits.is_empty() {
+                true => self.give_back(batch),
+                false => self.put(&self.full, batch),
+            }
+        }
+    }
+
     /// Hands on what this thread has noted so far; `false` if there was no empty batch for it.
     pub(crate) fn flush_thread(self: &Arc<Self>) -> bool {
         let flushed = THREAD.try_with(|thread| {

@@ -163,9 +163,11 @@ pub const METRICS: &[Metric] = &[
     counter("springbloom_tables_without_units", "Tables without filter units that were opened", |s| {
         one(s.tables_without_units)
     }),
-    counter("springbloom_tables_written_without_units", "Tables that were written without filter units", |s| {
-        one(s.tables_written_without_units)
-    }),
+    counter(
+        "springbloom_tables_written_without_units",
+        "Tables that were written without filter units",
+        |s| one(s.tables_written_without_units),
+    ),
     counter("springbloom_visits_dropped", "Visits that the policy never saw", |s| one(s.dropped_visits)),
     counter("springbloom_thread_panics", "Panics of Springbloom's threads, which go on", |s| {
         one(s.thread_panics)

@@ -6,6 +6,7 @@
 
 use std::{
     collections::{HashMap, VecDeque},
+    ops::Range,
     sync::{
         Arc, OnceLock,
         atomic::{AtomicBool, AtomicU64, Ordering},
@@ -20,8 +21,11 @@ use crate::{
     filters::Filters,
 };
 
-/// Tells databases and column families of the process apart.
+/// Tells databases of the process apart.
 static NEXT_NUMBER: AtomicU64 = AtomicU64::new(1);
+
+/// The column families of a database have successive scopes, from its number times this on.
+const SCOPES_OF_DATABASE: u64 = 1 << 32;
 
 /// How many databases are counted that have no table with units yet. More are not opened at once.
 const UNCLAIMED_MAX: usize = 64;
@@ -79,12 +83,23 @@ pub(crate) struct Databases {
 struct Open {
     database: Arc<Database>,
     families: Vec<(ScopeId, FamilyName)>,
+    next_scope: ScopeId,
 }
 
 impl Database {
     /// Number of this opening. No two openings of any database have the same.
     pub(crate) fn number(&self) -> u64 {
         self.number
+    }
+
+    /// Scopes of its column families, of those that are closed as well.
+    pub(crate) fn scopes(&self) -> Range<ScopeId> {
+        ScopeId(self.number * SCOPES_OF_DATABASE)..ScopeId((self.number + 1) * SCOPES_OF_DATABASE)
+    }
+
+    /// Number of the database that a scope is of.
+    pub(crate) fn number_of(ScopeId(scope): ScopeId) -> u64 {
+        scope / SCOPES_OF_DATABASE
     }
 
     /// Whether it may have been opened for writing. Never true for a read-only opening.
@@ -130,16 +145,15 @@ impl Databases {
         is_for_writing: bool,
         files: FileAccess,
     ) -> Family {
-        let next = || NEXT_NUMBER.fetch_add(1, Ordering::Relaxed);
         let without_units = || {
             let mut unclaimed = self.unclaimed.lock();
             let at = unclaimed.iter().position(|(of, _)| of == session);
             at.and_then(|at| unclaimed.remove(at)).map_or(0, |(_, tables)| tables)
         };
         let mut open = self.open.lock();
-        let Open { database, families } = open.entry(session.to_vec()).or_insert_with(|| Open {
-            database: Arc::new(Database {
-                number: next(),
+        let Open { database, families, next_scope } = open.entry(session.to_vec()).or_insert_with(|| {
+            let database = Arc::new(Database {
+                number: NEXT_NUMBER.fetch_add(1, Ordering::Relaxed),
                 session: session.to_vec(),
                 folder: String::from_utf8_lossy(folder).into_owned(),
                 is_for_writing: AtomicBool::new(false),
@@ -148,10 +162,11 @@ impl Databases {
                     counts: OpeningCounts { without_units: without_units(), ..OpeningCounts::default() },
                     ..Openings::default()
                 }),
-            }),
-            families: Vec::new(),
+            });
+            Open { next_scope: database.scopes().start, families: Vec::new(), database }
         });
-        let (scope, name) = (ScopeId(next()), FamilyName::default());
+        let (scope, name) = (*next_scope, FamilyName::default());
+        next_scope.0 += 1;
         families.push((scope, name.clone()));
         database.is_for_writing.fetch_or(is_for_writing, Ordering::Relaxed);
         Family { database: database.clone(), scope, name }
@@ -160,7 +175,7 @@ impl Databases {
     /// Database and column family of each scope that has a table open.
     pub(crate) fn names(&self) -> HashMap<ScopeId, (String, String)> {
         let open = self.open.lock();
-        let all = open.values().flat_map(|Open { database, families }| {
+        let all = open.values().flat_map(|Open { database, families, .. }| {
             let name = |name: &FamilyName| name.get().cloned().unwrap_or_default();
             families.iter().map(move |(scope, of)| (*scope, (database.folder.clone(), name(of))))
         });

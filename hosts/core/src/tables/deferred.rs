@@ -2,7 +2,10 @@
 
 use std::{
     collections::BTreeMap,
-    sync::atomic::{AtomicU64, Ordering},
+    sync::{
+        Arc,
+        atomic::{AtomicU64, Ordering},
+    },
 };
 
 use parking_lot::Mutex;
@@ -33,9 +36,19 @@ pub(crate) struct DeferredTables {
     tables: AtomicU64,
 }
 
+/// Locked while a table is tried, so that its column family stays. `None`: the column family was removed.
+type Tries = Arc<Mutex<Option<Box<dyn Retry>>>>;
+
+/// A column family with deferred tables.
+struct Entry {
+    retry: Tries,
+    /// Tables deferred so far.
+    deferred: u64,
+}
+
 #[derive(Default)]
 struct State {
-    families: BTreeMap<usize, Box<dyn Retry>>,
+    families: BTreeMap<usize, Entry>,
     /// The room at the last refusal. As long as there is no more, the answer is the same.
     refused_at: Option<Room>,
 }
@@ -64,7 +77,8 @@ impl DeferredTables {
     /// The column family has a deferred table.
     pub(crate) fn add(&self, family: usize, retry: Box<dyn Retry>) {
         self.tables.fetch_add(1, Ordering::Relaxed);
-        self.state.lock().families.insert(family, retry);
+        let new = || Entry { retry: Arc::new(Mutex::new(Some(retry))), deferred: 0 };
+        self.state.lock().families.entry(family).or_insert_with(new).deferred += 1;
     }
 
     /// A table is deferred no more: it was closed, or opened with its units.
@@ -79,32 +93,98 @@ impl DeferredTables {
 
     /// When this returns, no table of the column family is being tried, and none will be.
     pub(crate) fn remove(&self, family: usize) {
-        self.state.lock().families.remove(&family);
+        let removed = self.state.lock().families.remove(&family);
+        // Without the lock of all column families: a try of another one is not waited for.
+        if let Some(Entry { retry, .. }) = removed {
+            *retry.lock() = None;
+        }
+    }
+
+    /// Takes a column family out that had no deferred table when `deferred` had been.
+    fn remove_unless_deferred_since(&self, family: usize, retry: &Tries, deferred: u64) {
+        let mut state = self.state.lock();
+        let is_same = |entry: &Entry| Arc::ptr_eq(&entry.retry, retry) && entry.deferred == deferred;
+        if state.families.get(&family).is_some_and(is_same) {
+            state.families.remove(&family);
+        }
     }
 
     /// If there is more room than at the last refusal: tries all tables until one is refused again.
     pub(crate) fn retry(&self, manager: &Manager) {
         let mut is_first = true;
         loop {
-            // Held while a table is tried, so that its column family stays. Let go of between tables, because readers open and close.
             let mut state = self.state.lock();
             let room = Room::of(manager);
             if is_first && state.refused_at.is_some_and(|refused_at| !room.is_more_than(refused_at)) {
                 return;
             }
             is_first = false;
-            let Some(family) = state.families.first_entry() else {
+            let Some((&family, entry)) = state.families.first_key_value() else {
                 state.refused_at = None;
                 return;
             };
-            match family.get().retry() {
-                Tried::Opened => self.end_one(),
-                Tried::NoneLeft => drop(family.remove()),
-                Tried::NoRoom => {
-                    state.refused_at = Some(room);
+            let (retry, deferred) = (entry.retry.clone(), entry.deferred);
+            drop(state);
+            let tried = retry.lock().as_ref().map(|family| family.retry());
+            match tried {
+                None => (), // it was removed meanwhile
+                Some(Tried::Opened) => self.end_one(),
+                Some(Tried::NoneLeft) => self.remove_unless_deferred_since(family, &retry, deferred),
+                Some(Tried::NoRoom) => {
+                    self.state.lock().refused_at = Some(room);
                     return;
                 }
             }
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::mpsc::{Receiver, Sender, channel};
+
+    use super::*;
+    use crate::{filters::settings::Settings, test_engine::TEST_ENGINE};
+
+    /// A column family whose table takes long to open: as long as the test says.
+    struct Slow {
+        begun: Sender<()>,
+        go_on: Mutex<Receiver<()>>,
+    }
+
+    impl Retry for Slow {
+        fn retry(&self) -> Tried {
+            self.begun.send(()).expect("the test waits for it");
+            self.go_on.lock().recv().expect("the test lets it go on");
+            Tried::NoneLeft
+        }
+    }
+
+    #[test]
+    fn a_column_family_is_closed_while_a_table_of_another_one_is_tried() {
+        let manager =
+            Settings::default().start(&TEST_ENGINE).expect("the settings are sound").manager.clone();
+        let (deferred, closed) = (DeferredTables::default(), channel());
+        let (begun, has_begun) = channel();
+        let (go_on, may_go_on) = channel();
+        deferred.add(1, Box::new(Slow { begun: begun.clone(), go_on: Mutex::new(may_go_on) }));
+        deferred.add(2, Box::new(Slow { begun, go_on: Mutex::new(channel().1) }));
+        std::thread::scope(|scope| {
+            scope.spawn(|| deferred.retry(&manager));
+            has_begun.recv().expect("the first one is tried");
+            scope.spawn(|| {
+                deferred.remove(2);
+                closed.0.send(()).expect("the test waits for it");
+            });
+            let is_closed = closed.1.recv_timeout(std::time::Duration::from_secs(20));
+            if is_closed.is_ok() {
+                // A table that is deferred now is not forgotten with those that there were.
+                deferred.add(1, Box::new(Slow { begun: channel().0, go_on: Mutex::new(channel().1) }));
+            }
+            (0..2).for_each(|_| go_on.send(()).expect("it is tried"));
+            assert_eq!(is_closed, Ok(()), "it waits for the other one");
+        });
+        assert_eq!(has_begun.try_iter().count(), 1, "the column family is tried once more");
+        assert!(deferred.state.lock().families.is_empty());
     }
 }

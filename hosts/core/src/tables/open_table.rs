@@ -59,8 +59,11 @@ impl OpenTable {
             TableLocation::of(filters.engine, opening.path, database.clone(), folder.clone());
         let file = TableFile::new(number, stored_id, units_at, directory.identity());
         filters.files.unmark(id);
-        if let (false, Some(folder)) = (filters.manager.knows(id), &folder) {
-            folder.note_change();
+        if let (Some(warm_start), Some(folder)) = (&filters.warm_start, &folder)
+            && remembered.is_none()
+            && !filters.manager.knows(id)
+        {
+            warm_start.note_new_table(folder);
         }
         let handle = filters
             .manager
@@ -87,12 +90,12 @@ impl OpenTable {
         if !obsolete {
             return;
         }
-        let (id, source) = (handle.id(), filters.manager.source_of(&handle));
+        let id = handle.id();
         filters.files.mark_obsolete(id);
         drop(handle);
-        match source.as_ref().and_then(TableLocation::of_source).and_then(TableLocation::folder) {
-            Some(folder) => folder.note_change(),
-            None => filters.files.forget(id),
+        // A warm start needs what is known of it if it is the database that is closed.
+        if filters.warm_start.is_none() {
+            filters.files.forget(id);
         }
     }
 }

@@ -13,7 +13,7 @@ use std::{
 };
 
 use parking_lot::Mutex;
-use springbloom_manager::{KnownTable, Manager, TableId};
+use springbloom_manager::{KnownTable, Manager, SegmentUse, TableId};
 
 use crate::{
     tables::{
@@ -77,29 +77,24 @@ impl TableFiles {
         self.obsolete.lock().remove(&id);
     }
 
-    /// The known tables that a folder remembers. O(known tables).
-    pub(crate) fn in_folder(&self, folder: &Folder) -> Vec<(TableId, TableFile)> {
+    /// The known tables that a folder remembers, and their use. O(segments of the database's tables).
+    pub(crate) fn in_folder(&self, folder: &Folder) -> Vec<(TableFile, Vec<SegmentUse>)> {
         let mut found = Vec::new();
-        self.manager.visit_tables(|table| {
+        self.manager.visit_uses(folder.database().scopes(), |table, uses| {
             if let Some((place, file)) = location_and_file(table)
                 && place.folder().is_some_and(|of_place| std::ptr::eq(&**of_place, folder))
             {
-                found.push((table.id, file));
+                found.push((file, uses));
             }
         });
         found
     }
 
-    /// The database is closed: forgets its tables. O(known tables).
+    /// The database is closed: forgets its tables. O(these tables).
     pub(crate) fn forget_database(&self, database: &Database) {
-        let mut found = Vec::new();
-        self.manager.visit_tables(|table| {
-            let is_its = TableLocation::of_source(table.source).is_some_and(|place| place.is_of(database));
-            found.extend(is_its.then_some(table.id));
-        });
-        for id in found {
-            self.forget(id);
-        }
+        let forgotten = self.manager.forget_scopes(database.scopes());
+        let mut obsolete = self.obsolete.lock();
+        forgotten.iter().for_each(|id| _ = obsolete.remove(id));
     }
 
     /// The table at `path` moved to another level unchanged. O(known tables): moves are rare.

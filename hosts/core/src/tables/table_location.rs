@@ -74,10 +74,6 @@ impl TableLocation {
         self.database.files().exists(&self.path_of(file))
     }
 
-    pub(crate) fn is_of(&self, database: &Database) -> bool {
-        std::ptr::eq(&*self.database, database)
-    }
-
     /// Whether the file is the one at `path`.
     pub(crate) fn is_at(&self, file: &TableFile, path: &[u8]) -> bool {
         match number_and_folder(self.engine, path) {

@@ -1,21 +1,27 @@
 //! The hotness file of a folder of tables. It is read as a whole and replaced as a whole.
 //!
-//! The new file is written beside the old one, synced, and renamed: a crash leaves one of the two. The file is accessed through the
-//! operating system, whatever file system the engine has. A database that lies elsewhere has no such folder, and starts cold.
+//! A new file is written beside the old one and renamed, and a small one is overwritten: the end of the process leaves the old or the new
+//! one. It is not synced: a power loss may leave neither. Then its checksum is wrong, and the next start is cold. The file is accessed
+//! through the operating system, whatever file system the engine has. A database that lies elsewhere has no such folder, and starts cold.
 
 use std::{
-    fs::{self, File},
+    collections::BTreeSet,
+    fs::{self, File, OpenOptions},
     io::{self, Read, Write},
-    path::Path,
+    os::unix::fs::MetadataExt,
+    path::{Path, PathBuf},
 };
 
-use parking_lot::Mutex;
+use parking_lot::{Condvar, Mutex};
 use springbloom_format::{FormatError, StoredHotness};
 
 use crate::{Engine, Name};
 
 /// Enough for 5 million segments, which is more than one machine serves.
 const FILE_BYTES_MAX: u64 = 64 << 20;
+
+/// The end of the process does not cut a write within a page.
+const OVERWRITTEN_BYTES_MAX: usize = 4096;
 
 /// Why a hotness file is not used.
 #[derive(Debug, thiserror::Error)]
@@ -65,22 +71,60 @@ fn decode(file: File) -> Result<StoredHotness, Unusable> {
 /// Replaces the folder's file. Makes no folder, and writes to none without a database. Only the process with the database's lock may call
 /// it: two processes would write the same file.
 pub(crate) fn replace(engine: &Engine, folder: &Path, hotness: &StoredHotness) -> io::Result<()> {
-    static WRITING: Mutex<()> = Mutex::new(());
-    let _one_at_a_time = WRITING.lock();
+    let _writer = Writer::of(folder);
     if !folder.join(engine.database_file.text()).exists() {
+        return Ok(());
+    }
+    let (current, bytes) = (folder.join(engine.hotness_file.text()), hotness.encode());
+    if overwrite(&current, &bytes) {
         return Ok(());
     }
     let new = folder.join(engine.hotness_file_new.text());
     // A new file: never a killed process's remains, nor a link to elsewhere.
     remove(&new)?;
     let mut file = File::create_new(&new)?;
-    file.write_all(&hotness.encode())?;
-    file.sync_all()?;
-    fs::rename(&new, folder.join(engine.hotness_file.text()))?;
+    file.write_all(&bytes)?;
+    fs::rename(&new, current)?;
     for former in engine.former_hotness_files.into_iter().flatten().map(Name::text) {
         remove(&folder.join(former))?;
     }
-    File::open(folder)?.sync_all()
+    Ok(())
+}
+
+/// Overwrites a small file where that is as safe as a new one. To make a file and to free one takes ext4 50 times as long, which is what
+/// most databases take to close. `false` if there is to be a new one.
+fn overwrite(path: &Path, bytes: &[u8]) -> bool {
+    let Ok(old) = fs::symlink_metadata(path) else { return false };
+    // Not through a link, nor a file that a copy of the folder shares. A longer one would have to be cut, too.
+    let is_safe = old.is_file() && old.nlink() == 1 && old.len() <= bytes.len() as u64;
+    is_safe
+        && bytes.len() <= OVERWRITTEN_BYTES_MAX
+        && OpenOptions::new().write(true).open(path).is_ok_and(|mut file| file.write_all(bytes).is_ok())
+}
+
+/// Folders that are being written to, and whether one is no longer.
+static WRITTEN: (Mutex<BTreeSet<PathBuf>>, Condvar) = (Mutex::new(BTreeSet::new()), Condvar::new());
+
+/// The only one in this process that writes to a folder: two openings of its database may save at the same time, and the new file has one
+/// name. Others write to other folders meanwhile.
+struct Writer<'f>(&'f Path);
+
+impl<'f> Writer<'f> {
+    fn of(folder: &'f Path) -> Self {
+        let (written, is_over) = &WRITTEN;
+        let mut written = written.lock();
+        is_over.wait_while(&mut written, |written| written.contains(folder));
+        written.insert(folder.to_owned());
+        Self(folder)
+    }
+}
+
+impl Drop for Writer<'_> {
+    fn drop(&mut self) {
+        let (written, is_over) = &WRITTEN;
+        written.lock().remove(self.0);
+        is_over.notify_all();
+    }
 }
 
 /// Deletes a file if it is there.
@@ -94,6 +138,8 @@ fn remove(path: &Path) -> io::Result<()> {
 #[cfg(test)]
 mod tests {
     use std::{os::unix::fs::symlink, process::Command};
+
+    use springbloom_format::StoredTable;
 
     use super::*;
     use crate::test_engine::TEST_ENGINE;
@@ -119,5 +165,44 @@ mod tests {
         replace(&TEST_ENGINE, folder.path(), &StoredHotness::default()).expect("replace");
         assert_eq!(fs::read(&elsewhere).expect("read"), b"theirs");
         assert!(matches!(read(&TEST_ENGINE, folder.path()), Ok(Some(_))));
+    }
+
+    /// What is remembered of so many tables.
+    fn of_tables(count: u64) -> StoredHotness {
+        let table = |file_number| StoredTable { id: 1, file_number, segments: Vec::new() };
+        StoredHotness { tables: (0..count).map(table).collect(), ..StoredHotness::default() }
+    }
+
+    #[test]
+    fn a_small_file_that_nobody_shares_is_overwritten() {
+        let folder = tempfile::tempdir().expect("a temporary folder");
+        fs::write(folder.path().join(TEST_ENGINE.database_file.text()), "").expect("write");
+        let path = folder.path().join(TEST_ENGINE.hotness_file.text());
+        // Held open, so that no other file gets its number.
+        let mut last = None;
+        for (tables, is_shared, is_overwritten) in [
+            (2, false, false),
+            (3, false, true),
+            (3, false, true),
+            (3, true, false),
+            (2, false, false),
+            (1000, false, false),
+            (1000, false, false),
+        ] {
+            let copy = folder.path().join("copy");
+            if is_shared {
+                fs::hard_link(&path, &copy).expect("link");
+            }
+            let hotness = of_tables(tables);
+            replace(&TEST_ENGINE, folder.path(), &hotness).expect("replace");
+            let file = File::open(&path).expect("open");
+            let number = |file: &File| file.metadata().expect("metadata").ino();
+            assert_eq!(last.as_ref().map(number) == Some(number(&file)), is_overwritten, "{tables} tables");
+            assert_eq!(read(&TEST_ENGINE, folder.path()).expect("read"), Some(hotness));
+            if is_shared {
+                fs::remove_file(&copy).expect("remove");
+            }
+            last = Some(file);
+        }
     }
 }

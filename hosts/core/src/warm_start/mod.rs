@@ -6,15 +6,19 @@
 
 pub mod hotness_file;
 mod lock_file;
+#[cfg(test)]
+mod many_databases;
 
 use std::{
-    collections::{BTreeMap, HashMap},
+    collections::{BTreeMap, BTreeSet, HashMap},
     ffi::OsStr,
     mem,
     os::unix::ffi::OsStrExt,
     path::{Path, PathBuf},
-    sync::Arc,
-    time::Duration,
+    sync::{
+        Arc, OnceLock,
+        atomic::{AtomicBool, Ordering},
+    },
 };
 
 use parking_lot::Mutex;
@@ -26,9 +30,6 @@ use crate::{
     Engine,
     tables::{databases::Database, table_files::TableFiles},
 };
-
-/// How long a closing database waits until its last lookups are counted.
-const IDLE_TIMEOUT: Duration = Duration::from_millis(200);
 
 /// Identity of a table that survives restarts and moves of its file. `head` is header and directory of its block.
 pub fn stored_id(session: &[u8], orig_file_number: u64, head: &[u8]) -> u128 {
@@ -56,8 +57,10 @@ pub(crate) struct WarmStart {
     engine: &'static Engine,
     manager: Arc<Manager>,
     files: Arc<TableFiles>,
-    /// By the database's number and the path.
-    folders: Mutex<HashMap<(u64, PathBuf), Arc<Folder>>>,
+    /// By the database's number.
+    folders: Mutex<HashMap<u64, Vec<Arc<Folder>>>>,
+    /// Databases of which something is to be written. Holds no lock but for a moment: closing a database waits for it.
+    changed: Mutex<BTreeSet<u64>>,
 }
 
 /// One folder of tables of a database.
@@ -66,8 +69,12 @@ pub(crate) struct Folder {
     path: PathBuf,
     database: Arc<Database>,
     state: Mutex<State>,
-    /// One writer at a time.
-    saving: Mutex<()>,
+    /// Something changed since the folder was written last.
+    is_changed: AtomicBool,
+    /// Whether the lock file of the database is held here. Empty: not known yet.
+    is_lock_held: OnceLock<bool>,
+    /// The database is closed. Locked while the folder is written to.
+    is_closed: Mutex<bool>,
 }
 
 #[derive(Debug, Default)]
@@ -76,18 +83,14 @@ struct State {
     /// Tables of the file that were not opened yet, by identity and number of their files.
     waiting: BTreeMap<(u128, u64), Vec<StoredSegment>>,
     waiting_reservation: Option<Reservation>,
-    /// Number of all visits when the folder was written last. `None`: something else changed since.
-    visits_saved: Option<u64>,
-    /// Whether the folder may be written to. `None`: not known yet.
-    is_writable: Option<bool>,
-    /// The database is closed.
-    is_closed: bool,
+    /// There is a file, so that a next start is not cold as it is.
+    has_file: bool,
     has_failed: bool,
 }
 
 impl WarmStart {
     pub(crate) fn new(engine: &'static Engine, manager: Arc<Manager>, files: Arc<TableFiles>) -> Self {
-        Self { engine, manager, files, folders: Mutex::default() }
+        Self { engine, manager, files, folders: Mutex::default(), changed: Mutex::default() }
     }
 
     /// A reader of the database opens a table. Gives the folder, and the table's entry in its file. Gives neither for a file whose name is
@@ -112,48 +115,81 @@ impl WarmStart {
         (Some(folder), remembered)
     }
 
-    /// The database closes: writes its folders and forgets them.
+    /// The database closes: writes its folders where something changed, and forgets them. Waits for no other database.
     pub(crate) fn close(&self, database: &Database) {
-        let of_database = self.all().into_iter().filter(|folder| std::ptr::eq(&*folder.database, database));
-        let of_database: Vec<_> = of_database.collect();
-        if of_database.iter().any(|folder| folder.is_writable(self.engine)) {
-            self.manager.wait_idle(IDLE_TIMEOUT);
+        if database.is_for_writing() {
+            self.manager.take_in_visits_of(database.scopes());
+            self.note_visits();
         }
-        for folder in of_database {
-            self.save(&folder, true);
-            self.folders.lock().remove(&(database.number(), folder.path.clone()));
-        }
+        self.folders_of(database.number()).iter().for_each(|folder| self.save(folder, true));
+        self.folders.lock().remove(&database.number());
+        self.changed.lock().remove(&database.number());
     }
 
-    /// Writes the file of each folder where something changed.
+    /// Writes the file of each folder where something changed. O(databases in which something changed).
     pub(crate) fn save_all(&self) {
-        self.all().iter().for_each(|folder| self.save(folder, false));
+        self.note_visits();
+        let changed = mem::take(&mut *self.changed.lock());
+        let folders = changed.into_iter().flat_map(|database| self.folders_of(database));
+        folders.for_each(|folder| self.save(&folder, false));
     }
 
-    fn all(&self) -> Vec<Arc<Folder>> {
-        self.folders.lock().values().cloned().collect()
+    /// The folder has a table that its file does not tell of. Without a file, there is nothing to keep until lookups come.
+    pub(crate) fn note_new_table(&self, folder: &Folder) {
+        if !folder.state.lock().has_file {
+            return;
+        }
+        folder.is_changed.store(true, Ordering::Relaxed);
+        self.changed.lock().insert(folder.database.number());
+    }
+
+    /// Finds the databases that were looked up since the last call.
+    fn note_visits(&self) {
+        // Locked first: when a database that closes finds no visits, those that another thread found are noted.
+        let mut changed = self.changed.lock();
+        for scope in self.manager.take_visited() {
+            let database = Database::number_of(scope);
+            changed.insert(database);
+            for folder in self.folders_of(database) {
+                folder.is_changed.store(true, Ordering::Relaxed);
+            }
+        }
+    }
+
+    fn folders_of(&self, database: u64) -> Vec<Arc<Folder>> {
+        self.folders.lock().get(&database).cloned().unwrap_or_default()
     }
 
     fn folder(&self, database: &Arc<Database>, path: &Path) -> Arc<Folder> {
-        let new = || Folder {
+        let mut folders = self.folders.lock();
+        let of_database = folders.entry(database.number()).or_default();
+        if let Some(known) = of_database.iter().find(|folder| folder.path == path) {
+            return known.clone();
+        }
+        let new = Arc::new(Folder {
             path: path.to_owned(),
             database: database.clone(),
             state: Mutex::default(),
-            saving: Mutex::default(),
-        };
-        let key = (database.number(), path.to_owned());
-        self.folders.lock().entry(key).or_insert_with(|| Arc::new(new())).clone()
+            is_changed: AtomicBool::new(false),
+            is_lock_held: OnceLock::new(),
+            is_closed: Mutex::default(),
+        });
+        of_database.push(new.clone());
+        new
     }
 
     fn load(&self, folder: &Path, state: &mut State) {
         let stored = match hotness_file::read(self.engine, folder) {
-            Ok(Some(stored)) => stored,
+            Ok(Some(stored)) => {
+                state.has_file = true;
+                stored
+            }
             Ok(None) => return,
             Err(error) => {
-                log::warn!(
+                self.manager.notices().warn(format!(
                     "{}: what was remembered of filter use is not usable, a cold start: {error}",
                     folder.display()
-                );
+                ));
                 return;
             }
         };
@@ -165,27 +201,25 @@ impl WarmStart {
                 state.waiting = tables.map(|table| ((table.id, table.file_number), table.segments)).collect();
                 state.waiting_reservation = Some(reservation);
             }
-            None => log::warn!(
+            None => self.manager.notices().warn(format!(
                 "{}: no room in the filter budget for what was remembered of filter use, a cold start",
                 folder.display()
-            ),
+            )),
         }
     }
 
     /// Writes a folder's file if something changed and it may be written. `is_last`: the database closes.
     fn save(&self, folder: &Folder, is_last: bool) {
-        let _one_at_a_time = folder.saving.lock();
-        if folder.state.lock().is_closed || !folder.is_writable(self.engine) {
+        let mut is_closed = folder.is_closed.lock();
+        if *is_closed {
             return;
         }
-        let visits = self.manager.outcomes().visits();
+        *is_closed = is_last;
+        if !folder.is_changed.swap(false, Ordering::Relaxed) || !self.may_write(folder) {
+            return;
+        }
         let waiting = {
             let mut state = folder.state.lock();
-            state.is_closed = is_last;
-            if state.visits_saved == Some(visits) {
-                return;
-            }
-            state.visits_saved = Some(visits);
             state.waiting.retain(|(_, file_number), _| self.engine.has_table(&folder.path, *file_number));
             let table = |(&(id, file_number), segments): (&_, &Vec<_>)| StoredTable {
                 id,
@@ -199,10 +233,34 @@ impl WarmStart {
         if !stored.tables.iter().any(is_used) {
             return;
         }
-        if let Err(error) = hotness_file::replace(self.engine, &folder.path, &stored)
-            && !mem::replace(&mut folder.state.lock().has_failed, true)
-        {
-            log::warn!("{}: filter use cannot be remembered: {error}", folder.path.display());
+        let replaced = hotness_file::replace(self.engine, &folder.path, &stored);
+        let mut state = folder.state.lock();
+        match replaced {
+            Ok(()) => state.has_file = true,
+            Err(error) if !mem::replace(&mut state.has_failed, true) => {
+                let path = folder.path.display();
+                self.manager.notices().warn(format!("{path}: filter use cannot be remembered: {error}"));
+            }
+            Err(_) => (),
+        }
+    }
+
+    /// Whether this process may write into the folder.
+    fn may_write(&self, folder: &Folder) -> bool {
+        if folder.database.is_for_writing() && folder.is_lock_held.get().is_none() {
+            self.look_for_locks();
+        }
+        folder.database.is_for_writing() && folder.is_lock_held.get() == Some(&true)
+    }
+
+    /// Looks at the open files, of which there may be many, once for all folders.
+    fn look_for_locks(&self) {
+        let folders: Vec<_> = self.folders.lock().values().flatten().cloned().collect();
+        let is_unknown = |folder: &&Arc<Folder>| folder.is_lock_held.get().is_none();
+        let unknown: Vec<_> = folders.iter().filter(is_unknown).collect();
+        let held = lock_file::held(self.engine, unknown.iter().map(|folder| &*folder.path));
+        for (folder, is_held) in unknown.into_iter().zip(held) {
+            folder.is_lock_held.get_or_init(|| is_held);
         }
     }
 
@@ -220,8 +278,7 @@ impl WarmStart {
             // Bytes of the readers that closed just now: the next start needs them again.
             stored.other_bytes += (tables.len() * allocated_bytes(self.engine.reader_bytes)) as u64;
         }
-        for (id, file) in tables {
-            let Some(uses) = self.manager.table_use(id) else { continue };
+        for (file, uses) in tables {
             stored.tables.push(StoredTable {
                 id: file.stored_id(),
                 file_number: file.number(),
@@ -233,17 +290,8 @@ impl WarmStart {
 }
 
 impl Folder {
-    /// Something changed.
-    pub(crate) fn note_change(&self) {
-        self.state.lock().visits_saved = None;
-    }
-
-    /// Whether this process may write into the folder.
-    fn is_writable(&self, engine: &Engine) -> bool {
-        let mut state = self.state.lock();
-        *state
-            .is_writable
-            .get_or_insert_with(|| self.database.is_for_writing() && lock_file::is_held(engine, &self.path))
+    pub(crate) fn database(&self) -> &Database {
+        &self.database
     }
 }
 
@@ -282,6 +330,8 @@ pub fn from_stored(segment: StoredSegment) -> SegmentUse {
 
 #[cfg(test)]
 mod tests {
+    use std::time::Duration;
+
     use springbloom_testkit::cpu_time::{TICK, cpu_time};
 
     use super::*;

@@ -1,7 +1,6 @@
 #include "read/column_family.h"
 
 #include <algorithm>
-#include <list>
 #include <mutex>
 
 #include "read/file_access.h"
@@ -42,7 +41,9 @@ ColumnFamily::ColumnFamily(FiltersRef given, const TableReaderOptions& options, 
       session_(options.cur_db_session_id),
       column_family_(release::ColumnFamilyOf(options)),
       family_(sb_family_open(filters.get(), Bytes(session_), Bytes(FolderOfDatabase(options)), is_for_writing ? 1 : 0,
-                             FileAccess::Make(options))) {
+                             FileAccess::Make(options))) {}
+
+void ColumnFamily::LogOpening(const TableReaderOptions& options) const {
   rocksdb::Info(log, "springbloom: filter units are in use: %s", SettingsText(filters.get()).c_str());
   if (options.prefix_extractor != nullptr) {
     rocksdb::Info(log, "springbloom: prefix_extractor is set: units filter lookups of keys, and prefix seeks go unfiltered");
@@ -84,14 +85,23 @@ void ColumnFamily::WarnOfNoRoom() const {
 }
 
 ColumnFamilyRef::ColumnFamilyRef(const FiltersRef& filters, const TableReaderOptions& options, bool is_for_writing) {
-  std::lock_guard<std::mutex> lock(AllOpenMutex());
-  std::list<ColumnFamily>& all = AllOpen();
-  auto found = std::find_if(all.begin(), all.end(), [&](const ColumnFamily& family) { return family.Opens(filters, options); });
-  if (found == all.end()) {
-    found = all.emplace(found, filters, options, is_for_writing);
+  bool is_new = false;
+  {
+    std::lock_guard<std::mutex> lock(AllOpenMutex());
+    std::list<ColumnFamily>& all = AllOpen();
+    auto found = std::find_if(all.begin(), all.end(), [&](const ColumnFamily& family) { return family.Opens(filters, options); });
+    is_new = found == all.end();
+    if (is_new) {
+      found = all.emplace(found, filters, options, is_for_writing);
+      found->place_ = found;
+    }
+    ++found->readers_;
+    family_ = &*found;
   }
-  ++found->readers_;
-  family_ = &*found;
+  // Without the lock: other databases open and close meanwhile.
+  if (is_new) {
+    family_->LogOpening(options);
+  }
 }
 
 ColumnFamilyRef::ColumnFamilyRef(const ColumnFamily& family) : family_(&family) {
@@ -106,9 +116,7 @@ ColumnFamilyRef::~ColumnFamilyRef() {
   if (family_ != nullptr) {
     std::lock_guard<std::mutex> lock(AllOpenMutex());
     if (--family_->readers_ == 0) {
-      std::list<ColumnFamily>& all = AllOpen();
-      const auto it = std::find_if(all.begin(), all.end(), [&](const ColumnFamily& family) { return &family == family_; });
-      gone.splice(gone.begin(), all, it);
+      gone.splice(gone.begin(), AllOpen(), family_->place_);
     }
   }
 }

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstddef>
+#include <list>
 #include <memory>
 #include <string>
 #include <utility>
@@ -33,6 +34,9 @@ class ColumnFamily {
 
   const std::string& Session() const { return session_; }
 
+  // Tells the log what is in force.
+  void LogOpening(const rocksdb::TableReaderOptions& options) const;
+
   // The deferred tables, made when there is the first one.
   DeferredTables& Deferred() const;
   // Tells the log, once, that tables are read without units for lack of room.
@@ -57,6 +61,8 @@ class ColumnFamily {
   mutable std::unique_ptr<DeferredTables> deferred_;
   mutable bool warned_of_no_room_ = false;
   mutable size_t readers_ = 0;
+  // In the list of all that are open.
+  std::list<ColumnFamily>::const_iterator place_;
 };
 
 // A share in a column family, in one word where a std::shared_ptr takes two: there is one for every open table.

@@ -1,13 +1,15 @@
-//! Tables are opened while a read of units takes long, and a smaller budget waits for it.
+//! Databases are opened and closed while a read of units takes long, and a smaller budget waits for it.
 
 #![allow(unsafe_code)]
 
 use std::{
     ffi::{c_char, c_int, c_void},
+    path::Path,
     sync::mpsc::{TryRecvError, channel},
+    time::{Duration, Instant},
 };
 
-use rocksdb::DB;
+use rocksdb::{DB, Options};
 
 use crate::common::{
     AMPLE_BYTES, IDLE_TIMEOUT, ample,
@@ -32,8 +34,23 @@ impl Drop for HeldReads {
     }
 }
 
+/// Time to close some databases that were looked up a moment before.
+fn closing(options: &Options, folder: &Path) -> Duration {
+    let open = |number: u32| {
+        let db = DB::open(options, folder.join(number.to_string())).expect("open");
+        db.put(key(0), "value").expect("put");
+        db.flush().expect("flush");
+        assert_eq!(db.get(key(0)).expect("get").as_deref(), Some(&b"value"[..]));
+        db
+    };
+    let databases: Vec<_> = (0..10).map(open).collect();
+    let begun = Instant::now();
+    drop(databases);
+    begun.elapsed()
+}
+
 #[test]
-fn tables_are_opened_while_a_budget_waits_for_a_read() {
+fn databases_are_opened_and_closed_while_a_budget_waits_for_a_read() {
     let (folder, elastic) = (folder(), ample());
     let (one, other) = (folder.path().join("one"), folder.path().join("other"));
     fill_db(&DB::open(&installed(&ample(), &small_tree()), &other).expect("open"), "other");
@@ -46,6 +63,9 @@ fn tables_are_opened_while_a_budget_waits_for_a_read() {
         let held_reads = HeldReads;
         fill_db(&one, "one");
         wait_until("a read is held back", || springbloom_test_reads_held() > 0);
+        let stock = closing(&small_tree(), &folder.path().join("stock"));
+        let closing = closing(&installed(&elastic, &small_tree()), &folder.path().join("elastic"));
+        assert!(closing < 10 * stock, "{closing:?} for databases with units, {stock:?} for stock ones");
         scope.spawn(|| moved.send(elastic.set_budget_bytes(0)));
         wait_until("the budget is being lowered", || elastic.stats().budget_bytes < AMPLE_BYTES as usize);
 

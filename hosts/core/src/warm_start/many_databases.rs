@@ -1,0 +1,154 @@
+//! Tests with several databases, of which some are looked up.
+
+use std::{
+    fs::{self, File},
+    os::unix::ffi::OsStrExt,
+    sync::Arc,
+    time::{Duration, UNIX_EPOCH},
+};
+
+use springbloom_format::{BlockHeader, StoredHotness};
+use springbloom_manager::{BytewiseOrder, Outcome};
+use tempfile::TempDir;
+
+use super::hotness_file::{read, replace};
+use crate::{
+    ffi::FileAccess,
+    filters::{Filters, settings::Settings},
+    tables::{
+        databases::Family,
+        open_table::{OpenTable, Opening},
+        unit_builder::UnitBuilder,
+    },
+    test_engine::TEST_ENGINE,
+};
+
+const IDLE_TIMEOUT: Duration = Duration::from_secs(60);
+
+/// A database that is open for writing.
+struct Store<'f> {
+    filters: &'f Filters,
+    family: Family,
+    tables: Vec<OpenTable>,
+    _lock: File,
+}
+
+impl<'f> Store<'f> {
+    fn open(filters: &'f Filters, folder: &TempDir) -> Self {
+        let path = folder.path();
+        fs::write(path.join("CURRENT"), "").expect("write");
+        let lock = File::create(path.join("LOCK")).expect("create");
+        let bytes = path.as_os_str().as_bytes();
+        let family = filters.databases.open(bytes, bytes, true, FileAccess::none());
+        Self { filters, family, tables: Vec::new(), _lock: lock }
+    }
+
+    /// Writes the table with that number, if it is new, and opens it.
+    fn open_table(&mut self, folder: &TempDir, number: u64) {
+        let path = folder.path().join(format!("{number:06}.sst"));
+        fs::write(&path, "").expect("write");
+        let session = folder.path().as_os_str().as_bytes();
+        let mut builder = UnitBuilder::new(self.filters, true, session, number);
+        (0..100u32).for_each(|key| builder.add(&key.to_be_bytes(), 100));
+        let block = builder.finish();
+        let head_bytes = BlockHeader::parse(block).expect("a block").head_bytes() as usize;
+        let opening = Opening {
+            family: &self.family,
+            path: path.as_os_str().as_bytes(),
+            session,
+            file_number: number,
+            level: Some(1),
+            order: &BytewiseOrder,
+            head: &block[..head_bytes],
+            block_offset: 0,
+        };
+        self.tables.push(OpenTable::open(self.filters, opening).expect("there is room"));
+    }
+
+    fn look_up(&self) {
+        self.tables.iter().for_each(|table| table.handle.record(0, Outcome::Rejected));
+    }
+
+    /// As an engine does: it calls all tables obsolete.
+    fn close(self) {
+        let Self { filters, family, tables, _lock } = self;
+        tables.into_iter().for_each(|table| table.close(filters, true));
+        family.close(filters);
+    }
+}
+
+fn filters() -> Arc<Filters> {
+    let hour = Some(Duration::from_secs(3600));
+    let settings = Settings { warm_start_every: hour, ..Settings::default() };
+    settings.start(&TEST_ENGINE).expect("the settings are sound")
+}
+
+/// Whether each folder's hotness file was written since the last call.
+fn are_written<const N: usize>(folders: &[TempDir; N]) -> [bool; N] {
+    folders.each_ref().map(|folder| {
+        let Ok(file) = File::options().write(true).open(folder.path().join("HOTNESS")) else { return false };
+        let modified = file.metadata().and_then(|file| file.modified()).expect("Linux tells it");
+        file.set_modified(UNIX_EPOCH).expect("it is ours");
+        modified != UNIX_EPOCH
+    })
+}
+
+fn save_all(filters: &Filters) {
+    assert!(filters.wait_idle(IDLE_TIMEOUT));
+    filters.warm_start.as_ref().expect("there are warm starts").save_all();
+}
+
+#[test]
+fn only_what_changed_is_written_and_that_is_judged_by_the_databases_own_visits() {
+    let filters = filters();
+    let folders = [(); 5].map(|()| tempfile::tempdir().expect("a temporary folder"));
+    let mut stores = folders.each_ref().map(|folder| {
+        let mut store = Store::open(&filters, folder);
+        (1..=3).for_each(|number| store.open_table(folder, number));
+        store
+    });
+    save_all(&filters);
+    assert_eq!(are_written(&folders), [false; 5], "nothing is known of them");
+    stores.iter().for_each(Store::look_up);
+    save_all(&filters);
+    assert_eq!(are_written(&folders), [true; 5]);
+
+    stores[0].look_up();
+    save_all(&filters);
+    assert_eq!(are_written(&folders), [true, false, false, false, false]);
+
+    // The others are closed while the first one is looked up.
+    stores[0].look_up();
+    stores[1].open_table(&folders[1], 4);
+    stores[2].look_up();
+    let [busy, rest @ ..] = stores;
+    rest.into_iter().for_each(Store::close);
+    assert_eq!(are_written(&folders), [false, true, true, false, false], "a new table, and the last lookup");
+    assert_eq!(filters.stats().tables, 3, "those of the others are forgotten");
+    save_all(&filters);
+    assert_eq!(are_written(&folders), [true, false, false, false, false]);
+    busy.close();
+
+    let mut again = Store::open(&filters, &folders[2]);
+    (1..=3).for_each(|number| again.open_table(&folders[2], number));
+    save_all(&filters);
+    again.close();
+    assert_eq!(are_written(&folders), [false; 5], "all of it was remembered");
+}
+
+#[test]
+fn two_openings_of_a_database_may_save_at_the_same_time() {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    fs::write(folder.path().join("CURRENT"), "").expect("write");
+    std::thread::scope(|scope| {
+        for _ in 0..4 {
+            scope.spawn(|| {
+                for _ in 0..100 {
+                    replace(&TEST_ENGINE, folder.path(), &StoredHotness::default()).expect("replace");
+                    let read = read(&TEST_ENGINE, folder.path());
+                    assert!(matches!(read, Ok(Some(_))), "{read:?}");
+                }
+            });
+        }
+    });
+}
