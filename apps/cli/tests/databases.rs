@@ -8,7 +8,7 @@ use std::process::Command;
 use std::sync::atomic::{AtomicBool, Ordering as AtomicOrdering};
 use std::time::SystemTime;
 
-use rocksdb::{DB, DBPath, Options, WaitForCompactOptions};
+use rocksdb::{ColumnFamilyDescriptor, DB, DBPath, Options, WaitForCompactOptions};
 use serde_json::Value;
 use springbloom_rocksdb::ElasticFilters;
 
@@ -53,7 +53,7 @@ fn advised(folder: &Path, more: &[&str]) {
     let arguments: Vec<_> = ["advise", folder.to_str().expect("text")].iter().chain(more).copied().collect();
     let (code, out, err) = run_with(32, &arguments);
     assert_eq!(code, 0, "{err}");
-    assert!(out.contains("wasted reads per lookup"), "{out}");
+    assert!(out.contains("wasted reads per"), "{out}");
     assert_eq!(files_in(folder), before, "reading writes nothing");
 }
 
@@ -107,7 +107,9 @@ fn comparators_need_not_be_known() {
     let (mut options, elastic) = options();
     options.set_comparator("of the user", Box::new(by_length));
     elastic.install(&mut options).expect("install");
-    let mut db = DB::open_cf(&options, folder.path(), ["default", "dropped", "kept"]).expect("open");
+    let families =
+        ["default", "dropped", "kept"].map(|name| ColumnFamilyDescriptor::new(name, options.clone()));
+    let mut db = DB::open_cf_descriptors(&options, folder.path(), families).expect("open");
     fill(&db, 6000, 3);
     for name in ["dropped", "kept"] {
         let family = db.cf_handle(name).expect("a column family");
@@ -148,14 +150,17 @@ fn tables_are_opened_one_at_a_time_and_the_write_ahead_log_is_not_read() {
 #[test]
 fn tables_may_lie_in_several_folders() {
     let folder = tempfile::tempdir().expect("a folder");
-    let [main, fast, slow] = ["main", "fast", "slow"].map(|name| folder.path().join(name));
+    let [main, slow] = ["main", "slow"].map(|name| folder.path().join(name));
     let (mut options, elastic) = options();
-    let paths = [&fast, &slow].map(|path| DBPath::new(path, 20 << 10).expect("a path"));
+    let paths = [&main, &slow].map(|path| DBPath::new(path, 20 << 10).expect("a path"));
     options.set_db_paths(&paths);
+    // What is compacted goes to the last folder.
+    options.set_disable_auto_compactions(false);
+    options.set_level_zero_file_num_compaction_trigger(3);
     elastic.install(&mut options).expect("install");
     let db = DB::open(&options, &main).expect("open");
     fill(&db, 3000, 3);
-    db.compact_range(None::<&[u8]>, None::<&[u8]>);
+    db.wait_for_compact(&WaitForCompactOptions::default()).expect("compaction");
     db.put("later", "value").expect("put");
     db.flush().expect("flush");
     look_up_absent(&db, 3000);
@@ -163,21 +168,18 @@ fn tables_may_lie_in_several_folders() {
     let tables_in = |folder: &Path| {
         files_in(folder).keys().filter(|path| path.extension().is_some_and(|it| it == "sst")).count()
     };
-    assert_eq!([&main, &fast, &slow].map(|folder| tables_in(folder)), [0, 1, 1]);
+    assert_eq!([&main, &slow].map(|folder| tables_in(folder)), [1, 1]);
 
-    let [fast, slow] = [&fast, &slow].map(|path| path.to_str().expect("text"));
-    let main_path = main.to_str().expect("text");
+    let [main_path, slow] = [&main, &slow].map(|path| path.to_str().expect("text"));
     for command in ["inspect", "advise"] {
-        for given in [&[command, main_path][..], &[command, main_path, "--tables-in", fast]] {
-            let (code, _, err) = run_with(32, given);
-            assert_eq!(code, 2, "{err}");
-            assert!(err.contains(".sst") && err.contains("--tables-in"), "{err}");
-        }
+        let (code, _, err) = run_with(32, &[command, main_path]);
+        assert_eq!(code, 2, "{err}");
+        assert!(err.contains("1 of the tables") && err.contains("--tables-in"), "{err}");
         let (code, _, err) = run_with(32, &[command, main_path, "--tables-in", "/nonexistent"]);
         assert_eq!(code, 2, "{err}");
         assert!(err.contains("there is no such folder"), "{err}");
     }
-    let folders = ["--tables-in", slow, "--tables-in", fast];
+    let folders = ["--tables-in", folder.path().to_str().expect("text"), "--tables-in", slow];
     assert_eq!(entries(&inspected(&main, &folders)), 3001);
     advised(&main, &folders);
 }

@@ -6,9 +6,10 @@ use springbloom_rocksdb::ElasticFilters;
 use crate::common::{IDLE_TIMEOUT, folder, installed, small_tree};
 
 const KEYS: u32 = 60_000;
-/// Absent keys of this part of the key range are looked up. The budget has room for all units of it, and for two of ten of all.
+/// Absent keys of this part of the key range are looked up.
 const HOT: std::ops::Range<u32> = 20_000..26_000;
-const BUDGET_BYTES: u64 = 80 << 10;
+/// Enough for two units everywhere, or for most units of that part.
+const BUDGET_BYTES: u64 = 20_000;
 
 fn key(number: u32) -> String {
     format!("{number:08}")
@@ -38,7 +39,8 @@ fn share_that_may_exist(look_up: impl Fn(&DB, &str)) -> f64 {
         assert!(elastic.wait_idle(IDLE_TIMEOUT), "the loader never came to rest");
     }
     let may_exist = HOT.filter(|&number| db.key_may_exist(format!("{}-last", key(number)))).count();
-    assert!(HOT.all(|number| db.key_may_exist(key(number))), "no false negative");
+    let found = HOT.filter(|&number| db.key_may_exist(key(number))).count();
+    assert_eq!(found, HOT.len(), "no false negative");
     may_exist as f64 / HOT.len() as f64
 }
 
@@ -59,9 +61,7 @@ fn they_bring_units_as_reads_do() {
         let _ = db.get_opt(key, &memory_only);
     });
     let shares = [untaught, by_reads, by_key_may_exist, by_memory_only_reads];
-    eprintln!("{shares:?}");
-    assert!(by_reads < untaught / 4.0, "reads teach: {shares:?}");
-    for taught in [by_key_may_exist, by_memory_only_reads] {
-        assert!(taught < by_reads * 1.5 + 0.01, "{shares:?}");
+    for taught in [by_reads, by_key_may_exist, by_memory_only_reads] {
+        assert!(taught < untaught / 4.0, "{shares:?}");
     }
 }
