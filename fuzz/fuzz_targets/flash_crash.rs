@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use flash::{LAYOUTS, buffer, keys};
 use libfuzzer_sys::{arbitrary, fuzz_target};
-use springbloom_flash_filter::{FilterSettings, FlashFilter};
+use springbloom_flash_filter::{FilterSettings, FlashFilter, WhenFull};
 use springbloom_page_device::{BlockSizes, PowerLoss, SimPower, SimStorage};
 
 #[derive(arbitrary::Arbitrary, Debug)]
@@ -48,6 +48,7 @@ fuzz_target!(|input: Input| {
         .growing(input.grows);
     let mut storage = Arc::new(SimStorage::with_blocks(SimPower::steady(), blocks));
     let mut filter = FlashFilter::create_in(storage.clone(), &settings, buffer()).expect("create");
+    filter.set_when_full(WhenFull::Exceed);
     let (mut inserted, mut acknowledged) = (0, 0);
     for step in input.steps.iter().take(200) {
         match step {
@@ -69,6 +70,7 @@ fuzz_target!(|input: Input| {
                 storage = Arc::new(storage.after_power_loss(loss, *seed));
                 filter =
                     FlashFilter::open_in(storage.clone(), buffer()).expect("what was acknowledged opens");
+                filter.set_when_full(WhenFull::Exceed);
                 assert!(filter.contains_many(&keys(0..acknowledged)).iter().all(|found| *found));
                 inserted = acknowledged;
             }

@@ -9,12 +9,12 @@ use springbloom_console::BadInput;
 pub(crate) const EXIT_CODES: &str = "\
 Exit codes:
   0  done
-  1  damage was found, or the machine failed (a full disk, say)
+  1  damage was found, a set is full, or the machine failed (a full disk, say)
   2  wrong usage or input: a bad argument or line; a file, folder or server that is missing or unusable
   3  `set check`, `set add --print-new` or `index get` had nothing to print
   4  done, but bad lines or unreadable files were skipped";
 
-/// Exit code for damage and for a machine that fails.
+/// Exit code for damage, for a full set and for a machine that fails.
 pub(crate) const EXIT_FAILED: u8 = 1;
 /// Exit code for input that the user can correct; clap uses the same for its own findings.
 pub(crate) const EXIT_BAD_INPUT: u8 = 2;

@@ -5,7 +5,7 @@ use springbloom_console::bad_input;
 use springbloom_console::output::warn;
 pub(crate) use springbloom_flash_filter::{
     BufferSettings, FilterInfo, FilterSettings, FlashFilter, FlushPolicy, GROUP_PAGES_MAX, LayerInfo, Layout,
-    MemorySize, PAGE_BYTES_MAX, PAGE_BYTES_MIN, PROBES_MAX, VerifyReport,
+    MemorySize, PAGE_BYTES_MAX, PAGE_BYTES_MIN, PROBES_MAX, VerifyReport, WhenFull,
 };
 pub(crate) use springbloom_flash_index::{
     EXPECTED_KEYS_MAX, FlashIndex, INDEX_PAGE_BYTES, IndexInfo, IndexMemory, IndexSettings, IndexStats,
@@ -13,13 +13,15 @@ pub(crate) use springbloom_flash_index::{
 };
 pub(crate) use springbloom_page_device::{FlashError, SECTOR_BYTES, WalReport};
 
-/// Keeps errors about damage and the machine. Turns all others into errors that the user can correct.
+/// Keeps errors about damage, the machine and full sets. Turns all others into errors that the user can correct.
 pub(crate) fn explain(error: FlashError) -> anyhow::Error {
     match error {
         FlashError::Io { .. }
         | FlashError::WriterFailed { .. }
         | FlashError::Damaged { .. }
-        | FlashError::Truncated { .. } => error.into(),
+        | FlashError::Truncated { .. }
+        | FlashError::Full { .. }
+        | FlashError::NoSpace { .. } => error.into(),
         _ => bad_input(error.to_string()),
     }
 }

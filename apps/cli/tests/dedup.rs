@@ -285,3 +285,41 @@ fn an_index_with_keys_of_its_own_is_refused_and_stays_as_it_is() {
         .success();
     assert_eq!(report(scan(&index, &[text]), 0)["files"], 1);
 }
+
+#[test]
+fn holes_are_told_apart_and_take_no_time() {
+    use std::os::unix::fs::FileExt;
+    const GIB: u64 = 1 << 30;
+    let (dir, tree) = tree(&[("dense", &[&noise(1, 65_536)[..], &[0; 65_536], &noise(2, 65_536)].concat())]);
+    let sparse = |name: &str, len_bytes: u64, pieces: &[(u64, &[u8])]| {
+        let file = fs::File::create(tree.join(name)).expect("a file");
+        file.set_len(len_bytes).expect("a length");
+        pieces.iter().for_each(|(at, bytes)| file.write_all_at(bytes, *at).expect("it is written"));
+    };
+    let (one, other) = (noise(1, 65_536), noise(2, 65_536));
+    sparse("sparse", 3 * 65_536, &[(0, &one), (2 * 65_536, &other)]);
+    sparse("huge", 100 * GIB, &[(GIB, &noise(3, 65_536))]);
+    sparse("only a hole", GIB, &[]);
+    let text = tree.to_str().expect("text");
+    let index = dir.path().join("index");
+    let found = report(scan(&index, &[text, "--duplicates"]), 0);
+    let total = &found["total"];
+    assert_eq!(total["bytes"], 3 * 65_536 + 2 * 65_536 + 65_536, "{found}");
+    assert_eq!(total["hole_bytes"], 65_536 + 100 * GIB - 65_536 + GIB);
+    // A hole is not a repetition, and the zeros of a file without holes are no news of it.
+    assert!(total["repeated_bytes"].as_u64() <= Some(2 * 65_536 + 65_536), "{found}");
+    let name = |file: &str| tree.join(file).to_str().expect("text").to_owned();
+    let same = json!([{
+        "bytes": 3 * 65_536, "excess_bytes": 3 * 65_536, "files": [name("dense"), name("sparse")]
+    }]);
+    assert_eq!(found["duplicates"], same);
+    scan(&index, &[text]).assert().success().stdout(contains("of holes beside that"));
+    let from_stdin = std::process::Command::new(assert_cmd::cargo::cargo_bin("springbloom"))
+        .args(["dedup", "scan", "-", "--json", "--index"])
+        .arg(dir.path().join("other"))
+        .stdin(fs::File::open(tree.join("huge")).expect("a file"))
+        .output()
+        .expect("the program");
+    let found: Value = serde_json::from_slice(&from_stdin.stdout).expect("JSON");
+    assert_eq!((&found["total"]["bytes"], &found["total"]["new_bytes"]), (&json!(65_536), &json!(65_536)));
+}

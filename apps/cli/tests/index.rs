@@ -57,6 +57,64 @@ fn lines_are_put_got_deleted_and_compacted() {
 }
 
 #[test]
+fn a_line_that_holds_no_key_is_refused_before_anything_is_written() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("index");
+    let index = path.to_str().unwrap();
+    springbloom(&["index", "create", index]).assert().success();
+    springbloom(&["index", "put", index]).write_stdin("a\t1\nb\t2\n").assert().success();
+    let refused = |action: &str, input: &str| {
+        let told = predicate::str::contains("standard input, line 1").and(predicate::str::contains("tab"));
+        springbloom(&["index", action, index]).write_stdin(input.to_owned()).assert().code(2).stderr(told);
+    };
+    refused("get", "a\t1\nb\t2\n");
+    refused("delete", "a\t1\nb\t2\n");
+    refused("delete", "a\t\n");
+    springbloom(&["index", "get", index]).write_stdin("a\nb\n").assert().success().stdout("a\t1\nb\t2\n");
+    // What `get` prints, `put` takes.
+    springbloom(&["index", "put", index]).write_stdin("a\t1\nb\t2\n").assert().success();
+    // A value that a line cannot hold is told and not printed as two lines.
+    springbloom(&["index", "put", "-0", index]).write_stdin("c\t1\n2\0d\tend\r\0").assert().success();
+    for key in ["c", "d"] {
+        let got = springbloom(&["index", "get", index]).write_stdin(format!("a\n{key}\n")).assert().code(2);
+        got.stdout("a\t1\n")
+            .stderr(predicate::str::contains("line 2").and(predicate::str::contains("--json")));
+    }
+    springbloom(&["index", "get", "-0", index]).write_stdin("c\0").assert().success().stdout("c\t1\n2\0");
+}
+
+#[test]
+fn json_lines_carry_any_key_and_what_get_prints_can_be_deleted() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("index");
+    let index = path.to_str().unwrap();
+    springbloom(&["index", "create", index]).assert().success();
+    let url = format!("https://example.org/{}", "x".repeat(65_000));
+    let pairs = [
+        r#"{"key":"a\tb\n","value":"\u0000"}"#.to_owned(),
+        r#"{"key_base64":"/w==","value_base64":"/v8="}"#.to_owned(),
+        format!(r#"{{"key":"{url}","value":"{}"}}"#, "v".repeat(65_536)),
+        r#"{"key":"c","value":""}"#.to_owned(),
+    ]
+    .map(|pair| pair + "\n")
+    .concat();
+    let run = |arguments: &[&str], input: &str| {
+        let mut command = springbloom(&[&["index", arguments[0], index], &arguments[1..]].concat());
+        command.write_stdin(input.to_owned()).assert()
+    };
+    run(&["put", "--json"], &pairs).success();
+    run(&["get", "--json"], &pairs).success().stdout(pairs.clone());
+    run(&["get"], &format!("{url}\n")).success();
+    run(&["get", "--json", "--absent"], "{\"key\":\"none\"}\n").success().stdout("{\"key\":\"none\"}\n");
+    run(&["put", "--json"], "{\"key\":\"x\"}\n{\"keys\":\"y\"}\n")
+        .code(2)
+        .stderr(predicate::str::contains("line 2: unknown field `keys`"));
+    run(&["put", "--json", "--null"], "").code(2);
+    run(&["delete", "--json"], &pairs).success();
+    run(&["get", "--json"], &pairs).code(3).stdout("");
+}
+
+#[test]
 fn what_only_reads_leaves_the_index_as_it_was() {
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join("index");

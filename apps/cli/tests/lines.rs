@@ -53,7 +53,7 @@ fn a_bad_line_stops_after_the_lines_before_it_are_durable_and_is_named() {
 fn the_lines_around_bad_ones_are_answered() {
     let (_dir, set, index) = set_and_index();
     springbloom(&["index", "put", &index]).write_stdin("a\t1\nb\t2\n").assert().success();
-    let long = "x".repeat(256);
+    let long = "x".repeat(65_537);
     let keys = format!("a\n\n{long}\nb\n");
     let get = |policy: &str| {
         springbloom(&["index", "get", &index, "--on-bad-line", policy]).write_stdin(keys.clone()).assert()
@@ -62,7 +62,7 @@ fn the_lines_around_bad_ones_are_answered() {
     get("skip")
         .code(4)
         .stdout("a\t1\nb\t2\n")
-        .stderr(contains("line 3: the key has 256 bytes, expected 1 to 255"));
+        .stderr(contains("line 3: the key has 65537 bytes, expected 1 to 65536"));
     let delete =
         springbloom(&["index", "delete", &index, "--on-bad-line", "skip"]).write_stdin("a\n\n").assert();
     delete.code(4);

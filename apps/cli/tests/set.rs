@@ -240,3 +240,85 @@ fn a_growing_set_does_not_replace_files_of_others() {
     set(directory.path(), "add").write_stdin(keys).assert().failure();
     assert_eq!(std::fs::read(&theirs).expect("it is there"), b"precious");
 }
+
+/// A set for 1,000 keys, and a file of 5,000 keys.
+fn small_set_and_keys() -> (tempfile::TempDir, std::path::PathBuf) {
+    let directory = tempfile::tempdir().expect("a folder");
+    set(directory.path(), "create").args(["--capacity", "1000", "--fpr", "0.001"]).assert().success();
+    let keys = directory.path().join("keys");
+    std::fs::write(&keys, lines(0..5000)).expect("keys");
+    (directory, keys)
+}
+
+#[test]
+fn a_full_set_stops_at_the_line_that_finds_no_room_and_keeps_those_before_it() {
+    for print_new in [false, true] {
+        let (directory, keys) = small_set_and_keys();
+        let mut add = set(directory.path(), "add");
+        if print_new {
+            add.arg("--print-new");
+        }
+        let stopped = add.arg(&keys).assert().code(1);
+        let message = String::from_utf8_lossy(&stopped.get_output().stderr).into_owned();
+        let (_, rest) = message.split_once("keys, line ").unwrap_or_else(|| panic!("{message}"));
+        let line: u32 = rest.split(':').next().and_then(|n| n.parse().ok()).expect("a number");
+        assert!((1001..1100).contains(&line), "{message}");
+        assert!(
+            message.contains("is full: it holds the 1000 keys") && message.contains("--grow"),
+            "{message}"
+        );
+        let kept = lines(0..line - 1);
+        let all = set(directory.path(), "check").write_stdin(kept.clone()).assert().success();
+        all.stdout(kept.clone());
+        if print_new {
+            let printed = String::from_utf8_lossy(&stopped.get_output().stdout).into_owned();
+            let missing = kept.lines().count() - printed.lines().count();
+            assert!(missing < 20, "{missing} new keys were taken for known at a rate of 0.001");
+            assert!(
+                printed.lines().all(|key| kept.lines().any(|kept| kept == key)),
+                "not added, but printed"
+            );
+        }
+        // Keys of the set are no reason to stop.
+        set(directory.path(), "add").write_stdin(lines(0..500)).assert().success();
+        let absent = set(directory.path(), "check").arg("-c").write_stdin(lines(10_000..30_000)).assert();
+        let wrong: u32 =
+            String::from_utf8_lossy(&absent.get_output().stdout).trim().parse().expect("a count");
+        assert!(wrong < 60, "{wrong} of 20,000 absent keys at a rate of 0.001");
+    }
+}
+
+#[test]
+fn a_full_set_goes_on_as_it_is_told() {
+    let (directory, keys) = small_set_and_keys();
+    set(directory.path(), "add").args(["--grow", "--over-capacity"]).arg(&keys).assert().code(2);
+    set(directory.path(), "add").arg("--grow").arg(&keys).assert().success();
+    let info = set(directory.path(), "info").arg("--json").assert().success();
+    let info: serde_json::Value = serde_json::from_slice(&info.get_output().stdout).expect("JSON");
+    assert!(info["filters"].as_array().expect("a list").len() >= 3, "{info}");
+    assert!(info["estimated_fpr"].as_f64().expect("a rate") <= 0.0015, "{info}");
+    set(directory.path(), "check").args(["-c"]).arg(&keys).assert().success().stdout("5000\n");
+    // It goes on growing without the option.
+    set(directory.path(), "add").write_stdin(lines(5000..20_000)).assert().success();
+
+    let (directory, keys) = small_set_and_keys();
+    let told = predicate::str::contains("more than the 1000 it was built for");
+    set(directory.path(), "add").arg("--over-capacity").arg(&keys).assert().success().stderr(told.clone());
+    set(directory.path(), "check").arg("-c").arg(&keys).assert().success().stdout("5000\n").stderr(told);
+}
+
+#[test]
+fn a_union_that_finds_no_room_is_refused() {
+    let ((directory, _), (other, _)) = (small_set_and_keys(), small_set_and_keys());
+    set(directory.path(), "add").write_stdin(lines(0..800)).assert().success();
+    set(other.path(), "add").write_stdin(lines(800..1600)).assert().success();
+    let merge = || {
+        let mut merge = set(directory.path(), "merge");
+        merge.arg(other.path().join("urls"));
+        merge
+    };
+    merge().assert().code(1).stderr(predicate::str::contains("was built for 1000 keys"));
+    set(directory.path(), "check").arg("-q").write_stdin(lines(800..801)).assert().code(3);
+    merge().arg("--over-capacity").assert().success();
+    set(directory.path(), "check").arg("-c").write_stdin(lines(0..1600)).assert().stdout("1600\n");
+}

@@ -92,13 +92,6 @@ impl FlashFilter {
         -absent_log.exp_m1()
     }
 
-    /// Whether the filter holds as many distinct keys as it was built for. More keys raise its rate above the requested one. Always false
-    /// for a growing filter.
-    pub fn is_full(&self) -> bool {
-        let state = self.state();
-        !state.newest().header.grows && state.newest().is_full(state.pending.len())
-    }
-
     /// Settings and sizes of the filter.
     pub fn info(&self) -> FilterInfo {
         let state = self.state();

@@ -156,12 +156,22 @@ impl Layer {
         Span { offset: self.header.page_offset(page), len_bytes: self.header.geometry.page_bytes as usize }
     }
 
-    /// Estimates the number of bits set from a sample of the pages (all if there are few).
-    pub(crate) fn estimate_fill(&self) -> Result<(), FlashError> {
+    /// Numbers of the pages of a sample (all if there are few).
+    fn sampled_pages(&self) -> impl Iterator<Item = u32> {
         let pages = self.header.geometry.page_count;
         let sample = pages.min(SAMPLE_PAGES);
-        let at = |i: u32| (u64::from(i) * u64::from(pages) / u64::from(sample)) as u32;
-        let spans: Vec<Span> = (0..sample).map(|i| self.span(at(i))).collect();
+        (0..sample).map(move |i| (u64::from(i) * u64::from(pages) / u64::from(sample)) as u32)
+    }
+
+    /// Bits set in all pages, by the `ones` in `seen` of them.
+    fn ones_by_sample(&self, ones: u64, seen: u32) -> u64 {
+        let pages = self.header.geometry.page_count;
+        if seen == 0 { 0 } else { (ones as f64 * f64::from(pages) / f64::from(seen)) as u64 }
+    }
+
+    /// Estimates the number of bits set from a sample of the pages.
+    pub(crate) fn estimate_fill(&self) -> Result<(), FlashError> {
+        let spans: Vec<Span> = self.sampled_pages().map(|page| self.span(page)).collect();
         let (mut ones, mut seen) = (0, 0);
         self.device.read_each(&spans, &mut |_, page| {
             if let Ok(bytes) = page {
@@ -169,9 +179,25 @@ impl Layer {
                 seen += 1;
             }
         });
-        let all = if seen == 0 { 0.0 } else { ones as f64 * f64::from(pages) / f64::from(seen) };
-        self.ones.store(all as u64, Ordering::Relaxed);
+        self.ones.store(self.ones_by_sample(ones, seen), Ordering::Relaxed);
         Ok(())
+    }
+
+    /// Distinct keys in the pages of both filters, which have the same shape, estimated from a sample of the pages.
+    pub(crate) fn estimated_keys_of_both(&self, other: &Layer) -> f64 {
+        let page_bytes = self.header.geometry.page_bytes as usize;
+        let (mut bytes, mut other_bytes) = (AlignedBuf::new(page_bytes), AlignedBuf::new(page_bytes));
+        let (mut ones, mut seen) = (0, 0);
+        for page in self.sampled_pages() {
+            let offset = self.header.page_offset(page);
+            let read = self.device.read_at(offset, &mut bytes);
+            if read.and_then(|()| other.device.read_at(offset, &mut other_bytes)).is_ok() {
+                self.codec.unite(page.into(), &mut bytes, &other.codec, &other_bytes);
+                ones += u64::from(self.codec.ones(&bytes));
+                seen += 1;
+            }
+        }
+        self.keys_of_ones(self.ones_by_sample(ones, seen))
     }
 
     /// Keys of every page, from its bits, for the choice between two pages. Reads the whole filter.
@@ -197,8 +223,12 @@ impl Layer {
 
     /// Distinct keys in the pages, estimated from the share of bits set.
     pub(crate) fn estimated_keys(&self) -> f64 {
+        self.keys_of_ones(self.ones())
+    }
+
+    fn keys_of_ones(&self, ones: u64) -> f64 {
         let geometry = &self.header.geometry;
-        let fill = self.ones() as f64 / geometry.bits() as f64;
+        let fill = ones as f64 / geometry.bits() as f64;
         let page_bits = f64::from(geometry.bits_per_page());
         keys_for_fill(fill.min(1.0), page_bits, geometry.probes) * f64::from(geometry.page_count)
     }
@@ -209,7 +239,7 @@ impl Layer {
     }
 
     /// The same plus `pending` updates, some of which may be in the pages already.
-    fn estimated_keys_with(&self, pending: u64) -> f64 {
+    pub(crate) fn estimated_keys_with(&self, pending: u64) -> f64 {
         self.estimated_keys() + pending as f64
     }
 

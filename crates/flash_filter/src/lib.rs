@@ -5,6 +5,7 @@
 //! data answers "may match" and is counted.
 #![forbid(unsafe_code)]
 
+mod capacity;
 mod close;
 mod filter;
 mod flush;
@@ -27,6 +28,7 @@ mod stats;
 mod verify;
 mod write;
 
+pub use capacity::WhenFull;
 pub use filter::FlashFilter;
 pub use geometry::{Geometry, Layout, PROBES_MAX};
 pub use header::{FILTER_MAGIC, FILTER_VERSION, FilterHeader, HEADER_BYTES};

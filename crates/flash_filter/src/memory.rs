@@ -145,6 +145,11 @@ impl MemoryPlan {
         ample.min(geometry.pages_bytes() / LOG_PAGE_BYTES).max(LOG_BLOCKS_MIN)
     }
 
+    /// Bytes of both files of that log.
+    pub(crate) fn log_bytes(&self, geometry: &Geometry) -> u64 {
+        self.log_blocks(geometry).saturating_mul(2 * LOG_PAGE_BYTES)
+    }
+
     /// The same with at most `updates_max` pending updates, as many as a snapshot of the log holds.
     pub(crate) fn limited_to(self, updates_max: u64) -> MemoryPlan {
         MemoryPlan { updates_max: self.updates_max.min(updates_max), ..self }

@@ -11,6 +11,9 @@ const BATCH_PAGES: u32 = 256;
 impl FlashFilter {
     /// Adds every key of `other` to this filter. Durable on return. Both filters must have the same settings, and neither may have grown.
     /// The rate becomes that of a filter with all distinct keys of both. Cost: reads both filters and writes this one.
+    ///
+    /// Errors: [`FlashError::Full`], before anything is written, if these are more keys than the filter was built for, unless
+    /// [`FlashFilter::set_when_full`] says that it may exceed that; [`FlashError::Incompatible`].
     pub fn merge_from(
         &self,
         other: &FlashFilter,
@@ -31,6 +34,7 @@ impl FlashFilter {
         same("bytes of a page", their_shape.page_bytes, our_shape.page_bytes)?;
         same("bits set per key", their_shape.probes, our_shape.probes)?;
         same("number of pages", their_shape.page_count, our_shape.page_count)?;
+        self.sound_writer()?.require_room_for(ours, theirs)?;
         let pages = ours.header.geometry.page_count;
         let mut first = 0;
         while first < pages {
@@ -45,6 +49,7 @@ impl FlashFilter {
         // The log is empty, so only the pages must be synced.
         ours.sync()?;
         ours.estimate_fill()?;
+        self.writer.lock().recovered(other.writer.lock().insertions());
         self.checkpoint(&mut self.wal.lock())
     }
 }

@@ -9,6 +9,7 @@ use springbloom_page_device::{
     Access, FileStorage, FlashError, GroupCommit, INDEX_KIND, IoEngine, SET_KIND, Storage, Wal, require_empty,
 };
 
+use crate::capacity::require_space_for;
 use crate::filter::{FlashFilter, State};
 use crate::header::FILTER_VERSION;
 use crate::layer::{Layer, file_name};
@@ -57,6 +58,7 @@ impl FlashFilter {
         let (plan, memory) = check(settings, &buffer)?;
         require_empty(&*storage)?;
         let header = settings.header(plan, rand::random(), 0);
+        require_space_for(&*storage, &header, &memory)?;
         let layer = Layer::create(&*storage, header)?;
         let chain = Chain { insertions: 0, pending_updates: 0, layers: vec![(header, 0)] };
         let wal = Wal::create(&*storage, header.salt, memory.log_blocks(&header.geometry), chain.encode())?;
@@ -137,6 +139,10 @@ impl FlashFilter {
         let report = {
             let mut writer = self.sound_writer()?;
             wal.replay(&mut |commit| {
+                if updates == 0 {
+                    // Pages may have been flushed since their set bits were counted.
+                    state.newest().estimate_fill()?;
+                }
                 for update in updates_of(commit) {
                     if update.page >= geometry.page_count {
                         return Err(FlashError::Damaged {

@@ -95,6 +95,10 @@ impl FlashFilter {
         for layer in &filter.state().layers {
             layer.estimate_fill()?;
         }
+        if report.lost_log {
+            // Whether the filter is full follows from its bits alone.
+            filter.sound_writer()?.recovered(filter.state().newest().estimated_keys() as u64);
+        }
         if let Some(log) = log.filter(|_| !report.lost_log) {
             let read = log.salvage(&mut |commit| {
                 report.recovered_updates += filter.put_committed(commit)?;

@@ -77,12 +77,12 @@ impl FilterSettings {
         FilterSettings { is_logged, ..self }
     }
 
-    /// The settings of the chain whose first filter is `first`.
+    /// The settings of further filters of the chain whose first filter is `first`.
     pub(crate) fn of_chain(first: &FilterHeader) -> FilterSettings {
         FilterSettings {
             layout: first.geometry.layout,
             page_bytes: first.geometry.page_bytes,
-            grows: first.grows,
+            grows: true,
             is_logged: first.is_logged,
             ..FilterSettings::new(first.capacity_keys, first.chain_fpr)
         }

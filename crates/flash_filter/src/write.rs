@@ -9,6 +9,7 @@ use std::sync::atomic::Ordering;
 use parking_lot::MutexGuard;
 use springbloom_filter::KeyDigest;
 
+use crate::capacity::{WhenFull, require_space_for};
 use crate::filter::{FlashFilter, State};
 use crate::flush_order::FlushOrder;
 use crate::geometry::{Layout, Update};
@@ -41,7 +42,7 @@ pub(crate) struct Writer {
     /// Something was inserted since the last checkpoint with an empty log.
     pub(crate) has_changed: bool,
     pub(crate) has_failed: bool,
-    has_warned: bool,
+    pub(crate) when_full: WhenFull,
 }
 
 impl Writer {
@@ -56,7 +57,7 @@ impl Writer {
             insertions,
             has_changed: false,
             has_failed: false,
-            has_warned: false,
+            when_full: WhenFull::default(),
         }
     }
 
@@ -64,9 +65,9 @@ impl Writer {
         self.insertions
     }
 
-    /// Adds the number of insertions found in the log.
+    /// Adds insertions that this writer did not make: those of the log, or of another filter.
     pub(crate) fn recovered(&mut self, insertions: u64) {
-        self.insertions += insertions;
+        self.insertions = self.insertions.saturating_add(insertions);
         self.has_changed = true;
     }
 
@@ -94,20 +95,27 @@ impl FlashFilter {
         self.insert_many(&[digest])
     }
 
-    /// Inserts many keys; see [`FlashFilter::insert`].
+    /// Inserts many keys, in order; see [`FlashFilter::insert`].
+    ///
+    /// Errors: [`FlashError::Full`] at the first key that finds no room, unless [`FlashFilter::set_when_full`] says otherwise.
     pub fn insert_many(&self, digests: &[KeyDigest]) -> Result<(), FlashError> {
+        let mut inserted = 0;
         for chunk in digests.chunks(CHUNK_KEYS) {
-            {
+            let full = {
                 let mut writer = self.sound_writer()?;
                 let state = self.state();
                 writer.has_changed = true;
-                let added = chunk.iter().try_for_each(|digest| self.add(&mut writer, &state, *digest));
+                let fitting = self.fitting(&mut writer, &state, chunk)?;
+                let added = fitting.keys.iter().try_for_each(|digest| self.add(&mut writer, &state, *digest));
                 writer.has_failed |= added.is_err();
                 added?;
-                writer.insertions += chunk.len() as u64;
-            }
-            Counters::add(&self.counters.insertions, chunk.len() as u64);
+                inserted += fitting.taken;
+                writer.insertions += fitting.taken as u64;
+                Counters::add(&self.counters.insertions, fitting.taken as u64);
+                (fitting.taken < chunk.len()).then(|| writer.full(&state, inserted))
+            };
             self.maintain()?;
+            full.map_or(Ok(()), Err)?;
         }
         Ok(())
     }
@@ -232,19 +240,11 @@ impl FlashFilter {
     /// Commits a long tail, checkpoints a full log, and grows a full filter.
     fn maintain(&self) -> Result<(), FlashError> {
         let (tail_is_long, is_full) = {
-            let mut writer = self.sound_writer()?;
+            let writer = self.sound_writer()?;
             let state = self.state();
-            let is_full = state.newest().is_full(state.pending.len());
-            if is_full && !state.newest().header.grows && !writer.has_warned {
-                writer.has_warned = true;
-                log::warn!(
-                    "{} holds the {} keys it was built for: its false positive rate rises above {:.2e} from here",
-                    state.newest().name,
-                    state.newest().header.capacity_keys,
-                    state.newest().header.fpr
-                );
-            }
-            (writer.tail.len() >= writer.plan.tail_updates, is_full && state.newest().header.grows)
+            let grows = state.newest().header.grows || writer.when_full == WhenFull::Grow;
+            let is_full = grows && state.newest().is_full(state.pending.len());
+            (writer.tail.len() >= writer.plan.tail_updates, is_full)
         };
         if is_full {
             self.grow()?;
@@ -269,6 +269,7 @@ impl FlashFilter {
         let settings = FilterSettings::of_chain(first);
         let header = settings.header(settings.plan(number)?, first.salt ^ u64::from(number), number);
         let plan = MemoryPlan::new(&header.geometry, &self.buffer)?;
+        require_space_for(&*self.storage, &header, &plan)?;
         let grown = self.grow_to(&mut wal, &mut writer, &state, header, plan);
         writer.has_failed |= grown.is_err();
         grown
@@ -292,10 +293,10 @@ impl FlashFilter {
         let grown = State { layers, pending };
         start_generation(wal, &grown, writer.insertions)?;
         self.mark_durable(writer.appended);
-        let (appended, insertions) = (writer.appended, writer.insertions);
         let plan = plan.limited_to(snapshot_updates_max(wal));
-        *writer = Writer::new(plan, self.buffer.policy, grown.pending.groups(), insertions);
-        writer.appended = appended;
+        let (appended, when_full) = (writer.appended, writer.when_full);
+        let next = Writer::new(plan, self.buffer.policy, grown.pending.groups(), writer.insertions);
+        *writer = Writer { appended, when_full, ..next };
         *self.state.write() = Arc::new(grown);
         Ok(())
     }

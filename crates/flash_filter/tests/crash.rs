@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use common::{keys, small_buffer};
 use rand::RngExt;
-use springbloom_flash_filter::{FilterSettings, FlashFilter, FlushPolicy, Layout};
+use springbloom_flash_filter::{FilterSettings, FlashFilter, FlushPolicy, Layout, WhenFull};
 use springbloom_page_device::{BlockSizes, PowerLoss, SimPower, SimStorage};
 use springbloom_testkit::seed;
 
@@ -38,6 +38,7 @@ fn run(
         return acknowledged;
     };
     acknowledged.is_created = true;
+    filter.set_when_full(WhenFull::Grow);
     let mut inserted = 0;
     while inserted < 12_000 {
         // Many small commits fill the log, so that generations change while updates are pending.
@@ -69,6 +70,7 @@ fn check(storage: Arc<SimStorage>, acknowledged: &Acknowledged, policy: FlushPol
     let lost = filter.contains_many(&known).iter().filter(|found| !**found).count();
     assert_eq!(lost, 0, "{what}: {acknowledged:?}");
     // The recovered filter works, and new insertions are durable.
+    filter.set_when_full(WhenFull::Grow);
     filter.insert_many(&keys(2, 0..300)).unwrap();
     filter.commit().unwrap();
     drop(filter);
@@ -87,8 +89,9 @@ fn nothing_acknowledged_is_lost_by_a_power_loss() {
     let mut unacknowledged_losses = 0;
     for crash in 0..crashes() {
         let policy = if crash % 2 == 0 { FlushPolicy::DirtiestGroupFirst } else { FlushPolicy::Sequential };
-        let settings = match rng.random_range(0..5) {
+        let settings = match rng.random_range(0..6) {
             0 => FilterSettings::new(3000, 0.02).growing(true),
+            5 => FilterSettings::new(3000, 0.02),
             1 => FilterSettings::new(12_000, 0.01).logged(false),
             2 => FilterSettings::new(12_000, 0.01).layout(Layout::TwoChoices),
             _ => FilterSettings::new(12_000, 0.01),
@@ -161,6 +164,7 @@ fn a_second_power_loss_during_or_after_recovery_loses_nothing_either() {
             storage.power().cut_after(rng.random_range(0..30));
             let shared = Arc::new(storage);
             if let Ok(filter) = FlashFilter::open_in(shared.clone(), small_buffer(policy)) {
+                filter.set_when_full(WhenFull::Grow);
                 let next = acknowledged.keys + 200;
                 if filter
                     .insert_many(&keys(1, acknowledged.keys..next))

@@ -7,10 +7,12 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use common::watched::WatchedStorage;
 use common::{key, keys, memory, small_buffer};
+use springbloom_filter::KeyDigest;
 use springbloom_flash_filter::fpr::{expected_fpr, fpr_at_load};
 use springbloom_flash_filter::{
-    BufferSettings, FilterSettings, FlashError, FlashFilter, FlushPolicy, Layout, MemorySize,
+    BufferSettings, FilterSettings, FlashError, FlashFilter, FlushPolicy, Layout, MemorySize, WhenFull,
 };
+use springbloom_page_device::{PageDevice, SimStorage, Storage};
 use springbloom_testkit::{binomial, seed};
 
 const LAYOUTS: [Layout; 2] = [Layout::Hierarchical, Layout::TwoChoices];
@@ -70,6 +72,7 @@ fn single_and_batched_lookups_agree() {
         let settings = FilterSettings::new(5000, 0.2).layout(layout);
         let filter =
             FlashFilter::create_in(memory(), &settings, small_buffer(FlushPolicy::Sequential)).unwrap();
+        filter.set_when_full(WhenFull::Exceed);
         filter.insert_many(&keys(1, 0..6000)).unwrap();
         let asked: Vec<_> = keys(1, 5000..7000).into_iter().chain(keys(2, 0..3000)).collect();
         let batched = filter.contains_many(&asked);
@@ -190,11 +193,103 @@ fn a_full_filter_says_so_and_repeated_keys_do_not_fill_it() {
     }
     assert!(!filter.is_full(), "{:?}", filter.info());
     assert!(filter.estimated_fpr() < 0.01);
+    filter.set_when_full(WhenFull::Exceed);
     filter.insert_many(&keys(1, 9000..11_000)).unwrap();
     assert!(filter.is_full(), "{:?}", filter.info());
     filter.insert_many(&keys(1, 11_000..30_000)).unwrap();
     filter.flush().unwrap();
     assert!(filter.estimated_fpr() > 0.1, "three times the capacity: {}", filter.estimated_fpr());
+}
+
+/// Inserts until the filter is full. Returns how many keys it took, and the count that the error told.
+fn fill_up(filter: &FlashFilter, offered: &[KeyDigest]) -> (usize, u64) {
+    match filter.insert_many(offered) {
+        Err(FlashError::Full { inserted, keys, .. }) => (inserted, keys),
+        other => panic!("{other:?}: {:?}", filter.info()),
+    }
+}
+
+#[test]
+fn a_full_filter_refuses_the_next_key_and_keeps_its_rate() {
+    for layout in [Layout::Hierarchical, Layout::TwoChoices] {
+        for capacity in [1, 10, 1000, 50_000] {
+            let storage = memory();
+            let settings = FilterSettings::new(capacity, 0.01).layout(layout);
+            let buffer = small_buffer(FlushPolicy::DirtiestGroupFirst);
+            let filter = FlashFilter::create_in(storage.clone(), &settings, buffer).unwrap();
+            let offered = keys(1, 0..3 * capacity + 300);
+            let (inserted, told) = fill_up(&filter, &offered);
+            let slack = 1 + 2 * (capacity as f64).sqrt() as u64;
+            assert!((capacity..=capacity + slack).contains(&(inserted as u64)), "{inserted} of {capacity}");
+            assert!(told.abs_diff(capacity) <= slack, "{told} of {capacity}");
+            // Pending keys count whole; once they are in their pages, the bits count.
+            let room = filter.room_for(1000).unwrap();
+            assert!(room as u64 <= slack, "room for {room} more than {inserted}");
+            // Keys that are in it may come again; the next new one is refused, after a restart too.
+            filter.insert_many(&offered[..inserted]).unwrap();
+            filter.commit().unwrap();
+            drop(filter);
+            let filter = FlashFilter::open_in(storage, buffer).unwrap();
+            assert!(filter.contains_many(&offered[..inserted]).iter().all(|found| *found));
+            let twice = [&offered[..inserted], &keys(2, 0..300)[..]].concat();
+            let (again, _) = fill_up(&filter, &twice);
+            let slack = slack as usize + 100;
+            assert!((inserted..inserted + slack).contains(&again), "{again} after {inserted}");
+            let wrong = filter.contains_many(&keys(3, 0..20_000)).iter().filter(|found| **found).count();
+            binomial::assert_rate_at_most(wrong as u64, 20_000, 0.0105, "a full filter");
+        }
+    }
+}
+
+#[test]
+fn a_filter_takes_all_the_keys_that_it_was_built_for_however_often_they_come() {
+    for seed in 0..20 {
+        let settings = FilterSettings::new(3000, 0.01);
+        let filter =
+            FlashFilter::create_in(memory(), &settings, small_buffer(FlushPolicy::Sequential)).unwrap();
+        for first in (0..3000).step_by(100) {
+            filter.insert_many(&keys(seed, first..first + 100)).unwrap();
+            filter.insert_many(&keys(seed, 0..first + 100)).unwrap();
+        }
+    }
+}
+
+#[test]
+fn a_full_filter_grows_if_it_is_told_to_and_goes_on_growing() {
+    let storage = memory();
+    let buffer = BufferSettings::with_memory_bytes(200 << 10);
+    let settings = FilterSettings::new(4000, 0.02);
+    let filter = FlashFilter::create_in(storage.clone(), &settings, buffer).unwrap();
+    filter.set_when_full(WhenFull::Grow);
+    filter.insert_many(&keys(1, 0..10_000)).unwrap();
+    assert_eq!(filter.info().layers.len(), 2, "4 and 8 thousand");
+    filter.close().unwrap();
+    let filter = FlashFilter::open_in(storage, buffer).unwrap();
+    filter.insert_many(&keys(1, 10_000..60_000)).unwrap();
+    assert!(filter.info().layers.len() >= 4 && !filter.is_full());
+    assert!(filter.contains_many(&keys(1, 0..60_000)).iter().all(|found| *found));
+    let wrong = filter.contains_many(&keys(2, 0..50_000)).iter().filter(|found| **found).count();
+    binomial::assert_rate_at_most(wrong as u64, 50_000, 0.03, "one and a half times the rate asked for");
+}
+
+#[test]
+fn a_union_of_more_keys_than_the_capacity_is_refused_before_anything_is_written() {
+    let settings = FilterSettings::new(20_000, 0.01);
+    let buffer = small_buffer(FlushPolicy::DirtiestGroupFirst);
+    let of = |range| {
+        let filter = FlashFilter::create_in(memory(), &settings, buffer).unwrap();
+        filter.insert_many(&keys(1, range)).unwrap();
+        filter
+    };
+    let (ours, same, other) = (of(0..15_000), of(2000..17_000), of(15_000..30_000));
+    ours.merge_from(&same, &mut |_, _| {}).unwrap();
+    let refused = ours.merge_from(&other, &mut |_, _| panic!("nothing is merged")).unwrap_err();
+    let FlashError::Full { keys: told, .. } = refused else { panic!("{refused}") };
+    assert!((29_000..31_000).contains(&told), "{told}");
+    assert!(ours.room_for(100_000).unwrap() <= 4000, "the keys of both count");
+    ours.set_when_full(WhenFull::Exceed);
+    ours.merge_from(&other, &mut |_, _| {}).unwrap();
+    assert!(ours.contains_many(&keys(1, 0..30_000)).iter().all(|found| *found) && ours.is_full());
 }
 
 #[test]
@@ -462,4 +557,63 @@ fn opening_after_a_clean_end_reads_little_and_writes_nothing() {
         reads.push(storage.bytes_read() - read);
     }
     assert!(reads[1] <= reads[0].max(2 << 20), "{reads:?}");
+}
+
+/// A storage on a file system with little room.
+struct Narrow(Arc<SimStorage>, u64);
+
+impl Storage for Narrow {
+    fn create(&self, name: &str, len_bytes: u64) -> std::io::Result<Arc<dyn PageDevice>> {
+        self.0.create(name, len_bytes)
+    }
+
+    fn open(&self, name: &str) -> std::io::Result<Arc<dyn PageDevice>> {
+        self.0.open(name)
+    }
+
+    fn remove(&self, name: &str) -> std::io::Result<()> {
+        self.0.remove(name)
+    }
+
+    fn names(&self) -> std::io::Result<Vec<String>> {
+        self.0.names()
+    }
+
+    fn free_bytes(&self) -> Option<u64> {
+        Some(self.1)
+    }
+
+    fn describe(&self, name: &str) -> String {
+        self.0.describe(name)
+    }
+}
+
+#[test]
+fn a_filter_that_the_disk_cannot_hold_is_refused_before_anything_is_written() {
+    let buffer = small_buffer(FlushPolicy::Sequential);
+    let create = |storage: &Arc<SimStorage>, capacity, grows| {
+        let settings = FilterSettings::new(capacity, 0.01).growing(grows);
+        FlashFilter::create_in(Arc::new(Narrow(storage.clone(), 2 << 20)), &settings, buffer)
+    };
+    let storage = memory();
+    match create(&storage, 1_000_000, false) {
+        Err(FlashError::NoSpace { needed_bytes, free_bytes, .. }) => {
+            assert!(needed_bytes > 1_200_000 + free_bytes / 4 && free_bytes == 2 << 20, "{needed_bytes}");
+        }
+        other => panic!("{:?}", other.map(|filter| filter.info())),
+    }
+    assert_eq!(storage.names().unwrap(), [""; 0]);
+    // A filter that cannot grow keeps what it holds.
+    let filter = create(&storage, 20_000, true).unwrap();
+    let mut inserted = 0;
+    let refused = loop {
+        match filter.insert_many(&keys(1, inserted..inserted + 256)) {
+            Ok(()) => inserted += 256,
+            Err(error) => break error,
+        }
+    };
+    assert!(matches!(refused, FlashError::NoSpace { .. }), "{refused}");
+    filter.close().unwrap();
+    let filter = FlashFilter::open_in(storage, buffer).unwrap();
+    assert!(inserted > 20_000 && filter.contains_many(&keys(1, 0..inserted)).iter().all(|found| *found));
 }

@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use common::keys;
 use rand::RngExt;
-use springbloom_flash_filter::{BufferSettings, FilterSettings, FlashFilter};
+use springbloom_flash_filter::{BufferSettings, FilterSettings, FlashFilter, WhenFull};
 use springbloom_testkit::kill::{self, acknowledge, kill_child, kills};
 use springbloom_testkit::seed;
 
@@ -23,6 +23,7 @@ fn buffer() -> BufferSettings {
 /// Inserts until it is killed, printing how many keys are acknowledged.
 fn child(directory: &Path, first_key: u64) {
     let filter = FlashFilter::open(directory, buffer()).unwrap();
+    filter.set_when_full(WhenFull::Exceed);
     for first in (first_key..).step_by(300) {
         filter.insert_many(&keys(1, first..first + 300)).unwrap();
         if first % 7 == 0 { filter.flush() } else { filter.commit() }.unwrap();

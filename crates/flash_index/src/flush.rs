@@ -11,7 +11,7 @@ use crate::bucket::{encode, runs};
 use crate::commits::Acknowledged;
 use crate::entry::{DEPTH_MAX, Entry, fingerprint_bits};
 use crate::halves::Halves;
-use crate::manifest::Manifest;
+use crate::manifest::{INDEX_VERSION, Manifest};
 use crate::partitions::{Bucket, Part, Partitions, next_prefix};
 use crate::pending_file;
 use crate::prefilter::{self, HalfFilter, Prefilter};
@@ -43,8 +43,9 @@ pub(crate) struct Writer {
     pub(crate) replay_page: u64,
     /// End of the log at the last checkpoint.
     checkpoint_page: u64,
-    /// Sequence number of the last manifest.
+    /// Sequence number of the last manifest, and its version.
     sequence: u64,
+    version: u32,
     /// Number of this opening. The write-ahead log holds it once `is_marked_open` is true.
     epoch: u32,
     is_marked_open: bool,
@@ -79,6 +80,7 @@ impl Writer {
             replay_page: manifest.replay_page,
             checkpoint_page: manifest.counted_page,
             sequence: manifest.sequence,
+            version: manifest.version,
             epoch: acknowledged.epoch + 1,
             is_marked_open: false,
             appended: 0,
@@ -357,6 +359,10 @@ impl FlashIndex {
             committed.inspect_err(|_| self.log.mark_failed())?;
             writer.is_marked_open = true;
         }
+        if writer.version < INDEX_VERSION {
+            // Before there is any record that programs of that version cannot read.
+            self.write_checkpoint(writer, false).inspect_err(|_| self.log.mark_failed())?;
+        }
         Ok(())
     }
 
@@ -451,6 +457,7 @@ impl FlashIndex {
         let manifest = {
             let (table, zones) = (self.table.read(), self.log.zones.read());
             Manifest {
+                version: INDEX_VERSION,
                 sequence,
                 salt: self.salt,
                 settings: self.settings,
@@ -470,7 +477,7 @@ impl FlashIndex {
         // This commit makes the manifest valid.
         self.commits.commit(|next| (next.sequence, next.is_closed, next.end) = (sequence, closes, end))?;
         self.durable.fetch_max(writer.appended, Ordering::AcqRel);
-        (writer.sequence, writer.checkpoint_page) = (sequence, page);
+        (writer.sequence, writer.version, writer.checkpoint_page) = (sequence, INDEX_VERSION, page);
         writer.is_marked_open = !closes;
         writer.free_slots.append(&mut writer.returned_slots);
         self.log.zones.write().checkpointed();

@@ -16,7 +16,7 @@ use crate::bucket::matches;
 use crate::halves::Halves;
 use crate::partitions::{Bucket, BucketPart};
 use crate::prefilter::Prefilter;
-use crate::record::{INDEX_PAGE_BYTES, Page, Record, Value, check_lengths};
+use crate::record::{INDEX_PAGE_BYTES, KeyName, Page, check_lengths};
 use crate::record_log::{PageFault, PagePlace};
 use crate::store::FlashIndex;
 use springbloom_page_device::FlashError;
@@ -43,7 +43,7 @@ pub(crate) struct Found {
 
 /// The search for one key.
 struct Search<'k> {
-    key: &'k [u8],
+    name: KeyName<'k>,
     digest: KeyDigest,
     depth: u8,
     /// The partition has a bucket but no pre-filter yet.
@@ -83,9 +83,17 @@ struct Searches<'s, 'k> {
     reads: Vec<(Target, Option<usize>)>,
     /// Tags of the reads in flight.
     asked: FxHashMap<Target, usize>,
-    /// Searches whose value continues in later pages, and the number of missing bytes.
-    begun: Vec<(usize, usize)>,
+    /// Searches whose record continues in later pages.
+    begun: Vec<Begun>,
     failure: Option<FlashError>,
+}
+
+/// A search that found a record whose value ends in a later page.
+struct Begun {
+    search: usize,
+    /// Bytes of the key in later pages, and of key and value together.
+    key_bytes: usize,
+    missing_bytes: usize,
 }
 
 impl FlashIndex {
@@ -116,31 +124,45 @@ impl FlashIndex {
         keys: &[&[u8]],
         wants_values: bool,
     ) -> Result<Vec<Option<Found>>, FlashError> {
-        keys.iter().try_for_each(|key| check_lengths(key, &[]))?;
+        keys.iter().try_for_each(|key| check_lengths(key, &[], self.settings.zone_pages))?;
+        let names: Vec<KeyName<'_>> = keys.iter().map(|key| self.name(key)).collect();
+        self.search_names(&names, wants_values)
+    }
+
+    /// The same for keys by their names.
+    pub(crate) fn search_names(
+        &self,
+        names: &[KeyName<'_>],
+        wants_values: bool,
+    ) -> Result<Vec<Option<Found>>, FlashError> {
         // Equal keys are searched for once.
-        let mut firsts: FxHashMap<&[u8], usize> = FxHashMap::default();
-        let mut unique: Vec<&[u8]> = Vec::with_capacity(keys.len());
-        let places: Vec<usize> = keys
+        let mut firsts: FxHashMap<KeyName<'_>, usize> = FxHashMap::default();
+        let mut unique: Vec<KeyName<'_>> = Vec::with_capacity(names.len());
+        let places: Vec<usize> = names
             .iter()
-            .map(|key| {
-                *firsts.entry(key).or_insert_with(|| {
-                    unique.push(key);
+            .map(|name| {
+                *firsts.entry(*name).or_insert_with(|| {
+                    unique.push(*name);
                     unique.len() - 1
                 })
             })
             .collect();
         let found = self.search_each(&unique, wants_values)?;
-        if unique.len() == keys.len() {
+        if unique.len() == names.len() {
             return Ok(found);
         }
         Ok(places.into_iter().map(|place| found[place].clone()).collect())
     }
 
     /// The newest record of each key. The keys are distinct.
-    fn search_each(&self, keys: &[&[u8]], wants_values: bool) -> Result<Vec<Option<Found>>, FlashError> {
-        let searches = keys.iter().map(|key| Search {
-            key,
-            digest: self.digest(key),
+    fn search_each(
+        &self,
+        names: &[KeyName<'_>],
+        wants_values: bool,
+    ) -> Result<Vec<Option<Found>>, FlashError> {
+        let searches = names.iter().map(|name| Search {
+            name: *name,
+            digest: name.digest(self.salt),
             depth: 0,
             lacks_filter: false,
             known_bucket: None,
@@ -159,7 +181,7 @@ impl FlashIndex {
             searches: searches.collect(),
             started: 0,
             queue: VecDeque::new(),
-            reads: Vec::with_capacity(2 * keys.len()),
+            reads: Vec::with_capacity(2 * names.len()),
             asked: FxHashMap::default(),
             begun: Vec::new(),
             failure: None,
@@ -340,15 +362,18 @@ impl Searches<'_, '_> {
         let mut is_wasted = true;
         while let Some(i) = self.next_of(&mut waiting) {
             let search = &mut self.searches[i];
-            let Some(record) = page.find(search.key) else {
+            let Some(record) = page.find(&search.name) else {
                 self.go_on(i);
                 continue;
             };
             is_wasted = false;
-            let (value, missing_bytes) = value_of(&record, self.wants_values);
-            if missing_bytes > 0 {
-                self.begun.push((i, missing_bytes));
+            let missing_bytes = record.missing_bytes();
+            if self.wants_values && record.value_bytes.is_some() && missing_bytes > 0 {
+                let key_bytes = record.key_bytes.saturating_sub(record.here.len());
+                self.begun.push(Begun { search: i, key_bytes, missing_bytes });
             }
+            let value_here = if self.wants_values { record.here.get(record.key_bytes..) } else { None };
+            let value = record.value_bytes.map(|_| value_here.unwrap_or_default().to_vec());
             let has_all = search.bucket.is_none() && !search.has_older;
             let older_pages = has_all.then(|| std::mem::take(&mut search.pages));
             search.found = Some(Found { page: number, offset: record.offset, value, older_pages });
@@ -357,18 +382,22 @@ impl Searches<'_, '_> {
         index.counters.wasted_reads.add(is_wasted.into());
     }
 
-    /// Reads the rest of the values that continue in later pages. A search restarts if that fails.
+    /// Reads the rest of the values that end in later pages. A search restarts if that fails.
     fn finish_values(&mut self) {
-        for (i, missing_bytes) in std::mem::take(&mut self.begun) {
+        for Begun { search: i, key_bytes, missing_bytes } in std::mem::take(&mut self.begun) {
             let Some(found) = &mut self.searches[i].found else { continue };
             let Some(value) = &mut found.value else { continue };
-            if let Err(fault) = self.index.log.read_rest(found.page + 1, missing_bytes, value) {
-                if !matches!(fault, PageFault::Reclaimed) {
-                    let error = self.index.page_error(found.page, fault);
-                    self.failure = self.failure.take().or(Some(error));
+            match self.index.log.read_rest(found.page + 1, missing_bytes, value) {
+                // Without the end of the key, if that was missing too: then nothing of the value was there.
+                Ok(()) => drop(value.drain(..key_bytes)),
+                Err(fault) => {
+                    if !matches!(fault, PageFault::Reclaimed) {
+                        let error = self.index.page_error(found.page, fault);
+                        self.failure = self.failure.take().or(Some(error));
+                    }
+                    self.searches[i].found = None;
+                    self.start_over(i);
                 }
-                self.searches[i].found = None;
-                self.start_over(i);
             }
         }
     }
@@ -417,15 +446,5 @@ impl ReadPlan for Searches<'_, '_> {
                 self.page_arrived(number, page, waiting);
             }
         }
-    }
-}
-
-/// The part of the value in the record's first page, and the number of missing bytes.
-pub(crate) fn value_of(record: &Record<'_>, wants_values: bool) -> (Option<Vec<u8>>, usize) {
-    match record.value {
-        Value::Tombstone => (None, 0),
-        _ if !wants_values => (Some(Vec::new()), 0),
-        Value::Whole(value) => (Some(value.to_vec()), 0),
-        Value::Begun { len_bytes, here } => (Some(here.to_vec()), len_bytes - here.len()),
     }
 }

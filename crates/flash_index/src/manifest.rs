@@ -16,7 +16,9 @@ use springbloom_page_device::{checksum, field};
 /// First eight bytes of a manifest.
 pub const INDEX_MAGIC: [u8; 8] = *b"SPBLINDX";
 /// The version that this program writes, and the newest that it reads.
-pub const INDEX_VERSION: u32 = 3;
+pub const INDEX_VERSION: u32 = 4;
+/// The oldest that it reads: records of keys of up to 255 bytes only.
+const OLDEST_VERSION: u32 = 3;
 
 const NAMES: [&str; 2] = ["manifest-a", "manifest-b"];
 /// Earlier versions had a checksum of the fields alone.
@@ -27,6 +29,8 @@ const ALIGNMENT: usize = 4096;
 /// The state of an index outside buckets and log.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Manifest {
+    /// Version of the format with which it was read. A manifest is written with the newest one.
+    pub(crate) version: u32,
     /// Number of the manifest.
     pub(crate) sequence: u64,
     /// Keys the checksums of this index.
@@ -134,10 +138,10 @@ impl Manifest {
         if got > expected {
             return Err(FlashError::NewerVersion { name: name.to_owned(), got, expected });
         }
-        if got < expected {
+        if got < OLDEST_VERSION {
             return Err(FlashError::OlderVersion { name: name.to_owned(), got, expected });
         }
-        let manifest = Reader { rest: body }.manifest();
+        let manifest = Reader { rest: body }.manifest(got);
         let manifest =
             manifest.ok_or_else(|| damaged("the manifest", "too few bytes".to_owned(), "every field"))?;
         match manifest.fault() {
@@ -268,7 +272,7 @@ impl Reader<'_> {
         (0..count).map(|_| item(self)).collect()
     }
 
-    fn manifest(mut self) -> Option<Manifest> {
+    fn manifest(mut self, version: u32) -> Option<Manifest> {
         let (sequence, salt, replay_page) = (self.u64()?, self.u64()?, self.u64()?);
         let (counted_page, is_closing, expected_keys) = (self.u64()?, self.u64()? == 1, self.u64()?);
         let (zone_pages, bucket_version) = (self.u32()?, self.u32()?);
@@ -283,6 +287,7 @@ impl Reader<'_> {
         })?;
         let settings = IndexSettings { expected_keys, bucket_sectors, zone_pages };
         Some(Manifest {
+            version,
             sequence,
             salt,
             settings,
@@ -308,6 +313,7 @@ mod tests {
 
     fn manifest(sequence: u64) -> Manifest {
         Manifest {
+            version: INDEX_VERSION,
             sequence,
             salt: 99,
             settings: IndexSettings::new(1000),
@@ -357,8 +363,9 @@ mod tests {
             bytes[16..24].copy_from_slice(&sum.to_le_bytes());
             Manifest::decode("m", &bytes)
         };
-        assert!(matches!(of_version(9, true), Err(FlashError::NewerVersion { got: 9, expected: 3, .. })));
-        assert!(matches!(of_version(1, false), Err(FlashError::OlderVersion { got: 1, expected: 3, .. })));
+        assert!(matches!(of_version(9, true), Err(FlashError::NewerVersion { got: 9, expected: 4, .. })));
+        assert!(matches!(of_version(1, false), Err(FlashError::OlderVersion { got: 1, expected: 4, .. })));
+        assert_eq!(of_version(3, true).unwrap(), Manifest { version: 3, ..manifest(1) });
         assert!(matches!(with(8, 9), Err(FlashError::Damaged { .. })), "a flipped bit is no version");
         assert!(matches!(Manifest::decode("m", &good[..20]), Err(FlashError::Truncated { .. })));
         assert!(matches!(Manifest::decode("m", &good[..40]), Err(FlashError::Truncated { .. })));

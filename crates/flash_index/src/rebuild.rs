@@ -130,7 +130,7 @@ impl FlashIndex {
         for (first, end) in self.zone_pages() {
             self.each_run(first, end, &mut |pages| {
                 for page in pages {
-                    page.records().for_each(|record| take(self.digest(record.key), page.head.page));
+                    page.records().for_each(|record| take(record.name.digest(self.salt), page.head.page));
                 }
                 Ok(())
             })?;

@@ -9,7 +9,8 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use crate::commits::LogEnd;
 use crate::record::{
-    INDEX_PAGE_BYTES, LONG_START_BYTES, PAGE_BODY_BYTES, PAGE_HEAD_BYTES, Page, PageHead, encode, seal,
+    INDEX_PAGE_BYTES, KeyName, LONG_START_BYTES, PAGE_BODY_BYTES, PAGE_HEAD_BYTES, Page, PageHead, Record,
+    encode, seal,
 };
 use crate::zones::Zones;
 use parking_lot::{Mutex, RwLock, RwLockWriteGuard};
@@ -144,11 +145,16 @@ impl RecordLog {
 
     /// Appends a record (a tombstone if there is no value) and returns its page. Only the writer calls this, with valid lengths. Cost: a
     /// copy, and a write per 64 pages.
-    pub(crate) fn append(&self, key: &[u8], value: Option<&[u8]>) -> Result<u64, FlashError> {
+    pub(crate) fn append(
+        &self,
+        name: &KeyName<'_>,
+        key: &[u8],
+        value: Option<&[u8]>,
+    ) -> Result<u64, FlashError> {
         self.check_alive()?;
         let mut tail = self.tail.write();
         let mut record = std::mem::take(&mut tail.record);
-        encode(key, value, &mut record);
+        encode(name, key, value, &mut record);
         let left = INDEX_PAGE_BYTES - tail.used;
         let is_long = record.len() > PAGE_BODY_BYTES;
         if (is_long && left < LONG_START_BYTES) || (!is_long && left < record.len()) {
@@ -392,19 +398,33 @@ impl RecordLog {
         buf.chunks(INDEX_PAGE_BYTES).zip(page..).map(|(bytes, page)| self.checked(page, bytes)).collect()
     }
 
-    /// Appends the missing `missing_bytes` of `value`, from the pages from `page` on.
+    /// The key and the value (none for a tombstone) of a record that begins in `page`.
+    pub(crate) fn read_whole(
+        &self,
+        page: u64,
+        record: &Record<'_>,
+    ) -> Result<(Vec<u8>, Option<Vec<u8>>), PageFault> {
+        let mut key = record.here.to_vec();
+        if record.missing_bytes() > 0 {
+            self.read_rest(page + 1, record.missing_bytes(), &mut key)?;
+        }
+        let value = key.split_off(record.key_bytes);
+        Ok((key, record.value_bytes.map(|_| value)))
+    }
+
+    /// Appends the missing `missing_bytes` of a record to `body`, from the pages from `page` on.
     pub(crate) fn read_rest(
         &self,
         page: u64,
         missing_bytes: usize,
-        value: &mut Vec<u8>,
+        body: &mut Vec<u8>,
     ) -> Result<(), PageFault> {
-        let whole_bytes = value.len() + missing_bytes;
+        let whole_bytes = body.len() + missing_bytes;
         let mut buf = AlignedBuf::new(missing_bytes.div_ceil(PAGE_BODY_BYTES) * INDEX_PAGE_BYTES);
         for page in self.read_run(page, &mut buf)? {
-            value.extend_from_slice(page.continuation());
+            body.extend_from_slice(page.continuation());
         }
-        if value.len() == whole_bytes { Ok(()) } else { Err(PageFault::Damaged) }
+        if body.len() == whole_bytes { Ok(()) } else { Err(PageFault::Damaged) }
     }
 }
 

@@ -43,7 +43,7 @@ impl FlashIndex {
         depth: u8,
         dropped: &mut HashSet<usize>,
     ) -> Result<(), FlashError> {
-        let mut seen: HashSet<(u64, Vec<u8>)> = HashSet::new();
+        let mut seen: HashSet<(u64, (bool, Vec<u8>))> = HashSet::new();
         for &i in group.iter().rev() {
             let entry = entries[i];
             let zone = self.log.zones.read().zone_of(entry.page);
@@ -52,10 +52,10 @@ impl FlashIndex {
             self.log.read_each(&[entry.page], &mut |_, page| match page {
                 Ok(page) => {
                     for record in page.records() {
-                        let digest = self.digest(record.key);
+                        let digest = record.name.digest(self.salt);
                         let is_meant = belongs(digest, prefix, depth)
                             && fingerprint(digest, depth, entry.bits) == entry.fingerprint;
-                        if is_meant && seen.insert((zone, record.key.to_vec())) {
+                        if is_meant && seen.insert((zone, record.name.to_owned())) {
                             is_replaced = false;
                         }
                     }

@@ -7,9 +7,8 @@ use std::sync::Arc;
 use springbloom_page_device::{Access, AlignedBuf, FileStorage, FlashError, IoEngine, PageDevice, Storage};
 
 use crate::commits::{Commits, LogEnd};
-use crate::lookup::value_of;
 use crate::manifest::Manifest;
-use crate::record::{INDEX_PAGE_BYTES, Page, PageHead};
+use crate::record::{INDEX_PAGE_BYTES, Page, PageHead, Record};
 use crate::record_log::{PageFault, RecordLog};
 use crate::settings::{IndexMemory, IndexSettings};
 use crate::store::{FlashIndex, LOG_NAME};
@@ -186,8 +185,25 @@ fn page_at(device: &dyn PageDevice, salt: u64, offset: u64) -> Option<PageHead> 
     Page::open(salt, page, &bytes).map(|page| page.head)
 }
 
-/// Key, value as far as it is in the first page, and number of missing bytes.
-type Taken = (Vec<u8>, Option<Vec<u8>>, usize);
+/// A record, as far as it is in its first page.
+struct Taken {
+    key_bytes: usize,
+    is_tombstone: bool,
+    /// Key and value.
+    body: Vec<u8>,
+    missing_bytes: usize,
+}
+
+impl Taken {
+    fn of(record: &Record<'_>) -> Taken {
+        Taken {
+            key_bytes: record.key_bytes,
+            is_tombstone: record.value_bytes.is_none(),
+            body: record.here.to_vec(),
+            missing_bytes: record.missing_bytes(),
+        }
+    }
+}
 
 /// Puts the records of the pages from `first` to before `behind`, all of one zone.
 fn salvage_pages(
@@ -205,11 +221,7 @@ fn salvage_pages(
         let mut found: Vec<Option<Vec<Taken>>> = batch.iter().map(|_| None).collect();
         log.read_each(batch, &mut |n, page| {
             let Ok(page) = page else { return };
-            let records = page.records().map(|record| {
-                let (value, missing_bytes) = value_of(&record, true);
-                (record.key.to_vec(), value, missing_bytes)
-            });
-            found[n] = Some(records.collect());
+            found[n] = Some(page.records().map(|record| Taken::of(&record)).collect());
         });
         for (page, records) in batch.iter().zip(found) {
             let Some(records) = records else {
@@ -217,9 +229,9 @@ fn salvage_pages(
                 continue;
             };
             report.damaged_pages += std::mem::take(&mut unread);
-            for (key, mut value, missing_bytes) in records {
-                if let Some(value) = value.as_mut().filter(|_| missing_bytes > 0) {
-                    match log.read_rest(page + 1, missing_bytes, value) {
+            for Taken { key_bytes, is_tombstone, mut body, missing_bytes } in records {
+                if missing_bytes > 0 {
+                    match log.read_rest(page + 1, missing_bytes, &mut body) {
                         Ok(()) => {}
                         Err(PageFault::Device(e)) => return Err(FlashError::io("read", log.name())(e)),
                         Err(_) => {
@@ -229,10 +241,8 @@ fn salvage_pages(
                     }
                 }
                 report.records += 1;
-                match value {
-                    Some(value) => index.put(&key, &value)?,
-                    None => index.delete(&key)?,
-                }
+                let value = body.split_off(key_bytes);
+                if is_tombstone { index.delete(&body)? } else { index.put(&body, &value)? }
             }
         }
     }

@@ -1,7 +1,7 @@
 //! Scans of the log that find the live records. Iteration, reclaiming and rebuilding use them.
 
-use crate::lookup::{BATCH_KEYS, Found, value_of};
-use crate::record::{INDEX_PAGE_BYTES, Page};
+use crate::lookup::{BATCH_KEYS, Found};
+use crate::record::{INDEX_PAGE_BYTES, KeyName, Page};
 use crate::store::FlashIndex;
 use springbloom_page_device::AlignedBuf;
 use springbloom_page_device::FlashError;
@@ -35,17 +35,13 @@ impl FlashIndex {
             let records: Vec<_> =
                 pages.iter().flat_map(|page| page.records().map(|record| (page.head.page, record))).collect();
             for records in records.chunks(BATCH_KEYS) {
-                let keys: Vec<&[u8]> = records.iter().map(|(_, record)| record.key).collect();
-                for ((number, record), found) in records.iter().zip(self.search(&keys, false)?) {
+                let names: Vec<KeyName<'_>> = records.iter().map(|(_, record)| record.name).collect();
+                for ((number, record), found) in records.iter().zip(self.search_names(&names, false)?) {
                     let is_newest = |found: &Found| (found.page, found.offset) == (*number, record.offset);
                     let Some(found) = found.filter(is_newest) else { continue };
-                    let (mut value, missing_bytes) = value_of(record, true);
-                    if let Some(value) = value.as_mut().filter(|_| missing_bytes > 0) {
-                        self.log
-                            .read_rest(number + 1, missing_bytes, value)
-                            .map_err(|fault| self.page_error(*number, fault))?;
-                    }
-                    visit(LiveRecord { key: record.key.to_vec(), value, older_pages: found.older_pages })?;
+                    let whole = self.log.read_whole(*number, record);
+                    let (key, value) = whole.map_err(|fault| self.page_error(*number, fault))?;
+                    visit(LiveRecord { key, value, older_pages: found.older_pages })?;
                 }
             }
             Ok(())

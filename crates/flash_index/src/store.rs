@@ -7,15 +7,14 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use parking_lot::{Mutex, RwLock};
-use springbloom_filter::KeyDigest;
 
 use crate::commits::{Acknowledged, Commits};
 use crate::flush::Writer;
-use crate::manifest::Manifest;
+use crate::manifest::{INDEX_VERSION, Manifest};
 use crate::partitions::{Bucket, Partitions};
 use crate::pending_file;
 use crate::prefilter_file;
-use crate::record::{INDEX_PAGE_BYTES, check_lengths};
+use crate::record::{INDEX_PAGE_BYTES, KeyName, check_lengths};
 use crate::record_log::{RecordLog, lost_page};
 use crate::settings::{IndexMemory, IndexSettings};
 use crate::stats::{Counters, IndexInfo, IndexStats};
@@ -28,7 +27,7 @@ use springbloom_page_device::{
 pub(crate) const LOG_NAME: &str = "records";
 const BUCKETS_NAME: &str = "buckets";
 
-/// A durable map from short keys to values, on flash, with less than one byte of memory per key.
+/// A durable map from keys to values, on flash, with less than one byte of memory per key.
 ///
 /// One process may write an index, or any number of processes may read it. Within a process, any number of threads may look up keys while
 /// others write. Lock order: writer, partitions, zones, write-ahead log.
@@ -89,6 +88,7 @@ impl FlashIndex {
             check_blocks(&*device, name)?;
         }
         let manifest = Manifest {
+            version: INDEX_VERSION,
             sequence: 0,
             salt,
             settings,
@@ -170,7 +170,7 @@ impl FlashIndex {
                 let mut table = self.table.write();
                 for page in pages {
                     for record in page.records() {
-                        table.push(self.digest(record.key), page.head.page);
+                        table.push(record.name.digest(self.salt), page.head.page);
                         if page.head.page >= counted_page {
                             self.log.zones.write().count_record(page.head.page);
                         }
@@ -187,21 +187,25 @@ impl FlashIndex {
         Ok(())
     }
 
-    pub(crate) fn digest(&self, key: &[u8]) -> KeyDigest {
-        KeyDigest::seeded(key, self.salt)
+    pub(crate) fn name<'k>(&self, key: &'k [u8]) -> KeyName<'k> {
+        KeyName::of(key, self.salt)
+    }
+
+    fn check_lengths(&self, key: &[u8], value: &[u8]) -> Result<(), FlashError> {
+        check_lengths(key, value, self.settings.zone_pages)
     }
 
     /// Sets the value of `key`. Lookups see it at once. It is durable after the next [`commit`](Self::commit).
     ///
-    /// Errors: the key is empty or longer than 255 bytes, the value is longer than 65,536 bytes, or a device operation fails. Cost: a copy,
-    /// and a share of a flush of pending entries.
+    /// Errors: the key is empty, key or value is longer than 65,536 bytes, or a device operation fails. Cost: a copy, and a share of a
+    /// flush of pending entries. A key of more than 255 bytes takes 39 bytes more, and each operation computes its hash.
     pub fn put(&self, key: &[u8], value: &[u8]) -> Result<(), FlashError> {
         self.put_many(&[(key, value)])
     }
 
     /// Calls [`put`](Self::put) for each pair in order. If one pair is too long, none is put.
     pub fn put_many(&self, pairs: &[(&[u8], &[u8])]) -> Result<(), FlashError> {
-        pairs.iter().try_for_each(|(key, value)| check_lengths(key, value))?;
+        pairs.iter().try_for_each(|(key, value)| self.check_lengths(key, value))?;
         let mut writer = self.writer.lock();
         for (key, value) in pairs {
             self.append(&mut writer, key, Some(value))?;
@@ -213,7 +217,7 @@ impl FlashIndex {
 
     /// Deletes `key`. The deletion is durable after the next [`commit`](Self::commit). Does not check whether the key exists.
     pub fn delete(&self, key: &[u8]) -> Result<(), FlashError> {
-        check_lengths(key, &[])?;
+        self.check_lengths(key, &[])?;
         let mut writer = self.writer.lock();
         let page = self.append(&mut writer, key, None)?;
         self.counters.records_appended.add(1);
@@ -229,9 +233,10 @@ impl FlashIndex {
         key: &[u8],
         value: Option<&[u8]>,
     ) -> Result<u64, FlashError> {
-        let digest = self.digest(key);
+        let name = self.name(key);
+        let digest = name.digest(self.salt);
         self.mark_open(writer)?;
-        let page = self.log.append(key, value)?;
+        let page = self.log.append(&name, key, value)?;
         let is_new = {
             let mut table = self.table.write();
             let is_new = table.push(digest, page);

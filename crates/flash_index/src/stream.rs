@@ -10,7 +10,7 @@ use std::collections::{HashMap, VecDeque};
 use springbloom_filter::KeyDigest;
 
 use crate::lookup::Found;
-use crate::record::{INDEX_PAGE_BYTES, Page, Value};
+use crate::record::{INDEX_PAGE_BYTES, KeyName, Page};
 use crate::store::FlashIndex;
 use springbloom_page_device::AlignedBuf;
 use springbloom_page_device::FlashError;
@@ -37,12 +37,12 @@ impl ReadaheadWindow {
     fn new<'p>(first_page: u64, pages: impl Iterator<Item = Page<'p>>) -> ReadaheadWindow {
         let mut window = ReadaheadWindow { first_page, bytes: Vec::new(), places: Vec::new() };
         for record in pages.flat_map(|page| page.records()) {
-            // Lookups of tombstones and of values that continue in another page go to the index.
-            if let Value::Whole(value) = record.value {
-                let digest = KeyDigest::of(record.key).lo;
-                let place = (digest, window.bytes.len() as u32, record.key.len() as u8, value.len() as u32);
+            // Lookups of tombstones, of long keys and of values that continue in another page go to the index.
+            if let (KeyName::Short(key), Some(value)) = (record.name, record.whole_value()) {
+                let digest = KeyDigest::of(key).lo;
+                let place = (digest, window.bytes.len() as u32, key.len() as u8, value.len() as u32);
                 window.places.push(place);
-                window.bytes.extend_from_slice(record.key);
+                window.bytes.extend_from_slice(key);
                 window.bytes.extend_from_slice(value);
             }
         }

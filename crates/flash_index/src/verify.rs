@@ -109,7 +109,7 @@ mod tests {
         index.put(b"key", b"value").unwrap();
         index.compact().unwrap();
         assert!(index.verify().unwrap().is_sound());
-        let digest = index.digest(b"other");
+        let digest = index.name(b"other").digest(index.salt);
         index.table.write().push(digest, 12);
         index.writer.lock().pending_entries += 1;
         index.compact().unwrap();

@@ -10,7 +10,7 @@ use springbloom_flash_index::FlashError;
 use springbloom_flash_index::FlashIndex;
 use springbloom_page_device::{BlockSizes, PowerLoss, SimPower, SimStorage};
 use springbloom_testkit::seed::{self, TestRng};
-use support::{key, opened, small, value};
+use support::{any_key as key, opened, small, value};
 
 const KEYS: u64 = 1500;
 

@@ -91,6 +91,11 @@ pub trait Storage: Send + Sync {
     /// Names of everything in this storage, devices or not, sorted.
     fn names(&self) -> io::Result<Vec<String>>;
 
+    /// Bytes that new devices can take. `None` if that is not known.
+    fn free_bytes(&self) -> Option<u64> {
+        None
+    }
+
     /// Whether devices are writable.
     fn is_writable(&self) -> bool {
         true

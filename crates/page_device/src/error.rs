@@ -63,6 +63,16 @@ pub enum FlashError {
     )]
     InUse { name: String },
 
+    /// A filter holds as many keys as it was built for. The first `inserted` keys of the call are in it, and no others.
+    #[error("{name} is full: it was built for {capacity_keys} keys and would hold about {keys}")]
+    Full { name: String, capacity_keys: u64, keys: u64, inserted: usize },
+
+    /// The file system has no room for a file of this size.
+    #[error(
+        "{name} needs {needed_bytes} bytes, its file system has {free_bytes} bytes free; choose a smaller capacity or another disk"
+    )]
+    NoSpace { name: String, needed_bytes: u64, free_bytes: u64 },
+
     /// The folder holds no such structure.
     #[error("{name} holds no {expected}")]
     NotFound { name: String, expected: &'static str },

@@ -77,6 +77,16 @@ impl FileStorage {
     }
 }
 
+/// Returns an error if a device of `needed_bytes` finds no room in `storage`.
+pub fn require_space(storage: &dyn Storage, name: &str, needed_bytes: u64) -> Result<(), FlashError> {
+    match storage.free_bytes() {
+        Some(free_bytes) if free_bytes < needed_bytes => {
+            Err(FlashError::NoSpace { name: storage.describe(name), needed_bytes, free_bytes })
+        }
+        _ => Ok(()),
+    }
+}
+
 /// Number of names that an error lists.
 const NAMES_MAX: usize = 4;
 
@@ -130,6 +140,11 @@ impl Storage for FileStorage {
         }
         names.sort();
         Ok(names)
+    }
+
+    fn free_bytes(&self) -> Option<u64> {
+        let found = rustix::fs::fstatvfs(&self.lock).ok()?;
+        Some(found.f_bavail.saturating_mul(found.f_frsize))
     }
 
     fn is_writable(&self) -> bool {

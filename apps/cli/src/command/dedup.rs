@@ -1,7 +1,9 @@
 //! `springbloom dedup`: how much of some data is duplicate.
 
 mod chunks;
+mod content;
 mod duplicates;
+mod extents;
 mod files;
 mod known;
 mod own_index;

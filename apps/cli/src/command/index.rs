@@ -2,10 +2,10 @@
 
 mod change;
 mod create;
+mod form;
 mod get;
 mod info;
 pub(crate) mod open;
-mod pairs;
 
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -19,7 +19,8 @@ use crate::flash::{FlashIndex, explain};
 
 /// Keep keys and values in an index on flash, with less than a byte of memory per key
 ///
-/// Keys are lines (or, with --null, end with NUL); `put` takes the value after the first tab.
+/// A line is a key, or a key, a tab and its value. With --null, lines end with NUL; with --json, they are JSON objects, for keys and
+/// values of any bytes.
 #[derive(Args, Debug)]
 pub(crate) struct Index {
     #[command(subcommand)]

@@ -3,7 +3,7 @@
 use std::io;
 
 use super::bad::{BadLine, BadLines};
-use super::reader::{LINE_BYTES_MAX, LineReader, Next};
+use super::reader::{LINE_BYTES_MAX, LineReader, Next, place};
 
 /// Lines processed together: enough to keep a device busy, few enough to show progress.
 pub(crate) const BATCH_LINES: usize = 8192;
@@ -28,6 +28,9 @@ pub(super) enum Filled {
 pub(crate) struct Batch {
     bytes: Vec<u8>,
     ends: Vec<usize>,
+    /// The name of the input, and the number of each line in it.
+    name: String,
+    numbers: Vec<u64>,
 }
 
 impl Batch {
@@ -39,6 +42,11 @@ impl Batch {
     pub(crate) fn line(&self, n: usize) -> &[u8] {
         let start = n.checked_sub(1).map_or(0, |before| self.ends[before]);
         &self.bytes[start..self.ends[n]]
+    }
+
+    /// Where the n-th line was.
+    pub(crate) fn place(&self, n: usize) -> String {
+        place(&self.name, self.numbers[n])
     }
 
     pub(crate) fn lines(&self) -> impl Iterator<Item = &[u8]> {
@@ -55,6 +63,8 @@ impl Batch {
     ) -> Filled {
         self.bytes.clear();
         self.ends.clear();
+        self.numbers.clear();
+        input.name().clone_into(&mut self.name);
         while self.len() < lines_max && self.bytes.len() < BATCH_BYTES {
             let start = self.bytes.len();
             let next = input.next_line(&mut self.bytes);
@@ -65,10 +75,15 @@ impl Batch {
                 Err(error) => return Filled::Unreadable(error),
             };
             match checked {
-                Ok(()) => self.ends.push(self.bytes.len()),
+                Ok(()) => {
+                    self.ends.push(self.bytes.len());
+                    self.numbers.push(input.number());
+                }
                 Err(wrong) => {
                     self.bytes.truncate(start);
-                    if let Some(stop) = bad.meet(BadLine { place: input.place(), wrong }) {
+                    if let Some(stop) =
+                        bad.meet(BadLine { place: place(input.name(), input.number()), wrong })
+                    {
                         return Filled::Stopped(stop);
                     }
                 }
@@ -123,6 +138,7 @@ mod tests {
         assert!(matches!(filled, Filled::End));
         assert_eq!(super::super::Taken::new(3, &bad).end("taken").unwrap(), 2);
         assert_eq!(batch.lines().collect::<Vec<_>>(), [b"a", b"b", b"c"]);
+        assert_eq!([0, 2].map(|n| batch.place(n)), ["keys, line 1", "keys, line 4"]);
     }
 
     #[test]

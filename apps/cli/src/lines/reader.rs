@@ -24,14 +24,23 @@ pub(super) struct LineReader<'i> {
     is_inside: bool,
 }
 
+/// Where a line is, in words.
+pub(super) fn place(name: &str, number: u64) -> String {
+    format!("{name}, line {number}")
+}
+
 impl<'i> LineReader<'i> {
     pub(super) fn new(input: Box<dyn BufRead + 'i>, name: &'i str, separator: u8) -> Self {
         LineReader { input, name, separator, number: 0, is_inside: false }
     }
 
-    /// Where the last line was.
-    pub(super) fn place(&self) -> String {
-        format!("{}, line {}", self.name, self.number)
+    pub(super) fn name(&self) -> &str {
+        self.name
+    }
+
+    /// Of the last line, from 1.
+    pub(super) fn number(&self) -> u64 {
+        self.number
     }
 
     /// Appends the next line to `bytes`, without its end; something of it if it is too long.

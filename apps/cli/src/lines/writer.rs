@@ -17,6 +17,11 @@ impl LineWriter {
         LineWriter { out: Output::stdout(), separator, printed: 0 }
     }
 
+    /// Whether `line`, read again, would be the same line.
+    pub(crate) fn holds(&self, line: &[u8]) -> bool {
+        !line.contains(&self.separator) && !(self.separator == b'\n' && line.ends_with(b"\r"))
+    }
+
     pub(crate) fn print(&mut self, line: &[u8]) -> Result<()> {
         self.printed += 1;
         self.out.write_all(line)?;

@@ -3,7 +3,7 @@
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Instant;
 
-use springbloom_flash_filter::{FlashFilter, Layout};
+use springbloom_flash_filter::{FlashFilter, Layout, WhenFull};
 
 use crate::claims::{Claim, Wanted};
 use crate::setup::{Setup, rate};
@@ -16,6 +16,7 @@ pub(crate) fn run(setup: &Setup) -> Vec<Claim> {
     let directory = setup.fresh("durable");
     let mut filter = FlashFilter::create(&directory, &setup.settings(Layout::Hierarchical), setup.buffer())
         .expect("create");
+    filter.set_when_full(WhenFull::Exceed);
     // The buffer is filled first, so that its flushes are part of every rate.
     setup.fill(&mut filter, setup.memory_bytes() / 8 * 2);
     let mut next = 0;

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Instant;
 
-use springbloom_flash_filter::{BufferSettings, FlashFilter, FlushPolicy, Layout, MemorySize};
+use springbloom_flash_filter::{BufferSettings, FlashFilter, FlushPolicy, Layout, MemorySize, WhenFull};
 use springbloom_page_device::{Access, FileStorage, IoEngine};
 
 use springbloom_records::Unit;
@@ -43,6 +43,7 @@ fn row(setup: &Setup, buffer: BufferSettings, name: &str) {
     let storage = Arc::new(FileStorage::open(&directory, Access::Create, IoEngine::Auto).expect("folder"));
     let filter =
         FlashFilter::create_in(storage, &setup.settings(Layout::Hierarchical), buffer).expect("create");
+    filter.set_when_full(WhenFull::Exceed);
     let mut next = 0;
     let mut insert = |count: u64| {
         let end = next + count;

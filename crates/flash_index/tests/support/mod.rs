@@ -35,6 +35,15 @@ pub fn key(n: u64) -> Vec<u8> {
     key
 }
 
+/// The same, but every fiftieth key has 256 to 20,000 bytes.
+pub fn any_key(n: u64) -> Vec<u8> {
+    let mut key = key(n);
+    if n % 50 == 7 {
+        key.resize(256 + (n * 7919 % 19_745) as usize, n as u8);
+    }
+    key
+}
+
 /// A value of `len_bytes` that identifies key and version.
 pub fn value(n: u64, version: u64, len_bytes: usize) -> Vec<u8> {
     let pattern: Vec<u8> = n.to_le_bytes().into_iter().chain(version.to_le_bytes()).collect();

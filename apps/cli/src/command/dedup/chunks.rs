@@ -1,6 +1,6 @@
 //! Cuts sources into chunks at content-defined places and digests them, on several threads.
 
-use std::io;
+use std::io::{self, Read};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::mpsc::{SyncSender, sync_channel};
 
@@ -9,8 +9,9 @@ use fastcdc::v2020::{self, StreamCDC};
 use springbloom_console::bad_input;
 use springbloom_console::sizes::Size;
 
-use super::duplicates::ContentDigest;
-use super::files::Source;
+use super::content::{Content, ContentDigest};
+use super::extents::{Extent, Extents, data_of};
+use super::files::{Opened, Source};
 
 /// Bytes of a chunk's digest: 160 bits of BLAKE3, the length of SHA-1.
 pub(super) const DIGEST_BYTES: usize = 20;
@@ -60,7 +61,10 @@ pub(super) struct End {
     pub(super) source: usize,
     /// With the error, if it could not be read to its end.
     pub(super) result: io::Result<()>,
-    pub(super) content: ContentDigest,
+    /// Bytes of its holes.
+    pub(super) hole_bytes: u64,
+    /// If it was asked for.
+    pub(super) content: Option<ContentDigest>,
 }
 
 /// A batch of chunks, and the sources that end with it.
@@ -72,9 +76,11 @@ pub(super) struct Batch {
 
 /// How sources are cut.
 #[derive(Clone, Copy)]
-pub(super) struct Cutting {
+pub(super) struct Cutting<'c> {
     pub(super) sizes: ChunkSizes,
     pub(super) threads: usize,
+    /// Whether the contents of a source are wanted as a whole.
+    pub(super) wants_content: &'c (dyn Fn(usize) -> bool + Sync),
 }
 
 /// Cuts the sources with these numbers into chunks and passes all batches to `take`, in order for each source. If `take` fails, returns
@@ -82,23 +88,34 @@ pub(super) struct Cutting {
 pub(super) fn chunk_all(
     sources: &[Source],
     numbers: &[usize],
-    cutting: Cutting,
+    cutting: Cutting<'_>,
     take: &mut dyn FnMut(Batch) -> Result<()>,
 ) -> Result<()> {
-    let Cutting { sizes, threads } = cutting;
     let next = AtomicUsize::new(0);
     let is_over = AtomicBool::new(false);
     std::thread::scope(|scope| {
-        let (sender, receiver) = sync_channel(threads * WAITING_BATCHES);
-        for _ in 0..threads {
+        let (sender, receiver) = sync_channel(cutting.threads * WAITING_BATCHES);
+        for _ in 0..cutting.threads {
             let (sender, next, is_over) = (sender.clone(), &next, &is_over);
             scope.spawn(move || {
                 let mut batch = Batch::default();
                 while !is_over.load(Ordering::Relaxed) {
                     let Some(&number) = numbers.get(next.fetch_add(1, Ordering::Relaxed)) else { break };
-                    if chunk_one(number, &sources[number], sizes, &mut batch, &sender).is_none() {
-                        return;
-                    }
+                    let content = (cutting.wants_content)(number).then(Content::new);
+                    let mut cutter = Cutter {
+                        number,
+                        sizes: cutting.sizes,
+                        batch: &mut batch,
+                        sender: &sender,
+                        hole_bytes: 0,
+                        content,
+                    };
+                    let result = match cutter.cut(&sources[number]) {
+                        Err(CutError::NobodyListens) => return,
+                        Err(CutError::Unreadable(error)) => Err(error),
+                        Ok(()) => Ok(()),
+                    };
+                    cutter.end(result);
                 }
                 // Nobody listens any more if this fails; then nobody misses it.
                 let _ = sender.send(batch);
@@ -113,37 +130,70 @@ pub(super) fn chunk_all(
     })
 }
 
-/// Adds the chunks of a source to `batch`, and sends it whenever it is full. Returns `None` if the receiver is gone.
-fn chunk_one(
+/// Why cutting ended early.
+enum CutError {
+    Unreadable(io::Error),
+    /// The receiver is gone.
+    NobodyListens,
+}
+
+impl From<io::Error> for CutError {
+    fn from(error: io::Error) -> Self {
+        CutError::Unreadable(error)
+    }
+}
+
+/// Cuts one source.
+struct Cutter<'c> {
     number: usize,
-    source: &Source,
     sizes: ChunkSizes,
-    batch: &mut Batch,
-    sender: &SyncSender<Batch>,
-) -> Option<()> {
-    let mut content = blake3::Hasher::new();
-    let end = source.open().and_then(|reader| {
-        for chunk in StreamCDC::new(reader, sizes.min, sizes.average, sizes.max) {
-            let chunk = chunk?;
-            let whole = blake3::hash(&chunk.data);
-            content.update(whole.as_bytes());
-            let mut digest = [0; DIGEST_BYTES];
-            digest.copy_from_slice(&whole.as_bytes()[..DIGEST_BYTES]);
-            let (offset, len_bytes) = (chunk.offset, chunk.length as u32);
-            batch.chunks.push(Chunk { source: number, digest, offset, len_bytes });
-            if batch.chunks.len() >= BATCH_CHUNKS && sender.send(std::mem::take(batch)).is_err() {
-                return Ok(false);
+    batch: &'c mut Batch,
+    sender: &'c SyncSender<Batch>,
+    hole_bytes: u64,
+    content: Option<Content>,
+}
+
+impl Cutter<'_> {
+    fn cut(&mut self, source: &Source) -> Result<(), CutError> {
+        let file = match source.open()? {
+            Opened::Pipe(pipe) => return self.cut_data(0, pipe),
+            Opened::File(file) => file,
+        };
+        for extent in Extents::of(&file)? {
+            match extent? {
+                Extent::Data { offset, len_bytes } => {
+                    self.cut_data(offset, data_of(&file, offset, len_bytes)?)?
+                }
+                Extent::Hole { len_bytes } => {
+                    self.hole_bytes += len_bytes;
+                    self.content.iter_mut().for_each(|content| content.add_hole(len_bytes));
+                }
             }
         }
-        Ok(true)
-    });
-    match end {
-        Ok(false) => return None,
-        end => batch.ends.push(End {
-            source: number,
-            result: end.map(|_| ()),
-            content: content.finalize().into(),
-        }),
+        Ok(())
     }
-    Some(())
+
+    /// Adds the chunks of data that begins at `start`, and sends the batch whenever it is full.
+    fn cut_data(&mut self, start: u64, data: impl Read) -> Result<(), CutError> {
+        let ChunkSizes { min, average, max } = self.sizes;
+        for chunk in StreamCDC::new(data, min, average, max) {
+            let chunk = chunk.map_err(io::Error::from)?;
+            self.content.iter_mut().for_each(|content| content.add(&chunk.data));
+            let mut digest = [0; DIGEST_BYTES];
+            digest.copy_from_slice(&blake3::hash(&chunk.data).as_bytes()[..DIGEST_BYTES]);
+            let (offset, len_bytes) = (start + chunk.offset, chunk.length as u32);
+            self.batch.chunks.push(Chunk { source: self.number, digest, offset, len_bytes });
+            if self.batch.chunks.len() >= BATCH_CHUNKS {
+                let sent = self.sender.send(std::mem::take(self.batch));
+                sent.map_err(|_| CutError::NobodyListens)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn end(self, result: io::Result<()>) {
+        let (source, hole_bytes) = (self.number, self.hole_bytes);
+        let content = self.content.map(Content::end);
+        self.batch.ends.push(End { source, result, hole_bytes, content });
+    }
 }

@@ -1,7 +1,8 @@
 //! The sources of a scan: files, each once, and a stream.
 
 use std::fs::{File, Metadata};
-use std::io::{self, Read};
+use std::io::{self, Stdin};
+use std::os::fd::AsFd;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
@@ -31,6 +32,12 @@ pub(super) struct Source {
     pub(super) modified: (i64, i64),
 }
 
+/// A source that is being read.
+pub(super) enum Opened {
+    Pipe(Stdin),
+    File(File),
+}
+
 impl Source {
     pub(super) fn file(path: PathBuf, metadata: &Metadata) -> Source {
         Source {
@@ -56,11 +63,14 @@ impl Source {
         }
     }
 
-    pub(super) fn open(&self) -> io::Result<Box<dyn Read>> {
-        if self.is_stream() {
-            return Ok(Box::new(io::stdin()));
+    pub(super) fn open(&self) -> io::Result<Opened> {
+        if self.is_pipe() {
+            return Ok(Opened::Pipe(io::stdin()));
         }
-        Ok(Box::new(File::open(&self.path)?))
+        if self.is_stream() {
+            return Ok(Opened::File(io::stdin().as_fd().try_clone_to_owned()?.into()));
+        }
+        Ok(Opened::File(File::open(&self.path)?))
     }
 
     pub(super) fn is_stream(&self) -> bool {

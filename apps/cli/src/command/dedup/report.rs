@@ -64,6 +64,13 @@ impl Report<'_> {
                 .ratio()
                 .map_or("nothing new".to_owned(), |ratio| format!("{ratio:.2} bytes for each new one"))
         )?;
+        if total.hole_bytes > 0 {
+            writeln!(
+                out,
+                "{} of holes beside that, which take no space and were not read",
+                size(total.hole_bytes)
+            )?;
+        }
         if found.hard_links > 0 {
             writeln!(
                 out,
@@ -149,7 +156,7 @@ fn print_groups(groups: &[Group], out: &mut impl Write) -> Result<()> {
         writeln!(out, "\nno duplicate files")?;
         return Ok(());
     }
-    let excess = groups.iter().map(Group::excess_bytes).sum();
+    let excess = groups.iter().map(|group| group.excess_bytes).sum();
     writeln!(out, "\nduplicate files, in which {} could be saved:", size(excess))?;
     for group in groups {
         writeln!(out, "  {} files of {}", group.names.len(), size(group.bytes))?;

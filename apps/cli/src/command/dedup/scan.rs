@@ -9,8 +9,8 @@ use clap::Args;
 use springbloom_console::sizes::{self, Size};
 use springbloom_console::{Step, folder, output};
 
-use super::chunks::{Batch, ChunkSizes, Cutting, chunk_all};
-use super::duplicates::Duplicates;
+use super::chunks::{Batch, ChunkSizes, Cutting, End, chunk_all};
+use super::duplicates::{Candidates, Duplicates};
 use super::files::{Source, shown};
 use super::known;
 use super::report::Report;
@@ -35,6 +35,9 @@ const READAHEAD_WINDOWS: usize = 16;
 ///
 /// Files with several names (hard links) are counted once. Symbolic links are not followed; pseudo file systems (/proc, /sys),
 /// devices and the index itself are skipped. Files that vanish or cannot be read are reported and counted; the exit code is then 4.
+/// Holes of sparse files are counted apart and not read.
+///
+/// Beside the index, memory is needed for each file: some 200 bytes and its path, and 110 bytes more with --duplicates.
 #[derive(Args, Debug)]
 pub(crate) struct Scan {
     /// Files and folders; `-` is standard input, for example a tar stream
@@ -73,7 +76,7 @@ impl Scan {
     pub(super) fn run(&self) -> Result<ExitCode> {
         // Bounded by the parser.
         let threads = self.threads.map_or_else(all_processors, |threads| threads as usize);
-        let cutting = Cutting { sizes: ChunkSizes::around(self.chunk_size.bytes)?, threads };
+        let sizes = ChunkSizes::around(self.chunk_size.bytes)?;
         walk::check(&self.paths, &self.index)?;
         let trace = self.trace.as_deref().map(LookupTrace::append_to).transpose()?;
         let index = self.open_index()?;
@@ -94,10 +97,13 @@ impl Scan {
         message.iter().for_each(output::tell);
         // Before any chunk: if this is killed, the next scan must know that there was one.
         state.write(&index)?;
-        let mut duplicates = self.duplicates.then(|| Duplicates::among(sources));
+        let mut duplicates = self.duplicates.then(Duplicates::new);
+        let candidates = if self.duplicates { Candidates::among(sources) } else { Candidates::none() };
+        let cutting = Cutting { sizes, threads, wants_content: &|source| candidates.has(source) };
         let first = state.next_source.min(sources.len());
         if let Some(duplicates) = &mut duplicates {
-            compare_again(sources, first, cutting, duplicates)?;
+            let again: Vec<usize> = (0..first).filter(|n| candidates.has(*n)).collect();
+            compare_again(sources, &again, cutting, duplicates)?;
         }
         let left: Vec<usize> = (first..sources.len()).collect();
         let step = Step::of("scanning", left.iter().map(|n| sources[*n].len_bytes).sum());
@@ -145,22 +151,35 @@ fn all_processors() -> usize {
     std::thread::available_parallelism().map_or(1, usize::from)
 }
 
-/// Reads files again that an interrupted scan had finished, if other files may be equal to them.
+/// Reads files again that an interrupted scan had finished, as other files may be equal to them.
 fn compare_again(
     sources: &[Source],
-    done: usize,
-    cutting: Cutting,
+    again: &[usize],
+    cutting: Cutting<'_>,
     duplicates: &mut Duplicates,
 ) -> Result<()> {
-    let again: Vec<usize> = (0..done).filter(|n| duplicates.is_candidate(*n)).collect();
     let step = Step::of("comparing", again.iter().map(|n| sources[*n].len_bytes).sum());
-    chunk_all(sources, &again, cutting, &mut |batch| {
-        step.advance(batch.chunks.iter().map(|chunk| u64::from(chunk.len_bytes)).sum());
+    chunk_all(sources, again, cutting, &mut |batch| {
+        step.advance(bytes_of(&batch));
         // An unreadable file has been reported, or is scanned again the next time.
         let readable = batch.ends.iter().filter(|end| end.result.is_ok());
-        readable.for_each(|end| duplicates.add(end.source, end.content));
+        readable.for_each(|end| compare(sources, end, duplicates));
         Ok(())
     })
+}
+
+/// Takes the contents of a file, if it may have duplicates.
+fn compare(sources: &[Source], end: &End, duplicates: &mut Duplicates) {
+    if let Some(content) = end.content {
+        let data_bytes = sources[end.source].len_bytes.saturating_sub(end.hole_bytes);
+        duplicates.add(end.source, data_bytes, content);
+    }
+}
+
+/// Bytes that a batch brings, for the progress.
+fn bytes_of(batch: &Batch) -> u64 {
+    let data = batch.chunks.iter().map(|chunk| u64::from(chunk.len_bytes)).sum::<u64>();
+    data + batch.ends.iter().map(|end| end.hole_bytes).sum::<u64>()
 }
 
 /// The work between two saved states.
@@ -182,7 +201,7 @@ impl Progress<'_> {
         duplicates: &mut Option<Duplicates>,
         batch: Batch,
     ) -> Result<()> {
-        self.step.advance(batch.chunks.iter().map(|chunk| u64::from(chunk.len_bytes)).sum());
+        self.step.advance(bytes_of(&batch));
         let standings = known::stand(self.index, &mut self.seen, state.scan, &batch)?;
         self.trace.as_mut().map_or(Ok(()), |trace| trace.add(&batch.chunks, &standings))?;
         for (chunk, standing) in batch.chunks.iter().zip(standings) {
@@ -193,9 +212,10 @@ impl Progress<'_> {
                 (Err(e), _) => {
                     self.step.warn(&format!("cannot read {}: {e}", shown(&self.sources[end.source].name())))
                 }
-                (Ok(()), Some(duplicates)) => duplicates.add(end.source, end.content),
+                (Ok(()), Some(duplicates)) => compare(self.sources, &end, duplicates),
                 (Ok(()), None) => {}
             }
+            self.open.sums(end.source).hole_bytes = end.hole_bytes;
             self.open.end(end.source, end.result.is_ok());
         }
         while let Some((sums, is_readable)) = self.open.take(state.next_source) {

@@ -195,6 +195,7 @@ mod tests {
             new_chunks: u64::MAX,
             repeated_bytes: u64::MAX,
             known_bytes: u64::MAX,
+            hole_bytes: u64::MAX,
         };
         // Control characters take most in JSON.
         let kinds: Vec<String> = (0..1000).map(|n| format!("\u{1}\u{1}\u{1}\u{1}\u{1}{n:03}")).collect();

@@ -17,7 +17,9 @@ const OTHER: &str = "(other)";
 
 /// Bytes and chunks of some data.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
 pub(super) struct Sums {
+    /// Without holes.
     pub(super) bytes: u64,
     pub(super) chunks: u64,
     /// Of these, seen for the first time.
@@ -27,6 +29,8 @@ pub(super) struct Sums {
     pub(super) repeated_bytes: u64,
     /// Known from earlier scans.
     pub(super) known_bytes: u64,
+    /// Of holes of files, which are no data.
+    pub(super) hole_bytes: u64,
 }
 
 impl Sums {
@@ -51,6 +55,7 @@ impl Sums {
         self.new_chunks += other.new_chunks;
         self.repeated_bytes += other.repeated_bytes;
         self.known_bytes += other.known_bytes;
+        self.hole_bytes = self.hole_bytes.saturating_add(other.hole_bytes);
     }
 
     pub(super) fn duplicate_bytes(&self) -> u64 {

@@ -1,14 +1,16 @@
 //! `springbloom index get`: looks keys up.
 
+use std::borrow::Cow;
 use std::ops::ControlFlow;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
 use anyhow::{Context, Result};
 use clap::Args;
+use springbloom_console::bad_input;
 
+use super::form::FormOptions;
 use super::open::{MemoryOptions, open_to_look_up};
-use super::pairs;
 use crate::failure::selected;
 use crate::flash::{FlashError, FlashIndex, explain};
 use crate::lines::{LineOptions, Reading};
@@ -16,9 +18,14 @@ use crate::lines::{LineOptions, Reading};
 /// Keys looked up together: their values are in memory at once, 64 KiB each at most.
 const BATCH_KEYS: usize = 256;
 
+const NO_LINE: &str =
+    "has the end of a line in it, or a carriage return at its end; --json prints it, and so may --null";
+
 /// Print keys with their values
 ///
-/// Each key that is in the index is printed with a tab and its value. With --absent, the missing keys are printed instead.
+/// Each line is a key; a line with a tab is refused, as no key has one. Each key that is in the index is printed with a tab and its
+/// value, as `put` takes them. A value that such a line cannot hold ends the command; --json prints every value. With --absent, the
+/// missing keys are printed instead.
 #[derive(Args, Debug)]
 pub(crate) struct Get {
     /// Folder of the index
@@ -29,6 +36,8 @@ pub(crate) struct Get {
     #[arg(short = 'v', long)]
     absent: bool,
     #[command(flatten)]
+    form: FormOptions,
+    #[command(flatten)]
     memory: MemoryOptions,
 }
 
@@ -37,22 +46,26 @@ impl Get {
         let index = open_to_look_up(&self.index, &self.memory)?;
         let mut output = self.keys.output();
         let mut line = Vec::new();
-        let reading = Reading { batch_lines: BATCH_KEYS, check: &pairs::check_key, prints: true };
+        let check = |line: &[u8]| self.form.key(line).map(drop);
+        let reading = Reading { batch_lines: BATCH_KEYS, check: &check, prints: true };
         let mut damage = Damage::default();
         let taken = self.keys.each_batch(&reading, &mut |batch| {
-            let keys: Vec<&[u8]> = batch.lines().collect();
-            for (key, value) in keys.iter().zip(damage.look_up(&index, &keys)?) {
+            let keys: Result<Vec<Cow<'_, [u8]>>, String> =
+                batch.lines().map(|line| self.form.key(line)).collect();
+            let keys = keys.map_err(bad_input)?;
+            let keys: Vec<&[u8]> = keys.iter().map(|key| &**key).collect();
+            for (n, value) in damage.look_up(&index, &keys)?.into_iter().enumerate() {
                 let Some(value) = value else { continue };
-                match value {
-                    Some(value) if !self.absent => {
-                        line.clear();
-                        line.extend_from_slice(key);
-                        line.push(b'\t');
-                        line.extend_from_slice(&value);
-                        output.print(&line)?;
+                if value.is_none() == self.absent {
+                    self.form.write(keys[n], value.as_deref(), &mut line)?;
+                    if value.is_some() && !output.holds(&line) {
+                        output.flush()?;
+                        return Err(bad_input(format!(
+                            "{}: the value of this key {NO_LINE}",
+                            batch.place(n)
+                        )));
                     }
-                    None if self.absent => output.print(key)?,
-                    _ => {}
+                    output.print(&line)?;
                 }
             }
             Ok(if output.flush()? { ControlFlow::Continue(()) } else { ControlFlow::Break(()) })

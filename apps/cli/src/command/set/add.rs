@@ -5,21 +5,24 @@ use std::ops::ControlFlow;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result, anyhow, bail};
 use clap::Args;
 use springbloom_console::output::tell;
 use springbloom_filter::KeyDigest;
 
 use super::keys;
-use super::open::{BufferOptions, close, open, warn_if_full};
+use super::open::{BufferOptions, close, open};
 use crate::failure::{done, selected};
-use crate::flash::{FlashFilter, explain};
+use crate::flash::{FlashError, FlashFilter, WhenFull, explain};
 use crate::lines::{Batch, LineOptions, LineWriter};
 
 /// Put keys into a set
 ///
 /// Keys become durable in batches of at most 8,192 as they are read (with `--line-buffered`, one by one). If the command is
 /// killed, the set keeps the batches that were durable.
+///
+/// A full set takes no further key: the command stops at the first one with its line and exit code 1. The keys before it are in
+/// the set.
 #[derive(Args, Debug)]
 pub(crate) struct Add {
     /// Folder of the set
@@ -35,20 +38,50 @@ pub(crate) struct Add {
     #[arg(long)]
     line_buffered: bool,
     #[command(flatten)]
+    when_full: WhenFullOptions,
+    #[command(flatten)]
     buffer: BufferOptions,
+}
+
+/// What to do when the set is full
+#[derive(Args, Debug)]
+struct WhenFullOptions {
+    /// When the set is full, add a filter of twice the size, and let the set grow from then on. The false positive rate ends below
+    /// 1.5 times the one that the set was made for
+    #[arg(long)]
+    grow: bool,
+    /// When the set is full, go on: the false positive rate rises with every key, and is told at the end
+    #[arg(long, conflicts_with = "grow")]
+    over_capacity: bool,
+}
+
+impl WhenFullOptions {
+    fn choice(&self) -> WhenFull {
+        match (self.grow, self.over_capacity) {
+            (true, _) => WhenFull::Grow,
+            (_, true) => WhenFull::Exceed,
+            _ => WhenFull::Refuse,
+        }
+    }
 }
 
 impl Add {
     pub(super) fn run(&self) -> Result<ExitCode> {
         let filter = open(&self.set, &self.buffer)?;
+        filter.set_when_full(self.when_full.choice());
         // Without a log, committing a batch would write all of its pages.
         let is_logged = filter.info().layers.iter().all(|layer| layer.header.is_logged);
         let mut output = self.print_new.then(|| self.keys.output());
+        let mut before = 0;
         let taken = self.keys.each_batch(&keys::reading(self.line_buffered, self.print_new), &mut |batch| {
             let digests = keys::digests(batch);
-            match &mut output {
+            let added = match &mut output {
                 Some(output) => add_new(&filter, batch, &digests, output)?,
-                None => filter.insert_many(&digests).map_err(explain)?,
+                None => add(&filter, &digests)?,
+            };
+            before += added as u64;
+            if added < batch.len() {
+                return Err(self.full(&filter, &batch.place(added), before));
             }
             if is_logged {
                 filter.commit().map_err(explain)?;
@@ -56,8 +89,7 @@ impl Add {
             Ok(ControlFlow::Continue(()))
         });
         // Whatever went wrong, the lines before it are kept.
-        warn_if_full(&filter, &self.set);
-        let closed = close(filter);
+        let closed = close(filter, &self.set);
         let taken = taken?;
         closed?;
         let read = taken.lines;
@@ -66,24 +98,55 @@ impl Add {
         tell(format_args!("{} of {read} keys are new", output.printed()));
         Ok(selected(output.printed(), left_out))
     }
+
+    /// The error for a line whose key has no room.
+    fn full(&self, filter: &FlashFilter, place: &str, lines: u64) -> anyhow::Error {
+        let capacity = filter.info().layers[0].header.capacity_keys;
+        anyhow!(
+            "{place}: {} is full: it holds the {capacity} keys that it was built for. The {lines} lines before it are in the set. Add \
+             the others with --grow (the set grows), with --over-capacity (its false positive rate rises), or to a larger set",
+            self.set.display()
+        )
+    }
+}
+
+/// Inserts keys. Returns how many: fewer than all if the set is full.
+fn add(filter: &FlashFilter, digests: &[KeyDigest]) -> Result<usize> {
+    match filter.insert_many(digests) {
+        Ok(()) => Ok(digests.len()),
+        Err(FlashError::Full { inserted, .. }) => Ok(inserted),
+        Err(error) => Err(explain(error)),
+    }
 }
 
 /// Prints and inserts the keys of `batch` that are not in the set, each once. They are handed on before they are inserted: a key that
-/// is in the set and was never seen by anybody would be lost for good.
+/// is in the set and was never seen by anybody would be lost for good. Returns how many lines are in the set then.
 fn add_new(
     filter: &FlashFilter,
     batch: &Batch,
     digests: &[KeyDigest],
     output: &mut LineWriter,
-) -> Result<()> {
+) -> Result<usize> {
     const NOT_ADDED: &str = "the remaining keys were not added";
     let known = filter.contains_many(digests);
     let mut seen = HashSet::new();
     let new: Vec<usize> = (0..digests.len()).filter(|n| !known[*n] && seen.insert(digests[*n])).collect();
-    let printed = new.iter().try_for_each(|n| output.print(batch.line(*n))).and_then(|()| output.flush());
-    if !printed.context(NOT_ADDED)? {
-        bail!("the output was closed: {NOT_ADDED}; the next run counts them as new");
+    // Near its capacity, a set tells its room better with every key that it takes.
+    let mut rest = &new[..];
+    while !rest.is_empty() {
+        let room = filter.room_for(rest.len()).map_err(explain)?;
+        let (fitting, others) = rest.split_at(room);
+        let printed =
+            fitting.iter().try_for_each(|n| output.print(batch.line(*n))).and_then(|()| output.flush());
+        if !printed.context(NOT_ADDED)? {
+            bail!("the output was closed: {NOT_ADDED}; the next run counts them as new");
+        }
+        let digests: Vec<_> = fitting.iter().map(|n| digests[*n]).collect();
+        let added = add(filter, &digests)?;
+        if added < fitting.len() || fitting.is_empty() {
+            return Ok(rest[added]);
+        }
+        rest = others;
     }
-    let digests: Vec<_> = new.iter().map(|n| digests[*n]).collect();
-    filter.insert_many(&digests).map_err(explain)
+    Ok(digests.len())
 }

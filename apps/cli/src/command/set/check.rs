@@ -9,7 +9,7 @@ use clap::Args;
 use springbloom_console::output::warn;
 
 use super::keys;
-use super::open::{BufferOptions, open_to_look_up};
+use super::open::{BufferOptions, open_to_look_up, warn_if_overfull};
 use crate::failure::selected;
 use crate::lines::LineOptions;
 
@@ -42,6 +42,7 @@ pub(crate) struct Check {
 impl Check {
     pub(super) fn run(&self) -> Result<ExitCode> {
         let filter = open_to_look_up(&self.set, &self.buffer)?;
+        warn_if_overfull(&filter, &self.set);
         let mut output = self.keys.output();
         let prints = !self.count && !self.quiet;
         let mut printed = 0;

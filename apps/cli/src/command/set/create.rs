@@ -7,11 +7,11 @@ use anyhow::{Context, Result};
 use clap::{Args, ValueEnum};
 use springbloom_console::output::tell;
 use springbloom_console::sizes::{self, Size};
-use springbloom_console::{Step, folder};
+use springbloom_console::{Step, bad_input, folder};
 
 use super::open::BufferOptions;
 use crate::flash::{
-    FilterSettings, FlashFilter, Layout, PAGE_BYTES_MAX, PAGE_BYTES_MIN, PROBES_MAX, explain,
+    FilterSettings, FlashError, FlashFilter, Layout, PAGE_BYTES_MAX, PAGE_BYTES_MIN, PROBES_MAX, explain,
 };
 
 /// Create an empty set
@@ -19,7 +19,8 @@ use crate::flash::{
 pub(crate) struct Create {
     /// Folder for the set: a new one, or an empty one
     set: PathBuf,
-    /// Distinct keys that the set should hold, such as 1000000, 1e9, 2.5M or 1G (multiples of 1,000)
+    /// Distinct keys that the set should hold, such as 1000000, 1e9, 2.5M or 1G (multiples of 1,000). A full set takes no
+    /// further key, unless it grows
     #[arg(long, value_name = "KEYS", value_parser = sizes::count)]
     capacity: u64,
     /// False positive rate of the full set: the share of absent keys that it reports as present
@@ -63,7 +64,7 @@ impl Create {
         folder::require_parent(&self.set)?;
         let step = Step::waiting(&format!("making {}", self.set.display()));
         let filter = FlashFilter::create(&self.set, &settings, buffer)
-            .map_err(explain)
+            .map_err(|error| self.explain(error))
             .with_context(|| format!("cannot create a set for {} keys", self.capacity))?;
         drop(step);
         let header = filter.info().layers[0].header;
@@ -75,6 +76,19 @@ impl Create {
             header.chain_fpr
         ));
         Ok(ExitCode::SUCCESS)
+    }
+
+    /// A capacity that the disk cannot hold is input that the user can correct.
+    fn explain(&self, error: FlashError) -> anyhow::Error {
+        match error {
+            FlashError::NoSpace { needed_bytes, free_bytes, .. } => bad_input(format!(
+                "{} would take {}, its file system has {} free; choose a smaller --capacity or another disk",
+                self.set.display(),
+                Size { bytes: needed_bytes },
+                Size { bytes: free_bytes }
+            )),
+            error => explain(error),
+        }
     }
 
     fn settings(&self) -> FilterSettings {
@@ -91,5 +105,34 @@ impl Create {
             LayoutName::Hierarchical => Layout::Hierarchical,
             LayoutName::TwoChoices => Layout::TwoChoices,
         })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::Parser;
+
+    use super::*;
+    use crate::failure::{EXIT_BAD_INPUT, exit_code};
+
+    #[derive(Parser)]
+    struct Program {
+        #[command(flatten)]
+        create: Create,
+    }
+
+    #[test]
+    fn a_capacity_that_the_disk_cannot_hold_is_bad_input_with_both_figures() {
+        let create = Program::parse_from(["set", "seen", "--capacity", "1e12"]).create;
+        let error = create.explain(FlashError::NoSpace {
+            name: "seen/filter-0000".to_owned(),
+            needed_bytes: 3 << 40,
+            free_bytes: 5 << 30,
+        });
+        assert_eq!(exit_code(&error), EXIT_BAD_INPUT);
+        assert!(
+            error.to_string().contains("seen would take 3 TiB, its file system has 5 GiB free"),
+            "{error}"
+        );
     }
 }

@@ -8,8 +8,8 @@ use clap::Args;
 use springbloom_console::Step;
 use springbloom_console::bad_input;
 
-use super::open::{BufferOptions, close, open, open_to_look_up, warn_if_full};
-use crate::flash::{FlashError, explain};
+use super::open::{BufferOptions, close, open, open_to_look_up};
+use crate::flash::{FlashError, WhenFull, explain};
 
 /// Add all keys of other sets, made with the same settings, to a set
 #[derive(Args, Debug)]
@@ -19,6 +19,9 @@ pub(crate) struct Merge {
     /// Folders of the sets whose keys are added
     #[arg(required = true)]
     from: Vec<PathBuf>,
+    /// Merge more keys than the set was built for: its false positive rate rises, and is told at the end
+    #[arg(long)]
+    over_capacity: bool,
     #[command(flatten)]
     buffer: BufferOptions,
 }
@@ -26,6 +29,9 @@ pub(crate) struct Merge {
 impl Merge {
     pub(super) fn run(&self) -> Result<ExitCode> {
         let filter = open(&self.set, &self.buffer)?;
+        if self.over_capacity {
+            filter.set_when_full(WhenFull::Exceed);
+        }
         let pages = u64::from(filter.info().layers[0].header.geometry.page_count);
         for path in &self.from {
             if is_same(path, &self.set) {
@@ -45,11 +51,16 @@ impl Merge {
                     path.display(),
                     self.set.display()
                 )),
+                FlashError::Full { capacity_keys, keys, .. } => anyhow::anyhow!(
+                    "{} was built for {capacity_keys} keys, and with those of {} it would hold about {keys}; nothing of that set was \
+                     merged. Go on with --over-capacity, which raises the false positive rate, or make a larger set of the original keys",
+                    self.set.display(),
+                    path.display()
+                ),
                 _ => explain(error),
             })?;
         }
-        warn_if_full(&filter, &self.set);
-        close(filter)?;
+        close(filter, &self.set)?;
         Ok(ExitCode::SUCCESS)
     }
 }

@@ -94,9 +94,15 @@ pub(super) fn open_to_read(directory: &Path, buffer: &BufferOptions) -> Result<F
     FlashFilter::open_read_only(directory, settings).map_err(|error| explain_opening(directory, error))
 }
 
-/// Flushes the pending updates and closes `filter`.
-pub(super) fn close(filter: FlashFilter) -> Result<()> {
-    let _step = Step::waiting("closing the set");
+/// Flushes the pending updates of the set in `directory` and closes it. Tells the rate of a set that is over its capacity.
+pub(super) fn close(filter: FlashFilter, directory: &Path) -> Result<()> {
+    let step = Step::waiting("closing the set");
+    if filter.is_full() {
+        // The rate is known once all keys are in their pages.
+        filter.flush().map_err(explain)?;
+    }
+    drop(step);
+    warn_if_overfull(&filter, directory);
     filter.close().map_err(explain)
 }
 
@@ -115,14 +121,20 @@ fn explain_opening(directory: &Path, error: FlashError) -> anyhow::Error {
     }
 }
 
-/// Warns that a set has reached its capacity.
-pub(super) fn warn_if_full(filter: &FlashFilter, set: &Path) {
-    if filter.is_full() {
+/// A rate so much above the one asked for is told.
+const HIGH_RATE: f64 = 1.5;
+
+/// Warns of a set that errs far more often than it was built for, as it holds more keys.
+pub(super) fn warn_if_overfull(filter: &FlashFilter, set: &Path) {
+    let info = filter.info();
+    let (rate, built_for) = (info.estimated_fpr, info.layers[0].header.chain_fpr);
+    if rate > HIGH_RATE * built_for && filter.is_full() {
+        let keys: f64 = info.layers.iter().map(|layer| layer.estimated_keys).sum();
         warn(format_args!(
-            "{} is full: its false positive rate is {:.2e} and rises; make a larger one with `springbloom set create` and a \
-             larger --capacity or --grow",
+            "{} holds about {keys:.0} keys, more than the {} it was built for: it takes {rate:.2e} of the absent keys for present, \
+             not {built_for:.2e}",
             set.display(),
-            filter.estimated_fpr()
+            info.layers[0].header.capacity_keys
         ));
     }
 }

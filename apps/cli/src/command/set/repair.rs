@@ -43,7 +43,7 @@ impl Repair {
         let step = Step::waiting("repairing");
         let sectors = filter.repair().map_err(explain)?;
         drop(step);
-        close(filter)?;
+        close(filter, &self.set)?;
         if self.json {
             return output::json(&json!({ "mended_sectors": sectors }));
         }

@@ -1,0 +1,153 @@
+//! What a filter does when it holds as many keys as it was built for, and whether the disk can hold a filter.
+
+use std::borrow::Cow;
+use std::collections::HashSet;
+
+use springbloom_filter::KeyDigest;
+use springbloom_page_device::{FlashError, Storage, require_space};
+
+use crate::filter::{FlashFilter, State};
+use crate::header::FilterHeader;
+use crate::layer::{Layer, file_name};
+use crate::memory::MemoryPlan;
+use crate::write::Writer;
+
+/// What an insertion does when a filter that was not made to grow is full.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum WhenFull {
+    /// It fails with [`FlashError::Full`] at the first key that the filter does not hold.
+    #[default]
+    Refuse,
+    /// It adds a filter of twice the capacity, built for a quarter of the rate, and the filter grows from then on. The rates add up to at
+    /// most 1.5 times the rate asked for.
+    Grow,
+    /// It goes on: the rate rises with every key, to 1 in the end.
+    Exceed,
+}
+
+/// The part of a chunk of keys that a filter takes.
+pub(crate) struct Fitting<'k> {
+    /// The keys to add.
+    pub(crate) keys: Cow<'k, [KeyDigest]>,
+    /// Keys of the chunk before the first one without room.
+    pub(crate) taken: usize,
+}
+
+impl Writer {
+    /// Distinct keys in the newest filter: at most as many as were inserted, and as its bits say. The estimate from the bits may be too
+    /// high by four standard deviations, at most the root of the capacity, so that a filter takes all the keys that it was built for.
+    fn held_keys(&self, state: &State) -> f64 {
+        let newest = state.newest();
+        let estimate = newest.estimated_keys_with(state.pending.len());
+        let noise = (newest.header.capacity_keys as f64).sqrt();
+        (estimate - noise).clamp(0.0, self.insertions() as f64)
+    }
+
+    /// New keys for which the newest filter has room by its capacity.
+    fn room_by_capacity(&self, state: &State) -> u64 {
+        (state.newest().header.capacity_keys as f64 - self.held_keys(state)).max(0.0) as u64
+    }
+
+    /// New keys that an insertion takes.
+    fn room(&self, state: &State) -> u64 {
+        let is_limited = self.when_full == WhenFull::Refuse && !state.newest().header.grows;
+        if is_limited { self.room_by_capacity(state) } else { u64::MAX }
+    }
+
+    /// The error for a key after `inserted` keys of a call.
+    pub(crate) fn full(&self, state: &State, inserted: usize) -> FlashError {
+        let keys = (self.held_keys(state) as u64).saturating_add(1);
+        full(state.newest(), keys, inserted)
+    }
+
+    /// An error if the keys of `other` together with those of the filter are more than it was built for.
+    pub(crate) fn require_room_for(&self, ours: &Layer, other: &Layer) -> Result<(), FlashError> {
+        let capacity = ours.header.capacity_keys as f64;
+        if self.when_full == WhenFull::Exceed || ours.estimated_keys() + other.estimated_keys() <= capacity {
+            return Ok(());
+        }
+        let keys = ours.estimated_keys_of_both(other);
+        if keys - capacity.sqrt() <= capacity { Ok(()) } else { Err(full(ours, keys as u64, 0)) }
+    }
+}
+
+fn full(layer: &Layer, keys: u64, inserted: usize) -> FlashError {
+    let (name, capacity_keys) = (layer.name.clone(), layer.header.capacity_keys);
+    FlashError::Full { name, capacity_keys, keys, inserted }
+}
+
+impl FlashFilter {
+    /// Chooses what insertions do when the filter is full, until it is closed.
+    pub fn set_when_full(&self, when_full: WhenFull) {
+        self.writer.lock().when_full = when_full;
+    }
+
+    /// Whether the filter holds as many distinct keys as it was built for. More keys raise its rate above the requested one. Always false
+    /// for a growing filter.
+    pub fn is_full(&self) -> bool {
+        let (writer, state) = (self.writer.lock(), self.state());
+        !state.newest().header.grows && writer.room_by_capacity(&state) == 0
+    }
+
+    /// How many of `keys` keys that the filter does not hold an insertion takes. Cost: if the number of pending updates leaves that open,
+    /// they are written to their pages.
+    pub fn room_for(&self, keys: usize) -> Result<usize, FlashError> {
+        let mut writer = self.sound_writer()?;
+        let state = self.state();
+        self.room_among(&mut writer, &state, keys)
+    }
+
+    /// The same with the writer's lock held.
+    fn room_among(&self, writer: &mut Writer, state: &State, keys: usize) -> Result<usize, FlashError> {
+        // A pending update may be of a key that its page holds already. Only pages tell.
+        if writer.room(state) < keys as u64 && state.pending.len() > 0 {
+            let flushed = self.flush_all(writer, state);
+            writer.has_failed |= flushed.is_err();
+            flushed?;
+        }
+        Ok(writer.room(state).min(keys as u64) as usize)
+    }
+
+    /// Which keys of `chunk` the filter holds. None if a page could not be read: "may match" says nothing of a key then.
+    fn surely_known(&self, chunk: &[KeyDigest]) -> Vec<bool> {
+        let unread = || {
+            let stats = self.counters.snapshot(0, 0);
+            stats.failed_reads + stats.damaged_answers
+        };
+        let before = unread();
+        let known = self.contains_many(chunk);
+        if unread() == before { known } else { vec![false; chunk.len()] }
+    }
+
+    /// The keys of `chunk` to add. Near the capacity, only those that the filter does not hold.
+    pub(crate) fn fitting<'k>(
+        &self,
+        writer: &mut Writer,
+        state: &State,
+        chunk: &'k [KeyDigest],
+    ) -> Result<Fitting<'k>, FlashError> {
+        if writer.room(state) >= chunk.len() as u64 {
+            return Ok(Fitting { keys: Cow::Borrowed(chunk), taken: chunk.len() });
+        }
+        let known = self.surely_known(chunk);
+        let mut seen = HashSet::new();
+        let new: Vec<usize> = (0..chunk.len()).filter(|n| !known[*n] && seen.insert(chunk[*n])).collect();
+        let room = self.room_among(writer, state, new.len())?;
+        let taken = new.get(room).copied().unwrap_or(chunk.len());
+        let keys = new[..room].iter().map(|n| chunk[*n]).collect();
+        Ok(Fitting { keys: Cow::Owned(keys), taken })
+    }
+}
+
+/// Returns an error if the file of the filter `header`, with its log, finds no room.
+pub(crate) fn require_space_for(
+    storage: &dyn Storage,
+    header: &FilterHeader,
+    plan: &MemoryPlan,
+) -> Result<(), FlashError> {
+    let file = file_name(header.layer);
+    // An interrupted growth may have left the file.
+    let there_bytes = storage.open(&file).map_or(0, |device| device.len_bytes());
+    let needed_bytes = header.file_bytes().saturating_add(plan.log_bytes(&header.geometry));
+    require_space(storage, &file, needed_bytes.saturating_sub(there_bytes))
+}
