@@ -24,6 +24,11 @@ impl Notices {
         }
     }
 
+    /// Whether none waits.
+    pub fn is_empty(&self) -> bool {
+        self.waiting.lock().is_empty()
+    }
+
     /// Takes the warnings that wait, the oldest first.
     pub fn take(&self) -> Vec<String> {
         self.waiting.lock().drain(..).collect()

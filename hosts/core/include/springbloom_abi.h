@@ -191,13 +191,14 @@ void sb_family_close(const sb_filters* filters, sb_family* family) SB_NOEXCEPT;
 // Given the first bytes of a filter block: 1, and how long the head (header and directory) and the block are; 0: not ours.
 int sb_block_extent(sb_bytes start, uint64_t* head_bytes, uint64_t* block_bytes) SB_NOEXCEPT;
 // What opening a table comes to.
-enum { SB_OPENED = 0, SB_NO_ROOM = 1, SB_CORRUPT = 2, SB_NONE_LEFT = 3 };
+enum { SB_OPENED = 0, SB_NO_ROOM = 1, SB_CORRUPT = 2, SB_NONE_LEFT = 3, SB_UNREADABLE = 4 };
 // Opens a table in the caller's memory, which may be moved; close with sb_table_close. Gives SB_OPENED, or why lookups pass
 // unfiltered.
 int sb_table_open(const sb_filters* filters, const sb_family* family, const sb_table_spec* spec, sb_table* table) SB_NOEXCEPT;
-// The column family, known as `context`, has a deferred table: opening it gave SB_NO_ROOM. When there is more room, a background thread
-// calls `retry`, which tries to open one of the deferred tables. It gives SB_OPENED if that one need not be tried again, SB_NO_ROOM if it
-// stays deferred, SB_NONE_LEFT if there was none: then it is not called again until the next table is deferred.
+// The column family, known as `context`, has a deferred table: there was no room for it, or its units could not be read. A background
+// thread calls `retry`, which tries to open one of the deferred tables. It gives SB_OPENED if that one need not be tried again, SB_NO_ROOM
+// if it stays deferred until there is more room, SB_UNREADABLE if some stay deferred that cannot be read at present, SB_NONE_LEFT if there
+// was none: then it is not called again until the next table is deferred.
 void sb_deferred_add(const sb_filters* filters, const sb_family* family, void* context,
                      int (*retry)(void* context) SB_NOEXCEPT) SB_NOEXCEPT;
 // A deferred table was closed before `retry` gave SB_OPENED for it.

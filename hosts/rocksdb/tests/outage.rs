@@ -102,6 +102,40 @@ fn a_fault_that_passes_leaves_no_trace() {
     }
 }
 
+/// Only our own read fails when a table is opened, so that RocksDB goes on.
+#[test]
+fn tables_whose_units_could_not_be_read_at_open_get_them_later() {
+    let _one = ONE_AT_A_TIME.lock();
+    let (folder, elastic) = (folder(), filters(AMPLE_BYTES));
+    let mut options = small_tree();
+    // The filter block is larger than what one read of a table's tail brings.
+    options.set_write_buffer_size(8 << 20);
+    options.set_target_file_size_base(8 << 20);
+    options.set_disable_auto_compactions(true);
+    with_faulty_files(&mut options, folder.path());
+    let options = installed(&elastic, &options);
+    {
+        let db = DB::open(&options, folder.path()).expect("open");
+        for table in 0..3 {
+            (0..20_000u32).for_each(|n| db.put((n * 3 + table).to_be_bytes(), b"v").expect("put"));
+            db.flush().expect("flush");
+        }
+    }
+    let ends = Ends;
+    Fault::HeadsFail.set();
+    let db = DB::open(&options, folder.path()).expect("RocksDB opens its tables");
+    assert!(db.get_pinned(1u32.to_be_bytes()).expect("and reads them").is_some());
+    assert_eq!(elastic.status(&db).expect("status").tables_with_units, 3);
+    assert_eq!(elastic.stats().tables, 0);
+    drop(ends);
+    wait_until("all tables have their units", || elastic.stats().tables == 3);
+    wait_until("they are resident", || {
+        let before = elastic.stats().outcomes.wasted_reads;
+        (0..1_000u32).for_each(|n| assert!(db.get_pinned((n * 3).to_le_bytes()).is_ok()));
+        elastic.stats().outcomes.wasted_reads - before < 20
+    });
+}
+
 /// A secondary instance whose primary compacted, a folder that was renamed, a relative path after `chdir`.
 #[test]
 fn units_of_a_file_that_lost_its_name_are_read() {

@@ -19,7 +19,7 @@ use super::{
     Cache, Engine, FileAccess, SpillFiles,
     types::{
         Access, Bytes, CORRUPT, Digest, NO_ROOM, OPENED, Order, RetryFn, Setting, Sought, TableSpec,
-        bytes_at, write_message,
+        UNREADABLE, bytes_at, write_message,
     },
 };
 use crate::{
@@ -466,6 +466,7 @@ impl Retry for DeferredOfFamily {
         match unsafe { (self.retry)(self.context) } {
             OPENED => Tried::Opened,
             NO_ROOM => Tried::NoRoom,
+            UNREADABLE => Tried::Unreadable,
             _ => Tried::NoneLeft,
         }
     }

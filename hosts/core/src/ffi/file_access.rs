@@ -64,6 +64,11 @@ impl FileAccess {
         self.while_open(exists).unwrap_or(false)
     }
 
+    /// Whether the database is open.
+    pub(crate) fn is_open(&self) -> bool {
+        self.while_open(|_| ()).is_some()
+    }
+
     /// Adds a line to the database's log. Not once the database is closed.
     pub(crate) fn log(&self, level: LogLevel, text: &str) {
         let log = |Access { access, log, .. }: Access| {

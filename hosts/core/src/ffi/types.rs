@@ -120,6 +120,7 @@ pub(super) struct TableSpec {
 
 pub(super) const OPENED: c_int = 0;
 pub(super) const NO_ROOM: c_int = 1;
+pub(super) const UNREADABLE: c_int = 4;
 pub(super) const CORRUPT: c_int = 2;
 
 /// Writes a message that ends in NUL, cut to the buffer's size. A NUL within it, as a setting may have, is shown.

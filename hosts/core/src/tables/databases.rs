@@ -219,6 +219,9 @@ impl Databases {
 
     /// Tells the logs of all open databases what waits to be told. It waits on where none is open.
     pub(crate) fn tell(&self, notices: &Notices) {
+        if notices.is_empty() {
+            return;
+        }
         let databases: Vec<_> = self.open.lock().values().map(|open| open.database.clone()).collect();
         if databases.is_empty() {
             return;
@@ -251,6 +254,7 @@ impl Family {
 
     /// No table of the column family is open any more.
     pub(crate) fn close(self, filters: &Filters) {
+        filters.databases.tell(filters.manager.notices());
         if !filters.databases.leave(&self) {
             return;
         }

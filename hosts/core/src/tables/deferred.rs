@@ -1,7 +1,9 @@
-//! Deferred tables: the manager refused them for lack of room. They are opened again when there may be more.
+//! Deferred tables: the manager refused them for lack of room, or their units could not be read. They are opened again when there may be
+//! more room, and until they can be read.
 
 use std::{
     collections::BTreeMap,
+    ops::Bound,
     sync::{
         Arc,
         atomic::{AtomicU64, Ordering},
@@ -18,6 +20,8 @@ pub(crate) enum Tried {
     Opened,
     /// There is no room for it yet.
     NoRoom,
+    /// Some cannot be read at present.
+    Unreadable,
     /// There is no deferred table.
     NoneLeft,
 }
@@ -51,6 +55,8 @@ struct State {
     families: BTreeMap<usize, Entry>,
     /// The room at the last refusal. As long as there is no more, the answer is the same.
     refused_at: Option<Room>,
+    /// Whether some could not be read the last time: they are tried again whatever the room.
+    has_unreadable: bool,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -109,18 +115,21 @@ impl DeferredTables {
         }
     }
 
-    /// If there is more room than at the last refusal: tries all tables until one is refused again.
+    /// If there is more room than at the last refusal, or some could not be read: tries all tables until one is refused again.
     pub(crate) fn retry(&self, manager: &Manager) {
-        let mut is_first = true;
+        let (mut is_first, mut unreadable) = (true, Bound::Unbounded);
         loop {
             let mut state = self.state.lock();
             let room = Room::of(manager);
-            if is_first && state.refused_at.is_some_and(|refused_at| !room.is_more_than(refused_at)) {
+            let is_refused = state.refused_at.is_some_and(|refused_at| !room.is_more_than(refused_at));
+            if is_first && is_refused && !state.has_unreadable {
                 return;
             }
             is_first = false;
-            let Some((&family, entry)) = state.families.first_key_value() else {
+            // Behind those that cannot be read now.
+            let Some((&family, entry)) = state.families.range((unreadable, Bound::Unbounded)).next() else {
                 state.refused_at = None;
+                state.has_unreadable = unreadable != Bound::Unbounded;
                 return;
             };
             let (retry, deferred) = (entry.retry.clone(), entry.deferred);
@@ -130,8 +139,11 @@ impl DeferredTables {
                 None => (), // it was removed meanwhile
                 Some(Tried::Opened) => self.end_one(),
                 Some(Tried::NoneLeft) => self.remove_unless_deferred_since(family, &retry, deferred),
+                Some(Tried::Unreadable) => unreadable = Bound::Excluded(family),
                 Some(Tried::NoRoom) => {
-                    self.state.lock().refused_at = Some(room);
+                    let mut state = self.state.lock();
+                    state.refused_at = Some(room);
+                    state.has_unreadable |= unreadable != Bound::Unbounded;
                     return;
                 }
             }

@@ -3,7 +3,15 @@
 //! There is one [`TableFile`] for each known table, so it is small; the manager keeps it with the table. Tables of a folder share a
 //! [`TableLocation`]. The sizes of units follow from the shapes that the manager keeps.
 
-use std::{any::Any, ffi::OsStr, io, ops::Range, os::unix::ffi::OsStrExt, path::Path, sync::Arc};
+use std::{
+    any::Any,
+    ffi::OsStr,
+    io,
+    ops::Range,
+    os::unix::ffi::OsStrExt,
+    path::Path,
+    sync::{Arc, OnceLock},
+};
 
 use springbloom_format::{FormatError, UnitLayout};
 use springbloom_manager::{TableUnits, UnitReadError, UnitSource, UnitVisitor};
@@ -20,6 +28,8 @@ pub(crate) struct TableLocation {
     database: Arc<Database>,
     /// The warm start of the folder, if there is one.
     folder: Option<Arc<Folder>>,
+    /// Whether the folder had a file that every database has, once a table was seen there.
+    had_landmark: OnceLock<bool>,
 }
 
 /// Number in the name that the engine gives a table, and the length of the folder's path before it.
@@ -43,7 +53,17 @@ impl TableLocation {
                 (named.and_then(|(_, number)| U48::new(number)).unwrap_or_default(), false, path.len())
             }
         };
-        (Self { path: path[..length].to_vec(), is_folder, engine, database, folder }, number)
+        (
+            Self {
+                path: path[..length].to_vec(),
+                is_folder,
+                engine,
+                database,
+                folder,
+                had_landmark: OnceLock::new(),
+            },
+            number,
+        )
     }
 
     /// The location behind a source of the manager.
@@ -69,9 +89,20 @@ impl TableLocation {
         path
     }
 
-    /// Whether the file exists. `false` after its database is closed. Accesses the file system.
+    /// Whether the file exists, or may: where the database's own file was and is not, the whole volume is gone, and may come back. `false`
+    /// after the database is closed. Accesses the file system.
     pub(crate) fn has(&self, file: &TableFile) -> bool {
-        self.database.files().exists(&self.path_of(file))
+        let files = self.database.files();
+        let has_landmark = || files.exists(&self.landmark());
+        if files.exists(&self.path_of(file)) {
+            self.had_landmark.get_or_init(has_landmark);
+            return true;
+        }
+        self.had_landmark.get() == Some(&true) && !has_landmark() && files.is_open()
+    }
+
+    fn landmark(&self) -> Vec<u8> {
+        [&self.path, &b"/"[..], self.engine.database_file.text().as_bytes()].concat()
     }
 
     /// Whether the file is the one at `path`.

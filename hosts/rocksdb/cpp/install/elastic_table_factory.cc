@@ -259,7 +259,8 @@ Status ElasticTableFactory::NewTableReader(const rocksdb::ReadOptions& read_opti
   if (filterable && has_short_tail) {
     unit_table = UnitTable::Find(read_options, reader_options.ioptions, reader_options.tail_size, rep.file.get(), file_size);
   }
-  if (!unit_table) {
+  const bool is_unreadable = filterable && !unit_table && UnitTable::IsIn(*rep.table_properties);
+  if (!unit_table && !is_unreadable) {
     if (filters != nullptr && ColumnFamilyRef::IsOfDatabase(reader_options)) {
       sb_filters_count_table_without_units(filters.get(), Bytes(reader_options.cur_db_session_id));
       if (!told_of_table_without_units_.exchange(true, std::memory_order_relaxed)) {
@@ -278,11 +279,11 @@ Status ElasticTableFactory::NewTableReader(const rocksdb::ReadOptions& read_opti
   }
   ColumnFamilyRef family(filters, reader_options, is_for_writing_.load(std::memory_order_relaxed));
   sb_table table;
-  const int why = unit_table->Open(read_options, *family, rep, rep.file.get(), &table);
+  const int why = is_unreadable ? SB_UNREADABLE : unit_table->Open(read_options, *family, rep, rep.file.get(), &table);
   if (why == SB_OPENED) {
     *table_reader = std::make_unique<ElasticTableReader>(std::move(*table_reader), TableFilter(std::move(family), table),
                                                          reader_options.largest_seqno, reader_options.level);
-  } else if (why == SB_NO_ROOM) {
+  } else if (why == SB_NO_ROOM || why == SB_UNREADABLE) {
     *table_reader = DeferredTableReader::Make(std::move(family), std::move(*table_reader));
   }
   return s;
@@ -326,7 +327,7 @@ Status ElasticTableFactory::NewUnfilteredReader(const FiltersRef& filters, const
   Status s = BlockBasedTableFactory::NewTableReader(read_options, reader_options, std::move(file), file_size, table_reader,
                                                     prefetch_index_and_filter_in_cache);
   if (!s.ok() || reader_options.skip_filters || !ColumnFamilyRef::IsOfDatabase(reader_options) ||
-      (*table_reader)->GetTableProperties()->filter_policy_name != kUnitBlockPolicyName ||
+      !UnitTable::IsIn(*(*table_reader)->GetTableProperties()) ||
       !Filterable(filters, reader_options.internal_comparator.user_comparator())) {
     return s;
   }

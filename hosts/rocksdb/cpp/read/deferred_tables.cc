@@ -28,6 +28,9 @@ constexpr uint32_t kOpened = 1;
 constexpr uint16_t kUsed = 2;
 constexpr uint16_t kTried = 4;
 
+// Reads that fail before others have their turn.
+constexpr int kUnreadableAtOnce = 16;
+
 bool CanBePacked(const void* pointer) {
   const auto address = reinterpret_cast<uintptr_t>(pointer);
   return address % 8 == 0 && address >> 47 == 0;
@@ -135,24 +138,29 @@ int DeferredTables::Retry(void* context) noexcept {
   auto* self = static_cast<DeferredTables*>(context);
   // Held so that the reader is not destroyed meanwhile.
   std::lock_guard<std::mutex> lock(self->mutex_);
-  for (size_t n = 0; n < self->slabs_.size(); ++n) {
-    const size_t at = (self->last_tried_ + n) % self->slabs_.size();
-    for (size_t index = 0; index < Slab::kSlots; ++index) {
-      const Slot slot{*self->slabs_[at], index};
-      if (!slot.Has(kTried)) {
-        continue;
-      }
-      self->last_tried_ = at;
-      const int why = self->TryOne(static_cast<DeferredTableReader*>(slot.Reader()));
-      if (why == SB_NO_ROOM) {
-        return SB_NO_ROOM;
-      }
-      slot.Clear(kTried);
-      // A damaged table is not tried again either.
-      return SB_OPENED;
+  const size_t slots = self->slabs_.size() * Slab::kSlots;
+  int unreadable = 0;
+  for (size_t n = 0, first = self->next_try_; n < slots && unreadable < kUnreadableAtOnce; ++n) {
+    const size_t at = (first + n) % slots;
+    const Slot slot{*self->slabs_[at / Slab::kSlots], at % Slab::kSlots};
+    if (!slot.Has(kTried)) {
+      continue;
     }
+    self->next_try_ = at;
+    const int why = self->TryOne(static_cast<DeferredTableReader*>(slot.Reader()));
+    if (why == SB_NO_ROOM) {
+      return SB_NO_ROOM;
+    }
+    self->next_try_ = at + 1;
+    if (why == SB_UNREADABLE) {
+      ++unreadable;
+      continue;
+    }
+    slot.Clear(kTried);
+    // A damaged table is not tried again either.
+    return SB_OPENED;
   }
-  return SB_NONE_LEFT;
+  return unreadable != 0 ? SB_UNREADABLE : SB_NONE_LEFT;
 }
 
 namespace {
@@ -181,7 +189,10 @@ int DeferredTables::TryOne(DeferredTableReader* reader) const {
   rocksdb::RandomAccessFileReader file = ReaderOf(rep.file->file(), rep.file->file_name());
   auto unit_table = UnitTable::Find(read_options, OptionsToRead(family_), /*tail_size=*/0, &file, rep.file_size);
   sb_table table;
-  const int why = unit_table && CanBePacked(memory) ? unit_table->Open(read_options, family_, rep, &file, &table) : SB_CORRUPT;
+  int why = UnitTable::IsIn(*rep.table_properties) ? SB_UNREADABLE : SB_CORRUPT;
+  if (unit_table) {
+    why = CanBePacked(memory) ? unit_table->Open(read_options, family_, rep, &file, &table) : SB_CORRUPT;
+  }
   if (why != SB_OPENED) {
     ::operator delete(memory);
     sb_give_back(family_.filters.get(), kSlotBytes);

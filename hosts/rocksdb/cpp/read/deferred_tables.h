@@ -1,4 +1,5 @@
-// Deferred tables: the budget had no room for their bookkeeping when they were opened. They get their units when it has.
+// Deferred tables: when they were opened, the budget had no room for their bookkeeping, or their units could not be read. They get their
+// units when that is over.
 #pragma once
 
 #include <cstdint>
@@ -72,8 +73,8 @@ class DeferredTables {
   const ColumnFamily& family_;
   std::mutex mutex_;
   std::vector<Slab*> slabs_;
-  // The slab in which the last reader was tried. Those before it have few left.
-  size_t last_tried_ = 0;
+  // Where the next try begins, counted in slots: behind what was tried last, so that all have their turn.
+  size_t next_try_ = 0;
 };
 
 }  // namespace springbloom

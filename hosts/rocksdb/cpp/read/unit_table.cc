@@ -44,9 +44,13 @@ bool UnitTable::ReadHead(const ReadOptions& read_options, bool verify, RandomAcc
   head_.clear();
   uint64_t head_bytes = 0;
   uint64_t block_bytes = 0;
-  if ((start.empty() && !ReadAt(read_options, verify, file, block_.offset(), std::min(block_.size(), kFirstReadBytes), &start)) ||
-      !sb_block_extent(Bytes(start), &head_bytes, &block_bytes) || block_bytes != block_.size() ||
-      (head_bytes > start.size() && !ReadAt(read_options, verify, file, block_.offset(), head_bytes, &start))) {
+  is_unreadable_ =
+      start.empty() && !ReadAt(read_options, verify, file, block_.offset(), std::min(block_.size(), kFirstReadBytes), &start);
+  if (is_unreadable_ || !sb_block_extent(Bytes(start), &head_bytes, &block_bytes) || block_bytes != block_.size()) {
+    return false;
+  }
+  is_unreadable_ = head_bytes > start.size() && !ReadAt(read_options, verify, file, block_.offset(), head_bytes, &start);
+  if (is_unreadable_) {
     return false;
   }
   start.resize(head_bytes);
@@ -98,6 +102,10 @@ std::optional<UnitTable> UnitTable::Find(const ReadOptions& read_options, const 
   return found;
 }
 
+bool UnitTable::IsIn(const rocksdb::TableProperties& properties) {
+  return properties.filter_policy_name == kUnitBlockPolicyName && properties.filter_size != 0;
+}
+
 uint64_t UnitTable::BytesBehind(uint64_t file_size) const { return file_size - (block_.offset() + block_.size() + kTrailer); }
 
 int UnitTable::Open(const ReadOptions& read_options, const ColumnFamily& family, const rocksdb::BlockBasedTable::Rep& stock,
@@ -112,6 +120,9 @@ int UnitTable::Open(const ReadOptions& read_options, const ColumnFamily& family,
     if (can_mend && why != SB_CORRUPT) {
       release::CountMended(family.statistics);
     }
+  }
+  if (why == SB_CORRUPT && is_unreadable_) {
+    return SB_UNREADABLE;
   }
   if (why == SB_NO_ROOM) {
     family.WarnOfNoRoom();

@@ -34,6 +34,9 @@ class UnitTable {
   // Bytes of the file behind the filter block: the tail that a reader without filters needs.
   uint64_t BytesBehind(uint64_t file_size) const;
 
+  // Whether a table with these properties has units.
+  static bool IsIn(const rocksdb::TableProperties& properties);
+
   // SB_OPENED, and the table; or why (of springbloom_abi.h) it is read without units, which the log is told. A corrupt head is read once
   // more, as RocksDB's block fetcher does it where the file system can verify and mend what it reads. `stock`: of the table's stock reader,
   // whose `ioptions` may be gone: a reader may outlive RocksDB's column family. `file`: the table's.
@@ -52,13 +55,14 @@ class UnitTable {
   static std::optional<UnitTable> FindInMetaindex(const rocksdb::ReadOptions& read_options,
                                                   const rocksdb::ImmutableOptions& ioptions,
                                                   rocksdb::RandomAccessFileReader* file, uint64_t file_size);
-  // `start`: what was read of the block already. Whether a head was read that may be sound.
+  // `start`: what was read of the block already. Whether a head was read that may be sound. Sets `is_unreadable_` where a read failed.
   bool ReadHead(const rocksdb::ReadOptions& read_options, bool verify, rocksdb::RandomAccessFileReader* file, std::string start);
   int OpenOnce(const ColumnFamily& family, const rocksdb::BlockBasedTable::Rep& stock, sb_table* table) const;
 
   rocksdb::BlockHandle block_;
   // Header and directory; empty if they could not be read or are damaged.
   std::string head_;
+  bool is_unreadable_ = false;
 };
 
 }  // namespace springbloom

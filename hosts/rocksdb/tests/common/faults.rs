@@ -26,6 +26,8 @@ pub(crate) enum Fault {
     Slow = 4,
     /// Nothing is there, and every read fails.
     Unmounted = 5,
+    /// Reads of the heads of filter blocks fail, and no others.
+    HeadsFail = 6,
 }
 
 impl Fault {

@@ -12,7 +12,7 @@ using namespace springbloom_test;
 namespace {
 
 // As tests/common/faults.rs numbers them.
-enum TableFault : int { kNoFault = 0, kNoDescriptors = 1, kReadsFail = 2, kNamesGone = 3, kSlow = 4, kUnmounted = 5 };
+enum TableFault : int { kNoFault = 0, kNoDescriptors = 1, kReadsFail = 2, kNamesGone = 3, kSlow = 4, kUnmounted = 5, kHeadsFail = 6 };
 
 std::atomic<int>& TheTableFault() {
   static std::atomic<int> fault{kNoFault};
@@ -34,7 +34,9 @@ class FaultyTable final : public rocksdb::FSRandomAccessFileOwnerWrapper {
       case kSlow:
         std::this_thread::sleep_for(std::chrono::milliseconds(20));
     }
-    return FSRandomAccessFileOwnerWrapper::Read(offset, n, options, result, scratch, dbg);
+    const rocksdb::IOStatus s = FSRandomAccessFileOwnerWrapper::Read(offset, n, options, result, scratch, dbg);
+    const bool is_head = s.ok() && result->starts_with("SpgBloom");
+    return is_head && TheTableFault().load() == kHeadsFail ? rocksdb::IOStatus::IOError("a fault of the test") : s;
   }
   rocksdb::IOStatus MultiRead(rocksdb::FSReadRequest* requests, size_t count, const rocksdb::IOOptions& options,
                               rocksdb::IODebugContext* dbg) override {

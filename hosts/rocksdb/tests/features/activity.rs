@@ -4,7 +4,7 @@ use rocksdb::{BlockBasedOptions, DB, Options};
 use springbloom_rocksdb::{ElasticFilters, FamilyStatus};
 
 use crate::common::{
-    ample,
+    Folder, ample,
     contents::{check_db, fill_db},
     folder, installed, log_of, metric, small_tree, wait_until,
 };
@@ -69,6 +69,8 @@ fn a_table_factory_that_was_set_after_install_is_told_of() {
         fill_db(&db, "spoilt");
         assert!(!elastic.status(&db).expect("status").is_active, "{what}");
         assert!(log_of(folder.path()).contains("was written without filter units"), "{what}");
+        let written = metric(&elastic.metrics_text(), "springbloom_tables_written_without_units_total");
+        assert!(written > 0, "{what}");
     }
 }
 
@@ -102,6 +104,27 @@ fn options_that_change_what_is_filtered_are_told_of() {
     let log = log_of(folder.path());
     assert!(log.contains("springbloom: prefix_extractor is set"));
     assert!(log.contains("springbloom: optimize_filters_for_hits is set"));
+}
+
+/// Programs in C++ and Java have no logger of Rust.
+#[test]
+fn warnings_reach_the_log_of_every_open_database() {
+    let (folders, elastic) = ([folder(), folder()], ample());
+    let options = installed(&elastic, &small_tree());
+    let open = |folder: &Folder| DB::open(&options, folder.path()).expect("open");
+    let databases = [open(&folders[0]), open(&folders[1])];
+    databases.iter().for_each(|db| fill_db(db, "warned"));
+    elastic.set_budget_bytes(100).expect("a budget");
+    for folder in &folders {
+        wait_until("the warning is in the log", || {
+            let log = log_of(folder.path());
+            let mut lines = log.lines();
+            lines.any(|line| {
+                line.contains("[WARN]") && line.contains("budget of 100 bytes is less than what stays")
+            })
+        });
+    }
+    drop(databases);
 }
 
 #[test]
