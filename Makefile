@@ -12,7 +12,7 @@ LIBRARIES := $(addprefix -p springbloom-,filter format manager page-device flash
 # These and the others that need no RocksDB.
 WITHOUT_ROCKSDB := $(LIBRARIES) $(addprefix -p springbloom-,console testkit workload simulator records evidence)
 
-.PHONY: demo test attack build build-all setup lint msrv deny sanitize fuzz crashtest crashtest-short rocksdb-tests package test-releases \
+.PHONY: demo test check attack build build-all setup lint msrv deny sanitize fuzz crashtest crashtest-short rocksdb-tests package test-releases \
   jvm test-jvm jvm-soak jvm-compare kafka flink setup-jvm
 
 demo: build
@@ -26,6 +26,14 @@ test: build-all lint
 	@scripts/test-core-library
 	@scripts/test-shared-library
 	@scripts/crashtest --short
+
+# For the daily loop: some minutes. `make test` has the rest.
+check:
+	@scripts/setup --all
+	@cargo fmt --all --check
+	@cargo clippy --release --locked $(LIBRARIES) -p springbloom-rocksdb -- -D warnings
+	@cargo test --release --locked --lib $(LIBRARIES)
+	@cargo test --release --locked -p springbloom-rocksdb --test features --test outage --test shared_cache
 
 build: setup
 	@scripts/build
