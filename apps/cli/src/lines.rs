@@ -18,7 +18,7 @@ use bad::{BadLines, OnBadLine};
 use batch::Filled;
 use reader::LineReader;
 
-pub(crate) use bad::Taken;
+pub(crate) use bad::{Taken, before_it};
 pub(crate) use batch::{BATCH_LINES, Batch};
 pub(crate) use writer::LineWriter;
 

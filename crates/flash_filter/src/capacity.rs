@@ -34,13 +34,10 @@ pub(crate) struct Fitting<'k> {
 }
 
 impl Writer {
-    /// Distinct keys in the newest filter: at most as many as were inserted, and as its bits say. The estimate from the bits may be too
-    /// high by four standard deviations, at most the root of the capacity, so that a filter takes all the keys that it was built for.
+    /// Distinct keys in the newest filter: at most as many as were inserted, so that it takes all the keys that it was built for, and as
+    /// many as its bits say for certain.
     fn held_keys(&self, state: &State) -> f64 {
-        let newest = state.newest();
-        let estimate = newest.estimated_keys_with(state.pending.len());
-        let noise = (newest.header.capacity_keys as f64).sqrt();
-        (estimate - noise).clamp(0.0, self.insertions() as f64)
+        state.newest().surely_held_keys(state.pending.len()).min(self.insertions() as f64)
     }
 
     /// New keys for which the newest filter has room by its capacity.

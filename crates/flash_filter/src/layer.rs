@@ -239,8 +239,14 @@ impl Layer {
     }
 
     /// The same plus `pending` updates, some of which may be in the pages already.
-    pub(crate) fn estimated_keys_with(&self, pending: u64) -> f64 {
+    fn estimated_keys_with(&self, pending: u64) -> f64 {
         self.estimated_keys() + pending as f64
+    }
+
+    /// Distinct keys that the filter holds for certain, `pending` updates included. The estimate may be too high by four standard
+    /// deviations, at most the root of the capacity.
+    pub(crate) fn surely_held_keys(&self, pending: u64) -> f64 {
+        (self.estimated_keys_with(pending) - (self.header.capacity_keys as f64).sqrt()).max(0.0)
     }
 
     /// Whether the filter holds as many distinct keys as it was built for, `pending` updates included.

@@ -134,14 +134,15 @@ impl FlashFilter {
         let mut wal = self.wal.lock();
         let state = self.state();
         let geometry = state.newest().header.geometry;
-        let mut updates: u64 = 0;
+        let (mut updates, mut held): (u64, u64) = (0, 0);
         let name = wal.name().to_owned();
         let report = {
             let mut writer = self.sound_writer()?;
             wal.replay(&mut |commit| {
                 if updates == 0 {
-                    // Pages may have been flushed since their set bits were counted.
+                    // Pages may have been flushed since their set bits were counted, with keys that were never acknowledged.
                     state.newest().estimate_fill()?;
+                    held = state.newest().surely_held_keys(0) as u64;
                 }
                 for update in updates_of(commit) {
                     if update.page >= geometry.page_count {
@@ -160,7 +161,10 @@ impl FlashFilter {
         };
         if updates > 0 {
             let since = updates.saturating_sub(chain.pending_updates);
-            self.writer.lock().recovered(since);
+            let mut writer = self.writer.lock();
+            writer.recovered(since);
+            let uncounted = held.saturating_sub(writer.insertions());
+            writer.recovered(uncounted);
         }
         let is_small = wal.reserve(plan.log_blocks(&geometry));
         if is_small || wal.has_commits() || !report.is_sound() {

@@ -559,6 +559,25 @@ fn opening_after_a_clean_end_reads_little_and_writes_nothing() {
     assert!(reads[1] <= reads[0].max(2 << 20), "{reads:?}");
 }
 
+#[test]
+fn a_filter_that_is_killed_again_and_again_is_full_in_time() {
+    let (settings, buffer) = (FilterSettings::new(20_000, 0.01), small_buffer(FlushPolicy::Sequential));
+    let storage = memory();
+    drop(FlashFilter::create_in(storage.clone(), &settings, buffer).unwrap());
+    // Keys that reach their pages and are never acknowledged.
+    for life in 0..40 {
+        let filter = FlashFilter::open_in(storage.clone(), buffer).unwrap();
+        filter.insert(key(1, life)).and_then(|()| filter.commit()).unwrap();
+        let inserted = filter.insert_many(&keys(2 + life, 0..3000));
+        if let Err(error) = inserted {
+            assert!(matches!(error, FlashError::Full { .. }) && life >= 6, "{error} after {life} lives");
+            assert!(filter.estimated_fpr() < 0.014, "{} after {life} lives", filter.estimated_fpr());
+            return;
+        }
+    }
+    panic!("never full");
+}
+
 /// A storage on a file system with little room.
 struct Narrow(Arc<SimStorage>, u64);
 

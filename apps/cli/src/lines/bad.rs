@@ -52,6 +52,15 @@ impl BadLines {
     }
 }
 
+/// What happened to the `lines` before one at which a command stopped.
+pub(crate) fn before_it(lines: u64, done: &str) -> String {
+    match lines {
+        0 => format!("no line was {done}"),
+        1 => format!("the line before it was {done}"),
+        lines => format!("the {lines} lines before it were {done}"),
+    }
+}
+
 /// Result of reading the input.
 #[must_use]
 pub(crate) struct Taken {
@@ -88,11 +97,7 @@ impl Taken {
         if self.left_out > 0 {
             warn(format_args!("bad lines skipped: {}", self.left_out));
         }
-        let before = match self.lines {
-            0 => format!("no line was {done}"),
-            1 => format!("the line before it was {done}"),
-            lines => format!("the {lines} lines before it were {done}"),
-        };
+        let before = before_it(self.lines, done);
         match self.stopped {
             None => Ok(self.left_out),
             Some(Stopped::BadLine(BadLine { place, wrong })) => Err(bad_input(format!(

@@ -19,7 +19,8 @@ impl LineWriter {
 
     /// Whether `line`, read again, would be the same line.
     pub(crate) fn holds(&self, line: &[u8]) -> bool {
-        !line.contains(&self.separator) && !(self.separator == b'\n' && line.ends_with(b"\r"))
+        let loses_its_end = self.separator == b'\n' && line.ends_with(b"\r");
+        !loses_its_end && !line.contains(&self.separator)
     }
 
     pub(crate) fn print(&mut self, line: &[u8]) -> Result<()> {

@@ -14,7 +14,7 @@ use super::keys;
 use super::open::{BufferOptions, close, open};
 use crate::failure::{done, selected};
 use crate::flash::{FlashError, FlashFilter, WhenFull, explain};
-use crate::lines::{Batch, LineOptions, LineWriter};
+use crate::lines::{Batch, LineOptions, LineWriter, before_it};
 
 /// Put keys into a set
 ///
@@ -102,9 +102,10 @@ impl Add {
     /// The error for a line whose key has no room.
     fn full(&self, filter: &FlashFilter, place: &str, lines: u64) -> anyhow::Error {
         let capacity = filter.info().layers[0].header.capacity_keys;
+        let before = before_it(lines, "added to the set");
         anyhow!(
-            "{place}: {} is full: it holds the {capacity} keys that it was built for. The {lines} lines before it are in the set. Add \
-             the others with --grow (the set grows), with --over-capacity (its false positive rate rises), or to a larger set",
+            "{place}: {} is full: it holds the {capacity} keys that it was built for; {before}. Add the others with --grow (the set \
+             grows), with --over-capacity (its false positive rate rises), or to a larger set",
             self.set.display()
         )
     }
