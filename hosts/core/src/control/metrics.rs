@@ -278,6 +278,7 @@ mod tests {
         let text = text_of(Figures {
             stats,
             tables_without_units: 0,
+            tables_written_without_units: 2,
             tables_without_room: 3,
             builder_bytes: 9,
             families,
@@ -285,6 +286,7 @@ mod tests {
         for line in [
             "springbloom_budget_bytes 1048576.0",
             "springbloom_units_loaded_total 7",
+            "springbloom_tables_written_without_units_total 2",
             "springbloom_tables_without_room 3.0",
             "springbloom_builder_bytes 9.0",
             "springbloom_resident_units{level=\"3\"} 8.0",

@@ -153,7 +153,7 @@ unsafe extern "C" fn sb_filters_set_budget_bytes(filters: *const Filters, budget
 unsafe extern "C" fn sb_filters_count_written_without_units(filters: *const Filters) {
     // SAFETY: borrowed for the call.
     let filters = unsafe { &*filters };
-    filters.tables_written_without_units.fetch_add(1, AtomicOrdering::Relaxed);
+    guarded((), || _ = filters.tables_written_without_units.fetch_add(1, AtomicOrdering::Relaxed));
 }
 
 /// # Safety

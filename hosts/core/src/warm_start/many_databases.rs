@@ -48,7 +48,7 @@ impl<'f> Store<'f> {
         let path = folder.path().join(format!("{number:06}.sst"));
         fs::write(&path, "").expect("write");
         let session = folder.path().as_os_str().as_bytes();
-        let mut builder = UnitBuilder::new(self.filters, true, session, number);
+        let mut builder = UnitBuilder::new(self.filters, true, session, number, None);
         (0..100u32).for_each(|key| builder.add(&key.to_be_bytes(), 100));
         let block = builder.finish();
         let head_bytes = BlockHeader::parse(block).expect("a block").head_bytes() as usize;
