@@ -50,8 +50,8 @@ typedef struct {
 // A cache of the engine that the budget can be charged to, so that filters and cache together stay under the cache's capacity. `cache` is
 // what sb_filters_shared_instance is given. One caller at a time for each charge.
 typedef struct {
-  // A charge, of nothing at first; it shares the cache. Owned; released with `release`. Until then the cache may run short of room. Then the
-  // charge falls to nothing, and `alarm` is called, by any thread within a call of the cache: it must not call the cache.
+  // A charge, of nothing at first; it shares the cache. Owned; released with `release`. Until then the cache may run short of room. Then
+  // the charge falls to nothing, and `alarm` is called, by any thread within a call of the cache: it must not call the cache.
   void* (*charge)(const void* cache, void (*alarm)(void*) SB_NOEXCEPT, void* context)SB_NOEXCEPT;
   // Bytes that the charge may take: those that nobody else needs to have in the cache.
   uint64_t (*room)(void* charge) SB_NOEXCEPT;

@@ -1,7 +1,7 @@
 //! The budget in force: what the program asked for, less what memory pressure takes, and no more than is charged to the block cache.
 //!
-//! Invariants: the manager's limit is never above what is charged to the block cache, but for the moment after the cache took the charge
-//! away; changes come one at a time.
+//! Invariants: the manager's limit is never above what is charged to the block cache, but for the moment after the cache needed the room;
+//! changes come one at a time; nobody who needs room in the cache waits for a change.
 
 use std::{
     sync::{
@@ -36,7 +36,10 @@ pub(crate) struct BudgetControl {
     /// Whether the budget is charged to a block cache. Outside of the mutex, which is held while a budget moves.
     is_charged: AtomicBool,
     alarm: Arc<CacheAlarm>,
+    /// Held while a budget moves, which may wait for a read of a unit.
     state: Mutex<State>,
+    /// Never held so long. Locked after `state`.
+    cache: Mutex<Option<ChargedCache>>,
 }
 
 struct State {
@@ -44,7 +47,6 @@ struct State {
     /// Share of what was asked for that is in use, 0..=1.
     share: f64,
     calm_polls: u32,
-    cache: Option<ChargedCache>,
     /// Whether the log was told that the cache has no room for all of the budget.
     is_told: bool,
 }
@@ -56,7 +58,7 @@ impl BudgetControl {
         pressure: Option<MemoryPressure>,
     ) -> Self {
         let asked_bytes = manager.budget().budget_bytes();
-        let state = State { asked_bytes, share: 1.0, calm_polls: 0, cache: None, is_told: false };
+        let state = State { asked_bytes, share: 1.0, calm_polls: 0, is_told: false };
         Self {
             manager,
             handover,
@@ -64,6 +66,7 @@ impl BudgetControl {
             is_charged: AtomicBool::new(false),
             alarm: Arc::default(),
             state: Mutex::new(state),
+            cache: Mutex::default(),
         }
     }
 
@@ -81,8 +84,9 @@ impl BudgetControl {
             return Ok(());
         }
         let mut state = self.state.lock();
-        if state.cache.is_none() {
-            state.cache = Some(ChargedCache::new(engine, cache, self.alarm.clone())?);
+        if self.cache.lock().is_none() {
+            let charged = ChargedCache::new(engine, cache, self.alarm.clone())?;
+            *self.cache.lock() = Some(charged);
             self.apply(&mut state);
             self.is_charged.store(true, Ordering::Release);
             // Its thread looks at the cache from now on.
@@ -101,38 +105,41 @@ impl BudgetControl {
         if !self.is_charged.load(Ordering::Acquire) {
             return None;
         }
-        let next_look = self.state.lock().cache.as_ref().map(ChargedCache::next_look);
+        let next_look = self.cache.lock().as_ref().map(ChargedCache::next_look);
         if self.alarm.is_ringing() { Some(Instant::now()) } else { next_look }
     }
 
     /// Follows the room that others leave in the cache.
     pub(crate) fn look_at_cache(&self) {
-        self.move_for_cache(|cache, state| cache.look(state.asked_bytes, state.wanted_bytes()));
+        let mut state = self.state.lock();
+        let (asked, wanted) = (state.asked_bytes, state.wanted_bytes());
+        let budget_bytes = self.cache.lock().as_mut().and_then(|cache| cache.look(asked, wanted));
+        if let Some(budget_bytes) = budget_bytes {
+            self.move_to(&mut state, budget_bytes);
+        }
     }
 
     /// The cache will have to hold `bytes` more.
     pub(crate) fn make_room(&self, bytes: usize) {
-        self.move_for_cache(|cache, _| cache.leave(bytes));
+        self.give_way(|cache| cache.leave(bytes));
     }
 
-    /// The cache refused an entry. Gives up a good part of the budget: `false` if there is none to give.
+    /// The cache refused an entry. Gives up a good part of the charge: `false` if there is none to give.
     pub(crate) fn yield_to_cache(&self) -> bool {
-        self.move_for_cache(|cache, _| cache.give_way())
+        self.give_way(ChargedCache::give_way)
     }
 
-    /// Moves the budget to what `decide` says, if the budget is charged to a cache. Whether it said so.
-    fn move_for_cache(&self, decide: impl FnOnce(&mut ChargedCache, &State) -> Option<usize>) -> bool {
+    /// Lowers the charge to what `decide` says, if it says so. The budget follows: who is woken moves it.
+    fn give_way(&self, decide: impl FnOnce(&mut ChargedCache) -> Option<usize>) -> bool {
         if !self.is_charged.load(Ordering::Acquire) {
             return false;
         }
-        let mut state = self.state.lock();
-        let Some(mut cache) = state.cache.take() else { return false };
-        let budget_bytes = decide(&mut cache, &state);
-        state.cache = Some(cache);
-        if let Some(budget_bytes) = budget_bytes {
-            self.move_to(&mut state, budget_bytes);
-        }
-        budget_bytes.is_some()
+        let mut cache = self.cache.lock();
+        let Some(cache) = &mut *cache else { return false };
+        let Some(budget_bytes) = decide(cache) else { return false };
+        cache.charge(budget_bytes);
+        self.alarm.ring();
+        true
     }
 
     /// How often [`poll_pressure`](Self::poll_pressure) wants to be called; `None`: never.
@@ -169,30 +176,30 @@ impl BudgetControl {
     /// Moves the budget to what is wanted, or to what the cache has room for.
     fn apply(&self, state: &mut State) {
         let wanted = state.wanted_bytes();
-        let budget_bytes = state.cache.as_mut().map_or(wanted, |cache| cache.fit(wanted));
+        let budget_bytes = self.cache.lock().as_mut().map_or(wanted, |cache| cache.fit(wanted));
         self.move_to(state, budget_bytes);
     }
 
     fn move_to(&self, state: &mut State, budget_bytes: usize) {
         let wanted = state.wanted_bytes();
-        let State { cache: Some(cache), is_told, .. } = state else { return self.limit(budget_bytes) };
         // Charge first when the budget grows, and last when it shrinks: the budget is never above the charge.
         if budget_bytes < self.in_force() {
             self.limit(budget_bytes);
         }
-        let charged = cache.charge(budget_bytes);
+        let charge = |bytes| self.cache.lock().as_mut().map(|cache| cache.charge(bytes));
+        let Some(charged) = charge(budget_bytes) else { return self.limit(budget_bytes) };
         self.limit(budget_bytes.min(charged));
         // More may stay in use, for tables that are open.
-        cache.charge(self.in_force());
+        charge(self.in_force());
         let is_short = self.in_force() < wanted;
-        if is_short && !*is_told {
+        if is_short && !state.is_told {
             self.manager.notices().warn(format!(
                 "a filter budget of {wanted} bytes is lowered to {}, for which the block cache that pays for it has room; it follows \
                  the room there from now on",
                 self.in_force()
             ));
         }
-        *is_told = is_short;
+        state.is_told = is_short;
     }
 
     fn limit(&self, budget_bytes: usize) {

@@ -289,8 +289,8 @@ Status ElasticTableFactory::NewTableReader(const rocksdb::ReadOptions& read_opti
   return s;
 }
 
-// The reader of stock RocksDB. Filters that are charged to the block cache give way to what opening a table puts there: a flush that finds no
-// room ends all writes.
+// The reader of stock RocksDB. Filters that are charged to the block cache give way to what opening a table puts there: a flush that finds
+// no room ends all writes.
 Status ElasticTableFactory::NewStockReader(const FiltersRef& filters, const rocksdb::ReadOptions& read_options,
                                            const rocksdb::TableReaderOptions& reader_options,
                                            std::unique_ptr<rocksdb::RandomAccessFileReader>&& file, uint64_t file_size,
