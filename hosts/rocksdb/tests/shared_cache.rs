@@ -23,7 +23,7 @@ use crate::common::{
 
 const MIB: usize = 1 << 20;
 
-/// The cache is of the process.
+/// Each has the machine to itself.
 static ONE_AT_A_TIME: Mutex<()> = Mutex::new(());
 
 fn charged(budget_bytes: usize) -> ElasticFilters {
@@ -39,7 +39,7 @@ fn a_cache_is_resized_under_load() {
     let mut random = rng("a_cache_is_resized_under_load");
     let (folder, elastic) = (folder(), charged(16 * MIB));
     let mut options = small_tree();
-    let cache = StrictCache::of(&mut options, 32 * MIB, 0);
+    let cache = StrictCache::of(&mut options, 32 * MIB, StrictCache::ANY_SHARDS, 0);
     let db = DB::open(&installed(&elastic, &options), folder.path()).expect("open");
     fill_db(&db, "resized");
     let (is_over, lookups) = (AtomicBool::new(false), AtomicU64::new(0));
@@ -90,7 +90,7 @@ fn filters_give_way_to_memtables() {
     let mut options = small_tree();
     options.set_write_buffer_size(16 * MIB);
     options.set_target_file_size_base(4 << 20);
-    let cache = StrictCache::of(&mut options, 8 * MIB, 4 * MIB);
+    let cache = StrictCache::of(&mut options, 8 * MIB, StrictCache::ANY_SHARDS, 4 * MIB);
     let db = DB::open(&installed(&elastic, &options), folder.path()).expect("open");
     let mut write = WriteOptions::default();
     write.disable_wal(true);
