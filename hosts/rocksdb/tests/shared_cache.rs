@@ -82,6 +82,59 @@ fn a_cache_is_resized_under_load() {
     assert_eq!(entries, (0..NUMBERS).filter(|&number| is_present(number)).count());
 }
 
+/// A charge that comes back is gone again when the capacity falls at once, though nobody looked at the cache meanwhile.
+#[test]
+fn a_budget_and_a_cache_change_under_readers() {
+    let _one = ONE_AT_A_TIME.lock();
+    let (folder, elastic) = (folder(), charged(0));
+    let mut options = small_tree();
+    let cache = StrictCache::of(&mut options, 32 * MIB, 0, 0);
+    let db = DB::open(&installed(&elastic, &options), folder.path()).expect("open");
+    fill_db(&db, "changed");
+    let is_over = AtomicBool::new(false);
+    thread::scope(|scope| {
+        for reader in 0..4u32 {
+            let (db, is_over) = (&db, &is_over);
+            scope.spawn(move || {
+                let mut number = reader;
+                while !is_over.load(Ordering::Relaxed) {
+                    number = (number + 7919) % NUMBERS;
+                    let found = db.get_pinned(key(number)).expect("a lookup does not fail");
+                    assert_eq!(found.is_some(), is_present(number));
+                }
+            });
+        }
+        for _ in 0..150 {
+            elastic.set_budget_bytes(0).expect("a budget");
+            elastic.set_budget_bytes(16 * MIB as u64).expect("a budget");
+            cache.set_capacity(2 * MIB);
+            thread::yield_now();
+            cache.set_capacity(32 * MIB);
+        }
+        is_over.store(true, Ordering::Relaxed);
+    });
+    check_db(&db, "changed");
+}
+
+#[test]
+fn iterators_find_room_after_a_budget_and_a_cache_changed() {
+    let _one = ONE_AT_A_TIME.lock();
+    let (folder, elastic) = (folder(), charged(0));
+    let mut options = small_tree();
+    let cache = StrictCache::of(&mut options, 32 * MIB, 0, 0);
+    let db = DB::open(&installed(&elastic, &options), folder.path()).expect("open");
+    fill_db(&db, "changed");
+    for _ in 0..60 {
+        cache.set_capacity(32 * MIB);
+        elastic.set_budget_bytes(0).expect("a budget");
+        elastic.set_budget_bytes(16 * MIB as u64).expect("a budget");
+        cache.set_capacity(2 * MIB);
+        let entries =
+            db.iterator(IteratorMode::Start).map(|entry| entry.expect("an iterator reads on")).count();
+        assert_eq!(entries, (0..NUMBERS).filter(|&number| is_present(number)).count());
+    }
+}
+
 /// facebook/rocksdb#6247: memtables in the same cache, which flushes find full.
 #[test]
 fn filters_give_way_to_memtables() {
