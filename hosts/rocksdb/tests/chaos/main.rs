@@ -27,10 +27,15 @@ use springbloom_testkit::seed::{TestRng, rng};
 
 use crate::{
     budget_watch::BudgetWatch,
-    common::{faults::with_faulty_files, folder, merge_by_append, small_tree},
+    common::{
+        faults::{Fault, with_faulty_files},
+        folder, merge_by_append, small_tree,
+    },
+    operation::Operation,
     outage::Outages,
     script::Script,
     side::{AMPLE_BYTES, STORES, Side},
+    store::Done,
     tally::Tally,
 };
 
@@ -44,6 +49,8 @@ struct Chaos {
     outages: Outages,
     /// With stock filters, and with elastic ones.
     sides: [Side; 2],
+    /// They take turns, because the second one waits for background threads that the first one keeps.
+    is_stock_first: bool,
     tally: Tally,
 }
 
@@ -56,6 +63,7 @@ impl Chaos {
         Self {
             sides: [side("stock", None), side("elastic", Some(elastic))],
             outages: Outages::default(),
+            is_stock_first: false,
             tally: Tally::default(),
             script: Script::new(random),
         }
@@ -84,15 +92,34 @@ impl Chaos {
             self.tally.fault(fault);
         }
         let operation = self.script.operation();
-        let may_fail = self.outages.operations_may_fail();
-        let done = self.sides.each_mut().map(|side| {
-            let begun = Instant::now();
-            (side.apply(&operation, may_fail), begun.elapsed())
-        });
+        let fault = self.outages.fault();
+        let may_fail = !matches!(fault, Fault::None | Fault::Slow);
+        let done = self.apply(&operation, may_fail);
         for (side, (done, _)) in self.sides.iter().zip(&done) {
-            assert!(may_fail || done.is_ok(), "{}: {done:?} without a fault: {operation:?}", side.name);
+            assert!(
+                may_fail || done.is_ok(),
+                "{}: {done:?} without a fault: {}",
+                side.name,
+                operation.name()
+            );
         }
-        self.tally.operation(operation.name(), &done);
+        self.tally.operation(operation.name(), &done, fault);
+    }
+
+    /// What it came to on either side, and how long it took.
+    fn apply(&mut self, operation: &Operation, may_fail: bool) -> [(Done, Duration); 2] {
+        self.is_stock_first = !self.is_stock_first;
+        let mut sides = self.sides.each_mut();
+        let mut turn = |index: usize| {
+            let begun = Instant::now();
+            (sides[index].apply(operation, may_fail), begun.elapsed())
+        };
+        if self.is_stock_first {
+            [turn(0), turn(1)]
+        } else {
+            let elastic = turn(1);
+            [turn(0), elastic]
+        }
     }
 
     /// A background error lasts until the store is opened anew: both sides open those in which one has any.

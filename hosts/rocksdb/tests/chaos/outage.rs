@@ -40,9 +40,9 @@ impl Outages {
         self.current.is_some_and(|(_, end)| Instant::now() >= end)
     }
 
-    /// Slow reads succeed.
-    pub(crate) fn operations_may_fail(&self) -> bool {
-        self.current.is_some_and(|(fault, _)| fault != Fault::Slow)
+    /// The fault in force.
+    pub(crate) fn fault(&self) -> Fault {
+        self.current.map_or(Fault::None, |(fault, _)| fault)
     }
 
     /// Ends the fault. `false` if there is none.

@@ -155,5 +155,6 @@ impl Side {
                 store.put(&key(number), b"filled").expect("a put");
             }
         }
+        self.follow().expect("a secondary opens");
     }
 }

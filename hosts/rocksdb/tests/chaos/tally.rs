@@ -21,7 +21,8 @@ struct Operations {
 #[derive(Default)]
 pub(crate) struct Tally {
     operations: BTreeMap<&'static str, Operations>,
-    faults: BTreeMap<String, u64>,
+    /// How often each kind began, and what failed during it.
+    faults: BTreeMap<String, (u64, Failures)>,
     /// Stores that had to be opened anew after a fault.
     broken: Failures,
     recoveries: u64,
@@ -29,15 +30,19 @@ pub(crate) struct Tally {
 }
 
 impl Tally {
-    pub(crate) fn operation(&mut self, name: &'static str, done: &[(Done, Duration); 2]) {
+    pub(crate) fn operation(&mut self, name: &'static str, done: &[(Done, Duration); 2], fault: Fault) {
         let operations = self.operations.entry(name).or_default();
         operations.count += 1;
-        add(&mut operations.failed, done.each_ref().map(|(done, _)| done.is_err()));
+        let failed = done.each_ref().map(|(done, _)| done.is_err());
+        add(&mut operations.failed, failed);
+        if let Some((_, failures)) = self.faults.get_mut(&format!("{fault:?}")) {
+            add(failures, failed);
+        }
         operations.took.iter_mut().zip(done).for_each(|(sum, (_, took))| *sum += *took);
     }
 
     pub(crate) fn fault(&mut self, fault: Fault) {
-        *self.faults.entry(format!("{fault:?}")).or_default() += 1;
+        self.faults.entry(format!("{fault:?}")).or_default().0 += 1;
     }
 
     pub(crate) fn broken(&mut self, broken: [bool; 2]) {
@@ -53,7 +58,7 @@ impl Tally {
         let operations: u64 = self.operations.values().map(|operations| operations.count).sum();
         let failures = [0, 1]
             .map(|side| self.operations.values().map(|operations| operations.failed[side]).sum::<u64>());
-        let faults: u64 = self.faults.values().sum();
+        let faults: u64 = self.faults.values().map(|(count, _)| count).sum();
         println!(
             "{:.0} s: {operations} operations, failed with stock and elastic filters during {faults} faults: {failures:?}",
             elapsed.as_secs_f64()
@@ -82,7 +87,9 @@ impl Display for Tally {
         }
         let [stock, elastic] = self.broken;
         writeln!(f, "{:26} {:>9} {stock:>8} {elastic:>8}", "stores with errors after", "")?;
-        writeln!(f, "faults: {:?}", self.faults)?;
+        for (name, (count, [stock, elastic])) in &self.faults {
+            writeln!(f, "{:26} {count:>9} {stock:>8} {elastic:>8}", format!("fault {name}"))?;
+        }
         writeln!(f, "{} times as before after {:.1?} at most", self.recoveries, self.longest_recovery)
     }
 }
