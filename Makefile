@@ -12,8 +12,8 @@ LIBRARIES := $(addprefix -p springbloom-,filter format manager page-device flash
 # These and the others that need no RocksDB.
 WITHOUT_ROCKSDB := $(LIBRARIES) $(addprefix -p springbloom-,console testkit workload simulator records evidence)
 
-.PHONY: demo test check attack build build-all setup lint msrv deny sanitize fuzz crashtest crashtest-short rocksdb-tests package test-releases \
-  jvm test-jvm jvm-soak jvm-compare kafka flink setup-jvm
+.PHONY: demo test check attack chaos build build-all setup lint msrv deny sanitize fuzz crashtest crashtest-short rocksdb-tests package \
+  test-releases jvm test-jvm jvm-soak jvm-compare kafka flink setup-jvm
 
 demo: build
 	@mkdir -p $(DEMO_DIR)
@@ -67,6 +67,11 @@ deny:
 # The attacks of `make test` on the structures on flash, for half an hour: kills, power losses, damage, full disks, hot keys.
 attack: setup
 	@scripts/attack
+
+# Outages, resizes of a strict cache, budgets, stores that come and go, in step with stock filters. Half an hour, or SECONDS.
+# SPRINGBLOOM_SEED: repeats a run.
+chaos: build
+	@SPRINGBLOOM_CHAOS_SECONDS=$(or $(SECONDS),1800) cargo test --release --locked -p springbloom-rocksdb --test chaos -- --nocapture
 
 sanitize: setup
 	@scripts/sanitize

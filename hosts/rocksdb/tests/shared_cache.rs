@@ -23,7 +23,7 @@ use crate::common::{
 
 const MIB: usize = 1 << 20;
 
-/// The cache is of the process.
+/// Each has the machine to itself.
 static ONE_AT_A_TIME: Mutex<()> = Mutex::new(());
 
 fn charged(budget_bytes: usize) -> ElasticFilters {
@@ -39,7 +39,7 @@ fn a_cache_is_resized_under_load() {
     let mut random = rng("a_cache_is_resized_under_load");
     let (folder, elastic) = (folder(), charged(16 * MIB));
     let mut options = small_tree();
-    let cache = StrictCache::of(&mut options, 32 * MIB, 0);
+    let cache = StrictCache::of(&mut options, 32 * MIB, StrictCache::ANY_SHARDS, 0);
     let db = DB::open(&installed(&elastic, &options), folder.path()).expect("open");
     fill_db(&db, "resized");
     let (is_over, lookups) = (AtomicBool::new(false), AtomicU64::new(0));
@@ -83,6 +83,59 @@ fn a_cache_is_resized_under_load() {
     assert_eq!(entries.len(), (0..NUMBERS).filter(|&number| is_present(number)).count());
 }
 
+/// A charge that comes back is gone again when the capacity falls at once, though nobody looked at the cache meanwhile.
+#[test]
+fn a_budget_and_a_cache_change_under_readers() {
+    let _one = ONE_AT_A_TIME.lock();
+    let (folder, elastic) = (folder(), charged(0));
+    let mut options = small_tree();
+    let cache = StrictCache::of(&mut options, 32 * MIB, 0, 0);
+    let db = DB::open(&installed(&elastic, &options), folder.path()).expect("open");
+    fill_db(&db, "changed");
+    let is_over = AtomicBool::new(false);
+    thread::scope(|scope| {
+        for reader in 0..4u32 {
+            let (db, is_over) = (&db, &is_over);
+            scope.spawn(move || {
+                let mut number = reader;
+                while !is_over.load(Ordering::Relaxed) {
+                    number = (number + 7919) % NUMBERS;
+                    let found = db.get_pinned(key(number)).expect("a lookup does not fail");
+                    assert_eq!(found.is_some(), is_present(number));
+                }
+            });
+        }
+        for _ in 0..150 {
+            elastic.set_budget_bytes(0).expect("a budget");
+            elastic.set_budget_bytes(16 * MIB as u64).expect("a budget");
+            cache.set_capacity(2 * MIB);
+            thread::yield_now();
+            cache.set_capacity(32 * MIB);
+        }
+        is_over.store(true, Ordering::Relaxed);
+    });
+    check_db(&db, "changed");
+}
+
+#[test]
+fn iterators_find_room_after_a_budget_and_a_cache_changed() {
+    let _one = ONE_AT_A_TIME.lock();
+    let (folder, elastic) = (folder(), charged(0));
+    let mut options = small_tree();
+    let cache = StrictCache::of(&mut options, 32 * MIB, 0, 0);
+    let db = DB::open(&installed(&elastic, &options), folder.path()).expect("open");
+    fill_db(&db, "changed");
+    for _ in 0..60 {
+        cache.set_capacity(32 * MIB);
+        elastic.set_budget_bytes(0).expect("a budget");
+        elastic.set_budget_bytes(16 * MIB as u64).expect("a budget");
+        cache.set_capacity(2 * MIB);
+        let entries =
+            db.iterator(IteratorMode::Start).map(|entry| entry.expect("an iterator reads on")).count();
+        assert_eq!(entries, (0..NUMBERS).filter(|&number| is_present(number)).count());
+    }
+}
+
 /// facebook/rocksdb#6247: memtables in the same cache, which flushes find full.
 #[test]
 fn filters_give_way_to_memtables() {
@@ -91,7 +144,7 @@ fn filters_give_way_to_memtables() {
     let mut options = small_tree();
     options.set_write_buffer_size(16 * MIB);
     options.set_target_file_size_base(4 << 20);
-    let cache = StrictCache::of(&mut options, 8 * MIB, 4 * MIB);
+    let cache = StrictCache::of(&mut options, 8 * MIB, StrictCache::ANY_SHARDS, 4 * MIB);
     let db = DB::open(&installed(&elastic, &options), folder.path()).expect("open");
     let mut write = WriteOptions::default();
     write.disable_wal(true);

@@ -121,6 +121,8 @@ impl ChargedCache {
     /// Charges `bytes`, as far as there was room for them. Gives what is charged of them.
     pub(crate) fn charge(&mut self, bytes: usize) -> usize {
         let bytes = bytes.min(self.room_bytes);
+        // First, because the capacity may fall before the cache is looked at again.
+        self.charge.watch();
         self.charged_bytes = self.charge.update(bytes).min(bytes);
         self.charged_bytes
     }

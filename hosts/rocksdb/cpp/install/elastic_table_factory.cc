@@ -7,6 +7,7 @@
 #include "read/elastic_table_reader.h"
 #include "file/writable_file_writer.h"
 #include "read/deferred_tables.h"
+#include "read/give_way.h"
 #include "rocksdb/env.h"
 #include "rocksdb/utilities/options_type.h"
 #include "write/unit_block_policy.h"
@@ -304,7 +305,7 @@ Status ElasticTableFactory::NewStockReader(const FiltersRef& filters, const rock
   sb_filters_make_room(filters.get(), TableOptions().cache_index_and_filter_blocks ? reader_options.tail_size : 0);
   Status s = BlockBasedTableFactory::NewTableReader(read_options, reader_options, std::move(file), file_size, table_reader,
                                                     prefetch_index_and_filter_in_cache);
-  while (s.IsMemoryLimit() && sb_filters_yield_to_cache(filters.get()) != 0) {
+  TryWhileFiltersGiveWay(filters.get(), [&] { return s.IsMemoryLimit(); }, [&] {
     // The stock reader that failed has closed its file.
     std::unique_ptr<rocksdb::RandomAccessFileReader> again;
     rocksdb::FileOptions options(reader_options.env_options);
@@ -314,7 +315,7 @@ Status ElasticTableFactory::NewStockReader(const FiltersRef& filters, const rock
       s = BlockBasedTableFactory::NewTableReader(read_options, reader_options, std::move(again), file_size, table_reader,
                                                  prefetch_index_and_filter_in_cache);
     }
-  }
+  });
   return s;
 }
 

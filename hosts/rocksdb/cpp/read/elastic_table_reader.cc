@@ -3,6 +3,7 @@
 #include <array>
 
 #include "db/dbformat.h"
+#include "read/give_way.h"
 #include "read/lookup_digest.h"
 #include "monitoring/perf_context_imp.h"
 #include "monitoring/statistics_impl.h"
@@ -103,9 +104,14 @@ void ElasticTableReader::RecordPassed(const sb_sought& sought, const ReadOptions
   PERF_COUNTER_BY_LEVEL_ADD(bloom_filter_full_true_positive, 1, level_);
 }
 
-bool ElasticTableReader::MayTryAgain(const Status& status, GetContext::GetState before, const GetContext& after) const {
-  return status.IsMemoryLimit() && before == GetContext::kNotFound && after.State() == GetContext::kNotFound &&
-         sb_filters_yield_to_cache(units_.Family().filters.get()) != 0;
+void ElasticTableReader::ReadAgainWhereRefused(const ReadOptions& read_options, const Slice& internal_key, GetContext::GetState before,
+                                               GetContext* get_context, const SliceTransform* prefix_extractor, Status* s) {
+  const auto is_refused = [&] {
+    return s->IsMemoryLimit() && before == GetContext::kNotFound && get_context->State() == GetContext::kNotFound;
+  };
+  TryWhileFiltersGiveWay(units_.Family().filters.get(), is_refused, [&] {
+    *s = Inner().Get(read_options, internal_key, get_context, prefix_extractor, /*skip_filters=*/false);
+  });
 }
 
 Status ElasticTableReader::Get(const ReadOptions& read_options, const Slice& internal_key, GetContext* get_context,
@@ -122,9 +128,7 @@ Status ElasticTableReader::Get(const ReadOptions& read_options, const Slice& int
   CountAnswers(/*rejected=*/0, /*passed=*/1);
   const GetContext::GetState before = get_context->State();
   Status s = Inner().Get(read_options, internal_key, get_context, prefix_extractor, skip_filters);
-  while (MayTryAgain(s, before, *get_context)) {
-    s = Inner().Get(read_options, internal_key, get_context, prefix_extractor, skip_filters);
-  }
+  ReadAgainWhereRefused(read_options, internal_key, before, get_context, prefix_extractor, &s);
   RecordPassed(sought, read_options, internal_key, before, s, *get_context);
   return s;
 }
@@ -180,9 +184,7 @@ void ElasticTableReader::MultiGet(const ReadOptions& read_options, const MultiGe
   Inner().MultiGet(read_options, &passed, prefix_extractor, skip_filters);
   for (size_t i = 0; i < count; ++i) {
     const rocksdb::KeyContext& key = *asked[i].key;
-    while (MayTryAgain(*key.s, asked[i].before, *key.get_context)) {
-      *key.s = Inner().Get(read_options, key.ikey, key.get_context, prefix_extractor, skip_filters);
-    }
+    ReadAgainWhereRefused(read_options, key.ikey, asked[i].before, key.get_context, prefix_extractor, key.s);
     RecordPassed(sought[i], read_options, key.ikey, asked[i].before, *key.s, *key.get_context);
   }
 }

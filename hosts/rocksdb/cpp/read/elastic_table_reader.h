@@ -58,9 +58,10 @@ class ElasticTableReader final : public ForwardingTableReader<ElasticTableReader
   // Skips the keys that the units reject. Gives the others, in their order.
   void SkipRejected(rocksdb::MultiGetContext::Range* range, BatchSought* passed) const;
   void CountAnswers(uint64_t rejected, uint64_t passed) const;
-  // Whether a strict block cache refused the block that a lookup read, and there is more room since: filters that are charged to the cache
-  // gave way.
-  bool MayTryAgain(const rocksdb::Status& status, rocksdb::GetContext::GetState before, const rocksdb::GetContext& after) const;
+  // Reads again what a lookup could not read because a strict block cache refused the block.
+  void ReadAgainWhereRefused(const rocksdb::ReadOptions& read_options, const rocksdb::Slice& internal_key,
+                             rocksdb::GetContext::GetState before, rocksdb::GetContext* get_context,
+                             const rocksdb::SliceTransform* prefix_extractor, rocksdb::Status* s);
   // Records how a lookup ended that the units let pass, if that is certain. `internal_key`: the key it looked for.
   void RecordPassed(const sb_sought& sought, const rocksdb::ReadOptions& read_options, const rocksdb::Slice& internal_key,
                     rocksdb::GetContext::GetState before, const rocksdb::Status& status, const rocksdb::GetContext& after) const;

@@ -43,10 +43,11 @@ impl Fault {
 unsafe extern "C" {
     fn springbloom_test_faulty_files(_: *mut c_void, _: *const c_char, _: *mut c_char, _: usize) -> c_int;
     safe fn springbloom_test_set_fault(fault: c_int);
-    fn springbloom_test_set_strict_cache(options: *mut c_void, capacity: usize, memtables: usize);
-    safe fn springbloom_test_set_cache_capacity(capacity: usize);
-    safe fn springbloom_test_cache_usage() -> usize;
-    safe fn springbloom_test_cache_pinned() -> usize;
+    fn springbloom_test_set_strict_cache(_: *mut c_void, _: usize, _: c_int, _: usize) -> *mut c_void;
+    fn springbloom_test_delete_strict_cache(cache: *mut c_void);
+    fn springbloom_test_set_cache_capacity(cache: *mut c_void, capacity: usize);
+    fn springbloom_test_cache_usage(cache: *mut c_void) -> usize;
+    fn springbloom_test_cache_pinned(cache: *mut c_void) -> usize;
 }
 
 /// Table files of these options fail as [`Fault::set`] says.
@@ -54,26 +55,42 @@ pub(crate) fn with_faulty_files(options: &mut Options, folder: &Path) {
     run_cpp_test(springbloom_test_faulty_files, options, folder);
 }
 
-/// The cache of the options that were given one last. With a strict limit: it refuses what has no room.
-pub(crate) struct StrictCache;
+/// A cache with a strict limit: it refuses what has no room.
+pub(crate) struct StrictCache(*mut c_void);
 
 impl StrictCache {
-    /// Gives the options a cache of `capacity` bytes that also holds index blocks and up to `memtables` bytes of memtables.
-    pub(crate) fn of(options: &mut Options, capacity: usize, memtables: usize) -> Self {
+    /// Lets RocksDB choose the number of shards.
+    pub(crate) const ANY_SHARDS: i32 = -1;
+
+    /// Gives the options a cache of `capacity` bytes in `2^shard_bits` shards, that also holds index and filter blocks and up to
+    /// `memtables` bytes of memtables.
+    pub(crate) fn of(options: &mut Options, capacity: usize, shard_bits: i32, memtables: usize) -> Self {
         // SAFETY: the options live through the call.
-        unsafe { springbloom_test_set_strict_cache(options.as_raw_ptr().cast(), capacity, memtables) };
-        Self
+        let cache = unsafe {
+            springbloom_test_set_strict_cache(options.as_raw_ptr().cast(), capacity, shard_bits, memtables)
+        };
+        Self(cache)
     }
 
     pub(crate) fn set_capacity(&self, capacity: usize) {
-        springbloom_test_set_cache_capacity(capacity);
+        // SAFETY: only `drop` deletes it.
+        unsafe { springbloom_test_set_cache_capacity(self.0, capacity) }
     }
 
     pub(crate) fn usage(&self) -> usize {
-        springbloom_test_cache_usage()
+        // SAFETY: as above.
+        unsafe { springbloom_test_cache_usage(self.0) }
     }
 
     pub(crate) fn pinned(&self) -> usize {
-        springbloom_test_cache_pinned()
+        // SAFETY: as above.
+        unsafe { springbloom_test_cache_pinned(self.0) }
+    }
+}
+
+impl Drop for StrictCache {
+    fn drop(&mut self) {
+        // SAFETY: made by `of`, and used no more. The options hold the cache itself.
+        unsafe { springbloom_test_delete_strict_cache(self.0) }
     }
 }

@@ -4,6 +4,7 @@
 
 pub(crate) mod contents;
 pub(crate) mod faults;
+pub(crate) mod model;
 pub(crate) mod stock;
 pub(crate) mod tables;
 pub(crate) mod unsafe_calls;

@@ -2,6 +2,7 @@
 #include "check.h"
 #include "rocksdb/advanced_cache.h"
 #include "rocksdb/cache.h"
+#include "rocksdb/filter_policy.h"
 #include "rocksdb/table.h"
 #include "rocksdb/write_buffer_manager.h"
 
@@ -9,28 +10,29 @@ using namespace springbloom_test;
 
 namespace {
 
-// Of the options that were given a cache last.
-std::shared_ptr<rocksdb::Cache>& TheCache() {
-  static auto* cache = new std::shared_ptr<rocksdb::Cache>;
-  return *cache;
-}
+using SharedCache = std::shared_ptr<rocksdb::Cache>;
+
+SharedCache& From(void* cache) { return *static_cast<SharedCache*>(cache); }
 
 }  // namespace
 
 // Gives the options a cache of `capacity` bytes with a strict limit, of which memtables may take `memtables` bytes (0: none there), and in
-// which index blocks lie.
-extern "C" void springbloom_test_set_strict_cache(void* rocksdb_options, size_t capacity, size_t memtables) {
-  TheCache() = rocksdb::NewLRUCache(capacity, -1, /*strict_capacity_limit=*/true);
+// which index and filter blocks lie. The filters are Bloom filters of 10 bits. The caller deletes what this returns.
+extern "C" void* springbloom_test_set_strict_cache(void* rocksdb_options, size_t capacity, int shard_bits, size_t memtables) {
+  auto* cache = new SharedCache(rocksdb::NewLRUCache(capacity, shard_bits, /*strict_capacity_limit=*/true));
   rocksdb::BlockBasedTableOptions table;
-  table.block_cache = TheCache();
+  table.block_cache = *cache;
   table.cache_index_and_filter_blocks = true;
+  table.filter_policy.reset(rocksdb::NewBloomFilterPolicy(10));
   rocksdb::Options& options = springbloom::OptionsIn(rocksdb_options);
   options.table_factory.reset(rocksdb::NewBlockBasedTableFactory(table));
   if (memtables != 0) {
-    options.write_buffer_manager = std::make_shared<rocksdb::WriteBufferManager>(memtables, TheCache());
+    options.write_buffer_manager = std::make_shared<rocksdb::WriteBufferManager>(memtables, *cache);
   }
+  return cache;
 }
 
-extern "C" void springbloom_test_set_cache_capacity(size_t capacity) { TheCache()->SetCapacity(capacity); }
-extern "C" size_t springbloom_test_cache_usage() { return TheCache()->GetUsage(); }
-extern "C" size_t springbloom_test_cache_pinned() { return TheCache()->GetPinnedUsage(); }
+extern "C" void springbloom_test_delete_strict_cache(void* cache) { delete &From(cache); }
+extern "C" void springbloom_test_set_cache_capacity(void* cache, size_t capacity) { From(cache)->SetCapacity(capacity); }
+extern "C" size_t springbloom_test_cache_usage(void* cache) { return From(cache)->GetUsage(); }
+extern "C" size_t springbloom_test_cache_pinned(void* cache) { return From(cache)->GetPinnedUsage(); }

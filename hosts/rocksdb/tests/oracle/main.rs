@@ -7,7 +7,6 @@
 mod common;
 mod drawn;
 mod keys;
-mod model;
 mod operations;
 mod run;
 mod sets;

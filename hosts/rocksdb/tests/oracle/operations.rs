@@ -10,9 +10,8 @@ use rocksdb::{ColumnFamily, DB, Direction, IteratorMode, ReadOptions, SnapshotWi
 use springbloom_testkit::seed::TestRng;
 
 use crate::{
-    common::write,
+    common::{model::Model, write},
     keys::{self, Keys},
-    model::Model,
 };
 
 /// Column families of the database, the default one first.

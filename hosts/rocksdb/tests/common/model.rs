@@ -2,7 +2,7 @@
 
 use std::{collections::BTreeMap, ops::Bound, sync::Arc};
 
-use crate::common::append;
+use super::append;
 
 /// Contents of one column family; cheap enough to copy for a snapshot.
 #[derive(Clone, Default)]
