@@ -18,7 +18,7 @@ use crate::common::{
     AMPLE_BYTES,
     contents::{NUMBERS, check_db, fill_db, key},
     faults::{Fault, with_faulty_files},
-    folder, installed, small_tree, wait_until,
+    folder, installed, log_of, small_tree, wait_until,
 };
 
 static ONE_AT_A_TIME: Mutex<()> = Mutex::new(());
@@ -127,6 +127,7 @@ fn tables_whose_units_could_not_be_read_at_open_get_them_later() {
     assert!(db.get_pinned(1u32.to_be_bytes()).expect("and reads them").is_some());
     assert_eq!(elastic.status(&db).expect("status").tables_with_units, 3);
     assert_eq!(elastic.stats().tables, 0);
+    assert!(log_of(folder.path()).contains("cannot be read; it is read without them until they can be"));
     drop(ends);
     wait_until("all tables have their units", || elastic.stats().tables == 3);
     wait_until("they are resident", || {

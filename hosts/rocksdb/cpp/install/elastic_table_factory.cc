@@ -285,6 +285,9 @@ Status ElasticTableFactory::NewTableReader(const rocksdb::ReadOptions& read_opti
     *table_reader = std::make_unique<ElasticTableReader>(std::move(*table_reader), TableFilter(std::move(family), table),
                                                          reader_options.largest_seqno, reader_options.level);
   } else if (why == SB_NO_ROOM || why == SB_UNREADABLE) {
+    if (why == SB_UNREADABLE) {
+      family->WarnOfUnreadable(rep.file->file_name());
+    }
     *table_reader = DeferredTableReader::Make(std::move(family), std::move(*table_reader));
   }
   return s;

@@ -71,6 +71,19 @@ DeferredTables& ColumnFamily::Deferred() const {
   return *deferred_;
 }
 
+void ColumnFamily::WarnOfUnreadable(const std::string& path) const {
+  {
+    std::lock_guard<std::mutex> lock(AllOpenMutex());
+    if (std::exchange(warned_of_unreadable_, true)) {
+      return;
+    }
+  }
+  rocksdb::Warn(log,
+                "springbloom: the filter units of %s cannot be read; it is read without them until they can be, and this column "
+                "family's other such tables are not told of here",
+                path.c_str());
+}
+
 void ColumnFamily::WarnOfNoRoom() const {
   {
     std::lock_guard<std::mutex> lock(AllOpenMutex());

@@ -39,8 +39,9 @@ class ColumnFamily {
 
   // The deferred tables, made when there is the first one.
   DeferredTables& Deferred() const;
-  // Tells the log, once, that tables are read without units for lack of room.
+  // Tell the log, once, that tables are read without units: for lack of room, or until their units can be read.
   void WarnOfNoRoom() const;
+  void WarnOfUnreadable(const std::string& path) const;
 
   const FiltersRef filters;
   const rocksdb::Comparator* const comparator;
@@ -60,6 +61,7 @@ class ColumnFamily {
   sb_family* const family_;
   mutable std::unique_ptr<DeferredTables> deferred_;
   mutable bool warned_of_no_room_ = false;
+  mutable bool warned_of_unreadable_ = false;
   mutable size_t readers_ = 0;
   // In the list of all that are open.
   std::list<ColumnFamily>::const_iterator place_;
