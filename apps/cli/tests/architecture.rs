@@ -64,9 +64,10 @@ const ALLOWED: [(&str, &[&str]); 17] = [
 ];
 
 /// What crates without an engine may use from elsewhere. A store is not among them.
-const NEUTRAL_EXTERNALS: [&str; 32] = [
+const NEUTRAL_EXTERNALS: [&str; 33] = [
     "anyhow",
     "arc-swap",
+    "blake3",
     "clap",
     "comfy-table",
     "crossbeam-queue",
