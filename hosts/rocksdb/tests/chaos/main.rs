@@ -137,7 +137,7 @@ impl Chaos {
             }
         }
         for side in &mut self.sides {
-            side.follow().expect("a secondary catches up after a fault");
+            side.follow_anew().expect("a secondary opens after a fault");
         }
     }
 }

@@ -41,6 +41,12 @@ impl Secondary {
         Ok(())
     }
 
+    /// After a fault. One that caught up during it may stay behind for good, with stock filters too.
+    pub(crate) fn follow_anew(&mut self, primary: &Store) -> Done {
+        self.db = None;
+        self.follow(primary)
+    }
+
     fn open(&mut self, primary: &Store) -> Done {
         let opened = DB::open_cf_descriptors_as_secondary(
             &self.options,

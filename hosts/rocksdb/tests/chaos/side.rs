@@ -135,8 +135,8 @@ impl Side {
     }
 
     /// The secondary shows all of its store again.
-    pub(crate) fn follow(&mut self) -> Done {
-        self.secondary.follow(&self.stores[FOLLOWED])
+    pub(crate) fn follow_anew(&mut self) -> Done {
+        self.secondary.follow_anew(&self.stores[FOLLOWED])
     }
 
     pub(crate) fn open_stores(&self) -> impl Iterator<Item = (usize, &DB)> {
@@ -155,6 +155,6 @@ impl Side {
                 store.put(&key(number), b"filled").expect("a put");
             }
         }
-        self.follow().expect("a secondary opens");
+        self.follow_anew().expect("a secondary opens");
     }
 }
