@@ -33,6 +33,8 @@ pub(crate) struct ChargedCache {
     next_look: Instant,
     /// When the budget may be raised.
     raise_at: Instant,
+    /// Until then nobody gets more, not even a program that asks for it, because the cache refused an entry.
+    hold_until: Instant,
     /// The budget that was decided last.
     budget_bytes: usize,
     /// Room that there was for it.
@@ -54,6 +56,7 @@ impl ChargedCache {
             alarm,
             next_look: now,
             raise_at: now,
+            hold_until: now,
             budget_bytes: 0,
             room_bytes: 0,
             charged_bytes: 0,
@@ -66,7 +69,8 @@ impl ChargedCache {
 
     fn room(&mut self) -> usize {
         let begun = Instant::now();
-        self.room_bytes = self.charge.room();
+        let most = if begun < self.hold_until { self.budget_bytes } else { usize::MAX };
+        self.room_bytes = self.charge.room().min(most);
         self.next_look = begun + LOOK_EVERY.max(begun.elapsed() * LOOK_PARTS);
         self.room_bytes
     }
@@ -107,15 +111,15 @@ impl ChargedCache {
         Some(fits)
     }
 
-    /// The budget after the cache refused an entry; `None` if nothing is charged.
+    /// The budget after the cache refused an entry; `None` if nothing was charged, and nothing will be until the entry was tried again.
     pub(crate) fn give_way(&mut self) -> Option<usize> {
-        if self.charged_bytes == 0 {
-            return None;
-        }
-        self.raise_at = Instant::now() + RAISE_AFTER;
-        self.budget_bytes = if self.budget_bytes < YIELD_MIN { 0 } else { self.budget_bytes / YIELD_FACTOR };
+        self.hold_until = Instant::now() + RAISE_AFTER;
+        self.raise_at = self.hold_until;
+        let was_charged = self.charged_bytes > 0 || self.budget_bytes > 0;
+        let is_little = self.charged_bytes < YIELD_MIN || self.budget_bytes < YIELD_MIN;
+        self.budget_bytes = if is_little { 0 } else { self.budget_bytes / YIELD_FACTOR };
         self.room_bytes = self.budget_bytes;
-        Some(self.budget_bytes)
+        was_charged.then_some(self.budget_bytes)
     }
 
     /// Charges `bytes`, as far as there was room for them. Gives what is charged of them.

@@ -2,6 +2,7 @@
 #include "install/cache_charge.h"
 
 #include <algorithm>
+#include <atomic>
 #include <semaphore>
 #include <utility>
 #include <vector>
@@ -27,10 +28,10 @@ class Entries {
 
   uint64_t Bytes() const { return bytes_; }
 
-  // Up to `bytes`, rounded up to an entry, or as far as a cache with a strict limit has room.
-  void Grow(uint64_t bytes) {
+  // Up to `bytes`, rounded up to an entry, or as far as a cache with a strict limit has room; no further once it `is_to_stop`.
+  void Grow(uint64_t bytes, const std::atomic<bool>& is_to_stop) {
     const uint64_t entry_bytes = std::max(bytes / kEntriesMax, kEntryBytesMin);
-    while (bytes_ < bytes) {
+    while (bytes_ < bytes && !is_to_stop.load(std::memory_order_relaxed)) {
       const auto key = rocksdb::CacheKey::CreateUniqueForCacheLifetime(cache_.get());
       rocksdb::Cache::Handle* handle = nullptr;
       if (!cache_.Insert(key.AsSlice(), entry_bytes, &handle).ok()) {
@@ -64,6 +65,7 @@ class Entries {
 struct Guard {
   // Guards the entries. A mutex could not be asked by the thread that holds it, within whose call a sentinel may be evicted.
   std::binary_semaphore idle{1};
+  std::atomic<bool> is_evicted{false};
   // Null once the charge has ended.
   Entries* entries = nullptr;
   rocksdb::Cache* cache = nullptr;
@@ -75,14 +77,22 @@ struct Guard {
   // Called by the cache within Insert or SetCapacity of any thread, with locks of the cache held: GetCapacity would wait for ever, and
   // Release does not. The charge goes at once, so that nothing fails for want of room; who is alarmed charges again what may be.
   void SentinelEvicted() {
-    // Otherwise a call of the charge's owner is under way: it evicted the sentinel itself, or has just looked at the cache.
+    is_evicted.store(true);
+    // Otherwise a call of the charge's owner is under way, which looks at its end.
     if (idle.try_acquire()) {
-      if (entries != nullptr && IsShortOfRoom()) {
+      Release();
+    }
+  }
+
+  // Ends the turn of whoever acquired `idle`, and answers evictions that came meanwhile.
+  void Release() {
+    do {
+      if (is_evicted.exchange(false) && entries != nullptr && IsShortOfRoom()) {
         entries->Shrink(0);
         alarm(context);
       }
       idle.release();
-    }
+    } while (is_evicted.load() && idle.try_acquire());
   }
 
  private:
@@ -95,7 +105,7 @@ struct Guard {
 class Busy {
  public:
   explicit Busy(Guard& guard) : guard_(guard) { guard_.idle.acquire(); }
-  ~Busy() { guard_.idle.release(); }
+  ~Busy() { guard_.Release(); }
   Busy(const Busy&) = delete;
   Busy& operator=(const Busy&) = delete;
 
@@ -152,7 +162,7 @@ class Charge {
   uint64_t Update(uint64_t bytes) {
     const Busy busy(*guard_);
     entries_.Shrink(bytes);
-    entries_.Grow(bytes);
+    entries_.Grow(bytes, guard_->is_evicted);
     return entries_.Bytes();
   }
 

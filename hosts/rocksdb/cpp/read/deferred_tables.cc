@@ -7,6 +7,7 @@
 
 #include "options/cf_options.h"
 #include "read/elastic_table_reader.h"
+#include "read/give_way.h"
 #include "read/open_files.h"
 #include "read/unit_table.h"
 #include "rocksdb/options.h"
@@ -223,6 +224,19 @@ std::unique_ptr<rocksdb::TableReader> DeferredTableReader::Make(ColumnFamilyRef 
 }
 
 rocksdb::TableReader& DeferredTableReader::Inner() const { return *DeferredTables::Slot::Of(this).Inner(); }
+
+rocksdb::Status DeferredTableReader::Get(const rocksdb::ReadOptions& read_options, const rocksdb::Slice& internal_key,
+                                         rocksdb::GetContext* get_context, const rocksdb::SliceTransform* prefix_extractor,
+                                         bool skip_filters) {
+  const rocksdb::GetContext::GetState before = get_context->State();
+  rocksdb::Status s = Inner().Get(read_options, internal_key, get_context, prefix_extractor, skip_filters);
+  if (s.IsMemoryLimit()) {
+    GetWhileFiltersGiveWay(DeferredTables::Slot::Of(this).slab.of->family_.filters.get(), before, *get_context, &s, [&] {
+      return Inner().Get(read_options, internal_key, get_context, prefix_extractor, skip_filters);
+    });
+  }
+  return s;
+}
 
 DeferredTableReader::~DeferredTableReader() {
   DeferredTables& tables = *DeferredTables::Slot::Of(this).slab.of;

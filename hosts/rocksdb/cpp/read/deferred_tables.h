@@ -24,9 +24,7 @@ class DeferredTableReader final : public ForwardingTableReader<DeferredTableRead
 
   rocksdb::Status Get(const rocksdb::ReadOptions& read_options, const rocksdb::Slice& internal_key,
                       rocksdb::GetContext* get_context, const rocksdb::SliceTransform* prefix_extractor,
-                      bool skip_filters) override {
-    return Inner().Get(read_options, internal_key, get_context, prefix_extractor, skip_filters);
-  }
+                      bool skip_filters) override;
   void MultiGet(const rocksdb::ReadOptions& read_options, const rocksdb::MultiGetContext::Range* range,
                 const rocksdb::SliceTransform* prefix_extractor, bool skip_filters) override {
     Inner().MultiGet(read_options, range, prefix_extractor, skip_filters);

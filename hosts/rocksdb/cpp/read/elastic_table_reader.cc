@@ -106,11 +106,8 @@ void ElasticTableReader::RecordPassed(const sb_sought& sought, const ReadOptions
 
 void ElasticTableReader::ReadAgainWhereRefused(const ReadOptions& read_options, const Slice& internal_key, GetContext::GetState before,
                                                GetContext* get_context, const SliceTransform* prefix_extractor, Status* s) {
-  const auto is_refused = [&] {
-    return s->IsMemoryLimit() && before == GetContext::kNotFound && get_context->State() == GetContext::kNotFound;
-  };
-  TryWhileFiltersGiveWay(units_.Family().filters.get(), is_refused, [&] {
-    *s = Inner().Get(read_options, internal_key, get_context, prefix_extractor, /*skip_filters=*/false);
+  GetWhileFiltersGiveWay(units_.Family().filters.get(), before, *get_context, s, [&] {
+    return Inner().Get(read_options, internal_key, get_context, prefix_extractor, /*skip_filters=*/false);
   });
 }
 

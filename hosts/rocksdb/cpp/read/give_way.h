@@ -2,6 +2,7 @@
 #pragma once
 
 #include "abi.h"
+#include "table/get_context.h"
 
 namespace springbloom {
 
@@ -14,6 +15,17 @@ void TryWhileFiltersGiveWay(const sb_filters* filters, IsRefused is_refused, Try
     uncharged = sb_filters_yield_to_cache(filters) != 0 ? 0 : uncharged + 1;
     try_again();
   }
+}
+
+// The same for a lookup that began in the state `before`, and of which nothing was found yet.
+template <typename Get>
+void GetWhileFiltersGiveWay(const sb_filters* filters, rocksdb::GetContext::GetState before, const rocksdb::GetContext& context,
+                            rocksdb::Status* status, Get get) {
+  const auto is_refused = [&] {
+    return status->IsMemoryLimit() && before == rocksdb::GetContext::kNotFound &&
+           context.State() == rocksdb::GetContext::kNotFound;
+  };
+  TryWhileFiltersGiveWay(filters, is_refused, [&] { *status = get(); });
 }
 
 }  // namespace springbloom
