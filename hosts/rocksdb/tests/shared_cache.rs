@@ -86,7 +86,7 @@ fn a_cache_is_resized_under_load() {
 #[test]
 fn a_budget_and_a_cache_change_under_readers() {
     let _one = ONE_AT_A_TIME.lock();
-    let (folder, elastic) = (folder(), charged(0));
+    let (folder, elastic) = (folder(), charged(16 * MIB));
     let mut options = small_tree();
     let cache = StrictCache::of(&mut options, 32 * MIB, 0, 0);
     let db = DB::open(&installed(&elastic, &options), folder.path()).expect("open");
@@ -119,7 +119,7 @@ fn a_budget_and_a_cache_change_under_readers() {
 #[test]
 fn iterators_find_room_after_a_budget_and_a_cache_changed() {
     let _one = ONE_AT_A_TIME.lock();
-    let (folder, elastic) = (folder(), charged(0));
+    let (folder, elastic) = (folder(), charged(16 * MIB));
     let mut options = small_tree();
     let cache = StrictCache::of(&mut options, 32 * MIB, 0, 0);
     let db = DB::open(&installed(&elastic, &options), folder.path()).expect("open");
