@@ -31,6 +31,12 @@ fn charged(budget_bytes: usize) -> ElasticFilters {
     builder.charge_to_block_cache(true).warm_start_every(None).build().expect("the settings are sound")
 }
 
+fn check_iterator(db: &DB) {
+    let entries: Result<Vec<_>, _> = db.iterator(IteratorMode::Start).collect();
+    let present = (0..NUMBERS).filter(|&number| is_present(number)).count();
+    assert_eq!(entries.expect("an iterator reads on").len(), present);
+}
+
 /// `SPRINGBLOOM_RESIZES` asks for more.
 #[test]
 fn a_cache_is_resized_under_load() {
@@ -78,16 +84,14 @@ fn a_cache_is_resized_under_load() {
     wait_until("the whole budget is back", || elastic.stats().budget_bytes == 16 * MIB);
     assert!(cache.pinned() >= 16 * MIB, "{} bytes are charged", cache.pinned());
     check_db(&db, "resized");
-    let entries =
-        db.iterator(IteratorMode::Start).collect::<Result<Vec<_>, _>>().expect("an iterator reads on");
-    assert_eq!(entries.len(), (0..NUMBERS).filter(|&number| is_present(number)).count());
+    check_iterator(&db);
 }
 
 /// A charge that comes back is gone again when the capacity falls at once, though nobody looked at the cache meanwhile.
 #[test]
 fn a_budget_and_a_cache_change_under_readers() {
     let _one = ONE_AT_A_TIME.lock();
-    let (folder, elastic) = (folder(), charged(0));
+    let (folder, elastic) = (folder(), charged(16 * MIB));
     let mut options = small_tree();
     let cache = StrictCache::of(&mut options, 32 * MIB, 0, 0);
     let db = DB::open(&installed(&elastic, &options), folder.path()).expect("open");
@@ -120,7 +124,7 @@ fn a_budget_and_a_cache_change_under_readers() {
 #[test]
 fn iterators_find_room_after_a_budget_and_a_cache_changed() {
     let _one = ONE_AT_A_TIME.lock();
-    let (folder, elastic) = (folder(), charged(0));
+    let (folder, elastic) = (folder(), charged(16 * MIB));
     let mut options = small_tree();
     let cache = StrictCache::of(&mut options, 32 * MIB, 0, 0);
     let db = DB::open(&installed(&elastic, &options), folder.path()).expect("open");
@@ -130,9 +134,7 @@ fn iterators_find_room_after_a_budget_and_a_cache_changed() {
         elastic.set_budget_bytes(0).expect("a budget");
         elastic.set_budget_bytes(16 * MIB as u64).expect("a budget");
         cache.set_capacity(2 * MIB);
-        let entries =
-            db.iterator(IteratorMode::Start).map(|entry| entry.expect("an iterator reads on")).count();
-        assert_eq!(entries, (0..NUMBERS).filter(|&number| is_present(number)).count());
+        check_iterator(&db);
     }
 }
 

@@ -164,5 +164,6 @@ impl Lookups<'_> {
 
 /// The first failure, once all are made.
 fn all(results: impl Iterator<Item = Done>) -> Done {
-    results.fold(Ok(()), |all, one| all.and(one))
+    let results: Vec<_> = results.collect();
+    results.into_iter().collect()
 }
