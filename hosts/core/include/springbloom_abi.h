@@ -40,7 +40,7 @@ typedef struct {
   // Reads `size` bytes at `offset` of a file into `into`; 0 on success. `verify`: an earlier read was corrupt, and this one is to be
   // verified and mended by the file system; it fails where the file system cannot.
   int (*read)(const void* access, sb_bytes path, uint64_t offset, size_t size, int verify, uint8_t* into) SB_NOEXCEPT;
-  int (*exists)(const void* access, sb_bytes path) SB_NOEXCEPT;  // 1 while the file exists
+  int (*exists)(const void* access, sb_bytes path) SB_NOEXCEPT;                // 1 while the file exists
   void (*log)(const void* access, int is_warning, sb_bytes text) SB_NOEXCEPT;  // adds a line to the database's log
   void (*free)(void* access) SB_NOEXCEPT;
 } sb_file_access;

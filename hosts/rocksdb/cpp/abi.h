@@ -47,7 +47,8 @@ typedef struct {
 typedef struct {
   void* context;
   void (*table)(void* context, const springbloom_table_info* info);
-  void (*head)(void* context, const uint8_t* data, size_t size);  // the first bytes of that block: its header and directory, if it is sound
+  void (*head)(void* context, const uint8_t* data,
+               size_t size);  // the first bytes of that block: its header and directory, if it is sound
 } springbloom_inspect_sink;
 // Reads one table file on its own. 0 on success.
 int springbloom_inspect_table(const char* path, size_t path_size, const springbloom_inspect_sink* sink, char* error,

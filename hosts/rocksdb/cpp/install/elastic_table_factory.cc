@@ -308,17 +308,19 @@ Status ElasticTableFactory::NewStockReader(const FiltersRef& filters, const rock
   sb_filters_make_room(filters.get(), TableOptions().cache_index_and_filter_blocks ? reader_options.tail_size : 0);
   Status s = BlockBasedTableFactory::NewTableReader(read_options, reader_options, std::move(file), file_size, table_reader,
                                                     prefetch_index_and_filter_in_cache);
-  TryWhileFiltersGiveWay(filters.get(), [&] { return s.IsMemoryLimit(); }, [&] {
-    // The stock reader that failed has closed its file.
-    std::unique_ptr<rocksdb::RandomAccessFileReader> again;
-    rocksdb::FileOptions options(reader_options.env_options);
-    release::SayChecksumIsUnknown(&options);
-    s = rocksdb::RandomAccessFileReader::Create(reader_options.ioptions.fs, name, options, &again, nullptr);
-    if (s.ok()) {
-      s = BlockBasedTableFactory::NewTableReader(read_options, reader_options, std::move(again), file_size, table_reader,
-                                                 prefetch_index_and_filter_in_cache);
-    }
-  });
+  TryWhileFiltersGiveWay(
+      filters.get(), [&] { return s.IsMemoryLimit(); },
+      [&] {
+        // The stock reader that failed has closed its file.
+        std::unique_ptr<rocksdb::RandomAccessFileReader> again;
+        rocksdb::FileOptions options(reader_options.env_options);
+        release::SayChecksumIsUnknown(&options);
+        s = rocksdb::RandomAccessFileReader::Create(reader_options.ioptions.fs, name, options, &again, nullptr);
+        if (s.ok()) {
+          s = BlockBasedTableFactory::NewTableReader(read_options, reader_options, std::move(again), file_size, table_reader,
+                                                     prefetch_index_and_filter_in_cache);
+        }
+      });
   return s;
 }
 

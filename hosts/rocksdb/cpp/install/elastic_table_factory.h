@@ -90,7 +90,8 @@ class ElasticTableFactory final : public release::BlockBasedTableFactory {
   rocksdb::Status NewStockReader(const FiltersRef& filters, const rocksdb::ReadOptions& read_options,
                                  const rocksdb::TableReaderOptions& reader_options,
                                  std::unique_ptr<rocksdb::RandomAccessFileReader>&& file, uint64_t file_size,
-                                 std::unique_ptr<rocksdb::TableReader>* table_reader, bool prefetch_index_and_filter_in_cache) const;
+                                 std::unique_ptr<rocksdb::TableReader>* table_reader,
+                                 bool prefetch_index_and_filter_in_cache) const;
   rocksdb::Status NewUnfilteredReader(const FiltersRef& filters, const rocksdb::ReadOptions& read_options,
                                       const rocksdb::TableReaderOptions& reader_options,
                                       std::unique_ptr<rocksdb::RandomAccessFileReader>&& file, uint64_t file_size,

@@ -41,8 +41,7 @@ void LevelChangeListener::CheckWritten(rocksdb::DB* db, uint32_t family, const s
   if (table.filter_policy_name == kUnitBlockPolicyName || table.num_entries == 0) {
     return;
   }
-  const FiltersRef filters =
-      filters_ != nullptr ? filters_ : FiltersRef(sb_filters_shared_instance_if_any(), FiltersRelease());
+  const FiltersRef filters = filters_ != nullptr ? filters_ : FiltersRef(sb_filters_shared_instance_if_any(), FiltersRelease());
   if (filters == nullptr || !sb_filters_writes_units(filters.get())) {
     return;
   }
@@ -53,14 +52,15 @@ void LevelChangeListener::CheckWritten(rocksdb::DB* db, uint32_t family, const s
       return;
     }
   }
-  rocksdb::Warn(db->GetDBOptions().info_log,
-                "springbloom: a table of column family %s was written without filter units, although elastic filters were installed into "
-                "options of this database. Its options have another table factory (set_block_based_table_factory and "
-                "optimize_for_point_lookup replace it, and options from an OPTIONS file have a stock one: install after them), or those "
-                "of a remote compaction's worker have, or optimize_filters_for_hits is set, or nothing may filter its keys (see its "
-                "comparator). The metric springbloom_tables_written_without_units_total counts such tables; others of this column "
-                "family are not told of here",
-                name.c_str());
+  rocksdb::Warn(
+      db->GetDBOptions().info_log,
+      "springbloom: a table of column family %s was written without filter units, although elastic filters were installed into "
+      "options of this database. Its options have another table factory (set_block_based_table_factory and "
+      "optimize_for_point_lookup replace it, and options from an OPTIONS file have a stock one: install after them), or those "
+      "of a remote compaction's worker have, or optimize_filters_for_hits is set, or nothing may filter its keys (see its "
+      "comparator). The metric springbloom_tables_written_without_units_total counts such tables; others of this column "
+      "family are not told of here",
+      name.c_str());
 }
 
 }  // namespace springbloom

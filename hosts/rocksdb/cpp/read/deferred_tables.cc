@@ -231,9 +231,8 @@ rocksdb::Status DeferredTableReader::Get(const rocksdb::ReadOptions& read_option
   const rocksdb::GetContext::GetState before = get_context->State();
   rocksdb::Status s = Inner().Get(read_options, internal_key, get_context, prefix_extractor, skip_filters);
   if (s.IsMemoryLimit()) {
-    GetWhileFiltersGiveWay(DeferredTables::Slot::Of(this).slab.of->family_.filters.get(), before, *get_context, &s, [&] {
-      return Inner().Get(read_options, internal_key, get_context, prefix_extractor, skip_filters);
-    });
+    GetWhileFiltersGiveWay(DeferredTables::Slot::Of(this).slab.of->family_.filters.get(), before, *get_context, &s,
+                           [&] { return Inner().Get(read_options, internal_key, get_context, prefix_extractor, skip_filters); });
   }
   return s;
 }

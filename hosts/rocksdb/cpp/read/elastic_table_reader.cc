@@ -104,8 +104,9 @@ void ElasticTableReader::RecordPassed(const sb_sought& sought, const ReadOptions
   PERF_COUNTER_BY_LEVEL_ADD(bloom_filter_full_true_positive, 1, level_);
 }
 
-void ElasticTableReader::ReadAgainWhereRefused(const ReadOptions& read_options, const Slice& internal_key, GetContext::GetState before,
-                                               GetContext* get_context, const SliceTransform* prefix_extractor, Status* s) {
+void ElasticTableReader::ReadAgainWhereRefused(const ReadOptions& read_options, const Slice& internal_key,
+                                               GetContext::GetState before, GetContext* get_context,
+                                               const SliceTransform* prefix_extractor, Status* s) {
   GetWhileFiltersGiveWay(units_.Family().filters.get(), before, *get_context, s, [&] {
     return Inner().Get(read_options, internal_key, get_context, prefix_extractor, /*skip_filters=*/false);
   });

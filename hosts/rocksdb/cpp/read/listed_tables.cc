@@ -57,8 +57,8 @@ class ListTablesHandler : public rocksdb::VersionEditHandlerBase {
 
 rocksdb::Status Read(const std::string& path, ListTablesHandler* tables) {
   std::unique_ptr<rocksdb::SequentialFileReader> file;
-  const rocksdb::Status s = rocksdb::SequentialFileReader::Create(rocksdb::FileSystem::Default(), path, rocksdb::FileOptions(), &file,
-                                                                  nullptr, /*rate_limiter=*/nullptr);
+  const rocksdb::Status s = rocksdb::SequentialFileReader::Create(rocksdb::FileSystem::Default(), path, rocksdb::FileOptions(),
+                                                                  &file, nullptr, /*rate_limiter=*/nullptr);
   if (!s.ok()) {
     return s;
   }

@@ -12,7 +12,15 @@ using namespace springbloom_test;
 namespace {
 
 // As tests/common/faults.rs numbers them.
-enum TableFault : int { kNoFault = 0, kNoDescriptors = 1, kReadsFail = 2, kNamesGone = 3, kSlow = 4, kUnmounted = 5, kHeadsFail = 6 };
+enum TableFault : int {
+  kNoFault = 0,
+  kNoDescriptors = 1,
+  kReadsFail = 2,
+  kNamesGone = 3,
+  kSlow = 4,
+  kUnmounted = 5,
+  kHeadsFail = 6
+};
 
 std::atomic<int>& TheTableFault() {
   static std::atomic<int> fault{kNoFault};
@@ -71,7 +79,8 @@ class FileSystemOfFaultyTables final : public rocksdb::FileSystemWrapper {
     return s;
   }
 
-  rocksdb::IOStatus FileExists(const std::string& name, const rocksdb::IOOptions& options, rocksdb::IODebugContext* dbg) override {
+  rocksdb::IOStatus FileExists(const std::string& name, const rocksdb::IOOptions& options,
+                               rocksdb::IODebugContext* dbg) override {
     const int fault = TheTableFault().load();
     if (fault == kNamesGone || fault == kUnmounted) {
       return rocksdb::IOStatus::NotFound("a fault of the test");
