@@ -100,7 +100,8 @@ fn the_tables_on_disk_are_those_that_the_open_database_knows() {
         let mut known: Vec<_> = known
             .map(|file| (file.column_family_name, file.level, file.name.trim_start_matches('/').into()))
             .collect();
-        (listed.sort(), known.sort());
+        listed.sort();
+        known.sort();
         assert_eq!(listed, known);
         listed.len()
     };
