@@ -43,7 +43,7 @@ int Read(const void*, sb_bytes path, uint64_t offset, size_t size, int, uint8_t*
 int Exists(const void*, sb_bytes path) noexcept {
   return access(std::string(reinterpret_cast<const char*>(path.data), path.size).c_str(), F_OK) == 0 ? 1 : 0;
 }
-void Log(const void*, sb_bytes text) noexcept {
+void Log(const void*, int /*is_warning*/, sb_bytes text) noexcept {
   std::printf("%.*s\n", static_cast<int>(text.size), reinterpret_cast<const char*>(text.data));
 }
 void Free(void*) noexcept {}
