@@ -113,7 +113,8 @@ impl BudgetControl {
     pub(crate) fn look_at_cache(&self) {
         let mut state = self.state.lock();
         let (asked, wanted) = (state.asked_bytes, state.wanted_bytes());
-        let budget_bytes = self.cache.lock().as_mut().and_then(|cache| cache.look(asked, wanted));
+        let in_force = self.in_force();
+        let budget_bytes = self.cache.lock().as_mut().and_then(|cache| cache.look(in_force, asked, wanted));
         if let Some(budget_bytes) = budget_bytes {
             self.move_to(&mut state, budget_bytes);
         }

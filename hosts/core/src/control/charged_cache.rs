@@ -81,8 +81,9 @@ impl ChargedCache {
         self.budget_bytes
     }
 
-    /// The budget to have now, if something changed. `asked`: what the program asked for; `wanted`: the part of it to be had now.
-    pub(crate) fn look(&mut self, asked: usize, wanted: usize) -> Option<usize> {
+    /// The budget to have now, if something changed. `in_force`: the one so far, which falls by itself as tables close; `asked`: what the
+    /// program asked for; `wanted`: the part of it to be had now.
+    pub(crate) fn look(&mut self, in_force: usize, asked: usize, wanted: usize) -> Option<usize> {
         let fits = self.room().min(wanted);
         self.charge.watch();
         let lost_charge = self.alarm.silence();
@@ -93,7 +94,7 @@ impl ChargedCache {
         } else if fits > self.budget_bytes && now >= self.raise_at {
             self.raise_at = now + RAISE_EVERY;
             self.budget_bytes = fits.min(self.budget_bytes + asked.div_ceil(RAISE_PART));
-        } else if !lost_charge {
+        } else if !lost_charge && self.charged_bytes <= in_force.max(self.budget_bytes) {
             return None;
         }
         Some(self.budget_bytes)
