@@ -126,7 +126,7 @@ impl Tasks {
                 self.contained(|| self.files.forget_deleted());
                 self.contained(|| self.databases.tell(self.manager.notices()));
                 self.contained(|| self.handover.expire());
-                self.contained(|| self.deferred.retry(&self.manager));
+                self.contained(|| self.deferred.retry());
                 self.contained(|| {
                     self.databases.sum_up_openings(self.manager.budget().budget_bytes());
                 });

@@ -3,7 +3,6 @@
 
 use std::{
     collections::BTreeMap,
-    ops::Bound,
     sync::{
         Arc,
         atomic::{AtomicU64, Ordering},
@@ -11,7 +10,6 @@ use std::{
 };
 
 use parking_lot::Mutex;
-use springbloom_manager::{Manager, MemoryKind};
 
 /// What opening a deferred table came to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -53,30 +51,8 @@ struct Entry {
 #[derive(Default)]
 struct State {
     families: BTreeMap<usize, Entry>,
-    /// The room at the last refusal. As long as there is no more, the answer is the same.
-    refused_at: Option<Room>,
-    /// Whether some could not be read the last time: they are tried again whatever the room.
-    has_unreadable: bool,
-}
-
-#[derive(Clone, Copy, PartialEq, Eq)]
-struct Room {
-    limit_bytes: usize,
-    bookkeeping_bytes: usize,
-}
-
-impl Room {
-    fn of(manager: &Manager) -> Self {
-        let budget = manager.budget();
-        Self {
-            limit_bytes: budget.budget_bytes(),
-            bookkeeping_bytes: budget.used_bytes_of(MemoryKind::Bookkeeping),
-        }
-    }
-
-    fn is_more_than(self, other: Self) -> bool {
-        self.limit_bytes > other.limit_bytes || self.bookkeeping_bytes < other.bookkeeping_bytes
-    }
+    /// The family to try first: the one after that of the last refusal, so that a large table does not keep all others waiting.
+    first: usize,
 }
 
 impl DeferredTables {
@@ -115,39 +91,34 @@ impl DeferredTables {
         }
     }
 
-    /// If there is more room than at the last refusal, or some could not be read: tries all tables until one is refused again.
-    pub(crate) fn retry(&self, manager: &Manager) {
-        let (mut is_first, mut unreadable) = (true, Bound::Unbounded);
-        loop {
-            let mut state = self.state.lock();
-            let room = Room::of(manager);
-            let is_refused = state.refused_at.is_some_and(|refused_at| !room.is_more_than(refused_at));
-            if is_first && is_refused && !state.has_unreadable {
-                return;
-            }
-            is_first = false;
-            // Behind those that cannot be read now.
-            let Some((&family, entry)) = state.families.range((unreadable, Bound::Unbounded)).next() else {
-                state.refused_at = None;
-                state.has_unreadable = unreadable != Bound::Unbounded;
-                return;
-            };
-            let (retry, deferred) = (entry.retry.clone(), entry.deferred);
-            drop(state);
-            let tried = retry.lock().as_ref().map(|family| family.retry());
-            match tried {
-                None => (), // it was removed meanwhile
-                Some(Tried::Opened) => self.end_one(),
-                Some(Tried::NoneLeft) => self.remove_unless_deferred_since(family, &retry, deferred),
-                Some(Tried::Unreadable) => unreadable = Bound::Excluded(family),
-                Some(Tried::NoRoom) => {
-                    let mut state = self.state.lock();
-                    state.refused_at = Some(room);
-                    state.has_unreadable |= unreadable != Bound::Unbounded;
-                    return;
+    /// Tries all tables until one is refused. It is called again and again: whether there is more room than before is not asked, because
+    /// the budget may have moved there and back while a table was tried.
+    pub(crate) fn retry(&self) {
+        for family in self.in_turn() {
+            while let Some((retry, deferred)) = self.entry(family) {
+                let tried = retry.lock().as_ref().map(|family| family.retry());
+                match tried {
+                    Some(Tried::Opened) => self.end_one(),
+                    Some(Tried::NoneLeft) => self.remove_unless_deferred_since(family, &retry, deferred),
+                    Some(Tried::NoRoom) => {
+                        self.state.lock().first = family + 1;
+                        return;
+                    }
+                    Some(Tried::Unreadable) | None => break, // `None`: it was removed meanwhile
                 }
             }
         }
+    }
+
+    fn in_turn(&self) -> Vec<usize> {
+        let state = self.state.lock();
+        let keys = |(&family, _)| family;
+        let (before, from) = (state.families.range(..state.first), state.families.range(state.first..));
+        from.map(keys).chain(before.map(keys)).collect()
+    }
+
+    fn entry(&self, family: usize) -> Option<(Tries, u64)> {
+        self.state.lock().families.get(&family).map(|entry| (entry.retry.clone(), entry.deferred))
     }
 }
 
@@ -156,7 +127,6 @@ mod tests {
     use std::sync::mpsc::{Receiver, Sender, channel};
 
     use super::*;
-    use crate::{filters::settings::Settings, test_engine::TEST_ENGINE};
 
     /// A column family whose table takes long to open: as long as the test says.
     struct Slow {
@@ -172,17 +142,49 @@ mod tests {
         }
     }
 
+    /// A column family whose next table is as large as the test says.
+    struct NeedsRoom {
+        needs: u64,
+        room: Arc<AtomicU64>,
+        tries: Arc<AtomicU64>,
+    }
+
+    impl Retry for NeedsRoom {
+        fn retry(&self) -> Tried {
+            self.tries.fetch_add(1, Ordering::Relaxed);
+            let has_room = self.room.load(Ordering::Relaxed) >= self.needs;
+            if has_room { Tried::NoneLeft } else { Tried::NoRoom }
+        }
+    }
+
+    #[test]
+    fn a_refused_table_is_tried_again_and_keeps_no_other_column_family_waiting() {
+        let (deferred, room) = (DeferredTables::default(), Arc::new(AtomicU64::new(1)));
+        let counts = [(1, 5), (2, 1), (3, 1)].map(|(family, needs)| {
+            let tries = Arc::<AtomicU64>::default();
+            deferred.add(family, Box::new(NeedsRoom { needs, room: room.clone(), tries: tries.clone() }));
+            tries
+        });
+        let tried = |times: usize| {
+            (0..times).for_each(|_| deferred.retry());
+            counts.each_ref().map(|count| count.swap(0, Ordering::Relaxed))
+        };
+        assert_eq!(tried(1), [1, 0, 0], "it is refused");
+        assert_eq!(tried(1), [1, 1, 1]);
+        assert_eq!(tried(3), [3, 0, 0], "the others have their units");
+        room.store(5, Ordering::Relaxed);
+        assert_eq!(tried(2), [1, 0, 0]);
+    }
+
     #[test]
     fn a_column_family_is_closed_while_a_table_of_another_one_is_tried() {
-        let manager =
-            Settings::default().start(&TEST_ENGINE).expect("the settings are sound").manager.clone();
         let (deferred, closed) = (DeferredTables::default(), channel());
         let (begun, has_begun) = channel();
         let (go_on, may_go_on) = channel();
         deferred.add(1, Box::new(Slow { begun: begun.clone(), go_on: Mutex::new(may_go_on) }));
         deferred.add(2, Box::new(Slow { begun, go_on: Mutex::new(channel().1) }));
         std::thread::scope(|scope| {
-            scope.spawn(|| deferred.retry(&manager));
+            scope.spawn(|| deferred.retry());
             has_begun.recv().expect("the first one is tried");
             scope.spawn(|| {
                 deferred.remove(2);
