@@ -11,6 +11,9 @@ use crate::{
     side::Side,
 };
 
+/// A recovery that takes longer tells what it waits for.
+const LONG: Duration = Duration::from_secs(5);
+
 /// Waits until absent keys are rejected as ever, and gives how long it took.
 ///
 /// # Panics
@@ -18,6 +21,7 @@ use crate::{
 pub(crate) fn wait(side: &Side) -> Duration {
     let elastic = side.elastic.as_ref().expect("elastic filters");
     let begun = Instant::now();
+    let mut is_told = false;
     loop {
         let before = elastic.stats().outcomes.wasted_reads;
         let lookups = look_up_absent(side);
@@ -26,6 +30,9 @@ pub(crate) fn wait(side: &Side) -> Duration {
         // Sixteen units let one in 65,536 pass, in each of a few tables.
         if wasted <= lookups / 1_000 && stats.failing_tables == 0 {
             return begun.elapsed();
+        }
+        if begun.elapsed() > LONG && !std::mem::replace(&mut is_told, true) {
+            println!("after {LONG:?} {wasted} of {lookups} lookups waste a read: {stats:?}");
         }
         assert!(begun.elapsed() < IDLE_TIMEOUT, "{wasted} of {lookups} lookups wasted a read: {stats:?}");
         thread::sleep(Duration::from_millis(20));
