@@ -82,38 +82,27 @@ fn shortened(mut error: clap::Error) -> clap::Error {
 
 #[cfg(test)]
 mod tests {
+    use clap::Command;
     use clap::error::ErrorKind as WrongUsage;
-    use clap::{CommandFactory, Parser};
+    use clap::value_parser;
 
     use super::*;
-    use crate::sizes::parse_size;
-
-    #[derive(Parser)]
-    enum Program {
-        Create {
-            #[arg(long, value_parser = parse_size)]
-            size: Option<Size>,
-            #[arg(long)]
-            rate: Option<f64>,
-            #[arg(long)]
-            probes: Option<u8>,
-            #[arg(long)]
-            pages: Option<u32>,
-            #[arg(long)]
-            keys: Option<u64>,
-            #[arg(long)]
-            threads: Option<usize>,
-        },
-    }
 
     #[test]
     fn an_option_of_a_number_or_size_refuses_a_negative_one_itself() {
-        let program = explained(Program::command(), "codes");
-        let numbers = ["size", "rate", "probes", "pages", "keys", "threads"];
-        for option in numbers {
-            let option = format!("--{option}");
-            let words = ["program", "create", &option, "-4K"];
-            let error = program.clone().try_get_matches_from(words).expect_err("a negative size");
+        let options = [
+            ("--size", Arg::new("size").value_parser(value_parser!(Size))),
+            ("--rate", Arg::new("rate").value_parser(value_parser!(f64))),
+            ("--probes", Arg::new("probes").value_parser(value_parser!(u8))),
+            ("--pages", Arg::new("pages").value_parser(value_parser!(u32))),
+            ("--keys", Arg::new("keys").value_parser(value_parser!(u64))),
+            ("--threads", Arg::new("threads").value_parser(value_parser!(usize))),
+        ];
+        for (option, arg) in options {
+            let create = Command::new("create").arg(arg.long(&option[2..]));
+            let program = explained(Command::new("program").subcommand(create), "codes");
+            let words = ["program", "create", option, "-4K"];
+            let error = program.try_get_matches_from(words).expect_err("a negative size");
             assert_eq!(error.kind(), WrongUsage::ValueValidation, "{option}: {error}");
             assert!(error.to_string().contains(&format!("'-4K' for '{option}")), "{error}");
         }
