@@ -31,8 +31,8 @@ impl Size {
 pub(crate) enum Program {
     /// A subcommand of `springbloom`. Runs of the same databases follow one another and reuse them.
     Springbloom { databases: Option<&'static str> },
-    /// A benchmark of a crate, which needs a checkout and cargo. `environment` has its settings.
-    Bench { package: &'static str, bench: &'static str },
+    /// A benchmark of the crate in `folder`, which needs a checkout and cargo. `environment` has its settings.
+    Bench { folder: &'static str, bench: &'static str },
 }
 
 /// A command that writes one record. Experiments may have runs in common, which are known by their names.
@@ -77,7 +77,7 @@ impl Run {
     /// Sections of a benchmark, with settings of the environment.
     pub(crate) fn bench(
         name: &str,
-        (package, bench): (&'static str, &'static str),
+        (folder, bench): (&'static str, &'static str),
         sections: &str,
         quick: &[(&'static str, u64)],
         full: &[(&'static str, u64)],
@@ -88,7 +88,7 @@ impl Run {
         };
         Self {
             name: name.to_owned(),
-            program: Program::Bench { package, bench },
+            program: Program::Bench { folder, bench },
             quick: of(quick),
             full: of(full),
             key_bytes: None,
@@ -120,9 +120,9 @@ impl Run {
                 let keys = self.key_bytes.map(|_| ["--keys".to_owned(), self.keys_name()]);
                 command_line("springbloom", arguments.iter().cloned().chain(keys.into_iter().flatten()))
             }
-            Program::Bench { package, bench } => {
+            Program::Bench { folder, bench } => {
                 let settings = environment.iter().map(|(name, value)| format!("{name}={value}"));
-                let cargo = format!("cargo bench --package {package} --bench {bench} --");
+                let cargo = format!("cargo bench --manifest-path {folder}/Cargo.toml --bench {bench} --");
                 settings.chain(words(&cargo)).chain(arguments.iter().cloned()).collect()
             }
         }

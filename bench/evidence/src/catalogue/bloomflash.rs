@@ -5,7 +5,7 @@ use super::stores::measured;
 use crate::experiment::{Claim, Experiment, Here, Holds, Paper, Shown, Whose};
 use crate::run::Run;
 
-const FILTER: (&str, &str) = ("springbloom-flash-filter", "flash_filter");
+const FILTER: (&str, &str) = ("flash/bench", "filter");
 const SAME_VALUES: &str = "Tables II and III have the values of this figure for both designs: bloomflash-table2 and bloomflash-table3.";
 
 pub(super) fn experiments() -> Vec<Experiment> {

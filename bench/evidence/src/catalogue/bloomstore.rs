@@ -5,7 +5,7 @@ use super::stores::measured;
 use crate::experiment::{Claim, Experiment, Here, Holds, Paper, Shown, Whose};
 use crate::run::Run;
 
-const INDEX: (&str, &str) = ("springbloom-flash-index", "index");
+const INDEX: (&str, &str) = ("flash/bench", "index");
 const RUN: &str = "index-slides";
 const SUBJECTS: [(Whose, &str); 2] = [(Whose::Published, "BloomStore"), (Whose::Springbloom, "springbloom")];
 
