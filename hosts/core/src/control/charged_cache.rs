@@ -17,6 +17,8 @@ use crate::{
 const LOOK_EVERY: Duration = Duration::from_millis(20);
 /// Looking takes one part in so many of a core: some caches walk over all their entries for it.
 const LOOK_PARTS: u32 = 200;
+/// The longest time between looks. A look that took long may have waited for a core or a lock, and says nothing of the next one.
+const LOOK_EVERY_MAX: Duration = Duration::from_secs(1);
 /// After room was taken away, so long passes before the budget takes more: memtables that were flushed fill again.
 const RAISE_AFTER: Duration = Duration::from_secs(1);
 const RAISE_EVERY: Duration = Duration::from_millis(250);
@@ -71,7 +73,7 @@ impl ChargedCache {
         let begun = Instant::now();
         let most = if begun < self.hold_until { self.budget_bytes } else { usize::MAX };
         self.room_bytes = self.charge.room().min(most);
-        self.next_look = begun + LOOK_EVERY.max(begun.elapsed() * LOOK_PARTS);
+        self.next_look = begun + next_look_after(begun.elapsed());
         self.room_bytes
     }
 
@@ -130,5 +132,21 @@ impl ChargedCache {
         self.charge.watch();
         self.charged_bytes = self.charge.update(bytes).min(bytes);
         self.charged_bytes
+    }
+}
+
+/// When to look again after a look that took so long.
+fn next_look_after(look: Duration) -> Duration {
+    (look * LOOK_PARTS).clamp(LOOK_EVERY, LOOK_EVERY_MAX)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_look_that_had_to_wait_does_not_put_off_the_next_one_for_long() {
+        let after = |ms| next_look_after(Duration::from_millis(ms)).as_millis();
+        assert_eq!([0, 1, 2, 300, 60_000].map(after), [20, 200, 400, 1000, 1000]);
     }
 }

@@ -3,7 +3,7 @@
 #include <cstdio>
 
 #include "install/elastic_table_factory.h"
-#include "write/unit_block_policy.h"
+#include "read/unit_table.h"
 
 // As the C interface of the pinned release has them.
 struct rocksdb_t {
@@ -24,7 +24,7 @@ rocksdb::Status FamilyStatusOf(rocksdb::DB* db, rocksdb::ColumnFamilyHandle* fam
   rocksdb::TablePropertiesCollection tables;
   const rocksdb::Status s = db->GetPropertiesOfAllTables(family, &tables);
   for (const auto& table : tables) {
-    ++(table.second->filter_policy_name == kUnitBlockPolicyName ? status->tables_with_units : status->tables_without_units);
+    ++(UnitTable::IsIn(*table.second) ? status->tables_with_units : status->tables_without_units);
   }
   return s;
 }

@@ -237,6 +237,17 @@ rocksdb::Status DeferredTableReader::Get(const rocksdb::ReadOptions& read_option
   return s;
 }
 
+rocksdb::InternalIterator* DeferredTableReader::NewIterator(const rocksdb::ReadOptions& read_options,
+                                                            const rocksdb::SliceTransform* prefix_extractor,
+                                                            rocksdb::Arena* arena, bool skip_filters,
+                                                            rocksdb::TableReaderCaller caller, size_t compaction_readahead_size,
+                                                            bool allow_unprepared_value) {
+  return IterateWhileFiltersGiveWay(DeferredTables::Slot::Of(this).slab.of->family_.filters.get(), arena, [&] {
+    return ForwardingTableReader::NewIterator(read_options, prefix_extractor, arena, skip_filters, caller,
+                                              compaction_readahead_size, allow_unprepared_value);
+  });
+}
+
 DeferredTableReader::~DeferredTableReader() {
   DeferredTables& tables = *DeferredTables::Slot::Of(this).slab.of;
   if (tables.StopTrying(this)) {

@@ -22,6 +22,10 @@ class DeferredTableReader final : public ForwardingTableReader<DeferredTableRead
   ~DeferredTableReader() override;
   static void operator delete(void* reader);
 
+  rocksdb::InternalIterator* NewIterator(const rocksdb::ReadOptions& read_options,
+                                         const rocksdb::SliceTransform* prefix_extractor, rocksdb::Arena* arena,
+                                         bool skip_filters, rocksdb::TableReaderCaller caller, size_t compaction_readahead_size,
+                                         bool allow_unprepared_value) override;
   rocksdb::Status Get(const rocksdb::ReadOptions& read_options, const rocksdb::Slice& internal_key,
                       rocksdb::GetContext* get_context, const rocksdb::SliceTransform* prefix_extractor,
                       bool skip_filters) override;

@@ -112,6 +112,16 @@ void ElasticTableReader::ReadAgainWhereRefused(const ReadOptions& read_options, 
   });
 }
 
+rocksdb::InternalIterator* ElasticTableReader::NewIterator(const ReadOptions& read_options,
+                                                           const SliceTransform* prefix_extractor, rocksdb::Arena* arena,
+                                                           bool skip_filters, rocksdb::TableReaderCaller caller,
+                                                           size_t compaction_readahead_size, bool allow_unprepared_value) {
+  return IterateWhileFiltersGiveWay(units_.Family().filters.get(), arena, [&] {
+    return ForwardingTableReader::NewIterator(read_options, prefix_extractor, arena, skip_filters, caller,
+                                              compaction_readahead_size, allow_unprepared_value);
+  });
+}
+
 Status ElasticTableReader::Get(const ReadOptions& read_options, const Slice& internal_key, GetContext* get_context,
                                const SliceTransform* prefix_extractor, bool skip_filters) {
   if (skip_filters) {

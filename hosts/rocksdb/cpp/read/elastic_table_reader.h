@@ -31,6 +31,10 @@ class ElasticTableReader final : public ForwardingTableReader<ElasticTableReader
                                                                        const rocksdb::Slice* timestamp) override {
     return has_range_tombstones_ ? Inner().NewRangeTombstoneIterator(read_seqno, timestamp) : nullptr;
   }
+  rocksdb::InternalIterator* NewIterator(const rocksdb::ReadOptions& read_options,
+                                         const rocksdb::SliceTransform* prefix_extractor, rocksdb::Arena* arena,
+                                         bool skip_filters, rocksdb::TableReaderCaller caller, size_t compaction_readahead_size,
+                                         bool allow_unprepared_value) override;
   rocksdb::Status Get(const rocksdb::ReadOptions& read_options, const rocksdb::Slice& internal_key,
                       rocksdb::GetContext* get_context, const rocksdb::SliceTransform* prefix_extractor,
                       bool skip_filters) override;

@@ -3,6 +3,7 @@
 
 #include "abi.h"
 #include "table/get_context.h"
+#include "table/internal_iterator.h"
 
 namespace springbloom {
 
@@ -26,6 +27,23 @@ void GetWhileFiltersGiveWay(const sb_filters* filters, rocksdb::GetContext::GetS
            context.State() == rocksdb::GetContext::kNotFound;
   };
   TryWhileFiltersGiveWay(filters, is_refused, [&] { *status = get(); });
+}
+
+// The same for an iterator, which reads the index block when it is made: a flush ends with one, and ends all writes if that fails.
+template <typename New>
+rocksdb::InternalIterator* IterateWhileFiltersGiveWay(const sb_filters* filters, const rocksdb::Arena* arena, New make) {
+  rocksdb::InternalIterator* iterator = make();
+  TryWhileFiltersGiveWay(
+      filters, [&] { return iterator->status().IsMemoryLimit(); },
+      [&] {
+        if (arena != nullptr) {
+          iterator->~InternalIteratorBase();
+        } else {
+          delete iterator;
+        }
+        iterator = make();
+      });
+  return iterator;
 }
 
 }  // namespace springbloom

@@ -104,6 +104,10 @@ fn options_that_change_what_is_filtered_are_told_of() {
     let log = log_of(folder.path());
     assert!(log.contains("springbloom: prefix_extractor is set"));
     assert!(log.contains("springbloom: optimize_filters_for_hits is set"));
+    // All is in the last level then, where this option writes no filters.
+    db.compact_range(None::<&[u8]>, None::<&[u8]>);
+    let status = elastic.status(&db).expect("status");
+    assert!(status.tables_with_units == 0 && status.tables_without_units > 0, "{status:?}");
 }
 
 /// Programs in C++ and Java have no logger of Rust.
