@@ -9,7 +9,7 @@ use crate::{Document, documents, expect_none, prose};
 
 /// Documents whose figures are computed or chosen: bytes on disk and theory. Decisions have the figures of their day.
 const COMPUTED: [&str; 5] =
-    ["docs/decisions/", "docs/format.md", "docs/flash-format.md", "docs/wal-format.md", "docs/theory.md"];
+    ["docs/decisions/", "docs/format.md", "docs/flash-format.md", "docs/wal-format.md", "docs/design.md"];
 
 /// Sections with figures that are computed or chosen.
 const COMPUTED_SECTIONS: [(&str, &str); 7] = [
@@ -18,8 +18,8 @@ const COMPUTED_SECTIONS: [(&str, &str); 7] = [
     ("docs/flash-index.md", "structure"),
     ("docs/flash-index.md", "memory-on-paper-50-million-keys-of-20-bytes-with-values-of-44"),
     ("docs/flash-index.md", "writes-on-paper-per-inserted-pair-of-64-bytes"),
-    ("docs/operations.md", "the-budget"),
-    ("docs/operations.md", "threads"),
+    ("docs/guide.md", "the-budget"),
+    ("docs/guide.md", "threads"),
 ];
 
 /// What is followed by a version or a constant.
