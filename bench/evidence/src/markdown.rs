@@ -131,7 +131,12 @@ fn verdicts(lab: &Lab) -> Result<String> {
         };
         let why: Vec<_> = why.into_iter().map(|reason| number_of(reason, &mut reasons).to_string()).collect();
         let (id, shows, why) = (&experiment.id, &experiment.shows, why.join(", "));
-        let verdict = format!("**{}**{}", judged.text(), sizes(experiment, lab));
+        let verdict = if [&published, &ours].iter().all(|count| *count == "-") {
+            judged.text()
+        } else {
+            judged.verdict.name().to_owned()
+        };
+        let verdict = format!("**{verdict}**{}", sizes(experiment, lab));
         writeln!(text, "| `{id}` | {shows} | {published} | {ours} | {verdict} | {why} |")?;
     }
     text.push('\n');
