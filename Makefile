@@ -118,7 +118,7 @@ test-jvm: setup-jvm
 jvm-soak: setup-jvm
 	@mvn -B -ntp -f hosts/jvm/pom.xml -pl rocksdbjni verify -Dtest=SoakTest -Dsoak.seconds=$(or $(SECONDS),600)
 
-# A table of docs/jvm.md.
+# A table of docs/guide-jvm.md.
 jvm-compare: setup-jvm
 	@mvn -B -q -ntp -f hosts/jvm/pom.xml -pl kafka-streams -am verify -Dtest=ComparisonRun -Dsurefire.failIfNoSpecifiedTests=false
 

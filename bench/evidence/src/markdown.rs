@@ -115,39 +115,52 @@ fn line_end(text: &str, place: usize) -> &'static str {
     if end.is_some_and(|end| text[..end].ends_with('\r')) { "\r\n" } else { "\n" }
 }
 
+/// The table of all verdicts. Each reason is written once, below the table, and rows have its number.
 fn verdicts(lab: &Lab) -> Result<String> {
-    let columns =
-        ["experiment", "paper", "what", "records", "as published", "Springbloom", "verdict and why"];
-    let mut text = format!("| {} |\n|{}\n", columns.join(" | "), "---|".repeat(columns.len()));
+    let mut text =
+        "| experiment | what | as published | Springbloom | verdict | why |\n|---|---|---|---|---|---|\n"
+            .to_owned();
+    let mut reasons: Vec<String> = Vec::new();
     for experiment in catalogue::experiments().iter().filter(|experiment| !experiment.has_no_claims()) {
         let judged = judge(experiment, lab);
         let [published, ours] = [Whose::Published, Whose::Springbloom]
             .map(|whose| judged.count_of(whose).map_or_else(|| "-".to_owned(), |count| count.to_string()));
         let why = match &experiment.here {
-            Here::Not(why) => (*why).to_owned(),
-            Here::Measured { .. } | Here::Tabled { .. } => judged.reasons.join("; "),
+            Here::Not(why) => vec![why.trim_end_matches('.').to_owned()],
+            Here::Measured { .. } | Here::Tabled { .. } => judged.reasons.clone(),
         };
-        let why = if why.is_empty() { why } else { format!(": {why}") };
-        let Experiment { id, paper, place, shows, .. } = experiment;
-        writeln!(
-            text,
-            "| `{id}` | {}, {place} | {shows} | {} | {published} | {ours} | **{}**{why} |",
-            paper.title(),
-            sizes(experiment, lab),
+        let why: Vec<_> = why.into_iter().map(|reason| number_of(reason, &mut reasons).to_string()).collect();
+        let (id, shows, why) = (&experiment.id, &experiment.shows, why.join(", "));
+        let verdict = if [&published, &ours].iter().all(|count| *count == "-") {
             judged.text()
-        )?;
+        } else {
+            judged.verdict.name().to_owned()
+        };
+        let verdict = format!("**{verdict}**{}", sizes(experiment, lab));
+        writeln!(text, "| `{id}` | {shows} | {published} | {ours} | {verdict} | {why} |")?;
+    }
+    text.push('\n');
+    for (at, reason) in (1..).zip(&reasons) {
+        writeln!(text, "{at}. {reason}.")?;
     }
     Ok(text)
 }
 
-/// `full`, `quick`, or how many records are full.
+/// The place of `reason` in the list, from 1; it is added if it is new.
+fn number_of(reason: String, reasons: &mut Vec<String>) -> usize {
+    if let Some(at) = reasons.iter().position(|known| *known == reason) {
+        return at + 1;
+    }
+    reasons.push(reason);
+    reasons.len()
+}
+
+/// Nothing if all records are full, and else how many are.
 fn sizes(experiment: &Experiment, lab: &Lab) -> String {
     let runs: Vec<_> = experiment.runs().iter().filter(|run| lab.get(&run.name).is_some()).collect();
     match runs.iter().filter(|run| lab.is_full(&run.name)).count() {
-        _ if runs.is_empty() => "-".to_owned(),
-        0 => "quick".to_owned(),
-        full if full == runs.len() => "full".to_owned(),
-        full => format!("{full} of {} full", runs.len()),
+        full if full == runs.len() => String::new(),
+        full => format!(", {full} of {} records full", runs.len()),
     }
 }
 
@@ -189,7 +202,7 @@ fn how(records: &[&Record]) -> String {
     let quiet = if records.iter().all(|record| record.was_quiet()) {
         ""
     } else {
-        "; other work ran beside it: trust counts, not times"
+        "; other programs were running: trust counts, not times"
     };
     format!("Measured {} at {}{quiet}.", shown(date), shown(&commits(records.iter().copied())))
 }
@@ -292,7 +305,9 @@ mod tests {
         for experiment in catalogue::experiments().iter().filter(|experiment| !experiment.has_no_claims()) {
             assert!(text.contains(&format!("| `{}` |", experiment.id)), "{}", experiment.id);
         }
-        assert!(text.lines().all(|line| line.matches('|').count() == 8), "{text}");
+        let (rows, reasons) = text.split_once("\n\n").expect("reasons below the table");
+        assert!(rows.lines().all(|line| line.matches('|').count() == 7), "{rows}");
+        assert!(reasons.lines().zip(1..).all(|(line, at)| line.starts_with(&format!("{at}. "))), "{reasons}");
     }
 
     #[test]

@@ -1,5 +1,5 @@
 // All that differs between the supported releases of RocksDB. The rest of the host is written for the newest one, and takes from here what
-// an older one lacks or calls otherwise. docs/releases.md says what works less well where.
+// an older one lacks or calls otherwise. docs/guide.md says what works less well where.
 #pragma once
 
 #include <memory>

@@ -4,7 +4,7 @@
 //   rocksdb::GetOptionsFromString(config, base, "table_factory={id=springbloom;budget=64M};listeners=springbloom", &options);
 //
 // All databases of the process that were opened so share one budget. Settings, and what the functions below tell:
-// docs/operations.md. The functions may be called by any thread at any time; those with a Status give NotFound while no
+// docs/guide.md. The functions may be called by any thread at any time; those with a Status give NotFound while no
 // database was opened with such a string.
 #pragma once
 

@@ -29,7 +29,7 @@ fn a_forked_child_has_right_answers_and_ends() {
         check_db(&db, "forked");
         assert!(
             !elastic.wait_idle(Duration::from_millis(10)),
-            "the child has a thread: say so in docs/operations.md"
+            "the child has a thread: say so in docs/guide.md"
         );
         elastic.set_budget_bytes(0).expect("a sound budget");
         check_db(&db, "forked");

@@ -21,7 +21,7 @@ use self::report::Report;
 
 /// Watch a program that serves its metrics: budget, resident units by level, wasted reads and loads by database
 ///
-/// Rates are those between the last two readings. Visits of column families are an estimate (docs/operations.md).
+/// Rates are those between the last two readings. Visits of column families are an estimate (docs/guide.md).
 #[derive(Args, Debug)]
 pub(crate) struct Top {
     /// Where the program serves its metrics, such as http://localhost:9090/metrics

@@ -11,7 +11,7 @@ use crate::{Document, documents, expect_none, prose};
 const COMPUTED: [&str; 6] = [
     "docs/decisions/",
     "docs/format.md",
-    "docs/theory.md",
+    "docs/design.md",
     "flash/docs/decisions/",
     "flash/docs/filter-format.md",
     "flash/docs/wal-format.md",
@@ -21,8 +21,8 @@ const COMPUTED: [&str; 6] = [
 const COMPUTED_SECTIONS: [(&str, &str); 4] = [
     ("flash/docs/filter.md", "structure"),
     ("flash/docs/index.md", "structure"),
-    ("docs/operations.md", "the-budget"),
-    ("docs/operations.md", "threads"),
+    ("docs/guide.md", "the-budget"),
+    ("docs/guide.md", "threads"),
 ];
 
 /// What is followed by a version or a constant.

@@ -8,7 +8,7 @@
 //!
 //! Run and visits exclude each other: what a segment's units let pass so far says which of them is right for it. Outcomes add their share.
 //! How often each is right is learnt from the wasted reads: the shares are those of a mixture that makes the reads that were wasted most
-//! likely (expectation maximisation, one step a read). Measured in decision 0026.
+//! likely (expectation maximisation, one step a read). Measured in decision 0011.
 
 /// Weighted reads that a segment will waste, by each forecast.
 #[derive(Clone, Copy, Debug)]

@@ -1,4 +1,4 @@
-//! A [`Stats`] snapshot as Prometheus metrics. Names and meanings: [`METRICS`], and the table in `docs/operations.md`.
+//! A [`Stats`] snapshot as Prometheus metrics. Names and meanings: [`METRICS`], and the table in `docs/guide.md`.
 
 use std::{fmt, ops::Deref};
 
@@ -302,7 +302,7 @@ mod tests {
         assert!(text.ends_with("# EOF\n"));
         let names: HashSet<_> = METRICS.iter().map(|metric| metric.name).collect();
         assert_eq!(names.len(), METRICS.len());
-        let document = include_str!("../../../../docs/operations.md");
+        let document = include_str!("../../../../docs/guide.md");
         for metric in METRICS {
             let total = if metric.is_counter { "_total" } else { "" };
             assert!(

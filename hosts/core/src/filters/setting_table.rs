@@ -1,6 +1,6 @@
 //! The table of settings: name, values, default, help, how [`Settings`] take a value, and which values can work. Option strings, the checks
 //! at the start of filters, the settings that databases must agree in, the names that a host registers and the table in
-//! `docs/operations.md` come from here.
+//! `docs/guide.md` come from here.
 
 use std::{ops::RangeInclusive, time::Duration};
 
@@ -354,10 +354,10 @@ mod tests {
 
     #[test]
     fn the_document_has_the_table() {
-        let document = include_str!("../../../../docs/operations.md");
+        let document = include_str!("../../../../docs/guide.md");
         for Setting { name, takes, default, help, .. } in SETTINGS {
             let row = format!("| `{name}` | {takes} | {default} | {help} |");
-            assert!(document.lines().any(|line| line == row), "docs/operations.md has no line\n{row}");
+            assert!(document.lines().any(|line| line == row), "docs/guide.md has no line\n{row}");
         }
     }
 

@@ -4,7 +4,7 @@ use crate::SegmentRef;
 use crate::plan::PerSegment;
 use crate::visits::{SEGMENTS_MAX, TABLES_MAX};
 
-/// A segment's name in six bytes: with the ticks of `multi-queue`, 13 bytes a segment, 1% of wasted reads (decision 0024).
+/// A segment's name in six bytes: with the ticks of `multi-queue`, 13 bytes a segment, 1% of wasted reads (decision 0016).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Packed([u8; 6]);
 

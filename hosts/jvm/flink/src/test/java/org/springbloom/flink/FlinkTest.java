@@ -50,7 +50,7 @@ class FlinkTest {
     LAST_SEEN.set(0);
   }
 
-  /** The lines of docs/jvm.md, and others. */
+  /** The lines of docs/guide-jvm.md, and others. */
   private Configuration configuration() {
     Configuration configuration = new Configuration();
     for (String line : documentedLines()) {
@@ -63,7 +63,7 @@ class FlinkTest {
 
   private static String[] documentedLines() {
     try {
-      return Files.readString(Path.of("../../../docs/jvm.md")).split("```yaml\n")[1].split("```")[0].split("\n");
+      return Files.readString(Path.of("../../../docs/guide-jvm.md")).split("```yaml\n")[1].split("```")[0].split("\n");
     } catch (IOException error) {
       throw new UncheckedIOException(error);
     }

@@ -141,10 +141,10 @@ class KafkaStreamsTest {
     }
   }
 
-  /** The lines of docs/jvm.md. */
+  /** The lines of docs/guide-jvm.md. */
   @Test
   void theDocumentedPropertiesWork() throws Exception {
-    String page = Files.readString(Path.of("../../../docs/jvm.md"));
+    String page = Files.readString(Path.of("../../../docs/guide-jvm.md"));
     Properties documented = new Properties();
     documented.load(new StringReader(page.split("```properties\n")[1].split("```")[0]));
     Properties properties = properties(SmallBuffers.class);

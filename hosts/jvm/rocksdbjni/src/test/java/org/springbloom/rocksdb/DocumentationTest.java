@@ -16,7 +16,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 import org.rocksdb.RocksDB;
 
-/** Compiles and runs the programs of docs/jvm.md as they are printed. */
+/** Compiles and runs the programs of docs/guide-jvm.md as they are printed. */
 class DocumentationTest {
   @TempDir Path folder;
 
@@ -55,7 +55,7 @@ class DocumentationTest {
     List<String> names = new ArrayList<>();
     Path pressure = folder.resolve("memory.pressure");
     Files.writeString(pressure, "some avg10=0.00 avg60=0.00 avg300=0.00 total=1\n");
-    String table = Files.readString(Paths.get("../../../docs/operations.md")).split("\\| setting \\|", 2)[1].split("\n\n", 2)[0];
+    String table = Files.readString(Paths.get("../../../docs/guide.md")).split("\\| setting \\|", 2)[1].split("\n\n", 2)[0];
     for (String row : table.split("\n")) {
       String[] cells = row.split(" *\\| *");
       if (cells.length < 4 || !cells[1].startsWith("`")) {
@@ -78,7 +78,7 @@ class DocumentationTest {
 
   /** A program of the page, the first one with the number 1. */
   private static String block(int number) throws Exception {
-    return Files.readString(Paths.get("../../../docs/jvm.md")).split("```java\n")[number].split("```")[0];
+    return Files.readString(Paths.get("../../../docs/guide-jvm.md")).split("```java\n")[number].split("```")[0];
   }
 
   /** Compiles a class, and runs it with a folder for a database. */
