@@ -15,21 +15,17 @@ use crate::{MemoryKind, Outcome, Reservation};
 /// once.
 #[derive(Clone, Copy)]
 pub(crate) struct ResidentHead {
-    /// Little-endian, in three bytes. With the byte that is left a group takes 8 bytes less, which saves 0.7% of wasted reads (decision
-    /// 0024).
-    unit_words: [u8; 3],
+    unit_words: u32,
     resident: u8,
 }
 
 impl ResidentHead {
     fn of(head: &GroupLayout) -> Self {
-        let [w0, w1, w2, _] = (head.unit_words() as u32).to_le_bytes();
-        Self { unit_words: [w0, w1, w2], resident: head.resident_units() }
+        Self { unit_words: head.unit_words() as u32, resident: head.resident_units() }
     }
 
     pub(crate) fn words(self) -> usize {
-        let [w0, w1, w2] = self.unit_words;
-        u32::from_le_bytes([w0, w1, w2, 0]) as usize * usize::from(self.resident)
+        self.unit_words as usize * usize::from(self.resident)
     }
 }
 
@@ -39,7 +35,7 @@ const _: () = assert!(ResidentGroup::HEAD_BYTES == GROUP_HEAD_BYTES);
 pub(crate) type ResidentGroup = Thin<ResidentHead>;
 
 /// A group of `units` units in the bytes of `reservation`: the units of the old group are copied, `fill` adds the others.
-pub(crate) fn build(
+fn build(
     shape: GroupShape,
     units: u8,
     reservation: Reservation,
@@ -132,11 +128,6 @@ impl GroupCell {
         let group = has_them.then(|| build(shape, units, reservation, old.as_ref(), |_, _| Ok(())));
         drop(old); // a borrowed group counts as probed
         self.0.swap(group.and_then(Result::ok))
-    }
-
-    /// Puts in a group. Gives the old one.
-    pub(crate) fn put(&self, group: ResidentGroup) -> Option<ResidentGroup> {
-        self.0.swap(Some(group))
     }
 
     /// Takes the group away.

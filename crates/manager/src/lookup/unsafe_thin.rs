@@ -55,8 +55,8 @@ fn layout<H: Head>(items: usize, bytes: usize) -> Option<(Layout, usize, usize)>
 }
 
 impl<H: Head> Thin<H> {
-    /// Bytes before the items, if these are aligned like `u64` or less.
-    pub(crate) const HEAD_BYTES: usize = size_of::<Block<H>>();
+    /// Bytes before the items.
+    pub(crate) const HEAD_BYTES: usize = size_of::<Block<H>>().next_multiple_of(align_of::<H::Item>());
 
     /// One with this head; `item` makes the items, and `bytes` are copied.
     ///
@@ -112,9 +112,8 @@ impl<H: Head> Thin<H> {
 
     #[inline]
     fn first_item(&self) -> NonNull<H::Item> {
-        let items_at = size_of::<Block<H>>().next_multiple_of(align_of::<H::Item>());
         // SAFETY: the place lies within the allocation, or at its end when there are no items.
-        unsafe { self.0.byte_add(items_at).cast() }
+        unsafe { self.0.byte_add(Self::HEAD_BYTES).cast() }
     }
 
     pub(crate) fn bytes(&self) -> &[u8] {

@@ -133,8 +133,6 @@ pub struct Allocation {
     few_units_bytes: usize,
     planned_bytes: usize,
     unit_budget_bytes: usize,
-    /// A group that grows is copied up to this size; a larger one is read again (decision 0018).
-    copies_bytes_max: usize,
     ticks: u64,
     /// Visits that the recorded ones stand for.
     visits: u64,
@@ -167,7 +165,6 @@ impl Allocation {
             few_units_bytes: 0,
             planned_bytes: 0,
             unit_budget_bytes: 0,
-            copies_bytes_max: usize::MAX,
             ticks: 0,
             visits: 0,
             decay: Decay::new(half_life.unwrap_or(HALF_LIFE_MIN)),
@@ -455,17 +452,6 @@ impl Allocation {
     /// Bytes that all units may take.
     pub fn unit_budget_bytes(&self) -> usize {
         self.unit_budget_bytes
-    }
-
-    pub(crate) fn set_copies_bytes_max(&mut self, copies_bytes_max: usize) {
-        self.copies_bytes_max = copies_bytes_max;
-    }
-
-    /// Reads that loading the segment's next unit takes: one, or one for each unit where there is no room for a copy of its group.
-    pub(crate) fn reads_to_grow(&self, segment: SegmentRef) -> u8 {
-        let state = &self.segments[segment];
-        let can_copy = group_bytes(state.shape, state.units) <= self.copies_bytes_max.max(self.free_bytes());
-        if can_copy { 1 } else { state.units + 1 }
     }
 
     pub(crate) fn planned_bytes(&self) -> usize {

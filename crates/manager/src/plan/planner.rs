@@ -267,11 +267,6 @@ impl Planner {
         self.allocation.set_unit_budget_bytes(unit_budget_bytes);
     }
 
-    /// Sets up to which size a group is copied when it grows.
-    pub(crate) fn set_copies_bytes_max(&mut self, copies_bytes_max: usize) {
-        self.allocation.set_copies_bytes_max(copies_bytes_max);
-    }
-
     /// Bytes that no unit is planned for.
     pub(crate) fn free_bytes(&self) -> usize {
         self.allocation.free_bytes()

@@ -94,7 +94,5 @@ impl Registry {
         let fixed = self.other_bytes() + spare_bytes;
         let unit_budget_bytes = self.budget_bytes().saturating_sub(fixed);
         self.planner.set_unit_budget_bytes(unit_budget_bytes);
-        let copies_bytes_max = self.copies_bytes_max();
-        self.planner.set_copies_bytes_max(copies_bytes_max);
     }
 }

@@ -16,9 +16,9 @@ use crate::{MemoryBudget, MemoryKind, Reservation, SegmentRef, TableUnits, UnitR
 const BACKOFF_VISITS: u64 = 4096;
 /// Most segments of a table whose units are read as a row.
 const ROW_SEGMENTS_MAX: usize = 4096;
-/// One part in so many of the plan may be kept free for copies of groups.
+/// One part in so many of the plan may stay free for copies of groups.
 const COPY_PARTS: usize = 64;
-/// Each load releases one part in so many of the headroom that it did not need.
+/// Each load releases one part in so many of the headroom beyond that.
 const HEADROOM_LOADS: usize = 8;
 
 /// A table whose units are to be read.
@@ -179,11 +179,6 @@ impl Registry {
         &self.budget
     }
 
-    /// Most bytes to keep free for copies of groups.
-    pub(crate) fn copies_bytes_max(&self) -> usize {
-        (self.planner.unit_budget_bytes() + self.headroom_bytes) / COPY_PARTS
-    }
-
     /// Keeps more bytes free, because a read did not fit. `false` if that would be much of the budget: the segment does without.
     pub(crate) fn make_headroom(&mut self, segment: SegmentRef, bytes: usize) -> bool {
         let planned = self.planner.unit_budget_bytes();
@@ -217,12 +212,7 @@ impl Registry {
                 self.fail(&wanted, segment, wanted.resident + units.len() as u8, error);
             }
         }
-        self.finish_load(&wanted, 1, buffer.bytes(), broke_off);
-    }
-
-    /// Whether the segment still lacks just this unit of this very table.
-    pub(super) fn still_wants(&self, wanted: &Wanted, segment: SegmentRef) -> bool {
-        self.resident_of(wanted, segment) == Some(wanted.resident)
+        self.finish_load(&wanted, buffer.bytes(), broke_off);
     }
 
     /// Units that the segment has, if its table is still the very one.
@@ -264,14 +254,8 @@ impl Registry {
     }
 
     /// Ends a load: counts its reads. Where it broke off, the table has failed.
-    pub(crate) fn finish_load(
-        &mut self,
-        wanted: &Wanted,
-        reads: u64,
-        buffer_bytes: usize,
-        broke_off: Option<UnitReadError>,
-    ) {
-        self.counters.load_reads += reads;
+    fn finish_load(&mut self, wanted: &Wanted, buffer_bytes: usize, broke_off: Option<UnitReadError>) {
+        self.counters.load_reads += 1;
         if let Some(error) = broke_off {
             self.count_failure(wanted, &error);
         }
@@ -279,7 +263,8 @@ impl Registry {
             self.queue_table(wanted.segment.table); // it may lack more
         }
         // Headroom for an unusually large group is given back over time.
-        let needed = buffer_bytes.max(self.copies_bytes_max());
+        let copies_bytes = (self.planner.unit_budget_bytes() + self.headroom_bytes) / COPY_PARTS;
+        let needed = buffer_bytes.max(copies_bytes);
         self.headroom_bytes -= self.headroom_bytes.saturating_sub(needed).div_ceil(HEADROOM_LOADS);
     }
 
@@ -289,7 +274,7 @@ impl Registry {
     }
 
     /// A unit of the segment could not be read.
-    pub(super) fn fail(&mut self, wanted: &Wanted, segment: SegmentRef, unit: u8, error: UnitReadError) {
+    fn fail(&mut self, wanted: &Wanted, segment: SegmentRef, unit: u8, error: UnitReadError) {
         match error {
             UnitReadError::Corrupt(what) => self.give_up(segment, unit, &what),
             error => self.count_failure(wanted, &error),
@@ -324,7 +309,7 @@ impl Registry {
         }
     }
 
-    pub(super) fn count_success(&mut self, wanted: &Wanted) {
+    fn count_success(&mut self, wanted: &Wanted) {
         if self.is_known(wanted)
             && self.loads.count_success(&mut self.tables, wanted.segment.table, Instant::now())
         {

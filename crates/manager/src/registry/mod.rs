@@ -18,7 +18,6 @@ mod residents;
 mod table;
 mod table_list;
 mod warm_start;
-mod whole_group;
 
 pub(crate) use loads::{Loaded, LoadedUnits, Wanted};
 

@@ -104,8 +104,7 @@ impl Policy for Benefit {
         if visit.outcome.asks_for_units() {
             self.victims.look(LOOKS, allocation);
             // A sample that stands for many is no better evidence than one visit: as many samples must speak for a load.
-            let reads = REPAY_READS * f32::from(allocation.reads_to_grow(visit.segment));
-            let repay = reads * visit.sample_weight as f32 * allocation.decay().weight() as f32;
+            let repay = REPAY_READS * visit.sample_weight as f32 * allocation.decay().weight() as f32;
             self.try_grow(visit.segment, repay, allocation);
         }
     }

@@ -5,12 +5,9 @@
 //! 3. the source reads it, without any lock (`Job::read`);
 //! 4. the registry takes in what was read in one call (`take_in_units`): it builds the group that lookups find from then on.
 //!
-//! A group grows by a copy with one unit more. Where two groups are too much to keep free, [all units of the segment are read
-//! anew](whole_group) into a group that takes the old one's place.
+//! A group grows by a copy with one unit more.
 //!
 //! Invariant: a job's bytes (what is read and the group that will hold it) are reserved before they are allocated.
-
-mod whole_group;
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
@@ -45,13 +42,8 @@ pub(crate) fn load_next(registry: &SharedRegistry) -> Progress {
             }
         }
     };
-    match job.extent {
-        Extent::Group => whole_group::load(job, registry),
-        Extent::Unit | Extent::Rows(_) => {
-            let loaded = job.read();
-            registry.lock().take_in_units(loaded);
-        }
-    }
+    let loaded = job.read();
+    registry.lock().take_in_units(loaded);
     Progress::Loaded
 }
 
@@ -62,8 +54,6 @@ enum Extent {
     Unit,
     /// So many rows of a table: units of each of its segments.
     Rows(u8),
-    /// All units of a segment, into a new group. Budgets below a megabyte need it (decision 0018).
-    Group,
 }
 
 /// A read with the bytes reserved for it.
@@ -74,7 +64,7 @@ struct Job {
     buffer: Reservation,
     /// For the source's own copy of a row.
     copies: Option<Reservation>,
-    /// For the new group, or for what it takes beyond the old one. Rows reserve group by group.
+    /// For the new group. Rows reserve group by group.
     group: Option<Reservation>,
 }
 
@@ -122,17 +112,7 @@ impl Job {
             return Reserved::Job(Self { wanted, extent: Extent::Unit, buffer, copies: None, group });
         }
         // The plan has room for the unit itself.
-        let copy_bytes = buffer_bytes + bytes_of(units - 1);
-        let lacking_bytes = if copy_bytes <= registry.copies_bytes_max() {
-            copy_bytes
-        } else if let (Some(buffer), group @ Some(_)) =
-            (reserve(buffer_bytes), reserve(bytes_of(units) - bytes_of(resident)))
-        {
-            return Reserved::Job(Self { wanted, extent: Extent::Group, buffer, copies: None, group });
-        } else {
-            buffer_bytes
-        };
-        if registry.make_headroom(wanted.segment, lacking_bytes) {
+        if registry.make_headroom(wanted.segment, buffer_bytes + bytes_of(units - 1)) {
             Reserved::Blocked
         } else {
             Reserved::GaveUp
@@ -145,7 +125,7 @@ impl Job {
         let (table, wanted_segment, unit) = (&wanted.table, wanted.segment.segment, wanted.resident);
         let (is_row, rows) = match extent {
             Extent::Rows(rows) => (true, rows),
-            Extent::Unit | Extent::Group => (false, 1),
+            Extent::Unit => (false, 1),
         };
         let (first, count) = if is_row { (0, table.shapes.len()) } else { (wanted_segment, 1) };
         let mut segments: Vec<_> =
