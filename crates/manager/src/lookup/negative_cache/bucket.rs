@@ -72,7 +72,7 @@ impl Entries {
     }
 
     fn position(&self, sought: &Entry) -> Option<usize> {
-        self.iter().find(|(_, entry)| sought.is(entry)).map(|(at, _)| at)
+        self.iter().find(|(_, entry)| sought.same_key(entry)).map(|(at, _)| at)
     }
 }
 
