@@ -116,5 +116,5 @@ impl<'a> Planned<'a> {
 fn unit_bytes(tree: &Tree) -> usize {
     let mut planner = Planner::new(&ManagerSettings { budget_bytes: 1 << 20, ..ManagerSettings::default() });
     planner.add_table(0, ScopeId(1), None, &[(tree.group.shape, Hotness::default())]);
-    planner.planned_bytes()
+    planner.allocation().planned_bytes()
 }

@@ -130,6 +130,11 @@ impl GroupCell {
         self.0.swap(group.and_then(Result::ok))
     }
 
+    /// Units of the group as it is now.
+    pub(crate) fn resident_units(&self) -> u8 {
+        resident_units(self.0.load().as_ref())
+    }
+
     /// Takes the group away.
     pub(crate) fn clear(&self) -> Option<ResidentGroup> {
         self.0.swap(None)

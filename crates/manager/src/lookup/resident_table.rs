@@ -107,6 +107,11 @@ impl ResidentTable {
         self.0.items()
     }
 
+    /// Units of a segment in memory now; 0 for an unknown one.
+    pub(crate) fn resident_units(&self, segment: u32) -> u8 {
+        self.cells().get(segment as usize).map_or(0, GroupCell::resident_units)
+    }
+
     /// Whether no reader has the table open. The caller's clone does not count.
     pub(crate) fn is_closed(&self) -> bool {
         self.0.is_unique()

@@ -48,8 +48,6 @@ pub struct SegmentState {
     units: u8,
     /// Units that can be loaded: fewer than were built if one is corrupt.
     units_max: u8,
-    /// Units in memory now. Set by the registry.
-    pub(crate) resident: u8,
 }
 
 const _: () = assert!(size_of::<SegmentState>() == 28);
@@ -58,7 +56,7 @@ impl SegmentState {
     fn new(shape: GroupShape, hotness: Hotness) -> Self {
         let rate = UnitRate::of(shape);
         let counts = Counts::new(hotness);
-        Self { shape, counts, rate, units: 0, units_max: shape.unit_count(), resident: 0 }
+        Self { shape, counts, rate, units: 0, units_max: shape.unit_count() }
     }
 
     /// Measured use.
@@ -454,7 +452,8 @@ impl Allocation {
         self.unit_budget_bytes
     }
 
-    pub(crate) fn planned_bytes(&self) -> usize {
+    /// Bytes of all allocated units.
+    pub fn planned_bytes(&self) -> usize {
         self.planned_bytes
     }
 
@@ -491,10 +490,6 @@ impl Allocation {
         &self.segments
     }
 
-    pub(crate) fn state_mut(&mut self, segment: SegmentRef) -> &mut SegmentState {
-        &mut self.segments[segment]
-    }
-
     /// Corrects a segment's measured use for the units that it has now, where it had others when the use was recorded.
     pub(crate) fn set_wasted_reads(&mut self, segment: SegmentRef, wasted_reads: f32) {
         self.segments[segment].counts.set_wasted_reads(wasted_reads);
@@ -519,7 +514,7 @@ impl Allocation {
     }
 
     /// Expected wasted reads per visit, by measured use and analytic rates. O(segments).
-    pub(crate) fn expected_wasted_reads_per_visit(&self) -> f64 {
+    pub fn expected_wasted_reads_per_visit(&self) -> f64 {
         let wasted: f64 = self
             .segments
             .iter()

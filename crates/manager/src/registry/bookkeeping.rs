@@ -62,7 +62,7 @@ impl Registry {
     /// and a table that is not known wastes a read in every lookup.
     fn has_share_for(&self, bytes: usize, few_units_bytes: usize) -> bool {
         let bookkeeping_bytes = self.budget.used_bytes_of(MemoryKind::Bookkeeping) + bytes;
-        let least_bytes = bookkeeping_bytes + self.planner.few_units_bytes() + few_units_bytes;
+        let least_bytes = bookkeeping_bytes + self.planner.allocation().few_units_bytes() + few_units_bytes;
         let budget_bytes = self.budget_bytes();
         bookkeeping_bytes <= budget_bytes / 2 || least_bytes <= budget_bytes - budget_bytes / SPARE_PARTS
     }
@@ -95,7 +95,7 @@ impl Registry {
     /// units that are to be read.
     pub(crate) fn reserve_for_hand_over(&mut self, bytes: usize) -> Option<Reservation> {
         self.fit(0);
-        if self.planner.free_bytes() < bytes {
+        if self.planner.allocation().free_bytes() < bytes {
             return None;
         }
         let reservation = self.budget.try_reserve(MemoryKind::HandedOver, bytes);

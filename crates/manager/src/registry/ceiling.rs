@@ -93,6 +93,6 @@ impl Registry {
         self.lower_ceiling();
         let fixed = self.other_bytes() + spare_bytes;
         let unit_budget_bytes = self.budget_bytes().saturating_sub(fixed);
-        self.planner.set_unit_budget_bytes(unit_budget_bytes);
+        self.planner.allocation_mut().set_unit_budget_bytes(unit_budget_bytes);
     }
 }

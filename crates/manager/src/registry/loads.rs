@@ -8,6 +8,7 @@ use springbloom_filter::{GroupShape, MAX_UNITS};
 use super::Registry;
 use super::residents::LoadBy;
 use super::table::Table;
+use crate::lookup::group_cell::GroupCell;
 use crate::memory::group_bytes;
 use crate::plan::SegmentState;
 use crate::{MemoryBudget, MemoryKind, Reservation, SegmentRef, TableUnits, UnitReadError, UnitSource};
@@ -82,18 +83,31 @@ pub(crate) struct Loaded {
     pub group: Option<Reservation>,
 }
 
+/// Units of a segment.
+#[derive(Clone, Copy)]
+struct SegmentUnits {
+    resident: u8,
+    planned: u8,
+}
+
+impl SegmentUnits {
+    fn are_lacking(self) -> bool {
+        self.resident < self.planned
+    }
+}
+
 /// How many rows of a table's segments to read together, from the unit `first` on; 0 if it lacks too little of them.
-fn rows_worth_reading(states: &[SegmentState], first: u8) -> u8 {
-    if states.len() > ROW_SEGMENTS_MAX {
+fn rows_worth_reading(segments: &[SegmentUnits], first: u8) -> u8 {
+    if segments.len() > ROW_SEGMENTS_MAX {
         return 0;
     }
     // Segments whose lacking units begin at a row, less those whose lacking units end before it.
     let mut changes = [0i32; MAX_UNITS as usize + 1];
-    for state in states.iter().filter(|state| state.resident < state.units()) {
-        changes[usize::from(state.resident)] += 1;
-        changes[usize::from(state.units())] -= 1;
+    for units in segments.iter().filter(|units| units.are_lacking()) {
+        changes[usize::from(units.resident)] += 1;
+        changes[usize::from(units.planned)] -= 1;
     }
-    let segments = states.len() as i32;
+    let segments = segments.len() as i32;
     let (mut rows, mut lack_row, mut lacking_units) = (0, 0, 0);
     for (row, change) in (1..).zip(&changes[usize::from(first)..]) {
         lack_row += change;
@@ -149,25 +163,27 @@ impl Registry {
 
     /// The segment of the table that lacks the lowest unit, and how many rows should be read from that unit on.
     fn lacking_segment(&self, table: u32) -> Option<(SegmentRef, u8)> {
-        self.tables.get(table as usize)?.as_ref()?;
-        let states = self.planner.table(table);
-        let lacking = states.iter().enumerate().filter(|(_, state)| state.resident < state.units());
-        let (segment, SegmentState { resident: first, .. }) =
-            lacking.min_by_key(|(_, state)| state.resident)?;
-        let segment = SegmentRef { table, segment: segment as u32 };
-        Some((segment, rows_worth_reading(states, *first)))
+        let cells = self.tables.get(table as usize)?.as_ref()?.open.cells();
+        let planned = self.planner.allocation().table(table).iter().map(SegmentState::units);
+        let units =
+            |(cell, planned): (&GroupCell, u8)| SegmentUnits { resident: cell.resident_units(), planned };
+        let segments: Vec<_> = cells.iter().zip(planned).map(units).collect();
+        let lacking = (0..).zip(&segments).filter(|(_, units)| units.are_lacking());
+        let (segment, first) = lacking.min_by_key(|(_, units)| units.resident)?;
+        Some((SegmentRef { table, segment }, rows_worth_reading(&segments, first.resident)))
     }
 
     fn wanted(&self, segment: SegmentRef, rows: u8, is_for_table: bool) -> Option<Wanted> {
         let known = self.tables.get(segment.table as usize)?.as_ref()?;
         let source = self.sources.get(known.source)?.clone();
-        let states = self.planner.table(segment.table);
-        let state = states.get(segment.segment as usize).filter(|state| state.resident < state.units())?;
+        let states = self.planner.allocation().table(segment.table);
+        let resident = known.open.resident_units(segment.segment);
+        let state = states.get(segment.segment as usize).filter(|state| resident < state.units())?;
         let shapes = states.iter().map(|state| state.shape).collect();
         Some(Wanted {
             segment,
             generation: known.open.generation(),
-            resident: state.resident,
+            resident,
             units: state.units(),
             rows,
             is_for_table,
@@ -181,9 +197,9 @@ impl Registry {
 
     /// Keeps more bytes free, because a read did not fit. `false` if that would be much of the budget: the segment does without.
     pub(crate) fn make_headroom(&mut self, segment: SegmentRef, bytes: usize) -> bool {
-        let planned = self.planner.unit_budget_bytes();
+        let planned = self.planner.allocation().unit_budget_bytes();
         if bytes > self.headroom_bytes && bytes > (planned + self.headroom_bytes) / 4 {
-            let resident = self.planner.segment(segment).resident;
+            let resident = self.resident_units(segment);
             self.planner.withdraw(segment, resident, BACKOFF_VISITS);
             self.apply_plan(LoadBy::Table);
             self.queue_table(segment.table); // others of its segments may lack units
@@ -218,8 +234,8 @@ impl Registry {
     /// Units that the segment has, if its table is still the very one.
     fn resident_of(&self, wanted: &Wanted, segment: SegmentRef) -> Option<u8> {
         let known = self.tables.get(segment.table as usize)?.as_ref()?;
-        let state = self.planner.get(segment).filter(|_| known.open.generation() == wanted.generation);
-        state.map(|state| state.resident)
+        let is_same = known.open.generation() == wanted.generation;
+        is_same.then(|| known.open.resident_units(segment.segment))
     }
 
     /// Adds the units that are still planned to a segment with `resident` units.
@@ -231,7 +247,7 @@ impl Registry {
         group: &mut Option<Reservation>,
         by_segment: bool,
     ) {
-        let state = self.planner.segment(segment);
+        let state = &self.planner.allocation().segments()[segment];
         let added = units.len().min(state.units().saturating_sub(resident).into());
         if added == 0 {
             return;
@@ -243,7 +259,7 @@ impl Registry {
         match self.grow(segment, count, units, reservation) {
             Ok(()) => {
                 self.counters.loads += added as u64;
-                self.planner.count_loads(segment.table, added as u64);
+                self.planner.allocation_mut().runs_mut().count_loads(segment.table, added as u64);
                 self.counters.load_bytes += units.iter().map(Vec::len).sum::<usize>() as u64;
                 if by_segment {
                     self.request_load(segment, LoadBy::Segment);
@@ -263,7 +279,7 @@ impl Registry {
             self.queue_table(wanted.segment.table); // it may lack more
         }
         // Headroom for an unusually large group is given back over time.
-        let copies_bytes = (self.planner.unit_budget_bytes() + self.headroom_bytes) / COPY_PARTS;
+        let copies_bytes = (self.planner.allocation().unit_budget_bytes() + self.headroom_bytes) / COPY_PARTS;
         let needed = buffer_bytes.max(copies_bytes);
         self.headroom_bytes -= self.headroom_bytes.saturating_sub(needed).div_ceil(HEADROOM_LOADS);
     }

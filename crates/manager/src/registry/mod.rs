@@ -186,7 +186,7 @@ impl Registry {
 
     fn matches(&self, table: u32, spec: &TableSpec) -> bool {
         let Some(known) = &self.tables[table as usize] else { return false };
-        let states = self.planner.table(table);
+        let states = self.planner.allocation().table(table);
         known.open.fences() == spec.fences.as_ref()
             && known.open.locator() == spec.locator
             && states.len() == spec.shapes.len()
@@ -199,7 +199,7 @@ impl Registry {
             let source = self.sources.enter(spec.source, Arc::ptr_eq);
             self.sources.leave(std::mem::replace(&mut known.source, source));
         }
-        let level = self.planner.run_of(table).and_then(|run| run.level);
+        let level = self.planner.allocation().runs().of(table).and_then(|run| run.level);
         if spec.level.is_some() && spec.level != level {
             self.move_to_level(table, spec.level);
         }
@@ -248,13 +248,12 @@ impl Registry {
     }
 
     fn take_handed_over(&mut self, segment: SegmentRef, bytes: Vec<u8>) {
-        let state = self.planner.segment(segment);
-        if state.units() == 0 || state.resident != 0 {
+        if self.planned_units(segment) == 0 || self.resident_units(segment) != 0 {
             return;
         }
         // The policy may have chosen victims. Their bytes must be free before this unit takes them.
         self.apply_plan(LoadBy::Table);
-        let shape = self.planner.segment(segment).shape;
+        let shape = self.planner.allocation().segments()[segment].shape;
         let Some(reservation) = self.budget.try_reserve(MemoryKind::Units, group_bytes(shape, 1)) else {
             return;
         };
@@ -270,20 +269,21 @@ impl Registry {
 
     /// Hotness that the segments of a new table start with.
     fn inherited(&mut self, spec: &TableSpec) -> Vec<Hotness> {
-        let planner = &self.planner;
+        let planner = self.planner.allocation();
         let range =
             KeyRange::of_table(spec.fences.as_ref()).filter(|_| self.inherit_hotness && planner.ticks() > 0);
         let Some(range) = range else { return vec![Hotness::default(); spec.shapes.len()] };
         let fences = |slot: u32| Some(self.tables.get(slot as usize)?.as_ref()?.open.fences());
         let keys = Keys { fences: &fences, order: spec.order };
         let most = RELATIVES_MAX + RELATIVES_MAX_PER_SEGMENT * spec.shapes.len();
-        let family = self.neighbours.overlapping(spec.scope, range, most, |slot| planner.run_of(slot), &keys);
+        let family =
+            self.neighbours.overlapping(spec.scope, range, most, |slot| planner.runs().of(slot), &keys);
         let relatives = family.into_iter().filter_map(|slot| {
             let hotness = move |segment: u32| {
                 let states = planner.table(slot);
                 states.get(segment as usize).map(|state| state.counts().hotness()).unwrap_or_default()
             };
-            Some(Relative { level: planner.run_of(slot)?.level, fences: fences(slot)?, hotness })
+            Some(Relative { level: planner.runs().of(slot)?.level, fences: fences(slot)?, hotness })
         });
         let mut hotness = inherit::inherit(spec.fences.as_ref(), spec.level, spec.order, relatives);
         // Wasted reads depend on resident units, and the new segments have none yet.
@@ -299,7 +299,7 @@ impl Registry {
     }
 
     fn move_to_level(&mut self, slot: u32, level: Option<u8>) {
-        if let Some(run) = self.planner.run_of(slot) {
+        if let Some(run) = self.planner.allocation().runs().of(slot) {
             self.neighbours.move_to_another_level(slot, run);
             self.planner.set_level(slot, level);
         }
@@ -309,7 +309,7 @@ impl Registry {
     pub(crate) fn forget(&mut self, id: TableId) {
         let Some(slot) = self.ids.remove(id, |slot| id_at(&self.tables, slot)) else { return };
         self.loads.remove_table(&mut self.tables, slot);
-        if let Some(run) = self.planner.run_of(slot) {
+        if let Some(run) = self.planner.allocation().runs().of(slot) {
             self.neighbours.remove(slot, run);
         }
         self.planner.remove_table(slot);
@@ -332,7 +332,7 @@ impl Registry {
 
     /// All tables of some scopes. O(log scopes + these tables).
     pub(crate) fn tables_of(&self, scopes: Range<ScopeId>) -> Vec<TableId> {
-        let slots = self.neighbours.tables_of(scopes, |slot| self.planner.run_of(slot));
+        let slots = self.neighbours.tables_of(scopes, |slot| self.planner.allocation().runs().of(slot));
         slots.into_iter().filter_map(|slot| id_at(&self.tables, slot)).collect()
     }
 
@@ -349,7 +349,7 @@ impl Registry {
     pub(crate) fn take_in_of(&mut self, scopes: &Range<ScopeId>, batch: &mut VisitBatch) {
         let sample_weight = batch.sample_weight();
         batch.retain(|visit| {
-            let run = self.planner.run_of(visit.segment().table);
+            let run = self.planner.allocation().runs().of(visit.segment().table);
             let is_of_them = run.is_some_and(|run| scopes.contains(&run.scope));
             if is_of_them {
                 self.take_in_visit(visit, sample_weight);
@@ -370,7 +370,7 @@ impl Registry {
 
     /// The scopes with visits since the last call.
     pub(crate) fn take_visited(&mut self) -> BTreeSet<ScopeId> {
-        self.planner.take_visited()
+        self.planner.allocation_mut().runs_mut().take_visited()
     }
 
     /// How all visits ever made ended.

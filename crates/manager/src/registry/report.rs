@@ -37,9 +37,9 @@ impl Registry {
 
     /// Measured use of all segments. O(segments).
     pub(crate) fn demand(&self) -> Demand {
-        let mut segments = Vec::with_capacity(self.planner.segment_count());
+        let mut segments = Vec::with_capacity(self.planner.allocation().segment_count());
         let mut visits = 0.0;
-        for state in self.planner.segments() {
+        for (_, state) in self.planner.allocation().segments().iter() {
             visits += f64::from(state.counts().access_count());
             let negatives = f64::from(state.counts().negatives()) * self.unknown_share();
             segments.push(SegmentDemand { shape: state.shape, units_max: state.units_max(), negatives });
@@ -71,7 +71,7 @@ impl Registry {
             closed_tables: self.known_tables().filter(|table| !table.is_open).count(),
             refused_tables: self.counters.refused_tables,
             failing_tables: self.loads.failing_count(&self.tables),
-            segments: self.planner.segment_count(),
+            segments: self.planner.allocation().segment_count(),
             levels,
             scopes,
             loads: self.counters.loads,
@@ -86,7 +86,7 @@ impl Registry {
             unpaid_bytes: self.lookups.visits.unpaid_bytes() + self.unpaid_fixed_bytes(),
             sampled_one_in: self.lookups.visits.sample_weight(),
             outcomes: self.totals(),
-            expected_wasted_reads_per_visit: self.planner.expected_wasted_reads_per_visit()
+            expected_wasted_reads_per_visit: self.planner.allocation().expected_wasted_reads_per_visit()
                 * self.negative_cache.unknown_share(),
         }
     }
@@ -95,22 +95,23 @@ impl Registry {
         let mut levels: BTreeMap<(ScopeId, u16), LevelUnits> = BTreeMap::new();
         let mut tables: BTreeMap<ScopeId, usize> = BTreeMap::new();
         for (slot, table) in self.tables.iter().enumerate() {
-            let run = self.planner.run_of(slot as u32);
-            let (Some(_), Some(run)) = (table, run) else { continue };
+            let run = self.planner.allocation().runs().of(slot as u32);
+            let (Some(table), Some(run)) = (table, run) else { continue };
             *tables.entry(run.scope).or_default() += 1;
             let level = levels.entry((run.scope, place_of(run.level))).or_default();
             level.level = run.level;
-            for state in self.planner.table(slot as u32) {
-                let units = usize::from(state.resident);
+            for (state, cell) in self.planner.allocation().table(slot as u32).iter().zip(table.open.cells()) {
+                let resident = cell.resident_units();
+                let units = usize::from(resident);
                 if level.segments.len() <= units {
                     level.segments.resize(units + 1, 0);
                 }
                 level.segments[units] += 1;
                 level.keys += u64::from(state.shape.key_count());
-                level.unit_bytes += group_bytes(state.shape, state.resident);
+                level.unit_bytes += group_bytes(state.shape, resident);
             }
         }
-        let counts = self.planner.scope_counts();
+        let counts = self.planner.allocation().runs().scope_counts();
         let mut scopes: Vec<_> = tables
             .into_iter()
             .map(|(scope, tables)| {

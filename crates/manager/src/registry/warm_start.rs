@@ -14,8 +14,8 @@ impl Registry {
     }
 
     fn use_of(&self, slot: u32) -> Vec<SegmentUse> {
-        let now = (1.0 / self.planner.weight()) as f32;
-        let uses = self.planner.table(slot).iter().map(|state| {
+        let now = (1.0 / self.planner.allocation().decay().weight()) as f32;
+        let uses = self.planner.allocation().table(slot).iter().map(|state| {
             let mut hotness = state.counts().hotness();
             hotness.scale(now);
             SegmentUse { hotness, units: state.units() }
@@ -37,7 +37,7 @@ impl Registry {
 
     /// Hotness that the segments of a warm-started table begin with.
     pub(crate) fn warm_start_hotness(&self, warm_start: &[SegmentUse]) -> Vec<Hotness> {
-        let weight = self.planner.weight() as f32;
+        let weight = self.planner.allocation().decay().weight() as f32;
         let hotness = warm_start.iter().map(|segment| {
             let mut hotness = segment.hotness;
             hotness.scale(weight);
@@ -51,9 +51,9 @@ impl Registry {
     /// Gives a segment of a new table the units that it had, as far as there is room; else as the policy sees fit.
     pub(crate) fn restore_units(&mut self, segment: SegmentRef, warm_start: SegmentUse) {
         self.planner.place_units(segment, warm_start.units);
-        let weight = self.planner.weight() as f32;
-        if self.planner.segment(segment).units() == warm_start.units {
-            self.planner.set_wasted_reads(segment, warm_start.hotness.wasted_reads * weight);
+        let weight = self.planner.allocation().decay().weight() as f32;
+        if self.planned_units(segment) == warm_start.units {
+            self.planner.allocation_mut().set_wasted_reads(segment, warm_start.hotness.wasted_reads * weight);
         }
     }
 }

@@ -143,7 +143,7 @@ impl Registry {
         }
         self.negative_cache.purge_step();
         self.grow_negative_cache();
-        let ticks = self.planner.ticks();
+        let ticks = self.planner.allocation().ticks();
         if ticks < self.negative_cache.ask_at {
             return;
         }
