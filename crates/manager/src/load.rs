@@ -11,9 +11,10 @@
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
+use crate::budget::{BudgetSnapshot, MemoryKind, Reservation};
 use crate::memory::{group_bytes, taken_bytes};
 use crate::registry::{Loaded, LoadedUnits, Registry, SharedRegistry, Wanted};
-use crate::{BudgetSnapshot, MemoryKind, Reservation, UnitReadError};
+use crate::unit_source::UnitReadError;
 
 /// The largest read of rows. Larger ones are not faster, and the registry's mutex is held while one is taken in.
 const ROWS_BYTES_MAX: usize = 1 << 20;

@@ -6,12 +6,17 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use crate::background::{JoinedThread, Shared};
+use crate::budget::{MemoryBudget, Reservation};
+use crate::lookup::TableHandle;
+use crate::names::{ScopeId, TableId};
+use crate::notices::Notices;
+use crate::plan::MemoryCurve;
 use crate::registry::Registry;
-use crate::visits::VisitBuffer;
-use crate::{
-    KnownTable, ManagerSettings, MemoryBudget, MemoryCurve, Notices, OutcomeTotals, Reservation, ScopeId,
-    SegmentUse, Stats, TableHandle, TableId, TableSpec,
-};
+use crate::settings::ManagerSettings;
+use crate::stats::Stats;
+use crate::table_spec::{SegmentUse, TableSpec};
+use crate::unit_source::KnownTable;
+use crate::visits::{OutcomeTotals, VisitBuffer};
 
 /// Tables that one hold of the mutex goes through where there may be many: enough for a small database, and too few for others to wait.
 const TABLES_AT_ONCE: usize = 64;

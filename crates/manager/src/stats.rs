@@ -1,6 +1,9 @@
 //! Counters for operators.
 
-use crate::{OutcomeTotals, PolicyKind, ScopeCounts, ScopeId};
+use crate::names::ScopeId;
+use crate::plan::ScopeCounts;
+use crate::policy_kind::PolicyKind;
+use crate::visits::OutcomeTotals;
 
 /// Reserved bytes by what they are for.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

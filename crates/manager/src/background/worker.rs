@@ -11,8 +11,8 @@ use super::arrivals::{Arrivals, LOOK_EVERY};
 use super::cpu_budget::{CpuBudget, REST_MIN};
 use super::load_pause::{LOAD_PAUSE_MIN, LoadPause};
 use super::read_time::ReadTime;
-use crate::Notices;
 use crate::load::{Progress, load_next};
+use crate::notices::Notices;
 use crate::registry::{Registry, SharedRegistry};
 use crate::visits::VisitBuffer;
 

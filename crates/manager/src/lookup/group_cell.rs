@@ -7,9 +7,10 @@
 use arc_swap::{ArcSwapAny, Guard};
 use springbloom_filter::{FilterError, GroupLayout, GroupShape, Probe};
 
+use crate::budget::{MemoryKind, Reservation};
 use crate::lookup::unsafe_thin::Thin;
 use crate::memory::{GROUP_HEAD_BYTES, group_bytes};
-use crate::{MemoryKind, Outcome, Reservation};
+use crate::visits::Outcome;
 
 /// The head before a group's words. The layout of the words is in the table's allocation, so that a lookup can fetch head and words at
 /// once.

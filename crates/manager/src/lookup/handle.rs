@@ -4,12 +4,13 @@ use std::sync::Arc;
 
 use springbloom_filter::{KeyDigest, ProbeLayout};
 
-use crate::keys::FencesRef;
+use crate::budget::{MemoryBudget, MemoryKind};
+use crate::keys::{FencesRef, KeyOrder};
 use crate::lookup::ResidentTable;
 use crate::lookup::group_cell::BorrowedGroup;
 use crate::lookup::negative_cache::{AbsentKey, NegativeCache};
-use crate::visits::{VisitBuffer, VisitedTable};
-use crate::{KeyOrder, MemoryBudget, MemoryKind, Outcome, TableId};
+use crate::names::TableId;
+use crate::visits::{Outcome, VisitBuffer, VisitedTable};
 
 /// Segments of a batch whose keys are probed together: as many as `arc-swap` lends groups to a thread at little cost.
 const TOGETHER: usize = 8;

@@ -5,7 +5,8 @@ use springbloom_filter::ProbeLayout;
 use crate::keys::{Fences, FencesRef};
 use crate::lookup::group_cell::GroupCell;
 use crate::lookup::unsafe_thin::Thin;
-use crate::{TableId, TableSpec};
+use crate::names::TableId;
+use crate::table_spec::TableSpec;
 
 /// The head of the allocation; cells, layouts, packed fences and locator follow.
 #[derive(Clone, Copy)]

@@ -11,14 +11,13 @@ use std::collections::HashMap;
 
 use springbloom_filter::GroupShape;
 
-use crate::SegmentRef;
 use crate::memory::group_bytes;
-use crate::plan::PerSegment;
-use crate::plan::Run;
+use crate::names::SegmentRef;
 use crate::plan::counts::Counts;
 use crate::plan::forecast::{Belief, Forecast, Forecasts};
 use crate::plan::hotness::{Decay, Hotness};
 use crate::plan::runs::{RunShare, Runs};
+use crate::plan::{PerSegment, Run};
 use crate::visits::Visit;
 
 /// False-positive rate of one unit, stored as `n` of `2^(-n/32)`: half a percent off on average, exact for ribbon units. Units of a group

@@ -5,7 +5,9 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use crate::interned::Interned;
 use crate::memory::{grow_thriftily, thrifty_bytes};
-use crate::{Outcome, ScopeCounts, ScopeId};
+use crate::names::ScopeId;
+use crate::plan::ScopeCounts;
+use crate::visits::Outcome;
 
 /// A level of a scope, as the host reported it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -5,13 +5,15 @@ use super::identities::Identities;
 use super::load_queue::LoadQueue;
 use super::negative_cache::CacheMaintenance;
 use super::table::Table;
+use crate::budget::{MemoryKind, Reservation};
+use crate::keys::Fences;
 use crate::lookup::ResidentTable;
 use crate::memory::{taken_bytes_of_part, thrifty_bytes};
 use crate::plan::Planner;
 use crate::plan::allocation::few_units_bytes;
 use crate::plan::neighbours::Neighbours;
+use crate::table_spec::TableSpec;
 use crate::visits::{SEGMENTS_MAX, TABLES_MAX};
-use crate::{Fences, MemoryKind, Reservation, TableSpec};
 
 /// Bytes per table in the registry's own lists.
 const TABLE_BYTES: usize =

@@ -2,7 +2,7 @@
 
 use super::Registry;
 use super::residents::LoadBy;
-use crate::MemoryKind;
+use crate::budget::MemoryKind;
 
 /// When the budget shrinks, so many segments change before the mutex is let go of.
 const CHANGES_PER_PIECE: usize = 1024;

@@ -1,10 +1,10 @@
 //! Replaced groups that a lookup still probes, and forgotten tables that a reader still has open. The background thread frees them, never a
 //! lookup. Their bytes return to the budget then.
 
+use crate::budget::{MemoryBudget, MemoryKind};
 use crate::lookup::ResidentTable;
 use crate::lookup::group_cell::ResidentGroup;
 use crate::unit_source::Sources;
-use crate::{MemoryBudget, MemoryKind};
 
 /// A forgotten table.
 struct ForgottenTable {

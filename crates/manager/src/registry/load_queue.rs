@@ -9,7 +9,7 @@ use std::time::Instant;
 use super::failing::FailingTables;
 use super::table::Table;
 use super::table_list::TableList;
-use crate::SegmentRef;
+use crate::names::SegmentRef;
 
 const SEGMENTS_MAX: usize = 64;
 

@@ -8,10 +8,12 @@ use springbloom_filter::{GroupShape, MAX_UNITS};
 use super::Registry;
 use super::residents::LoadBy;
 use super::table::Table;
+use crate::budget::{MemoryBudget, MemoryKind, Reservation};
 use crate::lookup::group_cell::GroupCell;
 use crate::memory::group_bytes;
+use crate::names::SegmentRef;
 use crate::plan::SegmentState;
-use crate::{MemoryBudget, MemoryKind, Reservation, SegmentRef, TableUnits, UnitReadError, UnitSource};
+use crate::unit_source::{TableUnits, UnitReadError, UnitSource};
 
 /// After a read that found no room, units of that table are not asked for during so many visits (to any segment).
 const BACKOFF_VISITS: u64 = 4096;

@@ -27,20 +27,22 @@ use std::sync::Arc;
 
 use parking_lot::{Mutex, MutexGuard};
 
+use crate::budget::{MemoryBudget, MemoryKind, Reservation};
 use crate::keys::KeyRange;
 use crate::lookup::negative_cache::NegativeCache;
 use crate::lookup::{Lookups, ResidentTable, TableHandle};
 use crate::memory::{group_bytes, grow_thriftily};
+use crate::names::{ScopeId, SegmentRef, TableId};
+use crate::notices::Notices;
 use crate::plan::inherit::{self, Relative};
 use crate::plan::neighbours::{Keys, Neighbours};
-use crate::plan::{Planner, Run};
+use crate::plan::{Hotness, Planner, Run};
+use crate::policy_kind::PolicyKind;
+use crate::settings::ManagerSettings;
 use crate::stats::Counters;
+use crate::table_spec::{SegmentUse, TableSpec};
 use crate::unit_source::Sources;
-use crate::visits::{PackedVisit, Visit, VisitBatch, VisitBuffer, VisitedTable};
-use crate::{
-    Hotness, ManagerSettings, MemoryBudget, MemoryKind, Notices, OutcomeTotals, PolicyKind, Reservation,
-    ScopeId, SegmentRef, SegmentUse, TableId, TableSpec,
-};
+use crate::visits::{OutcomeTotals, PackedVisit, Visit, VisitBatch, VisitBuffer, VisitedTable};
 use garbage::Garbage;
 use identities::Identities;
 use load_queue::LoadQueue;

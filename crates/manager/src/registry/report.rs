@@ -4,10 +4,12 @@ use std::collections::BTreeMap;
 
 use super::Registry;
 use super::table::Table;
+use crate::budget::MemoryKind;
 use crate::memory::group_bytes;
-use crate::{
-    KnownTable, LevelUnits, MemoryKind, ScopeId, ScopeStats, SegmentDemand, Stats, TableId, UsedBytes,
-};
+use crate::names::{ScopeId, TableId};
+use crate::plan::SegmentDemand;
+use crate::stats::{LevelUnits, ScopeStats, Stats, UsedBytes};
+use crate::unit_source::KnownTable;
 
 /// What a [`MemoryCurve`](crate::MemoryCurve) is made of.
 pub(crate) struct Demand {

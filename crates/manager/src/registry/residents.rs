@@ -3,8 +3,9 @@
 use springbloom_filter::FilterError;
 
 use super::Registry;
+use crate::budget::{MemoryKind, Reservation};
 use crate::memory::group_bytes;
-use crate::{MemoryKind, Reservation, SegmentRef};
+use crate::names::SegmentRef;
 
 /// Where a wanted unit is noted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

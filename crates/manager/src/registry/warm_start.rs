@@ -2,10 +2,11 @@
 //!
 //! Exported counts are in visits made now, because the next manager starts with another weight.
 
-use crate::Hotness;
-use crate::SegmentRef;
+use crate::names::{SegmentRef, TableId};
+use crate::plan::Hotness;
 use crate::registry::Registry;
-use crate::{KnownTable, SegmentUse, TableId};
+use crate::table_spec::SegmentUse;
+use crate::unit_source::KnownTable;
 
 impl Registry {
     /// Use of each segment of a table; `None` if it is not known.

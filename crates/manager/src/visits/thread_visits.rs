@@ -13,8 +13,9 @@ use super::batch::{PERIOD_LOG2_MAX, VisitBatch, is_one_in};
 use super::counters::{ThreadTotals, Totals};
 use super::packed_visit::{PackedVisit, SEGMENTS_MAX, VisitedTable};
 use super::visit_buffer::VisitBuffer;
+use crate::budget::{MemoryKind, Reservation};
 use crate::memory::allocated_bytes;
-use crate::{MemoryKind, Outcome, Reservation};
+use crate::visits::Outcome;
 
 /// Part of the budget that pays at most for what threads keep.
 pub(super) const THREADS_SHARE: usize = 8;
@@ -256,7 +257,7 @@ mod tests {
     use std::sync::Barrier;
 
     use super::*;
-    use crate::MemoryBudget;
+    use crate::budget::MemoryBudget;
     use crate::visits::batch::batch_bytes;
     use crate::visits::visit_buffer::pool_bytes;
 

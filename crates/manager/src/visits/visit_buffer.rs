@@ -16,7 +16,8 @@ use super::counters::Totals;
 use super::packed_visit::PackedVisit;
 use super::rings::Rings;
 use super::thread_visits::THREADS_SHARE;
-use crate::{MemoryBudget, MemoryKind, OutcomeTotals};
+use crate::budget::{MemoryBudget, MemoryKind};
+use crate::visits::OutcomeTotals;
 
 /// Share of the budget that buffers take.
 const BUDGET_SHARE: usize = 256;

@@ -20,8 +20,8 @@ use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use arc_swap::ArcSwap;
 use springbloom_filter::KeyDigest;
 
+use crate::budget::{MemoryBudget, MemoryKind};
 use crate::memory::allocated_bytes;
-use crate::{MemoryBudget, MemoryKind};
 use bucket::{Bucket, Found};
 
 /// A key that a table does not hold.

@@ -10,7 +10,7 @@ use super::fill::{Fill, gain};
 use super::prior::Prior;
 use super::victims::Victims;
 use super::{Policy, VICTIMS_MAX};
-use crate::SegmentRef;
+use crate::names::SegmentRef;
 use crate::plan::allocation::Allocation;
 use crate::visits::Visit;
 

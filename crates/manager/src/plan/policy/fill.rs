@@ -3,7 +3,7 @@
 //! Several passes go over all segments, each with a lower threshold, so that the units that are worth most per byte come first. A unit need
 //! not repay its read, because nothing is evicted for it.
 
-use crate::SegmentRef;
+use crate::names::SegmentRef;
 use crate::plan::allocation::Allocation;
 
 /// Segments that one call looks at.
@@ -109,8 +109,8 @@ mod tests {
     use springbloom_filter::{KeyDigest, UnitSettings};
 
     use super::*;
-    use crate::ScopeId;
     use crate::memory::group_bytes;
+    use crate::names::ScopeId;
     use crate::plan::{Hotness, Run};
 
     #[test]

@@ -10,9 +10,10 @@ mod sorted_runs;
 mod uniform;
 mod victims;
 
+use crate::names::SegmentRef;
 use crate::plan::allocation::Allocation;
+use crate::policy_kind::PolicyKind;
 use crate::visits::Visit;
-use crate::{PolicyKind, SegmentRef};
 
 /// Decides how many units each segment has, by [admitting](Allocation::admit) and [evicting](Allocation::evict) them. One thread at a time
 /// calls it. It sees logical time only, so equal calls give equal decisions.

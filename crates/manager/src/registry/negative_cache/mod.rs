@@ -7,8 +7,9 @@ mod sizing;
 use std::sync::Arc;
 
 use super::Registry;
+use crate::budget::MemoryKind;
 use crate::lookup::negative_cache::{CHUNK_BYTES, NegativeCache};
-use crate::{MemoryKind, OutcomeTotals};
+use crate::visits::OutcomeTotals;
 use sizing::{CacheSize, Reading, UNASKED_MAX, chunks_at_first, chunks_max};
 
 /// Visits taken in between two questions whether the share should change.

@@ -7,8 +7,12 @@ use springbloom_filter::{KeyDigest, UnitSettings};
 use springbloom_workload::hash::{mix, unit_interval};
 
 use super::sizing::{CacheSize, Reading};
+use crate::budget::MemoryBudget;
 use crate::lookup::negative_cache::{AbsentKey, CHUNK_BYTES, NegativeCache};
-use crate::{Hotness, ManagerSettings, MemoryBudget, Outcome, Planner, ScopeId};
+use crate::names::ScopeId;
+use crate::plan::{Hotness, Planner};
+use crate::settings::ManagerSettings;
+use crate::visits::Outcome;
 
 /// How many keys there are, and how they are remembered.
 #[derive(Clone, Copy)]
