@@ -91,7 +91,7 @@ impl MemoryBudget {
         Some(Reservation { budget: self.clone(), bytes, kind })
     }
 
-    /// Gives bytes back that were [handed over](Reservation::hand_over).
+    /// Gives bytes back that were [forgotten](Reservation::forget).
     pub fn release(&self, kind: MemoryKind, bytes: usize) {
         self.counters.used_bytes_by_kind[kind as usize].fetch_sub(bytes, Ordering::Relaxed);
         self.counters.available_bytes.fetch_add(bytes as i64, Ordering::AcqRel);
@@ -172,9 +172,9 @@ impl Reservation {
         self.bytes
     }
 
-    /// Hands the bytes to an owner that knows by itself how many they are, and of what kind: it must
+    /// Leaves the bytes to an owner that knows by itself how many they are, and of what kind: it must
     /// [release](MemoryBudget::release) as many when it goes.
-    pub fn hand_over(mut self, kind: MemoryKind) {
+    pub fn forget(mut self, kind: MemoryKind) {
         let counters = &self.budget.counters.used_bytes_by_kind;
         counters[kind as usize].fetch_add(self.bytes, Ordering::Relaxed);
         counters[self.kind as usize].fetch_sub(self.bytes, Ordering::Relaxed);

@@ -1,6 +1,6 @@
 //! A unit's way from disk to memory, from top to bottom:
 //!
-//! 1. the registry says which unit is wanted most (`next_wanted`);
+//! 1. the registry says which unit is wanted most (`next_request`);
 //! 2. bytes are reserved for it, or the registry makes room and the load waits (`Job::reserve`);
 //! 3. the source reads it, without any lock (`Job::read`);
 //! 4. the registry takes in what was read in one call (`take_in_units`): it builds the group that lookups find from then on.
@@ -13,7 +13,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use crate::budget::{BudgetSnapshot, MemoryKind, Reservation};
 use crate::memory::{group_bytes, taken_bytes};
-use crate::registry::{Loaded, LoadedUnits, Registry, SharedRegistry, Wanted};
+use crate::registry::{LoadRequest, LoadResult, Registry, SegmentUnits, SharedRegistry};
 use crate::unit_source::UnitReadError;
 
 /// The largest read of rows. Larger ones are not faster, and the registry's mutex is held while one is taken in.
@@ -35,8 +35,8 @@ pub(crate) fn load_next(registry: &SharedRegistry) -> Progress {
     let job = {
         let mut registry = registry.lock();
         loop {
-            let Some(wanted) = registry.next_wanted() else { return Progress::Idle };
-            match Job::reserve(wanted, &mut registry) {
+            let Some(request) = registry.next_request() else { return Progress::Idle };
+            match Job::reserve(request, &mut registry) {
                 Reserved::Job(job) => break job,
                 Reserved::Blocked => return Progress::Blocked,
                 Reserved::GaveUp => (),
@@ -59,7 +59,7 @@ enum Extent {
 
 /// A read with the bytes reserved for it.
 struct Job {
-    wanted: Wanted,
+    request: LoadRequest,
     extent: Extent,
     /// For the units that are read.
     buffer: Reservation,
@@ -77,13 +77,13 @@ enum Reserved {
 }
 
 impl Job {
-    fn reserve(wanted: Wanted, registry: &mut Registry) -> Reserved {
+    fn reserve(request: LoadRequest, registry: &mut Registry) -> Reserved {
         let budget = registry.budget().clone();
         let reserve = |bytes| budget.try_reserve(MemoryKind::Loading, bytes);
-        let Wanted { resident, units, .. } = wanted;
-        let shapes = || wanted.table.shapes.iter();
+        let LoadRequest { resident, units, .. } = request;
+        let shapes = || request.table.shapes.iter();
         let row_bytes: usize = shapes().map(|shape| shape.unit_bytes()).sum();
-        let rows_max = wanted.rows.min((ROWS_BYTES_MAX / row_bytes.max(1)).clamp(1, u8::MAX.into()) as u8);
+        let rows_max = request.rows.min((ROWS_BYTES_MAX / row_bytes.max(1)).clamp(1, u8::MAX.into()) as u8);
         for rows in (1..=rows_max).rev() {
             let bytes = row_bytes * usize::from(rows);
             // A group is copied before the old one is freed, beside the buffer. If that did not fit, the rows would be read again and
@@ -94,7 +94,7 @@ impl Job {
                 && let (Some(buffer), copies @ Some(_)) = (reserve(bytes), reserve(bytes))
             {
                 return Reserved::Job(Self {
-                    wanted,
+                    request,
                     extent: Extent::Rows(rows),
                     buffer,
                     copies,
@@ -102,7 +102,7 @@ impl Job {
                 });
             }
         }
-        let shape = wanted.shape();
+        let shape = request.shape();
         let buffer_bytes = taken_bytes(shape.unit_bytes());
         let bytes_of = |units| group_bytes(shape, units);
         // Room for the copies up to the last unit that the segment lacks.
@@ -110,10 +110,10 @@ impl Job {
         if free_bytes(budget.snapshot()) >= copies_bytes
             && let (Some(buffer), group @ Some(_)) = (reserve(buffer_bytes), reserve(bytes_of(resident + 1)))
         {
-            return Reserved::Job(Self { wanted, extent: Extent::Unit, buffer, copies: None, group });
+            return Reserved::Job(Self { request, extent: Extent::Unit, buffer, copies: None, group });
         }
         // The plan has room for the unit itself.
-        if registry.make_headroom(wanted.segment, buffer_bytes + bytes_of(units - 1)) {
+        if registry.make_headroom(&request, buffer_bytes + bytes_of(units - 1)) {
             Reserved::Blocked
         } else {
             Reserved::GaveUp
@@ -121,16 +121,16 @@ impl Job {
     }
 
     /// Makes the read. Takes no lock.
-    fn read(self) -> Loaded {
-        let Self { wanted, extent, buffer, copies, group } = self;
-        let (table, wanted_segment, unit) = (&wanted.table, wanted.segment.segment, wanted.resident);
+    fn read(self) -> LoadResult {
+        let Self { request, extent, buffer, copies, group } = self;
+        let (table, wanted_segment, unit) = (&request.table, request.segment.segment, request.resident);
         let (is_row, rows) = match extent {
             Extent::Rows(rows) => (true, rows),
             Extent::Unit => (false, 1),
         };
         let (first, count) = if is_row { (0, table.shapes.len()) } else { (wanted_segment, 1) };
         let mut segments: Vec<_> =
-            (first..).take(count).map(|segment| (segment, LoadedUnits::default())).collect();
+            (first..).take(count).map(|segment| (segment, SegmentUnits::default())).collect();
         let mut keep = |segment: u32, read: Result<Vec<u8>, UnitReadError>| {
             let Some((_, kept)) = segments.get_mut((segment - first) as usize) else { return };
             match read {
@@ -150,7 +150,7 @@ impl Job {
         }));
         drop(copies);
         let broke_off = read.unwrap_or_else(|_| Some(panicked()));
-        Loaded { wanted, is_row, segments, broke_off, buffer, group }
+        LoadResult { request, is_row, segments, broke_off, buffer, group }
     }
 }
 

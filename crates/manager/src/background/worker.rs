@@ -9,7 +9,7 @@ use parking_lot::{Condvar, Mutex};
 
 use super::arrivals::{Arrivals, LOOK_EVERY};
 use super::cpu_budget::{CpuBudget, REST_MIN};
-use super::load_pause::{LOAD_PAUSE_MIN, LoadPause};
+use super::load_pause::{LOAD_PAUSE_MIN, LoadPause, NAP_MAX};
 use super::read_time::ReadTime;
 use crate::load::{Progress, load_next};
 use crate::notices::Notices;
@@ -24,9 +24,8 @@ const LOADS_PER_ROUND: u32 = 4;
 const LOADER_NAME: &str = "springbloom-load";
 /// Pieces of the policy's own work per round.
 const REBALANCES_PER_ROUND: usize = 4;
-/// How long the idle thread sleeps, at first and at most. A lookup wakes it only when batches pile up: waking costs a system call.
+/// How long the idle thread sleeps at first. A lookup wakes it only when batches pile up: waking costs a system call.
 const NAP_MIN: Duration = Duration::from_millis(1);
-pub(super) const NAP_MAX: Duration = Duration::from_millis(16);
 
 /// How a round ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -192,7 +191,7 @@ impl Shared {
         let begun = Instant::now();
         let in_flight = match read_time.in_flight() {
             1 => 1,
-            most => self.registry.lock().wanted_loads(most),
+            most => self.registry.lock().waiting_loads(most),
         };
         let (loads, end) = std::thread::scope(|scope| {
             for _ in 1..in_flight {

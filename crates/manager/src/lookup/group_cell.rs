@@ -51,7 +51,7 @@ fn build(
         head.copy_units(words, &GroupLayout::new(shape, old.head().resident), old.items());
     }
     fill(&head, words)?;
-    reservation.hand_over(MemoryKind::Units);
+    reservation.forget(MemoryKind::Units);
     Ok(group)
 }
 

@@ -6,7 +6,7 @@ use springbloom_filter::{KeyDigest, ProbeLayout};
 
 use crate::budget::{MemoryBudget, MemoryKind};
 use crate::keys::{FencesRef, KeyOrder};
-use crate::lookup::ResidentTable;
+use crate::lookup::TableShared;
 use crate::lookup::group_cell::BorrowedGroup;
 use crate::lookup::negative_cache::{AbsentKey, NegativeCache};
 use crate::names::TableId;
@@ -26,7 +26,7 @@ pub(crate) struct Lookups {
 
 /// An open reader's access to its table's filters. Drop it when the reader is closed and its memory is freed. The table's state stays.
 pub struct TableHandle {
-    table: ResidentTable,
+    table: TableShared,
     lookups: Arc<Lookups>,
 }
 
@@ -34,7 +34,7 @@ pub struct TableHandle {
 const _: () = assert!(size_of::<TableHandle>() == 16);
 
 impl TableHandle {
-    pub(crate) fn new(table: ResidentTable, lookups: Arc<Lookups>) -> Self {
+    pub(crate) fn new(table: TableShared, lookups: Arc<Lookups>) -> Self {
         Self { table, lookups }
     }
 

@@ -3,10 +3,10 @@
 pub(crate) mod group_cell;
 mod handle;
 pub(crate) mod negative_cache;
-mod resident_table;
+mod table_shared;
 mod unsafe_heads;
 mod unsafe_thin;
 
 pub(crate) use handle::Lookups;
 pub use handle::TableHandle;
-pub(crate) use resident_table::ResidentTable;
+pub(crate) use table_shared::TableShared;

@@ -79,7 +79,7 @@ impl Runs {
             grow_thriftily(&mut self.places, slot + 1);
             self.places.resize(slot + 1, NO_RUN);
         }
-        let place = self.known.enter(run, Run::eq);
+        let place = self.known.intern(run, Run::eq);
         self.places[slot] = place;
         let places = self.sums.len().max(place as usize + 1);
         self.sums.resize(places, RunShare::default());
@@ -100,7 +100,7 @@ impl Runs {
         sums.passing -= share.passing;
         sums.negatives -= share.negatives;
         let run = self.known.get(place).copied();
-        self.known.leave(place);
+        self.known.release(place);
         if self.known.get(place).is_none() {
             *sums = RunShare::default(); // without the error of many sums
             let counts = std::mem::take(&mut self.counts[place as usize]);

@@ -17,8 +17,6 @@ use crate::budget::{MemoryKind, Reservation};
 use crate::memory::allocated_bytes;
 use crate::visits::Outcome;
 
-/// Part of the budget that pays at most for what threads keep.
-pub(super) const THREADS_SHARE: usize = 8;
 /// Bytes of the list of pointers that a thread borrows (`arc-swap`'s), with its alignment; kept for the next thread when one ends.
 const BORROWED_BYTES: usize = 320;
 
@@ -259,7 +257,7 @@ mod tests {
     use super::*;
     use crate::budget::MemoryBudget;
     use crate::visits::batch::batch_bytes;
-    use crate::visits::visit_buffer::pool_bytes;
+    use crate::visits::visit_buffer::{THREADS_SHARE, pool_bytes};
 
     fn drain(visits: &VisitBuffer, mut take_in: impl FnMut(&VisitBatch)) {
         while let Some(batch) = visits.take() {

@@ -15,7 +15,6 @@ use super::batch::{VisitBatch, batch_bytes};
 use super::counters::Totals;
 use super::packed_visit::PackedVisit;
 use super::rings::Rings;
-use super::thread_visits::THREADS_SHARE;
 use crate::budget::{MemoryBudget, MemoryKind};
 use crate::visits::OutcomeTotals;
 
@@ -25,6 +24,8 @@ const POOL_BYTES_MAX: usize = 256 << 10;
 /// A small budget gives more for them, up to this share: a handful of batches must go round.
 const SMALL_BUDGET_SHARE: usize = 32;
 const POOL_BYTES_MIN: usize = 2048;
+/// Part of the budget that pays at most for what threads keep.
+pub(super) const THREADS_SHARE: usize = 8;
 const BATCHES_AIMED_AT: usize = 32;
 const BATCH_VISITS_MAX: usize = 128;
 const BATCH_VISITS_MIN: usize = 8;
@@ -154,7 +155,7 @@ impl VisitBuffer {
         }
         if let Some(reservation) = reservation {
             self.places_bytes.fetch_add(reservation.bytes(), Ordering::Relaxed);
-            reservation.hand_over(MemoryKind::Buffers);
+            reservation.forget(MemoryKind::Buffers);
         }
     }
 
@@ -195,7 +196,7 @@ impl VisitBuffer {
         let reservation = self.budget.try_reserve(MemoryKind::Buffers, batch_bytes(visits))?;
         self.batches.fetch_add(1, Ordering::Relaxed);
         self.batches_bytes.fetch_add(reservation.bytes(), Ordering::Relaxed);
-        reservation.hand_over(MemoryKind::Buffers);
+        reservation.forget(MemoryKind::Buffers);
         Some(VisitBatch::with_room_for(visits))
     }
 

@@ -543,7 +543,7 @@ unsafe extern "C" fn sb_reserve(filters: *const Filters, bytes: usize) -> c_int 
     // SAFETY: borrowed for the call.
     let filters = unsafe { &*filters };
     let reserved = guarded(None, || filters.manager.reserve(allocated_bytes(bytes)));
-    reserved.map(|reservation| reservation.hand_over(MemoryKind::Bookkeeping)).is_some().into()
+    reserved.map(|reservation| reservation.forget(MemoryKind::Bookkeeping)).is_some().into()
 }
 
 /// # Safety

@@ -7,7 +7,7 @@
 
 use std::sync::atomic::{AtomicU64, Ordering, fence};
 
-use super::AbsentKey;
+use super::absent_key::AbsentKey;
 use super::entry::{self, Entry};
 
 /// Words of a bucket's entries.

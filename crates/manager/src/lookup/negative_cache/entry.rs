@@ -3,7 +3,7 @@
 //! From the first byte: points (3 bits) and the entry's bytes (5), which stand in the next byte if they are too many; the table's number,
 //! seven bits to a byte; the key. The form is one-to-one, so entries are equal, points aside, when tables and keys are.
 
-use super::AbsentKey;
+use super::absent_key::AbsentKey;
 
 /// Most bytes of a key.
 pub(super) const KEY_BYTES_MAX: usize = 112;

@@ -38,9 +38,9 @@ const LAYOUT_BYTES: usize = size_of::<ProbeLayout>();
 
 /// A known table. The registry and each open reader hold a clone.
 #[derive(Clone)]
-pub(crate) struct ResidentTable(Thin<TableHead>);
+pub(crate) struct TableShared(Thin<TableHead>);
 
-impl ResidentTable {
+impl TableShared {
     pub(crate) fn new(slot: u32, generation: u32, spec: &TableSpec) -> Self {
         let (fences, locator) = (spec.fences.packed(), spec.locator);
         let head = TableHead {
