@@ -6,8 +6,8 @@ use std::time::Duration;
 
 use springbloom_filter::KeyDigest;
 use springbloom_manager::{
-    BytewiseOrder, Fences, Manager, ManagerSettings, Outcome, ScopeId, TableHandle, TableId, TableSpec,
-    TableUnits, UnitReadError, UnitSource,
+    BytewiseOrder, Fences, Manager, ManagerSettings, ScopeId, TableHandle, TableId, TableSpec, TableUnits,
+    UnitReadError, UnitSource,
 };
 use springbloom_workload::hash::mix;
 
@@ -198,21 +198,17 @@ impl<'a> Managed<'a> {
         for visit in self.tree.visits(lookup) {
             let (table, segment) = self.tree.place(visit.level, visit.segment);
             let Table { handle, generation } = &self.tables[table as usize];
-            let outcome = if visit.is_there {
-                Outcome::TruePositive
-            } else if let Some(rejection) =
-                handle.rejection(segment, salted(digest, visit.level, *generation))
-            {
-                rejection
-            } else if handle.is_known_absent(&key, digest) {
-                Outcome::KnownAbsent
-            } else {
-                handle.learn_absence(&key, digest);
-                seen.wasted_reads += 1;
-                Outcome::WastedRead
-            };
-            handle.record(segment, outcome);
             seen.visits += 1;
+            if visit.is_there {
+                handle.record_found(segment);
+                continue;
+            }
+            let digest = salted(digest, visit.level, *generation);
+            let answer = handle.may_match(&key, digest, &BytewiseOrder);
+            if answer.may_match() {
+                handle.record_absent(answer.segment, &key, digest, true);
+                seen.wasted_reads += 1;
+            }
         }
         seen
     }
