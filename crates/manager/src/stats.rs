@@ -54,9 +54,9 @@ pub struct ScopeStats {
 pub struct Stats {
     /// Who decides.
     pub policy: PolicyKind,
-    /// The ceiling in force.
+    /// The budget in force.
     pub budget_bytes: usize,
-    /// Bytes in use, all kinds together; never more than the ceiling.
+    /// Bytes in use, all kinds together; never more than the budget in force.
     pub used_bytes: usize,
     /// The most bytes that were ever in use.
     pub peak_bytes: usize,

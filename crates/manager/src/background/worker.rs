@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
-use parking_lot::{Condvar, Mutex};
+use parking_lot::{Condvar, Mutex, MutexGuard};
 
 use super::arrivals::{Arrivals, LOOK_EVERY};
 use super::cpu_budget::{CpuBudget, REST_MIN};
@@ -44,19 +44,20 @@ struct Pace {
     arrivals: Arrivals,
 }
 
-/// Calls of `wait_idle`, by number, and the last one that may return.
+/// Those who wait for the thread, by number: the last one that a whole round followed, and the last one after whom there was nothing to do.
 #[derive(Default)]
-struct IdleWaiters {
+struct Waiters {
     asked: u64,
-    answered: u64,
+    after_round: u64,
+    after_idle: u64,
 }
 
 /// State of the manager and its thread.
 pub(crate) struct Shared {
     pub registry: SharedRegistry,
     pub visits: Arc<VisitBuffer>,
-    idle_waiters: Mutex<IdleWaiters>,
-    idle: Condvar,
+    waiters: Mutex<Waiters>,
+    round_ended: Condvar,
     stop: AtomicBool,
     thread_panics: AtomicU64,
     notices: Arc<Notices>,
@@ -67,8 +68,8 @@ impl Shared {
         Self {
             registry: SharedRegistry::new(registry),
             visits,
-            idle_waiters: Mutex::default(),
-            idle: Condvar::new(),
+            waiters: Mutex::default(),
+            round_ended: Condvar::new(),
             stop: AtomicBool::new(false),
             thread_panics: AtomicU64::new(0),
             notices,
@@ -95,7 +96,7 @@ impl Shared {
             arrivals: Arrivals::new(),
         };
         while !self.stop.load(Ordering::Acquire) {
-            let asked = self.idle_waiters.lock().asked;
+            let asked = self.waiters.lock().asked;
             // A panic of ours must not end the thread: a stale plan is better than none. Panics of sources are caught at their calls.
             let round = catch_unwind(AssertUnwindSafe(|| self.round(&mut pace)));
             let round = round.unwrap_or_else(|_| {
@@ -103,16 +104,14 @@ impl Shared {
                 self.notices.warn("the filter manager's thread panicked and goes on".into());
                 Round::Idle
             });
+            let is_idle = round == Round::Idle && (!pace.pause.is_on() || pace.pause.is_long());
+            self.end_round(asked, is_idle);
             if round == Round::Worked {
                 nap = NAP_MIN;
                 continue;
             }
             let Pace { cpu_budget, pause, .. } = &mut pace;
             let is_paused = pause.is_on();
-            if round == Round::Idle && (!is_paused || pause.is_long()) {
-                self.idle_waiters.lock().answered = asked;
-                self.idle.notify_all();
-            }
             let rest = cpu_budget.rest(self.wasted_reads());
             let longest = match round {
                 Round::Waits => LOOK_EVERY,
@@ -128,22 +127,41 @@ impl Shared {
                 std::thread::park_timeout(rest.clamp(REST_MIN, NAP_MAX).min(longest));
             }
         }
-        self.idle_waiters.lock().answered = u64::MAX;
-        self.idle.notify_all();
+        self.end_round(u64::MAX, true);
+    }
+
+    /// Tells those who asked before a round began that it is over.
+    fn end_round(&self, asked: u64, is_idle: bool) {
+        let mut waiters = self.waiters.lock();
+        let is_awaited = waiters.after_idle < asked;
+        waiters.after_round = asked;
+        if is_idle {
+            waiters.after_idle = asked;
+        }
+        if is_awaited {
+            self.round_ended.notify_all();
+        }
     }
 
     /// Waits until a round finds nothing to do. It must begin after this call.
     pub(crate) fn wait_idle(&self, thread: &std::thread::Thread, timeout: Duration) -> bool {
-        let mut idle_waiters = self.idle_waiters.lock();
-        idle_waiters.asked += 1;
-        let asked = idle_waiters.asked;
+        let (mut waiters, asked) = self.ask(thread);
+        let is_busy = |waiters: &mut Waiters| waiters.after_idle < asked;
+        !self.round_ended.wait_while_for(&mut waiters, is_busy, timeout).timed_out()
+    }
+
+    /// Waits until a round ends. It must begin after this call.
+    pub(crate) fn wait_for_round(&self, thread: &std::thread::Thread) {
+        let (mut waiters, asked) = self.ask(thread);
+        self.round_ended.wait_while(&mut waiters, |waiters| waiters.after_round < asked);
+    }
+
+    fn ask(&self, thread: &std::thread::Thread) -> (MutexGuard<'_, Waiters>, u64) {
+        let mut waiters = self.waiters.lock();
+        waiters.asked += 1;
         thread.unpark();
-        let waited = self.idle.wait_while_for(
-            &mut idle_waiters,
-            |idle_waiters| idle_waiters.answered < asked,
-            timeout,
-        );
-        !waited.timed_out()
+        let asked = waiters.asked;
+        (waiters, asked)
     }
 
     fn wasted_reads(&self) -> u64 {
@@ -152,8 +170,8 @@ impl Shared {
 
     /// Whether somebody waits for the thread to be idle. Then it exceeds its CPU budget.
     fn is_awaited(&self) -> bool {
-        let idle_waiters = self.idle_waiters.lock();
-        idle_waiters.asked > idle_waiters.answered
+        let waiters = self.waiters.lock();
+        waiters.asked > waiters.after_idle
     }
 
     /// Learns, fits the plan to the budget, and loads: a bounded piece of each.

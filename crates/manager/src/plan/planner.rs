@@ -23,10 +23,10 @@ pub struct Planner {
 }
 
 impl Planner {
-    /// A planner without tables, with the policy of the settings. Their budget is taken as the budget for units.
-    pub fn new(settings: &ManagerSettings) -> Self {
+    /// A planner without tables, with the policy of the settings, and `unit_budget_bytes` for units.
+    pub fn new(settings: &ManagerSettings, unit_budget_bytes: usize) -> Self {
         let policy = policy::build(settings.policy, settings.segment_lifetime_visits);
-        Self::with_policy(policy, settings.half_life_visits, settings.budget_bytes)
+        Self::with_policy(policy, settings.half_life_visits, unit_budget_bytes)
     }
 
     /// A planner with a policy of the caller's.
@@ -250,8 +250,7 @@ mod tests {
         let shape = UnitSettings::ribbon(16).unwrap().build(&digests).shape;
         let bytes = |units| crate::memory::group_bytes(shape, units) * SEGMENTS;
         for sample_weight in [1, 64] {
-            let settings = ManagerSettings { budget_bytes: bytes(17), ..ManagerSettings::default() };
-            let mut planner = Planner::new(&settings);
+            let mut planner = Planner::new(&ManagerSettings::default(), bytes(17));
             planner.add_table(0, ScopeId(1), Some(1), &[(shape, Hotness::default()); SEGMENTS]);
             while planner.fill() {}
             let units = |planner: &Planner| [0, 1, 2, 3].map(|segment| planner.units(0, segment));
@@ -274,7 +273,7 @@ mod tests {
     /// Where lookups come too fast, few are recorded, and each stands for many.
     #[test]
     fn a_sample_counts_for_the_backoff_as_the_visits_that_it_stands_for() {
-        let mut planner = Planner::new(&ManagerSettings::default());
+        let mut planner = Planner::new(&ManagerSettings::default(), 1 << 20);
         planner.add_table(0, ScopeId(1), Some(1), &[(shape(1000), Hotness::default())]);
         let segment = SegmentRef { table: 0, segment: 0 };
         planner.withdraw(segment, 0, 4096);
@@ -291,8 +290,7 @@ mod tests {
     #[test]
     fn visits_that_were_not_to_read_teach_as_wasted_reads_do() {
         let units_after = |outcome| {
-            let mut planner =
-                Planner::new(&ManagerSettings { budget_bytes: 2000, ..ManagerSettings::default() });
+            let mut planner = Planner::new(&ManagerSettings::default(), 2000);
             planner.add_table(0, ScopeId(1), Some(1), &[(shape(1000), Hotness::default()); 8]);
             (0..1000).for_each(|visit| planner.visit(0, if visit % 8 == 0 { 5 } else { 3 }, outcome));
             [0, 1, 2, 3, 4, 5, 6, 7].map(|segment| planner.units(0, segment))
@@ -332,17 +330,16 @@ mod tests {
     }
 
     proptest! {
-        /// Whatever happens, the plan adds up, stays under its ceiling, and the policy's lists agree with it.
+        /// Whatever happens, the plan adds up, stays under its budget, and the policy's lists agree with it.
         #[test]
         fn the_plan_adds_up(steps in prop::collection::vec(step(), 1..120), kind in 0..PolicyKind::ALL.len(), half_life in 1..500u64) {
             let shapes = [shape(0), shape(100), shape(200)];
             let mut planner = Planner::new(&ManagerSettings {
-                budget_bytes: 2000,
                 policy: PolicyKind::ALL[kind],
                 segment_lifetime_visits: Some(20),
                 half_life_visits: Some(half_life),
                 ..ManagerSettings::default()
-            });
+            }, 2000);
             let mut known = [false; 8];
             for step in steps {
                 match step {

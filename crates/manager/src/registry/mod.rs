@@ -59,6 +59,16 @@ impl SharedRegistry {
     }
 }
 
+/// How far the budget in force has come to the one that was asked for.
+pub(crate) enum BudgetMove {
+    /// There is more to evict.
+    Evicts,
+    /// A lookup still probes an evicted group, a read is under way, or the negative cache was just given up.
+    Waits,
+    /// As far as it comes for now: it has so many bytes.
+    Ended(usize),
+}
+
 /// The manager's state.
 pub(crate) struct Registry {
     policy: PolicyKind,
@@ -76,8 +86,7 @@ impl Registry {
         visits: Arc<VisitBuffer>,
         notices: Arc<Notices>,
     ) -> Self {
-        let mut planner = Planner::new(settings);
-        planner.set_budget_bytes(0);
+        let planner = Planner::new(settings, 0);
         let fixed_bytes = planner.fixed_bytes()
             + LoadQueue::FIXED_BYTES
             + NegativeCacheSizer::FIXED_BYTES
@@ -410,35 +419,40 @@ impl Registry {
         self.residency.memory.other_bytes()
     }
 
-    /// One try to move the budget. Returns the bytes that it has from now on. `None`: try again, because more bytes will come free. There
-    /// is more to evict, a lookup still probes an evicted group, a read is under way, or the negative cache was just given up.
-    pub(crate) fn move_budget(&mut self, budget_bytes: usize) -> Option<usize> {
+    /// Asks for another budget: nothing is planned beyond it from now on.
+    pub(crate) fn ask_budget(&mut self, budget_bytes: usize) {
         self.residency.memory.ask(budget_bytes);
-        if self.cache_sizer.shrink(budget_bytes) {
+    }
+
+    /// A piece of moving the budget in force to the one that was asked for.
+    pub(crate) fn move_budget(&mut self) -> BudgetMove {
+        let asked_bytes = self.budget().asked_bytes();
+        self.lookups.visits.fit(asked_bytes);
+        if self.cache_sizer.shrink(asked_bytes) {
             self.residency.fit(0);
         }
         // The budget falls after all is evicted: until then, shrinking groups need room for their copies.
         if self.residency.fit_piece() {
-            return None;
+            return BudgetMove::Evicts;
         }
-        let reached_bytes = self.budget().set_budget_bytes(budget_bytes);
-        if reached_bytes <= budget_bytes {
-            self.lookups.visits.fit(budget_bytes);
+        let reached_bytes = self.budget().follow();
+        if reached_bytes <= asked_bytes {
+            self.lookups.visits.fit(asked_bytes);
             self.residency.fit(0);
             self.fit_negative_cache(reached_bytes);
-            return Some(reached_bytes);
+            return BudgetMove::Ended(reached_bytes);
         }
         if self.residency.memory.movable_bytes() > 0 || self.give_up_negative_cache() {
-            return None;
+            return BudgetMove::Waits;
         }
         self.residency.memory.collect(!self.residency.tables.are_none());
         let reached_bytes = self.budget().budget_bytes();
-        if reached_bytes > budget_bytes {
+        if reached_bytes > asked_bytes {
             self.residency.notices.warn(format!(
-                "a filter budget of {budget_bytes} bytes is less than what stays in use for now: {reached_bytes} bytes"
+                "a filter budget of {asked_bytes} bytes is less than what stays in use for now: {reached_bytes} bytes"
             ));
         }
-        Some(reached_bytes)
+        BudgetMove::Ended(reached_bytes)
     }
 
     /// Room for absences in a new budget: never more than their share, and at once what they begin with.

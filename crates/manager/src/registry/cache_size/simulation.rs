@@ -101,7 +101,7 @@ impl Store {
         let digests: Vec<_> = (0..setting.segment_keys).map(|n| KeyDigest::of(&n.to_le_bytes())).collect();
         let shape = UnitSettings::ribbon(16).unwrap().build(&digests).shape;
         let budget_bytes = setting.budget_bytes;
-        let mut planner = Planner::new(&ManagerSettings { budget_bytes, ..ManagerSettings::default() });
+        let mut planner = Planner::new(&ManagerSettings::default(), budget_bytes);
         for (level, segments) in (0..).zip(setting.levels()) {
             let segments = vec![(shape, Hotness::default()); segments as usize];
             planner.add_table(level, ScopeId(1), Some(level as u8), &segments);

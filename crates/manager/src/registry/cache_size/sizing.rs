@@ -71,7 +71,7 @@ pub(super) struct Reading {
     pub(super) budget_bytes: usize,
 }
 
-/// The most chunks under a limit.
+/// The most chunks under a budget.
 pub(super) fn chunks_max(budget_bytes: usize) -> usize {
     if budget_bytes < BUDGET_MIN_BYTES {
         0
@@ -80,7 +80,7 @@ pub(super) fn chunks_max(budget_bytes: usize) -> usize {
     }
 }
 
-/// Chunks that absences may fill under a limit before anything is measured.
+/// Chunks that absences may fill under a budget before anything is measured.
 pub(super) fn chunks_at_first(budget_bytes: usize) -> usize {
     (budget_bytes / SHARE_AT_FIRST / CHUNK_BYTES).max(1).min(chunks_max(budget_bytes))
 }

@@ -24,8 +24,6 @@ pub(crate) struct Memory {
     pub(crate) garbage: Garbage,
     /// Bytes kept free of planned units for the copy that a growing group needs.
     headroom_bytes: usize,
-    /// The budget that was asked for. Nothing is planned beyond it. The budget in force follows as bytes come free.
-    asked_bytes: usize,
     /// Of what is kept however few tables there are.
     fixed_bytes: usize,
     fixed_reservation: Option<Reservation>,
@@ -37,16 +35,15 @@ impl Memory {
             visits,
             garbage: Garbage::new(budget.clone()),
             headroom_bytes: 0,
-            asked_bytes: usize::MAX,
             fixed_bytes,
             fixed_reservation: budget.try_reserve(MemoryKind::Bookkeeping, fixed_bytes),
             budget,
         }
     }
 
-    /// The budget to keep to: the one in force, or a lower one that is about to be.
+    /// The budget to plan for: the one in force, or a lower one that was asked for.
     pub(crate) fn budget_bytes(&self) -> usize {
-        self.budget.budget_bytes().min(self.asked_bytes)
+        self.budget.budget_bytes().min(self.budget.asked_bytes())
     }
 
     /// Bytes that the budget pays for beside units.
@@ -67,20 +64,19 @@ impl Memory {
     pub(crate) fn collect(&mut self, has_tables: bool) {
         self.garbage.collect();
         self.visits.reclaim();
-        if self.budget.budget_bytes() > self.asked_bytes {
+        if self.budget.budget_bytes() > self.budget.asked_bytes() {
             if !has_tables {
                 // As in a manager that is made with such a budget.
                 self.fixed_reservation = None;
             }
-            self.budget.set_budget_bytes(self.asked_bytes);
+            self.budget.follow();
         }
     }
 
     /// Asks for another budget: from now on nothing is planned beyond it.
     pub(crate) fn ask(&mut self, budget_bytes: usize) {
         self.headroom_bytes = 0;
-        self.asked_bytes = budget_bytes;
-        self.visits.fit(budget_bytes);
+        self.budget.ask(budget_bytes);
     }
 
     /// Bytes in use that evictions and the ends of reads free.
