@@ -191,7 +191,7 @@ impl Shared {
         }
         self.registry.lock().maintain_negative_cache();
         // Nothing is read before all is decided: then a table takes fewer reads.
-        if are_over || pace.arrivals.take_long() {
+        if are_over || pace.arrivals.is_overdue() {
             worked |= self.load(&mut pace.pause, &mut pace.read_time);
         }
         match worked {

@@ -8,7 +8,7 @@ use arc_swap::{ArcSwapAny, Guard};
 use springbloom_filter::{FilterError, GroupLayout, GroupShape, Probe};
 
 use crate::budget::{MemoryKind, Reservation};
-use crate::lookup::unsafe_thin::Thin;
+use crate::lookup::unsafe_thin::ThinArc;
 use crate::memory::{GROUP_HEAD_BYTES, group_bytes};
 use crate::visits::Outcome;
 
@@ -33,7 +33,7 @@ impl ResidentHead {
 const _: () = assert!(ResidentGroup::HEAD_BYTES == GROUP_HEAD_BYTES);
 
 /// The resident units of a segment, laid out as [`GroupLayout`] says.
-pub(crate) type ResidentGroup = Thin<ResidentHead>;
+pub(crate) type ResidentGroup = ThinArc<ResidentHead>;
 
 /// A group of `units` units in the bytes of `reservation`: the units of the old group are copied, `fill` adds the others.
 fn build(

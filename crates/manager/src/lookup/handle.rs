@@ -13,7 +13,7 @@ use crate::names::TableId;
 use crate::visits::{Outcome, VisitBuffer, VisitedTable};
 
 /// Segments of a batch whose keys are probed together: as many as `arc-swap` lends groups to a thread at little cost.
-const TOGETHER: usize = 8;
+const GROUPS_PER_BATCH: usize = 8;
 
 /// Shared by the handles of all tables.
 pub(crate) struct Lookups {
@@ -70,7 +70,7 @@ impl TableHandle {
         while place < keys.len() {
             let rest = &keys[place..];
             let runs = || rest.chunk_by(|(a, _), (b, _)| a == b);
-            let mut groups = [const { None }; TOGETHER];
+            let mut groups = [const { None }; GROUPS_PER_BATCH];
             for (group, run) in groups.iter_mut().zip(runs()) {
                 let (segment, _) = run[0];
                 *group = self.group(segment);

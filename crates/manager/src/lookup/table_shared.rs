@@ -4,7 +4,7 @@ use springbloom_filter::ProbeLayout;
 
 use crate::keys::{Fences, FencesRef};
 use crate::lookup::group_cell::GroupCell;
-use crate::lookup::unsafe_thin::Thin;
+use crate::lookup::unsafe_thin::ThinArc;
 use crate::names::TableId;
 use crate::table_spec::TableSpec;
 
@@ -38,7 +38,7 @@ const LAYOUT_BYTES: usize = size_of::<ProbeLayout>();
 
 /// A known table. The registry and each open reader hold a clone.
 #[derive(Clone)]
-pub(crate) struct TableShared(Thin<TableHead>);
+pub(crate) struct TableShared(ThinArc<TableHead>);
 
 impl TableShared {
     pub(crate) fn new(slot: u32, generation: u32, spec: &TableSpec) -> Self {
@@ -53,13 +53,13 @@ impl TableShared {
         };
         let layouts = spec.shapes.iter().map(|&shape| ProbeLayout::new(shape).to_bits().to_ne_bytes());
         let layouts = layouts.collect::<Vec<_>>();
-        Self(Thin::new(head, GroupCell::default, &[layouts.as_flattened(), fences, locator].concat()))
+        Self(ThinArc::new(head, GroupCell::default, &[layouts.as_flattened(), fences, locator].concat()))
     }
 
     /// Bytes of a table with these fences and a locator of so many bytes.
     pub(crate) fn bytes_for(fences: &Fences, locator_bytes: usize) -> usize {
         let bytes = fences.len() * LAYOUT_BYTES + fences.packed().len() + locator_bytes;
-        Thin::<TableHead>::bytes_for(fences.len(), bytes)
+        ThinArc::<TableHead>::bytes_for(fences.len(), bytes)
     }
 
     /// Bytes of this table.

@@ -137,7 +137,7 @@ impl ThreadVisits {
         }
     }
 
-    /// Gives the batch room for so many visits. One larger than those of the pool would never be empty again, and so keep its period.
+    /// Gives the batch room for so many visits. A batch larger than the pool's could never be drained, so its sampling period would never reset.
     fn resize(&mut self, room: usize) {
         let Self { visits, batch, rng, .. } = self;
         let mut resized = VisitBatch::with_room_for(room);

@@ -12,7 +12,7 @@ use sizing::{CacheSize, INITIAL_CHUNKS, Reading, chunks_at_first, chunks_max};
 
 /// Visits taken in between two questions whether the share should change.
 const ASK_EVERY_TICKS: u64 = 4096;
-/// Most forgotten tables that are noted; what is known of others goes when new absences need the place.
+/// Dropped tables queued for purging; entries of further ones age out.
 const FORGOTTEN_MAX: usize = 64;
 /// Most chunks that are added at once: a few milliseconds, for which tables wait to be opened.
 const GROWTH_MAX: usize = 512;
