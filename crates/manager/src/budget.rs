@@ -1,8 +1,10 @@
 //! The budget in bytes of everything that a manager holds.
 //!
-//! There is the budget that was asked for, and the one in force, which follows it. Invariant: at no instant is more reserved than the budget
-//! in force, also not between threads, also not while it changes: reserving and lowering both take from one counter of *available* bytes,
-//! which never gets negative. Lowering below what is in use therefore stops at what is in use, until bytes come free.
+//! There is the budget that was asked for, and the one in force, which follows it.
+//!
+//! Invariant: at no instant is more reserved than the budget in force, also not between threads, also not while it changes: reserving and
+//! lowering both take from one counter of *available* bytes, which never gets negative. Lowering below what is in use therefore stops at
+//! what is in use, until bytes come free.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, AtomicU64, AtomicUsize, Ordering};

@@ -162,10 +162,10 @@ impl Manager {
         self.shared.registry.lock().knows(id)
     }
 
-    /// Moves the budget. Returns when what is in use fits, with the budget in force then: more than asked for only if the bookkeeping of known
-    /// tables, the lookups' buffers and what the host reserved take more; less only for more than [`MemoryBudget::BUDGET_BYTES_MAX`]. May
-    /// wait for a read of a unit that is under way; tables are opened meanwhile. Of two calls at the same time, both move to what the later
-    /// one asked for.
+    /// Moves the budget. Returns when what is in use fits, with the budget in force then: more than asked for only if the bookkeeping of
+    /// known tables, the lookups' buffers and what the host reserved take more; less only for more than
+    /// [`MemoryBudget::BUDGET_BYTES_MAX`]. May wait for a read of a unit that is under way; tables are opened meanwhile. Of two calls at
+    /// the same time, both move to what the later one asked for.
     pub fn set_budget_bytes(&self, budget_bytes: usize) -> usize {
         self.shared.registry.lock().ask_budget(budget_bytes);
         loop {

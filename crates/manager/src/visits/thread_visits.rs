@@ -137,7 +137,8 @@ impl ThreadVisits {
         }
     }
 
-    /// Gives the batch room for so many visits. A batch larger than the pool's could never be drained, so its sampling period would never reset.
+    /// Gives the batch room for so many visits. A batch larger than the pool's could never be drained, so its sampling period would never
+    /// reset.
     fn resize(&mut self, room: usize) {
         let Self { visits, batch, rng, .. } = self;
         let mut resized = VisitBatch::with_room_for(room);
