@@ -1,7 +1,7 @@
 //! The resident group of a segment, where lookups find it.
 //!
 //! A lookup borrows the group for one probe without touching its reference count. A replaced group goes to the
-//! [garbage](crate::registry::garbage), which frees it at once, or soon after if a lookup is probing it. A lookup never frees. Count, head
+//! garbage of the registry, which frees it at once, or soon after if a lookup is probing it. A lookup never frees. Count, head
 //! and words are one allocation.
 
 use arc_swap::{ArcSwapAny, Guard};
