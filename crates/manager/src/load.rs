@@ -13,7 +13,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use crate::budget::{BudgetSnapshot, MemoryKind, Reservation};
 use crate::memory::{group_bytes, taken_bytes};
-use crate::registry::{LoadRequest, LoadResult, Registry, SegmentUnits, SharedRegistry};
+use crate::registry::{LoadRequest, LoadResult, Residency, SegmentUnits, SharedRegistry};
 use crate::unit_source::UnitReadError;
 
 /// The largest read of rows. Larger ones are not faster, and the registry's mutex is held while one is taken in.
@@ -33,10 +33,10 @@ pub(crate) enum Progress {
 /// Makes the read that comes next.
 pub(crate) fn load_next(registry: &SharedRegistry) -> Progress {
     let job = {
-        let mut registry = registry.lock();
+        let residency = &mut registry.lock().residency;
         loop {
-            let Some(request) = registry.next_request() else { return Progress::Idle };
-            match Job::reserve(request, &mut registry) {
+            let Some(request) = residency.next_request() else { return Progress::Idle };
+            match Job::reserve(request, residency) {
                 Reserved::Job(job) => break job,
                 Reserved::Blocked => return Progress::Blocked,
                 Reserved::GaveUp => (),
@@ -44,7 +44,7 @@ pub(crate) fn load_next(registry: &SharedRegistry) -> Progress {
         }
     };
     let loaded = job.read();
-    registry.lock().take_in_units(loaded);
+    registry.lock().residency.take_in_units(loaded);
     Progress::Loaded
 }
 
@@ -77,8 +77,8 @@ enum Reserved {
 }
 
 impl Job {
-    fn reserve(request: LoadRequest, registry: &mut Registry) -> Reserved {
-        let budget = registry.budget().clone();
+    fn reserve(request: LoadRequest, residency: &mut Residency) -> Reserved {
+        let budget = residency.memory.budget.clone();
         let reserve = |bytes| budget.try_reserve(MemoryKind::Loading, bytes);
         let LoadRequest { resident, units, .. } = request;
         let shapes = || request.table.shapes.iter();
@@ -113,7 +113,7 @@ impl Job {
             return Reserved::Job(Self { request, extent: Extent::Unit, buffer, copies: None, group });
         }
         // The plan has room for the unit itself.
-        if registry.make_headroom(&request, buffer_bytes + bytes_of(units - 1)) {
+        if residency.make_headroom(request.segment, buffer_bytes + bytes_of(units - 1)) {
             Reserved::Blocked
         } else {
             Reserved::GaveUp

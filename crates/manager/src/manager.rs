@@ -126,19 +126,19 @@ impl Manager {
 
     /// Reserves `bytes` of the budget for the host, and evicts units for them. `None` if there is no room.
     pub fn reserve(&self, bytes: usize) -> Option<Reservation> {
-        self.shared.registry.lock().reserve(bytes)
+        self.shared.registry.lock().residency.reserve(bytes, 0)
     }
 
     /// Reserves bytes that the plan does not need, for first units of a table that was written and not opened yet
     /// ([`TableSpec::first_units`]). Drop the reservation before the table is registered. `None` if there are none. Takes the manager's
     /// mutex.
     pub fn reserve_for_hand_over(&self, bytes: usize) -> Option<Reservation> {
-        self.shared.registry.lock().reserve_for_hand_over(bytes)
+        self.shared.registry.lock().residency.reserve_for_hand_over(bytes)
     }
 
     /// Bytes in use other than filter units. Takes the manager's mutex.
     pub fn other_bytes(&self) -> usize {
-        self.shared.registry.lock().other_bytes()
+        self.shared.registry.lock().residency.memory.other_bytes()
     }
 
     /// Share of false positives that the negative cache caught lately, 0..=1.

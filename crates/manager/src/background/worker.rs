@@ -180,13 +180,13 @@ impl Shared {
         if worked {
             worked = pace.cpu_budget.spend(|| self.learn());
         }
-        worked |= self.registry.lock().fit_piece();
+        worked |= self.registry.lock().residency.fit_piece();
         for _ in 0..REBALANCES_PER_ROUND {
-            worked |= self.registry.lock().rebalance();
+            worked |= self.registry.lock().residency.rebalance();
         }
-        let last_generation = self.registry.lock().last_generation();
+        let last_generation = self.registry.lock().residency.tables.last_generation();
         let are_over = pace.arrivals.are_over(last_generation);
-        if are_over && (0..REBALANCES_PER_ROUND).any(|_| self.registry.lock().fill()) {
+        if are_over && (0..REBALANCES_PER_ROUND).any(|_| self.registry.lock().residency.fill()) {
             return Round::Worked;
         }
         self.registry.lock().maintain_negative_cache();
@@ -209,7 +209,7 @@ impl Shared {
         let begun = Instant::now();
         let in_flight = match read_time.in_flight() {
             1 => 1,
-            most => self.registry.lock().waiting_loads(most),
+            most => self.registry.lock().residency.waiting_loads(most),
         };
         let (loads, end) = std::thread::scope(|scope| {
             for _ in 1..in_flight {

@@ -17,6 +17,7 @@ mod tables;
 mod warm_start;
 
 pub(crate) use loads::{LoadRequest, LoadResult, SegmentUnits};
+pub(crate) use residency::Residency;
 
 use std::collections::BTreeSet;
 use std::ops::Range;
@@ -43,7 +44,7 @@ use cache_size::NegativeCacheSizer;
 use loads::LoadQueue;
 use memory::Memory;
 use report::Demand;
-use residency::{LoadBy, Residency};
+use residency::LoadBy;
 use tables::{Table, Tables};
 
 /// The registry behind its mutex.
@@ -73,7 +74,7 @@ pub(crate) enum BudgetMove {
 pub(crate) struct Registry {
     policy: PolicyKind,
     inherit_hotness: bool,
-    residency: Residency,
+    pub(crate) residency: Residency,
     cache_sizer: NegativeCacheSizer,
     /// What all handles share.
     lookups: Arc<Lookups>,
@@ -136,7 +137,7 @@ impl Registry {
             known = None;
         }
         let reservation = match known {
-            Some(_) => self.reserve(self.lookups.reader_bytes),
+            Some(_) => self.residency.reserve(self.lookups.reader_bytes, 0),
             None => self.reserve_bookkeeping(&spec),
         };
         let Some(reservation) = reservation else {
@@ -255,16 +256,6 @@ impl Registry {
         self.residency.has_share_for(fixed_bytes + table_bytes + self.lookups.reader_bytes, 0)
     }
 
-    /// Takes bytes of the budget for bookkeeping, and evicts units for them.
-    pub(crate) fn reserve(&mut self, bytes: usize) -> Option<Reservation> {
-        self.residency.reserve(bytes, 0)
-    }
-
-    /// See [`Manager::reserve_for_hand_over`](crate::Manager::reserve_for_hand_over).
-    pub(crate) fn reserve_for_hand_over(&mut self, bytes: usize) -> Option<Reservation> {
-        self.residency.reserve_for_hand_over(bytes)
-    }
-
     /// A table moved to another level; one that is not known is ignored.
     pub(crate) fn set_level(&mut self, id: TableId, level: Option<u8>) {
         if let Some(slot) = self.residency.tables.slot_of(id) {
@@ -366,59 +357,6 @@ impl Registry {
         self.residency.planner.allocation_mut().runs_mut().take_visited()
     }
 
-    /// A bounded piece of the policy's own work. `false` if there was none.
-    pub(crate) fn rebalance(&mut self) -> bool {
-        let worked = self.residency.planner.rebalance_step();
-        self.residency.apply_plan(LoadBy::Table);
-        worked
-    }
-
-    /// Gives some free bytes to units of which nothing is measured. `false` if there was nothing to give.
-    pub(crate) fn fill(&mut self) -> bool {
-        let worked = self.residency.planner.fill_step();
-        self.residency.apply_plan(LoadBy::Table);
-        worked
-    }
-
-    /// The table that came last: another number than before if one came.
-    pub(crate) fn last_generation(&self) -> u32 {
-        self.residency.tables.last_generation()
-    }
-
-    pub(crate) fn budget(&self) -> &MemoryBudget {
-        &self.residency.memory.budget
-    }
-
-    /// The units to read next.
-    pub(crate) fn next_request(&mut self) -> Option<LoadRequest> {
-        self.residency.next_request()
-    }
-
-    /// How many reads may be waiting, `most` at most.
-    pub(crate) fn waiting_loads(&self, most: usize) -> usize {
-        self.residency.loads.noted(&self.residency.tables, most)
-    }
-
-    /// Makes room for a read of the request that takes `bytes`. `false` if that would be much of the budget: the segment does without.
-    pub(crate) fn make_headroom(&mut self, request: &LoadRequest, bytes: usize) -> bool {
-        self.residency.make_headroom(request.segment, bytes)
-    }
-
-    /// Takes in what was read, and what failed.
-    pub(crate) fn take_in_units(&mut self, result: LoadResult) {
-        self.residency.take_in_units(result);
-    }
-
-    /// A piece of what keeps the plan within the budget. Returns whether there is more to do.
-    pub(crate) fn fit_piece(&mut self) -> bool {
-        self.residency.fit_piece()
-    }
-
-    /// Bytes that the budget pays for beside units.
-    pub(crate) fn other_bytes(&self) -> usize {
-        self.residency.memory.other_bytes()
-    }
-
     /// Asks for another budget: nothing is planned beyond it from now on.
     pub(crate) fn ask_budget(&mut self, budget_bytes: usize) {
         self.residency.memory.ask(budget_bytes);
@@ -426,7 +364,7 @@ impl Registry {
 
     /// A piece of moving the budget in force to the one that was asked for.
     pub(crate) fn move_budget(&mut self) -> BudgetMove {
-        let asked_bytes = self.budget().asked_bytes();
+        let asked_bytes = self.residency.memory.budget.asked_bytes();
         self.lookups.visits.fit(asked_bytes);
         if self.cache_sizer.shrink(asked_bytes) {
             self.residency.fit(0);
@@ -435,7 +373,7 @@ impl Registry {
         if self.residency.fit_piece() {
             return BudgetMove::Evicts;
         }
-        let reached_bytes = self.budget().follow();
+        let reached_bytes = self.residency.memory.budget.follow();
         if reached_bytes <= asked_bytes {
             self.lookups.visits.fit(asked_bytes);
             self.residency.fit(0);
@@ -446,7 +384,7 @@ impl Registry {
             return BudgetMove::Waits;
         }
         self.residency.memory.collect(!self.residency.tables.are_none());
-        let reached_bytes = self.budget().budget_bytes();
+        let reached_bytes = self.residency.memory.budget.budget_bytes();
         if reached_bytes > asked_bytes {
             self.residency.notices.warn(format!(
                 "a filter budget of {asked_bytes} bytes is less than what stays in use for now: {reached_bytes} bytes"
@@ -466,7 +404,7 @@ impl Registry {
 
     /// Gives up all absences, for a budget that is less than the bookkeeping; `false` if there was nothing left of them.
     fn give_up_negative_cache(&mut self) -> bool {
-        let had_any = self.budget().used_bytes_of(MemoryKind::NegativeCache) > 0; // or a lookup is still looking
+        let had_any = self.residency.memory.budget.used_bytes_of(MemoryKind::NegativeCache) > 0; // or a lookup is still looking
         if self.cache_sizer.give_up() {
             self.residency.fit(0);
         }
@@ -479,7 +417,7 @@ impl Registry {
         self.grow_negative_cache();
         let (ticks, totals) = (self.residency.planner.allocation().ticks(), self.lookups.visits.totals());
         let (price, budget_bytes) =
-            (self.residency.planner.marginal_value_per_byte(), self.budget().budget_bytes());
+            (self.residency.planner.marginal_value_per_byte(), self.residency.memory.budget.budget_bytes());
         if self.cache_sizer.decide(ticks, totals, price, budget_bytes) {
             self.residency.fit(0);
         }

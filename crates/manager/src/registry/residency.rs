@@ -139,6 +139,20 @@ impl Residency {
         }
     }
 
+    /// A bounded piece of the policy's own work. `false` if there was none.
+    pub(crate) fn rebalance(&mut self) -> bool {
+        let worked = self.planner.rebalance_step();
+        self.apply_plan(LoadBy::Table);
+        worked
+    }
+
+    /// Gives some free bytes to units of which nothing is measured. `false` if there was nothing to give.
+    pub(crate) fn fill(&mut self) -> bool {
+        let worked = self.planner.fill_step();
+        self.apply_plan(LoadBy::Table);
+        worked
+    }
+
     /// Brings the plan under what the budget leaves for units, `spare_bytes` less, and evicts what is over.
     pub(crate) fn fit(&mut self, spare_bytes: usize) {
         self.fit_plan_budget(spare_bytes);
@@ -197,6 +211,11 @@ impl Residency {
         let reservation = self.memory.budget.try_reserve(MemoryKind::HandedOver, bytes);
         self.fit(0);
         reservation
+    }
+
+    /// How many reads may be waiting, `most` at most.
+    pub(crate) fn waiting_loads(&self, most: usize) -> usize {
+        self.loads.noted(&self.tables, most)
     }
 
     /// The units to read next.
