@@ -143,10 +143,9 @@ fn paths(tree: &str) -> Vec<Module> {
 /// The `use` statements of a module, those that hand a name on apart.
 fn statements(code: &str) -> (Vec<Module>, Vec<Module>) {
     let (mut own, mut handed_on) = (Vec::new(), Vec::new());
-    for line in code.split(';') {
-        let statement = line.rsplit_once('\n').map_or(line, |_| line.trim_start());
+    for statement in code.split(';') {
         let Some((before, tree)) = statement.split_once("use ") else { continue };
-        match before.trim().rsplit('\n').next().unwrap_or_default().trim() {
+        match before.rsplit('\n').next().unwrap_or_default().trim() {
             "" => own.extend(paths(tree)),
             visibility if visibility.starts_with("pub") => handed_on.extend(paths(tree)),
             _ => (),

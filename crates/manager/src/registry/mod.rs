@@ -415,10 +415,12 @@ impl Registry {
     pub(crate) fn maintain_negative_cache(&mut self) {
         self.cache_sizer.purge_step();
         self.grow_negative_cache();
-        let (ticks, totals) = (self.residency.planner.allocation().ticks(), self.lookups.visits.totals());
-        let (price, budget_bytes) =
-            (self.residency.planner.marginal_value_per_byte(), self.residency.memory.budget.budget_bytes());
-        if self.cache_sizer.decide(ticks, totals, price, budget_bytes) {
+        let Residency { planner, memory, .. } = &self.residency;
+        let ticks = planner.allocation().ticks();
+        let (price, budget_bytes) = (planner.marginal_value_per_byte(), memory.budget.budget_bytes());
+        if self.cache_sizer.is_due(ticks)
+            && self.cache_sizer.decide(ticks, self.lookups.visits.totals(), price, budget_bytes)
+        {
             self.residency.fit(0);
         }
     }

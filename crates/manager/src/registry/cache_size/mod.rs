@@ -139,8 +139,13 @@ impl NegativeCacheSizer {
         self.cache.grow(chunks);
     }
 
-    /// Measures, and moves the share of the budget where that saves reads; `ticks` visits were taken in, `price` is what a byte is worth in
-    /// units. Returns whether chunks went.
+    /// Whether it is time to [decide](Self::decide), when `ticks` visits were taken in.
+    pub(crate) fn is_due(&self, ticks: u64) -> bool {
+        self.is_enabled && ticks >= self.ask_at
+    }
+
+    /// Measures, and moves the share of the budget where that saves reads; `price` is what a byte is worth in units. Returns whether chunks
+    /// went.
     pub(crate) fn decide(
         &mut self,
         ticks: u64,
@@ -148,9 +153,6 @@ impl NegativeCacheSizer {
         price: Option<f64>,
         budget_bytes: usize,
     ) -> bool {
-        if !self.is_enabled || ticks < self.ask_at {
-            return false;
-        }
         self.ask_at = ticks + ASK_EVERY_TICKS;
         self.unknown.measure(totals);
         let visits = totals.visits();
