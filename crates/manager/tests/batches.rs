@@ -42,7 +42,7 @@ impl BatchKey for Asked {
 
 #[test]
 fn a_batch_takes_the_way_of_a_single_lookup() {
-    let manager = manager(9_000, PolicyKind::Uniform);
+    let manager = manager(1 << 20, PolicyKind::Uniform);
     let table = MemoryTable::new(1, SEGMENTS, KEYS);
     let handle = manager.register(table.spec(Some(1))).expect("there is room");
     assert!(manager.wait_idle(IDLE_TIMEOUT));
