@@ -46,7 +46,7 @@ fn a_batch_takes_the_way_of_a_single_lookup() {
     let table = MemoryTable::new(1, SEGMENTS, KEYS);
     let handle = manager.register(table.spec(Some(1))).expect("there is room");
     assert!(manager.wait_idle(IDLE_TIMEOUT));
-    let ask = |n| Asked { key: key(1, n), answer: None };
+    let ask = |n| Asked { key: key(1, n).to_vec(), answer: None };
     // More than are asked for at once, and some absences that are known.
     let mut batch: Vec<_> = (0..100).map(|n| ask(n * 47 % (2 * SEGMENTS * KEYS))).collect();
     batch.iter().step_by(3).for_each(|asked| handle.learn_absence(&asked.key, asked.digest()));
