@@ -1,26 +1,33 @@
 //! A whole manager over the lookups of a tree. Its budget pays for bookkeeping, buffers and the negative cache, and its own thread loads
 //! the units.
 
-use std::io::Write;
 use std::sync::Arc;
 use std::time::Duration;
 
 use springbloom_filter::KeyDigest;
 use springbloom_manager::{
-    BytewiseOrder, Fences, Manager, ManagerSettings, Outcome, ScopeId, TableHandle, TableId, TableSpec,
-    TableUnits, UnitReadError, UnitSource,
+    BytewiseOrder, Fences, Manager, ManagerSettings, ScopeId, TableHandle, TableId, TableSpec, TableUnits,
+    UnitReadError, UnitSource,
 };
 use springbloom_workload::hash::mix;
 
 use crate::{Lookup, Lookups, Rewriting, Tree};
 
-/// Encoding of keys.
+/// Encoding of keys. All forms keep the order of the numbers that they encode.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum KeyForm {
     /// `user` and 20 decimal digits, as YCSB writes them.
     Decimal,
     /// As many bytes in the same order, without digits.
     Letters,
+    /// A UUID as text: 36 bytes.
+    Uuid,
+    /// An address of the web: a host of 14 letters and a path of 8.
+    Url,
+    /// 16 bytes as RFC 4648 writes them in base 32: 26 bytes.
+    Base32,
+    /// 16 bytes of any value.
+    Binary,
 }
 
 /// Result of a run.
@@ -191,21 +198,17 @@ impl<'a> Managed<'a> {
         for visit in self.tree.visits(lookup) {
             let (table, segment) = self.tree.place(visit.level, visit.segment);
             let Table { handle, generation } = &self.tables[table as usize];
-            let outcome = if visit.is_there {
-                Outcome::TruePositive
-            } else if let Some(rejection) =
-                handle.rejection(segment, salted(digest, visit.level, *generation))
-            {
-                rejection
-            } else if handle.is_known_absent(&key, digest) {
-                Outcome::KnownAbsent
-            } else {
-                handle.learn_absence(&key, digest);
-                seen.wasted_reads += 1;
-                Outcome::WastedRead
-            };
-            handle.record(segment, outcome);
             seen.visits += 1;
+            if visit.is_there {
+                handle.record_found(segment);
+                continue;
+            }
+            let digest = salted(digest, visit.level, *generation);
+            let answer = handle.may_match(&key, digest, &BytewiseOrder);
+            if answer.may_match() {
+                handle.record_absent(answer.segment, &key, digest, true);
+                seen.wasted_reads += 1;
+            }
         }
         seen
     }
@@ -224,11 +227,36 @@ fn salted(digest: KeyDigest, level: usize, generation: u64) -> KeyDigest {
     KeyDigest { lo: mix(digest.lo ^ salt), hi: mix(digest.hi ^ salt) }
 }
 
-fn key_bytes(key: u64, form: KeyForm) -> [u8; 24] {
-    let mut bytes = [0; 24];
-    write!(&mut bytes[..], "user{key:020}").expect("20 digits hold 64 bits");
-    if form == KeyForm::Letters {
-        bytes[4..].iter_mut().for_each(|digit| *digit += b'g' - b'0');
+fn key_bytes(key: u64, form: KeyForm) -> Vec<u8> {
+    let wide = u128::from(key) << 64 | u128::from(mix(key));
+    match form {
+        KeyForm::Decimal => format!("user{key:020}").into_bytes(),
+        KeyForm::Letters => {
+            let digits = format!("{key:020}").into_bytes();
+            b"user".iter().copied().chain(digits.into_iter().map(|digit| digit + b'g' - b'0')).collect()
+        }
+        KeyForm::Uuid => {
+            let hex = format!("{wide:032x}");
+            format!("{}-{}-{}-{}-{}", &hex[..8], &hex[8..12], &hex[12..16], &hex[16..20], &hex[20..])
+                .into_bytes()
+        }
+        KeyForm::Url => {
+            let letters = b"abcdefghijklmnopqrstuvwxyz";
+            let (host, path) = (in_base(key.into(), letters, 14), in_base(mix(key).into(), letters, 8));
+            [b"https://www.", &*host, b".com/", &*path].concat()
+        }
+        KeyForm::Base32 => in_base(wide, b"234567ABCDEFGHIJKLMNOPQRSTUVWXYZ", 26),
+        KeyForm::Binary => wide.to_be_bytes().to_vec(),
     }
-    bytes
+}
+
+/// The lowest `places` digits of a number, with these digits.
+fn in_base(mut number: u128, digits: &[u8], places: usize) -> Vec<u8> {
+    let base = digits.len() as u128;
+    let mut text = vec![0; places];
+    for place in text.iter_mut().rev() {
+        *place = digits[(number % base) as usize];
+        number /= base;
+    }
+    text
 }

@@ -33,7 +33,7 @@ impl<'a> Planned<'a> {
         let shape = tree.group.shape;
         let budget_units = (tree.keys() as f64 * bits / 8.0 / shape.unit_bytes() as f64) as usize;
         let budget_bytes = budget_units * unit_bytes(tree);
-        let mut planner = Planner::new(&ManagerSettings { budget_bytes, ..settings.clone() });
+        let mut planner = Planner::new(settings, budget_bytes);
         let levels = (0..tree.levels.len())
             .flat_map(|level| tree.segments_by_table(level).map(move |segments| (level, segments)));
         for (table, (level, segments)) in (0..).zip(levels) {
@@ -114,7 +114,7 @@ impl<'a> Planned<'a> {
 
 /// Bytes that a planner counts for one unit.
 fn unit_bytes(tree: &Tree) -> usize {
-    let mut planner = Planner::new(&ManagerSettings { budget_bytes: 1 << 20, ..ManagerSettings::default() });
+    let mut planner = Planner::new(&ManagerSettings::default(), 1 << 20);
     planner.add_table(0, ScopeId(1), None, &[(tree.group.shape, Hotness::default())]);
-    planner.planned_bytes()
+    planner.allocation().planned_bytes()
 }

@@ -1,8 +1,10 @@
-//! The hard ceiling on everything that a manager holds.
+//! The budget in bytes of everything that a manager holds.
 //!
-//! Invariant: at no instant is more reserved than the limit, also not between threads, also not while the limit
-//! changes: reserving and lowering both take from one counter of *available* bytes, which never gets negative. Lowering
-//! below what is in use therefore stops at what is in use, and says so.
+//! There is the budget that was asked for, and the one in force, which follows it.
+//!
+//! Invariant: at no instant is more reserved than the budget in force, also not between threads, also not while it changes: reserving and
+//! lowering both take from one counter of *available* bytes, which never gets negative. Lowering below what is in use therefore stops at
+//! what is in use, until bytes come free.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, AtomicU64, AtomicUsize, Ordering};
@@ -33,15 +35,17 @@ const KINDS: usize = 6;
 #[derive(Debug)]
 struct Counters {
     available_bytes: CachePadded<AtomicI64>,
+    /// In force.
     budget_bytes: AtomicI64,
-    /// Odd while the limit and the available bytes are moved together.
+    asked_bytes: AtomicUsize,
+    /// Odd while the budget in force and the available bytes are moved together.
     budget_version: AtomicU64,
     budget_change: Mutex<()>,
     peak_bytes: AtomicUsize,
     used_bytes_by_kind: [AtomicUsize; KINDS],
 }
 
-/// A ceiling in bytes that many threads reserve from. Clones share it.
+/// A number of bytes that many threads reserve from. Clones share it.
 #[derive(Clone, Debug)]
 pub struct MemoryBudget {
     counters: Arc<Counters>,
@@ -50,24 +54,25 @@ pub struct MemoryBudget {
 /// One consistent reading of a budget.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct BudgetSnapshot {
-    /// The ceiling.
+    /// The budget in force.
     pub budget_bytes: usize,
-    /// What is reserved; never more than the ceiling.
+    /// What is reserved; never more than the budget in force.
     pub used_bytes: usize,
 }
 
 impl MemoryBudget {
-    /// The largest ceiling, 256 TiB: as much as a process can address on today's machines (47 bits of address, one to spare). What
+    /// The largest budget, 256 TiB: as much as a process can address on today's machines (47 bits of address, one to spare). What
     /// asks for more means something else, such as -1; it gets this one.
     pub const BUDGET_BYTES_MAX: usize = 1 << 48;
 
     /// A budget of `budget_bytes`, all of it available.
     pub fn new(budget_bytes: usize) -> Self {
-        let limit = signed(budget_bytes);
+        let in_force = signed(budget_bytes);
         Self {
             counters: Arc::new(Counters {
-                available_bytes: CachePadded::new(AtomicI64::new(limit)),
-                budget_bytes: AtomicI64::new(limit),
+                available_bytes: CachePadded::new(AtomicI64::new(in_force)),
+                budget_bytes: AtomicI64::new(in_force),
+                asked_bytes: AtomicUsize::new(in_force as usize),
                 budget_version: AtomicU64::new(0),
                 budget_change: Mutex::new(()),
                 peak_bytes: AtomicUsize::new(0),
@@ -85,25 +90,35 @@ impl MemoryBudget {
                 (available >= wanted).then(|| available - wanted)
             })
             .ok()?;
-        let limit = self.counters.budget_bytes.load(Ordering::Acquire);
-        self.counters.peak_bytes.fetch_max((limit - before + wanted).max(0) as usize, Ordering::Relaxed);
+        let in_force = self.counters.budget_bytes.load(Ordering::Acquire);
+        self.counters.peak_bytes.fetch_max((in_force - before + wanted).max(0) as usize, Ordering::Relaxed);
         self.counters.used_bytes_by_kind[kind as usize].fetch_add(bytes, Ordering::Relaxed);
         Some(Reservation { budget: self.clone(), bytes, kind })
     }
 
-    /// Gives bytes back that were [handed over](Reservation::hand_over).
+    /// Gives bytes back that were [forgotten](Reservation::forget).
     pub fn release(&self, kind: MemoryKind, bytes: usize) {
         self.counters.used_bytes_by_kind[kind as usize].fetch_sub(bytes, Ordering::Relaxed);
         self.counters.available_bytes.fetch_add(bytes as i64, Ordering::AcqRel);
     }
 
-    /// Moves the ceiling to `budget_bytes`, or to what is in use if that is more; gives the ceiling that holds now.
-    /// The caller frees and calls again until it gets what it asked for.
-    pub fn set_budget_bytes(&self, budget_bytes: usize) -> usize {
+    /// Asks for another budget. The one in force [follows](Self::follow).
+    pub fn ask(&self, budget_bytes: usize) {
+        self.counters.asked_bytes.store(budget_bytes.min(Self::BUDGET_BYTES_MAX), Ordering::Release);
+    }
+
+    /// The budget that was asked for.
+    pub fn asked_bytes(&self) -> usize {
+        self.counters.asked_bytes.load(Ordering::Acquire)
+    }
+
+    /// Moves the budget in force to the one that was asked for, or to what is in use if that is more. Returns the one in force. The caller
+    /// frees and calls again until both are equal.
+    pub fn follow(&self) -> usize {
         let counters = &*self.counters;
         let _changes = counters.budget_change.lock();
         let old = counters.budget_bytes.load(Ordering::Acquire);
-        let wanted = signed(budget_bytes);
+        let wanted = signed(self.asked_bytes());
         counters.budget_version.fetch_add(1, Ordering::AcqRel);
         let taken = counters
             .available_bytes
@@ -116,24 +131,24 @@ impl MemoryBudget {
         (old - taken) as usize
     }
 
-    /// Ceiling and use at one instant. Lock-free; tries again while the ceiling is being moved.
+    /// Budget in force and use at one instant. Lock-free; tries again while the budget is being moved.
     pub fn snapshot(&self) -> BudgetSnapshot {
         let counters = &*self.counters;
         loop {
             let version = counters.budget_version.load(Ordering::Acquire);
-            let limit = counters.budget_bytes.load(Ordering::Acquire);
+            let in_force = counters.budget_bytes.load(Ordering::Acquire);
             let available = counters.available_bytes.load(Ordering::Acquire);
             if version.is_multiple_of(2) && counters.budget_version.load(Ordering::Acquire) == version {
                 return BudgetSnapshot {
-                    budget_bytes: limit as usize,
-                    used_bytes: (limit - available).max(0) as usize,
+                    budget_bytes: in_force as usize,
+                    used_bytes: (in_force - available).max(0) as usize,
                 };
             }
             std::hint::spin_loop();
         }
     }
 
-    /// The ceiling.
+    /// The budget in force.
     pub fn budget_bytes(&self) -> usize {
         self.counters.budget_bytes.load(Ordering::Acquire) as usize
     }
@@ -172,9 +187,9 @@ impl Reservation {
         self.bytes
     }
 
-    /// Hands the bytes to an owner that knows by itself how many they are, and of what kind: it must
+    /// Leaves the bytes to an owner that knows by itself how many they are, and of what kind: it must
     /// [release](MemoryBudget::release) as many when it goes.
-    pub fn hand_over(mut self, kind: MemoryKind) {
+    pub fn forget(mut self, kind: MemoryKind) {
         let counters = &self.budget.counters.used_bytes_by_kind;
         counters[kind as usize].fetch_add(self.bytes, Ordering::Relaxed);
         counters[self.kind as usize].fetch_sub(self.bytes, Ordering::Relaxed);
@@ -191,6 +206,11 @@ impl Drop for Reservation {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    fn move_to(budget: &MemoryBudget, budget_bytes: usize) -> usize {
+        budget.ask(budget_bytes);
+        budget.follow()
+    }
 
     #[test]
     fn what_is_reserved_is_counted_by_kind_until_it_is_dropped() {
@@ -209,16 +229,16 @@ mod tests {
     fn lowering_stops_at_what_is_in_use() {
         let budget = MemoryBudget::new(100);
         let held = budget.try_reserve(MemoryKind::Units, 60).unwrap();
-        assert_eq!(budget.set_budget_bytes(10), 60);
+        assert_eq!(move_to(&budget, 10), 60);
         assert!(budget.try_reserve(MemoryKind::Units, 1).is_none());
         drop(held);
-        assert_eq!(budget.set_budget_bytes(10), 10);
-        assert_eq!(budget.set_budget_bytes(1000), 1000);
+        assert_eq!(move_to(&budget, 10), 10);
+        assert_eq!(move_to(&budget, 1000), 1000);
         assert_eq!(budget.snapshot(), BudgetSnapshot { budget_bytes: 1000, used_bytes: 0 });
     }
 
     #[test]
-    fn threads_together_never_exceed_the_limit() {
+    fn threads_together_never_exceed_the_budget() {
         let budget = MemoryBudget::new(1000);
         std::thread::scope(|scope| {
             for thread in 0..4 {
@@ -229,7 +249,7 @@ mod tests {
                         let now = budget.snapshot();
                         assert!(now.used_bytes <= now.budget_bytes, "{now:?}");
                         if thread == 0 {
-                            budget.set_budget_bytes(round % 1500);
+                            move_to(budget, round % 1500);
                         }
                         drop(held);
                     }

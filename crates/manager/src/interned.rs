@@ -14,7 +14,7 @@ impl<T> Interned<T> {
     }
 
     /// Adds a reference to a value and gives its number. O(values).
-    pub(crate) fn enter(&mut self, value: T, is_same: impl Fn(&T, &T) -> bool) -> u32 {
+    pub(crate) fn intern(&mut self, value: T, is_same: impl Fn(&T, &T) -> bool) -> u32 {
         let known = self
             .places
             .iter()
@@ -29,7 +29,7 @@ impl<T> Interned<T> {
     }
 
     /// Drops one reference; the last one frees the value.
-    pub(crate) fn leave(&mut self, number: u32) {
+    pub(crate) fn release(&mut self, number: u32) {
         if let Some(place) = self.places.get_mut(number as usize)
             && let Some((_, users)) = place
         {
@@ -60,13 +60,13 @@ mod tests {
     fn a_value_is_kept_once_and_as_long_as_somebody_has_it() {
         let values = [1, 2, 3].map(Arc::new);
         let mut interned = Interned::new();
-        let mut enter = |at: usize| interned.enter(values[at].clone(), Arc::ptr_eq);
-        assert_eq!([enter(0), enter(1), enter(0)], [0, 1, 0]);
-        interned.leave(0);
+        let mut intern = |at: usize| interned.intern(values[at].clone(), Arc::ptr_eq);
+        assert_eq!([intern(0), intern(1), intern(0)], [0, 1, 0]);
+        interned.release(0);
         assert_eq!(interned.get(0), Some(&values[0]));
-        interned.leave(0);
+        interned.release(0);
         assert_eq!((interned.get(0), Arc::strong_count(&values[0])), (None, 1));
-        assert_eq!(interned.enter(values[2].clone(), Arc::ptr_eq), 0, "a free place is used again");
+        assert_eq!(interned.intern(values[2].clone(), Arc::ptr_eq), 0, "a free place is used again");
         assert_eq!((interned.get(1), interned.get(7)), (Some(&values[1]), None));
     }
 }

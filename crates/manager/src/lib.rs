@@ -36,7 +36,7 @@ pub use background::JoinedThread;
 pub use budget::{BudgetSnapshot, MemoryBudget, MemoryKind, Reservation};
 pub use error::ManagerError;
 pub use keys::{BytewiseOrder, Fences, KeyOrder};
-pub use lookup::TableHandle;
+pub use lookup::{Answer, BatchKey, TableHandle};
 pub use manager::Manager;
 pub use memory::allocated_bytes;
 pub use names::{ScopeId, SegmentRef, TableId};

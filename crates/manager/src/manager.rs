@@ -6,12 +6,17 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use crate::background::{JoinedThread, Shared};
-use crate::registry::Registry;
-use crate::visits::VisitBuffer;
-use crate::{
-    KnownTable, ManagerSettings, MemoryBudget, MemoryCurve, Notices, OutcomeTotals, Reservation, ScopeId,
-    SegmentUse, Stats, TableHandle, TableId, TableSpec,
-};
+use crate::budget::{MemoryBudget, Reservation};
+use crate::lookup::TableHandle;
+use crate::names::{ScopeId, TableId};
+use crate::notices::Notices;
+use crate::plan::MemoryCurve;
+use crate::registry::{BudgetMove, Registry};
+use crate::settings::ManagerSettings;
+use crate::stats::Stats;
+use crate::table_spec::{SegmentUse, TableSpec};
+use crate::unit_source::KnownTable;
+use crate::visits::{OutcomeTotals, VisitBuffer};
 
 /// Tables that one hold of the mutex goes through where there may be many: enough for a small database, and too few for others to wait.
 const TABLES_AT_ONCE: usize = 64;
@@ -121,19 +126,19 @@ impl Manager {
 
     /// Reserves `bytes` of the budget for the host, and evicts units for them. `None` if there is no room.
     pub fn reserve(&self, bytes: usize) -> Option<Reservation> {
-        self.shared.registry.lock().reserve(bytes)
+        self.shared.registry.lock().residency.reserve(bytes, 0)
     }
 
     /// Reserves bytes that the plan does not need, for first units of a table that was written and not opened yet
     /// ([`TableSpec::first_units`]). Drop the reservation before the table is registered. `None` if there are none. Takes the manager's
     /// mutex.
     pub fn reserve_for_hand_over(&self, bytes: usize) -> Option<Reservation> {
-        self.shared.registry.lock().reserve_for_hand_over(bytes)
+        self.shared.registry.lock().residency.reserve_for_hand_over(bytes)
     }
 
-    /// Bytes that the budget pays for beside units, as they are now. Takes the manager's mutex.
+    /// Bytes in use other than filter units. Takes the manager's mutex.
     pub fn other_bytes(&self) -> usize {
-        self.shared.registry.lock().other_bytes()
+        self.shared.registry.lock().residency.memory.other_bytes()
     }
 
     /// Share of false positives that the negative cache caught lately, 0..=1.
@@ -157,18 +162,31 @@ impl Manager {
         self.shared.registry.lock().knows(id)
     }
 
-    /// Moves the ceiling. Returns when what is in use fits, with the ceiling that holds then: more than asked for only
-    /// if the bookkeeping of known tables, the lookups' buffers and what the host reserved take more; less only for more than
-    /// [`MemoryBudget::BUDGET_BYTES_MAX`]. May wait for a read of a unit that is under way; tables are opened meanwhile.
+    /// Moves the budget. Returns when what is in use fits, with the budget in force then: more than asked for only if the bookkeeping of
+    /// known tables, the lookups' buffers and what the host reserved take more; less only for more than
+    /// [`MemoryBudget::BUDGET_BYTES_MAX`]. May wait for a read of a unit that is under way; tables are opened meanwhile. Of two calls at
+    /// the same time, both move to what the later one asked for.
     pub fn set_budget_bytes(&self, budget_bytes: usize) -> usize {
-        let budget_bytes = budget_bytes.min(MemoryBudget::BUDGET_BYTES_MAX);
+        self.shared.registry.lock().ask_budget(budget_bytes);
         loop {
-            let reached_bytes = self.shared.registry.lock().move_budget(budget_bytes);
-            if let Some(reached_bytes) = reached_bytes {
-                self.wake();
-                return reached_bytes;
+            let moved = self.shared.registry.lock().move_budget();
+            match moved {
+                BudgetMove::Evicts => (),
+                BudgetMove::Waits => self.wait_for_round(),
+                BudgetMove::Ended(reached_bytes) => {
+                    self.wake();
+                    return reached_bytes;
+                }
             }
-            std::thread::sleep(Duration::from_micros(50));
+        }
+    }
+
+    /// Waits until the background thread ends a round: reads that were under way are over then.
+    fn wait_for_round(&self) {
+        match &self.thread {
+            Some(thread) if thread.is_here() => self.shared.wait_for_round(thread.thread()),
+            // No read is under way; at most a lookup probes an evicted group.
+            _ => std::thread::yield_now(),
         }
     }
 
@@ -188,7 +206,7 @@ impl Manager {
     pub fn wait_idle(&self, timeout: Duration) -> bool {
         let Some(thread) = &self.thread else { return true };
         if !thread.is_here() {
-            // Who waits is queued behind others that wait, and those of the parent lay on stacks that are gone.
+            // After `fork`, the condition variable's queue points at the parent's stacks: do not wait on it.
             return false;
         }
         // Twice: if all batches were full at first, the thread has emptied some since. Otherwise the budget has no room for a batch,

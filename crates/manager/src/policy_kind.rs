@@ -3,7 +3,7 @@
 use std::fmt;
 use std::str::FromStr;
 
-use crate::ManagerError;
+use crate::error::ManagerError;
 
 /// The policies there are.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]

@@ -1,6 +1,6 @@
 //! Settings of a manager.
 
-use crate::PolicyKind;
+use crate::policy_kind::PolicyKind;
 
 /// Settings of a [`Manager`](crate::Manager); `Default` and functional update are the way to make one.
 #[derive(Clone, Debug, PartialEq)]

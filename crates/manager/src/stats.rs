@@ -1,6 +1,9 @@
 //! Counters for operators.
 
-use crate::{OutcomeTotals, PolicyKind, ScopeCounts, ScopeId};
+use crate::names::ScopeId;
+use crate::plan::ScopeCounts;
+use crate::policy_kind::PolicyKind;
+use crate::visits::OutcomeTotals;
 
 /// Reserved bytes by what they are for.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -51,9 +54,9 @@ pub struct ScopeStats {
 pub struct Stats {
     /// Who decides.
     pub policy: PolicyKind,
-    /// The ceiling in force.
+    /// The budget in force.
     pub budget_bytes: usize,
-    /// Bytes in use, all kinds together; never more than the ceiling.
+    /// Bytes in use, all kinds together; never more than the budget in force.
     pub used_bytes: usize,
     /// The most bytes that were ever in use.
     pub peak_bytes: usize,

@@ -4,7 +4,10 @@ use std::sync::Arc;
 
 use springbloom_filter::GroupShape;
 
-use crate::{Fences, Hotness, KeyOrder, ScopeId, TableId, UnitSource};
+use crate::keys::{Fences, KeyOrder};
+use crate::names::{ScopeId, TableId};
+use crate::plan::Hotness;
+use crate::unit_source::UnitSource;
 
 /// A segment's measured use, in visits made now, and the units it has.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]

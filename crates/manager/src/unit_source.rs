@@ -6,8 +6,8 @@ use std::sync::Arc;
 
 use springbloom_filter::GroupShape;
 
-use crate::TableId;
 use crate::interned::Interned;
+use crate::names::TableId;
 
 /// Why a unit could not be read. The segment goes on with the units it has.
 #[derive(Debug, thiserror::Error)]

@@ -4,7 +4,7 @@ mod common;
 
 use proptest::prelude::*;
 use springbloom_filter::{KeyDigest, UnitSettings};
-use springbloom_manager::{Outcome, PolicyKind, TableHandle};
+use springbloom_manager::{Answer, BatchKey, BytewiseOrder, Outcome, PolicyKind, TableHandle};
 
 use common::{IDLE_TIMEOUT, MemoryTable, key, manager};
 
@@ -18,6 +18,50 @@ fn outcomes(handle: &TableHandle, batch: &[(u32, KeyDigest)]) -> Vec<Option<Outc
         told.push(outcome);
     });
     told
+}
+
+/// A key of a batch, and what it is told.
+struct Asked {
+    key: Vec<u8>,
+    answer: Option<Answer>,
+}
+
+impl BatchKey for Asked {
+    fn key(&self) -> &[u8] {
+        &self.key
+    }
+
+    fn digest(&self) -> KeyDigest {
+        KeyDigest::of(&self.key)
+    }
+
+    fn set_answer(&mut self, answer: Answer) {
+        assert_eq!(self.answer.replace(answer), None, "a key is told once");
+    }
+}
+
+#[test]
+fn a_batch_takes_the_way_of_a_single_lookup() {
+    let manager = manager(1 << 20, PolicyKind::Uniform);
+    let table = MemoryTable::new(1, SEGMENTS, KEYS);
+    let handle = manager.register(table.spec(Some(1))).expect("there is room");
+    assert!(manager.wait_idle(IDLE_TIMEOUT));
+    let ask = |n| Asked { key: key(1, n).to_vec(), answer: None };
+    // More than are asked for at once, and some absences that are known.
+    let mut batch: Vec<_> = (0..100).map(|n| ask(n * 47 % (2 * SEGMENTS * KEYS))).collect();
+    batch.iter().step_by(3).for_each(|asked| handle.learn_absence(&asked.key, asked.digest()));
+    let alone: Vec<_> = batch
+        .iter()
+        .map(|asked| Some(handle.may_match(&asked.key, asked.digest(), &BytewiseOrder)))
+        .collect();
+    let recorded = manager.outcomes();
+    handle.may_match_batch(&mut batch, &BytewiseOrder);
+    assert_eq!(batch.iter().map(|asked| asked.answer).collect::<Vec<_>>(), alone);
+    let rejections = || alone.iter().flatten().filter_map(|answer| answer.rejection);
+    assert!(rejections().any(|rejection| rejection == Outcome::KnownAbsent));
+    assert!(alone.iter().flatten().any(Answer::may_match));
+    assert_eq!(recorded.visits(), rejections().count() as u64, "each \"no\" was recorded");
+    assert_eq!(manager.outcomes().visits(), 2 * recorded.visits());
 }
 
 proptest! {

@@ -157,7 +157,7 @@ fn whether_any_table_is_admitted_is_known_before_one_is_registered() {
     }
 }
 
-/// Waits for a ceiling that falls by itself.
+/// Waits for a budget that falls by itself.
 fn falls_until(manager: &Manager, is_reached: impl Fn(&Stats) -> bool) {
     let is_in_time = (0..2000).any(|_| {
         std::thread::sleep(Duration::from_millis(10));
@@ -193,7 +193,7 @@ fn nothing_stays_in_use_of_a_budget_that_is_lowered_to_nothing() {
 }
 
 #[test]
-fn a_ceiling_that_could_not_be_reached_falls_as_bytes_come_free() {
+fn a_budget_that_could_not_be_reached_falls_as_bytes_come_free() {
     let table = MemoryTable::new(1, SEGMENTS, KEYS);
     let manager = manager(1 << 20, PolicyKind::Benefit);
     let handle = manager.register(table.spec(Some(1))).expect("there is room");

@@ -45,20 +45,12 @@ fn lookups_do_not_allocate() {
     assert!(manager.wait_idle(IDLE_TIMEOUT));
     let look_up = |n: u64| {
         let sought = key(1, n);
-        let segment = handle.segment_of(&sought, &BytewiseOrder);
         let digest = KeyDigest::of(&sought);
-        let may_match = handle.rejection(segment, digest).is_none();
-        let known_absent = may_match && handle.is_known_absent(&sought, digest);
-        let outcome = match (may_match, known_absent) {
-            (false, _) => Outcome::Rejected,
-            (true, true) => Outcome::KnownAbsent,
-            (true, false) => {
-                handle.learn_absence(&sought, digest);
-                Outcome::WastedRead
-            }
-        };
-        handle.record(segment, outcome);
-        may_match
+        let answer = handle.may_match(&sought, digest, &BytewiseOrder);
+        if answer.may_match() {
+            handle.record_absent(answer.segment, &sought, digest, true);
+        }
+        !matches!(answer.rejection, Some(Outcome::Rejected | Outcome::RejectedByLast))
     };
     look_up(1);
     let batch: Vec<_> =

@@ -2,8 +2,8 @@
 
 use std::time::{Duration, Instant};
 
-/// Opening is over when no table came for twice the time between the last two: a slow device opens tables slowly. At least and at most so
-/// long. Short at first, because lookups may have begun.
+/// Opening is over after a pause of twice the last gap, within these bounds: a slow device opens tables slowly. Short at first, because
+/// lookups may have begun.
 const PAUSE_MIN: Duration = Duration::from_millis(1);
 const PAUSE_MAX: Duration = Duration::from_millis(200);
 /// A table that comes so soon after the one before shows that opening only seemed to be over. Longer gaps are those of compactions: their
@@ -16,7 +16,7 @@ pub(super) const LOOK_EVERY: Duration = Duration::from_micros(250);
 pub(super) struct Arrivals {
     last_generation: u32,
     last_came: Instant,
-    /// When the first of those came that are not over.
+    /// When this burst of openings began.
     began: Instant,
     pause: Duration,
     are_over: bool,
@@ -47,7 +47,7 @@ impl Arrivals {
     }
 
     /// Whether to read before all is decided: tables have come for long.
-    pub(super) fn take_long(&self) -> bool {
+    pub(super) fn is_overdue(&self) -> bool {
         self.began.elapsed() >= PAUSE_MAX
     }
 }
@@ -87,8 +87,8 @@ mod tests {
     #[test]
     fn reads_begin_where_tables_come_without_end() {
         let mut arrivals = Arrivals::new();
-        assert!(!arrivals.are_over(1) && !arrivals.take_long());
+        assert!(!arrivals.are_over(1) && !arrivals.is_overdue());
         arrivals.began -= PAUSE_MAX;
-        assert!(!arrivals.are_over(2) && arrivals.take_long());
+        assert!(!arrivals.are_over(2) && arrivals.is_overdue());
     }
 }

@@ -6,8 +6,8 @@ use rustix::time::{ClockId, clock_gettime};
 
 /// Learning may take at most one part in so many of a core.
 const CPU_PARTS: u32 = 50;
-/// It may always take one part in so many, and so much more for each wasted read. Where few reads are wasted there is little to gain, and a
-/// working thread slows lookups down.
+/// 0.1% of a core is always allowed, plus 5 us for each wasted read. Where few reads are wasted there is little to gain, and a working
+/// thread slows lookups down.
 const CPU_PARTS_WITHOUT_WASTE: u32 = 1000;
 const CPU_PER_WASTED_READ: Duration = Duration::from_micros(5);
 /// The shortest rest. Waking up costs about as much as learning from all batches that a small budget has.

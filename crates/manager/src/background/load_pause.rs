@@ -2,8 +2,6 @@
 
 use std::time::{Duration, Instant};
 
-use super::worker::NAP_MAX;
-
 /// How long to wait before units are read again. Short at first, because a lookup holds a replaced group for one probe only. Each further
 /// pause is twice as long, because nothing tells when there is room.
 #[derive(Default)]
@@ -13,6 +11,8 @@ pub(super) struct LoadPause {
     ends: Option<Instant>,
 }
 
+/// How long the idle thread sleeps at most.
+pub(super) const NAP_MAX: Duration = Duration::from_millis(16);
 /// The first pause.
 pub(super) const LOAD_PAUSE_MIN: Duration = Duration::from_micros(50);
 

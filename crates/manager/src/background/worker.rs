@@ -5,14 +5,14 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
-use parking_lot::{Condvar, Mutex};
+use parking_lot::{Condvar, Mutex, MutexGuard};
 
 use super::arrivals::{Arrivals, LOOK_EVERY};
 use super::cpu_budget::{CpuBudget, REST_MIN};
-use super::load_pause::{LOAD_PAUSE_MIN, LoadPause};
+use super::load_pause::{LOAD_PAUSE_MIN, LoadPause, NAP_MAX};
 use super::read_time::ReadTime;
-use crate::Notices;
 use crate::load::{Progress, load_next};
+use crate::notices::Notices;
 use crate::registry::{Registry, SharedRegistry};
 use crate::visits::VisitBuffer;
 
@@ -24,9 +24,8 @@ const LOADS_PER_ROUND: u32 = 4;
 const LOADER_NAME: &str = "springbloom-load";
 /// Pieces of the policy's own work per round.
 const REBALANCES_PER_ROUND: usize = 4;
-/// How long the idle thread sleeps, at first and at most. A lookup wakes it only when batches pile up: waking costs a system call.
+/// How long the idle thread sleeps at first. A lookup wakes it only when batches pile up: waking costs a system call.
 const NAP_MIN: Duration = Duration::from_millis(1);
-pub(super) const NAP_MAX: Duration = Duration::from_millis(16);
 
 /// How a round ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -45,19 +44,20 @@ struct Pace {
     arrivals: Arrivals,
 }
 
-/// Calls of `wait_idle`, by number, and the last one that may return.
+/// Those who wait for the thread, by number: the last one that a whole round followed, and the last one after whom there was nothing to do.
 #[derive(Default)]
-struct IdleWaiters {
+struct Waiters {
     asked: u64,
-    answered: u64,
+    after_round: u64,
+    after_idle: u64,
 }
 
 /// State of the manager and its thread.
 pub(crate) struct Shared {
     pub registry: SharedRegistry,
     pub visits: Arc<VisitBuffer>,
-    idle_waiters: Mutex<IdleWaiters>,
-    idle: Condvar,
+    waiters: Mutex<Waiters>,
+    round_ended: Condvar,
     stop: AtomicBool,
     thread_panics: AtomicU64,
     notices: Arc<Notices>,
@@ -68,8 +68,8 @@ impl Shared {
         Self {
             registry: SharedRegistry::new(registry),
             visits,
-            idle_waiters: Mutex::default(),
-            idle: Condvar::new(),
+            waiters: Mutex::default(),
+            round_ended: Condvar::new(),
             stop: AtomicBool::new(false),
             thread_panics: AtomicU64::new(0),
             notices,
@@ -96,7 +96,7 @@ impl Shared {
             arrivals: Arrivals::new(),
         };
         while !self.stop.load(Ordering::Acquire) {
-            let asked = self.idle_waiters.lock().asked;
+            let asked = self.waiters.lock().asked;
             // A panic of ours must not end the thread: a stale plan is better than none. Panics of sources are caught at their calls.
             let round = catch_unwind(AssertUnwindSafe(|| self.round(&mut pace)));
             let round = round.unwrap_or_else(|_| {
@@ -104,16 +104,14 @@ impl Shared {
                 self.notices.warn("the filter manager's thread panicked and goes on".into());
                 Round::Idle
             });
+            let is_idle = round == Round::Idle && (!pace.pause.is_on() || pace.pause.is_long());
+            self.end_round(asked, is_idle);
             if round == Round::Worked {
                 nap = NAP_MIN;
                 continue;
             }
             let Pace { cpu_budget, pause, .. } = &mut pace;
             let is_paused = pause.is_on();
-            if round == Round::Idle && (!is_paused || pause.is_long()) {
-                self.idle_waiters.lock().answered = asked;
-                self.idle.notify_all();
-            }
             let rest = cpu_budget.rest(self.wasted_reads());
             let longest = match round {
                 Round::Waits => LOOK_EVERY,
@@ -129,22 +127,41 @@ impl Shared {
                 std::thread::park_timeout(rest.clamp(REST_MIN, NAP_MAX).min(longest));
             }
         }
-        self.idle_waiters.lock().answered = u64::MAX;
-        self.idle.notify_all();
+        self.end_round(u64::MAX, true);
+    }
+
+    /// Tells those who asked before a round began that it is over.
+    fn end_round(&self, asked: u64, is_idle: bool) {
+        let mut waiters = self.waiters.lock();
+        let is_awaited = waiters.after_idle < asked;
+        waiters.after_round = asked;
+        if is_idle {
+            waiters.after_idle = asked;
+        }
+        if is_awaited {
+            self.round_ended.notify_all();
+        }
     }
 
     /// Waits until a round finds nothing to do. It must begin after this call.
     pub(crate) fn wait_idle(&self, thread: &std::thread::Thread, timeout: Duration) -> bool {
-        let mut idle_waiters = self.idle_waiters.lock();
-        idle_waiters.asked += 1;
-        let asked = idle_waiters.asked;
+        let (mut waiters, asked) = self.ask(thread);
+        let is_busy = |waiters: &mut Waiters| waiters.after_idle < asked;
+        !self.round_ended.wait_while_for(&mut waiters, is_busy, timeout).timed_out()
+    }
+
+    /// Waits until a round ends. It must begin after this call.
+    pub(crate) fn wait_for_round(&self, thread: &std::thread::Thread) {
+        let (mut waiters, asked) = self.ask(thread);
+        self.round_ended.wait_while(&mut waiters, |waiters| waiters.after_round < asked);
+    }
+
+    fn ask(&self, thread: &std::thread::Thread) -> (MutexGuard<'_, Waiters>, u64) {
+        let mut waiters = self.waiters.lock();
+        waiters.asked += 1;
         thread.unpark();
-        let waited = self.idle.wait_while_for(
-            &mut idle_waiters,
-            |idle_waiters| idle_waiters.answered < asked,
-            timeout,
-        );
-        !waited.timed_out()
+        let asked = waiters.asked;
+        (waiters, asked)
     }
 
     fn wasted_reads(&self) -> u64 {
@@ -153,8 +170,8 @@ impl Shared {
 
     /// Whether somebody waits for the thread to be idle. Then it exceeds its CPU budget.
     fn is_awaited(&self) -> bool {
-        let idle_waiters = self.idle_waiters.lock();
-        idle_waiters.asked > idle_waiters.answered
+        let waiters = self.waiters.lock();
+        waiters.asked > waiters.after_idle
     }
 
     /// Learns, fits the plan to the budget, and loads: a bounded piece of each.
@@ -163,18 +180,18 @@ impl Shared {
         if worked {
             worked = pace.cpu_budget.spend(|| self.learn());
         }
-        worked |= self.registry.lock().fit_piece();
+        worked |= self.registry.lock().residency.fit_piece();
         for _ in 0..REBALANCES_PER_ROUND {
-            worked |= self.registry.lock().rebalance();
+            worked |= self.registry.lock().residency.rebalance();
         }
-        let last_generation = self.registry.lock().last_generation();
+        let last_generation = self.registry.lock().residency.tables.last_generation();
         let are_over = pace.arrivals.are_over(last_generation);
-        if are_over && (0..REBALANCES_PER_ROUND).any(|_| self.registry.lock().fill()) {
+        if are_over && (0..REBALANCES_PER_ROUND).any(|_| self.registry.lock().residency.fill()) {
             return Round::Worked;
         }
         self.registry.lock().maintain_negative_cache();
         // Nothing is read before all is decided: then a table takes fewer reads.
-        if are_over || pace.arrivals.take_long() {
+        if are_over || pace.arrivals.is_overdue() {
             worked |= self.load(&mut pace.pause, &mut pace.read_time);
         }
         match worked {
@@ -192,7 +209,7 @@ impl Shared {
         let begun = Instant::now();
         let in_flight = match read_time.in_flight() {
             1 => 1,
-            most => self.registry.lock().wanted_loads(most),
+            most => self.registry.lock().residency.waiting_loads(most),
         };
         let (loads, end) = std::thread::scope(|scope| {
             for _ in 1..in_flight {

@@ -2,8 +2,7 @@
 
 use std::cmp::Ordering;
 
-use crate::KeyOrder;
-use crate::keys::{Fence, FencesRef};
+use crate::keys::{Fence, FencesRef, KeyOrder};
 
 /// From the first key, up to but without the next segment's first key, or up to and with the last key.
 #[derive(Clone, Copy)]

@@ -4,15 +4,16 @@ use std::sync::Arc;
 
 use springbloom_filter::{KeyDigest, ProbeLayout};
 
-use crate::keys::FencesRef;
-use crate::lookup::ResidentTable;
+use crate::budget::{MemoryBudget, MemoryKind};
+use crate::keys::{FencesRef, KeyOrder};
+use crate::lookup::TableShared;
 use crate::lookup::group_cell::BorrowedGroup;
 use crate::lookup::negative_cache::{AbsentKey, NegativeCache};
-use crate::visits::{VisitBuffer, VisitedTable};
-use crate::{KeyOrder, MemoryBudget, MemoryKind, Outcome, TableId};
+use crate::names::TableId;
+use crate::visits::{Outcome, VisitBuffer, VisitedTable};
 
 /// Segments of a batch whose keys are probed together: as many as `arc-swap` lends groups to a thread at little cost.
-const TOGETHER: usize = 8;
+const GROUPS_PER_BATCH: usize = 8;
 
 /// Shared by the handles of all tables.
 pub(crate) struct Lookups {
@@ -25,7 +26,7 @@ pub(crate) struct Lookups {
 
 /// An open reader's access to its table's filters. Drop it when the reader is closed and its memory is freed. The table's state stays.
 pub struct TableHandle {
-    table: ResidentTable,
+    table: TableShared,
     lookups: Arc<Lookups>,
 }
 
@@ -33,7 +34,7 @@ pub struct TableHandle {
 const _: () = assert!(size_of::<TableHandle>() == 16);
 
 impl TableHandle {
-    pub(crate) fn new(table: ResidentTable, lookups: Arc<Lookups>) -> Self {
+    pub(crate) fn new(table: TableShared, lookups: Arc<Lookups>) -> Self {
         Self { table, lookups }
     }
 
@@ -69,7 +70,7 @@ impl TableHandle {
         while place < keys.len() {
             let rest = &keys[place..];
             let runs = || rest.chunk_by(|(a, _), (b, _)| a == b);
-            let mut groups = [const { None }; TOGETHER];
+            let mut groups = [const { None }; GROUPS_PER_BATCH];
             for (group, run) in groups.iter_mut().zip(runs()) {
                 let (segment, _) = run[0];
                 *group = self.group(segment);

@@ -3,10 +3,12 @@
 pub(crate) mod group_cell;
 mod handle;
 pub(crate) mod negative_cache;
-mod resident_table;
+mod table_filter;
+mod table_shared;
 mod unsafe_heads;
 mod unsafe_thin;
 
 pub(crate) use handle::Lookups;
 pub use handle::TableHandle;
-pub(crate) use resident_table::ResidentTable;
+pub use table_filter::{Answer, BatchKey};
+pub(crate) use table_shared::TableShared;

@@ -3,7 +3,7 @@
 #![allow(unsafe_code)]
 
 use super::group_cell::{GroupCell, ResidentHead};
-use super::resident_table::TableHead;
+use super::table_shared::TableHead;
 use super::unsafe_thin::Head;
 
 // SAFETY: a head's words are computed from fields that nothing changes.

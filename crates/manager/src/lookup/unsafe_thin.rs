@@ -40,12 +40,12 @@ pub(crate) struct Block<H> {
 const COUNT_MAX: u32 = u32::MAX / 2;
 
 /// A shared allocation. Clones share it.
-pub(crate) struct Thin<H: Head>(NonNull<Block<H>>);
+pub(crate) struct ThinArc<H: Head>(NonNull<Block<H>>);
 
 // SAFETY: like an `Arc`: holders share heads and items among threads, and any thread may be the one that drops them.
-unsafe impl<H: Head + Send + Sync> Send for Thin<H> where H::Item: Send + Sync {}
+unsafe impl<H: Head + Send + Sync> Send for ThinArc<H> where H::Item: Send + Sync {}
 // SAFETY: as above.
-unsafe impl<H: Head + Send + Sync> Sync for Thin<H> where H::Item: Send + Sync {}
+unsafe impl<H: Head + Send + Sync> Sync for ThinArc<H> where H::Item: Send + Sync {}
 
 /// Layout of the whole, and where the runs begin; `None` beyond the address space.
 fn layout<H: Head>(items: usize, bytes: usize) -> Option<(Layout, usize, usize)> {
@@ -54,9 +54,9 @@ fn layout<H: Head>(items: usize, bytes: usize) -> Option<(Layout, usize, usize)>
     Some((layout, items_at, bytes_at))
 }
 
-impl<H: Head> Thin<H> {
-    /// Bytes before the items, if these are aligned like `u64` or less.
-    pub(crate) const HEAD_BYTES: usize = size_of::<Block<H>>();
+impl<H: Head> ThinArc<H> {
+    /// Bytes before the items.
+    pub(crate) const HEAD_BYTES: usize = size_of::<Block<H>>().next_multiple_of(align_of::<H::Item>());
 
     /// One with this head; `item` makes the items, and `bytes` are copied.
     ///
@@ -112,9 +112,8 @@ impl<H: Head> Thin<H> {
 
     #[inline]
     fn first_item(&self) -> NonNull<H::Item> {
-        let items_at = size_of::<Block<H>>().next_multiple_of(align_of::<H::Item>());
         // SAFETY: the place lies within the allocation, or at its end when there are no items.
-        unsafe { self.0.byte_add(items_at).cast() }
+        unsafe { self.0.byte_add(Self::HEAD_BYTES).cast() }
     }
 
     pub(crate) fn bytes(&self) -> &[u8] {
@@ -136,7 +135,7 @@ impl<H: Head> Thin<H> {
     }
 }
 
-impl<H: Head> Clone for Thin<H> {
+impl<H: Head> Clone for ThinArc<H> {
     fn clone(&self) -> Self {
         if self.block().count.fetch_add(1, Ordering::Relaxed) > COUNT_MAX {
             std::process::abort();
@@ -145,7 +144,7 @@ impl<H: Head> Clone for Thin<H> {
     }
 }
 
-impl<H: Head> Drop for Thin<H> {
+impl<H: Head> Drop for ThinArc<H> {
     fn drop(&mut self) {
         if self.block().count.fetch_sub(1, Ordering::Release) != 1 {
             return;
@@ -163,7 +162,7 @@ impl<H: Head> Drop for Thin<H> {
 }
 
 // SAFETY: the pointer is that of the holder whose count it takes along; `from_ptr` gives back what `into_ptr` gave.
-unsafe impl<H: Head> RefCnt for Thin<H> {
+unsafe impl<H: Head> RefCnt for ThinArc<H> {
     type Base = Block<H>;
 
     fn into_ptr(me: Self) -> *mut Block<H> {
@@ -203,7 +202,7 @@ mod tests {
         let item = Arc::new(7);
         for (items, bytes) in [(0, 0), (0, 3), (1, 0), (5, 9)] {
             let tail: Vec<u8> = (0..bytes).collect();
-            let mut thin = Thin::new(Runs(items, bytes), || item.clone(), &tail);
+            let mut thin = ThinArc::new(Runs(items, bytes), || item.clone(), &tail);
             assert_eq!((thin.items().len(), thin.bytes()), (usize::from(items), &tail[..]));
             assert!(thin.items().iter().all(|item| **item == 7));
             assert_eq!(Arc::strong_count(&item), 1 + usize::from(items));
@@ -220,7 +219,7 @@ mod tests {
     #[test]
     fn threads_share_one_and_the_last_one_frees_it() {
         let item = Arc::new(7);
-        let thin = Thin::new(Runs(3, 1), || item.clone(), b"x");
+        let thin = ThinArc::new(Runs(3, 1), || item.clone(), b"x");
         std::thread::scope(|scope| {
             for _ in 0..4 {
                 let thin = thin.clone();

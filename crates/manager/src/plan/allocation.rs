@@ -11,14 +11,13 @@ use std::collections::HashMap;
 
 use springbloom_filter::GroupShape;
 
-use crate::SegmentRef;
 use crate::memory::group_bytes;
-use crate::plan::PerSegment;
-use crate::plan::Run;
+use crate::names::SegmentRef;
 use crate::plan::counts::Counts;
 use crate::plan::forecast::{Belief, Forecast, Forecasts};
 use crate::plan::hotness::{Decay, Hotness};
 use crate::plan::runs::{RunShare, Runs};
+use crate::plan::{PerSegment, Run};
 use crate::visits::Visit;
 
 /// False-positive rate of one unit, stored as `n` of `2^(-n/32)`: half a percent off on average, exact for ribbon units. Units of a group
@@ -48,8 +47,6 @@ pub struct SegmentState {
     units: u8,
     /// Units that can be loaded: fewer than were built if one is corrupt.
     units_max: u8,
-    /// Units in memory now. Set by the registry.
-    pub(crate) resident: u8,
 }
 
 const _: () = assert!(size_of::<SegmentState>() == 28);
@@ -58,7 +55,7 @@ impl SegmentState {
     fn new(shape: GroupShape, hotness: Hotness) -> Self {
         let rate = UnitRate::of(shape);
         let counts = Counts::new(hotness);
-        Self { shape, counts, rate, units: 0, units_max: shape.unit_count(), resident: 0 }
+        Self { shape, counts, rate, units: 0, units_max: shape.unit_count() }
     }
 
     /// Measured use.
@@ -133,8 +130,6 @@ pub struct Allocation {
     few_units_bytes: usize,
     planned_bytes: usize,
     unit_budget_bytes: usize,
-    /// A group that grows is copied up to this size; a larger one is read again (decision 0018).
-    copies_bytes_max: usize,
     ticks: u64,
     /// Visits that the recorded ones stand for.
     visits: u64,
@@ -167,7 +162,6 @@ impl Allocation {
             few_units_bytes: 0,
             planned_bytes: 0,
             unit_budget_bytes: 0,
-            copies_bytes_max: usize::MAX,
             ticks: 0,
             visits: 0,
             decay: Decay::new(half_life.unwrap_or(HALF_LIFE_MIN)),
@@ -457,18 +451,8 @@ impl Allocation {
         self.unit_budget_bytes
     }
 
-    pub(crate) fn set_copies_bytes_max(&mut self, copies_bytes_max: usize) {
-        self.copies_bytes_max = copies_bytes_max;
-    }
-
-    /// Reads that loading the segment's next unit takes: one, or one for each unit where there is no room for a copy of its group.
-    pub(crate) fn reads_to_grow(&self, segment: SegmentRef) -> u8 {
-        let state = &self.segments[segment];
-        let can_copy = group_bytes(state.shape, state.units) <= self.copies_bytes_max.max(self.free_bytes());
-        if can_copy { 1 } else { state.units + 1 }
-    }
-
-    pub(crate) fn planned_bytes(&self) -> usize {
+    /// Bytes of all allocated units.
+    pub fn planned_bytes(&self) -> usize {
         self.planned_bytes
     }
 
@@ -505,10 +489,6 @@ impl Allocation {
         &self.segments
     }
 
-    pub(crate) fn state_mut(&mut self, segment: SegmentRef) -> &mut SegmentState {
-        &mut self.segments[segment]
-    }
-
     /// Corrects a segment's measured use for the units that it has now, where it had others when the use was recorded.
     pub(crate) fn set_wasted_reads(&mut self, segment: SegmentRef, wasted_reads: f32) {
         self.segments[segment].counts.set_wasted_reads(wasted_reads);
@@ -533,7 +513,7 @@ impl Allocation {
     }
 
     /// Expected wasted reads per visit, by measured use and analytic rates. O(segments).
-    pub(crate) fn expected_wasted_reads_per_visit(&self) -> f64 {
+    pub fn expected_wasted_reads_per_visit(&self) -> f64 {
         let wasted: f64 = self
             .segments
             .iter()

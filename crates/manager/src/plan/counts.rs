@@ -1,6 +1,7 @@
 //! Measured use of a segment: fading counts of what its visits found.
 
-use crate::{Hotness, Outcome};
+use crate::plan::Hotness;
+use crate::visits::Outcome;
 
 /// [`Hotness`] of a segment, and the weighted rejections by its last unit alone: keys that all units before it let pass.
 ///

@@ -4,10 +4,8 @@
 //! overlap its key range, and its use is the mean of theirs: of those in the same level, which are as dense as the new one; without these,
 //! of those in the level above; without these, of any.
 
-use crate::Hotness;
-use crate::KeyOrder;
-use crate::keys::FencesRef;
-use crate::keys::KeyRange;
+use crate::keys::{FencesRef, KeyOrder, KeyRange};
+use crate::plan::Hotness;
 
 /// A known table that new segments may inherit from.
 pub(crate) struct Relative<'a, H> {
@@ -90,7 +88,7 @@ fn add_overlapping(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{BytewiseOrder, Fences};
+    use crate::keys::{BytewiseOrder, Fences};
 
     fn table_use(negatives: f32) -> Hotness {
         Hotness { access_count: negatives, negatives, wasted_reads: 0.0 }

@@ -12,11 +12,10 @@ use std::cmp::Ordering;
 use std::collections::BTreeMap;
 use std::ops::Range;
 
-use crate::keys::FencesRef;
-use crate::keys::KeyRange;
+use crate::keys::{FencesRef, KeyOrder, KeyRange};
 use crate::memory::{grow_thriftily, thrifty_bytes};
+use crate::names::ScopeId;
 use crate::plan::Run;
-use crate::{KeyOrder, ScopeId};
 
 /// No table.
 const NONE: u32 = u32::MAX;
@@ -366,7 +365,7 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
-    use crate::{BytewiseOrder, Fences};
+    use crate::keys::{BytewiseOrder, Fences};
 
     const LEVELS: [Option<u8>; 3] = [None, Some(0), Some(1)];
 

@@ -5,8 +5,8 @@
 
 use std::ops::{Index, IndexMut, Range};
 
-use crate::SegmentRef;
 use crate::memory::{ALLOCATION_BYTES, grow_thriftily, thrifty_bytes};
+use crate::names::SegmentRef;
 
 /// Tables whose elements lie in one allocation.
 const BLOCK_TABLES: usize = 16;

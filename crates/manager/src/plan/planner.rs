@@ -3,38 +3,37 @@
 //! Public, so that a simulator can run a policy over any sequence of visits without units, threads or files. The store runs the same code.
 //! Deterministic: equal calls give equal decisions.
 
-use std::collections::{BTreeMap, BTreeSet};
-
 use springbloom_filter::GroupShape;
 
-use crate::Hotness;
-use crate::SegmentRef;
-use crate::plan::Run;
-use crate::plan::allocation::{Allocation, SegmentState};
+use crate::names::{ScopeId, SegmentRef};
+use crate::plan::allocation::Allocation;
 use crate::plan::policy::{self, Policy};
-use crate::visits::Visit;
-use crate::{ManagerSettings, Outcome, ScopeCounts, ScopeId};
+use crate::plan::{Hotness, PerSegment, Run};
+use crate::settings::ManagerSettings;
+use crate::visits::{Outcome, Visit};
 
 /// Decides how many units each segment should have.
 pub struct Planner {
     allocation: Allocation,
     policy: Box<dyn Policy>,
+    /// Units of each segment of the public methods' tables when changes were counted last.
+    counted: PerSegment<u8>,
     admitted_units: u64,
     evicted_units: u64,
 }
 
 impl Planner {
-    /// A planner without tables, with the policy of the settings. Their budget is taken as the budget for units.
-    pub fn new(settings: &ManagerSettings) -> Self {
+    /// A planner without tables, with the policy of the settings, and `unit_budget_bytes` for units.
+    pub fn new(settings: &ManagerSettings, unit_budget_bytes: usize) -> Self {
         let policy = policy::build(settings.policy, settings.segment_lifetime_visits);
-        Self::with_policy(policy, settings.half_life_visits, settings.budget_bytes)
+        Self::with_policy(policy, settings.half_life_visits, unit_budget_bytes)
     }
 
     /// A planner with a policy of the caller's.
     pub fn with_policy(policy: Box<dyn Policy>, half_life: Option<u64>, unit_budget_bytes: usize) -> Self {
         let mut allocation = Allocation::new(half_life);
         allocation.set_unit_budget_bytes(unit_budget_bytes);
-        Self { allocation, policy, admitted_units: 0, evicted_units: 0 }
+        Self { allocation, policy, counted: PerSegment::new(), admitted_units: 0, evicted_units: 0 }
     }
 
     /// Adds a table with these segments, and lets the policy give them units. `table` is a small number that is not in use.
@@ -46,6 +45,7 @@ impl Planner {
         segments: &[(GroupShape, Hotness)],
     ) {
         self.insert_table(table, scope, level, segments);
+        self.counted.insert_table(table, segments.iter().map(|_| 0));
         for segment in self.placement_order(table) {
             self.place(segment);
             self.count_changes();
@@ -56,6 +56,7 @@ impl Planner {
     pub fn remove_table(&mut self, table: u32) {
         self.policy.remove_table(table, &self.allocation);
         self.allocation.remove_table(table);
+        self.counted.remove_table(table);
     }
 
     /// Notes that a table moved to another level without being rewritten.
@@ -97,19 +98,18 @@ impl Planner {
         self.allocation.segments().get(SegmentRef { table, segment }).map_or(0, |state| state.units())
     }
 
-    /// Bytes of all allocated units.
-    pub fn planned_bytes(&self) -> usize {
-        self.allocation.planned_bytes()
+    /// What is allocated, and the measured use behind it.
+    pub fn allocation(&self) -> &Allocation {
+        &self.allocation
+    }
+
+    pub(crate) fn allocation_mut(&mut self) -> &mut Allocation {
+        &mut self.allocation
     }
 
     /// Units that were ever allocated and evicted by calls of the public methods: the loads that a store would make.
     pub fn changed_units(&self) -> (u64, u64) {
         (self.admitted_units, self.evicted_units)
-    }
-
-    /// Expected wasted reads per visit, by measured use. O(segments).
-    pub fn expected_wasted_reads_per_visit(&self) -> f64 {
-        self.allocation.expected_wasted_reads_per_visit()
     }
 
     pub(crate) fn insert_table(
@@ -195,97 +195,6 @@ impl Planner {
         self.policy.on_units_changed(segment, &self.allocation);
     }
 
-    /// The segments of a table; none for an unknown one.
-    pub(crate) fn table(&self, table: u32) -> &[SegmentState] {
-        self.allocation.segments().table(table)
-    }
-
-    /// A segment, if it is known.
-    pub(crate) fn get(&self, segment: SegmentRef) -> Option<&SegmentState> {
-        self.allocation.segments().get(segment)
-    }
-
-    /// A segment that is known.
-    pub(crate) fn segment(&self, segment: SegmentRef) -> &SegmentState {
-        &self.allocation.segments()[segment]
-    }
-
-    /// For the registry, which keeps resident units with the segment.
-    pub(crate) fn segment_mut(&mut self, segment: SegmentRef) -> &mut SegmentState {
-        self.allocation.state_mut(segment)
-    }
-
-    pub(crate) fn segments(&self) -> impl Iterator<Item = &SegmentState> {
-        self.allocation.segments().iter().map(|(_, state)| state)
-    }
-
-    /// Bytes of the first few units of every segment.
-    pub(crate) fn few_units_bytes(&self) -> usize {
-        self.allocation.few_units_bytes()
-    }
-
-    pub(crate) fn segment_count(&self) -> usize {
-        self.allocation.segment_count()
-    }
-
-    pub(crate) fn run_of(&self, table: u32) -> Option<Run> {
-        self.allocation.runs().of(table)
-    }
-
-    /// What happened in each scope that has tables.
-    pub(crate) fn scope_counts(&self) -> BTreeMap<ScopeId, ScopeCounts> {
-        self.allocation.runs().scope_counts()
-    }
-
-    /// The scopes with visits since the last call.
-    pub(crate) fn take_visited(&mut self) -> BTreeSet<ScopeId> {
-        self.allocation.runs_mut().take_visited()
-    }
-
-    /// Units of the table were read.
-    pub(crate) fn count_loads(&mut self, table: u32, units: u64) {
-        self.allocation.runs_mut().count_loads(table, units);
-    }
-
-    /// Visits recorded.
-    pub(crate) fn ticks(&self) -> u64 {
-        self.allocation.ticks()
-    }
-
-    /// Weight of a visit made now.
-    pub(crate) fn weight(&self) -> f64 {
-        self.allocation.decay().weight()
-    }
-
-    /// Bytes that all units may take.
-    pub(crate) fn unit_budget_bytes(&self) -> usize {
-        self.allocation.unit_budget_bytes()
-    }
-
-    /// Sets that budget. Call [`shrink_step`](Self::shrink_step) until it returns `false`.
-    pub(crate) fn set_unit_budget_bytes(&mut self, unit_budget_bytes: usize) {
-        self.allocation.set_unit_budget_bytes(unit_budget_bytes);
-    }
-
-    /// Sets up to which size a group is copied when it grows.
-    pub(crate) fn set_copies_bytes_max(&mut self, copies_bytes_max: usize) {
-        self.allocation.set_copies_bytes_max(copies_bytes_max);
-    }
-
-    /// Bytes that no unit is planned for.
-    pub(crate) fn free_bytes(&self) -> usize {
-        self.allocation.free_bytes()
-    }
-
-    /// One of the segments whose planned units changed.
-    pub(crate) fn take_changed(&mut self) -> Option<SegmentRef> {
-        self.allocation.take_changed()
-    }
-
-    pub(crate) fn set_wasted_reads(&mut self, segment: SegmentRef, wasted_reads: f32) {
-        self.allocation.set_wasted_reads(segment, wasted_reads);
-    }
-
     /// Bytes of the plan's state for a table of that many segments.
     pub(crate) fn table_bytes(&self, segments: usize) -> usize {
         Allocation::table_bytes(segments) + self.policy.table_bytes(segments)
@@ -299,11 +208,10 @@ impl Planner {
     /// Without a registry, the plan counts as carried out at once.
     fn count_changes(&mut self) {
         while let Some(segment) = self.allocation.take_changed() {
-            let state = self.allocation.state_mut(segment);
-            let units = state.units();
-            let resident = std::mem::replace(&mut state.resident, units);
-            self.admitted_units += u64::from(units.saturating_sub(resident));
-            self.evicted_units += u64::from(resident.saturating_sub(units));
+            let units = self.allocation.segments()[segment].units();
+            let before = std::mem::replace(&mut self.counted[segment], units);
+            self.admitted_units += u64::from(units.saturating_sub(before));
+            self.evicted_units += u64::from(before.saturating_sub(units));
         }
     }
 
@@ -323,7 +231,7 @@ mod tests {
     use springbloom_filter::{KeyDigest, UnitSettings};
 
     use super::*;
-    use crate::PolicyKind;
+    use crate::policy_kind::PolicyKind;
 
     fn shape(keys: u32) -> GroupShape {
         let digests: Vec<_> = (0..keys).map(|n| KeyDigest::of(&n.to_le_bytes())).collect();
@@ -342,8 +250,7 @@ mod tests {
         let shape = UnitSettings::ribbon(16).unwrap().build(&digests).shape;
         let bytes = |units| crate::memory::group_bytes(shape, units) * SEGMENTS;
         for sample_weight in [1, 64] {
-            let settings = ManagerSettings { budget_bytes: bytes(17), ..ManagerSettings::default() };
-            let mut planner = Planner::new(&settings);
+            let mut planner = Planner::new(&ManagerSettings::default(), bytes(17));
             planner.add_table(0, ScopeId(1), Some(1), &[(shape, Hotness::default()); SEGMENTS]);
             while planner.fill() {}
             let units = |planner: &Planner| [0, 1, 2, 3].map(|segment| planner.units(0, segment));
@@ -366,7 +273,7 @@ mod tests {
     /// Where lookups come too fast, few are recorded, and each stands for many.
     #[test]
     fn a_sample_counts_for_the_backoff_as_the_visits_that_it_stands_for() {
-        let mut planner = Planner::new(&ManagerSettings::default());
+        let mut planner = Planner::new(&ManagerSettings::default(), 1 << 20);
         planner.add_table(0, ScopeId(1), Some(1), &[(shape(1000), Hotness::default())]);
         let segment = SegmentRef { table: 0, segment: 0 };
         planner.withdraw(segment, 0, 4096);
@@ -383,8 +290,7 @@ mod tests {
     #[test]
     fn visits_that_were_not_to_read_teach_as_wasted_reads_do() {
         let units_after = |outcome| {
-            let mut planner =
-                Planner::new(&ManagerSettings { budget_bytes: 2000, ..ManagerSettings::default() });
+            let mut planner = Planner::new(&ManagerSettings::default(), 2000);
             planner.add_table(0, ScopeId(1), Some(1), &[(shape(1000), Hotness::default()); 8]);
             (0..1000).for_each(|visit| planner.visit(0, if visit % 8 == 0 { 5 } else { 3 }, outcome));
             [0, 1, 2, 3, 4, 5, 6, 7].map(|segment| planner.units(0, segment))
@@ -424,17 +330,16 @@ mod tests {
     }
 
     proptest! {
-        /// Whatever happens, the plan adds up, stays under its ceiling, and the policy's lists agree with it.
+        /// Whatever happens, the plan adds up, stays under its budget, and the policy's lists agree with it.
         #[test]
         fn the_plan_adds_up(steps in prop::collection::vec(step(), 1..120), kind in 0..PolicyKind::ALL.len(), half_life in 1..500u64) {
             let shapes = [shape(0), shape(100), shape(200)];
             let mut planner = Planner::new(&ManagerSettings {
-                budget_bytes: 2000,
                 policy: PolicyKind::ALL[kind],
                 segment_lifetime_visits: Some(20),
                 half_life_visits: Some(half_life),
                 ..ManagerSettings::default()
-            });
+            }, 2000);
             let mut known = [false; 8];
             for step in steps {
                 match step {
@@ -466,7 +371,7 @@ mod tests {
                     Step::Rebalance => while planner.rebalance() || planner.fill() {},
                 }
                 planner.assert_consistent();
-                prop_assert!(planner.planned_bytes() <= planner.allocation.unit_budget_bytes());
+                prop_assert!(planner.allocation.planned_bytes() <= planner.allocation.unit_budget_bytes());
             }
         }
     }

@@ -5,7 +5,9 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use crate::interned::Interned;
 use crate::memory::{grow_thriftily, thrifty_bytes};
-use crate::{Outcome, ScopeCounts, ScopeId};
+use crate::names::ScopeId;
+use crate::plan::ScopeCounts;
+use crate::visits::Outcome;
 
 /// A level of a scope, as the host reported it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -77,7 +79,7 @@ impl Runs {
             grow_thriftily(&mut self.places, slot + 1);
             self.places.resize(slot + 1, NO_RUN);
         }
-        let place = self.known.enter(run, Run::eq);
+        let place = self.known.intern(run, Run::eq);
         self.places[slot] = place;
         let places = self.sums.len().max(place as usize + 1);
         self.sums.resize(places, RunShare::default());
@@ -98,7 +100,7 @@ impl Runs {
         sums.passing -= share.passing;
         sums.negatives -= share.negatives;
         let run = self.known.get(place).copied();
-        self.known.leave(place);
+        self.known.release(place);
         if self.known.get(place).is_none() {
             *sums = RunShare::default(); // without the error of many sums
             let counts = std::mem::take(&mut self.counts[place as usize]);

@@ -1,26 +1,23 @@
 //! All known tables, the plan for them, and what carries it out. It stands behind one mutex, which no lookup takes.
 //!
+//! The floors, each of which uses only those before it: `tables`, `memory`, `loads` and `cache_size` have fields of their own; `residency`
+//! brings what is resident in line with the plan; the registry calls them in order.
+//!
 //! Invariants:
 //! - resident units never exceed the planned ones except while a read is under way, and are evicted at once when the plan shrinks;
 //! - the plan leaves room for everything else that is reserved, and for the copy that a group is replaced by;
 //! - every group that lookups can find was built from units that were verified for its segment.
 
-mod bookkeeping;
-mod ceiling;
-mod failing;
-mod garbage;
-mod identities;
-mod load_queue;
+mod cache_size;
 mod loads;
-mod negative_cache;
+mod memory;
 mod report;
-mod residents;
-mod table;
-mod table_list;
+mod residency;
+mod tables;
 mod warm_start;
-mod whole_group;
 
-pub(crate) use loads::{Loaded, LoadedUnits, Wanted};
+pub(crate) use loads::{LoadRequest, LoadResult, SegmentUnits};
+pub(crate) use residency::Residency;
 
 use std::collections::BTreeSet;
 use std::ops::Range;
@@ -28,34 +25,27 @@ use std::sync::Arc;
 
 use parking_lot::{Mutex, MutexGuard};
 
-use crate::keys::KeyRange;
-use crate::lookup::negative_cache::NegativeCache;
-use crate::lookup::{Lookups, ResidentTable, TableHandle};
-use crate::memory::{group_bytes, grow_thriftily};
+use crate::budget::{MemoryBudget, MemoryKind, Reservation};
+use crate::keys::{Fences, KeyRange};
+use crate::lookup::negative_cache::{CHUNK_BYTES, NegativeCache};
+use crate::lookup::{Lookups, TableHandle, TableShared};
+use crate::names::{ScopeId, TableId};
+use crate::notices::Notices;
+use crate::plan::allocation::few_units_bytes;
 use crate::plan::inherit::{self, Relative};
-use crate::plan::neighbours::{Keys, Neighbours};
-use crate::plan::{Planner, Run};
-use crate::stats::Counters;
-use crate::unit_source::Sources;
-use crate::visits::{PackedVisit, Visit, VisitBatch, VisitBuffer, VisitedTable};
-use crate::{
-    Hotness, ManagerSettings, MemoryBudget, MemoryKind, Notices, OutcomeTotals, PolicyKind, Reservation,
-    ScopeId, SegmentRef, SegmentUse, TableId, TableSpec,
-};
-use garbage::Garbage;
-use identities::Identities;
-use load_queue::LoadQueue;
-use negative_cache::CacheMaintenance;
-use residents::LoadBy;
-use table::{QueueLink, Table};
-
-/// A new table inherits from so many tables of a level at most, and so does each of its segments. They are a sample of more.
-const RELATIVES_MAX: usize = 256;
-const RELATIVES_MAX_PER_SEGMENT: usize = 8;
-
-fn id_at(tables: &[Option<Table>], slot: u32) -> Option<TableId> {
-    tables.get(slot as usize)?.as_ref().map(|table| table.open.id())
-}
+use crate::plan::{Hotness, Planner};
+use crate::policy_kind::PolicyKind;
+use crate::settings::ManagerSettings;
+use crate::stats::{Counters, Stats};
+use crate::table_spec::{SegmentUse, TableSpec};
+use crate::unit_source::KnownTable;
+use crate::visits::{PackedVisit, SEGMENTS_MAX, Visit, VisitBatch, VisitBuffer, VisitedTable};
+use cache_size::NegativeCacheSizer;
+use loads::LoadQueue;
+use memory::Memory;
+use report::Demand;
+use residency::LoadBy;
+use tables::{Table, Tables};
 
 /// The registry behind its mutex.
 pub(crate) struct SharedRegistry(Mutex<Registry>);
@@ -70,30 +60,24 @@ impl SharedRegistry {
     }
 }
 
+/// How far the budget in force has come to the one that was asked for.
+pub(crate) enum BudgetMove {
+    /// There is more to evict.
+    Evicts,
+    /// A lookup still probes an evicted group, a read is under way, or the negative cache was just given up.
+    Waits,
+    /// As far as it comes for now: it has so many bytes.
+    Ended(usize),
+}
+
 /// The manager's state.
 pub(crate) struct Registry {
     policy: PolicyKind,
     inherit_hotness: bool,
-    planner: Planner,
-    budget: MemoryBudget,
-    tables: Vec<Option<Table>>,
-    ids: Identities,
-    neighbours: Neighbours,
-    sources: Sources,
-    free_indices: Vec<u32>,
-    last_generation: u32,
-    negative_cache: CacheMaintenance,
+    pub(crate) residency: Residency,
+    cache_sizer: NegativeCacheSizer,
     /// What all handles share.
     lookups: Arc<Lookups>,
-    loads: LoadQueue,
-    garbage: Garbage,
-    counters: Counters,
-    /// Bytes kept free of planned units for the copy that a growing group needs.
-    headroom_bytes: usize,
-    /// The ceiling that was asked for. Nothing is planned beyond it. The ceiling in force follows as bytes come free.
-    pending_budget_bytes: usize,
-    fixed_reservation: Option<Reservation>,
-    notices: Arc<Notices>,
 }
 
 impl Registry {
@@ -103,52 +87,49 @@ impl Registry {
         visits: Arc<VisitBuffer>,
         notices: Arc<Notices>,
     ) -> Self {
-        let mut planner = Planner::new(settings);
-        planner.set_budget_bytes(0);
-        let fixed_bytes = Self::fixed_bytes(&planner);
+        let planner = Planner::new(settings, 0);
+        let fixed_bytes = planner.fixed_bytes()
+            + LoadQueue::FIXED_BYTES
+            + NegativeCacheSizer::FIXED_BYTES
+            + size_of::<Registry>();
+        let budget_bytes = budget.budget_bytes();
         let cache = Arc::new(NegativeCache::new(budget.clone()));
+        let memory = Memory::new(budget.clone(), visits.clone(), fixed_bytes);
+        if memory.unpaid_fixed_bytes() > 0 {
+            notices.warn(format!(
+                "a filter budget of {budget_bytes} bytes is too small for the bookkeeping ({fixed_bytes} bytes): \
+                 lookups go without filters"
+            ));
+        }
         let mut registry = Self {
             policy: settings.policy,
             inherit_hotness: settings.inherit_hotness,
-            planner,
-            fixed_reservation: budget.try_reserve(MemoryKind::Bookkeeping, fixed_bytes),
-            garbage: Garbage::new(budget.clone()),
-            tables: Vec::new(),
-            ids: Identities::default(),
-            neighbours: Neighbours::default(),
-            sources: Sources::new(),
-            free_indices: Vec::new(),
-            last_generation: 0,
-            negative_cache: CacheMaintenance::new(cache.clone(), settings.negative_cache),
+            residency: Residency {
+                planner,
+                tables: Tables::new(budget.clone()),
+                loads: LoadQueue::new(),
+                memory,
+                counters: Counters::default(),
+                notices,
+            },
+            cache_sizer: NegativeCacheSizer::new(cache.clone(), settings.negative_cache),
             lookups: Arc::new(Lookups {
                 visits,
                 negative_cache: cache,
-                budget: budget.clone(),
+                budget,
                 reader_bytes: settings.reader_bytes,
             }),
-            budget,
-            loads: LoadQueue::new(),
-            counters: Counters::default(),
-            headroom_bytes: 0,
-            pending_budget_bytes: usize::MAX,
-            notices,
         };
-        if registry.fixed_reservation.is_none() {
-            registry.notices.warn(format!(
-                "a filter budget of {} bytes is too small for the bookkeeping ({fixed_bytes} bytes): lookups go without filters",
-                registry.budget.budget_bytes()
-            ));
-        }
-        registry.fit(0);
-        registry.fit_negative_cache(registry.budget.budget_bytes());
+        registry.residency.fit(0);
+        registry.fit_negative_cache(budget_bytes);
         registry
     }
 
     /// Takes in a table that a reader opened; see [`Manager::register`](crate::Manager::register).
     pub(crate) fn register(&mut self, spec: TableSpec) -> Option<TableHandle> {
-        let mut known = self.index_of(spec.id);
-        if known.is_some_and(|table| !self.matches(table, &spec)) {
-            self.notices.warn(format!(
+        let mut known = self.residency.tables.slot_of(spec.id);
+        if known.is_some_and(|slot| !self.matches(slot, &spec)) {
+            self.residency.notices.warn(format!(
                 "two tables of different content have the identity {:?}: the older one is forgotten",
                 spec.id
             ));
@@ -156,135 +137,98 @@ impl Registry {
             known = None;
         }
         let reservation = match known {
-            Some(_) => self.reserve(self.lookups.reader_bytes),
+            Some(_) => self.residency.reserve(self.lookups.reader_bytes, 0),
             None => self.reserve_bookkeeping(&spec),
         };
         let Some(reservation) = reservation else {
-            if self.counters.refused_tables == 0 {
-                self.notices.warn(format!(
-                    "no room for the bookkeeping of a table with {} segments in a filter budget of {} bytes: \
-                     its lookups go without filters",
-                    spec.shapes.len(),
-                    self.budget.budget_bytes()
-                ));
-            }
-            self.counters.refused_tables += 1;
+            self.count_refused(&spec);
             return None;
         };
-        // The handle gives the reader's bytes back, the garbage the table's.
-        reservation.hand_over(MemoryKind::Bookkeeping);
+        // The handle gives the reader's bytes back, the table the others.
+        reservation.forget(MemoryKind::Bookkeeping);
         let slot = match known {
-            Some(table) => self.reattach(table, spec),
+            Some(slot) => self.reattach(slot, spec),
             None => self.insert(spec),
         };
-        self.handle(slot)
+        let table = self.residency.tables.get(slot)?;
+        Some(TableHandle::new(table.shared.clone(), self.lookups.clone()))
     }
 
-    fn handle(&self, slot: u32) -> Option<TableHandle> {
-        let table = self.tables[slot as usize].as_ref()?;
-        Some(TableHandle::new(table.open.clone(), self.lookups.clone()))
-    }
-
-    fn matches(&self, table: u32, spec: &TableSpec) -> bool {
-        let Some(known) = &self.tables[table as usize] else { return false };
-        let states = self.planner.table(table);
-        known.open.fences() == spec.fences.as_ref()
-            && known.open.locator() == spec.locator
+    fn matches(&self, slot: u32, spec: &TableSpec) -> bool {
+        let Some(Table { shared, .. }) = self.residency.tables.get(slot) else { return false };
+        let states = self.residency.planner.allocation().table(slot);
+        shared.fences() == spec.fences.as_ref()
+            && shared.locator() == spec.locator
             && states.len() == spec.shapes.len()
             && states.iter().zip(&spec.shapes).all(|(state, &shape)| state.shape == shape)
     }
 
-    fn reattach(&mut self, table: u32, spec: TableSpec) -> u32 {
-        if let Some(known) = &mut self.tables[table as usize] {
-            // Before the old one leaves: it may be the same.
-            let source = self.sources.enter(spec.source, Arc::ptr_eq);
-            self.sources.leave(std::mem::replace(&mut known.source, source));
+    fn count_refused(&mut self, spec: &TableSpec) {
+        let Residency { counters, notices, memory, .. } = &mut self.residency;
+        if counters.refused_tables == 0 {
+            notices.warn(format!(
+                "no room for the bookkeeping of a table with {} segments in a filter budget of {} bytes: \
+                 its lookups go without filters",
+                spec.shapes.len(),
+                memory.budget.budget_bytes()
+            ));
         }
-        let level = self.planner.run_of(table).and_then(|run| run.level);
+        counters.refused_tables += 1;
+    }
+
+    fn reattach(&mut self, slot: u32, spec: TableSpec) -> u32 {
+        self.residency.tables.set_source(slot, spec.source);
+        let level = self.residency.planner.allocation().runs().of(slot).and_then(|run| run.level);
         if spec.level.is_some() && spec.level != level {
-            self.move_to_level(table, spec.level);
+            self.move_to_level(slot, spec.level);
         }
-        self.queue_table(table);
-        table
+        self.residency.queue_table(slot);
+        slot
     }
 
     fn insert(&mut self, mut spec: TableSpec) -> u32 {
         let fits = |warm_start: &Vec<SegmentUse>| warm_start.len() == spec.shapes.len();
         let warm_start = spec.warm_start.take().filter(fits);
         let hotness = match &warm_start {
-            Some(warm_start) => self.warm_start_hotness(warm_start),
+            Some(warm_start) => warm_start::first_hotness(self.residency.planner.allocation(), warm_start),
             None => self.inherited(&spec),
         };
-        let slot = self.free_indices.pop().unwrap_or(self.tables.len() as u32);
-        self.last_generation = self.last_generation.saturating_add(1);
-        let table = Table {
-            open: ResidentTable::new(slot, self.last_generation, &spec),
-            source: self.sources.enter(spec.source.clone(), Arc::ptr_eq),
-            queue_link: QueueLink::NOT,
-        };
-        if slot as usize == self.tables.len() {
-            grow_thriftily(&mut self.tables, slot as usize + 1);
-            self.tables.push(None);
-        }
-        self.tables[slot as usize] = Some(table);
-        self.ids.insert(spec.id, slot, |slot| id_at(&self.tables, slot));
+        let slot = self.residency.tables.insert(&spec);
         let segments: Vec<_> = spec.shapes.iter().copied().zip(hotness).collect();
-        self.planner.insert_table(slot, spec.scope, spec.level, &segments);
-        let fences = |slot: u32| Some(self.tables.get(slot as usize)?.as_ref()?.open.fences());
-        let run = Run { scope: spec.scope, level: spec.level };
-        self.neighbours.insert(slot, run, &Keys { fences: &fences, order: spec.order });
-        for segment in self.planner.placement_order(slot) {
+        let planner = &mut self.residency.planner;
+        planner.insert_table(slot, spec.scope, spec.level, &segments);
+        for segment in planner.placement_order(slot) {
+            let planner = &mut self.residency.planner;
             match &warm_start {
-                Some(warm_start) => self.restore_units(segment, warm_start[segment.segment as usize]),
-                None => self.planner.place(segment),
+                Some(warm_start) => {
+                    warm_start::restore_units(planner, segment, warm_start[segment.segment as usize]);
+                }
+                None => planner.place(segment),
             }
-            let handed_over =
+            let first_unit =
                 spec.first_units.as_mut().and_then(|units| units.get_mut(segment.segment as usize));
-            if let Some(bytes) = handed_over.and_then(Option::take) {
-                self.take_handed_over(segment, bytes);
+            if let Some(bytes) = first_unit.and_then(Option::take) {
+                self.residency.take_handed_over(segment, bytes);
             }
-            self.apply_plan(LoadBy::Table);
+            self.residency.apply_plan(LoadBy::Table);
         }
         slot
     }
 
-    fn take_handed_over(&mut self, segment: SegmentRef, bytes: Vec<u8>) {
-        let state = self.planner.segment(segment);
-        if state.units() == 0 || state.resident != 0 {
-            return;
-        }
-        // The policy may have chosen victims. Their bytes must be free before this unit takes them.
-        self.apply_plan(LoadBy::Table);
-        let shape = self.planner.segment(segment).shape;
-        let Some(reservation) = self.budget.try_reserve(MemoryKind::Units, group_bytes(shape, 1)) else {
-            return;
-        };
-        match self.grow(segment, 1, &[bytes], reservation) {
-            Ok(()) => self.counters.handed_over_units += 1,
-            Err(error) => {
-                self.notices
-                    .warn(format!("a filter unit that was handed over does not fit its table: {error}"));
-                self.counters.corrupt_units += 1;
-            }
-        }
-    }
-
     /// Hotness that the segments of a new table start with.
     fn inherited(&mut self, spec: &TableSpec) -> Vec<Hotness> {
-        let planner = &self.planner;
-        let range =
-            KeyRange::of_table(spec.fences.as_ref()).filter(|_| self.inherit_hotness && planner.ticks() > 0);
+        let Residency { planner, tables, .. } = &mut self.residency;
+        let allocation = planner.allocation();
+        let may_inherit = self.inherit_hotness && allocation.ticks() > 0;
+        let range = KeyRange::of_table(spec.fences.as_ref()).filter(|_| may_inherit);
         let Some(range) = range else { return vec![Hotness::default(); spec.shapes.len()] };
-        let fences = |slot: u32| Some(self.tables.get(slot as usize)?.as_ref()?.open.fences());
-        let keys = Keys { fences: &fences, order: spec.order };
-        let most = RELATIVES_MAX + RELATIVES_MAX_PER_SEGMENT * spec.shapes.len();
-        let family = self.neighbours.overlapping(spec.scope, range, most, |slot| planner.run_of(slot), &keys);
-        let relatives = family.into_iter().filter_map(|slot| {
+        let relatives = tables.relatives(spec, range, |slot| allocation.runs().of(slot));
+        let relatives = relatives.into_iter().filter_map(|slot| {
             let hotness = move |segment: u32| {
-                let states = planner.table(slot);
-                states.get(segment as usize).map(|state| state.counts().hotness()).unwrap_or_default()
+                allocation.table(slot).get(segment as usize).map(|state| state.hotness()).unwrap_or_default()
             };
-            Some(Relative { level: planner.run_of(slot)?.level, fences: fences(slot)?, hotness })
+            let level = allocation.runs().of(slot)?.level;
+            Some(Relative { level, fences: tables.get(slot)?.shared.fences(), hotness })
         });
         let mut hotness = inherit::inherit(spec.fences.as_ref(), spec.level, spec.order, relatives);
         // Wasted reads depend on resident units, and the new segments have none yet.
@@ -292,53 +236,92 @@ impl Registry {
         hotness
     }
 
+    /// For a table that is not known yet, and a reader of it.
+    fn reserve_bookkeeping(&mut self, spec: &TableSpec) -> Option<Reservation> {
+        let is_sane = spec.shapes.len() == spec.fences.len() && spec.shapes.len() < SEGMENTS_MAX;
+        if !is_sane || !self.residency.tables.has_free_slot() || !self.residency.memory.reserve_fixed() {
+            return None;
+        }
+        let shared_bytes = TableShared::bytes_for(&spec.fences, spec.locator.len());
+        let other_bytes = self.residency.table_bytes_beside_shared(spec.shapes.len());
+        let few_units_bytes = few_units_bytes(spec.shapes.iter().copied());
+        self.residency.reserve(shared_bytes + other_bytes + self.lookups.reader_bytes, few_units_bytes)
+    }
+
+    /// Whether a table of one segment and a reader of it would find room.
+    pub(crate) fn admits_any(&self) -> bool {
+        let fixed_bytes = self.residency.memory.unpaid_fixed_bytes();
+        let shared_bytes = TableShared::bytes_for(&Fences::default(), 0);
+        let table_bytes = shared_bytes + self.residency.table_bytes_beside_shared(1);
+        self.residency.has_share_for(fixed_bytes + table_bytes + self.lookups.reader_bytes, 0)
+    }
+
     /// A table moved to another level; one that is not known is ignored.
     pub(crate) fn set_level(&mut self, id: TableId, level: Option<u8>) {
-        if let Some(slot) = self.index_of(id) {
+        if let Some(slot) = self.residency.tables.slot_of(id) {
             self.move_to_level(slot, level);
         }
     }
 
     fn move_to_level(&mut self, slot: u32, level: Option<u8>) {
-        if let Some(run) = self.planner.run_of(slot) {
-            self.neighbours.move_to_another_level(slot, run);
-            self.planner.set_level(slot, level);
+        let Residency { planner, tables, .. } = &mut self.residency;
+        if let Some(run) = planner.allocation().runs().of(slot) {
+            tables.move_to_another_level(slot, run);
+            planner.set_level(slot, level);
         }
     }
 
     /// Frees everything about a table.
     pub(crate) fn forget(&mut self, id: TableId) {
-        let Some(slot) = self.ids.remove(id, |slot| id_at(&self.tables, slot)) else { return };
-        self.loads.remove_table(&mut self.tables, slot);
-        if let Some(run) = self.planner.run_of(slot) {
-            self.neighbours.remove(slot, run);
-        }
-        self.planner.remove_table(slot);
-        self.free_indices.push(slot);
-        let Some(Table { open, source, .. }) = self.tables[slot as usize].take() else { return };
-        self.negative_cache.forget(open.generation());
-        open.cells().iter().for_each(|cell| self.garbage.take_group(cell.clear()));
-        let bytes = open.bytes() + self.table_bytes_beside_open(open.cells().len());
-        self.garbage.take_table(open, source, bytes);
-        self.garbage.collect_tables(&mut self.sources);
+        let Residency { planner, tables, loads, memory, .. } = &mut self.residency;
+        let Some(slot) = tables.slot_of(id) else { return };
+        loads.remove_table(tables, slot);
+        let Some(table) = tables.remove(slot, planner.allocation().runs().of(slot)) else { return };
+        planner.remove_table(slot);
+        self.cache_sizer.forget(table.shared.generation());
+        table.shared.cells().iter().for_each(|cell| memory.garbage.take_group(cell.clear()));
+        let segments = table.shared.cells().len();
+        let bytes = table.shared.bytes() + self.residency.table_bytes_beside_shared(segments);
+        self.residency.tables.keep_forgotten(table, bytes);
     }
 
     /// Frees everything about a table unless some reader has it open.
     pub(crate) fn forget_closed(&mut self, id: TableId) {
-        let table = self.index_of(id).and_then(|slot| self.tables[slot as usize].as_ref());
-        if table.is_some_and(|table| table.open.is_closed()) {
+        let tables = &self.residency.tables;
+        let table = tables.slot_of(id).and_then(|slot| tables.get(slot));
+        if table.is_some_and(|table| table.shared.is_closed()) {
             self.forget(id);
         }
     }
 
-    /// All tables of some scopes. O(log scopes + these tables).
-    pub(crate) fn tables_of(&self, scopes: Range<ScopeId>) -> Vec<TableId> {
-        let slots = self.neighbours.tables_of(scopes, |slot| self.planner.run_of(slot));
-        slots.into_iter().filter_map(|slot| id_at(&self.tables, slot)).collect()
+    pub(crate) fn knows(&self, id: TableId) -> bool {
+        self.residency.tables.slot_of(id).is_some()
     }
 
-    pub(crate) fn index_of(&self, id: TableId) -> Option<u32> {
-        self.ids.find(id, |slot| id_at(&self.tables, slot))
+    /// All tables of some scopes. O(log scopes + these tables).
+    pub(crate) fn tables_of(&self, scopes: Range<ScopeId>) -> Vec<TableId> {
+        let runs = self.residency.planner.allocation().runs();
+        self.residency.tables.of_scopes(scopes, |slot| runs.of(slot))
+    }
+
+    pub(crate) fn known_tables(&self) -> impl Iterator<Item = KnownTable<'_>> {
+        let tables = &self.residency.tables;
+        tables.iter().filter_map(|(_, table)| tables.as_known(table))
+    }
+
+    /// Use of each segment of a table; `None` if it is not known.
+    pub(crate) fn table_use(&self, id: TableId) -> Option<Vec<SegmentUse>> {
+        let slot = self.residency.tables.slot_of(id)?;
+        Some(warm_start::use_of(self.residency.planner.allocation(), slot))
+    }
+
+    /// Shows the tables with these identities, as far as they are known, with the use of each segment.
+    pub(crate) fn visit_uses(&self, ids: &[TableId], mut visit: impl FnMut(KnownTable<'_>, Vec<SegmentUse>)) {
+        let Residency { planner, tables, .. } = &self.residency;
+        for slot in ids.iter().filter_map(|&id| tables.slot_of(id)) {
+            let known = tables.get(slot).and_then(|table| tables.as_known(table));
+            known.into_iter().for_each(|known| visit(known, warm_start::use_of(planner.allocation(), slot)));
+        }
     }
 
     /// Lets the policy learn from a batch; visits to tables that were forgotten meanwhile are ignored.
@@ -350,7 +333,7 @@ impl Registry {
     pub(crate) fn take_in_of(&mut self, scopes: &Range<ScopeId>, batch: &mut VisitBatch) {
         let sample_weight = batch.sample_weight();
         batch.retain(|visit| {
-            let run = self.planner.run_of(visit.segment().table);
+            let run = self.residency.planner.allocation().runs().of(visit.segment().table);
             let is_of_them = run.is_some_and(|run| scopes.contains(&run.scope));
             if is_of_them {
                 self.take_in_visit(visit, sample_weight);
@@ -361,40 +344,108 @@ impl Registry {
 
     fn take_in_visit(&mut self, visit: PackedVisit, sample_weight: u32) {
         let segment = visit.segment();
-        let known = self.tables.get(segment.table as usize).and_then(Option::as_ref);
-        let is_same = |table: &Table| visit.is_of(VisitedTable::new(segment.table, table.open.generation()));
-        if known.is_some_and(is_same) {
-            self.planner.record(Visit { segment, outcome: visit.outcome(), sample_weight });
-            self.apply_plan(LoadBy::Segment);
+        let is_same =
+            |table: &Table| visit.is_of(VisitedTable::new(segment.table, table.shared.generation()));
+        if self.residency.tables.get(segment.table).is_some_and(is_same) {
+            self.residency.planner.record(Visit { segment, outcome: visit.outcome(), sample_weight });
+            self.residency.apply_plan(LoadBy::Segment);
         }
     }
 
     /// The scopes with visits since the last call.
     pub(crate) fn take_visited(&mut self) -> BTreeSet<ScopeId> {
-        self.planner.take_visited()
+        self.residency.planner.allocation_mut().runs_mut().take_visited()
     }
 
-    /// How all visits ever made ended.
-    fn totals(&self) -> OutcomeTotals {
-        self.lookups.visits.totals()
+    /// Asks for another budget: nothing is planned beyond it from now on.
+    pub(crate) fn ask_budget(&mut self, budget_bytes: usize) {
+        self.residency.memory.ask(budget_bytes);
     }
 
-    /// A bounded piece of the policy's own work. `false` if there was none.
-    pub(crate) fn rebalance(&mut self) -> bool {
-        let worked = self.planner.rebalance_step();
-        self.apply_plan(LoadBy::Table);
-        worked
+    /// A piece of moving the budget in force to the one that was asked for.
+    pub(crate) fn move_budget(&mut self) -> BudgetMove {
+        let asked_bytes = self.residency.memory.budget.asked_bytes();
+        self.lookups.visits.fit(asked_bytes);
+        if self.cache_sizer.shrink(asked_bytes) {
+            self.residency.fit(0);
+        }
+        // The budget falls after all is evicted: until then, shrinking groups need room for their copies.
+        if self.residency.fit_piece() {
+            return BudgetMove::Evicts;
+        }
+        let reached_bytes = self.residency.memory.budget.follow();
+        if reached_bytes <= asked_bytes {
+            self.lookups.visits.fit(asked_bytes);
+            self.residency.fit(0);
+            self.fit_negative_cache(reached_bytes);
+            return BudgetMove::Ended(reached_bytes);
+        }
+        if self.residency.memory.movable_bytes() > 0 || self.give_up_negative_cache() {
+            return BudgetMove::Waits;
+        }
+        self.residency.memory.collect(!self.residency.tables.are_none());
+        let reached_bytes = self.residency.memory.budget.budget_bytes();
+        if reached_bytes > asked_bytes {
+            self.residency.notices.warn(format!(
+                "a filter budget of {asked_bytes} bytes is less than what stays in use for now: {reached_bytes} bytes"
+            ));
+        }
+        BudgetMove::Ended(reached_bytes)
     }
 
-    /// Gives some free bytes to units of which nothing is measured. `false` if there was nothing to give.
-    pub(crate) fn fill(&mut self) -> bool {
-        let worked = self.planner.fill_step();
-        self.apply_plan(LoadBy::Table);
-        worked
+    /// Room for absences in a new budget: never more than their share, and at once what they begin with.
+    fn fit_negative_cache(&mut self, budget_bytes: usize) {
+        if self.cache_sizer.shrink(budget_bytes) {
+            self.residency.fit(0);
+        }
+        self.cache_sizer.begin(budget_bytes);
+        self.grow_negative_cache();
     }
 
-    /// The table that came last: another number than before if one came.
-    pub(crate) fn last_generation(&self) -> u32 {
-        self.last_generation
+    /// Gives up all absences, for a budget that is less than the bookkeeping; `false` if there was nothing left of them.
+    fn give_up_negative_cache(&mut self) -> bool {
+        let had_any = self.residency.memory.budget.used_bytes_of(MemoryKind::NegativeCache) > 0; // or a lookup is still looking
+        if self.cache_sizer.give_up() {
+            self.residency.fit(0);
+        }
+        had_any
+    }
+
+    /// A bounded piece of work on the negative cache: moves its share where that saves reads, drops what is known of forgotten tables.
+    pub(crate) fn maintain_negative_cache(&mut self) {
+        self.cache_sizer.purge_step();
+        self.grow_negative_cache();
+        let Residency { planner, memory, .. } = &self.residency;
+        let ticks = planner.allocation().ticks();
+        let (price, budget_bytes) = (planner.marginal_value_per_byte(), memory.budget.budget_bytes());
+        if self.cache_sizer.is_due(ticks)
+            && self.cache_sizer.decide(ticks, self.lookups.visits.totals(), price, budget_bytes)
+        {
+            self.residency.fit(0);
+        }
+    }
+
+    fn grow_negative_cache(&mut self) {
+        let chunks = self.cache_sizer.chunks_to_add();
+        if chunks > 0 {
+            self.residency.fit(chunks * CHUNK_BYTES);
+            self.cache_sizer.grow(chunks);
+            self.residency.fit(0);
+        }
+    }
+
+    /// Share of false positives that the negative cache misses; scales the analytic rates.
+    pub(crate) fn unknown_share(&self) -> f64 {
+        self.cache_sizer.unknown_share()
+    }
+
+    /// Measured use of all segments. O(segments).
+    pub(crate) fn demand(&self) -> Demand {
+        report::demand(&self.residency, self.unknown_share())
+    }
+
+    /// A reading of all counters but those of the thread. O(segments).
+    pub(crate) fn stats(&self) -> Stats {
+        report::stats(&self.residency, &self.lookups, self.policy, self.unknown_share())
     }
 }

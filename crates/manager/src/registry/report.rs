@@ -2,12 +2,14 @@
 
 use std::collections::BTreeMap;
 
-use super::Registry;
-use super::table::Table;
+use super::residency::Residency;
+use crate::budget::MemoryKind;
+use crate::lookup::Lookups;
 use crate::memory::group_bytes;
-use crate::{
-    KnownTable, LevelUnits, MemoryKind, ScopeId, ScopeStats, SegmentDemand, Stats, TableId, UsedBytes,
-};
+use crate::names::ScopeId;
+use crate::plan::SegmentDemand;
+use crate::policy_kind::PolicyKind;
+use crate::stats::{LevelUnits, ScopeStats, Stats, UsedBytes};
 
 /// What a [`MemoryCurve`](crate::MemoryCurve) is made of.
 pub(crate) struct Demand {
@@ -16,115 +18,104 @@ pub(crate) struct Demand {
     pub other_bytes: usize,
 }
 
-impl Registry {
-    pub(crate) fn knows(&self, id: TableId) -> bool {
-        self.index_of(id).is_some()
+/// Measured use of all segments, where the negative cache misses `unknown_share` of the false positives. O(segments).
+pub(super) fn demand(residency: &Residency, unknown_share: f64) -> Demand {
+    let allocation = residency.planner.allocation();
+    let mut segments = Vec::with_capacity(allocation.segment_count());
+    let mut visits = 0.0;
+    for (_, state) in allocation.segments().iter() {
+        visits += f64::from(state.counts().access_count());
+        let negatives = f64::from(state.counts().negatives()) * unknown_share;
+        segments.push(SegmentDemand { shape: state.shape, units_max: state.units_max(), negatives });
     }
+    Demand { segments, visits, other_bytes: residency.memory.other_bytes() }
+}
 
-    pub(crate) fn known_tables(&self) -> impl Iterator<Item = KnownTable<'_>> {
-        self.tables.iter().flatten().filter_map(|table| self.as_known(table))
+/// A reading of all counters but those of the thread. O(segments).
+pub(super) fn stats(
+    residency: &Residency,
+    lookups: &Lookups,
+    policy: PolicyKind,
+    unknown_share: f64,
+) -> Stats {
+    let Residency { planner, tables, loads, memory, counters, .. } = residency;
+    let visits = &lookups.visits;
+    let budget = memory.budget.snapshot();
+    let used = |kind| memory.budget.used_bytes_of(kind);
+    let scopes = scopes(residency);
+    let levels = in_all_scopes(&scopes);
+    let resident_bytes = levels.iter().map(|level| level.unit_bytes).sum();
+    Stats {
+        policy,
+        budget_bytes: budget.budget_bytes,
+        used_bytes: budget.used_bytes,
+        peak_bytes: memory.budget.peak_bytes(),
+        used: UsedBytes {
+            units: resident_bytes,
+            bookkeeping: used(MemoryKind::Bookkeeping),
+            buffers: used(MemoryKind::Buffers),
+            loading: used(MemoryKind::Loading) + used(MemoryKind::HandedOver),
+            negative_cache: used(MemoryKind::NegativeCache),
+            garbage: used(MemoryKind::Units).saturating_sub(resident_bytes),
+        },
+        tables: tables.iter().count(),
+        closed_tables: tables.iter().filter(|(_, table)| table.shared.is_closed()).count(),
+        refused_tables: counters.refused_tables,
+        failing_tables: loads.failing_count(tables),
+        segments: planner.allocation().segment_count(),
+        levels,
+        scopes,
+        loads: counters.loads,
+        load_bytes: counters.load_bytes,
+        load_reads: counters.load_reads,
+        handed_over_units: counters.handed_over_units,
+        evictions: counters.evictions,
+        corrupt_units: counters.corrupt_units,
+        failed_reads: counters.failed_reads,
+        thread_panics: 0,
+        dropped_visits: visits.dropped_visits(),
+        unpaid_bytes: visits.unpaid_bytes() + memory.unpaid_fixed_bytes(),
+        sampled_one_in: visits.sample_weight(),
+        outcomes: visits.totals(),
+        expected_wasted_reads_per_visit: planner.allocation().expected_wasted_reads_per_visit()
+            * unknown_share,
     }
+}
 
-    pub(super) fn as_known<'a>(&'a self, Table { open, source, .. }: &'a Table) -> Option<KnownTable<'a>> {
-        let source = self.sources.get(*source)?;
-        Some(KnownTable { id: open.id(), source, locator: open.locator(), is_open: !open.is_closed() })
-    }
-
-    /// Share of false positives that the negative cache misses; scales the analytic rates.
-    pub(crate) fn unknown_share(&self) -> f64 {
-        self.negative_cache.unknown_share()
-    }
-
-    /// Measured use of all segments. O(segments).
-    pub(crate) fn demand(&self) -> Demand {
-        let mut segments = Vec::with_capacity(self.planner.segment_count());
-        let mut visits = 0.0;
-        for state in self.planner.segments() {
-            visits += f64::from(state.counts().access_count());
-            let negatives = f64::from(state.counts().negatives()) * self.unknown_share();
-            segments.push(SegmentDemand { shape: state.shape, units_max: state.units_max(), negatives });
-        }
-        Demand { segments, visits, other_bytes: self.other_bytes() }
-    }
-
-    /// A reading of all counters but those of the thread. O(segments).
-    pub(crate) fn stats(&self) -> Stats {
-        let budget = self.budget.snapshot();
-        let used = |kind| self.budget.used_bytes_of(kind);
-        let scopes = self.scopes();
-        let levels = in_all_scopes(&scopes);
-        let resident_bytes = levels.iter().map(|level| level.unit_bytes).sum();
-        Stats {
-            policy: self.policy,
-            budget_bytes: budget.budget_bytes,
-            used_bytes: budget.used_bytes,
-            peak_bytes: self.budget.peak_bytes(),
-            used: UsedBytes {
-                units: resident_bytes,
-                bookkeeping: used(MemoryKind::Bookkeeping),
-                buffers: used(MemoryKind::Buffers),
-                loading: used(MemoryKind::Loading) + used(MemoryKind::HandedOver),
-                negative_cache: used(MemoryKind::NegativeCache),
-                garbage: used(MemoryKind::Units).saturating_sub(resident_bytes),
-            },
-            tables: self.tables.iter().flatten().count(),
-            closed_tables: self.known_tables().filter(|table| !table.is_open).count(),
-            refused_tables: self.counters.refused_tables,
-            failing_tables: self.loads.failing_count(&self.tables),
-            segments: self.planner.segment_count(),
-            levels,
-            scopes,
-            loads: self.counters.loads,
-            load_bytes: self.counters.load_bytes,
-            load_reads: self.counters.load_reads,
-            handed_over_units: self.counters.handed_over_units,
-            evictions: self.counters.evictions,
-            corrupt_units: self.counters.corrupt_units,
-            failed_reads: self.counters.failed_reads,
-            thread_panics: 0,
-            dropped_visits: self.lookups.visits.dropped_visits(),
-            unpaid_bytes: self.lookups.visits.unpaid_bytes() + self.unpaid_fixed_bytes(),
-            sampled_one_in: self.lookups.visits.sample_weight(),
-            outcomes: self.totals(),
-            expected_wasted_reads_per_visit: self.planner.expected_wasted_reads_per_visit()
-                * self.negative_cache.unknown_share(),
-        }
-    }
-
-    fn scopes(&self) -> Vec<ScopeStats> {
-        let mut levels: BTreeMap<(ScopeId, u16), LevelUnits> = BTreeMap::new();
-        let mut tables: BTreeMap<ScopeId, usize> = BTreeMap::new();
-        for (slot, table) in self.tables.iter().enumerate() {
-            let run = self.planner.run_of(slot as u32);
-            let (Some(_), Some(run)) = (table, run) else { continue };
-            *tables.entry(run.scope).or_default() += 1;
-            let level = levels.entry((run.scope, place_of(run.level))).or_default();
-            level.level = run.level;
-            for state in self.planner.table(slot as u32) {
-                let units = usize::from(state.resident);
-                if level.segments.len() <= units {
-                    level.segments.resize(units + 1, 0);
-                }
-                level.segments[units] += 1;
-                level.keys += u64::from(state.shape.key_count());
-                level.unit_bytes += group_bytes(state.shape, state.resident);
+fn scopes(residency: &Residency) -> Vec<ScopeStats> {
+    let allocation = residency.planner.allocation();
+    let mut levels: BTreeMap<(ScopeId, u16), LevelUnits> = BTreeMap::new();
+    let mut tables: BTreeMap<ScopeId, usize> = BTreeMap::new();
+    for (slot, table) in residency.tables.iter() {
+        let Some(run) = allocation.runs().of(slot) else { continue };
+        *tables.entry(run.scope).or_default() += 1;
+        let level = levels.entry((run.scope, place_of(run.level))).or_default();
+        level.level = run.level;
+        for (state, cell) in allocation.table(slot).iter().zip(table.shared.cells()) {
+            let resident = cell.resident_units();
+            let units = usize::from(resident);
+            if level.segments.len() <= units {
+                level.segments.resize(units + 1, 0);
             }
+            level.segments[units] += 1;
+            level.keys += u64::from(state.shape.key_count());
+            level.unit_bytes += group_bytes(state.shape, resident);
         }
-        let counts = self.planner.scope_counts();
-        let mut scopes: Vec<_> = tables
-            .into_iter()
-            .map(|(scope, tables)| {
-                let counts = counts.get(&scope).copied().unwrap_or_default();
-                ScopeStats { scope, tables, levels: Vec::new(), counts }
-            })
-            .collect();
-        for ((scope, _), level) in levels {
-            if let Ok(at) = scopes.binary_search_by_key(&scope, |stats| stats.scope) {
-                scopes[at].levels.push(level);
-            }
-        }
-        scopes
     }
+    let counts = allocation.runs().scope_counts();
+    let mut scopes: Vec<_> = tables
+        .into_iter()
+        .map(|(scope, tables)| {
+            let counts = counts.get(&scope).copied().unwrap_or_default();
+            ScopeStats { scope, tables, levels: Vec::new(), counts }
+        })
+        .collect();
+    for ((scope, _), level) in levels {
+        if let Ok(at) = scopes.binary_search_by_key(&scope, |stats| stats.scope) {
+            scopes[at].levels.push(level);
+        }
+    }
+    scopes
 }
 
 /// Unknown levels last.

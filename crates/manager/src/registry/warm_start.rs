@@ -2,58 +2,38 @@
 //!
 //! Exported counts are in visits made now, because the next manager starts with another weight.
 
-use crate::Hotness;
-use crate::SegmentRef;
-use crate::registry::Registry;
-use crate::{KnownTable, SegmentUse, TableId};
+use crate::names::SegmentRef;
+use crate::plan::{Allocation, Hotness, Planner};
+use crate::table_spec::SegmentUse;
 
-impl Registry {
-    /// Use of each segment of a table; `None` if it is not known.
-    pub(crate) fn table_use(&self, id: TableId) -> Option<Vec<SegmentUse>> {
-        self.index_of(id).map(|slot| self.use_of(slot))
-    }
+/// Use of each segment of a known table.
+pub(super) fn use_of(allocation: &Allocation, table: u32) -> Vec<SegmentUse> {
+    let now = (1.0 / allocation.decay().weight()) as f32;
+    let uses = allocation.table(table).iter().map(|state| {
+        let mut hotness = state.hotness();
+        hotness.scale(now);
+        SegmentUse { hotness, units: state.units() }
+    });
+    uses.collect()
+}
 
-    fn use_of(&self, slot: u32) -> Vec<SegmentUse> {
-        let now = (1.0 / self.planner.weight()) as f32;
-        let uses = self.planner.table(slot).iter().map(|state| {
-            let mut hotness = state.counts().hotness();
-            hotness.scale(now);
-            SegmentUse { hotness, units: state.units() }
-        });
-        uses.collect()
-    }
+/// Hotness that the segments of a warm-started table begin with.
+pub(super) fn first_hotness(allocation: &Allocation, warm_start: &[SegmentUse]) -> Vec<Hotness> {
+    let hotness = warm_start.iter().map(|segment| {
+        let mut hotness = segment.hotness;
+        hotness.scale(allocation.weight());
+        // As it would be with the units that it has now: none.
+        hotness.wasted_reads = hotness.negatives;
+        hotness
+    });
+    hotness.collect()
+}
 
-    /// Shows the tables with these identities, as far as they are known, with the use of each segment.
-    pub(crate) fn visit_uses(
-        &self,
-        tables: &[TableId],
-        mut visit: impl FnMut(KnownTable<'_>, Vec<SegmentUse>),
-    ) {
-        for slot in tables.iter().filter_map(|&id| self.index_of(id)) {
-            let known = self.tables[slot as usize].as_ref().and_then(|table| self.as_known(table));
-            known.into_iter().for_each(|known| visit(known, self.use_of(slot)));
-        }
-    }
-
-    /// Hotness that the segments of a warm-started table begin with.
-    pub(crate) fn warm_start_hotness(&self, warm_start: &[SegmentUse]) -> Vec<Hotness> {
-        let weight = self.planner.weight() as f32;
-        let hotness = warm_start.iter().map(|segment| {
-            let mut hotness = segment.hotness;
-            hotness.scale(weight);
-            // As it would be with the units that it has now: none.
-            hotness.wasted_reads = hotness.negatives;
-            hotness
-        });
-        hotness.collect()
-    }
-
-    /// Gives a segment of a new table the units that it had, as far as there is room; else as the policy sees fit.
-    pub(crate) fn restore_units(&mut self, segment: SegmentRef, warm_start: SegmentUse) {
-        self.planner.place_units(segment, warm_start.units);
-        let weight = self.planner.weight() as f32;
-        if self.planner.segment(segment).units() == warm_start.units {
-            self.planner.set_wasted_reads(segment, warm_start.hotness.wasted_reads * weight);
-        }
+/// Gives a segment of a new table the units that it had, as far as there is room; else as the policy sees fit.
+pub(super) fn restore_units(planner: &mut Planner, segment: SegmentRef, warm_start: SegmentUse) {
+    planner.place_units(segment, warm_start.units);
+    let weight = planner.allocation().weight();
+    if planner.allocation().segments()[segment].units() == warm_start.units {
+        planner.allocation_mut().set_wasted_reads(segment, warm_start.hotness.wasted_reads * weight);
     }
 }

@@ -1,6 +1,6 @@
 //! What one lookup learned about one segment.
 
-use crate::SegmentRef;
+use crate::names::SegmentRef;
 
 /// The end of a lookup's visit to one segment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]

@@ -1,7 +1,7 @@
 //! A visit in eight bytes.
 
 use super::Outcome;
-use crate::SegmentRef;
+use crate::names::SegmentRef;
 
 const OUTCOME_BITS: u32 = 3;
 const SEGMENT_BITS: u32 = 24;

@@ -13,11 +13,10 @@ use super::batch::{PERIOD_LOG2_MAX, VisitBatch, is_one_in};
 use super::counters::{ThreadTotals, Totals};
 use super::packed_visit::{PackedVisit, SEGMENTS_MAX, VisitedTable};
 use super::visit_buffer::VisitBuffer;
+use crate::budget::{MemoryKind, Reservation};
 use crate::memory::allocated_bytes;
-use crate::{MemoryKind, Outcome, Reservation};
+use crate::visits::Outcome;
 
-/// Part of the budget that pays at most for what threads keep.
-pub(super) const THREADS_SHARE: usize = 8;
 /// Bytes of the list of pointers that a thread borrows (`arc-swap`'s), with its alignment; kept for the next thread when one ends.
 const BORROWED_BYTES: usize = 320;
 
@@ -138,7 +137,8 @@ impl ThreadVisits {
         }
     }
 
-    /// Gives the batch room for so many visits. One larger than those of the pool would never be empty again, and so keep its period.
+    /// Gives the batch room for so many visits. A batch larger than the pool's could never be drained, so its sampling period would never
+    /// reset.
     fn resize(&mut self, room: usize) {
         let Self { visits, batch, rng, .. } = self;
         let mut resized = VisitBatch::with_room_for(room);
@@ -256,9 +256,9 @@ mod tests {
     use std::sync::Barrier;
 
     use super::*;
-    use crate::MemoryBudget;
+    use crate::budget::MemoryBudget;
     use crate::visits::batch::batch_bytes;
-    use crate::visits::visit_buffer::pool_bytes;
+    use crate::visits::visit_buffer::{THREADS_SHARE, pool_bytes};
 
     fn drain(visits: &VisitBuffer, mut take_in: impl FnMut(&VisitBatch)) {
         while let Some(batch) = visits.take() {

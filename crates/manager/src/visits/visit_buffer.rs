@@ -15,8 +15,8 @@ use super::batch::{VisitBatch, batch_bytes};
 use super::counters::Totals;
 use super::packed_visit::PackedVisit;
 use super::rings::Rings;
-use super::thread_visits::THREADS_SHARE;
-use crate::{MemoryBudget, MemoryKind, OutcomeTotals};
+use crate::budget::{MemoryBudget, MemoryKind};
+use crate::visits::OutcomeTotals;
 
 /// Share of the budget that buffers take.
 const BUDGET_SHARE: usize = 256;
@@ -24,6 +24,8 @@ const POOL_BYTES_MAX: usize = 256 << 10;
 /// A small budget gives more for them, up to this share: a handful of batches must go round.
 const SMALL_BUDGET_SHARE: usize = 32;
 const POOL_BYTES_MIN: usize = 2048;
+/// Part of the budget that pays at most for what threads keep.
+pub(super) const THREADS_SHARE: usize = 8;
 const BATCHES_AIMED_AT: usize = 32;
 const BATCH_VISITS_MAX: usize = 128;
 const BATCH_VISITS_MIN: usize = 8;
@@ -153,7 +155,7 @@ impl VisitBuffer {
         }
         if let Some(reservation) = reservation {
             self.places_bytes.fetch_add(reservation.bytes(), Ordering::Relaxed);
-            reservation.hand_over(MemoryKind::Buffers);
+            reservation.forget(MemoryKind::Buffers);
         }
     }
 
@@ -194,7 +196,7 @@ impl VisitBuffer {
         let reservation = self.budget.try_reserve(MemoryKind::Buffers, batch_bytes(visits))?;
         self.batches.fetch_add(1, Ordering::Relaxed);
         self.batches_bytes.fetch_add(reservation.bytes(), Ordering::Relaxed);
-        reservation.hand_over(MemoryKind::Buffers);
+        reservation.forget(MemoryKind::Buffers);
         Some(VisitBatch::with_room_for(visits))
     }
 

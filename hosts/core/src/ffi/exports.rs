@@ -12,7 +12,7 @@ use std::{
 use springbloom_filter::KeyDigest;
 use springbloom_format::BlockHeader;
 use springbloom_manager::{
-    KeyOrder, MemoryKind, Outcome, TableHandle, allocated_bytes, set_host_bytes_of_thread,
+    Answer, BatchKey, KeyOrder, MemoryKind, allocated_bytes, set_host_bytes_of_thread,
 };
 
 use super::{
@@ -543,7 +543,7 @@ unsafe extern "C" fn sb_reserve(filters: *const Filters, bytes: usize) -> c_int 
     // SAFETY: borrowed for the call.
     let filters = unsafe { &*filters };
     let reserved = guarded(None, || filters.manager.reserve(allocated_bytes(bytes)));
-    reserved.map(|reservation| reservation.hand_over(MemoryKind::Bookkeeping)).is_some().into()
+    reserved.map(|reservation| reservation.forget(MemoryKind::Bookkeeping)).is_some().into()
 }
 
 /// # Safety
@@ -581,26 +581,27 @@ unsafe extern "C" fn sb_table_may_match(
 ) -> c_int {
     // SAFETY: borrowed for the call.
     let (handle, order, key) = unsafe { (&(*table).handle, &*order, key.get()) };
-    let digest = digest.into();
-    let (may_match, at) = guarded((true, 0), || {
-        let at = handle.segment_of(key, order);
-        let outcome = handle.rejection(at, digest).or_else(|| known_absence(handle, key, digest));
-        outcome.into_iter().for_each(|outcome| handle.record(at, outcome));
-        (outcome.is_none(), at)
-    });
+    let unknown = Answer { segment: 0, rejection: None };
+    let answer = guarded(unknown, || handle.may_match(key, digest.into(), order));
     // SAFETY: the caller's variable.
-    unsafe { *segment = at };
-    may_match.into()
+    unsafe { *segment = answer.segment };
+    answer.may_match().into()
 }
 
-/// The outcome for a key that the units let pass and the negative cache has.
-#[inline]
-fn known_absence(handle: &TableHandle, key: &[u8], digest: KeyDigest) -> Option<Outcome> {
-    handle.is_known_absent(key, digest).then_some(Outcome::KnownAbsent)
-}
+impl BatchKey for Sought {
+    fn key(&self) -> &[u8] {
+        // SAFETY: its keys are readable while `sb_table_may_match_batch` borrows it, and nothing else asks for them.
+        unsafe { self.key.get() }
+    }
 
-/// Keys of a batch that are asked for at once.
-const BATCH: usize = 32;
+    fn digest(&self) -> KeyDigest {
+        self.digest.into()
+    }
+
+    fn set_answer(&mut self, answer: Answer) {
+        (self.segment, self.may_match) = (answer.segment, answer.may_match().into());
+    }
+}
 
 /// # Safety
 /// `table` and what orders its keys are alive; `sought` points to `count` of them, which are writable, and their keys are readable.
@@ -621,27 +622,7 @@ unsafe extern "C" fn sb_table_may_match_batch(
         // Whatever happens.
         (key.segment, key.may_match) = (0, 1);
     }
-    guarded((), || {
-        for sought in sought.chunks_mut(BATCH) {
-            let mut asked = [(0, KeyDigest { lo: 0, hi: 0 }); BATCH];
-            for (asked, sought) in asked.iter_mut().zip(&mut *sought) {
-                // SAFETY: borrowed for the call.
-                sought.segment = handle.segment_of(unsafe { sought.key.get() }, order);
-                *asked = (sought.segment, sought.digest.into());
-            }
-            let mut outcomes = [None; BATCH];
-            handle.rejections(&asked[..sought.len()], |place, rejection| outcomes[place] = rejection);
-            for (outcome, sought) in outcomes.iter_mut().zip(&mut *sought) {
-                // SAFETY: borrowed for the call.
-                let known_absence =
-                    || known_absence(handle, unsafe { sought.key.get() }, sought.digest.into());
-                *outcome = outcome.or_else(known_absence);
-                sought.may_match = outcome.is_none().into();
-            }
-            let visits = asked.iter().zip(outcomes);
-            handle.record_all(visits.filter_map(|(&(segment, _), outcome)| Some((segment, outcome?))));
-        }
-    });
+    guarded((), || handle.may_match_batch(sought, order));
 }
 
 /// # Safety
@@ -656,12 +637,7 @@ unsafe extern "C" fn sb_table_record_wasted_read(
 ) {
     // SAFETY: borrowed for the call.
     let (handle, key) = unsafe { (&(*table).handle, key.get()) };
-    guarded((), || {
-        if absent != 0 {
-            handle.learn_absence(key, digest.into());
-        }
-        handle.record(segment, Outcome::WastedRead);
-    });
+    guarded((), || handle.record_absent(segment, key, digest.into(), absent != 0));
 }
 
 /// # Safety
@@ -670,7 +646,7 @@ unsafe extern "C" fn sb_table_record_wasted_read(
 unsafe extern "C" fn sb_table_record_true_positive(table: *const OpenTable, segment: u32) {
     // SAFETY: borrowed for the call.
     let handle = unsafe { &(*table).handle };
-    guarded((), || handle.record(segment, Outcome::TruePositive));
+    guarded((), || handle.record_found(segment));
 }
 
 /// # Safety
@@ -679,7 +655,7 @@ unsafe extern "C" fn sb_table_record_true_positive(table: *const OpenTable, segm
 unsafe extern "C" fn sb_table_record_not_read(table: *const OpenTable, segment: u32) {
     // SAFETY: borrowed for the call.
     let handle = unsafe { &(*table).handle };
-    guarded((), || handle.record(segment, Outcome::NotRead));
+    guarded((), || handle.record_not_read(segment));
 }
 
 #[cfg(test)]

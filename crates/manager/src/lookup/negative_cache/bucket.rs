@@ -7,7 +7,7 @@
 
 use std::sync::atomic::{AtomicU64, Ordering, fence};
 
-use super::AbsentKey;
+use super::absent_key::AbsentKey;
 use super::entry::{self, Entry};
 
 /// Words of a bucket's entries.
@@ -72,7 +72,7 @@ impl Entries {
     }
 
     fn position(&self, sought: &Entry) -> Option<usize> {
-        self.iter().find(|(_, entry)| sought.is(entry)).map(|(at, _)| at)
+        self.iter().find(|(_, entry)| sought.same_key(entry)).map(|(at, _)| at)
     }
 }
 

@@ -1,13 +1,11 @@
 //! An absence in few bytes, so that a bucket holds many.
 //!
-//! From the first byte: points (3 bits) and the entry's bytes (5), which stand in the next byte if they are too many; the table's number
-//! and how the key is written, seven bits to a byte; the key. Decimal digits are written as one number, lower-case hexadecimal ones two
-//! to a byte. The form is one-to-one, so entries are equal, points aside, when tables and keys are.
-//! Without it, keys of 20 digits waste 8% more reads in Setting S1 (decision 0016).
+//! From the first byte: points (3 bits) and the entry's bytes (5), which stand in the next byte if they are too many; the table's number,
+//! seven bits to a byte; the key. The form is one-to-one, so entries are equal, points aside, when tables and keys are.
 
-use super::AbsentKey;
+use super::absent_key::AbsentKey;
 
-/// Most bytes that a key takes here.
+/// Most bytes of a key.
 pub(super) const KEY_BYTES_MAX: usize = 112;
 /// Longest entry.
 pub(super) const BYTES_MAX: usize = 2 + TABLE_BYTES_MAX + KEY_BYTES_MAX;
@@ -21,23 +19,8 @@ const POINT: u8 = 1 << 5;
 const LONG: usize = 31;
 const _: () = assert!(BYTES_MAX <= u8::MAX as usize);
 
-/// Bytes of the largest table's number and a [`Written`].
-const TABLE_BYTES_MAX: usize = (u32::BITS as usize + 2).div_ceil(7);
-
-/// How a key is written.
-#[derive(Clone, Copy)]
-enum Written {
-    Plainly,
-    /// An even number of digits.
-    EvenHex,
-    /// An odd number of digits, and four zero bits.
-    OddHex,
-    /// A decimal number, the low byte first, with a digit 1 before the key's digits.
-    Decimal,
-}
-
-/// Most decimal digits that are written as a number.
-const DECIMAL_MAX: usize = 38;
+/// Bytes of the largest table's number.
+const TABLE_BYTES_MAX: usize = (u32::BITS as usize).div_ceil(7);
 
 /// Classes of entries. A bucket's state tells of each class whether it has any.
 pub(super) const CLASSES: u32 = 24;
@@ -51,41 +34,22 @@ pub(super) struct Entry {
 impl Entry {
     /// `None` if the key is too long.
     pub(super) fn new(absence: &AbsentKey<'_>) -> Option<Self> {
-        let key = absence.key;
-        let decimal = decimal(key);
-        let is_hex =
-            decimal.is_none() && !key.is_empty() && key.iter().all(|&byte| hex_digit(byte).is_some());
-        let (written, key_bytes) = match decimal {
-            Some(number) => (Written::Decimal, (u128::BITS - number.leading_zeros()).div_ceil(8) as usize),
-            None if is_hex && key.len().is_multiple_of(2) => (Written::EvenHex, key.len() / 2),
-            None if is_hex => (Written::OddHex, key.len().div_ceil(2)),
-            None => (Written::Plainly, key.len()),
-        };
-        if key_bytes > KEY_BYTES_MAX {
+        let &AbsentKey { table, key, .. } = absence;
+        if key.len() > KEY_BYTES_MAX {
             return None;
         }
-        let table = u64::from(absence.table) << 2 | written as u64;
-        let table_bytes = (u64::BITS - table.leading_zeros()).div_ceil(7).max(1) as usize;
-        let short = 1 + table_bytes + key_bytes;
+        let table_bytes = (u32::BITS - table.leading_zeros()).div_ceil(7).max(1) as usize;
+        let short = 1 + table_bytes + key.len();
         let head: &[u8] = if short < LONG { &[short as u8] } else { &[LONG as u8, short as u8 + 1] };
-        let used = head.len() + table_bytes + key_bytes;
-        let mut entry = Self { bytes: [0; BYTES_MAX], used };
-        entry.bytes[..head.len()].copy_from_slice(head);
-        let (table_place, key_place) = entry.bytes[head.len()..].split_at_mut(table_bytes);
+        let mut entry = Self { bytes: [0; BYTES_MAX], used: head.len() + table_bytes + key.len() };
+        let (head_place, rest) = entry.bytes.split_at_mut(head.len());
+        let (table_place, key_place) = rest.split_at_mut(table_bytes);
+        head_place.copy_from_slice(head);
         for (at, byte) in table_place.iter_mut().enumerate() {
             let more = if at + 1 < table_bytes { 0x80 } else { 0 };
             *byte = (table >> (7 * at)) as u8 & 0x7F | more;
         }
-        match decimal {
-            Some(number) => key_place[..key_bytes].copy_from_slice(&number.to_le_bytes()[..key_bytes]),
-            None if is_hex => {
-                for (pair, byte) in key.chunks(2).zip(key_place) {
-                    let nibble = |at: usize| pair.get(at).and_then(|&byte| hex_digit(byte)).unwrap_or(0);
-                    *byte = nibble(0) << 4 | nibble(1);
-                }
-            }
-            None => key_place[..key_bytes].copy_from_slice(key),
-        }
+        key_place[..key.len()].copy_from_slice(key);
         Some(entry)
     }
 
@@ -97,51 +61,11 @@ impl Entry {
         class_of(self.bytes())
     }
 
-    /// Whether that is this entry, with whatever points.
+    /// Whether that is an entry for the same table and key, with whatever points.
     #[inline]
-    pub(super) fn is(&self, other: &[u8]) -> bool {
+    pub(super) fn same_key(&self, other: &[u8]) -> bool {
         other[0] % POINT == self.bytes[0] && other[1..] == self.bytes()[1..]
     }
-}
-
-fn hex_digit(byte: u8) -> Option<u8> {
-    match byte {
-        b'0'..=b'9' => Some(byte - b'0'),
-        b'a'..=b'f' => Some(byte - b'a' + 10),
-        _ => None,
-    }
-}
-
-/// The number whose decimal digits are a 1 and the key; `None` for other keys, too long ones and the empty one.
-fn decimal(key: &[u8]) -> Option<u128> {
-    const POWERS: [u128; 8] = [1, 10, 100, 1_000, 10_000, 100_000, 1_000_000, 10_000_000];
-    if key.is_empty() || key.len() > DECIMAL_MAX {
-        return None;
-    }
-    let (words, rest) = key.as_chunks::<8>();
-    let mut number = 1;
-    for &word in words {
-        number = number * 100_000_000 + u128::from(eight_digits(word)?);
-    }
-    let mut last = [b'0'; 8];
-    last[8 - rest.len()..].copy_from_slice(rest);
-    Some(number * POWERS[rest.len()] + u128::from(eight_digits(last)?))
-}
-
-/// The number of eight decimal digits, by three sums of pairs; `None` if they are not.
-#[inline]
-fn eight_digits(digits: [u8; 8]) -> Option<u64> {
-    const HIGH: u64 = 0xF0F0_F0F0_F0F0_F0F0;
-    const ZEROS: u64 = 0x3030_3030_3030_3030;
-    let word = u64::from_le_bytes(digits);
-    let above_nine = word.wrapping_add(0x0606_0606_0606_0606);
-    if word & HIGH != ZEROS || above_nine & HIGH != ZEROS {
-        return None;
-    }
-    let ones = word - ZEROS;
-    let pairs = (ones * 10 + (ones >> 8)) & 0x00FF_00FF_00FF_00FF;
-    let fours = (pairs * 100 + (pairs >> 16)) & 0x0000_FFFF_0000_FFFF;
-    Some((fours * 10_000 + (fours >> 32)) & 0xFFFF_FFFF)
 }
 
 /// Bytes of the entry that begins so, and where its table's number does.
@@ -164,12 +88,12 @@ pub(super) fn table_of(entry: &[u8]) -> u32 {
     let (bytes, table_at) = extent(entry);
     let mut table = 0;
     for (at, byte) in entry[table_at..bytes].iter().enumerate() {
-        table |= u64::from(byte & 0x7F) << (7 * at);
+        table |= u32::from(byte & 0x7F) << (7 * at);
         if byte & 0x80 == 0 {
             break;
         }
     }
-    (table >> 2) as u32
+    table
 }
 
 /// Below [`CLASSES`]; the same whatever the points.
@@ -211,56 +135,32 @@ mod tests {
     }
 
     #[test]
-    fn digits_take_less_than_a_byte_each() {
-        let bytes_of_keys = [
-            ("", 0),
-            ("7", 1),
-            ("17", 1),
-            ("99", 1),
-            ("100", 2),
-            ("9999", 2),
-            ("0af", 2),
-            ("0ag", 3),
-            ("0A", 2),
-            ("ff00", 2),
-            ("123456789012345678", 8),
-            ("99999999999999999999999999999999999999", 16),
-            ("999999999999999999999999999999999999990", 20),
-        ];
-        for (key, bytes) in bytes_of_keys {
-            assert_eq!(entry(7, key.as_bytes()).map(|entry| entry.bytes().len()), Some(2 + bytes), "{key}");
+    fn a_key_takes_its_own_bytes_and_a_few() {
+        let bytes = |table, key: &[u8]| entry(table, key).map(|entry| entry.bytes().len());
+        for key in ["", "7", "12345678901234567890", "user", "ff00", "\u{0}"] {
+            assert_eq!(bytes(7, key.as_bytes()), Some(2 + key.len()), "{key}");
         }
-        let bytes = |table, key: &str| entry(table, key.as_bytes()).map(|entry| entry.bytes().len());
-        assert_eq!([31, 32, 4095, 4096].map(|table| bytes(table, "user")), [6, 7, 7, 8].map(Some));
-        assert_eq!(bytes(u32::MAX, "user"), Some(10));
-        assert_eq!([28, 29, 30].map(|x| bytes(1, &"x".repeat(x))), [30, 32, 33].map(Some));
-    }
-
-    #[test]
-    fn eight_digits_are_read_at_once() {
-        assert_eq!(eight_digits(*b"01234567"), Some(1_234_567));
-        assert_eq!(eight_digits(*b"99999999"), Some(99_999_999));
-        for at in 0..8 {
-            for byte in (0..=u8::MAX).filter(|byte| !byte.is_ascii_digit()) {
-                let mut digits = *b"90909090";
-                digits[at] = byte;
-                assert_eq!(eight_digits(digits), None, "{byte} at {at}");
-            }
-        }
+        assert_eq!([127, 128, 16383, 16384].map(|table| bytes(table, b"user")), [6, 7, 7, 8].map(Some));
+        assert_eq!(bytes(u32::MAX, b"user"), Some(10));
+        assert_eq!([28, 29, 30].map(|length| bytes(1, &vec![b'7'; length])), [30, 32, 33].map(Some));
     }
 
     #[test]
     fn what_is_too_long_is_refused() {
-        for (byte, bytes_max) in [(b'x', KEY_BYTES_MAX), (b'7', 2 * KEY_BYTES_MAX)] {
-            let longest = vec![byte; bytes_max + 1];
+        for byte in [b'x', b'7'] {
+            let longest = [byte; KEY_BYTES_MAX + 1];
             assert!(entry(u32::MAX, &longest[1..]).is_some_and(|entry| entry.bytes().len() <= BYTES_MAX));
-            assert!(entry(1, &longest).is_none(), "{bytes_max} bytes and one");
+            assert!(entry(1, &longest).is_none());
         }
     }
 
-    /// Few enough that pairs are often equal, and of each way to write them.
-    fn same_and_other_keys() -> impl Strategy<Value = String> {
-        "[0-1]{0,3}|[0-3a]{0,5}|[0-9a-fA-Gx]{0,9}|0{7,9}|[0-9]{36,40}|x{27,31}"
+    /// Few enough that pairs are often equal.
+    fn same_and_other_keys() -> impl Strategy<Value = Vec<u8>> {
+        prop_oneof![
+            prop::collection::vec(0..2u8, 0..4),
+            prop::collection::vec(b'0'..b'2', 0..4),
+            (27..31usize).prop_map(|length| vec![b'x'; length]),
+        ]
     }
 
     proptest! {
@@ -271,11 +171,11 @@ mod tests {
             keys in [same_and_other_keys(), same_and_other_keys()],
             points in 0..20u8,
         ) {
-            let [a, b] = [0, 1].map(|n| entry(tables[n], keys[n].as_bytes()).unwrap());
+            let [a, b] = [0, 1].map(|n| entry(tables[n], &keys[n]).unwrap());
             let mut stored = b.bytes().to_vec();
             (0..points).for_each(|_| add_point(&mut stored[0]));
             prop_assert_eq!(super::points(stored[0]), points.min(POINTS_MAX));
-            prop_assert_eq!(a.is(&stored), (tables[0], &keys[0]) == (tables[1], &keys[1]));
+            prop_assert_eq!(a.same_key(&stored), (tables[0], &keys[0]) == (tables[1], &keys[1]));
             prop_assert_eq!((table_of(&stored), bytes_of(&stored)), (tables[1], stored.len()));
             prop_assert_eq!(class_of(&stored), b.class());
             (0..20).for_each(|_| take_point(&mut stored[0]));

@@ -10,36 +10,21 @@
 //! - lookups take no lock, wait for nobody and allocate nothing, whether they find or put in;
 //! - all bytes are reserved from the budget.
 
+mod absent_key;
 mod bucket;
 mod entry;
+
+pub(crate) use absent_key::AbsentKey;
 
 use std::ops::AddAssign;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 
 use arc_swap::ArcSwap;
-use springbloom_filter::KeyDigest;
 
+use crate::budget::{MemoryBudget, MemoryKind};
 use crate::memory::allocated_bytes;
-use crate::{MemoryBudget, MemoryKind};
 use bucket::{Bucket, Found};
-
-/// A key that a table does not hold.
-pub(crate) struct AbsentKey<'a> {
-    table: u32,
-    /// The key without the prefix that all keys of the table share.
-    key: &'a [u8],
-    hash: u64,
-}
-
-impl<'a> AbsentKey<'a> {
-    /// `table` is the table's number among all tables ever known. `key` may lack the table's common prefix.
-    #[inline]
-    pub(crate) fn new(table: u32, key: &'a [u8], digest: KeyDigest) -> Self {
-        let mixed = (digest.hi ^ u64::from(table)).wrapping_mul(0x9E37_79B9_7F4A_7C15);
-        Self { table, key, hash: mixed ^ mixed >> 32 }
-    }
-}
 
 /// Buckets of a chunk. A chunk takes about a page, whatever the allocator.
 const CHUNK_BUCKETS: usize = 15;
@@ -144,7 +129,7 @@ impl NegativeCache {
         let added: Vec<_> = std::iter::from_fn(reserve)
             .take(count)
             .map(|reservation| {
-                reservation.hand_over(MemoryKind::NegativeCache); // the chunk gives it back
+                reservation.forget(MemoryKind::NegativeCache); // the chunk gives it back
                 Arc::new(Chunk {
                     buckets: std::array::from_fn(|_| Bucket::new()),
                     budget: self.budget.clone(),

@@ -10,12 +10,12 @@ use super::fill::{Fill, gain};
 use super::prior::Prior;
 use super::victims::Victims;
 use super::{Policy, VICTIMS_MAX};
-use crate::SegmentRef;
+use crate::names::SegmentRef;
 use crate::plan::allocation::Allocation;
 use crate::visits::Visit;
 
 /// Segments that the clock hand looks at after each wasted read.
-const LOOKS: usize = 4;
+const HAND_STEPS: usize = 4;
 /// A unit must be worth this many times those that it replaces.
 const HYSTERESIS: f32 = 1.4;
 /// `changes_max`: a segment that gets a unit, and its victims.
@@ -102,10 +102,9 @@ impl Policy for Benefit {
 
     fn on_visit(&mut self, visit: Visit, allocation: &mut Allocation) {
         if visit.outcome.asks_for_units() {
-            self.victims.look(LOOKS, allocation);
+            self.victims.look(HAND_STEPS, allocation);
             // A sample that stands for many is no better evidence than one visit: as many samples must speak for a load.
-            let reads = REPAY_READS * f32::from(allocation.reads_to_grow(visit.segment));
-            let repay = reads * visit.sample_weight as f32 * allocation.decay().weight() as f32;
+            let repay = REPAY_READS * visit.sample_weight as f32 * allocation.decay().weight() as f32;
             self.try_grow(visit.segment, repay, allocation);
         }
     }

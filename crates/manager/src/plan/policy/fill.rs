@@ -3,16 +3,16 @@
 //! Several passes go over all segments, each with a lower threshold, so that the units that are worth most per byte come first. A unit need
 //! not repay its read, because nothing is evicted for it.
 
-use crate::SegmentRef;
+use crate::names::SegmentRef;
 use crate::plan::allocation::Allocation;
 
 /// Segments that one call looks at.
-const LOOKS: usize = 4096;
+const SEGMENTS_PER_STEP: usize = 4096;
 /// One part in this of the budget for units stays free: for copies of growing groups, and for units that wasted reads ask for.
 const FREE_PARTS: usize = 32;
 /// Threshold of a pass divided by that of the one before. A unit of one bit is worth half of the one before it: with more than a half, no
 /// segment gets two units in a pass, the second of which is worth less than the first of a segment further on.
-const FALL: f32 = 0.6;
+const THRESHOLD_STEP: f32 = 0.6;
 
 /// State of the passes.
 #[derive(Debug)]
@@ -61,7 +61,7 @@ impl Fill {
             self.restart();
             return false;
         }
-        for _ in 0..LOOKS {
+        for _ in 0..SEGMENTS_PER_STEP {
             let Some(segment) = allocation.segments().at_or_after(self.hand) else {
                 self.end_pass(budget_bytes, allocation.free_bytes());
                 break;
@@ -97,7 +97,7 @@ impl Fill {
     fn end_pass(&mut self, budget_bytes: usize, free_bytes: usize) {
         self.hand = SegmentRef::FIRST;
         self.complete_at_bytes = (self.threshold == 0.0).then_some(budget_bytes);
-        self.threshold = std::mem::take(&mut self.best_left) * FALL;
+        self.threshold = std::mem::take(&mut self.best_left) * THRESHOLD_STEP;
         if std::mem::take(&mut self.left_bytes) <= free_bytes {
             self.threshold = 0.0; // all of them fit, so their order does not matter
         }
@@ -109,8 +109,8 @@ mod tests {
     use springbloom_filter::{KeyDigest, UnitSettings};
 
     use super::*;
-    use crate::ScopeId;
     use crate::memory::group_bytes;
+    use crate::names::ScopeId;
     use crate::plan::{Hotness, Run};
 
     #[test]

@@ -1,6 +1,6 @@
 //! Doubly linked lists of segments, linked through the policies' own per-segment nodes: O(1), no allocation.
 
-use crate::SegmentRef;
+use crate::names::SegmentRef;
 use crate::plan::PerSegment;
 use crate::visits::{SEGMENTS_MAX, TABLES_MAX};
 

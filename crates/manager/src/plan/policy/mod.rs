@@ -1,6 +1,7 @@
 //! Policies decide which units are resident: one file each, behind one trait.
 
 mod benefit;
+mod build;
 mod fill;
 mod lists;
 mod monkey;
@@ -10,9 +11,11 @@ mod sorted_runs;
 mod uniform;
 mod victims;
 
+pub(crate) use build::build;
+
+use crate::names::SegmentRef;
 use crate::plan::allocation::Allocation;
 use crate::visits::Visit;
-use crate::{PolicyKind, SegmentRef};
 
 /// Decides how many units each segment has, by [admitting](Allocation::admit) and [evicting](Allocation::evict) them. One thread at a time
 /// calls it. It sees logical time only, so equal calls give equal decisions.
@@ -84,13 +87,3 @@ const CHANGES_MAX: usize = 256;
 
 /// Most units that are evicted to make room for one.
 const VICTIMS_MAX: usize = 8;
-
-/// The policy of that kind.
-pub(crate) fn build(kind: PolicyKind, lifetime: Option<u64>) -> Box<dyn Policy> {
-    match kind {
-        PolicyKind::Uniform => Box::new(uniform::new()),
-        PolicyKind::Monkey => Box::new(monkey::new()),
-        PolicyKind::MultiQueue => Box::new(multi_queue::MultiQueue::new(lifetime)),
-        PolicyKind::Benefit => Box::new(benefit::Benefit::new()),
-    }
-}

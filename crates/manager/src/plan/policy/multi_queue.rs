@@ -16,7 +16,7 @@ use springbloom_filter::MAX_UNITS;
 
 use super::lists::{Linked, Links, List};
 use super::{Policy, VICTIMS_MAX};
-use crate::SegmentRef;
+use crate::names::SegmentRef;
 use crate::plan::PerSegment;
 use crate::plan::allocation::Allocation;
 use crate::visits::Visit;
@@ -230,10 +230,10 @@ mod tests {
     use springbloom_filter::{GroupShape, KeyDigest, UnitSettings};
 
     use super::*;
-    use crate::Hotness;
     use crate::memory::group_bytes;
-    use crate::plan::Run;
-    use crate::{Outcome, ScopeId};
+    use crate::names::ScopeId;
+    use crate::plan::{Hotness, Run};
+    use crate::visits::Outcome;
 
     const UNITS: u8 = 4;
     const LIFETIME: u64 = 6;

@@ -11,9 +11,8 @@ use std::cmp::Ordering;
 use std::collections::{BinaryHeap, HashMap};
 
 use super::{CHANGES_MAX, Policy};
-use crate::ScopeId;
-use crate::SegmentRef;
 use crate::memory::group_bytes;
+use crate::names::{ScopeId, SegmentRef};
 use crate::plan::Run;
 use crate::plan::allocation::{Allocation, SegmentState};
 use crate::visits::Visit;
@@ -290,7 +289,7 @@ mod tests {
 
     use super::super::monkey;
     use super::*;
-    use crate::Hotness;
+    use crate::plan::Hotness;
 
     #[test]
     fn tables_that_overlap_are_planned_by_their_size_and_not_one_by_one() {

@@ -5,7 +5,7 @@
 //! checked again before it is evicted. Between two evictions the hand sees some hundred segments, so the victim is the least valuable of
 //! about that many. No segment needs a place in a queue, and a visit moves nothing.
 
-use crate::SegmentRef;
+use crate::names::SegmentRef;
 use crate::plan::allocation::Allocation;
 
 /// Places in the list.

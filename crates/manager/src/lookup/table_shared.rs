@@ -4,8 +4,9 @@ use springbloom_filter::ProbeLayout;
 
 use crate::keys::{Fences, FencesRef};
 use crate::lookup::group_cell::GroupCell;
-use crate::lookup::unsafe_thin::Thin;
-use crate::{TableId, TableSpec};
+use crate::lookup::unsafe_thin::ThinArc;
+use crate::names::TableId;
+use crate::table_spec::TableSpec;
 
 /// The head of the allocation; cells, layouts, packed fences and locator follow.
 #[derive(Clone, Copy)]
@@ -37,9 +38,9 @@ const LAYOUT_BYTES: usize = size_of::<ProbeLayout>();
 
 /// A known table. The registry and each open reader hold a clone.
 #[derive(Clone)]
-pub(crate) struct ResidentTable(Thin<TableHead>);
+pub(crate) struct TableShared(ThinArc<TableHead>);
 
-impl ResidentTable {
+impl TableShared {
     pub(crate) fn new(slot: u32, generation: u32, spec: &TableSpec) -> Self {
         let (fences, locator) = (spec.fences.packed(), spec.locator);
         let head = TableHead {
@@ -52,13 +53,13 @@ impl ResidentTable {
         };
         let layouts = spec.shapes.iter().map(|&shape| ProbeLayout::new(shape).to_bits().to_ne_bytes());
         let layouts = layouts.collect::<Vec<_>>();
-        Self(Thin::new(head, GroupCell::default, &[layouts.as_flattened(), fences, locator].concat()))
+        Self(ThinArc::new(head, GroupCell::default, &[layouts.as_flattened(), fences, locator].concat()))
     }
 
     /// Bytes of a table with these fences and a locator of so many bytes.
     pub(crate) fn bytes_for(fences: &Fences, locator_bytes: usize) -> usize {
         let bytes = fences.len() * LAYOUT_BYTES + fences.packed().len() + locator_bytes;
-        Thin::<TableHead>::bytes_for(fences.len(), bytes)
+        ThinArc::<TableHead>::bytes_for(fences.len(), bytes)
     }
 
     /// Bytes of this table.
@@ -105,6 +106,11 @@ impl ResidentTable {
     #[inline]
     pub(crate) fn cells(&self) -> &[GroupCell] {
         self.0.items()
+    }
+
+    /// Units of a segment in memory now; 0 for an unknown one.
+    pub(crate) fn resident_units(&self, segment: u32) -> u8 {
+        self.cells().get(segment as usize).map_or(0, GroupCell::resident_units)
     }
 
     /// Whether no reader has the table open. The caller's clone does not count.

@@ -13,12 +13,12 @@ use crate::lookup::negative_cache::{CHUNK_BYTES, MarginalHits, NegativeCache};
 const SHARE_AT_FIRST: usize = 32;
 /// Most that absences get.
 const SHARE_MAX: usize = 8;
-/// What they keep where they save nothing, so that it is seen when they would again.
+/// Minimum share, kept to notice when the cache becomes useful again.
 const SHARE_MIN: usize = 256;
 /// A budget below this has no share to give.
 const BUDGET_MIN_BYTES: usize = 16 * CHUNK_BYTES;
 /// Most chunks that there are before absences fill them, and that are kept where they save nothing: 257 KiB.
-pub(super) const UNASKED_MAX: usize = 64;
+pub(super) const INITIAL_CHUNKS: usize = 64;
 /// Most chunks, in a budget of any size: some twenty million absences. The list of chunks is copied when it grows.
 const CHUNKS_MAX: usize = 1 << 16;
 
@@ -26,20 +26,20 @@ const CHUNKS_MAX: usize = 1 << 16;
 const WINDOW_VISITS: u64 = 1 << 16;
 /// A decision waits until so many reads saved at the margin would have been seen if a byte were worth as much there as in units. With
 /// fewer, chance alone is a factor of [`HYSTERESIS`].
-const EVIDENCE: f64 = 4.0;
+const MIN_EXPECTED_HITS: f64 = 4.0;
 /// Bytes of an entry before the size of any at the margin was seen.
 const TYPICAL_ENTRY_BYTES: f64 = 12.0;
 /// Part of what was measured before that counts at the next decision.
-const MEMORY: f64 = 0.5;
-/// Of the reads that a cache with one entry less per bucket would not save, the part that is seen as such: with less room, others than
-/// the next one to go would earn fewer points, too. By simulation (decision 0014).
-const SEEN: f64 = 0.5;
+const DECAY: f64 = 0.5;
+/// Observed marginal hits are about half of the true ones: with less room, other entries than the next one to go would earn fewer points,
+/// too. By simulation (decision 0014).
+const OBSERVED_FRACTION: f64 = 0.5;
 /// The better use of a byte must be this many times better.
 const HYSTERESIS: f64 = 2.0;
 /// A step is one part in so many.
 const STEP_PARTS: usize = 8;
 /// Part of the room that entries take in a full cache, at least: a bucket is full when it has no room for another entry.
-const FULL: f64 = 0.8;
+const FULL_FRACTION: f64 = 0.8;
 /// Where units are this many times better, half of the cache goes at once.
 const OUT_OF_PROPORTION: f64 = 8.0;
 
@@ -71,7 +71,7 @@ pub(super) struct Reading {
     pub(super) budget_bytes: usize,
 }
 
-/// The most chunks under a limit.
+/// The most chunks under a budget.
 pub(super) fn chunks_max(budget_bytes: usize) -> usize {
     if budget_bytes < BUDGET_MIN_BYTES {
         0
@@ -80,7 +80,7 @@ pub(super) fn chunks_max(budget_bytes: usize) -> usize {
     }
 }
 
-/// Chunks that absences may fill under a limit before anything is measured.
+/// Chunks that absences may fill under a budget before anything is measured.
 pub(super) fn chunks_at_first(budget_bytes: usize) -> usize {
     (budget_bytes / SHARE_AT_FIRST / CHUNK_BYTES).max(1).min(chunks_max(budget_bytes))
 }
@@ -102,18 +102,18 @@ impl CacheSize {
         let MarginalHits { hits, bytes: hit_bytes } = self.marginal;
         let entry_bytes = if hits == 0 { TYPICAL_ENTRY_BYTES } else { hit_bytes as f64 / hits as f64 };
         let marginal_bytes = entry_bytes * cache.buckets() as f64;
-        let expected = price * window * marginal_bytes * SEEN;
-        if length > 0 && price > 0.0 && expected < EVIDENCE {
+        let expected = price * window * marginal_bytes * OBSERVED_FRACTION;
+        if length > 0 && price > 0.0 && expected < MIN_EXPECTED_HITS {
             return length;
         }
         let saved_in_window = saved.saturating_sub(self.saved_before) as f64;
         (self.begun_at, self.saved_before, self.marginal) = (visits, saved, MarginalHits::default());
         let used_bytes = cache.entry_bytes();
-        let worth = if hits == 0 { 0.0 } else { hits as f64 / SEEN / window / marginal_bytes };
+        let worth = if hits == 0 { 0.0 } else { hits as f64 / OBSERVED_FRACTION / window / marginal_bytes };
         let mean_worth = saved_in_window / window / used_bytes.max(1) as f64;
-        self.worth = MEMORY * self.worth + (1.0 - MEMORY) * worth;
-        self.mean_worth = MEMORY * self.mean_worth + (1.0 - MEMORY) * mean_worth;
-        let is_full = used_bytes as f64 >= FULL * (length * CHUNK_BYTES) as f64;
+        self.worth = DECAY * self.worth + (1.0 - DECAY) * worth;
+        self.mean_worth = DECAY * self.mean_worth + (1.0 - DECAY) * mean_worth;
+        let is_full = used_bytes as f64 >= FULL_FRACTION * (length * CHUNK_BYTES) as f64;
         let worth = if is_full { self.worth } else { self.worth.max(self.mean_worth) };
         let step = (length / STEP_PARTS).max(1);
         let wanted = if length == 0 {
@@ -127,6 +127,6 @@ impl CacheSize {
         } else {
             length
         };
-        wanted.max((budget_bytes / SHARE_MIN / CHUNK_BYTES).clamp(1, UNASKED_MAX)).min(most)
+        wanted.max((budget_bytes / SHARE_MIN / CHUNK_BYTES).clamp(1, INITIAL_CHUNKS)).min(most)
     }
 }

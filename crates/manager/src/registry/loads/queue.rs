@@ -7,14 +7,22 @@ use std::collections::VecDeque;
 use std::time::Instant;
 
 use super::failing::FailingTables;
-use super::table::Table;
+use super::request::{LoadRequest, lacking_segment};
 use super::table_list::TableList;
-use crate::SegmentRef;
+use crate::names::SegmentRef;
+use crate::plan::Allocation;
+use crate::registry::tables::{Table, Tables};
 
 const SEGMENTS_MAX: usize = 64;
 
+/// Whether a noted table is about to be read in rows, which have the units of all its segments. One by one they would take many reads.
+fn comes_with_its_table(tables: &Tables, allocation: &Allocation, table: u32) -> bool {
+    tables.get(table).is_some_and(Table::is_noted)
+        && lacking_segment(tables, allocation, table).is_some_and(|(_, rows)| rows > 0)
+}
+
 /// Where units are wanted.
-pub(super) struct LoadQueue {
+pub(crate) struct LoadQueue {
     segments: VecDeque<SegmentRef>,
     noted: TableList,
     failing: FailingTables,
@@ -22,9 +30,9 @@ pub(super) struct LoadQueue {
 
 impl LoadQueue {
     /// Bytes that the queue takes whatever the number of tables.
-    pub(super) const FIXED_BYTES: usize = SEGMENTS_MAX * size_of::<SegmentRef>();
+    pub(crate) const FIXED_BYTES: usize = SEGMENTS_MAX * size_of::<SegmentRef>();
 
-    pub(super) fn new() -> Self {
+    pub(crate) fn new() -> Self {
         Self {
             segments: VecDeque::with_capacity(SEGMENTS_MAX),
             noted: TableList::default(),
@@ -33,7 +41,7 @@ impl LoadQueue {
     }
 
     /// Notes that a segment lacks a unit. `false` if the queue is full: note its table.
-    pub(super) fn push_segment(&mut self, segment: SegmentRef) -> bool {
+    pub(crate) fn push_segment(&mut self, segment: SegmentRef) -> bool {
         let has_place = self.segments.len() < SEGMENTS_MAX;
         if has_place {
             self.segments.push_back(segment);
@@ -41,22 +49,45 @@ impl LoadQueue {
         has_place
     }
 
-    pub(super) fn pop_segment(&mut self) -> Option<SegmentRef> {
-        self.segments.pop_front()
+    /// The units to read next.
+    pub(crate) fn next_request(
+        &mut self,
+        tables: &mut Tables,
+        allocation: &Allocation,
+    ) -> Option<LoadRequest> {
+        let now = Instant::now();
+        loop {
+            let (segment, rows, is_for_table) = if let Some(segment) = self.segments.pop_front() {
+                if self.put_off(tables, segment.table, now)
+                    || comes_with_its_table(tables, allocation, segment.table)
+                {
+                    continue;
+                }
+                (segment, 0, false)
+            } else {
+                let table = self.pop_table(tables, now)?;
+                let Some((segment, rows)) = lacking_segment(tables, allocation, table) else { continue };
+                (segment, rows, true)
+            };
+            let request = LoadRequest::new(tables, allocation, segment, rows, is_for_table);
+            if request.is_some() {
+                return request;
+            }
+        }
     }
 
     /// Segments and tables that are noted, `most` at most.
-    pub(super) fn noted(&self, tables: &[Option<Table>], most: usize) -> usize {
+    pub(crate) fn noted(&self, tables: &Tables, most: usize) -> usize {
         (self.segments.len() + self.noted.iter(tables).take(most).count()).min(most)
     }
 
     /// Notes a table, if it is known and not noted yet.
-    pub(super) fn push_table(&mut self, tables: &mut [Option<Table>], table: u32) {
+    pub(crate) fn push_table(&mut self, tables: &mut Tables, table: u32) {
         self.noted.push(tables, table);
     }
 
     /// Takes out the table to read next: one that failed and is due, or the one that was noted first.
-    pub(super) fn pop_table(&mut self, tables: &mut [Option<Table>], now: Instant) -> Option<u32> {
+    fn pop_table(&mut self, tables: &mut Tables, now: Instant) -> Option<u32> {
         if let Some(table) = self.failing.pop_due(tables, now) {
             return Some(table);
         }
@@ -69,8 +100,8 @@ impl LoadQueue {
     }
 
     /// Whether the table is not to be read now, because reads of it or of its source fail. Then it is tried later.
-    pub(super) fn put_off(&mut self, tables: &mut [Option<Table>], table: u32, now: Instant) -> bool {
-        let Some(known) = tables.get_mut(table as usize).and_then(Option::as_mut) else { return false };
+    fn put_off(&mut self, tables: &mut Tables, table: u32, now: Instant) -> bool {
+        let Some(known) = tables.get_mut(table) else { return false };
         let source = known.source;
         if !known.queue_link.has_failed() && !self.failing.is_out(source) {
             return false;
@@ -81,14 +112,14 @@ impl LoadQueue {
     }
 
     /// A read of the table failed. `is_fault`: it may fail for others of its source too. `true` if it is the first fault of the source.
-    pub(super) fn count_failure(
+    pub(crate) fn count_failure(
         &mut self,
-        tables: &mut [Option<Table>],
+        tables: &mut Tables,
         table: u32,
         is_fault: bool,
         now: Instant,
     ) -> bool {
-        let Some(known) = tables.get_mut(table as usize).and_then(Option::as_mut) else { return false };
+        let Some(known) = tables.get_mut(table) else { return false };
         known.queue_link.set_failed(true);
         let source = known.source;
         let is_first = self.failing.count_failure(source, is_fault, now);
@@ -97,20 +128,20 @@ impl LoadQueue {
     }
 
     /// A read of the table succeeded. `true` if reads of its source failed, and do no more.
-    pub(super) fn count_success(&mut self, tables: &mut [Option<Table>], table: u32, now: Instant) -> bool {
-        let Some(known) = tables.get_mut(table as usize).and_then(Option::as_mut) else { return false };
+    pub(crate) fn count_success(&mut self, tables: &mut Tables, table: u32, now: Instant) -> bool {
+        let Some(known) = tables.get_mut(table) else { return false };
         let had_failed = known.queue_link.has_failed();
         known.queue_link.set_failed(false);
         self.failing.count_success(known.source, had_failed, now)
     }
 
     /// Tables whose units cannot be read at present.
-    pub(super) fn failing_count(&self, tables: &[Option<Table>]) -> usize {
+    pub(crate) fn failing_count(&self, tables: &Tables) -> usize {
         self.failing.count(tables)
     }
 
     /// Forgets a table, which is still known. O(noted and failing tables).
-    pub(super) fn remove_table(&mut self, tables: &mut [Option<Table>], table: u32) {
+    pub(crate) fn remove_table(&mut self, tables: &mut Tables, table: u32) {
         self.segments.retain(|segment| segment.table != table);
         if !self.noted.remove(tables, table) {
             self.failing.remove(tables, table);

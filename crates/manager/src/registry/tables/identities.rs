@@ -1,8 +1,8 @@
 //! Finds a table by its identity. A sorted list of places, about four bytes a table where a hash table would take ten; the identities lie
 //! with the tables, where `id_at` reads them. Searched when tables are opened and forgotten, never by a lookup.
 
-use crate::TableId;
 use crate::memory::{ALLOCATION_BYTES, grow_thriftily, thrifty_bytes};
+use crate::names::TableId;
 
 /// Most slots that stand behind one another in one allocation, so that a table that comes or goes moves few.
 const RUN_MAX: usize = 512;

@@ -7,8 +7,12 @@ use springbloom_filter::{KeyDigest, UnitSettings};
 use springbloom_workload::hash::{mix, unit_interval};
 
 use super::sizing::{CacheSize, Reading};
+use crate::budget::MemoryBudget;
 use crate::lookup::negative_cache::{AbsentKey, CHUNK_BYTES, NegativeCache};
-use crate::{Hotness, ManagerSettings, MemoryBudget, Outcome, Planner, ScopeId};
+use crate::names::ScopeId;
+use crate::plan::{Hotness, Planner};
+use crate::settings::ManagerSettings;
+use crate::visits::Outcome;
 
 /// How many keys there are, and how they are remembered.
 #[derive(Clone, Copy)]
@@ -32,13 +36,13 @@ impl Setting {
         Self { keys, segment_keys: 4096, budget_bytes, key_bytes: 8, remembers, share: None, salt: 0 }
     }
 
-    /// Setting S1: tables of two segments, for each of which `table_bytes` of the budget are gone. Keys of 20 digits are
-    /// remembered in 9 bytes.
+    /// Setting S1: tables of two segments, for each of which `table_bytes` of the budget are gone. Keys of 24 bytes are
+    /// remembered in 20, without what all have in common.
     fn s1(bits_per_key: usize, table_bytes: usize) -> Self {
         let (keys, tables) = (5_000_000, 324);
         let budget_bytes = keys as usize * bits_per_key / 8 * 255 / 256 - 8000 - tables * table_bytes;
         let segment_keys = keys / tables as u64 / 2;
-        Self { keys, segment_keys, budget_bytes, key_bytes: 9, ..Self::small(true) }
+        Self { keys, segment_keys, budget_bytes, key_bytes: 20, ..Self::small(true) }
     }
 
     /// A hundred tables of 64 MiB with eight segments each, for each of which 500 bytes of the budget are gone.
@@ -49,7 +53,7 @@ impl Setting {
             keys,
             segment_keys,
             budget_bytes: keys as usize / 2 - tables * 500,
-            key_bytes: 9,
+            key_bytes: 20,
             ..Self::small(true)
         }
     }
@@ -97,7 +101,7 @@ impl Store {
         let digests: Vec<_> = (0..setting.segment_keys).map(|n| KeyDigest::of(&n.to_le_bytes())).collect();
         let shape = UnitSettings::ribbon(16).unwrap().build(&digests).shape;
         let budget_bytes = setting.budget_bytes;
-        let mut planner = Planner::new(&ManagerSettings { budget_bytes, ..ManagerSettings::default() });
+        let mut planner = Planner::new(&ManagerSettings::default(), budget_bytes);
         for (level, segments) in (0..).zip(setting.levels()) {
             let segments = vec![(shape, Hotness::default()); segments as usize];
             planner.add_table(level, ScopeId(1), Some(level as u8), &segments);

@@ -7,8 +7,8 @@
 use std::collections::HashMap;
 use std::time::{Duration, Instant};
 
-use super::table::Table;
 use super::table_list::TableList;
+use crate::registry::tables::Tables;
 
 const PAUSE_MIN: Duration = Duration::from_millis(32);
 const PAUSE_MAX: Duration = Duration::from_secs(1);
@@ -19,7 +19,7 @@ const OUT_AFTER: u32 = 16;
 
 /// The failing tables of all sources.
 #[derive(Default)]
-pub(super) struct FailingTables {
+pub(crate) struct FailingTables {
     sources: HashMap<u32, FailingSource>,
 }
 
@@ -65,7 +65,7 @@ impl FailingSource {
 impl FailingTables {
     /// A read of a unit of the source failed. `is_fault`: it says something of the source, not of one table alone. `true` if the source had
     /// no fault since its last read.
-    pub(super) fn count_failure(&mut self, source: u32, is_fault: bool, now: Instant) -> bool {
+    pub(crate) fn count_failure(&mut self, source: u32, is_fault: bool, now: Instant) -> bool {
         let failing = self.sources.entry(source).or_insert_with(|| FailingSource::new(now));
         failing.tries = TRIES_MIN;
         if is_fault {
@@ -75,7 +75,7 @@ impl FailingTables {
     }
 
     /// A read of a unit of the source succeeded, of a table that had failed if `was_failing`. `true` if nothing of the source fails now.
-    pub(super) fn count_success(&mut self, source: u32, was_failing: bool, now: Instant) -> bool {
+    pub(crate) fn count_success(&mut self, source: u32, was_failing: bool, now: Instant) -> bool {
         let Some(failing) = self.sources.get_mut(&source) else { return false };
         failing.failures_in_a_row = 0;
         if was_failing {
@@ -91,31 +91,31 @@ impl FailingTables {
     }
 
     /// Whether so many reads of the source failed that it is read for tries alone.
-    pub(super) fn is_out(&self, source: u32) -> bool {
+    pub(crate) fn is_out(&self, source: u32) -> bool {
         self.sources.get(&source).is_some_and(|failing| failing.failures_in_a_row >= OUT_AFTER)
     }
 
     /// Adds a table that is in no list.
-    pub(super) fn push(&mut self, tables: &mut [Option<Table>], table: u32, source: u32, now: Instant) {
+    pub(crate) fn push(&mut self, tables: &mut Tables, table: u32, source: u32, now: Instant) {
         let failing = self.sources.entry(source).or_insert_with(|| FailingSource::new(now));
         failing.tables.push(tables, table);
     }
 
     /// Takes out a table that is to be tried again now.
-    pub(super) fn pop_due(&mut self, tables: &mut [Option<Table>], now: Instant) -> Option<u32> {
+    pub(crate) fn pop_due(&mut self, tables: &mut Tables, now: Instant) -> Option<u32> {
         let failing = self.sources.values_mut().find_map(|failing| failing.is_due(now).then_some(failing))?;
         failing.tries_left -= 1;
         failing.tables.pop(tables)
     }
 
     /// Forgets a table, which is still known. O(failing tables).
-    pub(super) fn remove(&mut self, tables: &mut [Option<Table>], table: u32) {
+    pub(crate) fn remove(&mut self, tables: &mut Tables, table: u32) {
         self.sources.values_mut().any(|failing| failing.tables.remove(tables, table));
         self.sources.retain(|_, failing| !failing.tables.is_empty());
     }
 
     /// Failing tables. O(failing tables).
-    pub(super) fn count(&self, tables: &[Option<Table>]) -> usize {
+    pub(crate) fn count(&self, tables: &Tables) -> usize {
         self.sources.values().map(|failing| failing.tables.iter(tables).count()).sum()
     }
 }

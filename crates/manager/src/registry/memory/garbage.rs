@@ -1,49 +1,27 @@
-//! Replaced groups that a lookup still probes, and forgotten tables that a reader still has open. The background thread frees them, never a
-//! lookup. Their bytes return to the budget then.
+//! Replaced groups that a lookup still probes. The background thread frees them, never a lookup. Their bytes return to the budget then.
 
-use crate::lookup::ResidentTable;
+use crate::budget::{MemoryBudget, MemoryKind};
 use crate::lookup::group_cell::ResidentGroup;
-use crate::unit_source::Sources;
-use crate::{MemoryBudget, MemoryKind};
 
-/// A forgotten table.
-struct ForgottenTable {
-    open: ResidentTable,
-    source: u32,
-    /// Reserved for its bookkeeping.
-    bytes: usize,
-}
-
-/// Forgotten tables and replaced groups that were in use when they came in.
+/// Replaced groups that were in use when they came in.
 pub(crate) struct Garbage {
     budget: MemoryBudget,
     groups: Vec<ResidentGroup>,
-    tables: Vec<ForgottenTable>,
 }
 
 impl Garbage {
     pub(crate) fn new(budget: MemoryBudget) -> Self {
-        Self { budget, groups: Vec::new(), tables: Vec::new() }
+        Self { budget, groups: Vec::new() }
     }
 
     /// Takes a group that was taken out of its cell.
     pub(crate) fn take_group(&mut self, group: Option<ResidentGroup>) {
         self.groups.extend(group);
-        self.collect_groups();
-    }
-
-    /// Takes a forgotten table, for whose bookkeeping `bytes` are reserved. Its cells are empty.
-    pub(crate) fn take_table(&mut self, open: ResidentTable, source: u32, bytes: usize) {
-        self.tables.push(ForgottenTable { open, source, bytes });
+        self.collect();
     }
 
     /// Frees what nobody else uses any more.
-    pub(crate) fn collect(&mut self, sources: &mut Sources) {
-        self.collect_groups();
-        self.collect_tables(sources);
-    }
-
-    fn collect_groups(&mut self) {
+    pub(crate) fn collect(&mut self) {
         let budget = &self.budget;
         // Memory first, bytes of the budget after it: the budget must never be exceeded.
         let free = self.groups.extract_if(.., |group| group.is_unique());
@@ -51,17 +29,6 @@ impl Garbage {
             let bytes = group.allocated_bytes();
             drop(group);
             budget.release(MemoryKind::Units, bytes);
-        });
-    }
-
-    /// Frees the tables that nobody else holds any more.
-    pub(crate) fn collect_tables(&mut self, sources: &mut Sources) {
-        let budget = &self.budget;
-        let free = self.tables.extract_if(.., |table| table.open.is_closed());
-        free.for_each(|ForgottenTable { open, source, bytes }| {
-            drop(open);
-            sources.leave(source);
-            budget.release(MemoryKind::Bookkeeping, bytes);
         });
     }
 }

@@ -1,22 +1,20 @@
 //! A unit's way from disk to memory, from top to bottom:
 //!
-//! 1. the registry says which unit is wanted most (`next_wanted`);
+//! 1. the registry says which unit is wanted most (`next_request`);
 //! 2. bytes are reserved for it, or the registry makes room and the load waits (`Job::reserve`);
 //! 3. the source reads it, without any lock (`Job::read`);
 //! 4. the registry takes in what was read in one call (`take_in_units`): it builds the group that lookups find from then on.
 //!
-//! A group grows by a copy with one unit more. Where two groups are too much to keep free, [all units of the segment are read
-//! anew](whole_group) into a group that takes the old one's place.
+//! A group grows by a copy with one unit more.
 //!
 //! Invariant: a job's bytes (what is read and the group that will hold it) are reserved before they are allocated.
 
-mod whole_group;
-
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
+use crate::budget::{BudgetSnapshot, MemoryKind, Reservation};
 use crate::memory::{group_bytes, taken_bytes};
-use crate::registry::{Loaded, LoadedUnits, Registry, SharedRegistry, Wanted};
-use crate::{BudgetSnapshot, MemoryKind, Reservation, UnitReadError};
+use crate::registry::{LoadRequest, LoadResult, Residency, SegmentUnits, SharedRegistry};
+use crate::unit_source::UnitReadError;
 
 /// The largest read of rows. Larger ones are not faster, and the registry's mutex is held while one is taken in.
 const ROWS_BYTES_MAX: usize = 1 << 20;
@@ -35,23 +33,18 @@ pub(crate) enum Progress {
 /// Makes the read that comes next.
 pub(crate) fn load_next(registry: &SharedRegistry) -> Progress {
     let job = {
-        let mut registry = registry.lock();
+        let residency = &mut registry.lock().residency;
         loop {
-            let Some(wanted) = registry.next_wanted() else { return Progress::Idle };
-            match Job::reserve(wanted, &mut registry) {
+            let Some(request) = residency.next_request() else { return Progress::Idle };
+            match Job::reserve(request, residency) {
                 Reserved::Job(job) => break job,
                 Reserved::Blocked => return Progress::Blocked,
                 Reserved::GaveUp => (),
             }
         }
     };
-    match job.extent {
-        Extent::Group => whole_group::load(job, registry),
-        Extent::Unit | Extent::Rows(_) => {
-            let loaded = job.read();
-            registry.lock().take_in_units(loaded);
-        }
-    }
+    let loaded = job.read();
+    registry.lock().residency.take_in_units(loaded);
     Progress::Loaded
 }
 
@@ -62,19 +55,17 @@ enum Extent {
     Unit,
     /// So many rows of a table: units of each of its segments.
     Rows(u8),
-    /// All units of a segment, into a new group. Budgets below a megabyte need it (decision 0018).
-    Group,
 }
 
 /// A read with the bytes reserved for it.
 struct Job {
-    wanted: Wanted,
+    request: LoadRequest,
     extent: Extent,
     /// For the units that are read.
     buffer: Reservation,
     /// For the source's own copy of a row.
     copies: Option<Reservation>,
-    /// For the new group, or for what it takes beyond the old one. Rows reserve group by group.
+    /// For the new group. Rows reserve group by group.
     group: Option<Reservation>,
 }
 
@@ -86,13 +77,13 @@ enum Reserved {
 }
 
 impl Job {
-    fn reserve(wanted: Wanted, registry: &mut Registry) -> Reserved {
-        let budget = registry.budget().clone();
+    fn reserve(request: LoadRequest, residency: &mut Residency) -> Reserved {
+        let budget = residency.memory.budget.clone();
         let reserve = |bytes| budget.try_reserve(MemoryKind::Loading, bytes);
-        let Wanted { resident, units, .. } = wanted;
-        let shapes = || wanted.table.shapes.iter();
+        let LoadRequest { resident, units, .. } = request;
+        let shapes = || request.table.shapes.iter();
         let row_bytes: usize = shapes().map(|shape| shape.unit_bytes()).sum();
-        let rows_max = wanted.rows.min((ROWS_BYTES_MAX / row_bytes.max(1)).clamp(1, u8::MAX.into()) as u8);
+        let rows_max = request.rows.min((ROWS_BYTES_MAX / row_bytes.max(1)).clamp(1, u8::MAX.into()) as u8);
         for rows in (1..=rows_max).rev() {
             let bytes = row_bytes * usize::from(rows);
             // A group is copied before the old one is freed, beside the buffer. If that did not fit, the rows would be read again and
@@ -103,7 +94,7 @@ impl Job {
                 && let (Some(buffer), copies @ Some(_)) = (reserve(bytes), reserve(bytes))
             {
                 return Reserved::Job(Self {
-                    wanted,
+                    request,
                     extent: Extent::Rows(rows),
                     buffer,
                     copies,
@@ -111,7 +102,7 @@ impl Job {
                 });
             }
         }
-        let shape = wanted.shape();
+        let shape = request.shape();
         let buffer_bytes = taken_bytes(shape.unit_bytes());
         let bytes_of = |units| group_bytes(shape, units);
         // Room for the copies up to the last unit that the segment lacks.
@@ -119,20 +110,10 @@ impl Job {
         if free_bytes(budget.snapshot()) >= copies_bytes
             && let (Some(buffer), group @ Some(_)) = (reserve(buffer_bytes), reserve(bytes_of(resident + 1)))
         {
-            return Reserved::Job(Self { wanted, extent: Extent::Unit, buffer, copies: None, group });
+            return Reserved::Job(Self { request, extent: Extent::Unit, buffer, copies: None, group });
         }
         // The plan has room for the unit itself.
-        let copy_bytes = buffer_bytes + bytes_of(units - 1);
-        let lacking_bytes = if copy_bytes <= registry.copies_bytes_max() {
-            copy_bytes
-        } else if let (Some(buffer), group @ Some(_)) =
-            (reserve(buffer_bytes), reserve(bytes_of(units) - bytes_of(resident)))
-        {
-            return Reserved::Job(Self { wanted, extent: Extent::Group, buffer, copies: None, group });
-        } else {
-            buffer_bytes
-        };
-        if registry.make_headroom(wanted.segment, lacking_bytes) {
+        if residency.make_headroom(request.segment, buffer_bytes + bytes_of(units - 1)) {
             Reserved::Blocked
         } else {
             Reserved::GaveUp
@@ -140,16 +121,16 @@ impl Job {
     }
 
     /// Makes the read. Takes no lock.
-    fn read(self) -> Loaded {
-        let Self { wanted, extent, buffer, copies, group } = self;
-        let (table, wanted_segment, unit) = (&wanted.table, wanted.segment.segment, wanted.resident);
+    fn read(self) -> LoadResult {
+        let Self { request, extent, buffer, copies, group } = self;
+        let (table, wanted_segment, unit) = (&request.table, request.segment.segment, request.resident);
         let (is_row, rows) = match extent {
             Extent::Rows(rows) => (true, rows),
-            Extent::Unit | Extent::Group => (false, 1),
+            Extent::Unit => (false, 1),
         };
         let (first, count) = if is_row { (0, table.shapes.len()) } else { (wanted_segment, 1) };
         let mut segments: Vec<_> =
-            (first..).take(count).map(|segment| (segment, LoadedUnits::default())).collect();
+            (first..).take(count).map(|segment| (segment, SegmentUnits::default())).collect();
         let mut keep = |segment: u32, read: Result<Vec<u8>, UnitReadError>| {
             let Some((_, kept)) = segments.get_mut((segment - first) as usize) else { return };
             match read {
@@ -169,7 +150,7 @@ impl Job {
         }));
         drop(copies);
         let broke_off = read.unwrap_or_else(|_| Some(panicked()));
-        Loaded { wanted, is_row, segments, broke_off, buffer, group }
+        LoadResult { request, is_row, segments, broke_off, buffer, group }
     }
 }
 

@@ -1,0 +1,97 @@
+//! A lookup's way through a table's filters, once for all callers: the segment, its resident units, the known absences, the record.
+//!
+//! A "no" is recorded at once. After a "maybe" the caller reads the table, or does not, and says how that ended.
+
+use springbloom_filter::KeyDigest;
+
+use crate::keys::KeyOrder;
+use crate::lookup::TableHandle;
+use crate::visits::Outcome;
+
+/// Keys of a batch that are asked for at once.
+const KEYS_AT_ONCE: usize = 32;
+
+/// What a table's filters say of a key.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Answer {
+    /// The segment that would hold the key.
+    pub segment: u32,
+    /// How the filters know that the table does not hold the key; `None` if it may.
+    pub rejection: Option<Outcome>,
+}
+
+impl Answer {
+    /// Whether the table may hold the key.
+    #[inline]
+    pub fn may_match(&self) -> bool {
+        self.rejection.is_none()
+    }
+}
+
+/// A key of a batch.
+pub trait BatchKey {
+    /// The key as the table's comparator knows it.
+    fn key(&self) -> &[u8];
+    /// Its digest.
+    fn digest(&self) -> KeyDigest;
+    /// Takes the answer.
+    fn set_answer(&mut self, answer: Answer);
+}
+
+impl TableHandle {
+    /// Whether the table may hold `key`. Lock-free, without allocation (but for the thread's first lookup).
+    #[inline]
+    pub fn may_match(&self, key: &[u8], digest: KeyDigest, order: &dyn KeyOrder) -> Answer {
+        let segment = self.segment_of(key, order);
+        let rejection = self.rejection(segment, digest).or_else(|| self.known_absence(key, digest));
+        rejection.into_iter().for_each(|outcome| self.record(segment, outcome));
+        Answer { segment, rejection }
+    }
+
+    /// [`may_match`](Self::may_match) for each key of a batch. Faster than one after the other.
+    pub fn may_match_batch<K: BatchKey>(&self, keys: &mut [K], order: &dyn KeyOrder) {
+        for keys in keys.chunks_mut(KEYS_AT_ONCE) {
+            let mut asked = [(0, KeyDigest { lo: 0, hi: 0 }); KEYS_AT_ONCE];
+            for (asked, key) in asked.iter_mut().zip(&*keys) {
+                *asked = (self.segment_of(key.key(), order), key.digest());
+            }
+            let asked = &asked[..keys.len()];
+            let mut rejections = [None; KEYS_AT_ONCE];
+            self.rejections(asked, |place, rejection| rejections[place] = rejection);
+            for ((rejection, key), &(segment, digest)) in rejections.iter_mut().zip(keys).zip(asked) {
+                *rejection = rejection.or_else(|| self.known_absence(key.key(), digest));
+                key.set_answer(Answer { segment, rejection: *rejection });
+            }
+            let visits = asked.iter().zip(rejections);
+            self.record_all(visits.filter_map(|(&(segment, _), rejection)| Some((segment, rejection?))));
+        }
+    }
+
+    /// The table was read for nothing. `is_certain`: it holds no entry for `key`, of any age or kind, so the next lookup need not read it
+    /// (see [`learn_absence`](Self::learn_absence)).
+    #[inline]
+    pub fn record_absent(&self, segment: u32, key: &[u8], digest: KeyDigest, is_certain: bool) {
+        if is_certain {
+            self.learn_absence(key, digest);
+        }
+        self.record(segment, Outcome::WastedRead);
+    }
+
+    /// The table was read, and holds the key.
+    #[inline]
+    pub fn record_found(&self, segment: u32) {
+        self.record(segment, Outcome::TruePositive);
+    }
+
+    /// The table was not to be read.
+    #[inline]
+    pub fn record_not_read(&self, segment: u32) {
+        self.record(segment, Outcome::NotRead);
+    }
+
+    /// The outcome for a key that the units let pass and the negative cache has.
+    #[inline]
+    fn known_absence(&self, key: &[u8], digest: KeyDigest) -> Option<Outcome> {
+        self.is_known_absent(key, digest).then_some(Outcome::KnownAbsent)
+    }
+}

@@ -1,0 +1,9 @@
+//! Which units to read next, and which tables cannot be read for now.
+
+mod failing;
+mod queue;
+mod request;
+mod table_list;
+
+pub(crate) use queue::LoadQueue;
+pub(crate) use request::{LoadRequest, LoadResult, SegmentUnits};

@@ -1,0 +1,154 @@
+//! Requests for units: what is to be read for a segment or for a table, and what was read.
+
+use std::sync::Arc;
+
+use springbloom_filter::{GroupShape, MAX_UNITS};
+
+use crate::budget::Reservation;
+use crate::lookup::group_cell::GroupCell;
+use crate::names::SegmentRef;
+use crate::plan::{Allocation, SegmentState};
+use crate::registry::tables::Tables;
+use crate::unit_source::{TableUnits, UnitReadError, UnitSource};
+
+/// Most segments of a table whose units are read as a row.
+const ROW_SEGMENTS_MAX: usize = 4096;
+
+/// A table whose units are to be read.
+pub(crate) struct TableToRead {
+    pub source: Arc<dyn UnitSource>,
+    locator: Box<[u8]>,
+    pub shapes: Box<[GroupShape]>,
+}
+
+impl TableToRead {
+    pub(crate) fn units(&self) -> TableUnits<'_> {
+        TableUnits { locator: &self.locator, shapes: &self.shapes }
+    }
+
+    pub(crate) fn read_unit(&self, segment: u32, unit: u8) -> Result<Vec<u8>, UnitReadError> {
+        self.source.read_unit(self.units(), segment, unit)
+    }
+}
+
+/// A segment that lacks units.
+pub(crate) struct LoadRequest {
+    pub segment: SegmentRef,
+    pub(crate) generation: u32,
+    /// Resident units, and so the number of the next one.
+    pub resident: u8,
+    /// Planned units.
+    pub units: u8,
+    /// Rows to read, from the wanted unit on: the table lacks at least half of their units, and of the last row's. 0: read one unit.
+    pub rows: u8,
+    /// It stands for a noted table. No other read for that table begins before this one is over.
+    pub(crate) is_for_table: bool,
+    pub table: TableToRead,
+}
+
+impl LoadRequest {
+    /// For a segment with its table; `None` if it lacks no unit.
+    pub(crate) fn new(
+        tables: &Tables,
+        allocation: &Allocation,
+        segment: SegmentRef,
+        rows: u8,
+        is_for_table: bool,
+    ) -> Option<Self> {
+        let table = tables.get(segment.table)?;
+        let states = allocation.table(segment.table);
+        let resident = table.shared.resident_units(segment.segment);
+        let units = states.get(segment.segment as usize)?.units();
+        let shapes = states.iter().map(|state| state.shape).collect();
+        let source = tables.source_of(table)?.clone();
+        (resident < units).then(|| Self {
+            segment,
+            generation: table.shared.generation(),
+            resident,
+            units,
+            rows,
+            is_for_table,
+            table: TableToRead { source, locator: table.shared.locator().into(), shapes },
+        })
+    }
+
+    pub(crate) fn shape(&self) -> GroupShape {
+        self.table.shapes[self.segment.segment as usize]
+    }
+}
+
+/// What was read of a segment.
+#[derive(Default)]
+pub(crate) struct SegmentUnits {
+    /// The wanted unit and those that follow it.
+    pub units: Vec<Vec<u8>>,
+    /// Why there are not more.
+    pub error: Option<UnitReadError>,
+}
+
+/// What was read for a [`LoadRequest`].
+pub(crate) struct LoadResult {
+    pub request: LoadRequest,
+    pub is_row: bool,
+    /// Of the wanted segment, or of each segment of the rows.
+    pub segments: Vec<(u32, SegmentUnits)>,
+    /// Why a row ended early.
+    pub broke_off: Option<UnitReadError>,
+    /// For the bytes of the units.
+    pub buffer: Reservation,
+    /// For the group that will hold the unit; rows reserve group by group.
+    pub group: Option<Reservation>,
+}
+
+/// How many units a segment has and shall have.
+#[derive(Clone, Copy)]
+struct UnitCounts {
+    resident: u8,
+    planned: u8,
+}
+
+impl UnitCounts {
+    fn are_lacking(self) -> bool {
+        self.resident < self.planned
+    }
+}
+
+/// The segment of the table that lacks the lowest unit, and how many rows should be read from that unit on.
+pub(crate) fn lacking_segment(
+    tables: &Tables,
+    allocation: &Allocation,
+    table: u32,
+) -> Option<(SegmentRef, u8)> {
+    let cells = tables.get(table)?.shared.cells();
+    let planned = allocation.table(table).iter().map(SegmentState::units);
+    let counts = |(cell, planned): (&GroupCell, u8)| UnitCounts { resident: cell.resident_units(), planned };
+    let segments: Vec<_> = cells.iter().zip(planned).map(counts).collect();
+    let lacking = (0..).zip(&segments).filter(|(_, units)| units.are_lacking());
+    let (segment, first) = lacking.min_by_key(|(_, units)| units.resident)?;
+    Some((SegmentRef { table, segment }, rows_worth_reading(&segments, first.resident)))
+}
+
+/// How many rows of a table's segments to read together, from the unit `first` on; 0 if it lacks too little of them.
+fn rows_worth_reading(segments: &[UnitCounts], first: u8) -> u8 {
+    if segments.len() > ROW_SEGMENTS_MAX {
+        return 0;
+    }
+    // Segments whose lacking units begin at a row, less those whose lacking units end before it.
+    let mut changes = [0i32; MAX_UNITS as usize + 1];
+    for units in segments.iter().filter(|units| units.are_lacking()) {
+        changes[usize::from(units.resident)] += 1;
+        changes[usize::from(units.planned)] -= 1;
+    }
+    let segments = segments.len() as i32;
+    let (mut rows, mut lack_row, mut lacking_units) = (0, 0, 0);
+    for (row, change) in (1..).zip(&changes[usize::from(first)..]) {
+        lack_row += change;
+        lacking_units += lack_row;
+        if lack_row * 2 >= segments && lacking_units * 2 >= segments * row {
+            rows = row;
+        }
+    }
+    // One unit of one segment is read as fast by itself.
+    let is_worth_it = rows * segments > 1;
+    if is_worth_it { rows as u8 } else { 0 }
+}

@@ -1,0 +1,125 @@
+//! What the budget pays for: how much tables may take beside their units, and what is left for units.
+
+mod garbage;
+
+pub(crate) use garbage::Garbage;
+
+use std::sync::Arc;
+
+use crate::budget::{MemoryBudget, MemoryKind, Reservation};
+use crate::visits::VisitBuffer;
+
+/// Of a budget that is mostly bookkeeping, one part in so many is left for all else: buffers, copies of groups, the negative cache.
+const SPARE_PARTS: usize = 16;
+/// One part in so many of the units' bytes may stay free for copies of groups.
+const COPY_PARTS: usize = 64;
+/// Each load releases one part in so many of the headroom beyond that.
+const HEADROOM_LOADS: usize = 8;
+
+/// The budget, and what is kept free or waits to be freed.
+pub(crate) struct Memory {
+    pub(crate) budget: MemoryBudget,
+    pub(crate) visits: Arc<VisitBuffer>,
+    /// Replaced groups that a lookup still probes.
+    pub(crate) garbage: Garbage,
+    /// Bytes kept free of planned units for the copy that a growing group needs.
+    headroom_bytes: usize,
+    /// Of what is kept however few tables there are.
+    fixed_bytes: usize,
+    fixed_reservation: Option<Reservation>,
+}
+
+impl Memory {
+    pub(crate) fn new(budget: MemoryBudget, visits: Arc<VisitBuffer>, fixed_bytes: usize) -> Self {
+        Self {
+            visits,
+            garbage: Garbage::new(budget.clone()),
+            headroom_bytes: 0,
+            fixed_bytes,
+            fixed_reservation: budget.try_reserve(MemoryKind::Bookkeeping, fixed_bytes),
+            budget,
+        }
+    }
+
+    /// The budget to plan for: the one in force, or a lower one that was asked for.
+    pub(crate) fn budget_bytes(&self) -> usize {
+        self.budget.budget_bytes().min(self.budget.asked_bytes())
+    }
+
+    /// Bytes that the budget pays for beside units.
+    pub(crate) fn other_bytes(&self) -> usize {
+        let kinds =
+            [MemoryKind::Bookkeeping, MemoryKind::Buffers, MemoryKind::NegativeCache, MemoryKind::HandedOver];
+        kinds.iter().map(|&kind| self.budget.used_bytes_of(kind)).sum::<usize>()
+            + self.headroom_bytes
+            + self.visits.payable_bytes(self.budget_bytes())
+    }
+
+    /// Bytes that are left for units.
+    pub(crate) fn unit_budget_bytes(&self) -> usize {
+        self.budget_bytes().saturating_sub(self.other_bytes())
+    }
+
+    /// Frees what nobody else uses any more, and lowers a budget that could not be reached as far as bytes came free since.
+    pub(crate) fn collect(&mut self, has_tables: bool) {
+        self.garbage.collect();
+        self.visits.reclaim();
+        if self.budget.budget_bytes() > self.budget.asked_bytes() {
+            if !has_tables {
+                // As in a manager that is made with such a budget.
+                self.fixed_reservation = None;
+            }
+            self.budget.follow();
+        }
+    }
+
+    /// Asks for another budget: from now on nothing is planned beyond it.
+    pub(crate) fn ask(&mut self, budget_bytes: usize) {
+        self.headroom_bytes = 0;
+        self.budget.ask(budget_bytes);
+    }
+
+    /// Bytes in use that evictions and the ends of reads free.
+    pub(crate) fn movable_bytes(&self) -> usize {
+        [MemoryKind::Units, MemoryKind::Loading].map(|kind| self.budget.used_bytes_of(kind)).iter().sum()
+    }
+
+    /// Whether there is room for what is kept however few tables there are.
+    pub(crate) fn reserve_fixed(&mut self) -> bool {
+        if self.fixed_reservation.is_none() {
+            // The budget may have grown since the manager was made.
+            self.fixed_reservation = self.budget.try_reserve(MemoryKind::Bookkeeping, self.fixed_bytes);
+        }
+        self.fixed_reservation.is_some()
+    }
+
+    /// Bytes of what is kept in any case that the budget had no room for.
+    pub(crate) fn unpaid_fixed_bytes(&self) -> usize {
+        if self.fixed_reservation.is_none() { self.fixed_bytes } else { 0 }
+    }
+
+    /// Whether bookkeeping may take so many bytes more, where the first few units of all segments take `few_units_bytes`. Bookkeeping alone
+    /// saves no read: half of the budget stays for units, or what the first few of all segments take. They take little where tables are
+    /// small, and a table that is not known wastes a read in every lookup.
+    pub(crate) fn has_share_for(&self, bytes: usize, few_units_bytes: usize) -> bool {
+        let bookkeeping_bytes = self.budget.used_bytes_of(MemoryKind::Bookkeeping) + bytes;
+        let budget_bytes = self.budget_bytes();
+        bookkeeping_bytes <= budget_bytes / 2
+            || bookkeeping_bytes + few_units_bytes <= budget_bytes - budget_bytes / SPARE_PARTS
+    }
+
+    /// Keeps `bytes` free for a group that did not fit, of which units may take `unit_bytes`. `false` if that would be much of the budget.
+    pub(crate) fn make_headroom(&mut self, bytes: usize, unit_bytes: usize) -> bool {
+        if bytes > self.headroom_bytes && bytes > (unit_bytes + self.headroom_bytes) / 4 {
+            return false;
+        }
+        self.headroom_bytes = self.headroom_bytes.max(bytes);
+        true
+    }
+
+    /// Gives headroom for an unusually large group back over time, where a read took `buffer_bytes` and units may take `unit_bytes`.
+    pub(crate) fn give_back_headroom(&mut self, buffer_bytes: usize, unit_bytes: usize) {
+        let needed = buffer_bytes.max((unit_bytes + self.headroom_bytes) / COPY_PARTS);
+        self.headroom_bytes -= self.headroom_bytes.saturating_sub(needed).div_ceil(HEADROOM_LOADS);
+    }
+}

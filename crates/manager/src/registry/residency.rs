@@ -1,0 +1,361 @@
+//! What is resident, and the plan for it: evicts what is beyond the plan, notes what is to be loaded, takes in what was read, and keeps the
+//! plan within what the budget leaves for units.
+
+use std::sync::Arc;
+use std::time::Instant;
+
+use springbloom_filter::{FilterError, GroupShape};
+
+use super::loads::{LoadQueue, LoadRequest, LoadResult, SegmentUnits};
+use super::memory::Memory;
+use super::tables::Tables;
+use crate::budget::{MemoryKind, Reservation};
+use crate::memory::{group_bytes, taken_bytes_of_part};
+use crate::names::SegmentRef;
+use crate::notices::Notices;
+use crate::plan::Planner;
+use crate::stats::Counters;
+use crate::unit_source::UnitReadError;
+
+/// After a read that found no room, units of that table are not asked for during so many visits (to any segment).
+const BACKOFF_VISITS: u64 = 4096;
+/// When the budget shrinks, so many segments change before the mutex is let go of.
+const CHANGES_PER_PIECE: usize = 1024;
+
+/// Where a wanted unit is noted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum LoadBy {
+    /// A lookup wasted a read: soon, the segment alone.
+    Segment,
+    /// One of many: with its table, in rows.
+    Table,
+}
+
+/// The known tables with the plan for their units.
+pub(crate) struct Residency {
+    pub(crate) planner: Planner,
+    pub(crate) tables: Tables,
+    pub(crate) loads: LoadQueue,
+    pub(crate) memory: Memory,
+    pub(crate) counters: Counters,
+    pub(crate) notices: Arc<Notices>,
+}
+
+impl Residency {
+    /// Bytes of a table beside those that lookups share.
+    pub(crate) fn table_bytes_beside_shared(&self, segments: usize) -> usize {
+        taken_bytes_of_part(self.planner.table_bytes(segments) + Tables::TABLE_BYTES)
+    }
+
+    /// Units of a segment in memory now; 0 for an unknown one.
+    pub(crate) fn resident_units(&self, segment: SegmentRef) -> u8 {
+        self.tables.get(segment.table).map_or(0, |table| table.shared.resident_units(segment.segment))
+    }
+
+    /// Units that a known segment shall have.
+    pub(crate) fn planned_units(&self, segment: SegmentRef) -> u8 {
+        self.planner.allocation().segments()[segment].units()
+    }
+
+    fn shape(&self, segment: SegmentRef) -> GroupShape {
+        self.planner.allocation().segments()[segment].shape
+    }
+
+    /// Carries out what the policy decided: evicts at once, notes what is to be loaded. Returns how many segments changed.
+    pub(crate) fn apply_plan(&mut self, load_by: LoadBy) -> usize {
+        let mut changed = 0;
+        while let Some(segment) = self.planner.allocation_mut().take_changed() {
+            let planned = self.planned_units(segment);
+            if self.resident_units(segment) > planned {
+                self.evict_to(segment, planned);
+            }
+            self.request_load(segment, load_by);
+            changed += 1;
+        }
+        changed
+    }
+
+    /// Notes that a segment lacks units, if it does.
+    fn request_load(&mut self, segment: SegmentRef, load_by: LoadBy) {
+        let is_lacking = self.resident_units(segment) < self.planned_units(segment);
+        if is_lacking && (load_by == LoadBy::Table || !self.loads.push_segment(segment)) {
+            self.queue_table(segment.table);
+        }
+    }
+
+    /// Notes that a table may lack units.
+    pub(crate) fn queue_table(&mut self, table: u32) {
+        self.loads.push_table(&mut self.tables, table);
+    }
+
+    /// Shrinks the segment's group to its first `units` units. Without room for their copy, the segment has no units until they are read
+    /// again.
+    fn evict_to(&mut self, segment: SegmentRef, units: u8) {
+        let Some(table) = self.tables.get(segment.table) else { return };
+        let cell = &table.shared.cells()[segment.segment as usize];
+        let (shape, resident) = (self.shape(segment), cell.resident_units());
+        let reservation = (units > 0)
+            .then(|| self.memory.budget.try_reserve(MemoryKind::Units, group_bytes(shape, units)))
+            .flatten();
+        let (old, left) = match reservation {
+            Some(reservation) => (cell.shrink(shape, units, reservation), units),
+            None => (cell.clear(), 0),
+        };
+        self.memory.garbage.take_group(old);
+        self.counters.evictions += u64::from(resident - left);
+    }
+
+    /// Adds units to the segment's group, `units` in all.
+    pub(crate) fn grow(
+        &mut self,
+        segment: SegmentRef,
+        units: u8,
+        added: &[Vec<u8>],
+        reservation: Reservation,
+    ) -> Result<(), FilterError> {
+        let Some(table) = self.tables.get(segment.table) else { return Ok(()) };
+        let cell = &table.shared.cells()[segment.segment as usize];
+        let old = cell.grow(self.shape(segment), units, added, reservation)?;
+        self.memory.garbage.take_group(old);
+        Ok(())
+    }
+
+    /// Makes a unit resident that the writer of its table handed over, if the segment shall have one and bytes are free.
+    pub(crate) fn take_handed_over(&mut self, segment: SegmentRef, bytes: Vec<u8>) {
+        if self.planned_units(segment) == 0 || self.resident_units(segment) != 0 {
+            return;
+        }
+        // The policy may have chosen victims. Their bytes must be free before this unit takes them.
+        self.apply_plan(LoadBy::Table);
+        let unit_bytes = group_bytes(self.shape(segment), 1);
+        let Some(reservation) = self.memory.budget.try_reserve(MemoryKind::Units, unit_bytes) else { return };
+        match self.grow(segment, 1, &[bytes], reservation) {
+            Ok(()) => self.counters.handed_over_units += 1,
+            Err(error) => {
+                self.notices
+                    .warn(format!("a filter unit that was handed over does not fit its table: {error}"));
+                self.counters.corrupt_units += 1;
+            }
+        }
+    }
+
+    /// A bounded piece of the policy's own work. `false` if there was none.
+    pub(crate) fn rebalance(&mut self) -> bool {
+        let worked = self.planner.rebalance_step();
+        self.apply_plan(LoadBy::Table);
+        worked
+    }
+
+    /// Gives some free bytes to units of which nothing is measured. `false` if there was nothing to give.
+    pub(crate) fn fill(&mut self) -> bool {
+        let worked = self.planner.fill_step();
+        self.apply_plan(LoadBy::Table);
+        worked
+    }
+
+    /// Brings the plan under what the budget leaves for units, `spare_bytes` less, and evicts what is over.
+    pub(crate) fn fit(&mut self, spare_bytes: usize) {
+        self.fit_plan_budget(spare_bytes);
+        while self.planner.shrink_step() {
+            self.apply_plan(LoadBy::Table);
+        }
+    }
+
+    /// A piece of [`fit`](Self::fit) without spare bytes, so that others do not wait long for the mutex. Returns whether there is more to
+    /// do.
+    pub(crate) fn fit_piece(&mut self) -> bool {
+        self.fit_plan_budget(0);
+        let mut changed = 0;
+        while changed < CHANGES_PER_PIECE {
+            if !self.planner.shrink_step() {
+                return false;
+            }
+            changed += self.apply_plan(LoadBy::Table).max(1);
+        }
+        true
+    }
+
+    fn fit_plan_budget(&mut self, spare_bytes: usize) {
+        self.tables.collect();
+        self.memory.collect(!self.tables.are_none());
+        let unit_budget_bytes = self.memory.unit_budget_bytes().saturating_sub(spare_bytes);
+        self.planner.allocation_mut().set_unit_budget_bytes(unit_budget_bytes);
+    }
+
+    /// Whether bookkeeping may take so many bytes more, for segments whose first few units take `few_units_bytes`.
+    pub(crate) fn has_share_for(&self, bytes: usize, few_units_bytes: usize) -> bool {
+        self.memory.has_share_for(bytes, self.planner.allocation().few_units_bytes() + few_units_bytes)
+    }
+
+    /// Takes bytes of the budget for bookkeeping, and evicts units for them.
+    pub(crate) fn reserve(&mut self, bytes: usize, few_units_bytes: usize) -> Option<Reservation> {
+        if bytes > 0 && !self.has_share_for(bytes, few_units_bytes) {
+            return None;
+        }
+        let mut reservation = self.memory.budget.try_reserve(MemoryKind::Bookkeeping, bytes);
+        if reservation.is_none() {
+            self.fit(bytes);
+            reservation = self.memory.budget.try_reserve(MemoryKind::Bookkeeping, bytes);
+        }
+        self.fit(0);
+        reservation
+    }
+
+    /// Reserves bytes that the plan does not need, for first units that wait for their table. They must not take what the policy frees for
+    /// units that are to be read.
+    pub(crate) fn reserve_for_hand_over(&mut self, bytes: usize) -> Option<Reservation> {
+        self.fit(0);
+        if self.planner.allocation().free_bytes() < bytes {
+            return None;
+        }
+        let reservation = self.memory.budget.try_reserve(MemoryKind::HandedOver, bytes);
+        self.fit(0);
+        reservation
+    }
+
+    /// How many reads may be waiting, `most` at most.
+    pub(crate) fn waiting_loads(&self, most: usize) -> usize {
+        self.loads.noted(&self.tables, most)
+    }
+
+    /// The units to read next.
+    pub(crate) fn next_request(&mut self) -> Option<LoadRequest> {
+        self.loads.next_request(&mut self.tables, self.planner.allocation())
+    }
+
+    /// Keeps more bytes free, because a read did not fit. `false` if that would be much of the budget: the segment does without.
+    pub(crate) fn make_headroom(&mut self, segment: SegmentRef, bytes: usize) -> bool {
+        let unit_budget_bytes = self.planner.allocation().unit_budget_bytes();
+        let makes_room = self.memory.make_headroom(bytes, unit_budget_bytes);
+        if makes_room {
+            self.fit(0);
+        } else {
+            let resident = self.resident_units(segment);
+            self.planner.withdraw(segment, resident, BACKOFF_VISITS);
+            self.apply_plan(LoadBy::Table);
+        }
+        self.queue_table(segment.table); // it, or others of its segments, may lack units
+        makes_room
+    }
+
+    /// Takes in what was read, and what failed.
+    pub(crate) fn take_in_units(&mut self, result: LoadResult) {
+        let LoadResult { request, is_row, segments, broke_off, buffer, mut group } = result;
+        if segments.iter().any(|(_, read)| !read.units.is_empty()) {
+            self.count_success(&request);
+        }
+        for (segment, SegmentUnits { units, error }) in segments {
+            if !self.is_known(&request) {
+                break;
+            }
+            let segment = SegmentRef { segment, ..request.segment };
+            let resident = self.resident_units(segment);
+            // A row also has units that the segment has already.
+            let known = resident.checked_sub(request.resident).filter(|&known| is_row || known == 0);
+            let Some(news) = known.and_then(|known| units.get(known.into()..)) else { continue };
+            self.install(segment, resident, news, &mut group, !is_row);
+            if let Some(error) = error {
+                self.fail(&request, segment, request.resident + units.len() as u8, error);
+            }
+        }
+        self.finish_load(&request, buffer.bytes(), broke_off);
+    }
+
+    /// Adds the units that are still planned to a segment with `resident` units.
+    fn install(
+        &mut self,
+        segment: SegmentRef,
+        resident: u8,
+        units: &[Vec<u8>],
+        group: &mut Option<Reservation>,
+        by_segment: bool,
+    ) {
+        let added = units.len().min(self.planned_units(segment).saturating_sub(resident).into());
+        if added == 0 {
+            return;
+        }
+        let (units, count) = (&units[..added], resident + added as u8);
+        let group_bytes = group_bytes(self.shape(segment), count);
+        let reserve = || self.memory.budget.try_reserve(MemoryKind::Loading, group_bytes);
+        let Some(reservation) = group.take().or_else(reserve) else { return };
+        match self.grow(segment, count, units, reservation) {
+            Ok(()) => {
+                self.counters.loads += added as u64;
+                self.planner.allocation_mut().runs_mut().count_loads(segment.table, added as u64);
+                self.counters.load_bytes += units.iter().map(Vec::len).sum::<usize>() as u64;
+                if by_segment {
+                    self.request_load(segment, LoadBy::Segment);
+                }
+            }
+            Err(error) => self.give_up(segment, resident, &error.to_string()),
+        }
+    }
+
+    /// Ends a load. Where it broke off, the table has failed.
+    fn finish_load(&mut self, request: &LoadRequest, buffer_bytes: usize, broke_off: Option<UnitReadError>) {
+        self.counters.load_reads += 1;
+        if let Some(error) = broke_off {
+            self.count_failure(request, &error);
+        }
+        if request.is_for_table && self.is_known(request) {
+            self.queue_table(request.segment.table); // it may lack more
+        }
+        let unit_budget_bytes = self.planner.allocation().unit_budget_bytes();
+        self.memory.give_back_headroom(buffer_bytes, unit_budget_bytes);
+    }
+
+    /// Whether the table is still the very one that the request was for.
+    fn is_known(&self, request: &LoadRequest) -> bool {
+        self.tables.get_registered(request.segment.table, request.generation).is_some()
+    }
+
+    /// A unit of the segment could not be read.
+    fn fail(&mut self, request: &LoadRequest, segment: SegmentRef, unit: u8, error: UnitReadError) {
+        match error {
+            UnitReadError::Corrupt(what) => self.give_up(segment, unit, &what),
+            error => self.count_failure(request, &error),
+        }
+    }
+
+    /// A unit cannot be used: the segment keeps those before it.
+    fn give_up(&mut self, segment: SegmentRef, unit: u8, what: &str) {
+        self.notices.warn(format!("a filter unit cannot be used, its segment does without: {what}"));
+        self.counters.corrupt_units += 1;
+        self.planner.cap_units(segment, unit);
+        self.apply_plan(LoadBy::Table);
+    }
+
+    /// A read of the table failed. What the plan wants of it stays wanted, and is tried again later.
+    fn count_failure(&mut self, request: &LoadRequest, error: &UnitReadError) {
+        if !self.is_known(request) {
+            return;
+        }
+        // A deleted table fails alone, until the host tells that it is gone.
+        let is_fault = !matches!(error, UnitReadError::Gone);
+        let table = request.segment.table;
+        let is_first = self.loads.count_failure(&mut self.tables, table, is_fault, Instant::now());
+        if is_fault {
+            self.counters.failed_reads += 1;
+            if is_first {
+                self.notices.warn(format!(
+                    "filter units cannot be read, and are tried again until they can: {}",
+                    causes(error)
+                ));
+            }
+        }
+    }
+
+    fn count_success(&mut self, request: &LoadRequest) {
+        if self.is_known(request)
+            && self.loads.count_success(&mut self.tables, request.segment.table, Instant::now())
+        {
+            self.notices.warn("filter units can be read again".into());
+        }
+    }
+}
+
+/// An error with what is behind it.
+fn causes(error: &UnitReadError) -> String {
+    let source = std::error::Error::source(error);
+    source.map_or_else(|| error.to_string(), |source| format!("{error}: {source}"))
+}

@@ -1,0 +1,207 @@
+//! The known tables: where each one stands, its identity, its keys and the source of its units.
+
+mod identities;
+mod table;
+
+pub(crate) use table::{QueueLink, Table};
+
+use std::ops::Range;
+use std::sync::Arc;
+
+use crate::budget::{MemoryBudget, MemoryKind};
+use crate::keys::{FencesRef, KeyRange};
+use crate::lookup::TableShared;
+use crate::memory::{grow_thriftily, thrifty_bytes};
+use crate::names::{ScopeId, TableId};
+use crate::plan::Run;
+use crate::plan::neighbours::{Keys, Neighbours};
+use crate::table_spec::TableSpec;
+use crate::unit_source::{KnownTable, Sources, UnitSource};
+use crate::visits::TABLES_MAX;
+use identities::Identities;
+
+/// A new table inherits from so many tables of a level at most, and so does each of its segments. They are a sample of more.
+const RELATIVES_MAX: usize = 256;
+const RELATIVES_MAX_PER_SEGMENT: usize = 8;
+
+/// A forgotten table that a reader still has open.
+struct ForgottenTable {
+    shared: TableShared,
+    source: u32,
+    /// Reserved for its bookkeeping.
+    bytes: usize,
+}
+
+/// The known tables by slot, and the forgotten ones until their readers are closed.
+pub(crate) struct Tables {
+    slots: Vec<Option<Table>>,
+    free_slots: Vec<u32>,
+    last_generation: u32,
+    ids: Identities,
+    neighbours: Neighbours,
+    sources: Sources,
+    forgotten: Vec<ForgottenTable>,
+    budget: MemoryBudget,
+}
+
+fn id_at(slots: &[Option<Table>], slot: u32) -> Option<TableId> {
+    slots.get(slot as usize)?.as_ref().map(|table| table.shared.id())
+}
+
+fn fences_at(slots: &[Option<Table>], slot: u32) -> Option<FencesRef<'_>> {
+    Some(slots.get(slot as usize)?.as_ref()?.shared.fences())
+}
+
+impl Tables {
+    /// Bytes of a table in these lists.
+    pub(crate) const TABLE_BYTES: usize =
+        thrifty_bytes::<Option<Table>>() + Identities::TABLE_BYTES + Neighbours::TABLE_BYTES;
+
+    pub(crate) fn new(budget: MemoryBudget) -> Self {
+        Self {
+            slots: Vec::new(),
+            free_slots: Vec::new(),
+            last_generation: 0,
+            ids: Identities::default(),
+            neighbours: Neighbours::default(),
+            sources: Sources::new(),
+            forgotten: Vec::new(),
+            budget,
+        }
+    }
+
+    /// The slot of a table; `None` if it is not known.
+    pub(crate) fn slot_of(&self, id: TableId) -> Option<u32> {
+        self.ids.find(id, |slot| id_at(&self.slots, slot))
+    }
+
+    pub(crate) fn get(&self, slot: u32) -> Option<&Table> {
+        self.slots.get(slot as usize)?.as_ref()
+    }
+
+    pub(crate) fn get_mut(&mut self, slot: u32) -> Option<&mut Table> {
+        self.slots.get_mut(slot as usize)?.as_mut()
+    }
+
+    /// The table in the slot, if it is the one of this registration.
+    pub(crate) fn get_registered(&self, slot: u32, generation: u32) -> Option<&Table> {
+        self.get(slot).filter(|table| table.shared.generation() == generation)
+    }
+
+    /// All tables with their slots.
+    pub(crate) fn iter(&self) -> impl Iterator<Item = (u32, &Table)> {
+        (0..).zip(&self.slots).filter_map(|(slot, table)| Some((slot, table.as_ref()?)))
+    }
+
+    pub(crate) fn are_none(&self) -> bool {
+        self.free_slots.len() == self.slots.len()
+    }
+
+    pub(crate) fn has_free_slot(&self) -> bool {
+        self.slots.len() < TABLES_MAX || !self.free_slots.is_empty()
+    }
+
+    /// The registration that came last: another number than before if one came.
+    pub(crate) fn last_generation(&self) -> u32 {
+        self.last_generation
+    }
+
+    /// Adds a table that is not known yet, and returns its slot.
+    pub(crate) fn insert(&mut self, spec: &TableSpec) -> u32 {
+        let slot = self.free_slots.pop().unwrap_or(self.slots.len() as u32);
+        self.last_generation = self.last_generation.saturating_add(1);
+        let table = Table {
+            shared: TableShared::new(slot, self.last_generation, spec),
+            source: self.sources.intern(spec.source.clone(), Arc::ptr_eq),
+            queue_link: QueueLink::NOT,
+        };
+        if slot as usize == self.slots.len() {
+            grow_thriftily(&mut self.slots, slot as usize + 1);
+            self.slots.push(None);
+        }
+        self.slots[slot as usize] = Some(table);
+        let Self { slots, ids, neighbours, .. } = self;
+        ids.insert(spec.id, slot, |slot| id_at(slots, slot));
+        let fences = |slot| fences_at(slots, slot);
+        let run = Run { scope: spec.scope, level: spec.level };
+        neighbours.insert(slot, run, &Keys { fences: &fences, order: spec.order });
+        slot
+    }
+
+    /// The table is read from another source from now on.
+    pub(crate) fn set_source(&mut self, slot: u32, source: Arc<dyn UnitSource>) {
+        let Some(table) = self.slots.get_mut(slot as usize).and_then(Option::as_mut) else { return };
+        // Before the old one leaves: it may be the same.
+        let source = self.sources.intern(source, Arc::ptr_eq);
+        self.sources.release(std::mem::replace(&mut table.source, source));
+    }
+
+    /// Tables whose keys a new table overlaps, or a sample of them.
+    pub(crate) fn relatives(
+        &mut self,
+        spec: &TableSpec,
+        range: KeyRange<'_>,
+        run_of: impl Fn(u32) -> Option<Run>,
+    ) -> Vec<u32> {
+        let Self { slots, neighbours, .. } = self;
+        let fences = |slot| fences_at(slots, slot);
+        let most = RELATIVES_MAX + RELATIVES_MAX_PER_SEGMENT * spec.shapes.len();
+        let keys = Keys { fences: &fences, order: spec.order };
+        neighbours.overlapping(spec.scope, range, most, run_of, &keys)
+    }
+
+    /// The table, which was in `run`, moved to another level.
+    pub(crate) fn move_to_another_level(&mut self, slot: u32, run: Run) {
+        self.neighbours.move_to_another_level(slot, run);
+    }
+
+    /// Takes out a table, which was in `run`.
+    pub(crate) fn remove(&mut self, slot: u32, run: Option<Run>) -> Option<Table> {
+        let id = id_at(&self.slots, slot)?;
+        self.ids.remove(id, |slot| id_at(&self.slots, slot));
+        if let Some(run) = run {
+            self.neighbours.remove(slot, run);
+        }
+        self.free_slots.push(slot);
+        self.slots[slot as usize].take()
+    }
+
+    /// Keeps a table that was taken out, and whose cells are empty, until no reader has it open: then its `bytes` return to the budget.
+    pub(crate) fn keep_forgotten(&mut self, table: Table, bytes: usize) {
+        let Table { shared, source, .. } = table;
+        self.forgotten.push(ForgottenTable { shared, source, bytes });
+        self.collect();
+    }
+
+    /// Frees the forgotten tables that no reader has open any more.
+    pub(crate) fn collect(&mut self) {
+        let free = self.forgotten.extract_if(.., |table| table.shared.is_closed());
+        free.for_each(|ForgottenTable { shared, source, bytes }| {
+            // Memory first, bytes of the budget after it: the budget must never be exceeded.
+            drop(shared);
+            self.sources.release(source);
+            self.budget.release(MemoryKind::Bookkeeping, bytes);
+        });
+    }
+
+    /// All tables of some scopes. O(log scopes + these tables).
+    pub(crate) fn of_scopes(
+        &self,
+        scopes: Range<ScopeId>,
+        run_of: impl Fn(u32) -> Option<Run>,
+    ) -> Vec<TableId> {
+        let slots = self.neighbours.tables_of(scopes, run_of);
+        slots.into_iter().filter_map(|slot| id_at(&self.slots, slot)).collect()
+    }
+
+    pub(crate) fn source_of(&self, table: &Table) -> Option<&Arc<dyn UnitSource>> {
+        self.sources.get(table.source)
+    }
+
+    /// A table for the host that it is from.
+    pub(crate) fn as_known<'a>(&'a self, table: &'a Table) -> Option<KnownTable<'a>> {
+        let shared = &table.shared;
+        let source = self.source_of(table)?;
+        Some(KnownTable { id: shared.id(), source, locator: shared.locator(), is_open: !shared.is_closed() })
+    }
+}
