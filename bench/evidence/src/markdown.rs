@@ -124,7 +124,7 @@ fn verdicts(lab: &Lab) -> Result<String> {
         let [published, ours] = [Whose::Published, Whose::Springbloom]
             .map(|whose| judged.count_of(whose).map_or_else(|| "-".to_owned(), |count| count.to_string()));
         let why = match &experiment.here {
-            Here::Not(why) => (*why).to_owned(),
+            Here::Not(why) => why.clone(),
             Here::Measured { .. } | Here::Tabled { .. } => judged.reasons.join("; "),
         };
         let why = if why.is_empty() { why } else { format!(": {why}") };
@@ -132,7 +132,7 @@ fn verdicts(lab: &Lab) -> Result<String> {
         writeln!(
             text,
             "| `{id}` | {}, {place} | {shows} | {} | {published} | {ours} | **{}**{why} |",
-            paper.title(),
+            paper,
             sizes(experiment, lab),
             judged.text()
         )?;

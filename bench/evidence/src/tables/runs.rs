@@ -19,9 +19,9 @@ const NAMES: [(&str, &str); 8] = [
 
 /// A line for each of `figures` of each labelled record. Where there is one figure, it stands in the title, and the memory that each filter
 /// takes before the lines, if that is much the same in all.
-pub(super) fn table(lines: &[(&str, &Record)], figures: &[&str]) -> Table {
+pub(super) fn table(lines: &[(&str, &Record)], figures: &[String]) -> Table {
     let records = || lines.iter().map(|(_, record)| *record);
-    let configs = configs(records(), figures.first().copied().unwrap_or_default());
+    let configs = configs(records(), figures.first().map(String::as_str).unwrap_or_default());
     let cells = |record: &Record, name: &str| -> Vec<String> {
         let of = |config: &&str| record.figure(name, &[("config", config)]).map_or("-".to_owned(), cell);
         configs.iter().map(of).collect()
@@ -35,7 +35,7 @@ pub(super) fn table(lines: &[(&str, &Record)], figures: &[&str]) -> Table {
         return Table { titles, rows: memory.into_iter().chain(rows).collect() };
     }
     let of_line = |(label, record): &(&str, &Record)| -> Vec<Vec<String>> {
-        let row = |name: &&str| row(vec![(*label).to_owned(), called(name)], cells(record, name));
+        let row = |name: &String| row(vec![(*label).to_owned(), called(name)], cells(record, name));
         figures.iter().map(row).collect()
     };
     let titles = [String::new(), "figure".to_owned()].into_iter().chain(columns(&configs)).collect();
@@ -83,12 +83,12 @@ mod tests {
         let one = record(vec![wasted("a:1", 0.125), figure("filter_bytes", "a:1", 1100.0, Unit::Bytes)]);
         let lines = [("x", &both), ("y", &one)];
         assert_eq!(
-            table(&lines, &["wasted_reads_per_get"]).to_string(),
+            table(&lines, &["wasted_reads_per_get".to_owned()]).to_string(),
             "| wasted reads per lookup | `a:1` | `b:1` |\n|---|---|---|\n| memory | 1.07 KiB | 1 KiB |\n\
              | x | 0.500 | 0.250 (0.200-0.300) |\n| y | 0.125 | - |\n"
         );
         assert_eq!(
-            table(&lines[..1], &["wasted_reads_per_get", "lookups_ratio"]).to_string(),
+            table(&lines[..1], &["wasted_reads_per_get", "lookups_ratio"].map(str::to_owned)).to_string(),
             "|  | figure | `a:1` | `b:1` |\n|---|---|---|---|\n| x | wasted reads per lookup | 0.500 | 0.250 (0.200-0.300) |\n\
              | x | operations per second, ratio | 1.00 | - |\n"
         );
