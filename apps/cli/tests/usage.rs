@@ -236,7 +236,7 @@ fn a_command_makes_the_folder_that_it_is_given_and_none_above() {
         &["index", "create", "a/b/new"],
         &["index", "repair", "index", "a/b/new"],
         &["dedup", "scan", "--index", "a/b/new", "tree"],
-        &["compare", "--buffered", "--records", "1000", "--dir", "a/b/new"],
+        &["compare", "--set", "buffered", "--records", "1000", "--dir", "a/b/new"],
         &["reproduce", "atc19-fig6", "--records", "a/b/new"],
         &["reproduce", "atc19-fig6", "--records", "records", "--dir", "a/b/new"],
         &["man", "a/b/new"],

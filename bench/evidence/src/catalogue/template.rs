@@ -51,8 +51,8 @@ pub(super) fn filled(text: &str, row: &Row) -> Result<String> {
 
 /// Flags with values, of which those in `own` win.
 pub(super) fn flags(common: &str, own: &str) -> String {
-    let own_flags: Vec<_> = own.split_whitespace().filter(|word| word.starts_with("--")).collect();
-    let words: Vec<_> = common.split_whitespace().collect();
+    let [words, own_words] = [common, own].map(|flags| flags.split_whitespace().collect::<Vec<_>>());
+    let own_flags: Vec<_> = own_words.chunks(2).map(|pair| pair[0]).collect();
     let kept = words.chunks(2).filter(|pair| !own_flags.contains(&pair[0])).flatten();
     kept.copied().chain(own.split_whitespace()).collect::<Vec<_>>().join(" ")
 }
