@@ -8,11 +8,11 @@ export CARGO_TARGET_DIR ?= $(CACHE_HOME)/springbloom/target
 DEMO_DIR ?= $(CACHE_HOME)/springbloom/demo
 
 # Libraries that need no RocksDB.
-LIBRARIES := $(addprefix -p springbloom-,filter format manager page-device flash-filter flash-index host-core)
+LIBRARIES := $(addprefix -p springbloom-,filter format manager host-core)
 # These and the others that need no RocksDB.
 WITHOUT_ROCKSDB := $(LIBRARIES) $(addprefix -p springbloom-,console testkit workload simulator records evidence)
 
-.PHONY: demo test check attack chaos build build-all setup lint msrv deny sanitize fuzz crashtest crashtest-short rocksdb-tests package \
+.PHONY: demo test check flash attack chaos build build-all setup lint msrv deny sanitize fuzz crashtest crashtest-short rocksdb-tests package \
   test-releases jvm test-jvm jvm-soak jvm-compare kafka flink setup-jvm
 
 demo: build
@@ -26,6 +26,12 @@ test: build-all lint
 	@scripts/test-core-library
 	@scripts/test-shared-library
 	@scripts/crashtest --short
+	@$(MAKE) --no-print-directory -C flash test
+
+# The structures on flash alone, which need no RocksDB.
+flash:
+	@scripts/setup --all
+	@$(MAKE) --no-print-directory -C flash test
 
 # For the daily loop: some minutes. `make test` has the rest.
 check:
@@ -58,15 +64,17 @@ lint: build-all
 # The oldest Rust that works. Skipped where it is not installed. `make lint` refuses newer parts of the standard library in either case.
 msrv:
 	@scripts/msrv $(WITHOUT_ROCKSDB)
+	@$(MAKE) --no-print-directory -C flash msrv
 
 # Licences, sources and known defects of all dependencies. Needs the network.
 deny:
 	@command -v cargo-deny >/dev/null || cargo install --locked cargo-deny
 	@cargo deny --locked check
+	@cargo deny --locked --manifest-path flash/Cargo.toml check --config deny.toml
 
-# The attacks of `make test` on the structures on flash, for half an hour: kills, power losses, damage, full disks, hot keys.
+# The attacks of `make flash`, for half an hour: kills, power losses, damage, full disks, hot keys.
 attack: setup
-	@scripts/attack
+	@flash/scripts/attack
 
 # Outages, resizes of a strict cache, budgets, stores that come and go, in step with stock filters. Half an hour, or SECONDS.
 # SPRINGBLOOM_SEED: repeats a run.

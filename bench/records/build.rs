@@ -3,7 +3,7 @@
 use std::{fs, path::Path, process::Command};
 
 /// Whatever is compiled, from the root of the repository.
-const SOURCES: [&str; 6] = ["Cargo.toml", "Cargo.lock", "apps", "bench", "crates", "hosts"];
+const SOURCES: [&str; 7] = ["Cargo.toml", "Cargo.lock", "apps", "bench", "crates", "flash", "hosts"];
 
 fn main() {
     let (commit, is_modified) = packaged().or_else(checked_out).unwrap_or(("unknown".to_owned(), false));

@@ -109,6 +109,7 @@ impl Database {
 #[cfg(test)]
 mod tests {
     use rocksdb::{DB, Options};
+    use springbloom_console::failure::{EXIT_BAD_INPUT, sentence};
     use springbloom_rocksdb::inspect;
 
     use super::*;
@@ -146,7 +147,7 @@ mod tests {
         std::fs::remove_file(folder.path().join(compacted[0].file_name())).expect("a careless administrator");
         assert_eq!(entries(&compacted[0]), None);
         let error = database.explain_gone(&compacted).expect_err("it is missing");
-        assert_eq!(failure::exit_code(&error), failure::EXIT_BAD_INPUT);
-        assert!(failure::sentence(&error).contains("--tables-in"), "{error}");
+        assert_eq!(failure::exit_code(&error), EXIT_BAD_INPUT);
+        assert!(sentence(&error).contains("--tables-in"), "{error}");
     }
 }

@@ -3,18 +3,16 @@
 use std::{
     collections::{BTreeMap, BTreeSet},
     fs,
+    path::PathBuf,
 };
 
 use cargo_metadata::{Dependency, DependencyKind, Metadata, MetadataCommand, Package};
 
-/// Every crate of the workspace, with the crates of the workspace that it may depend on.
-const ALLOWED: [(&str, &[&str]); 17] = [
+/// Every crate of this workspace and that of `flash`, with those of them that it may depend on.
+const ALLOWED: [(&str, &[&str]); 19] = [
     ("springbloom-filter", &[]),
     ("springbloom-format", &["springbloom-filter"]),
     ("springbloom-manager", &["springbloom-filter"]),
-    ("springbloom-page-device", &["springbloom-filter"]),
-    ("springbloom-flash-filter", &["springbloom-filter", "springbloom-page-device"]),
-    ("springbloom-flash-index", &["springbloom-filter", "springbloom-page-device"]),
     ("springbloom-console", &[]),
     ("springbloom-testkit", &[]),
     ("springbloom-host-core", &["springbloom-filter", "springbloom-format", "springbloom-manager"]),
@@ -53,22 +51,44 @@ const ALLOWED: [(&str, &[&str]); 17] = [
             "springbloom-compare",
             "springbloom-console",
             "springbloom-evidence",
+            "springbloom-rocksdb",
+            "springbloom-simulator",
+        ],
+    ),
+    ("springbloom-page-device", &["springbloom-filter"]),
+    ("springbloom-flash-filter", &["springbloom-filter", "springbloom-page-device"]),
+    ("springbloom-flash-index", &["springbloom-filter", "springbloom-page-device"]),
+    (
+        "springbloom-flash-bench",
+        &[
             "springbloom-filter",
             "springbloom-flash-filter",
             "springbloom-flash-index",
             "springbloom-page-device",
-            "springbloom-rocksdb",
-            "springbloom-simulator",
+            "springbloom-records",
+            "springbloom-testkit",
+        ],
+    ),
+    (
+        "springflash",
+        &[
+            "springbloom-console",
+            "springbloom-filter",
+            "springbloom-flash-filter",
+            "springbloom-flash-index",
+            "springbloom-page-device",
         ],
     ),
 ];
 
 /// What crates without an engine may use from elsewhere. A store is not among them.
-const NEUTRAL_EXTERNALS: [&str; 33] = [
+const NEUTRAL_EXTERNALS: [&str; 36] = [
     "anyhow",
     "arc-swap",
     "blake3",
     "clap",
+    "clap_complete",
+    "clap_mangen",
     "comfy-table",
     "crossbeam-queue",
     "crossbeam-utils",
@@ -95,6 +115,7 @@ const NEUTRAL_EXTERNALS: [&str; 33] = [
     "serde_json",
     "signal-hook",
     "statrs",
+    "tempfile",
     "thiserror",
     "unicode-properties",
     "xxhash-rust",
@@ -106,6 +127,7 @@ const CORE: &str = "hosts/core";
 /// Whether a crate knows no engine.
 fn is_neutral(folder: &str) -> bool {
     folder.starts_with("crates/")
+        || folder.starts_with("flash/crates/")
         || [CORE, "bench/evidence", "bench/records", "bench/workload", "bench/simulator"].contains(&folder)
 }
 
@@ -113,10 +135,32 @@ fn is_host_of_an_engine(folder: &str) -> bool {
     folder.starts_with("hosts/") && folder != CORE
 }
 
-/// The folder of a crate of the workspace, from its root; empty for one from elsewhere.
-fn folder_of<'a>(metadata: &Metadata, package: &'a Package) -> &'a str {
-    let manifest = package.manifest_path.strip_prefix(&metadata.workspace_root);
-    manifest.ok().and_then(|path| path.parent()).map_or("", |folder| folder.as_str())
+fn root() -> PathBuf {
+    PathBuf::from(env!("CARGO_MANIFEST_DIR"))
+        .join("../..")
+        .canonicalize()
+        .expect("the root of the repository")
+}
+
+/// What cargo knows of this workspace, and of that of `flash`.
+fn workspaces() -> [MetadataCommand; 2] {
+    ["Cargo.toml", "flash/Cargo.toml"].map(|manifest| {
+        let mut command = MetadataCommand::new();
+        command.manifest_path(root().join(manifest));
+        command
+    })
+}
+
+/// The crates of both workspaces.
+fn packages() -> Vec<Package> {
+    let of = |mut workspace: MetadataCommand| workspace.no_deps().exec().expect("cargo metadata").packages;
+    workspaces().into_iter().flat_map(of).collect()
+}
+
+/// The folder of a crate, from the root of the repository.
+fn folder_of(package: &Package) -> String {
+    let folder = package.manifest_path.parent().expect("a folder").as_std_path();
+    folder.strip_prefix(root()).expect("below the root").to_str().expect("text").to_owned()
 }
 
 /// What a crate is built and linked with, whatever its features: not what only its tests use.
@@ -126,10 +170,10 @@ fn shipped(package: &Package) -> impl Iterator<Item = &Dependency> {
 
 #[test]
 fn dependencies_point_inwards() {
-    let metadata = MetadataCommand::new().no_deps().exec().expect("cargo metadata");
+    let packages = packages();
     let allowed: BTreeMap<&str, &[&str]> = ALLOWED.into_iter().collect();
-    let members: BTreeSet<&str> = metadata.packages.iter().map(|package| package.name.as_str()).collect();
-    for package in &metadata.packages {
+    let members: BTreeSet<&str> = packages.iter().map(|package| package.name.as_str()).collect();
+    for package in &packages {
         let name = package.name.as_str();
         let Some(may) = allowed.get(name) else { panic!("{name} is new: say here what it may depend on") };
         for dependency in shipped(package) {
@@ -141,27 +185,24 @@ fn dependencies_point_inwards() {
         }
     }
     let missing: Vec<_> = allowed.keys().filter(|name| !members.contains(*name)).collect();
-    assert!(missing.is_empty(), "{missing:?} are gone from the workspace");
+    assert!(missing.is_empty(), "{missing:?} are gone from the workspaces");
 }
 
 #[test]
 fn hosts_know_what_they_share_and_no_other_host() {
-    let metadata = MetadataCommand::new().no_deps().exec().expect("cargo metadata");
-    let folders: BTreeMap<&str, &str> = metadata
-        .packages
-        .iter()
-        .map(|package| (package.name.as_str(), folder_of(&metadata, package)))
-        .collect();
-    assert_eq!(folders.values().filter(|folder| **folder == CORE).count(), 1);
+    let packages = packages();
+    let folders: BTreeMap<&str, String> =
+        packages.iter().map(|package| (package.name.as_str(), folder_of(package))).collect();
+    assert_eq!(folders.values().filter(|folder| *folder == CORE).count(), 1);
     assert!(folders.values().any(|folder| is_host_of_an_engine(folder)));
-    for package in &metadata.packages {
-        let folder = folder_of(&metadata, package);
+    for package in &packages {
+        let folder = folder_of(package);
         if !folder.starts_with("hosts/") && !folder.starts_with("crates/") {
             continue;
         }
         for dependency in shipped(package) {
             let Some(other) = folders.get(dependency.name.as_str()) else { continue };
-            let may = other.starts_with("crates/") || is_host_of_an_engine(folder) && *other == CORE;
+            let may = other.starts_with("crates/") || is_host_of_an_engine(&folder) && other == CORE;
             assert!(may, "{folder} depends on {other}");
         }
     }
@@ -169,11 +210,9 @@ fn hosts_know_what_they_share_and_no_other_host() {
 
 #[test]
 fn engine_neutral_crates_bring_no_engine() {
-    let metadata = MetadataCommand::new().exec().expect("cargo metadata");
-    let members = metadata.workspace_packages();
+    let members = packages();
     let is_member = |name: &str| members.iter().any(|member| member.name.as_str() == name);
-    let neutral = || members.iter().filter(|member| is_neutral(folder_of(&metadata, member)));
-    for package in neutral() {
+    for package in members.iter().filter(|member| is_neutral(&folder_of(member))) {
         // What a feature adds is not built unless somebody asks for it.
         for dependency in shipped(package).filter(|dependency| !dependency.optional) {
             let name = dependency.name.as_str();
@@ -185,7 +224,7 @@ fn engine_neutral_crates_bring_no_engine() {
         }
     }
     // Engines, and what comes with them: whatever else the hosts need.
-    let hosts = members.iter().filter(|member| is_host_of_an_engine(folder_of(&metadata, member)));
+    let hosts = members.iter().filter(|member| is_host_of_an_engine(&folder_of(member)));
     let engines: BTreeSet<&str> = hosts
         .flat_map(|host| &host.dependencies)
         .filter(|dependency| dependency.kind == DependencyKind::Normal)
@@ -193,9 +232,21 @@ fn engine_neutral_crates_bring_no_engine() {
         .filter(|name| !is_member(name) && !NEUTRAL_EXTERNALS.contains(name))
         .collect();
     assert!(engines.contains("rocksdb"), "{engines:?}");
+    for workspace in workspaces() {
+        bring_no_engine(&workspace.exec().expect("cargo metadata"), &engines);
+    }
+}
+
+/// Fails if an engine is among all that a neutral crate of the workspace brings. What is in `flash` brings none, whatever it is.
+fn bring_no_engine(metadata: &Metadata, engines: &BTreeSet<&str>) {
     let resolve = metadata.resolve.as_ref().expect("resolved dependencies");
     let nodes: BTreeMap<_, _> = resolve.nodes.iter().map(|node| (&node.id, node)).collect();
-    for start in neutral() {
+    let members = metadata.workspace_packages();
+    let neutral = |member: &&&Package| {
+        let folder = folder_of(member);
+        is_neutral(&folder) || folder.starts_with("flash/")
+    };
+    for start in members.iter().filter(neutral) {
         let (mut seen, mut open) = (BTreeSet::new(), vec![&start.id]);
         while let Some(id) = open.pop() {
             if !seen.insert(id) {
@@ -217,17 +268,19 @@ fn engine_neutral_crates_bring_no_engine() {
 
 #[test]
 fn engine_neutral_crates_name_no_engine() {
-    let metadata = MetadataCommand::new().no_deps().exec().expect("cargo metadata");
-    let folders: Vec<&str> = metadata.packages.iter().map(|package| folder_of(&metadata, package)).collect();
+    let folders: Vec<String> = packages().iter().map(folder_of).collect();
     let engines: Vec<&str> = folders
         .iter()
         .filter(|folder| is_host_of_an_engine(folder))
         .flat_map(|folder| folder.rsplit('/').next())
         .collect();
+    let is_product = |folder: &&String| {
+        folder.starts_with("crates/") || folder.starts_with("flash/crates/") || *folder == CORE
+    };
     let mut read = 0;
-    for folder in folders.iter().filter(|folder| folder.starts_with("crates/") || **folder == CORE) {
+    for folder in folders.iter().filter(is_product) {
         // Tests and benchmarks may compare with engines.
-        let folder = metadata.workspace_root.join(folder).into_std_path_buf();
+        let folder = root().join(folder);
         let mut open: Vec<_> = ["src", "include"]
             .map(|part| folder.join(part))
             .into_iter()
@@ -250,20 +303,20 @@ fn engine_neutral_crates_name_no_engine() {
     assert!(read > 100, "{read} sources were read");
 }
 
-/// Crates for tests alone.
-const UNPUBLISHED: [&str; 1] = ["springbloom-testkit"];
+/// Crates for tests and benchmarks alone.
+const UNPUBLISHED: [&str; 2] = ["springbloom-flash-bench", "springbloom-testkit"];
 
 /// `scripts/package` packs and builds them.
 #[test]
 fn published_crates_say_what_they_are_and_ask_for_their_own_release() {
-    let metadata = MetadataCommand::new().no_deps().exec().expect("cargo metadata");
+    let packages = packages();
     let is_published = |package: &Package| package.publish.as_ref().is_none_or(|to| !to.is_empty());
-    let unpublished = metadata.packages.iter().filter(|package| !is_published(package));
+    let unpublished = packages.iter().filter(|package| !is_published(package));
     let unpublished: BTreeSet<_> = unpublished.map(|package| package.name.as_str()).collect();
     assert_eq!(unpublished, BTreeSet::from(UNPUBLISHED));
-    let members: BTreeSet<_> = metadata.packages.iter().map(|package| package.name.as_str()).collect();
-    let version = &metadata.packages[0].version;
-    for package in metadata.packages.iter().filter(|package| is_published(package)) {
+    let members: BTreeSet<_> = packages.iter().map(|package| package.name.as_str()).collect();
+    let version = &packages[0].version;
+    for package in packages.iter().filter(|package| is_published(package)) {
         let name = &package.name;
         assert_eq!(&package.version, version, "{name} has another version");
         assert!(
@@ -297,17 +350,15 @@ fn published_crates_say_what_they_are_and_ask_for_their_own_release() {
 
 #[test]
 fn the_product_measures_nothing() {
-    let metadata = MetadataCommand::new().no_deps().exec().expect("cargo metadata");
-    let is_in = |package: &cargo_metadata::Package, folder: &str| {
-        package.manifest_path.starts_with(metadata.workspace_root.join(folder))
+    let packages = packages();
+    let measures = |package: &&Package| {
+        let folder = folder_of(package);
+        folder.starts_with("bench/") || folder == "flash/bench"
     };
-    let names_in = |folder: &str| -> BTreeSet<&str> {
-        let inside = metadata.packages.iter().filter(|package| is_in(package, folder));
-        inside.map(|package| package.name.as_str()).collect()
-    };
-    let measuring = names_in("bench");
-    assert!(!measuring.is_empty(), "bench/ has crates");
-    for package in metadata.packages.iter().filter(|package| !is_in(package, "bench")) {
+    let measuring: BTreeSet<&str> =
+        packages.iter().filter(measures).map(|package| package.name.as_str()).collect();
+    assert!(!measuring.is_empty(), "there are crates that measure");
+    for package in packages.iter().filter(|package| !measures(package)) {
         for dependency in &package.dependencies {
             let name = dependency.name.as_str();
             let for_tests = dependency.kind == DependencyKind::Development;

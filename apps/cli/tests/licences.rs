@@ -22,9 +22,13 @@ fn dependencies_have_licences_that_are_allowed() {
     let exceptions = licences["exceptions"].as_array().expect("deny.toml: exceptions is a list");
     // Springbloom runs on Linux only, so dependencies for other systems are never built.
     let platform = ["--filter-platform", "x86_64-unknown-linux-gnu"].map(str::to_owned);
-    let metadata = MetadataCommand::new().other_options(platform).exec().expect("cargo metadata");
+    let packages = ["Cargo.toml", "flash/Cargo.toml"].into_iter().flat_map(|manifest| {
+        let mut command = MetadataCommand::new();
+        command.manifest_path(root.join(manifest)).other_options(platform.clone());
+        command.exec().expect("cargo metadata").packages
+    });
     let mut complaints = Vec::new();
-    for package in metadata.packages.iter().filter(|package| package.source.is_some()) {
+    for package in packages.filter(|package| package.source.is_some()) {
         let mut allowed = allowed.clone();
         let exception = exceptions
             .iter()

@@ -31,8 +31,8 @@ impl Size {
 pub(crate) enum Program {
     /// A subcommand of `springbloom`. Runs of the same databases follow one another and reuse them.
     Springbloom { databases: Option<String> },
-    /// A benchmark of a crate, which needs a checkout and cargo.
-    Bench { package: String, bench: String },
+    /// A benchmark of the crate in `folder`, which needs a checkout and cargo.
+    Bench { folder: String, bench: String },
 }
 
 /// A command that writes one record. Experiments may have runs in common, which are known by their names.
@@ -101,9 +101,9 @@ impl Run {
                 let keys = self.key_bytes.map(|_| ["--keys".to_owned(), self.keys_name()]);
                 command_line("springbloom", arguments.iter().cloned().chain(keys.into_iter().flatten()))
             }
-            Program::Bench { package, bench } => {
+            Program::Bench { folder, bench } => {
                 let settings = environment.iter().map(|(name, value)| format!("{name}={value}"));
-                let cargo = format!("cargo bench --package {package} --bench {bench} --");
+                let cargo = format!("cargo bench --manifest-path {folder}/Cargo.toml --bench {bench} --");
                 settings.chain(words(&cargo)).chain(arguments.iter().cloned()).collect()
             }
         }

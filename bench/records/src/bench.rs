@@ -38,8 +38,8 @@ impl Figures {
 /// A benchmark of a crate.
 #[derive(Clone, Copy, Debug)]
 pub struct Bench<'a> {
-    /// The crate.
-    pub package: &'a str,
+    /// The folder of its crate, from the root of the repository.
+    pub folder: &'a str,
     /// The benchmark.
     pub bench: &'a str,
     /// The environment variables that are its settings.
@@ -52,7 +52,8 @@ impl Bench<'_> {
     /// The command that repeats it with these settings.
     pub fn command<'b>(&self, settings: impl IntoIterator<Item = (&'b str, &'b str)>) -> Vec<String> {
         let settings = settings.into_iter().map(|(name, value)| format!("{name}={value}"));
-        let cargo = format!("cargo bench --package {} --bench {} --", self.package, self.bench);
+        let cargo =
+            format!("cargo bench --manifest-path {}/Cargo.toml --bench {} --", self.folder, self.bench);
         let cargo: Vec<_> = cargo.split(' ').map(str::to_owned).collect();
         settings.chain(cargo).chain(self.sections.iter().cloned()).collect()
     }

@@ -1,15 +1,20 @@
-//! Command-line input and output that Springbloom's programs share: sizes, messages, progress, tables, bars, pictures and signals.
+//! Command-line input and output that Springbloom's programs share: sizes, messages, progress, tables, bars, pictures, signals, exit codes,
+//! man pages and completions.
 
 #![deny(unsafe_code)]
 
 mod bad_input;
 mod bars;
+mod completions;
 mod distinct;
+pub mod failure;
 pub mod folder;
 mod given_flags;
+mod man;
 pub mod output;
 pub mod picture;
 pub mod proc;
+pub mod program;
 mod progress;
 mod regular_file;
 pub mod signals;
@@ -19,8 +24,10 @@ mod unprintable;
 
 pub use bad_input::{BadInput, bad_input};
 pub use bars::Bars;
+pub use completions::Completions;
 pub use distinct::{distinct, repeated};
 pub use given_flags::GivenFlags;
+pub use man::Man;
 pub use progress::Step;
 pub use regular_file::{require_regular, require_replaceable};
 pub use text_table::TextTable;

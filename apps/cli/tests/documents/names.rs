@@ -5,8 +5,19 @@ use std::collections::BTreeSet;
 use crate::{Document, documents, expect_none, files, prose};
 
 /// Folders of the root: what begins with one is a path from there.
-const FOLDERS: [&str; 10] =
-    ["apps/", "bench/", "crates/", "docs/", "fuzz/", "hosts/", "operations/", "scripts/", ".ci/", ".cargo/"];
+const FOLDERS: [&str; 11] = [
+    "apps/",
+    "bench/",
+    "crates/",
+    "docs/",
+    "flash/",
+    "fuzz/",
+    "hosts/",
+    "operations/",
+    "scripts/",
+    ".ci/",
+    ".cargo/",
+];
 
 /// Extensions of sources and documents.
 const EXTENSIONS: [&str; 7] = [".rs", ".cc", ".h", ".md", ".py", ".sh", ".toml"];

@@ -69,9 +69,9 @@ impl Runs {
             let fill = |text: &str| filled(text, &row);
             let program = match (&entry.bench, entry.databases.as_ref().or(kind.databases.as_ref())) {
                 (Some(bench), _) => {
-                    let (package, bench) =
-                        bench.split_once(' ').context("expected a package and a benchmark")?;
-                    Program::Bench { package: package.to_owned(), bench: bench.to_owned() }
+                    let (folder, bench) =
+                        bench.split_once(' ').context("expected a folder and a benchmark")?;
+                    Program::Bench { folder: folder.to_owned(), bench: bench.to_owned() }
                 }
                 (None, databases) => {
                     Program::Springbloom { databases: databases.map(|name| fill(name)).transpose()? }

@@ -46,7 +46,7 @@ impl Runner {
     pub(super) fn run(&self, run: &Run) -> Result<Record> {
         match &run.program {
             Program::Springbloom { databases } => self.springbloom(run, databases.as_deref()),
-            Program::Bench { package, bench } => self.bench(run, package, bench),
+            Program::Bench { folder, bench } => self.bench(run, folder, bench),
         }
     }
 
@@ -93,17 +93,18 @@ impl Runner {
         Record::parse(&output.stdout)
     }
 
-    fn bench(&self, run: &Run, package: &str, bench: &str) -> Result<Record> {
+    fn bench(&self, run: &Run, folder: &str, bench: &str) -> Result<Record> {
         let checkout = checkout()
             .context("it is a benchmark of a crate: run this in a checkout of Springbloom, with cargo")?;
         let databases = self.make_databases(bench)?;
         let databases = std::path::absolute(&databases)
             .with_context(|| format!("cannot find {}", databases.display()))?;
         let record = databases.join("record.json");
+        let manifest = format!("{folder}/Cargo.toml");
         let cargo = |after: &[&str]| -> Result<Command> {
             let mut command = Command::new("cargo");
             command
-                .args(["bench", "--quiet", "--locked", "--package", package, "--bench", bench])
+                .args(["bench", "--quiet", "--locked", "--manifest-path", &manifest, "--bench", bench])
                 .args(after);
             command.current_dir(&checkout).stdout(Stdio::null());
             // As `make` does: the program and the benchmarks have most dependencies in common.
@@ -195,7 +196,7 @@ fn is_empty(folder: &Path) -> bool {
 /// The root of the checkout that the current folder is in.
 fn checkout() -> Option<PathBuf> {
     let folder = env::current_dir().ok()?;
-    folder.ancestors().find(|root| root.join("crates/flash_filter/benches").is_dir()).map(Path::to_owned)
+    folder.ancestors().find(|root| root.join("flash/bench").is_dir()).map(Path::to_owned)
 }
 
 #[cfg(test)]

@@ -43,7 +43,7 @@ impl Moments {
                 self.error = None;
                 self.before = Some(std::mem::replace(&mut self.now, (reading, Instant::now())));
             }
-            Err(error) => self.error = Some(crate::failure::sentence(&error)),
+            Err(error) => self.error = Some(springbloom_console::failure::sentence(&error)),
         }
     }
 

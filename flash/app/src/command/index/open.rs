@@ -1,0 +1,76 @@
+//! Opening an index: the options that all subcommands share, and errors.
+
+use std::path::Path;
+
+use anyhow::Result;
+use clap::Args;
+use springbloom_console::Step;
+use springbloom_console::bad_input;
+use springbloom_console::sizes;
+
+use crate::flash::{FlashError, FlashIndex, IndexMemory, explain, is_missing, open_recovered};
+
+/// Memory of an index while it is open
+#[derive(Args, Clone, Copy, Debug)]
+pub(crate) struct MemoryOptions {
+    /// Memory for buffered entries, in bytes per record (0 to 64); more memory means fewer writes
+    #[arg(long, value_name = "BYTES", default_value_t = IndexMemory::standard().pending_bytes_per_record,
+        value_parser = sizes::number_within(0.0..=64.0))]
+    pending: f64,
+    /// Disable the pre-filter: saves half a byte of memory per key and costs a read per absent key
+    #[arg(long)]
+    no_prefilter: bool,
+}
+
+impl MemoryOptions {
+    pub(crate) fn memory(&self) -> IndexMemory {
+        let memory =
+            if self.no_prefilter { IndexMemory::without_prefilter() } else { IndexMemory::standard() };
+        IndexMemory { pending_bytes_per_record: self.pending, ..memory }
+    }
+}
+
+/// Opens the index in `directory` to change it, recovering what was acknowledged.
+pub(crate) fn open(directory: &Path, memory: &MemoryOptions) -> Result<FlashIndex> {
+    let _step = Step::waiting(&format!("opening {}", directory.display()));
+    FlashIndex::open(directory, memory.memory()).map_err(|error| explain_opening(directory, error))
+}
+
+/// Opens the index in `directory` for lookups. Writes nothing, unless the last command on it was interrupted.
+pub(crate) fn open_to_look_up(directory: &Path, memory: &MemoryOptions) -> Result<FlashIndex> {
+    let _step = Step::waiting(&format!("opening {}", directory.display()));
+    let opened = open_recovered(
+        directory,
+        || FlashIndex::open_read_only(directory, memory.memory()),
+        FlashIndex::was_closed,
+        || FlashIndex::open(directory, memory.memory()).and_then(FlashIndex::close),
+    );
+    opened.map_err(|error| explain_opening(directory, error))
+}
+
+/// Opens the index in `directory` to inspect it. Writes nothing.
+pub(crate) fn open_to_read(directory: &Path, memory: &MemoryOptions) -> Result<FlashIndex> {
+    let _step = Step::waiting(&format!("opening {}", directory.display()));
+    FlashIndex::open_read_only(directory, memory.memory()).map_err(|error| explain_opening(directory, error))
+}
+
+fn explain_opening(directory: &Path, error: FlashError) -> anyhow::Error {
+    if !is_missing(&error) {
+        return explain(error);
+    }
+    if ["wal-a", "wal-b", "manifest-a", "manifest-b", "records"]
+        .iter()
+        .any(|file| directory.join(file).exists())
+    {
+        return bad_input(format!(
+            "{error}: the index is incomplete; restore the file from a copy, or see `springflash index repair --help`"
+        ));
+    }
+    bad_input(format!("{} holds no index; create one with `springflash index create`", directory.display()))
+}
+
+/// Makes the changes durable and closes `index`.
+pub(crate) fn close(index: FlashIndex) -> Result<()> {
+    let _step = Step::waiting("closing the index");
+    index.close().map_err(explain)
+}

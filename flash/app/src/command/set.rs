@@ -1,0 +1,54 @@
+//! `springflash set`: a set of keys on flash that answers "may be there" or "certainly not", larger than memory.
+
+mod add;
+mod check;
+mod create;
+mod info;
+mod keys;
+mod merge;
+mod open;
+mod repair;
+mod verify;
+
+use std::process::ExitCode;
+
+use anyhow::Result;
+use clap::{Args, Subcommand};
+
+/// Keep a set of keys in a Bloom filter on flash, larger than memory
+///
+/// Keys are lines (or, with --null, end with NUL).
+#[derive(Args, Debug)]
+pub(crate) struct Set {
+    #[command(subcommand)]
+    action: Action,
+}
+
+#[derive(Subcommand, Debug)]
+enum Action {
+    Create(create::Create),
+    Add(add::Add),
+    Check(check::Check),
+    Info(info::Info),
+    Verify(verify::Verify),
+    Merge(merge::Merge),
+    Repair(repair::Repair),
+}
+
+impl Set {
+    /// Runs the subcommand.
+    ///
+    /// # Errors
+    /// Those of the subcommand.
+    pub(crate) fn run(&self) -> Result<ExitCode> {
+        match &self.action {
+            Action::Create(create) => create.run(),
+            Action::Add(add) => add.run(),
+            Action::Check(check) => check.run(),
+            Action::Info(info) => info.run(),
+            Action::Verify(verify) => verify.run(),
+            Action::Merge(merge) => merge.run(),
+            Action::Repair(repair) => repair.run(),
+        }
+    }
+}

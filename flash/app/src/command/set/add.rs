@@ -1,0 +1,153 @@
+//! `springflash set add`: puts keys into a set, and can tell which ones are new.
+
+use std::collections::HashSet;
+use std::ops::ControlFlow;
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use anyhow::{Context, Result, anyhow, bail};
+use clap::Args;
+use springbloom_console::output::tell;
+use springbloom_filter::KeyDigest;
+
+use super::keys;
+use super::open::{BufferOptions, close, open};
+use crate::exit_codes::{done, selected};
+use crate::flash::{FlashError, FlashFilter, WhenFull, explain};
+use crate::lines::{Batch, LineOptions, LineWriter, before_it};
+
+/// Put keys into a set
+///
+/// Keys become durable in batches of at most 8,192 as they are read (with `--line-buffered`, one by one). If the command is
+/// killed, the set keeps the batches that were durable.
+///
+/// A full set takes no further key: the command stops at the first one with its line and exit code 1. The keys before it are in
+/// the set.
+#[derive(Args, Debug)]
+pub(crate) struct Add {
+    /// Folder of the set
+    set: PathBuf,
+    #[command(flatten)]
+    keys: LineOptions,
+    /// Print each key that was not in the set before, once: a `sort -u` that does not sort and remembers earlier runs.
+    /// A share of new keys, the set's false positive rate, counts as known and is not printed. Keys are printed before
+    /// they are added: if the command is killed, the next run prints some of them again, and none is lost
+    #[arg(long)]
+    print_new: bool,
+    /// Add and print keys one by one instead of in batches, for pipes that stay open
+    #[arg(long)]
+    line_buffered: bool,
+    #[command(flatten)]
+    when_full: WhenFullOptions,
+    #[command(flatten)]
+    buffer: BufferOptions,
+}
+
+/// What to do when the set is full
+#[derive(Args, Debug)]
+struct WhenFullOptions {
+    /// When the set is full, add a filter of twice the size, and let the set grow from then on. The false positive rate ends below
+    /// 1.5 times the one that the set was made for
+    #[arg(long)]
+    grow: bool,
+    /// When the set is full, go on: the false positive rate rises with every key, and is told at the end
+    #[arg(long, conflicts_with = "grow")]
+    over_capacity: bool,
+}
+
+impl WhenFullOptions {
+    fn choice(&self) -> WhenFull {
+        match (self.grow, self.over_capacity) {
+            (true, _) => WhenFull::Grow,
+            (_, true) => WhenFull::Exceed,
+            _ => WhenFull::Refuse,
+        }
+    }
+}
+
+impl Add {
+    pub(super) fn run(&self) -> Result<ExitCode> {
+        let filter = open(&self.set, &self.buffer)?;
+        filter.set_when_full(self.when_full.choice());
+        // Without a log, committing a batch would write all of its pages.
+        let is_logged = filter.info().layers.iter().all(|layer| layer.header.is_logged);
+        let mut output = self.print_new.then(|| self.keys.output());
+        let mut before = 0;
+        let taken = self.keys.each_batch(&keys::reading(self.line_buffered, self.print_new), &mut |batch| {
+            let digests = keys::digests(batch);
+            let added = match &mut output {
+                Some(output) => add_new(&filter, batch, &digests, output)?,
+                None => add(&filter, &digests)?,
+            };
+            before += added as u64;
+            if added < batch.len() {
+                return Err(self.full(&filter, &batch.place(added), before));
+            }
+            if is_logged {
+                filter.commit().map_err(explain)?;
+            }
+            Ok(ControlFlow::Continue(()))
+        });
+        // Whatever went wrong, the lines before it are kept.
+        let closed = close(filter, &self.set);
+        let taken = taken?;
+        closed?;
+        let read = taken.lines;
+        let Some(output) = output else { return Ok(done(taken.end("added to the set")?)) };
+        let left_out = taken.end("added to the set, and printed if new")?;
+        tell(format_args!("{} of {read} keys are new", output.printed()));
+        Ok(selected(output.printed(), left_out))
+    }
+
+    /// The error for a line whose key has no room.
+    fn full(&self, filter: &FlashFilter, place: &str, lines: u64) -> anyhow::Error {
+        let capacity = filter.info().layers[0].header.capacity_keys;
+        let before = before_it(lines, "added to the set");
+        anyhow!(
+            "{place}: {} is full: it holds the {capacity} keys that it was built for; {before}. Add the others with --grow (the set \
+             grows), with --over-capacity (its false positive rate rises), or to a larger set",
+            self.set.display()
+        )
+    }
+}
+
+/// Inserts keys. Returns how many: fewer than all if the set is full.
+fn add(filter: &FlashFilter, digests: &[KeyDigest]) -> Result<usize> {
+    match filter.insert_many(digests) {
+        Ok(()) => Ok(digests.len()),
+        Err(FlashError::Full { inserted, .. }) => Ok(inserted),
+        Err(error) => Err(explain(error)),
+    }
+}
+
+/// Prints and inserts the keys of `batch` that are not in the set, each once. They are handed on before they are inserted: a key that
+/// is in the set and was never seen by anybody would be lost for good. Returns how many lines are in the set then.
+fn add_new(
+    filter: &FlashFilter,
+    batch: &Batch,
+    digests: &[KeyDigest],
+    output: &mut LineWriter,
+) -> Result<usize> {
+    const NOT_ADDED: &str = "the remaining keys were not added";
+    let known = filter.contains_many(digests);
+    let mut seen = HashSet::new();
+    let new: Vec<usize> = (0..digests.len()).filter(|n| !known[*n] && seen.insert(digests[*n])).collect();
+    // Near its capacity, a set tells its room better with every key that it takes.
+    let mut rest = &new[..];
+    while !rest.is_empty() {
+        let room = filter.room_for(rest.len()).map_err(explain)?;
+        let (fitting, others) = rest.split_at(room);
+        let printed =
+            fitting.iter().try_for_each(|n| output.print(batch.line(*n))).and_then(|()| output.flush());
+        if !printed.context(NOT_ADDED)? {
+            bail!("the output was closed: {NOT_ADDED}; the next run counts them as new");
+        }
+        let digests: Vec<_> = fitting.iter().map(|n| digests[*n]).collect();
+        let added = add(filter, &digests)?;
+        if added < fitting.len() || fitting.is_empty() {
+            return Ok(rest[added]);
+        }
+        rest = others;
+    }
+    Ok(digests.len())
+}

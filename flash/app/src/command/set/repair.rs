@@ -1,0 +1,85 @@
+//! `springflash set repair`: what can be had of a damaged set.
+
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+use anyhow::{Result, ensure};
+use clap::Args;
+use serde_json::json;
+use springbloom_console::{Step, folder, output};
+
+use super::open::{BufferOptions, close, open};
+use crate::flash::{FlashFilter, explain};
+
+/// Repair a damaged set in place, or salvage it into a new set
+///
+/// With one folder, no key is lost: damaged sectors keep answering "may be there", and headers and log are restored from their
+/// copies. If both copies of a part of the log are damaged, the set does not open, and a second folder is needed. Then the damaged
+/// set stays as it is, the new set lacks the keys of the damaged part, and the losses are reported.
+#[derive(Args, Debug)]
+pub(crate) struct Repair {
+    /// Folder of the damaged set
+    set: PathBuf,
+    /// Folder for the salvaged set, new or empty
+    to: Option<PathBuf>,
+    /// Print one JSON document
+    #[arg(long)]
+    json: bool,
+    #[command(flatten)]
+    buffer: BufferOptions,
+}
+
+impl Repair {
+    pub(super) fn run(&self) -> Result<ExitCode> {
+        match &self.to {
+            None => self.repair()?,
+            Some(to) => self.salvage(to)?,
+        }
+        Ok(ExitCode::SUCCESS)
+    }
+
+    fn repair(&self) -> Result<()> {
+        let filter = open(&self.set, &self.buffer)?;
+        let step = Step::waiting("repairing");
+        let sectors = filter.repair().map_err(explain)?;
+        drop(step);
+        close(filter, &self.set)?;
+        if self.json {
+            return output::json(&json!({ "mended_sectors": sectors }));
+        }
+        output::tell(format_args!("{sectors} damaged sectors will always answer \"may be there\""));
+        Ok(())
+    }
+
+    fn salvage(&self, to: &Path) -> Result<()> {
+        folder::require_parent(to)?;
+        let buffer = self.buffer.settings()?;
+        let step = Step::waiting("salvaging");
+        let report = FlashFilter::salvage(&self.set, to, buffer).map_err(explain)?;
+        drop(step);
+        if self.json {
+            output::json(&json!({
+                "filters": report.layers,
+                "damaged_sectors": report.damaged_sectors,
+                "recovered_updates": report.recovered_updates,
+                "lost_commits": report.lost_commits,
+                "lost_log": report.lost_log,
+                "has_losses": report.has_losses(),
+            }))?;
+        }
+        output::tell(format_args!(
+            "{} filters salvaged, {} of their sectors damaged; {} keys of the log recovered",
+            report.layers, report.damaged_sectors, report.recovered_updates
+        ));
+        if report.lost_log {
+            output::warn(format_args!("the write-ahead log cannot be read: the keys added last are missing"));
+        } else if report.lost_commits > 0 {
+            let commits = report.lost_commits;
+            output::warn(format_args!(
+                "{commits} commits of the write-ahead log cannot be read: their keys are missing"
+            ));
+        }
+        ensure!(!report.has_losses(), "{} holds the readable keys; other keys were lost", to.display());
+        Ok(())
+    }
+}

@@ -1,0 +1,98 @@
+//! `springflash set verify`: reads everything and says what is damaged.
+
+use std::io::Write;
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use anyhow::Result;
+use clap::Args;
+use serde_json::json;
+use springbloom_console::Step;
+use springbloom_console::output;
+
+use super::open::{BufferOptions, open_to_read};
+use crate::flash::{VerifyReport, explain, log_document, log_in_words};
+
+/// Read the log and every page of a set and report damage
+///
+/// Damage loses no keys: a damaged sector answers "may be there", which raises the false positive rate. Exit code 1 if there is
+/// damage.
+#[derive(Args, Debug)]
+pub(crate) struct Verify {
+    /// Folder of the set
+    set: PathBuf,
+    /// Print one JSON document
+    #[arg(long)]
+    json: bool,
+    #[command(flatten)]
+    buffer: BufferOptions,
+}
+
+impl Verify {
+    pub(super) fn run(&self) -> Result<ExitCode> {
+        let filter = open_to_read(&self.set, &self.buffer)?;
+        let pages =
+            filter.info().layers.iter().map(|layer| u64::from(layer.header.geometry.page_count)).sum();
+        let step = Step::of("verifying", pages);
+        let mut done = 0;
+        let report = filter.verify(&mut |now, _| {
+            step.advance(now - done);
+            done = now;
+        });
+        drop(step);
+        let report = report.map_err(explain)?;
+        if self.json {
+            let layers: Vec<_> = report
+                .layers
+                .iter()
+                .map(|layer| {
+                    json!({
+                        "file": layer.name,
+                        "has_sound_header": layer.has_sound_header,
+                        "damaged_sectors": layer.damaged_sectors,
+                        "lost_sectors": layer.saturated_sectors,
+                        "unreadable_pages": layer.unreadable_pages,
+                        "faulty_pages": layer.faulty_pages,
+                        "fill": layer.fill,
+                        "fpr": layer.fpr,
+                    })
+                })
+                .collect();
+            output::json(
+                &json!({ "is_sound": report.is_sound(), "log": log_document(&report.log), "filters": layers }),
+            )?;
+        } else {
+            output::report(|out| print(&report, out))?;
+        }
+        if report.is_sound() {
+            return Ok(ExitCode::SUCCESS);
+        }
+        anyhow::bail!(
+            "{} is damaged: no key is lost, but the false positive rate is higher; see `springflash set repair --help`",
+            self.set.display()
+        )
+    }
+}
+
+fn print(report: &VerifyReport, out: &mut impl Write) -> Result<()> {
+    writeln!(out, "{}", log_in_words(&report.log))?;
+    for layer in &report.layers {
+        if !layer.has_sound_header {
+            writeln!(out, "{}: the header is damaged; the copy in the log is used", layer.name)?;
+        }
+        writeln!(
+            out,
+            "{}: {} damaged and {} lost sectors, {} unreadable pages; fill {:.4}, false positive rate {:.2e}",
+            layer.name,
+            layer.damaged_sectors,
+            layer.saturated_sectors,
+            layer.unreadable_pages,
+            layer.fill,
+            layer.fpr
+        )?;
+        if !layer.faulty_pages.is_empty() {
+            writeln!(out, "  pages {:?}", layer.faulty_pages)?;
+        }
+    }
+    Ok(())
+}

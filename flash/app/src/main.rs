@@ -1,0 +1,48 @@
+//! `springflash`: sets and indexes of keys on flash, and duplicates found with them.
+
+#![deny(unsafe_code)]
+
+mod command;
+mod exit_codes;
+mod flash;
+mod lines;
+
+use std::process::ExitCode;
+
+use clap::{CommandFactory, Parser, Subcommand};
+use springbloom_console::{failure, program, signals};
+
+/// Sets and indexes of keys on flash, larger than memory; duplicates in files and streams
+#[derive(Parser)]
+#[command(version, about, max_term_width = 110)]
+struct Arguments {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Subcommand)]
+enum Command {
+    Set(command::set::Set),
+    Index(command::index::Index),
+    Dedup(command::dedup::Dedup),
+    Completions(springbloom_console::Completions),
+    Man(springbloom_console::Man),
+}
+
+fn main() -> ExitCode {
+    env_logger::init();
+    signals::end_with_parent();
+    let commands = program::explained(Arguments::command(), exit_codes::EXIT_CODES);
+    let arguments: Arguments = match program::parse(commands.clone()) {
+        Ok(arguments) => arguments,
+        Err(code) => return code,
+    };
+    let result = match arguments.command {
+        Command::Set(set) => set.run(),
+        Command::Index(index) => index.run(),
+        Command::Dedup(dedup) => dedup.run(),
+        Command::Completions(completions) => completions.run(commands).map(|()| ExitCode::SUCCESS),
+        Command::Man(man) => man.run(commands).map(|()| ExitCode::SUCCESS),
+    };
+    program::end(result, failure::exit_code)
+}

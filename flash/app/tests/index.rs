@@ -1,0 +1,210 @@
+//! `springflash index` and `springflash dedup scan` as scripts use them.
+
+use std::path::Path;
+
+use assert_cmd::Command;
+use predicates::prelude::*;
+use serde_json::Value;
+
+fn springflash(arguments: &[&str]) -> Command {
+    let mut command = Command::cargo_bin("springflash").unwrap();
+    command.args(arguments);
+    command
+}
+
+fn scan(index: &Path, arguments: &[&str]) -> Value {
+    let index = index.to_str().unwrap();
+    let mut all = vec!["dedup", "scan", "--json", "--index", index];
+    all.extend_from_slice(arguments);
+    let output = springflash(&all).assert().success().get_output().stdout.clone();
+    serde_json::from_slice(&output).unwrap()
+}
+
+#[test]
+fn lines_are_put_got_deleted_and_compacted() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("index");
+    let index = path.to_str().unwrap();
+    let is_told_once =
+        predicate::str::ends_with("index holds no index; create one with `springflash index create`\n");
+    springflash(&["index", "get", index]).write_stdin("a\n").assert().code(2).stderr(is_told_once);
+    for absurd in ["1e18", "1e11", "-1", "1e400"] {
+        springflash(&["index", "create", index, "--expected-keys", absurd])
+            .assert()
+            .code(2)
+            .stderr(predicate::str::contains("expected a whole number from 0 to 10066329600"));
+    }
+    springflash(&["index", "create", index]).assert().success();
+    springflash(&["index", "create", index])
+        .assert()
+        .code(2)
+        .stderr(predicate::str::contains("is not empty"));
+    springflash(&["index", "put", index]).write_stdin("a\t1\nb\t2\t3\nc\n").assert().success();
+    springflash(&["index", "get", index]).write_stdin("c\nb\nx\n").assert().code(0).stdout("c\t\nb\t2\t3\n");
+    springflash(&["index", "get", "--absent", index]).write_stdin("b\nx\n").assert().code(0).stdout("x\n");
+    springflash(&["index", "delete", index]).write_stdin("b\n").assert().success();
+    springflash(&["index", "get", index]).write_stdin("b\n").assert().code(3).stdout("");
+    springflash(&["index", "compact", index]).assert().success();
+    springflash(&["index", "verify", index]).assert().success();
+    springflash(&["index", "repair", index])
+        .assert()
+        .success()
+        .stderr(predicate::str::contains("0 damaged buckets"));
+    let info =
+        springflash(&["index", "info", "--json", index]).assert().success().get_output().stdout.clone();
+    let info: Value = serde_json::from_slice(&info).unwrap();
+    assert_eq!(info["records"], 4);
+}
+
+#[test]
+fn a_line_that_holds_no_key_is_refused_before_anything_is_written() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("index");
+    let index = path.to_str().unwrap();
+    springflash(&["index", "create", index]).assert().success();
+    springflash(&["index", "put", index]).write_stdin("a\t1\nb\t2\n").assert().success();
+    let refused = |action: &str, input: &str| {
+        let told = predicate::str::contains("standard input, line 1").and(predicate::str::contains("tab"));
+        springflash(&["index", action, index]).write_stdin(input.to_owned()).assert().code(2).stderr(told);
+    };
+    refused("get", "a\t1\nb\t2\n");
+    refused("delete", "a\t1\nb\t2\n");
+    refused("delete", "a\t\n");
+    springflash(&["index", "get", index]).write_stdin("a\nb\n").assert().success().stdout("a\t1\nb\t2\n");
+    // What `get` prints, `put` takes.
+    springflash(&["index", "put", index]).write_stdin("a\t1\nb\t2\n").assert().success();
+    // A value that a line cannot hold is told and not printed as two lines.
+    springflash(&["index", "put", "-0", index]).write_stdin("c\t1\n2\0d\tend\r\0").assert().success();
+    for key in ["c", "d"] {
+        let got = springflash(&["index", "get", index]).write_stdin(format!("a\n{key}\n")).assert().code(2);
+        got.stdout("a\t1\n")
+            .stderr(predicate::str::contains("line 2").and(predicate::str::contains("--json")));
+    }
+    springflash(&["index", "get", "-0", index]).write_stdin("c\0").assert().success().stdout("c\t1\n2\0");
+}
+
+#[test]
+fn json_lines_carry_any_key_and_what_get_prints_can_be_deleted() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("index");
+    let index = path.to_str().unwrap();
+    springflash(&["index", "create", index]).assert().success();
+    let url = format!("https://example.org/{}", "x".repeat(65_000));
+    let pairs = [
+        r#"{"key":"a\tb\n","value":"\u0000"}"#.to_owned(),
+        r#"{"key_base64":"/w==","value_base64":"/v8="}"#.to_owned(),
+        format!(r#"{{"key":"{url}","value":"{}"}}"#, "v".repeat(65_536)),
+        r#"{"key":"c","value":""}"#.to_owned(),
+    ]
+    .map(|pair| pair + "\n")
+    .concat();
+    let run = |arguments: &[&str], input: &str| {
+        let mut command = springflash(&[&["index", arguments[0], index], &arguments[1..]].concat());
+        command.write_stdin(input.to_owned()).assert()
+    };
+    run(&["put", "--json"], &pairs).success();
+    run(&["get", "--json"], &pairs).success().stdout(pairs.clone());
+    run(&["get"], &format!("{url}\n")).success();
+    run(&["get", "--json", "--absent"], "{\"key\":\"none\"}\n").success().stdout("{\"key\":\"none\"}\n");
+    run(&["put", "--json"], "{\"key\":\"x\"}\n{\"keys\":\"y\"}\n")
+        .code(2)
+        .stderr(predicate::str::contains("line 2: unknown field `keys`"));
+    run(&["put", "--json", "--null"], "").code(2);
+    run(&["delete", "--json"], &pairs).success();
+    run(&["get", "--json"], &pairs).code(3).stdout("");
+}
+
+#[test]
+fn what_only_reads_leaves_the_index_as_it_was() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("index");
+    let index = path.to_str().unwrap();
+    springflash(&["index", "create", index]).assert().success();
+    springflash(&["index", "put", index]).write_stdin("a\t1\nb\t2\n").assert().success();
+    let files = || {
+        let files = std::fs::read_dir(&path).unwrap().map(|file| file.unwrap().path());
+        let mut files: Vec<_> = files.map(|file| (std::fs::read(&file).unwrap(), file)).collect();
+        files.sort();
+        files
+    };
+    let before = files();
+    springflash(&["index", "get", index]).write_stdin("a\nx\n").assert().success();
+    springflash(&["index", "info", index]).assert().success();
+    springflash(&["index", "verify", index]).assert().success();
+    assert!(files() == before);
+}
+
+#[test]
+fn a_second_scan_knows_what_the_first_has_seen() {
+    let dir = tempfile::tempdir().unwrap();
+    let tree = dir.path().join("tree");
+    std::fs::create_dir(&tree).unwrap();
+    let noise = |seed: u64, len: u64| -> Vec<u8> {
+        (0..len / 8)
+            .flat_map(|n| (seed ^ n).wrapping_mul(0x9e37_79b9_7f4a_7c15).rotate_left(23).to_le_bytes())
+            .collect()
+    };
+    std::fs::write(tree.join("one.bin"), noise(1, 400_000)).unwrap();
+    std::fs::write(tree.join("two.bin"), noise(1, 400_000)).unwrap();
+    std::fs::write(tree.join("three.txt"), noise(1 << 40, 200_000)).unwrap();
+    let index = dir.path().join("index");
+    let first = scan(&index, &[tree.to_str().unwrap()]);
+    let total = &first["total"];
+    assert_eq!((first["files"].as_u64(), total["bytes"].as_u64()), (Some(3), Some(1_000_000)));
+    assert_eq!(total["new_bytes"], 600_000);
+    assert_eq!(total["repeated_bytes"], 400_000);
+    assert_eq!(first["by_type"]["txt"]["new_bytes"], 200_000);
+    std::fs::write(tree.join("four.txt"), noise(1 << 50, 100_000)).unwrap();
+    let second = scan(&index, &[tree.to_str().unwrap()]);
+    assert_eq!(second["total"]["known_bytes"], 1_000_000);
+    assert_eq!(second["total"]["new_bytes"], 100_000);
+    springflash(&[
+        "dedup",
+        "scan",
+        "--chunk-size",
+        "1KiB",
+        "--index",
+        index.to_str().unwrap(),
+        tree.to_str().unwrap(),
+    ])
+    .assert()
+    .code(2)
+    .stderr(predicate::str::contains("--chunk-size 8192"));
+}
+
+#[test]
+fn a_stream_is_scanned_from_standard_input() {
+    let dir = tempfile::tempdir().unwrap();
+    let index = dir.path().join("index");
+    let mut command = springflash(&["dedup", "scan", "-", "--json", "--index", index.to_str().unwrap()]);
+    let output = command.write_stdin(vec![7; 300_000]).assert().success().get_output().stdout.clone();
+    let report: Value = serde_json::from_slice(&output).unwrap();
+    assert_eq!(report["total"]["bytes"], 300_000);
+    assert!(report["total"]["new_bytes"].as_u64().unwrap() <= 2 * 65_536, "{report}");
+}
+
+#[test]
+fn damage_is_told_for_the_keys_concerned_and_repair_tells_what_is_lost() {
+    let directory = tempfile::tempdir().expect("a folder");
+    let index = directory.path().join("index");
+    let program = |action: &str| {
+        let mut command = assert_cmd::Command::cargo_bin("springflash").expect("the program");
+        command.args(["index", action]).arg(&index);
+        command
+    };
+    program("create").args(["--zone-size", "128KiB"]).assert().success();
+    let pairs: String = (0..20_000).map(|n| format!("{n}\tv{n}\n")).collect();
+    program("put").write_stdin(pairs).assert().success();
+    let records = index.join("records");
+    let mut bytes = std::fs::read(&records).expect("records");
+    bytes[5 * 4096..6 * 4096].fill(0);
+    std::fs::write(&records, &bytes).expect("damage");
+    let keys: String = (0..20_000).map(|n| format!("{n}\n")).collect();
+    let got = program("get").write_stdin(keys).assert().code(1);
+    let lines = got.get_output().stdout.split(|byte| *byte == b'\n').count();
+    assert!((18_000..20_000).contains(&lines), "{lines} keys are answered");
+    got.stderr(predicate::str::contains("keys cannot be looked up"));
+    program("repair").assert().code(1).stderr(predicate::str::contains("index repair"));
+    let new = directory.path().join("new");
+    program("repair").arg(&new).assert().code(1).stderr(predicate::str::contains("records were lost"));
+}

@@ -1,0 +1,46 @@
+//! A Bloom filter on flash that is larger than memory: mutable and durable, with one page read per lookup. Source: BloomFlash (Debnath,
+//! Sengupta, Li, Lilja, Du, ICDCS 2011). The entry point is [`FlashFilter`]. Layout on disk: `docs/filter-format.md`.
+//!
+//! Invariants: a lookup never answers "absent" for a key whose insertion was acknowledged, after any interruption or damage. Unreadable
+//! data answers "may match" and is counted.
+#![forbid(unsafe_code)]
+
+mod capacity;
+mod close;
+mod filter;
+mod flush;
+mod flush_order;
+pub mod fpr;
+mod geometry;
+mod header;
+mod layer;
+mod lookup;
+mod memory;
+mod merge;
+mod open;
+mod page;
+mod page_cache;
+mod pending;
+mod repair;
+mod settings;
+mod state;
+mod stats;
+mod verify;
+mod write;
+
+pub use capacity::WhenFull;
+pub use filter::FlashFilter;
+pub use geometry::{Geometry, Layout, PROBES_MAX};
+pub use header::{FILTER_MAGIC, FILTER_VERSION, FilterHeader, HEADER_BYTES};
+pub use repair::SalvageReport;
+pub use settings::{
+    BufferSettings, FilterSettings, FlushPolicy, GROUP_PAGES_MAX, MemorySize, PAGE_BYTES_MAX, PAGE_BYTES_MIN,
+};
+pub use springbloom_page_device::FlashError;
+pub use stats::{FilterInfo, FilterStats, LayerInfo};
+pub use verify::{LayerReport, VerifyReport};
+
+/// Runs the example of the README as a test.
+#[doc = include_str!("../README.md")]
+#[cfg(doctest)]
+struct Readme;

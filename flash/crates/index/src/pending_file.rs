@@ -1,0 +1,46 @@
+//! The file of pending entries, written by a clean close, so that the next opening need not replay the log. Layout: `docs/index.md`.
+//!
+//! Invariant: the file is redundant. If it is unusable, the log is replayed.
+
+use springbloom_filter::KeyDigest;
+
+use crate::block_file::{BlockKey, BlockWriter, read_blocks};
+use crate::manifest::Manifest;
+use crate::partitions::Partitions;
+use springbloom_page_device::FlashError;
+use springbloom_page_device::Storage;
+use springbloom_page_device::field;
+
+const NAME: &str = "waiting";
+const ENTRY_BYTES: usize = 14;
+
+/// Writes the pending entries of `table`. Durable on return.
+pub(crate) fn write(storage: &dyn Storage, closing: BlockKey, table: &Partitions) -> Result<(), FlashError> {
+    let mut blocks = BlockWriter::create(storage, NAME, closing)?;
+    for (hi, page) in table.pending_digests() {
+        let mut entry = [0; ENTRY_BYTES];
+        entry[..8].copy_from_slice(&hi.to_le_bytes());
+        entry[8..].copy_from_slice(&page.to_le_bytes()[..6]);
+        blocks.push(&entry)?;
+    }
+    blocks.finish()
+}
+
+/// Adds the entries that were pending at the close that wrote `manifest`. Returns false if the file is unusable. Some entries may have been
+/// added then.
+pub(crate) fn read(storage: &dyn Storage, manifest: &Manifest, table: &mut Partitions) -> bool {
+    let Some(closing) = manifest.closing() else { return false };
+    let read = read_blocks(storage, NAME, closing, |count, bytes| {
+        for entry in bytes.get(..count * ENTRY_BYTES)?.chunks_exact(ENTRY_BYTES) {
+            let hi = u64::from_le_bytes(field(entry, 0));
+            let [a, b, c, d, e, f] = field(entry, 8);
+            let page = u64::from_le_bytes([a, b, c, d, e, f, 0, 0]);
+            if page >= manifest.counted_page {
+                return None;
+            }
+            table.push(KeyDigest { lo: 0, hi }, page);
+        }
+        Some(())
+    });
+    read.is_some()
+}
