@@ -1,7 +1,7 @@
 //! The gain of computing the digest of a key once per lookup instead of once per table (SHaMBa's shared hashing).
 //!
-//! `cargo bench -p springbloom-filter --bench digests`. A lookup of an absent key probes the filters of several tables. Keys have 16 B, 256
-//! B and 1 KiB.
+//! `cargo bench -p springbloom-simulator --bench digests`. A lookup of an absent key probes the filters of several tables. Keys have 16 B,
+//! 256 B and 1 KiB.
 
 use std::hint::black_box;
 

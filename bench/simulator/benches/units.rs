@@ -1,7 +1,7 @@
 //! Compares the families of units: build, hot and cold lookups, space and false positive rate.
 //!
-//! `cargo bench -p springbloom-filter`. Before the timings, prints a line of other measurements per configuration. Every configuration is
-//! checked for false negatives and for its rate.
+//! `cargo bench -p springbloom-simulator --bench units`. Before the timings, prints a line of other measurements per configuration. Every
+//! configuration is checked for false negatives and for its rate.
 
 use std::hint::black_box;
 
