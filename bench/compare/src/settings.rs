@@ -2,6 +2,7 @@
 
 use std::ops::Deref;
 
+use clap::error::ErrorKind;
 use clap::{Arg, ArgAction, ArgMatches, Args, Command, CommandFactory, FromArgMatches, Parser};
 use springbloom_console::GivenFlags;
 use springbloom_console::sizes;
@@ -45,7 +46,7 @@ pub(crate) struct Settings {
     /// Read through the page cache instead of direct I/O
     #[arg(long = "buffered")]
     pub(crate) buffered: bool,
-    /// Kind of the block cache
+    /// Kind of the block cache: lru, lru-one-shard or hyper-clock
     #[arg(long = "cache_kind", value_enum, value_name = "KIND", default_value = "lru")]
     pub(crate) cache_kind: CacheKind,
     /// The block cache pays for all memory: indexes are partitioned and cached, stock filters are cached too, both with high
@@ -65,6 +66,10 @@ pub(crate) struct Set {
     settings: Settings,
 }
 
+fn names(settings: &Command) -> Vec<String> {
+    settings.get_arguments().map(|setting| setting.get_id().to_string()).collect()
+}
+
 impl Deref for Set {
     type Target = Settings;
 
@@ -76,8 +81,15 @@ impl Deref for Set {
 impl FromArgMatches for Set {
     fn from_arg_matches(matches: &ArgMatches) -> Result<Self, clap::Error> {
         let set: Vec<&String> = matches.get_many("set").into_iter().flatten().collect();
+        let (command, name) =
+            (Settings::command(), |setting: &str| setting.split('=').next().unwrap_or_default().to_owned());
+        if let Some(setting) = set.iter().find(|setting| !names(&command).contains(&name(setting))) {
+            let expected = names(&command).join(", ");
+            let message =
+                format!("--set {}: there is no such setting, expected one of {expected}\n", name(setting));
+            return Err(clap::Error::raw(ErrorKind::UnknownArgument, message));
+        }
         let settings = Settings::try_parse_from(set.iter().map(|setting| format!("--{setting}")))?;
-        let name = |setting: &&String| setting.split('=').next().unwrap_or_default().to_owned();
         let given = set.iter().map(|setting| format!("--set {}", name(setting))).collect();
         Ok(Self { given: GivenFlags::of(given), settings })
     }
@@ -98,13 +110,13 @@ impl Args for Set {
             format!("{}{value}: {help}", setting.get_id())
         });
         let described = described.collect::<Vec<_>>().join("\n\n");
-        let names: Vec<_> = settings.get_arguments().map(|setting| setting.get_id().to_string()).collect();
         let set = Arg::new("set")
             .long("set")
             .value_name("NAME=VALUE")
             .action(ArgAction::Append)
             .help_heading("Workload");
-        let set = set.help(format!("A setting of experiments: {} (--help says more)", names.join(", ")));
+        let set =
+            set.help(format!("A setting of experiments: {} (--help says more)", names(&settings).join(", ")));
         command.arg(set.long_help(format!("A setting of experiments:\n\n{described}")))
     }
 

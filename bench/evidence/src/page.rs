@@ -162,7 +162,8 @@ fn chart(experiments: &[Experiment], lab: &Lab) -> Markup {
             }
             p.soft {
                 "A " span.key.wasted {} " wasted read is a read of a data block that does not hold the key; " span.key.rest {}
-                " other reads of data, filters and indexes follow. Reads per lookup; lower is better."
+                " other reads of data, filters and indexes follow. Reads per lookup; lower is better. "
+                "In brackets: how many times the least."
             }
         }
     }
@@ -174,39 +175,41 @@ fn bars(bars: &[Bar<'_>]) -> Markup {
     let reference = ours.max_by_key(|ours| bars.iter().filter(|bar| bar.has_memory_of(ours)).count());
     let Some(reference) = reference else { return html! {} };
     let (mut equal, mut others): (Vec<_>, Vec<_>) = bars.iter().partition(|bar| bar.has_memory_of(reference));
+    let all = |bar: &Bar<'_>| bar.all.unwrap_or(bar.wasted);
     for bars in [&mut equal, &mut others] {
-        bars.sort_by(|one, other| one.wasted.total_cmp(&other.wasted));
+        bars.sort_by(|one, other| all(one).total_cmp(&all(other)));
     }
-    let most = bars.iter().map(|bar| bar.all.unwrap_or(bar.wasted)).fold(f64::MIN_POSITIVE, f64::max);
-    let best = equal.first().map_or(0.0, |bar| bar.wasted);
+    let least = |of: &dyn Fn(&Bar<'_>) -> f64| equal.iter().map(|bar| of(bar)).fold(f64::MAX, f64::min);
+    let (least_wasted, least_in_all) = (least(&|bar| bar.wasted), least(&all));
+    let most = bars.iter().map(all).fold(f64::MIN_POSITIVE, f64::max);
     let width = |value: f64| format!("width:{:.2}%", 100.0 * value / most);
-    let factor = |bar: &Bar<'_>| match bar.wasted / best {
-        factor if !factor.is_finite() => String::new(),
-        factor if factor <= 1.0 => "best".to_owned(),
-        factor => format!("{factor:.1} times the best"),
-    };
-    let row = |bar: &Bar<'_>, note: String| {
+    let row = |bar: &Bar<'_>, is_equal: bool| {
+        let factor = |value: f64, least: f64| match value / least {
+            factor if !is_equal || !factor.is_finite() => String::new(),
+            factor if factor <= 1.0 => " (best)".to_owned(),
+            factor => format!(" ({factor:.1}\u{d7})"),
+        };
         html! {
             li.ours[is_ours(bar.config)] {
                 span.name title=(bar.config) { (filter_name(bar.config)) }
                 span.bar {
-                    span.rest style=(width(bar.all.unwrap_or(bar.wasted))) {}
+                    span.rest style=(width(all(bar))) {}
                     span.wasted style=(width(bar.wasted)) {}
                 }
                 span.numbers {
-                    strong { (format!("{:.3}", bar.wasted)) } " wasted"
-                    @if let Some(all) = bar.all { ", " (format!("{all:.3}")) " in all" }
-                    @if !note.is_empty() { "; " (note) }
+                    strong { (format!("{:.3}", bar.wasted)) } " wasted" (factor(bar.wasted, least_wasted))
+                    @if let Some(all) = bar.all { ", " (format!("{all:.3}")) " in all" (factor(all, least_in_all)) }
+                    @if let Some(memory) = bar.memory_text().filter(|_| !is_equal) { "; " (memory) }
                 }
             }
         }
     };
     html! {
         @if let Some(memory) = reference.memory_text() { p.soft { "With " (memory) ", within a tenth:" } }
-        ul.bars { @for bar in &equal { (row(bar, factor(bar))) } }
+        ul.bars { @for bar in &equal { (row(bar, true)) } }
         @if !others.is_empty() {
             p.soft { "With other memory:" }
-            ul.bars.others { @for bar in &others { (row(bar, bar.memory_text().unwrap_or_default())) } }
+            ul.bars.others { @for bar in &others { (row(bar, false)) } }
         }
     }
 }
@@ -396,8 +399,15 @@ mod tests {
             assert!(text.contains(&option) && text.contains(&format!("id=\"w-{run}\"")), "{run}");
         }
         let (_, workload) = text.split_once("id=\"w-memory\"").expect("the workload");
-        let places = ["elastic:4", "best", "bloom:4", "5.0 times the best", "With other memory", "bloom:10"]
-            .map(|text| workload.find(text).unwrap_or_else(|| panic!("{text}")));
+        let places = [
+            "elastic:4",
+            "0.050</strong> wasted (best)",
+            "bloom:4",
+            "wasted (5.0\u{d7})",
+            "With other",
+            "bloom:10",
+        ]
+        .map(|text| workload.find(text).unwrap_or_else(|| panic!("{text}")));
         assert!(places.is_sorted(), "{places:?}");
     }
 
