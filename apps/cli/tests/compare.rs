@@ -283,38 +283,6 @@ fn windows_begin_with_the_first_lookup_where_nothing_warms_up() {
 }
 
 #[test]
-fn a_budget_without_room_for_segments_shows_none() {
-    let document = json(&["--configs", "bloom:4,elastic:4", "--set", "segments", "--budget", "2400"]);
-    let elastic = rows(&document).iter().find(|row| row["config"] == "elastic:4").expect("a row");
-    assert!(elastic["tables"].is_null(), "{elastic}");
-}
-
-#[test]
-fn segments_are_shown_with_their_use() {
-    let arguments =
-        ["--configs", "bloom:4,elasticbf:4", "--set", "segments", "--threads", "1,2", "--load-rounds", "0"];
-    let document =
-        json(&[&arguments[..], &["--records", "100000", "--workload", "read=.9,update=.1"]].concat());
-    for row in rows(&document) {
-        let tables = row["tables"].as_array();
-        // Only at the end, and only where there are segments.
-        let expected = row["config"] == "elasticbf:4" && row["threads"] == 2;
-        assert_eq!(tables.is_some(), expected, "{row}");
-        let Some(tables) = tables else { continue };
-        let segments: Vec<_> =
-            tables.iter().flat_map(|table| table["segments"].as_array().expect("segments")).collect();
-        let sum = |field: &str| segments.iter().map(|segment| number(segment, field)).sum::<f64>();
-        let entries: f64 = tables.iter().map(|table| number(table, "entries")).sum();
-        assert_eq!(sum("keys"), entries);
-        // Warm-up, and operations with one thread and with two. Some of 90% gets find their key in memory. Visits fade by little.
-        assert!(sum("visits") > 0.3 * (300.0 + 2.0 * 1500.0), "{}", sum("visits"));
-        assert!(segments.iter().all(|segment| number(segment, "negatives") <= number(segment, "visits")));
-        assert!(sum("units") > 0.0);
-        assert!(tables[0]["last_key"].as_str().is_some_and(|key| key.starts_with("user")), "{}", tables[0]);
-    }
-}
-
-#[test]
 fn reads_of_a_slow_device_take_their_time() {
     let lookup_us = |seek: &[&str]| {
         let arguments = ["--configs", "none,mbf:4,elastic:4", "--zero-result", "1", "--load-rounds", "0"];
@@ -579,7 +547,6 @@ fn bad_input_is_refused_with_exit_code_2() {
         (&["--configs", "elasticbf:4@policy=guess"], "policy: got guess, expected benefit"),
         (&["--configs", "elastic:4@budget=1M"], "expected the budget as bits per key"),
         (&["--configs", "elasticbf:4@segment_lifetime_gets=0"], "expected a number of gets of at least 1"),
-        (&["--set", "segments"], "--json"),
         (&["--set", "seek_ms=0"], "--seek_ms"),
         (&["--workload", "read=.9"], "expected shares that sum to 1"),
         (&["--configs", "bloom:-1"], "bits per key"),
@@ -623,7 +590,6 @@ fn bad_input_is_refused_with_exit_code_2() {
         (&["--load-rounds", "0", "--set", "load_records=9"], "--load-rounds 0 measures no loads"),
         (&["--configs", "bloom:4", "--budget", "1M"], "--budget has no effect"),
         (&["--configs", "partitioned:4", "--budget", "1M", "--block-cache", "1M"], "--budget has no effect"),
-        (&["--configs", "bloom:4", "--json", "--set", "segments"], "no configuration is elastic"),
         (&["--zero-result", "0", "--absent", "fresh"], "no lookup asks for an absent key"),
         (&["--workload", "a", "--absent", "popular"], "no lookup asks for an absent key"),
         (&["--workload", "scan=1", "--set", "multi_get=8"], "no operation is a read"),

@@ -114,7 +114,6 @@ impl Compare {
             records,
             shape: &folder.shape,
             common: &measured,
-            segments: self.set.segments,
             workload,
             seed: self.seed,
             // What a trace looks up is recorded.

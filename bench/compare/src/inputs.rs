@@ -69,7 +69,6 @@ impl Compare {
         }
         let without = [
             (self.block_cache.is_none() && self.set.one_cache, "one_cache", "--block-cache"),
-            (!self.json && self.set.segments, "segments", "--json"),
             (
                 self.trace.is_some() && self.set.movement.to_string() != "none",
                 "movement",

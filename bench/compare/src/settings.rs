@@ -53,9 +53,6 @@ pub(crate) struct Settings {
     /// priority, and the budget of elastic filters is charged to it
     #[arg(long = "one_cache")]
     pub(crate) one_cache: bool,
-    /// In the JSON, also show each segment of elastic filters: its keys, use and units at the end of a run
-    #[arg(long = "segments")]
-    pub(crate) segments: bool,
 }
 
 /// What `--set` gives.

@@ -9,7 +9,7 @@ use crate::database::options::CommonSettings;
 use crate::database::preset::Preset;
 
 /// Flags of lookups.
-const OF_LOOKUPS: [&str; 14] = [
+const OF_LOOKUPS: [&str; 13] = [
     "--zero-result",
     "--workload",
     "--absent",
@@ -23,7 +23,6 @@ const OF_LOOKUPS: [&str; 14] = [
     "--set window",
     "--set multi_get",
     "--set seek_ms",
-    "--set segments",
 ];
 
 /// What `--preset shamba` varies itself.
@@ -72,18 +71,14 @@ impl Compare {
 
     /// Refuses settings of filters that no configuration takes.
     pub(crate) fn refuse_unused_settings(&self, configs: &[Config], common: &CommonSettings) -> Result<()> {
-        let elastic = || configs.iter().filter_map(Config::elastic);
         let is_capped = |config: &Config| {
             config.elastic().is_some() || (config.is_cached() && common.block_cache.is_none())
         };
-        self.refuse_unused(&[
-            (elastic().next().is_none(), &["--set segments"], "no configuration is elastic"),
-            (
-                !configs.iter().any(is_capped),
-                &["--budget"],
-                "no configuration has elastic filters, or a cache for filters alone",
-            ),
-        ])
+        self.refuse_unused(&[(
+            !configs.iter().any(is_capped),
+            &["--budget"],
+            "no configuration has elastic filters, or a cache for filters alone",
+        )])
     }
 
     /// Refuses what the operations leave unused.

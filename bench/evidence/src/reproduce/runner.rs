@@ -120,6 +120,8 @@ impl Runner {
         };
         // Compiling is no part of the measurement.
         succeed(cargo(&["--no-run"])?)?;
+        // That of another run would be taken for its own.
+        _ = fs::remove_file(&record);
         let mut command = cargo(&["--"])?;
         command.args(run.arguments(self.size));
         command.envs(run.environment(self.size).iter().map(|(name, value)| (name, value)));
