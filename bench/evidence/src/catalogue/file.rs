@@ -32,7 +32,8 @@ pub(super) struct RunEntry {
     pub(super) group: String,
     /// Runs of the same databases follow one another and reuse them.
     pub(super) databases: Option<String>,
-    /// The folder of a crate and its benchmark, in place of the program `springbloom`. The environment has its settings, and `command` its sections.
+    /// The folder of a crate and its benchmark, in place of the program `springbloom`. The environment has its settings, and `command` its
+    /// sections.
     pub(super) bench: Option<String>,
     pub(super) command: String,
     /// What a quick run adds to the command: flags, or variables of the environment.

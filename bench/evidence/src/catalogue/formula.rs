@@ -1,7 +1,8 @@
 //! Formulas over the figures of records.
 //!
-//! `1 - reads[elastic:4] / reads[bloom:4]`: numbers, `+ - * /`, brackets, `range(A, B)` for the greatest divided by the least, and figures
-//! with what they are of, between bars: a configuration, labels such as `threads=1`, and `run=NAME`. `settings.ops[]` is a setting of a run.
+//! `1 - reads[elastic:4] / reads[bloom:4]`: numbers, `+ - * /`, parentheses, `range(A, B)` for the greatest divided by the least, and
+//! figures with what they are of, separated by bars: a configuration, labels such as `threads=1`, and `run=NAME`. `settings.ops[]` is a
+//! setting of a run.
 
 use anyhow::{Context, Result, bail, ensure};
 
