@@ -9,7 +9,7 @@ use springbloom_records::{Figure, Record};
 use crate::experiment::{Claim, Experiment, Here, Layout, Whose};
 use crate::lab::{Lab, commits};
 use crate::tables::{Table, filter_name};
-use crate::verdict::{Count, Verdict, judge, rows};
+use crate::verdict::{Count, Judged, Verdict, judge, rows};
 
 const STYLE: &str = include_str!("page.css");
 /// Shows the workload that is chosen. Without it, all are shown.
@@ -156,6 +156,7 @@ fn chart(experiments: &[Experiment], lab: &Lab) -> Markup {
             }
             @for (group, name, run, record) in &workloads {
                 section.workload id={ "w-" (run) } aria-label={ (group) ": " (name) } {
+                    p { strong { (group) } ": " (name) }
                     (bars(&Bar::all(record)))
                     (how(record))
                 }
@@ -282,6 +283,15 @@ fn class(counts: &[(Whose, Count)]) -> &'static str {
     }
 }
 
+/// How many figures hold, for the published system and for Springbloom; or the verdict, if nothing was measured.
+fn reached(judged: &Judged) -> String {
+    let counts = judged.counts.iter().map(|(whose, count)| format!("{} {count}", whose.name()));
+    match judged.count().measured {
+        0 => judged.text(),
+        _ => counts.collect::<Vec<_>>().join(", "),
+    }
+}
+
 /// All experiments of papers with their verdicts.
 fn verdicts(experiments: &[Experiment], lab: &Lab) -> Markup {
     let judged: Vec<_> = experiments
@@ -301,7 +311,7 @@ fn verdicts(experiments: &[Experiment], lab: &Lab) -> Markup {
             h3 { (paper) }
             @for (experiment, judged) in judged.iter().filter(|(experiment, _)| experiment.paper == *paper) {
                 details.verdict.(class(&judged.counts)) id=(experiment.id) {
-                    summary { strong { (experiment.place) } ": " (experiment.shows) " \u{2013} " (judged.text()) }
+                    summary { strong { (experiment.place) } ": " (experiment.shows) " \u{2013} " (reached(judged)) }
                     @match &experiment.here {
                         Here::Not(why) => p { (why) },
                         Here::Tabled { .. } => {},
