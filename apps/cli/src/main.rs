@@ -23,10 +23,10 @@ struct Arguments {
 
 #[derive(Subcommand)]
 enum Command {
-    Compare(Box<command::compare::Compare>),
-    Simulate(command::simulate::Simulate),
-    Reproduce(command::reproduce::Reproduce),
-    Report(command::report::Report),
+    Compare(Box<springbloom_compare::Compare>),
+    Simulate(springbloom_simulator::command::Simulate),
+    Reproduce(springbloom_evidence::Reproduce),
+    Report(springbloom_evidence::Report),
     Inspect(command::inspect::Inspect),
     Advise(command::advise::Advise),
     Top(command::top::Top),

@@ -15,16 +15,18 @@ fn springbloom() -> Command {
 fn advice_follows_what_was_measured_and_pictures_are_drawn() {
     let folder = tempfile::tempdir().expect("folder");
     springbloom()
-        .args(["compare", "--buffered", "--records", "100000", "--value-bytes", "100", "--ops", "30000"])
         .args([
-            "--warmup",
+            "compare",
+            "--set",
+            "buffered",
+            "--records",
+            "100000",
+            "--value-bytes",
+            "100",
+            "--ops",
             "30000",
-            "--configs",
-            "bloom:10,elastic:4",
-            "--segment-data-bytes",
-            "256KiB",
-            "--dir",
         ])
+        .args(["--warmup", "30000", "--configs", "bloom:10,elastic:4@segment_data_bytes=256KiB", "--dir"])
         .arg(folder.path())
         .assert()
         .success();

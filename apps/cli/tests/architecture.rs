@@ -82,7 +82,7 @@ const ALLOWED: [(&str, &[&str]); 19] = [
 ];
 
 /// What crates without an engine may use from elsewhere. A store is not among them.
-const NEUTRAL_EXTERNALS: [&str; 36] = [
+const NEUTRAL_EXTERNALS: [&str; 37] = [
     "anyhow",
     "arc-swap",
     "blake3",
@@ -117,6 +117,7 @@ const NEUTRAL_EXTERNALS: [&str; 36] = [
     "statrs",
     "tempfile",
     "thiserror",
+    "toml",
     "unicode-properties",
     "xxhash-rust",
 ];

@@ -51,6 +51,17 @@ fn each_command_has_a_man_page() {
 }
 
 #[test]
+fn commands_that_measure_show_at_most_25_flags() {
+    for (command, told) in [("compare", "multi_get=KEYS"), ("simulate", "--bits")] {
+        let help = springbloom(&[command, "--help"]).output().expect("help");
+        let help = String::from_utf8(help.stdout).expect("text");
+        let flags =
+            help.lines().filter(|line| line.trim_start().starts_with("--") || line.contains("-h, ")).count();
+        assert!((10..=25).contains(&flags) && help.contains(told), "{flags}: {help}");
+    }
+}
+
+#[test]
 fn a_full_disk_leaves_no_page_and_no_half_of_one() {
     let folder = tempfile::tempdir().expect("a folder");
     std::fs::write(folder.path().join("springbloom.1"), "older").expect("an older page");

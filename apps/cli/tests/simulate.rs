@@ -92,7 +92,6 @@ fn bad_input_is_named() {
         ("--distribution zipf:-1", "Zipf constant"),
         ("--segments 1", "50"),
         ("--keys /etc/passwd", "give it with --trace"),
-        ("--segment-lifetime-visits 9 --filters benefit", "--segment-lifetime-visits has no effect"),
         ("--absent fresh --zero-result 0", "no lookup asks for an absent key"),
         ("--units ribbon:4 --filters bloom", "no policy and no optimum is simulated"),
         ("--no-negative-cache --filters optimum", "no policy is simulated"),

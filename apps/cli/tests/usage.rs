@@ -65,7 +65,7 @@ fn commands_of_the_other_program_are_named() {
 fn a_command_makes_the_folder_that_it_is_given_and_none_above() {
     let dir = tempfile::tempdir().expect("a folder");
     for arguments in [
-        &["compare", "--buffered", "--records", "1000", "--dir", "a/b/new"][..],
+        &["compare", "--set", "buffered", "--records", "1000", "--dir", "a/b/new"][..],
         &["reproduce", "atc19-fig6", "--records", "a/b/new"],
         &["reproduce", "atc19-fig6", "--records", "records", "--dir", "a/b/new"],
         &["man", "a/b/new"],

@@ -16,7 +16,7 @@ use crate::database::options::CommonSettings;
 use crate::database::preset::Preset;
 use crate::inputs::Inputs;
 use crate::place;
-use crate::report::{self, Header, Loads, Lookups, comparison, loads, shamba_plot};
+use crate::report::{self, Header, Loads, Lookups, comparison, loads};
 use crate::run::{self, Entrant, LoadCost, LoadPlan, Plan, Workload, shamba};
 
 /// Enough for a median and a spread of ratios.
@@ -31,7 +31,7 @@ impl Compare {
         let defaults = self.preset.defaults();
         let (records, recorded) = self.records(&defaults)?;
         let configs = self.configs()?;
-        let common = self.common(&configs)?;
+        let common = self.common(&configs);
         self.refuse_unused_settings(&configs, &common)?;
         let temporary;
         let mut ending = None;
@@ -60,7 +60,7 @@ impl Compare {
 
     fn compare_in(&self, inputs: Inputs<'_>) -> Result<()> {
         let _lock = folder::lock(inputs.dir, "springbloom compare")?;
-        if !self.buffered {
+        if !self.set.buffered {
             place::require_direct_io(inputs.dir)?;
         }
         if self.load_only { self.compare_loads(&inputs) } else { self.compare_lookups(inputs) }
@@ -107,14 +107,13 @@ impl Compare {
             })
             .collect::<Result<Vec<_>>>()?;
         let measured = CommonSettings {
-            seek: self.seek_ms.map(|ms| Duration::from_secs_f64(ms / 1e3)),
+            seek: self.set.seek_ms.map(|ms| Duration::from_secs_f64(ms / 1e3)),
             ..common.clone()
         };
         let plan = Plan {
             records,
             shape: &folder.shape,
             common: &measured,
-            segments: self.segments,
             workload,
             seed: self.seed,
             // What a trace looks up is recorded.
@@ -123,8 +122,8 @@ impl Compare {
             warmup_ops,
             ops,
             rounds: self.rounds.unwrap_or(defaults.rounds),
-            batch: self.multi_get,
-            window_ops: self.window,
+            batch: self.set.multi_get,
+            window_ops: self.set.window,
             entrants: &entrants,
             label: String::new(),
         };
@@ -145,16 +144,14 @@ impl Compare {
     }
 
     fn shamba(&self, plan: &Plan<'_>, stream: StreamSettings, header: Header) -> Result<()> {
-        let exponent = self.zipf.unwrap_or(shamba::ZIPF_EXPONENT);
-        let experiment = shamba::run(plan, stream, exponent)?;
+        let experiment = shamba::run(plan, stream)?;
         output::report(|out| {
             if self.json {
                 report::shamba::write_json(out, &header, &experiment)
             } else {
                 report::shamba::write_table(out, &header, &experiment)
             }
-        })?;
-        self.plot.as_ref().map_or(Ok(()), |path| shamba_plot::draw(path, &experiment))
+        })
     }
 
     fn load_plan<'a>(&self, inputs: &'a Inputs<'_>, records: u64, rounds: u32) -> LoadPlan<'a> {
@@ -163,7 +160,7 @@ impl Compare {
             configs: &inputs.configs,
             records: &inputs.records,
             common: &inputs.common,
-            load_records: self.load_records.unwrap_or(records).min(inputs.records.keys.records()),
+            load_records: self.set.load_records.unwrap_or(records).min(inputs.records.keys.records()),
             rounds: self.load_rounds.unwrap_or(rounds),
         }
     }

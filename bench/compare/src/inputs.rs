@@ -4,10 +4,10 @@ use std::path::Path;
 
 use anyhow::Result;
 use springbloom_console::sizes::Size;
-use springbloom_console::{bad_input, picture, repeated};
+use springbloom_console::{bad_input, repeated};
 use springbloom_records::Clock;
 use springbloom_rocksdb::ElasticFilters;
-use springbloom_workload::{Distribution, FileKeys, KeySpace, Mix, OperationStream, StreamSettings};
+use springbloom_workload::{FileKeys, KeySpace, Mix, OperationStream, StreamSettings};
 
 use crate::arguments::{Compare, VALUE_BYTES};
 use crate::database::ROCKSDB_VERSION;
@@ -59,14 +59,26 @@ impl Compare {
         if self.trace.is_some() && self.threads.len() > 1 {
             return Err(bad_input("--trace is replayed once: give --threads one number"));
         }
-        if let Some(size) = self.block_cache.filter(|size| self.one_cache && size.bytes < ONE_CACHE_BYTES_MIN)
+        if let Some(size) =
+            self.block_cache.filter(|size| self.set.one_cache && size.bytes < ONE_CACHE_BYTES_MIN)
         {
             return Err(bad_input(format!(
-                "--one-cache: a --block-cache of {size} has no room for a block, expected at least {}",
+                "--set one_cache: a --block-cache of {size} has no room for a block, expected at least {}",
                 Size { bytes: ONE_CACHE_BYTES_MIN }
             )));
         }
-        self.plot.as_ref().map_or(Ok(()), |path| picture::require_picture_name(path))
+        let without = [
+            (self.block_cache.is_none() && self.set.one_cache, "one_cache", "--block-cache"),
+            (
+                self.trace.is_some() && self.set.movement.to_string() != "none",
+                "movement",
+                "no --trace, which says what is looked up",
+            ),
+        ];
+        match without.iter().find(|(is_without, ..)| *is_without) {
+            Some((_, setting, needed)) => Err(bad_input(format!("--set {setting}: it needs {needed}"))),
+            None => Ok(()),
+        }
     }
 
     /// Refuses budgets of elastic filters that the one cache which pays for all has no room for.
@@ -79,7 +91,7 @@ impl Compare {
             Some(config) => {
                 let [budget, cache] = [budget(config), cache.bytes].map(|bytes| Size { bytes });
                 Err(bad_input(format!(
-                    "--one-cache: the budget of {config}, {budget}, is charged to a block cache of {cache}, half of which stays for \
+                    "--set one_cache: the budget of {config}, {budget}, is charged to a block cache of {cache}, half of which stays for \
                      blocks: give a larger --block-cache, or a smaller --budget"
                 )))
             }
@@ -88,12 +100,14 @@ impl Compare {
 
     /// Refuses jumps of the hot set within a window: recovery is counted in windows.
     pub(crate) fn require_whole_windows(&self, warmup_ops: u64) -> Result<()> {
-        let Some((window, period)) = self.window.zip(self.movement.jump_period_ops()) else { return Ok(()) };
+        let Some((window, period)) = self.set.window.zip(self.set.movement.jump_period_ops()) else {
+            return Ok(());
+        };
         if period.is_multiple_of(window) && warmup_ops.is_multiple_of(window) {
             return Ok(());
         }
         Err(bad_input(format!(
-            "--window {window}: a jump must fall between two windows, so the period of --movement ({period}) and --warmup \
+            "--set window={window}: a jump must fall between two windows, so the period of the movement ({period}) and --warmup \
              ({warmup_ops}) must be multiples of the window"
         )))
     }
@@ -122,7 +136,7 @@ impl Compare {
         let value_bytes = self.value_bytes.unwrap_or(defaults.value_bytes);
         let seed = self.seed;
         if let Some(path) = &self.trace {
-            let (keys, recorded) = Recorded::read(path, self.keys.as_deref(), self.load_share)?;
+            let (keys, recorded) = Recorded::read(path, self.keys.as_deref(), self.set.load_share)?;
             let of_trace = recorded
                 .value_bytes
                 .map(|bytes| bytes.clamp(*VALUE_BYTES.start(), *VALUE_BYTES.end()) as usize);
@@ -160,7 +174,7 @@ impl Compare {
         if warmup.saturating_add(ops) > there || ops < least {
             return Err(bad_input(format!(
                 "{}: {there} operations are left behind those that fill the databases, but {warmup} for the warm-up and {} measured \
-                 ones are needed: choose a smaller --load-share, --warmup or --ops, or record more",
+                 ones are needed: choose a smaller load_share (--set), --warmup or --ops, or record more",
                 recorded.name,
                 ops.max(least),
             )));
@@ -176,18 +190,14 @@ impl Compare {
     }
 
     fn stream(&self, keys: &KeySpace) -> Result<StreamSettings> {
-        let mix = self.mix.unwrap_or(self.workload);
-        let distribution = match (self.distribution, self.zipf) {
-            (Some(distribution), _) => distribution,
-            (None, Some(exponent)) => Distribution::Zipf { exponent },
-            (None, None) => mix.default_distribution(),
-        };
+        let mix = self.workload;
+        let distribution = self.distribution.unwrap_or_else(|| mix.default_distribution());
         let zero_result_ratio = self.zero_result.unwrap_or(if mix == Mix::GET { 0.5 } else { 0.0 });
         self.refuse_unused_operations(mix, zero_result_ratio)?;
         let settings = StreamSettings {
             mix,
             distribution,
-            movement: self.movement,
+            movement: self.set.movement,
             zero_result_ratio,
             absent: self.absent,
             salt: 0,
@@ -200,40 +210,26 @@ impl Compare {
         Ok(settings)
     }
 
-    pub(crate) fn common(&self, configs: &[Config]) -> Result<CommonSettings> {
+    pub(crate) fn common(&self, configs: &[Config]) -> CommonSettings {
         const DEFAULT_BUDGET_BITS: f64 = 4.0;
-        let mut elastic = ElasticFilters::builder()
-            .policy(self.policy)
-            .units(self.units)
-            .segment_data_bytes(self.segment_data_bytes.bytes)
-            .negative_cache(!self.no_negative_cache)
-            .inherit_hotness(!self.no_inheritance);
-        if let Some(visits) = self.segment_lifetime_visits {
-            elastic = elastic.segment_lifetime_visits(visits);
-        }
-        // Tried here so that a bad setting is reported before minutes of loading.
-        elastic.clone().build().map_err(|error| {
-            bad_input(format!("--segment-data-bytes {}: {error}", self.segment_data_bytes))
-        })?;
-        Ok(CommonSettings {
+        CommonSettings {
             tree: self.preset.shape(),
-            buffered: self.buffered,
+            buffered: self.set.buffered,
             // Only lookups that are measured are slow.
             seek: None,
-            wal: self.wal,
+            wal: self.set.wal,
             block_cache: self.block_cache.filter(|size| size.bytes > 0).map(|size| BlockCache {
                 bytes: size.bytes,
-                kind: self.cache_kind,
-                pays_for_all: self.one_cache,
+                kind: self.set.cache_kind,
+                pays_for_all: self.set.one_cache,
             }),
-            elastic,
             tables_per_get: 1.0,
             budget_bytes: self.budget.map(|size| size.bytes),
             budget_bits: configs
                 .iter()
                 .find_map(|config| config.elastic())
                 .map_or(DEFAULT_BUDGET_BITS, |elastic| elastic.bits),
-        })
+        }
     }
 
     pub(crate) fn manifest(&self, records: &Records, common: &CommonSettings) -> TreeManifest {
@@ -264,12 +260,12 @@ impl Compare {
             key_bytes_mean: records.keys.key_bytes() as f64 / records.keys.records() as f64,
             value_bytes: records.value_bytes,
             seed: self.seed,
-            direct_io: !self.buffered,
-            wal: self.wal,
-            seek_ms: self.seek_ms,
+            direct_io: !self.set.buffered,
+            wal: self.set.wal,
+            seek_ms: self.set.seek_ms,
             block_cache: common.block_cache,
             budget_bytes: common.budget_bytes(&Config::None, entries),
-            elastic: described(&common.elastic),
+            elastic: described(&ElasticFilters::builder()),
             own_settings: configs
                 .iter()
                 .filter_map(|config| common.own_settings(config, shape).transpose())

@@ -1,12 +1,12 @@
 //! `springbloom compare`: one workload on one tree under many filters.
 //!
-//! - `arguments`: the flags; `unused_flags`: which of them a run would not use;
+//! - `arguments`: the flags; `settings`: those of experiments; `unused_flags`: which of them a run would not use;
 //! - `inputs`: records, operations and settings that follow from the flags;
 //! - `recorded`: a trace as a workload;
 //! - `comparison`: the steps;
 //! - `database`: the databases that are compared, all of one tree;
 //! - `run`: loads and lookups, measured and verified;
-//! - `report`: tables, JSON and pictures of what was measured.
+//! - `report`: tables and JSON of what was measured.
 
 #![deny(unsafe_code)]
 
@@ -18,6 +18,7 @@ mod place;
 mod recorded;
 mod report;
 mod run;
+mod settings;
 mod spread;
 mod unused_flags;
 

@@ -40,7 +40,7 @@ pub(crate) fn require_direct_io(dir: &Path) -> Result<()> {
     _ = fs::remove_file(&probe);
     result.map_err(|error| match error.raw_os_error() {
         Some(code) if code == rustix::io::Errno::INVAL.raw_os_error() => bad_input(format!(
-            "the file system of {} refuses direct I/O: choose another --dir, or use --buffered",
+            "the file system of {} refuses direct I/O: choose another --dir, or use --set buffered",
             dir.display()
         )),
         _ => bad_input(format!("cannot write to {}: {error}", dir.display())),

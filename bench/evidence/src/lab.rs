@@ -1,11 +1,12 @@
-//! The records of runs, in a folder: `NAME.SIZE.json` for each run, and others that people put there.
+//! The records of runs, in a folder: a line for each run in `FILE.jsonl` and, for quick runs, in `FILE.quick.jsonl`; and what people put
+//! there, with a record in each `NAME.json`.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::fs;
 use std::path::{Path, PathBuf};
+use std::{fs, io};
 
 use anyhow::{Context, Result};
-use springbloom_console::distinct;
+use springbloom_console::{distinct, output, require_regular};
 use springbloom_records::Record;
 
 use crate::run::{Run, Size};
@@ -18,16 +19,38 @@ pub(crate) struct Lab {
     full: BTreeSet<String>,
 }
 
-/// The file of a run's record.
-pub(crate) fn path_of(folder: &Path, run: &Run, size: Size) -> PathBuf {
-    folder.join(format!("{}.{}.json", run.name, size.name()))
+const QUICK: &str = ".quick";
+
+/// The file that has a run's record.
+fn path_of(folder: &Path, run: &Run, size: Size) -> PathBuf {
+    folder.join(format!("{}{}.jsonl", run.file, size.pick(QUICK, "")))
+}
+
+/// The records in the lines of a file.
+fn read_lines(path: &Path) -> Result<Vec<(String, Record)>> {
+    require_regular(path, "a file of records")?;
+    let text = fs::read_to_string(path).or_else(|error| match error.kind() {
+        io::ErrorKind::NotFound => Ok(String::new()),
+        _ => Err(error),
+    });
+    text.map_err(anyhow::Error::from)
+        .and_then(|text| Record::parse_lines(&text))
+        .with_context(|| format!("cannot read {}", path.display()))
+}
+
+/// Puts the record of a run into its file, in place of the last one.
+pub(crate) fn save(folder: &Path, run: &Run, size: Size, record: &Record) -> Result<()> {
+    let path = path_of(folder, run, size);
+    let mut records: BTreeMap<_, _> = read_lines(&path)?.into_iter().collect();
+    records.insert(run.name.clone(), record.clone());
+    let lines = records.iter().map(|(run, record)| record.line(run)).collect::<Result<String>>()?;
+    output::write_whole(&path, lines.as_bytes()).with_context(|| format!("cannot write {}", path.display()))
 }
 
 impl Lab {
     /// The records of a folder: those of `size`, or of each run the full one where there is one and else the quick one; and those whose
     /// name says no size.
     pub(crate) fn read(folder: &Path, size: Option<Size>) -> Result<Self> {
-        let sizes = size.map_or_else(|| vec![Size::Quick, Size::Full], |size| vec![size]);
         let mut lab = Self::default();
         let mut files = Vec::new();
         let entries = fs::read_dir(folder)
@@ -35,20 +58,24 @@ impl Lab {
         for entry in entries {
             let path = entry.with_context(|| format!("cannot read {}", folder.display()))?.path();
             let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
-            let Some(name) = name.strip_suffix(".json") else { continue };
-            let of_size = |size: &Size| Some((Some(*size), name.strip_suffix(&format!(".{}", size.name()))?));
-            let (of, run) = [Size::Quick, Size::Full].iter().find_map(of_size).unwrap_or((None, name));
-            if of.is_none_or(|of| sizes.contains(&of)) {
-                files.push((of == Some(Size::Full), run.to_owned(), path));
+            if let Some(stem) = name.strip_suffix(".jsonl") {
+                let of = if stem.ends_with(QUICK) { Size::Quick } else { Size::Full };
+                if size.is_none_or(|size| size == of) {
+                    files.push((of == Size::Full, path));
+                }
+            } else if let Some(run) = name.strip_suffix(".json") {
+                lab.records.extend(Record::read(&path)?.map(|record| (run.to_owned(), record)));
             }
         }
         // Full records come last and stay.
         files.sort();
-        for (is_full, run, path) in files {
-            if is_full {
-                lab.full.insert(run.clone());
+        for (is_full, path) in files {
+            for (run, record) in read_lines(&path)? {
+                if is_full {
+                    lab.full.insert(run.clone());
+                }
+                lab.records.insert(run, record);
             }
-            lab.records.extend(Record::read(&path)?.map(|record| (run, record)));
         }
         Ok(lab)
     }
@@ -71,11 +98,6 @@ impl Lab {
     pub(crate) fn iter(&self) -> impl Iterator<Item = (&str, &Record)> {
         self.records.iter().map(|(name, record)| (name.as_str(), record))
     }
-
-    /// The only figure of a run of this name and these labels.
-    pub(crate) fn value(&self, run: &str, name: &str, labels: &[(&str, &str)]) -> Option<f64> {
-        Some(self.get(run)?.figure(name, labels)?.value)
-    }
 }
 
 /// The commits that records were measured at, each once, as `1234abc, 5678def`.
@@ -90,22 +112,32 @@ mod tests {
     use springbloom_records::{Clock, Figure, Unit, labels};
 
     use super::*;
+    use crate::run::Program;
+
+    impl Lab {
+        fn value(&self, run: &str, name: &str) -> Option<f64> {
+            Some(self.get(run)?.figure(name, &[])?.value)
+        }
+    }
 
     #[test]
     fn records_of_other_sizes_are_left_out() {
         let folder = tempfile::tempdir().expect("folder");
-        let save = |name: &str, value: f64| {
+        let record = |value| {
             let figure = Figure::new("reads", labels([]), value, Unit::Count);
-            let record =
-                Clock::start().finish(vec![name.to_owned()], 1, &(), vec![figure]).expect("a record");
-            record.save(&folder.path().join(name)).expect("save");
+            Clock::start().finish(Vec::new(), 1, &(), vec![figure]).expect("a record")
         };
-        save("one.quick.json", 1.0);
-        save("one.full.json", 2.0);
-        save("mine.json", 3.0);
+        let keep = |name: &str, size, value| {
+            let run = Run::new(name, "some", Program::Springbloom { databases: None }, "", ["", ""], None);
+            save(folder.path(), &run, size, &record(value)).expect("save");
+        };
+        keep("one", Size::Quick, 1.0);
+        keep("one", Size::Full, 9.0);
+        keep("one", Size::Full, 2.0);
+        record(3.0).save(&folder.path().join("mine.json")).expect("save");
         fs::write(folder.path().join("notes.txt"), "no record").expect("write");
-        let value = |size, run| Lab::read(folder.path(), size).expect("read").value(run, "reads", &[]);
-        save("two.quick.json", 4.0);
+        let value = |size, run| Lab::read(folder.path(), size).expect("read").value(run, "reads");
+        keep("two", Size::Quick, 4.0);
         assert_eq!(
             [
                 value(Some(Size::Quick), "one"),
@@ -122,8 +154,11 @@ mod tests {
         );
         let lab = Lab::read(folder.path(), None).expect("read");
         assert_eq!(["one", "two", "mine"].map(|run| lab.is_full(run)), [true, false, false]);
-        fs::write(folder.path().join("bad.json"), "{}").expect("write");
-        let error = Lab::read(folder.path(), None).expect_err("no record");
-        assert!(format!("{error:#}").contains("bad.json"), "{error:#}");
+        for bad in ["bad.json", "bad.jsonl"] {
+            fs::write(folder.path().join(bad), "{}").expect("write");
+            let error = Lab::read(folder.path(), None).expect_err("no record");
+            assert!(format!("{error:#}").contains(bad), "{error:#}");
+            fs::remove_file(folder.path().join(bad)).expect("remove");
+        }
     }
 }

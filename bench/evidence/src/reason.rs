@@ -5,7 +5,7 @@ use springbloom_console::distinct;
 use crate::experiment::Shown;
 
 /// Why a figure does not hold.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Reason {
     /// No filter reaches it in this tree: what one that is never wrong would reach.
     Limit { most: f64, shown: Shown },
@@ -14,13 +14,13 @@ pub(crate) enum Reason {
     /// It is a time, and the reads that were counted say that it holds.
     Counted { reads: f64, shown: Shown },
     /// Found out by a measurement of its own.
-    Known(&'static str),
+    Known(String),
 }
 
 impl Reason {
     /// Says it for all of a kind, whose values go from `least` to `most`.
-    fn said(self, least: f64, most: f64) -> String {
-        let range = |shown: Shown| {
+    fn said(&self, least: f64, most: f64) -> String {
+        let range = |shown: &Shown| {
             let [least, most] = [least, most].map(|value| shown.text(value));
             if least == most { least } else { format!("{least} to {most}") }
         };
@@ -31,22 +31,22 @@ impl Reason {
             ),
             Self::Left { .. } => format!(
                 "to reach the paper's figure in this tree, at most {} of the other filter's wasted reads may be left",
-                range(Shown::Percent)
+                range(&Shown::Percent)
             ),
             Self::Counted { shown, .. } => {
                 format!("by times alone: counted in reads it is {}, which holds", range(shown))
             }
-            Self::Known(text) => text.to_owned(),
+            Self::Known(text) => text.clone(),
         }
     }
 
     /// What it has in common with others, and its value.
-    fn kind(self) -> (String, f64) {
+    fn kind(&self) -> (String, f64) {
         match self {
-            Self::Limit { most, shown } => (format!("limit {shown:?}"), most),
-            Self::Left { share } => ("left".to_owned(), share),
-            Self::Counted { reads, shown } => (format!("counted {shown:?}"), reads),
-            Self::Known(text) => (text.to_owned(), 0.0),
+            Self::Limit { most, shown } => (format!("limit {shown:?}"), *most),
+            Self::Left { share } => ("left".to_owned(), *share),
+            Self::Counted { reads, shown } => (format!("counted {shown:?}"), *reads),
+            Self::Known(text) => (text.clone(), 0.0),
         }
     }
 }
@@ -70,10 +70,10 @@ mod tests {
     #[test]
     fn reasons_of_a_kind_are_one_sentence_with_the_range_of_their_values() {
         let limit = |most| Reason::Limit { most, shown: Shown::Percent };
-        let known = Reason::Known("the disk is slow");
+        let known = || Reason::Known("the disk is slow".to_owned());
         let reads = Reason::Counted { reads: 2.5, shown: Shown::Times };
         assert_eq!(
-            told(&[limit(0.55), known, limit(0.35), reads, known, limit(0.4)]),
+            told(&[limit(0.55), known(), limit(0.35), reads, known(), limit(0.4)]),
             [
                 "no filter saves so many reads in this tree: without any wasted read it would be 35.0% to 55.0%",
                 "the disk is slow",

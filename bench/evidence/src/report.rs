@@ -13,7 +13,7 @@ use crate::reproduce::records_folder;
 use crate::run::Size;
 use crate::{markdown, page};
 
-/// Make one page of the records of measurements: verdicts, wasted reads by memory, paper against ours
+/// Make one page of the records of measurements: filters at equal memory by workload, tables, paper against ours
 ///
 /// The page is one file and needs no network. Records are those of `springbloom reproduce`, and what `compare --json` and
 /// `simulate --json` print, as files that end in .json.
@@ -92,7 +92,7 @@ impl Report {
             }
             require_replaceable(&self.out, "a page")?;
         }
-        write(&self.out, &page::page(&catalogue::experiments(), &lab)?)?;
+        write(&self.out, &page::page(catalogue::experiments(), &lab)?)?;
         output::tell(format_args!("{}: a page of {} records", self.out.display(), lab.iter().count()));
         Ok(())
     }

@@ -7,13 +7,13 @@ mod runner;
 use std::path::PathBuf;
 use std::time::Instant;
 
-use anyhow::{Context, Result, anyhow};
+use anyhow::{Result, anyhow};
 use clap::Args;
 use springbloom_console::{GivenFlags, output};
 use springbloom_records::{Build, Record};
 
 use crate::catalogue;
-use crate::lab::{Lab, path_of};
+use crate::lab::{self, Lab};
 use crate::run::{Run, Size};
 pub(crate) use folders::records_folder;
 use runner::Runner;
@@ -64,8 +64,11 @@ impl Reproduce {
     pub fn run(&self) -> Result<()> {
         self.refuse_unused_flags()?;
         if self.list {
-            let experiments =
-                if self.ids.is_empty() { catalogue::experiments() } else { catalogue::named(&self.ids)? };
+            let experiments = if self.ids.is_empty() {
+                catalogue::experiments().iter().collect()
+            } else {
+                catalogue::named(&self.ids)?
+            };
             return if self.json { print::list_json(&experiments) } else { print::list(&experiments) };
         }
         let experiments = catalogue::named(&self.ids)?;
@@ -97,8 +100,11 @@ impl Reproduce {
                     run.command(size).join(" "),
                     started.elapsed().as_secs_f64() / 60.0
                 ));
-                let path = path_of(&records, run, size);
-                match runner.run(run, &path).and_then(|()| read_back(run, &path)) {
+                let measured = runner.run(run).and_then(|record| {
+                    lab::save(&records, run, size, &record)?;
+                    Ok(record)
+                });
+                match measured {
                     Ok(record) => lab.put(&run.name, record),
                     Err(error) => {
                         output::warn(format_args!("{}: {error:#}", run.name));
@@ -147,9 +153,4 @@ impl Reproduce {
         output::tell(format_args!("{} {again}; {then}", run.name));
         false
     }
-}
-
-/// The record that a run left.
-fn read_back(run: &Run, path: &std::path::Path) -> Result<Record> {
-    Record::read(path)?.with_context(|| format!("{} wrote no record", run.name))
 }

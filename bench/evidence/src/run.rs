@@ -30,15 +30,17 @@ impl Size {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Program {
     /// A subcommand of `springbloom`. Runs of the same databases follow one another and reuse them.
-    Springbloom { databases: Option<&'static str> },
-    /// A benchmark of the crate in `folder`, which needs a checkout and cargo. `environment` has its settings.
-    Bench { folder: &'static str, bench: &'static str },
+    Springbloom { databases: Option<String> },
+    /// A benchmark of the crate in `folder`, which needs a checkout and cargo.
+    Bench { folder: String, bench: String },
 }
 
 /// A command that writes one record. Experiments may have runs in common, which are known by their names.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Run {
     pub(crate) name: String,
+    /// Stem of the file of its records.
+    pub(crate) file: String,
     pub(crate) program: Program,
     quick: Arguments,
     full: Arguments,
@@ -46,58 +48,37 @@ pub(crate) struct Run {
     pub(crate) key_bytes: Option<usize>,
 }
 
+/// The environment has the settings of a benchmark.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Arguments {
-    environment: Vec<(&'static str, String)>,
+    environment: Vec<(String, String)>,
     arguments: Vec<String>,
 }
 
 impl Run {
-    /// `springbloom` with the words of `both` and those of a size.
-    pub(crate) fn springbloom(
-        name: impl Into<String>,
-        databases: Option<&'static str>,
-        both: &str,
-        quick: &str,
-        full: &str,
-    ) -> Self {
-        let of = |own: &str| Arguments {
-            environment: Vec::new(),
-            arguments: words(both).chain(words(own)).collect(),
-        };
-        Self {
-            name: run_name(name),
-            program: Program::Springbloom { databases },
-            quick: of(quick),
-            full: of(full),
-            key_bytes: None,
-        }
-    }
-
-    /// Sections of a benchmark, with settings of the environment.
-    pub(crate) fn bench(
+    /// The words of `command` and those of a quick or a full run.
+    pub(crate) fn new(
         name: &str,
-        (folder, bench): (&'static str, &'static str),
-        sections: &str,
-        quick: &[(&'static str, u64)],
-        full: &[(&'static str, u64)],
+        file: &str,
+        program: Program,
+        command: &str,
+        [quick, full]: [&str; 2],
+        key_bytes: Option<usize>,
     ) -> Self {
-        let of = |settings: &[(&'static str, u64)]| Arguments {
-            environment: settings.iter().map(|&(name, value)| (name, value.to_string())).collect(),
-            arguments: words(sections).collect(),
+        let of = |own: &str| match program {
+            Program::Springbloom { .. } => {
+                Arguments { environment: Vec::new(), arguments: words(command).chain(words(own)).collect() }
+            }
+            Program::Bench { .. } => {
+                let variables = own.split_whitespace().filter_map(|word| word.split_once('='));
+                Arguments {
+                    environment: variables.map(|(name, value)| (name.to_owned(), value.to_owned())).collect(),
+                    arguments: words(command).collect(),
+                }
+            }
         };
-        Self {
-            name: name.to_owned(),
-            program: Program::Bench { folder, bench },
-            quick: of(quick),
-            full: of(full),
-            key_bytes: None,
-        }
-    }
-
-    /// The same with a file of keys of this length.
-    pub(crate) fn with_keys_of(self, bytes: usize) -> Self {
-        Self { key_bytes: Some(bytes), ..self }
+        let (quick, full) = (of(quick), of(full));
+        Self { name: run_name(name), file: file.to_owned(), program, quick, full, key_bytes }
     }
 
     fn of(&self, size: Size) -> &Arguments {
@@ -108,14 +89,14 @@ impl Run {
         &self.of(size).arguments
     }
 
-    pub(crate) fn environment(&self, size: Size) -> &[(&'static str, String)] {
+    pub(crate) fn environment(&self, size: Size) -> &[(String, String)] {
         &self.of(size).environment
     }
 
     /// The command of its record.
     pub(crate) fn command(&self, size: Size) -> Vec<String> {
         let Arguments { environment, arguments } = self.of(size);
-        match self.program {
+        match &self.program {
             Program::Springbloom { .. } => {
                 let keys = self.key_bytes.map(|_| ["--keys".to_owned(), self.keys_name()]);
                 command_line("springbloom", arguments.iter().cloned().chain(keys.into_iter().flatten()))
@@ -138,7 +119,7 @@ fn words(text: &str) -> impl Iterator<Item = String> {
     text.split_whitespace().map(str::to_owned)
 }
 
-/// The name of a run, which is also that of its file.
+/// The name of a run: text without colons, which also names databases.
 pub(crate) fn run_name(name: impl Into<String>) -> String {
     name.into().replace(':', "-")
 }

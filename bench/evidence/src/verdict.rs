@@ -2,7 +2,8 @@
 
 use std::fmt;
 
-use crate::experiment::{Claim, Experiment, Formula, Here, Holds, Shown, Whose};
+use crate::catalogue::Formula;
+use crate::experiment::{Claim, Experiment, Here, Holds, Shown, Whose};
 use crate::lab::Lab;
 use crate::reason::{Reason, told};
 
@@ -144,18 +145,18 @@ fn bound(claim: &Claim, ours: f64) -> Bound {
 
 /// Why a claim does not hold.
 fn reasons_of(claim: &Claim, least: f64, lab: &Lab) -> Vec<Reason> {
-    let value = |formula: &Option<Formula>| formula.as_ref().and_then(|formula| formula(lab));
-    let shown = claim.shown;
+    let value = |formula: &Option<Formula>| formula.as_ref().and_then(|formula| formula.value(lab));
+    let shown = || claim.shown.clone();
     let limit = value(&claim.limit).filter(|_| claim.holds == Holds::AtLeast);
     if let Some(most) = limit.filter(|limit| *limit < least) {
-        return vec![Reason::Limit { most, shown }];
+        return vec![Reason::Limit { most, shown: shown() }];
     }
     if let Some(reads) = value(&claim.counted).filter(|counted| bound(claim, *counted).holds) {
-        return vec![Reason::Counted { reads, shown }];
+        return vec![Reason::Counted { reads, shown: shown() }];
     }
-    let known = (!claim.otherwise.is_empty()).then_some(Reason::Known(claim.otherwise));
+    let known = (!claim.otherwise.is_empty()).then_some(Reason::Known(claim.otherwise.clone()));
     let left = limit.map(|limit| {
-        let saved = |figure: f64| if shown == Shown::Percent { figure } else { 1.0 - 1.0 / figure };
+        let saved = |figure: f64| if claim.shown == Shown::Percent { figure } else { 1.0 - 1.0 / figure };
         Reason::Left { share: 1.0 - saved(least) / saved(limit) }
     });
     left.into_iter().chain(known).collect()
@@ -163,7 +164,7 @@ fn reasons_of(claim: &Claim, least: f64, lab: &Lab) -> Vec<Reason> {
 
 /// The claim from the records; `None` if figures are missing.
 pub(crate) fn finding(claim: &Claim, lab: &Lab) -> Option<Finding> {
-    let ours = (claim.ours)(lab).filter(|ours| ours.is_finite())?;
+    let ours = claim.ours.value(lab).filter(|ours| ours.is_finite())?;
     let (Bound { holds, against, why }, (least, _)) = (bound(claim, ours), claim.paper);
     let reasons = if holds { Vec::new() } else { reasons_of(claim, least, lab) };
     let why = match told(&reasons).join("; ") {
@@ -223,10 +224,29 @@ pub(crate) fn rows<'a>(claims: &'a [Claim], findings: &'a [Option<Finding>]) -> 
 mod tests {
     use super::*;
 
+    fn formula(value: Option<f64>) -> Formula {
+        let text = value.map_or("missing[run=none]".to_owned(), |value| value.to_string());
+        Formula::parse(&text, "", "").expect("a formula")
+    }
+
+    fn of(whose: Whose, paper: (f64, f64), ours: Option<f64>) -> Claim {
+        Claim {
+            says: "it".to_owned(),
+            whose,
+            paper,
+            shown: Shown::Times,
+            holds: Holds::AtLeast,
+            is_timed: false,
+            ours: formula(ours),
+            limit: None,
+            counted: None,
+            otherwise: "the disk is slow".to_owned(),
+        }
+    }
+
     fn found(paper: (f64, f64), holds: Holds, ours: f64) -> Finding {
-        let claim =
-            Claim::between("it", Whose::Springbloom, paper, Box::new(move |_| Some(ours))).holds(holds);
-        finding(&claim.otherwise("the disk is slow"), &Lab::default()).expect("a finding")
+        let claim = Claim { holds, ..of(Whose::Springbloom, paper, Some(ours)) };
+        finding(&claim, &Lab::default()).expect("a finding")
     }
 
     #[test]
@@ -245,22 +265,19 @@ mod tests {
 
     fn judged(claims: Vec<Claim>) -> Judged {
         let here = Here::Measured { runs: Vec::new(), claims };
-        let experiment =
-            Experiment { id: "x", paper: crate::experiment::Paper::Own, place: "", shows: "", here };
-        judge(&experiment, &Lab::default())
+        let [id, paper, place, shows] = [""; 4].map(str::to_owned);
+        judge(&Experiment { id, paper, place, shows, here }, &Lab::default())
     }
 
     fn claim(whose: Whose, ours: Option<f64>) -> Claim {
-        Claim::new("it", whose, 1.0, Box::new(move |_| ours))
-            .shown(Shown::Percent)
-            .otherwise("the disk is slow")
+        Claim { shown: Shown::Percent, ..of(whose, (1.0, 1.0), ours) }
     }
 
     #[test]
     fn what_no_filter_could_reach_is_said() {
         let reason = |limit: f64| {
-            let claim = Claim::new("it", Whose::Springbloom, 2.0, Box::new(|_| Some(1.5)));
-            let claim = claim.otherwise("the disk is slow").limit(Box::new(move |_| Some(limit)));
+            let claim = of(Whose::Springbloom, (2.0, 2.0), Some(1.5));
+            let claim = Claim { limit: Some(formula(Some(limit))), ..claim };
             told(&finding(&claim, &Lab::default()).expect("a finding").reasons)
         };
         assert!(
@@ -275,12 +292,12 @@ mod tests {
     #[test]
     fn what_counts_say_of_a_time_is_said_if_it_holds() {
         let reason = |counted: f64| {
-            let claim = Claim::new("it", Whose::Springbloom, 2.0, Box::new(|_| Some(1.5))).timed();
-            let claim = claim.otherwise("few reads are saved").counted(Box::new(move |_| Some(counted)));
+            let claim = of(Whose::Springbloom, (2.0, 2.0), Some(1.5));
+            let claim = Claim { is_timed: true, counted: Some(formula(Some(counted))), ..claim };
             told(&finding(&claim, &Lab::default()).expect("a finding").reasons)
         };
         assert!(reason(2.5)[0].contains("counted in reads it is 2.50 times"), "{:?}", reason(2.5));
-        assert_eq!(reason(1.9), ["few reads are saved"]);
+        assert_eq!(reason(1.9), ["the disk is slow"]);
     }
 
     #[test]
@@ -295,7 +312,7 @@ mod tests {
             (&[Some(1.0), None], Verdict::HoldsInPart, "holds in part (1 of 2, 1 not measured)"),
             (&[Some(0.5), Some(0.1)], Verdict::DoesNotHold, "does not hold (0 of 2)"),
             (&[Some(0.5), None], Verdict::NotMeasured, "not measured (0 of 2, 1 not measured)"),
-            (&[Some(f64::NAN)], Verdict::NotMeasured, "not measured"),
+            (&[Some(f64::INFINITY)], Verdict::NotMeasured, "not measured"),
         ] {
             assert_eq!(of(ours), (verdict, text.to_owned()), "{ours:?}");
         }

@@ -72,6 +72,33 @@ impl Record {
         Ok(writeln!(out, "\n}}")?)
     }
 
+    /// It as one line of a file of records: JSON that begins with the name of its run.
+    ///
+    /// # Errors
+    /// None that a record has.
+    pub fn line(&self, run: &str) -> Result<String> {
+        let (run, record) = (serde_json::to_string(run)?, serde_json::to_string(self)?);
+        Ok(format!("{{\"run\":{run},{}\n", &record[1..]))
+    }
+
+    /// The records in the lines of `text`, with the names of their runs.
+    ///
+    /// # Errors
+    /// A line that is no record.
+    pub fn parse_lines(text: &str) -> Result<Vec<(String, Self)>> {
+        #[derive(Deserialize)]
+        struct Named {
+            run: String,
+        }
+        let parse = |(at, line): (usize, &str)| {
+            let named = serde_json::from_str(line).map(|Named { run }| run);
+            let run = named.map_err(|error| bad_input(format!("it names no run ({error})")));
+            run.and_then(|run| Ok((run, Self::parse(line.as_bytes())?)))
+                .with_context(|| format!("line {}", at + 1))
+        };
+        text.lines().enumerate().map(parse).collect()
+    }
+
     /// Writes it to a file, which is whole or not there at any time.
     ///
     /// # Errors
@@ -193,6 +220,18 @@ mod tests {
             2,
             "a line for each figure: {text}"
         );
+    }
+
+    #[test]
+    fn records_are_lines_that_name_their_runs() {
+        let (one, mut other) = (record(), record());
+        other.seed = 8;
+        let text = [one.line("one").expect("a line"), other.line("a \"b\"").expect("a line")].concat();
+        assert_eq!(text.lines().count(), 2, "{text}");
+        let expected = [("one".to_owned(), one), ("a \"b\"".to_owned(), other)];
+        assert_eq!(Record::parse_lines(&text).expect("records"), expected);
+        let error = format!("{:#}", Record::parse_lines(&format!("{text}{{}}\n")).expect_err("no run"));
+        assert!(error.starts_with("line 3: it names no run"), "{error}");
     }
 
     #[test]

@@ -11,6 +11,11 @@ use crate::bad_input;
 pub struct GivenFlags(Vec<String>);
 
 impl GivenFlags {
+    /// Flags that were given in another way, such as `--set wal`.
+    pub fn of(flags: Vec<String>) -> Self {
+        Self(flags)
+    }
+
     /// Refuses the first given flag of the groups that nothing would use: whoever gives one expects it to change something. A group is
     /// whether its flags are unused, the flags, such as `--threads`, and why.
     pub fn refuse_unused(&self, groups: &[(bool, &[&str], &str)]) -> anyhow::Result<()> {

@@ -33,7 +33,7 @@ impl System {
         }
     }
 
-    /// Where it differs from Springbloom with the settings of the run. Multi-Queue knows neither a prior nor a use for free bytes.
+    /// Where it differs from Springbloom. Multi-Queue knows neither a prior nor a use for free bytes.
     fn settings(self) -> &'static [(&'static str, &'static str)] {
         match self {
             System::Springbloom => &[],
@@ -100,7 +100,9 @@ impl Elastic {
         if elastic.own(LIFETIME_GETS).is_some_and(|gets| !gets.parse::<u64>().is_ok_and(|gets| gets > 0)) {
             return Err(format!("{LIFETIME_GETS}: expected a number of gets of at least 1"));
         }
-        elastic.builder(&ElasticFilters::builder()).map_err(|error| error.to_string())?;
+        let builder = elastic.builder().map_err(|error| error.to_string())?;
+        // Tried here so that a bad setting is reported before minutes of loading.
+        builder.build().map_err(|error| error.to_string())?;
         Ok(elastic)
     }
 
@@ -108,25 +110,17 @@ impl Elastic {
         self.own.iter().find(|(own, _)| own == name).map(|(_, value)| value.as_str())
     }
 
-    /// Whether it has settings that are not those of the run.
+    /// Whether it has settings that are not the defaults.
     pub(crate) fn differs(&self) -> bool {
         !self.system.settings().is_empty() || !self.own.is_empty()
     }
 
-    /// Whether it has the setting of this name itself, or from its system, so that it does not take that of the run.
-    pub(crate) fn sets(&self, name: &str) -> bool {
-        self.own(name).is_some() || self.system.settings().iter().any(|(set, _)| *set == name)
-    }
-
-    /// The settings of the run, under those of the system, under its own. The lifetime in gets is not among them.
-    pub(crate) fn builder(
-        &self,
-        run: &ElasticFiltersBuilder,
-    ) -> Result<ElasticFiltersBuilder, springbloom_rocksdb::Error> {
+    /// The settings of the system, under its own. The lifetime in gets is not among them.
+    pub(crate) fn builder(&self) -> Result<ElasticFiltersBuilder, springbloom_rocksdb::Error> {
         let own = self.own.iter().map(|(name, value)| (name.as_str(), value.as_str()));
         let all =
             self.system.settings().iter().copied().chain(own.filter(|(name, _)| *name != LIFETIME_GETS));
-        all.into_iter().try_fold(run.clone(), |builder, (name, value)| builder.set(name, value))
+        all.into_iter().try_fold(ElasticFilters::builder(), |builder, (name, value)| builder.set(name, value))
     }
 
     /// The lifetime in gets, where it is given in these, in a store with `segments`.
@@ -171,11 +165,10 @@ mod tests {
     }
 
     #[test]
-    fn own_settings_win_over_those_of_the_system_and_these_over_those_of_the_run() {
-        let run = ElasticFilters::builder().segment_data_bytes(1 << 20).negative_cache(true);
-        let built = |elastic: &Elastic| described(&elastic.builder(&run).expect("settings"));
+    fn own_settings_win_over_those_of_the_system() {
+        let built = |elastic: &Elastic| described(&elastic.builder().expect("settings"));
         assert_eq!(
-            built(&elastic(System::Springbloom, &[])),
+            built(&elastic(System::Springbloom, &["segment_data_bytes=1M"])),
             "units ribbon:16, segments of 1 MiB, policy benefit"
         );
         assert_eq!(
@@ -189,17 +182,17 @@ mod tests {
     }
 
     #[test]
-    fn a_setting_that_a_system_or_the_run_turns_off_is_told() {
-        let run = ElasticFilters::builder().inherit_hotness(false);
-        let told = |system, own: &[&str]| described(&elastic(system, own).builder(&run).expect("settings"));
+    fn a_setting_that_a_system_turns_off_is_told() {
+        let told = |system, own: &[&str]| described(&elastic(system, own).builder().expect("settings"));
         for system in System::ALL {
-            assert!(told(system, &[]).ends_with(", no inheritance"), "{system:?}");
+            assert!(told(system, &["inherit_hotness=false"]).ends_with(", no inheritance"), "{system:?}");
             assert!(!told(system, &["inherit_hotness=true"]).contains("inheritance"), "{system:?}");
         }
-        let run = ElasticFilters::builder();
-        let told = |system| described(&elastic(system, &[]).builder(&run).expect("settings"));
-        assert!(told(System::ElasticBfFile).ends_with(", no inheritance"), "HotStorage'18 does not inherit");
-        assert!(!told(System::ElasticBf).contains("inheritance"), "ATC'19 does");
+        assert!(
+            told(System::ElasticBfFile, &[]).ends_with(", no inheritance"),
+            "HotStorage'18 does not inherit"
+        );
+        assert!(!told(System::ElasticBf, &[]).contains("inheritance"), "ATC'19 does");
     }
 
     #[test]

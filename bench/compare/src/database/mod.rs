@@ -11,7 +11,6 @@ pub(crate) mod open;
 pub(crate) mod options;
 pub(crate) mod preset;
 pub(crate) mod remove;
-pub(crate) mod segments;
 pub(crate) mod shape;
 mod unsafe_rewrite;
 

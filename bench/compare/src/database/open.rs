@@ -14,7 +14,6 @@ use crate::database::build::clone_database;
 use crate::database::config::Config;
 use crate::database::options::{AutoCompaction, CommonSettings, MODULES_FILE, Prepared};
 use crate::database::remove;
-use crate::database::segments::{self, TableUse};
 use crate::database::shape::Shape;
 
 /// The part of a budget that filters take.
@@ -26,7 +25,6 @@ pub(crate) struct Database {
     elastic: Option<ElasticFilters>,
     /// Whether stock filters are in a cache instead of table readers.
     filters_are_cached: bool,
-    path: PathBuf,
     /// Last, so that the database is closed before its folder goes.
     _scratch: Option<Scratch>,
 }
@@ -75,7 +73,7 @@ impl Database {
             check_units(elastic, &db, path)?;
         }
         let filters_are_cached = common.one_cache() || config.is_cached();
-        Ok(Database { db, elastic, filters_are_cached, path: path.to_owned(), _scratch: scratch })
+        Ok(Database { db, elastic, filters_are_cached, _scratch: scratch })
     }
 
     /// Waits for unit loads in progress, so that they do not slow down the next configuration.
@@ -110,14 +108,6 @@ impl Database {
             ("free", stats.budget_bytes.saturating_sub(stats.used_bytes)),
         ];
         parts.into_iter().map(|(part, bytes)| (part, bytes as u64)).collect()
-    }
-
-    /// Closes the database. Gives the use of each segment of elastic filters; empty for others.
-    pub(crate) fn close(self) -> Result<Vec<TableUse>> {
-        let Database { db, elastic, path, _scratch, .. } = self;
-        let files = db.live_files()?;
-        drop(db);
-        elastic.map_or_else(|| Ok(Vec::new()), |_| segments::of_tables(&path, &files))
     }
 
     /// The work of elastic filters so far.

@@ -37,8 +37,6 @@ pub(crate) struct CommonSettings {
     pub(crate) wal: bool,
     /// None by default.
     pub(crate) block_cache: Option<BlockCache>,
-    /// Settings of elastic filters, apart from their budget, where a configuration has no other.
-    pub(crate) elastic: ElasticFiltersBuilder,
     /// Tables that a get asks where there is no filter: turns lifetimes in gets into lifetimes in visits.
     pub(crate) tables_per_get: f64,
     /// Memory of capped configurations in bytes, if the user gave it.
@@ -71,7 +69,7 @@ impl CommonSettings {
     pub(crate) fn built_settings(&self, config: &Config) -> Result<String> {
         let filters = match config.elastic() {
             Some(elastic) => {
-                let builder = elastic.builder(&self.elastic)?;
+                let builder = elastic.builder()?;
                 let Settings { units, segment_data_bytes, .. } = builder.settings();
                 format!("{units}, segments of {segment_data_bytes} B")
             }
@@ -96,7 +94,7 @@ impl CommonSettings {
     pub(crate) fn folder(&self, config: &Config) -> Result<String> {
         let name = match config.elastic() {
             Some(elastic) => {
-                let builder = elastic.builder(&self.elastic)?;
+                let builder = elastic.builder()?;
                 let Settings { units, segment_data_bytes, .. } = builder.settings();
                 format!("{config}-{units}-{segment_data_bytes}")
             }
@@ -108,7 +106,7 @@ impl CommonSettings {
 
     /// The settings of the filters of a configuration on a tree of `shape`, apart from the budget.
     fn elastic(&self, elastic: &Elastic, shape: &Shape) -> Result<ElasticFiltersBuilder> {
-        let builder = elastic.builder(&self.elastic)?;
+        let builder = elastic.builder()?;
         let segments = shape.segments(builder.settings().segment_data_bytes);
         Ok(match elastic.lifetime_gets(segments) {
             Some(gets) => {

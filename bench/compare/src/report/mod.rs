@@ -5,7 +5,6 @@ pub(crate) mod comparison;
 mod header;
 pub(crate) mod loads;
 pub(crate) mod shamba;
-pub(crate) mod shamba_plot;
 mod summary;
 mod windows;
 

@@ -15,7 +15,6 @@ use crate::database::config::Config;
 use crate::database::load::Records;
 use crate::database::open::{Database, FilterWork};
 use crate::database::options::CommonSettings;
-use crate::database::segments::TableUse;
 use crate::database::shape::Shape;
 use crate::run::load::LoadCost;
 use crate::run::measure::{Call, Measured, process_cpu};
@@ -42,8 +41,6 @@ pub(crate) struct Plan<'a> {
     /// Operations of the windows in which wasted reads are also counted.
     pub(crate) window_ops: Option<u64>,
     pub(crate) entrants: &'a [Entrant],
-    /// Whether to show each segment at the end.
-    pub(crate) segments: bool,
     /// Prefix of progress messages.
     pub(crate) label: String,
 }
@@ -100,9 +97,6 @@ pub(crate) struct Row {
     /// What jumps of the hot set between these windows cost.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub(crate) recoveries: Vec<Recovery>,
-    /// Elastic filters at the end, if asked for, with the last number of threads.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub(crate) tables: Vec<TableUse>,
 }
 
 /// Of calls of one kind.
@@ -133,17 +127,9 @@ pub(crate) fn run(plan: &Plan<'_>) -> Result<Vec<Row>> {
             .iter()
             .map(|entrant| Contestant::open(plan, entrant))
             .collect::<Result<Vec<_>>>()?;
-        let mut last = Vec::new();
         for (turn, &threads) in plan.threads.iter().enumerate() {
-            rows.append(&mut last);
-            last = race(plan, salt, threads, turn == 0, &contestants)?;
+            rows.extend(race(plan, salt, threads, turn == 0, &contestants)?);
         }
-        if plan.segments {
-            for (row, contestant) in last.iter_mut().zip(contestants) {
-                row.tables = contestant.database.close()?;
-            }
-        }
-        rows.append(&mut last);
     }
     Ok(rows)
 }
@@ -375,7 +361,6 @@ impl<'a> Run<'a> {
             windows: self.windows.counted().to_vec(),
             recoveries: (plan.workload.movement().and_then(|movement| movement.jump_period_ops()))
                 .map_or_else(Vec::new, |period| recoveries(self.windows.counted(), period, self.earlier_ops)),
-            tables: Vec::new(),
         })
     }
 }

@@ -20,7 +20,7 @@ const EXISTING_SHARES: [f64; 3] = [0.0, 0.5, 1.0];
 /// Size of full filters: RocksDB's usual choice.
 const FULL_BITS_PER_KEY: f64 = 10.0;
 /// The constant of YCSB.
-pub(crate) const ZIPF_EXPONENT: f64 = 0.99;
+const ZIPF_EXPONENT: f64 = 0.99;
 
 /// All measurements.
 #[derive(Debug, Serialize)]
@@ -60,11 +60,11 @@ impl Cell {
 }
 
 /// Runs the experiment on the databases and with the numbers of operations of `plan`; other settings are those of `stream`.
-pub(crate) fn run(plan: &Plan<'_>, stream: StreamSettings, zipf_exponent: f64) -> Result<Experiment> {
+pub(crate) fn run(plan: &Plan<'_>, stream: StreamSettings) -> Result<Experiment> {
     let full_filter_bytes = (plan.shape.entries() as f64 * FULL_BITS_PER_KEY / 8.0) as u64;
     let (capped, uncapped): (Vec<Entrant>, Vec<Entrant>) =
         plan.entrants.iter().cloned().partition(|entrant| entrant.config.is_capped());
-    let distributions = [Distribution::Uniform, Distribution::Zipf { exponent: zipf_exponent }];
+    let distributions = [Distribution::Uniform, Distribution::Zipf { exponent: ZIPF_EXPONENT }];
     let budgets = || {
         let shares = BUDGET_SHARES.map(|share| (Some(share), &capped));
         [(None, &uncapped)].into_iter().chain(shares).filter(|(_, entrants)| !entrants.is_empty())

@@ -1,37 +1,47 @@
-//! The experiments, by paper.
+//! The experiments, from the files in `experiments/`.
+//!
+//! - `file`: what such a file holds;
+//! - `template`: entries that stand for many;
+//! - `formula`: figures computed from records;
+//! - `read`: from entries to experiments.
 
-mod atc19;
-mod bloomflash;
-mod bloomstore;
-mod figures;
-mod hotstorage18;
-mod own;
-mod shamba;
-mod stores;
+mod file;
+mod formula;
+mod read;
+mod template;
+
+use std::sync::LazyLock;
 
 use springbloom_console::{bad_input, distinct};
 
 use crate::experiment::Experiment;
 use crate::run::Run;
+pub(crate) use formula::Formula;
+
+/// Stems of the files, in the order in which their experiments are shown, with their text.
+const FILES: [(&str, &str); 6] = [
+    ("atc19", include_str!("../../experiments/atc19.toml")),
+    ("hotstorage18", include_str!("../../experiments/hotstorage18.toml")),
+    ("shamba", include_str!("../../experiments/shamba.toml")),
+    ("bloomstore", include_str!("../../experiments/bloomstore.toml")),
+    ("bloomflash", include_str!("../../experiments/bloomflash.toml")),
+    ("springbloom", include_str!("../../experiments/springbloom.toml")),
+];
+const COMMON: &str = include_str!("../../experiments/common.toml");
+
+static EXPERIMENTS: LazyLock<Vec<Experiment>> =
+    LazyLock::new(|| read::experiments(COMMON, &FILES).unwrap_or_else(|error| panic!("{error:#}")));
 
 /// All experiments, in the order of the papers.
-pub(crate) fn experiments() -> Vec<Experiment> {
-    let papers = [
-        atc19::experiments(),
-        hotstorage18::experiments(),
-        shamba::experiments(),
-        bloomstore::experiments(),
-        bloomflash::experiments(),
-        own::experiments(),
-    ];
-    papers.into_iter().flatten().collect()
+pub(crate) fn experiments() -> &'static [Experiment] {
+    &EXPERIMENTS
 }
 
 /// The experiments that `ids` name; all if one of them is `all`.
 ///
 /// # Errors
 /// An unknown id.
-pub(crate) fn named(ids: &[String]) -> anyhow::Result<Vec<Experiment>> {
+pub(crate) fn named(ids: &[String]) -> anyhow::Result<Vec<&'static Experiment>> {
     let all = experiments();
     let is_known = |id: &String| id == "all" || all.iter().any(|experiment| experiment.id == *id);
     if let Some(unknown) = ids.iter().find(|id| !is_known(id)) {
@@ -39,13 +49,13 @@ pub(crate) fn named(ids: &[String]) -> anyhow::Result<Vec<Experiment>> {
             "there is no experiment {unknown:?}: `springbloom reproduce --list` shows those that are"
         )));
     }
-    let is_wanted = |experiment: &Experiment| ids.iter().any(|id| id == "all" || id == experiment.id);
-    Ok(all.into_iter().filter(is_wanted).collect())
+    let is_wanted = |experiment: &&Experiment| ids.iter().any(|id| id == "all" || *id == experiment.id);
+    Ok(all.iter().filter(is_wanted).collect())
 }
 
 /// The runs of `experiments`, each once, with those of the same databases after one another.
-pub(crate) fn runs(experiments: &[Experiment]) -> Vec<&Run> {
-    let mut runs = distinct(experiments.iter().flat_map(Experiment::runs));
+pub(crate) fn runs<'a>(experiments: &[&'a Experiment]) -> Vec<&'a Run> {
+    let mut runs = distinct(experiments.iter().flat_map(|experiment| experiment.runs()));
     let programs = distinct(runs.iter().map(|run| run.program.clone()));
     runs.sort_by_key(|run| programs.iter().position(|program| *program == run.program));
     runs
@@ -59,10 +69,14 @@ mod tests {
     use crate::experiment::{Here, Layout};
     use crate::run::{Program, Size};
 
+    fn all() -> Vec<&'static Experiment> {
+        experiments().iter().collect()
+    }
+
     #[test]
     fn ids_and_runs_are_told_apart() {
-        let all = experiments();
-        let ids: BTreeSet<_> = all.iter().map(|experiment| experiment.id).collect();
+        let all = all();
+        let ids: BTreeSet<_> = all.iter().map(|experiment| &experiment.id).collect();
         assert_eq!(ids.len(), all.len());
         let runs = runs(&all);
         let names: BTreeSet<_> = runs.iter().map(|run| run.name.as_str()).collect();
@@ -75,8 +89,7 @@ mod tests {
 
     #[test]
     fn databases_are_used_by_runs_that_follow_one_another() {
-        let all = experiments();
-        let used = runs(&all).into_iter().map(|run| run.program.clone());
+        let used = runs(&all()).into_iter().map(|run| run.program.clone());
         let mut used: Vec<_> =
             used.filter(|program| matches!(program, Program::Springbloom { databases: Some(_) })).collect();
         used.dedup();
@@ -85,7 +98,7 @@ mod tests {
 
     #[test]
     fn every_experiment_of_the_papers_is_there() {
-        let all: Vec<_> = experiments().iter().map(|experiment| experiment.id).collect();
+        let all: Vec<_> = experiments().iter().map(|experiment| experiment.id.as_str()).collect();
         let atc19 = "intro fig2 fig3 fig6 fig10a fig10b fig10c fig10d fig11 inheritance fig12 fig13a fig13b fig13c fig13d fig14a fig14b \
                      fig14c fig14d fig15 fig16a fig16b fig16c fig16d fig16e fig16f fig16g fig16h";
         let others = [
@@ -105,7 +118,7 @@ mod tests {
     #[test]
     fn what_is_not_measured_says_why() {
         for experiment in experiments() {
-            match experiment.here {
+            match &experiment.here {
                 Here::Not(why) => assert!(why.len() > 20, "{}: {why}", experiment.id),
                 Here::Measured { runs, claims } => {
                     assert!(!runs.is_empty() && !claims.is_empty(), "{}", experiment.id);

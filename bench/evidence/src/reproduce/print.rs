@@ -12,20 +12,20 @@ use crate::tables::Table;
 use crate::verdict::{Finding, Verdict, judge};
 
 /// All experiments, and how each is measured.
-pub(super) fn list(experiments: &[Experiment]) -> Result<()> {
+pub(super) fn list(experiments: &[&Experiment]) -> Result<()> {
     let mut table = TextTable::new(["id", "paper", "place", "what"]).with_names(4);
     for Experiment { id, paper, place, shows, here } in experiments {
         let what = match here {
-            Here::Measured { .. } | Here::Tabled { .. } => (*shows).to_owned(),
+            Here::Measured { .. } | Here::Tabled { .. } => shows.clone(),
             Here::Not(why) => format!("{shows}. Not here: {why}"),
         };
-        table.add_row([(*id).to_owned(), paper.title().to_owned(), (*place).to_owned(), what]);
+        table.add_row([id.clone(), paper.clone(), place.clone(), what]);
     }
     output::report(|out| Ok(writeln!(out, "{table}")?))
 }
 
-pub(super) fn list_json(experiments: &[Experiment]) -> Result<()> {
-    output::json(&experiments.iter().map(described).collect())
+pub(super) fn list_json(experiments: &[&Experiment]) -> Result<()> {
+    output::json(&experiments.iter().map(|experiment| described(experiment)).collect())
 }
 
 fn described(Experiment { id, paper, place, shows, here }: &Experiment) -> Value {
@@ -35,11 +35,11 @@ fn described(Experiment { id, paper, place, shows, here }: &Experiment) -> Value
         }
         Here::Not(why) => (Vec::new(), Some(why)),
     };
-    json!({"id": id, "paper": paper.title(), "place": place, "shows": shows, "runs": runs, "why_not": why_not})
+    json!({"id": id, "paper": paper, "place": place, "shows": shows, "runs": runs, "why_not": why_not})
 }
 
 /// Every claim with the paper's value, ours, their ratio, and whether it holds.
-pub(super) fn verdicts(experiments: &[Experiment], lab: &Lab) -> Result<()> {
+pub(super) fn verdicts(experiments: &[&Experiment], lab: &Lab) -> Result<()> {
     output::report(|out| {
         let mut counts = [0; Verdict::ALL.len()];
         for experiment in experiments {
@@ -55,7 +55,7 @@ pub(super) fn verdicts(experiments: &[Experiment], lab: &Lab) -> Result<()> {
             }
             let at = Verdict::ALL.iter().position(|known| *known == judged.verdict).unwrap_or_default();
             counts[at] += 1;
-            writeln!(out, "{id}: {} ({}, {place}: {shows})", judged.text(), paper.title())?;
+            writeln!(out, "{id}: {} ({}, {place}: {shows})", judged.text(), paper)?;
             match here {
                 Here::Not(why) => writeln!(out, "  {why}")?,
                 Here::Measured { claims, .. } => {
@@ -94,8 +94,8 @@ fn line(claim: &Claim, finding: Option<&Finding>) -> String {
     }
 }
 
-pub(super) fn verdicts_json(experiments: &[Experiment], lab: &Lab) -> Result<()> {
-    let one = |experiment: &Experiment| {
+pub(super) fn verdicts_json(experiments: &[&Experiment], lab: &Lab) -> Result<()> {
+    let one = |experiment: &&Experiment| {
         let judged = judge(experiment, lab);
         let count = judged.count();
         let claims: Vec<_> = match &experiment.here {

@@ -42,11 +42,11 @@ impl Runner {
         Ok(Self { folder, size, _lock: lock })
     }
 
-    /// Runs `run`, which writes its record to `path`.
-    pub(super) fn run(&self, run: &Run, path: &Path) -> Result<()> {
-        match run.program {
-            Program::Springbloom { databases } => self.springbloom(run, databases, path),
-            Program::Bench { folder, bench } => self.bench(run, folder, bench, path),
+    /// Runs `run`, and gives its record.
+    pub(super) fn run(&self, run: &Run) -> Result<Record> {
+        match &run.program {
+            Program::Springbloom { databases } => self.springbloom(run, databases.as_deref()),
+            Program::Bench { folder, bench } => self.bench(run, folder, bench),
         }
     }
 
@@ -78,7 +78,7 @@ impl Runner {
         Ok(folder)
     }
 
-    fn springbloom(&self, run: &Run, databases: Option<&str>, path: &Path) -> Result<()> {
+    fn springbloom(&self, run: &Run, databases: Option<&str>) -> Result<Record> {
         let mut command = Command::new(env::current_exe().context("the path of this program")?);
         command.args(run.arguments(self.size)).arg("--json");
         if let Some(databases) = databases {
@@ -90,13 +90,16 @@ impl Runner {
         command.env(PARENT_VARIABLE, std::process::id().to_string());
         let output = command.stderr(Stdio::inherit()).output().context("cannot start springbloom")?;
         ensure!(output.status.success(), "it ended with {}", output.status);
-        Record::parse(&output.stdout)?.save(path)
+        Record::parse(&output.stdout)
     }
 
-    fn bench(&self, run: &Run, folder: &str, bench: &str, path: &Path) -> Result<()> {
+    fn bench(&self, run: &Run, folder: &str, bench: &str) -> Result<Record> {
         let checkout = checkout()
             .context("it is a benchmark of a crate: run this in a checkout of Springbloom, with cargo")?;
-        let path = std::path::absolute(path).with_context(|| format!("cannot find {}", path.display()))?;
+        let databases = self.make_databases(bench)?;
+        let databases = std::path::absolute(&databases)
+            .with_context(|| format!("cannot find {}", databases.display()))?;
+        let record = databases.join("record.json");
         let manifest = format!("{folder}/Cargo.toml");
         let cargo = |after: &[&str]| -> Result<Command> {
             let mut command = Command::new("cargo");
@@ -117,11 +120,14 @@ impl Runner {
         };
         // Compiling is no part of the measurement.
         succeed(cargo(&["--no-run"])?)?;
+        // That of another run would be taken for its own.
+        _ = fs::remove_file(&record);
         let mut command = cargo(&["--"])?;
         command.args(run.arguments(self.size));
         command.envs(run.environment(self.size).iter().map(|(name, value)| (name, value)));
-        command.env("SPRINGBLOOM_RECORD", &path).env("SPRINGBLOOM_BENCH_DIR", self.make_databases(bench)?);
-        succeed(command)
+        command.env("SPRINGBLOOM_RECORD", &record).env("SPRINGBLOOM_BENCH_DIR", &databases);
+        succeed(command)?;
+        Record::read(&record)?.context("it wrote no record")
     }
 
     /// A file of keys that are as long as `run` needs: 16 digits that are in no order, and a tail that all have in common.
@@ -146,7 +152,7 @@ impl Runner {
         if run.key_bytes.is_some() && next.iter().all(|next| next.key_bytes.is_none()) {
             self.remove(KEYS_FOLDER)?;
         }
-        match run.program {
+        match &run.program {
             _ if next.iter().any(|next| next.program == run.program) => Ok(()),
             Program::Springbloom { databases: Some(name) } | Program::Bench { bench: name, .. } => {
                 self.remove(name)
@@ -201,11 +207,20 @@ mod tests {
 
     use super::*;
 
+    fn tree() -> Program {
+        Program::Springbloom { databases: Some("tree".to_owned()) }
+    }
+
+    fn run() -> Run {
+        Run::new("run", "x", tree(), "compare", ["", ""], None)
+    }
+
     #[test]
     fn keys_are_distinct_and_as_long_as_asked_for() {
         let folder = tempfile::tempdir().expect("folder");
         let runner = Runner::new(folder.path().to_owned(), Size::Quick).expect("alone");
-        let run = Run::springbloom("keys", None, "compare", "", "").with_keys_of(40);
+        let run =
+            Run::new("keys", "x", Program::Springbloom { databases: None }, "compare", ["", ""], Some(40));
         let text = fs::read_to_string(runner.keys(&run).expect("write")).expect("read");
         let keys: BTreeSet<_> = text.lines().collect();
         assert_eq!(keys.len() as u64, KEYS);
@@ -219,7 +234,7 @@ mod tests {
     fn databases_stay_until_their_last_run() {
         let folder = tempfile::tempdir().expect("folder");
         let runner = Runner::new(folder.path().to_owned(), Size::Quick).expect("alone");
-        let run = |name: &str| Run::springbloom(name, Some("tree"), "compare", name, name);
+        let run = |name: &str| Run::new(name, "x", tree(), "compare", [name, name], None);
         let (first, last) = (run("first"), run("last"));
         let databases = runner.make_databases("tree").expect("made");
         assert_eq!(runner.make_databases("tree").expect("it is there"), databases);
@@ -243,7 +258,7 @@ mod tests {
         let left = folder.path().join("tree-quick");
         fs::create_dir(&left).expect("a folder");
         assert_eq!(runner.make_databases("tree").expect("taken over"), left);
-        runner.clean(&Run::springbloom("run", Some("tree"), "compare", "", ""), &[]).expect("clean");
+        runner.clean(&run(), &[]).expect("clean");
         assert!(!left.exists());
     }
 
@@ -255,7 +270,7 @@ mod tests {
         let refused = || {
             let error = runner.make_databases("tree").expect_err("foreign").to_string();
             assert!(error.contains("was not made by springbloom reproduce"), "{error}");
-            runner.clean(&Run::springbloom("run", Some("tree"), "compare", "", ""), &[]).expect("not ours");
+            runner.clean(&run(), &[]).expect("not ours");
             fs::read_dir(elsewhere.path()).expect("folder").count()
         };
         assert_eq!(refused(), 0);
@@ -274,9 +289,7 @@ mod tests {
         fs::write(&foreign, "precious").expect("a file");
         let error = runner.make_databases("tree").expect_err("foreign").to_string();
         assert!(error.contains("move it away"), "{error}");
-        runner
-            .clean(&Run::springbloom("run", Some("tree"), "compare", "", ""), &[])
-            .expect("nothing to clean");
+        runner.clean(&run(), &[]).expect("nothing to clean");
         assert_eq!(fs::read_to_string(&foreign).expect("it is there"), "precious");
         let error = Runner::new(folder.path().to_owned(), Size::Full).map(drop).expect_err("two").to_string();
         assert!(error.contains("in use by another springbloom reproduce"), "{error}");

@@ -66,7 +66,7 @@ const FAMILIES: [(&str, &str); 8] = [
 ];
 
 /// `RocksDB Bloom, 4 bits (`bloom:4`)`; names that are not known stay as they are.
-fn named(config: &str) -> String {
+pub(super) fn named(config: &str) -> String {
     let known = config.split_once(':').and_then(|(name, bits)| {
         let (_, family) = FAMILIES.iter().find(|(known, _)| *known == name)?;
         let bits = bits.parse::<f64>().ok()?;

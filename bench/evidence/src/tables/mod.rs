@@ -32,7 +32,7 @@ impl Table {
             Layout::Filters => filters::table(records()),
             Layout::Runs { labels, figures } => {
                 let lines = labels.iter().zip(runs);
-                let lines = lines.filter_map(|(label, run)| Some((*label, lab.get(&run.name)?)));
+                let lines = lines.filter_map(|(label, run)| Some((label.as_str(), lab.get(&run.name)?)));
                 runs::table(&lines.collect::<Vec<_>>(), figures)
             }
             Layout::Steps(steps) => steps::table(records(), steps),
@@ -58,6 +58,17 @@ impl Display for Table {
 pub(crate) fn shown(text: &str) -> String {
     let is_plain = |c: char| !is_unprintable(c) && !['|', '`', '<', '>', '&', '\\'].contains(&c);
     text.chars().map(|c| if is_plain(c) { c } else { '?' }).collect()
+}
+
+/// What a filter is, as plain text: `RocksDB Bloom, 4 bits`.
+pub(crate) fn filter_name(config: &str) -> String {
+    match config {
+        "benefit" => "Springbloom, simulated".to_owned(),
+        config => {
+            let name = filters::named(&shown(config)).replace("**", "");
+            name.split_once(" (`").map_or_else(|| name.replace('`', ""), |(name, _)| name.to_owned())
+        }
+    }
 }
 
 /// `0.045`, or `0.045 (0.044-0.048)` where there are several measurements.

@@ -1,5 +1,6 @@
 //! Runs one by one, filters side by side.
 
+use springbloom_console::distinct;
 use springbloom_console::sizes::Size as Bytes;
 use springbloom_records::{Figure, Record, Unit};
 
@@ -19,11 +20,13 @@ const NAMES: [(&str, &str); 8] = [
 
 /// A line for each of `figures` of each labelled record. Where there is one figure, it stands in the title, and the memory that each filter
 /// takes before the lines, if that is much the same in all.
-pub(super) fn table(lines: &[(&str, &Record)], figures: &[&str]) -> Table {
+pub(super) fn table(lines: &[(&str, &Record)], figures: &[String]) -> Table {
     let records = || lines.iter().map(|(_, record)| *record);
-    let configs = configs(records(), figures.first().copied().unwrap_or_default());
+    let configs = configs(records(), figures.first().map(String::as_str).unwrap_or_default());
+    // A line may have a filter with settings of its own in the column of the filter.
+    let configs = distinct(configs.into_iter().map(plain));
     let cells = |record: &Record, name: &str| -> Vec<String> {
-        let of = |config: &&str| record.figure(name, &[("config", config)]).map_or("-".to_owned(), cell);
+        let of = |config: &&str| of_column(record, name, config).map_or("-".to_owned(), cell);
         configs.iter().map(of).collect()
     };
     let row = |named: Vec<String>, cells: Vec<String>| [named, cells].concat();
@@ -35,11 +38,25 @@ pub(super) fn table(lines: &[(&str, &Record)], figures: &[&str]) -> Table {
         return Table { titles, rows: memory.into_iter().chain(rows).collect() };
     }
     let of_line = |(label, record): &(&str, &Record)| -> Vec<Vec<String>> {
-        let row = |name: &&str| row(vec![(*label).to_owned(), called(name)], cells(record, name));
+        let row = |name: &String| row(vec![(*label).to_owned(), called(name)], cells(record, name));
         figures.iter().map(row).collect()
     };
     let titles = [String::new(), "figure".to_owned()].into_iter().chain(columns(&configs)).collect();
     Table { titles, rows: lines.iter().flat_map(of_line).collect() }
+}
+
+/// A configuration without settings of its own.
+fn plain(config: &str) -> &str {
+    config.split('@').next().unwrap_or(config)
+}
+
+/// The only figure of a column.
+fn of_column<'a>(record: &'a Record, name: &str, column: &str) -> Option<&'a Figure> {
+    let is_of = |figure: &&Figure| {
+        figure.name == name && figure.of.get("config").is_some_and(|config| plain(config) == column)
+    };
+    let mut found = record.figures.iter().filter(is_of);
+    found.next().filter(|_| found.next().is_none())
 }
 
 fn called(name: &str) -> String {
@@ -49,7 +66,7 @@ fn called(name: &str) -> String {
 
 /// The most memory that a filter takes; none where it differs between runs.
 fn memory<'a>(records: impl Iterator<Item = &'a Record>, config: &str) -> Option<String> {
-    let bytes = records.filter_map(|record| record.figure("filter_bytes", &[("config", config)]));
+    let bytes = records.filter_map(|record| of_column(record, "filter_bytes", config));
     let bytes: Vec<_> = bytes.map(|figure| figure.value).collect();
     let (least, most) =
         (bytes.iter().copied().fold(f64::INFINITY, f64::min), bytes.iter().copied().fold(0.0, f64::max));
@@ -80,15 +97,16 @@ mod tests {
             figure("filter_bytes", "a:1", 1024.0, Unit::Bytes),
             figure("filter_bytes", "b:1", 1024.0, Unit::Bytes),
         ]);
-        let one = record(vec![wasted("a:1", 0.125), figure("filter_bytes", "a:1", 1100.0, Unit::Bytes)]);
+        let one =
+            record(vec![wasted("a:1@x=1", 0.125), figure("filter_bytes", "a:1@x=1", 1100.0, Unit::Bytes)]);
         let lines = [("x", &both), ("y", &one)];
         assert_eq!(
-            table(&lines, &["wasted_reads_per_get"]).to_string(),
+            table(&lines, &["wasted_reads_per_get".to_owned()]).to_string(),
             "| wasted reads per lookup | `a:1` | `b:1` |\n|---|---|---|\n| memory | 1.07 KiB | 1 KiB |\n\
              | x | 0.500 | 0.250 (0.200-0.300) |\n| y | 0.125 | - |\n"
         );
         assert_eq!(
-            table(&lines[..1], &["wasted_reads_per_get", "lookups_ratio"]).to_string(),
+            table(&lines[..1], &["wasted_reads_per_get", "lookups_ratio"].map(str::to_owned)).to_string(),
             "|  | figure | `a:1` | `b:1` |\n|---|---|---|---|\n| x | wasted reads per lookup | 0.500 | 0.250 (0.200-0.300) |\n\
              | x | operations per second, ratio | 1.00 | - |\n"
         );

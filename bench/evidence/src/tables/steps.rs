@@ -7,15 +7,16 @@ use crate::experiment::Steps;
 
 /// A line for each step, a column for each filter.
 pub(super) fn table<'a>(records: impl Iterator<Item = &'a Record> + Clone, steps: &Steps) -> Table {
-    let configs = configs(records.clone(), steps.figure);
-    let step = |figure: &'a Figure| figure.of.get(steps.label).map(String::as_str);
-    let is_shown = |figure: &&Figure| figure.name == steps.figure && figure.is_of(steps.with);
+    let configs = configs(records.clone(), &steps.figure);
+    let step = |figure: &'a Figure| figure.of.get(&steps.label).map(String::as_str);
+    let with: Vec<_> = steps.with.iter().map(|(name, value)| (name.as_str(), value.as_str())).collect();
+    let is_shown = |figure: &&Figure| figure.name == steps.figure && figure.is_of(&with);
     let figures = || records.clone().flat_map(|record| &record.figures).filter(is_shown);
     let mut lines: Vec<(f64, &str)> =
         figures().filter_map(step).filter_map(|text| Some((text.parse().ok()?, text))).collect();
     lines.sort_by(|(one, _), (other, _)| one.total_cmp(other));
     lines.dedup();
-    let titles = [steps.title.to_owned()].into_iter().chain(columns(&configs)).collect();
+    let titles = [steps.title.clone()].into_iter().chain(columns(&configs)).collect();
     let row = |&(_, text): &(f64, &str)| {
         let cell = |config: &&str| {
             let mut of =
@@ -49,10 +50,10 @@ mod tests {
         ];
         let record = Clock::start().finish(vec![], 1, &(), figures).expect("a record");
         let steps = Steps {
-            figure: "x",
-            label: "step",
-            with: &[("law", "uniform")],
-            title: "wasted reads, until lookup",
+            figure: "x".to_owned(),
+            label: "step".to_owned(),
+            with: vec![("law".to_owned(), "uniform".to_owned())],
+            title: "wasted reads, until lookup".to_owned(),
         };
         assert_eq!(
             table([&record].into_iter(), &steps).to_string(),

@@ -83,9 +83,8 @@ pub(super) struct Load {
     pub(super) warmup: usize,
     pub(super) measured: usize,
     pub(super) rewriting: Option<Rewriting>,
-    /// Settings of a manager that flags change.
+    /// A setting of a manager that a flag changes.
     pub(super) negative_cache: bool,
-    pub(super) segment_lifetime_visits: Option<u64>,
     /// Share of lookups for keys that are hotter than any in the sample.
     pub(super) head: f64,
 }
@@ -106,13 +105,9 @@ impl Contender {
     /// Wasted reads per lookup with `bits_per_key` bits of memory for each key; `None` if they have no room for the bookkeeping.
     pub(super) fn run(self, sample: &Sample, bits_per_key: f64, load: &Load) -> Option<f64> {
         let tree = &sample.tree;
-        let Load { negative_cache, segment_lifetime_visits, .. } = *load;
-        let settings = |policy| ManagerSettings {
-            policy,
-            negative_cache,
-            segment_lifetime_visits,
-            ..managed::settings(tree, bits_per_key)
-        };
+        let negative_cache = load.negative_cache;
+        let settings =
+            |policy| ManagerSettings { policy, negative_cache, ..managed::settings(tree, bits_per_key) };
         let mut lookups = load.lookups(tree);
         let written = |stock, choice, lookups: &mut Lookups| {
             let mut written = Written::new(tree, bits_per_key, (stock, choice), load.rewriting);

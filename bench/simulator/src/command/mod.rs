@@ -16,7 +16,6 @@ use serde::Serialize;
 use springbloom_console::sizes::{self, Size};
 use springbloom_console::{GivenFlags, Step, bad_input, output, picture, repeated};
 use springbloom_filter::UnitSettings;
-use springbloom_manager::PolicyKind;
 use springbloom_records::{Clock, Figure, Unit, labels};
 use springbloom_workload::{AbsentKeys, Distribution, Mix, Movement, StreamSettings, WorkloadError};
 
@@ -73,9 +72,6 @@ pub struct Simulate {
     /// Disable the negative cache of Springbloom, which remembers absent keys that the resident units let pass
     #[arg(long, help_heading = "Filters")]
     no_negative_cache: bool,
-    /// Visits of other segments after which multi-queue takes a segment for unused [default: as many as there are segments]
-    #[arg(long, value_name = "VISITS", value_parser = sizes::whole_within::<u64>(1..=1 << 40), help_heading = "Filters")]
-    segment_lifetime_visits: Option<u64>,
 
     /// Take the lookups from a recorded workload: a query trace of RocksDB (DB::StartTrace), or lines such as get,KEY with get, put,
     /// delete or seek and a key as it is or in hexadecimal (0x...); also compressed by gzip. A key is there if --keys has it or the
@@ -250,7 +246,6 @@ impl Simulate {
             measured: lookups,
             rewriting: (!self.no_compaction).then_some(rewriting),
             negative_cache: !self.no_negative_cache,
-            segment_lifetime_visits: self.segment_lifetime_visits,
             head,
         };
         let trace = recorded.map(|recorded| recorded.name);
@@ -318,11 +313,6 @@ impl Simulate {
                 "no policy and no optimum is simulated",
             ),
             (!have(is_policy), &["--no-negative-cache"], "no policy is simulated"),
-            (
-                !have(|it| *it == Contender::Policy(PolicyKind::MultiQueue)),
-                &["--segment-lifetime-visits"],
-                "the policy multi-queue is not simulated",
-            ),
             (
                 contenders.iter().all(|it| *it == Contender::Optimum),
                 &["--no-compaction"],
