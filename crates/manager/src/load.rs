@@ -12,7 +12,7 @@
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use crate::budget::{BudgetSnapshot, MemoryKind, Reservation};
-use crate::memory::{group_bytes, taken_bytes};
+use crate::memory::group_bytes;
 use crate::registry::{LoadRequest, LoadResult, Residency, SegmentUnits, SharedRegistry};
 use crate::unit_source::UnitReadError;
 
@@ -102,22 +102,20 @@ impl Job {
                 });
             }
         }
-        let shape = request.shape();
-        let buffer_bytes = taken_bytes(shape.unit_bytes());
-        let bytes_of = |units| group_bytes(shape, units);
-        // Room for the copies up to the last unit that the segment lacks.
-        let copies_bytes = buffer_bytes + bytes_of(units - 1) - bytes_of(resident) + bytes_of(units);
-        if free_bytes(budget.snapshot()) >= copies_bytes
-            && let (Some(buffer), group @ Some(_)) = (reserve(buffer_bytes), reserve(bytes_of(resident + 1)))
-        {
+        let bytes_of = |units| group_bytes(request.shape(), units);
+        // Room for the copies up to the last unit that the segment lacks. The plan has room for the units themselves.
+        let copies_bytes = request.headroom_bytes() + bytes_of(units) - bytes_of(resident);
+        let has_room = free_bytes(budget.snapshot()) >= copies_bytes;
+        if !has_room && residency.make_headroom(request.segment, request.headroom_bytes()) {
+            return Reserved::Blocked;
+        }
+        // That much may not stay free: as many of the units as can be copied.
+        let bytes = (reserve(request.buffer_bytes()), reserve(bytes_of(resident + 1)));
+        if let (Some(buffer), group @ Some(_)) = bytes {
             return Reserved::Job(Self { request, extent: Extent::Unit, buffer, copies: None, group });
         }
-        // The plan has room for the unit itself.
-        if residency.make_headroom(request.segment, buffer_bytes + bytes_of(units - 1)) {
-            Reserved::Blocked
-        } else {
-            Reserved::GaveUp
-        }
+        residency.give_up_lacking(request.segment);
+        Reserved::GaveUp
     }
 
     /// Makes the read. Takes no lock.

@@ -147,7 +147,7 @@ fn statements(code: &str) -> (Vec<Module>, Vec<Module>) {
         let Some((before, tree)) = statement.split_once("use ") else { continue };
         match before.rsplit('\n').next().unwrap_or_default().trim() {
             "" => own.extend(paths(tree)),
-            visibility if visibility.starts_with("pub") => handed_on.extend(paths(tree)),
+            "pub" | "pub(crate)" | "pub(super)" => handed_on.extend(paths(tree)),
             _ => (),
         }
     }

@@ -223,19 +223,21 @@ impl Residency {
         self.loads.next_request(&mut self.tables, self.planner.allocation())
     }
 
-    /// Keeps more bytes free, because a read did not fit. `false` if that would be much of the budget: the segment does without.
+    /// Keeps more bytes free, because a read did not fit. `false` if that would be much of the budget.
     pub(crate) fn make_headroom(&mut self, segment: SegmentRef, bytes: usize) -> bool {
-        let unit_budget_bytes = self.planner.allocation().unit_budget_bytes();
-        let makes_room = self.memory.make_headroom(bytes, unit_budget_bytes);
+        let makes_room = self.memory.make_headroom(bytes, self.planner.allocation().unit_budget_bytes());
         if makes_room {
             self.fit(0);
-        } else {
-            let resident = self.resident_units(segment);
-            self.planner.withdraw(segment, resident, BACKOFF_VISITS);
-            self.apply_plan(LoadBy::Table);
+            self.queue_table(segment.table);
         }
-        self.queue_table(segment.table); // it, or others of its segments, may lack units
         makes_room
+    }
+
+    /// There will be no room for the units that the segment lacks: it does without for a while.
+    pub(crate) fn give_up_lacking(&mut self, segment: SegmentRef) {
+        self.planner.withdraw(segment, self.resident_units(segment), BACKOFF_VISITS);
+        self.apply_plan(LoadBy::Table);
+        self.queue_table(segment.table); // others of its segments may lack units
     }
 
     /// Takes in what was read, and what failed.
@@ -301,7 +303,7 @@ impl Residency {
             self.queue_table(request.segment.table); // it may lack more
         }
         let unit_budget_bytes = self.planner.allocation().unit_budget_bytes();
-        self.memory.give_back_headroom(buffer_bytes, unit_budget_bytes);
+        self.memory.give_back_headroom(buffer_bytes.max(request.headroom_bytes()), unit_budget_bytes);
     }
 
     /// Whether the table is still the very one that the request was for.

@@ -6,6 +6,7 @@ use springbloom_filter::{GroupShape, MAX_UNITS};
 
 use crate::budget::Reservation;
 use crate::lookup::group_cell::GroupCell;
+use crate::memory::{group_bytes, taken_bytes};
 use crate::names::SegmentRef;
 use crate::plan::{Allocation, SegmentState};
 use crate::registry::tables::Tables;
@@ -74,6 +75,16 @@ impl LoadRequest {
 
     pub(crate) fn shape(&self) -> GroupShape {
         self.table.shapes[self.segment.segment as usize]
+    }
+
+    /// Bytes that one unit takes as it is read.
+    pub(crate) fn buffer_bytes(&self) -> usize {
+        taken_bytes(self.shape().unit_bytes())
+    }
+
+    /// Bytes that must be free to read the last unit that the segment lacks: the group without it is there beside the one with it.
+    pub(crate) fn headroom_bytes(&self) -> usize {
+        self.buffer_bytes() + group_bytes(self.shape(), self.units - 1)
     }
 }
 

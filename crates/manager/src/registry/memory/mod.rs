@@ -117,9 +117,9 @@ impl Memory {
         true
     }
 
-    /// Gives headroom for an unusually large group back over time, where a read took `buffer_bytes` and units may take `unit_bytes`.
-    pub(crate) fn give_back_headroom(&mut self, buffer_bytes: usize, unit_bytes: usize) {
-        let needed = buffer_bytes.max((unit_bytes + self.headroom_bytes) / COPY_PARTS);
+    /// Gives headroom for an unusually large group back over time, where a read needed `bytes` of it and units may take `unit_bytes`.
+    pub(crate) fn give_back_headroom(&mut self, bytes: usize, unit_bytes: usize) {
+        let needed = bytes.max((unit_bytes + self.headroom_bytes) / COPY_PARTS);
         self.headroom_bytes -= self.headroom_bytes.saturating_sub(needed).div_ceil(HEADROOM_LOADS);
     }
 }
