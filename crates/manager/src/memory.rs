@@ -67,7 +67,7 @@ pub(crate) fn taken_bytes_of_part(bytes: usize) -> usize {
 }
 
 /// What stands before the words of a resident group.
-pub(crate) const GROUP_HEAD_BYTES: usize = 16;
+pub(crate) const GROUP_HEAD_BYTES: usize = 8;
 
 /// Bytes that a segment's group takes with `units` units resident, with everything that owns it.
 pub(crate) fn group_bytes(shape: GroupShape, units: u8) -> usize {

@@ -16,17 +16,20 @@ use crate::visits::Outcome;
 /// once.
 #[derive(Clone, Copy)]
 pub(crate) struct ResidentHead {
-    unit_words: u32,
+    /// Little-endian, in three bytes. With four a group would take 8 bytes more, and bookkeeping with groups 7% more.
+    unit_words: [u8; 3],
     resident: u8,
 }
 
 impl ResidentHead {
     fn of(head: &GroupLayout) -> Self {
-        Self { unit_words: head.unit_words() as u32, resident: head.resident_units() }
+        let [w0, w1, w2, _] = (head.unit_words() as u32).to_le_bytes();
+        Self { unit_words: [w0, w1, w2], resident: head.resident_units() }
     }
 
     pub(crate) fn words(self) -> usize {
-        self.unit_words as usize * usize::from(self.resident)
+        let [w0, w1, w2] = self.unit_words;
+        u32::from_le_bytes([w0, w1, w2, 0]) as usize * usize::from(self.resident)
     }
 }
 
