@@ -6,11 +6,9 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
 use common::{IDLE_TIMEOUT, LOCATOR, MemoryTable, closed_tables, key, manager};
-use parking_lot::Mutex;
 use springbloom_filter::KeyDigest;
 use springbloom_manager::{
     BytewiseOrder, Manager, ManagerSettings, Outcome, PolicyKind, Stats, TableHandle, TableId, TableSpec,
-    TableUnits, UnitReadError, UnitSource,
 };
 
 /// Looks up key `n` of the table (odd ones are absent) and reports how it went, as a host does.
