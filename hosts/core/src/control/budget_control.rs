@@ -14,10 +14,10 @@ use std::{
 use parking_lot::Mutex;
 use springbloom_manager::Manager;
 
+use super::charged_cache::ChargedCache;
 use crate::{
-    Cache, Engine,
-    control::{charged_cache::ChargedCache, memory_pressure::MemoryPressure},
-    ffi::CacheAlarm,
+    engine::{Cache, CacheAlarm, Engine},
+    settings::memory_pressure::MemoryPressure,
     tables::handover::Handover,
 };
 

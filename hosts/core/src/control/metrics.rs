@@ -11,7 +11,7 @@ use prometheus_client::{
 
 use springbloom_manager::{LevelUnits, ScopeCounts, Stats};
 
-use crate::filters::families::FamilyStats;
+use super::families::FamilyStats;
 
 /// What an HTTP server says the text is: `Content-Type`.
 pub const CONTENT_TYPE: &str = "application/openmetrics-text; version=1.0.0; charset=utf-8";

@@ -5,7 +5,7 @@ use std::{
     ffi::{c_char, c_int, c_void},
     panic::{AssertUnwindSafe, catch_unwind},
     ptr, slice,
-    sync::{Arc, atomic::Ordering as AtomicOrdering},
+    sync::Arc,
     time::Duration,
 };
 
@@ -15,22 +15,21 @@ use springbloom_manager::{
     KeyOrder, MemoryKind, Outcome, TableHandle, allocated_bytes, set_host_bytes_of_thread,
 };
 
-use super::{
-    Cache, Engine, FileAccess, SpillFiles,
-    types::{
-        Access, Bytes, CORRUPT, Digest, NO_ROOM, OPENED, Order, RetryFn, Setting, Sought, TableSpec,
-        UNREADABLE, bytes_at, write_message,
-    },
+use super::types::{
+    CORRUPT, Digest, NO_ROOM, OPENED, Order, RetryFn, Setting, Sought, TableSpec, UNREADABLE, write_message,
 };
 use crate::{
-    filters::{
+    engine::{Access, Bytes, Cache, Engine, FileAccess, SpillFiles, bytes_at},
+    instance::{
         Filters,
-        setting_table::{self, SETTINGS},
-        settings::Settings,
-        shared_instance::{give_up_shared_instance, shared_instance, shared_instance_if_any},
+        shared::{give_up_shared_instance, shared_instance, shared_instance_if_any},
+    },
+    settings::{
+        Settings,
+        table::{self, SETTINGS},
     },
     tables::{
-        databases::Family,
+        databases::ColumnFamily,
         deferred::{Retry, Tried},
         open_table::{OpenError, OpenTable, Opening},
         unit_builder::UnitBuilder,
@@ -60,7 +59,7 @@ unsafe extern "C" fn sb_setting_can_work(setting: Setting, error: *mut c_char, e
     let [name, value] =
         [setting.name, setting.value].map(|bytes| unsafe { String::from_utf8_lossy(bytes.get()) });
     let applied = guarded(Err("an internal fault".to_owned()), || {
-        setting_table::apply(Settings::default(), &[(&*name, &*value)]).map(drop)
+        table::apply(Settings::default(), &[(&*name, &*value)]).map(drop)
     });
     if let Err(message) = &applied {
         // SAFETY: the buffer is the caller's.
@@ -135,7 +134,7 @@ unsafe extern "C" fn sb_filters_release(filters: *const Filters) {
 unsafe extern "C" fn sb_filters_budget_bytes(filters: *const Filters) -> u64 {
     // SAFETY: borrowed for the call.
     let filters = unsafe { &*filters };
-    guarded(0, || filters.manager.budget().budget_bytes() as u64)
+    guarded(0, || filters.budget_bytes() as u64)
 }
 
 /// # Safety
@@ -153,7 +152,7 @@ unsafe extern "C" fn sb_filters_set_budget_bytes(filters: *const Filters, budget
 unsafe extern "C" fn sb_filters_count_written_without_units(filters: *const Filters) {
     // SAFETY: borrowed for the call.
     let filters = unsafe { &*filters };
-    guarded((), || _ = filters.tables_written_without_units.fetch_add(1, AtomicOrdering::Relaxed));
+    guarded((), || filters.tables.count_written_without_units());
 }
 
 /// # Safety
@@ -219,10 +218,7 @@ unsafe extern "C" fn sb_filters_settings_text(
 unsafe extern "C" fn sb_filters_count_table_without_units(filters: *const Filters, session: Bytes) {
     // SAFETY: borrowed for the call.
     let (filters, session) = unsafe { (&*filters, session.get()) };
-    guarded((), || {
-        filters.tables_without_units.fetch_add(1, AtomicOrdering::Relaxed);
-        filters.databases.count_without_units(session);
-    });
+    guarded((), || filters.tables.count_without_units(session));
 }
 
 /// # Safety
@@ -243,7 +239,7 @@ unsafe extern "C" fn sb_filters_wasted_reads_per_lookup(filters: *const Filters,
 unsafe extern "C" fn sb_filters_assumes_bytewise_equality(filters: *const Filters) -> c_int {
     // SAFETY: borrowed for the call.
     let filters = unsafe { &*filters };
-    guarded(0, || c_int::from(filters.assume_bytewise_equality))
+    guarded(0, || c_int::from(filters.settings.assume_bytewise_equality))
 }
 
 /// # Safety
@@ -252,7 +248,7 @@ unsafe extern "C" fn sb_filters_assumes_bytewise_equality(filters: *const Filter
 unsafe extern "C" fn sb_filters_writes_units(filters: *const Filters) -> c_int {
     // SAFETY: borrowed for the call.
     let filters = unsafe { &*filters };
-    guarded(1, || c_int::from(filters.write_units))
+    guarded(1, || c_int::from(filters.settings.write_units))
 }
 
 /// # Safety
@@ -267,8 +263,10 @@ unsafe extern "C" fn sb_builder_new(
 ) -> *mut UnitBuilder {
     // SAFETY: borrowed for the call.
     let (filters, session, spill) = unsafe { (&*filters, session.get(), spill.as_ref().copied()) };
-    let builder =
-        guarded(None, || Some(UnitBuilder::new(filters, bytewise != 0, session, file_number, spill)));
+    let (settings, memory) = (&filters.settings, &filters.tables.builder_memory);
+    let builder = guarded(None, || {
+        Some(UnitBuilder::new(settings, memory, bytewise != 0, session, file_number, spill))
+    });
     builder.map_or(ptr::null_mut(), |builder| Box::into_raw(Box::new(builder)))
 }
 
@@ -334,7 +332,7 @@ unsafe extern "C" fn sb_builder_finish(builder: *mut UnitBuilder) -> Bytes {
 unsafe extern "C" fn sb_builder_hand_over(builder: *const UnitBuilder, filters: *const Filters, path: Bytes) {
     // SAFETY: borrowed for the call.
     let (builder, filters, path) = unsafe { (&*builder, &*filters, path.get()) };
-    guarded((), || builder.hand_over(filters, path));
+    guarded((), || builder.hand_over(&filters.tables, path));
 }
 
 /// # Safety
@@ -388,25 +386,26 @@ unsafe extern "C" fn sb_family_open(
     folder: Bytes,
     is_for_writing: c_int,
     files: Access,
-) -> *mut Family {
+) -> *mut ColumnFamily {
     // SAFETY: borrowed for the call.
     let (filters, session, folder) = unsafe { (&*filters, session.get(), folder.get()) };
     // SAFETY: the caller gives the access away.
     let files = unsafe { FileAccess::new(files) };
-    let opened = guarded(None, || Some(filters.databases.open(session, folder, is_for_writing != 0, files)));
+    let opened =
+        guarded(None, || Some(filters.tables.databases.open(session, folder, is_for_writing != 0, files)));
     opened.map_or(ptr::null_mut(), |family| Box::into_raw(Box::new(family)))
 }
 
 /// # Safety
 /// `family` was opened with `filters`, which is alive, and nobody uses it any more.
 #[unsafe(no_mangle)]
-unsafe extern "C" fn sb_family_close(filters: *const Filters, family: *mut Family) {
+unsafe extern "C" fn sb_family_close(filters: *const Filters, family: *mut ColumnFamily) {
     if family.is_null() {
         return; // opening it failed
     }
     // SAFETY: borrowed for the call; ownership comes back to the Box that it came from.
     let (filters, family) = unsafe { (&*filters, Box::from_raw(family)) };
-    guarded((), || family.close(filters));
+    guarded((), || filters.tables.close_column_family(*family));
 }
 
 /// # Safety
@@ -414,7 +413,7 @@ unsafe extern "C" fn sb_family_close(filters: *const Filters, family: *mut Famil
 #[unsafe(no_mangle)]
 unsafe extern "C" fn sb_table_open(
     filters: *const Filters,
-    family: *const Family,
+    family: *const ColumnFamily,
     spec: *const TableSpec,
     table: *mut OpenTable,
 ) -> c_int {
@@ -438,7 +437,7 @@ unsafe extern "C" fn sb_table_open(
             head,
             block_offset: spec.block_offset,
         };
-        OpenTable::open(filters, opening)
+        OpenTable::open(&filters.tables, opening)
     });
     match opened {
         Ok(opened) => {
@@ -477,14 +476,14 @@ impl Retry for DeferredOfFamily {
 #[unsafe(no_mangle)]
 unsafe extern "C" fn sb_deferred_add(
     filters: *const Filters,
-    family: *const Family,
+    family: *const ColumnFamily,
     context: *mut c_void,
     retry: RetryFn,
 ) {
     // SAFETY: borrowed for the call; null if opening it failed.
     let (filters, family) = unsafe { (&*filters, family.as_ref()) };
     guarded((), || {
-        filters.deferred.add(context as usize, Box::new(DeferredOfFamily { context, retry }));
+        filters.tables.deferred.add(context as usize, Box::new(DeferredOfFamily { context, retry }));
         if let Some(family) = family {
             family.database.count_deferred();
         }
@@ -496,8 +495,8 @@ unsafe extern "C" fn sb_deferred_add(
 #[unsafe(no_mangle)]
 unsafe extern "C" fn sb_deferred_remove(filters: *const Filters, context: *mut c_void) {
     // SAFETY: borrowed for the call.
-    let deferred = unsafe { &(*filters).deferred };
-    guarded((), || deferred.remove(context as usize));
+    let filters = unsafe { &*filters };
+    guarded((), || filters.tables.deferred.remove(context as usize));
 }
 
 /// # Safety
@@ -505,8 +504,8 @@ unsafe extern "C" fn sb_deferred_remove(filters: *const Filters, context: *mut c
 #[unsafe(no_mangle)]
 unsafe extern "C" fn sb_deferred_closed(filters: *const Filters) {
     // SAFETY: borrowed for the call.
-    let deferred = unsafe { &(*filters).deferred };
-    guarded((), || deferred.end_one());
+    let filters = unsafe { &*filters };
+    guarded((), || filters.tables.deferred.end_one());
 }
 
 /// # Safety
@@ -515,7 +514,7 @@ unsafe extern "C" fn sb_deferred_closed(filters: *const Filters) {
 unsafe extern "C" fn sb_table_moved(filters: *const Filters, path: *const u8, path_size: usize, level: i32) {
     // SAFETY: borrowed for the call.
     let (filters, path) = unsafe { (&*filters, bytes_at(path, path_size)) };
-    guarded((), || filters.files.set_level(path, u8::try_from(level).ok()));
+    guarded((), || filters.tables.files.set_level(path, u8::try_from(level).ok()));
 }
 
 /// # Safety
@@ -533,7 +532,7 @@ unsafe extern "C" fn sb_table_memory_bytes(table: *const OpenTable) -> u64 {
 unsafe extern "C" fn sb_table_close(filters: *const Filters, table: *mut OpenTable, obsolete: c_int) {
     // SAFETY: borrowed for the call; the table is moved out of memory that the caller does not read again.
     let (filters, table) = unsafe { (&*filters, table.read()) };
-    guarded((), || table.close(filters, obsolete != 0));
+    guarded((), || table.close(&filters.tables, obsolete != 0));
 }
 
 /// # Safety
@@ -542,7 +541,7 @@ unsafe extern "C" fn sb_table_close(filters: *const Filters, table: *mut OpenTab
 unsafe extern "C" fn sb_reserve(filters: *const Filters, bytes: usize) -> c_int {
     // SAFETY: borrowed for the call.
     let filters = unsafe { &*filters };
-    let reserved = guarded(None, || filters.manager.reserve(allocated_bytes(bytes)));
+    let reserved = guarded(None, || filters.tables.manager.reserve(allocated_bytes(bytes)));
     reserved.map(|reservation| reservation.hand_over(MemoryKind::Bookkeeping)).is_some().into()
 }
 
@@ -551,7 +550,7 @@ unsafe extern "C" fn sb_reserve(filters: *const Filters, bytes: usize) -> c_int 
 #[unsafe(no_mangle)]
 unsafe extern "C" fn sb_give_back(filters: *const Filters, bytes: usize) {
     // SAFETY: borrowed for the call.
-    let budget = unsafe { &*filters }.manager.budget();
+    let budget = unsafe { &*filters }.tables.manager.budget();
     guarded((), || budget.release(MemoryKind::Bookkeeping, allocated_bytes(bytes)));
 }
 

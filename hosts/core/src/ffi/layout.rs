@@ -2,11 +2,11 @@
 
 use std::mem::offset_of;
 
-use super::{
-    CacheCalls, Engine, SpillFiles,
-    types::{Access, Bytes, Digest, Order, Setting, Sought, TableSpec},
+use super::types::{Digest, Order, Setting, Sought, TableSpec};
+use crate::{
+    engine::{Access, Bytes, CacheCalls, Engine, SpillFiles},
+    tables::open_table::OpenTable,
 };
-use crate::tables::open_table::OpenTable;
 
 /// A struct's size, and the offsets of its fields in their order.
 macro_rules! layout {

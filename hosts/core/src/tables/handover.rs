@@ -9,7 +9,7 @@ use std::{
 use parking_lot::Mutex;
 use springbloom_manager::{Manager, Reservation};
 
-use crate::ffi::FileAccess;
+use crate::engine::FileAccess;
 
 /// How many tables may wait to be opened. An engine opens tables when their flush or compaction is done.
 const WAITING_TABLES_MAX: usize = 64;

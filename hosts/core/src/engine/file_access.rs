@@ -1,9 +1,27 @@
 //! Table files of a database, as the engine opens them.
 
-use std::sync::Arc;
+use std::{
+    ffi::{c_int, c_void},
+    sync::Arc,
+};
 
-use super::types::{Access, Bytes};
-use crate::tables::gate::Gate;
+use super::{bytes::Bytes, gate::Gate};
+
+type ReadFn = unsafe extern "C" fn(*const c_void, Bytes, u64, usize, c_int, *mut u8) -> c_int;
+type ExistsFn = unsafe extern "C" fn(*const c_void, Bytes) -> c_int;
+type LogFn = unsafe extern "C" fn(*const c_void, c_int, Bytes);
+type FreeFn = unsafe extern "C" fn(*mut c_void);
+
+/// How table files are opened: `sb_file_access`.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Access {
+    pub(crate) access: *mut c_void,
+    pub(crate) read: ReadFn,
+    pub(crate) exists: ExistsFn,
+    pub(crate) log: LogFn,
+    pub(crate) free: FreeFn,
+}
 
 /// Opens the table files of a database by their paths, while the database is open. Clones share it.
 #[derive(Clone, Debug)]
@@ -34,7 +52,7 @@ unsafe impl Sync for Files {}
 impl FileAccess {
     /// # Safety
     /// `access.access` belongs to the result from here on, and the functions take it.
-    pub(super) unsafe fn new(access: Access) -> Self {
+    pub(crate) unsafe fn new(access: Access) -> Self {
         Self { files: Some(Arc::new(Files { access, gate: Gate::default() })) }
     }
 

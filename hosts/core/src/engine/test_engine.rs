@@ -1,6 +1,6 @@
 //! An engine for tests: files as most engines with sorted tables name them, and nothing else.
 
-use crate::{Engine, Name};
+use super::description::{Engine, Name};
 
 extern "C" fn no_lookups() -> u64 {
     0
