@@ -210,9 +210,6 @@ void sb_table_moved(const sb_filters* filters, const char* path, size_t path_siz
 uint64_t sb_table_memory_bytes(const sb_table* table) SB_NOEXCEPT;
 // `filters`: what it was opened with. `obsolete`: the file is going away, so its state may be forgotten.
 void sb_table_close(const sb_filters* filters, sb_table* table, int obsolete) SB_NOEXCEPT;
-// Takes what the allocator takes for `bytes` from the budget, until it is given back; 0: there is no room.
-int sb_reserve(const sb_filters* filters, size_t bytes) SB_NOEXCEPT;
-void sb_give_back(const sb_filters* filters, size_t bytes) SB_NOEXCEPT;
 
 // The host keeps so many bytes for the lookups of the calling thread until the thread ends: the budget pays for them.
 void sb_thread_keeps(size_t bytes) SB_NOEXCEPT;

@@ -120,7 +120,10 @@ impl Tasks {
                 self.contained(|| tables.files.forget_deleted());
                 self.contained(|| tables.databases.tell(tables.manager.notices()));
                 self.contained(|| tables.handover.expire());
-                self.contained(|| tables.deferred.retry());
+                // Without a budget there is no room, and no table need be read to learn it.
+                if tables.manager.budget().budget_bytes() > 0 {
+                    self.contained(|| tables.deferred.retry());
+                }
                 self.contained(|| {
                     tables.databases.sum_up_openings(tables.manager.budget().budget_bytes());
                 });

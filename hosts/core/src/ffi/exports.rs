@@ -11,9 +11,7 @@ use std::{
 
 use springbloom_filter::KeyDigest;
 use springbloom_format::BlockHeader;
-use springbloom_manager::{
-    KeyOrder, MemoryKind, Outcome, TableHandle, allocated_bytes, set_host_bytes_of_thread,
-};
+use springbloom_manager::{KeyOrder, Outcome, TableHandle, set_host_bytes_of_thread};
 
 use super::types::{
     CORRUPT, Digest, NO_ROOM, OPENED, Order, RetryFn, Setting, Sought, TableSpec, UNREADABLE, write_message,
@@ -533,25 +531,6 @@ unsafe extern "C" fn sb_table_close(filters: *const Filters, table: *mut OpenTab
     // SAFETY: borrowed for the call; the table is moved out of memory that the caller does not read again.
     let (filters, table) = unsafe { (&*filters, table.read()) };
     guarded((), || table.close(&filters.tables, obsolete != 0));
-}
-
-/// # Safety
-/// `filters` is alive.
-#[unsafe(no_mangle)]
-unsafe extern "C" fn sb_reserve(filters: *const Filters, bytes: usize) -> c_int {
-    // SAFETY: borrowed for the call.
-    let filters = unsafe { &*filters };
-    let reserved = guarded(None, || filters.tables.manager.reserve(allocated_bytes(bytes)));
-    reserved.map(|reservation| reservation.hand_over(MemoryKind::Bookkeeping)).is_some().into()
-}
-
-/// # Safety
-/// `filters` is alive; the caller has these bytes from `sb_reserve`.
-#[unsafe(no_mangle)]
-unsafe extern "C" fn sb_give_back(filters: *const Filters, bytes: usize) {
-    // SAFETY: borrowed for the call.
-    let budget = unsafe { &*filters }.tables.manager.budget();
-    guarded((), || budget.release(MemoryKind::Bookkeeping, allocated_bytes(bytes)));
 }
 
 #[unsafe(no_mangle)]

@@ -117,11 +117,6 @@ ColumnFamilyRef::ColumnFamilyRef(const FiltersRef& filters, const TableReaderOpt
   }
 }
 
-ColumnFamilyRef::ColumnFamilyRef(const ColumnFamily& family) : family_(&family) {
-  std::lock_guard<std::mutex> lock(AllOpenMutex());
-  ++family.readers_;
-}
-
 ColumnFamilyRef::~ColumnFamilyRef() {
   // Destroyed after the lock is released: its destructor waits for accesses to files, and that of the filters for threads, which may open
   // tables.
