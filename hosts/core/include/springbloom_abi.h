@@ -156,8 +156,6 @@ uint64_t sb_builder_key_count(const sb_builder* builder) SB_NOEXCEPT;
 uint64_t sb_builder_bytes_estimate(const sb_builder* builder) SB_NOEXCEPT;  // size of the block if it ended now
 uint64_t sb_builder_memory_bytes(const sb_builder* builder) SB_NOEXCEPT;    // that it takes now, mapped files left out
 sb_bytes sb_builder_finish(sb_builder* builder) SB_NOEXCEPT;                // borrowed until sb_builder_free; empty: no units
-// Hands the first units of the table just written at `path` over to the reader that will open it, as far as the budget allows.
-void sb_builder_hand_over(const sb_builder* builder, const sb_filters* filters, sb_bytes path) SB_NOEXCEPT;
 void sb_builder_free(sb_builder* builder) SB_NOEXCEPT;
 
 // ---- reading --------------------------------------------------------------------------------------------------------

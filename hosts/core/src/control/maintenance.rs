@@ -119,7 +119,6 @@ impl Tasks {
             if check.is_due() {
                 self.contained(|| tables.files.forget_deleted());
                 self.contained(|| tables.databases.tell(tables.manager.notices()));
-                self.contained(|| tables.handover.expire());
                 // Without a budget there is no room, and no table need be read to learn it.
                 if tables.manager.budget().budget_bytes() > 0 {
                     self.contained(|| tables.deferred.retry());

@@ -26,8 +26,7 @@ pub(crate) struct Access {
 /// Opens the table files of a database by their paths, while the database is open. Clones share it.
 #[derive(Clone, Debug)]
 pub(crate) struct FileAccess {
-    /// `None`: for no database.
-    files: Option<Arc<Files>>,
+    files: Arc<Files>,
 }
 
 /// Of a line in a database's log.
@@ -53,12 +52,7 @@ impl FileAccess {
     /// # Safety
     /// `access.access` belongs to the result from here on, and the functions take it.
     pub(crate) unsafe fn new(access: Access) -> Self {
-        Self { files: Some(Arc::new(Files { access, gate: Gate::default() })) }
-    }
-
-    /// No file exists in it.
-    pub(crate) fn none() -> Self {
-        Self { files: None }
+        Self { files: Arc::new(Files { access, gate: Gate::default() }) }
     }
 
     /// Fills `into` from `offset` within the file. `false` on a failure, and after the database is closed. `verify`: the last read was
@@ -98,14 +92,11 @@ impl FileAccess {
 
     /// Closes the access: when this returns, no file is being accessed, and none will be.
     pub(crate) fn close(&self) {
-        if let Some(files) = &self.files {
-            files.gate.close();
-        }
+        self.files.gate.close();
     }
 
     fn while_open<T>(&self, run: impl FnOnce(Access) -> T) -> Option<T> {
-        let files = self.files.as_ref()?;
-        files.gate.enter(|| run(files.access))
+        self.files.gate.enter(|| run(self.files.access))
     }
 }
 

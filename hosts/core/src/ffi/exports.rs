@@ -325,15 +325,6 @@ unsafe extern "C" fn sb_builder_finish(builder: *mut UnitBuilder) -> Bytes {
 }
 
 /// # Safety
-/// `builder` and `filters` are alive, `path` is readable.
-#[unsafe(no_mangle)]
-unsafe extern "C" fn sb_builder_hand_over(builder: *const UnitBuilder, filters: *const Filters, path: Bytes) {
-    // SAFETY: borrowed for the call.
-    let (builder, filters, path) = unsafe { (&*builder, &*filters, path.get()) };
-    guarded((), || builder.hand_over(&filters.tables, path));
-}
-
-/// # Safety
 /// The caller owned `builder`.
 #[unsafe(no_mangle)]
 unsafe extern "C" fn sb_builder_free(builder: *mut UnitBuilder) {

@@ -13,7 +13,7 @@ use tempfile::TempDir;
 
 use super::Filters;
 use crate::{
-    engine::{FileAccess, test_engine::TEST_ENGINE},
+    engine::test_engine::{TEST_ENGINE, no_files},
     settings::Settings,
     tables::{
         databases::ColumnFamily,
@@ -39,7 +39,7 @@ impl<'f> Store<'f> {
         fs::write(path.join("CURRENT"), "").expect("write");
         let lock = File::create(path.join("LOCK")).expect("create");
         let bytes = path.as_os_str().as_bytes();
-        let family = filters.tables.databases.open(bytes, bytes, true, FileAccess::none());
+        let family = filters.tables.databases.open(bytes, bytes, true, no_files());
         Self { filters, family, tables: Vec::new(), _lock: lock }
     }
 

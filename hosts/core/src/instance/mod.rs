@@ -53,7 +53,7 @@ impl Filters {
             ..ManagerSettings::default()
         });
         let tables = Arc::new(Tables::new(engine, manager.clone(), settings.warm_start_every.is_some()));
-        let budget = BudgetControl::new(manager, tables.handover.clone(), settings.memory_pressure.clone());
+        let budget = BudgetControl::new(manager, settings.memory_pressure.clone());
         let budget = Arc::new(budget);
         let maintenance_panics = Arc::new(AtomicU64::new(0));
         let maintenance = Maintenance::start(Tasks {

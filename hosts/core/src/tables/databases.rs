@@ -179,11 +179,6 @@ impl Databases {
         all.collect()
     }
 
-    /// Access to the files of the database with that session. If it is not open, no file exists.
-    pub(crate) fn files_of(&self, session: &[u8]) -> FileAccess {
-        self.open.lock().get(session).map_or_else(FileAccess::none, |open| open.database.files.clone())
-    }
-
     /// The database with that session opened a table without units.
     pub(crate) fn count_without_units(&self, session: &[u8]) {
         if let Some(Open { database, .. }) = self.open.lock().get(session) {

@@ -3,7 +3,6 @@
 pub(crate) mod builder_memory;
 pub(crate) mod databases;
 pub(crate) mod deferred;
-pub(crate) mod handover;
 pub(crate) mod open_table;
 mod table_files;
 mod table_location;
@@ -21,7 +20,6 @@ use self::{
     builder_memory::BuilderMemory,
     databases::{ColumnFamily, Databases},
     deferred::DeferredTables,
-    handover::Handover,
     table_files::TableFiles,
     warm_starts::WarmStarts,
 };
@@ -33,7 +31,6 @@ pub(crate) struct Tables {
     pub(crate) manager: Arc<Manager>,
     pub(crate) databases: Databases,
     pub(crate) deferred: DeferredTables,
-    pub(crate) handover: Arc<Handover>,
     pub(crate) builder_memory: BuilderMemory,
     /// `None`: there are no warm starts.
     pub(crate) warm_starts: Option<WarmStarts>,
@@ -49,7 +46,6 @@ impl Tables {
             engine,
             databases: Databases::default(),
             deferred: DeferredTables::default(),
-            handover: Arc::default(),
             builder_memory: BuilderMemory::default(),
             warm_starts: has_warm_starts.then(|| WarmStarts::new(engine, manager.clone(), files.clone())),
             files,

@@ -47,7 +47,6 @@ impl OpenTable {
         let units_at = opening.block_offset.checked_add(directory.units_at());
         let units_at = units_at.and_then(U48::new).ok_or(OpenError::Corrupt)?;
         let stored_id = stored_id(opening.session, opening.file_number, opening.head);
-        let first_units = tables.handover.take(opening.path, stored_id);
         let ColumnFamily { database, scope, .. } = opening.family;
         let (folder, remembered) = match &tables.warm_starts {
             Some(warm_starts) => warm_starts.open(database, opening.path, stored_id),
@@ -74,7 +73,7 @@ impl OpenTable {
                 fences,
                 source: tables.files.shared_location(place),
                 locator: &file.to_locator(),
-                first_units,
+                first_units: None,
                 warm_start: remembered,
             })
             .ok_or(OpenError::NoRoom)?;

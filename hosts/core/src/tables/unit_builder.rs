@@ -1,14 +1,11 @@
 //! Filter units of a table that is being written.
 
-use springbloom_format::{BlockHeader, BlockWriter, Directory, FinishedBlock, HEADER_BYTES};
+use springbloom_format::{BlockWriter, FinishedBlock};
 
-use super::{
-    Tables,
-    builder_memory::{BuilderMemory, Share},
-};
+use super::builder_memory::{BuilderMemory, Share};
 use crate::{
     engine::{MappedFile, SpillFile, SpillFiles},
-    identity::{block_identity, stored_id},
+    identity::block_identity,
     settings::Settings,
 };
 
@@ -22,9 +19,6 @@ const KEYS_PER_COUNT: u64 = 4096;
 pub(crate) struct UnitBuilder {
     writer: Option<BlockWriter>,
     spill: Option<SpillFiles>,
-    /// Of the table's properties.
-    session: Vec<u8>,
-    file_number: u64,
     block: Block,
     key_count: u64,
     bits_per_key: u64,
@@ -72,8 +66,6 @@ impl UnitBuilder {
         Self {
             writer: Some(if is_bytewise { writer.with_bytewise_keys() } else { writer }),
             spill,
-            session: session.to_vec(),
-            file_number,
             block: Block::InMemory(Vec::new()),
             key_count: 0,
             bits_per_key: u64::from(settings.units.bits_per_key()) * u64::from(settings.units.unit_count()),
@@ -135,22 +127,5 @@ impl UnitBuilder {
         self.writer = None;
         self.block = Block::InMemory(Vec::new());
         self.counted.set(0);
-    }
-
-    /// Offers unit 0 of each segment to the reader that will open `path`.
-    pub(crate) fn hand_over(&self, tables: &Tables, path: &[u8]) {
-        let Some(head) = self.head() else { return };
-        let Ok(directory) = Directory::parse(head) else { return };
-        let span = directory.row_span(0);
-        let Some(row) = self.block.bytes().get(span.start as usize..span.end as usize) else { return };
-        let units = directory.decode_row(0, row).map(|(_, unit)| unit.ok().map(<[u8]>::to_vec)).collect();
-        let stored_id = stored_id(&self.session, self.file_number, head);
-        let files = tables.databases.files_of(&self.session);
-        tables.handover.offer(&tables.manager, path, stored_id, files, units);
-    }
-
-    fn head(&self) -> Option<&[u8]> {
-        let header = BlockHeader::parse(self.block.bytes().get(..HEADER_BYTES)?).ok()?;
-        self.block.bytes().get(..header.head_bytes() as usize)
     }
 }
