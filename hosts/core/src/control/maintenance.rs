@@ -159,16 +159,16 @@ mod tests {
         engine::test_engine::TEST_ENGINE,
         instance::Filters,
         settings::Settings,
-        tables::deferred::{Retry, Tried},
+        tables::deferred::{DeferredFamily, RetryResult},
     };
 
     /// A column family whose first retry panics.
     struct PanicsOnce(Arc<AtomicU64>);
 
-    impl Retry for PanicsOnce {
-        fn retry(&self) -> Tried {
+    impl DeferredFamily for PanicsOnce {
+        fn retry(&self) -> RetryResult {
             assert!(self.0.fetch_add(1, Ordering::SeqCst) > 0, "a panic that the test expects");
-            Tried::NoneLeft
+            RetryResult::NoneLeft
         }
     }
 

@@ -17,7 +17,8 @@ impl Bytes {
         Self { data: ptr::null(), size: 0 }
     }
 
-    pub(crate) fn of(bytes: &[u8]) -> Self {
+    /// These bytes, which outlive it.
+    pub fn of(bytes: &[u8]) -> Self {
         Self { data: bytes.as_ptr(), size: bytes.len() }
     }
 
@@ -26,17 +27,10 @@ impl Bytes {
     /// # Safety
     /// `data` points to `size` readable bytes that nobody writes while the result is in use; it may be null when `size` is 0.
     pub unsafe fn get<'a>(self) -> &'a [u8] {
+        if self.size == 0 {
+            return &[];
+        }
         // SAFETY: by the caller's promise.
-        unsafe { bytes_at(self.data, self.size) }
+        unsafe { slice::from_raw_parts(self.data, self.size) }
     }
-}
-
-/// # Safety
-/// `data` points to `size` readable bytes that nobody writes while the result is in use; it may be null when `size` is 0.
-pub(crate) unsafe fn bytes_at<'a>(data: *const u8, size: usize) -> &'a [u8] {
-    if size == 0 {
-        return &[];
-    }
-    // SAFETY: by the caller's promise.
-    unsafe { slice::from_raw_parts(data, size) }
 }

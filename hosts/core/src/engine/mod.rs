@@ -16,7 +16,6 @@ pub use bytes::Bytes;
 pub use cache::Cache;
 pub use description::{CacheCalls, Engine, Name};
 pub(crate) use {
-    bytes::bytes_at,
     cache::{CacheAlarm, CacheCharge},
     file_access::{Access, FileAccess, LogLevel},
     spill_file::{MappedFile, SpillFile, SpillFiles},

@@ -30,7 +30,7 @@ impl From<Digest> for KeyDigest {
 
 /// A key of a batch.
 #[repr(C)]
-pub(super) struct Sought {
+pub(super) struct BatchKey {
     pub(super) key: Bytes,
     pub(super) digest: Digest,
     pub(super) segment: u32,
@@ -45,12 +45,12 @@ pub(super) struct Setting {
 }
 
 pub(super) type RetryFn = unsafe extern "C" fn(*mut c_void) -> c_int;
-pub(super) type CompareFn = unsafe extern "C" fn(*const c_void, *const u8, usize, *const u8, usize) -> c_int;
+pub(super) type CompareFn = unsafe extern "C" fn(*const c_void, Bytes, Bytes) -> c_int;
 
 /// An order of user keys. Without a function: the order of their bytes.
 #[repr(C)]
 #[derive(Clone, Copy)]
-pub(super) struct Order {
+pub(super) struct Comparator {
     pub(super) comparator: *const c_void,
     pub(super) compare: Option<CompareFn>,
 }
@@ -61,7 +61,7 @@ pub(super) struct TableSpec {
     pub(super) session: Bytes,
     pub(super) file_number: u64,
     pub(super) level: i32,
-    pub(super) order: Order,
+    pub(super) comparator: Comparator,
     pub(super) head: Bytes,
     pub(super) block_offset: u64,
     pub(super) family: Bytes,

@@ -22,10 +22,7 @@ using rocksdb::Status;
 
 namespace {
 
-std::string SettingName(size_t index) {
-  const sb_bytes name = sb_setting_name(index);
-  return std::string(reinterpret_cast<const char*>(name.data), name.size);
-}
+std::string SettingName(size_t index) { return ToSlice(sb_setting_name(index)).ToString(); }
 
 bool IsSetting(const std::string& name) {
   for (size_t i = 0; i < SB_SETTINGS; ++i) {

@@ -30,7 +30,7 @@ class ColumnFamily {
 
   // Whether a reader with these options is one of this column family. Not by what a table says of itself: an ingested one does not say
   // whose it is, and an imported one says whose it was.
-  bool Opens(const FiltersRef& filters, const rocksdb::TableReaderOptions& options) const;
+  bool Matches(const FiltersRef& filters, const rocksdb::TableReaderOptions& options) const;
 
   const std::string& Session() const { return session_; }
 
@@ -58,7 +58,7 @@ class ColumnFamily {
   // Its identity: the opening of the database, and an object that the column family owns.
   const std::string session_;
   const void* const column_family_;
-  sb_family* const family_;
+  sb_column_family* const family_;
   mutable std::unique_ptr<DeferredTables> deferred_;
   mutable bool warned_of_no_room_ = false;
   mutable bool warned_of_unreadable_ = false;

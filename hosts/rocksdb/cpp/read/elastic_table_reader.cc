@@ -101,7 +101,7 @@ void ElasticTableReader::CountAnswers(uint64_t rejected, uint64_t passed) const 
   }
 }
 
-void ElasticTableReader::RecordPassed(const sb_sought& sought, const ReadOptions& read_options, const Slice& internal_key,
+void ElasticTableReader::RecordPassed(const sb_batch_key& sought, const ReadOptions& read_options, const Slice& internal_key,
                                       GetContext::GetState before, const Status& status, const GetContext& after) const {
   if (before != GetContext::kNotFound) {
     return;  // a further operand of a merge says nothing
@@ -144,8 +144,8 @@ Status ElasticTableReader::Get(const ReadOptions& read_options, const Slice& int
     return s;
   }
   const Slice key = rocksdb::ExtractUserKeyAndStripTimestamp(internal_key, TimestampBytes());
-  sb_sought sought{Bytes(key), LookupDigest(key), 0, 1};
-  if (!units_.MayMatch(KeyOrder(Comparator()), sought.digest, key, &sought.segment)) {
+  sb_batch_key sought{Bytes(key), LookupDigest(key), 0, 1};
+  if (!units_.MayMatch(ComparatorOf(Comparator()), sought.digest, key, &sought.segment)) {
     CountAnswers(/*rejected=*/1, /*passed=*/0);
     return Status::OK();
   }
@@ -156,17 +156,17 @@ Status ElasticTableReader::Get(const ReadOptions& read_options, const Slice& int
   return s;
 }
 
-void ElasticTableReader::SkipRejected(MultiGetContext::Range* range, BatchSought* passed) const {
+void ElasticTableReader::SkipRejected(MultiGetContext::Range* range, BatchKeys* passed) const {
   size_t count = 0;
   for (auto key = range->begin(); key != range->end(); ++key) {
     const Slice user_key = rocksdb::StripTimestampFromUserKey(key->ukey_with_ts, TimestampBytes());
     (*passed)[count++] = {Bytes(user_key), BatchDigest(user_key, key.index()), 0, 1};
   }
-  units_.MayMatch(KeyOrder(Comparator()), passed->data(), count);
+  units_.MayMatch(ComparatorOf(Comparator()), passed->data(), count);
   size_t kept = 0;
   size_t asked = 0;
   for (auto key = range->begin(); key != range->end(); ++key) {
-    const sb_sought& sought = (*passed)[asked++];
+    const sb_batch_key& sought = (*passed)[asked++];
     if (sought.may_match != 0) {
       (*passed)[kept++] = sought;
     } else {
@@ -178,7 +178,7 @@ void ElasticTableReader::SkipRejected(MultiGetContext::Range* range, BatchSought
 
 Status ElasticTableReader::MultiGetFilter(const ReadOptions&, const SliceTransform*, MultiGetContext::Range* range) {
   if (HasUnits()) {
-    BatchSought passed;
+    BatchKeys passed;
     SkipRejected(range, &passed);
   }
   return Status::OK();
@@ -191,7 +191,7 @@ void ElasticTableReader::MultiGet(const ReadOptions& read_options, const MultiGe
     return;
   }
   MultiGetContext::Range passed(*range, range->begin(), range->end());
-  BatchSought sought;
+  BatchKeys sought;
   SkipRejected(&passed, &sought);
   if (passed.empty()) {
     return;

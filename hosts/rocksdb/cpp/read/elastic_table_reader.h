@@ -59,10 +59,10 @@ class ElasticTableReader final : public ForwardingTableReader<ElasticTableReader
 
  private:
   // Keys of a batch, without timestamp.
-  using BatchSought = std::array<sb_sought, rocksdb::MultiGetContext::MAX_BATCH_SIZE>;
+  using BatchKeys = std::array<sb_batch_key, rocksdb::MultiGetContext::MAX_BATCH_SIZE>;
 
   // Skips the keys that the units reject. Gives the others, in their order.
-  void SkipRejected(rocksdb::MultiGetContext::Range* range, BatchSought* passed) const;
+  void SkipRejected(rocksdb::MultiGetContext::Range* range, BatchKeys* passed) const;
   // Nobody opens its units from here on.
   void EndDeferral();
   void CountAnswers(uint64_t rejected, uint64_t passed) const;
@@ -71,7 +71,7 @@ class ElasticTableReader final : public ForwardingTableReader<ElasticTableReader
                              rocksdb::GetContext::GetState before, rocksdb::GetContext* get_context,
                              const rocksdb::SliceTransform* prefix_extractor, rocksdb::Status* s);
   // Records how a lookup ended that the units let pass, if that is certain. `internal_key`: the key it looked for.
-  void RecordPassed(const sb_sought& sought, const rocksdb::ReadOptions& read_options, const rocksdb::Slice& internal_key,
+  void RecordPassed(const sb_batch_key& sought, const rocksdb::ReadOptions& read_options, const rocksdb::Slice& internal_key,
                     rocksdb::GetContext::GetState before, const rocksdb::Status& status, const rocksdb::GetContext& after) const;
 
   const rocksdb::Comparator& Comparator() const { return *units_.Family().comparator; }

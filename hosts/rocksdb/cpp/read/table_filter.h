@@ -6,7 +6,7 @@
 
 #include "read/column_family.h"
 #include "read/deferred_tables.h"
-#include "read/key_order.h"
+#include "read/comparator.h"
 
 namespace springbloom {
 
@@ -30,15 +30,15 @@ class TableFilter {
   const ColumnFamily& Family() const { return *family_; }
 
   // Whether the table may hold `key` (without timestamp), and in which segment.
-  bool MayMatch(const sb_key_order& order, const sb_digest& digest, const rocksdb::Slice& key, uint32_t* segment) const {
+  bool MayMatch(const sb_comparator& order, const sb_digest& digest, const rocksdb::Slice& key, uint32_t* segment) const {
     return sb_table_may_match(&table_, &order, digest, Bytes(key), segment) != 0;
   }
   // The same for a batch.
-  void MayMatch(const sb_key_order& order, sb_sought* sought, size_t count) const {
+  void MayMatch(const sb_comparator& order, sb_batch_key* sought, size_t count) const {
     sb_table_may_match_batch(&table_, &order, sought, count);
   }
   // `absent`: the table certainly has no entry of any age or kind for the key.
-  void RecordWastedRead(const sb_sought& sought, bool absent) const {
+  void RecordWastedRead(const sb_batch_key& sought, bool absent) const {
     sb_table_record_wasted_read(&table_, sought.segment, sought.digest, sought.key, absent ? 1 : 0);
   }
   void RecordTruePositive(uint32_t segment) const { sb_table_record_true_positive(&table_, segment); }
