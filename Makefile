@@ -24,7 +24,6 @@ test: build-all lint
 	@cargo test --profile checked --locked $(LIBRARIES)
 	@scripts/test-readme
 	@scripts/test-core-library
-	@scripts/test-shared-library
 	@scripts/crashtest --short
 	@$(MAKE) --no-print-directory -C flash test
 

@@ -16,9 +16,9 @@ extern "C" {
 #define SB_NOEXCEPT
 #endif
 
-typedef struct sb_filters sb_filters;  // one shared set of settings + manager; reference counted
-typedef struct sb_builder sb_builder;  // filter units of a table that is being written
-typedef struct sb_family sb_family;    // a column family of a database, while one of its tables is open
+typedef struct sb_filters sb_filters;              // one shared set of settings + manager; reference counted
+typedef struct sb_builder sb_builder;              // filter units of a table that is being written
+typedef struct sb_column_family sb_column_family;  // a column family of a database, while one of its tables is open
 // Filter units of an open table, in the memory of its reader: an allocation of its own would take three times as much.
 typedef struct {
   void* words[2];
@@ -38,7 +38,7 @@ typedef struct {
 typedef struct {
   void* access;
   // Reads `size` bytes at `offset` of a file into `into`; 0 on success. `verify`: an earlier read was corrupt, and this one is to be
-  // verified and mended by the file system; it fails where the file system cannot.
+  // verified and reconstructed by the file system; it fails where the file system cannot.
   int (*read)(const void* access, sb_bytes path, uint64_t offset, size_t size, int verify, uint8_t* into) SB_NOEXCEPT;
   int (*exists)(const void* access, sb_bytes path) SB_NOEXCEPT;                // 1 while the file exists
   void (*log)(const void* access, int is_warning, sb_bytes text) SB_NOEXCEPT;  // adds a line to the database's log
@@ -151,13 +151,11 @@ typedef struct {
 sb_builder* sb_builder_new(const sb_filters* filters, int bytewise, sb_bytes session, uint64_t file_number,
                            const sb_spill_files* spill) SB_NOEXCEPT;
 // Keys in the table's order, without timestamp. `entry_bytes`: key and value, uncompressed.
-void sb_builder_add(sb_builder* builder, const uint8_t* key, size_t key_size, uint64_t entry_bytes) SB_NOEXCEPT;
+void sb_builder_add(sb_builder* builder, sb_bytes key, uint64_t entry_bytes) SB_NOEXCEPT;
 uint64_t sb_builder_key_count(const sb_builder* builder) SB_NOEXCEPT;
 uint64_t sb_builder_bytes_estimate(const sb_builder* builder) SB_NOEXCEPT;  // size of the block if it ended now
 uint64_t sb_builder_memory_bytes(const sb_builder* builder) SB_NOEXCEPT;    // that it takes now, mapped files left out
 sb_bytes sb_builder_finish(sb_builder* builder) SB_NOEXCEPT;                // borrowed until sb_builder_free; empty: no units
-// Hands the first units of the table just written at `path` over to the reader that will open it, as far as the budget allows.
-void sb_builder_hand_over(const sb_builder* builder, const sb_filters* filters, sb_bytes path) SB_NOEXCEPT;
 void sb_builder_free(sb_builder* builder) SB_NOEXCEPT;
 
 // ---- reading --------------------------------------------------------------------------------------------------------
@@ -165,15 +163,15 @@ void sb_builder_free(sb_builder* builder) SB_NOEXCEPT;
 // An order of user keys without timestamp, valid for the time of a call. `compare` gives <0, 0, >0; null: the order of bytes.
 typedef struct {
   const void* comparator;
-  int (*compare)(const void* comparator, const uint8_t* a, size_t a_size, const uint8_t* b, size_t b_size) SB_NOEXCEPT;
-} sb_key_order;
+  int (*compare)(const void* comparator, sb_bytes a, sb_bytes b) SB_NOEXCEPT;
+} sb_comparator;
 
 typedef struct {
   sb_bytes path;
   sb_bytes session;  // with `file_number`: which table this is, even when a path is used again
   uint64_t file_number;
   int32_t level;  // -1: unknown
-  sb_key_order order;
+  sb_comparator comparator;
   sb_bytes head;          // header and directory of the filter block
   uint64_t block_offset;  // where in the file the filter block is
   sb_bytes family;        // name of the column family that wrote the table, for metrics; empty: unknown
@@ -182,11 +180,11 @@ typedef struct {
 // A column family has its first table open. `session`: the engine's name for this opening of the database; `folder`: where the database
 // is, which is its name in metrics; `is_for_writing`: whether it may have been opened to write. `files` is given away; it is used until the
 // last column family of the database is closed. Owned.
-sb_family* sb_family_open(const sb_filters* filters, sb_bytes session, sb_bytes folder, int is_for_writing,
-                          sb_file_access files) SB_NOEXCEPT;
+sb_column_family* sb_column_family_open(const sb_filters* filters, sb_bytes session, sb_bytes folder, int is_for_writing,
+                                        sb_file_access files) SB_NOEXCEPT;
 // No table of the column family is open any more. When the last one of a database is closed, its use is written down if it may be, its
 // tables are forgotten, and no file of it is accessed any more when this returns.
-void sb_family_close(const sb_filters* filters, sb_family* family) SB_NOEXCEPT;
+void sb_column_family_close(const sb_filters* filters, sb_column_family* family) SB_NOEXCEPT;
 
 // Given the first bytes of a filter block: 1, and how long the head (header and directory) and the block are; 0: not ours.
 int sb_block_extent(sb_bytes start, uint64_t* head_bytes, uint64_t* block_bytes) SB_NOEXCEPT;
@@ -194,32 +192,30 @@ int sb_block_extent(sb_bytes start, uint64_t* head_bytes, uint64_t* block_bytes)
 enum { SB_OPENED = 0, SB_NO_ROOM = 1, SB_CORRUPT = 2, SB_NONE_LEFT = 3, SB_UNREADABLE = 4 };
 // Opens a table in the caller's memory, which may be moved; close with sb_table_close. Gives SB_OPENED, or why lookups pass
 // unfiltered.
-int sb_table_open(const sb_filters* filters, const sb_family* family, const sb_table_spec* spec, sb_table* table) SB_NOEXCEPT;
+int sb_table_open(const sb_filters* filters, const sb_column_family* family, const sb_table_spec* spec,
+                  sb_table* table) SB_NOEXCEPT;
 // The column family, known as `context`, has a deferred table: there was no room for it, or its units could not be read. A background
 // thread calls `retry`, which tries to open one of the deferred tables. It gives SB_OPENED if that one need not be tried again, SB_NO_ROOM
 // if it stays deferred until there is more room, SB_UNREADABLE if some stay deferred that cannot be read at present, SB_NONE_LEFT if there
 // was none: then it is not called again until the next table is deferred.
-void sb_deferred_add(const sb_filters* filters, const sb_family* family, void* context,
+void sb_deferred_add(const sb_filters* filters, const sb_column_family* family, void* context,
                      int (*retry)(void* context) SB_NOEXCEPT) SB_NOEXCEPT;
 // A deferred table was closed before `retry` gave SB_OPENED for it.
 void sb_deferred_closed(const sb_filters* filters) SB_NOEXCEPT;
 // When this returns, `retry` neither runs nor will be called. A context that is not known is ignored.
 void sb_deferred_remove(const sb_filters* filters, void* context) SB_NOEXCEPT;
 // The table file at `path` is at another level of its tree from now on.
-void sb_table_moved(const sb_filters* filters, const char* path, size_t path_size, int32_t level) SB_NOEXCEPT;
+void sb_table_moved(const sb_filters* filters, sb_bytes path, int32_t level) SB_NOEXCEPT;
 uint64_t sb_table_memory_bytes(const sb_table* table) SB_NOEXCEPT;
 // `filters`: what it was opened with. `obsolete`: the file is going away, so its state may be forgotten.
 void sb_table_close(const sb_filters* filters, sb_table* table, int obsolete) SB_NOEXCEPT;
-// Takes what the allocator takes for `bytes` from the budget, until it is given back; 0: there is no room.
-int sb_reserve(const sb_filters* filters, size_t bytes) SB_NOEXCEPT;
-void sb_give_back(const sb_filters* filters, size_t bytes) SB_NOEXCEPT;
 
 // The host keeps so many bytes for the lookups of the calling thread until the thread ends: the budget pays for them.
-void sb_thread_keeps(size_t bytes) SB_NOEXCEPT;
-sb_digest sb_digest_of(const uint8_t* key, size_t key_size) SB_NOEXCEPT;
+void sb_set_thread_bytes(size_t bytes) SB_NOEXCEPT;
+sb_digest sb_digest_of(sb_bytes key) SB_NOEXCEPT;
 // The hot path: whether the table may hold the key, and the segment that would. No lock, no allocation, no I/O. A "no" is recorded;
 // what a "maybe" turns out to be, the others are told.
-int sb_table_may_match(const sb_table* table, const sb_key_order* order, sb_digest digest, sb_bytes key,
+int sb_table_may_match(const sb_table* table, const sb_comparator* comparator, sb_digest digest, sb_bytes key,
                        uint32_t* segment) SB_NOEXCEPT;
 // A key of a batch, and what was found: the segment that would hold it, and whether the table may (1) or does not (0).
 typedef struct {
@@ -227,9 +223,10 @@ typedef struct {
   sb_digest digest;
   uint32_t segment;
   uint32_t may_match;
-} sb_sought;
+} sb_batch_key;
 // The same for each key of a batch. Faster for keys in the table's order, as neighbours may be in one segment.
-void sb_table_may_match_batch(const sb_table* table, const sb_key_order* order, sb_sought* sought, size_t count) SB_NOEXCEPT;
+void sb_table_may_match_batch(const sb_table* table, const sb_comparator* comparator, sb_batch_key* keys,
+                              size_t count) SB_NOEXCEPT;
 // The key was not found. `absent`: the table certainly has no entry of any age or kind for it, so that it may be remembered.
 void sb_table_record_wasted_read(const sb_table* table, uint32_t segment, sb_digest digest, sb_bytes key, int absent) SB_NOEXCEPT;
 void sb_table_record_true_positive(const sb_table* table, uint32_t segment) SB_NOEXCEPT;

@@ -8,26 +8,23 @@
 #![deny(unsafe_code)]
 
 mod control;
+mod engine;
 mod error;
 mod ffi;
-mod filters;
-mod table_name;
+mod identity;
+mod instance;
+mod settings;
 mod tables;
-#[cfg(test)]
-mod test_engine;
 mod warm_start;
 
-pub use control::{memory_pressure::MemoryPressure, metrics};
+pub use control::{families::FamilyStats, metrics};
+pub use engine::{Bytes, Cache, CacheCalls, Engine, Name};
 pub use error::Error;
-pub use ffi::{Bytes, Cache, CacheCalls, Engine, Name};
-pub use filters::{
-    Filters,
-    families::FamilyStats,
-    setting_table::{SETTINGS, Setting},
-    settings::Settings,
+pub use identity::stored_id;
+pub use instance::Filters;
+pub use settings::{
+    Settings,
+    memory_pressure::MemoryPressure,
+    table::{SETTINGS, Setting},
 };
-pub use warm_start::{
-    from_stored,
-    hotness_file::{self, Unusable},
-    stored_id,
-};
+pub use warm_start::hotness_file::{self, Unusable, from_stored};

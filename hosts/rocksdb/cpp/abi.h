@@ -47,12 +47,10 @@ typedef struct {
 typedef struct {
   void* context;
   void (*table)(void* context, const springbloom_table_info* info);
-  void (*head)(void* context, const uint8_t* data,
-               size_t size);  // the first bytes of that block: its header and directory, if it is sound
+  void (*head)(void* context, sb_bytes head);  // the first bytes of that block: its header and directory, if it is sound
 } springbloom_inspect_sink;
 // Reads one table file on its own. 0 on success.
-int springbloom_inspect_table(const char* path, size_t path_size, const springbloom_inspect_sink* sink, char* error,
-                              size_t error_size) SB_NOEXCEPT;
+int springbloom_inspect_table(sb_bytes path, const springbloom_inspect_sink* sink, char* error, size_t error_size) SB_NOEXCEPT;
 
 // A table that a MANIFEST lists.
 typedef struct {
@@ -61,9 +59,8 @@ typedef struct {
   int32_t level;
 } springbloom_listed_table;
 // Gives `take` every table of the database whose MANIFEST is at `path`. Reads nothing else, and takes any comparator. 0 on success.
-int springbloom_list_tables(const char* path, size_t path_size, void* context,
-                            void (*take)(void* context, const springbloom_listed_table* table), char* error,
-                            size_t error_size) SB_NOEXCEPT;
+int springbloom_list_tables(sb_bytes path, void* context, void (*take)(void* context, const springbloom_listed_table* table),
+                            char* error, size_t error_size) SB_NOEXCEPT;
 
 #ifdef __cplusplus
 }

@@ -27,11 +27,15 @@ using BuilderPtr = std::unique_ptr<sb_builder, BuilderFree>;
 
 inline sb_bytes Bytes(const rocksdb::Slice& s) { return sb_bytes{reinterpret_cast<const uint8_t*>(s.data()), s.size()}; }
 
+inline rocksdb::Slice ToSlice(const sb_bytes& bytes) {
+  return rocksdb::Slice(reinterpret_cast<const char*>(bytes.data), bytes.size);
+}
+
 // The settings in force, for a log.
 inline std::string SettingsText(const sb_filters* filters) {
   std::string text;
   sb_filters_settings_text(filters, &text, [](void* context, sb_bytes bytes) noexcept {
-    static_cast<std::string*>(context)->assign(reinterpret_cast<const char*>(bytes.data), bytes.size);
+    *static_cast<std::string*>(context) = ToSlice(bytes).ToString();
   });
   return text;
 }

@@ -132,8 +132,8 @@ inline void SayChecksumIsUnknown([[maybe_unused]] rocksdb::FileOptions* options)
 #endif
 }
 
-// Whether the file system can verify and mend what it reads.
-inline bool CanMend([[maybe_unused]] rocksdb::FileSystem* file_system) {
+// Whether the file system can verify and reconstruct what it reads.
+inline bool CanVerifyAndReconstruct([[maybe_unused]] rocksdb::FileSystem* file_system) {
 #if SPRINGBLOOM_ROCKSDB >= 90500
   return rocksdb::CheckFSFeatureSupport(file_system, rocksdb::FSSupportedOps::kVerifyAndReconstructRead);
 #else
@@ -142,19 +142,19 @@ inline bool CanMend([[maybe_unused]] rocksdb::FileSystem* file_system) {
 }
 
 // Lets the file system do that, if it can.
-inline void Mend([[maybe_unused]] rocksdb::IOOptions* options) {
+inline void VerifyAndReconstruct([[maybe_unused]] rocksdb::IOOptions* options) {
 #if SPRINGBLOOM_ROCKSDB >= 90500
   options->verify_and_reconstruct_read = true;
 #endif
 }
 
-inline void CountMending([[maybe_unused]] rocksdb::Statistics* statistics) {
+inline void CountCorruptionRetry([[maybe_unused]] rocksdb::Statistics* statistics) {
 #if SPRINGBLOOM_ROCKSDB >= 90500
   rocksdb::RecordTick(statistics, rocksdb::FILE_READ_CORRUPTION_RETRY_COUNT);
 #endif
 }
 
-inline void CountMended([[maybe_unused]] rocksdb::Statistics* statistics) {
+inline void CountCorruptionRetrySuccess([[maybe_unused]] rocksdb::Statistics* statistics) {
 #if SPRINGBLOOM_ROCKSDB >= 90500
   rocksdb::RecordTick(statistics, rocksdb::FILE_READ_CORRUPTION_RETRY_SUCCESS_COUNT);
 #endif

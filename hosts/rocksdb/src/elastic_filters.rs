@@ -225,7 +225,7 @@ impl ElasticFiltersBuilder {
 
     /// Starts the manager. Errors on a setting that cannot work.
     pub fn build(self) -> Result<ElasticFilters, Error> {
-        Ok(ElasticFilters { filters: self.settings.start(ffi::engine())? })
+        Ok(ElasticFilters { filters: Filters::start(self.settings, ffi::engine())? })
     }
 }
 

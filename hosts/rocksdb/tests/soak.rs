@@ -271,7 +271,7 @@ fn soak(policy: PolicyKind) {
     assert!(stats.peak_bytes as u64 <= BUDGET_BYTES_MAX, "{stats:?}");
     assert_eq!((stats.corrupt_units, stats.thread_panics), (0, 0), "{stats:?}");
     assert!(stats.outcomes.rejected > 0 && stats.evictions > 0, "nothing happened: {stats:?}");
-    assert!(stats.loads + stats.handed_over_units > 0, "nothing was loaded: {stats:?}");
+    assert!(stats.loads > 0, "nothing was loaded: {stats:?}");
     assert!(soak.instants.load(Ordering::Relaxed) > INSTANTS_MIN, "the checker hardly looked");
 }
 

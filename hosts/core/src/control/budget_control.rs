@@ -14,11 +14,10 @@ use std::{
 use parking_lot::Mutex;
 use springbloom_manager::Manager;
 
+use super::charged_cache::ChargedCache;
 use crate::{
-    Cache, Engine,
-    control::{charged_cache::ChargedCache, memory_pressure::MemoryPressure},
-    ffi::CacheAlarm,
-    tables::handover::Handover,
+    engine::{Cache, CacheAlarm, Engine},
+    settings::memory_pressure::MemoryPressure,
 };
 
 /// Polls without pressure before memory is taken back.
@@ -31,7 +30,6 @@ const RETURN_SHARE: f64 = 1.0 / 32.0;
 /// Moves the manager's budget.
 pub(crate) struct BudgetControl {
     manager: Arc<Manager>,
-    handover: Arc<Handover>,
     pressure: Option<MemoryPressure>,
     /// Whether the budget is charged to a block cache. Outside of the mutex, which is held while a budget moves.
     is_charged: AtomicBool,
@@ -52,16 +50,11 @@ struct State {
 }
 
 impl BudgetControl {
-    pub(crate) fn new(
-        manager: Arc<Manager>,
-        handover: Arc<Handover>,
-        pressure: Option<MemoryPressure>,
-    ) -> Self {
+    pub(crate) fn new(manager: Arc<Manager>, pressure: Option<MemoryPressure>) -> Self {
         let asked_bytes = manager.budget().budget_bytes();
         let state = State { asked_bytes, share: 1.0, calm_polls: 0, is_told: false };
         Self {
             manager,
-            handover,
             pressure,
             is_charged: AtomicBool::new(false),
             alarm: Arc::default(),
@@ -185,11 +178,14 @@ impl BudgetControl {
         let wanted = state.wanted_bytes();
         // Charge first when the budget grows, and last when it shrinks: the budget is never above the charge.
         if budget_bytes < self.in_force() {
-            self.limit(budget_bytes);
+            self.manager.set_budget_bytes(budget_bytes);
         }
         let charge = |bytes| self.cache.lock().as_mut().map(|cache| cache.charge(bytes));
-        let Some(charged) = charge(budget_bytes) else { return self.limit(budget_bytes) };
-        self.limit(budget_bytes.min(charged));
+        let Some(charged) = charge(budget_bytes) else {
+            self.manager.set_budget_bytes(budget_bytes);
+            return;
+        };
+        self.manager.set_budget_bytes(budget_bytes.min(charged));
         // More may stay in use, for tables that are open.
         charge(self.in_force());
         let is_short = self.in_force() < wanted;
@@ -201,10 +197,6 @@ impl BudgetControl {
             ));
         }
         state.is_told = is_short;
-    }
-
-    fn limit(&self, budget_bytes: usize) {
-        self.handover.without_any(|| self.manager.set_budget_bytes(budget_bytes));
     }
 }
 

@@ -8,10 +8,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use crate::{
-    Cache, Engine,
-    ffi::{CacheAlarm, CacheCharge},
-};
+use crate::engine::{Cache, CacheAlarm, CacheCharge, Engine};
 
 /// How often the cache is looked at, at least. A flush or a look at a table's file looks at once.
 const LOOK_EVERY: Duration = Duration::from_millis(20);

@@ -1,7 +1,7 @@
 //! The host's one thread: writes hotness files, forgets tables whose files are gone, opens deferred tables when there is
 //! room, sums up in a database's log how its tables were opened, yields memory when the machine needs it.
 //!
-//! It never holds the [`Filters`](crate::filters::Filters) that own it, so it cannot drop the last reference to them. Dropping the
+//! It never holds the `Filters` that own it, so it cannot drop the last reference to them. Dropping the
 //! [`Maintenance`] stops and joins it.
 
 use std::{
@@ -14,27 +14,20 @@ use std::{
     time::{Duration, Instant},
 };
 
-use springbloom_manager::{JoinedThread, Manager};
+use springbloom_manager::JoinedThread;
 
-use crate::{
-    control::budget_control::BudgetControl,
-    tables::{databases::Databases, deferred::DeferredTables, handover::Handover, table_files::TableFiles},
-    warm_start::WarmStart,
-};
+use super::budget_control::BudgetControl;
+use crate::tables::Tables;
 
 /// How often deleted and deferred tables are looked for. Deleted ones hold memory, and deferred ones waste reads.
 const TABLE_CHECK_INTERVAL: Duration = Duration::from_millis(500);
 
 /// What the thread works on.
 pub(crate) struct Tasks {
-    pub(crate) manager: Arc<Manager>,
-    pub(crate) files: Arc<TableFiles>,
-    pub(crate) databases: Arc<Databases>,
-    /// With the interval of saving.
-    pub(crate) warm_start: Option<(Arc<WarmStart>, Duration)>,
+    pub(crate) tables: Arc<Tables>,
+    /// How often hotness is saved, if it is.
+    pub(crate) save_every: Option<Duration>,
     pub(crate) budget: Arc<BudgetControl>,
-    pub(crate) handover: Arc<Handover>,
-    pub(crate) deferred: Arc<DeferredTables>,
     pub(crate) panics: Arc<AtomicU64>,
 }
 
@@ -56,7 +49,7 @@ impl Maintenance {
     pub(crate) fn start(tasks: Tasks) -> Self {
         let stop = Arc::new(Stop::default());
         let theirs = stop.clone();
-        let notices = tasks.manager.notices().clone();
+        let notices = tasks.tables.manager.notices().clone();
         let thread = JoinedThread::spawn("springbloom-maintenance", move || tasks.run(&theirs))
             .inspect_err(|error| notices.warn(format!("no thread to look after filter files: {error}")));
         Self { stop, thread: thread.ok() }
@@ -108,8 +101,9 @@ impl Timer {
 
 impl Tasks {
     fn run(&self, stop: &Stop) {
+        let tables = &*self.tables;
         let mut check = Timer::every(TABLE_CHECK_INTERVAL);
-        let mut save = self.warm_start.as_ref().map(|(_, interval)| Timer::every(*interval));
+        let mut save = self.save_every.map(Timer::every);
         let mut poll = self.budget.poll_interval().map(Timer::every);
         self.budget.wake_this_thread();
         loop {
@@ -123,12 +117,14 @@ impl Tasks {
                 self.contained(|| self.budget.look_at_cache());
             }
             if check.is_due() {
-                self.contained(|| self.files.forget_deleted());
-                self.contained(|| self.databases.tell(self.manager.notices()));
-                self.contained(|| self.handover.expire());
-                self.contained(|| self.deferred.retry());
+                self.contained(|| tables.files.forget_deleted());
+                self.contained(|| tables.databases.tell(tables.manager.notices()));
+                // Without a budget there is no room, and no table need be read to learn it.
+                if tables.manager.budget().budget_bytes() > 0 {
+                    self.contained(|| tables.deferred.retry());
+                }
                 self.contained(|| {
-                    self.databases.sum_up_openings(self.manager.budget().budget_bytes());
+                    tables.databases.sum_up_openings(tables.manager.budget().budget_bytes());
                 });
             }
             if poll.as_mut().is_some_and(Timer::is_due) {
@@ -142,8 +138,8 @@ impl Tasks {
     }
 
     fn save(&self) {
-        if let Some((warm_start, _)) = &self.warm_start {
-            self.contained(|| warm_start.save_all());
+        if let Some(warm_starts) = &self.tables.warm_starts {
+            self.contained(|| warm_starts.save_all());
         }
     }
 
@@ -151,7 +147,7 @@ impl Tasks {
     fn contained(&self, task: impl FnOnce()) {
         if catch_unwind(AssertUnwindSafe(task)).is_err() {
             self.panics.fetch_add(1, Ordering::Relaxed);
-            self.manager.notices().warn("the filter maintenance thread panicked and goes on".into());
+            self.tables.manager.notices().warn("the filter maintenance thread panicked and goes on".into());
         }
     }
 }
@@ -160,26 +156,27 @@ impl Tasks {
 mod tests {
     use super::*;
     use crate::{
-        filters::settings::Settings,
-        tables::deferred::{Retry, Tried},
-        test_engine::TEST_ENGINE,
+        engine::test_engine::TEST_ENGINE,
+        instance::Filters,
+        settings::Settings,
+        tables::deferred::{DeferredFamily, RetryResult},
     };
 
     /// A column family whose first retry panics.
     struct PanicsOnce(Arc<AtomicU64>);
 
-    impl Retry for PanicsOnce {
-        fn retry(&self) -> Tried {
+    impl DeferredFamily for PanicsOnce {
+        fn retry(&self) -> RetryResult {
             assert!(self.0.fetch_add(1, Ordering::SeqCst) > 0, "a panic that the test expects");
-            Tried::NoneLeft
+            RetryResult::NoneLeft
         }
     }
 
     #[test]
     fn a_task_that_panics_is_counted_and_done_again() {
-        let elastic = Settings::default().start(&TEST_ENGINE).unwrap();
+        let elastic = Filters::start(Settings::default(), &TEST_ENGINE).unwrap();
         let retries = Arc::new(AtomicU64::new(0));
-        elastic.deferred.add(1, Box::new(PanicsOnce(retries.clone())));
+        elastic.tables.deferred.add(1, Box::new(PanicsOnce(retries.clone())));
         let begun = Instant::now();
         while retries.load(Ordering::SeqCst) < 2 {
             assert!(begun.elapsed() < Duration::from_secs(20), "the thread ended with the panic");

@@ -11,7 +11,7 @@ use prometheus_client::{
 
 use springbloom_manager::{LevelUnits, ScopeCounts, Stats};
 
-use crate::filters::families::FamilyStats;
+use super::families::FamilyStats;
 
 /// What an HTTP server says the text is: `Content-Type`.
 pub const CONTENT_TYPE: &str = "application/openmetrics-text; version=1.0.0; charset=utf-8";
@@ -147,7 +147,6 @@ pub const METRICS: &[Metric] = &[
     counter("springbloom_units_loaded", "Units that were read", |s| one(s.loads)),
     counter("springbloom_unit_reads", "Reads that brought units", |s| one(s.load_reads)),
     counter("springbloom_unit_read_bytes", "Bytes of units that were read", |s| one(s.load_bytes)),
-    counter("springbloom_units_handed_over", "Units that came without a read", |s| one(s.handed_over_units)),
     counter("springbloom_units_evicted", "Units that were given up", |s| one(s.evictions)),
     counter("springbloom_units_corrupt", "Units that were found corrupt", |s| one(s.corrupt_units)),
     counter("springbloom_unit_reads_failed", "Reads of units that failed", |s| one(s.failed_reads)),

@@ -2,6 +2,6 @@
 
 pub(crate) mod budget_control;
 mod charged_cache;
+pub(crate) mod families;
 pub(crate) mod maintenance;
-pub(crate) mod memory_pressure;
 pub mod metrics;

@@ -1,37 +1,38 @@
 //! Functions that an engine's adapter calls. None unwinds: a panic is caught and answered as "no units".
+//!
+//! A reference stands for a pointer that is borrowed for the call, a box for one that is owned, and an option for one that may be null.
 
 use std::{
     cmp::Ordering,
     ffi::{c_char, c_int, c_void},
+    mem::MaybeUninit,
     panic::{AssertUnwindSafe, catch_unwind},
     ptr, slice,
-    sync::{Arc, atomic::Ordering as AtomicOrdering},
+    sync::Arc,
     time::Duration,
 };
 
 use springbloom_filter::KeyDigest;
 use springbloom_format::BlockHeader;
-use springbloom_manager::{
-    Answer, BatchKey, KeyOrder, MemoryKind, allocated_bytes, set_host_bytes_of_thread,
-};
+use springbloom_manager::{self as manager, Answer, KeyOrder, set_host_bytes_of_thread};
 
-use super::{
-    Cache, Engine, FileAccess, SpillFiles,
-    types::{
-        Access, Bytes, CORRUPT, Digest, NO_ROOM, OPENED, Order, RetryFn, Setting, Sought, TableSpec,
-        UNREADABLE, bytes_at, write_message,
-    },
+use super::types::{
+    BatchKey, CORRUPT, Comparator, Digest, NO_ROOM, OPENED, RetryFn, Setting, TableSpec, UNREADABLE,
+    write_message,
 };
 use crate::{
-    filters::{
+    engine::{Access, Bytes, Cache, Engine, FileAccess, SpillFiles},
+    instance::{
         Filters,
-        setting_table::{self, SETTINGS},
-        settings::Settings,
-        shared_instance::{give_up_shared_instance, shared_instance, shared_instance_if_any},
+        shared::{give_up_shared_instance, shared_instance, shared_instance_if_any},
+    },
+    settings::{
+        Settings,
+        table::{self, SETTINGS},
     },
     tables::{
-        databases::Family,
-        deferred::{Retry, Tried},
+        databases::ColumnFamily,
+        deferred::{DeferredFamily, RetryResult},
         open_table::{OpenError, OpenTable, Opening},
         unit_builder::UnitBuilder,
     },
@@ -60,7 +61,7 @@ unsafe extern "C" fn sb_setting_can_work(setting: Setting, error: *mut c_char, e
     let [name, value] =
         [setting.name, setting.value].map(|bytes| unsafe { String::from_utf8_lossy(bytes.get()) });
     let applied = guarded(Err("an internal fault".to_owned()), || {
-        setting_table::apply(Settings::default(), &[(&*name, &*value)]).map(drop)
+        table::apply(Settings::default(), &[(&*name, &*value)]).map(drop)
     });
     if let Err(message) = &applied {
         // SAFETY: the buffer is the caller's.
@@ -132,105 +133,84 @@ unsafe extern "C" fn sb_filters_release(filters: *const Filters) {
 /// # Safety
 /// `filters` is alive.
 #[unsafe(no_mangle)]
-unsafe extern "C" fn sb_filters_budget_bytes(filters: *const Filters) -> u64 {
-    // SAFETY: borrowed for the call.
-    let filters = unsafe { &*filters };
-    guarded(0, || filters.manager.budget().budget_bytes() as u64)
+extern "C" fn sb_filters_budget_bytes(filters: &Filters) -> u64 {
+    guarded(0, || filters.budget_bytes() as u64)
 }
 
 /// # Safety
 /// `filters` is alive.
 #[unsafe(no_mangle)]
-unsafe extern "C" fn sb_filters_set_budget_bytes(filters: *const Filters, budget_bytes: u64) -> c_int {
-    // SAFETY: borrowed for the call.
-    let filters = unsafe { &*filters };
+extern "C" fn sb_filters_set_budget_bytes(filters: &Filters, budget_bytes: u64) -> c_int {
     c_int::from(guarded(false, || filters.set_budget_bytes(budget_bytes).is_ok()))
 }
 
 /// # Safety
 /// `filters` is alive.
 #[unsafe(no_mangle)]
-unsafe extern "C" fn sb_filters_count_written_without_units(filters: *const Filters) {
-    // SAFETY: borrowed for the call.
-    let filters = unsafe { &*filters };
-    guarded((), || _ = filters.tables_written_without_units.fetch_add(1, AtomicOrdering::Relaxed));
+extern "C" fn sb_filters_count_written_without_units(filters: &Filters) {
+    guarded((), || filters.tables.count_written_without_units());
 }
 
 /// # Safety
 /// `filters` is alive.
 #[unsafe(no_mangle)]
-unsafe extern "C" fn sb_filters_make_room(filters: *const Filters, bytes: u64) {
-    // SAFETY: borrowed for the call.
-    let filters = unsafe { &*filters };
+extern "C" fn sb_filters_make_room(filters: &Filters, bytes: u64) {
     guarded((), || filters.make_room(bytes));
 }
 
 /// # Safety
 /// `filters` is alive.
 #[unsafe(no_mangle)]
-unsafe extern "C" fn sb_filters_yield_to_cache(filters: *const Filters) -> c_int {
-    // SAFETY: borrowed for the call.
-    let filters = unsafe { &*filters };
+extern "C" fn sb_filters_yield_to_cache(filters: &Filters) -> c_int {
     c_int::from(guarded(false, || filters.yield_to_cache()))
 }
 
 /// # Safety
 /// `filters` is alive.
 #[unsafe(no_mangle)]
-unsafe extern "C" fn sb_filters_wait_idle(filters: *const Filters, timeout_ms: u64) -> c_int {
-    // SAFETY: borrowed for the call.
-    let filters = unsafe { &*filters };
+extern "C" fn sb_filters_wait_idle(filters: &Filters, timeout_ms: u64) -> c_int {
     guarded(0, || filters.wait_idle(Duration::from_millis(timeout_ms)).into())
 }
 
 /// # Safety
-/// `filters` is alive; `take` takes `context` and a text that it does not keep.
+/// `take` takes `context` and a text that it does not keep.
 #[unsafe(no_mangle)]
 unsafe extern "C" fn sb_filters_metrics_text(
-    filters: *const Filters,
+    filters: &Filters,
     context: *mut c_void,
     take: unsafe extern "C" fn(*mut c_void, Bytes),
 ) {
-    // SAFETY: borrowed for the call.
-    let filters = unsafe { &*filters };
     let text = guarded(String::new(), || filters.metrics_text());
     // SAFETY: by the caller's promise.
     unsafe { take(context, Bytes::of(text.as_bytes())) };
 }
 
 /// # Safety
-/// `filters` is alive; `take` takes `context` and a text that it does not keep.
+/// `take` takes `context` and a text that it does not keep.
 #[unsafe(no_mangle)]
 unsafe extern "C" fn sb_filters_settings_text(
-    filters: *const Filters,
+    filters: &Filters,
     context: *mut c_void,
     take: unsafe extern "C" fn(*mut c_void, Bytes),
 ) {
-    // SAFETY: borrowed for the call.
-    let filters = unsafe { &*filters };
     let text = guarded(String::new(), || filters.settings_text());
     // SAFETY: by the caller's promise.
     unsafe { take(context, Bytes::of(text.as_bytes())) };
 }
 
 /// # Safety
-/// `filters` is alive, `session` readable.
+/// `session` is readable.
 #[unsafe(no_mangle)]
-unsafe extern "C" fn sb_filters_count_table_without_units(filters: *const Filters, session: Bytes) {
+unsafe extern "C" fn sb_filters_count_table_without_units(filters: &Filters, session: Bytes) {
     // SAFETY: borrowed for the call.
-    let (filters, session) = unsafe { (&*filters, session.get()) };
-    guarded((), || {
-        filters.tables_without_units.fetch_add(1, AtomicOrdering::Relaxed);
-        filters.databases.count_without_units(session);
-    });
+    let session = unsafe { session.get() };
+    guarded((), || filters.tables.count_without_units(session));
 }
 
 /// # Safety
 /// `filters` is alive.
 #[unsafe(no_mangle)]
-unsafe extern "C" fn sb_filters_wasted_reads_per_lookup(filters: *const Filters, budget_bytes: u64) -> f64 {
-    // SAFETY: borrowed for the call.
-    let filters = unsafe { &*filters };
+extern "C" fn sb_filters_wasted_reads_per_lookup(filters: &Filters, budget_bytes: u64) -> f64 {
     guarded(-1.0, || {
         let visits = filters.visits_per_lookup();
         visits.map_or(-1.0, |visits| visits * filters.memory_curve().wasted_reads_per_visit(budget_bytes))
@@ -240,49 +220,41 @@ unsafe extern "C" fn sb_filters_wasted_reads_per_lookup(filters: *const Filters,
 /// # Safety
 /// `filters` is alive.
 #[unsafe(no_mangle)]
-unsafe extern "C" fn sb_filters_assumes_bytewise_equality(filters: *const Filters) -> c_int {
-    // SAFETY: borrowed for the call.
-    let filters = unsafe { &*filters };
-    guarded(0, || c_int::from(filters.assume_bytewise_equality))
+extern "C" fn sb_filters_assumes_bytewise_equality(filters: &Filters) -> c_int {
+    guarded(0, || c_int::from(filters.settings.assume_bytewise_equality))
 }
 
 /// # Safety
 /// `filters` is alive.
 #[unsafe(no_mangle)]
-unsafe extern "C" fn sb_filters_writes_units(filters: *const Filters) -> c_int {
-    // SAFETY: borrowed for the call.
-    let filters = unsafe { &*filters };
-    guarded(1, || c_int::from(filters.write_units))
+extern "C" fn sb_filters_writes_units(filters: &Filters) -> c_int {
+    guarded(1, || c_int::from(filters.settings.write_units))
 }
 
 /// # Safety
-/// `filters` is alive, `session` readable, `spill` null or readable; its context outlives the builder.
+/// `session` is readable; the context of `spill` outlives the builder.
 #[unsafe(no_mangle)]
 unsafe extern "C" fn sb_builder_new(
-    filters: *const Filters,
+    filters: &Filters,
     bytewise: c_int,
     session: Bytes,
     file_number: u64,
-    spill: *const SpillFiles,
-) -> *mut UnitBuilder {
+    spill: Option<&SpillFiles>,
+) -> Option<Box<UnitBuilder>> {
     // SAFETY: borrowed for the call.
-    let (filters, session, spill) = unsafe { (&*filters, session.get(), spill.as_ref().copied()) };
-    let builder =
-        guarded(None, || Some(UnitBuilder::new(filters, bytewise != 0, session, file_number, spill)));
-    builder.map_or(ptr::null_mut(), |builder| Box::into_raw(Box::new(builder)))
+    let session = unsafe { session.get() };
+    let (settings, memory, spill) = (&filters.settings, &filters.tables.builder_memory, spill.copied());
+    guarded(None, || {
+        Some(Box::new(UnitBuilder::new(settings, memory, bytewise != 0, session, file_number, spill)))
+    })
 }
 
 /// # Safety
-/// `builder` is alive and used by this thread alone; the key is readable.
+/// The key is readable.
 #[unsafe(no_mangle)]
-unsafe extern "C" fn sb_builder_add(
-    builder: *mut UnitBuilder,
-    key: *const u8,
-    key_size: usize,
-    entry_bytes: u64,
-) {
+unsafe extern "C" fn sb_builder_add(builder: &mut UnitBuilder, key: Bytes, entry_bytes: u64) {
     // SAFETY: borrowed for the call.
-    let (builder, key) = unsafe { (&mut *builder, bytes_at(key, key_size)) };
+    let key = unsafe { key.get() };
     let is_added = guarded(false, || {
         builder.add(key, entry_bytes);
         true
@@ -295,82 +267,58 @@ unsafe extern "C" fn sb_builder_add(
 /// # Safety
 /// `builder` is alive.
 #[unsafe(no_mangle)]
-unsafe extern "C" fn sb_builder_key_count(builder: *const UnitBuilder) -> u64 {
-    // SAFETY: borrowed for the call.
-    let builder = unsafe { &*builder };
+extern "C" fn sb_builder_key_count(builder: &UnitBuilder) -> u64 {
     guarded(0, || builder.key_count())
 }
 
 /// # Safety
 /// `builder` is alive.
 #[unsafe(no_mangle)]
-unsafe extern "C" fn sb_builder_bytes_estimate(builder: *const UnitBuilder) -> u64 {
-    // SAFETY: borrowed for the call.
-    let builder = unsafe { &*builder };
+extern "C" fn sb_builder_bytes_estimate(builder: &UnitBuilder) -> u64 {
     guarded(0, || builder.block_bytes_estimate())
 }
 
 /// # Safety
 /// `builder` is alive and used by this thread alone.
 #[unsafe(no_mangle)]
-unsafe extern "C" fn sb_builder_memory_bytes(builder: *const UnitBuilder) -> u64 {
-    // SAFETY: borrowed for the call.
-    let builder = unsafe { &*builder };
+extern "C" fn sb_builder_memory_bytes(builder: &UnitBuilder) -> u64 {
     guarded(0, || builder.memory_bytes())
 }
 
 /// # Safety
 /// `builder` is alive and used by this thread alone.
 #[unsafe(no_mangle)]
-unsafe extern "C" fn sb_builder_finish(builder: *mut UnitBuilder) -> Bytes {
-    // SAFETY: borrowed for the call; the bytes stay in the builder.
-    let builder = unsafe { &mut *builder };
+extern "C" fn sb_builder_finish(builder: &mut UnitBuilder) -> Bytes {
     guarded(Bytes::empty(), || Bytes::of(builder.finish()))
 }
 
-/// # Safety
-/// `builder` and `filters` are alive, `path` is readable.
 #[unsafe(no_mangle)]
-unsafe extern "C" fn sb_builder_hand_over(builder: *const UnitBuilder, filters: *const Filters, path: Bytes) {
-    // SAFETY: borrowed for the call.
-    let (builder, filters, path) = unsafe { (&*builder, &*filters, path.get()) };
-    guarded((), || builder.hand_over(filters, path));
+extern "C" fn sb_builder_free(builder: Option<Box<UnitBuilder>>) {
+    guarded((), || drop(builder));
 }
 
 /// # Safety
-/// The caller owned `builder`.
+/// `start` is readable.
 #[unsafe(no_mangle)]
-unsafe extern "C" fn sb_builder_free(builder: *mut UnitBuilder) {
-    // SAFETY: ownership comes back to the Box that it came from.
-    guarded((), || drop(unsafe { Box::from_raw(builder) }));
-}
-
-/// # Safety
-/// `start` is readable; the out-pointers are writable.
-#[unsafe(no_mangle)]
-unsafe extern "C" fn sb_block_extent(start: Bytes, head_bytes: *mut u64, block_bytes: *mut u64) -> c_int {
+unsafe extern "C" fn sb_block_extent(start: Bytes, head_bytes: &mut u64, block_bytes: &mut u64) -> c_int {
     // SAFETY: borrowed for the call.
     let start = unsafe { start.get() };
     let Some(header) = guarded(None, || BlockHeader::parse(start).ok()) else { return 0 };
-    // SAFETY: the caller's variables.
-    unsafe {
-        *head_bytes = header.head_bytes();
-        *block_bytes = header.block_bytes;
-    }
+    (*head_bytes, *block_bytes) = (header.head_bytes(), header.block_bytes);
     1
 }
 
 // SAFETY: by the header, any thread may compare.
-unsafe impl Send for Order {}
+unsafe impl Send for Comparator {}
 // SAFETY: as above.
-unsafe impl Sync for Order {}
+unsafe impl Sync for Comparator {}
 
-impl KeyOrder for Order {
+impl KeyOrder for Comparator {
     #[inline]
     fn compare(&self, a: &[u8], b: &[u8]) -> Ordering {
         let Some(compare) = self.compare else { return a.cmp(b) };
         // SAFETY: the comparator is alive for the call that the order came with, and both keys are readable.
-        let order = unsafe { compare(self.comparator, a.as_ptr(), a.len(), b.as_ptr(), b.len()) };
+        let order = unsafe { compare(self.comparator, Bytes::of(a), Bytes::of(b)) };
         order.cmp(&0)
     }
 
@@ -380,70 +328,57 @@ impl KeyOrder for Order {
 }
 
 /// # Safety
-/// `filters` is alive, `session` and `folder` readable; `files.access` belongs to the callee from here on.
+/// `session` and `folder` are readable; `files.access` belongs to the callee from here on.
 #[unsafe(no_mangle)]
-unsafe extern "C" fn sb_family_open(
-    filters: *const Filters,
+unsafe extern "C" fn sb_column_family_open(
+    filters: &Filters,
     session: Bytes,
     folder: Bytes,
     is_for_writing: c_int,
     files: Access,
-) -> *mut Family {
-    // SAFETY: borrowed for the call.
-    let (filters, session, folder) = unsafe { (&*filters, session.get(), folder.get()) };
-    // SAFETY: the caller gives the access away.
-    let files = unsafe { FileAccess::new(files) };
-    let opened = guarded(None, || Some(filters.databases.open(session, folder, is_for_writing != 0, files)));
-    opened.map_or(ptr::null_mut(), |family| Box::into_raw(Box::new(family)))
+) -> Option<Box<ColumnFamily>> {
+    // SAFETY: borrowed for the call; the caller gives the access away.
+    let (session, folder, files) = unsafe { (session.get(), folder.get(), FileAccess::new(files)) };
+    let databases = &filters.tables.databases;
+    guarded(None, || Some(Box::new(databases.open(session, folder, is_for_writing != 0, files))))
 }
 
-/// # Safety
-/// `family` was opened with `filters`, which is alive, and nobody uses it any more.
 #[unsafe(no_mangle)]
-unsafe extern "C" fn sb_family_close(filters: *const Filters, family: *mut Family) {
-    if family.is_null() {
-        return; // opening it failed
-    }
-    // SAFETY: borrowed for the call; ownership comes back to the Box that it came from.
-    let (filters, family) = unsafe { (&*filters, Box::from_raw(family)) };
-    guarded((), || family.close(filters));
+extern "C" fn sb_column_family_close(filters: &Filters, family: Option<Box<ColumnFamily>>) {
+    // `None`: opening it failed.
+    guarded((), || family.into_iter().for_each(|family| filters.tables.close_column_family(*family)));
 }
 
 /// # Safety
-/// See `include/springbloom_abi.h`; `table` is the caller's memory.
+/// What `spec` points to is readable.
 #[unsafe(no_mangle)]
 unsafe extern "C" fn sb_table_open(
-    filters: *const Filters,
-    family: *const Family,
-    spec: *const TableSpec,
-    table: *mut OpenTable,
+    filters: &Filters,
+    family: Option<&ColumnFamily>,
+    spec: &TableSpec,
+    table: &mut MaybeUninit<OpenTable>,
 ) -> c_int {
-    if family.is_null() {
-        return CORRUPT; // opening it failed
-    }
-    // SAFETY: borrowed for the call.
-    let (filters, family, spec) = unsafe { (&*filters, &*family, &*spec) };
+    let Some(family) = family else { return CORRUPT }; // opening it failed
     let opened = guarded(Err(OpenError::Corrupt), || {
-        // SAFETY: the spec's bytes are borrowed for the call.
-        let (path, session, head) = unsafe { (spec.path.get(), spec.session.get(), spec.head.get()) };
-        // SAFETY: as above.
-        family.learn_name(unsafe { spec.family.get() });
+        // SAFETY: borrowed for the call.
+        let [path, session, head, name] =
+            [spec.path, spec.session, spec.head, spec.family].map(|bytes| unsafe { bytes.get() });
+        family.learn_name(name);
         let opening = Opening {
             family,
             path,
             session,
             file_number: spec.file_number,
             level: u8::try_from(spec.level).ok(),
-            order: &spec.order,
+            order: &spec.comparator,
             head,
             block_offset: spec.block_offset,
         };
-        OpenTable::open(filters, opening)
+        OpenTable::open(&filters.tables, opening)
     });
     match opened {
         Ok(opened) => {
-            // SAFETY: an `sb_table` is as large and aligned as this, and holds nothing that would have to be dropped.
-            unsafe { table.write(opened) };
+            table.write(opened);
             OPENED
         }
         Err(OpenError::NoRoom) => NO_ROOM,
@@ -452,39 +387,35 @@ unsafe extern "C" fn sb_table_open(
 }
 
 /// A column family of the adapter with deferred tables.
-struct DeferredOfFamily {
+struct AdapterFamily {
     context: *mut c_void,
     retry: RetryFn,
 }
 
 // SAFETY: the adapter lets any one thread at a time retry.
-unsafe impl Send for DeferredOfFamily {}
+unsafe impl Send for AdapterFamily {}
 
-impl Retry for DeferredOfFamily {
-    fn retry(&self) -> Tried {
+impl DeferredFamily for AdapterFamily {
+    fn retry(&self) -> RetryResult {
         // SAFETY: the column family is alive until it was removed, and removing waits for this call.
         match unsafe { (self.retry)(self.context) } {
-            OPENED => Tried::Opened,
-            NO_ROOM => Tried::NoRoom,
-            UNREADABLE => Tried::Unreadable,
-            _ => Tried::NoneLeft,
+            OPENED => RetryResult::Opened,
+            NO_ROOM => RetryResult::NoRoom,
+            UNREADABLE => RetryResult::Unreadable,
+            _ => RetryResult::NoneLeft,
         }
     }
 }
 
-/// # Safety
-/// `filters` and `family` are alive; `context` is until it is removed.
 #[unsafe(no_mangle)]
-unsafe extern "C" fn sb_deferred_add(
-    filters: *const Filters,
-    family: *const Family,
+extern "C" fn sb_deferred_add(
+    filters: &Filters,
+    family: Option<&ColumnFamily>,
     context: *mut c_void,
     retry: RetryFn,
 ) {
-    // SAFETY: borrowed for the call; null if opening it failed.
-    let (filters, family) = unsafe { (&*filters, family.as_ref()) };
     guarded((), || {
-        filters.deferred.add(context as usize, Box::new(DeferredOfFamily { context, retry }));
+        filters.tables.deferred.add(context as usize, Box::new(AdapterFamily { context, retry }));
         if let Some(family) = family {
             family.database.count_deferred();
         }
@@ -494,78 +425,53 @@ unsafe extern "C" fn sb_deferred_add(
 /// # Safety
 /// `filters` is alive.
 #[unsafe(no_mangle)]
-unsafe extern "C" fn sb_deferred_remove(filters: *const Filters, context: *mut c_void) {
-    // SAFETY: borrowed for the call.
-    let deferred = unsafe { &(*filters).deferred };
-    guarded((), || deferred.remove(context as usize));
+extern "C" fn sb_deferred_remove(filters: &Filters, context: *mut c_void) {
+    guarded((), || filters.tables.deferred.remove(context as usize));
 }
 
 /// # Safety
 /// `filters` is alive; one of its deferred tables is closed.
 #[unsafe(no_mangle)]
-unsafe extern "C" fn sb_deferred_closed(filters: *const Filters) {
-    // SAFETY: borrowed for the call.
-    let deferred = unsafe { &(*filters).deferred };
-    guarded((), || deferred.end_one());
+extern "C" fn sb_deferred_closed(filters: &Filters) {
+    guarded((), || filters.tables.deferred.end_one());
 }
 
 /// # Safety
-/// `filters` is alive; the path is readable.
+/// The path is readable.
 #[unsafe(no_mangle)]
-unsafe extern "C" fn sb_table_moved(filters: *const Filters, path: *const u8, path_size: usize, level: i32) {
+unsafe extern "C" fn sb_table_moved(filters: &Filters, path: Bytes, level: i32) {
     // SAFETY: borrowed for the call.
-    let (filters, path) = unsafe { (&*filters, bytes_at(path, path_size)) };
-    guarded((), || filters.files.set_level(path, u8::try_from(level).ok()));
+    let path = unsafe { path.get() };
+    guarded((), || filters.tables.files.set_level(path, u8::try_from(level).ok()));
 }
 
 /// # Safety
 /// `table` is alive.
 #[unsafe(no_mangle)]
-unsafe extern "C" fn sb_table_memory_bytes(table: *const OpenTable) -> u64 {
-    // SAFETY: borrowed for the call.
-    let table = unsafe { &*table };
+extern "C" fn sb_table_memory_bytes(table: &OpenTable) -> u64 {
     guarded(0, || table.handle.memory_bytes() as u64)
 }
 
 /// # Safety
-/// `table` was opened with `filters`, which is alive, and nobody uses it any more.
+/// `table` was opened with `filters`, and nobody uses it any more.
 #[unsafe(no_mangle)]
-unsafe extern "C" fn sb_table_close(filters: *const Filters, table: *mut OpenTable, obsolete: c_int) {
-    // SAFETY: borrowed for the call; the table is moved out of memory that the caller does not read again.
-    let (filters, table) = unsafe { (&*filters, table.read()) };
-    guarded((), || table.close(filters, obsolete != 0));
-}
-
-/// # Safety
-/// `filters` is alive.
-#[unsafe(no_mangle)]
-unsafe extern "C" fn sb_reserve(filters: *const Filters, bytes: usize) -> c_int {
-    // SAFETY: borrowed for the call.
-    let filters = unsafe { &*filters };
-    let reserved = guarded(None, || filters.manager.reserve(allocated_bytes(bytes)));
-    reserved.map(|reservation| reservation.forget(MemoryKind::Bookkeeping)).is_some().into()
-}
-
-/// # Safety
-/// `filters` is alive; the caller has these bytes from `sb_reserve`.
-#[unsafe(no_mangle)]
-unsafe extern "C" fn sb_give_back(filters: *const Filters, bytes: usize) {
-    // SAFETY: borrowed for the call.
-    let budget = unsafe { &*filters }.manager.budget();
-    guarded((), || budget.release(MemoryKind::Bookkeeping, allocated_bytes(bytes)));
+unsafe extern "C" fn sb_table_close(filters: &Filters, table: *const OpenTable, obsolete: c_int) {
+    // SAFETY: the table is moved out of memory that the caller does not read again.
+    let table = unsafe { table.read() };
+    guarded((), || table.close(&filters.tables, obsolete != 0));
 }
 
 #[unsafe(no_mangle)]
-extern "C" fn sb_thread_keeps(bytes: usize) {
+extern "C" fn sb_set_thread_bytes(bytes: usize) {
     guarded((), || set_host_bytes_of_thread(bytes));
 }
 
 /// # Safety
 /// The key is readable.
 #[unsafe(no_mangle)]
-unsafe extern "C" fn sb_digest_of(key: *const u8, key_size: usize) -> Digest {
+unsafe extern "C" fn sb_digest_of(key: Bytes) -> Digest {
     // SAFETY: borrowed for the call.
-    let key = unsafe { bytes_at(key, key_size) };
+    let key = unsafe { key.get() };
     guarded(Digest { lo: 0, hi: 0 }, || KeyDigest::of(key).into())
 }
 
@@ -574,7 +480,7 @@ unsafe extern "C" fn sb_digest_of(key: *const u8, key_size: usize) -> Digest {
 #[unsafe(no_mangle)]
 unsafe extern "C" fn sb_table_may_match(
     table: *const OpenTable,
-    order: *const Order,
+    order: *const Comparator,
     digest: Digest,
     key: Bytes,
     segment: *mut u32,
@@ -588,7 +494,7 @@ unsafe extern "C" fn sb_table_may_match(
     answer.may_match().into()
 }
 
-impl BatchKey for Sought {
+impl manager::BatchKey for BatchKey {
     fn key(&self) -> &[u8] {
         // SAFETY: its keys are readable while `sb_table_may_match_batch` borrows it, and nothing else asks for them.
         unsafe { self.key.get() }
@@ -608,8 +514,8 @@ impl BatchKey for Sought {
 #[unsafe(no_mangle)]
 unsafe extern "C" fn sb_table_may_match_batch(
     table: *const OpenTable,
-    order: *const Order,
-    sought: *mut Sought,
+    order: *const Comparator,
+    sought: *mut BatchKey,
     count: usize,
 ) {
     if count == 0 {

@@ -2,11 +2,11 @@
 
 use std::mem::offset_of;
 
-use super::{
-    CacheCalls, Engine, SpillFiles,
-    types::{Access, Bytes, Digest, Order, Setting, Sought, TableSpec},
+use super::types::{BatchKey, Comparator, Digest, Setting, TableSpec};
+use crate::{
+    engine::{Access, Bytes, CacheCalls, Engine, SpillFiles},
+    tables::open_table::OpenTable,
 };
-use crate::tables::open_table::OpenTable;
 
 /// A struct's size, and the offsets of its fields in their order.
 macro_rules! layout {
@@ -23,12 +23,12 @@ layout!(Digest, 16, lo: 0, hi: 8);
 layout!(Access, 40, access: 0, read: 8, exists: 16, log: 24, free: 32);
 layout!(SpillFiles, 48, context: 0, create: 8, append: 16, read: 24, map: 32, free: 40);
 layout!(Setting, 32, name: 0, value: 16);
-layout!(Order, 16, comparator: 0, compare: 8);
+layout!(Comparator, 16, comparator: 0, compare: 8);
 layout!(
     TableSpec, 104,
-    path: 0, session: 16, file_number: 32, level: 40, order: 48, head: 64, block_offset: 80, family: 88
+    path: 0, session: 16, file_number: 32, level: 40, comparator: 48, head: 64, block_offset: 80, family: 88
 );
-layout!(Sought, 40, key: 0, digest: 16, segment: 32, may_match: 36);
+layout!(BatchKey, 40, key: 0, digest: 16, segment: 32, may_match: 36);
 layout!(CacheCalls, 40, charge: 0, room: 8, update: 16, watch: 24, release: 32);
 layout!(
     Engine, 88,

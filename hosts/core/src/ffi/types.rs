@@ -2,49 +2,12 @@
 
 use std::{
     ffi::{c_char, c_int, c_void},
-    ptr, slice,
+    ptr,
 };
 
 use springbloom_filter::KeyDigest;
 
-/// Bytes that somebody else owns: `sb_bytes`.
-#[repr(C)]
-#[derive(Clone, Copy)]
-pub struct Bytes {
-    /// May be null when `size` is 0.
-    pub data: *const u8,
-    /// How many there are.
-    pub size: usize,
-}
-
-impl Bytes {
-    pub(super) fn empty() -> Self {
-        Self { data: ptr::null(), size: 0 }
-    }
-
-    pub(super) fn of(bytes: &[u8]) -> Self {
-        Self { data: bytes.as_ptr(), size: bytes.len() }
-    }
-
-    /// The bytes.
-    ///
-    /// # Safety
-    /// `data` points to `size` readable bytes that nobody writes while the result is in use; it may be null when `size` is 0.
-    pub unsafe fn get<'a>(self) -> &'a [u8] {
-        // SAFETY: by the caller's promise.
-        unsafe { bytes_at(self.data, self.size) }
-    }
-}
-
-/// # Safety
-/// `data` points to `size` readable bytes that nobody writes while the result is in use; it may be null when `size` is 0.
-pub(super) unsafe fn bytes_at<'a>(data: *const u8, size: usize) -> &'a [u8] {
-    if size == 0 {
-        return &[];
-    }
-    // SAFETY: by the caller's promise.
-    unsafe { slice::from_raw_parts(data, size) }
-}
+use crate::engine::Bytes;
 
 #[repr(C)]
 #[derive(Clone, Copy)]
@@ -67,7 +30,7 @@ impl From<Digest> for KeyDigest {
 
 /// A key of a batch.
 #[repr(C)]
-pub(super) struct Sought {
+pub(super) struct BatchKey {
     pub(super) key: Bytes,
     pub(super) digest: Digest,
     pub(super) segment: u32,
@@ -81,27 +44,13 @@ pub(super) struct Setting {
     pub(super) value: Bytes,
 }
 
-pub(super) type ReadFn = unsafe extern "C" fn(*const c_void, Bytes, u64, usize, c_int, *mut u8) -> c_int;
-pub(super) type ExistsFn = unsafe extern "C" fn(*const c_void, Bytes) -> c_int;
-pub(super) type LogFn = unsafe extern "C" fn(*const c_void, c_int, Bytes);
-pub(super) type FreeFn = unsafe extern "C" fn(*mut c_void);
 pub(super) type RetryFn = unsafe extern "C" fn(*mut c_void) -> c_int;
-pub(super) type CompareFn = unsafe extern "C" fn(*const c_void, *const u8, usize, *const u8, usize) -> c_int;
-
-#[repr(C)]
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Access {
-    pub(super) access: *mut c_void,
-    pub(super) read: ReadFn,
-    pub(super) exists: ExistsFn,
-    pub(super) log: LogFn,
-    pub(super) free: FreeFn,
-}
+pub(super) type CompareFn = unsafe extern "C" fn(*const c_void, Bytes, Bytes) -> c_int;
 
 /// An order of user keys. Without a function: the order of their bytes.
 #[repr(C)]
 #[derive(Clone, Copy)]
-pub(super) struct Order {
+pub(super) struct Comparator {
     pub(super) comparator: *const c_void,
     pub(super) compare: Option<CompareFn>,
 }
@@ -112,7 +61,7 @@ pub(super) struct TableSpec {
     pub(super) session: Bytes,
     pub(super) file_number: u64,
     pub(super) level: i32,
-    pub(super) order: Order,
+    pub(super) comparator: Comparator,
     pub(super) head: Bytes,
     pub(super) block_offset: u64,
     pub(super) family: Bytes,

@@ -16,10 +16,7 @@ use std::{
 use parking_lot::Mutex;
 use springbloom_manager::{Notices, ScopeId};
 
-use crate::{
-    ffi::{FileAccess, LogLevel},
-    filters::Filters,
-};
+use crate::engine::{FileAccess, LogLevel};
 
 /// Tells databases of the process apart.
 static NEXT_NUMBER: AtomicU64 = AtomicU64::new(1);
@@ -62,7 +59,7 @@ struct Openings {
 }
 
 /// A column family of a database, while one of its tables is open.
-pub(crate) struct Family {
+pub(crate) struct ColumnFamily {
     pub(crate) database: Arc<Database>,
     /// A scope of its own: keys of different comparators are never compared.
     pub(crate) scope: ScopeId,
@@ -144,7 +141,7 @@ impl Databases {
         folder: &[u8],
         is_for_writing: bool,
         files: FileAccess,
-    ) -> Family {
+    ) -> ColumnFamily {
         let without_units = || {
             let mut unclaimed = self.unclaimed.lock();
             let at = unclaimed.iter().position(|(of, _)| of == session);
@@ -169,7 +166,7 @@ impl Databases {
         next_scope.0 += 1;
         families.push((scope, name.clone()));
         database.is_for_writing.fetch_or(is_for_writing, Ordering::Relaxed);
-        Family { database: database.clone(), scope, name }
+        ColumnFamily { database: database.clone(), scope, name }
     }
 
     /// Database and column family of each scope that has a table open.
@@ -180,11 +177,6 @@ impl Databases {
             families.iter().map(move |(scope, of)| (*scope, (database.folder.clone(), name(of))))
         });
         all.collect()
-    }
-
-    /// Access to the files of the database with that session. If it is not open, no file exists.
-    pub(crate) fn files_of(&self, session: &[u8]) -> FileAccess {
-        self.open.lock().get(session).map_or_else(FileAccess::none, |open| open.database.files.clone())
     }
 
     /// The database with that session opened a table without units.
@@ -232,7 +224,7 @@ impl Databases {
     }
 
     /// Takes out a column family. Gives whether it was the database's last.
-    fn leave(&self, family: &Family) -> bool {
+    pub(crate) fn leave(&self, family: &ColumnFamily) -> bool {
         let mut open = self.open.lock();
         let Some(entry) = open.get_mut(&family.database.session) else { return false };
         entry.families.retain(|(scope, _)| *scope != family.scope);
@@ -244,24 +236,11 @@ impl Databases {
     }
 }
 
-impl Family {
+impl ColumnFamily {
     /// A table says which column family wrote it: the first one that says so names it. An ingested table says nothing.
     pub(crate) fn learn_name(&self, name: &[u8]) {
         if !name.is_empty() {
             self.name.get_or_init(|| String::from_utf8_lossy(name).into_owned());
         }
-    }
-
-    /// No table of the column family is open any more.
-    pub(crate) fn close(self, filters: &Filters) {
-        filters.databases.tell(filters.manager.notices());
-        if !filters.databases.leave(&self) {
-            return;
-        }
-        if let Some(warm_start) = &filters.warm_start {
-            warm_start.close(&self.database);
-        }
-        self.database.files.close();
-        filters.files.forget_database(&self.database);
     }
 }

@@ -13,7 +13,7 @@ use parking_lot::Mutex;
 
 /// What opening a deferred table came to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Tried {
+pub(crate) enum RetryResult {
     /// It has its units, or never will: it is not tried again.
     Opened,
     /// There is no room for it yet.
@@ -25,9 +25,9 @@ pub(crate) enum Tried {
 }
 
 /// The deferred tables of a column family.
-pub(crate) trait Retry: Send {
+pub(crate) trait DeferredFamily: Send {
     /// Tries to open one of them.
-    fn retry(&self) -> Tried;
+    fn retry(&self) -> RetryResult;
 }
 
 /// Column families with deferred tables, by the address of the adapter's object.
@@ -39,7 +39,7 @@ pub(crate) struct DeferredTables {
 }
 
 /// Locked while a table is tried, so that its column family stays. `None`: the column family was removed.
-type Tries = Arc<Mutex<Option<Box<dyn Retry>>>>;
+type Tries = Arc<Mutex<Option<Box<dyn DeferredFamily>>>>;
 
 /// A column family with deferred tables.
 struct Entry {
@@ -57,7 +57,7 @@ struct State {
 
 impl DeferredTables {
     /// The column family has a deferred table.
-    pub(crate) fn add(&self, family: usize, retry: Box<dyn Retry>) {
+    pub(crate) fn add(&self, family: usize, retry: Box<dyn DeferredFamily>) {
         self.tables.fetch_add(1, Ordering::Relaxed);
         let new = || Entry { retry: Arc::new(Mutex::new(Some(retry))), deferred: 0 };
         self.state.lock().families.entry(family).or_insert_with(new).deferred += 1;
@@ -98,13 +98,15 @@ impl DeferredTables {
             while let Some((retry, deferred)) = self.entry(family) {
                 let tried = retry.lock().as_ref().map(|family| family.retry());
                 match tried {
-                    Some(Tried::Opened) => self.end_one(),
-                    Some(Tried::NoneLeft) => self.remove_unless_deferred_since(family, &retry, deferred),
-                    Some(Tried::NoRoom) => {
+                    Some(RetryResult::Opened) => self.end_one(),
+                    Some(RetryResult::NoneLeft) => {
+                        self.remove_unless_deferred_since(family, &retry, deferred)
+                    }
+                    Some(RetryResult::NoRoom) => {
                         self.state.lock().first = family + 1;
                         return;
                     }
-                    Some(Tried::Unreadable) | None => break, // `None`: it was removed meanwhile
+                    Some(RetryResult::Unreadable) | None => break, // `None`: it was removed meanwhile
                 }
             }
         }
@@ -134,11 +136,11 @@ mod tests {
         go_on: Mutex<Receiver<()>>,
     }
 
-    impl Retry for Slow {
-        fn retry(&self) -> Tried {
+    impl DeferredFamily for Slow {
+        fn retry(&self) -> RetryResult {
             self.begun.send(()).expect("the test waits for it");
             self.go_on.lock().recv().expect("the test lets it go on");
-            Tried::NoneLeft
+            RetryResult::NoneLeft
         }
     }
 
@@ -149,11 +151,11 @@ mod tests {
         tries: Arc<AtomicU64>,
     }
 
-    impl Retry for NeedsRoom {
-        fn retry(&self) -> Tried {
+    impl DeferredFamily for NeedsRoom {
+        fn retry(&self) -> RetryResult {
             self.tries.fetch_add(1, Ordering::Relaxed);
             let has_room = self.room.load(Ordering::Relaxed) >= self.needs;
-            if has_room { Tried::NoneLeft } else { Tried::NoRoom }
+            if has_room { RetryResult::NoneLeft } else { RetryResult::NoRoom }
         }
     }
 

@@ -1,11 +1,92 @@
-//! Known tables: how they are opened and read, where they lie, and when they are forgotten.
+//! Known tables: how they are written, opened and read, where they lie, and when they are forgotten.
 
 pub(crate) mod builder_memory;
 pub(crate) mod databases;
 pub(crate) mod deferred;
-pub(crate) mod gate;
-pub(crate) mod handover;
 pub(crate) mod open_table;
-pub(crate) mod table_files;
-pub(crate) mod table_location;
+mod table_files;
+mod table_location;
 pub(crate) mod unit_builder;
+pub(crate) mod warm_starts;
+
+use std::sync::{
+    Arc,
+    atomic::{AtomicU64, Ordering},
+};
+
+use springbloom_manager::Manager;
+
+use self::{
+    builder_memory::BuilderMemory,
+    databases::{ColumnFamily, Databases},
+    deferred::DeferredTables,
+    table_files::TableFiles,
+    warm_starts::WarmStarts,
+};
+use crate::engine::Engine;
+
+/// What is known of the tables that share one budget.
+pub(crate) struct Tables {
+    pub(crate) engine: &'static Engine,
+    pub(crate) manager: Arc<Manager>,
+    pub(crate) databases: Databases,
+    pub(crate) deferred: DeferredTables,
+    pub(crate) builder_memory: BuilderMemory,
+    /// `None`: there are no warm starts.
+    pub(crate) warm_starts: Option<WarmStarts>,
+    pub(crate) files: Arc<TableFiles>,
+    without_units: AtomicU64,
+    written_without_units: AtomicU64,
+}
+
+impl Tables {
+    pub(crate) fn new(engine: &'static Engine, manager: Arc<Manager>, has_warm_starts: bool) -> Self {
+        let files = Arc::new(TableFiles::new(manager.clone()));
+        Self {
+            engine,
+            databases: Databases::default(),
+            deferred: DeferredTables::default(),
+            builder_memory: BuilderMemory::default(),
+            warm_starts: has_warm_starts.then(|| WarmStarts::new(engine, manager.clone(), files.clone())),
+            files,
+            manager,
+            without_units: AtomicU64::new(0),
+            written_without_units: AtomicU64::new(0),
+        }
+    }
+
+    /// No table of the column family is open any more.
+    pub(crate) fn close_column_family(&self, family: ColumnFamily) {
+        self.databases.tell(self.manager.notices());
+        if !self.databases.leave(&family) {
+            return;
+        }
+        let ColumnFamily { database, .. } = family;
+        if let Some(warm_starts) = &self.warm_starts {
+            warm_starts.close(&database);
+        }
+        database.files().close();
+        self.files.forget_database(&database);
+    }
+
+    /// The database with that session opened a table without units.
+    pub(crate) fn count_without_units(&self, session: &[u8]) {
+        self.without_units.fetch_add(1, Ordering::Relaxed);
+        self.databases.count_without_units(session);
+    }
+
+    /// Tables without filter units that were opened so far.
+    pub(crate) fn without_units(&self) -> u64 {
+        self.without_units.load(Ordering::Relaxed)
+    }
+
+    /// A database into whose options filters were installed wrote a table without units.
+    pub(crate) fn count_written_without_units(&self) {
+        self.written_without_units.fetch_add(1, Ordering::Relaxed);
+    }
+
+    /// Such tables so far.
+    pub(crate) fn written_without_units(&self) -> u64 {
+        self.written_without_units.load(Ordering::Relaxed)
+    }
+}

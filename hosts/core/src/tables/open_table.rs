@@ -4,18 +4,16 @@ use springbloom_format::Directory;
 use springbloom_manager::{Fences, KeyOrder, TableHandle, TableId, TableSpec};
 use xxhash_rust::xxh3::Xxh3;
 
-use crate::{
-    filters::Filters,
-    tables::{
-        databases::Family,
-        table_location::{TableFile, TableLocation, U48},
-    },
-    warm_start::stored_id,
+use super::{
+    Tables,
+    databases::ColumnFamily,
+    table_location::{TableFile, TableLocation, U48},
 };
+use crate::identity::stored_id;
 
 /// The identity of a table, and where its units lie.
 pub(crate) struct Opening<'a> {
-    pub(crate) family: &'a Family,
+    pub(crate) family: &'a ColumnFamily,
     pub(crate) path: &'a [u8],
     pub(crate) session: &'a [u8],
     pub(crate) file_number: u64,
@@ -39,7 +37,7 @@ pub(crate) struct OpenTable {
 }
 
 impl OpenTable {
-    pub(crate) fn open(filters: &Filters, opening: Opening<'_>) -> Result<Self, OpenError> {
+    pub(crate) fn open(tables: &Tables, opening: Opening<'_>) -> Result<Self, OpenError> {
         let directory = Directory::parse(opening.head).map_err(|_| OpenError::Corrupt)?;
         let id = table_id(&opening);
         let shapes = (0..directory.segment_count()).map(|segment| directory.shape(segment)).collect();
@@ -49,23 +47,22 @@ impl OpenTable {
         let units_at = opening.block_offset.checked_add(directory.units_at());
         let units_at = units_at.and_then(U48::new).ok_or(OpenError::Corrupt)?;
         let stored_id = stored_id(opening.session, opening.file_number, opening.head);
-        let first_units = filters.handover.take(opening.path, stored_id);
-        let Family { database, scope, .. } = opening.family;
-        let (folder, remembered) = match &filters.warm_start {
-            Some(warm_start) => warm_start.open(database, opening.path, stored_id),
+        let ColumnFamily { database, scope, .. } = opening.family;
+        let (folder, remembered) = match &tables.warm_starts {
+            Some(warm_starts) => warm_starts.open(database, opening.path, stored_id),
             None => (None, None),
         };
         let (place, number) =
-            TableLocation::of(filters.engine, opening.path, database.clone(), folder.clone());
+            TableLocation::of(tables.engine, opening.path, database.clone(), folder.clone());
         let file = TableFile::new(number, stored_id, units_at, directory.identity());
-        filters.files.unmark(id);
-        if let (Some(warm_start), Some(folder)) = (&filters.warm_start, &folder)
+        tables.files.unmark(id);
+        if let (Some(warm_starts), Some(folder)) = (&tables.warm_starts, &folder)
             && remembered.is_none()
-            && !filters.manager.knows(id)
+            && !tables.manager.knows(id)
         {
-            warm_start.note_new_table(folder);
+            warm_starts.note_new_table(database, folder);
         }
-        let handle = filters
+        let handle = tables
             .manager
             .register(TableSpec {
                 id,
@@ -74,9 +71,9 @@ impl OpenTable {
                 order: opening.order,
                 shapes,
                 fences,
-                source: filters.files.shared_location(place),
+                source: tables.files.shared_location(place),
                 locator: &file.to_locator(),
-                first_units,
+                first_units: None,
                 warm_start: remembered,
             })
             .ok_or(OpenError::NoRoom)?;
@@ -85,17 +82,17 @@ impl OpenTable {
     }
 
     /// Closes the table for this reader. Its state stays for the next reader, unless the file is going away.
-    pub(crate) fn close(self, filters: &Filters, obsolete: bool) {
+    pub(crate) fn close(self, tables: &Tables, obsolete: bool) {
         let Self { handle } = self;
         if !obsolete {
             return;
         }
         let id = handle.id();
-        filters.files.mark_obsolete(id);
+        tables.files.mark_obsolete(id);
         drop(handle);
         // A warm start needs what is known of it if it is the database that is closed.
-        if filters.warm_start.is_none() {
-            filters.files.forget(id);
+        if tables.warm_starts.is_none() {
+            tables.files.forget(id);
         }
     }
 }

@@ -15,13 +15,11 @@ use std::{
 use parking_lot::Mutex;
 use springbloom_manager::{KnownTable, Manager, SegmentUse, TableId};
 
-use crate::{
-    tables::{
-        databases::Database,
-        table_location::{TableFile, TableLocation},
-    },
-    warm_start::Folder,
+use super::{
+    databases::Database,
+    table_location::{TableFile, TableLocation},
 };
+use crate::warm_start::folder::Folder;
 
 /// Files looked up at a time: enough to keep pace with deletions, and too few to disturb.
 const CHECKED_AT_ONCE: usize = 256;
@@ -77,10 +75,14 @@ impl TableFiles {
         self.obsolete.lock().remove(&id);
     }
 
-    /// The known tables that a folder remembers, and their use. O(segments of the database's tables).
-    pub(crate) fn in_folder(&self, folder: &Folder) -> Vec<(TableFile, Vec<SegmentUse>)> {
+    /// The known tables of a database that its folder remembers, and their use. O(segments of the database's tables).
+    pub(crate) fn in_folder(
+        &self,
+        database: &Database,
+        folder: &Folder,
+    ) -> Vec<(TableFile, Vec<SegmentUse>)> {
         let mut found = Vec::new();
-        self.manager.visit_uses(folder.database().scopes(), |table, uses| {
+        self.manager.visit_uses(database.scopes(), |table, uses| {
             if let Some((place, file)) = location_and_file(table)
                 && place.folder().is_some_and(|of_place| std::ptr::eq(&**of_place, folder))
             {

@@ -16,7 +16,8 @@ use std::{
 use springbloom_format::{FormatError, UnitLayout};
 use springbloom_manager::{TableUnits, UnitReadError, UnitSource, UnitVisitor};
 
-use crate::{Engine, tables::databases::Database, warm_start::Folder};
+use super::databases::Database;
+use crate::{engine::Engine, warm_start::folder::Folder};
 
 /// Where tables are and how they are opened.
 #[derive(Debug)]
@@ -250,7 +251,7 @@ fn corrupt(error: FormatError) -> UnitReadError {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::test_engine::TEST_ENGINE;
+    use crate::engine::test_engine::TEST_ENGINE;
 
     #[test]
     fn names_that_the_engine_gives_are_put_together_again() {

@@ -1,12 +1,12 @@
 //! Filter units of a table that is being written.
 
-use springbloom_format::{BlockHeader, BlockWriter, Directory, FinishedBlock, HEADER_BYTES};
+use springbloom_format::{BlockWriter, FinishedBlock};
 
-use super::builder_memory::Share;
+use super::builder_memory::{BuilderMemory, Share};
 use crate::{
-    ffi::{MappedFile, SpillFile, SpillFiles},
-    filters::Filters,
-    warm_start::{block_identity, stored_id},
+    engine::{MappedFile, SpillFile, SpillFiles},
+    identity::block_identity,
+    settings::Settings,
 };
 
 /// Finished units that memory holds before they go to a file: those of 4 million keys by default, so that few tables have one.
@@ -19,9 +19,6 @@ const KEYS_PER_COUNT: u64 = 4096;
 pub(crate) struct UnitBuilder {
     writer: Option<BlockWriter>,
     spill: Option<SpillFiles>,
-    /// Of the table's properties.
-    session: Vec<u8>,
-    file_number: u64,
     block: Block,
     key_count: u64,
     bits_per_key: u64,
@@ -54,13 +51,14 @@ impl UnitBuilder {
     /// `is_bytewise`: keys come in the order of their bytes. `session` and `file_number` are those of the table's properties. `spill`: for
     /// what memory should not hold.
     pub(crate) fn new(
-        filters: &Filters,
+        settings: &Settings,
+        memory: &BuilderMemory,
         is_bytewise: bool,
         session: &[u8],
         file_number: u64,
         spill: Option<SpillFiles>,
     ) -> Self {
-        let mut writer = BlockWriter::new(filters.units, filters.segment_data_bytes)
+        let mut writer = BlockWriter::new(settings.units, settings.segment_data_bytes)
             .with_identity(block_identity(session, file_number));
         if let Some(files) = spill {
             writer = writer.with_spill(Box::new(SpillFile::new(files)), SPILL_WINDOW_BYTES);
@@ -68,12 +66,10 @@ impl UnitBuilder {
         Self {
             writer: Some(if is_bytewise { writer.with_bytewise_keys() } else { writer }),
             spill,
-            session: session.to_vec(),
-            file_number,
             block: Block::InMemory(Vec::new()),
             key_count: 0,
-            bits_per_key: u64::from(filters.units.bits_per_key()) * u64::from(filters.units.unit_count()),
-            counted: filters.builder_memory.share(),
+            bits_per_key: u64::from(settings.units.bits_per_key()) * u64::from(settings.units.unit_count()),
+            counted: memory.share(),
         }
     }
 
@@ -131,22 +127,5 @@ impl UnitBuilder {
         self.writer = None;
         self.block = Block::InMemory(Vec::new());
         self.counted.set(0);
-    }
-
-    /// Offers unit 0 of each segment to the reader that will open `path`.
-    pub(crate) fn hand_over(&self, filters: &Filters, path: &[u8]) {
-        let Some(head) = self.head() else { return };
-        let Ok(directory) = Directory::parse(head) else { return };
-        let span = directory.row_span(0);
-        let Some(row) = self.block.bytes().get(span.start as usize..span.end as usize) else { return };
-        let units = directory.decode_row(0, row).map(|(_, unit)| unit.ok().map(<[u8]>::to_vec)).collect();
-        let stored_id = stored_id(&self.session, self.file_number, head);
-        let files = filters.databases.files_of(&self.session);
-        filters.handover.offer(&filters.manager, path, stored_id, files, units);
-    }
-
-    fn head(&self) -> Option<&[u8]> {
-        let header = BlockHeader::parse(self.block.bytes().get(..HEADER_BYTES)?).ok()?;
-        self.block.bytes().get(..header.head_bytes() as usize)
     }
 }

@@ -13,9 +13,10 @@ use std::{
 };
 
 use parking_lot::{Condvar, Mutex};
-use springbloom_format::{FormatError, StoredHotness};
+use springbloom_format::{FormatError, StoredHotness, StoredSegment};
+use springbloom_manager::{Hotness, SegmentUse};
 
-use crate::{Engine, Name};
+use crate::engine::{Engine, Name};
 
 /// Enough for 5 million segments, which is more than one machine serves.
 const FILE_BYTES_MAX: u64 = 64 << 20;
@@ -38,6 +39,18 @@ pub enum Unusable {
         /// Its bytes.
         got: u64,
     },
+}
+
+/// A segment as a hotness file has it.
+pub(crate) fn to_stored(segment: SegmentUse) -> StoredSegment {
+    let Hotness { access_count, negatives, wasted_reads } = segment.hotness;
+    StoredSegment { access_count, negatives, wasted_reads, units: segment.units }
+}
+
+/// A segment of a hotness file.
+pub fn from_stored(segment: StoredSegment) -> SegmentUse {
+    let StoredSegment { access_count, negatives, wasted_reads, units } = segment;
+    SegmentUse { hotness: Hotness { access_count, negatives, wasted_reads }, units }
 }
 
 /// Reads the folder's file. `None` if there is none.
@@ -142,7 +155,7 @@ mod tests {
     use springbloom_format::StoredTable;
 
     use super::*;
-    use crate::test_engine::TEST_ENGINE;
+    use crate::engine::test_engine::TEST_ENGINE;
 
     #[test]
     fn a_pipe_is_not_waited_for() {

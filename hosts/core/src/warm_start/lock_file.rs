@@ -2,7 +2,7 @@
 
 use std::{collections::HashSet, fs, os::unix::fs::MetadataExt, path::Path};
 
-use crate::Engine;
+use crate::engine::Engine;
 
 /// Where the system shows the files that this process has open.
 const OPEN_FILES: &str = if cfg!(target_os = "linux") { "/proc/self/fd" } else { "/dev/fd" };
@@ -26,7 +26,7 @@ mod tests {
     use std::fs::File;
 
     use super::*;
-    use crate::test_engine::TEST_ENGINE;
+    use crate::engine::test_engine::TEST_ENGINE;
 
     #[test]
     fn a_lock_is_held_while_it_is_open_here() {

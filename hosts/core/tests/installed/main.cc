@@ -100,15 +100,15 @@ int main(int argc, char** argv) {
   sb_builder* builder = sb_builder_new(filters, /*bytewise=*/1, Bytes(session), /*file_number=*/1, /*spill=*/nullptr);
   for (int number = 0; number < kKeys; ++number) {
     const std::string key = Key(2 * number);
-    sb_builder_add(builder, Bytes(key).data, key.size(), /*entry_bytes=*/100);
+    sb_builder_add(builder, Bytes(key), /*entry_bytes=*/100);
   }
   const sb_bytes finished = sb_builder_finish(builder);
   const std::string block(reinterpret_cast<const char*>(finished.data), finished.size);
   sb_builder_free(builder);
   std::ofstream(path, std::ios::binary) << block;
 
-  sb_family* family =
-      sb_family_open(filters, Bytes(session), Bytes(folder), /*is_for_writing=*/1, {nullptr, &Read, &Exists, &Log, &Free});
+  sb_column_family* family =
+      sb_column_family_open(filters, Bytes(session), Bytes(folder), /*is_for_writing=*/1, {nullptr, &Read, &Exists, &Log, &Free});
   uint64_t head_bytes = 0;
   uint64_t block_bytes = 0;
   Require(sb_block_extent(Bytes(block), &head_bytes, &block_bytes) == 1 && block_bytes == block.size(),
@@ -123,19 +123,18 @@ int main(int argc, char** argv) {
   sb_table table;
   Require(sb_table_open(filters, family, &spec, &table) == SB_OPENED, "the table opens");
 
-  const sb_key_order bytewise{nullptr, nullptr};
+  const sb_comparator bytewise{nullptr, nullptr};
   int passed = kKeys;
   for (int round = 0; round < 100 && passed > kKeys / 100; ++round) {
     passed = 0;
     for (int number = 0; number < kKeys; ++number) {
       uint32_t segment = 0;
       const std::string present = Key(2 * number);
-      Require(
-          sb_table_may_match(&table, &bytewise, sb_digest_of(Bytes(present).data, present.size()), Bytes(present), &segment) == 1,
-          "a present key may match");
+      Require(sb_table_may_match(&table, &bytewise, sb_digest_of(Bytes(present)), Bytes(present), &segment) == 1,
+              "a present key may match");
       sb_table_record_true_positive(&table, segment);
       const std::string absent = Key(2 * number + 1);
-      const sb_digest digest = sb_digest_of(Bytes(absent).data, absent.size());
+      const sb_digest digest = sb_digest_of(Bytes(absent));
       if (sb_table_may_match(&table, &bytewise, digest, Bytes(absent), &segment) == 1) {
         sb_table_record_wasted_read(&table, segment, digest, Bytes(absent), /*absent=*/0);
         ++passed;
@@ -149,13 +148,13 @@ int main(int argc, char** argv) {
   for (int number = 0; number < 100; ++number) {
     keys.push_back(Key(number));
   }
-  std::vector<sb_sought> batch;
+  std::vector<sb_batch_key> batch;
   for (const std::string& key : keys) {
-    batch.push_back({Bytes(key), sb_digest_of(Bytes(key).data, key.size()), 0, 0});
+    batch.push_back({Bytes(key), sb_digest_of(Bytes(key)), 0, 0});
   }
   sb_table_may_match_batch(&table, &bytewise, batch.data(), batch.size());
   for (size_t at = 0; at < batch.size(); ++at) {
-    const sb_sought& sought = batch[at];
+    const sb_batch_key& sought = batch[at];
     uint32_t segment = 0;
     Require(sb_table_may_match(&table, &bytewise, sought.digest, sought.key, &segment) == static_cast<int>(sought.may_match) &&
                 segment == sought.segment,
@@ -167,7 +166,7 @@ int main(int argc, char** argv) {
   Require(passed <= kKeys / 100, "units that are loaded reject absent keys");
 
   sb_table_close(filters, &table, /*obsolete=*/0);
-  sb_family_close(filters, family);
+  sb_column_family_close(filters, family);
   sb_filters_give_up_shared_instance();
   Require(sb_filters_shared_instance_if_any() == nullptr, "an instance that was given up is not shared");
   Require(sb_filters_budget_bytes(filters) == 1 << 20, "an instance that was given up serves those who own it");

@@ -6,7 +6,6 @@
 #include "write/elastic_table_builder.h"
 #include "read/elastic_table_reader.h"
 #include "file/writable_file_writer.h"
-#include "read/deferred_tables.h"
 #include "read/give_way.h"
 #include "rocksdb/env.h"
 #include "rocksdb/utilities/options_type.h"
@@ -23,10 +22,7 @@ using rocksdb::Status;
 
 namespace {
 
-std::string SettingName(size_t index) {
-  const sb_bytes name = sb_setting_name(index);
-  return std::string(reinterpret_cast<const char*>(name.data), name.size);
-}
+std::string SettingName(size_t index) { return ToSlice(sb_setting_name(index)).ToString(); }
 
 bool IsSetting(const std::string& name) {
   for (size_t i = 0; i < SB_SETTINGS; ++i) {
@@ -281,15 +277,20 @@ Status ElasticTableFactory::NewTableReader(const rocksdb::ReadOptions& read_opti
   ColumnFamilyRef family(filters, reader_options, is_for_writing_.load(std::memory_order_relaxed));
   sb_table table;
   const int why = is_unreadable ? SB_UNREADABLE : unit_table->Open(read_options, *family, rep, rep.file.get(), &table);
-  if (why == SB_OPENED) {
-    *table_reader = std::make_unique<ElasticTableReader>(std::move(*table_reader), TableFilter(std::move(family), table),
-                                                         reader_options.largest_seqno, reader_options.level);
-  } else if (why == SB_NO_ROOM || why == SB_UNREADABLE) {
-    if (why == SB_UNREADABLE) {
-      family->WarnOfUnreadable(rep.file->file_name());
-    }
-    *table_reader = DeferredTableReader::Make(std::move(family), std::move(*table_reader));
+  if (why != SB_OPENED && why != SB_NO_ROOM && why != SB_UNREADABLE) {
+    return s;
   }
+  if (why == SB_UNREADABLE) {
+    family->WarnOfUnreadable(rep.file->file_name());
+  }
+  auto reader = std::make_unique<ElasticTableReader>(std::move(*table_reader), std::move(family), reader_options.largest_seqno,
+                                                     reader_options.level);
+  if (why == SB_OPENED) {
+    reader->Open(table);
+  } else {
+    reader->Defer();
+  }
+  *table_reader = std::move(reader);
   return s;
 }
 
@@ -339,7 +340,10 @@ Status ElasticTableFactory::NewUnfilteredReader(const FiltersRef& filters, const
   }
   ColumnFamilyRef family(filters, reader_options, is_for_writing_.load(std::memory_order_relaxed));
   family->WarnOfNoRoom();
-  *table_reader = DeferredTableReader::Make(std::move(family), std::move(*table_reader));
+  auto reader = std::make_unique<ElasticTableReader>(std::move(*table_reader), std::move(family), reader_options.largest_seqno,
+                                                     reader_options.level);
+  reader->Defer();
+  *table_reader = std::move(reader);
   return s;
 }
 

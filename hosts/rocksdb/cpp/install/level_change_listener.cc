@@ -23,9 +23,9 @@ void LevelChangeListener::OnCompactionCompleted(rocksdb::DB* db, const rocksdb::
     }
     const int level = job.output_file_infos[i].level;
     if (filters_ != nullptr) {
-      sb_table_moved(filters_.get(), path.data(), path.size(), level);
+      sb_table_moved(filters_.get(), Bytes(path), level);
     } else if (const sb_filters* shared_instance = sb_filters_shared_instance_if_any()) {
-      sb_table_moved(shared_instance, path.data(), path.size(), level);
+      sb_table_moved(shared_instance, Bytes(path), level);
       sb_filters_release(shared_instance);
     }
   }

@@ -40,8 +40,8 @@ ColumnFamily::ColumnFamily(FiltersRef given, const TableReaderOptions& options, 
       is_for_writing(may_write),
       session_(options.cur_db_session_id),
       column_family_(release::ColumnFamilyOf(options)),
-      family_(sb_family_open(filters.get(), Bytes(session_), Bytes(FolderOfDatabase(options)), is_for_writing ? 1 : 0,
-                             FileAccess::Make(options))) {}
+      family_(sb_column_family_open(filters.get(), Bytes(session_), Bytes(FolderOfDatabase(options)), is_for_writing ? 1 : 0,
+                                    FileAccess::Make(options))) {}
 
 void ColumnFamily::LogOpening(const TableReaderOptions& options) const {
   rocksdb::Info(log, "springbloom: filter units are in use: %s", SettingsText(filters.get()).c_str());
@@ -55,10 +55,10 @@ void ColumnFamily::LogOpening(const TableReaderOptions& options) const {
 
 ColumnFamily::~ColumnFamily() {
   deferred_.reset();
-  sb_family_close(filters.get(), family_);
+  sb_column_family_close(filters.get(), family_);
 }
 
-bool ColumnFamily::Opens(const FiltersRef& by, const TableReaderOptions& options) const {
+bool ColumnFamily::Matches(const FiltersRef& by, const TableReaderOptions& options) const {
   return by.get() == filters.get() && release::ColumnFamilyOf(options) == column_family_ &&
          options.internal_comparator.user_comparator() == comparator && options.cur_db_session_id == session_;
 }
@@ -102,7 +102,8 @@ ColumnFamilyRef::ColumnFamilyRef(const FiltersRef& filters, const TableReaderOpt
   {
     std::lock_guard<std::mutex> lock(AllOpenMutex());
     std::list<ColumnFamily>& all = AllOpen();
-    auto found = std::find_if(all.begin(), all.end(), [&](const ColumnFamily& family) { return family.Opens(filters, options); });
+    auto found =
+        std::find_if(all.begin(), all.end(), [&](const ColumnFamily& family) { return family.Matches(filters, options); });
     is_new = found == all.end();
     if (is_new) {
       found = all.emplace(found, filters, options, is_for_writing);
@@ -115,11 +116,6 @@ ColumnFamilyRef::ColumnFamilyRef(const FiltersRef& filters, const TableReaderOpt
   if (is_new) {
     family_->LogOpening(options);
   }
-}
-
-ColumnFamilyRef::ColumnFamilyRef(const ColumnFamily& family) : family_(&family) {
-  std::lock_guard<std::mutex> lock(AllOpenMutex());
-  ++family.readers_;
 }
 
 ColumnFamilyRef::~ColumnFamilyRef() {

@@ -30,7 +30,7 @@ class ColumnFamily {
 
   // Whether a reader with these options is one of this column family. Not by what a table says of itself: an ingested one does not say
   // whose it is, and an imported one says whose it was.
-  bool Opens(const FiltersRef& filters, const rocksdb::TableReaderOptions& options) const;
+  bool Matches(const FiltersRef& filters, const rocksdb::TableReaderOptions& options) const;
 
   const std::string& Session() const { return session_; }
 
@@ -58,7 +58,7 @@ class ColumnFamily {
   // Its identity: the opening of the database, and an object that the column family owns.
   const std::string session_;
   const void* const column_family_;
-  sb_family* const family_;
+  sb_column_family* const family_;
   mutable std::unique_ptr<DeferredTables> deferred_;
   mutable bool warned_of_no_room_ = false;
   mutable bool warned_of_unreadable_ = false;
@@ -73,8 +73,6 @@ class ColumnFamilyRef {
   // Finds the column family of the reader that these options open, or makes it. O(column families), under a lock. The options are those of
   // a database: IsOfDatabase.
   ColumnFamilyRef(const FiltersRef& filters, const rocksdb::TableReaderOptions& options, bool is_for_writing);
-  // One more share.
-  explicit ColumnFamilyRef(const ColumnFamily& family);
   ColumnFamilyRef(ColumnFamilyRef&& other) noexcept : family_(std::exchange(other.family_, nullptr)) {}
   ColumnFamilyRef(const ColumnFamilyRef&) = delete;
   ColumnFamilyRef& operator=(const ColumnFamilyRef&) = delete;
@@ -83,17 +81,11 @@ class ColumnFamilyRef {
   // Readers that no database owns (SstFileReader, sst_dump, ingestion's look at a file) tell no database, and may outlive any.
   static bool IsOfDatabase(const rocksdb::TableReaderOptions& options) { return release::ColumnFamilyOf(options) != nullptr; }
 
-  // Gives the share away, to be adopted later.
-  const ColumnFamily* Release() { return std::exchange(family_, nullptr); }
-  static ColumnFamilyRef Adopt(const ColumnFamily* released) { return ColumnFamilyRef(released); }
-
   explicit operator bool() const { return family_ != nullptr; }
   const ColumnFamily& operator*() const { return *family_; }
   const ColumnFamily* operator->() const { return family_; }
 
  private:
-  explicit ColumnFamilyRef(const ColumnFamily* adopted) : family_(adopted) {}
-
   const ColumnFamily* family_;
 };
 

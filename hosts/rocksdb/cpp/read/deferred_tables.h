@@ -2,81 +2,42 @@
 // units when that is over.
 #pragma once
 
-#include <cstdint>
-#include <memory>
 #include <mutex>
-#include <vector>
 
 #include "abi.h"
 #include "read/column_family.h"
-#include "read/forwarding_table_reader.h"
 
 namespace springbloom {
 
-// Forwards to the stock reader. When there is room, the maintenance thread puts an ElasticTableReader, which owns the stock reader, in its
-// place. Lookups never look for room. With a budget of 0 every table has such a reader, and the budget pays for none: each must take
-// less than 16 bytes: its virtual table, and a pointer that lies in its slab in 6 bytes.
-class DeferredTableReader final : public ForwardingTableReader<DeferredTableReader> {
- public:
-  static std::unique_ptr<rocksdb::TableReader> Make(ColumnFamilyRef family, std::unique_ptr<rocksdb::TableReader> stock);
-  ~DeferredTableReader() override;
-  static void operator delete(void* reader);
+class ElasticTableReader;
 
-  rocksdb::InternalIterator* NewIterator(const rocksdb::ReadOptions& read_options,
-                                         const rocksdb::SliceTransform* prefix_extractor, rocksdb::Arena* arena,
-                                         bool skip_filters, rocksdb::TableReaderCaller caller, size_t compaction_readahead_size,
-                                         bool allow_unprepared_value) override;
-  rocksdb::Status Get(const rocksdb::ReadOptions& read_options, const rocksdb::Slice& internal_key,
-                      rocksdb::GetContext* get_context, const rocksdb::SliceTransform* prefix_extractor,
-                      bool skip_filters) override;
-  void MultiGet(const rocksdb::ReadOptions& read_options, const rocksdb::MultiGetContext::Range* range,
-                const rocksdb::SliceTransform* prefix_extractor, bool skip_filters) override {
-    Inner().MultiGet(read_options, range, prefix_extractor, skip_filters);
-  }
-  rocksdb::Status MultiGetFilter(const rocksdb::ReadOptions& read_options, const rocksdb::SliceTransform* prefix_extractor,
-                                 rocksdb::MultiGetContext::Range* range) override {
-    return Inner().MultiGetFilter(read_options, prefix_extractor, range);
-  }
-  void MarkObsolete(uint32_t uncache_aggressiveness) override;
-  // The stock reader, or the ElasticTableReader in its place.
-  rocksdb::TableReader& Inner() const;
-
- private:
-  friend class DeferredTables;
-
-  DeferredTableReader() = default;
+// Neighbours in the ring of a column family's deferred tables; null for a reader that is not in it.
+struct DeferredLinks {
+  ElasticTableReader* previous = nullptr;
+  ElasticTableReader* next = nullptr;
 };
 
-static_assert(sizeof(DeferredTableReader) == sizeof(void*));
-
-// The deferred tables of a column family. Thread-safe.
+// The deferred tables of a column family. Thread-safe. The maintenance thread tries to open their units; lookups never look for room.
 class DeferredTables {
  public:
   explicit DeferredTables(const ColumnFamily& family) : family_(family) {}
   // After the last table was closed.
   ~DeferredTables();
 
- private:
-  friend class DeferredTableReader;
-  struct Slab;
-  // Where a reader and its pointer lie.
-  struct Slot;
+  void Add(ElasticTableReader* reader);
+  // When this returns, nobody tries the reader or will try it.
+  void Remove(ElasticTableReader* reader);
 
-  // Memory for a reader that forwards to `inner`.
-  void* Allocate(rocksdb::TableReader* inner);
-  void Free(void* reader);
-  void StartTrying(DeferredTableReader* reader);
-  // When this returns, nobody tries the reader or will try it. Gives whether it has its units.
-  bool StopTrying(DeferredTableReader* reader);
+ private:
   // Callback of springbloom_abi.h; `context` is a DeferredTables*.
   static int Retry(void* context) noexcept;
-  int TryOne(DeferredTableReader* reader) const;
+  int TryOne(ElasticTableReader* reader, sb_table* table) const;
+  void Unlink(ElasticTableReader* reader);
 
   const ColumnFamily& family_;
   std::mutex mutex_;
-  std::vector<Slab*> slabs_;
-  // Where the next try begins, counted in slots: behind what was tried last, so that all have their turn.
-  size_t next_try_ = 0;
+  // The one to try next; null if there is none. What was tried comes last, so that all have their turn.
+  ElasticTableReader* next_ = nullptr;
 };
 
 }  // namespace springbloom

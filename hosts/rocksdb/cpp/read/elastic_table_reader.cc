@@ -3,6 +3,7 @@
 #include <array>
 
 #include "db/dbformat.h"
+#include "read/deferred_tables.h"
 #include "read/give_way.h"
 #include "read/lookup_digest.h"
 #include "monitoring/perf_context_imp.h"
@@ -46,19 +47,41 @@ rocksdb::SequenceNumber LargestSequenceNumber(const rocksdb::TableReader& table,
 
 }  // namespace
 
-ElasticTableReader::ElasticTableReader(std::unique_ptr<rocksdb::TableReader> stock, TableFilter table,
+ElasticTableReader::ElasticTableReader(std::unique_ptr<rocksdb::TableReader> stock, ColumnFamilyRef family,
                                        rocksdb::SequenceNumber largest_seqno, int level)
     : stock_(std::move(stock)),
-      sees_all_from_(LargestSequenceNumber(Inner(), largest_seqno, table.Family().comparator->timestamp_size())),
-      units_(std::move(table)),
+      sees_all_from_(LargestSequenceNumber(Inner(), largest_seqno, family->comparator->timestamp_size())),
+      units_(std::move(family)),
       has_range_tombstones_(RepOf(Inner()).fragmented_range_dels != nullptr),
-      level_(level) {
+      level_(level) {}
+
+void ElasticTableReader::Open(const sb_table& table) {
+  // First, because another thread may destroy the reader as soon as it has its units.
   OpenFiles::OfProcess().Add(this);
+  units_.Open(table);
+}
+
+void ElasticTableReader::Defer() { units_.Family().Deferred().Add(this); }
+
+void ElasticTableReader::EndDeferral() {
+  if (!HasUnits()) {
+    units_.Family().Deferred().Remove(this);
+  }
 }
 
 ElasticTableReader::~ElasticTableReader() {
-  OpenFiles::OfProcess().Remove(this, stock_);
+  EndDeferral();
+  if (HasUnits()) {
+    OpenFiles::OfProcess().Remove(this, stock_);
+  }
+  stock_.reset();
   units_.Close(obsolete_.load(std::memory_order_relaxed));
+}
+
+void ElasticTableReader::MarkObsolete(uint32_t uncache_aggressiveness) {
+  obsolete_.store(true, std::memory_order_relaxed);
+  EndDeferral();
+  ForwardingTableReader::MarkObsolete(uncache_aggressiveness);
 }
 
 OpenFile ElasticTableReader::File() const { return {units_.Family().Session(), RepOf(Inner()).file->file_name()}; }
@@ -78,7 +101,7 @@ void ElasticTableReader::CountAnswers(uint64_t rejected, uint64_t passed) const 
   }
 }
 
-void ElasticTableReader::RecordPassed(const sb_sought& sought, const ReadOptions& read_options, const Slice& internal_key,
+void ElasticTableReader::RecordPassed(const sb_batch_key& sought, const ReadOptions& read_options, const Slice& internal_key,
                                       GetContext::GetState before, const Status& status, const GetContext& after) const {
   if (before != GetContext::kNotFound) {
     return;  // a further operand of a merge says nothing
@@ -124,34 +147,36 @@ rocksdb::InternalIterator* ElasticTableReader::NewIterator(const ReadOptions& re
 
 Status ElasticTableReader::Get(const ReadOptions& read_options, const Slice& internal_key, GetContext* get_context,
                                const SliceTransform* prefix_extractor, bool skip_filters) {
-  if (skip_filters) {
-    return Inner().Get(read_options, internal_key, get_context, prefix_extractor, skip_filters);
+  const GetContext::GetState before = get_context->State();
+  if (skip_filters || !HasUnits()) {
+    Status s = Inner().Get(read_options, internal_key, get_context, prefix_extractor, skip_filters);
+    ReadAgainWhereRefused(read_options, internal_key, before, get_context, prefix_extractor, &s);
+    return s;
   }
   const Slice key = rocksdb::ExtractUserKeyAndStripTimestamp(internal_key, TimestampBytes());
-  sb_sought sought{Bytes(key), LookupDigest(key), 0, 1};
-  if (!units_.MayMatch(KeyOrder(Comparator()), sought.digest, key, &sought.segment)) {
+  sb_batch_key sought{Bytes(key), LookupDigest(key), 0, 1};
+  if (!units_.MayMatch(ComparatorOf(Comparator()), sought.digest, key, &sought.segment)) {
     CountAnswers(/*rejected=*/1, /*passed=*/0);
     return Status::OK();
   }
   CountAnswers(/*rejected=*/0, /*passed=*/1);
-  const GetContext::GetState before = get_context->State();
   Status s = Inner().Get(read_options, internal_key, get_context, prefix_extractor, skip_filters);
   ReadAgainWhereRefused(read_options, internal_key, before, get_context, prefix_extractor, &s);
   RecordPassed(sought, read_options, internal_key, before, s, *get_context);
   return s;
 }
 
-void ElasticTableReader::SkipRejected(MultiGetContext::Range* range, BatchSought* passed) const {
+void ElasticTableReader::SkipRejected(MultiGetContext::Range* range, BatchKeys* passed) const {
   size_t count = 0;
   for (auto key = range->begin(); key != range->end(); ++key) {
     const Slice user_key = rocksdb::StripTimestampFromUserKey(key->ukey_with_ts, TimestampBytes());
     (*passed)[count++] = {Bytes(user_key), BatchDigest(user_key, key.index()), 0, 1};
   }
-  units_.MayMatch(KeyOrder(Comparator()), passed->data(), count);
+  units_.MayMatch(ComparatorOf(Comparator()), passed->data(), count);
   size_t kept = 0;
   size_t asked = 0;
   for (auto key = range->begin(); key != range->end(); ++key) {
-    const sb_sought& sought = (*passed)[asked++];
+    const sb_batch_key& sought = (*passed)[asked++];
     if (sought.may_match != 0) {
       (*passed)[kept++] = sought;
     } else {
@@ -162,19 +187,21 @@ void ElasticTableReader::SkipRejected(MultiGetContext::Range* range, BatchSought
 }
 
 Status ElasticTableReader::MultiGetFilter(const ReadOptions&, const SliceTransform*, MultiGetContext::Range* range) {
-  BatchSought passed;
-  SkipRejected(range, &passed);
+  if (HasUnits()) {
+    BatchKeys passed;
+    SkipRejected(range, &passed);
+  }
   return Status::OK();
 }
 
 void ElasticTableReader::MultiGet(const ReadOptions& read_options, const MultiGetContext::Range* range,
                                   const SliceTransform* prefix_extractor, bool skip_filters) {
-  if (skip_filters) {
+  if (skip_filters || !HasUnits()) {
     Inner().MultiGet(read_options, range, prefix_extractor, skip_filters);
     return;
   }
   MultiGetContext::Range passed(*range, range->begin(), range->end());
-  BatchSought sought;
+  BatchKeys sought;
   SkipRejected(&passed, &sought);
   if (passed.empty()) {
     return;

@@ -1,4 +1,4 @@
-// A table whose lookups ask the resident filter units first.
+// A table whose lookups ask the resident filter units first, once it has its units.
 #pragma once
 
 #include <array>
@@ -15,13 +15,20 @@
 namespace springbloom {
 
 // Get, MultiGet and MultiGetFilter ask the units before the stock reader. RocksDB's Bloom tickers and perf counters count the
-// answers as they count those of a stock filter.
+// answers as they count those of a stock filter. Without units, all lookups go to the stock reader.
 class ElasticTableReader final : public ForwardingTableReader<ElasticTableReader> {
  public:
   // `largest_seqno`: of the table's entries as the database knows it, 0 if it does not. `level`: -1 if it is not known.
-  ElasticTableReader(std::unique_ptr<rocksdb::TableReader> stock, TableFilter table, rocksdb::SequenceNumber largest_seqno,
+  ElasticTableReader(std::unique_ptr<rocksdb::TableReader> stock, ColumnFamilyRef family, rocksdb::SequenceNumber largest_seqno,
                      int level);
   ~ElasticTableReader() override;
+
+  // One of these is called once. The table has its units.
+  void Open(const sb_table& table);
+  // It gets them when there is room, or when they can be read.
+  void Defer();
+  bool HasUnits() const { return units_.IsOpen(); }
+  DeferredLinks& Links() { return units_.Links(); }
 
   // Every lookup asks before Get: where there are none, a rejected key touches nothing of the stock reader.
   rocksdb::FragmentedRangeTombstoneIterator* NewRangeTombstoneIterator(const rocksdb::ReadOptions& read_options) override {
@@ -42,11 +49,10 @@ class ElasticTableReader final : public ForwardingTableReader<ElasticTableReader
                 const rocksdb::SliceTransform* prefix_extractor, bool skip_filters) override;
   rocksdb::Status MultiGetFilter(const rocksdb::ReadOptions& read_options, const rocksdb::SliceTransform* prefix_extractor,
                                  rocksdb::MultiGetContext::Range* range) override;
-  size_t ApproximateMemoryUsage() const override { return Inner().ApproximateMemoryUsage() + units_.MemoryBytes(); }
-  void MarkObsolete(uint32_t uncache_aggressiveness) override {
-    obsolete_.store(true, std::memory_order_relaxed);
-    ForwardingTableReader::MarkObsolete(uncache_aggressiveness);
+  size_t ApproximateMemoryUsage() const override {
+    return Inner().ApproximateMemoryUsage() + (HasUnits() ? units_.MemoryBytes() : 0);
   }
+  void MarkObsolete(uint32_t uncache_aggressiveness) override;
 
   // The stock reader.
   rocksdb::TableReader& Inner() const { return *stock_; }
@@ -57,17 +63,19 @@ class ElasticTableReader final : public ForwardingTableReader<ElasticTableReader
 
  private:
   // Keys of a batch, without timestamp.
-  using BatchSought = std::array<sb_sought, rocksdb::MultiGetContext::MAX_BATCH_SIZE>;
+  using BatchKeys = std::array<sb_batch_key, rocksdb::MultiGetContext::MAX_BATCH_SIZE>;
 
   // Skips the keys that the units reject. Gives the others, in their order.
-  void SkipRejected(rocksdb::MultiGetContext::Range* range, BatchSought* passed) const;
+  void SkipRejected(rocksdb::MultiGetContext::Range* range, BatchKeys* passed) const;
+  // Nobody opens its units from here on.
+  void EndDeferral();
   void CountAnswers(uint64_t rejected, uint64_t passed) const;
   // Reads again what a lookup could not read because a strict block cache refused the block.
   void ReadAgainWhereRefused(const rocksdb::ReadOptions& read_options, const rocksdb::Slice& internal_key,
                              rocksdb::GetContext::GetState before, rocksdb::GetContext* get_context,
                              const rocksdb::SliceTransform* prefix_extractor, rocksdb::Status* s);
   // Records how a lookup ended that the units let pass, if that is certain. `internal_key`: the key it looked for.
-  void RecordPassed(const sb_sought& sought, const rocksdb::ReadOptions& read_options, const rocksdb::Slice& internal_key,
+  void RecordPassed(const sb_batch_key& sought, const rocksdb::ReadOptions& read_options, const rocksdb::Slice& internal_key,
                     rocksdb::GetContext::GetState before, const rocksdb::Status& status, const rocksdb::GetContext& after) const;
 
   const rocksdb::Comparator& Comparator() const { return *units_.Family().comparator; }
@@ -77,14 +85,15 @@ class ElasticTableReader final : public ForwardingTableReader<ElasticTableReader
   std::unique_ptr<rocksdb::TableReader> stock_;
   // A lookup at this sequence number or a later one sees every entry of the table.
   const rocksdb::SequenceNumber sees_all_from_;
-  TableFilter units_;
+  // The flags behind it lie in its last word.
+  [[no_unique_address]] TableFilter units_;
   // Atomic: several references of the table cache may mark it at once.
   std::atomic<bool> obsolete_{false};
   const bool has_range_tombstones_;
   const int level_;
 };
 
-// There is one for every open table, and the allocator gives it 64 bytes. What follows from its parts is not kept: 8 bytes more would
+// There is one for every open table, and for one without room the budget does not pay. The allocator gives it 64 bytes. What follows from its parts is not kept: 8 bytes more would
 // make them 80.
 static_assert(sizeof(ElasticTableReader) == 56);
 

@@ -35,11 +35,11 @@ int FileAccess::Read(const void* access, sb_bytes path, uint64_t offset, size_t 
   auto* self = static_cast<const FileAccess*>(access);
   rocksdb::IOOptions io_options;
   if (verify != 0) {
-    if (!release::CanMend(self->fs_.get())) {
+    if (!release::CanVerifyAndReconstruct(self->fs_.get())) {
       return 1;
     }
-    release::Mend(&io_options);
-    release::CountMending(self->statistics_);
+    release::VerifyAndReconstruct(&io_options);
+    release::CountCorruptionRetry(self->statistics_);
   }
   const std::string name = Text(path);
   char* scratch = reinterpret_cast<char*>(into);
@@ -55,7 +55,7 @@ int FileAccess::Read(const void* access, sb_bytes path, uint64_t offset, size_t 
               self->ReadFrom(*file, io_options, offset, size, scratch);
   }
   if (is_read && verify != 0) {
-    release::CountMended(self->statistics_);
+    release::CountCorruptionRetrySuccess(self->statistics_);
   }
   return is_read ? 0 : 1;
 }

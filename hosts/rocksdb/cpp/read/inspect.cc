@@ -70,16 +70,16 @@ rocksdb::Status Inspect(const std::string& path, const springbloom_inspect_sink&
     s = springbloom::release::ReadAt(*file, rocksdb::IOOptions(), block.offset(), data.size(), &result, data.data());
   }
   if (s.ok()) {
-    sink.head(sink.context, reinterpret_cast<const uint8_t*>(result.data()), result.size());
+    sink.head(sink.context, springbloom::Bytes(result));
   }
   return s;
 }
 
 }  // namespace
 
-extern "C" int springbloom_inspect_table(const char* path, size_t path_size, const springbloom_inspect_sink* sink, char* error,
+extern "C" int springbloom_inspect_table(sb_bytes path, const springbloom_inspect_sink* sink, char* error,
                                          size_t error_size) noexcept {
-  const rocksdb::Status s = Inspect(std::string(path, path_size), *sink);
+  const rocksdb::Status s = Inspect(springbloom::ToSlice(path).ToString(), *sink);
   if (s.ok()) {
     return 0;
   }

@@ -73,12 +73,12 @@ rocksdb::Status Read(const std::string& path, ListTablesHandler* tables) {
 
 }  // namespace
 
-extern "C" int springbloom_list_tables(const char* path, size_t path_size, void* context,
+extern "C" int springbloom_list_tables(sb_bytes path, void* context,
                                        void (*take)(void* context, const springbloom_listed_table* table), char* error,
                                        size_t error_size) noexcept {
   const rocksdb::ReadOptions read_options;
   ListTablesHandler tables(read_options);
-  const rocksdb::Status s = Read(std::string(path, path_size), &tables);
+  const rocksdb::Status s = Read(springbloom::ToSlice(path).ToString(), &tables);
   if (!s.ok()) {
     std::snprintf(error, error_size, "%s", s.ToString().c_str());
     return 1;

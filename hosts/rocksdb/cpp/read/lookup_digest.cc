@@ -20,7 +20,7 @@ sb_digest ComputeDigest(const rocksdb::Slice& key) {
   if (++computed % kStep == 0) {
     digests_computed.fetch_add(kStep, std::memory_order_relaxed);
   }
-  return sb_digest_of(reinterpret_cast<const uint8_t*>(key.data()), key.size());
+  return sb_digest_of(Bytes(key));
 }
 
 uint64_t Word(const char* bytes) {
@@ -126,7 +126,7 @@ bool RememberedKeys<kSlots, kSlotBytesMax>::Grow(size_t needed_bytes) {
     At(index)->size = kNoKey;
   }
   end.awaited = true;  // its destructor runs only if it is used
-  sb_thread_keeps(keys.last.bytes() + keys.batch.bytes());
+  sb_set_thread_bytes(keys.last.bytes() + keys.batch.bytes());
   return true;
 }
 

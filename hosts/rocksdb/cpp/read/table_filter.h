@@ -1,35 +1,44 @@
-// The filter units of a table that is open.
+// The filter units of a table.
 #pragma once
 
+#include <atomic>
 #include <utility>
 
 #include "read/column_family.h"
-#include "read/key_order.h"
+#include "read/deferred_tables.h"
+#include "read/comparator.h"
 
 namespace springbloom {
 
-// Owns an open sb_table, in place.
+// An sb_table in place, once it is open. Until then a deferred table has its links there.
 class TableFilter {
  public:
-  // `table` was opened in the column family.
-  TableFilter(ColumnFamilyRef family, sb_table table) : family_(std::move(family)), table_(table) {}
-  TableFilter(TableFilter&& other) noexcept = default;
+  explicit TableFilter(ColumnFamilyRef family) : family_(std::move(family)) {}
   ~TableFilter() { Close(/*obsolete=*/false); }
   TableFilter(const TableFilter&) = delete;
   TableFilter& operator=(const TableFilter&) = delete;
 
+  // `table` was opened in the column family, and is owned from here on. Lookups may go on meanwhile.
+  void Open(const sb_table& table) {
+    table_ = table;
+    is_open_.store(true, std::memory_order_release);
+  }
+  // Nothing but the column family and the links may be used before.
+  bool IsOpen() const { return is_open_.load(std::memory_order_acquire); }
+  DeferredLinks& Links() { return links_; }
+
   const ColumnFamily& Family() const { return *family_; }
 
   // Whether the table may hold `key` (without timestamp), and in which segment.
-  bool MayMatch(const sb_key_order& order, const sb_digest& digest, const rocksdb::Slice& key, uint32_t* segment) const {
+  bool MayMatch(const sb_comparator& order, const sb_digest& digest, const rocksdb::Slice& key, uint32_t* segment) const {
     return sb_table_may_match(&table_, &order, digest, Bytes(key), segment) != 0;
   }
   // The same for a batch.
-  void MayMatch(const sb_key_order& order, sb_sought* sought, size_t count) const {
+  void MayMatch(const sb_comparator& order, sb_batch_key* sought, size_t count) const {
     sb_table_may_match_batch(&table_, &order, sought, count);
   }
   // `absent`: the table certainly has no entry of any age or kind for the key.
-  void RecordWastedRead(const sb_sought& sought, bool absent) const {
+  void RecordWastedRead(const sb_batch_key& sought, bool absent) const {
     sb_table_record_wasted_read(&table_, sought.segment, sought.digest, sought.key, absent ? 1 : 0);
   }
   void RecordTruePositive(uint32_t segment) const { sb_table_record_true_positive(&table_, segment); }
@@ -39,14 +48,20 @@ class TableFilter {
   // Must be the last call. `obsolete`: the file is going away.
   void Close(bool obsolete) {
     if (family_) {
-      sb_table_close(family_->filters.get(), &table_, obsolete ? 1 : 0);
+      if (IsOpen()) {
+        sb_table_close(family_->filters.get(), &table_, obsolete ? 1 : 0);
+      }
       const ColumnFamilyRef closed(std::move(family_));
     }
   }
 
  private:
   ColumnFamilyRef family_;
-  sb_table table_;
+  union {
+    DeferredLinks links_{};
+    sb_table table_;
+  };
+  std::atomic<bool> is_open_{false};
 };
 
 }  // namespace springbloom

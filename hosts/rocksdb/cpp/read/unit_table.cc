@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "read/key_order.h"
+#include "read/comparator.h"
 #include "table/meta_blocks.h"
 #include "write/unit_block_policy.h"
 
@@ -25,7 +25,7 @@ bool ReadAt(const ReadOptions& read_options, bool verify, RandomAccessFileReader
     return false;
   }
   if (verify) {
-    release::Mend(&io_options);
+    release::VerifyAndReconstruct(&io_options);
   }
   out->resize(size);
   Slice result;
@@ -111,14 +111,14 @@ uint64_t UnitTable::BytesBehind(uint64_t file_size) const { return file_size - (
 int UnitTable::Open(const ReadOptions& read_options, const ColumnFamily& family, const rocksdb::BlockBasedTable::Rep& stock,
                     RandomAccessFileReader* file, sb_table* table) {
   int why = OpenOnce(family, stock, table);
-  const bool can_mend = release::CanMend(family.file_system.get());
+  const bool can_reconstruct = release::CanVerifyAndReconstruct(family.file_system.get());
   if (why == SB_CORRUPT) {
-    if (can_mend) {
-      release::CountMending(family.statistics);
+    if (can_reconstruct) {
+      release::CountCorruptionRetry(family.statistics);
     }
-    why = ReadHead(read_options, can_mend, file, "") ? OpenOnce(family, stock, table) : SB_CORRUPT;
-    if (can_mend && why != SB_CORRUPT) {
-      release::CountMended(family.statistics);
+    why = ReadHead(read_options, can_reconstruct, file, "") ? OpenOnce(family, stock, table) : SB_CORRUPT;
+    if (can_reconstruct && why != SB_CORRUPT) {
+      release::CountCorruptionRetrySuccess(family.statistics);
     }
   }
   if (why == SB_CORRUPT && is_unreadable_) {
@@ -139,7 +139,7 @@ int UnitTable::OpenOnce(const ColumnFamily& family, const rocksdb::BlockBasedTab
   spec.session = Bytes(stock.table_properties->db_session_id);
   spec.file_number = stock.table_properties->orig_file_number;
   spec.level = stock.level;
-  spec.order = KeyOrder(*family.comparator);
+  spec.comparator = ComparatorOf(*family.comparator);
   spec.head = Bytes(head_);
   spec.block_offset = block_.offset();
   spec.family = Bytes(stock.table_properties->column_family_name);

@@ -28,9 +28,7 @@ ElasticTableBuilder::ElasticTableBuilder(const FiltersRef& e, const rocksdb::Blo
                                          const rocksdb::TableBuilderOptions& builder_options, rocksdb::WritableFileWriter* file)
     : BuilderParts(e, table_options, builder_options, file->file_name()),
       BlockBasedTableBuilder(WithPolicy(table_options, policy), builder_options, file),
-      timestamp_bytes_(builder_options.internal_comparator.user_comparator()->timestamp_size()),
-      opened_next_(builder_options.reason != rocksdb::TableFileCreationReason::kMisc),
-      path_(file->file_name()) {}
+      timestamp_bytes_(builder_options.internal_comparator.user_comparator()->timestamp_size()) {}
 
 void ElasticTableBuilder::Add(const rocksdb::Slice& internal_key, const rocksdb::Slice& value) {
   if (policy->units() != nullptr && rocksdb::ExtractValueType(internal_key) != rocksdb::kTypeRangeDeletion) {
@@ -38,14 +36,6 @@ void ElasticTableBuilder::Add(const rocksdb::Slice& internal_key, const rocksdb:
     policy->Add(key, internal_key.size() + value.size());
   }
   BlockBasedTableBuilder::Add(internal_key, value);
-}
-
-rocksdb::Status ElasticTableBuilder::Finish() {
-  rocksdb::Status s = BlockBasedTableBuilder::Finish();
-  if (s.ok() && opened_next_ && policy->units() != nullptr) {
-    sb_builder_hand_over(policy->units(), filters.get(), Bytes(path_));
-  }
-  return s;
 }
 
 }  // namespace springbloom

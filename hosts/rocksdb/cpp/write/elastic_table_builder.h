@@ -14,26 +14,21 @@ namespace springbloom {
 struct BuilderParts {
   BuilderParts(const FiltersRef& e, const rocksdb::BlockBasedTableOptions& table_options,
                const rocksdb::TableBuilderOptions& options, const std::string& path)
-      : filters(e), policy(std::make_shared<UnitBlockPolicy>(e, table_options, options, path)) {}
+      : policy(std::make_shared<UnitBlockPolicy>(e, table_options, options, path)) {}
 
-  FiltersRef filters;
   std::shared_ptr<UnitBlockPolicy> policy;
 };
 
-// The stock builder with two methods overridden: everything else that RocksDB asks of a builder is answered by stock code.
+// The stock builder with one method overridden: everything else that RocksDB asks of a builder is answered by stock code.
 class ElasticTableBuilder final : private BuilderParts, public rocksdb::BlockBasedTableBuilder {
  public:
   ElasticTableBuilder(const FiltersRef& filters, const rocksdb::BlockBasedTableOptions& table_options,
                       const rocksdb::TableBuilderOptions& builder_options, rocksdb::WritableFileWriter* file);
 
   void Add(const rocksdb::Slice& internal_key, const rocksdb::Slice& value) override;
-  rocksdb::Status Finish() override;
 
  private:
   const size_t timestamp_bytes_;
-  // Flushes and compactions open what they write; a SstFileWriter's table may never be opened under this name.
-  const bool opened_next_;
-  const std::string path_;
 };
 
 }  // namespace springbloom

@@ -44,7 +44,7 @@ rocksdb::FilterBitsBuilder* UnitBlockPolicy::GetBuilderWithContext(const rocksdb
 rocksdb::Slice UnitBlockPolicy::Finish() const {
   const sb_bytes block = sb_builder_finish(units_.get());
   charge_.Update(units_.get());
-  return rocksdb::Slice(reinterpret_cast<const char*>(block.data), block.size);
+  return ToSlice(block);
 }
 
 // Reached when a block is parsed for a block cache, which does not keep it.

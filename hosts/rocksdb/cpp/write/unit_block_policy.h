@@ -44,7 +44,7 @@ class UnitBlockPolicy final : public rocksdb::FilterPolicy {
 
   // Adds a key to units() and now and then counts what they take.
   void Add(const rocksdb::Slice& key, size_t entry_bytes) {
-    sb_builder_add(units_.get(), reinterpret_cast<const uint8_t*>(key.data()), key.size(), entry_bytes);
+    sb_builder_add(units_.get(), Bytes(key), entry_bytes);
     if (charge_.IsOn() && entries_++ % kEntriesPerUpdate == 0) {
       charge_.Update(units_.get());
     }

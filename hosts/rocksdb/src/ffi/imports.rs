@@ -32,15 +32,13 @@ unsafe extern "C" {
         size: usize,
     ) -> c_int;
     fn springbloom_inspect_table(
-        path: *const u8,
-        path_size: usize,
+        path: Bytes,
         sink: *const InspectSink,
         error: *mut c_char,
         size: usize,
     ) -> c_int;
     fn springbloom_list_tables(
-        path: *const u8,
-        path_size: usize,
+        path: Bytes,
         context: *mut c_void,
         take: unsafe extern "C" fn(*mut c_void, *const RawListedTable),
         error: *mut c_char,
@@ -144,18 +142,16 @@ pub(crate) fn inspect_table(path: &Path) -> Result<Inspected, String> {
             head: None,
         };
     }
-    unsafe extern "C" fn on_head(context: *mut c_void, data: *const u8, size: usize) {
+    unsafe extern "C" fn on_head(context: *mut c_void, head: Bytes) {
         // SAFETY: `context` is the `Inspected` below, the bytes live through the call.
-        let (inspected, head) = unsafe { (&mut *context.cast::<Inspected>(), Bytes { data, size }.get()) };
+        let (inspected, head) = unsafe { (&mut *context.cast::<Inspected>(), head.get()) };
         inspected.head = Some(head.to_vec());
     }
     let mut inspected = Inspected::default();
     let sink = InspectSink { context: (&raw mut inspected).cast(), table: on_table, head: on_head };
-    let path = path.as_os_str().as_encoded_bytes();
+    let path = Bytes::of(path.as_os_str().as_encoded_bytes());
     // SAFETY: path and sink live through the call, and nothing else touches `inspected` meanwhile.
-    checked(|error, size| unsafe {
-        springbloom_inspect_table(path.as_ptr(), path.len(), &sink, error, size)
-    })?;
+    checked(|error, size| unsafe { springbloom_inspect_table(path, &sink, error, size) })?;
     Ok(inspected)
 }
 
@@ -172,10 +168,8 @@ pub(crate) fn list_tables(manifest: &Path) -> Result<Vec<ListedTable>, String> {
     }
     let mut tables = Vec::new();
     let context = (&raw mut tables).cast();
-    let path = manifest.as_os_str().as_encoded_bytes();
+    let path = Bytes::of(manifest.as_os_str().as_encoded_bytes());
     // SAFETY: the path lives through the call, and nothing else touches `tables` meanwhile.
-    checked(|error, size| unsafe {
-        springbloom_list_tables(path.as_ptr(), path.len(), context, on_table, error, size)
-    })?;
+    checked(|error, size| unsafe { springbloom_list_tables(path, context, on_table, error, size) })?;
     Ok(tables)
 }

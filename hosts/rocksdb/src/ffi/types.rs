@@ -31,7 +31,7 @@ pub(super) struct RawStatus {
 pub(super) struct InspectSink {
     pub(super) context: *mut c_void,
     pub(super) table: unsafe extern "C" fn(*mut c_void, *const TableInfo),
-    pub(super) head: unsafe extern "C" fn(*mut c_void, *const u8, usize),
+    pub(super) head: unsafe extern "C" fn(*mut c_void, Bytes),
 }
 
 /// `springbloom_listed_table`.

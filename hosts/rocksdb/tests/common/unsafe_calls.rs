@@ -8,7 +8,6 @@ use std::{
     path::Path,
 };
 
-use librocksdb_sys as c;
 use rocksdb::{AsRawPtr, DB, Options};
 
 // Of `tests/cpp/calls.cc`. Those that take a database give 0 or write a message.
@@ -65,12 +64,6 @@ fn with_message(call: impl FnOnce(*mut c_char, usize) -> c_int) -> Result<(), St
     }
     let message = CStr::from_bytes_until_nul(&message).expect("messages end in NUL");
     Err(message.to_string_lossy().into_owned())
-}
-
-/// Aborts manual compactions that run, and every later one.
-pub(crate) fn disable_manual_compaction(db: &DB) {
-    // SAFETY: the database is open through the call.
-    unsafe { c::rocksdb_disable_manual_compaction(db.as_raw_ptr()) }
 }
 
 /// A test of `tests/cpp`: takes options and a folder, gives 0 or writes a message.

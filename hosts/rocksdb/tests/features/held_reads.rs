@@ -70,7 +70,7 @@ fn databases_are_opened_and_closed_while_a_budget_waits_for_a_read() {
         wait_until("the budget is being lowered", || elastic.stats().budget_bytes < AMPLE_BYTES as usize);
 
         scope.spawn(|| {
-            // Tables just written, for which first units may wait, and those of another database.
+            // Tables just written, and those of another database.
             for number in 0..1_000 {
                 one.put(key(NUMBERS + 2 * number), value("one", NUMBERS + 2 * number)).expect("put");
             }

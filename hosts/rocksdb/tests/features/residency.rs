@@ -1,20 +1,12 @@
-//! What is resident: handed over, kept over reopening, forgotten with its file, bounded by the budget.
+//! What is resident: kept over reopening, forgotten with its file, bounded by the budget.
 
-use std::{
-    sync::{
-        Arc,
-        atomic::{AtomicBool, Ordering},
-    },
-    time::Duration,
-};
-
-use rocksdb::{BlockBasedOptions, DB, WaitForCompactOptions, compaction_filter, statistics::Ticker};
+use rocksdb::{BlockBasedOptions, DB, WaitForCompactOptions, statistics::Ticker};
 use springbloom_rocksdb::{ElasticFilters, PolicyKind};
 
 use crate::common::{
     AMPLE_BYTES, IDLE_TIMEOUT, ample,
     contents::{check_db, check_db_filtered, fill_db, rejections},
-    folder, installed, log_of, metric, small_tree, stock, tables, unsafe_calls, wait_until,
+    folder, installed, log_of, metric, small_tree, stock, tables, wait_until,
 };
 
 fn with_budget(budget_bytes: u64) -> ElasticFilters {
@@ -24,15 +16,6 @@ fn with_budget(budget_bytes: u64) -> ElasticFilters {
         .policy(PolicyKind::Uniform)
         .build()
         .expect("the settings are sound")
-}
-
-#[test]
-fn first_units_come_without_a_read() {
-    let (folder, elastic) = (folder(), ample());
-    let db = DB::open(&installed(&elastic, &small_tree()), folder.path()).expect("open");
-    fill_db(&db, "handed over");
-    assert!(elastic.wait_idle(IDLE_TIMEOUT), "the loader never came to rest");
-    assert!(elastic.stats().handed_over_units > 0, "{:?}", elastic.stats());
 }
 
 #[test]
@@ -178,46 +161,6 @@ fn tables_that_were_refused_get_their_units_when_others_go() {
         elastic.stats().tables == tables_of(&databases[0])
     });
     check_db(&databases[0], "one of two");
-}
-
-#[test]
-fn units_of_tables_that_an_aborted_compaction_wrote_do_not_wait_for_ever() {
-    if !unsafe_calls::is_from((11, 8, 1)) {
-        return; // the files stay, and units wait for ten minutes
-    }
-    let (folder, elastic) = (folder(), ample());
-    let mut options = small_tree();
-    options.set_disable_auto_compactions(true);
-    let (reached, go_on) = (Arc::new(AtomicBool::new(false)), Arc::new(AtomicBool::new(false)));
-    let (filter_reached, filter_goes_on) = (reached.clone(), go_on.clone());
-    options.set_compaction_filter("stops at the last keys", move |_, key: &[u8], _: &[u8]| {
-        if key >= b"key0003900".as_slice() {
-            filter_reached.store(true, Ordering::SeqCst);
-            while !filter_goes_on.load(Ordering::SeqCst) {
-                std::thread::sleep(Duration::from_millis(1));
-            }
-        }
-        compaction_filter::Decision::Keep
-    });
-    let db = DB::open(&installed(&elastic, &options), folder.path()).expect("open");
-    fill_db(&db, "aborted");
-    assert!(elastic.wait_idle(IDLE_TIMEOUT), "the loader never came to rest");
-    assert_eq!(elastic.stats().used.loading, 0);
-    let mut waiting_bytes = 0;
-    std::thread::scope(|scope| {
-        scope.spawn(|| db.compact_range(None::<&[u8]>, None::<&[u8]>));
-        wait_until("the compaction has come far", || reached.load(Ordering::SeqCst));
-        waiting_bytes = elastic.stats().used.loading;
-        // Aborts the compaction, and returns when it has ended.
-        scope.spawn(|| unsafe_calls::disable_manual_compaction(&db));
-        std::thread::sleep(Duration::from_millis(200));
-        go_on.store(true, Ordering::SeqCst);
-    });
-    assert!(waiting_bytes > 0, "finished tables wait to be opened");
-    let tables = db.live_files().expect("live_files");
-    assert!(tables.iter().all(|table| table.level == 0), "the compaction was aborted");
-    wait_until("nothing waits any more", || elastic.stats().used.loading == 0);
-    check_db_filtered(&elastic, &db, "aborted");
 }
 
 #[test]

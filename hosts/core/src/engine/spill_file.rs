@@ -9,18 +9,18 @@ use std::{
     slice,
 };
 
-use super::types::Bytes;
+use super::bytes::Bytes;
 
 /// What can be done with them: `sb_spill_files`.
 #[repr(C)]
 #[derive(Clone, Copy)]
 pub(crate) struct SpillFiles {
-    pub(super) context: *mut c_void,
-    pub(super) create: unsafe extern "C" fn(*mut c_void) -> *mut c_void,
-    pub(super) append: unsafe extern "C" fn(*mut c_void, Bytes) -> c_int,
-    pub(super) read: unsafe extern "C" fn(*mut c_void, u64, usize, *mut u8) -> c_int,
-    pub(super) map: unsafe extern "C" fn(*mut c_void, usize) -> *const u8,
-    pub(super) free: unsafe extern "C" fn(*mut c_void),
+    pub(crate) context: *mut c_void,
+    pub(crate) create: unsafe extern "C" fn(*mut c_void) -> *mut c_void,
+    pub(crate) append: unsafe extern "C" fn(*mut c_void, Bytes) -> c_int,
+    pub(crate) read: unsafe extern "C" fn(*mut c_void, u64, usize, *mut u8) -> c_int,
+    pub(crate) map: unsafe extern "C" fn(*mut c_void, usize) -> *const u8,
+    pub(crate) free: unsafe extern "C" fn(*mut c_void),
 }
 
 /// One file. It is created when something is appended to it.

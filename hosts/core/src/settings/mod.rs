@@ -1,14 +1,16 @@
-//! The settings of [`Filters`].
+//! The settings of [`Filters`](crate::Filters).
 
-use std::{sync::Arc, time::Duration};
+pub(crate) mod memory_pressure;
+pub(crate) mod table;
+
+use std::time::Duration;
 
 use springbloom_filter::UnitSettings;
 use springbloom_manager::PolicyKind;
 
-use super::setting_table;
-use crate::{Engine, Error, Filters, MemoryPressure};
+use self::memory_pressure::MemoryPressure;
 
-/// What [`Filters`] are started with. [`SETTINGS`](crate::SETTINGS) has what each setting does.
+/// What [`Filters`](crate::Filters) are started with. [`SETTINGS`](crate::SETTINGS) has what each setting does.
 #[derive(Clone, Debug)]
 pub struct Settings {
     /// Memory for filter units and all their bookkeeping.
@@ -53,18 +55,5 @@ impl Default for Settings {
             negative_cache: true,
             inherit_hotness: true,
         }
-    }
-}
-
-impl Settings {
-    /// Applies settings, given as names and values of [`SETTINGS`](crate::SETTINGS), one after the other. An error names the setting, what
-    /// it was given and what it takes.
-    pub fn with(self, given: &[(&str, &str)]) -> Result<Self, String> {
-        setting_table::apply(self, given)
-    }
-
-    /// Starts filters of the engine's tables. Errors on a setting that cannot work.
-    pub fn start(self, engine: &'static Engine) -> Result<Arc<Filters>, Error> {
-        Filters::start(self, engine)
     }
 }

@@ -10,23 +10,7 @@ use std::{
     thread::Thread,
 };
 
-use super::Engine;
-
-/// What can be done with a cache: `sb_cache_calls`.
-#[repr(C)]
-#[derive(Debug)]
-pub struct CacheCalls {
-    /// Begins a charge of 0 bytes, which keeps the cache alive. The function is called with its argument when the cache ran short of room.
-    pub charge: unsafe extern "C" fn(*const c_void, extern "C" fn(*mut c_void), *mut c_void) -> *mut c_void,
-    /// Bytes that the charge may take.
-    pub room: unsafe extern "C" fn(charge: *mut c_void) -> u64,
-    /// Changes a charge. Gives what the cache grants.
-    pub update: unsafe extern "C" fn(charge: *mut c_void, bytes: u64) -> u64,
-    /// Watches for a shortage of room.
-    pub watch: unsafe extern "C" fn(charge: *mut c_void),
-    /// Ends a charge.
-    pub release: unsafe extern "C" fn(charge: *mut c_void),
-}
+use super::description::{CacheCalls, Engine};
 
 /// A cache of the engine, or none.
 pub struct Cache<'a> {

@@ -1,15 +1,32 @@
 //! Table files of a database, as the engine opens them.
 
-use std::sync::Arc;
+use std::{
+    ffi::{c_int, c_void},
+    sync::Arc,
+};
 
-use super::types::{Access, Bytes};
-use crate::tables::gate::Gate;
+use super::{bytes::Bytes, gate::Gate};
+
+type ReadFn = unsafe extern "C" fn(*const c_void, Bytes, u64, usize, c_int, *mut u8) -> c_int;
+type ExistsFn = unsafe extern "C" fn(*const c_void, Bytes) -> c_int;
+type LogFn = unsafe extern "C" fn(*const c_void, c_int, Bytes);
+type FreeFn = unsafe extern "C" fn(*mut c_void);
+
+/// How table files are opened: `sb_file_access`.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Access {
+    pub(crate) access: *mut c_void,
+    pub(crate) read: ReadFn,
+    pub(crate) exists: ExistsFn,
+    pub(crate) log: LogFn,
+    pub(crate) free: FreeFn,
+}
 
 /// Opens the table files of a database by their paths, while the database is open. Clones share it.
 #[derive(Clone, Debug)]
 pub(crate) struct FileAccess {
-    /// `None`: for no database.
-    files: Option<Arc<Files>>,
+    files: Arc<Files>,
 }
 
 /// Of a line in a database's log.
@@ -34,13 +51,8 @@ unsafe impl Sync for Files {}
 impl FileAccess {
     /// # Safety
     /// `access.access` belongs to the result from here on, and the functions take it.
-    pub(super) unsafe fn new(access: Access) -> Self {
-        Self { files: Some(Arc::new(Files { access, gate: Gate::default() })) }
-    }
-
-    /// No file exists in it.
-    pub(crate) fn none() -> Self {
-        Self { files: None }
+    pub(crate) unsafe fn new(access: Access) -> Self {
+        Self { files: Arc::new(Files { access, gate: Gate::default() }) }
     }
 
     /// Fills `into` from `offset` within the file. `false` on a failure, and after the database is closed. `verify`: the last read was
@@ -80,14 +92,11 @@ impl FileAccess {
 
     /// Closes the access: when this returns, no file is being accessed, and none will be.
     pub(crate) fn close(&self) {
-        if let Some(files) = &self.files {
-            files.gate.close();
-        }
+        self.files.gate.close();
     }
 
     fn while_open<T>(&self, run: impl FnOnce(Access) -> T) -> Option<T> {
-        let files = self.files.as_ref()?;
-        files.gate.enter(|| run(files.access))
+        self.files.gate.enter(|| run(self.files.access))
     }
 }
 

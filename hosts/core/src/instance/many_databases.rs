@@ -11,16 +11,16 @@ use springbloom_format::{BlockHeader, StoredHotness};
 use springbloom_manager::{BytewiseOrder, Outcome};
 use tempfile::TempDir;
 
-use super::hotness_file::{read, replace};
+use super::Filters;
 use crate::{
-    ffi::FileAccess,
-    filters::{Filters, settings::Settings},
+    engine::test_engine::{TEST_ENGINE, no_files},
+    settings::Settings,
     tables::{
-        databases::Family,
+        databases::ColumnFamily,
         open_table::{OpenTable, Opening},
         unit_builder::UnitBuilder,
     },
-    test_engine::TEST_ENGINE,
+    warm_start::hotness_file::{read, replace},
 };
 
 const IDLE_TIMEOUT: Duration = Duration::from_secs(60);
@@ -28,7 +28,7 @@ const IDLE_TIMEOUT: Duration = Duration::from_secs(60);
 /// A database that is open for writing.
 struct Store<'f> {
     filters: &'f Filters,
-    family: Family,
+    family: ColumnFamily,
     tables: Vec<OpenTable>,
     _lock: File,
 }
@@ -39,7 +39,7 @@ impl<'f> Store<'f> {
         fs::write(path.join("CURRENT"), "").expect("write");
         let lock = File::create(path.join("LOCK")).expect("create");
         let bytes = path.as_os_str().as_bytes();
-        let family = filters.databases.open(bytes, bytes, true, FileAccess::none());
+        let family = filters.tables.databases.open(bytes, bytes, true, no_files());
         Self { filters, family, tables: Vec::new(), _lock: lock }
     }
 
@@ -48,7 +48,14 @@ impl<'f> Store<'f> {
         let path = folder.path().join(format!("{number:06}.sst"));
         fs::write(&path, "").expect("write");
         let session = folder.path().as_os_str().as_bytes();
-        let mut builder = UnitBuilder::new(self.filters, true, session, number, None);
+        let mut builder = UnitBuilder::new(
+            &self.filters.settings,
+            &self.filters.tables.builder_memory,
+            true,
+            session,
+            number,
+            None,
+        );
         (0..100u32).for_each(|key| builder.add(&key.to_be_bytes(), 100));
         let block = builder.finish();
         let head_bytes = BlockHeader::parse(block).expect("a block").head_bytes() as usize;
@@ -62,7 +69,7 @@ impl<'f> Store<'f> {
             head: &block[..head_bytes],
             block_offset: 0,
         };
-        self.tables.push(OpenTable::open(self.filters, opening).expect("there is room"));
+        self.tables.push(OpenTable::open(&self.filters.tables, opening).expect("there is room"));
     }
 
     fn look_up(&self) {
@@ -72,15 +79,15 @@ impl<'f> Store<'f> {
     /// As an engine does: it calls all tables obsolete.
     fn close(self) {
         let Self { filters, family, tables, _lock } = self;
-        tables.into_iter().for_each(|table| table.close(filters, true));
-        family.close(filters);
+        tables.into_iter().for_each(|table| table.close(&filters.tables, true));
+        filters.tables.close_column_family(family);
     }
 }
 
 fn filters() -> Arc<Filters> {
     let hour = Some(Duration::from_secs(3600));
     let settings = Settings { warm_start_every: hour, ..Settings::default() };
-    settings.start(&TEST_ENGINE).expect("the settings are sound")
+    Filters::start(settings, &TEST_ENGINE).expect("the settings are sound")
 }
 
 /// Whether each folder's hotness file was written since the last call.
@@ -95,7 +102,7 @@ fn are_written<const N: usize>(folders: &[TempDir; N]) -> [bool; N] {
 
 fn save_all(filters: &Filters) {
     assert!(filters.wait_idle(IDLE_TIMEOUT));
-    filters.warm_start.as_ref().expect("there are warm starts").save_all();
+    filters.tables.warm_starts.as_ref().expect("there are warm starts").save_all();
 }
 
 #[test]

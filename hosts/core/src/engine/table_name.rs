@@ -6,7 +6,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use crate::{Engine, Name};
+use super::description::{Engine, Name};
 
 impl Engine {
     /// Folder and number of a table file; `None` for a name that the engine gives no table of a database.
@@ -47,7 +47,7 @@ fn name(number: u64, extension: &OsStr) -> PathBuf {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::test_engine::TEST_ENGINE;
+    use crate::engine::test_engine::TEST_ENGINE;
 
     #[test]
     fn tables_of_databases_are_told_from_other_files() {

@@ -10,7 +10,7 @@ use std::{
     time::Duration,
 };
 
-use crate::Error;
+use crate::error::Error;
 
 /// What is read of a file at most: the kernel writes two lines.
 const FILE_BYTES_MAX: u64 = 4096;

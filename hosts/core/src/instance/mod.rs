@@ -1,9 +1,8 @@
 //! The filters of all tables that share one budget: settings, manager and maintenance.
 
-pub(crate) mod families;
-pub(crate) mod setting_table;
-pub(crate) mod settings;
-pub(crate) mod shared_instance;
+#[cfg(test)]
+mod many_databases;
+pub(crate) mod shared;
 
 use std::{
     sync::{
@@ -13,52 +12,36 @@ use std::{
     time::Duration,
 };
 
-use springbloom_filter::UnitSettings;
-use springbloom_manager::{Manager, ManagerSettings, MemoryCurve, PolicyKind, Stats, allocated_bytes};
+use springbloom_manager::{Manager, ManagerSettings, MemoryCurve, Stats, allocated_bytes};
 
-use self::{families::FamilyStats, settings::Settings};
 use crate::{
-    Cache, Engine, Error, MemoryPressure,
     control::{
         budget_control::BudgetControl,
+        families::{self, FamilyStats},
         maintenance::{Maintenance, Tasks},
         metrics::{self, Figures},
     },
-    tables::{
-        builder_memory::BuilderMemory, databases::Databases, deferred::DeferredTables, handover::Handover,
-        table_files::TableFiles,
-    },
-    warm_start::{self, WarmStart},
+    engine::{Cache, Engine},
+    error::Error,
+    settings::{Settings, memory_pressure::MemoryPressure, table},
+    tables::{Tables, warm_starts},
 };
 
 /// Elastic filters under one memory budget.
 pub struct Filters {
     /// The first field, because fields are dropped in order: it is stopped and has saved hotness before the rest goes.
     _maintenance: Maintenance,
-    pub(crate) engine: &'static Engine,
-    pub(crate) manager: Arc<Manager>,
-    pub(crate) units: UnitSettings,
-    pub(crate) segment_data_bytes: u64,
-    pub(crate) assume_bytewise_equality: bool,
-    pub(crate) write_units: bool,
-    pub(crate) handover: Arc<Handover>,
-    pub(crate) databases: Arc<Databases>,
-    pub(crate) files: Arc<TableFiles>,
-    pub(crate) deferred: Arc<DeferredTables>,
-    /// `None`: no warm starts.
-    pub(crate) warm_start: Option<Arc<WarmStart>>,
-    pub(crate) tables_without_units: AtomicU64,
-    pub(crate) tables_written_without_units: AtomicU64,
-    pub(crate) builder_memory: BuilderMemory,
+    /// As they were started. The budget may be another one now.
+    pub(crate) settings: Settings,
+    pub(crate) tables: Arc<Tables>,
     maintenance_panics: Arc<AtomicU64>,
     budget: Arc<BudgetControl>,
-    policy: PolicyKind,
-    charges_cache: bool,
 }
 
 impl Filters {
-    pub(crate) fn start(settings: Settings, engine: &'static Engine) -> Result<Arc<Self>, Error> {
-        setting_table::check(&settings)?;
+    /// Starts filters of the engine's tables. Errors on a setting that cannot work.
+    pub fn start(settings: Settings, engine: &'static Engine) -> Result<Arc<Self>, Error> {
+        table::check(&settings)?;
         settings.memory_pressure.iter().try_for_each(MemoryPressure::check)?;
         let manager = Manager::new(ManagerSettings {
             budget_bytes: settings.budget_bytes as usize,
@@ -69,69 +52,44 @@ impl Filters {
             reader_bytes: allocated_bytes(engine.reader_bytes),
             ..ManagerSettings::default()
         });
-        let (handover, files) = (Arc::new(Handover::default()), Arc::new(TableFiles::new(manager.clone())));
-        let (deferred, databases) = (Arc::new(DeferredTables::default()), Arc::new(Databases::default()));
-        let warm_start = settings
-            .warm_start_every
-            .map(|_| Arc::new(WarmStart::new(engine, manager.clone(), files.clone())));
-        let budget = BudgetControl::new(manager.clone(), handover.clone(), settings.memory_pressure);
+        let tables = Arc::new(Tables::new(engine, manager.clone(), settings.warm_start_every.is_some()));
+        let budget = BudgetControl::new(manager, settings.memory_pressure.clone());
         let budget = Arc::new(budget);
         let maintenance_panics = Arc::new(AtomicU64::new(0));
         let maintenance = Maintenance::start(Tasks {
-            manager: manager.clone(),
-            files: files.clone(),
-            databases: databases.clone(),
-            warm_start: warm_start.clone().zip(settings.warm_start_every),
+            tables: tables.clone(),
+            save_every: settings.warm_start_every,
             budget: budget.clone(),
-            handover: handover.clone(),
-            deferred: deferred.clone(),
             panics: maintenance_panics.clone(),
         });
-        Ok(Arc::new(Self {
-            _maintenance: maintenance,
-            engine,
-            manager,
-            units: settings.units,
-            segment_data_bytes: settings.segment_data_bytes,
-            assume_bytewise_equality: settings.assume_bytewise_equality,
-            write_units: settings.write_units,
-            handover,
-            databases,
-            files,
-            deferred,
-            warm_start,
-            tables_without_units: AtomicU64::new(0),
-            tables_written_without_units: AtomicU64::new(0),
-            builder_memory: BuilderMemory::default(),
-            maintenance_panics,
-            budget,
-            policy: settings.policy,
-            charges_cache: settings.charge_to_block_cache,
-        }))
+        Ok(Arc::new(Self { _maintenance: maintenance, settings, tables, maintenance_panics, budget }))
     }
 
     /// What is in force, for a log.
     pub(crate) fn settings_text(&self) -> String {
+        let Settings { policy, units, segment_data_bytes, write_units, .. } = &self.settings;
         format!(
-            "budget {} bytes, policy {}, units {}, segments of {} bytes",
-            self.manager.budget().budget_bytes(),
-            self.policy,
-            self.units,
-            self.segment_data_bytes
-        ) + if self.write_units { "" } else { ", for reading alone: new tables get stock filters" }
+            "budget {} bytes, policy {policy}, units {units}, segments of {segment_data_bytes} bytes",
+            self.budget_bytes(),
+        ) + if *write_units { "" } else { ", for reading alone: new tables get stock filters" }
+    }
+
+    /// The budget in force.
+    pub(crate) fn budget_bytes(&self) -> usize {
+        self.tables.manager.budget().budget_bytes()
     }
 
     /// Charges the budget to the cache if the settings ask for it and no cache pays yet. Errors with a message if there is none.
     pub fn charge_to(&self, cache: &Cache<'_>) -> Result<(), String> {
-        if !self.charges_cache {
+        if !self.settings.charge_to_block_cache {
             return Ok(());
         }
-        self.budget.charge_to(self.engine, cache)
+        self.budget.charge_to(self.tables.engine, cache)
     }
 
     /// Changes the budget and gives the one that is in force then. A smaller one holds when this returns: units are evicted first.
     pub fn set_budget_bytes(&self, budget_bytes: u64) -> Result<u64, Error> {
-        setting_table::check(&Settings { budget_bytes, ..Settings::default() })?;
+        table::check(&Settings { budget_bytes, ..Settings::default() })?;
         Ok(self.budget.ask(budget_bytes as usize) as u64)
     }
 
@@ -147,7 +105,7 @@ impl Filters {
 
     /// A snapshot of all counters.
     pub fn stats(&self) -> Stats {
-        let mut stats = self.manager.stats();
+        let mut stats = self.tables.manager.stats();
         stats.thread_panics += self.maintenance_panics.load(Ordering::Relaxed);
         stats
     }
@@ -158,27 +116,27 @@ impl Filters {
     }
 
     fn families_of(&self, stats: &Stats) -> Vec<FamilyStats> {
-        families::by_name(stats.scopes.clone(), self.databases.names())
+        families::by_name(stats.scopes.clone(), self.tables.databases.names())
     }
 
     /// Wasted reads to expect at any budget, from what was measured. O(segments).
     pub fn memory_curve(&self) -> MemoryCurve {
-        self.manager.memory_curve()
+        self.tables.manager.memory_curve()
     }
 
     /// Visits to segments of tables that a lookup makes on average. `None` before the first lookup.
     pub fn visits_per_lookup(&self) -> Option<f64> {
-        warm_start::visits_per_lookup(self.engine, &self.manager)
+        warm_starts::visits_per_lookup(self.tables.engine, &self.tables.manager)
     }
 
     /// Tables without filter units that were opened so far.
     pub fn tables_without_units(&self) -> u64 {
-        self.tables_without_units.load(Ordering::Relaxed)
+        self.tables.without_units()
     }
 
     /// Waits until no unit is waiting to be loaded. `false` if `timeout` passed first.
     pub fn wait_idle(&self, timeout: Duration) -> bool {
-        self.manager.wait_idle(timeout)
+        self.tables.manager.wait_idle(timeout)
     }
 
     /// [`stats`](Self::stats) and [`families`](Self::families) in the text format that Prometheus scrapes; its Content-Type is
@@ -189,9 +147,9 @@ impl Filters {
         metrics::text_of(Figures {
             stats,
             tables_without_units: self.tables_without_units(),
-            tables_written_without_units: self.tables_written_without_units.load(Ordering::Relaxed),
-            tables_without_room: self.deferred.count(),
-            builder_bytes: self.builder_memory.bytes(),
+            tables_written_without_units: self.tables.written_without_units(),
+            tables_without_room: self.tables.deferred.count(),
+            builder_bytes: self.tables.builder_memory.bytes(),
             families,
         })
     }

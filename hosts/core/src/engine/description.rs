@@ -1,13 +1,11 @@
-//! The description of an engine.
+//! What the core must know of an engine: `sb_engine`.
 
 use std::{
-    ffi::{CStr, OsStr, c_char},
+    ffi::{CStr, OsStr, c_char, c_void},
     fmt,
     os::unix::ffi::OsStrExt,
     ptr::NonNull,
 };
-
-use super::CacheCalls;
 
 /// A C string that is never freed.
 #[repr(transparent)]
@@ -37,6 +35,22 @@ impl fmt::Debug for Name {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.text().fmt(f)
     }
+}
+
+/// What can be done with a cache: `sb_cache_calls`.
+#[repr(C)]
+#[derive(Debug)]
+pub struct CacheCalls {
+    /// Begins a charge of 0 bytes, which keeps the cache alive. The function is called with its argument when the cache ran short of room.
+    pub charge: unsafe extern "C" fn(*const c_void, extern "C" fn(*mut c_void), *mut c_void) -> *mut c_void,
+    /// Bytes that the charge may take.
+    pub room: unsafe extern "C" fn(charge: *mut c_void) -> u64,
+    /// Changes a charge. Gives what the cache grants.
+    pub update: unsafe extern "C" fn(charge: *mut c_void, bytes: u64) -> u64,
+    /// Watches for a shortage of room.
+    pub watch: unsafe extern "C" fn(charge: *mut c_void),
+    /// Ends a charge.
+    pub release: unsafe extern "C" fn(charge: *mut c_void),
 }
 
 /// An engine, as the host that knows it describes it: `sb_engine`.

@@ -4,23 +4,20 @@ use std::sync::Arc;
 
 use parking_lot::Mutex;
 
-use super::{
-    Filters,
-    setting_table::{self, BUDGET, Given},
-    settings::Settings,
+use super::Filters;
+use crate::{
+    engine::{Cache, Engine},
+    settings::{
+        Settings,
+        table::{self, BUDGET, Given},
+    },
 };
-use crate::{Cache, Engine};
 
-struct Instance {
-    filters: Arc<Filters>,
-    settings: Settings,
-}
-
-static INSTANCE: Mutex<Option<Instance>> = Mutex::new(None);
+static INSTANCE: Mutex<Option<Arc<Filters>>> = Mutex::new(None);
 
 /// The shared instance, if there is one.
 pub(crate) fn shared_instance_if_any() -> Option<Arc<Filters>> {
-    INSTANCE.lock().as_ref().map(|instance| instance.filters.clone())
+    INSTANCE.lock().clone()
 }
 
 /// Gives it up: it ends with its last user, and the next settings make another one.
@@ -41,12 +38,12 @@ pub(crate) fn shared_instance(
     cache: &Cache<'_>,
 ) -> Result<Arc<Filters>, String> {
     let mut instance = INSTANCE.lock();
-    let in_use = instance.as_ref().filter(|instance| Arc::strong_count(&instance.filters) > 1);
-    let others = in_use.map_or_else(Settings::default, |instance| instance.settings.clone());
+    let in_use = instance.as_ref().filter(|filters| Arc::strong_count(filters) > 1);
+    let others = in_use.map_or_else(Settings::default, |filters| filters.settings.clone());
     let sets_budget = in_use.is_none() || given.iter().any(|(name, _)| *name == BUDGET);
-    let settings = setting_table::apply(others, given)?;
-    if let Some(Instance { filters, settings: in_force }) = &*instance {
-        match setting_table::difference(in_force, &settings) {
+    let settings = table::apply(others, given)?;
+    if let Some(filters) = &*instance {
+        match table::difference(&filters.settings, &settings) {
             None => {
                 filters.charge_to(cache)?;
                 if sets_budget {
@@ -63,8 +60,8 @@ pub(crate) fn shared_instance(
             Some(_) => *instance = None,
         }
     }
-    let filters = settings.clone().start(engine).map_err(|error| error.to_string())?;
+    let filters = Filters::start(settings, engine).map_err(|error| error.to_string())?;
     filters.charge_to(cache)?;
-    *instance = Some(Instance { filters: filters.clone(), settings });
+    *instance = Some(filters.clone());
     Ok(filters)
 }

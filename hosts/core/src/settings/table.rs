@@ -7,8 +7,8 @@ use std::{ops::RangeInclusive, time::Duration};
 use springbloom_filter::FilterError;
 use springbloom_manager::MemoryBudget;
 
-use super::settings::Settings;
-use crate::{Error, MemoryPressure};
+use super::{Settings, memory_pressure::MemoryPressure};
+use crate::error::Error;
 
 /// A larger number is a mistake, such as -1.
 const BYTES_MAX: u64 = MemoryBudget::BUDGET_BYTES_MAX as u64;
@@ -252,6 +252,14 @@ pub(crate) fn apply(mut settings: Settings, given: &Given<'_>) -> Result<Setting
     Ok(settings)
 }
 
+impl Settings {
+    /// Applies settings, given as names and values of [`SETTINGS`], one after the other. An error names the setting, what it was given and
+    /// what it takes.
+    pub fn with(self, given: &[(&str, &str)]) -> Result<Self, String> {
+        apply(self, given)
+    }
+}
+
 /// Errors on the first setting with a value that cannot work.
 pub(crate) fn check(settings: &Settings) -> Result<(), Error> {
     match SETTINGS.iter().find(|setting| !(setting.can_work)(settings)) {
@@ -288,7 +296,7 @@ mod tests {
     use springbloom_manager::PolicyKind;
 
     use super::*;
-    use crate::test_engine::TEST_ENGINE;
+    use crate::{engine::test_engine::TEST_ENGINE, instance::Filters};
 
     fn under_pressure() -> Settings {
         Settings { memory_pressure: Some(MemoryPressure::in_file("file")), ..Settings::default() }
@@ -466,7 +474,7 @@ mod tests {
             for &(text, value, can_work) in values {
                 let refusals = [
                     apply(pressed(pressure.clone()), &[(name, text)]).err(),
-                    with(value).start(&TEST_ENGINE).err().map(|error| error.to_string()),
+                    Filters::start(with(value), &TEST_ENGINE).err().map(|error| error.to_string()),
                 ];
                 for refusal in refusals {
                     assert_eq!(refusal.is_none(), can_work, "{name}={text}: {refusal:?}");
@@ -497,7 +505,7 @@ mod tests {
 
     #[test]
     fn a_budget_that_is_refused_changes_nothing() {
-        let filters = Settings::default().start(&TEST_ENGINE).unwrap();
+        let filters = Filters::start(Settings::default(), &TEST_ENGINE).unwrap();
         assert_eq!(filters.set_budget_bytes(1 << 40).unwrap(), 1 << 40);
         assert!(filters.set_budget_bytes(u64::MAX).is_err());
         assert_eq!(filters.stats().budget_bytes, 1 << 40, "what was refused changes nothing");

@@ -1,0 +1,22 @@
+//! The engine as the core knows it: what its adapter describes and lends. The core calls it from here alone.
+
+#![allow(unsafe_code)]
+
+mod bytes;
+mod cache;
+mod description;
+mod file_access;
+mod gate;
+mod spill_file;
+mod table_name;
+#[cfg(test)]
+pub(crate) mod test_engine;
+
+pub use bytes::Bytes;
+pub use cache::Cache;
+pub use description::{CacheCalls, Engine, Name};
+pub(crate) use {
+    cache::{CacheAlarm, CacheCharge},
+    file_access::{Access, FileAccess, LogLevel},
+    spill_file::{MappedFile, SpillFile, SpillFiles},
+};

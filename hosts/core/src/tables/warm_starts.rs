@@ -1,0 +1,176 @@
+//! Warm starts: keeps the hotness file of each folder with tables.
+//!
+//! A table's identity in the file stays when a database is moved or copied ([`crate::identity`]), so that a copy starts warm too.
+
+use std::{
+    collections::{BTreeSet, HashMap},
+    ffi::OsStr,
+    mem,
+    os::unix::ffi::OsStrExt,
+    path::Path,
+    sync::Arc,
+};
+
+use parking_lot::Mutex;
+use springbloom_format::{StoredHotness, StoredTable};
+use springbloom_manager::{Manager, SegmentUse, allocated_bytes};
+
+use super::{databases::Database, table_files::TableFiles};
+use crate::{
+    engine::Engine,
+    warm_start::{
+        folder::{Folder, look_for_locks},
+        hotness_file::to_stored,
+    },
+};
+
+/// All folders that open databases have tables in.
+pub(crate) struct WarmStarts {
+    engine: &'static Engine,
+    manager: Arc<Manager>,
+    files: Arc<TableFiles>,
+    /// By the database's number.
+    folders: Mutex<HashMap<u64, Folders>>,
+    /// Databases of which something is to be written. Holds no lock but for a moment: closing a database waits for it.
+    changed: Mutex<BTreeSet<u64>>,
+}
+
+/// Those of one database.
+#[derive(Clone)]
+struct Folders {
+    database: Arc<Database>,
+    folders: Vec<Arc<Folder>>,
+}
+
+impl WarmStarts {
+    pub(crate) fn new(engine: &'static Engine, manager: Arc<Manager>, files: Arc<TableFiles>) -> Self {
+        Self { engine, manager, files, folders: Mutex::default(), changed: Mutex::default() }
+    }
+
+    /// A reader of the database opens a table. Gives the folder, and the table's entry in its file. Gives neither for a file whose name is
+    /// not that of a table.
+    pub(crate) fn open(
+        &self,
+        database: &Arc<Database>,
+        path: &[u8],
+        stored_id: u128,
+    ) -> (Option<Arc<Folder>>, Option<Vec<SegmentUse>>) {
+        let Some((path, file_number)) = self.engine.folder_and_number(Path::new(OsStr::from_bytes(path)))
+        else {
+            return (None, None);
+        };
+        let folder = self.folder(database, path);
+        let remembered = folder.take(&self.manager, stored_id, file_number);
+        (Some(folder), remembered)
+    }
+
+    /// The database closes: writes its folders where something changed, and forgets them. Waits for no other database.
+    pub(crate) fn close(&self, database: &Database) {
+        if database.is_for_writing() {
+            self.manager.take_in_visits_of(database.scopes());
+            self.note_visits();
+        }
+        self.save(database.number(), true);
+        self.folders.lock().remove(&database.number());
+        self.changed.lock().remove(&database.number());
+    }
+
+    /// Writes the file of each folder where something changed. O(databases in which something changed).
+    pub(crate) fn save_all(&self) {
+        self.note_visits();
+        let changed = mem::take(&mut *self.changed.lock());
+        changed.into_iter().for_each(|database| self.save(database, false));
+    }
+
+    /// The database's folder has a table that its file does not tell of.
+    pub(crate) fn note_new_table(&self, database: &Database, folder: &Folder) {
+        if folder.has_file() {
+            folder.note_change();
+            self.changed.lock().insert(database.number());
+        }
+    }
+
+    /// Finds the databases that were looked up since the last call.
+    fn note_visits(&self) {
+        // Locked first: when a database that closes finds no visits, those that another thread found are noted.
+        let mut changed = self.changed.lock();
+        for scope in self.manager.take_visited() {
+            let database = Database::number_of(scope);
+            changed.insert(database);
+            self.folders_of(database)
+                .iter()
+                .flat_map(|of| &of.folders)
+                .for_each(|folder| folder.note_change());
+        }
+    }
+
+    fn folders_of(&self, database: u64) -> Option<Folders> {
+        self.folders.lock().get(&database).cloned()
+    }
+
+    fn folder(&self, database: &Arc<Database>, path: &Path) -> Arc<Folder> {
+        let mut all = self.folders.lock();
+        let new = || Folders { database: database.clone(), folders: Vec::new() };
+        let Folders { folders, .. } = all.entry(database.number()).or_insert_with(new);
+        if let Some(known) = folders.iter().find(|folder| folder.path() == path) {
+            return known.clone();
+        }
+        let new = Arc::new(Folder::new(self.engine, path));
+        folders.push(new.clone());
+        new
+    }
+
+    /// Writes the files of a database's folders. `is_last`: it closes.
+    fn save(&self, database: u64, is_last: bool) {
+        let Some(Folders { database, folders }) = self.folders_of(database) else { return };
+        for folder in &folders {
+            let may_write = || database.is_for_writing() && self.is_lock_held(folder);
+            let collect = |waiting| self.collect(&database, folder, waiting, is_last);
+            folder.save(&self.manager, is_last, may_write, collect);
+        }
+    }
+
+    fn is_lock_held(&self, folder: &Folder) -> bool {
+        if folder.is_lock_held().is_none() {
+            let folders: Vec<_> = self.folders.lock().values().flat_map(|of| &of.folders).cloned().collect();
+            look_for_locks(self.engine, &folders);
+        }
+        folder.is_lock_held() == Some(true)
+    }
+
+    fn collect(
+        &self,
+        database: &Database,
+        folder: &Folder,
+        waiting: Vec<StoredTable>,
+        is_last: bool,
+    ) -> StoredHotness {
+        let mut stored = StoredHotness {
+            budget_bytes: self.manager.budget().budget_bytes() as u64,
+            // An upper bound: other folders may share the budget.
+            other_bytes: self.manager.other_bytes() as u64,
+            visits_per_lookup: visits_per_lookup(self.engine, &self.manager).unwrap_or(0.0) as f32,
+            known_absent_65536ths: (self.manager.known_absent_share() * 65_536.0) as u16, // saturates
+            tables: waiting,
+        };
+        let tables = self.files.in_folder(database, folder);
+        if is_last {
+            // Bytes of the readers that closed just now: the next start needs them again.
+            stored.other_bytes += (tables.len() * allocated_bytes(self.engine.reader_bytes)) as u64;
+        }
+        for (file, uses) in tables {
+            stored.tables.push(StoredTable {
+                id: file.stored_id(),
+                file_number: file.number(),
+                segments: uses.into_iter().map(to_stored).collect(),
+            });
+        }
+        stored
+    }
+}
+
+/// Visits per lookup that visited any segment, over all budgets of the process. `None` before the first lookup.
+pub(crate) fn visits_per_lookup(engine: &Engine, manager: &Manager) -> Option<f64> {
+    let lookups = (engine.digests_computed)();
+    (lookups > 0).then(|| manager.outcomes().visits() as f64 / lookups as f64)
+}

@@ -1,0 +1,251 @@
+//! One folder of tables of a database, and its hotness file.
+//!
+//! Entries of tables that are not open yet are kept, charged to the budget, and written again as long as the tables' files exist.
+//! Invariants: no failure here fails an open or a close; nothing here is on the path of a lookup.
+
+use std::{
+    collections::BTreeMap,
+    mem,
+    path::{Path, PathBuf},
+    sync::{
+        Arc, OnceLock,
+        atomic::{AtomicBool, Ordering},
+    },
+};
+
+use parking_lot::Mutex;
+use springbloom_format::{StoredHotness, StoredSegment, StoredTable};
+use springbloom_manager::{Manager, Reservation, SegmentUse};
+
+use super::{
+    hotness_file::{self, from_stored},
+    lock_file,
+};
+use crate::engine::Engine;
+
+/// One folder of tables of a database.
+#[derive(Debug)]
+pub(crate) struct Folder {
+    engine: &'static Engine,
+    path: PathBuf,
+    state: Mutex<State>,
+    /// Something changed since the folder was written last.
+    is_changed: AtomicBool,
+    /// Whether the lock file of the database is held here. Empty: not known yet.
+    is_lock_held: OnceLock<bool>,
+    /// The database is closed. Locked while the folder is written to.
+    is_closed: Mutex<bool>,
+}
+
+#[derive(Debug, Default)]
+struct State {
+    is_loaded: bool,
+    /// Tables of the file that were not opened yet, by identity and number of their files.
+    waiting: BTreeMap<(u128, u64), Vec<StoredSegment>>,
+    waiting_reservation: Option<Reservation>,
+    /// There is a file, so that a next start is not cold as it is.
+    has_file: bool,
+    has_failed: bool,
+}
+
+impl Folder {
+    pub(crate) fn new(engine: &'static Engine, path: &Path) -> Self {
+        Self {
+            engine,
+            path: path.to_owned(),
+            state: Mutex::default(),
+            is_changed: AtomicBool::new(false),
+            is_lock_held: OnceLock::new(),
+            is_closed: Mutex::default(),
+        }
+    }
+
+    pub(crate) fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// A table's entry in the file, which is read when the first one is asked for.
+    pub(crate) fn take(
+        &self,
+        manager: &Manager,
+        stored_id: u128,
+        file_number: u64,
+    ) -> Option<Vec<SegmentUse>> {
+        let mut state = self.state.lock();
+        if !mem::replace(&mut state.is_loaded, true) {
+            self.load(manager, &mut state);
+        }
+        state.take_waiting(stored_id, file_number)
+    }
+
+    /// Whether there is a file. Without one, there is nothing to keep until lookups come.
+    pub(crate) fn has_file(&self) -> bool {
+        self.state.lock().has_file
+    }
+
+    /// Something changed that its file does not tell.
+    pub(crate) fn note_change(&self) {
+        self.is_changed.store(true, Ordering::Relaxed);
+    }
+
+    /// Whether the lock file of the database is held here, if that is known.
+    pub(crate) fn is_lock_held(&self) -> Option<bool> {
+        self.is_lock_held.get().copied()
+    }
+
+    fn load(&self, manager: &Manager, state: &mut State) {
+        let stored = match hotness_file::read(self.engine, &self.path) {
+            Ok(Some(stored)) => {
+                state.has_file = true;
+                stored
+            }
+            Ok(None) => return,
+            Err(error) => {
+                manager.notices().warn(format!(
+                    "{}: what was remembered of filter use is not usable, a cold start: {error}",
+                    self.path.display()
+                ));
+                return;
+            }
+        };
+        let segments: usize = stored.tables.iter().map(|table| table.segments.len()).sum();
+        let bytes = segments * size_of::<StoredSegment>() + stored.tables.len() * size_of::<StoredTable>();
+        match manager.reserve(bytes) {
+            Some(reservation) => {
+                let tables = stored.tables.into_iter();
+                state.waiting = tables.map(|table| ((table.id, table.file_number), table.segments)).collect();
+                state.waiting_reservation = Some(reservation);
+            }
+            None => manager.notices().warn(format!(
+                "{}: no room in the filter budget for what was remembered of filter use, a cold start",
+                self.path.display()
+            )),
+        }
+    }
+
+    /// Writes the file if something changed and it may be written. `is_last`: the database closes. `collect`: what to write, given what is
+    /// remembered of tables that were not opened.
+    pub(crate) fn save(
+        &self,
+        manager: &Manager,
+        is_last: bool,
+        may_write: impl FnOnce() -> bool,
+        collect: impl FnOnce(Vec<StoredTable>) -> StoredHotness,
+    ) {
+        let mut is_closed = self.is_closed.lock();
+        if *is_closed {
+            return;
+        }
+        *is_closed = is_last;
+        if !self.is_changed.swap(false, Ordering::Relaxed) || !may_write() {
+            return;
+        }
+        let stored = collect(self.waiting());
+        let is_used = |table: &StoredTable| table.segments.iter().any(|segment| segment.access_count > 0.0);
+        if !stored.tables.iter().any(is_used) {
+            return;
+        }
+        let replaced = hotness_file::replace(self.engine, &self.path, &stored);
+        let mut state = self.state.lock();
+        match replaced {
+            Ok(()) => state.has_file = true,
+            Err(error) if !mem::replace(&mut state.has_failed, true) => {
+                let path = self.path.display();
+                manager.notices().warn(format!("{path}: filter use cannot be remembered: {error}"));
+            }
+            Err(_) => (),
+        }
+    }
+
+    /// What is remembered of tables that were not opened and whose files exist.
+    fn waiting(&self) -> Vec<StoredTable> {
+        let mut state = self.state.lock();
+        state.waiting.retain(|(_, file_number), _| self.engine.has_table(&self.path, *file_number));
+        let table = |(&(id, file_number), segments): (&_, &Vec<_>)| StoredTable {
+            id,
+            file_number,
+            segments: segments.clone(),
+        };
+        state.waiting.iter().map(table).collect()
+    }
+}
+
+/// Finds out for all of these folders whether their lock files are held. Looks at the open files, of which there may be many, once.
+pub(crate) fn look_for_locks(engine: &Engine, folders: &[Arc<Folder>]) {
+    let unknown: Vec<_> = folders.iter().filter(|folder| folder.is_lock_held().is_none()).collect();
+    let held = lock_file::held(engine, unknown.iter().map(|folder| folder.path()));
+    for (folder, is_held) in unknown.into_iter().zip(held) {
+        folder.is_lock_held.get_or_init(|| is_held);
+    }
+}
+
+impl State {
+    /// A table's entry in the file. If several have its identity: the one with its file number.
+    fn take_waiting(&mut self, stored_id: u128, file_number: u64) -> Option<Vec<SegmentUse>> {
+        let exact = (stored_id, file_number);
+        let key = match self.waiting.contains_key(&exact) {
+            true => exact,
+            false => *self.waiting.range((stored_id, 0)..=(stored_id, u64::MAX)).next()?.0,
+        };
+        let segments = self.waiting.remove(&key)?;
+        if self.waiting.is_empty() {
+            self.waiting_reservation = None;
+        }
+        Some(segments.into_iter().map(from_stored).collect())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use springbloom_testkit::cpu_time::{TICK, cpu_time};
+
+    use super::*;
+
+    /// What the `n`-th table was remembered with.
+    fn segments(n: u64) -> Vec<StoredSegment> {
+        vec![StoredSegment { access_count: n as f32, negatives: 0.0, wasted_reads: 0.0, units: 1 }]
+    }
+
+    fn waiting(tables: impl Iterator<Item = (u128, u64)>) -> State {
+        State { waiting: tables.zip(0..).map(|(key, n)| (key, segments(n))).collect(), ..State::default() }
+    }
+
+    fn access_count(taken: Option<Vec<SegmentUse>>) -> Option<f32> {
+        taken.map(|segments| segments[0].hotness.access_count)
+    }
+
+    #[test]
+    fn of_tables_with_one_identity_that_with_the_file_number_is_taken_first() {
+        // A table that was copied under another number, as an import does.
+        let mut state = waiting([(7, 1), (7, 2), (7, 3), (8, 9)].into_iter());
+        assert_eq!(access_count(state.take_waiting(7, 2)), Some(1.0));
+        assert_eq!(access_count(state.take_waiting(7, 100)), Some(0.0));
+        assert_eq!(access_count(state.take_waiting(7, 100)), Some(2.0));
+        assert_eq!(access_count(state.take_waiting(7, 3)), None, "all of that identity were taken");
+        assert_eq!(access_count(state.take_waiting(8, 100)), Some(3.0));
+    }
+
+    /// Takes that many tables, each by its identity alone as after a move of the database, from the last to the first.
+    fn taking_all(tables: u64) -> Duration {
+        let mut state = waiting((0..tables).map(|n| (u128::from(n), n)));
+        let begun = cpu_time();
+        for n in (0..tables).rev() {
+            assert_eq!(access_count(state.take_waiting(n.into(), u64::MAX)), Some(n as f32));
+        }
+        cpu_time() - begun
+    }
+
+    #[test]
+    fn the_time_to_take_a_table_hardly_grows_with_their_number() {
+        let (few, many) = (1000, 64_000);
+        let (few_take, many_take) = (taking_all(few), taking_all(many));
+        println!("{few} tables {few_take:?}, {many} tables {many_take:?}");
+        // In proportion: 64 times as much, some ten milliseconds. If each looked at each: two billion looks, seconds.
+        assert!(
+            many_take < 100 * few_take.max(TICK),
+            "{few_take:?} for {few} tables, {many_take:?} for {many}"
+        );
+    }
+}
