@@ -52,7 +52,6 @@ fn opened(settings: UnitSettings, segments: u64) -> (Arc<Manager>, TableHandle) 
             .unwrap(),
             source: Arc::new(InMemory(groups)),
             locator: &[],
-            first_units: None,
             warm_start: None,
         })
         .unwrap();

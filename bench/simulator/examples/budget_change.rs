@@ -34,7 +34,6 @@ fn register(manager: &Manager, level: Option<u8>, table: u64, units: &Arc<Units>
             .unwrap(),
         source: units.clone(),
         locator: b"",
-        first_units: None,
         warm_start: None,
     });
     handle.expect("there is room")

@@ -44,7 +44,6 @@ fn register(manager: &Manager, table: u64, units: &Arc<Units>) -> TableHandle {
         fences: Fences::pack(firsts, Some(&key(table + 1, 0)[..15]), &BytewiseOrder).expect("they are short"),
         source: units.clone(),
         locator: &[],
-        first_units: None,
         warm_start: None,
     });
     handle.expect("the budget has room for every table")

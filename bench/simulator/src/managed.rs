@@ -97,7 +97,7 @@ impl<'a> Managed<'a> {
             Self { tree, form, source, tables: Vec::new(), rewriting: None, lookups: 0, next_id: 0, manager };
         for (level, tables) in tree.tables().enumerate() {
             for nth in 0..tables {
-                let handle = managed.open(level, nth, None)?;
+                let handle = managed.open(level, nth)?;
                 managed.tables.push(Table { handle, generation: 0 });
             }
         }
@@ -110,12 +110,7 @@ impl<'a> Managed<'a> {
         self.rewriting = Some(rewriting);
     }
 
-    fn open(
-        &mut self,
-        level: usize,
-        nth: u32,
-        first_units: Option<Vec<Option<Vec<u8>>>>,
-    ) -> Option<TableHandle> {
+    fn open(&mut self, level: usize, nth: u32) -> Option<TableHandle> {
         let (tree, form) = (self.tree, self.form);
         let first = nth * tree.table_segments;
         let end = (first + tree.table_segments).min(tree.levels[level]);
@@ -135,7 +130,6 @@ impl<'a> Managed<'a> {
                 .expect("short keys in order"),
             source: self.source.clone(),
             locator: &[],
-            first_units,
             warm_start: None,
         };
         self.manager.register(spec)
@@ -152,11 +146,8 @@ impl<'a> Managed<'a> {
     fn rewrite(&mut self, level: usize, nth: u32) {
         let number = (self.tree.tables().take(level).sum::<u32>() + nth) as usize;
         let old = self.tables[number].handle.id();
-        let segments = self.tree.segments_by_table(level).nth(nth as usize).unwrap_or(0);
-        // As a host hands them over when it wrote a table.
-        let first_units = vec![Some(self.tree.group.units[0].clone()); segments as usize];
         // Without room for both, the old one stays.
-        let Some(handle) = self.open(level, nth, Some(first_units)) else { return };
+        let Some(handle) = self.open(level, nth) else { return };
         self.tables[number].handle = handle;
         self.tables[number].generation += 1;
         self.manager.forget(old);

@@ -51,7 +51,6 @@ impl Store {
                 fences: Fences::pack([(table as u64).to_be_bytes()], None, &BytewiseOrder).unwrap(),
                 source: Arc::new(Units(group)),
                 locator: &[],
-                first_units: None,
                 warm_start: None,
             });
             handle.expect("there is room")

@@ -24,13 +24,11 @@ pub enum MemoryKind {
     Buffers,
     /// Units being read.
     Loading,
-    /// First units of tables that were written and not opened yet.
-    HandedOver,
     /// The negative cache.
     NegativeCache,
 }
 
-const KINDS: usize = 6;
+const KINDS: usize = 5;
 
 #[derive(Debug)]
 struct Counters {

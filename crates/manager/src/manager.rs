@@ -58,12 +58,6 @@ impl Manager {
         handle
     }
 
-    /// Whether there is room for the smallest unknown table. If not, a host need not read what it would [register](Self::register) a table
-    /// with. Takes the manager's mutex if the budget is not 0.
-    pub fn admits_any(&self) -> bool {
-        self.budget.budget_bytes() > 0 && self.shared.registry.lock().admits_any()
-    }
-
     /// Tells that the table moved to another level unchanged.
     pub fn set_level(&self, id: TableId, level: Option<u8>) {
         self.shared.registry.lock().set_level(id, level);
@@ -127,13 +121,6 @@ impl Manager {
     /// Reserves `bytes` of the budget for the host, and evicts units for them. `None` if there is no room.
     pub fn reserve(&self, bytes: usize) -> Option<Reservation> {
         self.shared.registry.lock().residency.reserve(bytes, 0)
-    }
-
-    /// Reserves bytes that the plan does not need, for first units of a table that was written and not opened yet
-    /// ([`TableSpec::first_units`]). Drop the reservation before the table is registered. `None` if there are none. Takes the manager's
-    /// mutex.
-    pub fn reserve_for_hand_over(&self, bytes: usize) -> Option<Reservation> {
-        self.shared.registry.lock().residency.reserve_for_hand_over(bytes)
     }
 
     /// Bytes in use other than filter units. Takes the manager's mutex.

@@ -82,8 +82,6 @@ pub struct Stats {
     pub load_bytes: u64,
     /// Reads that brought them: a row of units counts once.
     pub load_reads: u64,
-    /// Units that became resident without a read, handed over by the builder of their table.
-    pub handed_over_units: u64,
     /// Units that were given up.
     pub evictions: u64,
     /// Units that were found corrupt.
@@ -128,7 +126,6 @@ pub(crate) struct Counters {
     pub loads: u64,
     pub load_bytes: u64,
     pub load_reads: u64,
-    pub handed_over_units: u64,
     pub evictions: u64,
     pub corrupt_units: u64,
     pub failed_reads: u64,

@@ -37,8 +37,6 @@ pub struct TableSpec<'a> {
     pub source: Arc<dyn UnitSource>,
     /// Where the source finds the table, in bytes of the host. The same for all readers of the table.
     pub locator: &'a [u8],
-    /// Unit 0 of each segment, if the builder of the table handed them over. Used without a read where they fit.
-    pub first_units: Option<Vec<Option<Vec<u8>>>>,
     /// Use of each segment as [`Manager::table_use`](crate::Manager::table_use) gave it before a restart. Replaces what the table would
     /// inherit, and brings back its units. Ignored if it is not one per segment.
     pub warm_start: Option<Vec<SegmentUse>>,

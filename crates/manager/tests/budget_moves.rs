@@ -134,29 +134,6 @@ fn absences_take_their_share_as_they_come() {
     panic!("{most} bytes after {filled} absences");
 }
 
-#[test]
-fn whether_any_table_is_admitted_is_known_before_one_is_registered() {
-    let smallest = MemoryTable::new(1, 1, 10);
-    for reader_bytes in [0, 64] {
-        let mut admitted = Vec::new();
-        for budget_bytes in (0..12_000).step_by(500) {
-            let settings = ManagerSettings { budget_bytes, reader_bytes, ..ManagerSettings::default() };
-            let manager = Manager::new(settings);
-            let admits_any = manager.admits_any();
-            let handle = manager.register(smallest.spec(Some(1)));
-            // The locator and the keys of this one take some bytes, too.
-            assert!(admits_any || handle.is_none(), "{budget_bytes}: one was admitted");
-            let next = manager.register(MemoryTable::new(2, 1, 10).spec(Some(1)));
-            admitted.push((admits_any, handle.is_some()));
-            assert!(admits_any || next.is_none(), "{budget_bytes}: a second one was admitted");
-        }
-        let (asked, registered): (Vec<bool>, Vec<bool>) = admitted.into_iter().unzip();
-        let count = |are: &[bool]| are.iter().filter(|is| **is).count();
-        assert!(count(&asked).abs_diff(count(&registered)) <= 1, "{asked:?}, {registered:?}");
-        assert!(!asked[0] && registered[registered.len() - 1]);
-    }
-}
-
 /// Waits for a budget that falls by itself.
 fn falls_until(manager: &Manager, is_reached: impl Fn(&Stats) -> bool) {
     let is_in_time = (0..2000).any(|_| {

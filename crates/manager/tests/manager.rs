@@ -277,18 +277,6 @@ fn units_of_a_table_are_read_while_no_reader_has_it_open() {
 }
 
 #[test]
-fn units_that_are_handed_over_need_no_read() {
-    let manager = manager(1 << 20, PolicyKind::Benefit);
-    let table = MemoryTable::new(1, 4, 500);
-    let mut spec = table.spec(Some(1));
-    spec.first_units = Some(table.groups.iter().map(|group| Some(group.units[0].clone())).collect());
-    let handle = manager.register(spec).unwrap();
-    assert!((0..4000).any(|n| look_up(&handle, &table, n) == Outcome::Rejected));
-    let stats = manager.stats();
-    assert_eq!((stats.handed_over_units, stats.loads), (4, 0));
-}
-
-#[test]
 fn no_room_for_bookkeeping_is_no_filters() {
     for budget_bytes in [0, 100, 5000] {
         let manager = manager(budget_bytes, PolicyKind::Benefit);

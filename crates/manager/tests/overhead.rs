@@ -71,7 +71,6 @@ fn register(manager: &Manager, table: u64, units: &Arc<Units>) -> TableHandle {
             .unwrap(),
         source: units.clone(),
         locator: &[7; LOCATOR_BYTES],
-        first_units: None,
         warm_start: None,
     });
     handle.expect("there is room")

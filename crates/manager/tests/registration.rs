@@ -35,7 +35,6 @@ fn register(manager: &Manager, scope: u64, table: u64, units: &Arc<Units>) -> Ta
         fences: Fences::pack([first.as_bytes()], Some(last.as_bytes()), &BytewiseOrder).unwrap(),
         source: units.clone(),
         locator: b"",
-        first_units: None,
         warm_start: None,
     });
     handle.expect("there is room")

@@ -77,10 +77,7 @@ fn soak(policy: PolicyKind, duration: Duration, seed: u64) {
                     1 => manager.forget(tables[at].spec(None).id),
                     2 => tables[at].fail.store(random(&mut state).is_multiple_of(4), Ordering::Relaxed),
                     _ => {
-                        let mut spec = tables[at].spec(Some((at % 4) as u8));
-                        spec.first_units = random(&mut state).is_multiple_of(2).then(|| {
-                            tables[at].groups.iter().map(|group| Some(group.units[0].clone())).collect()
-                        });
+                        let spec = tables[at].spec(Some((at % 4) as u8));
                         *readers[at].lock() = manager.register(spec).map(Arc::new);
                     }
                 }

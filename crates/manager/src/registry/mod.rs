@@ -26,7 +26,7 @@ use std::sync::Arc;
 use parking_lot::{Mutex, MutexGuard};
 
 use crate::budget::{MemoryBudget, MemoryKind, Reservation};
-use crate::keys::{Fences, KeyRange};
+use crate::keys::KeyRange;
 use crate::lookup::negative_cache::{CHUNK_BYTES, NegativeCache};
 use crate::lookup::{Lookups, TableHandle, TableShared};
 use crate::names::{ScopeId, TableId};
@@ -205,11 +205,6 @@ impl Registry {
                 }
                 None => planner.place(segment),
             }
-            let first_unit =
-                spec.first_units.as_mut().and_then(|units| units.get_mut(segment.segment as usize));
-            if let Some(bytes) = first_unit.and_then(Option::take) {
-                self.residency.take_handed_over(segment, bytes);
-            }
             self.residency.apply_plan(LoadBy::Table);
         }
         slot
@@ -246,14 +241,6 @@ impl Registry {
         let other_bytes = self.residency.table_bytes_beside_shared(spec.shapes.len());
         let few_units_bytes = few_units_bytes(spec.shapes.iter().copied());
         self.residency.reserve(shared_bytes + other_bytes + self.lookups.reader_bytes, few_units_bytes)
-    }
-
-    /// Whether a table of one segment and a reader of it would find room.
-    pub(crate) fn admits_any(&self) -> bool {
-        let fixed_bytes = self.residency.memory.unpaid_fixed_bytes();
-        let shared_bytes = TableShared::bytes_for(&Fences::default(), 0);
-        let table_bytes = shared_bytes + self.residency.table_bytes_beside_shared(1);
-        self.residency.has_share_for(fixed_bytes + table_bytes + self.lookups.reader_bytes, 0)
     }
 
     /// A table moved to another level; one that is not known is ignored.

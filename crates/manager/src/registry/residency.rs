@@ -120,25 +120,6 @@ impl Residency {
         Ok(())
     }
 
-    /// Makes a unit resident that the writer of its table handed over, if the segment shall have one and bytes are free.
-    pub(crate) fn take_handed_over(&mut self, segment: SegmentRef, bytes: Vec<u8>) {
-        if self.planned_units(segment) == 0 || self.resident_units(segment) != 0 {
-            return;
-        }
-        // The policy may have chosen victims. Their bytes must be free before this unit takes them.
-        self.apply_plan(LoadBy::Table);
-        let unit_bytes = group_bytes(self.shape(segment), 1);
-        let Some(reservation) = self.memory.budget.try_reserve(MemoryKind::Units, unit_bytes) else { return };
-        match self.grow(segment, 1, &[bytes], reservation) {
-            Ok(()) => self.counters.handed_over_units += 1,
-            Err(error) => {
-                self.notices
-                    .warn(format!("a filter unit that was handed over does not fit its table: {error}"));
-                self.counters.corrupt_units += 1;
-            }
-        }
-    }
-
     /// A bounded piece of the policy's own work. `false` if there was none.
     pub(crate) fn rebalance(&mut self) -> bool {
         let worked = self.planner.rebalance_step();
@@ -197,18 +178,6 @@ impl Residency {
             self.fit(bytes);
             reservation = self.memory.budget.try_reserve(MemoryKind::Bookkeeping, bytes);
         }
-        self.fit(0);
-        reservation
-    }
-
-    /// Reserves bytes that the plan does not need, for first units that wait for their table. They must not take what the policy frees for
-    /// units that are to be read.
-    pub(crate) fn reserve_for_hand_over(&mut self, bytes: usize) -> Option<Reservation> {
-        self.fit(0);
-        if self.planner.allocation().free_bytes() < bytes {
-            return None;
-        }
-        let reservation = self.memory.budget.try_reserve(MemoryKind::HandedOver, bytes);
         self.fit(0);
         reservation
     }

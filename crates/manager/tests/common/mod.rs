@@ -85,7 +85,6 @@ impl MemoryTable {
             fences: Fences::pack(firsts, Some(&last_key), &BytewiseOrder).unwrap(),
             source: self.clone(),
             locator: LOCATOR,
-            first_units: None,
             warm_start: None,
         }
     }

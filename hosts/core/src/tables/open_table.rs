@@ -73,7 +73,6 @@ impl OpenTable {
                 fences,
                 source: tables.files.shared_location(place),
                 locator: &file.to_locator(),
-                first_units: None,
                 warm_start: remembered,
             })
             .ok_or(OpenError::NoRoom)?;
