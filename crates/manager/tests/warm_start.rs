@@ -130,6 +130,24 @@ fn visit_all(handle: &TableHandle) {
     (0..SEGMENTS as u32).for_each(|segment| handle.record(segment, Outcome::Rejected));
 }
 
+/// A database that closes takes in what the background thread has just begun to take in.
+#[test]
+fn no_visits_are_missed_that_the_thread_takes_in_at_the_time() {
+    let table = MemoryTable::new(0, SEGMENTS, 100);
+    let manager = manager(1 << 20, PolicyKind::Benefit);
+    let handle = manager.register(table.spec(Some(0))).expect("there is room");
+    for round in 1..=500 {
+        // It hands its visits on when it ends.
+        std::thread::scope(|scope| {
+            scope.spawn(|| visit_all(&handle)).join().expect("it visits");
+        });
+        manager.take_in_visits_of(ScopeId(0)..ScopeId(u64::MAX));
+        let scopes = manager.stats().scopes;
+        let rejected: u64 = scopes.iter().map(|stats| stats.counts.rejected).sum();
+        assert_eq!(rejected, round * SEGMENTS, "round {round}");
+    }
+}
+
 #[test]
 fn visits_to_a_scope_are_taken_in_at_once_and_those_to_others_stay() {
     let tables: Vec<_> = (0..3).map(|id| MemoryTable::new(id, SEGMENTS, 100)).collect();

@@ -244,11 +244,15 @@ impl Shared {
     /// Takes in some batches. `false`: there were none.
     fn learn(&self) -> bool {
         for taken in 0..BATCHES_PER_ROUND {
+            // Locked first: whoever has the registry finds each batch in the pool or taken in, and none in between.
+            let mut registry = self.registry.lock();
             let Some(batch) = self.visits.take() else {
+                drop(registry);
                 self.visits.sample_more();
                 return taken > 0;
             };
-            self.registry.lock().take_in(&batch);
+            registry.take_in(&batch);
+            drop(registry);
             self.visits.give_back(batch);
         }
         true

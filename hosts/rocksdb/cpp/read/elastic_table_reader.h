@@ -93,8 +93,8 @@ class ElasticTableReader final : public ForwardingTableReader<ElasticTableReader
   const int level_;
 };
 
-// There is one for every open table, and for one without room the budget does not pay. The allocator gives it 64 bytes. What follows from its parts is not kept: 8 bytes more would
-// make them 80.
+// There is one for every open table, and for one without room the budget does not pay. The allocator gives it 64 bytes. What follows from
+// its parts is not kept: 8 bytes more would make them 80.
 static_assert(sizeof(ElasticTableReader) == 56);
 
 }  // namespace springbloom
