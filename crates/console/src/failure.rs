@@ -8,6 +8,7 @@ use crate::BadInput;
 pub const EXIT_FAILED: u8 = 1;
 /// Exit code for input that the user can correct; clap uses the same for its own findings.
 pub const EXIT_BAD_INPUT: u8 = 2;
+
 /// The exit code for `error`. A file or folder that cannot be opened as what the command needs is bad input; damage that is
 /// found in what was opened is not, and neither is a machine that fails.
 pub fn exit_code(error: &anyhow::Error) -> u8 {

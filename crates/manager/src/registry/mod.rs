@@ -404,10 +404,11 @@ impl Registry {
         self.grow_negative_cache();
         let Residency { planner, memory, .. } = &self.residency;
         let ticks = planner.allocation().ticks();
+        if !self.cache_sizer.is_due(ticks) {
+            return;
+        }
         let (price, budget_bytes) = (planner.marginal_value_per_byte(), memory.budget.budget_bytes());
-        if self.cache_sizer.is_due(ticks)
-            && self.cache_sizer.decide(ticks, self.lookups.visits.totals(), price, budget_bytes)
-        {
+        if self.cache_sizer.decide(ticks, self.lookups.visits.totals(), price, budget_bytes) {
             self.residency.fit(0);
         }
     }

@@ -164,7 +164,7 @@ impl Residency {
     }
 
     /// Whether bookkeeping may take so many bytes more, for segments whose first few units take `few_units_bytes`.
-    pub(crate) fn has_share_for(&self, bytes: usize, few_units_bytes: usize) -> bool {
+    fn has_share_for(&self, bytes: usize, few_units_bytes: usize) -> bool {
         self.memory.has_share_for(bytes, self.planner.allocation().few_units_bytes() + few_units_bytes)
     }
 
