@@ -109,7 +109,8 @@ impl Manager {
     /// background thread, which takes in all others. O(visits that wait), under the manager's mutex.
     pub fn take_in_visits_of(&self, scopes: Range<ScopeId>) {
         let mut registry = self.shared.registry.lock();
-        self.shared.visits.look_through(|batch| registry.take_in_of(&scopes, batch));
+        let slots = registry.slots_of(scopes);
+        self.shared.visits.look_through(&slots, |batch| registry.take_in_of(&slots, batch));
     }
 
     /// Wasted reads to expect at any budget, from what was measured. O(segments), half of it under the manager's mutex.

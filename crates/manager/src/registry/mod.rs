@@ -39,7 +39,7 @@ use crate::settings::ManagerSettings;
 use crate::stats::{Counters, Stats};
 use crate::table_spec::{SegmentUse, TableSpec};
 use crate::unit_source::KnownTable;
-use crate::visits::{PackedVisit, SEGMENTS_MAX, Visit, VisitBatch, VisitBuffer, VisitedTable};
+use crate::visits::{PackedVisit, SEGMENTS_MAX, SlotSet, Visit, VisitBatch, VisitBuffer, VisitedTable};
 use cache_size::NegativeCacheSizer;
 use loads::LoadQueue;
 use memory::Memory;
@@ -291,6 +291,12 @@ impl Registry {
         self.residency.tables.of_scopes(scopes, |slot| runs.of(slot))
     }
 
+    /// The places of all tables of some scopes.
+    pub(crate) fn slots_of(&self, scopes: Range<ScopeId>) -> SlotSet {
+        let runs = self.residency.planner.allocation().runs();
+        SlotSet::new(self.residency.tables.slots_of(scopes, |slot| runs.of(slot)))
+    }
+
     pub(crate) fn known_tables(&self) -> impl Iterator<Item = KnownTable<'_>> {
         let tables = &self.residency.tables;
         tables.iter().filter_map(|(_, table)| tables.as_known(table))
@@ -316,12 +322,11 @@ impl Registry {
         batch.visits().iter().for_each(|&visit| self.take_in_visit(visit, batch.sample_weight()));
     }
 
-    /// The same for visits to some scopes alone, which leave the batch.
-    pub(crate) fn take_in_of(&mut self, scopes: &Range<ScopeId>, batch: &mut VisitBatch) {
+    /// The same for visits to some tables alone, which leave the batch.
+    pub(crate) fn take_in_of(&mut self, slots: &SlotSet, batch: &mut VisitBatch) {
         let sample_weight = batch.sample_weight();
         batch.retain(|visit| {
-            let run = self.residency.planner.allocation().runs().of(visit.segment().table);
-            let is_of_them = run.is_some_and(|run| scopes.contains(&run.scope));
+            let is_of_them = slots.contains(visit.segment().table);
             if is_of_them {
                 self.take_in_visit(visit, sample_weight);
             }

@@ -5,6 +5,7 @@ mod counters;
 mod outcome;
 mod packed_visit;
 mod rings;
+mod slot_set;
 mod thread_visits;
 mod visit_buffer;
 
@@ -12,5 +13,6 @@ pub(crate) use batch::VisitBatch;
 pub use counters::OutcomeTotals;
 pub use outcome::{Outcome, Visit};
 pub(crate) use packed_visit::{PackedVisit, SEGMENTS_MAX, TABLES_MAX, VisitedTable};
+pub(crate) use slot_set::SlotSet;
 pub use thread_visits::set_host_bytes_of_thread;
 pub(crate) use visit_buffer::VisitBuffer;

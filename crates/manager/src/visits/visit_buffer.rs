@@ -214,7 +214,7 @@ impl VisitBuffer {
     }
 
     pub(crate) fn give_back(&self, mut batch: VisitBatch) {
-        batch.visits.clear();
+        batch.clear();
         if self.has_too_many() {
             return self.discard(batch);
         }

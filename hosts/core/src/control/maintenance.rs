@@ -118,6 +118,9 @@ impl Tasks {
             }
             if check.is_due() {
                 self.contained(|| tables.files.forget_deleted());
+                if let Some(warm_starts) = &tables.warm_starts {
+                    self.contained(|| warm_starts.look_for_locks());
+                }
                 self.contained(|| tables.databases.tell(tables.manager.notices()));
                 // Without a budget there is no room, and no table need be read to learn it.
                 if tables.manager.budget().budget_bytes() > 0 {

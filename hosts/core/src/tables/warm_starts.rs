@@ -33,6 +33,7 @@ pub(crate) struct WarmStarts {
     folders: Mutex<HashMap<u64, Folders>>,
     /// Databases of which something is to be written. Holds no lock but for a moment: closing a database waits for it.
     changed: Mutex<BTreeSet<u64>>,
+    lock_look: Mutex<()>,
 }
 
 /// Those of one database.
@@ -44,7 +45,14 @@ struct Folders {
 
 impl WarmStarts {
     pub(crate) fn new(engine: &'static Engine, manager: Arc<Manager>, files: Arc<TableFiles>) -> Self {
-        Self { engine, manager, files, folders: Mutex::default(), changed: Mutex::default() }
+        Self {
+            engine,
+            manager,
+            files,
+            folders: Mutex::default(),
+            changed: Mutex::default(),
+            lock_look: Mutex::default(),
+        }
     }
 
     /// A reader of the database opens a table. Gives the folder, and the table's entry in its file. Gives neither for a file whose name is
@@ -130,10 +138,23 @@ impl WarmStarts {
         }
     }
 
+    /// Finds out for each folder that may be written whether its lock file is held. Done soon after a database is opened, since it looks at
+    /// all open files, and a database that closes would wait for it.
+    pub(crate) fn look_for_locks(&self) {
+        let _one_looks_for_all = self.lock_look.lock();
+        let all = self.folders.lock();
+        let for_writing = all.values().filter(|of| of.database.is_for_writing());
+        let folders = for_writing.flat_map(|of| &of.folders);
+        let unknown: Vec<_> = folders.filter(|folder| folder.is_lock_held().is_none()).cloned().collect();
+        drop(all);
+        if !unknown.is_empty() {
+            look_for_locks(self.engine, &unknown);
+        }
+    }
+
     fn is_lock_held(&self, folder: &Folder) -> bool {
         if folder.is_lock_held().is_none() {
-            let folders: Vec<_> = self.folders.lock().values().flat_map(|of| &of.folders).cloned().collect();
-            look_for_locks(self.engine, &folders);
+            self.look_for_locks();
         }
         folder.is_lock_held() == Some(true)
     }

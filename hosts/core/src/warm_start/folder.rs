@@ -172,9 +172,8 @@ impl Folder {
 
 /// Finds out for all of these folders whether their lock files are held. Looks at the open files, of which there may be many, once.
 pub(crate) fn look_for_locks(engine: &Engine, folders: &[Arc<Folder>]) {
-    let unknown: Vec<_> = folders.iter().filter(|folder| folder.is_lock_held().is_none()).collect();
-    let held = lock_file::held(engine, unknown.iter().map(|folder| folder.path()));
-    for (folder, is_held) in unknown.into_iter().zip(held) {
+    let held = lock_file::held(engine, folders.iter().map(|folder| folder.path()));
+    for (folder, is_held) in folders.iter().zip(held) {
         folder.is_lock_held.get_or_init(|| is_held);
     }
 }

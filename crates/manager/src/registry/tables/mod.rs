@@ -190,8 +190,13 @@ impl Tables {
         scopes: Range<ScopeId>,
         run_of: impl Fn(u32) -> Option<Run>,
     ) -> Vec<TableId> {
-        let slots = self.neighbours.tables_of(scopes, run_of);
+        let slots = self.slots_of(scopes, run_of);
         slots.into_iter().filter_map(|slot| id_at(&self.slots, slot)).collect()
+    }
+
+    /// Their places.
+    pub(crate) fn slots_of(&self, scopes: Range<ScopeId>, run_of: impl Fn(u32) -> Option<Run>) -> Vec<u32> {
+        self.neighbours.tables_of(scopes, run_of)
     }
 
     pub(crate) fn source_of(&self, table: &Table) -> Option<&Arc<dyn UnitSource>> {
