@@ -34,7 +34,7 @@ pub struct Compare {
     /// those that begin with 0x are in hexadecimal
     #[arg(long, value_name = "FILE", help_heading = "Data")]
     pub(crate) keys: Option<PathBuf>,
-    /// Records to load (with --keys: at most so many)
+    /// Records to load, into each column family (with --keys: at most so many)
     #[arg(long, value_parser = sizes::whole_within::<u64>(1..=WHOLE_MAX), help_heading = "Data")]
     pub(crate) records: Option<u64>,
     /// Bytes per value
@@ -48,13 +48,14 @@ pub struct Compare {
     pub(crate) reuse: bool,
 
     /// Configurations, with average bits per key: none, bloom:BITS, ribbon:BITS, partitioned:BITS, elastic:BITS;
+    /// ribbon:BITS/BITS/... gives each column family its own bits, by hand (0: no filter; the last holds for all that follow);
     /// monkey-bloom:BITS and monkey-ribbon:BITS give each level its own bits, as Monkey does; bloom:BITS@cache has whole filters in the
     /// block cache, or without one in a cache of the budget's size; mbf:BITS is SHaMBa's modular filters in such a cache, which
     /// skip modules that are not worth a read (mbf:BITS@thresholds=0/0: none); elasticbf:BITS is ElasticBF as published (ATC'19), and
     /// elasticbf-file:BITS its first version (HotStorage'18, one segment a table). Elastic configurations take settings of
     /// the filters, for example elastic:4@policy=monkey@units=bloom:6x4 or elasticbf:4@segment_lifetime_gets=10000
     /// [default: none,bloom:4,bloom:10,ribbon:4,partitioned:10,monkey-bloom:4,monkey-ribbon:4,elastic:4; with --load-only:
-    /// bloom:10,elastic:4; with --preset shamba:
+    /// bloom:10,elastic:4; with --preset families: none,ribbon:4,monkey-ribbon:4,elastic:4; with --preset shamba:
     /// bloom:10,bloom:10@cache,mbf:10,mbf:10@thresholds=0/0,partitioned:10,elastic:10]
     #[arg(long, value_delimiter = ',', help_heading = "Filters")]
     pub(crate) configs: Option<Vec<Config>>,

@@ -33,6 +33,7 @@ impl Compare {
         let configs = self.configs()?;
         let common = self.common(&configs);
         self.refuse_unused_settings(&configs, &common)?;
+        self.require_sense_of_families(&configs, &common)?;
         let temporary;
         let mut ending = None;
         let dir = match &self.dir {
@@ -89,7 +90,8 @@ impl Compare {
         let manifest = self.manifest(records, common);
         if !(self.reuse && Folder::is_there(dir)) {
             let written = recorded.as_ref().map_or(0, |recorded| recorded.replay.operations());
-            let data_bytes = records.record_bytes() * (records.keys.records() + written);
+            let families = u64::from(common.layout.families);
+            let data_bytes = records.record_bytes() * (records.keys.records() * families + written);
             place::require_space(dir, data_bytes, configs.len() as u64 + 1)?;
         }
         let folder = Folder::open(dir, self.reuse, &manifest, records, common)?;
@@ -97,7 +99,8 @@ impl Compare {
             inputs.common.tables_per_get = run::tables_per_get(&folder, records, common, &workload)?;
         }
         let Inputs { records, recorded, configs, common, defaults, .. } = &inputs;
-        let load_plan = self.load_plan(&inputs, defaults.load_records, defaults.load_rounds);
+        let load_rounds = if common.layout.families > 1 { 0 } else { defaults.load_rounds };
+        let load_plan = self.load_plan(&inputs, defaults.load_records, load_rounds);
         let load_rows = if load_plan.rounds > 0 { run::run_loads(&load_plan)?.0 } else { Vec::new() };
         let entrants = configs
             .iter()

@@ -85,7 +85,8 @@ impl Compare {
     pub(crate) fn require_room(&self, inputs: &Inputs<'_>) -> Result<()> {
         let Inputs { records, configs, common, .. } = inputs;
         let Some(cache) = common.block_cache.filter(|cache| cache.pays_for_all) else { return Ok(()) };
-        let budget = |config: &Config| common.budget_bytes(config, records.keys.records());
+        let all_records = records.keys.records() * u64::from(common.layout.families);
+        let budget = |config: &Config| common.budget_bytes(config, all_records);
         match configs.iter().find(|config| config.elastic().is_some() && budget(config) > cache.bytes / 2) {
             None => Ok(()),
             Some(config) => {
@@ -118,6 +119,7 @@ impl Compare {
             Preset::Shamba => {
                 "bloom:10,bloom:10@cache,mbf:10,mbf:10@thresholds=0/0,partitioned:10,elastic:10"
             }
+            Preset::Families => "none,ribbon:4,monkey-ribbon:4,elastic:4",
             _ => "none,bloom:4,bloom:10,ribbon:4,partitioned:10,monkey-bloom:4,monkey-ribbon:4,elastic:4",
         };
         let configs = match &self.configs {
@@ -185,7 +187,13 @@ impl Compare {
     pub(crate) fn workload(&self, keys: &KeySpace, recorded: Option<&Recorded>) -> Result<Workload> {
         match recorded {
             Some(recorded) => Ok(Workload::Trace(recorded.replay.clone())),
-            None => Ok(Workload::Generated(self.stream(keys)?)),
+            None => {
+                let stream = self.stream(keys)?;
+                Ok(match self.family_mix(stream.zero_result_ratio)? {
+                    Some(mix) => Workload::Families(stream, mix),
+                    None => Workload::Generated(stream),
+                })
+            }
         }
     }
 
@@ -214,6 +222,7 @@ impl Compare {
         const DEFAULT_BUDGET_BITS: f64 = 4.0;
         CommonSettings {
             tree: self.preset.shape(),
+            layout: self.layout(),
             buffered: self.set.buffered,
             // Only lookups that are measured are slow.
             seek: None,
@@ -241,6 +250,7 @@ impl Compare {
             value_bytes: records.value_bytes,
             seed: records.seed,
             shape: common.tree,
+            layout: common.layout,
         }
     }
 
@@ -264,6 +274,7 @@ impl Compare {
             wal: self.set.wal,
             seek_ms: self.set.seek_ms,
             block_cache: common.block_cache,
+            layout: common.layout,
             budget_bytes: common.budget_bytes(&Config::None, entries),
             elastic: described(&ElasticFilters::builder()),
             own_settings: configs

@@ -13,6 +13,7 @@
 mod arguments;
 mod comparison;
 mod database;
+mod families;
 mod inputs;
 mod place;
 mod recorded;

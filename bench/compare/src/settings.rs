@@ -6,10 +6,13 @@ use clap::error::ErrorKind;
 use clap::{Arg, ArgAction, ArgMatches, Args, Command, CommandFactory, FromArgMatches, Parser};
 use springbloom_console::GivenFlags;
 use springbloom_console::sizes;
-use springbloom_workload::Movement;
+use springbloom_workload::{Movement, Shares, Traffic};
 
 use crate::arguments::WHOLE_MAX;
 use crate::database::block_cache::CacheKind;
+
+/// All of them are open at a time.
+const FAMILIES_MAX: u64 = 256;
 
 /// The settings by name.
 #[derive(Parser, Debug)]
@@ -28,6 +31,20 @@ pub(crate) struct Settings {
     /// recovered from a jump: the first window that wastes at most 10% more than the last one before the jump
     #[arg(long = "window", value_name = "LOOKUPS", value_parser = sizes::whole_within::<u64>(1..=WHOLE_MAX))]
     pub(crate) window: Option<u64>,
+    /// Column families of the same size, which share the budget and the block cache [default: 1; with --preset families 8]
+    #[arg(long = "families", value_name = "FAMILIES", value_parser = sizes::whole_within::<u32>(1..=FAMILIES_MAX))]
+    pub(crate) families: Option<u32>,
+    /// Traffic of column families: equal, halving (each has half as much as the one before), or proportions such as 8/1/1, of which the
+    /// last holds for all that follow [default: equal]
+    #[arg(long = "family_traffic", value_name = "SHARES")]
+    pub(crate) family_traffic: Option<Traffic>,
+    /// Share of absent keys among the reads of each column family, such as 1/0: the first is asked for absent keys alone, the others for
+    /// present ones [default: that of --zero-result]
+    #[arg(long = "family_absent", value_name = "SHARES")]
+    pub(crate) family_absent: Option<Shares>,
+    /// Column families are databases of their own
+    #[arg(long = "family_databases")]
+    pub(crate) family_databases: bool,
     /// Reads that are one MultiGet; a write or a scan ends the batch before it. Latencies are those of batches, and wasted reads are
     /// counted only if all keys are absent, as RocksDB does not tell which key of a batch it read a block for
     #[arg(long = "multi_get", value_name = "KEYS", value_parser = sizes::whole_within::<u32>(1..=10_000), default_value_t = 1,

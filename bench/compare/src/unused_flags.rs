@@ -25,9 +25,22 @@ const OF_LOOKUPS: [&str; 13] = [
     "--set seek_ms",
 ];
 
-/// What `--preset shamba` varies itself.
-const VARIED_BY_SHAMBA: [&str; 12] = [
+/// Settings of several column families, and flags that one alone has.
+const OF_FAMILIES: [&str; 3] = ["--set family_traffic", "--set family_absent", "--set family_databases"];
+const OF_ONE_FAMILY: [&str; 7] = [
     "--trace",
+    "--load-only",
+    "--load-rounds",
+    "--set load_records",
+    "--set movement",
+    "--set multi_get",
+    "--set wal",
+];
+
+/// What `--preset shamba` varies itself.
+const VARIED_BY_SHAMBA: [&str; 13] = [
+    "--trace",
+    "--set families",
     "--zero-result",
     "--distribution",
     "--budget",
@@ -50,7 +63,19 @@ impl Compare {
             &["--set load_share"],
             "it is a part of a recorded workload, give it with --trace",
         );
+        let families = self.layout().families;
         let unused = [
+            (families == 1, &OF_FAMILIES[..], "there is one column family: give --set families"),
+            (
+                families > 1,
+                &OF_ONE_FAMILY,
+                "there are several column families, which are compared with lookups alone",
+            ),
+            (
+                self.set.family_absent.is_some(),
+                &["--zero-result"],
+                "--set family_absent says it of each column family",
+            ),
             (self.load_only, &OF_LOOKUPS[..], "--load-only measures no lookups"),
             (is_shamba, &VARIED_BY_SHAMBA, "--preset shamba sets it itself"),
             (

@@ -5,6 +5,7 @@
 //! - [`AbsentKeys`]: whether lookups repeat absent keys.
 //! - [`Mix`]: the shares of operations, with the core workloads A-F of YCSB (Cooper et al., SoCC'10).
 //! - [`OperationStream`]: the endless, deterministic sequence of [`Operation`]s of these settings and a seed.
+//! - [`FamilyStream`]: operations on several families, which share traffic and absent keys unevenly.
 //! - [`Trace`]: the operations of a real program, as they were recorded.
 //! - [`hash`]: pseudo-random numbers that are functions of a key's number.
 //! - [`value`]: values derived from record and version, so that every answer of a store can be verified.
@@ -14,6 +15,7 @@
 mod absent;
 mod distribution;
 mod error;
+mod families;
 pub mod hash;
 mod keys;
 mod mix;
@@ -26,6 +28,7 @@ pub mod value;
 pub use absent::AbsentKeys;
 pub use distribution::{Distribution, Sampler};
 pub use error::WorkloadError;
+pub use families::{FamilyMix, FamilyStream, Shares, Traffic};
 pub use keys::{FileKeys, KeySpace};
 pub use mix::Mix;
 pub use movement::Movement;

@@ -10,8 +10,6 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, ensure};
-use rocksdb::DB;
-use rocksdb::checkpoint::Checkpoint;
 use springbloom_console::Step;
 use springbloom_console::bad_input;
 
@@ -21,6 +19,7 @@ use crate::database::manifest::{self, BuiltWith, TreeManifest};
 use crate::database::options::{AutoCompaction, CommonSettings};
 use crate::database::remove;
 use crate::database::shape::Shape;
+use crate::database::stores::{Family, Stores};
 use crate::database::unsafe_rewrite::rewrite_table;
 
 /// A folder of databases with one tree.
@@ -62,15 +61,10 @@ impl Folder {
                         path.display()
                     )));
                 }
-                let db = DB::open_for_read_only(&common.tree_options(AutoCompaction::Off), &tree_path, false)
-                    .with_context(|| {
-                        format!(
-                            "cannot open {} (remove {} to load anew)",
-                            tree_path.display(),
-                            path.display()
-                        )
-                    })?;
-                Ok(Folder { path: path.to_owned(), shape: Shape::of(&db)? })
+                let tree = common
+                    .open_tree(&tree_path)
+                    .with_context(|| format!("remove {} to load the tree again", path.display()))?;
+                Ok(Folder { path: path.to_owned(), shape: Shape::of(&tree)? })
             }
             None => {
                 // Without a manifest it is what an interrupted load left.
@@ -127,24 +121,14 @@ impl Folder {
     }
 
     fn rewrite(&self, path: &Path, config: &Config, common: &CommonSettings) -> Result<()> {
-        let tree_options = common.tree_options(AutoCompaction::Off);
-        clone_database(&DB::open_for_read_only(&tree_options, self.tree(), false)?, path)?;
+        common.open_tree(&self.tree())?.clone_to(path, common.layout)?;
         let prepared = common.prepare(config, path, &self.shape, AutoCompaction::Off)?;
-        let db =
-            DB::open(&prepared.options, path).with_context(|| format!("cannot open {}", path.display()))?;
-        let mut files = db.live_files()?;
-        // By level, deepest first, and by key: the order in which an ageing tree is rewritten.
-        files.sort_by(|a, b| (b.level, &a.start_key).cmp(&(a.level, &b.start_key)));
+        let stores = Stores::open(path, common.layout, &prepared.options)?;
         let step = Step::start(&format!("writing tables with {config}"), self.shape.bytes());
-        for file in &files {
-            rewrite_table(&db, &file.name, usize::try_from(file.level).unwrap_or_default()).map_err(
-                |message| {
-                    anyhow::anyhow!("cannot rewrite {}{} with {config}: {message}", path.display(), file.name)
-                },
-            )?;
-            step.advance(file.size as u64);
+        for family in stores.families()? {
+            rewrite(family, &step).map_err(|error| error.context(format!("{}: {config}", path.display())))?;
         }
-        let shape = Shape::of(&db)?;
+        let shape = Shape::of(&stores)?;
         ensure!(
             shape.same_tables(&self.shape),
             "the tree of {config} ({}) is not the one that was loaded ({})",
@@ -155,9 +139,16 @@ impl Folder {
     }
 }
 
-/// A database at `to` with the tables of `db`, by hard links.
-pub(crate) fn clone_database(db: &DB, to: &Path) -> Result<()> {
-    Checkpoint::new(db)
-        .and_then(|checkpoint| checkpoint.create_checkpoint(to))
-        .with_context(|| format!("cannot make {}", to.display()))
+/// Writes each table of a family again.
+fn rewrite(family: Family<'_>, step: &Step) -> Result<()> {
+    let files = family.db.live_files()?.into_iter();
+    let mut files: Vec<_> = files.filter(|file| file.column_family_name == family.name).collect();
+    // By level, deepest first, and by key: the order in which an ageing tree is rewritten.
+    files.sort_by(|a, b| (b.level, &a.start_key).cmp(&(a.level, &b.start_key)));
+    for file in &files {
+        rewrite_table(family, &file.name, usize::try_from(file.level).unwrap_or_default())
+            .map_err(|message| anyhow::anyhow!("cannot rewrite {}: {message}", file.name))?;
+        step.advance(file.size as u64);
+    }
+    Ok(())
 }

@@ -5,6 +5,7 @@ use std::fmt;
 use std::str::FromStr;
 
 use springbloom_baselines::SHAMBA_THRESHOLDS;
+use springbloom_workload::Shares;
 
 use crate::database::elastic::{Elastic, System};
 
@@ -19,6 +20,8 @@ pub(crate) enum Config {
     BloomInCache { bits: f64 },
     /// Stock Ribbon filters of this size, all in memory.
     Ribbon { bits: f64 },
+    /// Stock Ribbon filters of another size in each family, tuned by hand, all in memory.
+    RibbonByFamily { bits: Shares },
     /// Stock partitioned Bloom filters in a cache that is as large as the budget.
     Partitioned { bits: f64 },
     /// Stock Bloom filters with bits by level as Monkey (SIGMOD'17) allots them, all in memory.
@@ -33,7 +36,7 @@ pub(crate) enum Config {
 }
 
 /// The names, for errors and help.
-pub(crate) const EXPECTED: &str = "none, bloom:BITS, bloom:BITS@cache, ribbon:BITS, partitioned:BITS, monkey-bloom:BITS, \
+pub(crate) const EXPECTED: &str = "none, bloom:BITS, bloom:BITS@cache, ribbon:BITS, ribbon:BITS/BITS, partitioned:BITS, monkey-bloom:BITS, \
     monkey-ribbon:BITS, mbf:BITS, elastic:BITS, elasticbf:BITS or elasticbf-file:BITS";
 /// More than any filter here can use.
 const MAX_BITS: f64 = 100.0;
@@ -50,6 +53,9 @@ impl FromStr for Config {
         let mut parts = rest.split('@');
         let bits = parts.next().unwrap_or_default();
         let own: Vec<&str> = parts.collect();
+        if name == "ribbon" && bits.contains('/') && own.is_empty() {
+            return Ok(Config::RibbonByFamily { bits: bits_by_family(bits)? });
+        }
         let bits: f64 = bits
             .parse()
             .map_err(|_| format!("expected a number of bits per key after {name:?}, got {bits:?}"))?;
@@ -83,6 +89,17 @@ impl FromStr for Config {
     }
 }
 
+/// Of Ribbon filters. 0: none.
+fn bits_by_family(text: &str) -> Result<Shares, String> {
+    let bits: Shares = text.parse().map_err(|error| format!("bits per key by family: {error}"))?;
+    match bits.greatest() {
+        greatest if greatest > 0.0 && greatest <= MAX_BITS => Ok(bits),
+        greatest => Err(format!(
+            "expected more than 0 and at most {MAX_BITS} bits per key in a family, got {greatest}"
+        )),
+    }
+}
+
 /// Of modular filters.
 fn thresholds(setting: &str) -> Result<Vec<f64>, String> {
     const MODULES_MAX: usize = 16;
@@ -108,6 +125,7 @@ impl fmt::Display for Config {
             Config::Bloom { bits } => write!(f, "bloom:{bits}"),
             Config::BloomInCache { bits } => write!(f, "bloom:{bits}@cache"),
             Config::Ribbon { bits } => write!(f, "ribbon:{bits}"),
+            Config::RibbonByFamily { bits } => write!(f, "ribbon:{bits}"),
             Config::Partitioned { bits } => write!(f, "partitioned:{bits}"),
             Config::MonkeyBloom { bits } => write!(f, "monkey-bloom:{bits}"),
             Config::MonkeyRibbon { bits } => write!(f, "monkey-ribbon:{bits}"),
@@ -134,6 +152,16 @@ impl Config {
         matches!(self, Config::BloomInCache { .. } | Config::Partitioned { .. } | Config::Mbf { .. })
     }
 
+    /// Whether several families can share its memory: not if each opening makes a cache for filters alone.
+    pub(crate) fn can_have_families(&self, has_block_cache: bool, has_one_cache: bool) -> bool {
+        match self {
+            Config::BloomInCache { .. } => has_block_cache,
+            Config::Partitioned { .. } => has_one_cache,
+            Config::Mbf { .. } => false,
+            _ => true,
+        }
+    }
+
     /// Its settings, if it is made of Springbloom.
     pub(crate) fn elastic(&self) -> Option<&Elastic> {
         match self {
@@ -153,6 +181,7 @@ mod tests {
             "none",
             "bloom:4",
             "ribbon:4.2",
+            "ribbon:13/0.5/0",
             "partitioned:10",
             "monkey-bloom:4",
             "monkey-ribbon:4",
@@ -180,6 +209,10 @@ mod tests {
             "bloom:-4",
             "bloom:NaN",
             "bloom:101",
+            "bloom:4/2",
+            "ribbon:0/0",
+            "ribbon:4/x",
+            "ribbon:4/101",
             "cuckoo:8",
             "none:4",
             "bloom:4@pool",

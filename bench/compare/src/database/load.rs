@@ -5,14 +5,15 @@
 
 use std::path::Path;
 
-use anyhow::{Context, Result};
-use rocksdb::{DB, Options, WaitForCompactOptions};
+use anyhow::Result;
+use rocksdb::{Options, WaitForCompactOptions};
 use springbloom_console::Step;
 use springbloom_workload::{KeySpace, value};
 
 use crate::database::options::{AutoCompaction, CommonSettings};
 use crate::database::preset::{Style, TreeShape};
 use crate::database::shape::Shape;
+use crate::database::stores::{Family, Stores};
 
 /// The records that databases hold.
 pub(crate) struct Records {
@@ -28,65 +29,72 @@ impl Records {
     }
 }
 
-/// Writes `records` into a new database at `path`, without filters, and leaves the shape that the preset defines.
+/// Writes `records` into each family of new databases at `path`, without filters, and leaves the shape that the preset defines.
 pub(crate) fn load_tree(path: &Path, records: &Records, common: &CommonSettings) -> Result<Shape> {
     let count = records.keys.records();
-    let step = Step::start(&format!("loading {count} records"), count);
-    let mut options = common.tree_options(AutoCompaction::Off);
-    Ok(Shape::of(&load(path, &mut options, records, count, common, &step)?)?)
+    let families = common.layout.families;
+    let step =
+        Step::start(&format!("loading {} records", count * u64::from(families)), count * u64::from(families));
+    let mut options = vec![common.tree_options(AutoCompaction::Off); families as usize];
+    Shape::of(&load(path, &mut options, records, count, common, &step)?)
 }
 
-/// Writes the first `count` of `records` into a new database at `path` with `options`, through memtable, flush and
+/// Writes the first `count` of `records` into new databases at `path`, into each family with its options, through memtable, flush and
 /// compaction until there is nothing left to compact.
 pub(crate) fn load(
     path: &Path,
-    options: &mut Options,
+    options: &mut [Options],
     records: &Records,
     count: u64,
     common: &CommonSettings,
     step: &Step,
-) -> Result<DB> {
+) -> Result<Stores> {
     let tree = &common.tree;
-    options.create_if_missing(true);
-    options.set_error_if_exists(true);
-    // The load triggers flushes itself, so the memtable must not fill up before.
-    options.set_write_buffer_size(tree.write_buffer_bytes as usize * 8);
-    let db = DB::open(options, path).with_context(|| format!("cannot create {}", path.display()))?;
+    for options in &mut *options {
+        options.create_if_missing(true);
+        options.create_missing_column_families(true);
+        options.set_error_if_exists(true);
+        // The load triggers flushes itself, so the memtable must not fill up before.
+        options.set_write_buffer_size(tree.write_buffer_bytes as usize * 8);
+    }
+    let stores = Stores::create(path, common.layout, options)?;
     let write_options = common.write_options();
     let order = records.keys.load_order(count, records.seed);
     let schedule = Schedule::new(count, records.record_bytes(), tree);
     let (mut key, mut bytes) = (Vec::new(), Vec::new());
     for flush in 0..schedule.flushes {
-        let batch = schedule.records_of(flush, count);
-        let batch_records = batch.end - batch.start;
-        for index in batch {
-            let record = order(index);
-            records.keys.present(record, &mut key);
-            value::write(record, 0, records.value_bytes, &mut bytes);
-            db.put_opt(&key, &bytes, &write_options)?;
+        for family in stores.families()? {
+            let batch = schedule.records_of(flush, count);
+            let batch_records = batch.end - batch.start;
+            for index in batch {
+                let record = order(index);
+                records.keys.present(record, &mut key);
+                value::write(record, 0, records.value_bytes, &mut bytes);
+                family.db.put_cf_opt(family.handle, &key, &bytes, &write_options)?;
+            }
+            family.db.flush_cf(family.handle)?;
+            if schedule.compacts_after(flush) {
+                compact(family, tree.l0_trigger)?;
+            }
+            if flush + 1 == schedule.compacted_flushes && tree.style == Style::Leveled {
+                // Even few files: their number must not depend on the number of records modulo the trigger.
+                compact(family, 1)?;
+            }
+            step.advance(batch_records);
         }
-        db.flush()?;
-        if schedule.compacts_after(flush) {
-            compact(&db, tree.l0_trigger)?;
-        }
-        if flush + 1 == schedule.compacted_flushes && tree.style == Style::Leveled {
-            // Even few files: their number must not depend on the number of records modulo the trigger.
-            compact(&db, 1)?;
-        }
-        step.advance(batch_records);
     }
-    Ok(db)
+    Ok(stores)
 }
 
-/// Lets RocksDB compact until it finds nothing to do.
-fn compact(db: &DB, l0_trigger: u32) -> Result<()> {
+/// Lets RocksDB compact a family until it finds nothing to do.
+fn compact(Family { db, handle, .. }: Family<'_>, l0_trigger: u32) -> Result<()> {
     let trigger = l0_trigger.to_string();
-    db.set_options(&[
-        ("level0_file_num_compaction_trigger", &trigger),
-        ("disable_auto_compactions", "false"),
-    ])?;
+    db.set_options_cf(
+        handle,
+        &[("level0_file_num_compaction_trigger", &trigger), ("disable_auto_compactions", "false")],
+    )?;
     db.wait_for_compact(&WaitForCompactOptions::default())?;
-    Ok(db.set_options(&[("disable_auto_compactions", "true")])?)
+    Ok(db.set_options_cf(handle, &[("disable_auto_compactions", "true")])?)
 }
 
 /// When a load flushes and compacts.

@@ -12,6 +12,7 @@ use serde::{Deserialize, Serialize};
 use springbloom_console::{bad_input, output};
 
 use crate::database::preset::TreeShape;
+use crate::database::stores::Layout;
 
 /// Version of these files and of everything that decides what is in a database.
 pub(crate) const FORMAT_VERSION: u32 = 2;
@@ -26,6 +27,8 @@ pub(crate) struct TreeManifest {
     pub(crate) value_bytes: usize,
     pub(crate) seed: u64,
     pub(crate) shape: TreeShape,
+    #[serde(default)]
+    pub(crate) layout: Layout,
 }
 
 /// What one database was built with: the settings of a configuration that are fixed at build, as text.

@@ -6,22 +6,24 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use anyhow::{Context, Result};
-use rocksdb::DB;
 use springbloom_console::bad_input;
 use springbloom_rocksdb::{ElasticFilters, HOTNESS_FILE_NAME, inspect};
 
-use crate::database::build::clone_database;
 use crate::database::config::Config;
 use crate::database::options::{AutoCompaction, CommonSettings, MODULES_FILE, Prepared};
 use crate::database::remove;
 use crate::database::shape::Shape;
+use crate::database::stores::Stores;
 
 /// The part of a budget that filters take.
 pub(crate) const UNITS: &str = "filter units";
 
-/// An open database and what can be asked about its filters.
+/// RocksDB's text about what is in the block cache.
+const CACHE_STATS: &str = "rocksdb.block-cache-entry-stats";
+
+/// Open databases and what can be asked about its filters.
 pub(crate) struct Database {
-    pub(crate) db: DB,
+    pub(crate) stores: Stores,
     elastic: Option<ElasticFilters>,
     /// Whether stock filters are in a cache instead of table readers.
     filters_are_cached: bool,
@@ -30,12 +32,12 @@ pub(crate) struct Database {
 }
 
 impl Database {
-    /// Opens the database at `path` for lookups alone.
+    /// Opens the databases at `path` for lookups alone.
     pub(crate) fn open(config: &Config, path: &Path, shape: &Shape, common: &CommonSettings) -> Result<Self> {
         Self::open_at(config, path, None, shape, common, AutoCompaction::Off)
     }
 
-    /// Opens a clone of the database at `path`, which is removed at the end with all that the run wrote.
+    /// Opens a clone of the databases at `path`, which is removed at the end with all that the run wrote.
     pub(crate) fn open_scratch(
         config: &Config,
         path: &Path,
@@ -44,8 +46,7 @@ impl Database {
     ) -> Result<Self> {
         let folder = scratch_of(path);
         remove::folder(&folder)?;
-        let options = common.tree_options(AutoCompaction::Off);
-        clone_database(&DB::open_for_read_only(&options, path, false)?, &folder)?;
+        common.open_tree(path)?.clone_to(&folder, common.layout)?;
         let modules = path.join(MODULES_FILE);
         if modules.exists() {
             fs::copy(&modules, folder.join(MODULES_FILE))
@@ -64,16 +65,17 @@ impl Database {
         auto_compaction: AutoCompaction,
     ) -> Result<Self> {
         // Every run starts cold: the saved hotness belongs to another workload.
-        remove::file(&path.join(HOTNESS_FILE_NAME))?;
+        for folder in common.layout.folders(path) {
+            remove::file(&folder.join(HOTNESS_FILE_NAME))?;
+        }
         let Prepared { options, elastic } = common.prepare(config, path, shape, auto_compaction)?;
-        let db = DB::open(&options, path).with_context(|| {
-            format!("cannot open {} (remove it and its .json to make it anew)", path.display())
-        })?;
+        let stores = Stores::open(path, common.layout, &options)
+            .with_context(|| format!("remove {} and its .json to make it again", path.display()))?;
         if let Some(elastic) = &elastic {
-            check_units(elastic, &db, path)?;
+            check_units(elastic, &stores, &common.layout.folders(path))?;
         }
         let filters_are_cached = common.one_cache() || config.is_cached();
-        Ok(Database { db, elastic, filters_are_cached, _scratch: scratch })
+        Ok(Database { stores, elastic, filters_are_cached, _scratch: scratch })
     }
 
     /// Waits for unit loads in progress, so that they do not slow down the next configuration.
@@ -86,11 +88,12 @@ impl Database {
         Ok(match &self.elastic {
             Some(elastic) => elastic.stats().used_bytes as u64,
             None if self.filters_are_cached => {
-                let stats = self.db.property_value("rocksdb.block-cache-entry-stats")?.unwrap_or_default();
-                cached_filter_bytes(&stats)
+                // All databases share the cache.
+                let stats = self.stores.databases().first().map(|db| db.property_value(CACHE_STATS));
+                cached_filter_bytes(&stats.transpose()?.flatten().unwrap_or_default())
             }
             // Read when a table is opened and kept as long as it is open.
-            None => Shape::of(&self.db)?.filter_bytes,
+            None => Shape::of(&self.stores)?.filter_bytes,
         })
     }
 
@@ -124,20 +127,22 @@ impl Database {
 }
 
 /// An error if no table has filter units that can be used: such a database would be measured as one without filters.
-fn check_units(elastic: &ElasticFilters, db: &DB, path: &Path) -> Result<()> {
+fn check_units(elastic: &ElasticFilters, stores: &Stores, folders: &[PathBuf]) -> Result<()> {
     let stats = elastic.stats();
     if stats.tables > 0 || stats.refused_tables > 0 {
         return Ok(());
     }
-    let Some(file) = db.live_files()?.into_iter().next() else { return Ok(()) };
-    let table = path.join(file.name.trim_start_matches('/'));
-    match inspect::table(&table)?.units {
-        Some(Err(error)) => Err(bad_input(format!(
-            "{}: its filter units cannot be used: {error}; choose another --dir to rebuild the databases",
-            table.display()
-        ))),
-        _ => Ok(()),
+    for (db, folder) in stores.databases().iter().zip(folders) {
+        let Some(file) = db.live_files()?.into_iter().next() else { continue };
+        let table = folder.join(file.name.trim_start_matches('/'));
+        if let Some(Err(error)) = inspect::table(&table)?.units {
+            return Err(bad_input(format!(
+                "{}: its filter units cannot be used: {error}; choose another --dir to rebuild the databases",
+                table.display()
+            )));
+        }
     }
+    Ok(())
 }
 
 /// Work of elastic filters.

@@ -5,7 +5,8 @@ use std::time::Duration;
 
 use anyhow::Result;
 use rocksdb::{
-    BlockBasedOptions, DBCompactionStyle, DBCompressionType, Options, UniversalCompactOptions, WriteOptions,
+    BlockBasedOptions, Cache, DBCompactionStyle, DBCompressionType, Options, UniversalCompactOptions,
+    WriteOptions,
 };
 use springbloom_baselines::{self as baselines, Modular, StockFilter};
 use springbloom_rocksdb::{ElasticFilters, ElasticFiltersBuilder, Settings};
@@ -15,6 +16,7 @@ use crate::database::config::Config;
 use crate::database::elastic::{Elastic, described};
 use crate::database::preset::{Style, TreeShape};
 use crate::database::shape::Shape;
+use crate::database::stores::{Layout, Stores};
 
 /// RocksDB's default size of data blocks, the same for all configurations.
 pub(crate) const BLOCK_BYTES: u64 = 4096;
@@ -29,6 +31,7 @@ const NO_L0_LIMIT: i32 = 1 << 20;
 #[derive(Clone, Debug)]
 pub(crate) struct CommonSettings {
     pub(crate) tree: TreeShape,
+    pub(crate) layout: Layout,
     /// Read through the page cache instead of direct I/O.
     pub(crate) buffered: bool,
     /// Seek time of reads, where they take longer than on this machine.
@@ -54,7 +57,8 @@ pub(crate) enum AutoCompaction {
 
 /// Options to open a database with, and the filters that must outlive it.
 pub(crate) struct Prepared {
-    pub(crate) options: Options,
+    /// Of each family.
+    pub(crate) options: Vec<Options>,
     pub(crate) elastic: Option<ElasticFilters>,
 }
 
@@ -161,11 +165,16 @@ impl CommonSettings {
         options
     }
 
-    fn tables(&self) -> BlockBasedOptions {
+    /// Opens the tree at `path` to be read.
+    pub(crate) fn open_tree(&self, path: &Path) -> Result<Stores> {
+        Stores::open_for_read_only(path, self.layout, &self.tree_options(AutoCompaction::Off))
+    }
+
+    fn tables(&self, cache: Option<&Cache>) -> BlockBasedOptions {
         let mut tables = BlockBasedOptions::default();
         tables.set_block_size(BLOCK_BYTES as usize);
-        match self.block_cache {
-            Some(cache) => tables.set_block_cache(&cache.build()),
+        match cache {
+            Some(cache) => tables.set_block_cache(cache),
             None => tables.disable_cache(),
         }
         if self.one_cache() {
@@ -176,43 +185,75 @@ impl CommonSettings {
         tables
     }
 
-    /// Options of a configuration for a tree of `shape` in `folder`.
+    /// Options of a configuration for a tree of `shape` in `folder`. All families share the block cache and the elastic filters.
     pub(crate) fn prepare(
         &self,
-        configuration: &Config,
+        config: &Config,
         folder: &Path,
         shape: &Shape,
         auto_compaction: AutoCompaction,
     ) -> Result<Prepared> {
-        let mut options = self.tree_options(auto_compaction);
-        self.seek.into_iter().for_each(|seek| baselines::slow_reads(&mut options, seek));
-        let mut elastic = None;
-        let mut tables = self.tables();
-        options.set_block_based_table_factory(&tables);
-        match *configuration {
-            Config::None => {}
-            Config::Bloom { bits } => baselines::full(&mut options, tables, StockFilter::Bloom, bits),
+        let cache = self.block_cache.map(|cache| cache.build());
+        let elastic = match config.elastic() {
+            Some(elastic) => Some(
+                self.elastic(elastic, shape)?
+                    .budget_bytes(self.budget_bytes(config, shape.entries()))
+                    .charge_to_block_cache(self.one_cache())
+                    .build()?,
+            ),
+            None => None,
+        };
+        let options = (0..self.layout.families as usize).map(|family| {
+            let mut options = self.tree_options(auto_compaction);
+            self.seek.into_iter().for_each(|seek| baselines::slow_reads(&mut options, seek));
+            let tables = self.tables(cache.as_ref());
+            options.set_block_based_table_factory(&tables);
+            match &elastic {
+                Some(elastic) => elastic.install(&mut options)?,
+                None => self.filter(config, family, folder, shape, tables, &mut options)?,
+            }
+            Ok(options)
+        });
+        Ok(Prepared { options: options.collect::<Result<_>>()?, elastic })
+    }
+
+    /// Gives options the filters of a configuration that is not of ours.
+    fn filter(
+        &self,
+        config: &Config,
+        family: usize,
+        folder: &Path,
+        shape: &Shape,
+        mut tables: BlockBasedOptions,
+        options: &mut Options,
+    ) -> Result<()> {
+        match *config {
+            Config::None | Config::Elastic(_) => {}
+            Config::Bloom { bits } => baselines::full(options, tables, StockFilter::Bloom, bits),
             Config::BloomInCache { bits } if self.block_cache.is_some() => {
                 tables.set_cache_index_and_filter_blocks(true);
-                baselines::full(&mut options, tables, StockFilter::Bloom, bits);
+                baselines::full(options, tables, StockFilter::Bloom, bits);
             }
             Config::BloomInCache { bits } => {
-                baselines::full(&mut options, tables, StockFilter::Bloom, bits);
-                baselines::filter_cache(&mut options, self.budget_bytes(configuration, shape.entries()))?;
+                baselines::full(options, tables, StockFilter::Bloom, bits);
+                baselines::filter_cache(options, self.budget_bytes(config, shape.entries()))?;
             }
-            Config::Ribbon { bits } => baselines::full(&mut options, tables, StockFilter::Ribbon, bits),
+            Config::Ribbon { bits } => baselines::full(options, tables, StockFilter::Ribbon, bits),
+            Config::RibbonByFamily { ref bits } => match bits.of(family) {
+                bits if bits > 0.0 => baselines::full(options, tables, StockFilter::Ribbon, bits),
+                _ => {}
+            },
             Config::Partitioned { bits } if self.one_cache() => {
-                baselines::partitioned_in_block_cache(&mut options, &mut tables, bits);
+                baselines::partitioned_in_block_cache(options, &mut tables, bits);
             }
             Config::Partitioned { bits } => {
-                let budget_bytes = self.budget_bytes(configuration, shape.entries());
-                baselines::partitioned(&mut options, tables, bits, budget_bytes)?;
+                baselines::partitioned(options, tables, bits, self.budget_bytes(config, shape.entries()))?;
             }
             Config::MonkeyBloom { bits } => {
-                baselines::monkey(&mut options, &tables, StockFilter::Bloom, &shape.keys_by_level(), bits)?;
+                baselines::monkey(options, &tables, StockFilter::Bloom, &shape.keys_by_level(), bits)?;
             }
             Config::MonkeyRibbon { bits } => {
-                baselines::monkey(&mut options, &tables, StockFilter::Ribbon, &shape.keys_by_level(), bits)?;
+                baselines::monkey(options, &tables, StockFilter::Ribbon, &shape.keys_by_level(), bits)?;
             }
             Config::Mbf { bits, ref thresholds } => {
                 let modular = Modular {
@@ -222,21 +263,12 @@ impl CommonSettings {
                     direct_reads: !self.buffered,
                     budget_bytes: match self.block_cache {
                         Some(_) => None,
-                        None => Some(self.budget_bytes(configuration, shape.entries())),
+                        None => Some(self.budget_bytes(config, shape.entries())),
                     },
                 };
-                baselines::modular(&mut options, &tables, &modular)?;
-            }
-            Config::Elastic(ref config) => {
-                let filters = self
-                    .elastic(config, shape)?
-                    .budget_bytes(self.budget_bytes(configuration, shape.entries()))
-                    .charge_to_block_cache(self.one_cache())
-                    .build()?;
-                filters.install(&mut options)?;
-                elastic = Some(filters);
+                baselines::modular(options, &tables, &modular)?;
             }
         }
-        Ok(Prepared { options, elastic })
+        Ok(())
     }
 }

@@ -23,6 +23,8 @@ pub(crate) enum Preset {
     Tiered,
     /// 2 million records of 100 B, 1 MiB files, 1 MiB base x10: under a minute in all
     Small,
+    /// 8 column families of 250,000 records of 400 B in three levels each, 2 MiB files, 2 MiB base x10, one budget for all
+    Families,
     /// SHaMBa's experiment on the tree of `small`: budgets of 10 to 150% of full filters, lookups for existing keys from none
     /// to all, uniform and Zipf
     Shamba,
@@ -59,6 +61,8 @@ pub(crate) struct TreeShape {
 /// Defaults of flags under a preset.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Defaults {
+    pub(crate) families: u32,
+    /// Of each family.
     pub(crate) records: u64,
     pub(crate) value_bytes: usize,
     pub(crate) warmup_ops: u64,
@@ -113,6 +117,13 @@ impl Preset {
                 lag_flushes: 1,
                 ..leveled
             },
+            Preset::Families => TreeShape {
+                write_buffer_bytes: 2 * MIB,
+                file_bytes: 2 * MIB,
+                base_bytes: 2 * MIB,
+                lag_flushes: 4,
+                ..leveled
+            },
             Preset::Small | Preset::Shamba => {
                 TreeShape { write_buffer_bytes: MIB, file_bytes: MIB, base_bytes: MIB, ..leveled }
             }
@@ -121,6 +132,7 @@ impl Preset {
 
     pub(crate) fn defaults(self) -> Defaults {
         let full = Defaults {
+            families: 1,
             records: 5_000_000,
             value_bytes: 1000,
             warmup_ops: 300_000,
@@ -132,6 +144,7 @@ impl Preset {
             load_only_records: 1_000_000,
         };
         let small = Defaults {
+            families: 1,
             records: 2_000_000,
             value_bytes: 100,
             warmup_ops: 15_000,
@@ -149,6 +162,15 @@ impl Preset {
             | Preset::LeveldbSmallFiles
             | Preset::Tiered => full,
             Preset::Small => small,
+            Preset::Families => Defaults {
+                families: 8,
+                records: 250_000,
+                value_bytes: 400,
+                warmup_ops: 400_000,
+                ops: 300_000,
+                load_rounds: 0,
+                ..small
+            },
             Preset::Shamba => {
                 Defaults { warmup_ops: 30_000, ops: 20_000, rounds: 2, load_rounds: 0, ..small }
             }

@@ -7,11 +7,12 @@ use anyhow::Result;
 use serde::{Serialize, Serializer};
 use springbloom_console::sizes::Size;
 use springbloom_records::{Build, Clock, Machine};
-use springbloom_workload::{AbsentKeys, Counts, Movement};
+use springbloom_workload::{AbsentKeys, Counts, FamilyMix, Movement};
 
 use crate::database::block_cache::BlockCache;
 use crate::database::preset::Preset;
 use crate::database::shape::LevelShape;
+use crate::database::stores::Layout;
 use crate::recorded::Recorded;
 use crate::run::{Plan, Workload};
 
@@ -33,6 +34,8 @@ pub(crate) struct Header {
     /// Seek time that reads were given.
     pub(crate) seek_ms: Option<f64>,
     pub(crate) block_cache: Option<BlockCache>,
+    #[serde(skip_serializing_if = "Layout::is_one")]
+    pub(crate) layout: Layout,
     /// Memory of `partitioned`, and of `elastic` configurations that name no other.
     pub(crate) budget_bytes: u64,
     pub(crate) elastic: String,
@@ -57,6 +60,11 @@ pub(crate) struct Lookups {
     pub(crate) absent: Option<AbsentKeys>,
     #[serde(serialize_with = "as_text")]
     pub(crate) movement: Option<Movement>,
+    /// Shares of each column family, where there are several.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) family_traffic: Option<Vec<f64>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) family_absent: Option<Vec<f64>>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) trace: Option<TraceCounts>,
     /// Reads that are one `MultiGet`; 1 for `Get`.
@@ -111,8 +119,12 @@ impl Lookups {
             }
         });
         let stream = match &plan.workload {
-            Workload::Generated(stream) => Some(stream),
+            Workload::Generated(stream) | Workload::Families(stream, _) => Some(stream),
             Workload::Trace(_) => None,
+        };
+        let families = match &plan.workload {
+            Workload::Families(_, mix) => Some(mix),
+            _ => None,
         };
         let absent_share = |counts: TraceCounts| counts.absent_gets as f64 / (counts.gets as f64).max(1.0);
         Lookups {
@@ -123,12 +135,15 @@ impl Lookups {
                 }
             },
             distribution: stream.map_or(RECORDED.to_owned(), |stream| stream.distribution.to_string()),
-            zero_result_ratio: stream
-                .map(|stream| stream.zero_result_ratio)
+            zero_result_ratio: families
+                .map(FamilyMix::zero_result_ratio)
+                .or(stream.map(|stream| stream.zero_result_ratio))
                 .or(counts.map(absent_share))
                 .unwrap_or_default(),
             absent: stream.map(|stream| stream.absent),
             movement: plan.workload.movement(),
+            family_traffic: families.map(|mix| mix.traffic.clone()),
+            family_absent: families.map(|mix| mix.absent.clone()),
             trace: counts,
             multi_get: batch,
             window_ops,
@@ -158,11 +173,24 @@ impl Lookups {
         let text = |value: Option<String>| value.unwrap_or_default();
         let kind = text(self.absent.map(|absent| absent.to_string()));
         let movement = text(self.movement.map(|movement| movement.to_string()));
-        Ok(writeln!(
+        writeln!(
             out,
             "workload {workload}{batches}, {distribution}, {absent:.0}% zero-result lookups for {kind} absent keys, movement {movement}; \
              {warmup_ops} warm-up + {ops} measured operations, {rounds} rounds, {salts} hot-key mappings, seed {seed}",
-        )?)
+        )?;
+        if let (Some(traffic), Some(absent)) = (&self.family_traffic, &self.family_absent) {
+            let shares = |shares: &[f64]| {
+                let shares: Vec<_> = shares.iter().map(|share| format!("{:.1}", share * 100.0)).collect();
+                shares.join("/")
+            };
+            writeln!(
+                out,
+                "of the lookups {}% by family, of these {}% for absent keys",
+                shares(traffic),
+                shares(absent)
+            )?;
+        }
+        Ok(())
     }
 }
 
@@ -185,8 +213,9 @@ impl Header {
         )?;
         writeln!(
             out,
-            "{} records ({}, keys of {:.0} B, values of {} B), {}; {}{}{}",
+            "{} records{} ({}, keys of {:.0} B, values of {} B), {}; {}{}{}",
             self.records,
+            self.layout,
             self.keys,
             self.key_bytes_mean,
             self.value_bytes,

@@ -78,11 +78,10 @@ pub(crate) fn run(plan: &LoadPlan<'_>) -> Result<(Vec<LoadRow>, Shape)> {
         loads * plan.load_records,
     );
     // Not measured: warms up the disk and tells `monkey` its levels.
-    let mut options = plan.common.tree_options(AutoCompaction::Off);
+    let mut options = vec![plan.common.tree_options(AutoCompaction::Off)];
     let quiet = Step::hidden();
     let shape = fresh(&path, || {
-        let db = load::load(&path, &mut options, plan.records, plan.load_records, plan.common, &quiet)?;
-        Ok(Shape::of(&db)?)
+        Shape::of(&load::load(&path, &mut options, plan.records, plan.load_records, plan.common, &quiet)?)
     })?;
     let mut rows = Vec::new();
     for round in 1..=plan.rounds {
@@ -105,16 +104,16 @@ fn measure(
     step: &Step,
 ) -> Result<LoadRow> {
     let Prepared { mut options, elastic } = plan.common.prepare(config, path, shape, AutoCompaction::Off)?;
-    options.enable_statistics();
-    options.set_statistics_level(StatsLevel::ExceptHistogramOrTimers);
+    options[0].enable_statistics();
+    options[0].set_statistics_level(StatsLevel::ExceptHistogramOrTimers);
     let (wall, cpu) = (Instant::now(), process_cpu());
-    let db = load::load(path, &mut options, plan.records, plan.load_records, plan.common, step)?;
+    let stores = load::load(path, &mut options, plan.records, plan.load_records, plan.common, step)?;
     let load_s = wall.elapsed().as_secs_f64();
     elastic.iter().for_each(wait_idle);
     let load_cpu_s = (process_cpu() - cpu).as_secs_f64();
-    let entries = Shape::of(&db)?.entries();
+    let entries = Shape::of(&stores)?.entries();
     ensure!(entries == plan.load_records, "{entries} entries after a load of {}", plan.load_records);
-    let written = |ticker| options.get_ticker_count(ticker);
+    let written = |ticker| options[0].get_ticker_count(ticker);
     Ok(LoadRow {
         config: config.to_string(),
         round,

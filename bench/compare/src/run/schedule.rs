@@ -276,8 +276,9 @@ impl<'a> Run<'a> {
     /// Does the next `operations`, shared among the threads.
     fn advance(&mut self, plan: &Plan<'_>, operations: u64) -> Result<Measured> {
         let write_options = plan.common.write_options();
+        let families = self.contestant.database.stores.families()?;
         let target = Target {
-            db: &self.contestant.database.db,
+            families: &families,
             records: plan.records,
             oracle: &self.contestant.oracle,
             write_options: &write_options,

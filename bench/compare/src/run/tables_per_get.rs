@@ -1,12 +1,11 @@
 //! How many tables a get asks.
 
-use anyhow::{Context, Result};
-use rocksdb::DB;
+use anyhow::Result;
 use springbloom_workload::Operation;
 
 use crate::database::build::Folder;
 use crate::database::load::Records;
-use crate::database::options::{AutoCompaction, CommonSettings};
+use crate::database::options::CommonSettings;
 use crate::run::measure::{Measured, ThreadMeter};
 use crate::run::workload::Workload;
 
@@ -20,13 +19,12 @@ pub(crate) fn tables_per_get(
     common: &CommonSettings,
     workload: &Workload,
 ) -> Result<f64> {
-    let tree = folder.tree();
-    let db = DB::open_for_read_only(&common.tree_options(AutoCompaction::Off), &tree, false)
-        .with_context(|| format!("cannot open {}", tree.display()))?;
+    let stores = common.open_tree(&folder.tree())?;
+    let families = stores.families()?;
     let operations = workload.operations(&records.keys, (1, records.seed), (0, 1))?;
     let (mut key, mut gets) = (Vec::new(), 0);
     let meter = ThreadMeter::start();
-    for operation in operations.take(OPERATIONS) {
+    for (family, operation) in operations.take(OPERATIONS) {
         match operation {
             Operation::Read(record) | Operation::ReadModifyWrite(record) => {
                 records.keys.present(record, &mut key)
@@ -34,7 +32,7 @@ pub(crate) fn tables_per_get(
             Operation::ReadAbsent(record) => records.keys.absent(record, &mut key),
             _ => continue,
         }
-        db.get_pinned(&key)?;
+        families[family].db.get_pinned_cf(families[family].handle, &key)?;
         gets += 1;
     }
     let mut measured = Measured::nothing();

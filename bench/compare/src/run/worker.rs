@@ -3,16 +3,18 @@
 use std::time::Instant;
 
 use anyhow::{Result, bail, ensure};
-use rocksdb::{DB, Direction, IteratorMode, WriteOptions};
+use rocksdb::{Direction, IteratorMode, WriteOptions};
 use springbloom_workload::{KeySpace, Operation, value};
 
 use crate::database::load::Records;
+use crate::database::stores::Family;
 use crate::run::measure::{Call, Measured, ThreadMeter};
 use crate::run::oracle::{Change, Expected, Oracle};
 
-/// A database and its expected contents, shared by threads.
+/// Column families and their expected contents, shared by threads.
+#[derive(Clone, Copy)]
 pub(crate) struct Target<'a> {
-    pub(crate) db: &'a DB,
+    pub(crate) families: &'a [Family<'a>],
     pub(crate) records: &'a Records,
     pub(crate) oracle: &'a Oracle,
     pub(crate) write_options: &'a WriteOptions,
@@ -26,18 +28,21 @@ pub(crate) struct Target<'a> {
 /// A wrong answer is an error: it names the key, the answer and the expectation.
 pub(crate) fn run(
     target: &Target<'_>,
-    operations: &mut impl Iterator<Item = Operation>,
+    operations: &mut impl Iterator<Item = (usize, Operation)>,
     count: u64,
 ) -> Result<Measured> {
+    let Some(&family) = target.families.first() else { bail!("there is no column family") };
     let mut worker = Worker {
         target,
+        family,
         measured: Measured::nothing(),
         meter: ThreadMeter::start(),
         key: Vec::new(),
         value: Vec::new(),
         batch: Batch::default(),
     };
-    for operation in operations.take(usize::try_from(count)?) {
+    for (family, operation) in operations.take(usize::try_from(count)?) {
+        worker.family = target.families[family];
         worker.step(operation)?;
         worker.measured.operations += 1;
     }
@@ -49,6 +54,8 @@ pub(crate) fn run(
 
 struct Worker<'a> {
     target: &'a Target<'a>,
+    /// Which the operation is for.
+    family: Family<'a>,
     measured: Measured,
     meter: ThreadMeter,
     key: Vec<u8>,
@@ -95,12 +102,12 @@ impl Worker<'_> {
     }
 
     fn read(&mut self, record: u64) -> Result<()> {
-        let Target { db, records, oracle, .. } = *self.target;
+        let (Target { records, oracle, .. }, Family { db, handle, .. }) = (*self.target, self.family);
         records.keys.present(record, &mut self.key);
         let oldest = oracle.begin_read(record);
         let reads_before = self.meter.data_reads();
         let start = Instant::now();
-        let answer = db.get_pinned(&self.key)?;
+        let answer = db.get_pinned_cf(handle, &self.key)?;
         self.measured.record_latency(Call::Get, start.elapsed())?;
         self.measured.gets += 1;
         let expected = oracle.end_read(record, oldest);
@@ -115,10 +122,10 @@ impl Worker<'_> {
     }
 
     fn read_absent(&mut self, record: u64) -> Result<()> {
-        let Target { db, records, .. } = *self.target;
+        let (Target { records, .. }, Family { db, handle, .. }) = (*self.target, self.family);
         records.keys.absent(record, &mut self.key);
         let start = Instant::now();
-        let answer = db.get_pinned(&self.key)?;
+        let answer = db.get_pinned_cf(handle, &self.key)?;
         self.measured.record_latency(Call::Get, start.elapsed())?;
         self.measured.gets += 1;
         require_absent(answer.as_deref(), &self.key)
@@ -144,7 +151,7 @@ impl Worker<'_> {
 
     /// Reads what waits.
     fn read_batch(&mut self) -> Result<()> {
-        let Target { db, records, oracle, .. } = *self.target;
+        let (Target { records, oracle, .. }, Family { db, .. }) = (*self.target, self.family);
         let Batch { asked, keys } = &mut self.batch;
         if asked.is_empty() {
             return Ok(());
@@ -169,7 +176,8 @@ impl Worker<'_> {
     }
 
     fn change(&mut self, record: u64, change: Change) -> Result<()> {
-        let Target { db, records, oracle, write_options, .. } = *self.target;
+        let (Target { records, oracle, write_options, .. }, Family { db, handle, .. }) =
+            (*self.target, self.family);
         records.keys.present(record, &mut self.key);
         let mut elapsed = None;
         oracle.change(record, change, |version| {
@@ -178,8 +186,8 @@ impl Worker<'_> {
             }
             let start = Instant::now();
             match change {
-                Change::Write => db.put_opt(&self.key, &self.value, write_options)?,
-                Change::Delete => db.delete_opt(&self.key, write_options)?,
+                Change::Write => db.put_cf_opt(handle, &self.key, &self.value, write_options)?,
+                Change::Delete => db.delete_cf_opt(handle, &self.key, write_options)?,
             }
             elapsed = Some(start.elapsed());
             anyhow::Ok(())
@@ -200,11 +208,12 @@ impl Worker<'_> {
     }
 
     fn seek(&mut self, sought: u64) -> Result<()> {
-        let Target { db, records, oracle, .. } = *self.target;
+        let (Target { records, oracle, .. }, Family { db, handle, .. }) = (*self.target, self.family);
         records.keys.present(sought, &mut self.key);
         let oldest = oracle.begin_read(sought);
         let start = Instant::now();
-        let found = db.iterator(IteratorMode::From(&self.key, Direction::Forward)).next().transpose()?;
+        let found =
+            db.iterator_cf(handle, IteratorMode::From(&self.key, Direction::Forward)).next().transpose()?;
         self.measured.record_latency(Call::Scan, start.elapsed())?;
         let expected = oracle.end_read(sought, oldest);
         let mut version = None;
@@ -231,11 +240,11 @@ impl Worker<'_> {
     }
 
     fn scan(&mut self, first: u64, length: u32) -> Result<()> {
-        let Target { db, records, .. } = *self.target;
+        let (Target { records, .. }, Family { db, handle, .. }) = (*self.target, self.family);
         records.keys.present(first, &mut self.key);
         let start = Instant::now();
         let entries: Vec<_> = db
-            .iterator(IteratorMode::From(&self.key, Direction::Forward))
+            .iterator_cf(handle, IteratorMode::From(&self.key, Direction::Forward))
             .take(length as usize)
             .collect::<Result<_, _>>()?;
         self.measured.record_latency(Call::Scan, start.elapsed())?;
@@ -305,7 +314,9 @@ fn intact_version(bytes: &[u8], record: u64, value_bytes: usize, key: &[u8]) -> 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::database::stores::{Layout, Stores};
     use crate::run::workload::Operations;
+    use rocksdb::{DB, Options};
     use springbloom_workload::{Mix, OperationStream, StreamSettings};
 
     const VALUE_BYTES: usize = 40;
@@ -314,15 +325,18 @@ mod tests {
         Records { keys: KeySpace::Synthetic { records: 50 }, value_bytes: VALUE_BYTES, seed: 1 }
     }
 
-    fn loaded(records: &Records, path: &std::path::Path) -> DB {
-        let db = DB::open_default(path).expect("database");
+    fn loaded(records: &Records, path: &std::path::Path) -> Stores {
+        let mut options = Options::default();
+        options.create_if_missing(true);
+        let stores = Stores::open(path, Layout::ONE, &[options]).expect("database");
+        let db = &stores.databases()[0];
         let (mut key, mut bytes) = (Vec::new(), Vec::new());
         for record in 0..records.keys.records() {
             records.keys.present(record, &mut key);
             value::write(record, 0, VALUE_BYTES, &mut bytes);
             db.put(&key, &bytes).expect("put");
         }
-        db
+        stores
     }
 
     /// What 2,000 operations of `mix` end with, after `damage` was done to the database.
@@ -333,14 +347,20 @@ mod tests {
     fn outcome_in_batches(mix: Mix, batch: usize, damage: impl FnOnce(&DB, &Records)) -> Result<Measured> {
         let folder = tempfile::tempdir()?;
         let records = records();
-        let db = loaded(&records, folder.path());
-        damage(&db, &records);
+        let stores = loaded(&records, folder.path());
+        damage(&stores.databases()[0], &records);
         let oracle = Oracle::new(50, 3_000);
         let settings = StreamSettings { mix, ..StreamSettings::gets(0.5, 0.3, 1, 1) };
         let stream = OperationStream::new(settings, &records.keys)?;
         let write_options = WriteOptions::default();
-        let target =
-            Target { db: &db, records: &records, oracle: &oracle, write_options: &write_options, batch };
+        let families = stores.families()?;
+        let target = Target {
+            families: &families,
+            records: &records,
+            oracle: &oracle,
+            write_options: &write_options,
+            batch,
+        };
         run(&target, &mut Operations::Generated(Box::new(stream)), 2_000)
     }
 

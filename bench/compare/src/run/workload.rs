@@ -2,7 +2,8 @@
 
 use anyhow::Result;
 use springbloom_workload::{
-    KeySpace, Movement, Operation, OperationStream, Playback, Replay, StreamSettings, WorkloadError,
+    FamilyMix, FamilyStream, KeySpace, Movement, Operation, OperationStream, Playback, Replay,
+    StreamSettings, WorkloadError,
 };
 
 use crate::run::oracle::Oracle;
@@ -12,6 +13,8 @@ use crate::run::oracle::Oracle;
 pub(crate) enum Workload {
     /// All but salt, seed and stream numbers.
     Generated(StreamSettings),
+    /// The same, in several families.
+    Families(StreamSettings, FamilyMix),
     Trace(Replay),
 }
 
@@ -28,6 +31,7 @@ pub(crate) struct Extent {
 #[derive(Clone, Debug)]
 pub(crate) enum Operations {
     Generated(Box<OperationStream>),
+    Families(Box<FamilyStream>),
     Trace(Playback),
 }
 
@@ -35,7 +39,7 @@ impl Workload {
     /// Whether it changes the databases.
     pub(crate) fn writes(&self) -> bool {
         match self {
-            Workload::Generated(stream) => stream.mix.writes(),
+            Workload::Generated(stream) | Workload::Families(stream, _) => stream.mix.writes(),
             Workload::Trace(replay) => replay.writes(),
         }
     }
@@ -45,6 +49,7 @@ impl Workload {
         let loaded = keys.records();
         match self {
             Workload::Generated(stream) if !stream.mix.writes() => Oracle::read_only(),
+            Workload::Families(..) => Oracle::read_only(),
             Workload::Generated(stream) => {
                 // Streams insert side by side and may be apart by as many records as one of them inserts.
                 let Extent { ops, rounds, most_threads } = extent;
@@ -69,6 +74,10 @@ impl Workload {
                 let settings = StreamSettings { salt, seed, stream, streams, ..*settings };
                 Operations::Generated(Box::new(OperationStream::new(settings, keys)?))
             }
+            Workload::Families(settings, mix) => {
+                let settings = StreamSettings { salt, seed, stream, streams, ..*settings };
+                Operations::Families(Box::new(FamilyStream::new(settings, mix, keys)?))
+            }
             Workload::Trace(replay) => Operations::Trace(replay.playback(stream, streams)),
         })
     }
@@ -76,7 +85,7 @@ impl Workload {
     /// Changes of popularity that are known.
     pub(crate) fn movement(&self) -> Option<Movement> {
         match self {
-            Workload::Generated(stream) => Some(stream.movement),
+            Workload::Generated(stream) | Workload::Families(stream, _) => Some(stream.movement),
             Workload::Trace(_) => None,
         }
     }
@@ -87,7 +96,7 @@ impl Operations {
     /// one, one of `streams`, does at most.
     pub(crate) fn proceed(&mut self, done: u64, operations: u64, streams: u64) -> u64 {
         match self {
-            Operations::Generated(_) => operations.div_ceil(streams),
+            Operations::Generated(_) | Operations::Families(_) => operations.div_ceil(streams),
             // A stream has the operations of its keys: hot ones have more.
             Operations::Trace(playback) => {
                 playback.play_until(done + operations);
@@ -98,14 +107,16 @@ impl Operations {
 }
 
 impl Iterator for Operations {
-    type Item = Operation;
+    /// The family that it is for, and the operation.
+    type Item = (usize, Operation);
 
     /// `None` at the end of a trace.
     #[inline]
-    fn next(&mut self) -> Option<Operation> {
+    fn next(&mut self) -> Option<(usize, Operation)> {
         match self {
-            Operations::Generated(stream) => Some(stream.next_operation()),
-            Operations::Trace(playback) => playback.next(),
+            Operations::Generated(stream) => Some((0, stream.next_operation())),
+            Operations::Families(stream) => Some(stream.next_operation()),
+            Operations::Trace(playback) => playback.next().map(|operation| (0, operation)),
         }
     }
 }

@@ -64,8 +64,8 @@ impl VisitBuffer {
         }
     }
 
-    /// Shows batches, among them all with visits to tables of `slots`: what this thread has noted and what waits to be taken in. What `look`
-    /// leaves in a batch is still there afterwards.
+    /// Shows batches, among them all with visits to tables of `slots`: what this thread has noted and what waits to be taken in. What
+    /// `look` leaves in a batch is still there afterwards.
     pub(crate) fn look_through(self: &Arc<Self>, slots: &SlotSet, mut look: impl FnMut(&mut VisitBatch)) {
         let _ = THREAD.try_with(|thread| {
             let mut threads = thread.borrow_mut();

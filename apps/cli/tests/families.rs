@@ -1,0 +1,83 @@
+//! `springbloom compare` on several column families, on tiny databases.
+
+use assert_cmd::Command;
+use predicates::str::contains;
+use serde_json::Value;
+
+fn compare(arguments: &[&str]) -> Command {
+    let mut command = Command::cargo_bin("springbloom").expect("the program is built for its tests");
+    command.args(["compare", "--preset", "families", "--set", "buffered", "--records", "10000"]);
+    command.args(["--ops", "20000", "--warmup", "20000", "--rounds", "2"]).args(arguments);
+    command
+}
+
+fn json(arguments: &[&str]) -> Value {
+    let output = compare(arguments).arg("--json").output().expect("run");
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    serde_json::from_slice(&output.stdout).expect("standard output is one JSON document")
+}
+
+fn figure(document: &Value, config: &str, field: &str) -> f64 {
+    let rows = document["rows"].as_array().expect("rows");
+    let row = rows.iter().find(|row| row["config"] == config).expect(config);
+    row[field].as_f64().unwrap_or_else(|| panic!("{field} in {row}"))
+}
+
+/// The budget goes to the family whose lookups need filters, in one database and in several.
+#[test]
+fn one_family_of_absent_keys_gets_the_memory() {
+    for layout in [&[][..], &["--set", "family_databases"]] {
+        let arguments = [
+            &["--configs", "none,ribbon:4,ribbon:11/3,elastic:4", "--set", "family_absent=1/0"],
+            &["--block-cache", "2MiB"][..],
+            layout,
+        ];
+        let document = json(&arguments.concat());
+        assert_eq!(document["settings"]["records"], 80_000);
+        assert_eq!(document["settings"]["layout"]["families"], 8);
+        let wasted = |config| figure(&document, config, "wasted_reads_per_get");
+        let memory = |config| figure(&document, config, "resident_filter_bytes");
+        println!("{:?}", ["none", "ribbon:4", "ribbon:11/3", "elastic:4"].map(wasted));
+        assert!(wasted("none") > 0.03 && wasted("ribbon:4") > 0.003, "{document}");
+        assert!(wasted("elastic:4") < wasted("ribbon:4") / 2.0, "{document}");
+        assert!(wasted("ribbon:11/3") < wasted("ribbon:4"), "{document}");
+        let [equal, by_hand, elastic] = ["ribbon:4", "ribbon:11/3", "elastic:4"].map(memory);
+        assert!((0.9..1.1).contains(&(by_hand / equal)) && elastic <= 1.05 * equal, "{document}");
+        assert!(
+            figure(&document, "elastic:4", "data_reads_per_get")
+                <= figure(&document, "ribbon:4", "data_reads_per_get")
+        );
+    }
+}
+
+#[test]
+fn traffic_is_shared_as_it_is_asked() {
+    let document =
+        json(&["--configs", "elastic:4", "--set", "families=3", "--set", "family_traffic=halving"]);
+    let traffic: Vec<f64> =
+        serde_json::from_value(document["settings"]["family_traffic"].clone()).expect("shares");
+    assert_eq!(traffic, [4.0 / 7.0, 2.0 / 7.0, 1.0 / 7.0]);
+    assert_eq!(document["settings"]["zero_result_ratio"], 0.5);
+}
+
+#[test]
+fn what_families_cannot_have_is_refused_with_exit_code_2() {
+    for (arguments, message) in [
+        (&["--set", "families=0"][..], "--families"),
+        (&["--set", "families=1", "--set", "family_absent=1"], "there is one column family"),
+        (&["--set", "families=1", "--configs", "ribbon:4/2"], "there is one column family"),
+        (&["--set", "family_absent=2"], "expected shares of at most 1, got 2"),
+        (&["--set", "family_absent=x"], "expected shares of at least 0"),
+        (&["--set", "family_traffic=0"], "expected a share above 0"),
+        (&["--set", "family_traffic=half"], "expected equal, halving or shares"),
+        (&["--set", "family_absent=1/0", "--zero-result", ".5"], "--zero-result has no effect"),
+        (&["--workload", "a"], "expected get"),
+        (&["--load-only"], "--load-only has no effect"),
+        (&["--set", "multi_get=8"], "multi_get has no effect"),
+        (&["--configs", "partitioned:10"], "cannot share its cache for filters"),
+        (&["--configs", "mbf:10"], "cannot share its cache for filters"),
+        (&["--configs", "ribbon:0/0"], "expected more than 0"),
+    ] {
+        compare(arguments).assert().code(2).stdout("").stderr(contains(message));
+    }
+}

@@ -1,0 +1,71 @@
+//! Several column families or databases in one comparison, with one budget and one block cache.
+
+use anyhow::Result;
+use springbloom_console::bad_input;
+use springbloom_workload::{FamilyMix, Mix, Traffic};
+
+use crate::arguments::Compare;
+use crate::database::config::Config;
+use crate::database::options::CommonSettings;
+use crate::database::stores::Layout;
+
+impl Compare {
+    /// How many families there are, and where.
+    pub(crate) fn layout(&self) -> Layout {
+        let families = self.set.families.unwrap_or(self.preset.defaults().families);
+        Layout { families, are_databases: self.set.family_databases && families > 1 }
+    }
+
+    /// How traffic and absent keys are shared among families, where there are several. `zero_result_ratio`: the share of absent keys of
+    /// all reads, where none is given by family.
+    pub(crate) fn family_mix(&self, zero_result_ratio: f64) -> Result<Option<FamilyMix>> {
+        let families = self.layout().families;
+        if families == 1 {
+            return Ok(None);
+        }
+        let traffic = self.set.family_traffic.as_ref().unwrap_or(&Traffic::Equal).of_all(families);
+        let traffic = traffic.map_err(|error| bad_input(format!("--set family_traffic: {error}")))?;
+        let absent = match &self.set.family_absent {
+            Some(absent) if absent.greatest() > 1.0 => {
+                return Err(bad_input(format!(
+                    "--set family_absent: expected shares of at most 1, got {}",
+                    absent.greatest()
+                )));
+            }
+            Some(absent) => absent.of_all(families),
+            None => vec![zero_result_ratio; families as usize],
+        };
+        Ok(Some(FamilyMix { traffic, absent }))
+    }
+
+    /// Refuses what several families cannot have.
+    pub(crate) fn require_sense_of_families(
+        &self,
+        configs: &[Config],
+        common: &CommonSettings,
+    ) -> Result<()> {
+        let by_family = configs.iter().find(|config| matches!(config, Config::RibbonByFamily { .. }));
+        if self.layout().families == 1 {
+            return match by_family {
+                Some(config) => {
+                    Err(bad_input(format!("{config}: there is one column family: give --set families")))
+                }
+                None => Ok(()),
+            };
+        }
+        if self.workload != Mix::GET {
+            return Err(bad_input(format!(
+                "--workload {}: several column families are compared with lookups alone: expected get",
+                self.workload
+            )));
+        }
+        let (has_cache, has_one_cache) = (common.block_cache.is_some(), common.one_cache());
+        match configs.iter().find(|config| !config.can_have_families(has_cache, has_one_cache)) {
+            Some(config) => Err(bad_input(format!(
+                "{config}: several column families cannot share its cache for filters: give --block-cache with bloom:BITS@cache, \
+                 --set one_cache with partitioned:BITS, or another configuration"
+            ))),
+            None => Ok(()),
+        }
+    }
+}
