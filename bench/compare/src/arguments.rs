@@ -104,7 +104,7 @@ pub struct Compare {
     #[arg(long, default_value_t = 1, value_parser = sizes::whole_within::<u64>(0..=u64::MAX), help_heading = "Workload")]
     pub(crate) seed: u64,
 
-    /// Measured loads per configuration, in turns; 0 disables them [default: 1; with --load-only 5]
+    /// Measured loads per configuration, in turns; 0 disables them [default: 0; with --load-only 5]
     #[arg(long, value_name = "ROUNDS", value_parser = sizes::whole_within::<u32>(0..=ROUNDS_MAX), help_heading = "Load")]
     pub(crate) load_rounds: Option<u32>,
     /// Measure loads only, as ratios to bloom:10 (or else to the first configuration)

@@ -99,8 +99,7 @@ impl Compare {
             inputs.common.tables_per_get = run::tables_per_get(&folder, records, common, &workload)?;
         }
         let Inputs { records, recorded, configs, common, defaults, .. } = &inputs;
-        let load_rounds = if common.layout.families > 1 { 0 } else { defaults.load_rounds };
-        let load_plan = self.load_plan(&inputs, defaults.load_records, load_rounds);
+        let load_plan = self.load_plan(&inputs, defaults.load_records, 0);
         let load_rows = if load_plan.rounds > 0 { run::run_loads(&load_plan)?.0 } else { Vec::new() };
         let entrants = configs
             .iter()
@@ -141,7 +140,7 @@ impl Compare {
             if self.json {
                 comparison::write_json(out, &header, &rows, &load_rows)
             } else {
-                comparison::write_table(out, &header, &rows)
+                comparison::write_table(out, &header, &rows, self.set.details)
             }
         })
     }

@@ -50,6 +50,9 @@ pub(crate) struct Settings {
     #[arg(long = "multi_get", value_name = "KEYS", value_parser = sizes::whole_within::<u32>(1..=10_000), default_value_t = 1,
         hide_default_value = true, conflicts_with = "window")]
     pub(crate) multi_get: u32,
+    /// Also show latencies, processor time, reads of indexes and units, and loads
+    #[arg(long = "details")]
+    pub(crate) details: bool,
     /// Records of a measured load [default: a sample; with --load-only a larger one]
     #[arg(long = "load_records", value_name = "RECORDS", value_parser = sizes::whole_within::<u64>(1..=WHOLE_MAX))]
     pub(crate) load_records: Option<u64>,

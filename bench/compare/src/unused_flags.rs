@@ -84,7 +84,11 @@ impl Compare {
                 "there is no block cache: give --block-cache",
             ),
             of_trace,
-            (self.load_rounds == Some(0), &["--set load_records"], "--load-rounds 0 measures no loads"),
+            (
+                !self.load_only && self.load_rounds.unwrap_or(0) == 0,
+                &["--set load_records"],
+                "no loads are measured: give --load-rounds",
+            ),
         ];
         self.refuse_unused(&unused)
     }

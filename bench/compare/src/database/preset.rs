@@ -69,9 +69,8 @@ pub(crate) struct Defaults {
     pub(crate) ops: u64,
     pub(crate) salts: u32,
     pub(crate) rounds: u32,
-    /// Records and rounds of measured loads, and records where loads alone are measured.
+    /// Records of measured loads, and where loads alone are measured.
     pub(crate) load_records: u64,
-    pub(crate) load_rounds: u32,
     pub(crate) load_only_records: u64,
 }
 
@@ -140,7 +139,6 @@ impl Preset {
             salts: 4,
             rounds: 5,
             load_records: 200_000,
-            load_rounds: 1,
             load_only_records: 1_000_000,
         };
         let small = Defaults {
@@ -152,7 +150,6 @@ impl Preset {
             salts: 1,
             rounds: 3,
             load_records: 250_000,
-            load_rounds: 1,
             load_only_records: 2_000_000,
         };
         match self {
@@ -168,12 +165,9 @@ impl Preset {
                 value_bytes: 400,
                 warmup_ops: 400_000,
                 ops: 300_000,
-                load_rounds: 0,
                 ..small
             },
-            Preset::Shamba => {
-                Defaults { warmup_ops: 30_000, ops: 20_000, rounds: 2, load_rounds: 0, ..small }
-            }
+            Preset::Shamba => Defaults { warmup_ops: 30_000, ops: 20_000, rounds: 2, ..small },
         }
     }
 }

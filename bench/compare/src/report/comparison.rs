@@ -34,7 +34,7 @@ pub(crate) fn write_json(
     }
     let baseline = baseline(rows.iter().map(|row| row.config.as_str()));
     let medians = medians(rows, baseline);
-    let summary = summary::sentences(&subjects(header, &medians));
+    let summary = summary::sentences(&subjects(header, &medians, rows));
     let figures = medians.iter().flat_map(Medians::figures).collect();
     header.clock.write_record(
         out,
@@ -46,70 +46,36 @@ pub(crate) fn write_json(
 }
 
 /// One line for each configuration and number of threads: medians over salts, with least and greatest where it matters.
-pub(crate) fn write_table(out: &mut impl Write, header: &Header, rows: &[Row]) -> Result<()> {
+pub(crate) fn write_table(
+    out: &mut impl Write,
+    header: &Header,
+    rows: &[Row],
+    has_details: bool,
+) -> Result<()> {
     header.write_text(out)?;
     let baseline = baseline(rows.iter().map(|row| row.config.as_str()));
-    let mut table = TextTable::new([
-        "config",
-        "threads",
-        "kops/s",
-        &format!("ops / {baseline}"),
-        "p50 us",
-        "p99 us",
-        "data reads/get",
-        "wasted/get",
-        "index reads/get",
-        "filter reads/get",
-        "filter memory",
-        "unit reads",
-        "CPU us/op",
-        "process CPU",
-        "load s",
-        "load CPU s",
-    ]);
     let medians = medians(rows, baseline);
-    for line in &medians {
-        let rate = |spread: Option<Spread>| {
-            spread.map_or_else(|| "-".to_owned(), |spread| format!("{:.3}", spread.median))
-        };
-        let seconds =
-            |seconds: Option<f64>| seconds.map_or_else(|| "-".to_owned(), |seconds| format!("{seconds:.1}"));
-        table.add_row([
-            line.config.clone(),
-            line.threads.to_string(),
-            line.ops_per_s.map(|ops| ops / 1e3).text(1),
-            line.ops_ratio.text(2),
-            format!("{:.0}", line.p50_us),
-            format!("{:.0}", line.p99_us),
-            rate(line.data_reads_per_get),
-            line.wasted_reads_per_get.map_or_else(|| "-".to_owned(), |spread| spread.text(3)),
-            rate(line.index_reads_per_get),
-            rate(line.filter_reads_per_get),
-            Size { bytes: line.resident_filter_bytes as u64 }.to_string(),
-            format!("{:.0}", line.unit_reads),
-            format!("{:.2}", line.cpu_us_per_op),
-            format!("{:.2}", line.process_cpu_us_per_op),
-            seconds(line.load_s),
-            seconds(line.load_cpu_s),
-        ]);
-    }
-    writeln!(out, "{table}")?;
-    for line in &medians {
-        if let Some(visits) = line.visits_per_get {
-            let digests = line.digests_per_get.map_or_else(
-                || "digests are not measured, as each thread makes too few lookups".to_owned(),
-                |digests| format!("it computes {digests:.2} digests"),
-            );
-            writeln!(
-                out,
-                "{}, {} threads: a get asks {visits:.2} tables; {digests}",
-                line.config, line.threads
-            )?;
+    writeln!(out, "reads of blocks per lookup, and lookups per second in turns with {baseline}")?;
+    writeln!(out, "{}", main_table(&medians, baseline))?;
+    if has_details {
+        writeln!(out, "{}", details(&medians))?;
+        for line in &medians {
+            if let Some(visits) = line.visits_per_get {
+                let digests = line.digests_per_get.map_or_else(
+                    || "digests are not measured, as each thread makes too few lookups".to_owned(),
+                    |digests| format!("it computes {digests:.2} digests"),
+                );
+                writeln!(
+                    out,
+                    "{}, {} threads: a get asks {visits:.2} tables; {digests}",
+                    line.config, line.threads
+                )?;
+            }
         }
+        write_latencies(out, rows)?;
     }
-    write_latencies(out, rows)?;
     windows::write_text(out, header.lookups.as_ref(), rows)?;
-    let subjects = subjects(header, &medians);
+    let subjects = subjects(header, &medians, rows);
     // Bars are for people; where the output goes to a file, the table has the figures.
     if stdout().is_terminal() {
         summary::write_bars(out, &subjects)?;
@@ -118,6 +84,70 @@ pub(crate) fn write_table(out: &mut impl Write, header: &Header, rows: &[Row]) -
         writeln!(out, "{sentence}")?;
     }
     Ok(())
+}
+
+fn rate(spread: Option<Spread>) -> String {
+    spread.map_or_else(|| "-".to_owned(), |spread| spread.text(3))
+}
+
+/// What matters to most readers.
+fn main_table(medians: &[Medians], baseline: &str) -> TextTable {
+    let mut table = TextTable::new([
+        "filters",
+        "threads",
+        "memory",
+        "wasted reads",
+        "all data reads",
+        "filter reads",
+        &format!("lookups/s to {baseline}"),
+    ]);
+    for line in medians {
+        table.add_row([
+            line.config.clone(),
+            line.threads.to_string(),
+            Size { bytes: line.resident_filter_bytes as u64 }.to_string(),
+            rate(line.wasted_reads_per_get),
+            rate(line.data_reads_per_get),
+            rate(line.filter_reads_per_get),
+            line.ops_ratio.text(2),
+        ]);
+    }
+    table
+}
+
+/// Times and what else was measured.
+fn details(medians: &[Medians]) -> TextTable {
+    let mut table = TextTable::new([
+        "filters",
+        "threads",
+        "kops/s",
+        "p50 us",
+        "p99 us",
+        "index reads",
+        "unit reads",
+        "CPU us/op",
+        "process CPU",
+        "load s",
+        "load CPU s",
+    ]);
+    let seconds =
+        |seconds: Option<f64>| seconds.map_or_else(|| "-".to_owned(), |seconds| format!("{seconds:.1}"));
+    for line in medians {
+        table.add_row([
+            line.config.clone(),
+            line.threads.to_string(),
+            line.ops_per_s.map(|ops| ops / 1e3).text(1),
+            format!("{:.0}", line.p50_us),
+            format!("{:.0}", line.p99_us),
+            rate(line.index_reads_per_get),
+            format!("{:.0}", line.unit_reads),
+            format!("{:.2}", line.cpu_us_per_op),
+            format!("{:.2}", line.process_cpu_us_per_op),
+            seconds(line.load_s),
+            seconds(line.load_cpu_s),
+        ]);
+    }
+    table
 }
 
 /// Latencies by kind of call, where there is more than one kind: medians over salts.
@@ -151,7 +181,7 @@ fn write_latencies(out: &mut impl Write, rows: &[Row]) -> Result<()> {
 }
 
 /// The figures that are compared in words: with the most threads, where lookups were counted.
-fn subjects<'a>(header: &Header, medians: &'a [Medians]) -> Vec<Subject<'a>> {
+fn subjects<'a>(header: &Header, medians: &'a [Medians], rows: &[Row]) -> Vec<Subject<'a>> {
     let one_cache = header.block_cache.filter(|cache| cache.pays_for_all);
     let threads = medians.iter().map(|line| line.threads).max();
     let lines = medians.iter().filter(|line| Some(line.threads) == threads);
@@ -160,7 +190,11 @@ fn subjects<'a>(header: &Header, medians: &'a [Medians]) -> Vec<Subject<'a>> {
             Some(Subject {
                 config: &line.config,
                 memory_bytes: one_cache.map_or(line.resident_filter_bytes, |cache| cache.bytes as f64),
-                lookups_per_s: line.ops_per_s,
+                lookups_per_s: rows
+                    .iter()
+                    .filter(|row| row.config == line.config && row.threads == line.threads)
+                    .flat_map(|row| row.ops_per_s_by_round.iter().copied())
+                    .collect(),
                 wasted_reads: line.wasted_reads_per_get?,
                 filter_reads: line.filter_reads_per_get.map_or(0.0, |spread| spread.median),
                 has_filters: line.budget_bytes.get(UNITS).is_none_or(|&bytes| bytes > 0.0),

@@ -163,34 +163,37 @@ impl Lookups {
         };
         if let Some(counts) = self.trace {
             let TraceCounts { load_ops, gets, keys_looked_up, puts, deletes, seeks, .. } = counts;
+            writeln!(out, "workload: {workload}{batches}")?;
+            writeln!(
+                out,
+                "  {load_ops} operations fill the databases, then {warmup_ops} and {ops} measured ones in {rounds} rounds:"
+            )?;
             return Ok(writeln!(
                 out,
-                "workload {workload}{batches}: {load_ops} operations fill the databases, then {warmup_ops} warm-up + {ops} measured \
-                 operations in {rounds} rounds: {gets} gets of {keys_looked_up} keys, {absent:.1}% for absent keys, {puts} puts, \
-                 {deletes} deletes, {seeks} seeks"
+                "  {gets} gets of {keys_looked_up} keys, {absent:.1}% for absent keys, {puts} puts, {deletes} deletes, {seeks} seeks"
             )?);
         }
         let text = |value: Option<String>| value.unwrap_or_default();
         let kind = text(self.absent.map(|absent| absent.to_string()));
-        let movement = text(self.movement.map(|movement| movement.to_string()));
         writeln!(
             out,
-            "workload {workload}{batches}, {distribution}, {absent:.0}% zero-result lookups for {kind} absent keys, movement {movement}; \
-             {warmup_ops} warm-up + {ops} measured operations, {rounds} rounds, {salts} hot-key mappings, seed {seed}",
+            "workload: {workload}{batches}, {distribution}, {absent:.0}% of lookups for {kind} absent keys"
         )?;
+        if let Some(movement) = self.movement.filter(|&movement| movement != Movement::Still) {
+            writeln!(out, "  popular keys move: {movement}")?;
+        }
         if let (Some(traffic), Some(absent)) = (&self.family_traffic, &self.family_absent) {
             let shares = |shares: &[f64]| {
                 let shares: Vec<_> = shares.iter().map(|share| format!("{:.1}", share * 100.0)).collect();
                 shares.join("/")
             };
-            writeln!(
-                out,
-                "of the lookups {}% by family, of these {}% for absent keys",
-                shares(traffic),
-                shares(absent)
-            )?;
+            writeln!(out, "  lookups by family: {}%", shares(traffic))?;
+            writeln!(out, "  of these for absent keys: {}%", shares(absent))?;
         }
-        Ok(())
+        Ok(writeln!(
+            out,
+            "  {warmup_ops} operations, then {ops} measured ones in {rounds} rounds; hot keys chosen {salts} times; seed {seed}",
+        )?)
     }
 }
 
@@ -207,18 +210,16 @@ impl Header {
         let Machine { cpu, cores, memory_bytes, kernel } = Machine::this();
         let (build, memory) = (Build::this(), Size { bytes: memory_bytes });
         let (version, commit, rocksdb) = (&build.version, build.commit_name(), self.rocksdb);
+        writeln!(out, "springbloom {version} ({commit}), RocksDB {rocksdb}")?;
+        writeln!(out, "machine: {cpu}, {cores} cores, {memory}, Linux {kernel}")?;
         writeln!(
             out,
-            "springbloom {version} ({commit}), RocksDB {rocksdb}; {cpu}, {cores} cores, {memory}, Linux {kernel}"
+            "data: {} records{} ({}, keys of {:.0} B, values of {} B)",
+            self.records, self.layout, self.keys, self.key_bytes_mean, self.value_bytes,
         )?;
         writeln!(
             out,
-            "{} records{} ({}, keys of {:.0} B, values of {} B), {}; {}{}{}",
-            self.records,
-            self.layout,
-            self.keys,
-            self.key_bytes_mean,
-            self.value_bytes,
+            "  {}; {}{}{}",
             self.tree,
             if self.direct_io { "direct I/O" } else { "buffered I/O" },
             if self.wal { ", write-ahead log" } else { "" },
@@ -233,7 +234,7 @@ impl Header {
                 "load: {load_records} records through memtable, flush and compaction, {load_rounds} rounds"
             )?;
         }
-        writeln!(out, "budget {}; elastic: {}", Size { bytes: self.budget_bytes }, self.elastic)?;
+        writeln!(out, "budget: {}; elastic: {}", Size { bytes: self.budget_bytes }, self.elastic)?;
         self.own_settings.iter().try_for_each(|settings| writeln!(out, "{settings}"))?;
         if let Some(cache) = self.block_cache {
             writeln!(out, "{cache}")?;

@@ -9,11 +9,12 @@ use springbloom_console::sizes::Size;
 use crate::spread::Spread;
 
 /// The figures of a configuration that are compared in words.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct Subject<'a> {
     pub(crate) config: &'a str,
     pub(crate) memory_bytes: f64,
-    pub(crate) lookups_per_s: Spread,
+    /// In each turn: all configurations take turns, so that those with one number are neighbours in time.
+    pub(crate) lookups_per_s: Vec<f64>,
     pub(crate) wasted_reads: Spread,
     /// Reads of filter blocks per lookup.
     pub(crate) filter_reads: f64,
@@ -25,6 +26,8 @@ pub(crate) struct Subject<'a> {
 const SAME_MEMORY: f64 = 1.1;
 /// A smaller difference is not worth a word.
 const DIFFERENCE: f64 = 1.03;
+/// Fewer turns do not tell lookups per second apart.
+const TURNS_MIN: usize = 3;
 /// Fewer reads of filter blocks per lookup are not worth a word.
 const FILTER_READS_MIN: f64 = 0.01;
 
@@ -46,21 +49,23 @@ fn about(ours: &Subject<'_>, rivals: &[&Subject<'_>]) -> Vec<String> {
     let mut sentences = Vec::new();
     let peers: Vec<_> = rivals.iter().filter(|rival| memory_ratio(rival, ours).is_none()).collect();
     if !peers.is_empty() {
-        let pairs = |figure: fn(&Subject<'_>) -> Spread| {
-            peers
-                .iter()
-                .map(|peer| (peer.config, Difference::of(figure(ours), figure(peer))))
-                .collect::<Vec<_>>()
+        let pairs = |difference: fn(&Subject<'_>, &Subject<'_>) -> Difference| {
+            peers.iter().map(|peer| (peer.config, difference(ours, peer))).collect::<Vec<_>>()
         };
         let memory = Size { bytes: ours.memory_bytes as u64 };
-        let (reads, lookups) =
-            (pairs(|subject| subject.wasted_reads), pairs(|subject| subject.lookups_per_s));
         sentences.push(format!(
             "With the same memory ({memory}), {} wastes {}.",
             ours.config,
-            phrases("reads", &reads)
+            phrases("reads", "about as many reads as", &pairs(Difference::of_reads))
         ));
-        sentences.push(format!("It answers {}.", phrases("lookups", &lookups)));
+        sentences.push(format!(
+            "It answers {}.",
+            phrases(
+                "lookups",
+                "as many lookups, as far as can be told here, as",
+                &pairs(Difference::of_speed)
+            )
+        ));
     }
     let losses: Vec<_> = rivals.iter().filter_map(|rival| loss(ours, rival)).collect();
     let name = if peers.is_empty() { ours.config } else { "It" };
@@ -87,11 +92,29 @@ enum Difference {
 }
 
 impl Difference {
-    /// `None` if the spreads over mappings and rounds overlap.
-    fn of(ours: Spread, theirs: Spread) -> Self {
+    /// In wasted reads. `None` if the spreads over mappings overlap.
+    fn of_reads(ours: &Subject<'_>, theirs: &Subject<'_>) -> Self {
+        let (ours, theirs) = (ours.wasted_reads, theirs.wasted_reads);
         let overlap = ours.min <= theirs.max && theirs.min <= ours.max;
-        match theirs.median / ours.median {
-            _ if overlap => Self::None,
+        Self::by(theirs.median / ours.median, overlap)
+    }
+
+    /// In lookups per second. `None` if either was faster in some turn.
+    fn of_speed(ours: &Subject<'_>, theirs: &Subject<'_>) -> Self {
+        let turns = ours.lookups_per_s.iter().zip(&theirs.lookups_per_s);
+        let ratios: Vec<_> = turns.map(|(ours, theirs)| theirs / ours).collect();
+        match Spread::of(ratios.iter().copied()) {
+            Some(Spread { median, min, max }) if ratios.len() >= TURNS_MIN => {
+                Self::by(median, min <= 1.0 && max >= 1.0)
+            }
+            _ => Self::None,
+        }
+    }
+
+    /// Theirs divided by ours.
+    fn by(ratio: f64, cannot_be_told: bool) -> Self {
+        match ratio {
+            _ if cannot_be_told => Self::None,
             ratio if ratio > DIFFERENCE => Self::Less(ratio),
             ratio if ratio < 1.0 / DIFFERENCE => Self::More(1.0 / ratio),
             _ => Self::None,
@@ -100,7 +123,7 @@ impl Difference {
 }
 
 /// "fewer reads than a (3.7 times) and b (1.52); about as many reads as c".
-fn phrases(what: &str, pairs: &[(&str, Difference)]) -> String {
+fn phrases(what: &str, as_many: &str, pairs: &[(&str, Difference)]) -> String {
     let named = |factor: fn(Difference) -> Option<f64>| {
         let mut found: Vec<_> = pairs.iter().filter_map(|&(name, by)| Some((factor(by)?, name))).collect();
         found.sort_by(|one, other| other.0.total_cmp(&one.0));
@@ -130,7 +153,7 @@ fn phrases(what: &str, pairs: &[(&str, Difference)]) -> String {
         parts.push(with_factors("more", &more_than));
     }
     if !same.is_empty() {
-        parts.push(format!("about as many {what} as {}", list(&same)));
+        parts.push(format!("{as_many} {}", list(&same)));
     }
     parts.join("; ")
 }
@@ -138,14 +161,14 @@ fn phrases(what: &str, pairs: &[(&str, Difference)]) -> String {
 /// In what the rival is better, and what it takes for that.
 fn loss(ours: &Subject<'_>, rival: &Subject<'_>) -> Option<String> {
     let mut better = Vec::new();
-    if let Difference::More(ratio) = Difference::of(ours.wasted_reads, rival.wasted_reads) {
+    if let Difference::More(ratio) = Difference::of_reads(ours, rival) {
         better.push(if ratio.is_finite() {
             format!("wastes {} times fewer reads", digits(ratio))
         } else {
             format!("wastes no read ({:.3} per lookup here)", ours.wasted_reads.median)
         });
     }
-    if let Difference::Less(ratio) = Difference::of(ours.lookups_per_s, rival.lookups_per_s) {
+    if let Difference::Less(ratio) = Difference::of_speed(ours, rival) {
         better.push(format!("answers {} times as many lookups per second", digits(ratio)));
     }
     let mut takes = match memory_ratio(rival, ours) {
@@ -177,24 +200,24 @@ fn list(parts: &[String]) -> String {
     }
 }
 
-/// Bars of the wasted reads and of the lookups per second.
+/// Bars of the wasted reads.
 pub(crate) fn write_bars(out: &mut impl Write, subjects: &[Subject<'_>]) -> Result<()> {
     let mut wasted = Bars::new("Wasted reads per lookup (fewer are better)", 3);
-    let mut answered = Bars::new("Thousands of lookups per second (more are better)", 1);
     for subject in subjects {
         wasted.push(subject.config, subject.wasted_reads.median);
-        answered.push(subject.config, subject.lookups_per_s.median / 1e3);
     }
-    Ok(writeln!(out, "\n{wasted}\n{answered}")?)
+    Ok(writeln!(out, "\n{wasted}")?)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
+    /// In three turns, of which the machine was slower in the second.
     fn subject(config: &str, memory_bytes: f64, lookups_per_s: f64, wasted_reads: f64) -> Subject<'_> {
-        let about = |figure: f64| Spread { median: figure, min: figure * 0.98, max: figure * 1.02 };
-        let (lookups_per_s, wasted_reads) = (about(lookups_per_s), about(wasted_reads));
+        let wasted_reads =
+            Spread { median: wasted_reads, min: wasted_reads * 0.98, max: wasted_reads * 1.02 };
+        let lookups_per_s = [1.0, 0.5, 0.98].map(|speed| lookups_per_s * speed).to_vec();
         Subject { config, memory_bytes, lookups_per_s, wasted_reads, filter_reads: 0.0, has_filters: true }
     }
 
@@ -218,7 +241,8 @@ mod tests {
         let expected = [
             "With the same memory (2.27 MiB), elastic:4 wastes fewer reads than bloom:4 (5.6 times) and ribbon:4 (2.1); more reads \
              than partitioned:10 (2.2 times).",
-            "It answers more lookups than partitioned:10 (2.6 times) and bloom:4 (1.30); about as many lookups as ribbon:4.",
+            "It answers more lookups than partitioned:10 (2.6 times) and bloom:4 (1.30); as many lookups, as far as can be told here, as \
+             ribbon:4.",
             "It loses to bloom:10, which wastes 3.2 times fewer reads and answers 1.06 times as many lookups per second with 2.5 times the \
              memory; to partitioned:10, which wastes 2.2 times fewer reads with the same memory and 0.82 reads of filters per lookup.",
         ];
@@ -238,11 +262,20 @@ mod tests {
     }
 
     #[test]
-    fn what_is_within_the_spread_is_no_difference() {
-        let subjects = [subject("elastic:4", 1e6, 50e3, 0.09), subject("ribbon:4", 1e6, 51e3, 0.0905)];
+    fn times_that_overlap_are_not_told_apart() {
+        let unsteady = |config, turns: [f64; 3]| Subject {
+            lookups_per_s: turns.to_vec(),
+            ..subject(config, 1e6, 50e3, 0.09)
+        };
+        let subjects = [
+            unsteady("elastic:4", [50e3, 50e3, 50e3]),
+            unsteady("ribbon:4", [90e3, 80e3, 49e3]),
+            unsteady("bloom:4", [50.5e3, 50.5e3, 50.5e3]),
+            Subject { lookups_per_s: vec![90e3], ..subject("bloom:5", 1e6, 50e3, 0.09) },
+        ];
         let expected = [
-            "With the same memory (976.56 KiB), elastic:4 wastes about as many reads as ribbon:4.",
-            "It answers about as many lookups as ribbon:4.",
+            "With the same memory (976.56 KiB), elastic:4 wastes about as many reads as ribbon:4, bloom:4 and bloom:5.",
+            "It answers as many lookups, as far as can be told here, as ribbon:4, bloom:4 and bloom:5.",
             "It loses to none of the others.",
         ];
         assert_eq!(sentences(&subjects), expected);

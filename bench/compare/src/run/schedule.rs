@@ -147,7 +147,10 @@ fn race(
         .map(|contestant| Run::new(plan, salt, threads, contestant))
         .collect::<Result<Vec<_>>>()?;
     if warmup && plan.warmup_ops > 0 {
-        let step = Step::start(&format!("{}salt {salt}: warm-up", plan.label), runs.len() as u64);
+        let step = Step::start(
+            &format!("{}hot keys {salt} of {}: warm-up", plan.label, plan.salts),
+            runs.len() as u64,
+        );
         for run in &mut runs {
             run.warm_up(plan)?;
             run.contestant.database.wait_idle();
@@ -155,7 +158,7 @@ fn race(
         }
     }
     let step = Step::start(
-        &format!("{}salt {salt}, {threads} threads: measuring", plan.label),
+        &format!("{}hot keys {salt} of {}, {threads} threads: measuring", plan.label, plan.salts),
         runs.len() as u64 * u64::from(plan.rounds),
     );
     runs.iter_mut().for_each(Run::begin_measurement);
