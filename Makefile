@@ -17,7 +17,9 @@ WITHOUT_ROCKSDB := $(LIBRARIES) $(addprefix -p springbloom-,console testkit work
 
 demo: build
 	@mkdir -p $(DEMO_DIR)
-	@$(CARGO_TARGET_DIR)/release/springbloom compare --preset small --dir $(DEMO_DIR)/databases --reuse
+	@$(CARGO_TARGET_DIR)/release/springbloom compare --preset families --records 60000 --block-cache 10MiB --set family_absent=1/0 \
+	  --dir $(DEMO_DIR)/databases --reuse
+	@echo "The databases are in $(DEMO_DIR) (1 GB); rm -r $(DEMO_DIR) removes them. Pictures and other workloads: docs/results.md"
 
 test: build-all lint
 	@cargo test --release --locked --workspace

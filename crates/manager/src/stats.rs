@@ -14,7 +14,7 @@ pub struct UsedBytes {
     pub bookkeeping: usize,
     /// Buffers in which lookups note what they saw, and what each thread keeps that looked up.
     pub buffers: usize,
-    /// Units being read, and first units of tables that were not opened yet.
+    /// Units being read.
     pub loading: usize,
     /// The negative cache.
     pub negative_cache: usize,

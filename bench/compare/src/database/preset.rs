@@ -23,7 +23,7 @@ pub(crate) enum Preset {
     Tiered,
     /// 2 million records of 100 B, 1 MiB files, 1 MiB base x10: under a minute in all
     Small,
-    /// 8 column families of 250,000 records of 400 B in three levels each, 2 MiB files, 2 MiB base x10, one budget for all
+    /// 8 column families of 250,000 records of 400 B in three levels each, 2 MiB files, 8 MiB base x10, one budget for all
     Families,
     /// SHaMBa's experiment on the tree of `small`: budgets of 10 to 150% of full filters, lookups for existing keys from none
     /// to all, uniform and Zipf
@@ -119,7 +119,7 @@ impl Preset {
             Preset::Families => TreeShape {
                 write_buffer_bytes: 2 * MIB,
                 file_bytes: 2 * MIB,
-                base_bytes: 2 * MIB,
+                base_bytes: 8 * MIB,
                 lag_flushes: 4,
                 ..leveled
             },

@@ -5,7 +5,7 @@
 //! loses entries and units: so steps are coarse and rare, and there is none while both sides are within a factor of [`HYSTERESIS`]. A cache
 //! that is not full has no last entries yet: the mean of its entries stands for them.
 //!
-//! A fixed share would waste 7% more reads where no key is hot (decision 0016).
+//! A fixed share would waste 7% more reads where no key is hot (decision 0014).
 
 use crate::lookup::negative_cache::{CHUNK_BYTES, MarginalHits, NegativeCache};
 
