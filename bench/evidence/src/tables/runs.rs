@@ -45,17 +45,26 @@ pub(super) fn table(lines: &[(&str, &Record)], figures: &[String]) -> Table {
     Table { titles, rows: lines.iter().flat_map(of_line).collect() }
 }
 
+/// The column of filters that are tuned by hand for each column family.
+const BY_HAND: &str = "by hand";
+
 /// A configuration without settings of its own.
 fn plain(config: &str) -> &str {
+    if config.starts_with("ribbon:") && config.contains('/') {
+        return BY_HAND;
+    }
     config.split('@').next().unwrap_or(config)
 }
 
-/// The only figure of a column.
+/// The only figure of a column; of several choices by hand, that of the best one.
 fn of_column<'a>(record: &'a Record, name: &str, column: &str) -> Option<&'a Figure> {
     let is_of = |figure: &&Figure| {
         figure.name == name && figure.of.get("config").is_some_and(|config| plain(config) == column)
     };
     let mut found = record.figures.iter().filter(is_of);
+    if column == BY_HAND {
+        return found.min_by(|one, other| one.value.total_cmp(&other.value));
+    }
     found.next().filter(|_| found.next().is_none())
 }
 
