@@ -13,7 +13,7 @@ LIBRARIES := $(addprefix -p springbloom-,filter format manager host-core)
 WITHOUT_ROCKSDB := $(LIBRARIES) $(addprefix -p springbloom-,console testkit workload simulator records evidence)
 
 .PHONY: demo test check flash attack chaos build build-all setup lint msrv deny sanitize fuzz crashtest crashtest-short rocksdb-tests package \
-  test-releases jvm test-jvm jvm-soak jvm-compare kafka setup-jvm
+  test-releases jvm test-jvm jvm-soak jvm-compare setup-jvm
 
 demo: build
 	@mkdir -p $(DEMO_DIR)
@@ -111,9 +111,9 @@ package: build
 jvm: setup-jvm
 	@mvn -B -q -ntp -f hosts/jvm/pom.xml install -DskipTests
 
-# Tests of the artifacts for Java, and of the cluster that compares filters. The first time Maven fetches 450 MB of jars.
+# Tests of the artifacts for Java. The first time Maven fetches jars of some hundred megabytes.
 test-jvm: setup-jvm
-	@mvn -B -ntp -f bench/clusters/pom.xml verify
+	@mvn -B -ntp -f hosts/jvm/pom.xml verify
 
 # Ten minutes with each jar, or SECONDS.
 jvm-soak: setup-jvm
@@ -122,10 +122,6 @@ jvm-soak: setup-jvm
 # A table of docs/guide-jvm.md.
 jvm-compare: setup-jvm
 	@mvn -B -q -ntp -f hosts/jvm/pom.xml -pl kafka-streams -am verify -Dtest=ComparisonRun -Dsurefire.failIfNoSpecifiedTests=false
-
-# Filters in a cluster on this machine: make kafka KEYS=1000000. JSON=1: a record for programs. scripts/cluster has all settings.
-kafka:
-	@scripts/cluster $(if $(JSON),--json)
 
 setup-jvm:
 	@scripts/setup --jvm
