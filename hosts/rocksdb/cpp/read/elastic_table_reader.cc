@@ -196,13 +196,12 @@ Status ElasticTableReader::MultiGetFilter(const ReadOptions&, const SliceTransfo
 
 void ElasticTableReader::MultiGet(const ReadOptions& read_options, const MultiGetContext::Range* range,
                                   const SliceTransform* prefix_extractor, bool skip_filters) {
-  if (skip_filters || !HasUnits()) {
-    Inner().MultiGet(read_options, range, prefix_extractor, skip_filters);
-    return;
-  }
   MultiGetContext::Range passed(*range, range->begin(), range->end());
   BatchKeys sought;
-  SkipRejected(&passed, &sought);
+  const bool are_filtered = !skip_filters && HasUnits();
+  if (are_filtered) {
+    SkipRejected(&passed, &sought);
+  }
   if (passed.empty()) {
     return;
   }
@@ -220,7 +219,9 @@ void ElasticTableReader::MultiGet(const ReadOptions& read_options, const MultiGe
   for (size_t i = 0; i < count; ++i) {
     const rocksdb::KeyContext& key = *asked[i].key;
     ReadAgainWhereRefused(read_options, key.ikey, asked[i].before, key.get_context, prefix_extractor, key.s);
-    RecordPassed(sought[i], read_options, key.ikey, asked[i].before, *key.s, *key.get_context);
+    if (are_filtered) {
+      RecordPassed(sought[i], read_options, key.ikey, asked[i].before, *key.s, *key.get_context);
+    }
   }
 }
 
