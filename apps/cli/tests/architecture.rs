@@ -9,7 +9,7 @@ use std::{
 use cargo_metadata::{Dependency, DependencyKind, Metadata, MetadataCommand, Package};
 
 /// Every crate of this workspace and that of `flash`, with those of them that it may depend on.
-const ALLOWED: [(&str, &[&str]); 19] = [
+const ALLOWED: [(&str, &[&str]); 20] = [
     ("springbloom-filter", &[]),
     ("springbloom-format", &["springbloom-filter"]),
     ("springbloom-manager", &["springbloom-filter"]),
@@ -21,6 +21,7 @@ const ALLOWED: [(&str, &[&str]); 19] = [
         &["springbloom-filter", "springbloom-format", "springbloom-host-core", "springbloom-manager"],
     ),
     ("springbloom-workload", &[]),
+    ("springbloom-policies", &["springbloom-filter", "springbloom-manager"]),
     ("springbloom-baselines", &[]),
     ("springbloom-records", &["springbloom-console"]),
     ("springbloom-evidence", &["springbloom-console", "springbloom-records"]),
@@ -31,6 +32,7 @@ const ALLOWED: [(&str, &[&str]); 19] = [
             "springbloom-filter",
             "springbloom-format",
             "springbloom-manager",
+            "springbloom-policies",
             "springbloom-records",
             "springbloom-workload",
         ],
@@ -40,6 +42,7 @@ const ALLOWED: [(&str, &[&str]); 19] = [
         &[
             "springbloom-baselines",
             "springbloom-console",
+            "springbloom-policies",
             "springbloom-records",
             "springbloom-rocksdb",
             "springbloom-workload",
@@ -129,7 +132,8 @@ const CORE: &str = "hosts/core";
 fn is_neutral(folder: &str) -> bool {
     folder.starts_with("crates/")
         || folder.starts_with("flash/crates/")
-        || [CORE, "bench/evidence", "bench/records", "bench/workload", "bench/simulator"].contains(&folder)
+        || [CORE, "bench/evidence", "bench/policies", "bench/records", "bench/workload", "bench/simulator"]
+            .contains(&folder)
 }
 
 fn is_host_of_an_engine(folder: &str) -> bool {

@@ -546,7 +546,7 @@ fn bad_input_is_refused_with_exit_code_2() {
         (&["--configs", "mbf:10@thresholds=x"], "expected thresholds of at least 0"),
         (&["--configs", "elastic:4@cache"], "expected a setting as NAME=VALUE"),
         (&["--configs", "elastic:4@colour=red"], "colour: unknown setting, expected one of budget"),
-        (&["--configs", "elasticbf:4@policy=guess"], "policy: got guess, expected benefit"),
+        (&["--configs", "elasticbf:4@policy=guess"], "policy: got \"guess\", expected one of uniform"),
         (&["--configs", "elastic:4@budget=1M"], "expected the budget as bits per key"),
         (&["--configs", "elasticbf:4@segment_lifetime_gets=0"], "expected a number of gets of at least 1"),
         (&["--set", "seek_ms=0"], "--seek_ms"),

@@ -6,14 +6,13 @@ use anyhow::Result;
 use springbloom_console::sizes::Size;
 use springbloom_console::{bad_input, repeated};
 use springbloom_records::Clock;
-use springbloom_rocksdb::ElasticFilters;
 use springbloom_workload::{FileKeys, KeySpace, Mix, OperationStream, StreamSettings};
 
 use crate::arguments::{Compare, VALUE_BYTES};
 use crate::database::ROCKSDB_VERSION;
 use crate::database::block_cache::BlockCache;
 use crate::database::config::Config;
-use crate::database::elastic::described;
+use crate::database::elastic::ElasticSettings;
 use crate::database::load::Records;
 use crate::database::manifest::{FORMAT_VERSION, TreeManifest};
 use crate::database::options::CommonSettings;
@@ -276,7 +275,7 @@ impl Compare {
             block_cache: common.block_cache,
             layout: common.layout,
             budget_bytes: common.budget_bytes(&Config::None, entries),
-            elastic: described(&ElasticFilters::builder()),
+            elastic: ElasticSettings::default().described(),
             own_settings: configs
                 .iter()
                 .filter_map(|config| common.own_settings(config, shape).transpose())

@@ -11,6 +11,7 @@
 #![deny(unsafe_code)]
 
 mod arguments;
+mod bars;
 mod comparison;
 mod database;
 mod families;

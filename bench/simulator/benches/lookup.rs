@@ -8,9 +8,10 @@ use std::time::{Duration, Instant};
 use criterion::{BatchSize, Criterion, criterion_group, criterion_main};
 use springbloom_filter::{BuiltGroup, KeyDigest, UnitSettings};
 use springbloom_manager::{
-    BytewiseOrder, Fences, Manager, ManagerSettings, Outcome, PolicyKind, ScopeId, TableHandle, TableId,
-    TableSpec, TableUnits, UnitReadError, UnitSource,
+    BytewiseOrder, Fences, Manager, ManagerSettings, Outcome, ScopeId, TableHandle, TableId, TableSpec,
+    TableUnits, UnitReadError, UnitSource,
 };
+use springbloom_policies::PolicyKind;
 
 const KEYS: u64 = 4096;
 const UNITS: u8 = 4;
@@ -32,11 +33,8 @@ fn opened(settings: UnitSettings, segments: u64) -> (Arc<Manager>, TableHandle) 
     let groups: Vec<_> = (0..segments)
         .map(|segment| settings.build(&(0..KEYS).map(|n| digest(segment * KEYS + n)).collect::<Vec<_>>()))
         .collect();
-    let manager = Manager::new(ManagerSettings {
-        budget_bytes: 256 << 20,
-        policy: PolicyKind::Uniform,
-        ..ManagerSettings::default()
-    });
+    let manager = PolicyKind::Uniform
+        .manager(ManagerSettings { budget_bytes: 256 << 20, ..ManagerSettings::default() });
     let handle = manager
         .register(TableSpec {
             id: TableId(1),

@@ -4,7 +4,7 @@
 //! `cargo run --release -p springbloom-simulator --example bookkeeping`: about five minutes on two cores.
 
 use springbloom_filter::UnitSettings;
-use springbloom_manager::ManagerSettings;
+use springbloom_manager::{Manager, ManagerSettings};
 use springbloom_simulator::managed::{KeyForm, Managed, settings};
 use springbloom_simulator::written::{Choice, Stock, Written};
 use springbloom_simulator::{Lookups, Popularity, Tree};
@@ -35,7 +35,8 @@ fn main() {
         // Wasted reads, and bytes that are neither units nor known absent keys.
         let run = |salt, budget_bytes| {
             let settings = ManagerSettings { budget_bytes, ..settings(&tree, BITS_PER_KEY) };
-            let mut managed = Managed::new(&tree, KeyForm::Decimal, settings).expect("room for every table");
+            let mut managed =
+                Managed::new(&tree, KeyForm::Decimal, Manager::new(settings)).expect("room for every table");
             let mut lookups = Lookups::new(popularity, tree.keys(), salt);
             managed.run(&mut lookups, LOOKUPS);
             let wasted = managed.run(&mut lookups, LOOKUPS).wasted_per_lookup;

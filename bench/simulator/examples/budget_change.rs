@@ -7,9 +7,10 @@ use std::time::{Duration, Instant};
 
 use springbloom_filter::{BuiltGroup, KeyDigest, UnitSettings};
 use springbloom_manager::{
-    BytewiseOrder, Fences, Manager, ManagerSettings, PolicyKind, ScopeId, TableHandle, TableId, TableSpec,
-    TableUnits, UnitReadError, UnitSource,
+    BytewiseOrder, Fences, Manager, ManagerSettings, ScopeId, TableHandle, TableId, TableSpec, TableUnits,
+    UnitReadError, UnitSource,
 };
+use springbloom_policies::PolicyKind;
 
 const IDLE_TIMEOUT: Duration = Duration::from_secs(200);
 
@@ -45,7 +46,7 @@ fn lowering(policy: PolicyKind, tables: u64, level: fn(u64) -> Option<u8>) -> (D
     let digests: Vec<_> = (0..50u32).map(|n| KeyDigest::of(&n.to_le_bytes())).collect();
     let units = Arc::new(Units(UnitSettings::ribbon(16).unwrap().build(&digests)));
     let budget_bytes = tables as usize * 600;
-    let manager = Manager::new(ManagerSettings { budget_bytes, policy, ..ManagerSettings::default() });
+    let manager = policy.manager(ManagerSettings { budget_bytes, ..ManagerSettings::default() });
     let handles: Vec<_> = (0..tables).map(|n| register(&manager, level(n), n, &units)).collect();
     assert!(manager.wait_idle(IDLE_TIMEOUT), "{policy}");
     let is_over = AtomicBool::new(false);

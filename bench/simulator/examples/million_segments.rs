@@ -8,8 +8,8 @@ use std::time::{Duration, Instant};
 
 use springbloom_filter::{BuiltGroup, KeyDigest, UnitSettings};
 use springbloom_manager::{
-    BytewiseOrder, Fences, Manager, ManagerSettings, Outcome, PolicyKind, ScopeId, TableHandle, TableId,
-    TableSpec, TableUnits, UnitReadError, UnitSource,
+    BytewiseOrder, Fences, Manager, ManagerSettings, Outcome, ScopeId, TableHandle, TableId, TableSpec,
+    TableUnits, UnitReadError, UnitSource,
 };
 use springbloom_workload::hash::mix;
 
@@ -106,11 +106,8 @@ fn main() {
     let units = Arc::new(Units(UnitSettings::default().build(&digests)));
     let unit_bytes = units.0.shape.unit_bytes() as u64;
     let budget_bytes = tables * SEGMENTS * (100 + 6 * unit_bytes);
-    let manager = Manager::new(ManagerSettings {
-        budget_bytes: budget_bytes as usize,
-        policy: PolicyKind::Benefit,
-        ..ManagerSettings::default()
-    });
+    let manager =
+        Manager::new(ManagerSettings { budget_bytes: budget_bytes as usize, ..ManagerSettings::default() });
     let begun = Instant::now();
     let mut handles: Vec<_> = (0..tables).map(|table| register(&manager, table, &units)).collect();
     assert!(manager.wait_idle(Duration::from_secs(600)), "the first units are loaded");

@@ -8,7 +8,7 @@
 //! follows from it.
 
 use springbloom_filter::UnitSettings;
-use springbloom_manager::ManagerSettings;
+use springbloom_manager::{Manager, ManagerSettings};
 use springbloom_simulator::managed::{KeyForm, Managed, READER_BYTES, Run, settings};
 use springbloom_simulator::{Lookups, Popularity, Tree};
 use springbloom_workload::Distribution;
@@ -44,7 +44,8 @@ fn measure(setting: &Setting, variant: Variant) -> Run {
                 negative_cache: variant.negative_cache,
                 ..settings(tree, BITS_PER_KEY)
             };
-            let mut managed = Managed::new(tree, variant.form, settings).expect("room for every table");
+            let mut managed =
+                Managed::new(tree, variant.form, Manager::new(settings)).expect("room for every table");
             let mut lookups = Lookups::new(popularity, tree.keys(), salt);
             managed.run(&mut lookups, setting.warm_up);
             managed.run(&mut lookups, setting.lookups)

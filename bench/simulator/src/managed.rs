@@ -86,13 +86,12 @@ const VISITS_PER_WAIT: usize = 2048;
 const PATIENCE: Duration = Duration::from_secs(60);
 
 impl<'a> Managed<'a> {
-    /// A manager with all tables of `tree` open; `None` if the budget has no room for the bookkeeping of all.
+    /// `manager`, which knows no table, with all tables of `tree` open; `None` if the budget has no room for the bookkeeping of all.
     ///
     /// # Panics
     /// If the manager's thread does not keep up.
-    pub fn new(tree: &'a Tree, form: KeyForm, settings: ManagerSettings) -> Option<Self> {
+    pub fn new(tree: &'a Tree, form: KeyForm, manager: Arc<Manager>) -> Option<Self> {
         let source: Arc<dyn UnitSource> = Arc::new(Units(tree.group.units.clone()));
-        let manager = Manager::new(settings);
         let mut managed =
             Self { tree, form, source, tables: Vec::new(), rewriting: None, lookups: 0, next_id: 0, manager };
         for (level, tables) in tree.tables().enumerate() {

@@ -1,7 +1,7 @@
 //! A planner alone over the lookups of a tree: no bookkeeping, no negative cache, instant loads. A unit has a fixed set of false positives,
 //! as real units do: a hot absent key that passes a unit always passes it.
 
-use springbloom_manager::{Hotness, ManagerSettings, Outcome, Planner, ScopeId};
+use springbloom_manager::{Hotness, ManagerSettings, Outcome, Planner, Policy, ScopeId};
 use springbloom_workload::hash::{mix, unit_interval};
 
 use crate::{Lookup, Lookups, Tree};
@@ -29,11 +29,11 @@ pub struct Planned<'a> {
 
 impl<'a> Planned<'a> {
     /// A planner with all tables of `tree`. Its budget is that of `bits` bits per key, in whole units.
-    pub fn new(tree: &'a Tree, settings: &ManagerSettings, bits: f64) -> Self {
+    pub fn new(tree: &'a Tree, policy: Box<dyn Policy>, bits: f64) -> Self {
         let shape = tree.group.shape;
         let budget_units = (tree.keys() as f64 * bits / 8.0 / shape.unit_bytes() as f64) as usize;
         let budget_bytes = budget_units * unit_bytes(tree);
-        let mut planner = Planner::new(settings, budget_bytes);
+        let mut planner = Planner::with_policy(policy, None, budget_bytes);
         let levels = (0..tree.levels.len())
             .flat_map(|level| tree.segments_by_table(level).map(move |segments| (level, segments)));
         for (table, (level, segments)) in (0..).zip(levels) {

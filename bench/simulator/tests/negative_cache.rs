@@ -1,7 +1,7 @@
 //! The share of the negative cache in a tree that wastes few reads.
 
 use springbloom_filter::UnitSettings;
-use springbloom_manager::ManagerSettings;
+use springbloom_manager::{Manager, ManagerSettings};
 use springbloom_simulator::managed::{KeyForm, Managed};
 use springbloom_simulator::{Lookups, Popularity, Tree};
 use springbloom_workload::Distribution;
@@ -14,8 +14,8 @@ fn a_cache_that_is_not_full_stays_if_it_pays() {
     let settings = ManagerSettings { budget_bytes: (tree.keys() / 2) as usize, ..ManagerSettings::default() };
     let first_share = settings.budget_bytes / 32;
     let cache_bytes = |distribution| {
-        let mut managed =
-            Managed::new(&tree, KeyForm::Decimal, settings.clone()).expect("room for every table");
+        let mut managed = Managed::new(&tree, KeyForm::Decimal, Manager::new(settings.clone()))
+            .expect("room for every table");
         let mut lookups = Lookups::new(Popularity::still(distribution), tree.keys(), 1);
         managed.run(&mut lookups, 300_000);
         managed.manager.stats().used.negative_cache
@@ -32,7 +32,8 @@ fn chance_does_not_shrink_it_where_lookups_ask_many_runs() {
     let runs: Vec<u32> = [1; 24].into_iter().chain([5; 4]).chain([52; 4]).chain([436; 4]).collect();
     let tree = Tree::new(&runs, 8, 8388, UnitSettings::default());
     let settings = ManagerSettings { budget_bytes: (tree.keys() / 2) as usize, ..ManagerSettings::default() };
-    let mut managed = Managed::new(&tree, KeyForm::Decimal, settings.clone()).expect("room for every table");
+    let mut managed =
+        Managed::new(&tree, KeyForm::Decimal, Manager::new(settings.clone())).expect("room for every table");
     let still = Popularity::still(Distribution::Zipf { exponent: 0.99 });
     let mut lookups = Lookups::new(still, tree.keys(), 1);
     let sizes: Vec<usize> = (0..12)

@@ -1,7 +1,7 @@
 //! The policies of the store over synthetic lookups, against the best allocation with foreknowledge.
 
 use springbloom_filter::UnitSettings;
-use springbloom_manager::{ManagerSettings, PolicyKind};
+use springbloom_policies::PolicyKind;
 use springbloom_simulator::planned::{Planned, Run};
 use springbloom_simulator::{Lookups, Popularity, Tree};
 use springbloom_workload::{Distribution, Mix, Movement};
@@ -35,10 +35,6 @@ const MOVING: [(&str, Popularity); 4] = [
     ),
 ];
 
-fn settings(policy: PolicyKind) -> ManagerSettings {
-    ManagerSettings { policy, ..ManagerSettings::default() }
-}
-
 /// A tenth of the tree of Setting S1, with segments of 4,096 keys and the paper's units.
 fn small() -> Tree {
     Tree::new(&[1, 4, 44, 88], 4, 4096, UnitSettings::bloom(6, 4).unwrap())
@@ -46,7 +42,7 @@ fn small() -> Tree {
 
 /// Measures `count` lookups after half as many.
 fn run(tree: &Tree, policy: PolicyKind, bits: f64, mut lookups: Lookups, count: usize) -> Run {
-    let mut planned = Planned::new(tree, &settings(policy), bits);
+    let mut planned = Planned::new(tree, policy.policy(None), bits);
     planned.warm_up(&mut lookups, count / 2);
     planned.measure(&mut lookups, count)
 }
@@ -91,7 +87,7 @@ fn policies_stand_in_the_order_that_the_papers_promise() {
 fn benefit_follows_a_hot_set_that_moved() {
     const WINDOW: usize = 5000;
     let tree = small();
-    let mut planned = Planned::new(&tree, &settings(PolicyKind::Benefit), 4.0);
+    let mut planned = Planned::new(&tree, PolicyKind::Benefit.policy(None), 4.0);
     let lookups = |salt| Lookups::new(Popularity::still(ZIPF), tree.keys(), salt);
     planned.warm_up(&mut lookups(1), 100_000);
     let mut moved = lookups(2);
@@ -107,7 +103,7 @@ fn equal_visits_give_equal_decisions() {
     let tree = small();
     for policy in PolicyKind::ALL {
         let units = || -> Vec<u8> {
-            let mut planned = Planned::new(&tree, &settings(policy), 2.8);
+            let mut planned = Planned::new(&tree, policy.policy(None), 2.8);
             planned.warm_up(&mut Lookups::new(Popularity::still(ZIPF), tree.keys(), 3), 20_000);
             let places =
                 (0..tree.tables().sum()).flat_map(|table| (0..4).map(move |segment| (table, segment)));

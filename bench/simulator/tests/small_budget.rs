@@ -5,9 +5,10 @@ use std::sync::Arc;
 
 use springbloom_filter::{BuiltGroup, KeyDigest, UnitSettings};
 use springbloom_manager::{
-    BytewiseOrder, Fences, Manager, ManagerSettings, Outcome, PolicyKind, ScopeId, TableHandle, TableId,
-    TableSpec, TableUnits, UnitReadError, UnitSource,
+    BytewiseOrder, Fences, Manager, ManagerSettings, Outcome, ScopeId, TableHandle, TableId, TableSpec,
+    TableUnits, UnitReadError, UnitSource,
 };
+use springbloom_policies::PolicyKind;
 use springbloom_simulator::{Lookup, Lookups, Popularity};
 use springbloom_workload::hash::{mix, unit_interval};
 use springbloom_workload::{Distribution, Movement};
@@ -38,7 +39,7 @@ struct Store {
 
 impl Store {
     fn new(groups: &[Vec<BuiltGroup>; 2], policy: PolicyKind, budget_bytes: usize) -> Self {
-        let manager = Manager::new(ManagerSettings { budget_bytes, policy, ..ManagerSettings::default() });
+        let manager = policy.manager(ManagerSettings { budget_bytes, ..ManagerSettings::default() });
         let register = |level: usize, table: usize| {
             let group = groups[level][table].clone();
             let id = (level * 1000 + table) as u64;

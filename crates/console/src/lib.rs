@@ -1,10 +1,9 @@
-//! Command-line input and output that Springbloom's programs share: sizes, messages, progress, tables, bars, pictures, signals, exit codes,
+//! Command-line input and output that Springbloom's programs share: sizes, messages, progress, tables, pictures, signals, exit codes,
 //! man pages and completions.
 
 #![deny(unsafe_code)]
 
 mod bad_input;
-mod bars;
 mod completions;
 mod distinct;
 pub mod failure;
@@ -23,7 +22,6 @@ mod text_table;
 mod unprintable;
 
 pub use bad_input::{BadInput, bad_input};
-pub use bars::Bars;
 pub use completions::Completions;
 pub use distinct::{distinct, repeated};
 pub use given_flags::GivenFlags;

@@ -2,7 +2,7 @@
 //!
 //! Hosts [register](Manager::register) the tables they open; lookups probe and report through the [`TableHandle`] they
 //! get, without lock, allocation or wait; a background thread turns the reports into loads and evictions as the
-//! [policy](PolicyKind) decides (ElasticBF, ATC'19 sections 3.3 and 3.4), within a bounded share of one core. Knows no file format
+//! [policy](Policy) decides (ElasticBF, ATC'19 sections 3.3 and 3.4), within a bounded share of one core. Knows no file format
 //! and no files; policies know no clock.
 //!
 //! Invariants:
@@ -14,7 +14,6 @@
 
 mod background;
 mod budget;
-mod error;
 mod interned;
 mod keys;
 mod load;
@@ -24,7 +23,6 @@ mod memory;
 mod names;
 mod notices;
 mod plan;
-mod policy_kind;
 mod registry;
 mod settings;
 mod stats;
@@ -34,19 +32,18 @@ mod visits;
 
 pub use background::JoinedThread;
 pub use budget::{BudgetSnapshot, MemoryBudget, MemoryKind, Reservation};
-pub use error::ManagerError;
 pub use keys::{BytewiseOrder, Fences, KeyOrder};
 pub use lookup::{Answer, BatchKey, TableHandle};
 pub use manager::Manager;
-pub use memory::allocated_bytes;
+pub use memory::{allocated_bytes, group_bytes};
 pub use names::{ScopeId, SegmentRef, TableId};
 pub use notices::Notices;
 pub use plan::{
-    Allocation, CurvePoint, Hotness, MemoryCurve, Planner, Policy, ScopeCounts, SegmentDemand, SegmentState,
+    Allocation, Benefit, CurvePoint, Hotness, MemoryCurve, PerSegment, Planner, Policy, Run, ScopeCounts,
+    SegmentDemand, SegmentState, VICTIMS_MAX,
 };
-pub use policy_kind::PolicyKind;
 pub use settings::ManagerSettings;
 pub use stats::{LevelUnits, ScopeStats, Stats, UsedBytes};
 pub use table_spec::{SegmentUse, TableSpec};
 pub use unit_source::{KnownTable, TableUnits, UnitReadError, UnitSource, UnitVisitor};
-pub use visits::{Outcome, OutcomeTotals, Visit, set_host_bytes_of_thread};
+pub use visits::{Outcome, OutcomeTotals, SEGMENTS_MAX, TABLES_MAX, Visit, set_host_bytes_of_thread};

@@ -10,7 +10,7 @@ use crate::budget::{MemoryBudget, Reservation};
 use crate::lookup::TableHandle;
 use crate::names::{ScopeId, TableId};
 use crate::notices::Notices;
-use crate::plan::MemoryCurve;
+use crate::plan::{Benefit, MemoryCurve, Policy};
 use crate::registry::{BudgetMove, Registry};
 use crate::settings::ManagerSettings;
 use crate::stats::Stats;
@@ -33,10 +33,15 @@ impl Manager {
     /// A manager with its background thread. A budget of 0, or one too small for the bookkeeping, is a manager without
     /// filters.
     pub fn new(settings: ManagerSettings) -> Arc<Self> {
+        Self::with_policy(settings, Box::new(Benefit::new()))
+    }
+
+    /// As [`new`](Self::new), with a policy of the caller's.
+    pub fn with_policy(settings: ManagerSettings, policy: Box<dyn Policy>) -> Arc<Self> {
         let budget = MemoryBudget::new(settings.budget_bytes);
         let visits = Arc::new(VisitBuffer::new(&budget));
         let notices = Arc::<Notices>::default();
-        let registry = Registry::new(&settings, budget.clone(), visits.clone(), notices.clone());
+        let registry = Registry::new(&settings, policy, budget.clone(), visits.clone(), notices.clone());
         let shared = Arc::new(Shared::new(registry, visits, notices.clone()));
         let worker = shared.clone();
         let thread = JoinedThread::spawn("springbloom", move || worker.run())

@@ -70,7 +70,7 @@ pub(crate) fn taken_bytes_of_part(bytes: usize) -> usize {
 pub(crate) const GROUP_HEAD_BYTES: usize = 8;
 
 /// Bytes that a segment's group takes with `units` units resident, with everything that owns it.
-pub(crate) fn group_bytes(shape: GroupShape, units: u8) -> usize {
+pub fn group_bytes(shape: GroupShape, units: u8) -> usize {
     match units.min(shape.unit_count()) {
         0 => 0,
         units => taken_bytes(GROUP_HEAD_BYTES + shape.unit_bytes() * usize::from(units)),

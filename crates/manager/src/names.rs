@@ -21,13 +21,13 @@ pub struct SegmentRef {
 
 impl SegmentRef {
     /// No segment: the end of a list.
-    pub(crate) const NONE: SegmentRef = SegmentRef { table: u32::MAX, segment: u32::MAX };
+    pub const NONE: SegmentRef = SegmentRef { table: u32::MAX, segment: u32::MAX };
 
     /// The first of all.
-    pub(crate) const FIRST: SegmentRef = SegmentRef { table: 0, segment: 0 };
+    pub const FIRST: SegmentRef = SegmentRef { table: 0, segment: 0 };
 
     /// Eight bits that are spread evenly over the segments of any table and stay with a segment.
-    pub(crate) fn spread(self) -> u8 {
+    pub fn spread(self) -> u8 {
         let mixed =
             ((u64::from(self.table) << 32) | u64::from(self.segment)).wrapping_mul(0x9E37_79B9_7F4A_7C15);
         ((mixed ^ (mixed >> 29)).wrapping_mul(0xBF58_476D_1CE4_E5B9) >> 56) as u8

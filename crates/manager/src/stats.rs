@@ -2,7 +2,6 @@
 
 use crate::names::ScopeId;
 use crate::plan::ScopeCounts;
-use crate::policy_kind::PolicyKind;
 use crate::visits::OutcomeTotals;
 
 /// Reserved bytes by what they are for.
@@ -52,8 +51,6 @@ pub struct ScopeStats {
 #[derive(Clone, Debug, Default, PartialEq)]
 #[non_exhaustive]
 pub struct Stats {
-    /// Who decides.
-    pub policy: PolicyKind,
     /// The budget in force.
     pub budget_bytes: usize,
     /// Bytes in use, all kinds together; never more than the budget in force.

@@ -4,7 +4,8 @@ mod common;
 
 use proptest::prelude::*;
 use springbloom_filter::{KeyDigest, UnitSettings};
-use springbloom_manager::{Answer, BatchKey, BytewiseOrder, Outcome, PolicyKind, TableHandle};
+use springbloom_manager::{Answer, BatchKey, BytewiseOrder, Outcome, TableHandle};
+use springbloom_policies::PolicyKind;
 
 use common::{IDLE_TIMEOUT, MemoryTable, key, manager};
 

@@ -8,9 +8,9 @@ use std::time::Duration;
 
 use springbloom_filter::KeyDigest;
 use springbloom_manager::{
-    BytewiseOrder, Manager, ManagerSettings, MemoryBudget, Outcome, PolicyKind, Stats, TableHandle, TableId,
-    UsedBytes,
+    BytewiseOrder, Manager, MemoryBudget, Outcome, Stats, TableHandle, TableId, UsedBytes,
 };
+use springbloom_policies::PolicyKind;
 
 const SEGMENTS: u64 = 8;
 const KEYS: u64 = 1000;
@@ -102,11 +102,7 @@ fn no_budget_is_larger_than_what_can_be_addressed() {
 #[test]
 fn absences_take_their_share_as_they_come() {
     let table = MemoryTable::new(1, SEGMENTS, KEYS);
-    let manager = Manager::new(ManagerSettings {
-        budget_bytes: 64 << 20,
-        policy: PolicyKind::Uniform,
-        ..ManagerSettings::default()
-    });
+    let manager = manager(64 << 20, PolicyKind::Uniform);
     let handle = manager.register(table.spec(Some(1))).expect("there is room");
     let absences = || manager.stats().used.negative_cache;
     let at_first = absences();

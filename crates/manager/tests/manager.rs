@@ -8,8 +8,9 @@ use std::sync::atomic::Ordering;
 use common::{IDLE_TIMEOUT, LOCATOR, MemoryTable, closed_tables, key, manager};
 use springbloom_filter::KeyDigest;
 use springbloom_manager::{
-    BytewiseOrder, Manager, ManagerSettings, Outcome, PolicyKind, Stats, TableHandle, TableId, TableSpec,
+    BytewiseOrder, Manager, ManagerSettings, Outcome, Stats, TableHandle, TableId, TableSpec,
 };
+use springbloom_policies::PolicyKind;
 
 /// Looks up key `n` of the table (odd ones are absent) and reports how it went, as a host does.
 fn look_up(handle: &TableHandle, table: &MemoryTable, n: u64) -> Outcome {
@@ -416,14 +417,10 @@ fn the_output_of_a_compaction_inherits_the_use_of_its_inputs() {
 #[test]
 fn without_inheritance_the_output_of_a_compaction_starts_unused() {
     let use_of_output = |inherit_hotness| {
-        let settings = ManagerSettings {
-            budget_bytes: 1 << 20,
-            // The one policy that gives a new table no prior.
-            policy: PolicyKind::MultiQueue,
-            inherit_hotness,
-            ..ManagerSettings::default()
-        };
-        let manager = Manager::new(settings);
+        let settings =
+            ManagerSettings { budget_bytes: 1 << 20, inherit_hotness, ..ManagerSettings::default() };
+        // The one policy that gives a new table no prior.
+        let manager = PolicyKind::MultiQueue.manager(settings);
         let input = MemoryTable::new(1, 8, 100);
         let handle = manager.register(input.spec(Some(4))).unwrap();
         (0..500).for_each(|_| handle.record(3, Outcome::WastedRead));

@@ -8,7 +8,8 @@ use std::cell::Cell;
 
 use common::{IDLE_TIMEOUT, MemoryTable, key, manager};
 use springbloom_filter::KeyDigest;
-use springbloom_manager::{BytewiseOrder, Outcome, PolicyKind};
+use springbloom_manager::{BytewiseOrder, Outcome};
+use springbloom_policies::PolicyKind;
 
 struct Counting;
 

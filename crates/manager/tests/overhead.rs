@@ -8,9 +8,10 @@ use std::time::Duration;
 
 use springbloom_filter::{BuiltGroup, KeyDigest, UnitSettings};
 use springbloom_manager::{
-    BytewiseOrder, Fences, Manager, ManagerSettings, PolicyKind, ScopeId, TableHandle, TableId, TableSpec,
-    TableUnits, UnitReadError, UnitSource,
+    BytewiseOrder, Fences, Manager, ManagerSettings, ScopeId, TableHandle, TableId, TableSpec, TableUnits,
+    UnitReadError, UnitSource,
 };
+use springbloom_policies::PolicyKind;
 
 const TABLES: u64 = 340;
 const SEGMENTS: u64 = 4;
@@ -86,11 +87,8 @@ fn bookkeeping_leaves_the_budget_to_units() {
             let units = Arc::new(Units(settings.build(&digests)));
             let unit_bytes = units.0.shape.unit_bytes();
             let live_before = LIVE_BYTES.load(Ordering::Relaxed);
-            let manager = Manager::new(ManagerSettings {
-                budget_bytes: BUDGET_BYTES,
-                policy,
-                ..ManagerSettings::default()
-            });
+            let manager =
+                policy.manager(ManagerSettings { budget_bytes: BUDGET_BYTES, ..ManagerSettings::default() });
             let mut handles = Vec::with_capacity(TABLES as usize);
             let live_with_handles = LIVE_BYTES.load(Ordering::Relaxed);
             handles.extend((0..TABLES).map(|table| register(&manager, table, &units)));

@@ -5,15 +5,13 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 /// Folders and files of `src`, each of which may use those before it.
-const ORDER: [&str; 19] = [
+const ORDER: [&str; 17] = [
     "notices",
     "memory",
     "interned",
     "names",
-    "error",
     "budget",
     "keys",
-    "policy_kind",
     "settings",
     "unit_source",
     "visits",

@@ -6,7 +6,8 @@ use std::alloc::{GlobalAlloc, Layout, System};
 use std::sync::atomic::{AtomicIsize, Ordering};
 
 use common::{IDLE_TIMEOUT, MemoryTable, manager};
-use springbloom_manager::{Outcome, PolicyKind};
+use springbloom_manager::Outcome;
+use springbloom_policies::PolicyKind;
 
 static LIVE_BYTES: AtomicIsize = AtomicIsize::new(0);
 

@@ -11,7 +11,8 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
 use common::{IDLE_TIMEOUT, MemoryTable, manager};
-use springbloom_manager::{PolicyKind, TableSpec, TableUnits, UnitReadError, UnitSource, UnitVisitor};
+use springbloom_manager::{TableSpec, TableUnits, UnitReadError, UnitSource, UnitVisitor};
+use springbloom_policies::PolicyKind;
 
 /// Tables on a device that takes `latency` for a read, whatever else it reads.
 struct Slow {

@@ -5,7 +5,8 @@ mod common;
 use std::sync::Arc;
 
 use common::{IDLE_TIMEOUT, MemoryTable, manager};
-use springbloom_manager::{Manager, PolicyKind, TableHandle};
+use springbloom_manager::{Manager, TableHandle};
+use springbloom_policies::PolicyKind;
 
 const TABLES: u64 = 400;
 const UNITS: usize = 6;

@@ -10,7 +10,8 @@ use std::time::Duration;
 use common::{IDLE_TIMEOUT, MemoryTable, closed_tables, key};
 use parking_lot::Mutex;
 use springbloom_filter::KeyDigest;
-use springbloom_manager::{BytewiseOrder, Manager, ManagerSettings, Outcome, PolicyKind, TableHandle};
+use springbloom_manager::{BytewiseOrder, Manager, ManagerSettings, Outcome, TableHandle};
+use springbloom_policies::PolicyKind;
 
 const TABLES: u64 = 12;
 const SEGMENTS: u64 = 4;
@@ -43,7 +44,7 @@ fn soak(policy: PolicyKind, duration: Duration, seed: u64) {
     println!("{policy}, seed {seed}");
     let tables: Vec<_> = (0..TABLES).map(|id| MemoryTable::new(id, SEGMENTS, KEYS)).collect();
     let readers: Readers = tables.iter().map(|_| Mutex::new(None)).collect();
-    let manager = Manager::new(ManagerSettings { budget_bytes: 64 << 10, policy, ..Default::default() });
+    let manager = policy.manager(ManagerSettings { budget_bytes: 64 << 10, ..Default::default() });
     let (stop, noted) = (AtomicBool::new(false), AtomicU64::new(0));
     std::thread::scope(|scope| {
         for thread in 0..8u64 {

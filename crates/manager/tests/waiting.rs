@@ -8,9 +8,8 @@ use std::time::{Duration, Instant};
 
 use common::{IDLE_TIMEOUT, MemoryTable, key, manager};
 use springbloom_filter::KeyDigest;
-use springbloom_manager::{
-    BytewiseOrder, Manager, MemoryKind, Outcome, PolicyKind, Reservation, TableHandle,
-};
+use springbloom_manager::{BytewiseOrder, Manager, MemoryKind, Outcome, Reservation, TableHandle};
+use springbloom_policies::PolicyKind;
 
 const TABLES: u64 = 60;
 const SEGMENTS: u64 = 4;

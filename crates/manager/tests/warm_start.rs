@@ -7,9 +7,9 @@ use std::sync::Arc;
 use common::{IDLE_TIMEOUT, MemoryTable, key, manager};
 use springbloom_filter::KeyDigest;
 use springbloom_manager::{
-    BytewiseOrder, Hotness, Manager, Outcome, PolicyKind, ScopeId, SegmentUse, TableHandle, TableId,
-    TableSpec,
+    BytewiseOrder, Hotness, Manager, Outcome, ScopeId, SegmentUse, TableHandle, TableId, TableSpec,
 };
+use springbloom_policies::PolicyKind;
 
 const TABLES: u64 = 12;
 const SEGMENTS: u64 = 8;

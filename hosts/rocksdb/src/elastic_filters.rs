@@ -4,7 +4,7 @@ use std::{sync::Arc, time::Duration};
 
 use springbloom_filter::UnitSettings;
 use springbloom_host_core::{FamilyStats, Filters, Settings, metrics};
-use springbloom_manager::{MemoryCurve, PolicyKind, Stats};
+use springbloom_manager::{MemoryCurve, Policy, Stats};
 
 use crate::{Error, MemoryPressure, ffi};
 
@@ -144,19 +144,6 @@ impl ElasticFiltersBuilder {
         self
     }
 
-    /// Who decides which units are resident.
-    pub fn policy(mut self, policy: PolicyKind) -> Self {
-        self.settings.policy = policy;
-        self
-    }
-
-    /// Visits of other segments after which an unused segment expires (multi-queue), from 1 to 2^40. A lookup visits one segment in each
-    /// table that it asks. Default: the number of segments, as the paper advises.
-    pub fn segment_lifetime_visits(mut self, visits: u64) -> Self {
-        self.settings.segment_lifetime_visits = Some(visits);
-        self
-    }
-
     /// Promises that keys which a custom comparator calls equal are equal byte for byte.
     ///
     /// A filter knows bytes, not comparators: without the promise, column families whose comparator does not make it itself
@@ -227,6 +214,12 @@ impl ElasticFiltersBuilder {
     pub fn build(self) -> Result<ElasticFilters, Error> {
         Ok(ElasticFilters { filters: Filters::start(self.settings, ffi::engine())? })
     }
+
+    /// As [`build`](Self::build), with another policy than Springbloom's: for experiments.
+    #[doc(hidden)]
+    pub fn build_with(self, policy: Box<dyn Policy>) -> Result<ElasticFilters, Error> {
+        Ok(ElasticFilters { filters: Filters::start_with(self.settings, ffi::engine(), policy)? })
+    }
 }
 
 #[cfg(test)]
@@ -239,8 +232,6 @@ mod tests {
             .budget_bytes(3 << 20)
             .segment_data_bytes(64 << 10)
             .units("bloom:6x4".parse().expect("units"))
-            .policy(PolicyKind::MultiQueue)
-            .segment_lifetime_visits(1000)
             .warm_start_every(None)
             .negative_cache(false)
             .inherit_hotness(false)
@@ -252,8 +243,6 @@ mod tests {
             ("budget", "3M"),
             ("segment_data_bytes", "64K"),
             ("units", "bloom:6x4"),
-            ("policy", "multi-queue"),
-            ("segment_lifetime_visits", "1000"),
             ("warm_start_seconds", "0"),
             ("negative_cache", "false"),
             ("inherit_hotness", "false"),
@@ -272,7 +261,7 @@ mod tests {
         assert_eq!(set.settings().units.to_string(), "bloom:6x4");
         for (name, value, message) in [
             ("unit", "bloom:6x4", "unit: unknown setting"),
-            ("policy", "guess", "policy: got guess, expected benefit"),
+            ("units", "guess", "units: got guess, expected ribbon"),
         ] {
             let error = ElasticFilters::builder().set(name, value).expect_err(name).to_string();
             assert!(error.contains(message), "{error}");

@@ -5,7 +5,7 @@ mod common;
 use std::{fs, sync::Barrier, time::Duration};
 
 use rocksdb::{BlockBasedOptions, Cache, DB, Options, WaitForCompactOptions};
-use springbloom_rocksdb::{ElasticFilters, ElasticFiltersBuilder, MemoryPressure, PolicyKind};
+use springbloom_rocksdb::{ElasticFilters, ElasticFiltersBuilder, MemoryPressure};
 
 use crate::common::{
     IDLE_TIMEOUT,
@@ -19,7 +19,6 @@ fn builder(budget_bytes: usize) -> ElasticFiltersBuilder {
     ElasticFilters::builder()
         .budget_bytes(budget_bytes as u64)
         .segment_data_bytes(16 << 10)
-        .policy(PolicyKind::Uniform)
         .warm_start_every(None)
 }
 

@@ -6,7 +6,8 @@ mod common;
 use std::{fs, path::PathBuf};
 
 use rocksdb::{DB, WaitForCompactOptions};
-use springbloom_rocksdb::{ElasticFilters, HOTNESS_FILE_NAME, PolicyKind, UnitSettings};
+use springbloom_policies::PolicyKind;
+use springbloom_rocksdb::{ElasticFilters, HOTNESS_FILE_NAME, UnitSettings};
 
 use crate::common::{
     AMPLE_BYTES, IDLE_TIMEOUT, contents, copy_files, folder, installed, small_tree, unsafe_calls::is_from,
@@ -24,9 +25,8 @@ fn elastic(policy: PolicyKind, units: UnitSettings) -> ElasticFilters {
     ElasticFilters::builder()
         .budget_bytes(AMPLE_BYTES)
         .segment_data_bytes(16 << 10)
-        .policy(policy)
         .units(units)
-        .build()
+        .build_with(policy.policy(None))
         .expect("the settings are sound")
 }
 

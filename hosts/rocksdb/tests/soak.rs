@@ -14,7 +14,8 @@ use std::{
 use parking_lot::Mutex;
 use rand::RngExt;
 use rocksdb::{DB, Options};
-use springbloom_rocksdb::{ElasticFilters, PolicyKind};
+use springbloom_policies::PolicyKind;
+use springbloom_rocksdb::ElasticFilters;
 use springbloom_testkit::seed::{TestRng, rng_from, seed};
 
 use crate::common::{
@@ -89,8 +90,7 @@ impl Soak {
         let elastic = ElasticFilters::builder()
             .budget_bytes(BUDGET_BYTES_MAX)
             .segment_data_bytes(16 << 10)
-            .policy(policy)
-            .build()
+            .build_with(policy.policy(None))
             .expect("the settings are sound");
         let mut options = small_tree();
         options.set_max_open_files(64);

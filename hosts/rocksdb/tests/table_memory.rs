@@ -8,7 +8,7 @@ use std::{ops::Range, path::Path, process::Command};
 
 use parking_lot::{Mutex, MutexGuard};
 use rocksdb::{DB, Options};
-use springbloom_rocksdb::{ElasticFilters, PolicyKind};
+use springbloom_rocksdb::ElasticFilters;
 
 use common::{
     AMPLE_BYTES, IDLE_TIMEOUT, ample, folder, installed,
@@ -59,11 +59,8 @@ fn what_open_tables_take_is_counted() {
         let (options, path) = (options(table_bytes), folder.path());
         fill(&installed(&ample(), &options), path, keys, value_bytes);
         let stock = bytes_to_open(&options, path, |_| ());
-        let elastic = ElasticFilters::builder()
-            .budget_bytes(AMPLE_BYTES)
-            .policy(PolicyKind::Benefit)
-            .build()
-            .expect("the settings are sound");
+        let elastic =
+            ElasticFilters::builder().budget_bytes(AMPLE_BYTES).build().expect("the settings are sound");
         let options = installed(&elastic, &options);
         let before = elastic.stats();
         let mut after = None;

@@ -2,9 +2,9 @@
 
 use std::fmt;
 
-use anyhow::Result;
 use springbloom_console::sizes::Size;
-use springbloom_rocksdb::{ElasticFilters, ElasticFiltersBuilder};
+use springbloom_policies::PolicyKind;
+use springbloom_rocksdb::{ElasticFilters, ElasticFiltersBuilder, Error};
 
 /// A system whose parts Springbloom has.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -17,7 +17,8 @@ pub(crate) enum System {
     ElasticBfFile,
 }
 
-/// A setting of a configuration that the filters do not have: the lifetime of Multi-Queue as the papers count it.
+/// Settings of a configuration that the filters do not have: the policy, and the lifetime of Multi-Queue, also as the papers count it.
+const POLICY: &str = "policy";
 const LIFETIME_GETS: &str = "segment_lifetime_gets";
 const LIFETIME_VISITS: &str = "segment_lifetime_visits";
 const BUDGET: &str = "budget";
@@ -100,9 +101,8 @@ impl Elastic {
         if elastic.own(LIFETIME_GETS).is_some_and(|gets| !gets.parse::<u64>().is_ok_and(|gets| gets > 0)) {
             return Err(format!("{LIFETIME_GETS}: expected a number of gets of at least 1"));
         }
-        let builder = elastic.builder().map_err(|error| error.to_string())?;
         // Tried here so that a bad setting is reported before minutes of loading.
-        builder.build().map_err(|error| error.to_string())?;
+        elastic.filters()?.build().map_err(|error| error.to_string())?;
         Ok(elastic)
     }
 
@@ -116,11 +116,11 @@ impl Elastic {
     }
 
     /// The settings of the system, under its own. The lifetime in gets is not among them.
-    pub(crate) fn builder(&self) -> Result<ElasticFiltersBuilder, springbloom_rocksdb::Error> {
+    pub(crate) fn filters(&self) -> Result<ElasticSettings, String> {
         let own = self.own.iter().map(|(name, value)| (name.as_str(), value.as_str()));
-        let all =
-            self.system.settings().iter().copied().chain(own.filter(|(name, _)| *name != LIFETIME_GETS));
-        all.into_iter().try_fold(ElasticFilters::builder(), |builder, (name, value)| builder.set(name, value))
+        let all = self.system.settings().iter().copied().chain(own);
+        all.into_iter()
+            .try_fold(ElasticSettings::default(), |settings, (name, value)| settings.with(name, value))
     }
 
     /// The lifetime in gets, where it is given in these, in a store with `segments`.
@@ -143,17 +143,46 @@ impl fmt::Display for Elastic {
     }
 }
 
-/// The settings that decide how well filters do, for reports.
-pub(crate) fn described(builder: &ElasticFiltersBuilder) -> String {
-    let settings = builder.settings();
-    format!(
-        "units {}, segments of {}, policy {}{}{}",
-        settings.units,
-        Size { bytes: settings.segment_data_bytes },
-        settings.policy,
-        if settings.negative_cache { "" } else { ", no negative cache" },
-        if settings.inherit_hotness { "" } else { ", no inheritance" }
-    )
+/// Springbloom's settings, and the policy in place of its own.
+#[derive(Clone, Default)]
+pub(crate) struct ElasticSettings {
+    pub(crate) builder: ElasticFiltersBuilder,
+    policy: PolicyKind,
+    pub(crate) lifetime_visits: Option<u64>,
+}
+
+impl ElasticSettings {
+    fn with(mut self, name: &str, value: &str) -> Result<Self, String> {
+        match name {
+            POLICY => self.policy = value.parse().map_err(|error| format!("{name}: {error}"))?,
+            LIFETIME_VISITS => {
+                let visits = value.parse().ok().filter(|visits| *visits > 0);
+                let bad = || format!("{name}: expected a number of visits of at least 1, got {value:?}");
+                self.lifetime_visits = Some(visits.ok_or_else(bad)?);
+            }
+            LIFETIME_GETS => (),
+            _ => self.builder = self.builder.set(name, value).map_err(|error| error.to_string())?,
+        }
+        Ok(self)
+    }
+
+    /// Starts the manager.
+    pub(crate) fn build(self) -> Result<ElasticFilters, Error> {
+        self.builder.build_with(self.policy.policy(self.lifetime_visits))
+    }
+
+    /// The settings that decide how well filters do, for reports.
+    pub(crate) fn described(&self) -> String {
+        let settings = self.builder.settings();
+        format!(
+            "units {}, segments of {}, policy {}{}{}",
+            settings.units,
+            Size { bytes: settings.segment_data_bytes },
+            self.policy,
+            if settings.negative_cache { "" } else { ", no negative cache" },
+            if settings.inherit_hotness { "" } else { ", no inheritance" }
+        )
+    }
 }
 
 #[cfg(test)]
@@ -166,7 +195,7 @@ mod tests {
 
     #[test]
     fn own_settings_win_over_those_of_the_system() {
-        let built = |elastic: &Elastic| described(&elastic.builder().expect("settings"));
+        let built = |elastic: &Elastic| elastic.filters().expect("settings").described();
         assert_eq!(
             built(&elastic(System::Springbloom, &["segment_data_bytes=1M"])),
             "units ribbon:16, segments of 1 MiB, policy benefit"
@@ -183,7 +212,7 @@ mod tests {
 
     #[test]
     fn a_setting_that_a_system_turns_off_is_told() {
-        let told = |system, own: &[&str]| described(&elastic(system, own).builder().expect("settings"));
+        let told = |system, own: &[&str]| elastic(system, own).filters().expect("settings").described();
         for system in System::ALL {
             assert!(told(system, &["inherit_hotness=false"]).ends_with(", no inheritance"), "{system:?}");
             assert!(!told(system, &["inherit_hotness=true"]).contains("inheritance"), "{system:?}");

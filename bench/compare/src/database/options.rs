@@ -3,17 +3,17 @@
 use std::path::Path;
 use std::time::Duration;
 
-use anyhow::Result;
+use anyhow::{Error, Result};
 use rocksdb::{
     BlockBasedOptions, Cache, DBCompactionStyle, DBCompressionType, Options, UniversalCompactOptions,
     WriteOptions,
 };
 use springbloom_baselines::{self as baselines, Modular, StockFilter};
-use springbloom_rocksdb::{ElasticFilters, ElasticFiltersBuilder, Settings};
+use springbloom_rocksdb::{ElasticFilters, Settings};
 
 use crate::database::block_cache::BlockCache;
 use crate::database::config::Config;
-use crate::database::elastic::{Elastic, described};
+use crate::database::elastic::{Elastic, ElasticSettings};
 use crate::database::preset::{Style, TreeShape};
 use crate::database::shape::Shape;
 use crate::database::stores::{Layout, Stores};
@@ -73,8 +73,8 @@ impl CommonSettings {
     pub(crate) fn built_settings(&self, config: &Config) -> Result<String> {
         let filters = match config.elastic() {
             Some(elastic) => {
-                let builder = elastic.builder()?;
-                let Settings { units, segment_data_bytes, .. } = builder.settings();
+                let filters = elastic.filters().map_err(Error::msg)?;
+                let Settings { units, segment_data_bytes, .. } = filters.builder.settings();
                 format!("{units}, segments of {segment_data_bytes} B")
             }
             None => "stock".to_owned(),
@@ -98,8 +98,8 @@ impl CommonSettings {
     pub(crate) fn folder(&self, config: &Config) -> Result<String> {
         let name = match config.elastic() {
             Some(elastic) => {
-                let builder = elastic.builder()?;
-                let Settings { units, segment_data_bytes, .. } = builder.settings();
+                let filters = elastic.filters().map_err(Error::msg)?;
+                let Settings { units, segment_data_bytes, .. } = filters.builder.settings();
                 format!("{config}-{units}-{segment_data_bytes}")
             }
             None => config.to_string(),
@@ -109,26 +109,24 @@ impl CommonSettings {
     }
 
     /// The settings of the filters of a configuration on a tree of `shape`, apart from the budget.
-    fn elastic(&self, elastic: &Elastic, shape: &Shape) -> Result<ElasticFiltersBuilder> {
-        let builder = elastic.builder()?;
-        let segments = shape.segments(builder.settings().segment_data_bytes);
-        Ok(match elastic.lifetime_gets(segments) {
-            Some(gets) => {
-                builder.segment_lifetime_visits(((gets as f64 * self.tables_per_get) as u64).max(1))
-            }
-            None => builder,
-        })
+    fn elastic(&self, elastic: &Elastic, shape: &Shape) -> Result<ElasticSettings> {
+        let mut filters = elastic.filters().map_err(Error::msg)?;
+        let segments = shape.segments(filters.builder.settings().segment_data_bytes);
+        if let Some(gets) = elastic.lifetime_gets(segments) {
+            filters.lifetime_visits = Some(((gets as f64 * self.tables_per_get) as u64).max(1));
+        }
+        Ok(filters)
     }
 
     /// The settings of a configuration that has others than the run, on a tree of `shape`, for reports.
     pub(crate) fn own_settings(&self, config: &Config, shape: &Shape) -> Result<Option<String>> {
         let Some(elastic) = config.elastic().filter(|elastic| elastic.differs()) else { return Ok(None) };
-        let builder = self.elastic(elastic, shape)?;
-        let lifetime = match builder.settings().segment_lifetime_visits {
+        let filters = self.elastic(elastic, shape)?;
+        let lifetime = match filters.lifetime_visits {
             Some(visits) => format!(", segments expire after {visits} visits"),
             None => String::new(),
         };
-        Ok(Some(format!("{config}: {}{lifetime}", described(&builder))))
+        Ok(Some(format!("{config}: {}{lifetime}", filters.described())))
     }
 
     /// Options without a filter, for the tree that all databases are copied from.
@@ -195,12 +193,14 @@ impl CommonSettings {
     ) -> Result<Prepared> {
         let cache = self.block_cache.map(|cache| cache.build());
         let elastic = match config.elastic() {
-            Some(elastic) => Some(
-                self.elastic(elastic, shape)?
+            Some(elastic) => {
+                let mut filters = self.elastic(elastic, shape)?;
+                filters.builder = filters
+                    .builder
                     .budget_bytes(self.budget_bytes(config, shape.entries()))
-                    .charge_to_block_cache(self.one_cache())
-                    .build()?,
-            ),
+                    .charge_to_block_cache(self.one_cache());
+                Some(filters.build()?)
+            }
             None => None,
         };
         let options = (0..self.layout.families as usize).map(|family| {

@@ -3,9 +3,9 @@
 use std::io::Write;
 
 use anyhow::Result;
-use springbloom_console::Bars;
 use springbloom_console::sizes::Size;
 
+use crate::bars::Bars;
 use crate::spread::Spread;
 
 /// The figures of a configuration that are compared in words.

@@ -4,7 +4,8 @@ use std::fmt;
 use std::str::FromStr;
 use std::sync::Arc;
 
-use springbloom_manager::{ManagerSettings, PolicyKind};
+use springbloom_manager::ManagerSettings;
+use springbloom_policies::PolicyKind;
 use springbloom_workload::StreamSettings;
 
 use crate::command::recorded::Sampled;
@@ -106,8 +107,7 @@ impl Contender {
     pub(super) fn run(self, sample: &Sample, bits_per_key: f64, load: &Load) -> Option<f64> {
         let tree = &sample.tree;
         let negative_cache = load.negative_cache;
-        let settings =
-            |policy| ManagerSettings { policy, negative_cache, ..managed::settings(tree, bits_per_key) };
+        let settings = ManagerSettings { negative_cache, ..managed::settings(tree, bits_per_key) };
         let mut lookups = load.lookups(tree);
         let written = |stock, choice, lookups: &mut Lookups| {
             let mut written = Written::new(tree, bits_per_key, (stock, choice), load.rewriting);
@@ -116,7 +116,7 @@ impl Contender {
         };
         Some(match self {
             Self::Policy(policy) => {
-                let mut managed = Managed::new(tree, KeyForm::Decimal, settings(policy))?;
+                let mut managed = Managed::new(tree, KeyForm::Decimal, policy.manager(settings))?;
                 load.rewriting.into_iter().for_each(|rewriting| managed.rewrite_tables(rewriting));
                 managed.run(&mut lookups, load.warmup);
                 managed.run(&mut lookups, load.measured).wasted_per_lookup * (1.0 - load.head)
@@ -130,7 +130,7 @@ impl Contender {
                 written(Stock::Ribbon, visits, &mut lookups)
             }
             Self::Optimum => {
-                let mut planned = Planned::new(tree, &settings(PolicyKind::Uniform), bits_per_key);
+                let mut planned = Planned::new(tree, PolicyKind::Uniform.policy(None), bits_per_key);
                 // The lookups that the others are measured by.
                 lookups.by_ref().take(load.warmup).for_each(drop);
                 planned.measure(&mut lookups, load.measured).optimum

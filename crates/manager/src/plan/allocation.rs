@@ -86,7 +86,7 @@ impl SegmentState {
     }
 
     /// By how much the next unit lowers the false-positive rate; 0 if there is none.
-    pub(crate) fn fpr_gain(&self) -> f32 {
+    pub fn fpr_gain(&self) -> f32 {
         if self.units < self.units_max() { self.fpr() * self.next_share() } else { 0.0 }
     }
 
@@ -96,7 +96,7 @@ impl SegmentState {
     }
 
     /// By how much the false-positive rate rises without the last unit; 0 if there is none.
-    pub(crate) fn fpr_loss(&self) -> f32 {
+    pub fn fpr_loss(&self) -> f32 {
         self.units.checked_sub(1).map_or(0.0, |fewer| self.rate.of_units(fewer) * self.next_share())
     }
 
@@ -485,13 +485,19 @@ impl Allocation {
         self.segment_count
     }
 
-    pub(crate) fn segments(&self) -> &PerSegment<SegmentState> {
+    /// The state of every segment.
+    pub fn segments(&self) -> &PerSegment<SegmentState> {
         &self.segments
     }
 
     /// Corrects a segment's measured use for the units that it has now, where it had others when the use was recorded.
     pub(crate) fn set_wasted_reads(&mut self, segment: SegmentRef, wasted_reads: f32) {
         self.segments[segment].counts.set_wasted_reads(wasted_reads);
+    }
+
+    /// The run of a table; `None` for an unknown one.
+    pub fn run(&self, table: u32) -> Option<Run> {
+        self.runs.of(table)
     }
 
     pub(crate) fn runs(&self) -> &Runs {
@@ -508,7 +514,7 @@ impl Allocation {
     }
 
     /// Segments whose allocated units changed in this call.
-    pub(crate) fn changed_count(&self) -> usize {
+    pub fn changed_count(&self) -> usize {
         self.changed.len()
     }
 

@@ -43,7 +43,7 @@ impl<T> Block<T> {
 
 /// One `T` for every segment of every known table.
 #[derive(Debug)]
-pub(crate) struct PerSegment<T> {
+pub struct PerSegment<T> {
     blocks: Vec<Block<T>>,
 }
 
@@ -53,18 +53,19 @@ fn place(table: u32) -> (usize, usize) {
 }
 
 impl<T> PerSegment<T> {
-    pub(crate) fn new() -> Self {
+    /// No tables.
+    pub const fn new() -> Self {
         Self { blocks: Vec::new() }
     }
 
     /// Bytes of a table with so many segments.
-    pub(crate) fn table_bytes(segments: usize) -> usize {
+    pub fn table_bytes(segments: usize) -> usize {
         let block_bytes = thrifty_bytes::<Block<T>>() + ALLOCATION_BYTES;
         segments * size_of::<T>() + block_bytes.div_ceil(BLOCK_TABLES)
     }
 
     /// Puts in a table's elements, in segment order. Moves those of the other tables of its block.
-    pub(crate) fn insert_table(&mut self, table: u32, elements: impl ExactSizeIterator<Item = T>) {
+    pub fn insert_table(&mut self, table: u32, elements: impl ExactSizeIterator<Item = T>) {
         let (block, table) = place(table);
         if self.blocks.len() <= block {
             grow_thriftily(&mut self.blocks, block + 1);
@@ -74,7 +75,7 @@ impl<T> PerSegment<T> {
     }
 
     /// Frees a table's elements.
-    pub(crate) fn remove_table(&mut self, table: u32) {
+    pub fn remove_table(&mut self, table: u32) {
         let (block, table) = place(table);
         if let Some(block) = self.blocks.get_mut(block) {
             block.replace(table, std::iter::empty());
@@ -82,13 +83,13 @@ impl<T> PerSegment<T> {
     }
 
     /// A table's elements; none for an unknown table.
-    pub(crate) fn table(&self, table: u32) -> &[T] {
+    pub fn table(&self, table: u32) -> &[T] {
         let (block, table) = place(table);
         self.blocks.get(block).map_or(&[], |block| &block.elements[block.range(table)])
     }
 
     /// All elements with their names.
-    pub(crate) fn iter(&self) -> impl Iterator<Item = (SegmentRef, &T)> {
+    pub fn iter(&self) -> impl Iterator<Item = (SegmentRef, &T)> {
         (0..self.table_places()).flat_map(|table| {
             let elements = (0..).zip(self.table(table));
             elements.map(move |(segment, element)| (SegmentRef { table, segment }, element))
@@ -96,12 +97,12 @@ impl<T> PerSegment<T> {
     }
 
     /// All elements.
-    pub(crate) fn iter_mut(&mut self) -> impl Iterator<Item = &mut T> {
+    pub fn iter_mut(&mut self) -> impl Iterator<Item = &mut T> {
         self.blocks.iter_mut().flat_map(|block| &mut block.elements)
     }
 
     /// The first segment at or after this name, which need not be one's.
-    pub(crate) fn at_or_after(&self, name: SegmentRef) -> Option<SegmentRef> {
+    pub fn at_or_after(&self, name: SegmentRef) -> Option<SegmentRef> {
         if (name.segment as usize) < self.table(name.table).len() {
             return Some(name);
         }
@@ -111,17 +112,17 @@ impl<T> PerSegment<T> {
     }
 
     /// As [`at_or_after`](Self::at_or_after), but from the start again after the last one.
-    pub(crate) fn at_or_after_in_circle(&self, name: SegmentRef) -> Option<SegmentRef> {
+    pub fn at_or_after_in_circle(&self, name: SegmentRef) -> Option<SegmentRef> {
         self.at_or_after(name).or_else(|| self.at_or_after(SegmentRef::FIRST))
     }
 
     /// The element of a segment, if there is one.
-    pub(crate) fn get(&self, segment: SegmentRef) -> Option<&T> {
+    pub fn get(&self, segment: SegmentRef) -> Option<&T> {
         self.table(segment.table).get(segment.segment as usize)
     }
 
     /// Slots of tables, known or free.
-    pub(crate) fn table_places(&self) -> u32 {
+    pub fn table_places(&self) -> u32 {
         (self.blocks.len() * BLOCK_TABLES) as u32
     }
 }

@@ -7,7 +7,7 @@ use springbloom_filter::GroupShape;
 
 use crate::names::{ScopeId, SegmentRef};
 use crate::plan::allocation::Allocation;
-use crate::plan::policy::{self, Policy};
+use crate::plan::policy::{Benefit, Policy};
 use crate::plan::{Hotness, PerSegment, Run};
 use crate::settings::ManagerSettings;
 use crate::visits::{Outcome, Visit};
@@ -23,10 +23,9 @@ pub struct Planner {
 }
 
 impl Planner {
-    /// A planner without tables, with the policy of the settings, and `unit_budget_bytes` for units.
+    /// A planner without tables, with the policy [`Benefit`] and `unit_budget_bytes` for units.
     pub fn new(settings: &ManagerSettings, unit_budget_bytes: usize) -> Self {
-        let policy = policy::build(settings.policy, settings.segment_lifetime_visits);
-        Self::with_policy(policy, settings.half_life_visits, unit_budget_bytes)
+        Self::with_policy(Box::new(Benefit::new()), settings.half_life_visits, unit_budget_bytes)
     }
 
     /// A planner with a policy of the caller's.
@@ -231,7 +230,6 @@ mod tests {
     use springbloom_filter::{KeyDigest, UnitSettings};
 
     use super::*;
-    use crate::policy_kind::PolicyKind;
 
     fn shape(keys: u32) -> GroupShape {
         let digests: Vec<_> = (0..keys).map(|n| KeyDigest::of(&n.to_le_bytes())).collect();
@@ -332,11 +330,9 @@ mod tests {
     proptest! {
         /// Whatever happens, the plan adds up, stays under its budget, and the policy's lists agree with it.
         #[test]
-        fn the_plan_adds_up(steps in prop::collection::vec(step(), 1..120), kind in 0..PolicyKind::ALL.len(), half_life in 1..500u64) {
+        fn the_plan_adds_up(steps in prop::collection::vec(step(), 1..120), half_life in 1..500u64) {
             let shapes = [shape(0), shape(100), shape(200)];
             let mut planner = Planner::new(&ManagerSettings {
-                policy: PolicyKind::ALL[kind],
-                segment_lifetime_visits: Some(20),
                 half_life_visits: Some(half_life),
                 ..ManagerSettings::default()
             }, 2000);

@@ -11,14 +11,16 @@ use crate::visits::Outcome;
 
 /// A level of a scope, as the host reported it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Run {
+pub struct Run {
+    /// The scope.
     pub scope: ScopeId,
+    /// The level, if it is known.
     pub level: Option<u8>,
 }
 
 impl Run {
     /// Whether each of its tables is a sorted run of its own: tables of level 0 overlap, and those of an unknown level may.
-    pub(crate) fn is_of_single_tables(self) -> bool {
+    pub fn is_of_single_tables(self) -> bool {
         matches!(self.level, None | Some(0))
     }
 }

@@ -33,8 +33,7 @@ use crate::names::{ScopeId, TableId};
 use crate::notices::Notices;
 use crate::plan::allocation::few_units_bytes;
 use crate::plan::inherit::{self, Relative};
-use crate::plan::{Hotness, Planner};
-use crate::policy_kind::PolicyKind;
+use crate::plan::{Hotness, Planner, Policy};
 use crate::settings::ManagerSettings;
 use crate::stats::{Counters, Stats};
 use crate::table_spec::{SegmentUse, TableSpec};
@@ -72,7 +71,6 @@ pub(crate) enum BudgetMove {
 
 /// The manager's state.
 pub(crate) struct Registry {
-    policy: PolicyKind,
     inherit_hotness: bool,
     pub(crate) residency: Residency,
     cache_sizer: NegativeCacheSizer,
@@ -83,11 +81,12 @@ pub(crate) struct Registry {
 impl Registry {
     pub(crate) fn new(
         settings: &ManagerSettings,
+        policy: Box<dyn Policy>,
         budget: MemoryBudget,
         visits: Arc<VisitBuffer>,
         notices: Arc<Notices>,
     ) -> Self {
-        let planner = Planner::new(settings, 0);
+        let planner = Planner::with_policy(policy, settings.half_life_visits, 0);
         let fixed_bytes = planner.fixed_bytes()
             + LoadQueue::FIXED_BYTES
             + NegativeCacheSizer::FIXED_BYTES
@@ -102,7 +101,6 @@ impl Registry {
             ));
         }
         let mut registry = Self {
-            policy: settings.policy,
             inherit_hotness: settings.inherit_hotness,
             residency: Residency {
                 planner,
@@ -439,6 +437,6 @@ impl Registry {
 
     /// A reading of all counters but those of the thread. O(segments).
     pub(crate) fn stats(&self) -> Stats {
-        report::stats(&self.residency, &self.lookups, self.policy, self.unknown_share())
+        report::stats(&self.residency, &self.lookups, self.unknown_share())
     }
 }

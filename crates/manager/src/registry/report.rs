@@ -8,7 +8,6 @@ use crate::lookup::Lookups;
 use crate::memory::group_bytes;
 use crate::names::ScopeId;
 use crate::plan::SegmentDemand;
-use crate::policy_kind::PolicyKind;
 use crate::stats::{LevelUnits, ScopeStats, Stats, UsedBytes};
 
 /// What a [`MemoryCurve`](crate::MemoryCurve) is made of.
@@ -32,12 +31,7 @@ pub(super) fn demand(residency: &Residency, unknown_share: f64) -> Demand {
 }
 
 /// A reading of all counters but those of the thread. O(segments).
-pub(super) fn stats(
-    residency: &Residency,
-    lookups: &Lookups,
-    policy: PolicyKind,
-    unknown_share: f64,
-) -> Stats {
+pub(super) fn stats(residency: &Residency, lookups: &Lookups, unknown_share: f64) -> Stats {
     let Residency { planner, tables, loads, memory, counters, .. } = residency;
     let visits = &lookups.visits;
     let budget = memory.budget.snapshot();
@@ -46,7 +40,6 @@ pub(super) fn stats(
     let levels = in_all_scopes(&scopes);
     let resident_bytes = levels.iter().map(|level| level.unit_bytes).sum();
     Stats {
-        policy,
         budget_bytes: budget.budget_bytes,
         used_bytes: budget.used_bytes,
         peak_bytes: memory.budget.peak_bytes(),

@@ -10,9 +10,9 @@ const GENERATION_BITS: u32 = 15;
 const _: () = assert!(OUTCOME_BITS + SEGMENT_BITS + TABLE_BITS + GENERATION_BITS == 64);
 
 /// Most segments of one table.
-pub(crate) const SEGMENTS_MAX: usize = 1 << SEGMENT_BITS;
+pub const SEGMENTS_MAX: usize = 1 << SEGMENT_BITS;
 /// Most tables at one time.
-pub(crate) const TABLES_MAX: usize = 1 << TABLE_BITS;
+pub const TABLES_MAX: usize = 1 << TABLE_BITS;
 
 /// Table and generation of an event, in place.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -8,9 +8,10 @@ use std::time::Duration;
 
 use springbloom_filter::{BuiltGroup, KeyDigest, UnitSettings};
 use springbloom_manager::{
-    BytewiseOrder, Fences, Manager, ManagerSettings, PolicyKind, ScopeId, TableId, TableSpec, TableUnits,
-    UnitReadError, UnitSource, UnitVisitor,
+    BytewiseOrder, Fences, Manager, ManagerSettings, ScopeId, TableId, TableSpec, TableUnits, UnitReadError,
+    UnitSource, UnitVisitor,
 };
+use springbloom_policies::PolicyKind;
 
 /// Generous, because the machine may be busy, and a sanitizer slows it.
 pub(crate) const IDLE_TIMEOUT: Duration = Duration::from_secs(60);
@@ -138,7 +139,7 @@ impl MemoryTable {
 }
 
 pub(crate) fn manager(budget_bytes: usize, policy: PolicyKind) -> Arc<Manager> {
-    Manager::new(ManagerSettings { budget_bytes, policy, ..ManagerSettings::default() })
+    policy.manager(ManagerSettings { budget_bytes, ..ManagerSettings::default() })
 }
 
 /// Known tables that no reader has open.

@@ -28,7 +28,7 @@ use crate::{
     },
     settings::{
         Settings,
-        table::{self, SETTINGS},
+        table::{self, FORMER_SETTINGS, SETTINGS},
     },
     tables::{
         databases::ColumnFamily,
@@ -43,13 +43,14 @@ fn guarded<T>(on_panic: T, run: impl FnOnce() -> T) -> T {
     catch_unwind(AssertUnwindSafe(run)).unwrap_or(on_panic)
 }
 
-// `SB_SETTINGS` and `SB_SETTING_BUDGET`.
-const _: () = assert!(SETTINGS.len() == 14);
+// `SB_SETTINGS`, `SB_FORMER_SETTINGS` and `SB_SETTING_BUDGET`.
+const _: () = assert!(SETTINGS.len() == 12 && FORMER_SETTINGS.len() == 2);
 
 #[unsafe(no_mangle)]
 extern "C" fn sb_setting_name(index: usize) -> Bytes {
     guarded(Bytes::empty(), || {
-        SETTINGS.get(index).map_or(Bytes::empty(), |setting| Bytes::of(setting.name.as_bytes()))
+        let mut names = SETTINGS.iter().map(|setting| setting.name).chain(FORMER_SETTINGS);
+        names.nth(index).map_or(Bytes::empty(), |name| Bytes::of(name.as_bytes()))
     })
 }
 

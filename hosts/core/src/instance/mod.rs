@@ -12,7 +12,7 @@ use std::{
     time::Duration,
 };
 
-use springbloom_manager::{Manager, ManagerSettings, MemoryCurve, Stats, allocated_bytes};
+use springbloom_manager::{Benefit, Manager, ManagerSettings, MemoryCurve, Policy, Stats, allocated_bytes};
 
 use crate::{
     control::{
@@ -41,17 +41,25 @@ pub struct Filters {
 impl Filters {
     /// Starts filters of the engine's tables. Errors on a setting that cannot work.
     pub fn start(settings: Settings, engine: &'static Engine) -> Result<Arc<Self>, Error> {
+        Self::start_with(settings, engine, Box::new(Benefit::new()))
+    }
+
+    /// As [`start`](Self::start), with another policy than Springbloom's, for experiments.
+    pub fn start_with(
+        settings: Settings,
+        engine: &'static Engine,
+        policy: Box<dyn Policy>,
+    ) -> Result<Arc<Self>, Error> {
         table::check(&settings)?;
         settings.memory_pressure.iter().try_for_each(MemoryPressure::check)?;
-        let manager = Manager::new(ManagerSettings {
+        let settings_of_manager = ManagerSettings {
             budget_bytes: settings.budget_bytes as usize,
-            policy: settings.policy,
-            segment_lifetime_visits: settings.segment_lifetime_visits,
             negative_cache: settings.negative_cache,
             inherit_hotness: settings.inherit_hotness,
             reader_bytes: allocated_bytes(engine.reader_bytes),
             ..ManagerSettings::default()
-        });
+        };
+        let manager = Manager::with_policy(settings_of_manager, policy);
         let tables = Arc::new(Tables::new(engine, manager.clone(), settings.warm_start_every.is_some()));
         let budget = BudgetControl::new(manager, settings.memory_pressure.clone());
         let budget = Arc::new(budget);
@@ -67,11 +75,18 @@ impl Filters {
 
     /// What is in force, for a log.
     pub(crate) fn settings_text(&self) -> String {
-        let Settings { policy, units, segment_data_bytes, write_units, .. } = &self.settings;
-        format!(
-            "budget {} bytes, policy {policy}, units {units}, segments of {segment_data_bytes} bytes",
+        let Settings { units, segment_data_bytes, write_units, without_effect, .. } = &self.settings;
+        let mut text = format!(
+            "budget {} bytes, units {units}, segments of {segment_data_bytes} bytes",
             self.budget_bytes(),
-        ) + if *write_units { "" } else { ", for reading alone: new tables get stock filters" }
+        );
+        if !write_units {
+            text += ", for reading alone: new tables get stock filters";
+        }
+        if !without_effect.is_empty() {
+            text += &format!("; without effect, as no settings any more: {}", without_effect.join(", "));
+        }
+        text
     }
 
     /// The budget in force.

@@ -6,7 +6,6 @@ pub(crate) mod table;
 use std::time::Duration;
 
 use springbloom_filter::UnitSettings;
-use springbloom_manager::PolicyKind;
 
 use self::memory_pressure::MemoryPressure;
 
@@ -19,10 +18,6 @@ pub struct Settings {
     pub segment_data_bytes: u64,
     /// Kind, number and size of the units that new tables get.
     pub units: UnitSettings,
-    /// Who decides which units are resident.
-    pub policy: PolicyKind,
-    /// Visits of other segments after which an unused segment expires; `None`: the number of segments.
-    pub segment_lifetime_visits: Option<u64>,
     /// Whether to assume that keys which a custom comparator calls equal are equal byte for byte.
     pub assume_bytewise_equality: bool,
     /// Whether new tables get filter units.
@@ -37,6 +32,8 @@ pub struct Settings {
     pub negative_cache: bool,
     /// Whether a new table starts with the hotness of the segments whose keys it holds.
     pub inherit_hotness: bool,
+    /// Settings of earlier builds that were given, for the log.
+    pub(crate) without_effect: Vec<String>,
 }
 
 impl Default for Settings {
@@ -45,8 +42,6 @@ impl Default for Settings {
             budget_bytes: 64 << 20,
             segment_data_bytes: 8 << 20,
             units: UnitSettings::default(),
-            policy: PolicyKind::default(),
-            segment_lifetime_visits: None,
             assume_bytewise_equality: false,
             write_units: true,
             warm_start_every: Some(Duration::from_secs(60)),
@@ -54,6 +49,7 @@ impl Default for Settings {
             charge_to_block_cache: false,
             negative_cache: true,
             inherit_hotness: true,
+            without_effect: Vec::new(),
         }
     }
 }

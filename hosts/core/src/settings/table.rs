@@ -14,7 +14,6 @@ use crate::error::Error;
 const BYTES_MAX: u64 = MemoryBudget::BUDGET_BYTES_MAX as u64;
 /// In smaller segments bookkeeping outweighs the units. No table has more data than the largest one.
 const SEGMENT_DATA_BYTES: RangeInclusive<u64> = 16 << 10..=1 << 40;
-const SEGMENT_LIFETIME_VISITS: RangeInclusive<u64> = 1..=1 << 40;
 
 /// A setting, as option strings name it.
 pub struct Setting {
@@ -74,26 +73,6 @@ pub const SETTINGS: &[Setting] = &[
         },
         can_work: |_| true,
         show: |settings| settings.units.to_string(),
-    },
-    Setting {
-        name: "policy",
-        takes: "benefit, multi-queue, monkey or uniform",
-        default: "benefit",
-        help: "what decides which units are resident (`policy`)",
-        set: |settings, value| Ok(Settings { policy: value.parse().map_err(|_| None)?, ..settings }),
-        can_work: |_| true,
-        show: |settings| settings.policy.to_string(),
-    },
-    Setting {
-        name: "segment_lifetime_visits",
-        takes: "visits, from 1 to 1099511627776",
-        default: "the number of segments",
-        help: "visits of other segments after which an unused segment expires, for `multi-queue` (`segment_lifetime_visits`)",
-        set: |settings, value| Ok(Settings { segment_lifetime_visits: Some(number(value)?), ..settings }),
-        can_work: |settings| {
-            settings.segment_lifetime_visits.is_none_or(|visits| SEGMENT_LIFETIME_VISITS.contains(&visits))
-        },
-        show: |settings| shown(settings.segment_lifetime_visits.as_ref(), "the number of segments"),
     },
     Setting {
         name: "warm_start_seconds",
@@ -205,6 +184,9 @@ pub const SETTINGS: &[Setting] = &[
     },
 ];
 
+/// Names of settings of earlier builds, which are taken and have no effect: option strings that have them go on working.
+pub(crate) const FORMER_SETTINGS: [&str; 2] = ["policy", "segment_lifetime_visits"];
+
 fn shown(value: Option<&impl ToString>, none: &str) -> String {
     value.map_or(none.to_owned(), ToString::to_string)
 }
@@ -236,6 +218,10 @@ pub(crate) type Given<'a> = [(&'a str, &'a str)];
 /// `settings` with `given`. Errors name the setting, what it was given and what it takes.
 pub(crate) fn apply(mut settings: Settings, given: &Given<'_>) -> Result<Settings, String> {
     for &(name, value) in given {
+        if FORMER_SETTINGS.contains(&name) {
+            settings.without_effect.push(name.to_owned());
+            continue;
+        }
         let setting = SETTINGS.iter().find(|setting| setting.name == name);
         let setting = setting.ok_or_else(|| {
             let names: Vec<_> = SETTINGS.iter().map(|setting| setting.name).collect();
@@ -293,8 +279,6 @@ fn parse_bytes(text: &str) -> Option<u64> {
 mod tests {
     use std::fs;
 
-    use springbloom_manager::PolicyKind;
-
     use super::*;
     use crate::{engine::test_engine::TEST_ENGINE, instance::Filters};
 
@@ -308,8 +292,6 @@ mod tests {
             ("budget", "3M"),
             ("segment_data_bytes", "64K"),
             ("units", "bloom:6x4"),
-            ("policy", "multi-queue"),
-            ("segment_lifetime_visits", "1000"),
             ("warm_start_seconds", "0"),
             ("negative_cache", "false"),
             ("inherit_hotness", "false"),
@@ -327,8 +309,6 @@ mod tests {
             budget_bytes: 3 << 20,
             segment_data_bytes: 64 << 10,
             units: "bloom:6x4".parse().unwrap(),
-            policy: PolicyKind::MultiQueue,
-            segment_lifetime_visits: Some(1000),
             warm_start_every: None,
             negative_cache: false,
             inherit_hotness: false,
@@ -336,6 +316,7 @@ mod tests {
             write_units: false,
             charge_to_block_cache: true,
             memory_pressure: Some(pressure),
+            without_effect: Vec::new(),
         };
         let mut settings = Settings::default();
         for (at, setting) in given.iter().enumerate() {
@@ -351,10 +332,7 @@ mod tests {
     #[test]
     fn defaults_are_those_that_are_told() {
         let settings = under_pressure();
-        for setting in SETTINGS
-            .iter()
-            .filter(|setting| !["segment_lifetime_visits", "memory_pressure"].contains(&setting.name))
-        {
+        for setting in SETTINGS.iter().filter(|setting| setting.name != "memory_pressure") {
             let applied = apply(settings.clone(), &[(setting.name, setting.default)]).expect(setting.name);
             assert_eq!((setting.show)(&applied), (setting.show)(&settings), "{}", setting.name);
         }
@@ -367,6 +345,19 @@ mod tests {
             let row = format!("| `{name}` | {takes} | {default} | {help} |");
             assert!(document.lines().any(|line| line == row), "docs/guide.md has no line\n{row}");
         }
+    }
+
+    #[test]
+    fn settings_of_earlier_builds_have_no_effect() {
+        let given = [("policy", "monkey"), ("budget", "1M"), ("segment_lifetime_visits", "x")];
+        let settings = apply(Settings::default(), &given).unwrap();
+        assert_eq!(difference(&settings, &Settings::default()), None);
+        assert_eq!(settings.budget_bytes, 1 << 20);
+        let told = Filters::start(settings, &TEST_ENGINE).unwrap().settings_text();
+        assert!(
+            told.ends_with("; without effect, as no settings any more: policy, segment_lifetime_visits"),
+            "{told}"
+        );
     }
 
     #[test]
@@ -415,7 +406,7 @@ mod tests {
         let stall = |percent| pressed(pressure.clone().stall_percent(percent));
         /// As text, as a number (-1 as a number of bytes is the largest of all), and whether it can work.
         type Value = (&'static str, f64, bool);
-        let cases: [(&str, With<'_>, &[Value]); 5] = [
+        let cases: [(&str, With<'_>, &[Value]); 4] = [
             (
                 "budget",
                 &|bytes| Settings { budget_bytes: bytes as u64, ..Settings::default() },
@@ -435,17 +426,6 @@ mod tests {
                     ("0", -1.0, false),
                     ("1T", 2f64.powi(40), true),
                     ("2T", 2f64.powi(41), false),
-                    ("18446744073709551615", f64::INFINITY, false),
-                ],
-            ),
-            (
-                "segment_lifetime_visits",
-                &|visits| Settings { segment_lifetime_visits: Some(visits as u64), ..Settings::default() },
-                &[
-                    ("1", 1.0, true),
-                    ("0", 0.0, false),
-                    ("1099511627776", 2f64.powi(40), true),
-                    ("1099511627777", 2f64.powi(40) + 1.0, false),
                     ("18446744073709551615", f64::INFINITY, false),
                 ],
             ),
@@ -488,13 +468,7 @@ mod tests {
 
     #[test]
     fn text_that_is_no_number_is_refused() {
-        for name in [
-            "budget",
-            "segment_data_bytes",
-            "segment_lifetime_visits",
-            "warm_start_seconds",
-            "memory_pressure_floor",
-        ] {
+        for name in ["budget", "segment_data_bytes", "warm_start_seconds", "memory_pressure_floor"] {
             for value in ["-1", "1e3", "0x10", "1.5", "NaN", "inf", "18446744073709551616", " 1", ""] {
                 let pressure = Some(MemoryPressure::in_file("file"));
                 let pressed = Settings { memory_pressure: pressure, ..Settings::default() };

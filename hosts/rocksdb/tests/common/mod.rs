@@ -15,7 +15,7 @@ use std::{
 };
 
 use rocksdb::{DB, Options, WriteBatch};
-use springbloom_rocksdb::{ElasticFilters, PolicyKind};
+use springbloom_rocksdb::ElasticFilters;
 use tempfile::TempDir;
 
 /// Generous, because the machine may be busy.
@@ -94,12 +94,11 @@ pub(crate) fn merge_by_append(options: &mut Options) {
 /// Plenty for the small databases of these tests.
 pub(crate) const AMPLE_BYTES: u64 = 16 << 20;
 
-/// An ample budget, small segments, and a policy that loads all that fits without having to be asked.
+/// An ample budget, and small segments.
 pub(crate) fn ample() -> ElasticFilters {
     ElasticFilters::builder()
         .budget_bytes(AMPLE_BYTES)
         .segment_data_bytes(16 << 10)
-        .policy(PolicyKind::Uniform)
         .build()
         .expect("the settings are sound")
 }

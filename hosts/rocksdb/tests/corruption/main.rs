@@ -6,7 +6,7 @@ mod pristine;
 
 use rand::RngExt;
 use springbloom_format::HEADER_BYTES;
-use springbloom_rocksdb::{ElasticFilters, PolicyKind, UnitSettings};
+use springbloom_rocksdb::{ElasticFilters, UnitSettings};
 use springbloom_testkit::seed::rng;
 
 use crate::{
@@ -177,7 +177,6 @@ fn a_file_that_is_cut_off_under_an_open_database() {
             .budget_bytes(AMPLE_BYTES)
             .segment_data_bytes(16 << 10)
             .units(UnitSettings::bloom(12, 8).expect("the settings are sound"))
-            .policy(PolicyKind::Uniform)
             .build()
             .expect("the settings are sound")
     };

@@ -65,13 +65,15 @@ extern "C" int springbloom_test_option_strings(void*, const char* path, char* er
     Check(springbloom::GetBudget(&budget).IsNotFound(), "nobody yet");
     {
       const rocksdb::Options options = FromString(
-          "table_factory={id=springbloom;budget=4M;segment_data_bytes=16K;units=ribbon:8;policy=monkey;"
+          "table_factory={id=springbloom;budget=4M;segment_data_bytes=16K;units=ribbon:8;negative_cache=false;policy=monkey;"
           "warm_start_seconds=0;charge_to_block_cache=true;block_cache=32M;block_size=2048;"
           "memory_pressure=" +
           pressure + ";memory_pressure_floor=1M};listeners=springbloom");
       Check(options.listeners.size() == 1, "the listener is there");
       const auto* table_options = options.table_factory->GetOptions<rocksdb::BlockBasedTableOptions>();
       Check(table_options != nullptr && table_options->block_size == 2048, "options of the format stand beside ours");
+      Check(options.table_factory->GetPrintableOptions().find("no settings any more: policy") != std::string::npos,
+            "the log tells of a setting of earlier builds");
       auto db = Open(options, first);
       CheckOk(springbloom::GetBudget(&budget), "GetBudget");
       Check(budget == 4 << 20, "the budget of the string is in force");
@@ -102,9 +104,9 @@ extern "C" int springbloom_test_option_strings(void*, const char* path, char* er
       Check(Metric("springbloom_budget_bytes") == 2 << 20, "a smaller budget is in force");
 
       // Others share the instance: what they name must agree, but for the budget.
-      CheckRefused("table_factory={id=springbloom;policy=uniform}", second, "policy: got uniform");
+      CheckRefused("table_factory={id=springbloom;negative_cache=true}", second, "negative_cache: got true");
       CheckRefused("table_factory={id=springbloom;units=ribbon:9}", second, "ribbon:8");
-      auto other = Open(FromString("table_factory={id=springbloom;policy=monkey}"), second);
+      auto other = Open(FromString("table_factory={id=springbloom;negative_cache=false;policy=uniform;segment_lifetime_visits=7}"), second);
       CheckOk(springbloom::GetBudget(&budget), "GetBudget");
       Check(budget == 2 << 20, "a string without a budget leaves it alone");
       other.reset();
@@ -113,7 +115,7 @@ extern "C" int springbloom_test_option_strings(void*, const char* path, char* er
       Check(budget == 3 << 20, "a string with a budget changes it");
     }
     // Nobody uses the instance: another one may take its place.
-    auto db = Open(FromString("table_factory={id=springbloom;policy=uniform;assume_bytewise_equality=true}"), second);
+    auto db = Open(FromString("table_factory={id=springbloom;policy=benefit;assume_bytewise_equality=true}"), second);
     CheckOk(springbloom::GetBudget(&budget), "GetBudget");
     Check(budget == 64 << 20, "the default budget");
     db.reset();
@@ -131,8 +133,8 @@ extern "C" int springbloom_test_option_strings(void*, const char* path, char* er
     using Change = std::unordered_map<std::string, std::string>;
     Check(db->SetOptions({{"table_factory.budget", "zz"}}).IsInvalidArgument(), "a budget that is none is refused");
     for (const Change& wrong : {Change{{"table_factory.budget", "zz"}}, Change{{"table_factory", "{id=springbloom;budget=zz}"}},
-                                Change{{"table_factory.policy", "monkey"}}, Change{{"table_factory.units", "ribbon:99"}},
-                                Change{{"table_factory", "{id=springbloom;budget=1M;policy=monkey}"}}}) {
+                                Change{{"table_factory.negative_cache", "false"}}, Change{{"table_factory.units", "ribbon:99"}},
+                                Change{{"table_factory", "{id=springbloom;budget=1M;negative_cache=false}"}}}) {
       db->SetOptions(wrong).PermitUncheckedError();  // RocksDB takes some of them
       CheckOk(db->Put(rocksdb::WriteOptions(), Key(1), "value"), "Put");
       CheckOk(db->Flush(rocksdb::FlushOptions()), "Flush");
@@ -167,7 +169,7 @@ extern "C" int springbloom_test_option_strings(void*, const char* path, char* er
     CheckNotParsed("table_factory={id=springbloom;budget=}", {"budget: got nothing"});
     CheckNotParsed("table_factory={id=springbloom;nonsense=1}", {"unknown setting nonsense", "budget, segment_data_bytes, units",
                                                                  "memory_pressure_stall_percent", "block-based"});
-    CheckNotParsed("table_factory={id=springbloom;budget=4M;block_size=2048;Policy=uniform}", {"unknown setting Policy"});
+    CheckNotParsed("table_factory={id=springbloom;budget=4M;block_size=2048;Units=ribbon:9}", {"unknown setting Units"});
     {
       rocksdb::ConfigOptions lenient;
       lenient.ignore_unknown_options = true;

@@ -41,7 +41,7 @@ fn whether_filters_are_in_use_can_be_asked() {
     let before = elastic.status(&db).expect("status");
     assert!(before.tables_with_units > 0, "{before:?}");
     let log = log_of(folder.path());
-    for line in ["filter units are in use: budget 16777216 bytes, policy uniform", "has no filter units"] {
+    for line in ["filter units are in use: budget 16777216 bytes, units ribbon:16", "has no filter units"] {
         assert!(log.contains(line), "no {line} in the log");
     }
     // Another column family, with stock filters.

@@ -3,7 +3,7 @@
 use std::cmp::Ordering;
 
 use rocksdb::{DB, Options};
-use springbloom_rocksdb::{ElasticFilters, PolicyKind};
+use springbloom_rocksdb::ElasticFilters;
 
 use crate::common::{
     ample,
@@ -14,7 +14,6 @@ use crate::common::{
 fn trusting() -> ElasticFilters {
     ElasticFilters::builder()
         .segment_data_bytes(16 << 10)
-        .policy(PolicyKind::Uniform)
         .assume_bytewise_equality(true)
         .build()
         .expect("the settings are sound")

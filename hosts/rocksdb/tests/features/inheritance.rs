@@ -1,7 +1,8 @@
 //! The hotness that a table which a compaction writes starts with.
 
 use rocksdb::DB;
-use springbloom_rocksdb::{ElasticFilters, PolicyKind, usage::Usage};
+use springbloom_policies::PolicyKind;
+use springbloom_rocksdb::{ElasticFilters, usage::Usage};
 
 use crate::common::{
     AMPLE_BYTES, IDLE_TIMEOUT,
@@ -15,10 +16,9 @@ use crate::common::{
 fn visits_after_a_compaction(inherit_hotness: bool) -> f32 {
     let elastic = ElasticFilters::builder()
         .budget_bytes(AMPLE_BYTES)
-        // Gives a table that inherits nothing no use.
-        .policy(PolicyKind::MultiQueue)
         .inherit_hotness(inherit_hotness)
-        .build()
+        // Gives a table that inherits nothing no use.
+        .build_with(PolicyKind::MultiQueue.policy(None))
         .expect("the settings are sound");
     let folder = folder();
     let db = DB::open(&installed(&elastic, &small_tree()), folder.path()).expect("open");

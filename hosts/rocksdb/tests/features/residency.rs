@@ -1,7 +1,7 @@
 //! What is resident: kept over reopening, forgotten with its file, bounded by the budget.
 
 use rocksdb::{BlockBasedOptions, DB, WaitForCompactOptions, statistics::Ticker};
-use springbloom_rocksdb::{ElasticFilters, PolicyKind};
+use springbloom_rocksdb::ElasticFilters;
 
 use crate::common::{
     AMPLE_BYTES, IDLE_TIMEOUT, ample,
@@ -13,7 +13,6 @@ fn with_budget(budget_bytes: u64) -> ElasticFilters {
     ElasticFilters::builder()
         .budget_bytes(budget_bytes)
         .segment_data_bytes(16 << 10)
-        .policy(PolicyKind::Uniform)
         .build()
         .expect("the settings are sound")
 }

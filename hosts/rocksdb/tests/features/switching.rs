@@ -3,7 +3,7 @@
 use rocksdb::{
     BlockBasedOptions, BottommostLevelCompaction, CompactOptions, DB, Options, statistics::Ticker,
 };
-use springbloom_rocksdb::{ElasticFilters, PolicyKind};
+use springbloom_rocksdb::ElasticFilters;
 
 use crate::common::{
     AMPLE_BYTES, IDLE_TIMEOUT, ample,
@@ -25,7 +25,6 @@ fn draining() -> ElasticFilters {
     ElasticFilters::builder()
         .budget_bytes(AMPLE_BYTES)
         .segment_data_bytes(16 << 10)
-        .policy(PolicyKind::Uniform)
         .write_units(false)
         .build()
         .expect("the settings are sound")

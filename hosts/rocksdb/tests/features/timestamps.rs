@@ -3,7 +3,7 @@
 use std::cmp::Ordering;
 
 use rocksdb::{DB, IteratorMode, Options, ReadOptions};
-use springbloom_rocksdb::{ElasticFilters, PolicyKind};
+use springbloom_rocksdb::ElasticFilters;
 
 use crate::common::{ample, contents::rejections, folder, installed, small_tree, stock, tables};
 
@@ -131,7 +131,6 @@ fn rocksdbs_own_timestamps_have_filters() {
 fn custom_timestamps_have_filters_when_trusted() {
     let trusting = ElasticFilters::builder()
         .segment_data_bytes(16 << 10)
-        .policy(PolicyKind::Uniform)
         .assume_bytewise_equality(true)
         .build()
         .expect("the settings are sound");

@@ -2,7 +2,8 @@
 
 use rand::RngExt;
 use rocksdb::DBCompressionType;
-use springbloom_rocksdb::{PolicyKind, UnitSettings};
+use springbloom_policies::PolicyKind;
+use springbloom_rocksdb::UnitSettings;
 use springbloom_testkit::seed::TestRng;
 
 use crate::sets::{AMPLE_BYTES, Budget, OptionSet, plain};

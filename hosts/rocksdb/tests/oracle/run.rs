@@ -101,11 +101,10 @@ fn elastic(set: &OptionSet) -> ElasticFilters {
         })
         .segment_data_bytes(set.segment_data_bytes)
         .units(set.units)
-        .policy(set.policy)
         .negative_cache(set.negative_cache)
         .inherit_hotness(set.inherit_hotness)
         .charge_to_block_cache(set.charge_to_block_cache)
-        .build()
+        .build_with(set.policy.policy(None))
         .expect("the settings are sound")
 }
 

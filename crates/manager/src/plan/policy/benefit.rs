@@ -28,15 +28,16 @@ const MARGIN_OF_MEAN: f32 = 0.7;
 /// stay for longer than that memory.
 const REPAY_READS: f32 = 0.5;
 
-/// The policy `benefit`.
-pub(super) struct Benefit {
+/// Springbloom's policy, `benefit`.
+pub struct Benefit {
     victims: Victims,
     prior: Prior,
     fill: Fill,
 }
 
 impl Benefit {
-    pub(super) fn new() -> Self {
+    /// A policy without tables.
+    pub fn new() -> Self {
         Self { victims: Victims::new(), prior: Prior::default(), fill: Fill::new() }
     }
 

@@ -1,17 +1,11 @@
-//! Policies decide which units are resident: one file each, behind one trait.
+//! Policies decide which units are resident, behind one trait. Springbloom's is [`Benefit`]; experiments bring others.
 
 mod benefit;
-mod build;
 mod fill;
-mod lists;
-mod monkey;
-mod multi_queue;
 mod prior;
-mod sorted_runs;
-mod uniform;
 mod victims;
 
-pub(crate) use build::build;
+pub use benefit::Benefit;
 
 use crate::names::SegmentRef;
 use crate::plan::allocation::Allocation;
@@ -63,9 +57,7 @@ pub trait Policy: Send {
     }
 
     /// The greatest number of segments that one call may change.
-    fn changes_max(&self) -> usize {
-        CHANGES_MAX
-    }
+    fn changes_max(&self) -> usize;
 
     /// Bytes of the policy's own state for a table of that many segments.
     fn table_bytes(&self, _segments: usize) -> usize {
@@ -82,8 +74,5 @@ pub trait Policy: Send {
     fn assert_consistent(&self, _allocation: &Allocation) {}
 }
 
-/// `changes_max` of a policy that changes whole levels.
-const CHANGES_MAX: usize = 256;
-
 /// Most units that are evicted to make room for one.
-const VICTIMS_MAX: usize = 8;
+pub const VICTIMS_MAX: usize = 8;

@@ -71,7 +71,7 @@ class RefusalsTest {
             "springbloom.budget", new String[] {"lots", "springbloom.budget: got lots, expected bytes"},
             "springbloom.colour", new String[] {"green", "springbloom.colour: unknown setting, expected one of budget"},
             "springbloom.units", new String[] {"ribbon:0", "springbloom.units: got ribbon:0"},
-            "springbloom.policy", new String[] {" ", "springbloom.policy: got nothing, expected benefit, multi-queue"},
+            "springbloom.segment_data_bytes", new String[] {" ", "springbloom.segment_data_bytes: got nothing, expected bytes"},
             "springbloom.memory_pressure", new String[] {"maybe", "springbloom.memory_pressure: got maybe, expected off, on"});
     wrong.forEach(
         (name, value) -> {
@@ -172,10 +172,10 @@ class RefusalsTest {
   void openStoresAgreeInWhatTheyShare() throws Exception {
     try (Options options = Stores.options(new SpringbloomTableConfig(Stores.AMPLE));
         RocksDB database = Stores.open(options, folder)) {
-      SpringbloomSettings other = Stores.AMPLE.with("policy", "monkey");
+      SpringbloomSettings other = Stores.AMPLE.with("negative_cache", "false");
       Throwable error =
           assertThrows(IllegalArgumentException.class, () -> Stores.options(new SpringbloomTableConfig(other)).close());
-      assertSays(error, "springbloom.policy: got monkey", "share benefit");
+      assertSays(error, "springbloom.negative_cache: got false", "share true");
       Stores.fill(database, 100);
       Stores.check(database, 100);
     }

@@ -10,16 +10,13 @@
 use std::cmp::Ordering;
 use std::collections::{BinaryHeap, HashMap};
 
-use super::{CHANGES_MAX, Policy};
-use crate::memory::group_bytes;
-use crate::names::{ScopeId, SegmentRef};
-use crate::plan::Run;
-use crate::plan::allocation::{Allocation, SegmentState};
-use crate::visits::Visit;
+use springbloom_manager::{Allocation, Policy, Run, ScopeId, SegmentRef, SegmentState, Visit, group_bytes};
+
+use crate::CHANGES_MAX;
 
 /// Keys of a table to a factor of 2^(1/4), by those of its first segment.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct SizeClass(u32);
+pub(crate) struct SizeClass(u32);
 
 impl SizeClass {
     fn of(segments: &[SegmentState]) -> Self {
@@ -31,13 +28,13 @@ impl SizeClass {
 
 /// A run, or a class of runs that are planned alike. So there are few, however many tables overlap.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub(super) struct RunKey(u64, u64);
+pub(crate) struct RunKey(u64, u64);
 
 impl RunKey {
-    pub(super) const ALL: RunKey = RunKey(0, 0);
+    pub(crate) const ALL: RunKey = RunKey(0, 0);
 
     /// All tables of about one size that are a run each: a unit is worth the same to each of them.
-    pub(super) fn tables_of(size: SizeClass) -> Self {
+    pub(crate) fn tables_of(size: SizeClass) -> Self {
         RunKey(u64::from(size.0), 1)
     }
 
@@ -46,7 +43,7 @@ impl RunKey {
         if self.1 == 1 { tables } else { 1 }
     }
 
-    pub(super) fn level(scope: ScopeId, level: u8) -> Self {
+    pub(crate) fn level(scope: ScopeId, level: u8) -> Self {
         RunKey(scope.0, 2 + u64::from(level))
     }
 }
@@ -113,7 +110,7 @@ const SAMPLED_TABLES: usize = 16;
 const VISITS_MAX: usize = 16 * CHANGES_MAX;
 
 /// The common part of the policies `uniform` and `monkey`.
-pub(super) struct SortedRuns {
+pub(crate) struct SortedRuns {
     run_of: fn(Run, SizeClass) -> RunKey,
     runs: HashMap<RunKey, RunUnits>,
     planned_for_bytes: usize,
@@ -122,12 +119,12 @@ pub(super) struct SortedRuns {
 }
 
 impl SortedRuns {
-    pub(super) fn new(run_of: fn(Run, SizeClass) -> RunKey) -> Self {
+    pub(crate) fn new(run_of: fn(Run, SizeClass) -> RunKey) -> Self {
         Self { run_of, runs: HashMap::new(), planned_for_bytes: 0, stale: false, phase: Phase::Idle }
     }
 
     fn run_of(&self, table: u32, allocation: &Allocation) -> Option<RunKey> {
-        let run = allocation.runs().of(table)?;
+        let run = allocation.run(table)?;
         Some((self.run_of)(run, SizeClass::of(allocation.segments().table(table))))
     }
 
@@ -268,6 +265,10 @@ impl Policy for SortedRuns {
         most.is_some_and(|segment| allocation.evict(segment))
     }
 
+    fn changes_max(&self) -> usize {
+        CHANGES_MAX
+    }
+
     fn rebalance(&mut self, allocation: &mut Allocation) -> bool {
         if self.stale || self.planned_for_bytes != allocation.unit_budget_bytes() {
             self.plan(allocation);
@@ -286,10 +287,10 @@ impl Policy for SortedRuns {
 #[cfg(test)]
 mod tests {
     use springbloom_filter::{KeyDigest, UnitSettings};
+    use springbloom_manager::{Hotness, ManagerSettings, Planner};
 
-    use super::super::monkey;
     use super::*;
-    use crate::plan::Hotness;
+    use crate::monkey;
 
     #[test]
     fn tables_that_overlap_are_planned_by_their_size_and_not_one_by_one() {
@@ -298,18 +299,16 @@ mod tests {
             UnitSettings::ribbon(16).unwrap().build(&digests).shape
         };
         let (small, large) = (shape(64), shape(1024));
-        let mut allocation = Allocation::new(None);
+        let mut planner = Planner::new(&ManagerSettings::default(), 250 * group_bytes(large, 3));
         for table in 0..1000 {
             let shape = if table % 4 == 0 { large } else { small };
-            let run = Run { scope: ScopeId(1), level: None };
-            allocation.add_table(table, run, [(shape, Hotness::default())].into_iter());
+            planner.add_table(table, ScopeId(1), None, &[(shape, Hotness::default())]);
         }
-        allocation.set_unit_budget_bytes(250 * group_bytes(large, 3));
         let mut policy = monkey::new();
-        policy.plan(&allocation);
+        policy.plan(planner.allocation());
         assert_eq!(policy.runs.len(), 2, "{:?}", policy.runs);
         // A unit of a small table saves as much for less: they have more.
-        let units = |table| policy.wanted_units(SegmentRef { table, segment: 0 }, &allocation);
+        let units = |table| policy.wanted_units(SegmentRef { table, segment: 0 }, planner.allocation());
         assert!(units(1) > units(0) + 1, "{} units for small tables, {} for large ones", units(1), units(0));
     }
 }

@@ -9,7 +9,7 @@ const EIGHTHS: [char; 8] = ['▏', '▎', '▍', '▌', '▋', '▊', '▉', '�
 
 /// Bars with labels to their left and values to their right. The longest bar is as wide as the greatest value.
 #[derive(Clone, Debug)]
-pub struct Bars {
+pub(crate) struct Bars {
     title: String,
     decimals: usize,
     bars: Vec<(String, f64)>,
@@ -17,12 +17,12 @@ pub struct Bars {
 
 impl Bars {
     /// Bars below a title, whose values are shown with `decimals` digits after the point.
-    pub fn new(title: impl Into<String>, decimals: usize) -> Self {
+    pub(crate) fn new(title: impl Into<String>, decimals: usize) -> Self {
         Self { title: title.into(), decimals, bars: Vec::new() }
     }
 
     /// Adds a bar. A value that is negative or not finite gets no bar, only its text.
-    pub fn push(&mut self, label: impl Into<String>, value: f64) {
+    pub(crate) fn push(&mut self, label: impl Into<String>, value: f64) {
         self.bars.push((label.into(), value));
     }
 }

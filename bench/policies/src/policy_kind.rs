@@ -2,12 +2,14 @@
 
 use std::fmt;
 use std::str::FromStr;
+use std::sync::Arc;
 
-use crate::error::ManagerError;
+use springbloom_manager::{Benefit, Manager, ManagerSettings, Policy};
+
+use crate::{monkey, multi_queue::MultiQueue, uniform};
 
 /// The policies there are.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
-#[non_exhaustive]
 pub enum PolicyKind {
     /// The same number of units for every segment.
     Uniform,
@@ -15,10 +17,14 @@ pub enum PolicyKind {
     Monkey,
     /// ElasticBF's expiring Multi-Queue (ATC'19 sections 3.3 and 3.4).
     MultiQueue,
-    /// Units ranked by the wasted reads they were observed to stop or would have stopped, per byte.
+    /// Springbloom's own.
     #[default]
     Benefit,
 }
+
+/// No policy has this name.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct UnknownPolicy(String);
 
 impl PolicyKind {
     /// All of them.
@@ -33,6 +39,22 @@ impl PolicyKind {
             Self::Benefit => "benefit",
         }
     }
+
+    /// The policy. `lifetime` is for Multi-Queue: visits of other segments after which an unused segment expires; `None`: as many as there
+    /// are segments, the paper's advice.
+    pub fn policy(self, lifetime: Option<u64>) -> Box<dyn Policy> {
+        match self {
+            Self::Uniform => Box::new(uniform::new()),
+            Self::Monkey => Box::new(monkey::new()),
+            Self::MultiQueue => Box::new(MultiQueue::new(lifetime)),
+            Self::Benefit => Box::new(Benefit::new()),
+        }
+    }
+
+    /// A manager with the policy.
+    pub fn manager(self, settings: ManagerSettings) -> Arc<Manager> {
+        Manager::with_policy(settings, self.policy(None))
+    }
 }
 
 impl fmt::Display for PolicyKind {
@@ -42,15 +64,21 @@ impl fmt::Display for PolicyKind {
 }
 
 impl FromStr for PolicyKind {
-    type Err = ManagerError;
+    type Err = UnknownPolicy;
 
-    fn from_str(name: &str) -> Result<Self, ManagerError> {
-        Self::ALL.into_iter().find(|kind| kind.name() == name).ok_or_else(|| ManagerError::UnknownPolicy {
-            got: name.to_owned(),
-            expected: Self::ALL.map(Self::name).join(", "),
-        })
+    fn from_str(name: &str) -> Result<Self, UnknownPolicy> {
+        Self::ALL.into_iter().find(|kind| kind.name() == name).ok_or_else(|| UnknownPolicy(name.to_owned()))
     }
 }
+
+impl fmt::Display for UnknownPolicy {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let expected = PolicyKind::ALL.map(PolicyKind::name).join(", ");
+        write!(f, "got {:?}, expected one of {expected}", self.0)
+    }
+}
+
+impl std::error::Error for UnknownPolicy {}
 
 #[cfg(test)]
 mod tests {

@@ -4,10 +4,10 @@
 //! costs less: small runs get more units. A run is a level of a scope, or a single table where tables overlap
 //! (level 0) or the level is unknown.
 
-use super::sorted_runs::{RunKey, SortedRuns};
+use crate::sorted_runs::{RunKey, SortedRuns};
 
 /// The policy `monkey`.
-pub(super) fn new() -> SortedRuns {
+pub(crate) fn new() -> SortedRuns {
     SortedRuns::new(|run, size| match run.level {
         Some(level) if !run.is_of_single_tables() => RunKey::level(run.scope, level),
         _ => RunKey::tables_of(size),

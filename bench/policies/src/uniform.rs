@@ -2,9 +2,9 @@
 //!
 //! This is what a fixed number of bits per key does under a budget: the baseline of every other policy.
 
-use super::sorted_runs::{RunKey, SortedRuns};
+use crate::sorted_runs::{RunKey, SortedRuns};
 
 /// The policy `uniform`: all tables count as one run.
-pub(super) fn new() -> SortedRuns {
+pub(crate) fn new() -> SortedRuns {
     SortedRuns::new(|_, _| RunKey::ALL)
 }

@@ -1,8 +1,6 @@
 //! Doubly linked lists of segments, linked through the policies' own per-segment nodes: O(1), no allocation.
 
-use crate::names::SegmentRef;
-use crate::plan::PerSegment;
-use crate::visits::{SEGMENTS_MAX, TABLES_MAX};
+use springbloom_manager::{PerSegment, SEGMENTS_MAX, SegmentRef, TABLES_MAX};
 
 /// A segment's name in six bytes: with the ticks of `multi-queue`, 13 bytes a segment, 1% of wasted reads (decision 0016).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -34,37 +32,37 @@ impl Packed {
 
 /// A node's place in its list.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Links {
+pub(crate) struct Links {
     previous: Packed,
     next: Packed,
 }
 
 /// A per-segment element that can stand in one list at a time.
-pub(super) trait Linked {
+pub(crate) trait Linked {
     fn links(&mut self) -> &mut Links;
     fn next(&self) -> SegmentRef;
 }
 
 impl Links {
-    pub(super) const UNLINKED: Links = Links { previous: Packed::NONE, next: Packed::NONE };
+    pub(crate) const UNLINKED: Links = Links { previous: Packed::NONE, next: Packed::NONE };
 
-    pub(super) fn next(&self) -> SegmentRef {
+    pub(crate) fn next(&self) -> SegmentRef {
         self.next.unpack()
     }
 }
 
 /// A list from its least to its most recently added segment.
 #[derive(Clone, Debug)]
-pub(super) struct List {
+pub(crate) struct List {
     front: SegmentRef,
     back: SegmentRef,
 }
 
 impl List {
-    pub(super) const EMPTY: List = List { front: SegmentRef::NONE, back: SegmentRef::NONE };
+    pub(crate) const EMPTY: List = List { front: SegmentRef::NONE, back: SegmentRef::NONE };
 
     /// Adds at the most recent end. The segment must be in no list.
-    pub(super) fn push_back<N: Linked>(&mut self, nodes: &mut PerSegment<N>, segment: SegmentRef) {
+    pub(crate) fn push_back<N: Linked>(&mut self, nodes: &mut PerSegment<N>, segment: SegmentRef) {
         *nodes[segment].links() = Links { previous: self.back.into(), next: Packed::NONE };
         match self.back {
             SegmentRef::NONE => self.front = segment,
@@ -74,7 +72,7 @@ impl List {
     }
 
     /// Adds at the least recent end. The segment must be in no list.
-    pub(super) fn push_front<N: Linked>(&mut self, nodes: &mut PerSegment<N>, segment: SegmentRef) {
+    pub(crate) fn push_front<N: Linked>(&mut self, nodes: &mut PerSegment<N>, segment: SegmentRef) {
         *nodes[segment].links() = Links { previous: Packed::NONE, next: self.front.into() };
         match self.front {
             SegmentRef::NONE => self.back = segment,
@@ -84,7 +82,7 @@ impl List {
     }
 
     /// Takes out a segment that is in this list.
-    pub(super) fn remove<N: Linked>(&mut self, nodes: &mut PerSegment<N>, segment: SegmentRef) {
+    pub(crate) fn remove<N: Linked>(&mut self, nodes: &mut PerSegment<N>, segment: SegmentRef) {
         let Links { previous, next } = std::mem::replace(nodes[segment].links(), Links::UNLINKED);
         match previous.unpack() {
             SegmentRef::NONE => self.front = next.unpack(),
@@ -97,7 +95,7 @@ impl List {
     }
 
     /// Segments from the least recent one.
-    pub(super) fn iter<'a, N: Linked>(
+    pub(crate) fn iter<'a, N: Linked>(
         &self,
         nodes: &'a PerSegment<N>,
     ) -> impl Iterator<Item = SegmentRef> + use<'a, N> {

@@ -13,13 +13,10 @@
 //! - `access_count` fades as all measured use does.
 
 use springbloom_filter::MAX_UNITS;
+use springbloom_manager::{Allocation, PerSegment, Policy, SegmentRef, VICTIMS_MAX, Visit};
 
-use super::lists::{Linked, Links, List};
-use super::{Policy, VICTIMS_MAX};
-use crate::names::SegmentRef;
-use crate::plan::PerSegment;
-use crate::plan::allocation::Allocation;
-use crate::visits::Visit;
+use crate::CHANGES_MAX;
+use crate::lists::{Linked, Links, List};
 
 /// Expired segments that one search looks at in each queue.
 const SEARCH_PER_QUEUE: usize = 4;
@@ -60,7 +57,7 @@ impl Linked for Node {
 }
 
 /// The policy `multi-queue`.
-pub(super) struct MultiQueue {
+pub(crate) struct MultiQueue {
     queues: Vec<List>,
     nodes: PerSegment<Node>,
     fixed_lifetime: Option<u64>,
@@ -68,7 +65,7 @@ pub(super) struct MultiQueue {
 
 impl MultiQueue {
     /// `lifetime` in visits; `None`: always the number of segments, as the paper advises.
-    pub(super) fn new(lifetime: Option<u64>) -> Self {
+    pub(crate) fn new(lifetime: Option<u64>) -> Self {
         Self {
             queues: vec![List::EMPTY; usize::from(MAX_UNITS) + 1],
             nodes: PerSegment::new(),
@@ -113,7 +110,7 @@ impl MultiQueue {
                     break;
                 }
                 let state = &allocation.segments()[candidate];
-                let candidate_loss = state.counts().access_count() * state.fpr_loss();
+                let candidate_loss = state.hotness().access_count * state.fpr_loss();
                 if candidate == segment || loss + candidate_loss >= gain {
                     continue;
                 }
@@ -136,7 +133,7 @@ impl MultiQueue {
     fn try_grow(&mut self, segment: SegmentRef, allocation: &mut Allocation) -> bool {
         let Some(bytes) = allocation.admissible_bytes(segment) else { return false };
         let state = &allocation.segments()[segment];
-        let gain = state.counts().access_count() * state.fpr_gain();
+        let gain = state.hotness().access_count * state.fpr_gain();
         if gain <= 0.0 {
             return false;
         }
@@ -172,7 +169,7 @@ impl Policy for MultiQueue {
     }
 
     fn place(&mut self, segment: SegmentRef, allocation: &mut Allocation) {
-        if allocation.segments()[segment].counts().access_count() > 0.0 {
+        if allocation.segments()[segment].hotness().access_count > 0.0 {
             while self.try_grow(segment, allocation) {}
         } else {
             self.unlink(segment);
@@ -202,6 +199,10 @@ impl Policy for MultiQueue {
         victim.inspect(|&victim| self.evict(victim, allocation)).is_some()
     }
 
+    fn changes_max(&self) -> usize {
+        CHANGES_MAX
+    }
+
     fn table_bytes(&self, segments: usize) -> usize {
         PerSegment::<Node>::table_bytes(segments)
     }
@@ -209,31 +210,15 @@ impl Policy for MultiQueue {
     fn fixed_bytes(&self) -> usize {
         size_of_val(&*self.queues)
     }
-
-    #[cfg(test)]
-    fn assert_consistent(&self, allocation: &Allocation) {
-        let mut seen = 0;
-        for (units, queue) in self.queues.iter().enumerate() {
-            for segment in queue.iter(&self.nodes) {
-                assert_eq!(usize::from(allocation.segments()[segment].units()), units);
-                assert_eq!(usize::from(self.nodes[segment].queue), units);
-                seen += 1;
-            }
-        }
-        assert_eq!(seen, allocation.segment_count());
-    }
 }
 
 #[cfg(test)]
 mod tests {
     use proptest::prelude::*;
     use springbloom_filter::{GroupShape, KeyDigest, UnitSettings};
+    use springbloom_manager::{Hotness, Outcome, Planner, ScopeId, group_bytes};
 
     use super::*;
-    use crate::memory::group_bytes;
-    use crate::names::ScopeId;
-    use crate::plan::{Hotness, Run};
-    use crate::visits::Outcome;
 
     const UNITS: u8 = 4;
     const LIFETIME: u64 = 6;
@@ -241,6 +226,47 @@ mod tests {
     fn shape() -> GroupShape {
         let digests: Vec<_> = (0..100u32).map(|n| KeyDigest::of(&n.to_le_bytes())).collect();
         UnitSettings::bloom(UNITS, 4).unwrap().build(&digests).shape
+    }
+
+    /// The policy, whose queues agree with the allocation after each visit.
+    struct Checked(MultiQueue);
+
+    impl Checked {
+        fn assert_consistent(&self, allocation: &Allocation) {
+            let Self(MultiQueue { queues, nodes, .. }) = self;
+            let mut seen = 0;
+            for (units, queue) in queues.iter().enumerate() {
+                for segment in queue.iter(nodes) {
+                    assert_eq!(usize::from(allocation.segments()[segment].units()), units);
+                    assert_eq!(usize::from(nodes[segment].queue), units);
+                    seen += 1;
+                }
+            }
+            assert_eq!(seen, allocation.segment_count());
+        }
+    }
+
+    impl Policy for Checked {
+        fn add_table(&mut self, table: u32, allocation: &mut Allocation) {
+            self.0.add_table(table, allocation);
+        }
+
+        fn place(&mut self, segment: SegmentRef, allocation: &mut Allocation) {
+            self.0.place(segment, allocation);
+        }
+
+        fn on_visit(&mut self, visit: Visit, allocation: &mut Allocation) {
+            self.0.on_visit(visit, allocation);
+            self.assert_consistent(allocation);
+        }
+
+        fn evict_one(&mut self, allocation: &mut Allocation) -> bool {
+            self.0.evict_one(allocation)
+        }
+
+        fn changes_max(&self) -> usize {
+            self.0.changes_max()
+        }
     }
 
     /// The rule again, with vectors that are searched from end to end.
@@ -311,12 +337,10 @@ mod tests {
         fn queues_follow_the_naive_rule(visits in prop::collection::vec(0..8usize, 1..300), units in 1..14usize) {
             let shape = shape();
             let budget_bytes = units * group_bytes(shape, 1);
-            let mut allocation = Allocation::new(Some(1 << 40)); // visits weigh the same, exactly, in the naive rule
-            allocation.set_unit_budget_bytes(budget_bytes);
-            let mut policy = MultiQueue::new(Some(LIFETIME));
-            let run = Run { scope: ScopeId(0), level: None };
-            allocation.add_table(0, run, vec![(shape, Hotness::default()); 8].into_iter());
-            policy.add_table(0, &mut allocation);
+            let half_life = Some(1 << 40); // visits weigh the same, exactly, in the naive rule
+            let policy = Box::new(Checked(MultiQueue::new(Some(LIFETIME))));
+            let mut planner = Planner::with_policy(policy, half_life, budget_bytes);
+            planner.add_table(0, ScopeId(0), None, &[(shape, Hotness::default()); 8]);
             let mut naive = Naive {
                 shape,
                 queues: vec![Vec::new(); usize::from(UNITS) + 1],
@@ -324,19 +348,17 @@ mod tests {
                 expires_at: vec![LIFETIME; 8],
                 budget_bytes,
             };
-            naive.queues[0].extend(0..8);
+            // New segments get a unit each while there is room.
+            naive.queues[1].extend(0..units.min(8));
+            naive.queues[0].extend(units.min(8)..8);
             for (at, &visited) in visits.iter().enumerate() {
-                let segment = SegmentRef { table: 0, segment: visited as u32 };
-                let visit = Visit { segment, outcome: Outcome::Rejected, sample_weight: 1 };
-                allocation.record(visit);
-                policy.on_visit(visit, &mut allocation);
+                planner.visit(0, visited as u32, Outcome::Rejected);
                 naive.visit(visited, at as u64 + 1);
                 for other in 0..8 {
-                    let units = allocation.segments()[SegmentRef { table: 0, segment: other as u32 }].units();
+                    let units = planner.units(0, other as u32);
                     prop_assert_eq!(units, naive.units(other), "segment {} after {:?}", other, &visits[..=at]);
                 }
             }
-            policy.assert_consistent(&allocation);
         }
     }
 }
