@@ -1,7 +1,12 @@
 //! Shared by the commands for structures on flash: opening, errors and reports.
 
+use std::io::ErrorKind;
+use std::path::Path;
+
+use anyhow::anyhow;
 use serde_json::{Value, json};
 use springbloom_console::bad_input;
+use springbloom_console::failure::sentence;
 use springbloom_console::output::warn;
 pub(crate) use springbloom_flash_filter::{
     BufferSettings, FilterInfo, FilterSettings, FlashFilter, FlushPolicy, GROUP_PAGES_MAX, LayerInfo, Layout,
@@ -16,6 +21,12 @@ pub(crate) use springbloom_page_device::{FlashError, SECTOR_BYTES, WalReport};
 /// Keeps errors about damage, the machine and full sets. Turns all others into errors that the user can correct.
 pub(crate) fn explain(error: FlashError) -> anyhow::Error {
     match error {
+        FlashError::Io { ref source, .. } if is_full_disk(source.kind()) => {
+            let error = sentence(&error.into());
+            anyhow!(
+                "{error}; free some space on its file system, then repeat the command (what was durable is kept)"
+            )
+        }
         FlashError::Io { .. }
         | FlashError::WriterFailed { .. }
         | FlashError::Damaged { .. }
@@ -26,16 +37,37 @@ pub(crate) fn explain(error: FlashError) -> anyhow::Error {
     }
 }
 
+fn is_full_disk(kind: ErrorKind) -> bool {
+    matches!(kind, ErrorKind::StorageFull | ErrorKind::QuotaExceeded)
+}
+
 /// Whether the error says that a file is not there.
 pub(crate) fn is_missing(error: &FlashError) -> bool {
-    matches!(error, FlashError::Io { source, .. } if source.kind() == std::io::ErrorKind::NotFound)
+    matches!(error, FlashError::Io { source, .. } if source.kind() == ErrorKind::NotFound)
         || matches!(error, FlashError::NotFound { .. })
+}
+
+/// Whether both paths lead to the same folder.
+pub(crate) fn is_same(one: &Path, other: &Path) -> bool {
+    matches!((one.canonicalize(), other.canonicalize()), (Ok(one), Ok(other)) if one == other)
+}
+
+/// Refuses to salvage `damaged`, a set or an index as `kind` says, into its own folder.
+pub(crate) fn require_other(damaged: &Path, to: &Path, kind: &str) -> anyhow::Result<()> {
+    if !is_same(damaged, to) {
+        return Ok(());
+    }
+    let (damaged, to) = (damaged.display(), to.display());
+    Err(bad_input(format!(
+        "{to} is the damaged {kind} itself, expected a new or empty folder for the salvaged {kind}; to repair it in place, name one folder: \
+         `springflash {kind} repair {damaged}`"
+    )))
 }
 
 /// Opens something to look at it. If its last writer was interrupted (`is_recovered` says so), that is made good once, so that the next
 /// command need not read the log again; where it cannot be, on a read-only file system or beside other readers, the log is read.
 pub(crate) fn open_recovered<T>(
-    folder: &std::path::Path,
+    folder: &Path,
     open_read_only: impl Fn() -> Result<T, FlashError>,
     is_recovered: impl Fn(&T) -> bool,
     recover: impl FnOnce() -> Result<(), FlashError>,

@@ -244,6 +244,55 @@ fn a_command_makes_the_folder_that_it_is_given_and_none_above() {
     }
 }
 
+/// The files of a folder, with their contents.
+fn contents(folder: &Path) -> Vec<(std::path::PathBuf, Vec<u8>)> {
+    let files = fs::read_dir(folder).expect("a folder").map(|file| file.expect("a file").path());
+    let mut files: Vec<_> = files.map(|file| (file.clone(), fs::read(file).expect("a file"))).collect();
+    files.sort();
+    files
+}
+
+#[test]
+fn what_is_repaired_is_not_salvaged_into_itself() {
+    let dir = folder();
+    std::os::unix::fs::symlink("set", dir.path().join("link")).expect("a link");
+    for (kind, to) in [("set", "set"), ("set", "./set/"), ("set", "link"), ("index", "index")] {
+        let before = contents(&dir.path().join(kind));
+        let refused = springflash(&[kind, "repair", kind, to]).current_dir(dir.path()).assert().code(2);
+        let told = format!("{to} is the damaged {kind} itself, expected a new or empty folder");
+        refused.stderr(contains(told).and(contains(format!("`springflash {kind} repair {kind}`"))));
+        assert!(before == contents(&dir.path().join(kind)), "{kind} repair {kind} {to}: files have changed");
+    }
+}
+
+#[test]
+fn a_glob_that_cannot_be_is_refused_before_anything_is_made() {
+    let dir = folder();
+    for (glob, why) in [
+        ("[", "missing ']'"),
+        ("*.[ch", "missing ']'"),
+        ("![", "missing ']'"),
+        ("[z-a]", "invalid range"),
+        ("a{b", "missing '}'"),
+    ] {
+        let refused = springflash(&["dedup", "scan", "--index", "chunks", "tree", "--exclude", glob])
+            .current_dir(dir.path())
+            .assert()
+            .code(2);
+        let message = contains(format!("--exclude {glob}: ")).and(contains(why));
+        refused.stderr(message.and(contains("expected a pattern with the syntax of a .gitignore line")));
+        assert!(!dir.path().join("chunks").exists(), "{glob}");
+    }
+    // A bracket that means itself.
+    fs::write(dir.path().join("tree/["), "a file").expect("a file");
+    let scan = springflash(&["dedup", "scan", "--index", "chunks", "tree", "--json", "--exclude", "\\["])
+        .current_dir(dir.path())
+        .assert()
+        .success();
+    let report: serde_json::Value = serde_json::from_slice(&scan.get_output().stdout).expect("JSON");
+    assert_eq!(report["files"], 1, "{report}");
+}
+
 #[test]
 fn reports_come_as_json() {
     let dir = folder();

@@ -15,7 +15,7 @@ use clap::{Args, Subcommand};
 use serde_json::json;
 use springbloom_console::{Step, folder, output};
 
-use crate::flash::{FlashIndex, explain};
+use crate::flash::{FlashIndex, explain, require_other};
 
 /// Keep keys and values in an index on flash, with less than a byte of memory per key
 ///
@@ -138,6 +138,7 @@ impl Repair {
     }
 
     fn salvage(&self, to: &Path) -> Result<()> {
+        require_other(&self.index, to, "index")?;
         folder::require_parent(to)?;
         let step = Step::waiting("salvaging");
         let report = FlashIndex::salvage(&self.index, to).map_err(explain)?;

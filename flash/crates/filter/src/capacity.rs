@@ -10,7 +10,7 @@ use crate::filter::{FlashFilter, State};
 use crate::header::FilterHeader;
 use crate::layer::{Layer, file_name};
 use crate::memory::MemoryPlan;
-use crate::write::Writer;
+use crate::write::{CHUNK_KEYS, Writer};
 
 /// What an insertion does when a filter that was not made to grow is full.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -47,8 +47,13 @@ impl Writer {
 
     /// New keys that an insertion takes.
     fn room(&self, state: &State) -> u64 {
-        let is_limited = self.when_full == WhenFull::Refuse && !state.newest().header.grows;
+        let is_limited = self.when_full == WhenFull::Refuse && !self.grows(state);
         if is_limited { self.room_by_capacity(state) } else { u64::MAX }
+    }
+
+    /// Whether a full filter is followed by another one.
+    pub(crate) fn grows(&self, state: &State) -> bool {
+        state.newest().header.grows || self.when_full == WhenFull::Grow
     }
 
     /// The error for a key after `inserted` keys of a call.
@@ -86,11 +91,12 @@ impl FlashFilter {
         !state.newest().header.grows && writer.room_by_capacity(&state) == 0
     }
 
-    /// How many of `keys` keys that the filter does not hold an insertion takes. Cost: if the number of pending updates leaves that open,
-    /// they are written to their pages.
+    /// How many of `keys` keys that the filter does not hold an insertion takes for certain. A full filter that grows does so first, and
+    /// answers for at most 256 keys. Cost: if the number of pending updates leaves the answer open, they are written to their pages.
     pub fn room_for(&self, keys: usize) -> Result<usize, FlashError> {
-        let mut writer = self.sound_writer()?;
+        let mut writer = self.writer_with_room()?;
         let state = self.state();
+        let keys = if writer.grows(&state) { keys.min(CHUNK_KEYS) } else { keys };
         self.room_among(&mut writer, &state, keys)
     }
 
@@ -114,6 +120,11 @@ impl FlashFilter {
         let before = unread();
         let known = self.contains_many(chunk);
         if unread() == before { known } else { vec![false; chunk.len()] }
+    }
+
+    /// How many keys of `chunk` come before the first one that the filter does not hold.
+    pub(crate) fn held_before_new(&self, chunk: &[KeyDigest]) -> usize {
+        self.surely_known(chunk).iter().take_while(|is_known| **is_known).count()
     }
 
     /// The keys of `chunk` to add. Near the capacity, only those that the filter does not hold.

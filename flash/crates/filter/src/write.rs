@@ -24,7 +24,7 @@ use crate::stats::Counters;
 use springbloom_page_device::{AlignedBuf, FlashError, Wal};
 
 /// Digests inserted between two checks of log and capacity.
-const CHUNK_KEYS: usize = 256;
+pub(crate) const CHUNK_KEYS: usize = 256;
 
 /// State of the writer, behind one lock.
 pub(crate) struct Writer {
@@ -97,12 +97,24 @@ impl FlashFilter {
 
     /// Inserts many keys, in order; see [`FlashFilter::insert`].
     ///
-    /// Errors: [`FlashError::Full`] at the first key that finds no room, unless [`FlashFilter::set_when_full`] says otherwise.
+    /// Errors: [`FlashError::Full`] at the first key that finds no room, unless [`FlashFilter::set_when_full`] says otherwise;
+    /// [`FlashError::NoSpace`] if the filter must grow and the file system has no room.
     pub fn insert_many(&self, digests: &[KeyDigest]) -> Result<(), FlashError> {
         let mut inserted = 0;
         for chunk in digests.chunks(CHUNK_KEYS) {
             let full = {
-                let mut writer = self.sound_writer()?;
+                let mut writer = match self.writer_with_room() {
+                    Err(FlashError::NoSpace { name, needed_bytes, free_bytes, .. }) => {
+                        // Keys that the filter holds need no room.
+                        let held = self.held_before_new(chunk);
+                        inserted += held;
+                        if held == chunk.len() {
+                            continue;
+                        }
+                        return Err(FlashError::NoSpace { name, needed_bytes, free_bytes, inserted });
+                    }
+                    writer => writer?,
+                };
                 let state = self.state();
                 writer.has_changed = true;
                 let fitting = self.fitting(&mut writer, &state, chunk)?;
@@ -114,7 +126,7 @@ impl FlashFilter {
                 Counters::add(&self.counters.insertions, fitting.taken as u64);
                 (fitting.taken < chunk.len()).then(|| writer.full(&state, inserted))
             };
-            self.maintain()?;
+            self.commit_long_tail()?;
             full.map_or(Ok(()), Err)?;
         }
         Ok(())
@@ -237,22 +249,24 @@ impl FlashFilter {
         Ok(true)
     }
 
-    /// Commits a long tail, checkpoints a full log, and grows a full filter.
-    fn maintain(&self) -> Result<(), FlashError> {
-        let (tail_is_long, is_full) = {
+    fn commit_long_tail(&self) -> Result<(), FlashError> {
+        let is_long = {
             let writer = self.sound_writer()?;
-            let state = self.state();
-            let grows = state.newest().header.grows || writer.when_full == WhenFull::Grow;
-            let is_full = grows && state.newest().is_full(state.pending.len());
-            (writer.tail.len() >= writer.plan.tail_updates, is_full)
+            writer.tail.len() >= writer.plan.tail_updates
         };
-        if is_full {
-            self.grow()?;
+        if is_long { self.commit_tail(&mut self.wal.lock()) } else { Ok(()) }
+    }
+
+    /// Locks the writer. A full filter grows first, so that one that cannot grow takes no further key and keeps its rate.
+    pub(crate) fn writer_with_room(&self) -> Result<MutexGuard<'_, Writer>, FlashError> {
+        let writer = self.sound_writer()?;
+        let state = self.state();
+        if !writer.grows(&state) || !state.newest().is_full(state.pending.len()) {
+            return Ok(writer);
         }
-        if tail_is_long {
-            self.commit_tail(&mut self.wal.lock())?;
-        }
-        Ok(())
+        drop(writer);
+        self.grow()?;
+        self.sound_writer()
     }
 
     /// Adds a filter of twice the capacity to the chain.

@@ -632,7 +632,26 @@ fn a_filter_that_the_disk_cannot_hold_is_refused_before_anything_is_written() {
         }
     };
     assert!(matches!(refused, FlashError::NoSpace { .. }), "{refused}");
+    // However often it is asked, it takes nothing beyond its rate, and what it holds.
+    for _ in 0..3 {
+        let refused = filter.insert_many(&keys(1, inserted..inserted + 1000)).unwrap_err();
+        assert!(matches!(refused, FlashError::NoSpace { inserted: 0..5, .. }), "{refused:?}");
+        filter.insert_many(&keys(1, 0..inserted)).unwrap();
+    }
+    assert!(filter.estimated_fpr() < 0.0105, "{}", filter.estimated_fpr());
     filter.close().unwrap();
     let filter = FlashFilter::open_in(storage, buffer).unwrap();
     assert!(inserted > 20_000 && filter.contains_many(&keys(1, 0..inserted)).iter().all(|found| *found));
+    // The error says how many keys of the call are in the filter.
+    let filter = create(&memory(), 20_000, true).unwrap();
+    match filter.insert_many(&keys(1, 0..2_000_000)) {
+        Err(FlashError::NoSpace { inserted, .. }) => {
+            let inserted = inserted as u64;
+            assert!((20_000..1_900_000).contains(&inserted), "{inserted}");
+            assert!(filter.contains_many(&keys(1, 0..inserted)).iter().all(|found| *found));
+            let beyond = filter.contains_many(&keys(1, inserted..inserted + 20_000));
+            assert!(beyond.iter().filter(|found| **found).count() < 300, "not inserted, and found");
+        }
+        other => panic!("{other:?}"),
+    }
 }

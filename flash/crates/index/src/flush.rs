@@ -389,7 +389,7 @@ impl FlashIndex {
             })
             .collect();
         let written = self.buckets.grow(len_bytes).and_then(|()| self.buckets.write_each(&aligned));
-        written.map_err(|e| self.log.failed("write buckets beside", e))?;
+        written.map_err(|e| self.buckets_failed("write", e))?;
         self.counters.bucket_bytes_written.add(total as u64);
         Ok(())
     }
@@ -447,7 +447,7 @@ impl FlashIndex {
         let end = self.log.seal()?;
         let page = end.page;
         self.log.sync_to(page)?;
-        self.buckets.sync().map_err(|e| self.log.failed("sync buckets beside", e))?;
+        self.buckets.sync().map_err(|e| self.buckets_failed("sync", e))?;
         let sequence = writer.sequence + 1;
         if closes {
             let (table, closing) = (self.table.read(), BlockKey { salt: self.salt, sequence });

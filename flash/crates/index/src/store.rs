@@ -351,6 +351,12 @@ impl FlashIndex {
         self.damaged(LOG_NAME, "the log", format!("a wrong checksum in page {page}"))
     }
 
+    /// The error for a failed write to the buckets. Refuses further writes.
+    pub(crate) fn buckets_failed(&self, action: &'static str, error: std::io::Error) -> FlashError {
+        self.log.mark_failed();
+        FlashError::io(action, &self.storage.describe(BUCKETS_NAME))(error)
+    }
+
     pub(crate) fn unread_bucket(&self, error: std::io::Error) -> FlashError {
         FlashError::io("read", &self.storage.describe(BUCKETS_NAME))(error)
     }

@@ -81,7 +81,7 @@ impl FileStorage {
 pub fn require_space(storage: &dyn Storage, name: &str, needed_bytes: u64) -> Result<(), FlashError> {
     match storage.free_bytes() {
         Some(free_bytes) if free_bytes < needed_bytes => {
-            Err(FlashError::NoSpace { name: storage.describe(name), needed_bytes, free_bytes })
+            Err(FlashError::NoSpace { name: storage.describe(name), needed_bytes, free_bytes, inserted: 0 })
         }
         _ => Ok(()),
     }

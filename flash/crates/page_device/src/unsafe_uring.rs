@@ -7,6 +7,7 @@
 use std::fs::File;
 use std::io;
 use std::os::fd::AsRawFd;
+use std::os::unix::fs::FileExt;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -191,16 +192,27 @@ impl Ring {
     /// See [`crate::PageDevice::write_each`].
     pub(crate) fn write_each(&mut self, file: &File, writes: &[(u64, &[u8])]) -> io::Result<()> {
         let fd = types::Fd(file.as_raw_fd());
-        let mut first_error = Ok(());
+        let (mut first_error, mut parts) = (Ok(()), Vec::new());
         let mut operations = Counted {
             left: 0..writes.len(),
             entry: |op: usize, _| {
                 let (offset, bytes) = writes[op];
                 opcode::Write::new(fd, bytes.as_ptr(), bytes.len() as u32).offset(offset).build()
             },
-            done: |op: usize, _, outcome| keep_first(&mut first_error, whole(outcome, writes[op].1.len())),
+            done: |op: usize, _, outcome: i32| {
+                let len = writes[op].1.len();
+                match usize::try_from(outcome) {
+                    Ok(moved) if moved < len => parts.push((op, moved)),
+                    _ => keep_first(&mut first_error, whole(outcome, len)),
+                }
+            },
         };
         drive(&mut self.ring, self.depth.min(writes.len()), &mut operations);
+        // The kernel may write a part. Writing the rest succeeds, or tells why that was all: a full disk, say.
+        for (op, moved) in parts {
+            let (offset, bytes) = writes[op];
+            keep_first(&mut first_error, file.write_all_at(&bytes[moved..], offset + moved as u64));
+        }
         first_error
     }
 }

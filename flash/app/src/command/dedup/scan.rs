@@ -77,7 +77,7 @@ impl Scan {
         // Bounded by the parser.
         let threads = self.threads.map_or_else(all_processors, |threads| threads as usize);
         let sizes = ChunkSizes::around(self.chunk_size.bytes)?;
-        walk::check(&self.paths, &self.index)?;
+        walk::check(&self.paths, &self.walk, &self.index)?;
         let trace = self.trace.as_deref().map(LookupTrace::append_to).transpose()?;
         let index = self.open_index()?;
         let found = walk::find(&self.paths, &self.walk, &self.index)?;

@@ -39,8 +39,9 @@ pub(super) struct Found {
     pub(super) unreadable_folders: u64,
 }
 
-/// Checks the paths before the scan starts.
-pub(super) fn check(paths: &[PathBuf], index: &Path) -> Result<()> {
+/// Checks the paths and options before the scan starts.
+pub(super) fn check(paths: &[PathBuf], options: &WalkOptions, index: &Path) -> Result<()> {
+    excluded(Path::new(""), &options.exclude)?;
     let own = index.exists().then(|| OwnIndex::of(index)).transpose();
     let own = own.with_context(|| format!("cannot look into {}", index.display()))?;
     for path in paths.iter().filter(|path| !is_stream(path)) {
@@ -162,10 +163,23 @@ fn explained(error: &ignore::Error) -> String {
 
 fn excluded(path: &Path, globs: &[String]) -> Result<Gitignore> {
     let mut builder = GitignoreBuilder::new(path);
+    // By default, a `[` without a `]` would be a literal.
+    builder.allow_unclosed_class(false);
     for glob in globs {
-        builder.add_line(None, glob).map_err(|error| bad_input(format!("--exclude {glob}: {error}")))?;
+        builder.add_line(None, glob).map_err(|error| refused_glob(glob, &error))?;
     }
     builder.build().map_err(|error| bad_input(format!("--exclude: {error}")))
+}
+
+fn refused_glob(glob: &str, error: &ignore::Error) -> anyhow::Error {
+    let why = match error {
+        ignore::Error::Glob { err, .. } => err.clone(),
+        error => error.to_string(),
+    };
+    bad_input(format!(
+        "--exclude {glob}: {why}; expected a pattern with the syntax of a .gitignore line, such as *.log or target/ (a backslash before \
+         a special character takes it as it is)"
+    ))
 }
 
 #[cfg(test)]
@@ -207,7 +221,7 @@ mod tests {
         assert_eq!(before, digest(&find()));
         std::fs::write(tree.join("b.TXT"), "longer than before").unwrap();
         assert_ne!(before, digest(&find()));
-        assert!(check(&[tree.join("missing")], &index).is_err());
+        assert!(check(&[tree.join("missing")], &options(&[]), &index).is_err());
     }
 
     #[test]
@@ -235,7 +249,7 @@ mod tests {
         let link = tree.join("link");
         std::os::unix::fs::symlink(&index, &link).unwrap();
         for inside in [index.clone(), index.join("records"), link.clone(), link.join("records")] {
-            let message = check(&[inside], &index).unwrap_err().to_string();
+            let message = check(&[inside], &options(&[]), &index).unwrap_err().to_string();
             assert!(message.contains("belongs to the index itself"), "{message}");
         }
     }
@@ -259,7 +273,12 @@ mod tests {
 
     #[test]
     fn views_of_the_kernel_are_not_entered() {
-        assert!(check(&["/proc".into()], "/no/index".as_ref()).unwrap_err().to_string().contains("(proc)"));
+        assert!(
+            check(&["/proc".into()], &options(&[]), "/no/index".as_ref())
+                .unwrap_err()
+                .to_string()
+                .contains("(proc)")
+        );
         let (_dir, _, index) = folders(&[]);
         let own = Arc::new(OwnIndex::of(&index).unwrap());
         let mut walk = walk("/".as_ref(), &options(&[]), own).unwrap();

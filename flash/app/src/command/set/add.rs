@@ -7,7 +7,10 @@ use std::process::ExitCode;
 
 use anyhow::{Context, Result, anyhow, bail};
 use clap::Args;
+use springbloom_console::bad_input;
+use springbloom_console::failure::{EXIT_BAD_INPUT, exit_code, sentence};
 use springbloom_console::output::tell;
+use springbloom_console::sizes::Size;
 use springbloom_filter::KeyDigest;
 
 use super::keys;
@@ -22,7 +25,7 @@ use crate::lines::{Batch, LineOptions, LineWriter, before_it};
 /// killed, the set keeps the batches that were durable.
 ///
 /// A full set takes no further key: the command stops at the first one with its line and exit code 1. The keys before it are in
-/// the set.
+/// the set. So it does on a full disk.
 #[derive(Args, Debug)]
 pub(crate) struct Add {
     /// Folder of the set
@@ -77,16 +80,22 @@ impl Add {
             let digests = keys::digests(batch);
             let added = match &mut output {
                 Some(output) => add_new(&filter, batch, &digests, output)?,
-                None => add(&filter, &digests)?,
+                None => add(&filter, &digests),
             };
-            before += added as u64;
-            if added < batch.len() {
-                return Err(self.full(&filter, &batch.place(added), before));
-            }
-            if is_logged {
-                filter.commit().map_err(explain)?;
-            }
-            Ok(ControlFlow::Continue(()))
+            // What is said of the lines before an error must be true.
+            let committed = if is_logged || added.stop.is_some() { filter.commit() } else { Ok(()) };
+            let (lines, stop) = match (committed, added.stop) {
+                (Ok(()), None) => {
+                    before += batch.len() as u64;
+                    return Ok(ControlFlow::Continue(()));
+                }
+                (Ok(()), Some(stop)) => (added.lines, stop),
+                (Err(_), Some(Stop::Failed(error))) | (Err(error), _) => {
+                    before = if is_logged { before } else { 0 };
+                    (0, Stop::Failed(error))
+                }
+            };
+            Err(self.stopped(&filter, &batch.place(lines), before + lines as u64, stop))
         });
         // Whatever went wrong, the lines before it are kept.
         let closed = close(filter, &self.set);
@@ -99,55 +108,91 @@ impl Add {
         Ok(selected(output.printed(), left_out))
     }
 
-    /// The error for a line whose key has no room.
-    fn full(&self, filter: &FlashFilter, place: &str, lines: u64) -> anyhow::Error {
-        let capacity = filter.info().layers[0].header.capacity_keys;
-        let before = before_it(lines, "added to the set");
-        anyhow!(
-            "{place}: {} is full: it holds the {capacity} keys that it was built for; {before}. Add the others with --grow (the set \
-             grows), with --over-capacity (its false positive rate rises), or to a larger set",
-            self.set.display()
-        )
+    /// The error for the line at `place`, whose key was not added. The `lines` before it were.
+    fn stopped(&self, filter: &FlashFilter, place: &str, lines: u64, stop: Stop) -> anyhow::Error {
+        let (set, before) = (self.set.display(), before_it(lines, "added to the set"));
+        match stop {
+            Stop::Full => {
+                let capacity = filter.info().layers[0].header.capacity_keys;
+                anyhow!(
+                    "{place}: {set} is full: it holds the {capacity} keys that it was built for; {before}. Add the others with --grow (the \
+                     set grows), with --over-capacity (its false positive rate rises), or to a larger set"
+                )
+            }
+            Stop::Failed(FlashError::NoSpace { name, needed_bytes, free_bytes, .. }) => {
+                let (needed, free) = (Size { bytes: needed_bytes }, Size { bytes: free_bytes });
+                anyhow!(
+                    "{place}: {set} is full and cannot grow: {name} would take {needed}, its file system has {free} free; {before}. Free \
+                     some space there, then add the others"
+                )
+            }
+            Stop::Failed(error) => {
+                let explained = explain(error);
+                let text = format!("{place}: {}; {before}", sentence(&explained));
+                if exit_code(&explained) == EXIT_BAD_INPUT { bad_input(text) } else { anyhow!(text) }
+            }
+        }
     }
 }
 
-/// Inserts keys. Returns how many: fewer than all if the set is full.
-fn add(filter: &FlashFilter, digests: &[KeyDigest]) -> Result<usize> {
+/// Why a key was not added.
+enum Stop {
+    /// The set is full.
+    Full,
+    Failed(FlashError),
+}
+
+/// The lines of a batch that are in the set, and what stopped at the line after them.
+struct Added {
+    lines: usize,
+    stop: Option<Stop>,
+}
+
+/// Inserts keys until one finds no room.
+fn add(filter: &FlashFilter, digests: &[KeyDigest]) -> Added {
     match filter.insert_many(digests) {
-        Ok(()) => Ok(digests.len()),
-        Err(FlashError::Full { inserted, .. }) => Ok(inserted),
-        Err(error) => Err(explain(error)),
+        Ok(()) => Added { lines: digests.len(), stop: None },
+        Err(FlashError::Full { inserted, .. }) => Added { lines: inserted, stop: Some(Stop::Full) },
+        Err(error) => {
+            let lines = if let FlashError::NoSpace { inserted, .. } = error { inserted } else { 0 };
+            Added { lines, stop: Some(Stop::Failed(error)) }
+        }
     }
 }
 
 /// Prints and inserts the keys of `batch` that are not in the set, each once. They are handed on before they are inserted: a key that
-/// is in the set and was never seen by anybody would be lost for good. Returns how many lines are in the set then.
+/// is in the set and was never seen by anybody would be lost for good.
 fn add_new(
     filter: &FlashFilter,
     batch: &Batch,
     digests: &[KeyDigest],
     output: &mut LineWriter,
-) -> Result<usize> {
+) -> Result<Added> {
     const NOT_ADDED: &str = "the remaining keys were not added";
     let known = filter.contains_many(digests);
     let mut seen = HashSet::new();
     let new: Vec<usize> = (0..digests.len()).filter(|n| !known[*n] && seen.insert(digests[*n])).collect();
     // Near its capacity, a set tells its room better with every key that it takes.
     let mut rest = &new[..];
-    while !rest.is_empty() {
-        let room = filter.room_for(rest.len()).map_err(explain)?;
+    while let Some(&next) = rest.first() {
+        let room = match filter.room_for(rest.len()) {
+            Ok(room) => room,
+            Err(error) => return Ok(Added { lines: next, stop: Some(Stop::Failed(error)) }),
+        };
+        if room == 0 {
+            return Ok(Added { lines: next, stop: Some(Stop::Full) });
+        }
         let (fitting, others) = rest.split_at(room);
         let printed =
             fitting.iter().try_for_each(|n| output.print(batch.line(*n))).and_then(|()| output.flush());
         if !printed.context(NOT_ADDED)? {
             bail!("the output was closed: {NOT_ADDED}; the next run counts them as new");
         }
-        let digests: Vec<_> = fitting.iter().map(|n| digests[*n]).collect();
-        let added = add(filter, &digests)?;
-        if added < fitting.len() || fitting.is_empty() {
-            return Ok(rest[added]);
+        let fitting: Vec<_> = fitting.iter().map(|n| digests[*n]).collect();
+        if let Added { lines, stop: Some(stop) } = add(filter, &fitting) {
+            return Ok(Added { lines: rest[lines], stop: Some(stop) });
         }
         rest = others;
     }
-    Ok(digests.len())
+    Ok(Added { lines: digests.len(), stop: None })
 }

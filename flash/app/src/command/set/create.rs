@@ -128,6 +128,7 @@ mod tests {
             name: "seen/filter-0000".to_owned(),
             needed_bytes: 3 << 40,
             free_bytes: 5 << 30,
+            inserted: 0,
         });
         assert_eq!(exit_code(&error), EXIT_BAD_INPUT);
         assert!(

@@ -1,6 +1,6 @@
 //! `springflash set merge`: adds all keys of some sets to another.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::ExitCode;
 
 use anyhow::Result;
@@ -9,7 +9,7 @@ use springbloom_console::Step;
 use springbloom_console::bad_input;
 
 use super::open::{BufferOptions, close, open, open_to_look_up};
-use crate::flash::{FlashError, WhenFull, explain};
+use crate::flash::{FlashError, WhenFull, explain, is_same};
 
 /// Add all keys of other sets, made with the same settings, to a set
 #[derive(Args, Debug)]
@@ -63,8 +63,4 @@ impl Merge {
         close(filter, &self.set)?;
         Ok(ExitCode::SUCCESS)
     }
-}
-
-fn is_same(one: &Path, other: &Path) -> bool {
-    matches!((one.canonicalize(), other.canonicalize()), (Ok(one), Ok(other)) if one == other)
 }

@@ -9,7 +9,7 @@ use serde_json::json;
 use springbloom_console::{Step, folder, output};
 
 use super::open::{BufferOptions, close, open};
-use crate::flash::{FlashFilter, explain};
+use crate::flash::{FlashFilter, explain, require_other};
 
 /// Repair a damaged set in place, or salvage it into a new set
 ///
@@ -52,6 +52,7 @@ impl Repair {
     }
 
     fn salvage(&self, to: &Path) -> Result<()> {
+        require_other(&self.set, to, "set")?;
         folder::require_parent(to)?;
         let buffer = self.buffer.settings()?;
         let step = Step::waiting("salvaging");
