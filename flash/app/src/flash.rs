@@ -59,8 +59,8 @@ pub(crate) fn require_other(damaged: &Path, to: &Path, kind: &str) -> anyhow::Re
     }
     let (damaged, to) = (damaged.display(), to.display());
     Err(bad_input(format!(
-        "{to} is the damaged {kind} itself, expected a new or empty folder for the salvaged {kind}; to repair it in place, name one folder: \
-         `springflash {kind} repair {damaged}`"
+        "{to} is the damaged {kind} itself, expected a new or empty folder for the salvaged {kind}; to repair it in place, name one \
+         folder: `springflash {kind} repair {damaged}`"
     )))
 }
 

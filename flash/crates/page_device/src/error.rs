@@ -67,10 +67,11 @@ pub enum FlashError {
     #[error("{name} is full: it was built for {capacity_keys} keys and would hold about {keys}")]
     Full { name: String, capacity_keys: u64, keys: u64, inserted: usize },
 
-    /// The file system has no room for a file of this size. If a filter could not grow, the first `inserted` keys of the call are in it, and
-    /// no others.
+    /// The file system has no room for a file of this size. If a filter could not grow, the first `inserted` keys of the call are in it,
+    /// and no others.
     #[error(
-        "{name} needs {needed_bytes} bytes, its file system has {free_bytes} bytes free; free some space, or choose a smaller capacity or another disk"
+        "{name} needs {needed_bytes} bytes, its file system has {free_bytes} bytes free; free some space, or choose a smaller capacity \
+         or another disk"
     )]
     NoSpace { name: String, needed_bytes: u64, free_bytes: u64, inserted: usize },
 
