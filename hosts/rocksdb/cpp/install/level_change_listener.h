@@ -2,7 +2,7 @@
 // told nothing. It tells the log of column families whose tables get no units.
 //
 // No listener is told of moves at the end of CompactRange with change_level (ReFitLevel). Polling the database for its files would hold its
-// mutex again and again. That is too much for what is lost: the assumed use of new tables, the metrics by level and the order of inheritance.
+// mutex again and again. That is too much for what is lost: assumed use, metrics by level and the order of inheritance.
 #pragma once
 
 #include <mutex>

@@ -106,7 +106,8 @@ extern "C" int springbloom_test_option_strings(void*, const char* path, char* er
       // Others share the instance: what they name must agree, but for the budget.
       CheckRefused("table_factory={id=springbloom;negative_cache=true}", second, "negative_cache: got true");
       CheckRefused("table_factory={id=springbloom;units=ribbon:9}", second, "ribbon:8");
-      auto other = Open(FromString("table_factory={id=springbloom;negative_cache=false;policy=uniform;segment_lifetime_visits=7}"), second);
+      auto other = Open(
+          FromString("table_factory={id=springbloom;negative_cache=false;policy=uniform;segment_lifetime_visits=7}"), second);
       CheckOk(springbloom::GetBudget(&budget), "GetBudget");
       Check(budget == 2 << 20, "a string without a budget leaves it alone");
       other.reset();
