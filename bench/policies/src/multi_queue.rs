@@ -68,7 +68,7 @@ impl MultiQueue {
     pub(crate) fn new(lifetime: Option<u64>) -> Self {
         Self {
             queues: vec![List::EMPTY; usize::from(MAX_UNITS) + 1],
-            nodes: PerSegment::new(),
+            nodes: PerSegment::default(),
             fixed_lifetime: lifetime,
         }
     }

@@ -47,7 +47,7 @@ impl PolicyKind {
             Self::Uniform => Box::new(uniform::new()),
             Self::Monkey => Box::new(monkey::new()),
             Self::MultiQueue => Box::new(MultiQueue::new(lifetime)),
-            Self::Benefit => Box::new(Benefit::new()),
+            Self::Benefit => Box::new(Benefit::default()),
         }
     }
 

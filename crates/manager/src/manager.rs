@@ -33,7 +33,7 @@ impl Manager {
     /// A manager with its background thread. A budget of 0, or one too small for the bookkeeping, is a manager without
     /// filters.
     pub fn new(settings: ManagerSettings) -> Arc<Self> {
-        Self::with_policy(settings, Box::new(Benefit::new()))
+        Self::with_policy(settings, Box::new(Benefit::default()))
     }
 
     /// As [`new`](Self::new), with a policy of the caller's.

@@ -154,7 +154,7 @@ const HALF_LIFE_MIN: u64 = 16_384;
 impl Allocation {
     pub(crate) fn new(half_life: Option<u64>) -> Self {
         Self {
-            segments: PerSegment::new(),
+            segments: PerSegment::default(),
             runs: Runs::new(),
             forecast: Forecast::new(),
             backoffs: HashMap::new(),

@@ -52,12 +52,13 @@ fn place(table: u32) -> (usize, usize) {
     (table as usize / BLOCK_TABLES, table as usize % BLOCK_TABLES)
 }
 
-impl<T> PerSegment<T> {
-    /// No tables.
-    pub const fn new() -> Self {
+impl<T> Default for PerSegment<T> {
+    fn default() -> Self {
         Self { blocks: Vec::new() }
     }
+}
 
+impl<T> PerSegment<T> {
     /// Bytes of a table with so many segments.
     pub fn table_bytes(segments: usize) -> usize {
         let block_bytes = thrifty_bytes::<Block<T>>() + ALLOCATION_BYTES;
@@ -150,7 +151,7 @@ mod tests {
 
     #[test]
     fn tables_come_and_go_in_any_order() {
-        let mut array = PerSegment::new();
+        let mut array = PerSegment::default();
         array.insert_table(2, [1, 2, 3].into_iter());
         array.insert_table(0, [7].into_iter());
         assert_eq!(array.table(2), [1, 2, 3]);

@@ -25,14 +25,14 @@ pub struct Planner {
 impl Planner {
     /// A planner without tables, with the policy [`Benefit`] and `unit_budget_bytes` for units.
     pub fn new(settings: &ManagerSettings, unit_budget_bytes: usize) -> Self {
-        Self::with_policy(Box::new(Benefit::new()), settings.half_life_visits, unit_budget_bytes)
+        Self::with_policy(Box::new(Benefit::default()), settings.half_life_visits, unit_budget_bytes)
     }
 
     /// A planner with a policy of the caller's.
     pub fn with_policy(policy: Box<dyn Policy>, half_life: Option<u64>, unit_budget_bytes: usize) -> Self {
         let mut allocation = Allocation::new(half_life);
         allocation.set_unit_budget_bytes(unit_budget_bytes);
-        Self { allocation, policy, counted: PerSegment::new(), admitted_units: 0, evicted_units: 0 }
+        Self { allocation, policy, counted: PerSegment::default(), admitted_units: 0, evicted_units: 0 }
     }
 
     /// Adds a table with these segments, and lets the policy give them units. `table` is a small number that is not in use.

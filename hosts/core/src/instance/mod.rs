@@ -41,7 +41,7 @@ pub struct Filters {
 impl Filters {
     /// Starts filters of the engine's tables. Errors on a setting that cannot work.
     pub fn start(settings: Settings, engine: &'static Engine) -> Result<Arc<Self>, Error> {
-        Self::start_with(settings, engine, Box::new(Benefit::new()))
+        Self::start_with(settings, engine, Box::new(Benefit::default()))
     }
 
     /// As [`start`](Self::start), with another policy than Springbloom's, for experiments.

@@ -35,12 +35,13 @@ pub struct Benefit {
     fill: Fill,
 }
 
-impl Benefit {
-    /// A policy without tables.
-    pub fn new() -> Self {
+impl Default for Benefit {
+    fn default() -> Self {
         Self { victims: Victims::new(), prior: Prior::default(), fill: Fill::new() }
     }
+}
 
+impl Benefit {
     /// Admits the segment's next unit if it is worth more than its victims. `repay` is the weight of the wasted reads that it must save to
     /// repay the read that loads it.
     fn try_grow(&mut self, segment: SegmentRef, repay: f32, allocation: &mut Allocation) -> bool {
