@@ -27,7 +27,16 @@ fn more_memory_wastes_fewer_reads_under_every_filter() {
     let document = json(
         "--tree leveldb --records 400K --segment-data-bytes 1MiB --table-bytes 4MiB --bits 4,10 --segments 400",
     );
-    let names = ["uniform", "monkey", "multi-queue", "benefit", "monkey-ribbon", "at-compaction", "optimum"];
+    let names = [
+        "uniform",
+        "monkey",
+        "multi-queue",
+        "benefit",
+        "ribbon",
+        "monkey-ribbon",
+        "at-compaction",
+        "optimum",
+    ];
     for name in names {
         let (little, much) = (wasted(&document, name, 4.0), wasted(&document, name, 10.0));
         assert!(much < little / 3.0, "{name}: {little} with 4 bits, {much} with 10");
@@ -64,6 +73,93 @@ fn a_hundred_terabytes_take_no_more_time_and_the_figure_is_drawn() {
     assert!(std::fs::read_to_string(figure).expect("a figure").contains("wasted reads per lookup"));
 }
 
+const FAMILIES: &str =
+    "--tree leveldb --records 60K --segment-data-bytes 1MiB --table-bytes 4MiB --set families=8";
+
+/// The budget goes to the family whose lookups need filters.
+#[test]
+fn one_family_of_absent_keys_gets_the_memory() {
+    let filters = "benefit,ribbon,monkey-ribbon,ribbon:11/3,ribbon:13/0,optimum";
+    let document = json(&format!("{FAMILIES} --set family_absent=1/0 --bits 4 --filters {filters}"));
+    let settings = &document["settings"];
+    assert_eq!((settings["families"].as_u64(), settings["records"].as_u64()), (Some(8), Some(480_000)));
+    assert_eq!(settings["zero_result_ratio"], 0.125);
+    let [elastic, equal, by_level, by_hand] =
+        ["benefit", "ribbon", "monkey-ribbon", "ribbon:11/3"].map(|filter| wasted(&document, filter, 4.0));
+    assert!(elastic < equal / 2.0 && elastic < by_level, "{elastic} {equal} {by_level}");
+    assert!(by_hand < equal, "{by_hand} {equal}");
+    // The memory of filters by hand has all others, too.
+    assert!(wasted(&document, "ribbon", 1.625) > equal);
+    assert!(wasted(&document, "ribbon:13/0", 1.625) > 0.0);
+    let cells = document["cells"].as_array().expect("cells");
+    let memory = |filter: &str, family: usize| -> f64 {
+        let cell = cells.iter().find(|cell| cell["filter"] == filter && cell["bits_per_key"] == 4.0);
+        cell.expect(filter)["families"][family]["resident_bits_per_key"].as_f64().expect("bits")
+    };
+    for filter in ["benefit", "optimum"] {
+        assert!(memory(filter, 0) > 2.0 * memory(filter, 1), "{document:#}");
+    }
+    let [first, last] = [0, 7].map(|family| memory("ribbon:11/3", family));
+    assert!((first - 11.0).abs() < 1e-6 && (last - 3.0).abs() < 1e-6, "{first} {last}");
+    let cell = cells.iter().find(|cell| cell["filter"] == "ribbon").expect("a cell");
+    let of = |family: usize| cell["families"][family]["wasted_reads_per_lookup"].as_f64().expect("wasted");
+    assert!(of(0) > of(1), "{cell}");
+}
+
+#[test]
+fn families_have_their_traffic_and_a_line_each() {
+    let arguments = format!("{FAMILIES} --bits 4 --filters benefit,ribbon:11/3 --set family_traffic=halving");
+    simulate(&arguments)
+        .assert()
+        .success()
+        .stdout(contains("in each of 8 column families a leveldb tree"))
+        .stdout(
+            predicates::str::is_match(r"\n *1 +50.2% +50.0% +[0-9.]+ \([0-9.]+\) +[0-9.]+ \(11\.0\)")
+                .expect("a pattern"),
+        )
+        .stdout(
+            predicates::str::is_match(r"\n *8 +0.4% +50.0% +[0-9.]+ \([0-9.]+\) +[0-9.]+ \(3\.0\)")
+                .expect("a pattern"),
+        );
+    let document = json(&arguments.replace("families=8", "families=3"));
+    assert_eq!(document["settings"]["family_traffic"], serde_json::json!([4.0 / 7.0, 2.0 / 7.0, 1.0 / 7.0]));
+    assert_eq!(document["settings"]["family_absent"], serde_json::json!([0.5, 0.5, 0.5]));
+    let one = json("--records 60K --bits 4 --filters benefit");
+    assert!(one["settings"]["family_traffic"].is_null() && one["cells"][0]["families"].is_null(), "{one}");
+}
+
+#[test]
+fn what_families_cannot_have_is_refused() {
+    for (arguments, message) in [
+        ("--set families=0", "--families"),
+        ("--set families=257", "--families"),
+        ("--set family=2", "there is no such setting, expected one of families, family_traffic"),
+        (
+            "--set families=1 --set family_absent=1",
+            "--set family_absent has no effect: there is one column family",
+        ),
+        ("--set family_traffic=halving", "--set family_traffic has no effect: there is one column family"),
+        ("--filters ribbon:4/2", "ribbon:4/2: there is one column family: give --set families"),
+        ("--set families=2 --set family_absent=2", "expected shares of at most 1, got 2"),
+        ("--set families=2 --set family_absent=x", "expected shares of at least 0"),
+        ("--set families=2 --set family_traffic=0", "expected a share above 0"),
+        ("--set families=2 --set family_traffic=half", "expected equal, halving or shares"),
+        ("--set families=2 --set family_absent=1/0 --zero-result .5", "--zero-result has no effect"),
+        ("--set families=2 --set family_absent=0 --absent fresh", "no lookup asks for an absent key"),
+        ("--set families=2 --trace x", "--trace has no effect: there are several column families"),
+        ("--set families=2 --accesses", "--accesses has no effect: there are several column families"),
+        ("--set families=2 --set movement=jump:1000", "--set movement has no effect"),
+        ("--set families=2 --filters ribbon:0/0", "expected more than 0 and at most 100 bits per key"),
+        ("--set families=2 --filters ribbon:4", "or ribbon:BITS/BITS; got \"ribbon:4\""),
+        (
+            "--set families=100",
+            "--segments 2000: expected at least 5000, which are 50 for each of 100 column families",
+        ),
+    ] {
+        simulate(arguments).assert().code(2).stdout("").stderr(contains(message));
+    }
+}
+
 #[test]
 fn sorted_runs_can_be_given() {
     let document =
@@ -96,6 +192,7 @@ fn bad_input_is_named() {
         ("--units ribbon:4 --filters bloom", "no policy and no optimum is simulated"),
         ("--no-negative-cache --filters optimum", "no policy is simulated"),
         ("--no-compaction --filters optimum", "for tables that stay"),
+        ("--trace x --set movement=jump:1000", "--set movement has no effect: a recorded workload"),
         ("--salts 3 --accesses", "accesses are counted for one hot-key mapping"),
     ] {
         simulate(arguments).assert().code(2).stderr(contains(message));

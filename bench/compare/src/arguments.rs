@@ -4,13 +4,13 @@ use std::ops::RangeInclusive;
 use std::path::PathBuf;
 
 use clap::Args;
-use springbloom_console::GivenFlags;
 use springbloom_console::sizes::{self, Size};
+use springbloom_console::{GivenFlags, Set};
 use springbloom_workload::{AbsentKeys, Distribution, Mix, value};
 
 use crate::database::config::Config;
 use crate::database::preset::Preset;
-use crate::settings::Set;
+use crate::settings::Settings;
 
 /// Of records and operations: more than any machine makes.
 pub(crate) const WHOLE_MAX: u64 = 1_000_000_000_000;
@@ -117,8 +117,8 @@ pub struct Compare {
     /// Print JSON instead of a table
     #[arg(long, help_heading = "Machine")]
     pub(crate) json: bool,
-    #[command(flatten)]
-    pub(crate) set: Set,
+    #[command(flatten, next_help_heading = "Workload")]
+    pub(crate) set: Set<Settings>,
 }
 
 fn parse_mix(text: &str) -> Result<Mix, String> {

@@ -2,7 +2,7 @@
 
 use anyhow::Result;
 use springbloom_console::bad_input;
-use springbloom_workload::{FamilyMix, Mix, Traffic};
+use springbloom_workload::{FamilyMix, Mix};
 
 use crate::arguments::Compare;
 use crate::database::config::Config;
@@ -12,7 +12,7 @@ use crate::database::stores::Layout;
 impl Compare {
     /// How many families there are, and where.
     pub(crate) fn layout(&self) -> Layout {
-        let families = self.set.families.unwrap_or(self.preset.defaults().families);
+        let families = self.set.family.families.unwrap_or(self.preset.defaults().families);
         Layout { families, are_databases: self.set.family_databases && families > 1 }
     }
 
@@ -23,19 +23,7 @@ impl Compare {
         if families == 1 {
             return Ok(None);
         }
-        let traffic = self.set.family_traffic.as_ref().unwrap_or(&Traffic::Equal).of_all(families);
-        let traffic = traffic.map_err(|error| bad_input(format!("--set family_traffic: {error}")))?;
-        let absent = match &self.set.family_absent {
-            Some(absent) if absent.greatest() > 1.0 => {
-                return Err(bad_input(format!(
-                    "--set family_absent: expected shares of at most 1, got {}",
-                    absent.greatest()
-                )));
-            }
-            Some(absent) => absent.of_all(families),
-            None => vec![zero_result_ratio; families as usize],
-        };
-        Ok(Some(FamilyMix { traffic, absent }))
+        self.set.family.mix(families, zero_result_ratio).map(Some).map_err(bad_input)
     }
 
     /// Refuses what several families cannot have.

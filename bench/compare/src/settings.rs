@@ -1,20 +1,13 @@
-//! Settings of experiments, which `--set NAME=VALUE` gives: they are rarely changed otherwise.
+//! The settings of `springbloom compare`, by name.
 
-use std::ops::Deref;
-
-use clap::error::ErrorKind;
-use clap::{Arg, ArgAction, ArgMatches, Args, Command, CommandFactory, FromArgMatches, Parser};
-use springbloom_console::GivenFlags;
+use clap::Parser;
 use springbloom_console::sizes;
-use springbloom_workload::{Movement, Shares, Traffic};
+use springbloom_workload::{FamilySettings, Movement};
 
 use crate::arguments::WHOLE_MAX;
 use crate::database::block_cache::CacheKind;
 
-/// All of them are open at a time.
-const FAMILIES_MAX: u64 = 256;
-
-/// The settings by name.
+/// Each is a flag of its name.
 #[derive(Parser, Debug)]
 #[command(no_binary_name = true, disable_help_flag = true, args_override_self = true)]
 pub(crate) struct Settings {
@@ -31,17 +24,8 @@ pub(crate) struct Settings {
     /// recovered from a jump: the first window that wastes at most 10% more than the last one before the jump
     #[arg(long = "window", value_name = "LOOKUPS", value_parser = sizes::whole_within::<u64>(1..=WHOLE_MAX))]
     pub(crate) window: Option<u64>,
-    /// Column families of the same size, which share the budget and the block cache [default: 1; with --preset families 8]
-    #[arg(long = "families", value_name = "FAMILIES", value_parser = sizes::whole_within::<u32>(1..=FAMILIES_MAX))]
-    pub(crate) families: Option<u32>,
-    /// Traffic of column families: equal, halving (each has half as much as the one before), or proportions such as 8/1/1, of which the
-    /// last holds for all that follow [default: equal]
-    #[arg(long = "family_traffic", value_name = "SHARES")]
-    pub(crate) family_traffic: Option<Traffic>,
-    /// Share of absent keys among the reads of each column family, such as 1/0: the first is asked for absent keys alone, the others for
-    /// present ones [default: that of --zero-result]
-    #[arg(long = "family_absent", value_name = "SHARES")]
-    pub(crate) family_absent: Option<Shares>,
+    #[command(flatten)]
+    pub(crate) family: FamilySettings,
     /// Column families are databases of their own
     #[arg(long = "family_databases")]
     pub(crate) family_databases: bool,
@@ -73,71 +57,4 @@ pub(crate) struct Settings {
     /// priority, and the budget of elastic filters is charged to it
     #[arg(long = "one_cache")]
     pub(crate) one_cache: bool,
-}
-
-/// What `--set` gives.
-#[derive(Debug)]
-pub(crate) struct Set {
-    /// `--set NAME` for each.
-    pub(crate) given: GivenFlags,
-    settings: Settings,
-}
-
-fn names(settings: &Command) -> Vec<String> {
-    settings.get_arguments().map(|setting| setting.get_id().to_string()).collect()
-}
-
-impl Deref for Set {
-    type Target = Settings;
-
-    fn deref(&self) -> &Settings {
-        &self.settings
-    }
-}
-
-impl FromArgMatches for Set {
-    fn from_arg_matches(matches: &ArgMatches) -> Result<Self, clap::Error> {
-        let set: Vec<&String> = matches.get_many("set").into_iter().flatten().collect();
-        let (command, name) =
-            (Settings::command(), |setting: &str| setting.split('=').next().unwrap_or_default().to_owned());
-        if let Some(setting) = set.iter().find(|setting| !names(&command).contains(&name(setting))) {
-            let expected = names(&command).join(", ");
-            let message =
-                format!("--set {}: there is no such setting, expected one of {expected}\n", name(setting));
-            return Err(clap::Error::raw(ErrorKind::UnknownArgument, message));
-        }
-        let settings = Settings::try_parse_from(set.iter().map(|setting| format!("--{setting}")))?;
-        let given = set.iter().map(|setting| format!("--set {}", name(setting))).collect();
-        Ok(Self { given: GivenFlags::of(given), settings })
-    }
-
-    fn update_from_arg_matches(&mut self, matches: &ArgMatches) -> Result<(), clap::Error> {
-        *self = Self::from_arg_matches(matches)?;
-        Ok(())
-    }
-}
-
-impl Args for Set {
-    fn augment_args(command: Command) -> Command {
-        let settings = Settings::command();
-        let described = settings.get_arguments().map(|setting| {
-            let value = if setting.get_action().takes_values() { setting.get_value_names() } else { None };
-            let value = value.map_or_else(String::new, |names| format!("={}", names[0]));
-            let help = setting.get_help().map(ToString::to_string).unwrap_or_default();
-            format!("{}{value}: {help}", setting.get_id())
-        });
-        let described = described.collect::<Vec<_>>().join("\n\n");
-        let set = Arg::new("set")
-            .long("set")
-            .value_name("NAME=VALUE")
-            .action(ArgAction::Append)
-            .help_heading("Workload");
-        let set =
-            set.help(format!("A setting of experiments: {} (--help says more)", names(&settings).join(", ")));
-        command.arg(set.long_help(format!("A setting of experiments:\n\n{described}")))
-    }
-
-    fn augment_args_for_update(command: Command) -> Command {
-        Self::augment_args(command)
-    }
 }

@@ -1,7 +1,7 @@
 //! Refuses flags that nothing in the run would use: whoever gives one expects it to change the figures.
 
 use anyhow::Result;
-use springbloom_workload::Mix;
+use springbloom_workload::{FamilySettings, Mix};
 
 use crate::arguments::Compare;
 use crate::database::config::Config;
@@ -25,8 +25,7 @@ const OF_LOOKUPS: [&str; 13] = [
     "--set seek_ms",
 ];
 
-/// Settings of several column families, and flags that one alone has.
-const OF_FAMILIES: [&str; 3] = ["--set family_traffic", "--set family_absent", "--set family_databases"];
+/// Flags that one column family alone has.
 const OF_ONE_FAMILY: [&str; 7] = [
     "--trace",
     "--load-only",
@@ -65,17 +64,14 @@ impl Compare {
         );
         let families = self.layout().families;
         let unused = [
-            (families == 1, &OF_FAMILIES[..], "there is one column family: give --set families"),
+            (families == 1, &FamilySettings::OF_SEVERAL[..], FamilySettings::THERE_IS_ONE),
+            (families == 1, &["--set family_databases"], FamilySettings::THERE_IS_ONE),
             (
                 families > 1,
                 &OF_ONE_FAMILY,
                 "there are several column families, which are compared with lookups alone",
             ),
-            (
-                self.set.family_absent.is_some(),
-                &["--zero-result"],
-                "--set family_absent says it of each column family",
-            ),
+            (self.set.family.absent.is_some(), &["--zero-result"], FamilySettings::SAYS_ABSENT),
             (self.load_only, &OF_LOOKUPS[..], "--load-only measures no lookups"),
             (is_shamba, &VARIED_BY_SHAMBA, "--preset shamba sets it itself"),
             (

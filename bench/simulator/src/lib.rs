@@ -11,6 +11,7 @@
 #![deny(unsafe_code)]
 
 pub mod command;
+mod family_run;
 mod lookups;
 pub mod managed;
 pub mod planned;
@@ -18,6 +19,7 @@ mod rewriting;
 mod tree;
 pub mod written;
 
+pub use family_run::FamilyRun;
 pub use lookups::{Lookup, Lookups, Popularity};
 pub use rewriting::Rewriting;
 pub use tree::{Tree, Visit};

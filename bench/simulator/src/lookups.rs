@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use springbloom_workload::hash::mix;
 use springbloom_workload::{
-    AbsentKeys, Distribution, KeySpace, Mix, Movement, Operation, OperationStream, StreamSettings,
+    AbsentKeys, Distribution, FamilyMix, FamilyStream, KeySpace, Mix, Movement, Operation, StreamSettings,
     WorkloadError,
 };
 
@@ -36,6 +36,8 @@ impl Popularity {
 /// One lookup.
 #[derive(Clone, Copy, Debug)]
 pub struct Lookup {
+    /// Number of the column family.
+    pub family: usize,
     /// The key as a pseudo-random number. Keys have the order of their numbers.
     pub key: u64,
     /// Whether no table holds the key.
@@ -49,7 +51,7 @@ pub struct Lookups(Source);
 #[derive(Clone, Debug)]
 enum Source {
     Stream {
-        operations: Box<OperationStream>,
+        operations: FamilyStream,
         keys: Keys,
     },
     /// They begin anew at the end.
@@ -100,20 +102,21 @@ impl Lookups {
             stream: 0,
             streams: 1,
         };
-        Self::of(stream, records).expect("sound settings")
+        let mix = FamilyMix { traffic: vec![1.0], absent: vec![stream.zero_result_ratio] };
+        Self::of(stream, &mix, records).expect("sound settings")
     }
 
-    /// Lookups of a stream over `records` records.
+    /// Lookups of families of `records` records each.
     ///
     /// # Errors
     /// Settings that are out of range.
-    pub fn of(stream: StreamSettings, records: u64) -> Result<Self, WorkloadError> {
+    pub fn of(stream: StreamSettings, mix: &FamilyMix, records: u64) -> Result<Self, WorkloadError> {
         let (space, keys) = if stream.distribution.needs_key_order() {
             (KeySpace::Ordered { records }, Keys::Ordered { records })
         } else {
             (KeySpace::Synthetic { records }, Keys::Scattered)
         };
-        let operations = Box::new(OperationStream::new(stream, &space)?);
+        let operations = FamilyStream::new(stream, mix, &space)?;
         Ok(Self(Source::Stream { operations, keys }))
     }
 
@@ -136,12 +139,13 @@ impl Iterator for Lookups {
             }
         };
         loop {
-            let (record, is_absent) = match operations.next_operation() {
+            let (family, operation) = operations.next_operation();
+            let (record, is_absent) = match operation {
                 Operation::Read(record) => (record, false),
                 Operation::ReadAbsent(record) => (record, true),
                 _ => continue,
             };
-            return Some(Lookup { key: keys.key(record, is_absent), is_absent });
+            return Some(Lookup { family, key: keys.key(record, is_absent), is_absent });
         }
     }
 }

@@ -11,7 +11,7 @@ use springbloom_manager::{
 };
 use springbloom_workload::hash::mix;
 
-use crate::{Lookup, Lookups, Rewriting, Tree};
+use crate::{FamilyRun, Lookup, Lookups, Rewriting, Tree};
 
 /// Encoding of keys. All forms keep the order of the numbers that they encode.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -48,6 +48,8 @@ pub struct Managed<'a> {
     rewriting: Option<Rewriting>,
     lookups: u64,
     next_id: u64,
+    /// Of the last run.
+    pub families: Vec<FamilyRun>,
     /// The manager, as in the store.
     pub manager: Arc<Manager>,
 }
@@ -92,8 +94,17 @@ impl<'a> Managed<'a> {
     /// If the manager's thread does not keep up.
     pub fn new(tree: &'a Tree, form: KeyForm, manager: Arc<Manager>) -> Option<Self> {
         let source: Arc<dyn UnitSource> = Arc::new(Units(tree.group.units.clone()));
-        let mut managed =
-            Self { tree, form, source, tables: Vec::new(), rewriting: None, lookups: 0, next_id: 0, manager };
+        let mut managed = Self {
+            tree,
+            form,
+            source,
+            tables: Vec::new(),
+            rewriting: None,
+            lookups: 0,
+            next_id: 0,
+            families: Vec::new(),
+            manager,
+        };
         for (level, tables) in tree.tables().enumerate() {
             for nth in 0..tables {
                 let handle = managed.open(level, nth)?;
@@ -111,6 +122,7 @@ impl<'a> Managed<'a> {
 
     fn open(&mut self, level: usize, nth: u32) -> Option<TableHandle> {
         let (tree, form) = (self.tree, self.form);
+        let (family, family_level) = tree.family_of(level);
         let first = nth * tree.table_segments;
         let end = (first + tree.table_segments).min(tree.levels[level]);
         let key = |segment| key_bytes(tree.first_key(level, segment), form);
@@ -121,8 +133,8 @@ impl<'a> Managed<'a> {
         self.next_id += 1;
         let spec = TableSpec {
             id: TableId(self.next_id),
-            scope: ScopeId(1),
-            level: Some(level as u8 + 1),
+            scope: scope(family),
+            level: Some(family_level as u8 + 1),
             order: &BytewiseOrder,
             shapes: vec![tree.group.shape; (end - first) as usize],
             fences: Fences::pack((first..end).map(key), Some(&last), &BytewiseOrder)
@@ -143,7 +155,7 @@ impl<'a> Managed<'a> {
 
     /// Opens a new table over the keys of an old one, which goes.
     fn rewrite(&mut self, level: usize, nth: u32) {
-        let number = (self.tree.tables().take(level).sum::<u32>() + nth) as usize;
+        let number = self.tree.table(level, nth) as usize;
         let old = self.tables[number].handle.id();
         // Without room for both, the old one stays.
         let Some(handle) = self.open(level, nth) else { return };
@@ -158,7 +170,7 @@ impl<'a> Managed<'a> {
     /// If the manager's thread does not keep up.
     pub fn run(&mut self, lookups: &mut Lookups, count: usize) -> Run {
         let loads = self.manager.stats().load_reads;
-        let mut wasted = 0;
+        self.families = FamilyRun::none(self.tree.families);
         let mut visits = VISITS_PER_WAIT;
         for lookup in lookups.take(count) {
             if visits >= VISITS_PER_WAIT {
@@ -171,13 +183,20 @@ impl<'a> Managed<'a> {
             self.lookups += 1;
             let seen = self.look_up(lookup);
             visits += seen.visits;
-            wasted += seen.wasted_reads;
+            let family = &mut self.families[lookup.family];
+            family.lookups += 1;
+            family.wasted_reads += seen.wasted_reads as f64;
         }
         assert!(self.manager.wait_idle(PATIENCE), "the manager keeps up");
-        let loads = self.manager.stats().load_reads - loads;
+        let stats = self.manager.stats();
+        for (family, run) in self.families.iter_mut().enumerate() {
+            let levels = stats.scopes.iter().filter(|of| of.scope == scope(family)).flat_map(|of| &of.levels);
+            let bytes: usize = levels.map(|level| level.unit_bytes).sum();
+            run.resident_bits_per_key = bytes as f64 * 8.0 / self.tree.family_keys() as f64;
+        }
         Run {
-            wasted_per_lookup: wasted as f64 / count as f64,
-            unit_reads_per_lookup: loads as f64 / count as f64,
+            wasted_per_lookup: FamilyRun::wasted_per_lookup(&self.families),
+            unit_reads_per_lookup: (stats.load_reads - loads) as f64 / count as f64,
         }
     }
 
@@ -211,9 +230,14 @@ struct Seen {
     wasted_reads: usize,
 }
 
+/// The scope of a family.
+fn scope(family: usize) -> ScopeId {
+    ScopeId(family as u64 + 1)
+}
+
 /// A key meets one segment per level, so a salt per level and generation gives every segment its own filter.
 fn salted(digest: KeyDigest, level: usize, generation: u64) -> KeyDigest {
-    let salt = mix((generation << 8) + level as u64 + 1);
+    let salt = mix((generation << 16) + level as u64 + 1);
     KeyDigest { lo: mix(digest.lo ^ salt), hi: mix(digest.hi ^ salt) }
 }
 

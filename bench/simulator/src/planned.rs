@@ -4,7 +4,7 @@
 use springbloom_manager::{Hotness, ManagerSettings, Outcome, Planner, Policy, ScopeId};
 use springbloom_workload::hash::{mix, unit_interval};
 
-use crate::{Lookup, Lookups, Tree};
+use crate::{FamilyRun, Lookup, Lookups, Tree};
 
 /// Result of a run.
 #[derive(Clone, Copy, Debug)]
@@ -23,6 +23,8 @@ pub struct Planned<'a> {
     /// False positive rates of 0, 1, 2, ... units.
     fpr: Vec<f64>,
     budget_units: usize,
+    /// Of the last measurement, under the best fixed allocation.
+    pub families: Vec<FamilyRun>,
     /// The planner, as in the store.
     pub planner: Planner,
 }
@@ -38,11 +40,12 @@ impl<'a> Planned<'a> {
             .flat_map(|level| tree.segments_by_table(level).map(move |segments| (level, segments)));
         for (table, (level, segments)) in (0..).zip(levels) {
             let segments = vec![(shape, Hotness::default()); segments as usize];
-            planner.add_table(table, ScopeId(1), Some(level as u8 + 1), &segments);
+            let (family, family_level) = tree.family_of(level);
+            planner.add_table(table, ScopeId(family as u64 + 1), Some(family_level as u8 + 1), &segments);
         }
         while planner.rebalance() {}
         let fpr = (0..=shape.unit_count()).map(|units| shape.false_positive_rate(units)).collect();
-        Self { tree, fpr, budget_units, planner }
+        Self { tree, fpr, budget_units, families: Vec::new(), planner }
     }
 
     /// Performs a lookup and returns its wasted reads. `note` receives the level and segment of each visit that does not find the key.
@@ -75,14 +78,17 @@ impl<'a> Planned<'a> {
         let mut negatives: Vec<Vec<u64>> =
             levels.iter().map(|&segments| vec![0; segments as usize]).collect();
         let (loads, mut wasted) = (self.planner.changed_units().0, 0u64);
+        self.families = FamilyRun::none(self.tree.families);
         for lookup in lookups.take(count) {
+            self.families[lookup.family].lookups += 1;
             wasted +=
                 u64::from(self.look_up(lookup, |level, segment| negatives[level][segment as usize] += 1));
         }
+        self.allot(&negatives);
         Run {
             wasted_per_lookup: wasted as f64 / count as f64,
             loads: self.planner.changed_units().0 - loads,
-            optimum: self.optimum(&negatives) / count as f64,
+            optimum: FamilyRun::wasted_per_lookup(&self.families),
         }
     }
 
@@ -100,15 +106,22 @@ impl<'a> Planned<'a> {
     }
 
     /// Greedy by the savings of each unit, which is optimal for units of one size.
-    fn optimum(&self, negatives: &[Vec<u64>]) -> f64 {
-        let mut wasted = 0.0;
+    fn allot(&mut self, negatives: &[Vec<u64>]) {
         let mut savings = Vec::new();
-        for &count in negatives.iter().flatten() {
-            wasted += count as f64;
-            savings.extend(self.fpr.windows(2).map(|rates| count as f64 * (rates[0] - rates[1])));
+        for (level, counts) in negatives.iter().enumerate() {
+            let family = self.tree.family_of(level).0;
+            for &count in counts {
+                self.families[family].wasted_reads += count as f64;
+                let rates = self.fpr.windows(2);
+                savings.extend(rates.map(|rates| (count as f64 * (rates[0] - rates[1]), family)));
+            }
         }
-        savings.sort_by(|a, b| b.total_cmp(a));
-        wasted - savings.iter().take(self.budget_units).sum::<f64>()
+        savings.sort_by(|(a, _), (b, _)| b.total_cmp(a));
+        let unit_bits = self.tree.group.shape.unit_bytes() as f64 * 8.0;
+        for (saved, family) in savings.into_iter().take(self.budget_units) {
+            self.families[family].wasted_reads -= saved;
+            self.families[family].resident_bits_per_key += unit_bits / self.tree.family_keys() as f64;
+        }
     }
 }
 

@@ -1,9 +1,10 @@
 //! Stock filters: one for each table, whose bits are chosen when the table is written, and never after. No memory but the filters is
 //! counted.
 
+use springbloom_workload::Shares;
 use springbloom_workload::hash::{mix, unit_interval};
 
-use crate::{Lookups, Rewriting, Tree};
+use crate::{FamilyRun, Lookups, Rewriting, Tree};
 
 /// A table that no lookup visited lately gets the bits of one with so many visits.
 const LEAST_VISITS: f64 = 0.5;
@@ -30,10 +31,12 @@ impl Stock {
 }
 
 /// What the bits of a table that is written follow from.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq)]
 pub enum Choice {
     /// Nothing: all have the same.
     Same,
+    /// The column family: these bits per key, as a hand wrote them.
+    Family(Shares),
     /// The size of its sorted run, as in Monkey (SIGMOD'17).
     RunSize,
     /// The lookups that visited its keys on this level and did not find theirs (arXiv 2606.18138).
@@ -45,6 +48,7 @@ pub enum Choice {
 
 #[derive(Debug)]
 struct Table {
+    family: usize,
     keys: f64,
     /// Keys of its sorted run.
     run_keys: f64,
@@ -71,6 +75,8 @@ pub struct Written<'a> {
     budget_bits: f64,
     tables: Vec<Table>,
     lookups: u64,
+    /// Of the last run.
+    pub families: Vec<FamilyRun>,
 }
 
 impl<'a> Written<'a> {
@@ -85,6 +91,7 @@ impl<'a> Written<'a> {
         for (level, &level_segments) in tree.levels.iter().enumerate() {
             let keys = |segments: u32| f64::from(segments) * tree.segment_keys as f64;
             tables.extend(tree.segments_by_table(level).map(|segments| Table {
+                family: tree.family_of(level).0,
                 keys: keys(segments),
                 run_keys: keys(level_segments),
                 generation: 0,
@@ -94,9 +101,11 @@ impl<'a> Written<'a> {
             }));
         }
         let budget_bits = tree.keys() as f64 * bits_per_key;
-        let mut written = Self { tree, stock, choice, rewriting, budget_bits, tables, lookups: 0 };
-        let bits = match choice {
+        let families = Vec::new();
+        let mut written = Self { tree, stock, choice, rewriting, budget_bits, tables, lookups: 0, families };
+        let bits = match &written.choice {
             Choice::Same => vec![bits_per_key; written.tables.len()],
+            Choice::Family(bits) => written.tables.iter().map(|table| bits.of(table.family)).collect(),
             Choice::RunSize | Choice::Visits { .. } => written.best_bits(|table| table.keys / table.run_keys),
         };
         written.tables.iter_mut().zip(bits).for_each(|(table, bits)| table.bits = bits);
@@ -105,7 +114,7 @@ impl<'a> Written<'a> {
 
     /// Does `count` lookups and returns the wasted reads per lookup.
     pub fn run(&mut self, lookups: &mut Lookups, count: usize) -> f64 {
-        let mut wasted = 0u64;
+        self.families = FamilyRun::none(self.tree.families);
         let bits_per_halving = self.stock.bits_per_halving();
         for lookup in lookups.take(count) {
             if let Some(rewriting) = self.rewriting {
@@ -121,17 +130,21 @@ impl<'a> Written<'a> {
                     table.at = self.lookups;
                 }
                 let salt = mix(u64::from(number) << 32 | table.generation);
-                wasted += u64::from(
-                    unit_interval(mix(lookup.key ^ salt)) < (-table.bits / bits_per_halving).exp2(),
-                );
+                let passes = unit_interval(mix(lookup.key ^ salt)) < (-table.bits / bits_per_halving).exp2();
+                self.families[lookup.family].wasted_reads += f64::from(u8::from(passes));
             }
+            self.families[lookup.family].lookups += 1;
             self.lookups += 1;
         }
-        wasted as f64 / count as f64
+        for table in &self.tables {
+            let bits = table.bits * table.keys / self.tree.family_keys() as f64;
+            self.families[table.family].resident_bits_per_key += bits;
+        }
+        FamilyRun::wasted_per_lookup(&self.families)
     }
 
     fn rewrite(&mut self, level: usize, nth: u32) {
-        let number = (self.tree.tables().take(level).sum::<u32>() + nth) as usize;
+        let number = self.tree.table(level, nth) as usize;
         self.tables[number].generation += 1;
         if let Choice::Visits { half_life } = self.choice {
             let best = self.best_bits(|table| table.visits(self.lookups, half_life) + LEAST_VISITS)[number];
@@ -192,7 +205,7 @@ mod tests {
         let tree = tree();
         let visits = Choice::Visits { half_life: 1e4 };
         for choice in [Choice::RunSize, visits] {
-            let written = run(&tree, choice, Popularity::still(Distribution::Uniform));
+            let written = run(&tree, choice.clone(), Popularity::still(Distribution::Uniform));
             let deepest = &written.tables[written.tables.len() - 100..];
             assert!(deepest.iter().all(|table| (1..=3).contains(&table.generation)), "{deepest:?}");
             let spent: f64 = written.tables.iter().map(|table| table.keys * table.bits).sum();

@@ -61,6 +61,20 @@ impl fmt::Display for Shares {
 }
 
 impl Shares {
+    /// Bits per key of filters by family, of which at least one is above 0: without bits, there is no filter.
+    ///
+    /// # Errors
+    /// Other text, or more than `most` bits.
+    pub fn bits_per_key(text: &str, most: f64) -> Result<Self, String> {
+        let bits: Self = text.parse().map_err(|error| format!("bits per key by family: {error}"))?;
+        match bits.greatest() {
+            greatest if greatest > 0.0 && greatest <= most => Ok(bits),
+            greatest => Err(format!(
+                "expected more than 0 and at most {most} bits per key in a family, got {greatest}"
+            )),
+        }
+    }
+
     /// That of family `family`.
     pub fn of(&self, family: usize) -> f64 {
         *self.0.get(family).or(self.0.last()).unwrap_or(&0.0)

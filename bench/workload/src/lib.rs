@@ -5,7 +5,7 @@
 //! - [`AbsentKeys`]: whether lookups repeat absent keys.
 //! - [`Mix`]: the shares of operations, with the core workloads A-F of YCSB (Cooper et al., SoCC'10).
 //! - [`OperationStream`]: the endless, deterministic sequence of [`Operation`]s of these settings and a seed.
-//! - [`FamilyStream`]: operations on several families, which share traffic and absent keys unevenly.
+//! - [`FamilyStream`]: operations on several families, which share traffic and absent keys unevenly. [`FamilySettings`]: as users give them.
 //! - [`Trace`]: the operations of a real program, as they were recorded.
 //! - [`hash`]: pseudo-random numbers that are functions of a key's number.
 //! - [`value`]: values derived from record and version, so that every answer of a store can be verified.
@@ -16,6 +16,7 @@ mod absent;
 mod distribution;
 mod error;
 mod families;
+mod family_settings;
 pub mod hash;
 mod keys;
 mod mix;
@@ -29,6 +30,7 @@ pub use absent::AbsentKeys;
 pub use distribution::{Distribution, Sampler};
 pub use error::WorkloadError;
 pub use families::{FamilyMix, FamilyStream, Shares, Traffic};
+pub use family_settings::FamilySettings;
 pub use keys::{FileKeys, KeySpace};
 pub use mix::Mix;
 pub use movement::Movement;

@@ -54,7 +54,7 @@ impl FromStr for Config {
         let bits = parts.next().unwrap_or_default();
         let own: Vec<&str> = parts.collect();
         if name == "ribbon" && bits.contains('/') && own.is_empty() {
-            return Ok(Config::RibbonByFamily { bits: bits_by_family(bits)? });
+            return Ok(Config::RibbonByFamily { bits: Shares::bits_per_key(bits, MAX_BITS)? });
         }
         let bits: f64 = bits
             .parse()
@@ -86,17 +86,6 @@ impl FromStr for Config {
                 ))
             }
         }
-    }
-}
-
-/// Of Ribbon filters. 0: none.
-fn bits_by_family(text: &str) -> Result<Shares, String> {
-    let bits: Shares = text.parse().map_err(|error| format!("bits per key by family: {error}"))?;
-    match bits.greatest() {
-        greatest if greatest > 0.0 && greatest <= MAX_BITS => Ok(bits),
-        greatest => Err(format!(
-            "expected more than 0 and at most {MAX_BITS} bits per key in a family, got {greatest}"
-        )),
     }
 }
 

@@ -6,22 +6,26 @@ use std::sync::Arc;
 
 use springbloom_manager::ManagerSettings;
 use springbloom_policies::PolicyKind;
-use springbloom_workload::StreamSettings;
+use springbloom_workload::{FamilyMix, Shares, StreamSettings};
 
 use crate::command::recorded::Sampled;
 use crate::command::sample::Sample;
 use crate::managed::{self, KeyForm, Managed};
 use crate::planned::Planned;
 use crate::written::{Choice, Stock, Written};
-use crate::{Lookups, Rewriting, Tree};
+use crate::{FamilyRun, Lookups, Rewriting, Tree};
 
 /// A way to spend memory on filters.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq)]
 pub(super) enum Contender {
     /// A whole manager under this policy. The memory pays for bookkeeping and the negative cache too.
     Policy(PolicyKind),
     /// Stock Bloom filters.
     Bloom,
+    /// Stock Ribbon filters.
+    Ribbon,
+    /// Stock Ribbon filters of another size in each column family, tuned by hand.
+    RibbonByFamily(Shares),
     /// Stock Bloom filters with bits by the sizes of sorted runs.
     MonkeyBloom,
     /// Stock Ribbon filters with bits by the sizes of sorted runs.
@@ -32,9 +36,13 @@ pub(super) enum Contender {
     Optimum,
 }
 
+/// More than any filter here can use.
+pub(super) const BITS_MAX: f64 = 100.0;
+
 /// Names beside those of policies.
-const OTHERS: [(&str, Contender); 5] = [
+const OTHERS: [(&str, Contender); 6] = [
     ("bloom", Contender::Bloom),
+    ("ribbon", Contender::Ribbon),
     ("monkey-bloom", Contender::MonkeyBloom),
     ("monkey-ribbon", Contender::MonkeyRibbon),
     ("at-compaction", Contender::AtCompaction),
@@ -42,10 +50,17 @@ const OTHERS: [(&str, Contender); 5] = [
 ];
 
 impl Contender {
-    /// All of them.
+    /// All that have no bits of their own.
     pub(super) fn all() -> Vec<Self> {
         let policies = PolicyKind::ALL.into_iter().map(Self::Policy);
         policies.chain(OTHERS.into_iter().map(|(_, contender)| contender)).collect()
+    }
+
+    /// Bits for each key of so many families, to three places, where they are its own.
+    pub(super) fn own_bits(&self, families: u32) -> Option<f64> {
+        let Self::RibbonByFamily(bits) = self else { return None };
+        let sum: f64 = bits.of_all(families).iter().sum();
+        Some((sum / f64::from(families) * 1000.0).round() / 1000.0)
     }
 }
 
@@ -53,11 +68,14 @@ impl FromStr for Contender {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
+        if let Some(bits) = text.strip_prefix("ribbon:").filter(|bits| bits.contains('/')) {
+            return Shares::bits_per_key(bits, BITS_MAX).map(Self::RibbonByFamily);
+        }
         let all = Self::all();
         let names: Vec<_> = all.iter().map(Self::to_string).collect();
         all.into_iter()
             .find(|contender| contender.to_string() == text)
-            .ok_or_else(|| format!("expected one of {}; got {text:?}", names.join(", ")))
+            .ok_or_else(|| format!("expected one of {} or ribbon:BITS/BITS; got {text:?}", names.join(", ")))
     }
 }
 
@@ -65,6 +83,7 @@ impl fmt::Display for Contender {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Policy(policy) => policy.fmt(f),
+            Self::RibbonByFamily(bits) => write!(f, "ribbon:{bits}"),
             other => f.pad(OTHERS.iter().find(|(_, known)| known == other).map_or("", |(name, _)| name)),
         }
     }
@@ -73,7 +92,7 @@ impl fmt::Display for Contender {
 /// Where lookups come from.
 #[derive(Clone, Debug)]
 pub(super) enum Source {
-    Stream(StreamSettings),
+    Stream(StreamSettings, FamilyMix),
     Trace(Sampled),
 }
 
@@ -94,8 +113,8 @@ impl Load {
     /// The lookups, from the first one on.
     pub(super) fn lookups(&self, tree: &Tree) -> Lookups {
         match &self.source {
-            Source::Stream(stream) => {
-                Lookups::of(*stream, tree.keys()).expect("settings that the flags allow")
+            Source::Stream(stream, mix) => {
+                Lookups::of(*stream, mix, tree.family_keys()).expect("settings that the flags allow")
             }
             Source::Trace(sampled) => Lookups::recorded(Arc::clone(&sampled.lookups)),
         }
@@ -103,8 +122,8 @@ impl Load {
 }
 
 impl Contender {
-    /// Wasted reads per lookup with `bits_per_key` bits of memory for each key; `None` if they have no room for the bookkeeping.
-    pub(super) fn run(self, sample: &Sample, bits_per_key: f64, load: &Load) -> Option<f64> {
+    /// What the families waste with `bits_per_key` bits of memory for each key; `None` if they have no room for the bookkeeping.
+    pub(super) fn run(&self, sample: &Sample, bits_per_key: f64, load: &Load) -> Option<Vec<FamilyRun>> {
         let tree = &sample.tree;
         let negative_cache = load.negative_cache;
         let settings = ManagerSettings { negative_cache, ..managed::settings(tree, bits_per_key) };
@@ -112,16 +131,21 @@ impl Contender {
         let written = |stock, choice, lookups: &mut Lookups| {
             let mut written = Written::new(tree, bits_per_key, (stock, choice), load.rewriting);
             written.run(lookups, load.warmup);
-            written.run(lookups, load.measured)
+            written.run(lookups, load.measured);
+            written.families
         };
         Some(match self {
             Self::Policy(policy) => {
                 let mut managed = Managed::new(tree, KeyForm::Decimal, policy.manager(settings))?;
                 load.rewriting.into_iter().for_each(|rewriting| managed.rewrite_tables(rewriting));
                 managed.run(&mut lookups, load.warmup);
-                managed.run(&mut lookups, load.measured).wasted_per_lookup * (1.0 - load.head)
+                managed.run(&mut lookups, load.measured);
+                managed.families.iter_mut().for_each(|family| family.wasted_reads *= 1.0 - load.head);
+                managed.families
             }
             Self::Bloom => written(Stock::Bloom, Choice::Same, &mut lookups),
+            Self::Ribbon => written(Stock::Ribbon, Choice::Same, &mut lookups),
+            Self::RibbonByFamily(bits) => written(Stock::Ribbon, Choice::Family(bits.clone()), &mut lookups),
             Self::MonkeyBloom => written(Stock::Bloom, Choice::RunSize, &mut lookups),
             Self::MonkeyRibbon => written(Stock::Ribbon, Choice::RunSize, &mut lookups),
             // As long a memory as the manager's.
@@ -133,7 +157,8 @@ impl Contender {
                 let mut planned = Planned::new(tree, PolicyKind::Uniform.policy(None), bits_per_key);
                 // The lookups that the others are measured by.
                 lookups.by_ref().take(load.warmup).for_each(drop);
-                planned.measure(&mut lookups, load.measured).optimum
+                planned.measure(&mut lookups, load.measured);
+                planned.families
             }
         })
     }
@@ -145,9 +170,12 @@ mod tests {
 
     #[test]
     fn names_are_read_as_they_are_written() {
-        for contender in Contender::all() {
+        let by_hand = "ribbon:13/0.5".parse::<Contender>().expect("bits");
+        assert_eq!((by_hand.own_bits(4), by_hand.own_bits(3)), (Some(3.625), Some(4.667)));
+        for contender in Contender::all().into_iter().chain([by_hand]) {
             assert_eq!(contender.to_string().parse(), Ok(contender));
         }
+        assert!("ribbon:4".parse::<Contender>().is_err() && "ribbon:0/0".parse::<Contender>().is_err());
         let error = "best".parse::<Contender>().unwrap_err();
         assert!(error.contains("monkey-ribbon") && error.contains("\"best\""), "{error}");
     }

@@ -1,11 +1,14 @@
 //! `springbloom simulate`: the wasted reads to expect by memory, for policies and rivals, on trees of any size.
 
 mod accesses;
+mod by_family;
 mod contender;
+mod families;
 mod plot;
 mod recorded;
 mod report;
 mod sample;
+mod settings;
 mod shape;
 
 use std::path::PathBuf;
@@ -14,18 +17,20 @@ use anyhow::Result;
 use clap::Args;
 use serde::Serialize;
 use springbloom_console::sizes::{self, Size};
-use springbloom_console::{GivenFlags, Step, bad_input, output, picture, repeated};
+use springbloom_console::{GivenFlags, Set, Step, bad_input, distinct, output, picture, repeated};
 use springbloom_filter::UnitSettings;
 use springbloom_records::{Clock, Figure, Unit, labels};
-use springbloom_workload::{AbsentKeys, Distribution, Mix, Movement, StreamSettings, WorkloadError};
+use springbloom_workload::{AbsentKeys, Distribution, FamilySettings, Mix, StreamSettings, WorkloadError};
 
 use accesses::Accesses;
-use contender::{Contender, Load, Source};
+use by_family::FamilyCell;
+use contender::{BITS_MAX, Contender, Load, Source};
 use recorded::Recorded;
 use sample::{SAMPLED_RANGES_MIN, Sample, Whole};
+use settings::Settings;
 use shape::Shape;
 
-use crate::Rewriting;
+use crate::{FamilyRun, Rewriting};
 
 /// Estimate the wasted reads of filters by memory, on trees of any size
 ///
@@ -56,13 +61,14 @@ pub struct Simulate {
     segment_data_bytes: Size,
 
     /// Memory, in bits for each key
-    #[arg(long, value_delimiter = ',', default_value = "1,2,4,6,10", value_parser = sizes::number_within(0.01..=100.0),
+    #[arg(long, value_delimiter = ',', default_value = "1,2,4,6,10", value_parser = sizes::number_within(0.01..=BITS_MAX),
         help_heading = "Filters")]
     bits: Vec<f64>,
-    /// Policies of Springbloom (uniform, monkey, multi-queue, benefit); bloom: stock Bloom filters; monkey-bloom and monkey-ribbon: stock
-    /// filters with bits by level; at-compaction:
-    /// stock Ribbon with bits by use, chosen when a table is written; optimum: the best fixed allocation of units, which knows all lookups
-    /// and pays for nothing else [default: all]
+    /// Policies of Springbloom (uniform, monkey, multi-queue, benefit); bloom and ribbon: stock filters; monkey-bloom and monkey-ribbon:
+    /// stock filters with bits by level; ribbon:BITS/BITS/...: stock filters with bits by column family, by hand (0: no filter; the last
+    /// holds for all that follow), whose memory all filters are simulated with, too; at-compaction: stock Ribbon with bits by use, chosen
+    /// when a table is written; optimum: the best fixed allocation of units, which knows all lookups and pays for nothing else
+    /// [default: all that have no bits of their own]
     #[arg(long, value_delimiter = ',', help_heading = "Filters")]
     filters: Option<Vec<Contender>>,
     /// Units of a segment, ribbon:N or bloom:NxBITS
@@ -77,7 +83,7 @@ pub struct Simulate {
     /// delete or seek and a key as it is or in hexadecimal (0x...); also compressed by gzip. A key is there if --keys has it or the
     /// trace wrote it before, and is absent otherwise. The first half of the lookups is the warm-up
     #[arg(long, value_name = "FILE", help_heading = "Lookups",
-        conflicts_with_all = ["distribution", "zero_result", "absent", "movement", "lookups", "salts"])]
+        conflicts_with_all = ["distribution", "zero_result", "absent", "lookups", "salts"])]
     trace: Option<PathBuf>,
     /// With --trace: file of the keys that were there before it, one a line
     #[arg(long, value_name = "FILE", help_heading = "Lookups")]
@@ -92,15 +98,14 @@ pub struct Simulate {
     /// Absent keys: popular (hot ones come back) or fresh (each once and never again)
     #[arg(long, value_name = "KEYS", default_value_t, help_heading = "Lookups")]
     absent: AbsentKeys,
-    /// Movement of the popular keys: none, jump:LOOKUPS, drift:LOOKUPS or alternate:LOOKUPS, in lookups of the sample
-    #[arg(long, default_value_t, help_heading = "Lookups")]
-    movement: Movement,
+    #[command(flatten, next_help_heading = "Lookups")]
+    set: Set<Settings>,
 
     /// Instead of wasted reads: how often tables and their segments are accessed in a store without filters
     #[arg(long, conflicts_with_all = ["bits", "filters", "plot"], help_heading = "Simulation")]
     accesses: bool,
     /// Segments to simulate; more take longer and vary less
-    #[arg(long, default_value_t = 2000, value_parser = sizes::whole_within::<u32>(50..=200_000), help_heading = "Simulation")]
+    #[arg(long, default_value_t = 2000, value_parser = sizes::whole_within::<u32>(SEGMENTS_MIN..=200_000), help_heading = "Simulation")]
     segments: u32,
     /// Measured lookups, after as many to warm up [default: 300 for each simulated segment]
     #[arg(long, value_parser = sizes::whole_within::<u64>(1000..=1_000_000_000_000), help_heading = "Simulation")]
@@ -124,9 +129,13 @@ pub struct Simulate {
 
 /// Some visits beyond the memory of the manager, which holds about 90 of each segment.
 const LOOKUPS_PER_SEGMENT: u64 = 300;
+/// Of a family in a sample.
+const SEGMENTS_MIN: u64 = 50;
 const RECORDS: u64 = 1_000_000_000;
 const RECORDS_MIN: u64 = 1000;
 const RECORDS_MAX: u64 = 1_000_000_000_000_000;
+/// Flags that one column family alone has.
+const OF_ONE_FAMILY: [&str; 3] = ["--trace", "--accesses", "--set movement"];
 
 fn distribution(text: &str) -> Result<Distribution, String> {
     let unknown =
@@ -149,11 +158,17 @@ struct Header {
     record_bytes: u64,
     table_bytes: u64,
     segment_bytes: u64,
-    /// Bytes of all sorted runs, newest first.
+    families: u32,
+    /// Bytes of the sorted runs of each family, newest first.
     run_bytes: Vec<u64>,
     units: String,
     distribution: String,
     zero_result_ratio: f64,
+    /// Shares of each column family, where there are several.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    family_traffic: Option<Vec<f64>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    family_absent: Option<Vec<f64>>,
     absent: String,
     movement: String,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -179,6 +194,9 @@ struct Cell {
     memory_bytes: u64,
     /// Of each hot-key mapping in ascending order; none where the memory has no room for the bookkeeping.
     wasted_reads_per_lookup: Vec<f64>,
+    /// Each column family, where there are several.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    families: Vec<FamilyCell>,
 }
 
 impl Cell {
@@ -191,9 +209,14 @@ impl Cell {
 
     fn median(&self) -> Option<f64> {
         let values = &self.wasted_reads_per_lookup;
-        let middle = values.len() / 2;
-        (!values.is_empty()).then(|| (values[middle] + values[values.len() - 1 - middle]) / 2.0)
+        (!values.is_empty()).then(|| median(values))
     }
+}
+
+/// That of values in ascending order.
+fn median(values: &[f64]) -> f64 {
+    let middle = values.len() / 2;
+    (values[middle] + values[values.len() - 1 - middle]) / 2.0
 }
 
 impl Simulate {
@@ -202,11 +225,13 @@ impl Simulate {
         let clock = Clock::start();
         self.plot.as_ref().map_or(Ok(()), |path| picture::require_picture_name(path))?;
         self.require_sense()?;
+        let mix = self.family_mix()?;
         let recorded =
             self.trace.as_ref().map(|path| Recorded::read(path, self.keys.as_deref())).transpose()?;
         let runs = self.runs(recorded.as_ref())?;
         let record_bytes = self.record_bytes.bytes;
         let whole = Whole {
+            families: self.families(),
             records: (runs.iter().sum::<f64>() / record_bytes as f64).round() as u64,
             record_bytes,
             table_bytes: self.table_bytes.bytes,
@@ -218,9 +243,10 @@ impl Simulate {
                 "--distribution {}: {} records are simulated, which are {ranges} such ranges; expected at least {SAMPLED_RANGES_MIN}: \
                  choose shorter ranges, or more --segments",
                 self.distribution,
-                sample.tree.keys()
+                sample.tree.family_keys()
             )));
         }
+        self.require_segments(&sample)?;
         let sampled = recorded.as_ref().map(|trace| trace.sample(sample.share, self.seed)).transpose()?;
         let lookups = match &sampled {
             Some(sampled) => sampled.lookups.len() / 2,
@@ -230,8 +256,8 @@ impl Simulate {
         let generated = || StreamSettings {
             mix: Mix::GET,
             distribution: self.distribution,
-            movement: self.movement,
-            zero_result_ratio: self.zero_result,
+            movement: self.set.movement,
+            zero_result_ratio: mix.zero_result_ratio(),
             absent: self.absent,
             salt: self.seed,
             seed: self.seed,
@@ -241,7 +267,7 @@ impl Simulate {
         // Recorded lookups are no random ones of a known distribution, and a sample has its share of their head.
         let head = if sampled.is_some() { 0.0 } else { sample.head(whole, self.distribution) };
         let load = Load {
-            source: sampled.map_or_else(|| Source::Stream(generated()), Source::Trace),
+            source: sampled.map_or_else(|| Source::Stream(generated(), mix.clone()), Source::Trace),
             warmup: lookups,
             measured: lookups,
             rewriting: (!self.no_compaction).then_some(rewriting),
@@ -291,21 +317,24 @@ impl Simulate {
         self.refuse_unused_flags()
     }
 
+    fn contenders(&self) -> Vec<Contender> {
+        self.filters.clone().unwrap_or_else(Contender::all)
+    }
+
     fn refuse_unused_flags(&self) -> Result<()> {
-        let contenders = self.filters.clone().unwrap_or_else(Contender::all);
+        let contenders = self.contenders();
         let have = |uses: fn(&Contender) -> bool| !self.accesses && contenders.iter().any(uses);
         let is_policy = |contender: &Contender| matches!(contender, Contender::Policy(_));
-        self.given.refuse_unused(&[
+        let unused = [
+            (self.families() == 1, &FamilySettings::OF_SEVERAL[..], FamilySettings::THERE_IS_ONE),
+            (self.families() > 1, &OF_ONE_FAMILY, "there are several column families"),
+            (self.set.family.absent.is_some(), &["--zero-result"], FamilySettings::SAYS_ABSENT),
+            (self.trace.is_some(), &["--set movement"], "a recorded workload moves as it was recorded"),
             // clap forgets that one requires the other where a third one, which has a default, conflicts with it.
             (
                 self.trace.is_none(),
                 &["--keys"],
                 "they are those before a recorded workload, give it with --trace",
-            ),
-            (
-                self.trace.is_none() && self.zero_result == 0.0,
-                &["--absent"],
-                "no lookup asks for an absent key",
             ),
             (
                 !have(|it| matches!(it, Contender::Policy(_) | Contender::Optimum)),
@@ -319,7 +348,13 @@ impl Simulate {
                 "the optimum alone is simulated, for tables that stay",
             ),
             (self.accesses, &["--salts"], "accesses are counted for one hot-key mapping"),
-        ])
+        ];
+        self.refuse_unused(&unused)
+    }
+
+    fn refuse_unused(&self, unused: &[(bool, &[&str], &str)]) -> Result<()> {
+        self.given.refuse_unused(unused)?;
+        self.set.given.refuse_unused(unused)
     }
 
     /// Bytes of the sorted runs, newest first.
@@ -342,33 +377,39 @@ impl Simulate {
     }
 
     fn cells(&self, whole: Whole, sample: &Sample, load: &Load) -> Vec<Cell> {
-        let contenders = self.filters.clone().unwrap_or_else(Contender::all);
-        let runs = self.bits.len() * contenders.len() * self.salts as usize;
+        let contenders = self.contenders();
+        let own_bits = contenders.iter().filter_map(|contender| contender.own_bits(whole.families));
+        let memories = distinct(self.bits.iter().copied().chain(own_bits));
+        let fits =
+            |contender: &Contender, bits| contender.own_bits(whole.families).is_none_or(|own| own == bits);
+        let of_memory = |bits| contenders.iter().filter(move |contender| fits(contender, bits));
+        let runs = memories.iter().map(|&bits| of_memory(bits).count()).sum::<usize>() * self.salts as usize;
         let step = Step::start("simulating", runs as u64);
         let mut cells = Vec::new();
-        for &bits_per_key in &self.bits {
-            for &contender in &contenders {
-                let mut wasted: Vec<_> = (0..u64::from(self.salts))
+        for bits_per_key in memories {
+            for contender in of_memory(bits_per_key) {
+                let runs: Vec<_> = (0..u64::from(self.salts))
                     .filter_map(|salt| {
                         let source = match &load.source {
-                            Source::Stream(stream) => Source::Stream(StreamSettings {
-                                salt: stream.salt + salt,
-                                seed: stream.seed + salt,
-                                ..*stream
-                            }),
+                            Source::Stream(stream, mix) => {
+                                let (salt, seed) = (stream.salt + salt, stream.seed + salt);
+                                Source::Stream(StreamSettings { salt, seed, ..*stream }, mix.clone())
+                            }
                             trace @ Source::Trace(_) => trace.clone(),
                         };
-                        let wasted = contender.run(sample, bits_per_key, &Load { source, ..load.clone() });
+                        let run = contender.run(sample, bits_per_key, &Load { source, ..load.clone() });
                         step.advance(1);
-                        wasted
+                        run
                     })
                     .collect();
+                let mut wasted: Vec<_> = runs.iter().map(|run| FamilyRun::wasted_per_lookup(run)).collect();
                 wasted.sort_by(f64::total_cmp);
                 cells.push(Cell {
                     filter: contender.to_string(),
                     bits_per_key,
-                    memory_bytes: (whole.records as f64 * bits_per_key / 8.0) as u64,
+                    memory_bytes: (whole.all_records() as f64 * bits_per_key / 8.0) as u64,
                     wasted_reads_per_lookup: wasted,
+                    families: FamilyCell::of(&runs),
                 });
             }
         }
@@ -385,7 +426,7 @@ impl Simulate {
     ) -> Header {
         let recorded = || "recorded".to_owned();
         let (distribution, zero_result_ratio, absent, movement) = match &load.source {
-            Source::Stream(stream) => (
+            Source::Stream(stream, _) => (
                 stream.distribution.to_string(),
                 stream.zero_result_ratio,
                 stream.absent.to_string(),
@@ -393,19 +434,26 @@ impl Simulate {
             ),
             Source::Trace(sampled) => (recorded(), sampled.absent, recorded(), recorded()),
         };
+        let families = match &load.source {
+            Source::Stream(_, mix) if whole.families > 1 => Some(mix.clone()),
+            _ => None,
+        };
         Header {
             tree: self
                 .runs
                 .as_ref()
                 .map_or_else(|| format!("{:?}", self.tree).to_lowercase(), |_| "given".to_owned()),
-            records: whole.records,
+            records: whole.all_records(),
             record_bytes: whole.record_bytes,
             table_bytes: whole.table_bytes,
             segment_bytes: whole.segment_bytes,
+            families: whole.families,
             run_bytes: runs.iter().map(|&run| run as u64).collect(),
             units: self.units.to_string(),
             distribution,
             zero_result_ratio,
+            family_traffic: families.as_ref().map(|mix| mix.traffic.clone()),
+            family_absent: families.map(|mix| mix.absent),
             absent,
             movement,
             trace,

@@ -63,7 +63,7 @@ impl Recorded {
         sampled.zip(0u128..).for_each(|(key, rank)| places[key] = (((2 * rank + 1) << 63) / count) as u64);
         let lookups: Arc<[Lookup]> = (self.trace.gets())
             .filter(|&(key, _)| is_sampled[key as usize])
-            .map(|(key, is_absent)| Lookup { key: places[key as usize], is_absent })
+            .map(|(key, is_absent)| Lookup { family: 0, key: places[key as usize], is_absent })
             .collect();
         let all = self.trace.gets().count();
         if all < LOOKUPS_MIN {

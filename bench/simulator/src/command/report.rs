@@ -8,7 +8,7 @@ use springbloom_console::sizes::Size;
 use springbloom_console::{TextTable, distinct};
 use springbloom_records::Build;
 
-use crate::command::{Cell, Header};
+use crate::command::{Cell, Header, by_family};
 
 /// The record of the run, with all cells, as one JSON document.
 pub(super) fn write_json(out: &mut impl Write, header: &Header, cells: &[Cell]) -> Result<()> {
@@ -29,12 +29,15 @@ pub(super) fn write_text(out: &mut impl Write, header: &Header, cells: &[Cell]) 
     let mut table = TextTable::new(["bits/key", "memory"].into_iter().chain(filters.iter().copied()));
     for row in cells.chunk_by(|one, next| one.bits_per_key == next.bits_per_key) {
         let names = [row[0].bits_per_key.to_string(), Size { bytes: row[0].memory_bytes }.to_string()];
-        let figures = row
-            .iter()
-            .map(|cell| cell.median().map_or("no room".to_owned(), |wasted| format!("{wasted:.4}")));
+        let figures = filters.iter().map(|filter| match row.iter().find(|cell| cell.filter == *filter) {
+            Some(cell) => cell.median().map_or("no room".to_owned(), |wasted| format!("{wasted:.4}")),
+            // Its own bits are others.
+            None => String::new(),
+        });
         table.add_row(names.into_iter().chain(figures));
     }
     writeln!(out, "{table}")?;
+    by_family::write_text(out, header, cells)?;
     for sentence in sentences(cells) {
         writeln!(out, "{sentence}")?;
     }
@@ -46,9 +49,13 @@ pub(super) fn write_header(out: &mut impl Write, header: &Header) -> Result<()> 
     let data = Size { bytes: (header.records as f64 * header.record_bytes as f64) as u64 };
     let runs: Vec<_> = header.run_bytes.iter().map(|&bytes| Size { bytes }.to_string()).collect();
     writeln!(out, "springbloom {}, a simulation: no store was run", Build::this().version)?;
+    let families = match header.families {
+        1 => String::new(),
+        families => format!("in each of {families} column families a "),
+    };
     writeln!(
         out,
-        "{} records of {} B ({data}); {} tree of {} sorted runs: {}",
+        "{} records of {} B ({data}); {families}{} tree of {} sorted runs: {}",
         header.records,
         header.record_bytes,
         header.tree,
@@ -155,7 +162,13 @@ mod tests {
 
     fn cell(filter: &str, bits_per_key: f64, wasted: f64) -> Cell {
         let memory_bytes = (bits_per_key * 1_048_576.0) as u64;
-        Cell { filter: filter.to_owned(), bits_per_key, memory_bytes, wasted_reads_per_lookup: vec![wasted] }
+        Cell {
+            filter: filter.to_owned(),
+            bits_per_key,
+            memory_bytes,
+            wasted_reads_per_lookup: vec![wasted],
+            families: Vec::new(),
+        }
     }
 
     #[test]

@@ -15,6 +15,8 @@ use crate::Tree;
 /// What a sample is taken of.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Whole {
+    pub(super) families: u32,
+    /// Of each family.
     pub(super) records: u64,
     pub(super) record_bytes: u64,
     pub(super) table_bytes: u64,
@@ -33,6 +35,11 @@ pub(super) struct Sample {
 pub(super) const SAMPLED_RANGES_MIN: u64 = 100;
 
 impl Whole {
+    /// Records of all families.
+    pub(super) fn all_records(self) -> u64 {
+        self.records * u64::from(self.families)
+    }
+
     /// Keys of a segment, as the writer of tables cuts them.
     fn segment_keys(self) -> u64 {
         let least = self.segment_bytes / MAX_SEGMENT_BYTES_PER_KEY;
@@ -41,24 +48,24 @@ impl Whole {
 }
 
 impl Sample {
-    /// A tree of about `segments` segments, or all if there are no more.
+    /// A tree of about `segments` segments, or all if there are no more. `runs` are those of each family.
     pub(super) fn of(whole: Whole, runs: &[f64], segments: u32, units: UnitSettings) -> Self {
         let table_keys = whole.table_bytes / whole.record_bytes;
         let segment_keys = whole.segment_keys().clamp(1, whole.records.min(table_keys));
         let bytes = (segment_keys * whole.record_bytes) as f64;
-        let all: f64 = runs.iter().map(|run| run / bytes).sum();
+        let all: f64 = runs.iter().map(|run| run / bytes).sum::<f64>() * f64::from(whole.families);
         let share = (f64::from(segments) / all).min(1.0);
         // A run of less than a segment has one all the same: it takes little memory beside the others.
         let levels: Vec<_> = runs.iter().map(|run| (run / bytes * share).round().max(1.0) as u32).collect();
         let table_segments = (table_keys / segment_keys).max(1) as u32;
-        let tree = Tree::new(&levels, table_segments, segment_keys, units);
-        let share = if share < 1.0 { tree.keys() as f64 / whole.records as f64 } else { 1.0 };
+        let tree = Tree::new(&levels, table_segments, segment_keys, units).of_families(whole.families);
+        let share = if share < 1.0 { tree.family_keys() as f64 / whole.records as f64 } else { 1.0 };
         Self { tree, share: share.min(1.0) }
     }
 
     /// Ranges of keys in the sample, where they are too few to stand for all.
     pub(super) fn too_few_ranges(&self, distribution: Distribution) -> Option<u64> {
-        let ranges = distribution.ranks(self.tree.keys());
+        let ranges = distribution.ranks(self.tree.family_keys());
         (distribution.needs_key_order() && self.share < 1.0 && ranges < SAMPLED_RANGES_MIN).then_some(ranges)
     }
 
@@ -97,8 +104,13 @@ mod tests {
     use super::*;
     use crate::command::shape::Shape;
 
-    const WHOLE: Whole =
-        Whole { records: 1_000_000_000, record_bytes: 1000, table_bytes: 64 << 20, segment_bytes: 8 << 20 };
+    const WHOLE: Whole = Whole {
+        families: 1,
+        records: 1_000_000_000,
+        record_bytes: 1000,
+        table_bytes: 64 << 20,
+        segment_bytes: 8 << 20,
+    };
 
     #[test]
     fn sums_of_zipf_weights() {
@@ -151,6 +163,16 @@ mod tests {
         assert_eq!(keys(100), (10, MAX_SEGMENT_KEYS as u64));
         assert_eq!(keys(16_000), (1, 4096), "as few keys would cost more bookkeeping than units");
         assert_eq!(keys(100_000), (1, 671), "no more than the table has");
+    }
+
+    #[test]
+    fn families_share_the_segments() {
+        let runs = Shape::Leveled.runs(1e12);
+        let [one, four] = [(1, 500), (4, 2000)].map(|(families, segments)| {
+            Sample::of(Whole { families, ..WHOLE }, &runs, segments, UnitSettings::default())
+        });
+        assert_eq!(four.tree.levels, one.tree.levels.repeat(4));
+        assert_eq!(four.share, one.share);
     }
 
     #[test]

@@ -1,0 +1,40 @@
+//! Several column families in one simulation, with one budget.
+
+use anyhow::Result;
+use springbloom_console::bad_input;
+use springbloom_workload::{FamilyMix, FamilySettings};
+
+use crate::command::contender::Contender;
+use crate::command::sample::Sample;
+use crate::command::{SEGMENTS_MIN, Simulate};
+
+impl Simulate {
+    pub(super) fn families(&self) -> u32 {
+        self.set.family.families.unwrap_or(1)
+    }
+
+    /// How they share traffic and absent keys.
+    pub(super) fn family_mix(&self) -> Result<FamilyMix> {
+        let is_by_family = |contender: &&Contender| contender.own_bits(self.families()).is_some();
+        if let Some(contender) = self.contenders().iter().find(is_by_family).filter(|_| self.families() == 1)
+        {
+            return Err(bad_input(format!("{contender}: {}", FamilySettings::THERE_IS_ONE)));
+        }
+        let mix = self.set.family.mix(self.families(), self.zero_result).map_err(bad_input)?;
+        let asks_for_none = self.trace.is_none() && mix.zero_result_ratio() == 0.0;
+        self.refuse_unused(&[(asks_for_none, &["--absent"], "no lookup asks for an absent key")])?;
+        Ok(mix)
+    }
+
+    /// Refuses a sample that has too little of each family.
+    pub(super) fn require_segments(&self, sample: &Sample) -> Result<()> {
+        let (families, segments) = (self.families(), self.segments);
+        let needed = SEGMENTS_MIN * u64::from(families);
+        if sample.share == 1.0 || u64::from(segments) >= needed {
+            return Ok(());
+        }
+        Err(bad_input(format!(
+            "--segments {segments}: expected at least {needed}, which are {SEGMENTS_MIN} for each of {families} column families"
+        )))
+    }
+}

@@ -1,0 +1,85 @@
+//! The settings of several column families, which programs that measure have in common.
+
+use clap::{Args, value_parser};
+
+use crate::families::{FamilyMix, Shares, Traffic};
+
+/// All of them are open at a time.
+const FAMILIES_MAX: i64 = 256;
+
+/// How many families there are, and what their lookups are.
+#[derive(Args, Clone, Debug)]
+pub struct FamilySettings {
+    /// Column families of the same size, which share the memory [default: 1, unless a preset says otherwise]
+    #[arg(long = "families", value_name = "FAMILIES", value_parser = value_parser!(u32).range(1..=FAMILIES_MAX))]
+    pub families: Option<u32>,
+    /// Traffic of column families: equal, halving (each has half as much as the one before), or proportions such as 8/1/1, of which the
+    /// last holds for all that follow [default: equal]
+    #[arg(id = "family_traffic", long = "family_traffic", value_name = "SHARES")]
+    pub traffic: Option<Traffic>,
+    /// Share of absent keys among the reads of each column family, such as 1/0: the first is asked for absent keys alone, the others for
+    /// present ones [default: that of --zero-result]
+    #[arg(id = "family_absent", long = "family_absent", value_name = "SHARES")]
+    pub absent: Option<Shares>,
+}
+
+impl FamilySettings {
+    /// Settings that one family does not use.
+    pub const OF_SEVERAL: [&str; 2] = ["--set family_traffic", "--set family_absent"];
+    /// Why.
+    pub const THERE_IS_ONE: &str = "there is one column family: give --set families";
+    /// Why a share of absent keys among all reads is not used.
+    pub const SAYS_ABSENT: &str = "--set family_absent says it of each column family";
+
+    /// The mix of so many families. `zero_result_ratio`: the share of absent keys of all reads, where none is given by family.
+    ///
+    /// # Errors
+    /// Shares that no families can have.
+    pub fn mix(&self, families: u32, zero_result_ratio: f64) -> Result<FamilyMix, String> {
+        let traffic = self.traffic.as_ref().unwrap_or(&Traffic::Equal).of_all(families);
+        let traffic = traffic.map_err(|error| format!("--set family_traffic: {error}"))?;
+        let absent = match &self.absent {
+            Some(absent) if absent.greatest() > 1.0 => {
+                let greatest = absent.greatest();
+                return Err(format!("--set family_absent: expected shares of at most 1, got {greatest}"));
+            }
+            Some(absent) => absent.of_all(families),
+            None => vec![zero_result_ratio; families as usize],
+        };
+        Ok(FamilyMix { traffic, absent })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::Parser;
+
+    use super::*;
+
+    #[derive(Parser)]
+    struct Program {
+        #[command(flatten)]
+        settings: FamilySettings,
+    }
+
+    fn mix(line: &[&str]) -> Result<FamilyMix, String> {
+        Program::parse_from([&["program"], line].concat()).settings.mix(2, 0.5)
+    }
+
+    #[test]
+    fn what_is_not_given_is_equal_in_all_families() {
+        assert_eq!(mix(&[]), Ok(FamilyMix { traffic: vec![0.5; 2], absent: vec![0.5; 2] }));
+        let given = mix(&["--family_traffic", "3/1", "--family_absent", "1/0"]).expect("shares");
+        assert_eq!(given, FamilyMix { traffic: vec![0.75, 0.25], absent: vec![1.0, 0.0] });
+        assert_eq!(given.zero_result_ratio(), 0.75);
+    }
+
+    #[test]
+    fn shares_that_no_family_can_have_are_refused() {
+        assert!(mix(&["--family_absent", "2"]).is_err_and(|error| error.contains("at most 1, got 2")));
+        assert!(mix(&["--family_traffic", "0"]).is_err_and(|error| error.contains("--set family_traffic")));
+        for bits in ["0/0", "4/101", "4/x"] {
+            assert!(Shares::bits_per_key(bits, 100.0).is_err(), "{bits}");
+        }
+    }
+}
