@@ -34,7 +34,9 @@ fn the_family_that_is_asked_for_absent_keys_gets_the_memory() {
     println!(
         "elastic {elastic:.4}, equal bits {equal:.4}, by hand {by_hand_wasted:.4}, optimum {optimum:.4}"
     );
-    assert!(elastic < equal / 2.0 && by_hand_wasted < equal && optimum < equal / 2.0);
+    assert!(elastic < equal / 2.0 && optimum < equal / 2.0);
+    // Lookups of present keys are let into the tables of the upper runs.
+    assert!(by_hand_wasted > equal);
 
     let bits = |families: &[FamilyRun]| -> Vec<f64> {
         families.iter().map(|family| family.resident_bits_per_key).collect()
