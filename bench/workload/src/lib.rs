@@ -5,7 +5,7 @@
 //! - [`AbsentKeys`]: whether lookups repeat absent keys.
 //! - [`Mix`]: the shares of operations, with the core workloads A-F of YCSB (Cooper et al., SoCC'10).
 //! - [`OperationStream`]: the endless, deterministic sequence of [`Operation`]s of these settings and a seed.
-//! - [`FamilyStream`]: operations on several families, which share traffic and absent keys unevenly. [`FamilySettings`]: as users give them.
+//! - [`FamilyStream`]: operations on several families, which share traffic and absent keys. [`FamilySettings`]: as users give them.
 //! - [`Trace`]: the operations of a real program, as they were recorded.
 //! - [`hash`]: pseudo-random numbers that are functions of a key's number.
 //! - [`value`]: values derived from record and version, so that every answer of a store can be verified.
