@@ -14,6 +14,7 @@
 
 mod background;
 mod budget;
+mod curve;
 mod error;
 mod interned;
 mod keys;
@@ -34,6 +35,7 @@ mod visits;
 
 pub use background::JoinedThread;
 pub use budget::{BudgetSnapshot, MemoryBudget, MemoryKind, Reservation};
+pub use curve::{CurvePoint, MeasuredUse, MemoryCurve};
 pub use error::ManagerError;
 pub use keys::{BytewiseOrder, Fences, KeyOrder};
 pub use lookup::{Answer, BatchKey, TableHandle};
@@ -41,10 +43,9 @@ pub use manager::Manager;
 pub use memory::allocated_bytes;
 pub use names::{ScopeId, SegmentRef, TableId};
 pub use notices::Notices;
-pub use plan::{
-    Allocation, CurvePoint, Hotness, MemoryCurve, Planner, Policy, ScopeCounts, SegmentDemand, SegmentState,
-};
+pub use plan::{Allocation, Hotness, Planner, Policy, ScopeCounts, SegmentDemand, SegmentState};
 pub use policy_kind::PolicyKind;
+pub use registry::{KnownAbsences, Lately};
 pub use settings::ManagerSettings;
 pub use stats::{LevelUnits, ScopeStats, Stats, UsedBytes};
 pub use table_spec::{SegmentUse, TableSpec};

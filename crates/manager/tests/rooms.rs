@@ -5,7 +5,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 /// Folders and files of `src`, each of which may use those before it.
-const ORDER: [&str; 19] = [
+const ORDER: [&str; 20] = [
     "notices",
     "memory",
     "interned",
@@ -22,6 +22,7 @@ const ORDER: [&str; 19] = [
     "lookup",
     "stats",
     "registry",
+    "curve",
     "load",
     "background",
     "manager",

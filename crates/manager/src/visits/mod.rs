@@ -15,4 +15,4 @@ pub use outcome::{Outcome, Visit};
 pub(crate) use packed_visit::{PackedVisit, SEGMENTS_MAX, TABLES_MAX, VisitedTable};
 pub(crate) use slot_set::SlotSet;
 pub use thread_visits::set_host_bytes_of_thread;
-pub(crate) use visit_buffer::VisitBuffer;
+pub(crate) use visit_buffer::{VisitBuffer, pool_bytes};
