@@ -62,6 +62,11 @@ impl Usage {
         (visits > 0.0).then_some(visits)
     }
 
+    /// Wasted reads of late, in all tables that shared the budget.
+    pub fn wasted_reads_seen(&self) -> u64 {
+        self.stored.late_wasted_reads as u64
+    }
+
     /// Looks a table file up; `None` for one without filter units. Reads its properties and its filter block's directory.
     pub fn of_table(&self, path: &Path) -> Result<Option<TableUsage>, Error> {
         let failed = |message: String| Error::Table { path: PathBuf::from(path), message };
