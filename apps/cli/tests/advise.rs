@@ -40,14 +40,19 @@ fn advice_follows_what_was_measured_and_pictures_are_drawn() {
             springbloom().arg("advise").arg(&db).arg("--json").args(arguments).output().expect("run");
         serde_json::from_slice::<Value>(&output.stdout).expect("standard output is one JSON document")
     };
-    let advice = advise(&["--step", "8KiB", "--target", "0.01"]);
+    let report = advise(&["--target", "0.01"]);
+    let advice = &report["measured"];
     let wasted = |point: &Value| point["wasted_reads"].as_f64().expect("number");
-    let [less, now, more, all] = ["less", "now", "more", "all"].map(|name| wasted(&advice[name]));
-    assert!(less > now && now > more && more > all, "{advice}");
+    let steps: Vec<_> = advice["steps"].as_array().expect("an array").iter().map(wasted).collect();
+    assert_eq!(steps.len(), 9);
+    assert!(steps.is_sorted_by(|a, b| a >= b) && steps[0] > 2.0 * steps[4], "{advice}");
+    let [now, all] = ["now", "all"].map(|name| wasted(&advice[name]));
+    assert!(now == steps[4] && now > all, "{advice}");
     assert!(now > 0.0 && now < 0.5, "half of the lookups are for absent keys: {advice}");
     assert_eq!(advice["remembered_tables"], advice["tables"]);
+    assert_eq!(report["database"]["tables_with_units"], advice["tables"]);
     let target = advice["target_budget_bytes"].as_u64().expect("the target can be reached");
-    let reached = wasted(&advise(&["--budget", &target.to_string()])["now"]);
+    let reached = wasted(&advise(&["--budget", &target.to_string()])["measured"]["now"]);
     assert!((reached - 0.01).abs() < 1e-4, "{reached}");
 
     for (name, begins) in [("curve.svg", &b"<svg"[..]), ("curve.png", b"\x89PNG")] {
@@ -78,7 +83,11 @@ fn advice_follows_what_was_measured_and_pictures_are_drawn() {
     }
 
     let stock = folder.path().join("bloom-10");
-    springbloom().arg("advise").arg(&stock).assert().code(2).stderr(contains("remembers no use"));
+    for flag in [&["--target", "0.1"][..], &["--budget", "1MiB"], &["--plot", "curve.svg"]] {
+        let refused = springbloom().arg("advise").arg(&stock).args(flag).assert().code(2).stdout("");
+        refused.stderr(contains("remembers no use").and(contains(flag[0])));
+    }
+    springbloom().arg("advise").arg(&stock).assert().success().stdout(contains("need it"));
     springbloom()
         .arg("advise")
         .arg(folder.path())

@@ -10,12 +10,13 @@ use crate::checksum::{CHECKSUM_BYTES, Covers, checksum, verify};
 pub const HOTNESS_MAGIC: [u8; 8] = *b"SpgHotns";
 
 /// Version that this crate writes, and the newest that it reads.
-pub const HOTNESS_VERSION: u16 = 1;
+pub const HOTNESS_VERSION: u16 = 2;
 
 /// Bytes of the header.
-pub const HOTNESS_HEADER_BYTES: usize = 48;
+pub const HOTNESS_HEADER_BYTES: usize = 70;
 
-const CHECKSUM_AT: usize = 44;
+/// Bytes of the header of version 1, which ends after the visits per lookup.
+const HEADER_BYTES_OF_1: usize = 48;
 const TABLE_BYTES: usize = 28;
 const SEGMENT_BYTES: usize = 13;
 
@@ -24,12 +25,20 @@ const SEGMENT_BYTES: usize = 13;
 pub struct StoredHotness {
     /// Budget when the file was written, in bytes.
     pub budget_bytes: u64,
-    /// Memory of these tables beside their units, in bytes.
-    pub other_bytes: u64,
+    /// Memory for the bookkeeping of these tables, in bytes.
+    pub bookkeeping_bytes: u64,
     /// Visits to segments per lookup. 0 if unknown.
     pub visits_per_lookup: f32,
     /// Share of false positives of the units that the negative cache caught, in 1/65,536.
     pub known_absent_65536ths: u16,
+    /// The same for a negative cache of a quarter, a sixteenth and a 64th of the size. 0 if unknown.
+    pub known_by_smaller_65536ths: [u16; 3],
+    /// Bytes of the negative cache.
+    pub negative_cache_bytes: u64,
+    /// Visits of late, in all tables that shared the budget. 0 if unknown.
+    pub late_visits: f32,
+    /// Of them, those that wasted a read.
+    pub late_wasted_reads: f32,
     /// The tables, in any order.
     pub tables: Vec<StoredTable>,
 }
@@ -70,8 +79,12 @@ impl StoredHotness {
         bytes.extend((self.tables.len() as u32).to_le_bytes());
         bytes.extend((body_bytes as u64).to_le_bytes());
         bytes.extend(self.budget_bytes.to_le_bytes());
-        bytes.extend(self.other_bytes.to_le_bytes());
+        bytes.extend(self.bookkeeping_bytes.to_le_bytes());
         bytes.extend(storable(self.visits_per_lookup).to_le_bytes());
+        bytes.extend(self.negative_cache_bytes.to_le_bytes());
+        bytes.extend(storable(self.late_visits).to_le_bytes());
+        bytes.extend(storable(self.late_wasted_reads).to_le_bytes());
+        bytes.extend(self.known_by_smaller_65536ths.iter().flat_map(|share| share.to_le_bytes()));
         bytes.extend(checksum(Covers::HotnessHeader, &bytes).to_le_bytes());
         for table in &self.tables {
             bytes.extend(table.id.to_le_bytes());
@@ -108,34 +121,48 @@ impl StoredHotness {
         if tables.len() as u64 != table_count {
             return Err(inconsistent("table_count", table_count, tables.len() as u64));
         }
+        let mut late = Self::default();
+        if header.len() == HOTNESS_HEADER_BYTES {
+            late.negative_cache_bytes = u64_at(header, 44);
+            (late.late_visits, late.late_wasted_reads) = (count(&header[52..56])?, count(&header[56..60])?);
+            late.known_by_smaller_65536ths = [60, 62, 64].map(|at| u16_at(header, at));
+        }
         Ok(Self {
             budget_bytes: u64_at(header, 24),
-            other_bytes: u64_at(header, 32),
+            bookkeeping_bytes: u64_at(header, 32),
             visits_per_lookup: count(&header[40..44])?,
             known_absent_65536ths: u16_at(header, 10),
             tables,
+            ..late
         })
     }
 }
 
-fn split_header(bytes: &[u8]) -> Result<(&[u8; HOTNESS_HEADER_BYTES], &[u8]), FormatError> {
-    let (got, expected) = (bytes.len() as u64, HOTNESS_HEADER_BYTES as u64);
-    let truncated = FormatError::Truncated { part: "hotness header", got, expected };
-    let Some(&magic) = bytes.first_chunk::<8>() else { return Err(truncated) };
+/// The header, which is shorter in version 1, and what follows it.
+fn split_header(bytes: &[u8]) -> Result<(&[u8], &[u8]), FormatError> {
+    let truncated = |expected: usize| FormatError::Truncated {
+        part: "hotness header",
+        got: bytes.len() as u64,
+        expected: expected as u64,
+    };
+    let Some(&magic) = bytes.first_chunk::<8>() else { return Err(truncated(HOTNESS_HEADER_BYTES)) };
     if magic != HOTNESS_MAGIC {
         return Err(FormatError::Foreign { got: magic, expected: HOTNESS_MAGIC });
     }
-    let Some((header, body)) = bytes.split_first_chunk::<HOTNESS_HEADER_BYTES>() else {
-        return Err(truncated);
-    };
+    if bytes.len() < HEADER_BYTES_OF_1 {
+        return Err(truncated(HOTNESS_HEADER_BYTES));
+    }
     // Checked before the checksum: a newer version may place its checksum elsewhere.
-    let version = u16_at(header, 8);
+    let version = u16_at(bytes, 8);
     if version > HOTNESS_VERSION {
         return Err(FormatError::NewerVersion { got: version, newest: HOTNESS_VERSION });
     }
-    verify(Covers::HotnessHeader, "hotness header", &header[..CHECKSUM_AT], u32_at(header, CHECKSUM_AT))?;
-    if version != HOTNESS_VERSION {
-        return Err(inconsistent("version", version.into(), HOTNESS_VERSION.into()));
+    let length = if version == HOTNESS_VERSION { HOTNESS_HEADER_BYTES } else { HEADER_BYTES_OF_1 };
+    let (header, body) = bytes.split_at_checked(length).ok_or_else(|| truncated(length))?;
+    let (covered, stored) = header.split_at(length - CHECKSUM_BYTES);
+    verify(Covers::HotnessHeader, "hotness header", covered, u32_at(stored, 0))?;
+    if version == 0 {
+        return Err(inconsistent("version", 0, HOTNESS_VERSION.into()));
     }
     Ok((header, body))
 }

@@ -20,12 +20,18 @@ fn segment() -> impl Strategy<Value = StoredSegment> {
 fn file() -> impl Strategy<Value = StoredHotness> {
     let table = (any::<u128>(), any::<u64>(), prop::collection::vec(segment(), 0..9))
         .prop_map(|(id, file_number, segments)| StoredTable { id, file_number, segments });
-    (any::<u64>(), any::<u64>(), count(), any::<u16>(), prop::collection::vec(table, 0..6)).prop_map(
-        |(budget_bytes, other_bytes, visits_per_lookup, known_absent_65536ths, tables)| StoredHotness {
+    let known = (any::<u16>(), any::<[u16; 3]>(), any::<u64>());
+    let visits = (count(), count(), count());
+    (any::<u64>(), any::<u64>(), known, visits, prop::collection::vec(table, 0..6)).prop_map(
+        |(budget_bytes, bookkeeping_bytes, known, visits, tables)| StoredHotness {
             budget_bytes,
-            other_bytes,
-            visits_per_lookup,
-            known_absent_65536ths,
+            bookkeeping_bytes,
+            known_absent_65536ths: known.0,
+            known_by_smaller_65536ths: known.1,
+            negative_cache_bytes: known.2,
+            visits_per_lookup: visits.0,
+            late_visits: visits.1,
+            late_wasted_reads: visits.2,
             tables,
         },
     )
@@ -57,17 +63,21 @@ fn small() -> Vec<u8> {
     let segments = vec![StoredSegment { access_count: 3.0, negatives: 2.0, wasted_reads: 1.0, units: 4 }; 2];
     StoredHotness {
         budget_bytes: 1 << 20,
-        other_bytes: 1000,
+        bookkeeping_bytes: 1000,
         visits_per_lookup: 2.5,
         known_absent_65536ths: 0x1234,
+        known_by_smaller_65536ths: [0x1111, 0x0222, 0x0033],
+        negative_cache_bytes: 4112,
+        late_visits: 77.0,
+        late_wasted_reads: 7.0,
         tables: vec![StoredTable { id: 7, file_number: 9, segments }],
     }
     .encode()
 }
 
 fn seal(bytes: &mut [u8]) {
-    let header = xxh3_64_with_seed(&bytes[..44], 4 << 56) as u32;
-    bytes[44..48].copy_from_slice(&header.to_le_bytes());
+    let header = xxh3_64_with_seed(&bytes[..66], 4 << 56) as u32;
+    bytes[66..70].copy_from_slice(&header.to_le_bytes());
     let end = bytes.len() - 4;
     let body = xxh3_64_with_seed(&bytes[HOTNESS_HEADER_BYTES..end], 5 << 56) as u32;
     bytes[end..].copy_from_slice(&body.to_le_bytes());
@@ -82,14 +92,13 @@ fn foreign_newer_and_inconsistent_files_are_told_apart() {
         StoredHotness::decode(&bytes).unwrap_err()
     };
     assert!(matches!(changed(0, b"SpgBloom"), FormatError::Foreign { .. }));
-    assert_eq!(changed(8, &[2]), FormatError::NewerVersion { got: 2, newest: HOTNESS_VERSION });
+    assert_eq!(changed(8, &[3]), FormatError::NewerVersion { got: 3, newest: HOTNESS_VERSION });
     for (at, to) in [
-        (8, &[0u8][..]),
-        (12, &[2]),
+        (12, &[2][..]),
         (16, &[0]),
-        (72, &[3]),
-        (76, &f32::NAN.to_le_bytes()),
-        (76, &(-1.0f32).to_le_bytes()),
+        (94, &[3]),
+        (98, &f32::NAN.to_le_bytes()),
+        (98, &(-1.0f32).to_le_bytes()),
     ] {
         let error = changed(at, to);
         assert!(matches!(error, FormatError::Inconsistent { .. }), "{at}: {error}");
@@ -97,6 +106,29 @@ fn foreign_newer_and_inconsistent_files_are_told_apart() {
     let mut longer = small();
     longer.push(0);
     assert!(matches!(StoredHotness::decode(&longer), Err(FormatError::Inconsistent { .. })));
+}
+
+/// As version 1 had it: a header of 48 bytes.
+#[test]
+fn the_version_before_is_read() {
+    let now = small();
+    let mut before = now[..44].to_vec();
+    before[8] = 1;
+    before.extend((xxh3_64_with_seed(&before, 4 << 56) as u32).to_le_bytes());
+    before.extend(&now[HOTNESS_HEADER_BYTES..]);
+    let read = StoredHotness::decode(&before).unwrap();
+    let expected = StoredHotness {
+        known_by_smaller_65536ths: [0; 3],
+        negative_cache_bytes: 0,
+        late_visits: 0.0,
+        late_wasted_reads: 0.0,
+        ..StoredHotness::decode(&now).unwrap()
+    };
+    assert_eq!(read, expected);
+    before[8] = 0;
+    let checksum = (xxh3_64_with_seed(&before[..44], 4 << 56) as u32).to_le_bytes();
+    before[44..48].copy_from_slice(&checksum);
+    assert!(matches!(StoredHotness::decode(&before), Err(FormatError::Inconsistent { .. })));
 }
 
 #[test]
@@ -119,8 +151,12 @@ fn the_document_gives_the_places_of_all_fields() {
     assert_eq!(header("table_count"), 1u32.to_le_bytes());
     assert_eq!(header("body_bytes"), (28u64 + 2 * 13).to_le_bytes());
     assert_eq!(header("budget_bytes"), (1u64 << 20).to_le_bytes());
-    assert_eq!(header("other_bytes"), 1000u64.to_le_bytes());
+    assert_eq!(header("bookkeeping_bytes"), 1000u64.to_le_bytes());
     assert_eq!(header("visits_per_lookup"), 2.5f32.to_le_bytes());
+    assert_eq!(header("negative_cache_bytes"), 4112u64.to_le_bytes());
+    assert_eq!(header("late_visits"), 77.0f32.to_le_bytes());
+    assert_eq!(header("late_wasted_reads"), 7.0f32.to_le_bytes());
+    assert_eq!(header("known_by_smaller"), [0x11, 0x11, 0x22, 0x02, 0x33, 0x00]);
     assert_eq!(field("## Hotness header", "checksum").end, HOTNESS_HEADER_BYTES);
     let records = &bytes[HOTNESS_HEADER_BYTES..];
     let table = |name| &records[field("## Table record", name)];

@@ -14,6 +14,7 @@
 
 mod background;
 mod budget;
+mod curve;
 mod interned;
 mod keys;
 mod load;
@@ -32,6 +33,7 @@ mod visits;
 
 pub use background::JoinedThread;
 pub use budget::{BudgetSnapshot, MemoryBudget, MemoryKind, Reservation};
+pub use curve::{CurvePoint, MeasuredUse, MemoryCurve};
 pub use keys::{BytewiseOrder, Fences, KeyOrder};
 pub use lookup::{Answer, BatchKey, TableHandle};
 pub use manager::Manager;
@@ -39,9 +41,10 @@ pub use memory::{allocated_bytes, group_bytes};
 pub use names::{ScopeId, SegmentRef, TableId};
 pub use notices::Notices;
 pub use plan::{
-    Allocation, Benefit, CurvePoint, Hotness, MemoryCurve, PerSegment, Planner, Policy, Run, ScopeCounts,
-    SegmentDemand, SegmentState, VICTIMS_MAX,
+    Allocation, Benefit, Hotness, PerSegment, Planner, Policy, Run, ScopeCounts, SegmentDemand, SegmentState,
+    VICTIMS_MAX,
 };
+pub use registry::{KnownAbsences, Lately};
 pub use settings::ManagerSettings;
 pub use stats::{LevelUnits, ScopeStats, Stats, UsedBytes};
 pub use table_spec::{SegmentUse, TableSpec};

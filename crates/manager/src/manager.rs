@@ -7,11 +7,12 @@ use std::time::Duration;
 
 use crate::background::{JoinedThread, Shared};
 use crate::budget::{MemoryBudget, Reservation};
+use crate::curve::{MeasuredUse, MemoryCurve};
 use crate::lookup::TableHandle;
 use crate::names::{ScopeId, TableId};
 use crate::notices::Notices;
-use crate::plan::{Benefit, MemoryCurve, Policy};
-use crate::registry::{BudgetMove, Registry};
+use crate::plan::{Benefit, Policy};
+use crate::registry::{BudgetMove, Lately, Registry};
 use crate::settings::ManagerSettings;
 use crate::stats::Stats;
 use crate::table_spec::{SegmentUse, TableSpec};
@@ -120,8 +121,17 @@ impl Manager {
 
     /// Wasted reads to expect at any budget, from what was measured. O(segments), half of it under the manager's mutex.
     pub fn memory_curve(&self) -> MemoryCurve {
-        let demand = self.shared.registry.lock().demand();
-        MemoryCurve::of(demand.segments, demand.visits, demand.other_bytes as u64)
+        let registry = self.shared.registry.lock();
+        let (demand, memory) = (registry.demand(), &registry.residency.memory);
+        let measured = MeasuredUse {
+            visits: demand.visits,
+            wasted_reads: demand.wasted_reads,
+            budget_bytes: memory.budget_bytes() as u64,
+            bookkeeping_bytes: memory.bookkeeping_bytes() as u64,
+            lately: registry.lately(),
+        };
+        drop(registry);
+        MemoryCurve::of(demand.segments, &measured)
     }
 
     /// Reserves `bytes` of the budget for the host, and evicts units for them. `None` if there is no room.
@@ -129,15 +139,14 @@ impl Manager {
         self.shared.registry.lock().residency.reserve(bytes, 0)
     }
 
-    /// Bytes in use other than filter units. Takes the manager's mutex.
-    pub fn other_bytes(&self) -> usize {
-        self.shared.registry.lock().residency.memory.other_bytes()
+    /// Bytes of bookkeeping. Takes the manager's mutex.
+    pub fn bookkeeping_bytes(&self) -> usize {
+        self.shared.registry.lock().residency.memory.bookkeeping_bytes()
     }
 
-    /// Share of false positives that the negative cache caught lately, 0..=1.
-    /// Takes the manager's mutex.
-    pub fn known_absent_share(&self) -> f64 {
-        1.0 - self.shared.registry.lock().unknown_share()
+    /// How visits ended lately, and what the negative cache had to do with it. Takes the manager's mutex.
+    pub fn lately(&self) -> Lately {
+        self.shared.registry.lock().lately()
     }
 
     /// How all visits ended, ever. Waits for nothing that takes long, unlike [`stats`](Self::stats).

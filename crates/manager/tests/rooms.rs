@@ -5,7 +5,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 /// Folders and files of `src`, each of which may use those before it.
-const ORDER: [&str; 17] = [
+const ORDER: [&str; 18] = [
     "notices",
     "memory",
     "interned",
@@ -20,6 +20,7 @@ const ORDER: [&str; 17] = [
     "lookup",
     "stats",
     "registry",
+    "curve",
     "load",
     "background",
     "manager",

@@ -38,6 +38,7 @@ typedef struct {
   uint64_t entries;
   uint64_t data_bytes;
   uint64_t filter_bytes;
+  uint64_t index_bytes;
   sb_bytes filter_policy;
   sb_bytes session;
   uint64_t orig_file_number;

@@ -23,6 +23,23 @@ pub struct TableReport {
     pub units: Option<Result<UnitsReport, FormatError>>,
 }
 
+/// What a table file says of itself. Its filter is not read.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct TableSummary {
+    /// Size of the file.
+    pub file_bytes: u64,
+    /// Entries, versions and deletions included.
+    pub entries: u64,
+    /// Bytes of its filter, of whatever kind.
+    pub filter_bytes: u64,
+    /// Bytes of its index.
+    pub index_bytes: u64,
+    /// RocksDB's name of the filter's kind; empty without a filter.
+    pub filter_policy: String,
+    /// Whether it has filter units.
+    pub has_units: bool,
+}
+
 /// The filter units of a table.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct UnitsReport {
@@ -52,6 +69,20 @@ impl UnitsReport {
     pub fn corrupt_unit_count(&self) -> usize {
         self.segments.iter().map(|segment| segment.corrupt_units.len()).sum()
     }
+}
+
+/// Reads what a table file says of itself, without its database.
+pub fn summary(path: &Path) -> Result<TableSummary, Error> {
+    let inspected =
+        ffi::inspect_table(path).map_err(|message| Error::Table { path: path.to_owned(), message })?;
+    Ok(TableSummary {
+        file_bytes: inspected.file_bytes,
+        entries: inspected.entries,
+        filter_bytes: inspected.filter_bytes,
+        index_bytes: inspected.index_bytes,
+        filter_policy: inspected.filter_policy,
+        has_units: inspected.head.is_some(),
+    })
 }
 
 /// Reads a table file on its own, without its database, and checks every unit of it, one at a time.

@@ -4,7 +4,9 @@ use std::path::{Path, PathBuf};
 
 use springbloom_format::{BlockHeader, Directory, StoredHotness};
 use springbloom_host_core::{Unusable, from_stored, hotness_file, stored_id};
-use springbloom_manager::{MemoryCurve, SegmentDemand, SegmentUse};
+use springbloom_manager::{
+    Hotness, KnownAbsences, Lately, MeasuredUse, MemoryCurve, SegmentDemand, SegmentUse,
+};
 
 use crate::{Error, HOTNESS_FILE_NAME, ffi};
 
@@ -23,7 +25,7 @@ pub struct SegmentUsage {
     pub key_count: u32,
     /// Its use in the hotness file.
     pub remembered: SegmentUse,
-    /// Reads that a filter could save.
+    /// Visits that a filter could save.
     pub demand: SegmentDemand,
 }
 
@@ -60,6 +62,11 @@ impl Usage {
         (visits > 0.0).then_some(visits)
     }
 
+    /// Wasted reads of late, in all tables that shared the budget.
+    pub fn wasted_reads_seen(&self) -> u64 {
+        self.stored.late_wasted_reads as u64
+    }
+
     /// Looks a table file up; `None` for one without filter units. Reads its properties and its filter block's directory.
     pub fn of_table(&self, path: &Path) -> Result<Option<TableUsage>, Error> {
         let failed = |message: String| Error::Table { path: PathBuf::from(path), message };
@@ -72,12 +79,11 @@ impl Usage {
         let number = ffi::engine().folder_and_number(path).map(|(_, number)| number);
         let same = || self.stored.tables.iter().filter(|table| table.id == id);
         let known = same().find(|table| Some(table.file_number) == number).or_else(|| same().next());
-        let unknown_share = 1.0 - f64::from(self.stored.known_absent_65536ths) / 65_536.0;
         let segments = (0..directory.segment_count()).map(|segment| {
             let stored = known.and_then(|table| table.segments.get(segment as usize));
             let remembered = stored.copied().map(from_stored).unwrap_or_default();
             let shape = directory.shape(segment);
-            let negatives = f64::from(remembered.hotness.negatives) * unknown_share;
+            let negatives = f64::from(remembered.hotness.negatives);
             SegmentUsage {
                 first_key: directory.fence(segment).to_vec(),
                 key_count: shape.key_count(),
@@ -95,7 +101,26 @@ impl Usage {
     /// The memory curve of these tables.
     pub fn memory_curve(&self, tables: &[TableUsage]) -> MemoryCurve {
         let segments = || tables.iter().flat_map(|table| &table.segments);
-        let visits = segments().map(|segment| f64::from(segment.remembered.hotness.access_count)).sum();
-        MemoryCurve::of(segments().map(|segment| segment.demand), visits, self.stored.other_bytes)
+        let sum = |count: fn(&Hotness) -> f32| {
+            segments().map(|segment| f64::from(count(&segment.remembered.hotness))).sum::<f64>()
+        };
+        let share = |in_65536ths: u16| f64::from(in_65536ths) / 65_536.0;
+        let stored = &self.stored;
+        let measured = MeasuredUse {
+            visits: sum(|hotness| hotness.access_count),
+            wasted_reads: sum(|hotness| hotness.wasted_reads),
+            budget_bytes: stored.budget_bytes,
+            bookkeeping_bytes: stored.bookkeeping_bytes,
+            lately: Lately {
+                visits: stored.late_visits.into(),
+                wasted_reads: stored.late_wasted_reads.into(),
+                absences: KnownAbsences {
+                    bytes: stored.negative_cache_bytes,
+                    caught: share(stored.known_absent_65536ths),
+                    caught_by_smaller: stored.known_by_smaller_65536ths.map(share),
+                },
+            },
+        };
+        MemoryCurve::of(segments().map(|segment| segment.demand), &measured)
     }
 }

@@ -1,7 +1,12 @@
-//! `springbloom advise`: expected wasted reads of a database with more or less filter memory.
+//! `springbloom advise`: whether a database needs Springbloom, and what more or less filter memory would do.
 
 mod advice;
+mod expected;
+mod log;
 mod plot;
+mod report;
+mod survey;
+mod verdict;
 
 use std::path::PathBuf;
 
@@ -11,30 +16,37 @@ use springbloom_console::Step;
 use springbloom_console::bad_input;
 use springbloom_console::sizes::{self, Size};
 use springbloom_console::{output, picture};
+use springbloom_rocksdb::inspect;
+use springbloom_rocksdb::usage::{TableUsage, Usage};
 
 use self::advice::{Advice, Question};
+use self::log::Log;
+use self::report::Report;
+use self::survey::Survey;
+use self::verdict::Verdict;
 use crate::database::{Database, Read};
 
-/// Predict wasted reads with more or less filter memory, from the saved use of a database
+/// Tell whether a database needs Springbloom, and what more or less filter memory would do
 ///
-/// Reads the use that Springbloom saves beside the tables, and the filter directories of the tables.
+/// Reads the list of tables, what each table says of itself, RocksDB's LOG, and, if it was open with elastic filters, the use that these
+/// saved. Writes nothing.
 #[derive(Args, Debug)]
 pub(crate) struct Advise {
     #[command(flatten)]
     database: Database,
-    /// Current budget [default: the budget when the use was saved]
+    /// Memory for block cache and filters together [default: by the LOG, if it tells]
+    #[arg(long)]
+    memory: Option<Size>,
+    /// Current budget of elastic filters [default: the budget when the use was saved]
     #[arg(long)]
     budget: Option<Size>,
-    /// Difference to the larger and smaller budgets
-    #[arg(long, default_value = "10MiB")]
-    step: Size,
-    /// Target of wasted reads per lookup
+    /// Target of wasted reads per lookup; only if use was saved
     #[arg(long, value_parser = sizes::number_within(0.0..=1000.0))]
     target: Option<f64>,
     /// Print JSON
     #[arg(long)]
     json: bool,
-    /// Also draw the curve to this .svg or .png file
+    /// Also draw wasted reads over the budget to this .svg or .png file; only if use was saved
     #[arg(long)]
     plot: Option<PathBuf>,
 }
@@ -43,42 +55,89 @@ impl Advise {
     /// Prints the advice.
     ///
     /// # Errors
-    /// A database that cannot be read, or remembers nothing; a picture that cannot be written.
+    /// A database that cannot be read; flags that need saved use where there is none; a picture that cannot be written.
     pub(crate) fn run(&self) -> Result<()> {
         self.plot.as_ref().map_or(Ok(()), |path| picture::require_picture_name(path))?;
-        let listed = self.database.tables()?;
-        let nothing = |why: &str| {
-            bad_input(format!(
-                "{} {why}: open it with elastic filters and look keys up first",
-                self.database.folder().display()
-            ))
+        let usage = self.database.saved_use()?;
+        let (survey, used) = self.read_tables(usage.as_ref())?;
+        let (measured, not_measured) = match self.measured(usage.as_ref(), &used) {
+            Ok(advice) => (Some(advice), None),
+            Err(why) => (None, Some(why)),
         };
-        let usage = self.database.saved_use()?.ok_or_else(|| nothing("remembers no use"))?;
+        if let Some(why) = &not_measured
+            && let Some(flag) = self.flag_for_measured()
+        {
+            let folder = self.database.folder().display();
+            return Err(bad_input(format!(
+                "{flag} needs measured use, and {folder} {why}: open it with elastic filters and look keys up first"
+            )));
+        }
+        let log = Log::of_folder(self.database.folder());
+        let memory = verdict::memory(self.memory.map(|memory| memory.bytes), &survey, log.as_ref());
+        let verdict = Verdict::of(&survey, log.as_ref(), memory);
+        let not_measured = not_measured.map(|why| format!("it {why}"));
+        let report = Report { database: survey, log, verdict, measured, not_measured };
+        output::report(|out| if self.json { report.write_json(out) } else { report.write_text(out) })?;
+        match (&self.plot, &report.measured) {
+            (Some(path), Some(advice)) => plot::curve(path, advice),
+            _ => Ok(()),
+        }
+    }
+
+    /// A flag that was given and asks for what was measured.
+    fn flag_for_measured(&self) -> Option<&'static str> {
+        let flags = [
+            ("--budget", self.budget.is_some()),
+            ("--target", self.target.is_some()),
+            ("--plot", self.plot.is_some()),
+        ];
+        flags.into_iter().find(|flag| flag.1).map(|flag| flag.0)
+    }
+
+    /// What the tables say of themselves, and their saved use, one after the other.
+    fn read_tables(&self, usage: Option<&Usage>) -> Result<(Survey, Vec<TableUsage>)> {
+        let listed = self.database.tables()?;
         let step = Step::of("reading tables", listed.len() as u64);
-        let (mut tables, mut gone) = (Vec::new(), Vec::new());
+        let (mut survey, mut used, mut gone) = (Survey::default(), Vec::new(), Vec::new());
         for table in listed {
-            match self.database.read(&table, |path| usage.of_table(path))? {
-                Read::Done(used) => tables.extend(used),
+            let read = self.database.read(&table, |path| {
+                let summary = inspect::summary(path)?;
+                let used =
+                    usage.filter(|_| summary.has_units).map(|usage| usage.of_table(path)).transpose()?;
+                Ok((summary, used.flatten()))
+            })?;
+            match read {
+                Read::Done((summary, used_table)) => {
+                    survey.add(&table, &summary);
+                    used.extend(used_table);
+                }
                 Read::Gone => gone.push(table),
             }
             step.advance(1);
         }
         drop(step);
         self.database.explain_gone(&gone)?;
-        let curve = usage.memory_curve(&tables);
+        Ok((survey, used))
+    }
+
+    /// What was measured, or why it is not known.
+    fn measured(&self, usage: Option<&Usage>, tables: &[TableUsage]) -> Result<Advice, String> {
+        let usage = usage.ok_or("remembers no use")?;
+        if usage.visits_per_lookup().is_none() {
+            return Err("remembers no lookups".to_owned());
+        }
+        let curve = usage.memory_curve(tables);
         if curve.points().len() < 2 {
-            return Err(nothing("remembers no lookups of absent keys"));
+            return Err("remembers no lookups of absent keys".to_owned());
         }
         let question = Question {
             budget_bytes: self.budget.map_or(usage.budget_bytes(), |budget| budget.bytes),
-            step_bytes: self.step.bytes,
             target: self.target,
             visits_per_lookup: usage.visits_per_lookup(),
             tables: tables.len(),
             remembered_tables: tables.iter().filter(|table| table.is_remembered).count(),
+            wasted_reads_seen: usage.wasted_reads_seen(),
         };
-        let advice = Advice::new(&curve, question);
-        output::report(|out| if self.json { advice.write_json(out) } else { advice.write_text(out) })?;
-        self.plot.as_ref().map_or(Ok(()), |path| plot::curve(path, &advice))
+        Ok(Advice::new(&curve, question))
     }
 }

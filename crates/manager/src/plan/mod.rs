@@ -2,7 +2,6 @@
 
 pub(crate) mod allocation;
 mod counts;
-mod curve;
 mod forecast;
 mod hotness;
 pub(crate) mod inherit;
@@ -12,12 +11,14 @@ mod planner;
 mod policy;
 mod runs;
 mod scope_counts;
+mod unit_curve;
 
 pub use allocation::{Allocation, SegmentState};
-pub use curve::{CurvePoint, MemoryCurve, SegmentDemand};
 pub use hotness::Hotness;
 pub use per_segment::PerSegment;
 pub use planner::Planner;
 pub use policy::{Benefit, Policy, VICTIMS_MAX};
 pub use runs::Run;
 pub use scope_counts::ScopeCounts;
+pub use unit_curve::SegmentDemand;
+pub(crate) use unit_curve::UnitCurve;

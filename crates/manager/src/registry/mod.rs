@@ -16,7 +16,10 @@ mod residency;
 mod tables;
 mod warm_start;
 
+pub(crate) use cache_size::{BUDGET_MIN_BYTES as CACHE_BUDGET_MIN_BYTES, bytes_under as cache_bytes_under};
+pub use cache_size::{KnownAbsences, Lately};
 pub(crate) use loads::{LoadRequest, LoadResult, SegmentUnits};
+pub(crate) use memory::COPY_PARTS;
 pub(crate) use residency::Residency;
 
 use std::collections::BTreeSet;
@@ -349,6 +352,9 @@ impl Registry {
 
     /// Asks for another budget: nothing is planned beyond it from now on.
     pub(crate) fn ask_budget(&mut self, budget_bytes: usize) {
+        if budget_bytes != self.residency.memory.budget.asked_bytes() {
+            self.cache_sizer.forget_wasted();
+        }
         self.residency.memory.ask(budget_bytes);
     }
 
@@ -430,9 +436,14 @@ impl Registry {
         self.cache_sizer.unknown_share()
     }
 
+    /// How visits ended lately.
+    pub(crate) fn lately(&self) -> Lately {
+        self.cache_sizer.lately()
+    }
+
     /// Measured use of all segments. O(segments).
     pub(crate) fn demand(&self) -> Demand {
-        report::demand(&self.residency, self.unknown_share())
+        report::demand(&self.residency)
     }
 
     /// A reading of all counters but those of the thread. O(segments).

@@ -10,24 +10,27 @@ use crate::names::ScopeId;
 use crate::plan::SegmentDemand;
 use crate::stats::{LevelUnits, ScopeStats, Stats, UsedBytes};
 
-/// What a [`MemoryCurve`](crate::MemoryCurve) is made of.
+/// What is asked of the segments. In visits made now.
 pub(crate) struct Demand {
     pub segments: Vec<SegmentDemand>,
     pub visits: f64,
-    pub other_bytes: usize,
+    pub wasted_reads: f64,
 }
 
-/// Measured use of all segments, where the negative cache misses `unknown_share` of the false positives. O(segments).
-pub(super) fn demand(residency: &Residency, unknown_share: f64) -> Demand {
+/// Measured use of all segments. O(segments).
+pub(super) fn demand(residency: &Residency) -> Demand {
     let allocation = residency.planner.allocation();
-    let mut segments = Vec::with_capacity(allocation.segment_count());
-    let mut visits = 0.0;
+    let segments = Vec::with_capacity(allocation.segment_count());
+    let mut demand = Demand { segments, visits: 0.0, wasted_reads: 0.0 };
+    let now = 1.0 / allocation.decay().weight();
     for (_, state) in allocation.segments().iter() {
-        visits += f64::from(state.counts().access_count());
-        let negatives = f64::from(state.counts().negatives()) * unknown_share;
-        segments.push(SegmentDemand { shape: state.shape, units_max: state.units_max(), negatives });
+        let counts = state.counts();
+        demand.visits += f64::from(counts.access_count()) * now;
+        demand.wasted_reads += f64::from(counts.wasted_reads()) * now;
+        let negatives = f64::from(counts.negatives()) * now;
+        demand.segments.push(SegmentDemand { shape: state.shape, units_max: state.units_max(), negatives });
     }
-    Demand { segments, visits, other_bytes: residency.memory.other_bytes() }
+    demand
 }
 
 /// A reading of all counters but those of the thread. O(segments).

@@ -16,4 +16,4 @@ pub(crate) use packed_visit::{PackedVisit, VisitedTable};
 pub use packed_visit::{SEGMENTS_MAX, TABLES_MAX};
 pub(crate) use slot_set::SlotSet;
 pub use thread_visits::set_host_bytes_of_thread;
-pub(crate) use visit_buffer::VisitBuffer;
+pub(crate) use visit_buffer::{VisitBuffer, pool_bytes};

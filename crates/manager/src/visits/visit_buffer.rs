@@ -61,7 +61,7 @@ pub(crate) struct VisitBuffer {
 }
 
 /// Bytes of the buffers under a budget.
-pub(super) fn pool_bytes(budget_bytes: usize) -> usize {
+pub(crate) fn pool_bytes(budget_bytes: usize) -> usize {
     let least = POOL_BYTES_MIN.min(budget_bytes / SMALL_BUDGET_SHARE);
     (budget_bytes / BUDGET_SHARE).clamp(least, POOL_BYTES_MAX)
 }

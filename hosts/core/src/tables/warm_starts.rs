@@ -13,7 +13,7 @@ use std::{
 
 use parking_lot::Mutex;
 use springbloom_format::{StoredHotness, StoredTable};
-use springbloom_manager::{Manager, SegmentUse, allocated_bytes};
+use springbloom_manager::{Lately, Manager, SegmentUse, allocated_bytes};
 
 use super::{databases::Database, table_files::TableFiles};
 use crate::{
@@ -166,18 +166,24 @@ impl WarmStarts {
         waiting: Vec<StoredTable>,
         is_last: bool,
     ) -> StoredHotness {
+        let Lately { visits, wasted_reads, absences } = self.manager.lately();
+        let in_65536ths = |share: f64| (share * 65_536.0) as u16; // saturates
         let mut stored = StoredHotness {
             budget_bytes: self.manager.budget().budget_bytes() as u64,
             // An upper bound: other folders may share the budget.
-            other_bytes: self.manager.other_bytes() as u64,
+            bookkeeping_bytes: self.manager.bookkeeping_bytes() as u64,
             visits_per_lookup: visits_per_lookup(self.engine, &self.manager).unwrap_or(0.0) as f32,
-            known_absent_65536ths: (self.manager.known_absent_share() * 65_536.0) as u16, // saturates
+            known_absent_65536ths: in_65536ths(absences.caught),
+            known_by_smaller_65536ths: absences.caught_by_smaller.map(in_65536ths),
+            negative_cache_bytes: absences.bytes,
+            late_visits: visits as f32,
+            late_wasted_reads: wasted_reads as f32,
             tables: waiting,
         };
         let tables = self.files.in_folder(database, folder);
         if is_last {
             // Bytes of the readers that closed just now: the next start needs them again.
-            stored.other_bytes += (tables.len() * allocated_bytes(self.engine.reader_bytes)) as u64;
+            stored.bookkeeping_bytes += (tables.len() * allocated_bytes(self.engine.reader_bytes)) as u64;
         }
         for (file, uses) in tables {
             stored.tables.push(StoredTable {

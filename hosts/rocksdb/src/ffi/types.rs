@@ -11,6 +11,7 @@ pub(super) struct TableInfo {
     pub(super) entries: u64,
     pub(super) data_bytes: u64,
     pub(super) filter_bytes: u64,
+    pub(super) index_bytes: u64,
     pub(super) filter_policy: Bytes,
     pub(super) session: Bytes,
     pub(super) orig_file_number: u64,

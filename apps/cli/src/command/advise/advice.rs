@@ -1,4 +1,4 @@
-//! The report of `advise`.
+//! What measured use says of more and less filter memory.
 
 use std::io::Write;
 
@@ -14,14 +14,20 @@ const PLOT_ROWS: usize = 12;
 #[derive(Clone, Copy, Debug, Serialize)]
 pub(crate) struct Question {
     pub(crate) budget_bytes: u64,
-    pub(crate) step_bytes: u64,
     /// Wasted reads per lookup (per visit, if it is not known how many visits a lookup makes).
     pub(crate) target: Option<f64>,
     pub(crate) visits_per_lookup: Option<f64>,
     pub(crate) tables: usize,
     /// Of them, those whose use is known.
     pub(crate) remembered_tables: usize,
+    /// Wasted reads that the figures rest on, of late.
+    pub(crate) wasted_reads_seen: u64,
 }
+
+/// Budgets below and above the current one, each half or twice the one before.
+const STEPS: u32 = 4;
+/// With fewer wasted reads, figures are those of the filters' rates.
+const WASTED_READS_MIN: u64 = 64;
 
 /// A budget and what it would waste.
 #[derive(Clone, Copy, Debug, Serialize)]
@@ -38,8 +44,8 @@ pub(crate) struct Advice {
     /// `lookup` or `visit`: what wasted reads are counted per.
     pub(crate) per: &'static str,
     pub(crate) now: Point,
-    less: Point,
-    more: Point,
+    /// Budgets from a sixteenth to sixteen times the current one.
+    pub(crate) steps: Vec<Point>,
     /// The least budget that reaches the target; absent if none does, or none was asked for.
     target_budget_bytes: Option<u64>,
     /// With every unit of every table.
@@ -61,8 +67,7 @@ impl Advice {
         Self {
             per: if question.visits_per_lookup.is_some() { "lookup" } else { "visit" },
             now: at(now),
-            less: at(now.saturating_sub(question.step_bytes)),
-            more: at(now.saturating_add(question.step_bytes)),
+            steps: steps(if now > 0 { now } else { end }).map(at).collect(),
             target_budget_bytes: question.target.and_then(|target| curve.budget_bytes_for(target / factor)),
             all: at(end),
             curve: (0..=PLOT_COLUMNS as u64 * 4)
@@ -72,22 +77,22 @@ impl Advice {
         }
     }
 
-    pub(crate) fn write_json(&self, out: &mut impl Write) -> Result<()> {
-        serde_json::to_writer_pretty(&mut *out, self)?;
-        Ok(writeln!(out)?)
-    }
-
     /// The answers in words and a small picture.
     pub(crate) fn write_text(&self, out: &mut impl Write) -> Result<()> {
-        let Question { tables, remembered_tables, step_bytes, .. } = self.question;
-        writeln!(out, "use is known of {remembered_tables} of {tables} tables with filter units\n")?;
-        let step = Size { bytes: step_bytes };
-        for (what, point) in [
-            (format!("{step} less"), self.less),
-            ("now".to_owned(), self.now),
-            (format!("{step} more"), self.more),
-            ("all units".to_owned(), self.all),
-        ] {
+        let Question { tables, remembered_tables, wasted_reads_seen, .. } = self.question;
+        writeln!(out, "use is known of {remembered_tables} of {tables} tables with filter units")?;
+        if wasted_reads_seen < WASTED_READS_MIN {
+            writeln!(
+                out,
+                "few wasted reads were seen ({wasted_reads_seen}): figures are by the filters' rates"
+            )?;
+        }
+        writeln!(out)?;
+        let mut rows: Vec<_> = self.steps.iter().map(|&point| ("", point)).collect();
+        rows.retain(|(_, point)| point.budget_bytes != self.now.budget_bytes);
+        rows.extend([("now", self.now), ("all units", self.all)]);
+        rows.sort_by_key(|(_, point)| point.budget_bytes);
+        for (what, point) in rows {
             let budget = Size { bytes: point.budget_bytes }.to_string();
             let change = 100.0 * (point.wasted_reads / self.now.wasted_reads - 1.0);
             let change =
@@ -150,24 +155,38 @@ impl Advice {
     }
 }
 
+/// Budgets around one.
+fn steps(budget_bytes: u64) -> impl Iterator<Item = u64> {
+    let below = (0..=STEPS).rev().map(move |step| budget_bytes >> step);
+    below.chain((1..=STEPS).map(move |step| budget_bytes.saturating_mul(1 << step)))
+}
+
 #[cfg(test)]
 mod tests {
+    use springbloom_rocksdb::MeasuredUse;
+
     use super::*;
 
     #[test]
+    fn steps_halve_and_double() {
+        let steps: Vec<_> = steps(1 << 20).collect();
+        assert_eq!((steps.len(), steps[0], steps[4], steps[8]), (9, 64 << 10, 1 << 20, 16 << 20));
+    }
+
+    #[test]
     fn a_curve_without_units_is_told_without_a_fault() {
-        let curve = MemoryCurve::of([], 0.0, 0);
+        let curve = MemoryCurve::of([], &MeasuredUse::default());
         let question = Question {
             budget_bytes: 1 << 20,
-            step_bytes: 1 << 10,
             target: Some(0.1),
             visits_per_lookup: None,
             tables: 0,
             remembered_tables: 0,
+            wasted_reads_seen: 0,
         };
         let advice = Advice::new(&curve, question);
         let mut text = Vec::new();
         advice.write_text(&mut text).unwrap();
-        advice.write_json(&mut text).unwrap();
+        serde_json::to_writer(&mut text, &advice).unwrap();
     }
 }

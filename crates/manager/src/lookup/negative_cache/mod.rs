@@ -13,18 +13,21 @@
 mod absent_key;
 mod bucket;
 mod entry;
+mod smaller;
 
 pub(crate) use absent_key::AbsentKey;
+pub(crate) use smaller::{SMALLER_PARTS, SampledMisses};
 
 use std::ops::AddAssign;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 
-use arc_swap::ArcSwap;
+use arc_swap::{ArcSwap, ArcSwapOption};
 
 use crate::budget::{MemoryBudget, MemoryKind};
 use crate::memory::allocated_bytes;
 use bucket::{Bucket, Found};
+use smaller::SmallerCaches;
 
 /// Buckets of a chunk. A chunk takes about a page, whatever the allocator.
 const CHUNK_BUCKETS: usize = 15;
@@ -73,6 +76,8 @@ pub(crate) struct NegativeCache {
     filled_bytes_before: AtomicU64,
     /// Chunks added last.
     added: AtomicUsize,
+    /// There while there are chunks.
+    smaller: ArcSwapOption<SmallerCaches>,
     budget: MemoryBudget,
 }
 
@@ -86,6 +91,7 @@ impl NegativeCache {
             filled_bytes: AtomicU64::new(0),
             filled_bytes_before: AtomicU64::new(0),
             added: AtomicUsize::new(0),
+            smaller: ArcSwapOption::empty(),
             budget,
         }
     }
@@ -94,21 +100,28 @@ impl NegativeCache {
     #[inline]
     pub(crate) fn contains(&self, absence: &AbsentKey<'_>) -> bool {
         match bucket_of(&self.chunks.load(), absence).map_or(Found::No, |bucket| bucket.find(absence)) {
-            Found::No => false,
-            Found::Yes => true,
+            Found::No => return false,
+            Found::Yes => (),
             Found::Marginal(bytes) => {
                 self.marginal_bytes.fetch_add(bytes as u64, Ordering::Relaxed);
                 self.marginal_hits.fetch_add(1, Ordering::Relaxed);
-                true
             }
         }
+        self.pass(absence);
+        true
     }
 
     /// Remembers that the key is absent from the table, if there is room and the key is not too long.
     pub(crate) fn insert(&self, absence: &AbsentKey<'_>) {
         if let Some(bucket) = bucket_of(&self.chunks.load(), absence) {
             self.filled_bytes.fetch_add(bucket.insert(absence) as u64, Ordering::Relaxed);
+            self.pass(absence);
         }
+    }
+
+    #[inline]
+    fn pass(&self, absence: &AbsentKey<'_>) {
+        self.smaller.load().iter().for_each(|smaller| smaller.pass(absence));
     }
 
     /// Number of chunks.
@@ -146,6 +159,13 @@ impl NegativeCache {
     fn replace(&self, change: impl FnOnce(&mut Vec<Arc<Chunk>>)) {
         let mut chunks = self.chunks.load().to_vec();
         change(&mut chunks);
+        if chunks.is_empty() {
+            self.smaller.store(None);
+        } else if self.smaller.load().is_none() {
+            self.smaller.store(SmallerCaches::new(&self.budget).map(Arc::new));
+        }
+        let smaller = self.smaller.load();
+        smaller.iter().for_each(|smaller| smaller.follow(chunks.len() * CHUNK_BUCKETS));
         self.chunks.store(Arc::new(chunks.into_boxed_slice()));
     }
 
@@ -179,6 +199,12 @@ impl NegativeCache {
         let [hits, bytes] =
             [&self.marginal_hits, &self.marginal_bytes].map(|count| count.swap(0, Ordering::Relaxed));
         MarginalHits { hits, bytes }
+    }
+
+    /// What smaller caches missed since the last call.
+    pub(crate) fn take_misses_of_smaller(&self) -> [SampledMisses; SMALLER_PARTS.len()] {
+        let smaller = self.smaller.load();
+        smaller.as_ref().map(|smaller| smaller.take_misses(self.buckets())).unwrap_or_default()
     }
 
     /// Buckets of all chunks.

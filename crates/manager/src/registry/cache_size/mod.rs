@@ -1,13 +1,18 @@
 //! The size of the negative cache within the budget, and what it still holds of tables that are gone.
 
+mod missed;
 #[cfg(test)]
 mod simulation;
 mod sizing;
 
+pub use missed::{KnownAbsences, Lately};
+pub(crate) use sizing::{BUDGET_MIN_BYTES, bytes_under};
+
 use std::sync::Arc;
 
-use crate::lookup::negative_cache::NegativeCache;
+use crate::lookup::negative_cache::{CHUNK_BYTES, NegativeCache};
 use crate::visits::OutcomeTotals;
+use missed::Missed;
 use sizing::{CacheSize, INITIAL_CHUNKS, Reading, chunks_at_first, chunks_max};
 
 /// Visits taken in between two questions whether the share should change.
@@ -24,39 +29,11 @@ pub(crate) struct NegativeCacheSizer {
     share: CacheSize,
     /// Chunks that the cache may have; it grows to them as absences fill it.
     chunks_wanted: usize,
-    unknown: UnknownShare,
+    missed: Missed,
     ask_at: u64,
     /// Numbers of tables that were forgotten since the last sweep began.
     forgotten: Vec<u32>,
     purge: Option<Purge>,
-}
-
-/// Share of false positives that the negative cache misses, measured lately. It scales the analytic rates of units.
-struct UnknownShare {
-    share: f64,
-    /// Outcomes ever, when it was measured last.
-    wasted_reads: u64,
-    known_absent: u64,
-}
-
-impl Default for UnknownShare {
-    fn default() -> Self {
-        Self { share: 1.0, wasted_reads: 0, known_absent: 0 }
-    }
-}
-
-impl UnknownShare {
-    /// Visits that a measurement needs.
-    const VISITS_MIN: u64 = 256;
-
-    fn measure(&mut self, totals: OutcomeTotals) {
-        let wasted = totals.wasted_reads - self.wasted_reads;
-        let passed = wasted + totals.known_absent - self.known_absent;
-        if passed >= Self::VISITS_MIN {
-            self.share = (self.share + wasted as f64 / passed as f64) / 2.0;
-            (self.wasted_reads, self.known_absent) = (totals.wasted_reads, totals.known_absent);
-        }
-    }
 }
 
 /// Removes the entries of some tables, a chunk at a time.
@@ -75,7 +52,7 @@ impl NegativeCacheSizer {
             is_enabled,
             share: CacheSize::default(),
             chunks_wanted: 0,
-            unknown: UnknownShare::default(),
+            missed: Missed::default(),
             ask_at: 0,
             forgotten: Vec::new(),
             purge: None,
@@ -84,7 +61,17 @@ impl NegativeCacheSizer {
 
     /// Share of false positives that waste a read.
     pub(crate) fn unknown_share(&self) -> f64 {
-        self.unknown.share
+        self.missed.share()
+    }
+
+    /// How visits ended lately.
+    pub(crate) fn lately(&self) -> Lately {
+        self.missed.lately(self.cache.len() * CHUNK_BYTES)
+    }
+
+    /// Another budget was asked for.
+    pub(crate) fn forget_wasted(&mut self) {
+        self.missed.forget_wasted();
     }
 
     /// A table is gone; its number is never used again.
@@ -141,7 +128,7 @@ impl NegativeCacheSizer {
 
     /// Whether it is time to [decide](Self::decide), when `ticks` visits were taken in.
     pub(crate) fn is_due(&self, ticks: u64) -> bool {
-        self.is_enabled && ticks >= self.ask_at
+        ticks >= self.ask_at
     }
 
     /// Measures, and moves the share of the budget where that saves reads; `price` is what a byte is worth in units. Returns whether chunks
@@ -154,9 +141,9 @@ impl NegativeCacheSizer {
         budget_bytes: usize,
     ) -> bool {
         self.ask_at = ticks + ASK_EVERY_TICKS;
-        self.unknown.measure(totals);
+        self.missed.measure(totals, || self.cache.take_misses_of_smaller());
         let visits = totals.visits();
-        if !self.share.is_due(visits) {
+        if !self.is_enabled || !self.share.is_due(visits) {
             return false;
         }
         let reading = Reading { visits, saved: totals.known_absent, price, budget_bytes };

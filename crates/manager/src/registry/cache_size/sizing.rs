@@ -16,7 +16,7 @@ const SHARE_MAX: usize = 8;
 /// Minimum share, kept to notice when the cache becomes useful again.
 const SHARE_MIN: usize = 256;
 /// A budget below this has no share to give.
-const BUDGET_MIN_BYTES: usize = 16 * CHUNK_BYTES;
+pub(crate) const BUDGET_MIN_BYTES: usize = 16 * CHUNK_BYTES;
 /// Most chunks that there are before absences fill them, and that are kept where they save nothing: 257 KiB.
 pub(super) const INITIAL_CHUNKS: usize = 64;
 /// Most chunks, in a budget of any size: some twenty million absences. The list of chunks is copied when it grows.
@@ -85,6 +85,17 @@ pub(super) fn chunks_at_first(budget_bytes: usize) -> usize {
     (budget_bytes / SHARE_AT_FIRST / CHUNK_BYTES).max(1).min(chunks_max(budget_bytes))
 }
 
+/// The least chunks under a budget that has any.
+fn chunks_min(budget_bytes: usize) -> usize {
+    (budget_bytes / SHARE_MIN / CHUNK_BYTES).clamp(1, INITIAL_CHUNKS)
+}
+
+/// Bytes to expect under a budget where `bytes` were worth it under another one: as many within the bounds. A further unit saves the same
+/// part of what is wasted under any budget, and so does a further entry, as long as the keys are of Zipf's popularity.
+pub(crate) fn bytes_under(budget_bytes: usize, bytes: usize) -> usize {
+    (bytes / CHUNK_BYTES).max(chunks_min(budget_bytes)).min(chunks_max(budget_bytes)) * CHUNK_BYTES
+}
+
 impl CacheSize {
     /// Whether it is time to decide, after `visits` ever.
     pub(super) fn is_due(&self, visits: u64) -> bool {
@@ -127,6 +138,6 @@ impl CacheSize {
         } else {
             length
         };
-        wanted.max((budget_bytes / SHARE_MIN / CHUNK_BYTES).clamp(1, INITIAL_CHUNKS)).min(most)
+        wanted.max(chunks_min(budget_bytes)).min(most)
     }
 }

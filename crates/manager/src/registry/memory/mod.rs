@@ -12,7 +12,7 @@ use crate::visits::VisitBuffer;
 /// Of a budget that is mostly bookkeeping, one part in so many is left for all else: buffers, copies of groups, the negative cache.
 const SPARE_PARTS: usize = 16;
 /// One part in so many of the units' bytes may stay free for copies of groups.
-const COPY_PARTS: usize = 64;
+pub(crate) const COPY_PARTS: usize = 64;
 /// Each load releases one part in so many of the headroom beyond that.
 const HEADROOM_LOADS: usize = 8;
 
@@ -52,6 +52,11 @@ impl Memory {
         kinds.iter().map(|&kind| self.budget.used_bytes_of(kind)).sum::<usize>()
             + self.headroom_bytes
             + self.visits.payable_bytes(self.budget_bytes())
+    }
+
+    /// Bytes for tables, their readers, and what is kept in any case.
+    pub(crate) fn bookkeeping_bytes(&self) -> usize {
+        self.budget.used_bytes_of(MemoryKind::Bookkeeping)
     }
 
     /// Bytes that are left for units.

@@ -1,0 +1,155 @@
+//! The report of `advise`: what the database is, the verdict, and what was measured.
+
+use std::io::Write;
+
+use anyhow::Result;
+use serde::Serialize;
+use springbloom_console::TextTable;
+use springbloom_console::sizes::Size;
+
+use super::advice::Advice;
+use super::log::{Log, Tickers};
+use super::survey::Survey;
+use super::verdict::{Answer, Verdict};
+
+/// All that is told.
+#[derive(Debug, Serialize)]
+pub(crate) struct Report {
+    pub(crate) database: Survey,
+    /// Of RocksDB's LOG; absent if there is none.
+    pub(crate) log: Option<Log>,
+    pub(crate) verdict: Verdict,
+    /// Absent if nothing was measured.
+    pub(crate) measured: Option<Advice>,
+    /// Why.
+    pub(crate) not_measured: Option<String>,
+}
+
+fn size(bytes: u64) -> String {
+    Size { bytes }.to_string()
+}
+
+impl Report {
+    pub(crate) fn write_json(&self, out: &mut impl Write) -> Result<()> {
+        serde_json::to_writer_pretty(&mut *out, self)?;
+        Ok(writeln!(out)?)
+    }
+
+    pub(crate) fn write_text(&self, out: &mut impl Write) -> Result<()> {
+        self.write_levels(out)?;
+        self.write_log(out)?;
+        self.write_verdict(out)?;
+        match (&self.measured, &self.not_measured) {
+            (Some(advice), _) => {
+                writeln!(out, "\nMeasured with elastic filters:")?;
+                advice.write_text(out)
+            }
+            (None, Some(why)) => Ok(writeln!(out, "\nNothing was measured with elastic filters: {why}.")?),
+            (None, None) => Ok(()),
+        }
+    }
+
+    fn write_levels(&self, out: &mut impl Write) -> Result<()> {
+        let header = [
+            "column family",
+            "level",
+            "tables",
+            "entries",
+            "files",
+            "filters",
+            "bits/entry",
+            "indexes",
+            "filter",
+        ];
+        let mut table = TextTable::new(header).with_names(1);
+        for level in self.database.levels.values() {
+            let policies: Vec<_> = level.filter_policies.iter().map(String::as_str).collect();
+            table.add_row([
+                level.column_family.escape_debug().to_string(),
+                level.level.to_string(),
+                level.tables.to_string(),
+                level.entries.to_string(),
+                size(level.file_bytes),
+                size(level.filter_bytes),
+                format!("{:.1}", level.filter_bits_per_entry),
+                size(level.index_bytes),
+                if policies.is_empty() { "none".to_owned() } else { policies.join(", ") },
+            ]);
+        }
+        write!(out, "{table}")?;
+        let Survey { tables, entries, file_bytes, filter_bytes, index_bytes, .. } = self.database;
+        let families = self.database.column_families();
+        let [files, filters, indexes] = [file_bytes, filter_bytes, index_bytes].map(size);
+        writeln!(
+            out,
+            "{families} column families, {tables} tables, {entries} entries, {files}: filters {filters}, indexes {indexes}\n"
+        )?;
+        Ok(())
+    }
+
+    fn write_log(&self, out: &mut impl Write) -> Result<()> {
+        let Some(log) = &self.log else {
+            return Ok(writeln!(out, "LOG: there is none in this folder, so settings are not known\n")?);
+        };
+        let caches = log.block_cache_bytes().map_or("not told".to_owned(), size);
+        let place = match log.are_filters_cached() {
+            Some(true) => "in it",
+            Some(false) => "beside it, for each open table",
+            None => "not told, or not the same for all column families",
+        };
+        writeln!(out, "LOG: block cache {caches}; filters and indexes: {place}")?;
+        if let Some(tickers) = &log.tickers {
+            write_tickers(tickers, out)?;
+        }
+        Ok(writeln!(out)?)
+    }
+
+    fn write_verdict(&self, out: &mut impl Write) -> Result<()> {
+        let Verdict { answer, because, to_measure, budget_bytes, .. } = &self.verdict;
+        let begin = match answer {
+            Answer::Needed => "You need it, because",
+            Answer::NotNeeded => "You do not need it, because",
+            Answer::Unknown => "The database alone cannot tell whether you need it",
+        };
+        writeln!(out, "{begin}{}", if because.is_empty() { "." } else { ":" })?;
+        because.iter().try_for_each(|reason| writeln!(out, "- {reason}."))?;
+        if *answer != Answer::NotNeeded && self.database.entries > 0 {
+            let saved = match self.verdict.saved_bytes {
+                0 => String::new(),
+                bytes => format!(", {} less than the filters of now", size(bytes)),
+            };
+            writeln!(out, "Begin with a budget of {}{saved}.", size(*budget_bytes))?;
+            let with_budget = self.verdict.expected_with_budget;
+            let now = self.verdict.expected_now.map_or(String::new(), |now| format!(" (now: {now:.3})"));
+            writeln!(
+                out,
+                "Expect at most {with_budget:.3} wasted reads per lookup of an absent key{now}; fewer where keys or ranges are hot."
+            )?;
+        }
+        if !to_measure.is_empty() {
+            writeln!(out, "To measure:")?;
+            to_measure.iter().try_for_each(|what| writeln!(out, "- {what}."))?;
+        }
+        Ok(())
+    }
+}
+
+fn write_tickers(tickers: &Tickers, out: &mut impl Write) -> Result<()> {
+    let mut told = Vec::new();
+    if let Some(lookups) = tickers.keys_read {
+        told.push(format!("{lookups} lookups"));
+    }
+    if let Some(useful) = tickers.filter_useful {
+        told.push(format!("{useful} reads saved by filters"));
+    }
+    if let Some(wasted) = tickers.wasted_reads() {
+        told.push(format!("{wasted} wasted in spite of them"));
+    }
+    if let Some(share) = tickers.hit_share() {
+        told.push(format!("{:.1}% of blocks found in the cache", 100.0 * share));
+    }
+    if let Some(misses) = tickers.filter_block_miss.filter(|&misses| misses > 0) {
+        told.push(format!("{misses} reads of filters"));
+    }
+    Ok(writeln!(out, "LOG, since the database was opened: {}", told.join(", "))?)
+}

@@ -1,0 +1,151 @@
+//! `springbloom advise` on databases of stock RocksDB, before anything is installed, while they are open.
+
+use std::cmp::Ordering;
+use std::path::Path;
+use std::process::Command;
+
+use rocksdb::{BlockBasedOptions, Cache, ColumnFamilyDescriptor, DB, Options};
+use serde_json::Value;
+
+/// Runs the program with so many descriptors; exit code, standard output and standard error.
+fn advise(descriptors: u32, folder: &Path, more: &[&str]) -> (i32, String, String) {
+    let program = assert_cmd::cargo::cargo_bin("springbloom");
+    let limited = format!("ulimit -n {descriptors} && exec \"$@\"");
+    let mut shell = Command::new("sh");
+    let shell = shell.args(["-c", &limited, "sh"]).arg(program).arg("advise").arg(folder).args(more);
+    let output = shell.output().expect("run");
+    let [out, err] = [output.stdout, output.stderr].map(|bytes| String::from_utf8(bytes).expect("text"));
+    (output.status.code().expect("an exit code"), out, err)
+}
+
+/// The report as JSON, and as text.
+fn advised(folder: &Path, more: &[&str]) -> (Value, String) {
+    let (code, json, err) = advise(1024, folder, &[&["--json"], more].concat());
+    assert_eq!(code, 0, "{err}");
+    let (code, text, err) = advise(1024, folder, more);
+    assert_eq!(code, 0, "{err}");
+    (serde_json::from_str(&json).expect("one JSON document"), text)
+}
+
+fn options(filter_bits: f64, cache_bytes: usize, are_filters_cached: bool) -> Options {
+    let mut table = BlockBasedOptions::default();
+    table.set_bloom_filter(filter_bits, false);
+    table.set_block_cache(&Cache::new_lru_cache(cache_bytes));
+    table.set_cache_index_and_filter_blocks(are_filters_cached);
+    let mut options = Options::default();
+    options.create_if_missing(true);
+    options.create_missing_column_families(true);
+    options.set_disable_auto_compactions(true);
+    options.set_level_zero_slowdown_writes_trigger(1 << 20);
+    options.set_level_zero_stop_writes_trigger(1 << 20);
+    options.set_max_open_files(100);
+    options.set_block_based_table_factory(&table);
+    options
+}
+
+#[test]
+fn one_family_whose_filters_fit() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let mut options = options(10.0, 8 << 20, false);
+    options.enable_statistics();
+    options.set_stats_dump_period_sec(1);
+    let db = DB::open(&options, folder.path()).expect("open");
+    (0..20_000).for_each(|n| db.put(format!("{n:08}"), [b'v'; 50]).expect("put"));
+    db.flush().expect("flush");
+    for n in 0..20_000 {
+        assert_eq!(db.get(format!("{n:08}-")), Ok(None));
+    }
+    // Counters come to the LOG from time to time.
+    let has_counters = || {
+        let log = std::fs::read_to_string(folder.path().join("LOG")).expect("a LOG");
+        log.rsplit("rocksdb.number.keys.read COUNT : ").next().is_some_and(|rest| rest.starts_with("20000"))
+    };
+    let begun = std::time::Instant::now();
+    while !has_counters() {
+        assert!(begun.elapsed().as_secs() < 120, "no counters were dumped");
+        std::thread::sleep(std::time::Duration::from_millis(200));
+    }
+    let (report, text) = advised(folder.path(), &[]);
+    let database = &report["database"];
+    assert_eq!((&database["entries"], &database["tables"]), (&20_000.into(), &1.into()), "{report}");
+    let bits = database["levels"][0]["filter_bits_per_entry"].as_f64().expect("a number");
+    assert!((9.9..11.0).contains(&bits), "{bits}");
+    assert!(database["index_bytes"].as_u64().is_some_and(|bytes| bytes > 0), "{report}");
+    let log = &report["log"];
+    assert_eq!(log["families"]["default"]["block_cache_bytes"], 8 << 20, "{log}");
+    assert_eq!(log["families"]["default"]["cache_index_and_filter_blocks"], false, "{log}");
+    assert_eq!(log["tickers"]["keys_read"], 20_000, "{log}");
+    assert_eq!(report["verdict"]["answer"], "not_needed", "{report}");
+    assert!(text.contains("You do not need it, because") && text.contains("bytes per entry"), "{text}");
+    assert!(text.contains("20000 lookups"), "{text}");
+    // With less memory it is another matter.
+    let (report, _) = advised(folder.path(), &["--memory", "20KiB"]);
+    assert_eq!(report["verdict"]["answer"], "needed", "{report}");
+    drop(db);
+}
+
+#[test]
+fn eight_families_that_share_a_small_cache() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let options = options(10.0, 64 << 10, true);
+    let names: Vec<_> = (1..8).map(|n| format!("family {n}")).chain(["default".to_owned()]).collect();
+    let families = names.iter().map(|name| ColumnFamilyDescriptor::new(name, options.clone()));
+    let db = DB::open_cf_descriptors(&options, folder.path(), families).expect("open");
+    for name in &names {
+        let family = db.cf_handle(name).expect("a column family");
+        for n in 0..5000 {
+            db.put_cf(&family, format!("{n:08}"), [b'v'; 50]).expect("put");
+        }
+        db.flush_cf(&family).expect("flush");
+    }
+    let (report, text) = advised(folder.path(), &[]);
+    let levels = report["database"]["levels"].as_array().expect("an array");
+    assert_eq!(levels.len(), 8, "{report}");
+    assert!(levels.iter().all(|level| level["entries"] == 5000), "{report}");
+    let verdict = &report["verdict"];
+    assert_eq!(verdict["answer"], "needed", "{verdict}");
+    assert_eq!(verdict["memory"]["bytes"], 64 << 10, "one cache, counted once: {verdict}");
+    let budget = verdict["budget_bytes"].as_u64().expect("a number");
+    assert!((20_000..=32 << 10).contains(&budget), "{verdict}");
+    assert!(verdict["saved_bytes"].as_u64().is_some_and(|bytes| bytes > 20_000), "{verdict}");
+    assert!(text.contains("You need it, because") && text.contains("8 column families"), "{text}");
+    assert!(text.contains("Begin with a budget of") && text.contains("To measure:"), "{text}");
+}
+
+#[test]
+fn a_reverse_comparator_and_many_small_tables() {
+    fn reverse(a: &[u8], b: &[u8]) -> Ordering {
+        b.cmp(a)
+    }
+    let folder = tempfile::tempdir().expect("a folder");
+    let mut options = options(4.0, 1 << 20, false);
+    options.set_comparator("of the user", Box::new(reverse));
+    let db = DB::open(&options, folder.path()).expect("open");
+    for table in 0..1100 {
+        (0..4).for_each(|n| db.put(format!("{table:05}{n}"), "value").expect("put"));
+        db.flush().expect("flush");
+    }
+    let (report, _) = advised(folder.path(), &[]);
+    assert_eq!(report["database"]["tables"], 1100, "{}", report["verdict"]);
+    assert_eq!(report["database"]["entries"], 4400);
+    drop(db);
+    // Without its LOG nothing is known of its memory.
+    std::fs::remove_file(folder.path().join("LOG")).expect("remove");
+    let (report, text) = advised(folder.path(), &[]);
+    assert_eq!((&report["verdict"]["answer"], &report["log"]), (&"unknown".into(), &Value::Null));
+    assert!(text.contains("cannot tell") && text.contains("--memory"), "{text}");
+}
+
+#[test]
+fn bad_input_is_refused() {
+    let folder = tempfile::tempdir().expect("a folder");
+    for (arguments, said) in [
+        (&[][..], "is not a RocksDB database"),
+        (&["--memory", "much"][..], "--memory"),
+        (&["--tables-in", "/nonexistent"][..], "not a RocksDB database"),
+    ] {
+        let (code, out, err) = advise(64, folder.path(), arguments);
+        assert_eq!((code, out.as_str()), (2, ""), "{err}");
+        assert!(err.contains(said), "{err}");
+    }
+}
