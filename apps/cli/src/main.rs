@@ -24,7 +24,7 @@ struct Arguments {
 #[derive(Subcommand)]
 enum Command {
     Compare(Box<springbloom_compare::Compare>),
-    Simulate(springbloom_simulator::command::Simulate),
+    Simulate(Box<springbloom_simulator::command::Simulate>),
     Reproduce(springbloom_evidence::Reproduce),
     Report(springbloom_evidence::Report),
     Inspect(command::inspect::Inspect),

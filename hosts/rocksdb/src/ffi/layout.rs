@@ -14,8 +14,8 @@ macro_rules! layout {
 
 layout!(RawStatus, 24, is_active: 0, tables_with_units: 8, tables_without_units: 16);
 layout!(
-    TableInfo, 96, file_bytes: 0, entries: 8, data_bytes: 16, filter_bytes: 24, index_bytes: 32, filter_policy: 40, session: 56, orig_file_number: 72,
-    block_offset: 80, block_bytes: 88
+    TableInfo, 96, file_bytes: 0, entries: 8, data_bytes: 16, filter_bytes: 24, index_bytes: 32, filter_policy: 40, session: 56,
+    orig_file_number: 72, block_offset: 80, block_bytes: 88
 );
 layout!(InspectSink, 24, context: 0, table: 8, head: 16);
 layout!(RawListedTable, 32, family: 0, number: 16, level: 24);
