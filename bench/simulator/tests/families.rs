@@ -26,22 +26,21 @@ fn the_family_that_is_asked_for_absent_keys_gets_the_memory() {
     let equal = written.run(&mut lookups(), LOOKUPS);
     let by_hand = Choice::Family("13/1".parse().expect("bits"));
     let mut by_hand = Written::new(&tree, BITS, (Stock::Ribbon, by_hand), None);
-    let by_hand_wasted = by_hand.run(&mut lookups(), LOOKUPS);
+    by_hand.run(&mut lookups(), LOOKUPS);
     let mut planned = Planned::new(&tree, &ManagerSettings::default(), BITS);
     let optimum = planned.measure(&mut lookups(), LOOKUPS).optimum;
-    println!(
-        "elastic {elastic:.4}, equal bits {equal:.4}, by hand {by_hand_wasted:.4}, optimum {optimum:.4}"
-    );
-    assert!(elastic < equal / 2.0 && by_hand_wasted < equal && optimum < equal / 2.0);
+    println!("elastic {elastic:.4}, equal bits {equal:.4}, optimum {optimum:.4}");
+    assert!(elastic < equal / 2.0 && optimum < equal / 2.0);
 
     let bits = |families: &[FamilyRun]| -> Vec<f64> {
         families.iter().map(|family| family.resident_bits_per_key).collect()
     };
     for families in [&managed.families, &planned.families, &by_hand.families] {
         let bits = bits(families);
-        assert!(bits[0] > 1.5 * BITS && bits[1..].iter().all(|bits| *bits < BITS), "{bits:?}");
+        assert!(bits[0] > BITS && bits[1..].iter().all(|of_other| *of_other < bits[0]), "{bits:?}");
         assert!(bits.iter().sum::<f64>() <= 4.0 * BITS * 1.001, "{bits:?}");
         assert!(families.iter().all(|family| family.lookups > LOOKUPS as u64 / 5), "{families:?}");
     }
+    assert!(by_hand.families[0].wasted_reads < written.families[0].wasted_reads / 10.0);
     assert!(bits(&written.families).iter().all(|bits| (bits - BITS).abs() < 1e-6));
 }
