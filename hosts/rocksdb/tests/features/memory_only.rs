@@ -46,7 +46,7 @@ fn bring_units(what: &str, look_up: impl Fn(&DB, &str)) {
     };
     assert!(elastic.wait_idle(IDLE_TIMEOUT), "the loader never came to rest");
     let untaught = passed(0);
-    assert!(untaught * 20 > HOT.len() as u64, "{what}: only {untaught} visits passed, or were not noted");
+    assert!(untaught * 40 > HOT.len() as u64, "{what}: only {untaught} visits passed, or were not noted");
     let shares: Vec<_> = (1..100).map(passed).take_while(|passed| passed * 4 > untaught).collect();
     assert!(shares.len() < 99, "{what}: {untaught} lookups passed at first, and then {shares:?}");
     let found = HOT.filter(|&number| db.key_may_exist(key(number))).count();
