@@ -41,6 +41,12 @@ impl Compare {
                 None => Ok(()),
             };
         }
+        for config in configs {
+            if let Config::RibbonByFamily { bits } = config {
+                bits.of_all(self.layout().families)
+                    .map_err(|error| bad_input(format!("{config}: {error}")))?;
+            }
+        }
         if self.workload != Mix::GET {
             return Err(bad_input(format!(
                 "--workload {}: several column families are compared with lookups alone: expected get",

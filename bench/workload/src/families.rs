@@ -11,6 +11,9 @@ use crate::keys::KeySpace;
 use crate::permutation::mix64;
 use crate::stream::{Operation, OperationStream, StreamSettings};
 
+/// Sums stay finite.
+const SHARE_MAX: f64 = 1e9;
+
 /// Shares by family, separated by `/`. The last one holds for all families that follow.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Shares(Vec<f64>);
@@ -46,7 +49,8 @@ impl FromStr for Shares {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
-        let shares = text.split('/').map(|share| share.parse().ok().filter(|share| *share >= 0.0));
+        let shares =
+            text.split('/').map(|share| share.parse().ok().filter(|share| (0.0..=SHARE_MAX).contains(share)));
         let shares: Option<Vec<f64>> =
             shares.map(|share| share.filter(|share: &f64| share.is_finite())).collect();
         shares.map(Self).ok_or_else(|| format!("expected shares of at least 0, such as 1/0; got {text:?}"))
@@ -86,8 +90,15 @@ impl Shares {
     }
 
     /// Those of so many families.
-    pub fn of_all(&self, families: u32) -> Vec<f64> {
-        (0..families as usize).map(|family| self.of(family)).collect()
+    ///
+    /// # Errors
+    /// There are more than that.
+    pub fn of_all(&self, families: u32) -> Result<Vec<f64>, String> {
+        let given = self.0.len();
+        if given > families as usize {
+            return Err(format!("{given} values are given for {families} column families"));
+        }
+        Ok((0..families as usize).map(|family| self.of(family)).collect())
     }
 }
 
@@ -115,7 +126,7 @@ impl Traffic {
         let shares = match self {
             Self::Equal => vec![1.0; families as usize],
             Self::Halving => (0..families).map(|family| 0.5f64.powi(family as i32)).collect(),
-            Self::By(shares) => shares.of_all(families),
+            Self::By(shares) => shares.of_all(families)?,
         };
         let sum: f64 = shares.iter().sum();
         if sum > 0.0 {
@@ -177,9 +188,10 @@ mod tests {
     #[test]
     fn shares_are_read_and_the_last_one_goes_on() {
         let shares: Shares = "1/.5/0".parse().expect("shares");
-        assert_eq!(shares.of_all(5), [1.0, 0.5, 0.0, 0.0, 0.0]);
+        assert_eq!(shares.of_all(5), Ok(vec![1.0, 0.5, 0.0, 0.0, 0.0]));
+        assert!(shares.of_all(2).is_err());
         assert_eq!(shares.to_string(), "1/0.5/0");
-        for wrong in ["", "a", "1/", "-1", "1/NaN", "inf"] {
+        for wrong in ["", "a", "1e308/1e308", "1/", "-1", "1/NaN", "inf"] {
             assert!(wrong.parse::<Shares>().is_err(), "{wrong}");
         }
         assert_eq!("halving".parse::<Traffic>().expect("traffic").of_all(2), Ok(vec![2.0 / 3.0, 1.0 / 3.0]));

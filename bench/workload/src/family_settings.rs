@@ -43,7 +43,9 @@ impl FamilySettings {
                 let greatest = absent.greatest();
                 return Err(format!("--set family_absent: expected shares of at most 1, got {greatest}"));
             }
-            Some(absent) => absent.of_all(families),
+            Some(absent) => {
+                absent.of_all(families).map_err(|error| format!("--set family_absent: {error}"))?
+            }
             None => vec![zero_result_ratio; families as usize],
         };
         Ok(FamilyMix { traffic, absent })

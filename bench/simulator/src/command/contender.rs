@@ -59,7 +59,7 @@ impl Contender {
     /// Bits for each key of so many families, to three places, where they are its own.
     pub(super) fn own_bits(&self, families: u32) -> Option<f64> {
         let Self::RibbonByFamily(bits) = self else { return None };
-        let sum: f64 = bits.of_all(families).iter().sum();
+        let sum: f64 = (0..families as usize).map(|family| bits.of(family)).sum();
         Some((sum / f64::from(families) * 1000.0).round() / 1000.0)
     }
 }

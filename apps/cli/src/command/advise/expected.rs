@@ -1,4 +1,5 @@
-//! Wasted reads to expect of a lookup of an absent key where nothing was measured: every run is asked, and no key is hot.
+//! Wasted reads to expect of a lookup of an absent key where nothing was measured: every run of a column family
+//! is asked, and no key is hot.
 
 use super::survey::Run;
 
@@ -10,7 +11,7 @@ const SEARCH_STEPS: u32 = 200;
 pub(crate) fn with_stock_filters(runs: &[Run]) -> f64 {
     // 3 to 7 bits of Ribbon are 1.05 for each halving; Bloom takes 1.44.
     let rate = |run: &Run| if run.is_ribbon { (-run.bits / 1.05).exp2() } else { 0.6185f64.powf(run.bits) };
-    runs.iter().filter(|run| run.entries > 0.0).map(rate).sum()
+    runs.iter().filter(|run| run.entries > 0.0).map(|run| run.lookups * rate(run)).sum()
 }
 
 /// With units of one bit per key in so many bytes: the best allocation lets the same number of reads through per bit (Monkey, SIGMOD'17).
@@ -22,7 +23,7 @@ pub(crate) fn with_units(runs: &[Run], unit_bytes: f64) -> f64 {
         let middle = f64::midpoint(low, high);
         if bits(middle.exp2()) > 8.0 * unit_bytes { low = middle } else { high = middle }
     }
-    runs.iter().filter(|run| run.entries > 0.0).map(|run| rate(run, high.exp2())).sum()
+    runs.iter().filter(|run| run.entries > 0.0).map(|run| run.lookups * rate(run, high.exp2())).sum()
 }
 
 #[cfg(test)]
@@ -31,7 +32,7 @@ mod tests {
 
     #[test]
     fn rates_are_those_of_the_filters() {
-        let run = |entries, bits, is_ribbon| Run { entries, bits, is_ribbon };
+        let run = |entries, bits, is_ribbon| Run { entries, bits, is_ribbon, lookups: 1.0 };
         let bloom = [run(1000.0, 10.0, false), run(1e6, 10.0, false)];
         assert!((with_stock_filters(&bloom) - 2.0 * 0.0082).abs() < 1e-3);
         assert_eq!(with_stock_filters(&[run(10.0, 0.0, false), run(0.0, 0.0, false)]), 1.0);

@@ -76,7 +76,7 @@ impl Report {
                 if policies.is_empty() { "none".to_owned() } else { policies.join(", ") },
             ]);
         }
-        write!(out, "{table}")?;
+        writeln!(out, "{table}")?;
         let Survey { tables, entries, file_bytes, filter_bytes, index_bytes, .. } = self.database;
         let families = self.database.column_families();
         let [files, filters, indexes] = [file_bytes, filter_bytes, index_bytes].map(size);
