@@ -20,6 +20,7 @@ pub(crate) struct FamilyOptions {
     pub(crate) cache_index_and_filter_blocks: Option<bool>,
     pub(crate) partition_filters: Option<bool>,
     pub(crate) block_cache_bytes: Option<u64>,
+    pub(crate) no_block_cache: Option<bool>,
     /// Equal for families that share one.
     pub(crate) block_cache: Option<String>,
 }
@@ -111,6 +112,12 @@ impl Log {
         (!caches.is_empty()).then(|| caches.values().sum())
     }
 
+    /// Whether the LOG says that no family has one.
+    pub(crate) fn has_no_block_cache(&self) -> bool {
+        !self.families.is_empty()
+            && self.families.values().all(|options| options.no_block_cache == Some(true))
+    }
+
     /// Whether filters and indexes are in the block cache; `None` if it is not known, or not the same for all families.
     pub(crate) fn are_filters_cached(&self) -> Option<bool> {
         let mut answers = self.families.values().filter_map(|options| options.cache_index_and_filter_blocks);
@@ -128,6 +135,7 @@ impl FamilyOptions {
             "filter_policy" => self.filter_policy = Some(value.to_owned()),
             "cache_index_and_filter_blocks" => self.cache_index_and_filter_blocks = Some(value == "1"),
             "partition_filters" => self.partition_filters = Some(value == "1"),
+            "no_block_cache" => self.no_block_cache = Some(value == "1"),
             "block_cache" => self.block_cache = Some(value.to_owned()),
             // Of the block cache, which comes first.
             "capacity" if self.block_cache_bytes.is_none() => self.block_cache_bytes = value.parse().ok(),

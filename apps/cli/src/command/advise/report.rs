@@ -76,13 +76,13 @@ impl Report {
                 if policies.is_empty() { "none".to_owned() } else { policies.join(", ") },
             ]);
         }
-        writeln!(out, "{table}")?;
+        writeln!(out, "{table}\n")?;
         let Survey { tables, entries, file_bytes, filter_bytes, index_bytes, .. } = self.database;
         let families = self.database.column_families();
         let [files, filters, indexes] = [file_bytes, filter_bytes, index_bytes].map(size);
         writeln!(
             out,
-            "{families} column families, {tables} tables, {entries} entries, {files}: filters {filters}, indexes {indexes}\n"
+            "Column families: {families}; tables: {tables}; entries: {entries}; files {files}, filters {filters}, indexes {indexes}\n"
         )?;
         Ok(())
     }
@@ -91,10 +91,16 @@ impl Report {
         let Some(log) = &self.log else {
             return Ok(writeln!(out, "LOG: there is none in this folder, so settings are not known\n")?);
         };
-        let caches = log.block_cache_bytes().map_or("not told".to_owned(), size);
+        let caches = match log.block_cache_bytes() {
+            Some(bytes) => size(bytes),
+            None if log.has_no_block_cache() => {
+                "none (blocks are in the page cache of the system)".to_owned()
+            }
+            None => "not told".to_owned(),
+        };
         let place = match log.are_filters_cached() {
-            Some(true) => "in it",
-            Some(false) => "beside it, for each open table",
+            Some(true) => "in the block cache",
+            Some(false) => "in memory of their own, for each open table",
             None => "not told, or not the same for all column families",
         };
         writeln!(out, "LOG: block cache {caches}; filters and indexes: {place}")?;
