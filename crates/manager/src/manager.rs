@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use crate::background::{JoinedThread, Shared};
-use crate::budget::{MemoryBudget, Reservation};
+use crate::budget::{MemoryBudget, MemoryKind, Reservation};
 use crate::curve::{MeasuredUse, MemoryCurve};
 use crate::lookup::TableHandle;
 use crate::names::{ScopeId, TableId};
@@ -127,7 +127,7 @@ impl Manager {
             visits: demand.visits,
             wasted_reads: demand.wasted_reads,
             budget_bytes: memory.budget_bytes() as u64,
-            bookkeeping_bytes: memory.bookkeeping_bytes() as u64,
+            bookkeeping_bytes: self.budget.used_bytes_of(MemoryKind::Bookkeeping) as u64,
             lately: registry.lately(),
         };
         drop(registry);
@@ -137,11 +137,6 @@ impl Manager {
     /// Reserves `bytes` of the budget for the host, and evicts units for them. `None` if there is no room.
     pub fn reserve(&self, bytes: usize) -> Option<Reservation> {
         self.shared.registry.lock().residency.reserve(bytes, 0)
-    }
-
-    /// Bytes of bookkeeping. Takes the manager's mutex.
-    pub fn bookkeeping_bytes(&self) -> usize {
-        self.shared.registry.lock().residency.memory.bookkeeping_bytes()
     }
 
     /// How visits ended lately, and what the negative cache had to do with it. Takes the manager's mutex.

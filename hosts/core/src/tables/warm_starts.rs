@@ -13,7 +13,7 @@ use std::{
 
 use parking_lot::Mutex;
 use springbloom_format::{StoredHotness, StoredTable};
-use springbloom_manager::{Lately, Manager, SegmentUse, allocated_bytes};
+use springbloom_manager::{Lately, Manager, MemoryKind, SegmentUse, allocated_bytes};
 
 use super::{databases::Database, table_files::TableFiles};
 use crate::{
@@ -171,7 +171,7 @@ impl WarmStarts {
         let mut stored = StoredHotness {
             budget_bytes: self.manager.budget().budget_bytes() as u64,
             // An upper bound: other folders may share the budget.
-            bookkeeping_bytes: self.manager.bookkeeping_bytes() as u64,
+            bookkeeping_bytes: self.manager.budget().used_bytes_of(MemoryKind::Bookkeeping) as u64,
             visits_per_lookup: visits_per_lookup(self.engine, &self.manager).unwrap_or(0.0) as f32,
             known_absent_65536ths: in_65536ths(absences.caught),
             known_by_smaller_65536ths: absences.caught_by_smaller.map(in_65536ths),

@@ -54,11 +54,6 @@ impl Memory {
             + self.visits.payable_bytes(self.budget_bytes())
     }
 
-    /// Bytes for tables, their readers, and what is kept in any case.
-    pub(crate) fn bookkeeping_bytes(&self) -> usize {
-        self.budget.used_bytes_of(MemoryKind::Bookkeeping)
-    }
-
     /// Bytes that are left for units.
     pub(crate) fn unit_budget_bytes(&self) -> usize {
         self.budget_bytes().saturating_sub(self.other_bytes())
