@@ -90,8 +90,7 @@ impl Compare {
         let manifest = self.manifest(records, common);
         if !(self.reuse && Folder::is_there(dir)) {
             let written = recorded.as_ref().map_or(0, |recorded| recorded.replay.operations());
-            let families = u64::from(common.layout.families);
-            let data_bytes = records.record_bytes() * (records.keys.records() * families + written);
+            let data_bytes = records.record_bytes() * (common.layout.all(records.keys.records()) + written);
             place::require_space(dir, data_bytes, configs.len() as u64 + 1)?;
         }
         let folder = Folder::open(dir, self.reuse, &manifest, records, common)?;

@@ -2,7 +2,7 @@
 
 use anyhow::Result;
 use springbloom_console::bad_input;
-use springbloom_workload::{FamilyMix, Mix};
+use springbloom_workload::{FamilyMix, FamilySettings, Mix};
 
 use crate::arguments::Compare;
 use crate::database::config::Config;
@@ -32,20 +32,17 @@ impl Compare {
         configs: &[Config],
         common: &CommonSettings,
     ) -> Result<()> {
-        let by_family = configs.iter().find(|config| matches!(config, Config::RibbonByFamily { .. }));
-        if self.layout().families == 1 {
-            return match by_family {
-                Some(config) => {
-                    Err(bad_input(format!("{config}: there is one column family: give --set families")))
-                }
-                None => Ok(()),
-            };
-        }
+        let families = self.layout().families;
         for config in configs {
-            if let Config::RibbonByFamily { bits } = config {
-                bits.of_all(self.layout().families)
-                    .map_err(|error| bad_input(format!("{config}: {error}")))?;
-            }
+            let Config::RibbonByFamily { bits } = config else { continue };
+            let refused = match families {
+                1 => Err(FamilySettings::THERE_IS_ONE.to_owned()),
+                _ => bits.of_all(families),
+            };
+            refused.map_err(|error| bad_input(format!("{config}: {error}")))?;
+        }
+        if families == 1 {
+            return Ok(());
         }
         if self.workload != Mix::GET {
             return Err(bad_input(format!(

@@ -84,7 +84,7 @@ impl Compare {
     pub(crate) fn require_room(&self, inputs: &Inputs<'_>) -> Result<()> {
         let Inputs { records, configs, common, .. } = inputs;
         let Some(cache) = common.block_cache.filter(|cache| cache.pays_for_all) else { return Ok(()) };
-        let all_records = records.keys.records() * u64::from(common.layout.families);
+        let all_records = common.layout.all(records.keys.records());
         let budget = |config: &Config| common.budget_bytes(config, all_records);
         match configs.iter().find(|config| config.elastic().is_some() && budget(config) > cache.bytes / 2) {
             None => Ok(()),

@@ -32,10 +32,9 @@ impl Records {
 /// Writes `records` into each family of new databases at `path`, without filters, and leaves the shape that the preset defines.
 pub(crate) fn load_tree(path: &Path, records: &Records, common: &CommonSettings) -> Result<Shape> {
     let count = records.keys.records();
-    let families = common.layout.families;
-    let step =
-        Step::start(&format!("loading {} records", count * u64::from(families)), count * u64::from(families));
-    let mut options = vec![common.tree_options(AutoCompaction::Off); families as usize];
+    let all = common.layout.all(count);
+    let step = Step::start(&format!("loading {all} records"), all);
+    let mut options = vec![common.tree_options(AutoCompaction::Off); common.layout.families as usize];
     Shape::of(&load(path, &mut options, records, count, common, &step)?)
 }
 

@@ -46,7 +46,7 @@ impl Database {
     ) -> Result<Self> {
         let folder = scratch_of(path);
         remove::folder(&folder)?;
-        common.open_tree(path)?.clone_to(&folder, common.layout)?;
+        common.open_tree(path)?.clone_to(&folder)?;
         let modules = path.join(MODULES_FILE);
         if modules.exists() {
             fs::copy(&modules, folder.join(MODULES_FILE))

@@ -39,6 +39,19 @@ impl Layout {
         }
     }
 
+    /// Makes the folder that several databases are in.
+    fn make_parent(self, path: &Path) -> Result<()> {
+        if self.are_databases {
+            fs::create_dir_all(path).with_context(|| format!("cannot make {}", path.display()))?;
+        }
+        Ok(())
+    }
+
+    /// Records of all families, each of which has so many.
+    pub(crate) fn all(self, records: u64) -> u64 {
+        records * u64::from(self.families)
+    }
+
     /// The column families of each database.
     fn names(self) -> Vec<String> {
         let families = if self.are_databases { 1 } else { self.families };
@@ -60,6 +73,7 @@ impl fmt::Display for Layout {
 
 /// Open databases.
 pub(crate) struct Stores {
+    layout: Layout,
     databases: Vec<DB>,
     names: Vec<String>,
 }
@@ -82,9 +96,7 @@ impl Stores {
 
     /// Makes databases at `path`.
     pub(crate) fn create(path: &Path, layout: Layout, options: &[Options]) -> Result<Self> {
-        if layout.are_databases {
-            fs::create_dir_all(path).with_context(|| format!("cannot make {}", path.display()))?;
-        }
+        layout.make_parent(path)?;
         Self::open(path, layout, options)
     }
 
@@ -112,7 +124,8 @@ impl Stores {
             let opened = open(&options[0], folder, families.collect());
             opened.with_context(|| format!("cannot open {}", folder.display()))
         };
-        Ok(Self { databases: folders.iter().map(open).collect::<Result<_>>()?, names })
+        let databases = folders.iter().map(open).collect::<Result<_>>()?;
+        Ok(Self { layout, databases, names })
     }
 
     /// The databases.
@@ -132,11 +145,9 @@ impl Stores {
     }
 
     /// Makes databases at `to` with the tables of these, by hard links.
-    pub(crate) fn clone_to(&self, to: &Path, layout: Layout) -> Result<()> {
-        if layout.are_databases {
-            fs::create_dir_all(to).with_context(|| format!("cannot make {}", to.display()))?;
-        }
-        for (db, folder) in self.databases.iter().zip(layout.folders(to)) {
+    pub(crate) fn clone_to(&self, to: &Path) -> Result<()> {
+        self.layout.make_parent(to)?;
+        for (db, folder) in self.databases.iter().zip(self.layout.folders(to)) {
             Checkpoint::new(db)
                 .and_then(|checkpoint| checkpoint.create_checkpoint(&folder))
                 .with_context(|| format!("cannot make {}", folder.display()))?;
@@ -164,7 +175,7 @@ mod tests {
                 db.put_cf(handle, "key", number.to_string()).expect("put");
             }
             let copy = folder.path().join("copy");
-            stores.clone_to(&copy, layout).expect("clone");
+            stores.clone_to(&copy).expect("clone");
             let copied = Stores::open_for_read_only(&copy, layout, &options).expect("open");
             let families = copied.families().expect("families");
             let values = families.iter().map(|Family { db, handle, .. }| db.get_cf(handle, "key"));

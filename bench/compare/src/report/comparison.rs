@@ -34,7 +34,7 @@ pub(crate) fn write_json(
     }
     let baseline = baseline(rows.iter().map(|row| row.config.as_str()));
     let medians = medians(rows, baseline);
-    let summary = summary::sentences(&subjects(header, &medians, rows));
+    let summary = summary::sentences(&subjects(header, &medians));
     let figures = medians.iter().flat_map(Medians::figures).collect();
     header.clock.write_record(
         out,
@@ -75,7 +75,7 @@ pub(crate) fn write_table(
         write_latencies(out, rows)?;
     }
     windows::write_text(out, header.lookups.as_ref(), rows)?;
-    let subjects = subjects(header, &medians, rows);
+    let subjects = subjects(header, &medians);
     // Bars are for people; where the output goes to a file, the table has the figures.
     if stdout().is_terminal() {
         summary::write_bars(out, &subjects)?;
@@ -181,7 +181,7 @@ fn write_latencies(out: &mut impl Write, rows: &[Row]) -> Result<()> {
 }
 
 /// The figures that are compared in words: with the most threads, where lookups were counted.
-fn subjects<'a>(header: &Header, medians: &'a [Medians], rows: &[Row]) -> Vec<Subject<'a>> {
+fn subjects<'a>(header: &Header, medians: &'a [Medians]) -> Vec<Subject<'a>> {
     let one_cache = header.block_cache.filter(|cache| cache.pays_for_all);
     let threads = medians.iter().map(|line| line.threads).max();
     let lines = medians.iter().filter(|line| Some(line.threads) == threads);
@@ -190,11 +190,7 @@ fn subjects<'a>(header: &Header, medians: &'a [Medians], rows: &[Row]) -> Vec<Su
             Some(Subject {
                 config: &line.config,
                 memory_bytes: one_cache.map_or(line.resident_filter_bytes, |cache| cache.bytes as f64),
-                lookups_per_s: rows
-                    .iter()
-                    .filter(|row| row.config == line.config && row.threads == line.threads)
-                    .flat_map(|row| row.ops_per_s_by_round.iter().copied())
-                    .collect(),
+                lookups_per_s: line.ops_per_s_by_turn.clone(),
                 wasted_reads: line.wasted_reads_per_get?,
                 filter_reads: line.filter_reads_per_get.map_or(0.0, |spread| spread.median),
                 has_filters: line.budget_bytes.get(UNITS).is_none_or(|&bytes| bytes > 0.0),
@@ -209,6 +205,9 @@ struct Medians {
     config: String,
     threads: u32,
     ops_per_s: Spread,
+    /// In each turn. The rows have them, too.
+    #[serde(skip)]
+    ops_per_s_by_turn: Vec<f64>,
     /// To the baseline in the same round under the same mapping.
     ops_ratio: Spread,
     p50_us: f64,
@@ -301,6 +300,7 @@ fn medians(rows: &[Row], baseline: &str) -> Vec<Medians> {
                 config: config.to_owned(),
                 threads,
                 ops_per_s: Spread::of(group().map(|row| row.ops_per_s))?,
+                ops_per_s_by_turn: group().flat_map(|row| row.ops_per_s_by_round.iter().copied()).collect(),
                 ops_ratio: Spread::of(ratios)?,
                 p50_us: middle(|row| row.p50_us)?,
                 p99_us: middle(|row| row.p99_us)?,
