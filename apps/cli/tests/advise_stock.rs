@@ -1,21 +1,18 @@
 //! `springbloom advise` on databases of stock RocksDB, before anything is installed, while they are open.
 
+mod common;
+
 use std::cmp::Ordering;
 use std::path::Path;
-use std::process::Command;
 
 use rocksdb::{BlockBasedOptions, Cache, ColumnFamilyDescriptor, DB, Options};
 use serde_json::Value;
 
-/// Runs the program with so many descriptors; exit code, standard output and standard error.
+use crate::common::{run_with, uncompacted};
+
+/// Runs `advise` with so many descriptors; exit code, standard output and standard error.
 fn advise(descriptors: u32, folder: &Path, more: &[&str]) -> (i32, String, String) {
-    let program = assert_cmd::cargo::cargo_bin("springbloom");
-    let limited = format!("ulimit -n {descriptors} && exec \"$@\"");
-    let mut shell = Command::new("sh");
-    let shell = shell.args(["-c", &limited, "sh"]).arg(program).arg("advise").arg(folder).args(more);
-    let output = shell.output().expect("run");
-    let [out, err] = [output.stdout, output.stderr].map(|bytes| String::from_utf8(bytes).expect("text"));
-    (output.status.code().expect("an exit code"), out, err)
+    run_with(descriptors, &[&["advise", folder.to_str().expect("text")], more].concat())
 }
 
 /// The report as JSON, and as text.
@@ -32,13 +29,7 @@ fn options(filter_bits: f64, cache_bytes: usize, are_filters_cached: bool) -> Op
     table.set_bloom_filter(filter_bits, false);
     table.set_block_cache(&Cache::new_lru_cache(cache_bytes));
     table.set_cache_index_and_filter_blocks(are_filters_cached);
-    let mut options = Options::default();
-    options.create_if_missing(true);
-    options.create_missing_column_families(true);
-    options.set_disable_auto_compactions(true);
-    options.set_level_zero_slowdown_writes_trigger(1 << 20);
-    options.set_level_zero_stop_writes_trigger(1 << 20);
-    options.set_max_open_files(100);
+    let mut options = uncompacted();
     options.set_block_based_table_factory(&table);
     options
 }

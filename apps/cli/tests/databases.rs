@@ -1,16 +1,19 @@
 //! `springbloom inspect` and `advise` on databases as they are found: whatever the comparator, large, spread over folders, in use.
 
+mod common;
+
 use std::cmp::Ordering;
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::process::Command;
 use std::sync::atomic::{AtomicBool, Ordering as AtomicOrdering};
 use std::time::SystemTime;
 
 use rocksdb::{ColumnFamilyDescriptor, DB, DBPath, Options, WaitForCompactOptions};
 use serde_json::Value;
 use springbloom_rocksdb::ElasticFilters;
+
+use crate::common::{run_with, uncompacted};
 
 /// The time of change and the size of each file below a folder.
 fn files_in(folder: &Path) -> BTreeMap<PathBuf, (SystemTime, u64)> {
@@ -24,16 +27,6 @@ fn files_in(folder: &Path) -> BTreeMap<PathBuf, (SystemTime, u64)> {
         files.insert(entry.path(), (metadata.modified().expect("a time"), metadata.len()));
     }
     files
-}
-
-/// Runs the program with so many descriptors; exit code, standard output and standard error.
-fn run_with(descriptors: u32, arguments: &[&str]) -> (i32, String, String) {
-    let program = assert_cmd::cargo::cargo_bin("springbloom");
-    let limited = format!("ulimit -n {descriptors} && exec \"$@\"");
-    let mut shell = Command::new("sh");
-    let output = shell.args(["-c", &limited, "sh"]).arg(program).args(arguments).output().expect("run");
-    let [out, err] = [output.stdout, output.stderr].map(|bytes| String::from_utf8(bytes).expect("text"));
-    (output.status.code().expect("an exit code"), out, err)
 }
 
 /// The report of `inspect` with few descriptors, which must write nothing.
@@ -72,14 +65,7 @@ fn options() -> (Options, ElasticFilters) {
         .segment_data_bytes(16 << 10)
         .build()
         .expect("the settings are sound");
-    let mut options = Options::default();
-    options.create_if_missing(true);
-    options.create_missing_column_families(true);
-    options.set_disable_auto_compactions(true);
-    options.set_level_zero_slowdown_writes_trigger(1 << 20);
-    options.set_level_zero_stop_writes_trigger(1 << 20);
-    options.set_max_open_files(100);
-    (options, elastic)
+    (uncompacted(), elastic)
 }
 
 fn fill(db: &DB, keys: u32, tables: u32) {

@@ -35,7 +35,7 @@ pub(crate) struct Advise {
     #[command(flatten)]
     database: Database,
     /// Memory for block cache and filters together [default: by the LOG, if it tells]
-    #[arg(long, value_parser = springbloom_console::sizes::within(4096..=u64::MAX, 1))]
+    #[arg(long, value_parser = sizes::within(4096..=u64::MAX, 1))]
     memory: Option<Size>,
     /// Current budget of elastic filters [default: the budget when the use was saved]
     #[arg(long)]
