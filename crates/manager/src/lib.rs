@@ -39,7 +39,7 @@ pub use lookup::{Answer, BatchKey, TableHandle};
 pub use manager::Manager;
 pub use memory::{allocated_bytes, group_bytes};
 pub use names::{ScopeId, SegmentRef, TableId};
-pub use notices::Notices;
+pub use notices::{Notice, Notices};
 pub use plan::{
     Allocation, Benefit, Hotness, PerSegment, Planner, Policy, Run, ScopeCounts, SegmentDemand, SegmentState,
     VICTIMS_MAX,

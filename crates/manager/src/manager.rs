@@ -149,6 +149,16 @@ impl Manager {
         self.shared.visits.totals()
     }
 
+    /// Keys under all segments of known tables. O(segments), under the manager's mutex.
+    pub fn keys(&self) -> u64 {
+        self.shared.registry.lock().keys()
+    }
+
+    /// Tables that were refused so far, for want of room for their bookkeeping.
+    pub fn refused_tables(&self) -> u64 {
+        self.shared.registry.lock().refused_tables()
+    }
+
     /// Shows all known tables. Takes the manager's mutex, so `visit` must not call the manager. O(tables).
     pub fn visit_tables(&self, visit: impl FnMut(KnownTable<'_>)) {
         self.shared.registry.lock().known_tables().for_each(visit);

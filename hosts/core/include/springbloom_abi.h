@@ -53,8 +53,9 @@ typedef struct {
   // A charge, of nothing at first; it shares the cache. Owned; released with `release`. Until then the cache may run short of room. Then
   // the charge falls to nothing, and `alarm` is called, by any thread within a call of the cache: it must not call the cache.
   void* (*charge)(const void* cache, void (*alarm)(void*) SB_NOEXCEPT, void* context)SB_NOEXCEPT;
-  // Bytes that the charge may take: those that nobody else needs to have in the cache.
-  uint64_t (*room)(void* charge) SB_NOEXCEPT;
+  uint64_t (*capacity)(void* charge) SB_NOEXCEPT;  // of the cache
+  // Bytes that the charge may take: those that nobody else needs to have in the cache, at most so many eighths of its capacity.
+  uint64_t (*room)(void* charge, unsigned eighths) SB_NOEXCEPT;
   // Moves the charge to `bytes` or a little more; gives what the cache grants.
   uint64_t (*update)(void* charge, uint64_t bytes) SB_NOEXCEPT;
   // To be called often: `alarm` is called only for a while after it.
@@ -108,6 +109,7 @@ void sb_filters_give_up_shared_instance(void) SB_NOEXCEPT;
 void sb_filters_retain(const sb_filters* filters) SB_NOEXCEPT;
 void sb_filters_release(const sb_filters* filters) SB_NOEXCEPT;  // gives one owned reference back
 uint64_t sb_filters_budget_bytes(const sb_filters* filters) SB_NOEXCEPT;
+// From then on the budget is that one, if it was chosen by measuring before.
 int sb_filters_set_budget_bytes(const sb_filters* filters, uint64_t budget_bytes) SB_NOEXCEPT;
 // The block cache that the budget is charged to, if it is, will soon have to hold `bytes` more: the budget shrinks where it has to.
 void sb_filters_make_room(const sb_filters* filters, uint64_t bytes) SB_NOEXCEPT;
@@ -231,6 +233,8 @@ void sb_table_may_match_batch(const sb_table* table, const sb_comparator* compar
 // The key was not found. `absent`: the table certainly has no entry of any age or kind for it, so that it may be remembered.
 void sb_table_record_wasted_read(const sb_table* table, uint32_t segment, sb_digest digest, sb_bytes key, int absent) SB_NOEXCEPT;
 void sb_table_record_true_positive(const sb_table* table, uint32_t segment) SB_NOEXCEPT;
+// A lookup had to read so many blocks of the table because no cache had them. Counts beside what the lookup came to.
+void sb_table_count_block_reads(const sb_table* table, uint64_t reads) SB_NOEXCEPT;
 // Whether the table has the key was not found out: that takes a block which is not in memory, and the lookup was not to read it.
 void sb_table_record_not_read(const sb_table* table, uint32_t segment) SB_NOEXCEPT;
 

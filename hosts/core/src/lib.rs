@@ -23,7 +23,7 @@ pub use error::Error;
 pub use identity::stored_id;
 pub use instance::Filters;
 pub use settings::{
-    Settings,
+    Budget, Settings,
     memory_pressure::MemoryPressure,
     table::{SETTINGS, Setting},
 };

@@ -3,7 +3,7 @@
 use std::{sync::Arc, time::Duration};
 
 use springbloom_filter::UnitSettings;
-use springbloom_host_core::{FamilyStats, Filters, Settings, metrics};
+use springbloom_host_core::{Budget, FamilyStats, Filters, Settings, metrics};
 use springbloom_manager::{MemoryCurve, Policy, Stats};
 
 use crate::{Error, MemoryPressure, ffi};
@@ -62,7 +62,8 @@ impl ElasticFilters {
 
     /// Changes the budget and gives the one in force. A smaller one holds when this returns: units are evicted first. The budget in force
     /// is more than asked for if the bookkeeping of open tables takes more. It is less under memory pressure, or if the block cache that it
-    /// is charged to has no room.
+    /// is charged to has no room. A budget that was [chosen by measuring](ElasticFiltersBuilder::budget_auto) stays as it is set from then
+    /// on.
     ///
     /// Errors on more than 256 TiB.
     pub fn set_budget_bytes(&self, budget_bytes: u64) -> Result<u64, Error> {
@@ -126,7 +127,15 @@ impl ElasticFiltersBuilder {
     /// Memory for filter units and all their bookkeeping, in bytes, 256 TiB at most. 0 turns filters off; the units on disk stay. Memory is
     /// taken only as it is used.
     pub fn budget_bytes(mut self, budget_bytes: u64) -> Self {
-        self.settings.budget_bytes = budget_bytes;
+        self.settings.budget = Budget::Bytes(budget_bytes);
+        self
+    }
+
+    /// Chooses the budget by measuring: the part of the block cache, up to seven eighths, with which lookups read the fewest blocks. It
+    /// follows the workload, the data, and a cache that is resized. Needs [`charge_to_block_cache`](Self::charge_to_block_cache), and is the
+    /// best setting where there is a block cache.
+    pub fn budget_auto(mut self) -> Self {
+        self.settings.budget = Budget::Auto;
         self
     }
 
@@ -175,7 +184,7 @@ impl ElasticFiltersBuilder {
     }
 
     /// Charges the budget to the block cache of the first options that this is [installed](ElasticFilters::install) into, so that filters
-    /// and blocks together stay under the cache's capacity. The budget takes at most half of the cache, and gives way to what is pinned
+    /// and blocks together stay under the cache's capacity. A budget in bytes takes at most half of the cache, and gives way to what is pinned
     /// there: memtables, index blocks, iterators.
     pub fn charge_to_block_cache(mut self, charge: bool) -> Self {
         self.settings.charge_to_block_cache = charge;

@@ -441,6 +441,16 @@ impl Registry {
         self.cache_sizer.lately()
     }
 
+    /// Keys of all tables known. O(segments).
+    pub(crate) fn keys(&self) -> u64 {
+        let segments = self.residency.planner.allocation().segments();
+        segments.iter().map(|(_, state)| u64::from(state.shape.key_count())).sum()
+    }
+
+    pub(crate) fn refused_tables(&self) -> u64 {
+        self.residency.counters.refused_tables
+    }
+
     /// Measured use of all segments. O(segments).
     pub(crate) fn demand(&self) -> Demand {
         report::demand(&self.residency)

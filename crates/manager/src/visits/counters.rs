@@ -23,6 +23,8 @@ pub struct OutcomeTotals {
     pub known_absent: u64,
     /// Visits that the units let pass, but that were not to read a data block.
     pub not_read: u64,
+    /// Blocks that lookups had to read because no cache had them, as the host told.
+    pub block_reads: u64,
 }
 
 impl OutcomeTotals {
@@ -34,28 +36,42 @@ impl OutcomeTotals {
 
 /// Kinds of [`Outcome`].
 const OUTCOMES: usize = 6;
+/// What is counted: those, and block reads behind them.
+const COUNTS: usize = OUTCOMES + 1;
+const BLOCK_READS: usize = OUTCOMES;
 
 /// One thread's counts, in a cache line of their own. In one, not in the two that a processor may fetch together: with many threads they
 /// add up.
 #[derive(Debug, Default)]
 #[repr(align(64))]
 pub(crate) struct ThreadTotals {
-    counts: [AtomicU64; OUTCOMES],
+    counts: [AtomicU64; COUNTS],
 }
 
 impl ThreadTotals {
     /// Adds one visit. Only the owning thread may call this.
     #[inline]
     pub(crate) fn add_owned(&self, outcome: Outcome) {
-        let count = &self.counts[outcome as usize];
-        count.store(count.load(Ordering::Relaxed) + 1, Ordering::Relaxed);
+        self.add_to_owned(outcome as usize, 1);
     }
 
-    fn add_shared(&self, outcome: Outcome) {
-        self.counts[outcome as usize].fetch_add(1, Ordering::Relaxed);
+    /// Adds block reads. Only the owning thread may call this.
+    #[inline]
+    pub(crate) fn add_block_reads_owned(&self, reads: u64) {
+        self.add_to_owned(BLOCK_READS, reads);
     }
 
-    fn read(&self) -> [u64; OUTCOMES] {
+    #[inline]
+    fn add_to_owned(&self, at: usize, more: u64) {
+        let count = &self.counts[at];
+        count.store(count.load(Ordering::Relaxed) + more, Ordering::Relaxed);
+    }
+
+    fn add_shared(&self, at: usize, more: u64) {
+        self.counts[at].fetch_add(more, Ordering::Relaxed);
+    }
+
+    fn read(&self) -> [u64; COUNTS] {
         std::array::from_fn(|at| self.counts[at].load(Ordering::Relaxed))
     }
 }
@@ -63,7 +79,7 @@ impl ThreadTotals {
 #[derive(Default)]
 struct Threads {
     live: Vec<Arc<ThreadTotals>>,
-    ended: [u64; OUTCOMES],
+    ended: [u64; COUNTS],
 }
 
 /// All threads' counts.
@@ -98,7 +114,12 @@ impl Totals {
 
     /// Adds one visit of a thread without counters.
     pub(crate) fn add(&self, outcome: Outcome) {
-        self.shared.add_shared(outcome);
+        self.shared.add_shared(outcome as usize, 1);
+    }
+
+    /// Adds block reads of a thread without counters.
+    pub(crate) fn add_block_reads(&self, reads: u64) {
+        self.shared.add_shared(BLOCK_READS, reads);
     }
 
     /// The sums.
@@ -114,6 +135,7 @@ impl Totals {
             true_positives: sum[Outcome::TruePositive as usize],
             known_absent: sum[Outcome::KnownAbsent as usize],
             not_read: sum[Outcome::NotRead as usize],
+            block_reads: sum[BLOCK_READS],
         }
     }
 }

@@ -64,6 +64,19 @@ impl VisitBuffer {
         }
     }
 
+    /// Counts blocks that a lookup had to read. No lock, no wait, no allocation.
+    pub(crate) fn count_block_reads(self: &Arc<Self>, reads: u64) {
+        let counted = THREAD.try_with(|thread| {
+            let threads = thread.borrow();
+            let entry = threads.iter().find(|entry| Arc::ptr_eq(&entry.visits, self));
+            let totals = entry.and_then(|entry| entry.totals.as_ref());
+            totals.map(|totals| totals.add_block_reads_owned(reads)).is_some()
+        });
+        if !counted.unwrap_or(false) {
+            self.totals.add_block_reads(reads);
+        }
+    }
+
     /// Shows batches, among them all with visits to tables of `slots`: what this thread has noted and what waits to be taken in. What
     /// `look` leaves in a batch is still there afterwards.
     pub(crate) fn look_through(self: &Arc<Self>, slots: &SlotSet, mut look: impl FnMut(&mut VisitBatch)) {

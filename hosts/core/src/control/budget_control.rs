@@ -14,10 +14,13 @@ use std::{
 use parking_lot::Mutex;
 use springbloom_manager::Manager;
 
-use super::charged_cache::ChargedCache;
+use super::{
+    auto_budget::{AutoBudget, MOST_EIGHTHS},
+    charged_cache::{ChargedCache, HALF},
+};
 use crate::{
     engine::{Cache, CacheAlarm, Engine},
-    settings::memory_pressure::MemoryPressure,
+    settings::{Budget, memory_pressure::MemoryPressure},
 };
 
 /// Polls without pressure before memory is taken back.
@@ -41,7 +44,10 @@ pub(crate) struct BudgetControl {
 }
 
 struct State {
+    /// What the program asked for, or what `auto` chose.
     asked_bytes: usize,
+    /// Chooses the budget, if the program left it to be measured.
+    auto: Option<AutoBudget>,
     /// Share of what was asked for that is in use, 0..=1.
     share: f64,
     calm_polls: u32,
@@ -50,9 +56,10 @@ struct State {
 }
 
 impl BudgetControl {
-    pub(crate) fn new(manager: Arc<Manager>, pressure: Option<MemoryPressure>) -> Self {
+    pub(crate) fn new(manager: Arc<Manager>, budget: Budget, pressure: Option<MemoryPressure>) -> Self {
         let asked_bytes = manager.budget().budget_bytes();
-        let state = State { asked_bytes, share: 1.0, calm_polls: 0, is_told: false };
+        let auto = (budget == Budget::Auto).then(AutoBudget::new);
+        let state = State { asked_bytes, auto, share: 1.0, calm_polls: 0, is_told: false };
         Self {
             manager,
             pressure,
@@ -64,11 +71,34 @@ impl BudgetControl {
     }
 
     /// Asks for another budget, and gives the one that is in force then. A smaller one holds when this returns.
-    pub(crate) fn ask(&self, budget_bytes: usize) -> usize {
+    pub(crate) fn ask(&self, budget: Budget) -> usize {
         let mut state = self.state.lock();
-        state.asked_bytes = budget_bytes;
-        self.apply(&mut state);
+        match budget {
+            Budget::Bytes(budget_bytes) => {
+                (state.asked_bytes, state.auto) = (budget_bytes as usize, None);
+                self.allow(HALF);
+                self.apply(&mut state);
+            }
+            // The next look at the cache chooses.
+            Budget::Auto if state.auto.is_none() => {
+                state.auto = Some(AutoBudget::new());
+                self.allow(MOST_EIGHTHS);
+            }
+            Budget::Auto => {}
+        }
         self.in_force()
+    }
+
+    /// Whether it is measured which budget reads least.
+    pub(crate) fn is_auto(&self) -> bool {
+        self.state.lock().auto.is_some()
+    }
+
+    /// Sets the most of the cache that the budget may have, in eighths.
+    fn allow(&self, eighths: u32) {
+        if let Some(cache) = &mut *self.cache.lock() {
+            cache.allow(eighths);
+        }
     }
 
     /// Charges the budget to `cache`, unless it is charged to one already.
@@ -80,7 +110,11 @@ impl BudgetControl {
         if self.cache.lock().is_none() {
             let charged = ChargedCache::new(engine, cache, self.alarm.clone())?;
             *self.cache.lock() = Some(charged);
+            if state.auto.is_some() {
+                self.allow(MOST_EIGHTHS);
+            }
             self.apply(&mut state);
+            self.choose(&mut state);
             self.is_charged.store(true, Ordering::Release);
             // Its thread looks at the cache from now on.
             self.alarm.ring();
@@ -110,6 +144,22 @@ impl BudgetControl {
         let budget_bytes = self.cache.lock().as_mut().and_then(|cache| cache.look(in_force, asked, wanted));
         if let Some(budget_bytes) = budget_bytes {
             self.move_to(&mut state, budget_bytes);
+        }
+        self.choose(&mut state);
+    }
+
+    /// Moves the budget to what reads least, if that is to be found out.
+    fn choose(&self, state: &mut State) {
+        let Some(auto) = &mut state.auto else { return };
+        let look = self.cache.lock().as_ref().map(|cache| cache.last_look(self.in_force()));
+        let Some(look) = look else { return };
+        let chosen = auto.next(&self.manager, look);
+        if let Some(news) = auto.news(look.capacity) {
+            self.manager.notices().tell(news);
+        }
+        if chosen != state.asked_bytes {
+            state.asked_bytes = chosen;
+            self.apply(state);
         }
     }
 

@@ -8,6 +8,7 @@ use std::{
     time::{Duration, Instant},
 };
 
+use super::auto_budget::CacheLook;
 use crate::engine::{Cache, CacheAlarm, CacheCharge, Engine};
 
 /// How often the cache is looked at, at least. A flush or a look at a table's file looks at once.
@@ -23,11 +24,15 @@ const RAISE_EVERY: Duration = Duration::from_millis(250);
 const RAISE_PART: usize = 8;
 /// A refused entry makes the budget this many times smaller.
 const YIELD_FACTOR: usize = 4;
+/// The most of the cache that a budget may have which the program chose, in eighths.
+pub(crate) const HALF: u32 = 4;
 /// A smaller budget yields as a whole.
 const YIELD_MIN: usize = 64 << 10;
 
 pub(crate) struct ChargedCache {
     charge: CacheCharge,
+    /// The most of the cache that the budget may have, in eighths.
+    eighths: u32,
     alarm: Arc<CacheAlarm>,
     next_look: Instant,
     /// When the budget may be raised.
@@ -52,6 +57,7 @@ impl ChargedCache {
         let now = Instant::now();
         Ok(Self {
             charge,
+            eighths: HALF,
             alarm,
             next_look: now,
             raise_at: now,
@@ -66,10 +72,20 @@ impl ChargedCache {
         self.next_look
     }
 
+    /// Sets the most of the cache that the budget may have, in eighths.
+    pub(crate) fn allow(&mut self, eighths: u32) {
+        self.eighths = eighths;
+    }
+
+    /// What the cache has, and the room in it when it was looked at last.
+    pub(crate) fn last_look(&self, in_force: usize) -> CacheLook {
+        CacheLook { capacity: self.charge.capacity(), room: self.room_bytes, in_force }
+    }
+
     fn room(&mut self) -> usize {
         let begun = Instant::now();
         let most = if begun < self.hold_until { self.budget_bytes } else { usize::MAX };
-        self.room_bytes = self.charge.room().min(most);
+        self.room_bytes = self.charge.room(self.eighths).min(most);
         self.next_look = begun + next_look_after(begun.elapsed());
         self.room_bytes
     }

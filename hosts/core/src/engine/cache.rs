@@ -91,10 +91,17 @@ impl CacheCharge {
         Ok(Self { calls, charge, _alarm: alarm })
     }
 
-    /// Bytes that the charge may take.
-    pub(crate) fn room(&self) -> usize {
+    /// Capacity of the cache.
+    pub(crate) fn capacity(&self) -> usize {
         // SAFETY: `charge` is alive until drop; the type is not `Sync`, so nobody else is in here.
-        let room = unsafe { (self.calls.room)(self.charge) };
+        let capacity = unsafe { (self.calls.capacity)(self.charge) };
+        usize::try_from(capacity).unwrap_or(usize::MAX)
+    }
+
+    /// Bytes that the charge may take, so many eighths of the capacity at most.
+    pub(crate) fn room(&self, eighths: u32) -> usize {
+        // SAFETY: as above.
+        let room = unsafe { (self.calls.room)(self.charge, eighths) };
         usize::try_from(room).unwrap_or(usize::MAX)
     }
 

@@ -1,7 +1,7 @@
 //! What the core must know of an engine: `sb_engine`.
 
 use std::{
-    ffi::{CStr, OsStr, c_char, c_void},
+    ffi::{CStr, OsStr, c_char, c_uint, c_void},
     fmt,
     os::unix::ffi::OsStrExt,
     ptr::NonNull,
@@ -43,8 +43,10 @@ impl fmt::Debug for Name {
 pub struct CacheCalls {
     /// Begins a charge of 0 bytes, which keeps the cache alive. The function is called with its argument when the cache ran short of room.
     pub charge: unsafe extern "C" fn(*const c_void, extern "C" fn(*mut c_void), *mut c_void) -> *mut c_void,
-    /// Bytes that the charge may take.
-    pub room: unsafe extern "C" fn(charge: *mut c_void) -> u64,
+    /// Capacity of the cache.
+    pub capacity: unsafe extern "C" fn(charge: *mut c_void) -> u64,
+    /// Bytes that the charge may take, so many eighths of the capacity at most.
+    pub room: unsafe extern "C" fn(charge: *mut c_void, eighths: c_uint) -> u64,
     /// Changes a charge. Gives what the cache grants.
     pub update: unsafe extern "C" fn(charge: *mut c_void, bytes: u64) -> u64,
     /// Watches for a shortage of room.

@@ -557,6 +557,15 @@ unsafe extern "C" fn sb_table_record_true_positive(table: *const OpenTable, segm
 }
 
 /// # Safety
+/// `table` is alive.
+#[unsafe(no_mangle)]
+unsafe extern "C" fn sb_table_count_block_reads(table: *const OpenTable, reads: u64) {
+    // SAFETY: borrowed for the call.
+    let handle = unsafe { &(*table).handle };
+    guarded((), || handle.count_block_reads(reads));
+}
+
+/// # Safety
 /// `table` is alive and has the segment.
 #[unsafe(no_mangle)]
 unsafe extern "C" fn sb_table_record_not_read(table: *const OpenTable, segment: u32) {

@@ -23,7 +23,7 @@ use crate::{
     },
     engine::{Cache, Engine},
     error::Error,
-    settings::{Settings, memory_pressure::MemoryPressure, table},
+    settings::{Budget, Settings, memory_pressure::MemoryPressure, table},
     tables::{Tables, warm_starts},
 };
 
@@ -53,7 +53,11 @@ impl Filters {
         table::check(&settings)?;
         settings.memory_pressure.iter().try_for_each(MemoryPressure::check)?;
         let settings_of_manager = ManagerSettings {
-            budget_bytes: settings.budget_bytes as usize,
+            // Of a cache, from when it is known.
+            budget_bytes: match settings.budget {
+                Budget::Bytes(bytes) => bytes as usize,
+                Budget::Auto => 0,
+            },
             negative_cache: settings.negative_cache,
             inherit_hotness: settings.inherit_hotness,
             reader_bytes: allocated_bytes(engine.reader_bytes),
@@ -61,7 +65,7 @@ impl Filters {
         };
         let manager = Manager::with_policy(settings_of_manager, policy);
         let tables = Arc::new(Tables::new(engine, manager.clone(), settings.warm_start_every.is_some()));
-        let budget = BudgetControl::new(manager, settings.memory_pressure.clone());
+        let budget = BudgetControl::new(manager, settings.budget, settings.memory_pressure.clone());
         let budget = Arc::new(budget);
         let maintenance_panics = Arc::new(AtomicU64::new(0));
         let maintenance = Maintenance::start(Tasks {
@@ -76,8 +80,9 @@ impl Filters {
     /// What is in force, for a log.
     pub(crate) fn settings_text(&self) -> String {
         let Settings { units, segment_data_bytes, write_units, without_effect, .. } = &self.settings;
+        let is_auto = if self.budget.is_auto() { ", chosen by measuring" } else { "" };
         let mut text = format!(
-            "budget {} bytes, units {units}, segments of {segment_data_bytes} bytes",
+            "budget {} bytes{is_auto}, units {units}, segments of {segment_data_bytes} bytes",
             self.budget_bytes(),
         );
         if !write_units {
@@ -103,9 +108,14 @@ impl Filters {
     }
 
     /// Changes the budget and gives the one that is in force then. A smaller one holds when this returns: units are evicted first.
+    pub fn set_budget(&self, budget: Budget) -> Result<u64, Error> {
+        table::check(&Settings { budget, ..self.settings.clone() })?;
+        Ok(self.budget.ask(budget) as u64)
+    }
+
+    /// [`set_budget`](Self::set_budget) to so many bytes.
     pub fn set_budget_bytes(&self, budget_bytes: u64) -> Result<u64, Error> {
-        table::check(&Settings { budget_bytes, ..Settings::default() })?;
-        Ok(self.budget.ask(budget_bytes as usize) as u64)
+        self.set_budget(Budget::Bytes(budget_bytes))
     }
 
     /// The block cache that the budget is charged to, if it is, will have to hold `bytes` more.

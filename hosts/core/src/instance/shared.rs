@@ -47,7 +47,7 @@ pub(crate) fn shared_instance(
             None => {
                 filters.charge_to(cache)?;
                 if sets_budget {
-                    filters.set_budget_bytes(settings.budget_bytes).map_err(|error| error.to_string())?;
+                    filters.set_budget(settings.budget).map_err(|error| error.to_string())?;
                 }
                 return Ok(filters.clone());
             }

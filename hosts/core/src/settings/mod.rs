@@ -9,11 +9,20 @@ use springbloom_filter::UnitSettings;
 
 use self::memory_pressure::MemoryPressure;
 
+/// The memory for filter units and all their bookkeeping.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Budget {
+    /// So many bytes.
+    Bytes(u64),
+    /// The part of the block cache with which lookups read the fewest blocks. The budget must be charged to that cache.
+    Auto,
+}
+
 /// What [`Filters`](crate::Filters) are started with. [`SETTINGS`](crate::SETTINGS) has what each setting does.
 #[derive(Clone, Debug)]
 pub struct Settings {
     /// Memory for filter units and all their bookkeeping.
-    pub budget_bytes: u64,
+    pub budget: Budget,
     /// Key and value bytes that one group of units covers.
     pub segment_data_bytes: u64,
     /// Kind, number and size of the units that new tables get.
@@ -39,7 +48,7 @@ pub struct Settings {
 impl Default for Settings {
     fn default() -> Self {
         Self {
-            budget_bytes: 64 << 20,
+            budget: Budget::Bytes(64 << 20),
             segment_data_bytes: 8 << 20,
             units: UnitSettings::default(),
             assume_bytewise_equality: false,

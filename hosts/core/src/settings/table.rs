@@ -7,7 +7,7 @@ use std::{ops::RangeInclusive, time::Duration};
 use springbloom_filter::FilterError;
 use springbloom_manager::MemoryBudget;
 
-use super::{Settings, memory_pressure::MemoryPressure};
+use super::{Budget, Settings, memory_pressure::MemoryPressure};
 use crate::error::Error;
 
 /// A larger number is a mistake, such as -1.
@@ -35,6 +35,8 @@ pub struct Setting {
 /// The settings with the value. An error may give a reason. Without one, the value is not among those that the setting takes.
 type Set = fn(Settings, &str) -> Result<Settings, Option<String>>;
 
+const AUTO: &str = "auto";
+
 /// The setting in which databases that share an instance may differ: the last one wins.
 pub(crate) const BUDGET: &str = "budget";
 
@@ -42,12 +44,24 @@ pub(crate) const BUDGET: &str = "budget";
 pub const SETTINGS: &[Setting] = &[
     Setting {
         name: BUDGET,
-        takes: "bytes, such as 64M, 256T at most; 0 for no filters",
+        takes: "bytes, such as 64M, 256T at most; 0 for no filters; auto: the part of the block cache that reads least",
         default: "64M",
-        help: "memory for units and bookkeeping (`budget_bytes`)",
-        set: |settings, value| Ok(Settings { budget_bytes: taken(parse_bytes(value))?, ..settings }),
-        can_work: |settings| settings.budget_bytes <= BYTES_MAX,
-        show: |settings| settings.budget_bytes.to_string(),
+        help: "memory for units and bookkeeping (`budget_bytes`, `budget_auto`)",
+        set: |settings, value| {
+            let budget = match value {
+                AUTO => Budget::Auto,
+                bytes => Budget::Bytes(taken(parse_bytes(bytes))?),
+            };
+            Ok(Settings { budget, ..settings })
+        },
+        can_work: |settings| match settings.budget {
+            Budget::Bytes(bytes) => bytes <= BYTES_MAX,
+            Budget::Auto => true,
+        },
+        show: |settings| match settings.budget {
+            Budget::Bytes(bytes) => bytes.to_string(),
+            Budget::Auto => AUTO.to_owned(),
+        },
     },
     Setting {
         name: "segment_data_bytes",
@@ -252,8 +266,17 @@ pub(crate) fn check(settings: &Settings) -> Result<(), Error> {
         Some(&Setting { name, takes, show, .. }) => {
             Err(Error::Setting { name, got: show(settings), expected: takes.to_owned() })
         }
-        None => Ok(()),
+        None => check_together(settings),
     }
+}
+
+/// Errors on settings that cannot work with each other.
+fn check_together(settings: &Settings) -> Result<(), Error> {
+    if settings.budget == Budget::Auto && !settings.charge_to_block_cache {
+        let expected = "bytes; auto needs charge_to_block_cache=true".to_owned();
+        return Err(Error::Setting { name: BUDGET, got: AUTO.to_owned(), expected });
+    }
+    Ok(())
 }
 
 /// The first setting, the budget aside, in which two differ: its name and both values.
@@ -306,7 +329,7 @@ mod tests {
         let pressure =
             MemoryPressure::in_file("/proc/pressure/memory").floor_bytes(1 << 20).stall_percent(2.5);
         let expected = Settings {
-            budget_bytes: 3 << 20,
+            budget: Budget::Bytes(3 << 20),
             segment_data_bytes: 64 << 10,
             units: "bloom:6x4".parse().unwrap(),
             warm_start_every: None,
@@ -352,7 +375,7 @@ mod tests {
         let given = [("policy", "monkey"), ("budget", "1M"), ("segment_lifetime_visits", "x")];
         let settings = apply(Settings::default(), &given).unwrap();
         assert_eq!(difference(&settings, &Settings::default()), None);
-        assert_eq!(settings.budget_bytes, 1 << 20);
+        assert_eq!(settings.budget, Budget::Bytes(1 << 20));
         let told = Filters::start(settings, &TEST_ENGINE).unwrap().settings_text();
         assert!(
             told.ends_with("; without effect, as no settings any more: policy, segment_lifetime_visits"),
@@ -409,7 +432,7 @@ mod tests {
         let cases: [(&str, With<'_>, &[Value]); 4] = [
             (
                 "budget",
-                &|bytes| Settings { budget_bytes: bytes as u64, ..Settings::default() },
+                &|bytes| Settings { budget: Budget::Bytes(bytes as u64), ..Settings::default() },
                 &[
                     ("0", 0.0, true),
                     ("256T", 2f64.powi(48), true),
@@ -463,6 +486,21 @@ mod tests {
                     assert!(refusal.is_none_or(is_told), "{name}={text}");
                 }
             }
+        }
+    }
+
+    #[test]
+    fn a_budget_that_is_chosen_by_measuring_needs_a_cache_that_pays() {
+        for (given, can_work) in [
+            (&[("budget", "auto")][..], false),
+            (&[("budget", "auto"), ("charge_to_block_cache", "false")], false),
+            (&[("budget", "auto"), ("charge_to_block_cache", "true")], true),
+            (&[("charge_to_block_cache", "true"), ("budget", "auto")], true),
+        ] {
+            let started = Filters::start(apply(Settings::default(), given).unwrap(), &TEST_ENGINE);
+            let refusal = started.err().map(|error| error.to_string());
+            assert_eq!(refusal.is_none(), can_work, "{given:?}: {refusal:?}");
+            assert!(refusal.is_none_or(|said| said.contains("budget: got auto") && said.contains("charge_to_block_cache=true")));
         }
     }
 

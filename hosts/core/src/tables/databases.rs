@@ -219,7 +219,8 @@ impl Databases {
             return;
         }
         for notice in notices.take() {
-            databases.iter().for_each(|database| database.files.log(LogLevel::Warning, &notice));
+            let level = if notice.is_warning { LogLevel::Warning } else { LogLevel::Info };
+            databases.iter().for_each(|database| database.files.log(level, &notice.text));
         }
     }
 

@@ -143,18 +143,21 @@ class Charge {
   Charge(const Charge&) = delete;
   Charge& operator=(const Charge&) = delete;
 
-  // What the charge may take: at most half of the cache, and no more than what others leave that they have pinned, less an eighth of the
-  // cache for blocks that come and go. Where a cache with a strict limit has no room, RocksDB fails reads and a repair drops tables.
-  uint64_t Room() {
+  uint64_t Capacity() const { return cache_->GetCapacity(); }
+
+  // What the charge may take: at most so many eighths of the cache, and no more than what others leave that they have pinned, less an
+  // eighth of the cache for blocks that come and go. Where a cache with a strict limit has no room, RocksDB fails reads and a repair drops
+  // tables.
+  uint64_t Room(unsigned eighths) {
     const uint64_t capacity = cache_->GetCapacity();
     const Busy busy(*guard_);
     guard_->capacity = capacity;
     const uint64_t pinned = cache_->GetPinnedUsage();
     const uint64_t others = pinned - std::min(pinned, entries_.Bytes());
     const uint64_t left = capacity - std::min(capacity, others + capacity / kPartForBlocks);
-    const uint64_t half = capacity / 2;
-    // An entry is rounded up, and may not exceed the half where more would be refused.
-    const uint64_t most = cache_->HasStrictCapacityLimit() ? half - std::min(half, Entries::kEntryBytesMin) : half;
+    const uint64_t share = capacity / 8 * eighths;
+    // An entry is rounded up, and may not exceed the share where more would be refused.
+    const uint64_t most = cache_->HasStrictCapacityLimit() ? share - std::min(share, Entries::kEntryBytesMin) : share;
     return std::min(left, most);
   }
 
@@ -198,7 +201,9 @@ void* NewCharge(const void* cache, void (*alarm)(void*) SB_NOEXCEPT, void* conte
   return new Charge(*static_cast<const std::shared_ptr<rocksdb::Cache>*>(cache), alarm, context);
 }
 
-uint64_t RoomForCharge(void* charge) noexcept { return static_cast<Charge*>(charge)->Room(); }
+uint64_t CapacityOfCache(void* charge) noexcept { return static_cast<Charge*>(charge)->Capacity(); }
+
+uint64_t RoomForCharge(void* charge, unsigned eighths) noexcept { return static_cast<Charge*>(charge)->Room(eighths); }
 
 uint64_t UpdateCharge(void* charge, uint64_t bytes) noexcept { return static_cast<Charge*>(charge)->Update(bytes); }
 
@@ -208,7 +213,8 @@ void FreeCharge(void* charge) noexcept { delete static_cast<Charge*>(charge); }
 
 }  // namespace
 
-constinit const sb_cache_calls kBlockCacheCalls = {&NewCharge, &RoomForCharge, &UpdateCharge, &WatchCharge, &FreeCharge};
+constinit const sb_cache_calls kBlockCacheCalls = {&NewCharge,    &CapacityOfCache, &RoomForCharge,
+                                                   &UpdateCharge, &WatchCharge,     &FreeCharge};
 
 }  // namespace springbloom
 

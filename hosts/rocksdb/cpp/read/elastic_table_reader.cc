@@ -101,6 +101,12 @@ void ElasticTableReader::CountAnswers(uint64_t rejected, uint64_t passed) const 
   }
 }
 
+void ElasticTableReader::CountBlockReads(uint64_t misses_before, const GetContext& after) const {
+  if (const uint64_t reads = after.get_context_stats_.num_cache_miss - misses_before; reads != 0) {
+    units_.CountBlockReads(reads);
+  }
+}
+
 void ElasticTableReader::RecordPassed(const sb_batch_key& sought, const ReadOptions& read_options, const Slice& internal_key,
                                       GetContext::GetState before, const Status& status, const GetContext& after) const {
   if (before != GetContext::kNotFound) {
@@ -160,8 +166,10 @@ Status ElasticTableReader::Get(const ReadOptions& read_options, const Slice& int
     return Status::OK();
   }
   CountAnswers(/*rejected=*/0, /*passed=*/1);
+  const uint64_t misses_before = get_context->get_context_stats_.num_cache_miss;
   Status s = Inner().Get(read_options, internal_key, get_context, prefix_extractor, skip_filters);
   ReadAgainWhereRefused(read_options, internal_key, before, get_context, prefix_extractor, &s);
+  CountBlockReads(misses_before, *get_context);
   RecordPassed(sought, read_options, internal_key, before, s, *get_context);
   return s;
 }
@@ -209,17 +217,19 @@ void ElasticTableReader::MultiGet(const ReadOptions& read_options, const MultiGe
   struct Asked {
     rocksdb::KeyContext* key;
     GetContext::GetState before;
+    uint64_t misses_before;
   };
   std::array<Asked, MultiGetContext::MAX_BATCH_SIZE> asked;
   size_t count = 0;
   for (auto key = passed.begin(); key != passed.end(); ++key) {
-    asked[count++] = {&*key, key->get_context->State()};
+    asked[count++] = {&*key, key->get_context->State(), key->get_context->get_context_stats_.num_cache_miss};
   }
   Inner().MultiGet(read_options, &passed, prefix_extractor, skip_filters);
   for (size_t i = 0; i < count; ++i) {
     const rocksdb::KeyContext& key = *asked[i].key;
     ReadAgainWhereRefused(read_options, key.ikey, asked[i].before, key.get_context, prefix_extractor, key.s);
     if (are_filtered) {
+      CountBlockReads(asked[i].misses_before, *key.get_context);
       RecordPassed(sought[i], read_options, key.ikey, asked[i].before, *key.s, *key.get_context);
     }
   }

@@ -74,6 +74,8 @@ class ElasticTableReader final : public ForwardingTableReader<ElasticTableReader
   void ReadAgainWhereRefused(const rocksdb::ReadOptions& read_options, const rocksdb::Slice& internal_key,
                              rocksdb::GetContext::GetState before, rocksdb::GetContext* get_context,
                              const rocksdb::SliceTransform* prefix_extractor, rocksdb::Status* s);
+  // Counts the blocks that a lookup read past the block cache, which had missed `misses_before` blocks for it before.
+  void CountBlockReads(uint64_t misses_before, const rocksdb::GetContext& after) const;
   // Records how a lookup ended that the units let pass, if that is certain. `internal_key`: the key it looked for.
   void RecordPassed(const sb_batch_key& sought, const rocksdb::ReadOptions& read_options, const rocksdb::Slice& internal_key,
                     rocksdb::GetContext::GetState before, const rocksdb::Status& status, const rocksdb::GetContext& after) const;

@@ -1,0 +1,166 @@
+//! Chooses the budget that is charged to a block cache by what lookups read: a prior by the memory that there is per key, times the factor
+//! to which [`Climber`] climbs.
+
+use std::{
+    ops::RangeInclusive,
+    time::{Duration, Instant},
+};
+
+use springbloom_manager::{Manager, MemoryKind};
+
+use super::climber::{Climber, Counts};
+
+/// The most of the cache that filters may have, in eighths.
+pub(crate) const MOST_EIGHTHS: u32 = 7;
+/// Bits per key of the prior: so many where there is half a byte of memory per key, and as many more each time that doubles.
+const PRIOR_BITS: f64 = 4.0;
+const PRIOR_BITS_PER_DOUBLING: f64 = 2.0;
+const PRIOR_BITS_MAX: f64 = 12.0;
+const PRIOR_MEMORY_PER_KEY: f64 = 0.5;
+/// All units of a table have this many bits per key.
+const BITS_MAX: f64 = 16.0;
+/// Part of the cache to begin with, while no table is known.
+const FIRST_PART: usize = 8;
+/// Room beside twice the bookkeeping, below which tables are read without units.
+const FLOOR_BYTES: usize = 8 << 10;
+/// How often keys are counted, at least, and the most of a core that it may take.
+const COUNT_EVERY: Duration = Duration::from_millis(500);
+const COUNT_PARTS: u32 = 200;
+/// A budget moves by itself if it is off by more than this part.
+const MOVE_MIN: f64 = 0.02;
+/// Of blocks of data, about: what the cache reads to fill the room that filters leave it.
+const BLOCK_BYTES: usize = 4096;
+
+/// What is known of the cache, and the budget in force.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct CacheLook {
+    pub(crate) capacity: usize,
+    /// That filters may have.
+    pub(crate) room: usize,
+    pub(crate) in_force: usize,
+}
+
+pub(crate) struct AutoBudget {
+    climber: Climber,
+    keys: u64,
+    count_at: Instant,
+    refused_tables: u64,
+    /// Where tables are refused the budget rises to this; it falls slowly.
+    lifted_bytes: f64,
+    asked_bytes: usize,
+    factor: f64,
+    settle_reads: u64,
+    /// The budget that the log was told.
+    told_bytes: usize,
+}
+
+impl AutoBudget {
+    pub(crate) fn new() -> Self {
+        Self {
+            climber: Climber::default(),
+            keys: 0,
+            count_at: Instant::now(),
+            refused_tables: 0,
+            lifted_bytes: 0.0,
+            asked_bytes: 0,
+            factor: 1.0,
+            settle_reads: 0,
+            told_bytes: 0,
+        }
+    }
+
+    /// The budget to ask for.
+    pub(crate) fn next(&mut self, manager: &Manager, cache: CacheLook) -> usize {
+        self.count(manager, cache);
+        let bookkeeping = manager.budget().used_bytes_of(MemoryKind::Bookkeeping);
+        let prior = self.prior(cache, bookkeeping);
+        let limits = self.limits(cache, bookkeeping);
+        let outcomes = manager.outcomes();
+        if cache.in_force < self.asked_bytes - self.asked_bytes / 64 {
+            self.climber.disturb();
+        }
+        let counts = Counts { visits: outcomes.visits(), block_reads: outcomes.block_reads };
+        let factors = limits.start() / prior..=limits.end() / prior;
+        let factor = self.climber.look(counts, self.settle_reads, factors);
+        let wanted = (prior * factor).min(*limits.end()).max(*limits.start());
+        let off = (wanted / self.asked_bytes.max(1) as f64).ln().abs();
+        let must_fall = self.asked_bytes > cache.room;
+        if factor != self.factor || off > MOVE_MIN || must_fall {
+            let moved = (wanted as usize).abs_diff(self.asked_bytes);
+            if factor == self.factor && off > 2.0 * MOVE_MIN {
+                self.climber.disturb();
+            }
+            // So many blocks come and as many again find their place among the others.
+            self.settle_reads = 2 * (moved / BLOCK_BYTES) as u64;
+            (self.factor, self.asked_bytes) = (factor, wanted as usize);
+        }
+        self.asked_bytes
+    }
+
+    /// What the log should be told, if the budget has come to rest elsewhere than before.
+    pub(crate) fn news(&mut self, capacity: usize) -> Option<String> {
+        if !self.climber.is_resting() || self.asked_bytes.abs_diff(self.told_bytes) <= self.told_bytes / 8 {
+            return None;
+        }
+        self.told_bytes = self.asked_bytes;
+        Some(format!(
+            "the filter budget is {} bytes of a block cache of {capacity}, {:.1} bits for each of {} keys: another reads no fewer blocks",
+            self.asked_bytes,
+            self.asked_bytes as f64 * 8.0 / self.keys.max(1) as f64,
+            self.keys
+        ))
+    }
+
+    fn count(&mut self, manager: &Manager, cache: CacheLook) {
+        let begun = Instant::now();
+        if begun < self.count_at {
+            return;
+        }
+        self.keys = manager.keys();
+        let refused_tables = manager.refused_tables();
+        self.lifted_bytes *= 0.99;
+        if refused_tables > self.refused_tables {
+            self.lifted_bytes = cache.in_force as f64 * 1.25;
+        }
+        self.refused_tables = refused_tables;
+        self.count_at = begun + COUNT_EVERY.max(begun.elapsed() * COUNT_PARTS);
+    }
+
+    /// The budget that is likely to be good.
+    fn prior(&self, cache: CacheLook, bookkeeping: usize) -> f64 {
+        if self.keys == 0 {
+            return (cache.capacity / FIRST_PART).max(1) as f64;
+        }
+        let keys = self.keys as f64;
+        bookkeeping as f64 + keys * prior_bits(cache.capacity as f64 / keys) / 8.0
+    }
+
+    fn limits(&self, cache: CacheLook, bookkeeping: usize) -> RangeInclusive<f64> {
+        let room = cache.room as f64;
+        let floor = ((2 * bookkeeping + FLOOR_BYTES) as f64).max(self.lifted_bytes).min(room);
+        if self.keys == 0 {
+            return floor..=room;
+        }
+        // A part of the budget keeps absent keys and buffers.
+        let most = (bookkeeping as f64 + self.keys as f64 * BITS_MAX / 8.0) * 1.25;
+        floor..=most.min(room).max(floor)
+    }
+}
+
+/// Bits per key where there is so much memory per key.
+fn prior_bits(memory_per_key: f64) -> f64 {
+    let doublings = (memory_per_key / PRIOR_MEMORY_PER_KEY).log2();
+    (PRIOR_BITS + PRIOR_BITS_PER_DOUBLING * doublings).clamp(PRIOR_BITS, PRIOR_BITS_MAX)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_prior_grows_with_the_memory_per_key() {
+        for (memory, bits) in [(0.1, 4.0), (0.5, 4.0), (1.0, 6.0), (2.0, 8.0), (8.0, 12.0), (50.0, 12.0)] {
+            assert_eq!(prior_bits(memory), bits, "{memory} bytes per key");
+        }
+    }
+}
