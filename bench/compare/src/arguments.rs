@@ -53,7 +53,8 @@ pub struct Compare {
     /// block cache, or without one in a cache of the budget's size; mbf:BITS is SHaMBa's modular filters in such a cache, which
     /// skip modules that are not worth a read (mbf:BITS@thresholds=0/0: none); elasticbf:BITS is ElasticBF as published (ATC'19), and
     /// elasticbf-file:BITS its first version (HotStorage'18, one segment a table). Elastic configurations take settings of
-    /// the filters, for example elastic:4@policy=monkey@units=bloom:6x4 or elasticbf:4@segment_lifetime_gets=10000
+    /// the filters, for example elastic:4@policy=monkey@units=bloom:6x4 or elasticbf:4@segment_lifetime_gets=10000; elastic:auto has
+    /// the part of the block cache that it finds to read least, and elastic:4@charge_to_block_cache=true one of 4 bits per key
     /// [default: none,bloom:4,bloom:10,ribbon:4,partitioned:10,monkey-bloom:4,monkey-ribbon:4,elastic:4; with --load-only:
     /// bloom:10,elastic:4; with --preset families: none,ribbon:4,monkey-ribbon:4,elastic:4; with --preset shamba:
     /// bloom:10,bloom:10@cache,mbf:10,mbf:10@thresholds=0/0,partitioned:10,elastic:10]

@@ -83,16 +83,29 @@ impl Compare {
     /// Refuses budgets of elastic filters that the one cache which pays for all has no room for.
     pub(crate) fn require_room(&self, inputs: &Inputs<'_>) -> Result<()> {
         let Inputs { records, configs, common, .. } = inputs;
-        let Some(cache) = common.block_cache.filter(|cache| cache.pays_for_all) else { return Ok(()) };
+        let charged =
+            || configs.iter().filter(|config| config.elastic().is_some_and(|elastic| elastic.is_charged()));
+        let Some(cache) = common.block_cache else {
+            return match charged().next() {
+                None => Ok(()),
+                Some(config) => Err(bad_input(format!(
+                    "{config}: its budget is a part of a block cache: give --block-cache"
+                ))),
+            };
+        };
         let all_records = common.layout.all(records.keys.records());
         let budget = |config: &Config| common.budget_bytes(config, all_records);
-        match configs.iter().find(|config| config.elastic().is_some() && budget(config) > cache.bytes / 2) {
+        let is_too_large = |config: &&Config| {
+            let elastic = config.elastic().filter(|elastic| cache.pays_for_all || elastic.is_charged());
+            elastic.is_some_and(|elastic| elastic.bits.is_some()) && budget(config) > cache.bytes / 2
+        };
+        match configs.iter().find(is_too_large) {
             None => Ok(()),
             Some(config) => {
                 let [budget, cache] = [budget(config), cache.bytes].map(|bytes| Size { bytes });
                 Err(bad_input(format!(
-                    "--set one_cache: the budget of {config}, {budget}, is charged to a block cache of {cache}, half of which stays for \
-                     blocks: give a larger --block-cache, or a smaller --budget"
+                    "the budget of {config}, {budget}, is charged to a block cache of {cache}, half of which stays for blocks: give a \
+                     larger --block-cache, or a smaller --budget"
                 )))
             }
         }
@@ -235,8 +248,8 @@ impl Compare {
             budget_bytes: self.budget.map(|size| size.bytes),
             budget_bits: configs
                 .iter()
-                .find_map(|config| config.elastic())
-                .map_or(DEFAULT_BUDGET_BITS, |elastic| elastic.bits),
+                .find_map(|config| config.elastic()?.bits)
+                .unwrap_or(DEFAULT_BUDGET_BITS),
         }
     }
 

@@ -144,6 +144,11 @@ impl Manager {
         self.shared.registry.lock().lately()
     }
 
+    /// Counts blocks that a lookup had to read because no cache had them. Lock-free, without allocation.
+    pub fn count_block_reads(&self, reads: u64) {
+        self.shared.visits.count_block_reads(reads);
+    }
+
     /// How all visits ended, ever. Waits for nothing that takes long, unlike [`stats`](Self::stats).
     pub fn outcomes(&self) -> OutcomeTotals {
         self.shared.visits.totals()

@@ -7,7 +7,7 @@ use std::str::FromStr;
 use springbloom_baselines::SHAMBA_THRESHOLDS;
 use springbloom_workload::Shares;
 
-use crate::database::elastic::{Elastic, System};
+use crate::database::elastic::{AUTO, Elastic, System};
 
 /// One way to filter lookups.
 #[derive(Clone, Debug, PartialEq)]
@@ -37,7 +37,7 @@ pub(crate) enum Config {
 
 /// The names, for errors and help.
 pub(crate) const EXPECTED: &str = "none, bloom:BITS, bloom:BITS@cache, ribbon:BITS, ribbon:BITS/BITS, partitioned:BITS, monkey-bloom:BITS, \
-    monkey-ribbon:BITS, mbf:BITS, elastic:BITS, elasticbf:BITS or elasticbf-file:BITS";
+    monkey-ribbon:BITS, mbf:BITS, elastic:BITS, elastic:auto, elasticbf:BITS or elasticbf-file:BITS";
 /// More than any filter here can use.
 const MAX_BITS: f64 = 100.0;
 
@@ -55,6 +55,10 @@ impl FromStr for Config {
         let own: Vec<&str> = parts.collect();
         if name == "ribbon" && bits.contains('/') && own.is_empty() {
             return Ok(Config::RibbonByFamily { bits: Shares::bits_per_key(bits, MAX_BITS)? });
+        }
+        if let (AUTO, Some(system)) = (bits, System::of(name)) {
+            let elastic = Elastic::new(system, None, &own).map_err(|error| format!("{text}: {error}"))?;
+            return Ok(Config::Elastic(elastic));
         }
         let bits: f64 = bits
             .parse()
@@ -79,11 +83,10 @@ impl FromStr for Config {
             ("mbf", []) => Ok(Config::Mbf { bits, thresholds: SHAMBA_THRESHOLDS.to_vec() }),
             ("mbf", [setting]) => Ok(Config::Mbf { bits, thresholds: thresholds(setting)? }),
             _ => {
-                let system =
-                    System::ALL.into_iter().find(|system| system.name() == name).ok_or_else(unknown)?;
-                Ok(Config::Elastic(
-                    Elastic::new(system, bits, &own).map_err(|error| format!("{text}: {error}"))?,
-                ))
+                let system = System::of(name).ok_or_else(unknown)?;
+                let elastic =
+                    Elastic::new(system, Some(bits), &own).map_err(|error| format!("{text}: {error}"))?;
+                Ok(Config::Elastic(elastic))
             }
         }
     }
@@ -178,6 +181,9 @@ mod tests {
             "mbf:10",
             "mbf:10@thresholds=0/0/0.5",
             "elastic:0.5",
+            "elastic:auto",
+            "elastic:auto@policy=monkey",
+            "elastic:6@charge_to_block_cache=true",
             "elastic:4@policy=monkey@units=bloom:6x4",
             "elasticbf:4",
             "elasticbf:4@segment_lifetime_gets=10000",
@@ -213,6 +219,8 @@ mod tests {
             "mbf:10@thresholds=-1",
             "mbf:10@thresholds=NaN",
             "elastic:4@cache",
+            "elastic:auto@charge_to_block_cache=false",
+            "bloom:auto",
             "elastic:4@",
             "elastic:4@=1",
             "elastic:4@policy=monkey@policy=uniform",

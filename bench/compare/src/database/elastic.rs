@@ -22,6 +22,8 @@ const POLICY: &str = "policy";
 const LIFETIME_GETS: &str = "segment_lifetime_gets";
 const LIFETIME_VISITS: &str = "segment_lifetime_visits";
 const BUDGET: &str = "budget";
+/// In place of bits per key.
+pub(crate) const AUTO: &str = "auto";
 
 impl System {
     pub(crate) const ALL: [System; 3] = [System::Springbloom, System::ElasticBf, System::ElasticBfFile];
@@ -32,6 +34,10 @@ impl System {
             System::ElasticBf => "elasticbf",
             System::ElasticBfFile => "elasticbf-file",
         }
+    }
+
+    pub(crate) fn of(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|system| system.name() == name)
     }
 
     /// Where it differs from Springbloom. Multi-Queue knows neither a prior nor a use for free bytes.
@@ -70,15 +76,15 @@ impl System {
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Elastic {
     system: System,
-    /// Budget in bits per key.
-    pub(crate) bits: f64,
+    /// Budget in bits per key. `None`: the part of the block cache that it finds to read least.
+    pub(crate) bits: Option<f64>,
     /// Names and values, as they were given.
     own: Vec<(String, String)>,
 }
 
 impl Elastic {
     /// With settings in the form `NAME=VALUE`.
-    pub(crate) fn new(system: System, bits: f64, own: &[&str]) -> Result<Self, String> {
+    pub(crate) fn new(system: System, bits: Option<f64>, own: &[&str]) -> Result<Self, String> {
         let own = own.iter().map(|setting| {
             let named = setting.split_once('=').filter(|(name, _)| !name.is_empty());
             let (name, value) = named.ok_or_else(|| {
@@ -106,6 +112,11 @@ impl Elastic {
         Ok(elastic)
     }
 
+    /// Whether the block cache pays for its budget in any run.
+    pub(crate) fn is_charged(&self) -> bool {
+        self.filters().is_ok_and(|filters| filters.builder.settings().charge_to_block_cache)
+    }
+
     fn own(&self, name: &str) -> Option<&str> {
         self.own.iter().find(|(own, _)| own == name).map(|(_, value)| value.as_str())
     }
@@ -119,8 +130,11 @@ impl Elastic {
     pub(crate) fn filters(&self) -> Result<ElasticSettings, String> {
         let own = self.own.iter().map(|(name, value)| (name.as_str(), value.as_str()));
         let all = self.system.settings().iter().copied().chain(own);
-        all.into_iter()
-            .try_fold(ElasticSettings::default(), |settings, (name, value)| settings.with(name, value))
+        let mut filters = ElasticSettings::default();
+        if self.bits.is_none() {
+            filters.builder = filters.builder.budget_auto().charge_to_block_cache(true);
+        }
+        all.into_iter().try_fold(filters, |settings, (name, value)| settings.with(name, value))
     }
 
     /// The lifetime in gets, where it is given in these, in a store with `segments`.
@@ -138,7 +152,11 @@ impl Elastic {
 
 impl fmt::Display for Elastic {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}:{}", self.system.name(), self.bits)?;
+        write!(f, "{}:", self.system.name())?;
+        match self.bits {
+            Some(bits) => write!(f, "{bits}")?,
+            None => f.write_str(AUTO)?,
+        }
         self.own.iter().try_for_each(|(name, value)| write!(f, "@{name}={value}"))
     }
 }
@@ -190,7 +208,7 @@ mod tests {
     use super::*;
 
     fn elastic(system: System, own: &[&str]) -> Elastic {
-        Elastic::new(system, 4.0, own).expect("settings")
+        Elastic::new(system, Some(4.0), own).expect("settings")
     }
 
     #[test]
@@ -236,7 +254,7 @@ mod tests {
 
     #[test]
     fn the_budget_is_no_setting() {
-        let error = Elastic::new(System::Springbloom, 4.0, &["budget=1M"]).expect_err("budget");
+        let error = Elastic::new(System::Springbloom, Some(4.0), &["budget=1M"]).expect_err("budget");
         assert!(error.contains("--budget"), "{error}");
     }
 }

@@ -65,7 +65,7 @@ pub(crate) struct Prepared {
 impl CommonSettings {
     /// Memory of a capped configuration whose databases have `entries`.
     pub(crate) fn budget_bytes(&self, config: &Config, entries: u64) -> u64 {
-        let bits = config.elastic().map_or(self.budget_bits, |elastic| elastic.bits);
+        let bits = config.elastic().and_then(|elastic| elastic.bits).unwrap_or(self.budget_bits);
         self.budget_bytes.unwrap_or((entries as f64 * bits / 8.0) as u64)
     }
 
@@ -195,10 +195,13 @@ impl CommonSettings {
         let elastic = match config.elastic() {
             Some(elastic) => {
                 let mut filters = self.elastic(elastic, shape)?;
-                filters.builder = filters
-                    .builder
-                    .budget_bytes(self.budget_bytes(config, shape.entries()))
-                    .charge_to_block_cache(self.one_cache());
+                if elastic.bits.is_some() {
+                    filters.builder =
+                        filters.builder.budget_bytes(self.budget_bytes(config, shape.entries()));
+                }
+                if self.one_cache() {
+                    filters.builder = filters.builder.charge_to_block_cache(true);
+                }
                 Some(filters.build()?)
             }
             None => None,

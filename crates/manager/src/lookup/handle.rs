@@ -130,11 +130,6 @@ impl TableHandle {
         self.record_all([(segment, outcome)]);
     }
 
-    /// Counts blocks that a lookup had to read from the table because no cache had them. Lock-free, without allocation.
-    pub fn count_block_reads(&self, reads: u64) {
-        self.lookups.visits.count_block_reads(reads);
-    }
-
     /// [`record`](Self::record) of several visits, by segment. Faster than one after the other.
     #[inline]
     pub fn record_all(&self, visits: impl IntoIterator<Item = (u32, Outcome)>) {

@@ -264,3 +264,214 @@ impl Climber {
 fn within(factor: f64, limits: &RangeInclusive<f64>) -> f64 {
     factor.min(*limits.end()).max(*limits.start())
 }
+
+#[cfg(test)]
+mod tests {
+    use rand::{Rng, RngExt};
+    use springbloom_testkit::seed::rng;
+
+    use super::*;
+
+    /// Lookups between two looks.
+    const TICK_VISITS: u64 = 5_000;
+    const BLOCK_BYTES: f64 = 4096.0;
+
+    /// A store: what a visit reads on average where filters have so many bits of the memory, and the rest is a cache of blocks.
+    #[derive(Clone, Copy, Debug)]
+    struct Store {
+        keys: f64,
+        record_bytes: f64,
+        memory_per_key: f64,
+        is_uniform: bool,
+        /// Visits that do not find the key.
+        absent: f64,
+    }
+
+    impl Store {
+        fn miss(&self, cached: f64) -> f64 {
+            const SKEW: f64 = 1e4;
+            let cached = cached.clamp(0.0, 1.0);
+            if self.is_uniform { 1.0 - cached } else { 1.0 - (1.0 + SKEW * cached).ln() / (1.0 + SKEW).ln() }
+        }
+
+        fn reads(&self, bits: f64) -> f64 {
+            let cached = (self.memory_per_key - bits / 8.0).max(0.0) / self.record_bytes;
+            // A wasted read is of a cold block more often.
+            let wasted = self.absent * 0.6185f64.powf(bits) * self.miss(cached).sqrt();
+            wasted + (1.0 - self.absent) * self.miss(cached)
+        }
+
+        fn bits_max(&self) -> f64 {
+            (self.memory_per_key * 7.0).min(16.0)
+        }
+
+        fn prior(&self) -> f64 {
+            (4.0 + 2.0 * (self.memory_per_key / 0.5).log2()).clamp(4.0, 12.0).min(self.bits_max())
+        }
+
+        /// By how much `bits` read more than the best number of bits.
+        fn loss(&self, bits: f64) -> f64 {
+            let all = (2..=320).map(|part| self.bits_max() * f64::from(part) / 320.0);
+            self.reads(bits) / all.map(|bits| self.reads(bits)).fold(f64::INFINITY, f64::min) - 1.0
+        }
+    }
+
+    /// A store that is climbed on. Its cache and filters follow a move slowly.
+    struct Climb<R> {
+        climber: Climber,
+        random: R,
+        counts: Counts,
+        /// The bits that reads are as of; behind those wanted.
+        bits: f64,
+        /// How much more is read than in the long run: a cache that fills.
+        cold: f64,
+        moves: u32,
+        last: f64,
+        settle_reads: u64,
+    }
+
+    impl<R: Rng> Climb<R> {
+        fn new(random: R, store: &Store, cold: f64) -> Self {
+            let bits = store.prior();
+            Self {
+                climber: Climber::default(),
+                random,
+                counts: Counts::default(),
+                bits,
+                cold,
+                moves: 0,
+                last: bits,
+                settle_reads: 0,
+            }
+        }
+
+        /// Gives the mean of the losses.
+        fn run(&mut self, store: &Store, visits: u64) -> f64 {
+            let ticks = visits / TICK_VISITS;
+            let mut losses = 0.0;
+            for _ in 0..ticks {
+                let limits = 0.2 / store.prior()..=store.bits_max() / store.prior();
+                let wanted = store.prior() * self.climber.look(self.counts, self.settle_reads, limits);
+                if (wanted / self.last).ln().abs() > 0.02 {
+                    self.moves += 1;
+                    let moved_blocks = (wanted - self.last).abs() / 8.0 * store.keys / BLOCK_BYTES;
+                    self.settle_reads = 2 * moved_blocks as u64;
+                    self.last = wanted;
+                }
+                let mean = TICK_VISITS as f64 * store.reads(self.bits) * (1.0 + self.cold);
+                // Nearly Poisson.
+                let normal = (0..12).map(|_| self.random.random::<f64>()).sum::<f64>() - 6.0;
+                let reads = (mean + mean.sqrt() * normal).max(0.0);
+                self.counts.add(Counts { visits: TICK_VISITS, block_reads: reads.round() as u64 });
+                let blocks = ((wanted - self.bits).abs() / 8.0 * store.keys / BLOCK_BYTES).max(1.0);
+                self.bits += (wanted - self.bits) * (1.0 - (-reads / blocks).exp());
+                self.cold *= (-reads / (store.keys * store.memory_per_key / BLOCK_BYTES).max(1.0)).exp();
+                losses += store.loss(self.bits);
+            }
+            losses / ticks as f64
+        }
+    }
+
+    fn stores() -> Vec<Store> {
+        let mut stores = Vec::new();
+        for memory_per_key in [0.5, 1.0, 2.1, 4.2, 8.4, 34.0] {
+            for record_bytes in [100.0, 1000.0] {
+                for is_uniform in [false, true] {
+                    for absent in [0.5, 0.9] {
+                        stores.push(Store { keys: 3e6, record_bytes, memory_per_key, is_uniform, absent });
+                    }
+                }
+            }
+        }
+        stores
+    }
+
+    /// Visits in which it gets to the best budget from anywhere.
+    const LONG: u64 = 20_000_000;
+    /// What it may read beside the fewest reads, on average, its trials included.
+    const LOSS_MAX: f64 = 0.03;
+
+    #[test]
+    fn it_gets_to_the_best_budget_and_rests_there() {
+        let mut random = rng("it_gets_to_the_best_budget_and_rests_there");
+        for store in stores() {
+            // At first the cache is cold.
+            let mut climb = Climb::new(&mut random, &store, 3.0);
+            climb.run(&store, LONG);
+            let loss = climb.run(&store, LONG);
+            println!("{store:?}: {:.1} bits, {loss:.4} more than the best", climb.last);
+            assert!(loss < LOSS_MAX, "{store:?}: {loss}");
+        }
+    }
+
+    #[test]
+    fn it_follows_lookups_and_caches_that_change() {
+        let mut random = rng("it_follows_lookups_and_caches_that_change");
+        for before in stores().into_iter().filter(|store| store.memory_per_key > 1.0) {
+            let changed = [
+                Store { is_uniform: !before.is_uniform, ..before },
+                Store { absent: 1.4 - before.absent, ..before },
+                Store { memory_per_key: before.memory_per_key / 4.0, ..before },
+                Store { memory_per_key: before.memory_per_key * 4.0, ..before },
+            ];
+            // Where all is cached nothing is read.
+            for after in changed.into_iter().filter(|store| store.memory_per_key < store.record_bytes) {
+                let mut climb = Climb::new(&mut random, &before, 0.0);
+                climb.run(&before, LONG);
+                climb.run(&after, LONG);
+                let loss = climb.run(&after, LONG);
+                assert!(loss < LOSS_MAX, "{before:?}, then {after:?}: {loss}");
+            }
+        }
+    }
+
+    #[test]
+    fn where_no_budget_is_better_it_moves_ever_less() {
+        let mut random = rng("where_no_budget_is_better_it_moves_ever_less");
+        // Filters reject nothing, and the cache holds nothing.
+        let store = Store { keys: 3e6, record_bytes: 1e9, memory_per_key: 8.0, is_uniform: true, absent: 0.0 };
+        let mut climb = Climb::new(&mut random, &store, 0.0);
+        (0..3).for_each(|_| _ = climb.run(&store, LONG));
+        let before = climb.moves;
+        climb.run(&store, LONG);
+        let moves = u64::from(climb.moves - before);
+        // Every visit reads. A rest takes 64 windows, a trial in each direction six moves at most.
+        let windows = LONG / WINDOW_READS;
+        println!("{moves} moves in {windows} windows");
+        assert!(moves <= 12 * (windows / 64 + 1), "{moves} moves in {windows} windows");
+    }
+
+    #[test]
+    fn what_was_disturbed_is_not_compared() {
+        let mut climber = Climber::default();
+        let mut counts = Counts::default();
+        let mut look = |climber: &mut Climber, block_reads| {
+            counts.add(Counts { visits: 100_000, block_reads });
+            climber.look(counts, 0, 0.1..=10.0)
+        };
+        let before = climber.factor;
+        while climber.wanted() == before {
+            look(&mut climber, WINDOW_READS);
+        }
+        // There it would read far less, if nothing had come between.
+        climber.disturb();
+        for _ in 0..3 {
+            look(&mut climber, WINDOW_READS / 4);
+        }
+        assert_eq!(climber.factor, before);
+    }
+
+    #[test]
+    fn limits_hold_at_once() {
+        let mut climber = Climber::default();
+        assert_eq!(climber.look(Counts::default(), 0, 0.1..=0.5), 0.5);
+        assert_eq!(climber.look(Counts::default(), 0, 2.0..=3.0), 2.0);
+        // No room for a step: it rests there.
+        let mut counts = Counts::default();
+        for _ in 0..100 {
+            counts.add(Counts { visits: 100_000, block_reads: WINDOW_READS });
+            assert_eq!(climber.look(counts, 0, 2.0..=2.0), 2.0);
+        }
+        assert!(climber.is_resting());
+    }
+}

@@ -468,6 +468,13 @@ extern "C" fn sb_set_thread_bytes(bytes: usize) {
 }
 
 /// # Safety
+/// `filters` is alive.
+#[unsafe(no_mangle)]
+extern "C" fn sb_filters_count_block_reads(filters: &Filters, reads: u64) {
+    guarded((), || filters.tables.manager.count_block_reads(reads));
+}
+
+/// # Safety
 /// The key is readable.
 #[unsafe(no_mangle)]
 unsafe extern "C" fn sb_digest_of(key: Bytes) -> Digest {
@@ -554,15 +561,6 @@ unsafe extern "C" fn sb_table_record_true_positive(table: *const OpenTable, segm
     // SAFETY: borrowed for the call.
     let handle = unsafe { &(*table).handle };
     guarded((), || handle.record_found(segment));
-}
-
-/// # Safety
-/// `table` is alive.
-#[unsafe(no_mangle)]
-unsafe extern "C" fn sb_table_count_block_reads(table: *const OpenTable, reads: u64) {
-    // SAFETY: borrowed for the call.
-    let handle = unsafe { &(*table).handle };
-    guarded((), || handle.count_block_reads(reads));
 }
 
 /// # Safety

@@ -500,7 +500,9 @@ mod tests {
             let started = Filters::start(apply(Settings::default(), given).unwrap(), &TEST_ENGINE);
             let refusal = started.err().map(|error| error.to_string());
             assert_eq!(refusal.is_none(), can_work, "{given:?}: {refusal:?}");
-            assert!(refusal.is_none_or(|said| said.contains("budget: got auto") && said.contains("charge_to_block_cache=true")));
+            assert!(refusal.is_none_or(
+                |said| said.contains("budget: got auto") && said.contains("charge_to_block_cache=true")
+            ));
         }
     }
 

@@ -103,7 +103,7 @@ void ElasticTableReader::CountAnswers(uint64_t rejected, uint64_t passed) const 
 
 void ElasticTableReader::CountBlockReads(uint64_t misses_before, const GetContext& after) const {
   if (const uint64_t reads = after.get_context_stats_.num_cache_miss - misses_before; reads != 0) {
-    units_.CountBlockReads(reads);
+    sb_filters_count_block_reads(units_.Family().filters.get(), reads);
   }
 }
 
@@ -154,9 +154,11 @@ rocksdb::InternalIterator* ElasticTableReader::NewIterator(const ReadOptions& re
 Status ElasticTableReader::Get(const ReadOptions& read_options, const Slice& internal_key, GetContext* get_context,
                                const SliceTransform* prefix_extractor, bool skip_filters) {
   const GetContext::GetState before = get_context->State();
+  const uint64_t misses_before = get_context->get_context_stats_.num_cache_miss;
   if (skip_filters || !HasUnits()) {
     Status s = Inner().Get(read_options, internal_key, get_context, prefix_extractor, skip_filters);
     ReadAgainWhereRefused(read_options, internal_key, before, get_context, prefix_extractor, &s);
+    CountBlockReads(misses_before, *get_context);
     return s;
   }
   const Slice key = rocksdb::ExtractUserKeyAndStripTimestamp(internal_key, TimestampBytes());
@@ -166,7 +168,6 @@ Status ElasticTableReader::Get(const ReadOptions& read_options, const Slice& int
     return Status::OK();
   }
   CountAnswers(/*rejected=*/0, /*passed=*/1);
-  const uint64_t misses_before = get_context->get_context_stats_.num_cache_miss;
   Status s = Inner().Get(read_options, internal_key, get_context, prefix_extractor, skip_filters);
   ReadAgainWhereRefused(read_options, internal_key, before, get_context, prefix_extractor, &s);
   CountBlockReads(misses_before, *get_context);
@@ -228,8 +229,8 @@ void ElasticTableReader::MultiGet(const ReadOptions& read_options, const MultiGe
   for (size_t i = 0; i < count; ++i) {
     const rocksdb::KeyContext& key = *asked[i].key;
     ReadAgainWhereRefused(read_options, key.ikey, asked[i].before, key.get_context, prefix_extractor, key.s);
+    CountBlockReads(asked[i].misses_before, *key.get_context);
     if (are_filtered) {
-      CountBlockReads(asked[i].misses_before, *key.get_context);
       RecordPassed(sought[i], read_options, key.ikey, asked[i].before, *key.s, *key.get_context);
     }
   }

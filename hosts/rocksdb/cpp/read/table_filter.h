@@ -43,7 +43,6 @@ class TableFilter {
   }
   void RecordTruePositive(uint32_t segment) const { sb_table_record_true_positive(&table_, segment); }
   void RecordNotRead(uint32_t segment) const { sb_table_record_not_read(&table_, segment); }
-  void CountBlockReads(uint64_t reads) const { sb_table_count_block_reads(&table_, reads); }
   size_t MemoryBytes() const { return sb_table_memory_bytes(&table_); }
 
   // Must be the last call. `obsolete`: the file is going away.
