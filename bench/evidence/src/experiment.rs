@@ -36,6 +36,8 @@ pub(crate) enum Layout {
     Steps(Steps),
     /// A line for each block cache that pays for all.
     OneCache,
+    /// A line for each block cache that is split between blocks and filters.
+    Splits,
 }
 
 /// Figures of one name, in the order of a label.

@@ -112,7 +112,9 @@ fn workloads<'a>(
         for (at, run) in runs.iter().enumerate() {
             let name = match layout {
                 Layout::Runs { labels, .. } => labels[at].as_str(),
-                Layout::Filters | Layout::Steps(_) | Layout::OneCache if runs.len() == 1 => &experiment.shows,
+                Layout::Filters | Layout::Steps(_) | Layout::OneCache | Layout::Splits if runs.len() == 1 => {
+                    &experiment.shows
+                }
                 _ => &run.name,
             };
             all.extend(

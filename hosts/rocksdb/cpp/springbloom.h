@@ -24,7 +24,7 @@ void Register();
 // The budget in force, in bytes.
 rocksdb::Status GetBudget(uint64_t* budget_bytes);
 
-// Changes the budget. A smaller one holds when this returns.
+// Changes the budget. A smaller one holds when this returns. With budget=auto it stays as it is set from then on.
 rocksdb::Status SetBudget(uint64_t budget_bytes);
 
 // The metrics, in the text format that Prometheus scrapes. A server that gives them away says that they are of this Content-Type.

@@ -100,14 +100,17 @@ fn blocks_that_lookups_read_are_counted() {
             store.look_up(&mut random, 20_000);
         }
         let (reads, misses) = (store.block_reads() - before.0, store.misses() - before.1);
-        assert!(misses > 1000 && reads == misses, "{reads} block reads in {misses} misses; in batches: {in_batches}");
+        assert!(
+            misses > 1000 && reads == misses,
+            "{reads} block reads in {misses} misses; in batches: {in_batches}"
+        );
     }
 }
 
 /// Two bytes of memory a key.
 #[test]
 fn it_reads_as_little_as_the_best_of_fixed_budgets() {
-    const LOOKUPS: u32 = 200_000;
+    const LOOKUPS: u32 = 100_000;
     let capacity = 2 * KEYS as usize;
     let mut random = rng("it_reads_as_little_as_the_best_of_fixed_budgets");
     for kind in 0..2 {
@@ -121,13 +124,15 @@ fn it_reads_as_little_as_the_best_of_fixed_budgets() {
             reads
         };
         let fixed: Vec<f64> = [16, 4, 2]
-            .map(|part| builder().budget_bytes((capacity / part) as u64).build().expect("the settings are sound"))
+            .map(|part| {
+                builder().budget_bytes((capacity / part) as u64).build().expect("the settings are sound")
+            })
             .map(|elastic| reads_with(elastic, LOOKUPS))
             .into();
-        let chosen = reads_with(auto(), 8 * LOOKUPS);
+        let chosen = reads_with(auto(), 7 * LOOKUPS);
         let best = fixed.iter().copied().fold(f64::INFINITY, f64::min);
         assert!(fixed[0] > 1.1 * best, "it matters: {fixed:?}");
-        // Half a percent is the noise of 100,000 reads or more.
+        // Half a percent is the noise of 50,000 reads.
         assert!(chosen < 1.04 * best, "{chosen} and {fixed:?}");
     }
 }
@@ -158,7 +163,10 @@ fn it_follows_a_cache_that_is_resized() {
 fn a_budget_that_is_set_stays() {
     let mut random = rng("a_budget_that_is_set_stays");
     let store = Store::new(auto(), &Cache::new_lru_cache(400 * KIB));
-    assert!(store.elastic.set_budget_bytes(1 << 40).expect("a budget") <= 200 * KIB as u64, "half of the cache");
+    assert!(
+        store.elastic.set_budget_bytes(1 << 40).expect("a budget") <= 200 * KIB as u64,
+        "half of the cache"
+    );
     assert_eq!(store.elastic.set_budget_bytes(100 * KIB as u64).expect("a budget"), 100 * KIB as u64);
     store.look_up(&mut random, 300_000);
     assert_eq!(store.budget(), 100 * KIB);

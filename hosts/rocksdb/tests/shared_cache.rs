@@ -38,15 +38,50 @@ fn check_iterator(db: &DB) {
 }
 
 /// `SPRINGBLOOM_RESIZES` asks for more.
+fn resizes(default: u32) -> u32 {
+    std::env::var("SPRINGBLOOM_RESIZES").map_or(default, |n| n.parse().expect("a number"))
+}
+
 #[test]
 fn a_cache_is_resized_under_load() {
+    let elastic = charged(16 * MIB);
+    resize_under_load("a_cache_is_resized_under_load", &elastic, 4, resizes(2_000), |cache| {
+        wait_until("the whole budget is back", || elastic.stats().budget_bytes == 16 * MIB);
+        assert!(cache.pinned() >= 16 * MIB, "{} bytes are charged", cache.pinned());
+    });
+}
+
+#[test]
+fn a_cache_is_resized_while_the_budget_is_measured() {
+    let builder = ElasticFilters::builder().budget_auto().segment_data_bytes(16 << 10);
+    let elastic =
+        builder.charge_to_block_cache(true).warm_start_every(None).build().expect("the settings are sound");
+    resize_under_load(
+        "a_cache_is_resized_while_the_budget_is_measured",
+        &elastic,
+        7,
+        resizes(500),
+        |cache| {
+            wait_until("there is a budget again", || elastic.stats().budget_bytes > 0);
+            assert!(cache.pinned() >= elastic.stats().budget_bytes, "{} bytes are charged", cache.pinned());
+        },
+    );
+}
+
+/// The budget is never more than so many `eighths` of the cache. `check_back`: when the cache is large again.
+fn resize_under_load(
+    test: &str,
+    elastic: &ElasticFilters,
+    eighths: usize,
+    resizes: u32,
+    check_back: impl FnOnce(&StrictCache),
+) {
     let _one = ONE_AT_A_TIME.lock();
-    let resizes = std::env::var("SPRINGBLOOM_RESIZES").map_or(2_000, |n| n.parse().expect("a number"));
-    let mut random = rng("a_cache_is_resized_under_load");
-    let (folder, elastic) = (folder(), charged(16 * MIB));
+    let mut random = rng(test);
+    let folder = folder();
     let mut options = small_tree();
     let cache = StrictCache::of(&mut options, 32 * MIB, StrictCache::ANY_SHARDS, 0);
-    let db = DB::open(&installed(&elastic, &options), folder.path()).expect("open");
+    let db = DB::open(&installed(elastic, &options), folder.path()).expect("open");
     fill_db(&db, "resized");
     let (is_over, lookups) = (AtomicBool::new(false), AtomicU64::new(0));
     thread::scope(|scope| {
@@ -69,7 +104,7 @@ fn a_cache_is_resized_under_load() {
             thread::sleep(Duration::from_micros(random.random_range(0..1000)));
             // Filters in use and their charge are under what half of the cache allows, but for the moment in which they follow.
             let begun = Instant::now();
-            while cache.usage() > capacity || elastic.stats().budget_bytes > capacity / 2 {
+            while cache.usage() > capacity || elastic.stats().budget_bytes > capacity / 8 * eighths {
                 was_short += 1;
                 assert!(begun.elapsed() < Duration::from_secs(60), "{:?} in {capacity}", elastic.stats());
                 thread::yield_now();
@@ -81,8 +116,7 @@ fn a_cache_is_resized_under_load() {
     });
     println!("{} lookups", lookups.load(Ordering::Relaxed));
     cache.set_capacity(64 * MIB);
-    wait_until("the whole budget is back", || elastic.stats().budget_bytes == 16 * MIB);
-    assert!(cache.pinned() >= 16 * MIB, "{} bytes are charged", cache.pinned());
+    check_back(&cache);
     check_db(&db, "resized");
     check_iterator(&db);
 }

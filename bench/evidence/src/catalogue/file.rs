@@ -68,6 +68,8 @@ pub(super) enum TableKind {
     Filters,
     #[serde(rename = "one cache")]
     OneCache,
+    #[serde(rename = "splits")]
+    Splits,
 }
 
 #[derive(Clone, Deserialize)]

@@ -120,6 +120,7 @@ fn experiment(file: &File, entry: &ExperimentEntry, row: &Row, runs: &Runs) -> R
     let layout = match (&entry.table, &entry.steps) {
         (Some(TableKind::Filters), _) => Some(Layout::Filters),
         (Some(TableKind::OneCache), _) => Some(Layout::OneCache),
+        (Some(TableKind::Splits), _) => Some(Layout::Splits),
         (None, Some(steps)) => Some(Layout::Steps(Steps {
             figure: steps.figure.clone(),
             label: steps.label.clone(),

@@ -3,6 +3,7 @@
 mod filters;
 mod one_cache;
 mod runs;
+mod splits;
 mod steps;
 
 use std::fmt::{self, Display};
@@ -37,6 +38,7 @@ impl Table {
             }
             Layout::Steps(steps) => steps::table(records(), steps),
             Layout::OneCache => one_cache::table(records())?,
+            Layout::Splits => splits::table(records())?,
         })
     }
 

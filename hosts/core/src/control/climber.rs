@@ -429,7 +429,8 @@ mod tests {
     fn where_no_budget_is_better_it_moves_ever_less() {
         let mut random = rng("where_no_budget_is_better_it_moves_ever_less");
         // Filters reject nothing, and the cache holds nothing.
-        let store = Store { keys: 3e6, record_bytes: 1e9, memory_per_key: 8.0, is_uniform: true, absent: 0.0 };
+        let store =
+            Store { keys: 3e6, record_bytes: 1e9, memory_per_key: 8.0, is_uniform: true, absent: 0.0 };
         let mut climb = Climb::new(&mut random, &store, 0.0);
         (0..3).for_each(|_| _ = climb.run(&store, LONG));
         let before = climb.moves;

@@ -144,6 +144,9 @@ pub const METRICS: &[Metric] = &[
             ])
         }),
     ),
+    counter("springbloom_block_reads", "Blocks that lookups read because the block cache lacked them", |s| {
+        one(s.outcomes.block_reads)
+    }),
     counter("springbloom_units_loaded", "Units that were read", |s| one(s.loads)),
     counter("springbloom_unit_reads", "Reads that brought units", |s| one(s.load_reads)),
     counter("springbloom_unit_read_bytes", "Bytes of units that were read", |s| one(s.load_bytes)),

@@ -167,6 +167,22 @@ extern "C" int springbloom_test_option_strings(void*, const char* path, char* er
       CheckOk(db->Get(ReadOptions(), Key(number), &value), "Get");
     }
     db.reset();
+    CheckRefused("table_factory={id=springbloom;budget=auto}", first, "budget: got auto, expected bytes; auto needs charge_to_block");
+    db = Open(FromString("table_factory={id=springbloom;budget=auto;charge_to_block_cache=true;block_cache=8M}"), second);
+    const auto settings_text = [&] { return db->GetOptions().table_factory->GetPrintableOptions(); };
+    Check(settings_text().find("chosen by measuring") != std::string::npos, "the log tells that the budget is measured");
+    CheckOk(springbloom::GetBudget(&budget), "GetBudget");
+    Check(budget > 0 && budget <= 7 << 20, "a part of the cache: " + std::to_string(budget));
+    CheckOk(springbloom::SetBudget(3 << 20), "SetBudget");
+    Check(Metric("springbloom_budget_bytes") == 3 << 20 && settings_text().find("chosen by") == std::string::npos,
+          "a budget that is set stays");
+    if (can_set) {
+      CheckOk(db->SetOptions({{"table_factory.budget", "auto"}}), "SetOptions");
+      CheckOk(db->Put(rocksdb::WriteOptions(), Key(3), "value"), "Put");
+      CheckOk(db->Flush(rocksdb::FlushOptions()), "Flush");
+      Check(settings_text().find("chosen by measuring") != std::string::npos, "SetOptions lets it be measured again");
+    }
+    db.reset();
     CheckNotParsed("table_factory={id=springbloom;budget=}", {"budget: got nothing"});
     CheckNotParsed("table_factory={id=springbloom;nonsense=1}", {"unknown setting nonsense", "budget, segment_data_bytes, units",
                                                                  "memory_pressure_stall_percent", "block-based"});
