@@ -1,4 +1,4 @@
-//! Serves the metrics of two databases over HTTP while lookups go on, for Prometheus and `springbloom top`:
+//! Serves the metrics of two databases over HTTP while lookups go on, for Prometheus:
 //!
 //! ```console
 //! cargo run --release -p springbloom-rocksdb --example serve_metrics -- 127.0.0.1:9184 /tmp/springbloom-served 60
