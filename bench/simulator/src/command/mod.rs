@@ -4,7 +4,6 @@ mod accesses;
 mod by_family;
 mod contender;
 mod families;
-mod plot;
 mod recorded;
 mod report;
 mod sample;
@@ -17,7 +16,7 @@ use anyhow::Result;
 use clap::Args;
 use serde::Serialize;
 use springbloom_console::sizes::{self, Size};
-use springbloom_console::{GivenFlags, Set, Step, bad_input, distinct, output, picture, repeated};
+use springbloom_console::{GivenFlags, Set, Step, bad_input, distinct, output, repeated};
 use springbloom_filter::UnitSettings;
 use springbloom_records::{Clock, Figure, Unit, labels};
 use springbloom_workload::{AbsentKeys, Distribution, FamilySettings, Mix, StreamSettings, WorkloadError};
@@ -102,7 +101,7 @@ pub struct Simulate {
     set: Set<Settings>,
 
     /// Instead of wasted reads: how often tables and their segments are accessed in a store without filters
-    #[arg(long, conflicts_with_all = ["bits", "filters", "plot"], help_heading = "Simulation")]
+    #[arg(long, conflicts_with_all = ["bits", "filters"], help_heading = "Simulation")]
     accesses: bool,
     /// Segments to simulate; more take longer and vary less
     #[arg(long, default_value_t = 2000, value_parser = sizes::whole_within::<u32>(SEGMENTS_MIN..=200_000), help_heading = "Simulation")]
@@ -122,9 +121,6 @@ pub struct Simulate {
     /// Print JSON instead of a table
     #[arg(long, help_heading = "Output")]
     json: bool,
-    /// Also draw the figures to this .svg or .png file
-    #[arg(long, value_name = "FILE", help_heading = "Output")]
-    plot: Option<PathBuf>,
 }
 
 /// Some visits beyond the memory of the manager, which holds about 90 of each segment.
@@ -223,7 +219,6 @@ impl Simulate {
     /// Simulates and prints the report.
     pub fn run(&self) -> Result<()> {
         let clock = Clock::start();
-        self.plot.as_ref().map_or(Ok(()), |path| picture::require_picture_name(path))?;
         self.require_sense()?;
         let mix = self.family_mix()?;
         let recorded =
@@ -290,7 +285,6 @@ impl Simulate {
         }
         let cells = self.cells(whole, &sample, &load);
         let header = self.header(whole, &runs, &sample, (&load, trace), clock);
-        self.plot.as_ref().map_or(Ok(()), |path| plot::draw(path, &cells))?;
         output::report(|out| {
             if self.json {
                 report::write_json(out, &header, &cells)
