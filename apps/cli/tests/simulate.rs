@@ -140,7 +140,6 @@ fn what_families_cannot_have_is_refused() {
         ("--set families=2 --set family_traffic=half", "expected equal, halving or shares"),
         ("--set families=2 --set family_absent=1/0 --zero-result .5", "--zero-result has no effect"),
         ("--set families=2 --set family_absent=0 --absent fresh", "no lookup asks for an absent key"),
-        ("--set families=2 --trace x", "--trace has no effect: there are several column families"),
         ("--set families=2 --accesses", "--accesses has no effect: there are several column families"),
         ("--set families=2 --set movement=jump:1000", "--set movement has no effect"),
         ("--set families=2 --filters ribbon:0/0", "expected more than 0 and at most 100 bits per key"),
@@ -179,12 +178,10 @@ fn bad_input_is_named() {
         ("--runs 1GiB --records 1G", "cannot be used with"),
         ("--distribution zipf:-1", "Zipf constant"),
         ("--segments 1", "50"),
-        ("--keys /etc/passwd", "give it with --trace"),
         ("--absent fresh --zero-result 0", "no lookup asks for an absent key"),
         ("--units ribbon:4 --filters bloom", "no policy and no optimum is simulated"),
         ("--no-negative-cache --filters optimum", "no policy is simulated"),
         ("--no-compaction --filters optimum", "for tables that stay"),
-        ("--trace x --set movement=jump:1000", "--set movement has no effect: a recorded workload"),
         ("--salts 3 --accesses", "accesses are counted for one hot-key mapping"),
     ] {
         simulate(arguments).assert().code(2).stderr(contains(message));
@@ -194,49 +191,4 @@ fn bad_input_is_named() {
         .assert()
         .success()
         .stdout(contains("no room"));
-}
-
-#[test]
-fn a_trace_is_simulated_on_its_own_keys_and_on_more() {
-    let folder = tempfile::tempdir().expect("folder");
-    let path = folder.path().join("dedup.trace");
-    // Each of 30,000 keys is looked up and then put, and one of a few hot ones is looked up.
-    let line = |n: u64| {
-        let key = |n: u64| n.wrapping_mul(0x9E37_79B9_7F4A_7C15);
-        format!("get,{0:016x}\nput,{0:016x}\nget,{1:016x}\n", key(n), key(n % 97))
-    };
-    std::fs::write(&path, (0..30_000).map(line).collect::<String>()).expect("trace");
-    let trace = format!(
-        "--trace {} --record-bytes 100 --segment-data-bytes 64KiB --table-bytes 256KiB",
-        path.display()
-    );
-    let document = json(&format!("{trace} --bits 10,20 --filters bloom,benefit,optimum"));
-    let settings = &document["settings"];
-    assert_eq!(
-        (settings["records"].as_u64(), settings["simulated_share"].as_f64()),
-        (Some(30_000), Some(1.0))
-    );
-    // 97 hot keys are there from the beginning on.
-    assert!(
-        settings["zero_result_ratio"].as_f64().is_some_and(|ratio| (ratio - 0.5).abs() < 0.01),
-        "{settings}"
-    );
-    assert_eq!(settings["measured_lookups"], 30_000);
-    for filter in ["bloom", "benefit", "optimum"] {
-        let (little, much) = (wasted(&document, filter, 10.0), wasted(&document, filter, 20.0));
-        assert!(much < little, "{filter}: {little} with 10 bits, {much} with 20");
-    }
-    let many = format!("{trace} --records 4M --bits 4 --filters bloom --segments");
-    let [all, sampled] = [20_000, 600].map(|segments| json(&format!("{many} {segments}")));
-    let share = sampled["settings"]["simulated_share"].as_f64().expect("share");
-    assert!((0.02..0.2).contains(&share), "{share}");
-    let ratio = wasted(&sampled, "bloom", 4.0) / wasted(&all, "bloom", 4.0);
-    assert!((0.5..2.0).contains(&ratio), "{ratio}");
-    simulate(&format!("{trace} --records 1e12")).assert().code(2).stderr(contains("--segments"));
-    simulate(&format!("{trace} --distribution uniform"))
-        .assert()
-        .code(2)
-        .stderr(contains("cannot be used with"));
-    std::fs::write(&path, "get").expect("trace");
-    simulate(&trace).assert().code(2).stderr(contains("line 1"));
 }
