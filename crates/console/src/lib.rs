@@ -27,7 +27,7 @@ pub use distinct::{distinct, repeated};
 pub use given_flags::GivenFlags;
 pub use man::Man;
 pub use progress::Step;
-pub use regular_file::{require_regular, require_replaceable};
+pub use regular_file::require_regular;
 pub use set::Set;
 pub use text_table::TextTable;
 pub use unprintable::is_unprintable;
