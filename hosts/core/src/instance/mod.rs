@@ -75,16 +75,13 @@ impl Filters {
 
     /// What is in force, for a log.
     pub(crate) fn settings_text(&self) -> String {
-        let Settings { units, segment_data_bytes, write_units, without_effect, .. } = &self.settings;
+        let Settings { units, segment_data_bytes, write_units, .. } = &self.settings;
         let mut text = format!(
             "budget {} bytes, units {units}, segments of {segment_data_bytes} bytes",
             self.budget_bytes(),
         );
         if !write_units {
             text += ", for reading alone: new tables get stock filters";
-        }
-        if !without_effect.is_empty() {
-            text += &format!("; without effect, as no settings any more: {}", without_effect.join(", "));
         }
         text
     }

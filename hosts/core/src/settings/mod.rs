@@ -32,8 +32,6 @@ pub struct Settings {
     pub negative_cache: bool,
     /// Whether a new table starts with the hotness of the segments whose keys it holds.
     pub inherit_hotness: bool,
-    /// Settings of earlier builds that were given, for the log.
-    pub(crate) without_effect: Vec<String>,
 }
 
 impl Default for Settings {
@@ -49,7 +47,6 @@ impl Default for Settings {
             charge_to_block_cache: false,
             negative_cache: true,
             inherit_hotness: true,
-            without_effect: Vec::new(),
         }
     }
 }

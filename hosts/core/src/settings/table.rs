@@ -184,9 +184,6 @@ pub const SETTINGS: &[Setting] = &[
     },
 ];
 
-/// Names of settings of earlier builds, which are taken and have no effect: option strings that have them go on working.
-pub(crate) const FORMER_SETTINGS: [&str; 2] = ["policy", "segment_lifetime_visits"];
-
 fn shown(value: Option<&impl ToString>, none: &str) -> String {
     value.map_or(none.to_owned(), ToString::to_string)
 }
@@ -218,10 +215,6 @@ pub(crate) type Given<'a> = [(&'a str, &'a str)];
 /// `settings` with `given`. Errors name the setting, what it was given and what it takes.
 pub(crate) fn apply(mut settings: Settings, given: &Given<'_>) -> Result<Settings, String> {
     for &(name, value) in given {
-        if FORMER_SETTINGS.contains(&name) {
-            settings.without_effect.push(name.to_owned());
-            continue;
-        }
         let setting = SETTINGS.iter().find(|setting| setting.name == name);
         let setting = setting.ok_or_else(|| {
             let names: Vec<_> = SETTINGS.iter().map(|setting| setting.name).collect();
@@ -316,7 +309,6 @@ mod tests {
             write_units: false,
             charge_to_block_cache: true,
             memory_pressure: Some(pressure),
-            without_effect: Vec::new(),
         };
         let mut settings = Settings::default();
         for (at, setting) in given.iter().enumerate() {
@@ -345,19 +337,6 @@ mod tests {
             let row = format!("| `{name}` | {takes} | {default} | {help} |");
             assert!(document.lines().any(|line| line == row), "docs/guide.md has no line\n{row}");
         }
-    }
-
-    #[test]
-    fn settings_of_earlier_builds_have_no_effect() {
-        let given = [("policy", "monkey"), ("budget", "1M"), ("segment_lifetime_visits", "x")];
-        let settings = apply(Settings::default(), &given).unwrap();
-        assert_eq!(difference(&settings, &Settings::default()), None);
-        assert_eq!(settings.budget_bytes, 1 << 20);
-        let told = Filters::start(settings, &TEST_ENGINE).unwrap().settings_text();
-        assert!(
-            told.ends_with("; without effect, as no settings any more: policy, segment_lifetime_visits"),
-            "{told}"
-        );
     }
 
     #[test]

@@ -106,8 +106,7 @@ extern "C" int springbloom_test_option_strings(void*, const char* path, char* er
       // Others share the instance: what they name must agree, but for the budget.
       CheckRefused("table_factory={id=springbloom;negative_cache=true}", second, "negative_cache: got true");
       CheckRefused("table_factory={id=springbloom;units=ribbon:9}", second, "ribbon:8");
-      auto other = Open(
-          FromString("table_factory={id=springbloom;negative_cache=false;policy=uniform;segment_lifetime_visits=7}"), second);
+      auto other = Open(FromString("table_factory={id=springbloom;negative_cache=false}"), second);
       CheckOk(springbloom::GetBudget(&budget), "GetBudget");
       Check(budget == 2 << 20, "a string without a budget leaves it alone");
       other.reset();
@@ -116,7 +115,7 @@ extern "C" int springbloom_test_option_strings(void*, const char* path, char* er
       Check(budget == 3 << 20, "a string with a budget changes it");
     }
     // Nobody uses the instance: another one may take its place.
-    auto db = Open(FromString("table_factory={id=springbloom;policy=benefit;assume_bytewise_equality=true}"), second);
+    auto db = Open(FromString("table_factory={id=springbloom;assume_bytewise_equality=true}"), second);
     CheckOk(springbloom::GetBudget(&budget), "GetBudget");
     Check(budget == 64 << 20, "the default budget");
     db.reset();
