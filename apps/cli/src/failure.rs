@@ -7,7 +7,7 @@ pub(crate) const EXIT_CODES: &str = "\
 Exit codes:
   0  done
   1  damage was found, or the machine failed (a full disk, say)
-  2  wrong usage or input: a bad argument; a file, folder or server that is missing or unusable";
+  2  wrong usage or input: a bad argument; a file or folder that is missing or unusable";
 
 /// The exit code for `error`. A database that RocksDB refuses is bad input.
 pub(crate) fn exit_code(error: &anyhow::Error) -> u8 {

@@ -6,12 +6,10 @@ mod command;
 mod database;
 mod failure;
 
-use std::env;
 use std::process::ExitCode;
 
 use clap::{CommandFactory, Parser, Subcommand};
-use springbloom_console::failure::EXIT_BAD_INPUT;
-use springbloom_console::{output, program, signals};
+use springbloom_console::{program, signals};
 
 /// Elastic filters for LSM stores: compare them with RocksDB's own, and inspect databases
 #[derive(Parser)]
@@ -29,25 +27,13 @@ enum Command {
     Report(springbloom_evidence::Report),
     Inspect(command::inspect::Inspect),
     Advise(command::advise::Advise),
-    Top(command::top::Top),
     Completions(springbloom_console::Completions),
     Man(springbloom_console::Man),
 }
 
-/// Commands of another program, which were here once.
-const MOVED: [&str; 3] = ["set", "index", "dedup"];
-
 fn main() -> ExitCode {
     env_logger::init();
     signals::end_with_parent();
-    if let Some(moved) =
-        MOVED.into_iter().find(|moved| env::args_os().nth(1).is_some_and(|word| word == *moved))
-    {
-        output::warn(format_args!(
-            "`springbloom {moved}` is now `springflash {moved}`: build it in the folder flash"
-        ));
-        return ExitCode::from(EXIT_BAD_INPUT);
-    }
     let commands = program::explained(Arguments::command(), failure::EXIT_CODES);
     let arguments: Arguments = match program::parse(commands.clone()) {
         Ok(arguments) => arguments,
@@ -60,7 +46,6 @@ fn main() -> ExitCode {
         Command::Report(report) => report.run(),
         Command::Inspect(inspect) => inspect.run(),
         Command::Advise(advise) => advise.run(),
-        Command::Top(top) => top.run(),
         Command::Completions(completions) => completions.run(commands),
         Command::Man(man) => man.run(commands),
     };

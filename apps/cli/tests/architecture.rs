@@ -85,7 +85,7 @@ const ALLOWED: [(&str, &[&str]); 20] = [
 ];
 
 /// What crates without an engine may use from elsewhere. A store is not among them.
-const NEUTRAL_EXTERNALS: [&str; 37] = [
+const NEUTRAL_EXTERNALS: [&str; 36] = [
     "anyhow",
     "arc-swap",
     "blake3",
@@ -106,7 +106,6 @@ const NEUTRAL_EXTERNALS: [&str; 37] = [
     "maud",
     "multiversion",
     "parking_lot",
-    "plotters",
     "prometheus-client",
     "pulldown-cmark",
     "rand",

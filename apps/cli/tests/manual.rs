@@ -36,9 +36,9 @@ fn each_command_has_a_man_page() {
         assert!(written.contains(&format!("springbloom-{command}.1")), "{command} of {written:?}");
     }
     assert!(written.contains("springbloom.1"), "{written:?}");
-    let page = fs::read_to_string(pages.join("springbloom-top.1")).expect("a page");
-    assert!(page.contains(".TH springbloom-top 1") && page.contains("\\-\\-interval"), "{page}");
-    let footer = format!(".TH springbloom-top 1  \"springbloom {}\"", env!("CARGO_PKG_VERSION"));
+    let page = fs::read_to_string(pages.join("springbloom-advise.1")).expect("a page");
+    assert!(page.contains(".TH springbloom-advise 1") && page.contains("\\-\\-target"), "{page}");
+    let footer = format!(".TH springbloom-advise 1  \"springbloom {}\"", env!("CARGO_PKG_VERSION"));
     assert!(page.contains(&footer), "{page}");
     assert!(page.contains(".SH \"EXIT STATUS\"\n  0  done\n") && !page.contains("EXTRA"), "{page}");
     springbloom(&["man"]).assert().success().stdout(contains(".SH SUBCOMMANDS"));
@@ -91,14 +91,14 @@ fn each_shell_gets_completions_of_all_commands() {
         for command in commands() {
             assert!(script.contains(&command), "{shell} does not know {command}");
         }
-        assert!(script.contains("interval"), "{shell} does not know options");
+        assert!(script.contains("target"), "{shell} does not know options");
     }
     springbloom(&["completions", "tcsh"]).assert().code(2).stderr(contains("bash"));
     // Bash takes them.
     let program = assert_cmd::cargo::cargo_bin("springbloom");
-    let check = "source <(\"$0\" completions bash); COMP_WORDS=(springbloom to); COMP_CWORD=1; \
-        _springbloom springbloom to springbloom; echo \"${COMPREPLY[@]}\"";
+    let check = "source <(\"$0\" completions bash); COMP_WORDS=(springbloom ad); COMP_CWORD=1; \
+        _springbloom springbloom ad springbloom; echo \"${COMPREPLY[@]}\"";
     let completed =
         std::process::Command::new("bash").args(["-c", check]).arg(&program).output().expect("bash");
-    assert_eq!(String::from_utf8_lossy(&completed.stdout).trim(), "top", "{completed:?}");
+    assert_eq!(String::from_utf8_lossy(&completed.stdout).trim(), "advise", "{completed:?}");
 }

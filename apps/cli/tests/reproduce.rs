@@ -72,7 +72,7 @@ fn wrong_usage_is_refused_with_what_is_expected() {
         .assert()
         .code(2)
         .stderr(contains("--any-commit has no effect"));
-    springbloom(&["report", "--records", "/nowhere"])
+    springbloom(&["report", "--records", "/nowhere", "--markdown", "memory"])
         .assert()
         .code(2)
         .stderr(contains("springbloom reproduce"));
@@ -83,21 +83,18 @@ fn wrong_usage_is_refused_with_what_is_expected() {
         .code(2)
         .stderr(contains("is no folder"));
     assert!(!mistyped.exists());
-    let page = folder.path().join("page.html");
     let [document, nameless] = ["tables.md", "nameless.md"].map(|name| folder.path().join(name));
     fs::write(&document, "\n<!-- record: memory -->\n").expect("write");
     fs::write(&nameless, "\n\n<!-- record: -->\n<!-- end of record -->\n").expect("write");
     for (records, message) in
         [(folder.path(), "has no records: run"), (&document, "tables.md is not a folder of records: run")]
     {
-        springbloom(&["report", "--records", text(records), "--out", text(&page)])
+        springbloom(&["report", "--records", text(records), "--markdown", "memory"])
             .assert()
             .code(2)
             .stderr(contains(message));
-        assert!(!page.exists());
     }
-    let mine = simulated("--bits 4 --filters bloom").to_string();
-    fs::write(folder.path().join("mine.json"), mine).expect("write");
+    simulate(&folder.path().join("mine.jsonl"), "mine", &[], "--bits 4 --filters bloom");
     for (update, message) in [
         (&*document, "tables.md: line 2: <!-- record: memory -->: expected <!-- end of record --> after it"),
         (&*nameless, "nameless.md: line 3: <!-- record: --> names no table: expected <!-- record: ID -->"),
@@ -108,11 +105,12 @@ fn wrong_usage_is_refused_with_what_is_expected() {
             .code(2)
             .stderr(contains(message));
     }
-    fs::write(folder.path().join("bad.json"), "{\"rows\": []}").expect("write");
-    springbloom(&["report", "--records", text(folder.path())])
+    fs::write(folder.path().join("bad.jsonl"), "{\"run\": \"bad\"}\n").expect("write");
+    springbloom(&["report", "--records", text(folder.path()), "--markdown", "memory"])
         .assert()
         .code(2)
-        .stderr(contains("bad.json").and(contains("no record")));
+        .stderr(contains("bad.jsonl").and(contains("no record")));
+    springbloom(&["report"]).assert().code(2).stderr(contains("--markdown"));
 }
 
 #[test]
@@ -196,46 +194,24 @@ fn a_run_that_fails_does_not_end_the_others() {
 }
 
 #[test]
-fn a_page_and_tables_are_made_of_records() {
+fn tables_are_made_of_records() {
     let folder = tempfile::tempdir().expect("folder");
     let file = folder.path().join("springbloom.quick.jsonl");
     simulate(&file, "memory-simulated", &[], "--bits 2,4 --filters benefit,bloom");
     let records = ["--records", text(folder.path())];
-    let page = folder.path().join("page.html");
-    springbloom(&["report", "--out", text(&page)])
-        .args(records)
-        .assert()
-        .success()
-        .stderr(contains("1 records"));
-    let [precious, link] = ["precious.txt", "link.html"].map(|name| folder.path().join(name));
-    fs::write(&precious, "precious").expect("write");
-    std::os::unix::fs::symlink(&precious, &link).expect("a link");
-    springbloom(&["report", "--out", text(&link)]).args(records).assert().code(2).stderr(contains(".html"));
-    assert_eq!(fs::read_to_string(&precious).expect("read"), "precious");
-    let nowhere = folder.path().join("nowhere.html");
-    std::os::unix::fs::symlink("missing", &nowhere).expect("a link");
-    springbloom(&["report", "--out", text(&nowhere)])
-        .args(records)
-        .assert()
-        .code(2)
-        .stderr(contains("a link that leads nowhere"));
-    assert!(nowhere.is_symlink());
-    let html = fs::read_to_string(&page).expect("a page");
-    assert!(html.contains("<option value=\"w-memory-simulated\">"), "a chart of it can be chosen");
     springbloom(&["report", "--markdown", "memory-simulated"])
         .args(records)
         .assert()
         .success()
         .stdout(contains("with so many bits per key | `benefit` | `bloom` |").and(contains("\n| 2 | 0.")));
     let document = folder.path().join("document.md");
-    fs::write(&document, "<!-- record: memory-simulated -->\r\n<!-- end of record -->\r\n").expect("write");
+    fs::write(&document, "<!-- record: memory-simulated -->\n<!-- end of record -->\n").expect("write");
     let update = || {
         springbloom(&["report", "--update", text(&document)]).args(records).assert().success();
         fs::read_to_string(&document).expect("read")
     };
     let updated = update();
-    assert!(updated.contains("\r\n| 4 | 0."));
-    assert_eq!(updated.matches('\n').count(), updated.matches("\r\n").count(), "{updated:?}");
+    assert!(updated.contains("\n| 4 | 0."));
     assert_eq!(update(), updated, "nothing changes");
     springbloom(&["report", "--markdown", "memory"])
         .args(records)

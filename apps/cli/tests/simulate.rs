@@ -59,18 +59,13 @@ fn a_sample_wastes_as_much_as_all() {
 }
 
 #[test]
-fn a_hundred_terabytes_take_no_more_time_and_the_figure_is_drawn() {
-    let folder = tempfile::tempdir().expect("a folder");
-    let figure = folder.path().join("figure.svg");
-    let arguments =
-        "--records 100G --segments 100 --lookups 5000 --bits 2,4 --filters benefit,monkey-ribbon --plot";
+fn a_hundred_terabytes_take_no_more_time() {
+    let arguments = "--records 100G --segments 100 --lookups 5000 --bits 2,4 --filters benefit,monkey-ribbon";
     simulate(arguments)
-        .arg(&figure)
         .assert()
         .success()
         .stdout(contains("no store was run"))
         .stdout(contains("For as few, monkey-ribbon"));
-    assert!(std::fs::read_to_string(figure).expect("a figure").contains("wasted reads per lookup"));
 }
 
 const FAMILIES: &str = "--runs 1MiB,4MiB,40MiB --record-bytes 200 --segment-data-bytes 1MiB --table-bytes 4MiB --lookups 40000 \
@@ -145,7 +140,6 @@ fn what_families_cannot_have_is_refused() {
         ("--set families=2 --set family_traffic=half", "expected equal, halving or shares"),
         ("--set families=2 --set family_absent=1/0 --zero-result .5", "--zero-result has no effect"),
         ("--set families=2 --set family_absent=0 --absent fresh", "no lookup asks for an absent key"),
-        ("--set families=2 --trace x", "--trace has no effect: there are several column families"),
         ("--set families=2 --accesses", "--accesses has no effect: there are several column families"),
         ("--set families=2 --set movement=jump:1000", "--set movement has no effect"),
         ("--set families=2 --filters ribbon:0/0", "expected more than 0 and at most 100 bits per key"),
@@ -182,16 +176,12 @@ fn bad_input_is_named() {
         ("--record-bytes 128MiB", "expected at most the size of a table"),
         ("--runs 1K", "got 1 records of 1000 B in 1 sorted runs, expected 1000 to"),
         ("--runs 1GiB --records 1G", "cannot be used with"),
-        ("--plot figure.txt", "expected a name that ends in .svg or .png"),
-        ("--plot /no/such/folder/figure.svg", "there is no such folder"),
         ("--distribution zipf:-1", "Zipf constant"),
         ("--segments 1", "50"),
-        ("--keys /etc/passwd", "give it with --trace"),
         ("--absent fresh --zero-result 0", "no lookup asks for an absent key"),
         ("--units ribbon:4 --filters bloom", "no policy and no optimum is simulated"),
         ("--no-negative-cache --filters optimum", "no policy is simulated"),
         ("--no-compaction --filters optimum", "for tables that stay"),
-        ("--trace x --set movement=jump:1000", "--set movement has no effect: a recorded workload"),
         ("--salts 3 --accesses", "accesses are counted for one hot-key mapping"),
     ] {
         simulate(arguments).assert().code(2).stderr(contains(message));
@@ -201,49 +191,4 @@ fn bad_input_is_named() {
         .assert()
         .success()
         .stdout(contains("no room"));
-}
-
-#[test]
-fn a_trace_is_simulated_on_its_own_keys_and_on_more() {
-    let folder = tempfile::tempdir().expect("folder");
-    let path = folder.path().join("dedup.trace");
-    // Each of 30,000 keys is looked up and then put, and one of a few hot ones is looked up.
-    let line = |n: u64| {
-        let key = |n: u64| n.wrapping_mul(0x9E37_79B9_7F4A_7C15);
-        format!("get,{0:016x}\nput,{0:016x}\nget,{1:016x}\n", key(n), key(n % 97))
-    };
-    std::fs::write(&path, (0..30_000).map(line).collect::<String>()).expect("trace");
-    let trace = format!(
-        "--trace {} --record-bytes 100 --segment-data-bytes 64KiB --table-bytes 256KiB",
-        path.display()
-    );
-    let document = json(&format!("{trace} --bits 10,20 --filters bloom,benefit,optimum"));
-    let settings = &document["settings"];
-    assert_eq!(
-        (settings["records"].as_u64(), settings["simulated_share"].as_f64()),
-        (Some(30_000), Some(1.0))
-    );
-    // 97 hot keys are there from the beginning on.
-    assert!(
-        settings["zero_result_ratio"].as_f64().is_some_and(|ratio| (ratio - 0.5).abs() < 0.01),
-        "{settings}"
-    );
-    assert_eq!(settings["measured_lookups"], 30_000);
-    for filter in ["bloom", "benefit", "optimum"] {
-        let (little, much) = (wasted(&document, filter, 10.0), wasted(&document, filter, 20.0));
-        assert!(much < little, "{filter}: {little} with 10 bits, {much} with 20");
-    }
-    let many = format!("{trace} --records 4M --bits 4 --filters bloom --segments");
-    let [all, sampled] = [20_000, 600].map(|segments| json(&format!("{many} {segments}")));
-    let share = sampled["settings"]["simulated_share"].as_f64().expect("share");
-    assert!((0.02..0.2).contains(&share), "{share}");
-    let ratio = wasted(&sampled, "bloom", 4.0) / wasted(&all, "bloom", 4.0);
-    assert!((0.5..2.0).contains(&ratio), "{ratio}");
-    simulate(&format!("{trace} --records 1e12")).assert().code(2).stderr(contains("--segments"));
-    simulate(&format!("{trace} --distribution uniform"))
-        .assert()
-        .code(2)
-        .stderr(contains("cannot be used with"));
-    std::fs::write(&path, "get").expect("trace");
-    simulate(&trace).assert().code(2).stderr(contains("line 1"));
 }

@@ -54,14 +54,6 @@ fn every_help_has_the_exit_codes() {
 }
 
 #[test]
-fn commands_of_the_other_program_are_named() {
-    for arguments in [&["set", "create", "seen"][..], &["index", "--help"], &["dedup", "scan", "."]] {
-        let moved = format!("`springbloom {0}` is now `springflash {0}`", arguments[0]);
-        springbloom(arguments).assert().code(2).stdout("").stderr(contains(moved));
-    }
-}
-
-#[test]
 fn a_command_makes_the_folder_that_it_is_given_and_none_above() {
     let dir = tempfile::tempdir().expect("a folder");
     for arguments in [

@@ -85,7 +85,6 @@ impl Compare {
         let Inputs { dir, records, recorded, configs, common, defaults, .. } = &inputs;
         let workload = self.workload(&records.keys, recorded.as_ref())?;
         let (warmup_ops, ops) = self.operations(defaults, recorded.as_ref())?;
-        self.require_whole_windows(warmup_ops)?;
         self.require_room(&inputs)?;
         let manifest = self.manifest(records, common);
         if !(self.reuse && Folder::is_there(dir)) {
@@ -139,7 +138,7 @@ impl Compare {
             if self.json {
                 comparison::write_json(out, &header, &rows, &load_rows)
             } else {
-                comparison::write_table(out, &header, &rows, self.set.details)
+                comparison::write_table(out, &header, &rows)
             }
         })
     }

@@ -111,20 +111,6 @@ impl Compare {
         }
     }
 
-    /// Refuses jumps of the hot set within a window: recovery is counted in windows.
-    pub(crate) fn require_whole_windows(&self, warmup_ops: u64) -> Result<()> {
-        let Some((window, period)) = self.set.window.zip(self.set.movement.jump_period_ops()) else {
-            return Ok(());
-        };
-        if period.is_multiple_of(window) && warmup_ops.is_multiple_of(window) {
-            return Ok(());
-        }
-        Err(bad_input(format!(
-            "--set window={window}: a jump must fall between two windows, so the period of the movement ({period}) and --warmup \
-             ({warmup_ops}) must be multiples of the window"
-        )))
-    }
-
     pub(crate) fn configs(&self) -> Result<Vec<Config>> {
         let defaults = match self.preset {
             _ if self.load_only => "bloom:10,elastic:4",
@@ -238,7 +224,6 @@ impl Compare {
             buffered: self.set.buffered,
             // Only lookups that are measured are slow.
             seek: None,
-            wal: self.set.wal,
             block_cache: self.block_cache.filter(|size| size.bytes > 0).map(|size| BlockCache {
                 bytes: size.bytes,
                 kind: self.set.cache_kind,
@@ -283,7 +268,6 @@ impl Compare {
             value_bytes: records.value_bytes,
             seed: self.seed,
             direct_io: !self.set.buffered,
-            wal: self.set.wal,
             seek_ms: self.set.seek_ms,
             block_cache: common.block_cache,
             layout: common.layout,

@@ -20,8 +20,7 @@ pub(crate) struct Settings {
     /// of the warm-up and of all threads together
     #[arg(long = "movement", value_name = "MOVEMENT", default_value_t)]
     pub(crate) movement: Movement,
-    /// Also show the wasted reads per get in each window of this many lookups, and after how many lookups each configuration has
-    /// recovered from a jump: the first window that wastes at most 10% more than the last one before the jump
+    /// Also show the wasted reads per get in each window of this many lookups
     #[arg(long = "window", value_name = "LOOKUPS", value_parser = sizes::whole_within::<u64>(1..=WHOLE_MAX))]
     pub(crate) window: Option<u64>,
     #[command(flatten)]
@@ -34,15 +33,9 @@ pub(crate) struct Settings {
     #[arg(long = "multi_get", value_name = "KEYS", value_parser = sizes::whole_within::<u32>(1..=10_000), default_value_t = 1,
         hide_default_value = true, conflicts_with = "window")]
     pub(crate) multi_get: u32,
-    /// Also show latencies, processor time, reads of indexes and units, and loads
-    #[arg(long = "details")]
-    pub(crate) details: bool,
     /// Records of a measured load [default: a sample; with --load-only a larger one]
     #[arg(long = "load_records", value_name = "RECORDS", value_parser = sizes::whole_within::<u64>(1..=WHOLE_MAX))]
     pub(crate) load_records: Option<u64>,
-    /// Write to the write-ahead log, too: it is off by default, as it costs every configuration the same
-    #[arg(long = "wal")]
-    pub(crate) wal: bool,
     /// Let each read of a table or a filter take this many milliseconds longer, as on a disk with that seek time. A read that goes on
     /// where the last one of its file ended does not
     #[arg(long = "seek_ms", value_name = "MILLISECONDS", value_parser = sizes::number_within(0.001..=1000.0))]

@@ -26,15 +26,8 @@ const OF_LOOKUPS: [&str; 13] = [
 ];
 
 /// Flags that one column family alone has.
-const OF_ONE_FAMILY: [&str; 7] = [
-    "--trace",
-    "--load-only",
-    "--load-rounds",
-    "--set load_records",
-    "--set movement",
-    "--set multi_get",
-    "--set wal",
-];
+const OF_ONE_FAMILY: [&str; 6] =
+    ["--trace", "--load-only", "--load-rounds", "--set load_records", "--set movement", "--set multi_get"];
 
 /// What `--preset shamba` varies itself.
 const VARIED_BY_SHAMBA: [&str; 13] = [

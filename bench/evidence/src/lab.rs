@@ -1,5 +1,4 @@
-//! The records of runs, in a folder: a line for each run in `FILE.jsonl` and, for quick runs, in `FILE.quick.jsonl`; and what people put
-//! there, with a record in each `NAME.json`.
+//! The records of runs, in a folder: a line for each run in `FILE.jsonl` and, for quick runs, in `FILE.quick.jsonl`.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -48,8 +47,7 @@ pub(crate) fn save(folder: &Path, run: &Run, size: Size, record: &Record) -> Res
 }
 
 impl Lab {
-    /// The records of a folder: those of `size`, or of each run the full one where there is one and else the quick one; and those whose
-    /// name says no size.
+    /// The records of a folder: those of `size`, or of each run the full one where there is one and else the quick one.
     pub(crate) fn read(folder: &Path, size: Option<Size>) -> Result<Self> {
         let mut lab = Self::default();
         let mut files = Vec::new();
@@ -63,8 +61,6 @@ impl Lab {
                 if size.is_none_or(|size| size == of) {
                     files.push((of == Size::Full, path));
                 }
-            } else if let Some(run) = name.strip_suffix(".json") {
-                lab.records.extend(Record::read(&path)?.map(|record| (run.to_owned(), record)));
             }
         }
         // Full records come last and stay.
@@ -134,18 +130,10 @@ mod tests {
         keep("one", Size::Quick, 1.0);
         keep("one", Size::Full, 9.0);
         keep("one", Size::Full, 2.0);
-        record(3.0).save(&folder.path().join("mine.json")).expect("save");
         fs::write(folder.path().join("notes.txt"), "no record").expect("write");
         let value = |size, run| Lab::read(folder.path(), size).expect("read").value(run, "reads");
         keep("two", Size::Quick, 4.0);
-        assert_eq!(
-            [
-                value(Some(Size::Quick), "one"),
-                value(Some(Size::Full), "one"),
-                value(Some(Size::Full), "mine")
-            ],
-            [Some(1.0), Some(2.0), Some(3.0)]
-        );
+        assert_eq!([value(Some(Size::Quick), "one"), value(Some(Size::Full), "one")], [Some(1.0), Some(2.0)]);
         assert_eq!(value(Some(Size::Full), "two"), None);
         assert_eq!(
             [value(None, "one"), value(None, "two")],
@@ -153,12 +141,9 @@ mod tests {
             "the larger one of each run"
         );
         let lab = Lab::read(folder.path(), None).expect("read");
-        assert_eq!(["one", "two", "mine"].map(|run| lab.is_full(run)), [true, false, false]);
-        for bad in ["bad.json", "bad.jsonl"] {
-            fs::write(folder.path().join(bad), "{}").expect("write");
-            let error = Lab::read(folder.path(), None).expect_err("no record");
-            assert!(format!("{error:#}").contains(bad), "{error:#}");
-            fs::remove_file(folder.path().join(bad)).expect("remove");
-        }
+        assert_eq!(["one", "two"].map(|run| lab.is_full(run)), [true, false]);
+        fs::write(folder.path().join("bad.jsonl"), "{}").expect("write");
+        let error = Lab::read(folder.path(), None).expect_err("no record");
+        assert!(format!("{error:#}").contains("bad.jsonl"), "{error:#}");
     }
 }

@@ -6,7 +6,7 @@
 //! - `verdict`: whether what the paper reports holds;
 //! - `tables`: what is compared with no paper;
 //! - `reproduce`: `springbloom reproduce`;
-//! - `report`, `page`, `markdown`: `springbloom report`.
+//! - `report`, `markdown`: `springbloom report`.
 
 #![deny(unsafe_code)]
 
@@ -14,7 +14,6 @@ mod catalogue;
 mod experiment;
 mod lab;
 mod markdown;
-mod page;
 mod reason;
 mod report;
 mod reproduce;

@@ -1,17 +1,16 @@
 //! Tables of records for Markdown documents.
 
-mod prose;
-
 use std::fmt::Write;
 use std::ops::Range;
 
 use anyhow::{Context, Result};
-use springbloom_console::bad_input;
+use springbloom_console::{bad_input, distinct};
 use springbloom_records::Record;
 
 use crate::catalogue;
 use crate::experiment::{Claim, Experiment, Here, Whose};
 use crate::lab::{Lab, commits};
+use crate::reason::{Reason, told};
 use crate::tables::{Table, shown};
 use crate::verdict::{judge, rows};
 
@@ -53,18 +52,18 @@ pub(crate) fn table(id: &str, lab: &Lab) -> Result<Option<String>> {
 /// # Errors
 /// No table, one without a name or an end, an unknown id.
 pub(crate) fn update(text: &str, lab: &Lab) -> Result<(String, Vec<String>)> {
-    let prose = prose::prose(text);
-    if !prose.contains(BEGIN) {
+    if !text.contains(BEGIN) {
         return Err(bad_input(format!(
-            "it has no table: expected {BEGIN} ID {CLOSE} before one, and {END} after it, outside blocks of code"
+            "it has no table: expected {BEGIN} ID {CLOSE} before one, and {END} after it"
         )));
     }
     let (mut updated, mut done, mut kept) = (String::new(), 0, Vec::new());
-    while let Some(Place { line, id, old }) = Place::next(&prose, done)? {
+    while let Some(Place { line, id, old }) = Place::next(text, done)? {
         let table = table(id, lab).with_context(|| format!("line {line}"))?;
         if let Some(table) = table {
             updated.push_str(&text[done..old.start]);
-            updated.push_str(&format!("\n{table}").replace('\n', line_end(text, old.start)));
+            updated.push('\n');
+            updated.push_str(&table);
         } else {
             kept.push(id.to_owned());
             updated.push_str(&text[done..old.end]);
@@ -85,9 +84,9 @@ struct Place<'a> {
 
 impl<'a> Place<'a> {
     /// The first one at `from` or after it.
-    fn next(prose: &'a str, from: usize) -> Result<Option<Self>> {
-        let Some((before, after)) = prose[from..].split_once(BEGIN) else { return Ok(None) };
-        let line = 1 + prose[..from + before.len()].matches('\n').count();
+    fn next(text: &'a str, from: usize) -> Result<Option<Self>> {
+        let Some((before, after)) = text[from..].split_once(BEGIN) else { return Ok(None) };
+        let line = 1 + text[..from + before.len()].matches('\n').count();
         let refuse = |what: String| bad_input(format!("line {line}: {BEGIN}{what}"));
         let of_line = after.lines().next().unwrap_or_default();
         let (id, _) = of_line
@@ -104,32 +103,30 @@ impl<'a> Place<'a> {
             .split_once(END)
             .filter(|(old, _)| !old.contains(BEGIN))
             .ok_or_else(|| refuse(format!("{id}{CLOSE}: expected {END} after it")))?;
-        let start = prose.len() - behind.len();
+        let start = text.len() - behind.len();
         Ok(Some(Self { line, id: id.trim(), old: start..start + old.len() }))
     }
 }
 
-/// How the line at `place` of `text` ends or, if the text ends with it, how the first line does.
-fn line_end(text: &str, place: usize) -> &'static str {
-    let end = text[place..].find('\n').map(|end| place + end).or_else(|| text.find('\n'));
-    if end.is_some_and(|end| text[..end].ends_with('\r')) { "\r\n" } else { "\n" }
-}
-
-/// The table of all verdicts. Each reason is written once, below the table, and rows have its number.
+/// The table of all verdicts. Each kind of reason is written once, below the table, and rows have its number.
 fn verdicts(lab: &Lab) -> Result<String> {
     let mut text =
         "| experiment | what | as published | Springbloom | verdict | why |\n|---|---|---|---|---|---|\n"
             .to_owned();
-    let mut reasons: Vec<String> = Vec::new();
+    let mut reasons: Vec<Reason> = Vec::new();
     for experiment in catalogue::experiments().iter().filter(|experiment| !experiment.has_no_claims()) {
         let judged = judge(experiment, lab);
         let [published, ours] = [Whose::Published, Whose::Springbloom]
             .map(|whose| judged.count_of(whose).map_or_else(|| "-".to_owned(), |count| count.to_string()));
         let why = match &experiment.here {
-            Here::Not(why) => vec![why.trim_end_matches('.').to_owned()],
+            Here::Not(why) => vec![Reason::Known(why.trim_end_matches('.').to_owned())],
             Here::Measured { .. } | Here::Tabled { .. } => judged.reasons.clone(),
         };
-        let why: Vec<_> = why.into_iter().map(|reason| number_of(reason, &mut reasons).to_string()).collect();
+        reasons.extend(why.clone());
+        let kinds = distinct(reasons.iter().map(|reason| reason.kind().0));
+        let number =
+            |reason: &Reason| 1 + kinds.iter().position(|kind| *kind == reason.kind().0).unwrap_or(0);
+        let why: Vec<_> = distinct(why.iter().map(number)).iter().map(usize::to_string).collect();
         let (id, shows, why) = (&experiment.id, &experiment.shows, why.join(", "));
         let verdict = if [&published, &ours].iter().all(|count| *count == "-") {
             judged.text()
@@ -140,19 +137,10 @@ fn verdicts(lab: &Lab) -> Result<String> {
         writeln!(text, "| `{id}` | {shows} | {published} | {ours} | {verdict} | {why} |")?;
     }
     text.push('\n');
-    for (at, reason) in (1..).zip(&reasons) {
+    for (at, reason) in (1..).zip(told(&reasons)) {
         writeln!(text, "{at}. {reason}.")?;
     }
     Ok(text)
-}
-
-/// The place of `reason` in the list, from 1; it is added if it is new.
-fn number_of(reason: String, reasons: &mut Vec<String>) -> usize {
-    if let Some(at) = reasons.iter().position(|known| *known == reason) {
-        return at + 1;
-    }
-    reasons.push(reason);
-    reasons.len()
 }
 
 /// Nothing if all records are full, and else how many are.
@@ -189,7 +177,7 @@ fn claims_of(experiment: &Experiment, lab: &Lab) -> Result<String> {
         }
         writeln!(text)?;
     }
-    for reason in &judged.reasons {
+    for reason in told(&judged.reasons) {
         writeln!(text, "\nWhy not: {reason}.")?;
     }
     Ok(text)
@@ -252,35 +240,6 @@ mod tests {
         let unknown = old.replace("memory", "atc19-fig99");
         let error = format!("{:#}", update(&unknown, &lab).expect_err("unknown"));
         assert!(error.starts_with("line 3: there is no experiment"), "{error}");
-    }
-
-    #[test]
-    fn markers_in_fenced_code_are_left_alone() {
-        let table = |id: &str| format!("<!-- record: {id} -->\n| old |\n<!-- end of record -->\n");
-        let example = format!("```md\n{}```\n\n~~~\n{}~~~\n", table("memory"), table("ID"));
-        let text = format!("{example}{}{example}", table("memory"));
-        let (new, _) = update(&text, &lab()).expect("update");
-        assert!(new.starts_with(&example) && new.ends_with(&example), "{new}");
-        assert_eq!(new.matches("| **Springbloom**").count(), 1, "{new}");
-        let error = update(&example, &lab()).expect_err("no table").to_string();
-        assert!(error.ends_with("outside blocks of code"), "{error}");
-        let no_end = format!("<!-- record: memory -->\n\n```\n{END}\n```\n");
-        let error = update(&no_end, &lab()).expect_err("its end is an example").to_string();
-        assert!(error.contains("expected <!-- end of record --> after it"), "{error}");
-    }
-
-    #[test]
-    fn tables_have_the_line_ends_of_their_document() {
-        for old in [
-            "Text.\n\n<!-- record: memory -->\n| old |\n<!-- end of record -->\n",
-            "Text.\n\n<!-- record: memory --><!-- end of record -->",
-        ] {
-            let lab = lab();
-            let (with_lf, _) = update(old, &lab).expect("update");
-            let (with_crlf, _) = update(&old.replace('\n', "\r\n"), &lab).expect("update");
-            assert_eq!(with_crlf, with_lf.replace('\n', "\r\n"));
-            assert_eq!(update(&with_crlf, &lab).expect("again").0, with_crlf);
-        }
     }
 
     #[test]

@@ -41,7 +41,7 @@ impl Reason {
     }
 
     /// What it has in common with others, and its value.
-    fn kind(&self) -> (String, f64) {
+    pub(crate) fn kind(&self) -> (String, f64) {
         match self {
             Self::Limit { most, shown } => (format!("limit {shown:?}"), *most),
             Self::Left { share } => ("left".to_owned(), *share),

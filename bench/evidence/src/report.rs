@@ -1,44 +1,37 @@
-//! `springbloom report`: a page of the records, and tables of documents.
+//! `springbloom report`: the records as tables of documents.
 
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use anyhow::{Context, Result};
 use clap::Args;
-use springbloom_console::{bad_input, output, require_regular, require_replaceable};
+use springbloom_console::{bad_input, output, require_regular};
 
-use crate::catalogue;
 use crate::lab::Lab;
+use crate::markdown;
 use crate::reproduce::records_folder;
 use crate::run::Size;
-use crate::{markdown, page};
 
-/// Make one page of the records of measurements: filters at equal memory by workload, tables, paper against ours
-///
-/// The page is one file and needs no network. Records are those of `springbloom reproduce`, and what `compare --json` and
-/// `simulate --json` print, as files that end in .json.
+/// Show the records of `springbloom reproduce` as Markdown: tables of filters, paper against ours
 #[derive(Args, Debug)]
 pub struct Report {
     /// Folder of records [default: springbloom/records in the cache folder of the user]
     #[arg(long, value_name = "DIR")]
     records: Option<PathBuf>,
-    /// Page to write
-    #[arg(long, value_name = "FILE.html", default_value = "springbloom-report.html")]
-    out: PathBuf,
     /// Use records of quick runs alone [default: of each run the full record, or the quick one where there is none]
     #[arg(long)]
     quick: bool,
-    /// Print a table of an experiment as Markdown instead, or `verdicts` for that of all
-    #[arg(long, value_name = "ID", conflicts_with = "out")]
+    /// Print the table of an experiment, or `verdicts` for that of all
+    #[arg(long, value_name = "ID", required_unless_present = "update")]
     markdown: Option<String>,
-    /// Write the tables of a Markdown file anew instead: what is between <!-- record: ID --> and
-    /// <!-- end of record -->, outside blocks of code
-    #[arg(long, value_name = "FILE.md", conflicts_with_all = ["out", "markdown"])]
+    /// Write the tables of a Markdown file anew: what is between <!-- record: ID --> and
+    /// <!-- end of record -->
+    #[arg(long, value_name = "FILE.md", conflicts_with = "markdown")]
     update: Option<PathBuf>,
 }
 
 impl Report {
-    /// Writes the page, or prints or writes tables.
+    /// Prints a table, or writes those of a document.
     ///
     /// # Errors
     /// Folders and files that cannot be used, unknown ids.
@@ -78,26 +71,9 @@ impl Report {
             for id in kept {
                 output::warn(format_args!("{id} has no records: its table stays as it is"));
             }
-            return write(document, &text);
+            output::write_whole(document, text.as_bytes())
+                .with_context(|| format!("cannot write {}", document.display()))?;
         }
-        let written_at = output::written_at(&self.out);
-        let is_page =
-            written_at.extension().is_some_and(|extension| extension == "html" || extension == "htm");
-        if !self.out.starts_with("/dev") {
-            if !is_page {
-                return Err(bad_input(format!(
-                    "--out {}: expected a name that ends in .html, so that no other file is overwritten",
-                    self.out.display()
-                )));
-            }
-            require_replaceable(&self.out, "a page")?;
-        }
-        write(&self.out, &page::page(catalogue::experiments(), &lab)?)?;
-        output::tell(format_args!("{}: a page of {} records", self.out.display(), lab.iter().count()));
         Ok(())
     }
-}
-
-fn write(path: &Path, text: &str) -> Result<()> {
-    output::write_whole(path, text.as_bytes()).with_context(|| format!("cannot write {}", path.display()))
 }

@@ -21,7 +21,7 @@ use runner::Runner;
 /// Run the experiments of the papers again, and say which of their figures hold
 ///
 /// Each run is kept as a record, so an interrupted command goes on where it was. What was measured at another commit or with other
-/// settings is measured again. `springbloom report` makes a page of the records.
+/// settings is measured again. `springbloom report` makes tables of the records.
 #[derive(Args, Debug)]
 pub struct Reproduce {
     #[command(flatten)]

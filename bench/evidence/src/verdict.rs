@@ -94,8 +94,8 @@ pub(crate) struct Judged {
     pub(crate) findings: Vec<Option<Finding>>,
     /// The claims of each kind, where there are any.
     pub(crate) counts: Vec<(Whose, Count)>,
-    /// Why some do not hold, each reason once.
-    pub(crate) reasons: Vec<String>,
+    /// Why some do not hold.
+    pub(crate) reasons: Vec<Reason>,
 }
 
 impl Judged {
@@ -188,8 +188,7 @@ pub(crate) fn judge(experiment: &Experiment, lab: &Lab) -> Judged {
         .map(|whose| (whose, Count::of(of(whose).map(|(_, finding)| finding))))
         .filter(|(_, count)| count.all > 0)
         .collect();
-    let reasons: Vec<_> = findings.iter().flatten().flat_map(|finding| finding.reasons.clone()).collect();
-    let reasons = told(&reasons);
+    let reasons = findings.iter().flatten().flat_map(|finding| finding.reasons.clone()).collect();
     Judged { verdict: Count::of(findings.iter()).verdict(), findings, counts, reasons }
 }
 
@@ -329,7 +328,7 @@ mod tests {
         assert_eq!(text(Whose::Published).as_deref(), Some("0 of 2"));
         assert_eq!(text(Whose::Springbloom).as_deref(), Some("1 of 1"));
         assert_eq!(text(Whose::Setting), None);
-        assert_eq!(judged.reasons, ["the disk is slow"]);
+        assert_eq!(told(&judged.reasons), ["the disk is slow"]);
         let claims = [claim(Whose::Published, None), claim(Whose::Springbloom, Some(2.0))];
         let findings: Vec<_> = claims.iter().map(|claim| finding(claim, &Lab::default())).collect();
         let rows = rows(&claims, &findings);

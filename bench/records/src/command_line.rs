@@ -3,7 +3,7 @@
 use std::path::Path;
 
 /// Flags that say where things are and how results are shown, with the number of their values. They do not change what is measured.
-const WITHOUT_EFFECT: [(&str, usize); 4] = [("--dir", 1), ("--reuse", 0), ("--json", 0), ("--plot", 1)];
+const WITHOUT_EFFECT: [(&str, usize); 3] = [("--dir", 1), ("--reuse", 0), ("--json", 0)];
 /// Flags with the path of a file, whose folder says nothing.
 const OF_FILES: [&str; 1] = ["--keys"];
 

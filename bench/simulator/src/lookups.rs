@@ -1,7 +1,5 @@
 //! Sequences of lookups.
 
-use std::sync::Arc;
-
 use springbloom_workload::hash::mix;
 use springbloom_workload::{
     AbsentKeys, Distribution, FamilyMix, FamilyStream, KeySpace, Mix, Movement, Operation, StreamSettings,
@@ -46,19 +44,9 @@ pub struct Lookup {
 
 /// An endless sequence of lookups, half of them of absent keys unless the stream says otherwise. Equal settings give equal sequences.
 #[derive(Clone, Debug)]
-pub struct Lookups(Source);
-
-#[derive(Clone, Debug)]
-enum Source {
-    Stream {
-        operations: FamilyStream,
-        keys: Keys,
-    },
-    /// They begin anew at the end.
-    Recorded {
-        lookups: Arc<[Lookup]>,
-        next: usize,
-    },
+pub struct Lookups {
+    operations: FamilyStream,
+    keys: Keys,
 }
 
 /// Where keys lie.
@@ -117,12 +105,7 @@ impl Lookups {
             (KeySpace::Synthetic { records }, Keys::Scattered)
         };
         let operations = FamilyStream::new(stream, mix, &space)?;
-        Ok(Self(Source::Stream { operations, keys }))
-    }
-
-    /// Lookups that were recorded: at least one.
-    pub fn recorded(lookups: Arc<[Lookup]>) -> Self {
-        Self(Source::Recorded { lookups, next: 0 })
+        Ok(Self { operations, keys })
     }
 }
 
@@ -130,22 +113,14 @@ impl Iterator for Lookups {
     type Item = Lookup;
 
     fn next(&mut self) -> Option<Lookup> {
-        let (operations, keys) = match &mut self.0 {
-            Source::Stream { operations, keys } => (operations, keys),
-            Source::Recorded { lookups, next } => {
-                let lookup = lookups[*next];
-                *next = (*next + 1) % lookups.len();
-                return Some(lookup);
-            }
-        };
         loop {
-            let (family, operation) = operations.next_operation();
+            let (family, operation) = self.operations.next_operation();
             let (record, is_absent) = match operation {
                 Operation::Read(record) => (record, false),
                 Operation::ReadAbsent(record) => (record, true),
                 _ => continue,
             };
-            return Some(Lookup { family, key: keys.key(record, is_absent), is_absent });
+            return Some(Lookup { family, key: self.keys.key(record, is_absent), is_absent });
         }
     }
 }

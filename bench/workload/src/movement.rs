@@ -40,14 +40,6 @@ impl Movement {
         }
     }
 
-    /// The period of the moments at which all popular records move at once.
-    pub fn jump_period_ops(self) -> Option<u64> {
-        match self {
-            Movement::Still | Movement::Drift { .. } => None,
-            Movement::Jump { period_ops } | Movement::Alternate { period_ops } => Some(period_ops),
-        }
-    }
-
     /// Number of the scattering that `rank` has after `operations`.
     pub(crate) fn epoch(self, rank: u64, operations: u64) -> u64 {
         match self {

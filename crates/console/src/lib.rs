@@ -1,4 +1,4 @@
-//! Command-line input and output that Springbloom's programs share: sizes, messages, progress, tables, pictures, signals, exit codes,
+//! Command-line input and output that Springbloom's programs share: sizes, messages, progress, tables, signals, exit codes,
 //! man pages and completions.
 
 #![deny(unsafe_code)]
@@ -11,7 +11,6 @@ pub mod folder;
 mod given_flags;
 mod man;
 pub mod output;
-pub mod picture;
 pub mod proc;
 pub mod program;
 mod progress;
@@ -28,7 +27,7 @@ pub use distinct::{distinct, repeated};
 pub use given_flags::GivenFlags;
 pub use man::Man;
 pub use progress::Step;
-pub use regular_file::{require_regular, require_replaceable};
+pub use regular_file::require_regular;
 pub use set::Set;
 pub use text_table::TextTable;
 pub use unprintable::is_unprintable;

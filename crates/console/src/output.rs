@@ -6,7 +6,7 @@
 use std::fmt::Display;
 use std::fs;
 use std::io::{self, BufWriter, ErrorKind, StdoutLock, Write};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use anyhow::Result;
 
@@ -47,7 +47,7 @@ pub fn write_whole(path: &Path, bytes: &[u8]) -> io::Result<()> {
         return fs::write(path, bytes);
     }
     // Through a link, so that the link stays.
-    let path = written_at(path);
+    let path = fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
     let mut part = path.clone().into_os_string();
     part.push(".part");
     let write = || -> io::Result<()> {
@@ -62,11 +62,6 @@ pub fn write_whole(path: &Path, bytes: &[u8]) -> io::Result<()> {
         let _ = fs::remove_file(&part);
     }
     written
-}
-
-/// Where [`write_whole`] writes: a link to a file leads there.
-pub fn written_at(path: &Path) -> PathBuf {
-    fs::canonicalize(path).unwrap_or_else(|_| path.to_owned())
 }
 
 /// Prints a report on standard output.

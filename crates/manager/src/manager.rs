@@ -112,11 +112,13 @@ impl Manager {
     }
 
     /// Takes in the visits to some scopes that this thread recorded and that other threads handed on. Waits for no read and not for the
-    /// background thread, which takes in all others. O(visits that wait), under the manager's mutex.
-    pub fn take_in_visits_of(&self, scopes: Range<ScopeId>) {
+    /// background thread, which takes in all others. Gives what [`take_visited`](Self::take_visited) gives then. O(visits that wait),
+    /// under the manager's mutex, which is taken once.
+    pub fn take_in_visits_of(&self, scopes: Range<ScopeId>) -> BTreeSet<ScopeId> {
         let mut registry = self.shared.registry.lock();
         let slots = registry.slots_of(scopes);
         self.shared.visits.look_through(&slots, |batch| registry.take_in_of(&slots, batch));
+        registry.take_visited()
     }
 
     /// Wasted reads to expect at any budget, from what was measured. O(segments), half of it under the manager's mutex.

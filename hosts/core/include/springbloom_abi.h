@@ -83,9 +83,8 @@ typedef struct {
 
 // ---- settings and sharing -------------------------------------------------------------------------------------------
 
-// How many settings there are, and which of them is the budget. Behind them come those of earlier builds, which are taken and have no
-// effect.
-enum { SB_SETTINGS = 12, SB_FORMER_SETTINGS = 2, SB_SETTING_BUDGET = 0 };
+// How many settings there are, and which of them is the budget.
+enum { SB_SETTINGS = 9, SB_SETTING_BUDGET = 0 };
 // Name of a setting, in memory that stays.
 sb_bytes sb_setting_name(size_t index) SB_NOEXCEPT;
 // A setting as an option string gives it.

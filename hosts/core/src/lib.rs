@@ -24,7 +24,6 @@ pub use identity::stored_id;
 pub use instance::Filters;
 pub use settings::{
     Budget, Settings,
-    memory_pressure::MemoryPressure,
     table::{SETTINGS, Setting},
 };
 pub use warm_start::hotness_file::{self, Unusable, from_stored};

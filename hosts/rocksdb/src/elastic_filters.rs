@@ -6,7 +6,7 @@ use springbloom_filter::UnitSettings;
 use springbloom_host_core::{Budget, FamilyStats, Filters, Settings, metrics};
 use springbloom_manager::{MemoryCurve, Policy, Stats};
 
-use crate::{Error, MemoryPressure, ffi};
+use crate::{Error, ffi};
 
 /// Elastic filters under one memory budget, for any number of databases and column families of the process.
 ///
@@ -61,7 +61,7 @@ impl ElasticFilters {
     }
 
     /// Changes the budget and gives the one in force. A smaller one holds when this returns: units are evicted first. The budget in force
-    /// is more than asked for if the bookkeeping of open tables takes more. It is less under memory pressure, or if the block cache that it
+    /// is more than asked for if the bookkeeping of open tables takes more. It is less if the block cache that it
     /// is charged to has no room. A budget that was [chosen by measuring](ElasticFiltersBuilder::budget_auto) stays as it is set from then
     /// on.
     ///
@@ -177,12 +177,6 @@ impl ElasticFiltersBuilder {
         self
     }
 
-    /// Shrinks the budget by steps while there is memory pressure, and takes it back slowly when there is none.
-    pub fn yield_to_memory_pressure(mut self, pressure: MemoryPressure) -> Self {
-        self.settings.memory_pressure = Some(pressure);
-        self
-    }
-
     /// Charges the budget to the block cache of the first options that this is [installed](ElasticFilters::install) into, so that filters
     /// and blocks together stay under the cache's capacity. A budget in bytes takes at most half of the cache, and gives way to what is pinned
     /// there: memtables, index blocks, iterators.
@@ -246,8 +240,7 @@ mod tests {
             .inherit_hotness(false)
             .assume_bytewise_equality(true)
             .write_units(false)
-            .charge_to_block_cache(true)
-            .yield_to_memory_pressure(MemoryPressure::in_file("/proc/pressure/memory").floor_bytes(1 << 20));
+            .charge_to_block_cache(true);
         let given = Settings::default().with(&[
             ("budget", "3M"),
             ("segment_data_bytes", "64K"),
@@ -258,8 +251,6 @@ mod tests {
             ("assume_bytewise_equality", "true"),
             ("write_units", "false"),
             ("charge_to_block_cache", "true"),
-            ("memory_pressure", "/proc/pressure/memory"),
-            ("memory_pressure_floor", "1M"),
         ]);
         assert_eq!(format!("{:?}", built.settings), format!("{:?}", given.expect("settings")));
     }

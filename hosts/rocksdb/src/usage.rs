@@ -19,10 +19,6 @@ pub struct Usage {
 /// A segment of a table on disk.
 #[derive(Clone, Debug, PartialEq)]
 pub struct SegmentUsage {
-    /// Its fence: the first user key, or a prefix of it that is greater than all keys before.
-    pub first_key: Vec<u8>,
-    /// Keys under it.
-    pub key_count: u32,
     /// Its use in the hotness file.
     pub remembered: SegmentUse,
     /// Visits that a filter could save.
@@ -34,8 +30,6 @@ pub struct SegmentUsage {
 pub struct TableUsage {
     /// Its segments in key order.
     pub segments: Vec<SegmentUsage>,
-    /// Last user key.
-    pub last_key: Vec<u8>,
     /// Whether the hotness file has it.
     pub is_remembered: bool,
 }
@@ -85,17 +79,11 @@ impl Usage {
             let shape = directory.shape(segment);
             let negatives = f64::from(remembered.hotness.negatives);
             SegmentUsage {
-                first_key: directory.fence(segment).to_vec(),
-                key_count: shape.key_count(),
                 remembered,
                 demand: SegmentDemand { shape, units_max: shape.unit_count(), negatives },
             }
         });
-        Ok(Some(TableUsage {
-            segments: segments.collect(),
-            last_key: directory.last_key().to_vec(),
-            is_remembered: known.is_some(),
-        }))
+        Ok(Some(TableUsage { segments: segments.collect(), is_remembered: known.is_some() }))
     }
 
     /// The memory curve of these tables.

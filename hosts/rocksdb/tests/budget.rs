@@ -1,14 +1,13 @@
-//! A budget that breathes: charged to a block cache, yielded to memory pressure.
+//! A budget that is charged to a block cache.
 
 mod common;
 
-use std::{fs, sync::Barrier, time::Duration};
+use std::sync::Barrier;
 
 use rocksdb::{BlockBasedOptions, Cache, DB, Options, WaitForCompactOptions};
-use springbloom_rocksdb::{ElasticFilters, ElasticFiltersBuilder, MemoryPressure};
+use springbloom_rocksdb::{ElasticFilters, ElasticFiltersBuilder};
 
 use crate::common::{
-    IDLE_TIMEOUT,
     contents::{check_db, fill_db, key},
     folder, installed, small_tree, wait_until,
 };
@@ -166,43 +165,4 @@ fn without_a_block_cache_there_is_nothing_to_charge() {
     let elastic = builder(MIB).charge_to_block_cache(true).build().expect("the settings are sound");
     let error = elastic.install(&mut options).expect_err("no cache");
     assert!(error.to_string().contains("block cache"), "{error}");
-}
-
-#[test]
-fn memory_pressure_shrinks_the_budget_to_its_floor_and_calm_gives_it_back() {
-    let folder = folder();
-    let file = folder.path().join("memory.pressure");
-    let stalled = |percent: f64| {
-        let new = folder.path().join("new");
-        let words = format!("some avg10={percent:.2} avg60=0.00 avg300=0.00 total=1\nfull avg10=0.00\n");
-        fs::write(&new, words).expect("write");
-        fs::rename(&new, &file).expect("rename");
-    };
-    stalled(0.0);
-    let pressure = MemoryPressure::in_file(&file)
-        .floor_bytes(MIB as u64)
-        .stall_percent(10.0)
-        .poll_interval(Duration::from_millis(2));
-    let elastic =
-        builder(4 * MIB).yield_to_memory_pressure(pressure).build().expect("the settings are sound");
-    let db = DB::open(&installed(&elastic, &small_tree()), folder.path().join("db")).expect("open");
-    fill_db(&db, "pressed");
-    assert!(elastic.wait_idle(IDLE_TIMEOUT), "the loader never came to rest");
-    let budget_bytes = || elastic.stats().budget_bytes;
-    std::thread::sleep(Duration::from_millis(50));
-    assert_eq!(budget_bytes(), 4 * MIB, "no pressure");
-    stalled(9.0);
-    std::thread::sleep(Duration::from_millis(50));
-    assert_eq!(budget_bytes(), 4 * MIB, "less than the limit");
-    stalled(40.0);
-    wait_until("the floor is reached", || budget_bytes() == MIB);
-    std::thread::sleep(Duration::from_millis(50));
-    assert_eq!(budget_bytes(), MIB, "and kept");
-    check_db(&db, "pressed");
-    // What is asked for under pressure is what comes back after it.
-    elastic.set_budget_bytes(6 * MIB as u64).unwrap();
-    assert!(budget_bytes() < 6 * MIB);
-    stalled(0.0);
-    wait_until("all is given back", || budget_bytes() == 6 * MIB);
-    check_db(&db, "pressed");
 }

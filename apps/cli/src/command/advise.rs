@@ -3,19 +3,16 @@
 mod advice;
 mod expected;
 mod log;
-mod plot;
 mod report;
 mod survey;
 mod verdict;
-
-use std::path::PathBuf;
 
 use anyhow::Result;
 use clap::Args;
 use springbloom_console::Step;
 use springbloom_console::bad_input;
+use springbloom_console::output;
 use springbloom_console::sizes::{self, Size};
-use springbloom_console::{output, picture};
 use springbloom_rocksdb::inspect;
 use springbloom_rocksdb::usage::{TableUsage, Usage};
 
@@ -46,18 +43,14 @@ pub(crate) struct Advise {
     /// Print JSON
     #[arg(long)]
     json: bool,
-    /// Also draw wasted reads over the budget to this .svg or .png file; only if use was saved
-    #[arg(long)]
-    plot: Option<PathBuf>,
 }
 
 impl Advise {
     /// Prints the advice.
     ///
     /// # Errors
-    /// A database that cannot be read; flags that need saved use where there is none; a picture that cannot be written.
+    /// A database that cannot be read; flags that need saved use where there is none.
     pub(crate) fn run(&self) -> Result<()> {
-        self.plot.as_ref().map_or(Ok(()), |path| picture::require_picture_name(path))?;
         let usage = self.database.saved_use()?;
         let (survey, used) = self.read_tables(usage.as_ref())?;
         let (measured, not_measured) = match self.measured(usage.as_ref(), &used) {
@@ -77,20 +70,12 @@ impl Advise {
         let verdict = Verdict::of(&survey, log.as_ref(), memory);
         let not_measured = not_measured.map(|why| format!("it {why}"));
         let report = Report { database: survey, log, verdict, measured, not_measured };
-        output::report(|out| if self.json { report.write_json(out) } else { report.write_text(out) })?;
-        match (&self.plot, &report.measured) {
-            (Some(path), Some(advice)) => plot::curve(path, advice),
-            _ => Ok(()),
-        }
+        output::report(|out| if self.json { report.write_json(out) } else { report.write_text(out) })
     }
 
     /// A flag that was given and asks for what was measured.
     fn flag_for_measured(&self) -> Option<&'static str> {
-        let flags = [
-            ("--budget", self.budget.is_some()),
-            ("--target", self.target.is_some()),
-            ("--plot", self.plot.is_some()),
-        ];
+        let flags = [("--budget", self.budget.is_some()), ("--target", self.target.is_some())];
         flags.into_iter().find(|flag| flag.1).map(|flag| flag.0)
     }
 

@@ -2,4 +2,3 @@
 
 pub(crate) mod advise;
 pub(crate) mod inspect;
-pub(crate) mod top;

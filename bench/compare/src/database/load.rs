@@ -57,7 +57,7 @@ pub(crate) fn load(
         options.set_write_buffer_size(tree.write_buffer_bytes as usize * 8);
     }
     let stores = Stores::create(path, common.layout, options)?;
-    let write_options = common.write_options();
+    let write_options = CommonSettings::write_options();
     let order = records.keys.load_order(count, records.seed);
     let schedule = Schedule::new(count, records.record_bytes(), tree);
     let (mut key, mut bytes) = (Vec::new(), Vec::new());

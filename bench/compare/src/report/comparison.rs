@@ -46,34 +46,12 @@ pub(crate) fn write_json(
 }
 
 /// One line for each configuration and number of threads: medians over salts, with least and greatest where it matters.
-pub(crate) fn write_table(
-    out: &mut impl Write,
-    header: &Header,
-    rows: &[Row],
-    has_details: bool,
-) -> Result<()> {
+pub(crate) fn write_table(out: &mut impl Write, header: &Header, rows: &[Row]) -> Result<()> {
     header.write_text(out)?;
     let baseline = baseline(rows.iter().map(|row| row.config.as_str()));
     let medians = medians(rows, baseline);
     writeln!(out, "reads of blocks per lookup, and lookups per second in turns with {baseline}")?;
     writeln!(out, "{}", main_table(&medians, baseline))?;
-    if has_details {
-        writeln!(out, "{}", details(&medians))?;
-        for line in &medians {
-            if let Some(visits) = line.visits_per_get {
-                let digests = line.digests_per_get.map_or_else(
-                    || "digests are not measured, as each thread makes too few lookups".to_owned(),
-                    |digests| format!("it computes {digests:.2} digests"),
-                );
-                writeln!(
-                    out,
-                    "{}, {} threads: a get asks {visits:.2} tables; {digests}",
-                    line.config, line.threads
-                )?;
-            }
-        }
-        write_latencies(out, rows)?;
-    }
     windows::write_text(out, header.lookups.as_ref(), rows)?;
     let subjects = subjects(header, &medians);
     // Bars are for people; where the output goes to a file, the table has the figures.
@@ -113,71 +91,6 @@ fn main_table(medians: &[Medians], baseline: &str) -> TextTable {
         ]);
     }
     table
-}
-
-/// Times and what else was measured.
-fn details(medians: &[Medians]) -> TextTable {
-    let mut table = TextTable::new([
-        "filters",
-        "threads",
-        "kops/s",
-        "p50 us",
-        "p99 us",
-        "index reads",
-        "unit reads",
-        "CPU us/op",
-        "process CPU",
-        "load s",
-        "load CPU s",
-    ]);
-    let seconds =
-        |seconds: Option<f64>| seconds.map_or_else(|| "-".to_owned(), |seconds| format!("{seconds:.1}"));
-    for line in medians {
-        table.add_row([
-            line.config.clone(),
-            line.threads.to_string(),
-            line.ops_per_s.map(|ops| ops / 1e3).text(1),
-            format!("{:.0}", line.p50_us),
-            format!("{:.0}", line.p99_us),
-            rate(line.index_reads_per_get),
-            format!("{:.0}", line.unit_reads),
-            format!("{:.2}", line.cpu_us_per_op),
-            format!("{:.2}", line.process_cpu_us_per_op),
-            seconds(line.load_s),
-            seconds(line.load_cpu_s),
-        ]);
-    }
-    table
-}
-
-/// Latencies by kind of call, where there is more than one kind: medians over salts.
-fn write_latencies(out: &mut impl Write, rows: &[Row]) -> Result<()> {
-    let calls = distinct(rows.iter().flat_map(|row| row.latency_us.keys().copied()));
-    if calls.len() < 2 {
-        return Ok(());
-    }
-    writeln!(out, "\nlatency in us by kind of call")?;
-    let mut table =
-        TextTable::new(["config", "call", "threads", "calls", "mean", "p50", "p99"]).with_names(2);
-    for (config, threads) in distinct(rows.iter().map(|row| (row.config.as_str(), row.threads))) {
-        let group = || rows.iter().filter(|row| row.config == config && row.threads == threads);
-        for call in &calls {
-            let middle = |figure: fn(&Latency) -> f64| {
-                Spread::of(group().filter_map(|row| row.latency_us.get(call)).map(figure))
-                    .map_or(0.0, |spread| spread.median)
-            };
-            table.add_row([
-                config.to_owned(),
-                (*call).to_owned(),
-                threads.to_string(),
-                format!("{:.0}", middle(|latency| latency.calls as f64)),
-                format!("{:.1}", middle(|latency| latency.mean)),
-                format!("{:.1}", middle(|latency| latency.p50)),
-                format!("{:.1}", middle(|latency| latency.p99)),
-            ]);
-        }
-    }
-    Ok(writeln!(out, "{table}")?)
 }
 
 /// The figures that are compared in words: with the most threads, where lookups were counted.

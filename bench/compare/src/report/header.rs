@@ -30,7 +30,6 @@ pub(crate) struct Header {
     #[serde(skip)]
     pub(crate) seed: u64,
     pub(crate) direct_io: bool,
-    pub(crate) wal: bool,
     /// Seek time that reads were given.
     pub(crate) seek_ms: Option<f64>,
     pub(crate) block_cache: Option<BlockCache>,
@@ -219,10 +218,9 @@ impl Header {
         )?;
         writeln!(
             out,
-            "  {}; {}{}{}",
+            "  {}; {}{}",
             self.tree,
             if self.direct_io { "direct I/O" } else { "buffered I/O" },
-            if self.wal { ", write-ahead log" } else { "" },
             self.seek_ms.map_or_else(String::new, |seek| format!(", {seek} ms a seek")),
         )?;
         if let Some(lookups) = &self.lookups {

@@ -9,19 +9,13 @@ use crate::report::header::Lookups;
 use crate::run::{Row, Window};
 use crate::spread::Spread;
 
-/// A table for each number of threads: one line for each window, one column for each configuration, medians over salts. Then
-/// the recoveries after jumps of the hot set. Nothing if windows were not counted.
+/// A table for each number of threads: one line for each window, one column for each configuration, medians over salts. Nothing if windows were not counted.
 pub(crate) fn write_text(out: &mut impl Write, lookups: Option<&Lookups>, rows: &[Row]) -> Result<()> {
-    let Some((lookups, window_ops)) = lookups.and_then(|lookups| Some((lookups, lookups.window_ops?))) else {
-        return Ok(());
-    };
+    let Some(window_ops) = lookups.and_then(|lookups| lookups.window_ops) else { return Ok(()) };
     for threads in distinct(rows.iter().map(|row| row.threads)) {
         writeln!(out, "\nwasted reads per get in windows of {window_ops} operations, {threads} threads")?;
         let rows: Vec<&Row> = rows.iter().filter(|row| row.threads == threads).collect();
         write_table(out, &rows)?;
-        if lookups.movement.is_some_and(|movement| movement.jump_period_ops().is_some()) {
-            write_recoveries(out, &rows)?;
-        }
     }
     Ok(())
 }
@@ -39,7 +33,6 @@ pub(crate) fn wasted_reads<'a>(rows: impl Iterator<Item = &'a Row> + Clone) -> V
 fn write_table(out: &mut impl Write, rows: &[&Row]) -> Result<()> {
     let configs = distinct(rows.iter().map(|row| row.config.as_str()));
     let mut table = TextTable::new(["operations"].into_iter().chain(configs.iter().copied())).with_names(0);
-    let jumps = distinct(rows.iter().flat_map(|row| row.recoveries.iter().map(|jump| jump.jump_ops)));
     let of_config = |config: &&str| {
         let config = *config;
         wasted_reads(rows.iter().copied().filter(move |row| row.config == config))
@@ -49,22 +42,6 @@ fn write_table(out: &mut impl Write, rows: &[&Row]) -> Result<()> {
         let cells =
             columns.iter().map(|column| column.get(at).map_or("-".to_owned(), |(_, spread)| spread.text(4)));
         table.add_row([end_ops.to_string()].into_iter().chain(cells));
-        if jumps.contains(&end_ops) {
-            table.add_row(["jump".to_owned()].into_iter().chain(configs.iter().map(|_| String::new())));
-        }
     }
     Ok(writeln!(out, "{table}")?)
-}
-
-/// Operations until a window wastes at most a tenth more than the last one before a jump, over all jumps and salts.
-fn write_recoveries(out: &mut impl Write, rows: &[&Row]) -> Result<()> {
-    for config in distinct(rows.iter().map(|row| row.config.as_str())) {
-        let jumps = || rows.iter().filter(|row| row.config == config).flat_map(|row| &row.recoveries);
-        let recovered = || jumps().filter_map(|jump| jump.recovery_ops);
-        let (all, some) = (jumps().count(), recovered().count());
-        let text = Spread::of(recovered().map(|ops| ops as f64))
-            .map_or_else(String::new, |spread| format!(" after {} operations", spread.text(0)));
-        writeln!(out, "{config}: recovered from {some} of {all} jumps{text}")?;
-    }
-    Ok(())
 }

@@ -19,7 +19,7 @@ use crate::database::shape::Shape;
 use crate::run::load::LoadCost;
 use crate::run::measure::{Call, Measured, process_cpu};
 use crate::run::oracle::Oracle;
-use crate::run::windows::{Recovery, Window, Windows, recoveries};
+use crate::run::windows::{Window, Windows};
 use crate::run::worker::{self, Target};
 use crate::run::workload::{Extent, Operations, Workload};
 
@@ -94,9 +94,6 @@ pub(crate) struct Row {
     /// Wasted reads over time, if asked for.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub(crate) windows: Vec<Window>,
-    /// What jumps of the hot set between these windows cost.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub(crate) recoveries: Vec<Recovery>,
 }
 
 /// Of calls of one kind.
@@ -169,7 +166,7 @@ fn race(
             step.advance(1);
         }
     }
-    runs.iter().map(|run| run.row(plan, salt, threads)).collect()
+    runs.iter().map(|run| run.row(salt, threads)).collect()
 }
 
 /// A database in the race.
@@ -200,8 +197,6 @@ impl<'a> Contestant<'a> {
 struct Run<'a> {
     contestant: &'a Contestant<'a>,
     streams: Vec<Operations>,
-    /// Operations before the measurement.
-    earlier_ops: u64,
     /// Operations so far, those before the measurement included.
     done_ops: u64,
     elapsed: Duration,
@@ -233,7 +228,6 @@ impl<'a> Run<'a> {
         Ok(Run {
             contestant,
             streams,
-            earlier_ops: 0,
             done_ops: 0,
             elapsed: Duration::ZERO,
             ops_per_s_by_round: Vec::new(),
@@ -247,7 +241,6 @@ impl<'a> Run<'a> {
     }
 
     fn warm_up(&mut self, plan: &Plan<'_>) -> Result<()> {
-        self.earlier_ops = plan.warmup_ops;
         self.advance(plan, plan.warmup_ops).map(|_| ())
     }
 
@@ -278,7 +271,7 @@ impl<'a> Run<'a> {
 
     /// Does the next `operations`, shared among the threads.
     fn advance(&mut self, plan: &Plan<'_>, operations: u64) -> Result<Measured> {
-        let write_options = plan.common.write_options();
+        let write_options = CommonSettings::write_options();
         let families = self.contestant.database.stores.families()?;
         let target = Target {
             families: &families,
@@ -327,7 +320,7 @@ impl<'a> Run<'a> {
         }
     }
 
-    fn row(&self, plan: &Plan<'_>, salt: u32, threads: u32) -> Result<Row> {
+    fn row(&self, salt: u32, threads: u32) -> Result<Row> {
         let Contestant { entrant: Entrant { config, load, .. }, database, .. } = self.contestant;
         let measured = &self.measured;
         let (before, after) = (self.filter_work_before, database.filter_work());
@@ -363,8 +356,6 @@ impl<'a> Run<'a> {
             load_cpu_s: load.map(|load| load.load_cpu_s),
             load_written_bytes: load.map(|load| load.load_written_bytes),
             windows: self.windows.counted().to_vec(),
-            recoveries: (plan.workload.movement().and_then(|movement| movement.jump_period_ops()))
-                .map_or_else(Vec::new, |period| recoveries(self.windows.counted(), period, self.earlier_ops)),
         })
     }
 }

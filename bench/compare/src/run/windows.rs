@@ -1,13 +1,10 @@
-//! Wasted reads over time: counts of windows of so many operations, and the recovery after jumps of the hot set.
+//! Wasted reads over time: counts of windows of so many operations.
 
 use std::time::Duration;
 
 use serde::Serialize;
 
 use crate::run::measure::Measured;
-
-/// A window has recovered when its wasted reads per get are at most this many times those before the jump.
-const RECOVERED: f64 = 1.1;
 
 /// What was counted in one window.
 #[derive(Clone, Copy, Debug, Default, Serialize)]
@@ -68,35 +65,6 @@ impl Windows {
     }
 }
 
-/// What a jump of the hot set cost.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
-pub(crate) struct Recovery {
-    /// Measured operations before the jump.
-    pub(crate) jump_ops: u64,
-    /// Operations from the jump to the end of the first window that wastes at most a tenth more reads per get than the last
-    /// window before the jump; `None` if there is no such window before the next jump or the end.
-    pub(crate) recovery_ops: Option<u64>,
-}
-
-/// The recoveries from jumps once in `period_ops`, where `earlier_ops` were done before the first window. Jumps fall between
-/// windows. A jump without a window before it is left out.
-pub(crate) fn recoveries(windows: &[Window], period_ops: u64, earlier_ops: u64) -> Vec<Recovery> {
-    let is_jump = |window: &Window| (earlier_ops + window.end_ops).is_multiple_of(period_ops);
-    (windows.iter().enumerate())
-        .filter(|(at, window)| is_jump(window) && at + 1 < windows.len())
-        .map(|(at, before)| {
-            let after = &windows[at + 1..];
-            let until_jump = after.iter().position(is_jump).map_or(after.len(), |next| next + 1);
-            let limit = before.wasted_reads_per_get() * RECOVERED;
-            let recovered = after[..until_jump].iter().find(|window| window.wasted_reads_per_get() <= limit);
-            Recovery {
-                jump_ops: before.end_ops,
-                recovery_ops: recovered.map(|window| window.end_ops - before.end_ops),
-            }
-        })
-        .collect()
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -135,29 +103,5 @@ mod tests {
         assert_eq!(windows.piece(50), 50);
         windows.add(50, &measured(50, 5), Duration::ZERO);
         assert!(windows.counted().is_empty());
-    }
-
-    #[test]
-    fn recovery_is_counted_from_the_jump_to_the_first_window_that_is_as_good() {
-        let wasted =
-            [20, 10, /* jump */ 50, 12, 11, 10, /* jump */ 30, 20, 15, 12, /* jump */ 9];
-        let windows: Vec<_> = (1..)
-            .zip(wasted)
-            .map(|(at, wasted_reads)| Window {
-                end_ops: at * 100,
-                gets: 100,
-                wasted_reads,
-                ..Window::default()
-            })
-            .collect();
-        let recovery = |jump_ops, recovery_ops| Recovery { jump_ops, recovery_ops };
-        assert_eq!(
-            recoveries(&windows, 400, 200),
-            [recovery(200, Some(300)), recovery(600, None), recovery(1000, Some(100))]
-        );
-        // The last window ends with a jump, after which nothing was measured.
-        assert_eq!(recoveries(&windows[..6], 400, 200), [recovery(200, Some(300))]);
-        // A jump before the first window has no window before it.
-        assert_eq!(recoveries(&windows[..2], 400, 0), []);
     }
 }

@@ -8,6 +8,7 @@ use springbloom_console::{TextTable, output};
 
 use crate::experiment::{Claim, Experiment, Here};
 use crate::lab::Lab;
+use crate::reason::told;
 use crate::tables::Table;
 use crate::verdict::{Finding, Verdict, judge};
 
@@ -110,7 +111,7 @@ pub(super) fn verdicts_json(experiments: &[&Experiment], lab: &Lab) -> Result<()
         document["verdict"] = judged.verdict.name().into();
         document["held"] = count.held.into();
         document["measured"] = count.measured.into();
-        document["reasons"] = judged.reasons.into();
+        document["reasons"] = told(&judged.reasons).into();
         document["claims"] = claims.into();
         document
     };

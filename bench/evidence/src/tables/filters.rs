@@ -56,16 +56,16 @@ fn memory(record: &Record, wasted: &Figure) -> Option<String> {
 /// Families of filters with what they are.
 const FAMILIES: [(&str, &str); 8] = [
     ("elastic", "**Springbloom**"),
-    ("elasticbf", "ElasticBF as published (ATC'19)"),
-    ("bloom", "RocksDB Bloom"),
-    ("ribbon", "RocksDB Ribbon"),
-    ("partitioned", "RocksDB partitioned Bloom (pieces read when needed) in a cache"),
-    ("monkey-bloom", "RocksDB Bloom, more bits on small levels (Monkey)"),
-    ("monkey-ribbon", "RocksDB Ribbon, more bits on small levels (Monkey)"),
+    ("elasticbf", "ElasticBF as published"),
+    ("bloom", "Bloom"),
+    ("ribbon", "Ribbon"),
+    ("partitioned", "partitioned Bloom in a cache"),
+    ("monkey-bloom", "Bloom by level (Monkey)"),
+    ("monkey-ribbon", "Ribbon by level (Monkey)"),
     ("mbf", "SHaMBa's modular filters in a cache"),
 ];
 
-/// `RocksDB Bloom, 4 bits (`bloom:4`)`; names that are not known stay as they are.
+/// `Bloom, 4 bits (`bloom:4`)`; names that are not known stay as they are.
 pub(super) fn named(config: &str) -> String {
     let known = config.split_once(':').and_then(|(name, bits)| {
         let (_, family) = FAMILIES.iter().find(|(known, _)| *known == name)?;
@@ -100,7 +100,7 @@ mod tests {
         assert_eq!(
             table([&record].into_iter()).to_string(),
             "| filter | memory | wasted reads per lookup |\n|---|---|---|\n\
-             | RocksDB Bloom, 4 bits (`bloom:4`) | 2 KiB | 0.250 |\n\
+             | Bloom, 4 bits (`bloom:4`) | 2 KiB | 0.250 |\n\
              | `elasticbf:4@policy=benefit` | - | 0.100 |\n\
              | `a????b??` | - | 0.100 |\n"
         );

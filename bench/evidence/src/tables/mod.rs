@@ -62,17 +62,6 @@ pub(crate) fn shown(text: &str) -> String {
     text.chars().map(|c| if is_plain(c) { c } else { '?' }).collect()
 }
 
-/// What a filter is, as plain text: `RocksDB Bloom, 4 bits`.
-pub(crate) fn filter_name(config: &str) -> String {
-    match config {
-        "benefit" => "Springbloom, simulated".to_owned(),
-        config => {
-            let name = filters::named(&shown(config)).replace("**", "");
-            name.split_once(" (`").map_or_else(|| name.replace('`', ""), |(name, _)| name.to_owned())
-        }
-    }
-}
-
 /// `0.045`, or `0.045 (0.044-0.048)` where there are several measurements.
 fn spread(figure: &Figure, digits: usize) -> String {
     let value = format!("{:.digits$}", figure.value);

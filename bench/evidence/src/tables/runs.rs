@@ -11,14 +11,14 @@ const NAMES: [(&str, &str); 8] = [
     ("wasted_reads_per_get", "wasted reads per lookup"),
     ("data_reads_per_get", "reads of data per lookup"),
     ("filter_reads_per_get", "reads of filters per lookup"),
-    ("lookups_ratio", "operations per second, ratio"),
-    ("cpu_us_per_op", "processor time of an operation, us"),
+    ("lookups_ratio", "rate, ratio"),
+    ("cpu_us_per_op", "processor time, us"),
     ("load_time_ratio", "time, ratio"),
     ("load_cpu_ratio", "processor time, ratio"),
     ("load_written_ratio", "bytes written, ratio"),
 ];
 
-/// A line for each of `figures` of each labelled record. Where there is one figure, it stands in the title, and the memory that each filter
+/// A line for each of `figures` of each record, the first one with its label. Where there is one figure, it stands in the title, and the memory that each filter
 /// takes before the lines, if that is much the same in all.
 pub(super) fn table(lines: &[(&str, &Record)], figures: &[String]) -> Table {
     let records = || lines.iter().map(|(_, record)| *record);
@@ -38,8 +38,9 @@ pub(super) fn table(lines: &[(&str, &Record)], figures: &[String]) -> Table {
         return Table { titles, rows: memory.into_iter().chain(rows).collect() };
     }
     let of_line = |(label, record): &(&str, &Record)| -> Vec<Vec<String>> {
-        let row = |name: &String| row(vec![(*label).to_owned(), called(name)], cells(record, name));
-        figures.iter().map(row).collect()
+        let label = |at| if at == 0 { (*label).to_owned() } else { String::new() };
+        let row = |(at, name): (_, &String)| row(vec![label(at), called(name)], cells(record, name));
+        figures.iter().enumerate().map(row).collect()
     };
     let titles = [String::new(), "figure".to_owned()].into_iter().chain(columns(&configs)).collect();
     Table { titles, rows: lines.iter().flat_map(of_line).collect() }
@@ -117,7 +118,7 @@ mod tests {
         assert_eq!(
             table(&lines[..1], &["wasted_reads_per_get", "lookups_ratio"].map(str::to_owned)).to_string(),
             "|  | figure | `a:1` | `b:1` |\n|---|---|---|---|\n| x | wasted reads per lookup | 0.500 | 0.250 (0.200-0.300) |\n\
-             | x | operations per second, ratio | 1.00 | - |\n"
+             |  | rate, ratio | 1.00 | - |\n"
         );
     }
 }

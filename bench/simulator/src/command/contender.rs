@@ -2,13 +2,11 @@
 
 use std::fmt;
 use std::str::FromStr;
-use std::sync::Arc;
 
 use springbloom_manager::ManagerSettings;
 use springbloom_policies::PolicyKind;
 use springbloom_workload::{FamilyMix, Shares, StreamSettings};
 
-use crate::command::recorded::Sampled;
 use crate::command::sample::Sample;
 use crate::managed::{self, KeyForm, Managed};
 use crate::planned::Planned;
@@ -89,17 +87,11 @@ impl fmt::Display for Contender {
     }
 }
 
-/// Where lookups come from.
-#[derive(Clone, Debug)]
-pub(super) enum Source {
-    Stream(StreamSettings, FamilyMix),
-    Trace(Sampled),
-}
-
 /// The lookups of a run.
 #[derive(Clone, Debug)]
 pub(super) struct Load {
-    pub(super) source: Source,
+    pub(super) stream: StreamSettings,
+    pub(super) mix: FamilyMix,
     pub(super) warmup: usize,
     pub(super) measured: usize,
     pub(super) rewriting: Option<Rewriting>,
@@ -112,12 +104,7 @@ pub(super) struct Load {
 impl Load {
     /// The lookups, from the first one on.
     pub(super) fn lookups(&self, tree: &Tree) -> Lookups {
-        match &self.source {
-            Source::Stream(stream, mix) => {
-                Lookups::of(*stream, mix, tree.family_keys()).expect("settings that the flags allow")
-            }
-            Source::Trace(sampled) => Lookups::recorded(Arc::clone(&sampled.lookups)),
-        }
+        Lookups::of(self.stream, &self.mix, tree.family_keys()).expect("settings that the flags allow")
     }
 }
 

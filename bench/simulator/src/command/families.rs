@@ -21,7 +21,7 @@ impl Simulate {
             return Err(bad_input(format!("{contender}: {}", FamilySettings::THERE_IS_ONE)));
         }
         let mix = self.set.family.mix(self.families(), self.zero_result).map_err(bad_input)?;
-        let asks_for_none = self.trace.is_none() && mix.zero_result_ratio() == 0.0;
+        let asks_for_none = mix.zero_result_ratio() == 0.0;
         self.refuse_unused(&[(asks_for_none, &["--absent"], "no lookup asks for an absent key")])?;
         Ok(mix)
     }

@@ -4,28 +4,23 @@ mod accesses;
 mod by_family;
 mod contender;
 mod families;
-mod plot;
-mod recorded;
 mod report;
 mod sample;
 mod settings;
 mod shape;
 
-use std::path::PathBuf;
-
 use anyhow::Result;
 use clap::Args;
 use serde::Serialize;
 use springbloom_console::sizes::{self, Size};
-use springbloom_console::{GivenFlags, Set, Step, bad_input, distinct, output, picture, repeated};
+use springbloom_console::{GivenFlags, Set, Step, bad_input, distinct, output, repeated};
 use springbloom_filter::UnitSettings;
 use springbloom_records::{Clock, Figure, Unit, labels};
 use springbloom_workload::{AbsentKeys, Distribution, FamilySettings, Mix, StreamSettings, WorkloadError};
 
 use accesses::Accesses;
 use by_family::FamilyCell;
-use contender::{BITS_MAX, Contender, Load, Source};
-use recorded::Recorded;
+use contender::{BITS_MAX, Contender, Load};
 use sample::{SAMPLED_RANGES_MIN, Sample, Whole};
 use settings::Settings;
 use shape::Shape;
@@ -47,7 +42,7 @@ pub struct Simulate {
     #[arg(long, value_name = "SIZES", value_delimiter = ',', value_parser = sizes::within(1..=1 << 52, 1),
         conflicts_with_all = ["tree", "records"], help_heading = "Data")]
     runs: Option<Vec<Size>>,
-    /// Records, for example 1e9 or 100G [default: 1G; with --trace all keys that are ever there]
+    /// Records, for example 1e9 or 100G [default: 1G]
     #[arg(long, value_parser = sizes::whole_within::<u64>(RECORDS_MIN..=RECORDS_MAX), help_heading = "Data")]
     records: Option<u64>,
     /// Bytes of a record, key and value
@@ -79,15 +74,6 @@ pub struct Simulate {
     #[arg(long, help_heading = "Filters")]
     no_negative_cache: bool,
 
-    /// Take the lookups from a recorded workload: a query trace of RocksDB (DB::StartTrace), or lines such as get,KEY with get, put,
-    /// delete or seek and a key as it is or in hexadecimal (0x...); also compressed by gzip. A key is there if --keys has it or the
-    /// trace wrote it before, and is absent otherwise. The first half of the lookups is the warm-up
-    #[arg(long, value_name = "FILE", help_heading = "Lookups",
-        conflicts_with_all = ["distribution", "zero_result", "absent", "lookups", "salts"])]
-    trace: Option<PathBuf>,
-    /// With --trace: file of the keys that were there before it, one a line
-    #[arg(long, value_name = "FILE", help_heading = "Lookups")]
-    keys: Option<PathBuf>,
     /// Popularity: uniform, zipf:CONSTANT, hotspot:RECORD_SHARE:ACCESS_SHARE, or ranges:RECORDS:CONSTANT (ranges of so many neighbouring
     /// keys under Zipf)
     #[arg(long, default_value = "zipf:0.99", value_parser = distribution, help_heading = "Lookups")]
@@ -102,7 +88,7 @@ pub struct Simulate {
     set: Set<Settings>,
 
     /// Instead of wasted reads: how often tables and their segments are accessed in a store without filters
-    #[arg(long, conflicts_with_all = ["bits", "filters", "plot"], help_heading = "Simulation")]
+    #[arg(long, conflicts_with_all = ["bits", "filters"], help_heading = "Simulation")]
     accesses: bool,
     /// Segments to simulate; more take longer and vary less
     #[arg(long, default_value_t = 2000, value_parser = sizes::whole_within::<u32>(SEGMENTS_MIN..=200_000), help_heading = "Simulation")]
@@ -122,9 +108,6 @@ pub struct Simulate {
     /// Print JSON instead of a table
     #[arg(long, help_heading = "Output")]
     json: bool,
-    /// Also draw the figures to this .svg or .png file
-    #[arg(long, value_name = "FILE", help_heading = "Output")]
-    plot: Option<PathBuf>,
 }
 
 /// Some visits beyond the memory of the manager, which holds about 90 of each segment.
@@ -135,7 +118,7 @@ const RECORDS: u64 = 1_000_000_000;
 const RECORDS_MIN: u64 = 1000;
 const RECORDS_MAX: u64 = 1_000_000_000_000_000;
 /// Flags that one column family alone has.
-const OF_ONE_FAMILY: [&str; 3] = ["--trace", "--accesses", "--set movement"];
+const OF_ONE_FAMILY: [&str; 2] = ["--accesses", "--set movement"];
 
 fn distribution(text: &str) -> Result<Distribution, String> {
     let unknown =
@@ -171,8 +154,6 @@ struct Header {
     family_absent: Option<Vec<f64>>,
     absent: String,
     movement: String,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    trace: Option<String>,
     simulated_segments: u32,
     simulated_share: f64,
     warmup_lookups: usize,
@@ -223,12 +204,9 @@ impl Simulate {
     /// Simulates and prints the report.
     pub fn run(&self) -> Result<()> {
         let clock = Clock::start();
-        self.plot.as_ref().map_or(Ok(()), |path| picture::require_picture_name(path))?;
         self.require_sense()?;
         let mix = self.family_mix()?;
-        let recorded =
-            self.trace.as_ref().map(|path| Recorded::read(path, self.keys.as_deref())).transpose()?;
-        let runs = self.runs(recorded.as_ref())?;
+        let runs = self.runs()?;
         let record_bytes = self.record_bytes.bytes;
         let whole = Whole {
             families: self.families(),
@@ -247,13 +225,10 @@ impl Simulate {
             )));
         }
         self.require_segments(&sample)?;
-        let sampled = recorded.as_ref().map(|trace| trace.sample(sample.share, self.seed)).transpose()?;
-        let lookups = match &sampled {
-            Some(sampled) => sampled.lookups.len() / 2,
-            None => self.lookups.unwrap_or(LOOKUPS_PER_SEGMENT * u64::from(sample.tree.segments())) as usize,
-        };
+        let lookups =
+            self.lookups.unwrap_or(LOOKUPS_PER_SEGMENT * u64::from(sample.tree.segments())) as usize;
         let rewriting = Rewriting { cycle_lookups: lookups as u64 };
-        let generated = || StreamSettings {
+        let stream = StreamSettings {
             mix: Mix::GET,
             distribution: self.distribution,
             movement: self.set.movement,
@@ -264,19 +239,17 @@ impl Simulate {
             stream: 0,
             streams: 1,
         };
-        // Recorded lookups are no random ones of a known distribution, and a sample has its share of their head.
-        let head = if sampled.is_some() { 0.0 } else { sample.head(whole, self.distribution) };
         let load = Load {
-            source: sampled.map_or_else(|| Source::Stream(generated(), mix.clone()), Source::Trace),
+            stream,
+            mix,
             warmup: lookups,
             measured: lookups,
             rewriting: (!self.no_compaction).then_some(rewriting),
             negative_cache: !self.no_negative_cache,
-            head,
+            head: sample.head(whole, self.distribution),
         };
-        let trace = recorded.map(|recorded| recorded.name);
         if self.accesses {
-            let header = self.header(whole, &runs, &sample, (&load, trace), clock);
+            let header = self.header(whole, &runs, &sample, &load, clock);
             let mut lookups = load.lookups(&sample.tree);
             let accesses = Accesses::of(&sample.tree, &mut lookups, load.measured);
             return output::report(|out| {
@@ -289,8 +262,7 @@ impl Simulate {
             });
         }
         let cells = self.cells(whole, &sample, &load);
-        let header = self.header(whole, &runs, &sample, (&load, trace), clock);
-        self.plot.as_ref().map_or(Ok(()), |path| plot::draw(path, &cells))?;
+        let header = self.header(whole, &runs, &sample, &load, clock);
         output::report(|out| {
             if self.json {
                 report::write_json(out, &header, &cells)
@@ -329,13 +301,6 @@ impl Simulate {
             (self.families() == 1, &FamilySettings::OF_SEVERAL[..], FamilySettings::THERE_IS_ONE),
             (self.families() > 1, &OF_ONE_FAMILY, "there are several column families"),
             (self.set.family.absent.is_some(), &["--zero-result"], FamilySettings::SAYS_ABSENT),
-            (self.trace.is_some(), &["--set movement"], "a recorded workload moves as it was recorded"),
-            // clap forgets that one requires the other where a third one, which has a default, conflicts with it.
-            (
-                self.trace.is_none(),
-                &["--keys"],
-                "they are those before a recorded workload, give it with --trace",
-            ),
             (
                 !have(|it| matches!(it, Contender::Policy(_) | Contender::Optimum)),
                 &["--units"],
@@ -358,10 +323,9 @@ impl Simulate {
     }
 
     /// Bytes of the sorted runs, newest first.
-    fn runs(&self, recorded: Option<&Recorded>) -> Result<Vec<f64>> {
+    fn runs(&self) -> Result<Vec<f64>> {
         let Some(sizes) = &self.runs else {
-            let there = || recorded.map_or(RECORDS, |recorded| recorded.records().max(RECORDS_MIN));
-            let records = self.records.unwrap_or_else(there);
+            let records = self.records.unwrap_or(RECORDS);
             return Ok(self.tree.runs(records as f64 * self.record_bytes.bytes as f64));
         };
         let records =
@@ -390,14 +354,9 @@ impl Simulate {
             for contender in of_memory(bits_per_key) {
                 let runs: Vec<_> = (0..u64::from(self.salts))
                     .filter_map(|salt| {
-                        let source = match &load.source {
-                            Source::Stream(stream, mix) => {
-                                let (salt, seed) = (stream.salt + salt, stream.seed + salt);
-                                Source::Stream(StreamSettings { salt, seed, ..*stream }, mix.clone())
-                            }
-                            trace @ Source::Trace(_) => trace.clone(),
-                        };
-                        let run = contender.run(sample, bits_per_key, &Load { source, ..load.clone() });
+                        let (salt, seed) = (load.stream.salt + salt, load.stream.seed + salt);
+                        let stream = StreamSettings { salt, seed, ..load.stream };
+                        let run = contender.run(sample, bits_per_key, &Load { stream, ..load.clone() });
                         step.advance(1);
                         run
                     })
@@ -416,28 +375,8 @@ impl Simulate {
         cells
     }
 
-    fn header(
-        &self,
-        whole: Whole,
-        runs: &[f64],
-        sample: &Sample,
-        (load, trace): (&Load, Option<String>),
-        clock: Clock,
-    ) -> Header {
-        let recorded = || "recorded".to_owned();
-        let (distribution, zero_result_ratio, absent, movement) = match &load.source {
-            Source::Stream(stream, _) => (
-                stream.distribution.to_string(),
-                stream.zero_result_ratio,
-                stream.absent.to_string(),
-                stream.movement.to_string(),
-            ),
-            Source::Trace(sampled) => (recorded(), sampled.absent, recorded(), recorded()),
-        };
-        let families = match &load.source {
-            Source::Stream(_, mix) if whole.families > 1 => Some(mix.clone()),
-            _ => None,
-        };
+    fn header(&self, whole: Whole, runs: &[f64], sample: &Sample, load: &Load, clock: Clock) -> Header {
+        let families = (whole.families > 1).then(|| load.mix.clone());
         Header {
             tree: self
                 .runs
@@ -450,13 +389,12 @@ impl Simulate {
             families: whole.families,
             run_bytes: runs.iter().map(|&run| run as u64).collect(),
             units: self.units.to_string(),
-            distribution,
-            zero_result_ratio,
+            distribution: load.stream.distribution.to_string(),
+            zero_result_ratio: load.stream.zero_result_ratio,
             family_traffic: families.as_ref().map(|mix| mix.traffic.clone()),
             family_absent: families.map(|mix| mix.absent),
-            absent,
-            movement,
-            trace,
+            absent: load.stream.absent.to_string(),
+            movement: load.stream.movement.to_string(),
             simulated_segments: sample.tree.segments(),
             simulated_share: sample.share,
             warmup_lookups: load.warmup,

@@ -64,15 +64,9 @@ pub(super) fn write_header(out: &mut impl Write, header: &Header) -> Result<()> 
     )?;
     let absent = header.zero_result_ratio * 100.0;
     let Header { absent: kind, distribution, movement, .. } = header;
-    let lookups = match &header.trace {
-        Some(trace) => format!("lookups of trace {trace}, {absent:.1}% for absent keys"),
-        None => {
-            format!("{absent:.0}% of lookups for {kind} absent keys, {distribution}, movement {movement}")
-        }
-    };
     Ok(writeln!(
         out,
-        "{lookups}; {} segments simulated ({} of all), {} lookups to warm up and {} measured, {} hot-key mappings, seed {}; {}\n",
+        "{absent:.0}% of lookups for {kind} absent keys, {distribution}, movement {movement}; {} segments simulated ({} of all), {} lookups to warm up and {} measured, {} hot-key mappings, seed {}; {}\n",
         header.simulated_segments,
         share(header.simulated_share),
         header.warmup_lookups,

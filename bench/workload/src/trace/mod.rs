@@ -102,11 +102,6 @@ impl Trace {
         self.keys.len() as usize
     }
 
-    /// Number of keys that were there before: the first ones.
-    pub fn keys_before(&self) -> u32 {
-        self.there_before
-    }
-
     /// The operations, in their order.
     pub fn iter(&self) -> impl Iterator<Item = TraceOperation> {
         self.operations.iter().copied()
@@ -115,31 +110,6 @@ impl Trace {
     /// The key of this number.
     pub fn key(&self, number: u32) -> &[u8] {
         self.keys.get(u64::from(number))
-    }
-
-    /// Each get: the number of its key, and whether the key was absent.
-    pub fn gets(&self) -> impl Iterator<Item = (u32, bool)> {
-        let mut is_there = vec![false; self.keys()];
-        is_there[..self.there_before as usize].fill(true);
-        self.operations.iter().filter_map(move |operation| {
-            let there = &mut is_there[operation.key as usize];
-            match operation.kind {
-                TraceKind::Get => return Some((operation.key, !*there)),
-                TraceKind::Put => *there = true,
-                TraceKind::Delete => *there = false,
-                TraceKind::Seek => {}
-            }
-            None
-        })
-    }
-
-    /// Rank of each key among all of them.
-    pub fn ranks(&self) -> Vec<u32> {
-        let mut order: Vec<u32> = (0..self.keys() as u32).collect();
-        order.sort_unstable_by_key(|&key| self.key(key));
-        let mut ranks = vec![0; order.len()];
-        order.into_iter().zip(0..).for_each(|(key, rank)| ranks[key as usize] = rank);
-        ranks
     }
 }
 

@@ -69,9 +69,3 @@ fn keys_of_unknown_age_are_loaded_in_a_random_order_before_the_others() {
     fewer.sort_unstable();
     assert_eq!(fewer, (0..20).collect::<Vec<_>>());
 }
-
-#[test]
-fn ranks_are_those_of_the_keys() {
-    let trace = read(b"get,b\nget,c\nget,a\nget,b\n").expect("trace");
-    assert_eq!(trace.ranks(), [1, 2, 0]);
-}

@@ -84,9 +84,10 @@ fn long_keys_and_lines_are_refused() {
 fn keys_of_a_file_were_there_before() {
     let trace =
         read_with_keys(b"get,a\nget,c\nput,c\nget,c\ndelete,a\nget,a\n", b"a\n0x62\n").expect("trace");
-    let absent: Vec<_> = trace.gets().map(|(key, is_absent)| (trace.key(key)[0], is_absent)).collect();
-    assert_eq!(absent, [(b'a', false), (b'c', true), (b'c', false), (b'a', true)]);
     assert_eq!((trace.keys(), trace.operations()), (3, 6));
+    let (_, replay) = trace.replay_after(0);
+    let counts = [0..1, 1..2, 3..4, 5..6].map(|at| replay.counts(at)).map(|it| (it.gets, it.absent_gets));
+    assert_eq!(counts, [(1, 0), (1, 1), (1, 0), (1, 1)]);
     let error = read_with_keys(b"get,a", b"a\n\n0x1\n").expect_err("bad key").to_string();
     assert!(error.contains("line 3"), "{error}");
 }

@@ -1,4 +1,4 @@
-//! The budget in force: what the program asked for, less what memory pressure takes, and no more than is charged to the block cache.
+//! The budget in force: what the program asked for, or what was measured to be best, and no more than is charged to the block cache.
 //!
 //! Invariants: the manager's limit is never above what is charged to the block cache, but for the moment after the cache needed the room;
 //! changes come one at a time; nobody who needs room in the cache waits for a change.
@@ -8,7 +8,7 @@ use std::{
         Arc,
         atomic::{AtomicBool, Ordering},
     },
-    time::{Duration, Instant},
+    time::Instant,
 };
 
 use parking_lot::Mutex;
@@ -20,20 +20,12 @@ use super::{
 };
 use crate::{
     engine::{Cache, CacheAlarm, Engine},
-    settings::{Budget, memory_pressure::MemoryPressure},
+    settings::Budget,
 };
-
-/// Polls without pressure before memory is taken back.
-const CALM_POLLS: u32 = 10;
-/// Share that a poll with pressure takes of what is in use.
-const YIELD_SHARE: f64 = 1.0 / 8.0;
-/// Share of what was asked for that a calm poll gives back. Slower than it is taken, so that pressure does not come back at once.
-const RETURN_SHARE: f64 = 1.0 / 32.0;
 
 /// Moves the manager's budget.
 pub(crate) struct BudgetControl {
     manager: Arc<Manager>,
-    pressure: Option<MemoryPressure>,
     /// Whether the budget is charged to a block cache. Outside of the mutex, which is held while a budget moves.
     is_charged: AtomicBool,
     alarm: Arc<CacheAlarm>,
@@ -48,21 +40,17 @@ struct State {
     asked_bytes: usize,
     /// Chooses the budget, if the program left it to be measured.
     auto: Option<AutoBudget>,
-    /// Share of what was asked for that is in use, 0..=1.
-    share: f64,
-    calm_polls: u32,
     /// Whether the log was told that the cache has no room for all of the budget.
     is_told: bool,
 }
 
 impl BudgetControl {
-    pub(crate) fn new(manager: Arc<Manager>, budget: Budget, pressure: Option<MemoryPressure>) -> Self {
+    pub(crate) fn new(manager: Arc<Manager>, budget: Budget) -> Self {
         let asked_bytes = manager.budget().budget_bytes();
         let auto = (budget == Budget::Auto).then(AutoBudget::new);
-        let state = State { asked_bytes, auto, share: 1.0, calm_polls: 0, is_told: false };
+        let state = State { asked_bytes, auto, is_told: false };
         Self {
             manager,
-            pressure,
             is_charged: AtomicBool::new(false),
             alarm: Arc::default(),
             state: Mutex::new(state),
@@ -139,9 +127,8 @@ impl BudgetControl {
     /// Follows the room that others leave in the cache.
     pub(crate) fn look_at_cache(&self) {
         let mut state = self.state.lock();
-        let (asked, wanted) = (state.asked_bytes, state.wanted_bytes());
-        let in_force = self.in_force();
-        let budget_bytes = self.cache.lock().as_mut().and_then(|cache| cache.look(in_force, asked, wanted));
+        let (asked, in_force) = (state.asked_bytes, self.in_force());
+        let budget_bytes = self.cache.lock().as_mut().and_then(|cache| cache.look(in_force, asked));
         if let Some(budget_bytes) = budget_bytes {
             self.move_to(&mut state, budget_bytes);
         }
@@ -186,46 +173,18 @@ impl BudgetControl {
         true
     }
 
-    /// How often [`poll_pressure`](Self::poll_pressure) wants to be called; `None`: never.
-    pub(crate) fn poll_interval(&self) -> Option<Duration> {
-        self.pressure.as_ref().map(MemoryPressure::interval)
-    }
-
-    /// Under memory pressure, yields a step of the budget. When pressure has been gone for a while, takes a smaller step back.
-    pub(crate) fn poll_pressure(&self) {
-        let Some(pressure) = &self.pressure else { return };
-        let mut state = self.state.lock();
-        let before = state.share;
-        if pressure.is_high() {
-            state.calm_polls = 0;
-            state.share *= 1.0 - YIELD_SHARE;
-            // Below the floor nothing is yielded, and nothing need be taken back later.
-            let floor = pressure.floor() as f64 / state.asked_bytes.max(1) as f64;
-            state.share = state.share.max(floor.min(1.0));
-        } else {
-            state.calm_polls = state.calm_polls.saturating_add(1);
-            if state.calm_polls > CALM_POLLS {
-                state.share = (state.share + RETURN_SHARE).min(1.0);
-            }
-        }
-        if state.share != before {
-            self.apply(&mut state);
-        }
-    }
-
     fn in_force(&self) -> usize {
         self.manager.budget().budget_bytes()
     }
 
-    /// Moves the budget to what is wanted, or to what the cache has room for.
+    /// Moves the budget to what was asked for, or to what the cache has room for.
     fn apply(&self, state: &mut State) {
-        let wanted = state.wanted_bytes();
-        let budget_bytes = self.cache.lock().as_mut().map_or(wanted, |cache| cache.fit(wanted));
+        let asked = state.asked_bytes;
+        let budget_bytes = self.cache.lock().as_mut().map_or(asked, |cache| cache.fit(asked));
         self.move_to(state, budget_bytes);
     }
 
     fn move_to(&self, state: &mut State, budget_bytes: usize) {
-        let wanted = state.wanted_bytes();
         // Charge first when the budget grows, and last when it shrinks: the budget is never above the charge.
         if budget_bytes < self.in_force() {
             self.manager.set_budget_bytes(budget_bytes);
@@ -238,21 +197,15 @@ impl BudgetControl {
         self.manager.set_budget_bytes(budget_bytes.min(charged));
         // More may stay in use, for tables that are open.
         charge(self.in_force());
-        let is_short = self.in_force() < wanted;
+        let is_short = self.in_force() < state.asked_bytes;
         if is_short && !state.is_told {
             self.manager.notices().warn(format!(
-                "a filter budget of {wanted} bytes is lowered to {}, for which the block cache that pays for it has room; it follows \
+                "a filter budget of {} bytes is lowered to {}, for which the block cache that pays for it has room; it follows \
                  the room there from now on",
+                state.asked_bytes,
                 self.in_force()
             ));
         }
         state.is_told = is_short;
-    }
-}
-
-impl State {
-    /// What the program asked for, less what memory pressure takes.
-    fn wanted_bytes(&self) -> usize {
-        if self.share == 1.0 { self.asked_bytes } else { (self.asked_bytes as f64 * self.share) as usize }
     }
 }

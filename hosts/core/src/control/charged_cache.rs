@@ -90,16 +90,16 @@ impl ChargedCache {
         self.room_bytes
     }
 
-    /// The budget to have of the `wanted` bytes.
-    pub(crate) fn fit(&mut self, wanted: usize) -> usize {
-        self.budget_bytes = self.room().min(wanted);
+    /// The budget to have of the `asked` bytes.
+    pub(crate) fn fit(&mut self, asked: usize) -> usize {
+        self.budget_bytes = self.room().min(asked);
         self.budget_bytes
     }
 
     /// The budget to have now, if something changed. `in_force`: the one so far, which falls by itself as tables close; `asked`: what the
     /// program asked for; `wanted`: the part of it to be had now.
-    pub(crate) fn look(&mut self, in_force: usize, asked: usize, wanted: usize) -> Option<usize> {
-        let fits = self.room().min(wanted);
+    pub(crate) fn look(&mut self, in_force: usize, asked: usize) -> Option<usize> {
+        let fits = self.room().min(asked);
         self.charge.watch();
         let lost_charge = self.alarm.silence();
         let now = Instant::now();

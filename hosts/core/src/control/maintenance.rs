@@ -1,5 +1,5 @@
 //! The host's one thread: writes hotness files, forgets tables whose files are gone, opens deferred tables when there is
-//! room, sums up in a database's log how its tables were opened, yields memory when the machine needs it.
+//! room, sums up in a database's log how its tables were opened.
 //!
 //! It never holds the `Filters` that own it, so it cannot drop the last reference to them. Dropping the
 //! [`Maintenance`] stops and joins it.
@@ -104,10 +104,9 @@ impl Tasks {
         let tables = &*self.tables;
         let mut check = Timer::every(TABLE_CHECK_INTERVAL);
         let mut save = self.save_every.map(Timer::every);
-        let mut poll = self.budget.poll_interval().map(Timer::every);
         self.budget.wake_this_thread();
         loop {
-            let timers = [Some(&check), save.as_ref(), poll.as_ref()];
+            let timers = [Some(&check), save.as_ref()];
             let next = timers.into_iter().flatten().map(|timer| timer.due);
             let next = next.chain(self.budget.next_look()).min().unwrap_or(check.due);
             if stop.wait(next.saturating_duration_since(Instant::now())) {
@@ -129,9 +128,6 @@ impl Tasks {
                 self.contained(|| {
                     tables.databases.sum_up_openings(tables.manager.budget().budget_bytes());
                 });
-            }
-            if poll.as_mut().is_some_and(Timer::is_due) {
-                self.contained(|| self.budget.poll_pressure());
             }
             if save.as_mut().is_some_and(Timer::is_due) {
                 self.save();

@@ -28,7 +28,7 @@ use crate::{
     },
     settings::{
         Settings,
-        table::{self, FORMER_SETTINGS, SETTINGS},
+        table::{self, SETTINGS},
     },
     tables::{
         databases::ColumnFamily,
@@ -43,14 +43,13 @@ fn guarded<T>(on_panic: T, run: impl FnOnce() -> T) -> T {
     catch_unwind(AssertUnwindSafe(run)).unwrap_or(on_panic)
 }
 
-// `SB_SETTINGS`, `SB_FORMER_SETTINGS` and `SB_SETTING_BUDGET`.
-const _: () = assert!(SETTINGS.len() == 12 && FORMER_SETTINGS.len() == 2);
+// `SB_SETTINGS`.
+const _: () = assert!(SETTINGS.len() == 9);
 
 #[unsafe(no_mangle)]
 extern "C" fn sb_setting_name(index: usize) -> Bytes {
     guarded(Bytes::empty(), || {
-        let mut names = SETTINGS.iter().map(|setting| setting.name).chain(FORMER_SETTINGS);
-        names.nth(index).map_or(Bytes::empty(), |name| Bytes::of(name.as_bytes()))
+        SETTINGS.get(index).map_or(Bytes::empty(), |setting| Bytes::of(setting.name.as_bytes()))
     })
 }
 
@@ -131,43 +130,31 @@ unsafe extern "C" fn sb_filters_release(filters: *const Filters) {
     guarded((), || unsafe { Arc::decrement_strong_count(filters) });
 }
 
-/// # Safety
-/// `filters` is alive.
 #[unsafe(no_mangle)]
 extern "C" fn sb_filters_budget_bytes(filters: &Filters) -> u64 {
     guarded(0, || filters.budget_bytes() as u64)
 }
 
-/// # Safety
-/// `filters` is alive.
 #[unsafe(no_mangle)]
 extern "C" fn sb_filters_set_budget_bytes(filters: &Filters, budget_bytes: u64) -> c_int {
     c_int::from(guarded(false, || filters.set_budget_bytes(budget_bytes).is_ok()))
 }
 
-/// # Safety
-/// `filters` is alive.
 #[unsafe(no_mangle)]
 extern "C" fn sb_filters_count_written_without_units(filters: &Filters) {
     guarded((), || filters.tables.count_written_without_units());
 }
 
-/// # Safety
-/// `filters` is alive.
 #[unsafe(no_mangle)]
 extern "C" fn sb_filters_make_room(filters: &Filters, bytes: u64) {
     guarded((), || filters.make_room(bytes));
 }
 
-/// # Safety
-/// `filters` is alive.
 #[unsafe(no_mangle)]
 extern "C" fn sb_filters_yield_to_cache(filters: &Filters) -> c_int {
     c_int::from(guarded(false, || filters.yield_to_cache()))
 }
 
-/// # Safety
-/// `filters` is alive.
 #[unsafe(no_mangle)]
 extern "C" fn sb_filters_wait_idle(filters: &Filters, timeout_ms: u64) -> c_int {
     guarded(0, || filters.wait_idle(Duration::from_millis(timeout_ms)).into())
@@ -208,8 +195,6 @@ unsafe extern "C" fn sb_filters_count_table_without_units(filters: &Filters, ses
     guarded((), || filters.tables.count_without_units(session));
 }
 
-/// # Safety
-/// `filters` is alive.
 #[unsafe(no_mangle)]
 extern "C" fn sb_filters_wasted_reads_per_lookup(filters: &Filters, budget_bytes: u64) -> f64 {
     guarded(-1.0, || {
@@ -218,15 +203,11 @@ extern "C" fn sb_filters_wasted_reads_per_lookup(filters: &Filters, budget_bytes
     })
 }
 
-/// # Safety
-/// `filters` is alive.
 #[unsafe(no_mangle)]
 extern "C" fn sb_filters_assumes_bytewise_equality(filters: &Filters) -> c_int {
     guarded(0, || c_int::from(filters.settings.assume_bytewise_equality))
 }
 
-/// # Safety
-/// `filters` is alive.
 #[unsafe(no_mangle)]
 extern "C" fn sb_filters_writes_units(filters: &Filters) -> c_int {
     guarded(1, || c_int::from(filters.settings.write_units))
@@ -265,29 +246,21 @@ unsafe extern "C" fn sb_builder_add(builder: &mut UnitBuilder, key: Bytes, entry
     }
 }
 
-/// # Safety
-/// `builder` is alive.
 #[unsafe(no_mangle)]
 extern "C" fn sb_builder_key_count(builder: &UnitBuilder) -> u64 {
     guarded(0, || builder.key_count())
 }
 
-/// # Safety
-/// `builder` is alive.
 #[unsafe(no_mangle)]
 extern "C" fn sb_builder_bytes_estimate(builder: &UnitBuilder) -> u64 {
     guarded(0, || builder.block_bytes_estimate())
 }
 
-/// # Safety
-/// `builder` is alive and used by this thread alone.
 #[unsafe(no_mangle)]
 extern "C" fn sb_builder_memory_bytes(builder: &UnitBuilder) -> u64 {
     guarded(0, || builder.memory_bytes())
 }
 
-/// # Safety
-/// `builder` is alive and used by this thread alone.
 #[unsafe(no_mangle)]
 extern "C" fn sb_builder_finish(builder: &mut UnitBuilder) -> Bytes {
     guarded(Bytes::empty(), || Bytes::of(builder.finish()))
@@ -423,15 +396,11 @@ extern "C" fn sb_deferred_add(
     });
 }
 
-/// # Safety
-/// `filters` is alive.
 #[unsafe(no_mangle)]
 extern "C" fn sb_deferred_remove(filters: &Filters, context: *mut c_void) {
     guarded((), || filters.tables.deferred.remove(context as usize));
 }
 
-/// # Safety
-/// `filters` is alive; one of its deferred tables is closed.
 #[unsafe(no_mangle)]
 extern "C" fn sb_deferred_closed(filters: &Filters) {
     guarded((), || filters.tables.deferred.end_one());
@@ -446,8 +415,6 @@ unsafe extern "C" fn sb_table_moved(filters: &Filters, path: Bytes, level: i32) 
     guarded((), || filters.tables.files.set_level(path, u8::try_from(level).ok()));
 }
 
-/// # Safety
-/// `table` is alive.
 #[unsafe(no_mangle)]
 extern "C" fn sb_table_memory_bytes(table: &OpenTable) -> u64 {
     guarded(0, || table.handle.memory_bytes() as u64)

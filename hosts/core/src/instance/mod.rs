@@ -23,7 +23,7 @@ use crate::{
     },
     engine::{Cache, Engine},
     error::Error,
-    settings::{Budget, Settings, memory_pressure::MemoryPressure, table},
+    settings::{Budget, Settings, table},
     tables::{Tables, warm_starts},
 };
 
@@ -51,7 +51,6 @@ impl Filters {
         policy: Box<dyn Policy>,
     ) -> Result<Arc<Self>, Error> {
         table::check(&settings)?;
-        settings.memory_pressure.iter().try_for_each(MemoryPressure::check)?;
         let settings_of_manager = ManagerSettings {
             // Of a cache, from when it is known.
             budget_bytes: match settings.budget {
@@ -65,7 +64,7 @@ impl Filters {
         };
         let manager = Manager::with_policy(settings_of_manager, policy);
         let tables = Arc::new(Tables::new(engine, manager.clone(), settings.warm_start_every.is_some()));
-        let budget = BudgetControl::new(manager, settings.budget, settings.memory_pressure.clone());
+        let budget = BudgetControl::new(manager, settings.budget);
         let budget = Arc::new(budget);
         let maintenance_panics = Arc::new(AtomicU64::new(0));
         let maintenance = Maintenance::start(Tasks {
@@ -79,7 +78,7 @@ impl Filters {
 
     /// What is in force, for a log.
     pub(crate) fn settings_text(&self) -> String {
-        let Settings { units, segment_data_bytes, write_units, without_effect, .. } = &self.settings;
+        let Settings { units, segment_data_bytes, write_units, .. } = &self.settings;
         let is_auto = if self.budget.is_auto() { ", chosen by measuring" } else { "" };
         let mut text = format!(
             "budget {} bytes{is_auto}, units {units}, segments of {segment_data_bytes} bytes",
@@ -87,9 +86,6 @@ impl Filters {
         );
         if !write_units {
             text += ", for reading alone: new tables get stock filters";
-        }
-        if !without_effect.is_empty() {
-            text += &format!("; without effect, as no settings any more: {}", without_effect.join(", "));
         }
         text
     }

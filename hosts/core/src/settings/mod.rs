@@ -1,13 +1,10 @@
 //! The settings of [`Filters`](crate::Filters).
 
-pub(crate) mod memory_pressure;
 pub(crate) mod table;
 
 use std::time::Duration;
 
 use springbloom_filter::UnitSettings;
-
-use self::memory_pressure::MemoryPressure;
 
 /// The memory for filter units and all their bookkeeping.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -33,16 +30,12 @@ pub struct Settings {
     pub write_units: bool,
     /// How often hotness is saved for the next start; `None`: never, nor read.
     pub warm_start_every: Option<Duration>,
-    /// The memory pressure that the budget yields to, if any.
-    pub memory_pressure: Option<MemoryPressure>,
     /// Whether the budget is charged to a cache of the engine.
     pub charge_to_block_cache: bool,
     /// Whether absent keys that the units let pass are remembered.
     pub negative_cache: bool,
     /// Whether a new table starts with the hotness of the segments whose keys it holds.
     pub inherit_hotness: bool,
-    /// Settings of earlier builds that were given, for the log.
-    pub(crate) without_effect: Vec<String>,
 }
 
 impl Default for Settings {
@@ -54,11 +47,9 @@ impl Default for Settings {
             assume_bytewise_equality: false,
             write_units: true,
             warm_start_every: Some(Duration::from_secs(60)),
-            memory_pressure: None,
             charge_to_block_cache: false,
             negative_cache: true,
             inherit_hotness: true,
-            without_effect: Vec::new(),
         }
     }
 }

@@ -7,7 +7,7 @@ use std::{ops::RangeInclusive, time::Duration};
 use springbloom_filter::FilterError;
 use springbloom_manager::MemoryBudget;
 
-use super::{Budget, Settings, memory_pressure::MemoryPressure};
+use super::{Budget, Settings};
 use crate::error::Error;
 
 /// A larger number is a mistake, such as -1.
@@ -145,65 +145,7 @@ pub const SETTINGS: &[Setting] = &[
         can_work: |_| true,
         show: |settings| settings.charge_to_block_cache.to_string(),
     },
-    Setting {
-        name: "memory_pressure",
-        takes: "off, on, or the path of a file to read it from, such as /proc/pressure/memory",
-        default: "off",
-        help: "the budget yields to memory pressure, with `on` that of this process (`yield_to_memory_pressure`)",
-        set: |settings, value| match value {
-            "off" => Ok(Settings { memory_pressure: None, ..settings }),
-            "on" => {
-                let unknown = || Some("this kernel does not tell it; name a file, or turn it off".to_owned());
-                Ok(Settings {
-                    memory_pressure: Some(MemoryPressure::of_this_process().ok_or_else(unknown)?),
-                    ..settings
-                })
-            }
-            file if file.starts_with('/') => {
-                Ok(Settings { memory_pressure: Some(MemoryPressure::in_file(file)), ..settings })
-            }
-            _ => Err(None),
-        },
-        can_work: |_| true,
-        show: |settings| shown(settings.memory_pressure.as_ref().map(MemoryPressure::source).as_ref(), "off"),
-    },
-    Setting {
-        name: "memory_pressure_floor",
-        takes: "bytes, such as 16M, 256T at most",
-        default: "0",
-        help: "the budget yields no further (`MemoryPressure::floor_bytes`)",
-        set: |settings, value| {
-            let floor_bytes = taken(parse_bytes(value))?;
-            with_pressure(settings, |pressure| pressure.floor_bytes(floor_bytes))
-        },
-        can_work: |settings| {
-            settings.memory_pressure.as_ref().is_none_or(|pressure| pressure.floor() <= BYTES_MAX)
-        },
-        show: |settings| shown(settings.memory_pressure.as_ref().map(MemoryPressure::floor).as_ref(), "off"),
-    },
-    Setting {
-        name: "memory_pressure_stall_percent",
-        takes: "a number of percent above 0, 100 at most",
-        default: "5",
-        help: "stalled time from which on there is pressure (`MemoryPressure::stall_percent`)",
-        set: |settings, value| {
-            let percent = taken(value.parse().ok())?;
-            with_pressure(settings, |pressure| pressure.stall_percent(percent))
-        },
-        can_work: |settings| {
-            let percent = settings.memory_pressure.as_ref().map(MemoryPressure::stall);
-            percent.is_none_or(|percent| percent > 0.0 && percent <= 100.0)
-        },
-        show: |settings| shown(settings.memory_pressure.as_ref().map(MemoryPressure::stall).as_ref(), "off"),
-    },
 ];
-
-/// Names of settings of earlier builds, which are taken and have no effect: option strings that have them go on working.
-pub(crate) const FORMER_SETTINGS: [&str; 2] = ["policy", "segment_lifetime_visits"];
-
-fn shown(value: Option<&impl ToString>, none: &str) -> String {
-    value.map_or(none.to_owned(), ToString::to_string)
-}
 
 fn taken<T>(value: Option<T>) -> Result<T, Option<String>> {
     value.ok_or(None)
@@ -217,25 +159,12 @@ fn yes(value: &str) -> Result<bool, Option<String>> {
     taken(value.parse().ok())
 }
 
-fn with_pressure(
-    settings: Settings,
-    change: impl FnOnce(MemoryPressure) -> MemoryPressure,
-) -> Result<Settings, Option<String>> {
-    let pressure =
-        settings.memory_pressure.clone().ok_or_else(|| Some("memory_pressure is off".to_owned()))?;
-    Ok(Settings { memory_pressure: Some(change(pressure)), ..settings })
-}
-
 /// Settings by name, in the order in which they were given.
 pub(crate) type Given<'a> = [(&'a str, &'a str)];
 
 /// `settings` with `given`. Errors name the setting, what it was given and what it takes.
 pub(crate) fn apply(mut settings: Settings, given: &Given<'_>) -> Result<Settings, String> {
     for &(name, value) in given {
-        if FORMER_SETTINGS.contains(&name) {
-            settings.without_effect.push(name.to_owned());
-            continue;
-        }
         let setting = SETTINGS.iter().find(|setting| setting.name == name);
         let setting = setting.ok_or_else(|| {
             let names: Vec<_> = SETTINGS.iter().map(|setting| setting.name).collect();
@@ -300,14 +229,8 @@ fn parse_bytes(text: &str) -> Option<u64> {
 
 #[cfg(test)]
 mod tests {
-    use std::fs;
-
     use super::*;
     use crate::{engine::test_engine::TEST_ENGINE, instance::Filters};
-
-    fn under_pressure() -> Settings {
-        Settings { memory_pressure: Some(MemoryPressure::in_file("file")), ..Settings::default() }
-    }
 
     #[test]
     fn every_setting_is_taken() {
@@ -321,13 +244,8 @@ mod tests {
             ("assume_bytewise_equality", "true"),
             ("write_units", "false"),
             ("charge_to_block_cache", "true"),
-            ("memory_pressure", "/proc/pressure/memory"),
-            ("memory_pressure_floor", "1M"),
-            ("memory_pressure_stall_percent", "2.5"),
         ];
         assert!(given.iter().map(|(name, _)| *name).eq(SETTINGS.iter().map(|setting| setting.name)));
-        let pressure =
-            MemoryPressure::in_file("/proc/pressure/memory").floor_bytes(1 << 20).stall_percent(2.5);
         let expected = Settings {
             budget: Budget::Bytes(3 << 20),
             segment_data_bytes: 64 << 10,
@@ -338,8 +256,6 @@ mod tests {
             assume_bytewise_equality: true,
             write_units: false,
             charge_to_block_cache: true,
-            memory_pressure: Some(pressure),
-            without_effect: Vec::new(),
         };
         let mut settings = Settings::default();
         for (at, setting) in given.iter().enumerate() {
@@ -354,8 +270,8 @@ mod tests {
 
     #[test]
     fn defaults_are_those_that_are_told() {
-        let settings = under_pressure();
-        for setting in SETTINGS.iter().filter(|setting| setting.name != "memory_pressure") {
+        let settings = Settings::default();
+        for setting in SETTINGS {
             let applied = apply(settings.clone(), &[(setting.name, setting.default)]).expect(setting.name);
             assert_eq!((setting.show)(&applied), (setting.show)(&settings), "{}", setting.name);
         }
@@ -371,29 +287,13 @@ mod tests {
     }
 
     #[test]
-    fn settings_of_earlier_builds_have_no_effect() {
-        let given = [("policy", "monkey"), ("budget", "1M"), ("segment_lifetime_visits", "x")];
-        let settings = apply(Settings::default(), &given).unwrap();
-        assert_eq!(difference(&settings, &Settings::default()), None);
-        assert_eq!(settings.budget, Budget::Bytes(1 << 20));
-        let told = Filters::start(settings, &TEST_ENGINE).unwrap().settings_text();
-        assert!(
-            told.ends_with("; without effect, as no settings any more: policy, segment_lifetime_visits"),
-            "{told}"
-        );
-    }
-
-    #[test]
     fn wrong_values_are_told_by_name_and_what_was_expected() {
         for Setting { name, takes, .. } in SETTINGS {
             for (value, got) in [("x-1", "x-1"), ("", "nothing")] {
-                let error = apply(under_pressure(), &[(name, value)]).expect_err(name);
+                let error = apply(Settings::default(), &[(name, value)]).expect_err(name);
                 assert!(error.starts_with(&format!("{name}: got {got}, expected {takes}")), "{error}");
             }
         }
-        assert!(
-            apply(Settings::default(), &[("memory_pressure_floor", "1M")]).unwrap_err().contains("is off")
-        );
         for value in ["x", "ribbon:33"] {
             let error = apply(Settings::default(), &[("units", value)]).unwrap_err();
             assert_eq!(error.matches("ribbon:UNITS").count(), 1, "{error}");
@@ -419,17 +319,9 @@ mod tests {
     #[test]
     fn values_that_cannot_work_are_refused_wherever_they_are_given() {
         type With<'a> = &'a dyn Fn(f64) -> Settings;
-        let folder = tempfile::tempdir().unwrap();
-        let file = folder.path().join("memory.pressure");
-        fs::write(&file, "some avg10=0.00").unwrap();
-        let pressure = MemoryPressure::in_file(file);
-        let pressed =
-            |pressure: MemoryPressure| Settings { memory_pressure: Some(pressure), ..Settings::default() };
-        let floor = |bytes| pressed(pressure.clone().floor_bytes(bytes as u64));
-        let stall = |percent| pressed(pressure.clone().stall_percent(percent));
         /// As text, as a number (-1 as a number of bytes is the largest of all), and whether it can work.
         type Value = (&'static str, f64, bool);
-        let cases: [(&str, With<'_>, &[Value]); 4] = [
+        let cases: [(&str, With<'_>, &[Value]); 2] = [
             (
                 "budget",
                 &|bytes| Settings { budget: Budget::Bytes(bytes as u64), ..Settings::default() },
@@ -452,31 +344,12 @@ mod tests {
                     ("18446744073709551615", f64::INFINITY, false),
                 ],
             ),
-            (
-                "memory_pressure_floor",
-                &floor,
-                &[("0", 0.0, true), ("256T", 2f64.powi(48), true), ("257T", 257.0 * 2f64.powi(40), false)],
-            ),
-            (
-                "memory_pressure_stall_percent",
-                &stall,
-                &[
-                    ("100", 100.0, true),
-                    ("0.01", 0.01, true),
-                    ("0", 0.0, false),
-                    ("-0.5", -0.5, false),
-                    ("101", 101.0, false),
-                    ("NaN", f64::NAN, false),
-                    ("inf", f64::INFINITY, false),
-                    ("-inf", f64::NEG_INFINITY, false),
-                ],
-            ),
         ];
         for (name, with, values) in cases {
             let takes = SETTINGS.iter().find(|setting| setting.name == name).expect(name).takes;
             for &(text, value, can_work) in values {
                 let refusals = [
-                    apply(pressed(pressure.clone()), &[(name, text)]).err(),
+                    apply(Settings::default(), &[(name, text)]).err(),
                     Filters::start(with(value), &TEST_ENGINE).err().map(|error| error.to_string()),
                 ];
                 for refusal in refusals {
@@ -508,11 +381,9 @@ mod tests {
 
     #[test]
     fn text_that_is_no_number_is_refused() {
-        for name in ["budget", "segment_data_bytes", "warm_start_seconds", "memory_pressure_floor"] {
+        for name in ["budget", "segment_data_bytes", "warm_start_seconds"] {
             for value in ["-1", "1e3", "0x10", "1.5", "NaN", "inf", "18446744073709551616", " 1", ""] {
-                let pressure = Some(MemoryPressure::in_file("file"));
-                let pressed = Settings { memory_pressure: pressure, ..Settings::default() };
-                assert!(apply(pressed, &[(name, value)]).is_err(), "{name}={value}");
+                assert!(apply(Settings::default(), &[(name, value)]).is_err(), "{name}={value}");
             }
         }
     }

@@ -13,7 +13,7 @@ use std::{
 
 use parking_lot::Mutex;
 use springbloom_format::{StoredHotness, StoredTable};
-use springbloom_manager::{Lately, Manager, MemoryKind, SegmentUse, allocated_bytes};
+use springbloom_manager::{Lately, Manager, MemoryKind, ScopeId, SegmentUse, allocated_bytes};
 
 use super::{databases::Database, table_files::TableFiles};
 use crate::{
@@ -75,8 +75,7 @@ impl WarmStarts {
     /// The database closes: writes its folders where something changed, and forgets them. Waits for no other database.
     pub(crate) fn close(&self, database: &Database) {
         if database.is_for_writing() {
-            self.manager.take_in_visits_of(database.scopes());
-            self.note_visits();
+            self.note_visits(|manager| manager.take_in_visits_of(database.scopes()));
         }
         self.save(database.number(), true);
         self.folders.lock().remove(&database.number());
@@ -85,7 +84,7 @@ impl WarmStarts {
 
     /// Writes the file of each folder where something changed. O(databases in which something changed).
     pub(crate) fn save_all(&self) {
-        self.note_visits();
+        self.note_visits(Manager::take_visited);
         let changed = mem::take(&mut *self.changed.lock());
         changed.into_iter().for_each(|database| self.save(database, false));
     }
@@ -98,11 +97,11 @@ impl WarmStarts {
         }
     }
 
-    /// Finds the databases that were looked up since the last call.
-    fn note_visits(&self) {
+    /// Notes the databases that were looked up since the last call.
+    fn note_visits(&self, take_visited: impl FnOnce(&Manager) -> BTreeSet<ScopeId>) {
         // Locked first: when a database that closes finds no visits, those that another thread found are noted.
         let mut changed = self.changed.lock();
-        for scope in self.manager.take_visited() {
+        for scope in take_visited(&self.manager) {
             let database = Database::number_of(scope);
             changed.insert(database);
             self.folders_of(database)

@@ -25,7 +25,7 @@ namespace {
 std::string SettingName(size_t index) { return ToSlice(sb_setting_name(index)).ToString(); }
 
 bool IsSetting(const std::string& name) {
-  for (size_t i = 0; i < ElasticOptions::kNames; ++i) {
+  for (size_t i = 0; i < SB_SETTINGS; ++i) {
     if (name == SettingName(i)) {
       return true;
     }
@@ -35,7 +35,7 @@ bool IsSetting(const std::string& name) {
 
 std::vector<sb_setting> SettingsIn(const ElasticOptions& options) {
   std::vector<sb_setting> given;
-  for (size_t i = 0; i < ElasticOptions::kNames; ++i) {
+  for (size_t i = 0; i < SB_SETTINGS; ++i) {
     if (!options.values[i].empty()) {
       given.push_back(sb_setting{sb_setting_name(i), Bytes(options.values[i])});
     }
@@ -46,7 +46,7 @@ std::vector<sb_setting> SettingsIn(const ElasticOptions& options) {
 const std::unordered_map<std::string, OptionTypeInfo>& OptionMap() {
   static const std::unordered_map<std::string, OptionTypeInfo> map = [] {
     std::unordered_map<std::string, OptionTypeInfo> settings;
-    for (size_t i = 0; i < ElasticOptions::kNames; ++i) {
+    for (size_t i = 0; i < SB_SETTINGS; ++i) {
       const size_t offset = offsetof(ElasticOptions, values) + i * sizeof(std::string);
       settings.emplace(SettingName(i), OptionTypeInfo(static_cast<int>(offset), OptionType::kString,
                                                       OptionVerificationType::kNormal, OptionTypeFlags::kDontSerialize));

@@ -12,13 +12,12 @@
 
 namespace springbloom {
 
-// Settings that option strings can give, and those of earlier builds, as text, in the order of sb_setting_name; empty where none was given.
-// Not written to OPTIONS files, so that a stock engine reads those too.
+// Settings that option strings can give, as text, in the order of sb_setting_name; empty where none was given. Not written to
+// OPTIONS files, so that a stock engine reads those too.
 struct ElasticOptions {
   static const char* kName() { return "SpringbloomOptions"; }
 
-  static constexpr size_t kNames = SB_SETTINGS + SB_FORMER_SETTINGS;
-  std::string values[kNames];
+  std::string values[SB_SETTINGS];
 };
 
 // A subclass, not a wrapper: `ttl`, SetOptions, record-count verification and RocksDB's checked casts ask for the class

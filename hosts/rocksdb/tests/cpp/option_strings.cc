@@ -57,23 +57,16 @@ extern "C" int springbloom_test_option_strings(void*, const char* path, char* er
   return Run(error, error_size, [&] {
     const std::string first = std::string(path) + "/first";
     const std::string second = std::string(path) + "/second";
-    const std::string pressure = std::string(path) + "/memory.pressure";
-    CheckOk(rocksdb::WriteStringToFile(rocksdb::Env::Default(), "some avg10=0.00 avg60=0.00 avg300=0.00 total=1\n", pressure),
-            pressure);
     uint64_t budget = 0;
     double wasted_reads = 0;
     Check(springbloom::GetBudget(&budget).IsNotFound(), "nobody yet");
     {
       const rocksdb::Options options = FromString(
-          "table_factory={id=springbloom;budget=4M;segment_data_bytes=16K;units=ribbon:8;negative_cache=false;policy=monkey;"
-          "warm_start_seconds=0;charge_to_block_cache=true;block_cache=32M;block_size=2048;"
-          "memory_pressure=" +
-          pressure + ";memory_pressure_floor=1M};listeners=springbloom");
+          "table_factory={id=springbloom;budget=4M;segment_data_bytes=16K;units=ribbon:8;negative_cache=false;"
+          "warm_start_seconds=0;charge_to_block_cache=true;block_cache=32M;block_size=2048};listeners=springbloom");
       Check(options.listeners.size() == 1, "the listener is there");
       const auto* table_options = options.table_factory->GetOptions<rocksdb::BlockBasedTableOptions>();
       Check(table_options != nullptr && table_options->block_size == 2048, "options of the format stand beside ours");
-      Check(options.table_factory->GetPrintableOptions().find("no settings any more: policy") != std::string::npos,
-            "the log tells of a setting of earlier builds");
       auto db = Open(options, first);
       CheckOk(springbloom::GetBudget(&budget), "GetBudget");
       Check(budget == 4 << 20, "the budget of the string is in force");
@@ -106,8 +99,7 @@ extern "C" int springbloom_test_option_strings(void*, const char* path, char* er
       // Others share the instance: what they name must agree, but for the budget.
       CheckRefused("table_factory={id=springbloom;negative_cache=true}", second, "negative_cache: got true");
       CheckRefused("table_factory={id=springbloom;units=ribbon:9}", second, "ribbon:8");
-      auto other = Open(
-          FromString("table_factory={id=springbloom;negative_cache=false;policy=uniform;segment_lifetime_visits=7}"), second);
+      auto other = Open(FromString("table_factory={id=springbloom;negative_cache=false}"), second);
       CheckOk(springbloom::GetBudget(&budget), "GetBudget");
       Check(budget == 2 << 20, "a string without a budget leaves it alone");
       other.reset();
@@ -116,7 +108,7 @@ extern "C" int springbloom_test_option_strings(void*, const char* path, char* er
       Check(budget == 3 << 20, "a string with a budget changes it");
     }
     // Nobody uses the instance: another one may take its place.
-    auto db = Open(FromString("table_factory={id=springbloom;policy=benefit;assume_bytewise_equality=true}"), second);
+    auto db = Open(FromString("table_factory={id=springbloom;assume_bytewise_equality=true}"), second);
     CheckOk(springbloom::GetBudget(&budget), "GetBudget");
     Check(budget == 64 << 20, "the default budget");
     db.reset();
@@ -167,7 +159,8 @@ extern "C" int springbloom_test_option_strings(void*, const char* path, char* er
       CheckOk(db->Get(ReadOptions(), Key(number), &value), "Get");
     }
     db.reset();
-    CheckRefused("table_factory={id=springbloom;budget=auto}", first, "budget: got auto, expected bytes; auto needs charge_to_block");
+    CheckRefused("table_factory={id=springbloom;budget=auto}", first,
+                 "budget: got auto, expected bytes; auto needs charge_to_block");
     db = Open(FromString("table_factory={id=springbloom;budget=auto;charge_to_block_cache=true;block_cache=8M}"), second);
     const auto settings_text = [&] { return db->GetOptions().table_factory->GetPrintableOptions(); };
     Check(settings_text().find("chosen by measuring") != std::string::npos, "the log tells that the budget is measured");
@@ -184,8 +177,8 @@ extern "C" int springbloom_test_option_strings(void*, const char* path, char* er
     }
     db.reset();
     CheckNotParsed("table_factory={id=springbloom;budget=}", {"budget: got nothing"});
-    CheckNotParsed("table_factory={id=springbloom;nonsense=1}", {"unknown setting nonsense", "budget, segment_data_bytes, units",
-                                                                 "memory_pressure_stall_percent", "block-based"});
+    CheckNotParsed("table_factory={id=springbloom;nonsense=1}",
+                   {"unknown setting nonsense", "budget, segment_data_bytes, units", "charge_to_block_cache", "block-based"});
     CheckNotParsed("table_factory={id=springbloom;budget=4M;block_size=2048;Units=ribbon:9}", {"unknown setting Units"});
     {
       rocksdb::ConfigOptions lenient;
@@ -195,15 +188,6 @@ extern "C" int springbloom_test_option_strings(void*, const char* path, char* er
       CheckOk(rocksdb::GetOptionsFromString(lenient, rocksdb::Options(), text, &options), text);
       Check(options.table_factory->GetOptions<rocksdb::BlockBasedTableOptions>()->block_size == 2048, "the known option stands");
     }
-    for (const std::string percent : {"inf", "NaN", "-1", "0", "101"}) {
-      CheckRefused("table_factory={id=springbloom;memory_pressure=/any;memory_pressure_stall_percent=" + percent + "}", first,
-                   "memory_pressure_stall_percent: got " + percent + ", expected a number of percent above 0, 100 at most");
-    }
-    CheckRefused("table_factory={id=springbloom;memory_pressure_floor=1M}", first, "memory_pressure is off");
-    CheckRefused(
-        "table_factory={id=springbloom;memory_pressure=/nonexistent}", first,
-        "memory_pressure: got /nonexistent, expected a file that tells memory pressure, as /proc/pressure/memory does: No such "
-        "file");
     CheckRefused("table_factory={id=springbloom;units=bloom:6x0}", first, "units: got bloom:6x0");
     CheckRefused("table_factory={id=springbloom;segment_data_bytes=1}", first, "segment_data_bytes");
   });

@@ -7,9 +7,6 @@ use serde::Serialize;
 use springbloom_console::sizes::Size;
 use springbloom_rocksdb::MemoryCurve;
 
-const PLOT_COLUMNS: usize = 64;
-const PLOT_ROWS: usize = 12;
-
 /// What is asked of a curve.
 #[derive(Clone, Copy, Debug, Serialize)]
 pub(crate) struct Question {
@@ -50,7 +47,6 @@ pub(crate) struct Advice {
     target_budget_bytes: Option<u64>,
     /// With every unit of every table.
     pub(crate) all: Point,
-    pub(crate) curve: Vec<Point>,
 }
 
 impl Advice {
@@ -62,7 +58,6 @@ impl Advice {
             wasted_reads: curve.wasted_reads_per_visit(budget_bytes) * factor,
         };
         let end = curve.points().last().map_or(0, |point| point.budget_bytes);
-        let shown = end.max(question.budget_bytes.min(2 * end));
         let now = question.budget_bytes;
         Self {
             per: if question.visits_per_lookup.is_some() { "lookup" } else { "visit" },
@@ -70,14 +65,11 @@ impl Advice {
             steps: steps(if now > 0 { now } else { end }).map(at).collect(),
             target_budget_bytes: question.target.and_then(|target| curve.budget_bytes_for(target / factor)),
             all: at(end),
-            curve: (0..=PLOT_COLUMNS as u64 * 4)
-                .map(|step| at(shown / (PLOT_COLUMNS as u64 * 4) * step))
-                .collect(),
             question,
         }
     }
 
-    /// The answers in words and a small picture.
+    /// The answers in words.
     pub(crate) fn write_text(&self, out: &mut impl Write) -> Result<()> {
         let Question { tables, remembered_tables, wasted_reads_seen, .. } = self.question;
         writeln!(out, "use is known of {remembered_tables} of {tables} tables with filter units")?;
@@ -118,40 +110,7 @@ impl Advice {
             }
             (None, _) => (),
         }
-        writeln!(out)?;
-        self.write_plot(out)
-    }
-
-    /// Wasted reads over the budget; each row is a factor, so that the far end can be told apart.
-    fn write_plot(&self, out: &mut impl Write) -> Result<()> {
-        let points: Vec<Point> = self.curve.iter().step_by(4).copied().collect();
-        let most = points.iter().map(|point| point.wasted_reads).fold(f64::MIN_POSITIVE, f64::max);
-        let least = points.iter().map(|point| point.wasted_reads).fold(most, f64::min).max(most / 1e6);
-        let rows = (PLOT_ROWS - 1) as f64;
-        let row_of = |wasted: f64| {
-            let share = (most / wasted.max(least)).ln() / (most / least).ln().max(f64::MIN_POSITIVE);
-            (share * rows).round() as usize
-        };
-        for row in 0..PLOT_ROWS {
-            let value = most * (least / most).powf(row as f64 / rows);
-            let marks: String = points
-                .iter()
-                .zip(points.iter().skip(1).chain(points.last()))
-                .map(|(point, next)| {
-                    let is_now = (point.budget_bytes..next.budget_bytes).contains(&self.now.budget_bytes);
-                    match row_of(point.wasted_reads).cmp(&row) {
-                        std::cmp::Ordering::Equal if is_now => 'O',
-                        std::cmp::Ordering::Equal => '*',
-                        _ if is_now => ':',
-                        _ => ' ',
-                    }
-                })
-                .collect();
-            writeln!(out, "{value:>10.5} |{}", marks.trim_end())?;
-        }
-        let end = Size { bytes: points.last().map_or(0, |point| point.budget_bytes) }.to_string();
-        writeln!(out, "{:>10} +{}", "", "-".repeat(PLOT_COLUMNS + 1))?;
-        Ok(writeln!(out, "{:>12}0 B{end:>width$}", "", width = PLOT_COLUMNS - 2)?)
+        Ok(())
     }
 }
 

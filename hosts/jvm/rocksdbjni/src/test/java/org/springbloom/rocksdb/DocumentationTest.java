@@ -53,8 +53,6 @@ class DocumentationTest {
   void everyDocumentedSettingIsAProperty() throws Exception {
     RocksDB.loadLibrary();
     List<String> names = new ArrayList<>();
-    Path pressure = folder.resolve("memory.pressure");
-    Files.writeString(pressure, "some avg10=0.00 avg60=0.00 avg300=0.00 total=1\n");
     String table = Files.readString(Paths.get("../../../docs/guide.md")).split("\\| setting \\|", 2)[1].split("\n\n", 2)[0];
     for (String row : table.split("\n")) {
       String[] cells = row.split(" *\\| *");
@@ -63,9 +61,6 @@ class DocumentationTest {
       }
       String name = cells[1].replace("`", "");
       Map<String, String> properties = new HashMap<>();
-      if (name.startsWith("memory_pressure_")) {
-        properties.put("springbloom.memory_pressure", pressure.toString());
-      }
       properties.put("springbloom." + name, cells[3].startsWith("the number of") ? "1000" : cells[3]);
       Stores.options(new SpringbloomTableConfig(SpringbloomSettings.of(properties))).close();
       names.add(name);

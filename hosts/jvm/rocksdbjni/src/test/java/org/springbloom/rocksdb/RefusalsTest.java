@@ -71,8 +71,7 @@ class RefusalsTest {
             "springbloom.budget", new String[] {"lots", "springbloom.budget: got lots, expected bytes"},
             "springbloom.colour", new String[] {"green", "springbloom.colour: unknown setting, expected one of budget"},
             "springbloom.units", new String[] {"ribbon:0", "springbloom.units: got ribbon:0"},
-            "springbloom.segment_data_bytes", new String[] {" ", "springbloom.segment_data_bytes: got nothing, expected bytes"},
-            "springbloom.memory_pressure", new String[] {"maybe", "springbloom.memory_pressure: got maybe, expected off, on"});
+            "springbloom.segment_data_bytes", new String[] {" ", "springbloom.segment_data_bytes: got nothing, expected bytes"});
     wrong.forEach(
         (name, value) -> {
           SpringbloomSettings settings = SpringbloomSettings.of(Map.of(name, value[0], "other.property", 1));
@@ -138,9 +137,6 @@ class RefusalsTest {
 
   @Test
   void settingsCrossAsTheyAreWritten() throws Exception {
-    Path pressure = folder.resolve("\uD83D\uDE00");
-    Files.writeString(pressure, "some avg10=0.00 avg60=0.00 avg300=0.00 total=1\n");
-    Stores.options(new SpringbloomTableConfig(Stores.AMPLE.with("memory_pressure", pressure.toString()))).close();
     Map<String, String> wrong = Map.of("64M\0x", "64M\\0x", "64\uD83D\uDE00", "64\uD83D\uDE00", "64mb", "64mb", "\u00e4", "\u00e4");
     wrong.forEach(
         (budget, shown) -> {
