@@ -167,7 +167,8 @@ extern "C" int springbloom_test_option_strings(void*, const char* path, char* er
       CheckOk(db->Get(ReadOptions(), Key(number), &value), "Get");
     }
     db.reset();
-    CheckRefused("table_factory={id=springbloom;budget=auto}", first, "budget: got auto, expected bytes; auto needs charge_to_block");
+    CheckRefused("table_factory={id=springbloom;budget=auto}", first,
+                 "budget: got auto, expected bytes; auto needs charge_to_block");
     db = Open(FromString("table_factory={id=springbloom;budget=auto;charge_to_block_cache=true;block_cache=8M}"), second);
     const auto settings_text = [&] { return db->GetOptions().table_factory->GetPrintableOptions(); };
     Check(settings_text().find("chosen by measuring") != std::string::npos, "the log tells that the budget is measured");
@@ -177,9 +178,11 @@ extern "C" int springbloom_test_option_strings(void*, const char* path, char* er
     Check(Metric("springbloom_budget_bytes") == 3 << 20 && settings_text().find("chosen by") == std::string::npos,
           "a budget that is set stays");
     if (can_set) {
-      CheckOk(db->SetOptions({{"table_factory.budget", "auto"}}), "SetOptions");
-      CheckOk(db->Put(rocksdb::WriteOptions(), Key(3), "value"), "Put");
-      CheckOk(db->Flush(rocksdb::FlushOptions()), "Flush");
+      for (const char* budget_text : {"2M", "auto"}) {
+        CheckOk(db->SetOptions({{"table_factory.budget", budget_text}}), "SetOptions");
+        CheckOk(db->Put(rocksdb::WriteOptions(), Key(3), "value"), "Put");
+        CheckOk(db->Flush(rocksdb::FlushOptions()), "Flush");
+      }
       Check(settings_text().find("chosen by measuring") != std::string::npos, "SetOptions lets it be measured again");
     }
     db.reset();
