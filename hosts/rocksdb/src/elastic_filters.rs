@@ -132,8 +132,8 @@ impl ElasticFiltersBuilder {
     }
 
     /// Chooses the budget by measuring: the part of the block cache, up to seven eighths, with which lookups read the fewest blocks. It
-    /// follows the workload, the data, and a cache that is resized. Needs [`charge_to_block_cache`](Self::charge_to_block_cache), and is the
-    /// best setting where there is a block cache.
+    /// follows the workload, the data, and a cache that is resized. It needs
+    /// [`charge_to_block_cache`](Self::charge_to_block_cache), and is the best setting where there is a block cache.
     pub fn budget_auto(mut self) -> Self {
         self.settings.budget = Budget::Auto;
         self
@@ -178,8 +178,8 @@ impl ElasticFiltersBuilder {
     }
 
     /// Charges the budget to the block cache of the first options that this is [installed](ElasticFilters::install) into, so that filters
-    /// and blocks together stay under the cache's capacity. A budget in bytes takes at most half of the cache, and gives way to what is pinned
-    /// there: memtables, index blocks, iterators.
+    /// and blocks together stay under the cache's capacity. A budget in bytes takes at most half of the cache. It gives way to what is
+    /// pinned there: memtables, index blocks, iterators.
     pub fn charge_to_block_cache(mut self, charge: bool) -> Self {
         self.settings.charge_to_block_cache = charge;
         self

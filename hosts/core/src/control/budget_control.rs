@@ -28,6 +28,8 @@ pub(crate) struct BudgetControl {
     manager: Arc<Manager>,
     /// Whether the budget is charged to a block cache. Outside of the mutex, which is held while a budget moves.
     is_charged: AtomicBool,
+    /// Whether it is measured which budget reads least. Outside of the mutex as well.
+    is_auto: AtomicBool,
     alarm: Arc<CacheAlarm>,
     /// Held while a budget moves, which may wait for a read of a unit.
     state: Mutex<State>,
@@ -52,6 +54,7 @@ impl BudgetControl {
         Self {
             manager,
             is_charged: AtomicBool::new(false),
+            is_auto: AtomicBool::new(budget == Budget::Auto),
             alarm: Arc::default(),
             state: Mutex::new(state),
             cache: Mutex::default(),
@@ -61,6 +64,7 @@ impl BudgetControl {
     /// Asks for another budget, and gives the one that is in force then. A smaller one holds when this returns.
     pub(crate) fn ask(&self, budget: Budget) -> usize {
         let mut state = self.state.lock();
+        self.is_auto.store(budget == Budget::Auto, Ordering::Relaxed);
         match budget {
             Budget::Bytes(budget_bytes) => {
                 (state.asked_bytes, state.auto) = (budget_bytes as usize, None);
@@ -79,7 +83,7 @@ impl BudgetControl {
 
     /// Whether it is measured which budget reads least.
     pub(crate) fn is_auto(&self) -> bool {
-        self.state.lock().auto.is_some()
+        self.is_auto.load(Ordering::Relaxed)
     }
 
     /// Sets the most of the cache that the budget may have, in eighths.

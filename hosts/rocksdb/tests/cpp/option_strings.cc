@@ -170,9 +170,11 @@ extern "C" int springbloom_test_option_strings(void*, const char* path, char* er
     Check(Metric("springbloom_budget_bytes") == 3 << 20 && settings_text().find("chosen by") == std::string::npos,
           "a budget that is set stays");
     if (can_set) {
-      CheckOk(db->SetOptions({{"table_factory.budget", "auto"}}), "SetOptions");
-      CheckOk(db->Put(rocksdb::WriteOptions(), Key(3), "value"), "Put");
-      CheckOk(db->Flush(rocksdb::FlushOptions()), "Flush");
+      for (const char* budget_text : {"2M", "auto"}) {
+        CheckOk(db->SetOptions({{"table_factory.budget", budget_text}}), "SetOptions");
+        CheckOk(db->Put(rocksdb::WriteOptions(), Key(3), "value"), "Put");
+        CheckOk(db->Flush(rocksdb::FlushOptions()), "Flush");
+      }
       Check(settings_text().find("chosen by measuring") != std::string::npos, "SetOptions lets it be measured again");
     }
     db.reset();
