@@ -65,15 +65,15 @@ extern "C" int springbloom_test_option_strings(void*, const char* path, char* er
     Check(springbloom::GetBudget(&budget).IsNotFound(), "nobody yet");
     {
       const rocksdb::Options options = FromString(
-          "table_factory={id=springbloom;budget=4M;segment_data_bytes=16K;units=ribbon:8;negative_cache=false;policy=monkey;"
+          "table_factory={id=springbloom;budget=4M;segment_data_bytes=16K;units=ribbon:8;negative_cache=false;"
           "warm_start_seconds=0;charge_to_block_cache=true;block_cache=32M;block_size=2048;"
           "memory_pressure=" +
           pressure + ";memory_pressure_floor=1M};listeners=springbloom");
       Check(options.listeners.size() == 1, "the listener is there");
       const auto* table_options = options.table_factory->GetOptions<rocksdb::BlockBasedTableOptions>();
       Check(table_options != nullptr && table_options->block_size == 2048, "options of the format stand beside ours");
-      Check(options.table_factory->GetPrintableOptions().find("no settings any more: policy") != std::string::npos,
-            "the log tells of a setting of earlier builds");
+      Check(options.table_factory->GetPrintableOptions().find("units ribbon:8") != std::string::npos,
+            "the log tells the settings");
       auto db = Open(options, first);
       CheckOk(springbloom::GetBudget(&budget), "GetBudget");
       Check(budget == 4 << 20, "the budget of the string is in force");
