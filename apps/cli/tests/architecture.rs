@@ -85,7 +85,7 @@ const ALLOWED: [(&str, &[&str]); 20] = [
 ];
 
 /// What crates without an engine may use from elsewhere. A store is not among them.
-const NEUTRAL_EXTERNALS: [&str; 36] = [
+const NEUTRAL_EXTERNALS: [&str; 34] = [
     "anyhow",
     "arc-swap",
     "blake3",
@@ -103,11 +103,9 @@ const NEUTRAL_EXTERNALS: [&str; 36] = [
     "jiff",
     "libc",
     "log",
-    "maud",
     "multiversion",
     "parking_lot",
     "prometheus-client",
-    "pulldown-cmark",
     "rand",
     "rand_distr",
     "rand_pcg",

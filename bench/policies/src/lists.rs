@@ -2,7 +2,7 @@
 
 use springbloom_manager::{PerSegment, SEGMENTS_MAX, SegmentRef, TABLES_MAX};
 
-/// A segment's name in six bytes: with the ticks of `multi-queue`, 13 bytes a segment, 1% of wasted reads (decision 0016).
+/// A segment's name in six bytes: with the ticks of `multi-queue`, 13 bytes a segment, 1% of wasted reads.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Packed([u8; 6]);
 

@@ -9,7 +9,8 @@ use crate::report::header::Lookups;
 use crate::run::{Row, Window};
 use crate::spread::Spread;
 
-/// A table for each number of threads: one line for each window, one column for each configuration, medians over salts. Nothing if windows were not counted.
+/// A table for each number of threads: one line for each window, one column for each configuration, medians over salts. Nothing
+/// if windows were not counted.
 pub(crate) fn write_text(out: &mut impl Write, lookups: Option<&Lookups>, rows: &[Row]) -> Result<()> {
     let Some(window_ops) = lookups.and_then(|lookups| lookups.window_ops) else { return Ok(()) };
     for threads in distinct(rows.iter().map(|row| row.threads)) {

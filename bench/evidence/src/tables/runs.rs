@@ -18,8 +18,8 @@ const NAMES: [(&str, &str); 8] = [
     ("load_written_ratio", "bytes written, ratio"),
 ];
 
-/// A line for each of `figures` of each record, the first one with its label. Where there is one figure, it stands in the title, and the memory that each filter
-/// takes before the lines, if that is much the same in all.
+/// A line for each of `figures` of each record, the first one with its label. Where there is one figure, it stands in the title, and the
+/// memory that each filter takes before the lines, if that is much the same in all.
 pub(super) fn table(lines: &[(&str, &Record)], figures: &[String]) -> Table {
     let records = || lines.iter().map(|(_, record)| *record);
     let configs = configs(records(), figures.first().map(String::as_str).unwrap_or_default());

@@ -66,7 +66,8 @@ pub(super) fn write_header(out: &mut impl Write, header: &Header) -> Result<()> 
     let Header { absent: kind, distribution, movement, .. } = header;
     Ok(writeln!(
         out,
-        "{absent:.0}% of lookups for {kind} absent keys, {distribution}, movement {movement}; {} segments simulated ({} of all), {} lookups to warm up and {} measured, {} hot-key mappings, seed {}; {}\n",
+        "{absent:.0}% of lookups for {kind} absent keys, {distribution}, movement {movement}; {} segments simulated ({} of all), \
+         {} lookups to warm up and {} measured, {} hot-key mappings, seed {}; {}\n",
         header.simulated_segments,
         share(header.simulated_share),
         header.warmup_lookups,

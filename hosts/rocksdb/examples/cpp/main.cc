@@ -15,9 +15,9 @@ int main(int argc, char** argv) {
   springbloom::Register();
   rocksdb::Options options;
   options.create_if_missing = true;
-  rocksdb::Status s = rocksdb::GetOptionsFromString(
-      rocksdb::ConfigOptions(), options,
-      "table_factory={id=springbloom;budget=64M;policy=benefit;block_size=8K};listeners=springbloom", &options);
+  rocksdb::Status s =
+      rocksdb::GetOptionsFromString(rocksdb::ConfigOptions(), options,
+                                    "table_factory={id=springbloom;budget=64M;block_size=8K};listeners=springbloom", &options);
   std::unique_ptr<rocksdb::DB> db;
   if (s.ok()) {
     s = rocksdb::DB::Open(options, argv[1], &db);

@@ -67,6 +67,8 @@ extern "C" int springbloom_test_option_strings(void*, const char* path, char* er
       Check(options.listeners.size() == 1, "the listener is there");
       const auto* table_options = options.table_factory->GetOptions<rocksdb::BlockBasedTableOptions>();
       Check(table_options != nullptr && table_options->block_size == 2048, "options of the format stand beside ours");
+      Check(options.table_factory->GetPrintableOptions().find("units ribbon:8") != std::string::npos,
+            "the log tells the settings");
       auto db = Open(options, first);
       CheckOk(springbloom::GetBudget(&budget), "GetBudget");
       Check(budget == 4 << 20, "the budget of the string is in force");
