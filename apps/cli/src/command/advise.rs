@@ -58,6 +58,7 @@ impl Advise {
     /// A database that cannot be read; flags that need saved use where there is none; a picture that cannot be written.
     pub(crate) fn run(&self) -> Result<()> {
         self.plot.as_ref().map_or(Ok(()), |path| picture::require_picture_name(path))?;
+        self.database.require_database()?;
         let usage = self.database.saved_use()?;
         let (survey, used) = self.read_tables(usage.as_ref())?;
         let (measured, not_measured) = match self.measured(usage.as_ref(), &used) {
@@ -72,11 +73,14 @@ impl Advise {
                 "{flag} needs measured use, and {folder} {why}: open it with elastic filters and look keys up first"
             )));
         }
-        let log = Log::of_folder(self.database.folder());
+        let (log, log_fault) = match Log::of_folder(self.database.folder()) {
+            Ok(log) => (log, None),
+            Err(fault) => (None, Some(fault.to_string())),
+        };
         let memory = verdict::memory(self.memory.map(|memory| memory.bytes), &survey, log.as_ref());
         let verdict = Verdict::of(&survey, log.as_ref(), memory);
         let not_measured = not_measured.map(|why| format!("it {why}"));
-        let report = Report { database: survey, log, verdict, measured, not_measured };
+        let report = Report { database: survey, log, log_fault, verdict, measured, not_measured };
         output::report(|out| if self.json { report.write_json(out) } else { report.write_text(out) })?;
         match (&self.plot, &report.measured) {
             (Some(path), Some(advice)) => plot::curve(path, advice),

@@ -5,7 +5,7 @@ use std::io::Write;
 use anyhow::Result;
 use serde::Serialize;
 use springbloom_console::sizes::Size;
-use springbloom_console::{TextTable, distinct};
+use springbloom_console::{TextTable, distinct, percent};
 use springbloom_records::Build;
 
 use crate::command::{Cell, Header, by_family};
@@ -67,7 +67,8 @@ pub(super) fn write_header(out: &mut impl Write, header: &Header) -> Result<()> 
     let lookups = match &header.trace {
         Some(trace) => format!("lookups of trace {trace}, {absent:.1}% for absent keys"),
         None => {
-            format!("{absent:.0}% of lookups for {kind} absent keys, {distribution}, movement {movement}")
+            let absent = percent(header.zero_result_ratio);
+            format!("{absent} of lookups for {kind} absent keys, {distribution}, movement {movement}")
         }
     };
     Ok(writeln!(
@@ -83,9 +84,9 @@ pub(super) fn write_header(out: &mut impl Write, header: &Header) -> Result<()> 
     )?)
 }
 
-/// `100%`, `12%` or `1.2e-5`.
+/// `100%`, `12.5%` or `1.2e-5`.
 fn share(share: f64) -> String {
-    if share >= 0.01 { format!("{:.0}%", share * 100.0) } else { format!("{share:.1e}") }
+    if share >= 0.01 { percent(share) } else { format!("{share:.1e}") }
 }
 
 /// The filters that were simulated.

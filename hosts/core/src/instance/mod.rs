@@ -84,7 +84,7 @@ impl Filters {
             text += ", for reading alone: new tables get stock filters";
         }
         if !without_effect.is_empty() {
-            text += &format!("; without effect, as no settings any more: {}", without_effect.join(", "));
+            text += &format!("; ignored, as they are no longer settings: {}", without_effect.join(", "));
         }
         text
     }

@@ -355,7 +355,7 @@ mod tests {
         assert_eq!(settings.budget_bytes, 1 << 20);
         let told = Filters::start(settings, &TEST_ENGINE).unwrap().settings_text();
         assert!(
-            told.ends_with("; without effect, as no settings any more: policy, segment_lifetime_visits"),
+            told.ends_with("; ignored, as they are no longer settings: policy, segment_lifetime_visits"),
             "{told}"
         );
     }
