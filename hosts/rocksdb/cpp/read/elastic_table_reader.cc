@@ -148,7 +148,7 @@ rocksdb::InternalIterator* ElasticTableReader::NewIterator(const ReadOptions& re
 
 bool ElasticTableReader::MayMatch(const Slice& internal_key, sb_batch_key* sought) const {
   const Slice key = rocksdb::ExtractUserKeyAndStripTimestamp(internal_key, TimestampBytes());
-  *sought = {Bytes(key), LookupDigest(key), 0, 1};
+  *sought = {Bytes(key), LookupDigest(key, units_.Family()), 0, 1};
   if (!units_.MayMatch(ComparatorOf(Comparator()), sought->digest, key, &sought->segment)) {
     CountAnswers(/*rejected=*/1, /*passed=*/0);
     return false;
@@ -179,7 +179,7 @@ void ElasticTableReader::SkipRejected(MultiGetContext::Range* range, BatchKeys* 
   size_t count = 0;
   for (auto key = range->begin(); key != range->end(); ++key) {
     const Slice user_key = rocksdb::StripTimestampFromUserKey(key->ukey_with_ts, TimestampBytes());
-    (*passed)[count++] = {Bytes(user_key), BatchDigest(user_key, key.index()), 0, 1};
+    (*passed)[count++] = {Bytes(user_key), BatchDigest(user_key, key.index(), units_.Family()), 0, 1};
   }
   units_.MayMatch(ComparatorOf(Comparator()), passed->data(), count);
   size_t kept = 0;
