@@ -35,12 +35,21 @@ impl Database {
         &self.db
     }
 
+    /// Refuses what is no database.
+    pub(crate) fn require_database(&self) -> Result<()> {
+        let there = self.db.display();
+        if self.db.exists() && !self.db.is_dir() {
+            return Err(bad_input(format!("{there} is a file: expected the folder of a RocksDB database")));
+        }
+        if !self.db.join("CURRENT").is_file() {
+            return Err(bad_input(format!("{there} is not a RocksDB database: it has no file CURRENT")));
+        }
+        Ok(())
+    }
+
     /// Its tables by level and number.
     pub(crate) fn tables(&self) -> Result<Vec<ListedTable>> {
-        if !self.db.join("CURRENT").is_file() {
-            let folder = self.db.display();
-            return Err(bad_input(format!("{folder} is not a RocksDB database: it has no file CURRENT")));
-        }
+        self.require_database()?;
         if let Some(folder) = self.tables_in.iter().find(|folder| !folder.is_dir()) {
             return Err(bad_input(format!("--tables-in {}: there is no such folder", folder.display())));
         }

@@ -128,6 +128,21 @@ fn a_reverse_comparator_and_many_small_tables() {
 }
 
 #[test]
+fn what_cannot_be_read_is_told() {
+    let folder = tempfile::tempdir().expect("a folder");
+    drop(DB::open(&options(4.0, 1 << 20, false), folder.path()).expect("open"));
+    let file = folder.path().join("CURRENT");
+    let (code, _, err) = advise(1024, &file, &[]);
+    assert!(code == 2 && err.contains("is a file: expected the folder of a RocksDB database"), "{err}");
+    let log = folder.path().join("LOG");
+    std::fs::remove_file(&log).expect("remove");
+    std::fs::create_dir(&log).expect("what is no file");
+    let (report, text) = advised(folder.path(), &[]);
+    assert!(report["log_fault"].as_str().is_some_and(|fault| fault.contains("directory")), "{report}");
+    assert!(text.contains("LOG: it cannot be read, so settings are not known: "), "{text}");
+}
+
+#[test]
 fn bad_input_is_refused() {
     let folder = tempfile::tempdir().expect("a folder");
     for (arguments, said) in [

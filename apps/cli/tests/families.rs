@@ -63,7 +63,7 @@ fn traffic_is_shared_as_it_is_asked() {
 #[test]
 fn what_families_cannot_have_is_refused_with_exit_code_2() {
     for (arguments, message) in [
-        (&["--set", "families=0"][..], "--families"),
+        (&["--set", "families=0"][..], "'0' for '--set families=<FAMILIES>'"),
         (&["--set", "families=1", "--set", "family_absent=1"], "there is one column family"),
         (&["--set", "families=1", "--configs", "ribbon:4/2"], "there is one column family"),
         (&["--set", "family_absent=2"], "expected shares of at most 1, got 2"),
@@ -79,7 +79,7 @@ fn what_families_cannot_have_is_refused_with_exit_code_2() {
         (&["--set", "multi_get=8"], "multi_get has no effect"),
         (&["--configs", "partitioned:10"], "cannot share its cache for filters"),
         (&["--configs", "mbf:10"], "cannot share its cache for filters"),
-        (&["--configs", "ribbon:0/0"], "expected more than 0"),
+        (&["--configs", "ribbon:0/0"], "no family has a filter: expected more than 0"),
     ] {
         compare(arguments).assert().code(2).stdout("").stderr(contains(message));
     }

@@ -142,7 +142,8 @@ fn what_families_cannot_have_is_refused() {
         ("--set families=2 --set family_absent=0 --absent fresh", "no lookup asks for an absent key"),
         ("--set families=2 --accesses", "--accesses has no effect: there are several column families"),
         ("--set families=2 --set movement=jump:1000", "--set movement has no effect"),
-        ("--set families=2 --filters ribbon:0/0", "expected more than 0 and at most 100 bits per key"),
+        ("--set families=2 --filters ribbon:0/0", "no family has a filter: expected more than 0"),
+        ("--set families=2 --filters ribbon:4/2/0", "ribbon:4/2/0: 3 values are given for 2 column families"),
         ("--set families=2 --filters ribbon:4", "or ribbon:BITS/BITS; got \"ribbon:4\""),
         (
             "--set families=100",

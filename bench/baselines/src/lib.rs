@@ -1,6 +1,6 @@
 //! Stock RocksDB filters, set up so that they can be compared with elastic ones at the same memory. Each function gives
-//! options a filter of `bits` per key on average, beside the settings in `tables`. [`BlockReads`] counts what lookups read, and
-//! [`slow_reads`] stands for a slow device.
+//! options a filter of `bits` per key on average, beside the settings in `tables`. [`BlockReads`] counts what lookups read,
+//! [`slow_reads`] stands for a slow device, and [`set_options`] changes options of many column families.
 
 #![deny(unsafe_code)]
 
@@ -10,6 +10,7 @@ mod partitioned;
 mod stock_filter;
 mod unsafe_block_reads;
 mod unsafe_install;
+mod unsafe_set_options;
 mod unsafe_slow_reads;
 
 use rocksdb::{BlockBasedOptions, Options};
@@ -20,6 +21,7 @@ pub use partitioned::{partition_indexes, partitioned, partitioned_in_block_cache
 pub use stock_filter::StockFilter;
 pub use unsafe_block_reads::BlockReads;
 pub use unsafe_install::{InstallError, filter_cache};
+pub use unsafe_set_options::set_options;
 pub use unsafe_slow_reads::slow_reads;
 
 /// Full filters of one size, all in memory.

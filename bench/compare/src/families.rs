@@ -35,11 +35,8 @@ impl Compare {
         let families = self.layout().families;
         for config in configs {
             let Config::RibbonByFamily { bits } = config else { continue };
-            let refused = match families {
-                1 => Err(FamilySettings::THERE_IS_ONE.to_owned()),
-                _ => bits.of_all(families),
-            };
-            refused.map_err(|error| bad_input(format!("{config}: {error}")))?;
+            FamilySettings::require_fit(bits, families)
+                .map_err(|error| bad_input(format!("{config}: {error}")))?;
         }
         if families == 1 {
             return Ok(());

@@ -72,10 +72,13 @@ impl Shares {
     pub fn bits_per_key(text: &str, most: f64) -> Result<Self, String> {
         let bits: Self = text.parse().map_err(|error| format!("bits per key by family: {error}"))?;
         match bits.greatest() {
-            greatest if greatest > 0.0 && greatest <= most => Ok(bits),
-            greatest => Err(format!(
-                "expected more than 0 and at most {most} bits per key in a family, got {greatest}"
-            )),
+            0.0 => {
+                Err("no family has a filter: expected more than 0 bits per key for one at least".to_owned())
+            }
+            greatest if greatest > most => {
+                Err(format!("expected at most {most} bits per key in a family, got {greatest}"))
+            }
+            _ => Ok(bits),
         }
     }
 

@@ -31,6 +31,17 @@ impl FamilySettings {
     /// Why a share of absent keys among all reads is not used.
     pub const SAYS_ABSENT: &str = "--set family_absent says it of each column family";
 
+    /// Checks values by family against the number of families.
+    ///
+    /// # Errors
+    /// There is one family, or there are more values than families.
+    pub fn require_fit(values: &Shares, families: u32) -> Result<(), String> {
+        match families {
+            1 => Err(Self::THERE_IS_ONE.to_owned()),
+            _ => values.of_all(families).map(drop),
+        }
+    }
+
     /// The mix of so many families. `zero_result_ratio`: the share of absent keys of all reads, where none is given by family.
     ///
     /// # Errors
@@ -77,11 +88,24 @@ mod tests {
     }
 
     #[test]
+    fn values_by_family_need_their_families() {
+        let fit = |families| FamilySettings::require_fit(&"4/2/0".parse().expect("values"), families);
+        assert_eq!((fit(3), fit(8)), (Ok(()), Ok(())));
+        assert!(fit(2).is_err_and(|error| error == "3 values are given for 2 column families"));
+        assert_eq!(fit(1), Err(FamilySettings::THERE_IS_ONE.to_owned()));
+    }
+
+    #[test]
     fn shares_that_no_family_can_have_are_refused() {
         assert!(mix(&["--family_absent", "2"]).is_err_and(|error| error.contains("at most 1, got 2")));
         assert!(mix(&["--family_traffic", "0"]).is_err_and(|error| error.contains("--set family_traffic")));
-        for bits in ["0/0", "4/101", "4/x"] {
-            assert!(Shares::bits_per_key(bits, 100.0).is_err(), "{bits}");
+        for (bits, expected) in [
+            ("0/0", "no family has a filter: expected more than 0"),
+            ("4/101", "expected at most 100 bits per key in a family, got 101"),
+            ("4/x", "bits per key by family: expected"),
+        ] {
+            let refused = Shares::bits_per_key(bits, 100.0).expect_err(bits);
+            assert!(refused.starts_with(expected), "{bits}: {refused}");
         }
     }
 }

@@ -2,7 +2,7 @@
 
 use std::ops::Deref;
 
-use clap::error::ErrorKind;
+use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{Arg, ArgAction, ArgMatches, Args, Command, FromArgMatches, Parser};
 
 use crate::GivenFlags;
@@ -17,6 +17,23 @@ pub struct Set<S> {
 
 fn names(settings: &Command) -> Vec<String> {
     settings.get_arguments().map(|setting| setting.get_id().to_string()).collect()
+}
+
+/// The error with settings named as `--set` gives them, and without the usage of a program that only parses them.
+fn as_typed(mut error: clap::Error) -> clap::Error {
+    let typed = |flag: &str| flag.replacen("--", "--set ", 1).replacen(" <", "=<", 1);
+    for kind in [ContextKind::InvalidArg, ContextKind::PriorArg] {
+        let named = match error.get(kind) {
+            Some(ContextValue::String(flag)) => ContextValue::String(typed(flag)),
+            Some(ContextValue::Strings(flags)) => {
+                ContextValue::Strings(flags.iter().map(|flag| typed(flag)).collect())
+            }
+            _ => continue,
+        };
+        error.insert(kind, named);
+    }
+    error.remove(ContextKind::Usage);
+    error
 }
 
 impl<S> Deref for Set<S> {
@@ -38,7 +55,8 @@ impl<S: Parser> FromArgMatches for Set<S> {
                 format!("--set {}: there is no such setting, expected one of {expected}\n", name(setting));
             return Err(clap::Error::raw(ErrorKind::UnknownArgument, message));
         }
-        let settings = S::try_parse_from(set.iter().map(|setting| format!("--{setting}")))?;
+        let settings =
+            S::try_parse_from(set.iter().map(|setting| format!("--{setting}"))).map_err(as_typed)?;
         let given = set.iter().map(|setting| format!("--set {}", name(setting))).collect();
         Ok(Self { given: GivenFlags::of(given), settings })
     }
@@ -67,5 +85,49 @@ impl<S: Parser> Args for Set<S> {
 
     fn augment_args_for_update(command: Command) -> Command {
         Self::augment_args(command)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[derive(Parser, Debug)]
+    #[command(no_binary_name = true, disable_help_flag = true, args_override_self = true)]
+    struct Settings {
+        #[arg(long = "families", conflicts_with = "window")]
+        families: Option<u32>,
+        #[arg(long = "window")]
+        window: Option<u32>,
+        #[arg(long = "wal")]
+        wal: bool,
+    }
+
+    fn told(set: &[&str]) -> String {
+        let command = Set::<Settings>::augment_args(Command::new("program"));
+        let words = set.iter().flat_map(|setting| ["--set", setting]);
+        let matches = command.get_matches_from(["program"].into_iter().chain(words));
+        Set::<Settings>::from_arg_matches(&matches)
+            .map(|set| format!("{set:?}"))
+            .unwrap_or_else(|error| error.to_string())
+    }
+
+    #[test]
+    fn errors_name_settings_as_they_were_typed() {
+        for (set, expected) in [
+            (&["families=x"][..], "'x' for '--set families=<FAMILIES>'"),
+            (&["families"], "'--set families=<FAMILIES>'"),
+            (&["wal=1"], "'1' for '--set wal'"),
+            (
+                &["families=1", "window=2"],
+                "'--set families=<FAMILIES>' cannot be used with '--set window=<WINDOW>'",
+            ),
+            (&["famlies=1"], "--set famlies: there is no such setting"),
+        ] {
+            let told = told(set);
+            assert!(told.contains(expected) && told.starts_with("error"), "{told}");
+            assert!(!told.contains("Usage") && !told.contains("'--families"), "{told}");
+        }
+        assert!(told(&["families=1", "families=2"]).contains("Some(2)"), "the last one holds");
     }
 }

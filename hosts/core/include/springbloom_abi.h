@@ -75,9 +75,7 @@ typedef struct {
   const char* hotness_file;
   const char* hotness_file_new;
   const char* former_hotness_files[2];
-  size_t reader_bytes;  // the reader of an open table with units, its sb_table included: the budget pays for it
-  // Lookups of this process that met a table with units, about.
-  uint64_t (*digests_computed)(void) SB_NOEXCEPT;
+  size_t reader_bytes;          // the reader of an open table with units, its sb_table included: the budget pays for it
   const sb_cache_calls* cache;  // null: the engine has none
 } sb_engine;
 
@@ -187,6 +185,9 @@ sb_column_family* sb_column_family_open(const sb_filters* filters, sb_bytes sess
 // No table of the column family is open any more. When the last one of a database is closed, its use is written down if it may be, its
 // tables are forgotten, and no file of it is accessed any more when this returns.
 void sb_column_family_close(const sb_filters* filters, sb_column_family* family) SB_NOEXCEPT;
+
+// About so many lookups began with a table of the column family that has units.
+void sb_column_family_count_lookups(const sb_column_family* family, uint64_t lookups) SB_NOEXCEPT;
 
 // Given the first bytes of a filter block: 1, and how long the head (header and directory) and the block are; 0: not ours.
 int sb_block_extent(sb_bytes start, uint64_t* head_bytes, uint64_t* block_bytes) SB_NOEXCEPT;

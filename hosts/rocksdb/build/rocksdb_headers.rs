@@ -1,6 +1,8 @@
 //! A C++ compiler set up for the headers of exactly the RocksDB that `librocksdb-sys` builds and links. Build scripts
 //! share it; their crates depend on `librocksdb-sys` themselves, which is how they learn where the headers are.
 
+mod archive;
+
 use std::{
     env, fs,
     path::{Path, PathBuf},
@@ -16,11 +18,8 @@ pub(crate) fn is_for_documentation() -> bool {
 pub(crate) fn compiler() -> cc::Build {
     println!("cargo:rerun-if-env-changed=SPRINGBLOOM_ROCKSDB_IS_OURS");
     // The sanitizers' build brings a library made of the very sources that librocksdb-sys ships.
-    if env::var_os("ROCKSDB_LIB_DIR").is_some() && env::var_os("SPRINGBLOOM_ROCKSDB_IS_OURS").is_none() {
-        panic!(
-            "ROCKSDB_LIB_DIR is set: springbloom compiles against RocksDB's internal headers and cannot use a system \
-             library, whose headers may differ; unset it and let cargo build the bundled RocksDB"
-        );
+    if env::var_os("SPRINGBLOOM_ROCKSDB_IS_OURS").is_none() {
+        refuse_other_libraries();
     }
     let sources = PathBuf::from(
         env::var_os("DEP_ROCKSDB_CARGO_MANIFEST_DIR").expect("librocksdb-sys tells its manifest's folder"),
@@ -57,6 +56,34 @@ pub(crate) fn compiler() -> cc::Build {
         build.flag_if_supported(format!("{flag}{cpu}"));
     }
     build
+}
+
+/// Stops the build unless RocksDB is compiled from its sources, with class layouts that the defines of [`compiler`] give.
+fn refuse_other_libraries() {
+    if env::var_os("ROCKSDB_LIB_DIR").is_some() {
+        panic!(
+            "ROCKSDB_LIB_DIR is set: springbloom compiles against RocksDB's internal headers and cannot use a system \
+             library, whose headers may differ; unset it and let cargo build the bundled RocksDB"
+        );
+    }
+    // librocksdb-sys does not tell its features.
+    let library =
+        PathBuf::from(env::var_os("DEP_ROCKSDB_OUT_DIR").expect("librocksdb-sys tells its build folder"))
+            .join("librocksdb.a");
+    let bytes = fs::read(&library).unwrap_or_else(|error| {
+        panic!(
+            "springbloom needs the RocksDB that cargo builds from its sources, and {}: {error}",
+            library.display()
+        )
+    });
+    let has_coroutines = archive::defines(&bytes, "MultiGetCoroutine")
+        .unwrap_or_else(|| panic!("{} has no index of symbols", library.display()));
+    assert!(
+        !has_coroutines,
+        "RocksDB is compiled with coroutines (feature `coroutines` of rust-rocksdb), which changes the layout of its \
+         classes; cargo compiles springbloom's C++ without them: turn the feature off, or compile springbloom with \
+         RocksDB as a plugin"
+    );
 }
 
 /// The C++ files of a folder beside the build script, and of the folders in it.

@@ -13,7 +13,7 @@ use crate::{Error, ffi};
 /// Cheap to clone; clones share the budget. Databases that it was installed into keep it alive.
 #[derive(Clone)]
 pub struct ElasticFilters {
-    filters: Arc<Filters>,
+    pub(crate) filters: Arc<Filters>,
 }
 
 impl ElasticFilters {
@@ -86,7 +86,7 @@ impl ElasticFilters {
     }
 
     /// Visits to segments that a lookup makes on average: turns figures per visit into figures per lookup. `None` before the first lookup.
-    /// Lookups are counted for the whole process, so with several `ElasticFilters` it is too low.
+    /// Over all databases with these filters.
     pub fn visits_per_lookup(&self) -> Option<f64> {
         self.filters.visits_per_lookup()
     }

@@ -2,11 +2,11 @@
 
 mod common;
 
-use parking_lot::Mutex;
 use rocksdb::{DB, WaitForCompactOptions};
 use springbloom_rocksdb::{
     ElasticFilters,
     testing::{DIGESTS_STEP, digests_computed},
+    usage::Usage,
 };
 
 use crate::common::{
@@ -14,9 +14,6 @@ use crate::common::{
     contents::{NUMBERS, fill_db, key},
     folder, installed, small_tree,
 };
-
-/// The counter belongs to the process: one test at a time.
-static COUNTER: Mutex<()> = Mutex::new(());
 
 /// A tree of several levels over one range of keys.
 struct Tree {
@@ -54,9 +51,9 @@ impl Tree {
 
     /// Digests and visits of tables that `run` took.
     fn cost(&self, run: impl FnOnce()) -> (u64, u64) {
-        let before = (digests_computed(), self.visits());
+        let before = (digests_computed(&self.elastic), self.visits());
         run();
-        (digests_computed() - before.0, self.visits() - before.1)
+        (digests_computed(&self.elastic) - before.0, self.visits() - before.1)
     }
 }
 
@@ -72,7 +69,6 @@ fn long_absent(number: u32, more: usize) -> Vec<u8> {
 
 #[test]
 fn a_get_computes_one_digest() {
-    let _alone = COUNTER.lock();
     let tree = Tree::new();
     let lookups = u64::from(NUMBERS);
     for more in [0, 200, 4000] {
@@ -88,7 +84,6 @@ fn a_get_computes_one_digest() {
 
 #[test]
 fn keys_of_any_length_are_told_apart() {
-    let _alone = COUNTER.lock();
     let tree = Tree::new();
     // Each is a prefix of the next, and the last ones are longer than what a thread remembers.
     let lengths = [0, 1, 10, 90, 400, 1000, 4000, 5000, 20_000];
@@ -111,7 +106,6 @@ fn keys_of_any_length_are_told_apart() {
 
 #[test]
 fn keys_that_differ_in_one_byte_are_told_apart() {
-    let _alone = COUNTER.lock();
     let tree = Tree::new();
     for bytes in (1..=26).chain([63, 64, 65, 66, 100]) {
         let absent = vec![b'k'; bytes];
@@ -142,7 +136,6 @@ fn keys_that_differ_in_one_byte_are_told_apart() {
 
 #[test]
 fn a_batch_computes_one_digest_a_key() {
-    let _alone = COUNTER.lock();
     let tree = Tree::new();
     let lookups = u64::from(NUMBERS);
     for (batch, more) in [(2, 0), (32, 0), (100, 0), (32, 100), (32, 400)] {
@@ -159,5 +152,38 @@ fn a_batch_computes_one_digest_a_key() {
             digests.abs_diff(lookups) <= DIGESTS_STEP,
             "{digests} digests for {lookups} lookups in batches of {batch}"
         );
+    }
+}
+
+/// What a database remembers tells wasted reads per lookup of its own, whatever else the process has open.
+#[test]
+fn each_database_counts_its_own_lookups() {
+    let (shared, other) = (ample(), ample());
+    let stores = [(&shared, 1), (&shared, 3), (&other, 2)].map(|(elastic, runs)| {
+        let folder = folder();
+        let mut options = small_tree();
+        options.set_disable_auto_compactions(true);
+        let db = DB::open(&installed(elastic, &options), folder.path()).expect("open");
+        for run in 0..runs {
+            fill_db(&db, &format!("run {run}"));
+            db.flush().expect("flush");
+        }
+        assert!(elastic.wait_idle(IDLE_TIMEOUT), "the loader never came to rest");
+        (db, folder, f64::from(runs))
+    });
+    for number in 0..NUMBERS {
+        for (more, (db, ..)) in stores.iter().enumerate() {
+            assert_eq!(db.get(long_absent(number, more)).expect("get"), None);
+        }
+    }
+    let is_near =
+        |told: Option<f64>, expected: f64| told.is_some_and(|told| (told / expected - 1.0).abs() < 0.2);
+    let told = [&shared, &other].map(ElasticFilters::visits_per_lookup);
+    assert!(is_near(told[0], 2.0) && is_near(told[1], 2.0), "{told:?}");
+    for (db, folder, runs) in stores {
+        drop(db);
+        let usage =
+            Usage::of_folder(folder.path()).expect("sound").expect("written when the database closed");
+        assert!(is_near(usage.visits_per_lookup(), runs), "{:?} for {runs} runs", usage.visits_per_lookup());
     }
 }

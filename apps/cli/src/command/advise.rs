@@ -51,6 +51,7 @@ impl Advise {
     /// # Errors
     /// A database that cannot be read; flags that need saved use where there is none.
     pub(crate) fn run(&self) -> Result<()> {
+        self.database.require_database()?;
         let usage = self.database.saved_use()?;
         let (survey, used) = self.read_tables(usage.as_ref())?;
         let (measured, not_measured) = match self.measured(usage.as_ref(), &used) {
@@ -65,11 +66,14 @@ impl Advise {
                 "{flag} needs measured use, and {folder} {why}: open it with elastic filters and look keys up first"
             )));
         }
-        let log = Log::of_folder(self.database.folder());
+        let (log, log_fault) = match Log::of_folder(self.database.folder()) {
+            Ok(log) => (log, None),
+            Err(fault) => (None, Some(fault.to_string())),
+        };
         let memory = verdict::memory(self.memory.map(|memory| memory.bytes), &survey, log.as_ref());
         let verdict = Verdict::of(&survey, log.as_ref(), memory);
         let not_measured = not_measured.map(|why| format!("it {why}"));
-        let report = Report { database: survey, log, verdict, measured, not_measured };
+        let report = Report { database: survey, log, log_fault, verdict, measured, not_measured };
         output::report(|out| if self.json { report.write_json(out) } else { report.write_text(out) })
     }
 

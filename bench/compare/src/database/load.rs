@@ -5,15 +5,16 @@
 
 use std::path::Path;
 
-use anyhow::Result;
+use anyhow::{Error, Result};
 use rocksdb::{Options, WaitForCompactOptions};
+use springbloom_baselines::set_options;
 use springbloom_console::Step;
 use springbloom_workload::{KeySpace, value};
 
 use crate::database::options::{AutoCompaction, CommonSettings};
 use crate::database::preset::{Style, TreeShape};
 use crate::database::shape::Shape;
-use crate::database::stores::{Family, Stores};
+use crate::database::stores::Stores;
 
 /// The records that databases hold.
 pub(crate) struct Records {
@@ -72,28 +73,32 @@ pub(crate) fn load(
                 family.db.put_cf_opt(family.handle, &key, &bytes, &write_options)?;
             }
             family.db.flush_cf(family.handle)?;
-            if schedule.compacts_after(flush) {
-                compact(family, tree.l0_trigger)?;
-            }
-            if flush + 1 == schedule.compacted_flushes && tree.style == Style::Leveled {
-                // Even few files: their number must not depend on the number of records modulo the trigger.
-                compact(family, 1)?;
-            }
             step.advance(batch_records);
+        }
+        if schedule.compacts_after(flush) {
+            compact(&stores, tree.l0_trigger)?;
+        }
+        if flush + 1 == schedule.compacted_flushes && tree.style == Style::Leveled {
+            // Even few files: their number must not depend on the number of records modulo the trigger.
+            compact(&stores, 1)?;
         }
     }
     Ok(stores)
 }
 
-/// Lets RocksDB compact a family until it finds nothing to do.
-fn compact(Family { db, handle, .. }: Family<'_>, l0_trigger: u32) -> Result<()> {
+/// Lets RocksDB compact all families until it finds nothing to do, in one family after the other: one compaction runs at a time.
+fn compact(stores: &Stores, l0_trigger: u32) -> Result<()> {
     let trigger = l0_trigger.to_string();
-    db.set_options_cf(
-        handle,
-        &[("level0_file_num_compaction_trigger", &trigger), ("disable_auto_compactions", "false")],
-    )?;
-    db.wait_for_compact(&WaitForCompactOptions::default())?;
-    Ok(db.set_options_cf(handle, &[("disable_auto_compactions", "true")])?)
+    let families = stores.families()?;
+    for of_database in families.chunks(families.len() / stores.databases().len()) {
+        let (db, handles) = (of_database[0].db, of_database.iter().map(|family| family.handle));
+        let handles: Vec<_> = handles.collect();
+        let set = |options: &[(&str, &str)]| set_options(db, &handles, options).map_err(Error::msg);
+        set(&[("level0_file_num_compaction_trigger", &trigger), ("disable_auto_compactions", "false")])?;
+        db.wait_for_compact(&WaitForCompactOptions::default())?;
+        set(&[("disable_auto_compactions", "true")])?;
+    }
+    Ok(())
 }
 
 /// When a load flushes and compacts.

@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use anyhow::{Context, Result};
 use springbloom_console::bad_input;
+use springbloom_rocksdb::testing::digests_computed;
 use springbloom_rocksdb::{ElasticFilters, HOTNESS_FILE_NAME, inspect};
 
 use crate::database::config::Config;
@@ -121,6 +122,7 @@ impl Database {
             FilterWork {
                 unit_reads: stats.load_reads,
                 visits: outcomes.rejected + outcomes.wasted_reads + outcomes.true_positives,
+                digests: digests_computed(elastic),
             }
         })
     }
@@ -152,6 +154,8 @@ pub(crate) struct FilterWork {
     pub(crate) unit_reads: u64,
     /// Visits of lookups to tables.
     pub(crate) visits: u64,
+    /// Digests of keys that lookups computed.
+    pub(crate) digests: u64,
 }
 
 /// Waits for unit loads in progress.

@@ -5,6 +5,7 @@ use std::io::Write;
 
 use anyhow::Result;
 use serde::{Serialize, Serializer};
+use springbloom_console::percent;
 use springbloom_console::sizes::Size;
 use springbloom_records::{Build, Clock, Machine};
 use springbloom_workload::{AbsentKeys, Counts, FamilyMix, Movement};
@@ -176,7 +177,8 @@ impl Lookups {
         let kind = text(self.absent.map(|absent| absent.to_string()));
         writeln!(
             out,
-            "workload: {workload}{batches}, {distribution}, {absent:.0}% of lookups for {kind} absent keys"
+            "workload: {workload}{batches}, {distribution}, {} of lookups for {kind} absent keys",
+            percent(self.zero_result_ratio)
         )?;
         if let Some(movement) = self.movement.filter(|&movement| movement != Movement::Still) {
             writeln!(out, "  popular keys move: {movement}")?;

@@ -3,8 +3,8 @@
 use std::io::Write;
 
 use anyhow::Result;
-use springbloom_console::TextTable;
 use springbloom_console::sizes::Size;
+use springbloom_console::{TextTable, percent};
 use springbloom_records::{Figure, Unit, labels};
 
 use crate::report::Header;
@@ -72,8 +72,8 @@ pub(crate) fn write_table(out: &mut impl Write, header: &Header, experiment: &Ex
         let rate = |rate: Option<f64>| rate.map_or_else(|| "-".to_owned(), |rate| format!("{rate:.3}"));
         table.add_row([
             cell.distribution.clone(),
-            format!("{:.0}%", cell.existing_share * 100.0),
-            cell.budget_share.map_or_else(|| "-".to_owned(), |share| format!("{:.0}%", share * 100.0)),
+            percent(cell.existing_share),
+            cell.budget_share.map_or_else(|| "-".to_owned(), percent),
             row.config.clone(),
             format!("{:.1}", cell.lookup_us()),
             format!("{:.1}", row.ops_per_s / 1e3),

@@ -9,7 +9,7 @@ use anyhow::{Result, anyhow};
 use hdrhistogram::Histogram;
 use serde::Serialize;
 use springbloom_console::Step;
-use springbloom_rocksdb::testing::digests_computed;
+use springbloom_rocksdb::testing::DIGESTS_STEP;
 
 use crate::database::config::Config;
 use crate::database::load::Records;
@@ -204,15 +204,11 @@ struct Run<'a> {
     measured: Measured,
     windows: Windows,
     filter_work_before: FilterWork,
-    /// During the turns of this run: digests of keys and CPU time, of which the process has one count for all.
-    digests: u64,
-    /// At most so many digests were computed and not counted.
+    /// At most so many digests were computed and not counted: a thread's are counted in steps, and what is left when it ends is not.
     digests_missed: u64,
+    /// During the turns of this run: the process has one count for all.
     process_cpu: Duration,
 }
-
-/// A thread's digests are counted in steps, and what is left when it ends is not counted: `kStep` of `lookup_digest.cc`, less one.
-const DIGESTS_MISSED_PER_THREAD: u64 = 63;
 
 impl<'a> Run<'a> {
     fn new(plan: &Plan<'_>, salt: u32, threads: u32, contestant: &'a Contestant<'a>) -> Result<Self> {
@@ -234,7 +230,6 @@ impl<'a> Run<'a> {
             measured: Measured::nothing(),
             windows: Windows::new(plan.window_ops),
             filter_work_before,
-            digests: 0,
             digests_missed: 0,
             process_cpu,
         })
@@ -248,7 +243,7 @@ impl<'a> Run<'a> {
         self.elapsed = Duration::ZERO;
         self.measured = Measured::nothing();
         self.filter_work_before = self.contestant.database.filter_work();
-        (self.digests, self.digests_missed) = (0, 0);
+        self.digests_missed = 0;
         self.process_cpu = Duration::ZERO;
     }
 
@@ -282,7 +277,7 @@ impl<'a> Run<'a> {
         };
         let (done, streams) = (self.done_ops, self.streams.len() as u64);
         self.done_ops += operations;
-        let (digests_before, process_cpu_before) = (digests_computed(), process_cpu());
+        let process_cpu_before = process_cpu();
         let start = Instant::now();
         let results: Vec<Result<Measured>> = std::thread::scope(|scope| {
             let threads: Vec<_> = (self.streams.iter_mut())
@@ -298,8 +293,7 @@ impl<'a> Run<'a> {
                 .collect()
         });
         self.elapsed += start.elapsed();
-        self.digests += digests_computed() - digests_before;
-        self.digests_missed += DIGESTS_MISSED_PER_THREAD * self.streams.len() as u64;
+        self.digests_missed += (DIGESTS_STEP - 1) * self.streams.len() as u64;
         self.process_cpu += process_cpu() - process_cpu_before;
         let mut measured = Measured::nothing();
         for result in results {
@@ -326,7 +320,7 @@ impl<'a> Run<'a> {
         let (before, after) = (self.filter_work_before, database.filter_work());
         let cpu_us_per_op = |cpu: Duration| cpu.as_secs_f64() * 1e6 / measured.operations.max(1) as f64;
         let per_get = |count: u64| (measured.gets > 0).then(|| count as f64 / measured.gets as f64);
-        let digests = (10 * self.digests_missed <= measured.gets).then_some(self.digests);
+        let digests = (10 * self.digests_missed <= measured.gets).then(|| after.digests - before.digests);
         let all = Latency::of(&measured.all_latencies_ns()?);
         let by_call = Call::ALL
             .into_iter()

@@ -7,6 +7,7 @@
 
 use anyhow::Result;
 use serde::Serialize;
+use springbloom_console::percent;
 use springbloom_workload::{Distribution, StreamSettings};
 
 use crate::database::options::CommonSettings;
@@ -78,12 +79,9 @@ pub(crate) fn run(plan: &Plan<'_>, stream: StreamSettings) -> Result<Experiment>
                 number += 1;
                 let budget_bytes = budget_share.map(|share| (full_filter_bytes as f64 * share) as u64);
                 let common = CommonSettings { budget_bytes, ..plan.common.clone() };
-                let memory =
-                    budget_share.map_or("all filters".to_owned(), |share| format!("{:.0}%", share * 100.0));
-                let label = format!(
-                    "[{number}/{total}] {distribution}, {:.0}% existing, {memory}: ",
-                    existing_share * 100.0
-                );
+                let memory = budget_share.map_or("all filters".to_owned(), percent);
+                let existing = percent(existing_share);
+                let label = format!("[{number}/{total}] {distribution}, {existing} existing, {memory}: ");
                 let zero_result_ratio = 1.0 - existing_share;
                 let workload =
                     Workload::Generated(StreamSettings { distribution, zero_result_ratio, ..stream });

@@ -15,10 +15,10 @@ impl Simulate {
 
     /// How they share traffic and absent keys.
     pub(super) fn family_mix(&self) -> Result<FamilyMix> {
-        let is_by_family = |contender: &&Contender| contender.own_bits(self.families()).is_some();
-        if let Some(contender) = self.contenders().iter().find(is_by_family).filter(|_| self.families() == 1)
-        {
-            return Err(bad_input(format!("{contender}: {}", FamilySettings::THERE_IS_ONE)));
+        for contender in self.contenders() {
+            let Contender::RibbonByFamily(bits) = &contender else { continue };
+            FamilySettings::require_fit(bits, self.families())
+                .map_err(|error| bad_input(format!("{contender}: {error}")))?;
         }
         let mix = self.set.family.mix(self.families(), self.zero_result).map_err(bad_input)?;
         let asks_for_none = mix.zero_result_ratio() == 0.0;

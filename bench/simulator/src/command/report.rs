@@ -5,7 +5,7 @@ use std::io::Write;
 use anyhow::Result;
 use serde::Serialize;
 use springbloom_console::sizes::Size;
-use springbloom_console::{TextTable, distinct};
+use springbloom_console::{TextTable, distinct, percent};
 use springbloom_records::Build;
 
 use crate::command::{Cell, Header, by_family};
@@ -62,11 +62,11 @@ pub(super) fn write_header(out: &mut impl Write, header: &Header) -> Result<()> 
         runs.len(),
         runs.join(", ")
     )?;
-    let absent = header.zero_result_ratio * 100.0;
+    let absent = percent(header.zero_result_ratio);
     let Header { absent: kind, distribution, movement, .. } = header;
     Ok(writeln!(
         out,
-        "{absent:.0}% of lookups for {kind} absent keys, {distribution}, movement {movement}; {} segments simulated ({} of all), \
+        "{absent} of lookups for {kind} absent keys, {distribution}, movement {movement}; {} segments simulated ({} of all), \
          {} lookups to warm up and {} measured, {} hot-key mappings, seed {}; {}\n",
         header.simulated_segments,
         share(header.simulated_share),
@@ -78,9 +78,9 @@ pub(super) fn write_header(out: &mut impl Write, header: &Header) -> Result<()> 
     )?)
 }
 
-/// `100%`, `12%` or `1.2e-5`.
+/// `100%`, `12.5%` or `1.2e-5`.
 fn share(share: f64) -> String {
-    if share >= 0.01 { format!("{:.0}%", share * 100.0) } else { format!("{share:.1e}") }
+    if share >= 0.01 { percent(share) } else { format!("{share:.1e}") }
 }
 
 /// The filters that were simulated.

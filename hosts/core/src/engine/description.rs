@@ -75,8 +75,6 @@ pub struct Engine {
     pub former_hotness_files: [Option<Name>; 2],
     /// Of the reader of an open table with units, its `sb_table` included: the budget pays for it.
     pub reader_bytes: usize,
-    /// Lookups of this process that met a table with units, about.
-    pub digests_computed: extern "C" fn() -> u64,
     /// `None`: the engine has no caches.
     pub cache: Option<&'static CacheCalls>,
 }

@@ -11,10 +11,6 @@ use super::{
     file_access::{Access, FileAccess},
 };
 
-extern "C" fn no_lookups() -> u64 {
-    0
-}
-
 pub(crate) static TEST_ENGINE: Engine = Engine {
     table_extension: Name::new(c"sst"),
     older_table_extension: Some(Name::new(c"ldb")),
@@ -24,7 +20,6 @@ pub(crate) static TEST_ENGINE: Engine = Engine {
     hotness_file_new: Name::new(c"HOTNESS.new"),
     former_hotness_files: [None, None],
     reader_bytes: 48,
-    digests_computed: no_lookups,
     cache: None,
 };
 

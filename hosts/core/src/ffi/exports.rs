@@ -323,6 +323,11 @@ extern "C" fn sb_column_family_close(filters: &Filters, family: Option<Box<Colum
     guarded((), || family.into_iter().for_each(|family| filters.tables.close_column_family(*family)));
 }
 
+#[unsafe(no_mangle)]
+extern "C" fn sb_column_family_count_lookups(family: Option<&ColumnFamily>, lookups: u64) {
+    guarded((), || family.into_iter().for_each(|family| family.database.count_lookups(lookups)));
+}
+
 /// # Safety
 /// What `spec` points to is readable.
 #[unsafe(no_mangle)]

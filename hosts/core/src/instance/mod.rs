@@ -24,7 +24,7 @@ use crate::{
     engine::{Cache, Engine},
     error::Error,
     settings::{Budget, Settings, table},
-    tables::{Tables, warm_starts},
+    tables::Tables,
 };
 
 /// Elastic filters under one memory budget.
@@ -145,9 +145,15 @@ impl Filters {
         self.tables.manager.memory_curve()
     }
 
+    /// Lookups that met a table with units, of which each thread counts one for some tens.
+    pub fn lookups(&self) -> u64 {
+        self.tables.databases.lookups()
+    }
+
     /// Visits to segments of tables that a lookup makes on average. `None` before the first lookup.
     pub fn visits_per_lookup(&self) -> Option<f64> {
-        warm_starts::visits_per_lookup(self.tables.engine, &self.tables.manager)
+        let lookups = self.lookups();
+        (lookups > 0).then(|| self.tables.manager.outcomes().visits() as f64 / lookups as f64)
     }
 
     /// Tables without filter units that were opened so far.

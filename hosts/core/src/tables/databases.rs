@@ -40,6 +40,8 @@ pub(crate) struct Database {
     is_for_writing: AtomicBool,
     files: FileAccess,
     openings: Mutex<Openings>,
+    lookups: AtomicU64,
+    lookups_of_all: Arc<AtomicU64>,
 }
 
 /// How tables of a database were opened since its opening.
@@ -75,6 +77,7 @@ pub(crate) struct Databases {
     open: Mutex<HashMap<Vec<u8>, Open>>,
     /// Counts of tables without units, for databases that have no table with units yet. The newest database last.
     unclaimed: Mutex<VecDeque<(Vec<u8>, u64)>>,
+    lookups: Arc<AtomicU64>,
 }
 
 struct Open {
@@ -107,6 +110,17 @@ impl Database {
     /// Access to its files. After the database is closed, no file exists for it.
     pub(crate) fn files(&self) -> &FileAccess {
         &self.files
+    }
+
+    /// About so many lookups began with a table of it.
+    pub(crate) fn count_lookups(&self, lookups: u64) {
+        self.lookups.fetch_add(lookups, Ordering::Relaxed);
+        self.lookups_of_all.fetch_add(lookups, Ordering::Relaxed);
+    }
+
+    /// All that were counted.
+    pub(crate) fn lookups(&self) -> u64 {
+        self.lookups.load(Ordering::Relaxed)
     }
 
     /// A table of it was opened with units.
@@ -159,6 +173,8 @@ impl Databases {
                     counts: OpeningCounts { without_units: without_units(), ..OpeningCounts::default() },
                     ..Openings::default()
                 }),
+                lookups: AtomicU64::new(0),
+                lookups_of_all: self.lookups.clone(),
             });
             Open { next_scope: database.scopes().start, families: Vec::new(), database }
         });
@@ -167,6 +183,11 @@ impl Databases {
         families.push((scope, name.clone()));
         database.is_for_writing.fetch_or(is_for_writing, Ordering::Relaxed);
         ColumnFamily { database: database.clone(), scope, name }
+    }
+
+    /// Lookups of all of them, of those that are closed as well.
+    pub(crate) fn lookups(&self) -> u64 {
+        self.lookups.load(Ordering::Relaxed)
     }
 
     /// Database and column family of each scope that has a table open.

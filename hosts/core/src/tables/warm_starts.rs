@@ -158,6 +158,17 @@ impl WarmStarts {
         folder.is_lock_held() == Some(true)
     }
 
+    /// Visits of a lookup that visited any segment. `None` before the first one.
+    fn visits_per_lookup_of(&self, database: &Database) -> Option<f64> {
+        let (lookups, scopes) = (database.lookups(), database.scopes());
+        let visits = || {
+            let of_all = self.manager.stats().scopes;
+            let counts = of_all.iter().filter(|of| scopes.contains(&of.scope)).map(|of| of.counts);
+            counts.map(|of| of.rejected + of.wasted_reads + of.passed).sum::<u64>()
+        };
+        (lookups > 0).then(|| visits() as f64 / lookups as f64)
+    }
+
     fn collect(
         &self,
         database: &Database,
@@ -171,7 +182,7 @@ impl WarmStarts {
             budget_bytes: self.manager.budget().budget_bytes() as u64,
             // An upper bound: other folders may share the budget.
             bookkeeping_bytes: self.manager.budget().used_bytes_of(MemoryKind::Bookkeeping) as u64,
-            visits_per_lookup: visits_per_lookup(self.engine, &self.manager).unwrap_or(0.0) as f32,
+            visits_per_lookup: self.visits_per_lookup_of(database).unwrap_or(0.0) as f32,
             known_absent_65536ths: in_65536ths(absences.caught),
             known_by_smaller_65536ths: absences.caught_by_smaller.map(in_65536ths),
             negative_cache_bytes: absences.bytes,
@@ -193,10 +204,4 @@ impl WarmStarts {
         }
         stored
     }
-}
-
-/// Visits per lookup that visited any segment, over all budgets of the process. `None` before the first lookup.
-pub(crate) fn visits_per_lookup(engine: &Engine, manager: &Manager) -> Option<f64> {
-    let lookups = (engine.digests_computed)();
-    (lookups > 0).then(|| manager.outcomes().visits() as f64 / lookups as f64)
 }

@@ -47,7 +47,6 @@ void Log(const void*, int /*is_warning*/, sb_bytes text) noexcept {
   std::printf("%.*s\n", static_cast<int>(text.size), reinterpret_cast<const char*>(text.data));
 }
 void Free(void*) noexcept {}
-uint64_t DigestsComputed() noexcept { return 0; }
 
 const sb_engine kEngine = {
     .table_extension = "table",
@@ -58,7 +57,6 @@ const sb_engine kEngine = {
     .hotness_file_new = "HOTNESS.new",
     .former_hotness_files = {nullptr, nullptr},
     .reader_bytes = sizeof(sb_table),
-    .digests_computed = &DigestsComputed,
     .cache = nullptr,
 };
 

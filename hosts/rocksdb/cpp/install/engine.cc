@@ -2,7 +2,6 @@
 #include "abi.h"
 #include "install/cache_charge.h"
 #include "read/elastic_table_reader.h"
-#include "read/lookup_digest.h"
 
 constinit const sb_engine springbloom_engine = {
     .table_extension = "sst",
@@ -18,6 +17,5 @@ constinit const sb_engine springbloom_engine = {
     // RocksDB gives them no meaning.
     .former_hotness_files = {"SPRINGBLOOM-HOTNESS", "SPRINGBLOOM-HOTNESS.new"},
     .reader_bytes = sizeof(springbloom::ElasticTableReader) + springbloom::OpenFiles::kBytesPerReader,
-    .digests_computed = &springbloom::DigestsComputed,
     .cache = &springbloom::kBlockCacheCalls,
 };

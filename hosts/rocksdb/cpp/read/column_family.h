@@ -34,6 +34,9 @@ class ColumnFamily {
 
   const std::string& Session() const { return session_; }
 
+  // About so many lookups began with one of its tables.
+  void CountLookups(uint64_t lookups) const { sb_column_family_count_lookups(family_, lookups); }
+
   // Tells the log what is in force.
   void LogOpening(const rocksdb::TableReaderOptions& options) const;
 

@@ -10,6 +10,7 @@
 #include "monitoring/statistics_impl.h"
 #include "options/cf_options.h"
 #include "read/unit_table.h"
+#include "util/coro_utils.h"
 
 namespace springbloom {
 
@@ -151,6 +152,17 @@ rocksdb::InternalIterator* ElasticTableReader::NewIterator(const ReadOptions& re
   });
 }
 
+bool ElasticTableReader::MayMatch(const Slice& internal_key, sb_batch_key* sought) const {
+  const Slice key = rocksdb::ExtractUserKeyAndStripTimestamp(internal_key, TimestampBytes());
+  *sought = {Bytes(key), LookupDigest(key, units_.Family()), 0, 1};
+  if (!units_.MayMatch(ComparatorOf(Comparator()), sought->digest, key, &sought->segment)) {
+    CountAnswers(/*rejected=*/1, /*passed=*/0);
+    return false;
+  }
+  CountAnswers(/*rejected=*/0, /*passed=*/1);
+  return true;
+}
+
 Status ElasticTableReader::Get(const ReadOptions& read_options, const Slice& internal_key, GetContext* get_context,
                                const SliceTransform* prefix_extractor, bool skip_filters) {
   const GetContext::GetState before = get_context->State();
@@ -161,13 +173,10 @@ Status ElasticTableReader::Get(const ReadOptions& read_options, const Slice& int
     CountBlockReads(misses_before, *get_context);
     return s;
   }
-  const Slice key = rocksdb::ExtractUserKeyAndStripTimestamp(internal_key, TimestampBytes());
-  sb_batch_key sought{Bytes(key), LookupDigest(key), 0, 1};
-  if (!units_.MayMatch(ComparatorOf(Comparator()), sought.digest, key, &sought.segment)) {
-    CountAnswers(/*rejected=*/1, /*passed=*/0);
+  sb_batch_key sought;
+  if (!MayMatch(internal_key, &sought)) {
     return Status::OK();
   }
-  CountAnswers(/*rejected=*/0, /*passed=*/1);
   Status s = Inner().Get(read_options, internal_key, get_context, prefix_extractor, skip_filters);
   ReadAgainWhereRefused(read_options, internal_key, before, get_context, prefix_extractor, &s);
   CountBlockReads(misses_before, *get_context);
@@ -175,11 +184,11 @@ Status ElasticTableReader::Get(const ReadOptions& read_options, const Slice& int
   return s;
 }
 
-void ElasticTableReader::SkipRejected(MultiGetContext::Range* range, BatchKeys* passed) const {
+void ElasticTableReader::SkipRejected(MultiGetContext::Range* range, BatchKeys* passed, bool counts) const {
   size_t count = 0;
   for (auto key = range->begin(); key != range->end(); ++key) {
     const Slice user_key = rocksdb::StripTimestampFromUserKey(key->ukey_with_ts, TimestampBytes());
-    (*passed)[count++] = {Bytes(user_key), BatchDigest(user_key, key.index()), 0, 1};
+    (*passed)[count++] = {Bytes(user_key), BatchDigest(user_key, key.index(), units_.Family()), 0, 1};
   }
   units_.MayMatch(ComparatorOf(Comparator()), passed->data(), count);
   size_t kept = 0;
@@ -192,48 +201,107 @@ void ElasticTableReader::SkipRejected(MultiGetContext::Range* range, BatchKeys* 
       range->SkipKey(key);
     }
   }
-  CountAnswers(/*rejected=*/count - kept, /*passed=*/kept);
+  if (counts) {
+    CountAnswers(/*rejected=*/count - kept, /*passed=*/kept);
+  }
 }
 
 Status ElasticTableReader::MultiGetFilter(const ReadOptions&, const SliceTransform*, MultiGetContext::Range* range) {
   if (HasUnits()) {
     BatchKeys passed;
-    SkipRejected(range, &passed);
+    SkipRejected(range, &passed, /*counts=*/true);
   }
   return Status::OK();
 }
 
-void ElasticTableReader::MultiGet(const ReadOptions& read_options, const MultiGetContext::Range* range,
-                                  const SliceTransform* prefix_extractor, bool skip_filters) {
-  MultiGetContext::Range passed(*range, range->begin(), range->end());
-  BatchKeys sought;
-  const bool are_filtered = !skip_filters && HasUnits();
-  if (are_filtered) {
-    SkipRejected(&passed, &sought);
+class ElasticTableReader::Batch {
+ public:
+  // Asks the units. RocksDB with coroutines calls MultiGetFilter first, and then wants no filters: the units are asked once more, as the
+  // policy learns by segment. That they let a key pass is recorded when it is known how that ended, and so once.
+  Batch(ElasticTableReader& table, const MultiGetContext::Range& range, bool skip_filters)
+      : table_(table),
+        are_filtered_((!skip_filters || rocksdb::using_coroutines()) && table.HasUnits()),
+        passed_(range, range.begin(), range.end()) {
+    if (are_filtered_) {
+      table_.SkipRejected(&passed_, &sought_, /*counts=*/!skip_filters);
+    }
+    for (auto key = passed_.begin(); key != passed_.end(); ++key) {
+      asked_[count_++] = {&*key, key->get_context->State(), key->get_context->get_context_stats_.num_cache_miss};
+    }
   }
-  if (passed.empty()) {
-    return;
+
+  // What the stock reader is to look up.
+  const MultiGetContext::Range& Passed() const { return passed_; }
+
+  // The stock reader did.
+  void Finish(const ReadOptions& read_options, const SliceTransform* prefix_extractor) {
+    for (size_t i = 0; i < count_; ++i) {
+      const rocksdb::KeyContext& key = *asked_[i].key;
+      table_.ReadAgainWhereRefused(read_options, key.ikey, asked_[i].before, key.get_context, prefix_extractor, key.s);
+      table_.CountBlockReads(asked_[i].misses_before, *key.get_context);
+      if (are_filtered_) {
+        table_.RecordPassed(sought_[i], read_options, key.ikey, asked_[i].before, *key.s, *key.get_context);
+      }
+    }
   }
-  // A copy, because reading marks the keys that it finds as done in every range over the batch.
+
+ private:
   struct Asked {
     rocksdb::KeyContext* key;
     GetContext::GetState before;
     uint64_t misses_before;
   };
-  std::array<Asked, MultiGetContext::MAX_BATCH_SIZE> asked;
-  size_t count = 0;
-  for (auto key = passed.begin(); key != passed.end(); ++key) {
-    asked[count++] = {&*key, key->get_context->State(), key->get_context->get_context_stats_.num_cache_miss};
-  }
-  Inner().MultiGet(read_options, &passed, prefix_extractor, skip_filters);
-  for (size_t i = 0; i < count; ++i) {
-    const rocksdb::KeyContext& key = *asked[i].key;
-    ReadAgainWhereRefused(read_options, key.ikey, asked[i].before, key.get_context, prefix_extractor, key.s);
-    CountBlockReads(asked[i].misses_before, *key.get_context);
-    if (are_filtered) {
-      RecordPassed(sought[i], read_options, key.ikey, asked[i].before, *key.s, *key.get_context);
-    }
+
+  ElasticTableReader& table_;
+  const bool are_filtered_;
+  MultiGetContext::Range passed_;
+  BatchKeys sought_;
+  // A copy, because reading marks the keys that it finds as done in every range over the batch.
+  std::array<Asked, MultiGetContext::MAX_BATCH_SIZE> asked_;
+  size_t count_ = 0;
+};
+
+void ElasticTableReader::MultiGet(const ReadOptions& read_options, const MultiGetContext::Range* range,
+                                  const SliceTransform* prefix_extractor, bool skip_filters) {
+  Batch batch(*this, *range, skip_filters);
+  if (!batch.Passed().empty()) {
+    Inner().MultiGet(read_options, &batch.Passed(), prefix_extractor, skip_filters);
+    batch.Finish(read_options, prefix_extractor);
   }
 }
+
+#if USE_COROUTINES
+
+#if SPRINGBLOOM_ROCKSDB >= 110800
+folly::coro::Task<Status> ElasticTableReader::GetCoroutine(const ReadOptions& read_options, const Slice& internal_key,
+                                                           GetContext* get_context, const SliceTransform* prefix_extractor,
+                                                           bool skip_filters) {
+  const GetContext::GetState before = get_context->State();
+  const bool is_filtered = !skip_filters && HasUnits();
+  sb_batch_key sought;
+  if (is_filtered && !MayMatch(internal_key, &sought)) {
+    co_return Status::OK();
+  }
+  Status s = co_await Inner().GetCoroutine(read_options, internal_key, get_context, prefix_extractor, skip_filters);
+  ReadAgainWhereRefused(read_options, internal_key, before, get_context, prefix_extractor, &s);
+  CountBlockReads(misses_before, *get_context);
+  if (is_filtered) {
+    RecordPassed(sought, read_options, internal_key, before, s, *get_context);
+  }
+  co_return s;
+}
+#endif
+
+folly::coro::Task<void> ElasticTableReader::MultiGetCoroutine(const ReadOptions& read_options,
+                                                              const MultiGetContext::Range* range,
+                                                              const SliceTransform* prefix_extractor, bool skip_filters) {
+  Batch batch(*this, *range, skip_filters);
+  if (!batch.Passed().empty()) {
+    co_await Inner().MultiGetCoroutine(read_options, &batch.Passed(), prefix_extractor, skip_filters);
+    batch.Finish(read_options, prefix_extractor);
+  }
+}
+
+#endif  // USE_COROUTINES
 
 }  // namespace springbloom

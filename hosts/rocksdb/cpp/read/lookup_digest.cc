@@ -1,24 +1,23 @@
 #include "read/lookup_digest.h"
 
-#include <atomic>
 #include <cstdint>
 #include <cstdlib>
 #include <cstring>
 
+#include "read/column_family.h"
 #include "table/multiget_context.h"
 
 namespace springbloom {
 
 namespace {
 
-std::atomic<uint64_t> digests_computed{0};
-
-sb_digest ComputeDigest(const rocksdb::Slice& key) {
-  // Published in steps, to keep threads off each other's cache line.
-  constexpr uint64_t kStep = 64;
+sb_digest ComputeDigest(const rocksdb::Slice& key, const ColumnFamily& family) {
+  // One lookup counts for as many, to keep threads off each other's cache line. A prime number, so that threads that ask databases in turn
+  // do not count for the same one each time.
+  constexpr uint64_t kStep = 61;
   thread_local uint64_t computed = 0;
   if (++computed % kStep == 0) {
-    digests_computed.fetch_add(kStep, std::memory_order_relaxed);
+    family.CountLookups(kStep);
   }
   return sb_digest_of(Bytes(key));
 }
@@ -47,12 +46,12 @@ bool AreEqual(const char* a, const char* b, size_t size) {
 template <size_t kSlots, size_t kSlotBytesMax>
 class RememberedKeys {
  public:
-  sb_digest DigestOf(const rocksdb::Slice& key, size_t index) {
+  sb_digest DigestOf(const rocksdb::Slice& key, size_t index, const ColumnFamily& family) {
     if (Head* const head = At(index); head != nullptr && head->size == key.size() &&
                                       AreEqual(reinterpret_cast<const char*>(head + 1), key.data(), key.size())) {
       return head->digest;
     }
-    const sb_digest computed = ComputeDigest(key);
+    const sb_digest computed = ComputeDigest(key, family);
     if (HasRoomFor(key.size())) {
       Head* const head = At(index);
       *head = {key.size(), computed};
@@ -132,10 +131,10 @@ bool RememberedKeys<kSlots, kSlotBytesMax>::Grow(size_t needed_bytes) {
 
 }  // namespace
 
-sb_digest LookupDigest(const rocksdb::Slice& key) { return keys.last.DigestOf(key, 0); }
+sb_digest LookupDigest(const rocksdb::Slice& key, const ColumnFamily& family) { return keys.last.DigestOf(key, 0, family); }
 
-sb_digest BatchDigest(const rocksdb::Slice& key, size_t index) { return keys.batch.DigestOf(key, index); }
-
-uint64_t DigestsComputed() noexcept { return digests_computed.load(std::memory_order_relaxed); }
+sb_digest BatchDigest(const rocksdb::Slice& key, size_t index, const ColumnFamily& family) {
+  return keys.batch.DigestOf(key, index, family);
+}
 
 }  // namespace springbloom

@@ -6,15 +6,15 @@
 
 namespace springbloom {
 
+class ColumnFamily;
+
 // Remembers the last key of this thread, and compares it. That costs a fraction of hashing, and needs no change to RocksDB's lookup path.
 // An address in place of the key could be that of another key by now.
-sb_digest LookupDigest(const rocksdb::Slice& key);
+// `family` is the one that is asked, for which a lookup is counted with each digest that is computed.
+sb_digest LookupDigest(const rocksdb::Slice& key, const ColumnFamily& family);
 
 // The same for a batch, whose keys meet a table one after the other before they meet the next one. `index` is the key's place
 // in the batch, below MultiGetContext::MAX_BATCH_SIZE.
-sb_digest BatchDigest(const rocksdb::Slice& key, size_t index);
-
-// Digests that lookups of this process computed, each thread's in steps of 64.
-uint64_t DigestsComputed() noexcept;
+sb_digest BatchDigest(const rocksdb::Slice& key, size_t index, const ColumnFamily& family);
 
 }  // namespace springbloom

@@ -7,6 +7,7 @@ mod activity;
 mod column_families;
 mod comparators;
 mod copies;
+mod coroutines;
 mod counters;
 mod cpp;
 mod held_reads;

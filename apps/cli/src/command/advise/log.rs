@@ -79,9 +79,15 @@ impl Tickers {
 }
 
 impl Log {
-    /// Of a database's folder; `None` if it has no LOG that can be read (`db_log_dir` may have put it elsewhere).
-    pub(crate) fn of_folder(folder: &Path) -> Option<Self> {
-        ends_of(&folder.join("LOG")).ok().map(|text| Self::parse(&text))
+    /// Of a database's folder; `None` if it has no LOG (`db_log_dir` may have put it elsewhere).
+    ///
+    /// # Errors
+    /// It cannot be read.
+    pub(crate) fn of_folder(folder: &Path) -> io::Result<Option<Self>> {
+        match ends_of(&folder.join("LOG")) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+            read => Ok(Some(Self::parse(&read?))),
+        }
     }
 
     fn parse(text: &str) -> Self {
@@ -196,6 +202,17 @@ rocksdb.db.get.micros P50 : 2.0 P95 : 3.0 COUNT : 7 SUM : 8
         let tickers = log.tickers.expect("counters");
         assert_eq!((tickers.filter_useful, tickers.wasted_reads()), (Some(90), Some(10)));
         assert_eq!((tickers.wasted_reads_per_lookup(), tickers.hit_share()), (Some(0.1), Some(0.75)));
+    }
+
+    #[test]
+    fn a_log_that_cannot_be_read_is_told_from_none() {
+        let folder = tempfile::tempdir().expect("a folder");
+        assert_eq!(Log::of_folder(folder.path()).expect("there is none"), None);
+        std::fs::create_dir(folder.path().join("LOG")).expect("a folder of that name");
+        Log::of_folder(folder.path()).expect_err("no file");
+        std::fs::remove_dir(folder.path().join("LOG")).expect("it is empty");
+        std::fs::write(folder.path().join("LOG"), TEXT).expect("a LOG");
+        assert_eq!(Log::of_folder(folder.path()).expect("a LOG"), Some(Log::parse(TEXT)));
     }
 
     #[test]

@@ -16,8 +16,10 @@ use super::verdict::{Answer, Verdict};
 #[derive(Debug, Serialize)]
 pub(crate) struct Report {
     pub(crate) database: Survey,
-    /// Of RocksDB's LOG; absent if there is none.
+    /// Of RocksDB's LOG; absent if there is none, or it cannot be read.
     pub(crate) log: Option<Log>,
+    /// Why it cannot.
+    pub(crate) log_fault: Option<String>,
     pub(crate) verdict: Verdict,
     /// Absent if nothing was measured.
     pub(crate) measured: Option<Advice>,
@@ -88,6 +90,9 @@ impl Report {
     }
 
     fn write_log(&self, out: &mut impl Write) -> Result<()> {
+        if let Some(fault) = &self.log_fault {
+            return Ok(writeln!(out, "LOG: it cannot be read, so settings are not known: {fault}\n")?);
+        }
         let Some(log) = &self.log else {
             return Ok(writeln!(out, "LOG: there is none in this folder, so settings are not known\n")?);
         };

@@ -4,6 +4,7 @@
 //! fit and waste little. How often keys are looked up is not in a database, so some of it must be measured.
 
 use serde::Serialize;
+use springbloom_console::percent;
 use springbloom_console::proc;
 use springbloom_console::sizes::Size;
 
@@ -192,10 +193,10 @@ impl Verdict {
             _ => (machine, pinned_bytes > machine.bytes),
         };
         if is_too_large {
-            let share = 100.0 * pinned_bytes as f64 / memory.bytes.max(1) as f64;
+            let share = percent(pinned_bytes as f64 / memory.bytes.max(1) as f64);
             let [pinned, all] = [pinned_bytes, memory.bytes].map(|bytes| Size { bytes });
             let of = memory.of;
-            self.because.push(format!("filters and indexes ({pinned}) are {share:.0}% of {all}: {of}"));
+            self.because.push(format!("filters and indexes ({pinned}) are {share} of {all}: {of}"));
         }
         is_too_large
     }

@@ -1,0 +1,1 @@
+../../../hosts/rocksdb/build/archive.rs
