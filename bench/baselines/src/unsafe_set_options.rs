@@ -19,8 +19,8 @@ unsafe extern "C" {
     ) -> c_int;
 }
 
-/// Changes options of column families of an open database. RocksDB writes and checks the options of all of its column families once, where a
-/// call for each takes time in the square of their number.
+/// Changes options of column families of an open database. RocksDB writes and checks the options of all of its column families once, where
+/// a call for each takes time in the square of their number.
 ///
 /// # Errors
 /// RocksDB's message.
@@ -33,8 +33,8 @@ pub fn set_options(db: &DB, families: &[&ColumnFamily], options: &[(&str, &str)]
     let pointers = |texts: &[CString]| texts.iter().map(|text| text.as_ptr()).collect::<Vec<_>>();
     let handles: Vec<*mut c_void> = families.iter().map(|family| family.inner().cast()).collect();
     let mut message = [0u8; 512];
-    // SAFETY: the database is open and its column families are borrowed during the call, which copies the options; the arrays and the buffer
-    // have the lengths that are told.
+    // SAFETY: the database is open and its column families are borrowed during the call, which copies the options; the arrays and the
+    // buffer have the lengths that are told.
     let refused = unsafe {
         springbloom_baselines_set_options(
             db.as_raw_ptr().cast(),
