@@ -125,8 +125,8 @@ fn families_have_their_traffic_and_a_line_each() {
 #[test]
 fn what_families_cannot_have_is_refused() {
     for (arguments, message) in [
-        ("--set families=0", "--families"),
-        ("--set families=257", "--families"),
+        ("--set families=0", "--set families="),
+        ("--set families=257", "--set families="),
         ("--set family=2", "there is no such setting, expected one of families, family_traffic"),
         (
             "--set families=1 --set family_absent=1",

@@ -11,7 +11,7 @@ use crate::curve::{MeasuredUse, MemoryCurve};
 use crate::lookup::TableHandle;
 use crate::names::{ScopeId, TableId};
 use crate::notices::Notices;
-use crate::plan::{Benefit, Policy};
+use crate::plan::{Benefit, Policy, ScopeCounts};
 use crate::registry::{BudgetMove, Lately, Registry};
 use crate::settings::ManagerSettings;
 use crate::stats::Stats;
@@ -119,6 +119,11 @@ impl Manager {
         let slots = registry.slots_of(scopes);
         self.shared.visits.look_through(&slots, |batch| registry.take_in_of(&slots, batch));
         registry.take_visited()
+    }
+
+    /// What happened in some scopes that have tables. O(their tables), under the manager's mutex.
+    pub fn counts_of(&self, scopes: Range<ScopeId>) -> ScopeCounts {
+        self.shared.registry.lock().counts_of(scopes)
     }
 
     /// Wasted reads to expect at any budget, from what was measured. O(segments), half of it under the manager's mutex.

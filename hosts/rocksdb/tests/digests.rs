@@ -169,7 +169,10 @@ fn each_database_counts_its_own_lookups() {
             db.flush().expect("flush");
         }
         assert!(elastic.wait_idle(IDLE_TIMEOUT), "the loader never came to rest");
-        (db, folder, f64::from(runs))
+        // A memtable may also be full before it is flushed.
+        let tables = db.property_int_value("rocksdb.num-files-at-level0").expect("known").expect("told");
+        assert!(tables >= runs);
+        (db, folder, tables as f64)
     });
     for number in 0..NUMBERS {
         for (more, (db, ..)) in stores.iter().enumerate() {
@@ -179,11 +182,12 @@ fn each_database_counts_its_own_lookups() {
     let is_near =
         |told: Option<f64>, expected: f64| told.is_some_and(|told| (told / expected - 1.0).abs() < 0.2);
     let told = [&shared, &other].map(ElasticFilters::visits_per_lookup);
-    assert!(is_near(told[0], 2.0) && is_near(told[1], 2.0), "{told:?}");
-    for (db, folder, runs) in stores {
+    let [first, second, third] = [0, 1, 2].map(|at: usize| stores[at].2);
+    assert!(is_near(told[0], (first + second) / 2.0) && is_near(told[1], third), "{told:?}");
+    for (db, folder, tables) in stores {
         drop(db);
         let usage =
             Usage::of_folder(folder.path()).expect("sound").expect("written when the database closed");
-        assert!(is_near(usage.visits_per_lookup(), runs), "{:?} for {runs} runs", usage.visits_per_lookup());
+        assert!(is_near(usage.visits_per_lookup(), tables), "{:?} for {tables} tables", usage.visits_per_lookup());
     }
 }

@@ -2,6 +2,7 @@
 //! number of its run.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::ops::Range;
 
 use crate::interned::Interned;
 use crate::memory::{grow_thriftily, thrifty_bytes};
@@ -185,6 +186,17 @@ impl Runs {
         place.and_then(|&place| self.sums.get(place as usize)).copied().unwrap_or_default()
     }
 
+    /// What happened in some scopes, of which these are all the tables. O(tables).
+    pub(crate) fn counts_of(&self, scopes: Range<ScopeId>, tables: &[u32]) -> ScopeCounts {
+        let mut sum = ScopeCounts::default();
+        self.gone.range(scopes).for_each(|(_, counts)| sum.add(*counts));
+        let places: BTreeSet<_> =
+            tables.iter().filter_map(|&table| self.places.get(table as usize)).collect();
+        let counts = places.into_iter().filter_map(|&place| self.counts.get(place as usize));
+        counts.for_each(|counts| sum.add(*counts));
+        sum
+    }
+
     fn counts_mut(&mut self, table: u32) -> Option<&mut ScopeCounts> {
         let place = *self.places.get(table as usize)?;
         self.counts.get_mut(place as usize)
@@ -248,9 +260,12 @@ mod tests {
         runs.count_visits(7, Outcome::WastedRead, 1);
         let first = ScopeCounts { rejected: 3, wasted_reads: 8, passed: 7, loads: 16 };
         assert_eq!(runs.scope_counts()[&ScopeId(1)], first);
+        let scope = |scope| ScopeId(scope)..ScopeId(scope + 1);
+        assert_eq!(runs.counts_of(scope(1), &[0, 1]), first);
         // Its tables are compacted into another level.
         runs.remove_table(0, RunShare::default());
         assert_eq!(runs.scope_counts()[&ScopeId(1)], first);
+        assert_eq!(runs.counts_of(scope(1), &[1]), first);
         // The place of the run that is gone begins anew.
         runs.insert_table(3, run(2, 0), RunShare::default());
         assert_eq!(runs.scope_counts()[&ScopeId(2)], ScopeCounts::default());

@@ -15,6 +15,11 @@ pub struct ScopeCounts {
 }
 
 impl ScopeCounts {
+    /// All visits.
+    pub fn visits(&self) -> u64 {
+        self.rejected + self.wasted_reads + self.passed
+    }
+
     /// Adds what happened elsewhere.
     pub fn add(&mut self, other: Self) {
         let Self { rejected, wasted_reads, passed, loads } = self;

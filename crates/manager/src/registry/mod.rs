@@ -36,7 +36,7 @@ use crate::names::{ScopeId, TableId};
 use crate::notices::Notices;
 use crate::plan::allocation::few_units_bytes;
 use crate::plan::inherit::{self, Relative};
-use crate::plan::{Hotness, Planner, Policy};
+use crate::plan::{Hotness, Planner, Policy, ScopeCounts};
 use crate::settings::ManagerSettings;
 use crate::stats::{Counters, Stats};
 use crate::table_spec::{SegmentUse, TableSpec};
@@ -296,6 +296,13 @@ impl Registry {
     pub(crate) fn slots_of(&self, scopes: Range<ScopeId>) -> SlotSet {
         let runs = self.residency.planner.allocation().runs();
         SlotSet::new(self.residency.tables.slots_of(scopes, |slot| runs.of(slot)))
+    }
+
+    /// What happened in some scopes.
+    pub(crate) fn counts_of(&self, scopes: Range<ScopeId>) -> ScopeCounts {
+        let runs = self.residency.planner.allocation().runs();
+        let tables = self.residency.tables.slots_of(scopes.clone(), |slot| runs.of(slot));
+        runs.counts_of(scopes, &tables)
     }
 
     pub(crate) fn known_tables(&self) -> impl Iterator<Item = KnownTable<'_>> {

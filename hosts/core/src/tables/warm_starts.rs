@@ -160,13 +160,8 @@ impl WarmStarts {
 
     /// Visits of a lookup that visited any segment. `None` before the first one.
     fn visits_per_lookup_of(&self, database: &Database) -> Option<f64> {
-        let (lookups, scopes) = (database.lookups(), database.scopes());
-        let visits = || {
-            let of_all = self.manager.stats().scopes;
-            let counts = of_all.iter().filter(|of| scopes.contains(&of.scope)).map(|of| of.counts);
-            counts.map(|of| of.rejected + of.wasted_reads + of.passed).sum::<u64>()
-        };
-        (lookups > 0).then(|| visits() as f64 / lookups as f64)
+        let lookups = database.lookups();
+        (lookups > 0).then(|| self.manager.counts_of(database.scopes()).visits() as f64 / lookups as f64)
     }
 
     fn collect(
