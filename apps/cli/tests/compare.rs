@@ -128,7 +128,10 @@ fn reads_in_batches_are_the_reads_that_are_made_alone() {
         let set = format!("multi_get={keys}");
         compare(&["--configs", "none", "--set", &set]).assert().code(2).stderr(contains("multi_get"));
     }
-    compare(&["--set", "multi_get=2", "--set", "window=100"]).assert().code(2).stderr(contains("--window"));
+    compare(&["--set", "multi_get=2", "--set", "window=100"])
+        .assert()
+        .code(2)
+        .stderr(contains("--set window"));
     compare(&["--set", "colour=red"]).assert().code(2).stderr(contains("colour"));
 }
 
@@ -549,7 +552,7 @@ fn bad_input_is_refused_with_exit_code_2() {
         (&["--configs", "elasticbf:4@policy=guess"], "policy: got \"guess\", expected one of uniform"),
         (&["--configs", "elastic:4@budget=1M"], "expected the budget as bits per key"),
         (&["--configs", "elasticbf:4@segment_lifetime_gets=0"], "expected a number of gets of at least 1"),
-        (&["--set", "seek_ms=0"], "--seek_ms"),
+        (&["--set", "seek_ms=0"], "--set seek_ms"),
         (&["--workload", "read=.9"], "expected shares that sum to 1"),
         (&["--configs", "bloom:-1"], "bits per key"),
         (&["--preset", "huge"], "invalid value 'huge'"),

@@ -130,8 +130,8 @@ fn families_have_their_traffic_and_a_line_each() {
 #[test]
 fn what_families_cannot_have_is_refused() {
     for (arguments, message) in [
-        ("--set families=0", "--families"),
-        ("--set families=257", "--families"),
+        ("--set families=0", "'0' for '--set families=<FAMILIES>'"),
+        ("--set families=257", "'257' for '--set families=<FAMILIES>'"),
         ("--set family=2", "there is no such setting, expected one of families, family_traffic"),
         (
             "--set families=1 --set family_absent=1",
