@@ -122,7 +122,7 @@ impl Climber {
                 self.is_settling = false;
                 self.begun = Some(counts);
             }
-        } else if seen.is_window() {
+        } else if seen.is_window() || self.is_lost(seen) {
             self.begun = Some(counts);
             self.end_window(seen, &limits);
         }
@@ -155,6 +155,13 @@ impl Climber {
             Phase::Trying { other, is_there: true, .. } => other,
             _ => self.factor,
         }
+    }
+
+    /// Whether the other budget reads so much more that a part of a window tells.
+    fn is_lost(&self, seen: Counts) -> bool {
+        let Phase::Trying { is_there: true, here, mut there, .. } = self.phase else { return false };
+        there.add(seen);
+        seen.block_reads >= WINDOW_READS / 8 && here.gain_of(there) <= -4.0
     }
 
     fn end_window(&mut self, window: Counts, limits: &RangeInclusive<f64>) {
