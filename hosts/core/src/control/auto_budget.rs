@@ -48,7 +48,8 @@ pub(crate) struct AutoBudget {
     /// Where tables are refused the budget rises to this; it falls slowly.
     lifted_bytes: f64,
     asked_bytes: usize,
-    factor: f64,
+    /// The prior when what was measured before it said something last.
+    prior_bytes: f64,
     settle_reads: u64,
     /// The budget that the log was told.
     told_bytes: usize,
@@ -63,7 +64,7 @@ impl AutoBudget {
             refused_tables: 0,
             lifted_bytes: 0.0,
             asked_bytes: 0,
-            factor: 1.0,
+            prior_bytes: 1.0,
             settle_reads: 0,
             told_bytes: 0,
         }
@@ -76,23 +77,22 @@ impl AutoBudget {
         let prior = self.prior(cache, bookkeeping);
         let limits = self.limits(cache, bookkeeping);
         let outcomes = manager.outcomes();
-        if cache.in_force < self.asked_bytes - self.asked_bytes / 64 {
+        let is_short = cache.in_force < self.asked_bytes - self.asked_bytes / 64;
+        let has_changed = (prior / self.prior_bytes).ln().abs() > 2.0 * MOVE_MIN;
+        if is_short || has_changed {
             self.climber.disturb();
+            self.prior_bytes = prior;
         }
         let counts = Counts { visits: outcomes.visits(), block_reads: outcomes.block_reads };
         let factors = limits.start() / prior..=limits.end() / prior;
         let factor = self.climber.look(counts, self.settle_reads, factors);
         let wanted = (prior * factor).min(*limits.end()).max(*limits.start());
         let off = (wanted / self.asked_bytes.max(1) as f64).ln().abs();
-        let must_fall = self.asked_bytes > cache.room;
-        if factor != self.factor || off > MOVE_MIN || must_fall {
+        if off > MOVE_MIN || self.asked_bytes > cache.room {
             let moved = (wanted as usize).abs_diff(self.asked_bytes);
-            if factor == self.factor && off > 2.0 * MOVE_MIN {
-                self.climber.disturb();
-            }
             // So many blocks come and as many again find their place among the others.
             self.settle_reads = 2 * (moved / BLOCK_BYTES) as u64;
-            (self.factor, self.asked_bytes) = (factor, wanted as usize);
+            self.asked_bytes = wanted as usize;
         }
         self.asked_bytes
     }

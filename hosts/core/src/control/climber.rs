@@ -81,6 +81,8 @@ enum Phase {
 #[derive(Debug)]
 pub(crate) struct Climber {
     factor: f64,
+    /// What it said when it moved last.
+    given: f64,
     step: f64,
     /// 1: up, -1: down.
     direction: f64,
@@ -89,8 +91,8 @@ pub(crate) struct Climber {
     wins: u32,
     rest_windows: u32,
     phase: Phase,
-    /// Counts when the window began, or the move that must settle first.
-    begun: Counts,
+    /// Counts when the window began, or the move that must settle first; `None`: at the next look.
+    begun: Option<Counts>,
     is_settling: bool,
 }
 
@@ -98,13 +100,14 @@ impl Default for Climber {
     fn default() -> Self {
         Self {
             factor: 1.0,
+            given: 1.0,
             step: STEP_FIRST,
             direction: 1.0,
             is_back_closed: false,
             wins: 0,
             rest_windows: *REST.start(),
             phase: Phase::Steadying { last: None, windows: 0 },
-            begun: Counts::default(),
+            begun: None,
             is_settling: true,
         }
     }
@@ -113,26 +116,24 @@ impl Default for Climber {
 impl Climber {
     /// The factor to have now. `counts`: of all lookups so far; `settle_reads`: after which a move has settled; `limits`: of the factor.
     pub(crate) fn look(&mut self, counts: Counts, settle_reads: u64, limits: RangeInclusive<f64>) -> f64 {
-        let before = self.wanted();
-        self.factor = within(self.factor, &limits);
-        if let Phase::Trying { other, .. } = &mut self.phase {
-            *other = within(*other, &limits);
-        }
-        let seen = counts.since(self.begun);
+        let seen = counts.since(*self.begun.get_or_insert(counts));
         if self.is_settling {
             if seen.block_reads >= settle_reads.max(SETTLE_READS) || seen.visits >= WINDOW_VISITS {
                 self.is_settling = false;
-                self.begun = counts;
+                self.begun = Some(counts);
             }
-        } else if seen.is_window() {
-            self.begun = counts;
+        } else if seen.is_window() || self.is_lost(seen) {
+            self.begun = Some(counts);
             self.end_window(seen, &limits);
         }
-        if self.wanted() != before {
+        // Limits bound what is asked for and not where it stands: what others take from the cache for a while changes nothing.
+        let wanted = within(self.wanted(), &limits);
+        if !is_near(wanted, self.given) {
+            self.given = wanted;
             self.is_settling = true;
-            self.begun = counts;
+            self.begun = Some(counts);
         }
-        self.wanted()
+        wanted
     }
 
     /// Something else moved the budget: what was measured in the meantime says nothing.
@@ -141,6 +142,7 @@ impl Climber {
             self.phase = Phase::Steadying { last: None, windows: 0 };
         }
         self.is_settling = true;
+        self.begun = None;
     }
 
     /// Whether it has found no step that pays, and waits.
@@ -153,6 +155,13 @@ impl Climber {
             Phase::Trying { other, is_there: true, .. } => other,
             _ => self.factor,
         }
+    }
+
+    /// Whether the other budget reads so much more that a part of a window tells.
+    fn is_lost(&self, seen: Counts) -> bool {
+        let Phase::Trying { is_there: true, here, mut there, .. } = self.phase else { return false };
+        there.add(seen);
+        seen.block_reads >= WINDOW_READS / 8 && here.gain_of(there) <= -4.0
     }
 
     fn end_window(&mut self, window: Counts, limits: &RangeInclusive<f64>) {
@@ -245,8 +254,9 @@ impl Climber {
 
     /// Begins a trial of the next step, or rests where the limits leave none.
     fn try_next(&mut self, limits: &RangeInclusive<f64>) {
-        let other = within(self.factor * (self.direction * self.step).exp(), limits);
-        if (other / self.factor).ln().abs() < STEP_CUT {
+        let here = within(self.factor, limits);
+        let other = within(here * (self.direction * self.step).exp(), limits);
+        if is_near(other, here) {
             self.phase = Phase::Steadying { last: None, windows: 0 };
             self.reject(limits);
             return;
@@ -259,6 +269,11 @@ impl Climber {
             rounds: 0,
         };
     }
+}
+
+/// Whether they are too much alike for a trial.
+fn is_near(a: f64, b: f64) -> bool {
+    a == b || (a / b).ln().abs() < STEP_CUT
 }
 
 fn within(factor: f64, limits: &RangeInclusive<f64>) -> f64 {
@@ -309,10 +324,10 @@ mod tests {
             (4.0 + 2.0 * (self.memory_per_key / 0.5).log2()).clamp(4.0, 12.0).min(self.bits_max())
         }
 
-        /// By how much `bits` read more than the best number of bits.
-        fn loss(&self, bits: f64) -> f64 {
+        /// With the best number of bits.
+        fn fewest_reads(&self) -> f64 {
             let all = (2..=320).map(|part| self.bits_max() * f64::from(part) / 320.0);
-            self.reads(bits) / all.map(|bits| self.reads(bits)).fold(f64::INFINITY, f64::min) - 1.0
+            all.map(|bits| self.reads(bits)).fold(f64::INFINITY, f64::min)
         }
     }
 
@@ -345,9 +360,9 @@ mod tests {
             }
         }
 
-        /// Gives the mean of the losses.
+        /// Gives the mean of what is read beside the fewest reads.
         fn run(&mut self, store: &Store, visits: u64) -> f64 {
-            let ticks = visits / TICK_VISITS;
+            let (ticks, fewest) = (visits / TICK_VISITS, store.fewest_reads());
             let mut losses = 0.0;
             for _ in 0..ticks {
                 let limits = 0.2 / store.prior()..=store.bits_max() / store.prior();
@@ -366,7 +381,7 @@ mod tests {
                 let blocks = ((wanted - self.bits).abs() / 8.0 * store.keys / BLOCK_BYTES).max(1.0);
                 self.bits += (wanted - self.bits) * (1.0 - (-reads / blocks).exp());
                 self.cold *= (-reads / (store.keys * store.memory_per_key / BLOCK_BYTES).max(1.0)).exp();
-                losses += store.loss(self.bits);
+                losses += store.reads(self.bits) / fewest - 1.0;
             }
             losses / ticks as f64
         }
@@ -467,6 +482,8 @@ mod tests {
         let mut climber = Climber::default();
         assert_eq!(climber.look(Counts::default(), 0, 0.1..=0.5), 0.5);
         assert_eq!(climber.look(Counts::default(), 0, 2.0..=3.0), 2.0);
+        assert_eq!(climber.look(Counts::default(), 0, 0.0..=0.0), 0.0);
+        assert_eq!(climber.look(Counts::default(), 0, 0.1..=10.0), 1.0, "what it stood at comes back");
         // No room for a step: it rests there.
         let mut counts = Counts::default();
         for _ in 0..100 {
