@@ -188,6 +188,10 @@ fn each_database_counts_its_own_lookups() {
         drop(db);
         let usage =
             Usage::of_folder(folder.path()).expect("sound").expect("written when the database closed");
-        assert!(is_near(usage.visits_per_lookup(), tables), "{:?} for {tables} tables", usage.visits_per_lookup());
+        assert!(
+            is_near(usage.visits_per_lookup(), tables),
+            "{:?} for {tables} tables",
+            usage.visits_per_lookup()
+        );
     }
 }
