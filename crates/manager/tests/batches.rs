@@ -81,7 +81,8 @@ proptest! {
         let manager = manager(budget_bytes, PolicyKind::Uniform);
         let table = MemoryTable::built_with(units, 1, 1, SEGMENTS, KEYS);
         let Some(handle) = manager.register(table.spec(Some(1))) else {
-            prop_assert_eq!(budget_bytes, 0, "there is room");
+            // The sanitizers' allocators round up.
+            prop_assert!(budget_bytes == 0 || cfg!(sanitized), "there is room in {budget_bytes}");
             return Ok(());
         };
         prop_assert!(manager.wait_idle(IDLE_TIMEOUT));

@@ -101,11 +101,22 @@ impl FailingTables {
         failing.tables.push(tables, table);
     }
 
-    /// Takes out a table that is to be tried again now.
-    pub(crate) fn pop_due(&mut self, tables: &mut Tables, now: Instant) -> Option<u32> {
+    /// Takes out a table that is to be tried again now, and those before it that lack no unit any more: a read that had begun when they
+    /// were put off brought them.
+    pub(crate) fn pop_due(
+        &mut self,
+        tables: &mut Tables,
+        now: Instant,
+        is_lacking: impl Fn(&Tables, u32) -> bool,
+    ) -> Option<u32> {
         let failing = self.sources.values_mut().find_map(|failing| failing.is_due(now).then_some(failing))?;
-        failing.tries_left -= 1;
-        failing.tables.pop(tables)
+        loop {
+            let table = failing.tables.pop(tables)?;
+            if is_lacking(tables, table) {
+                failing.tries_left -= 1;
+                return Some(table);
+            }
+        }
     }
 
     /// Forgets a table, which is still known. O(failing tables).
@@ -114,8 +125,9 @@ impl FailingTables {
         self.sources.retain(|_, failing| !failing.tables.is_empty());
     }
 
-    /// Failing tables. O(failing tables).
+    /// Failing tables: those in the lists of which no read succeeded since. O(tables in the lists).
     pub(crate) fn count(&self, tables: &Tables) -> usize {
-        self.sources.values().map(|failing| failing.tables.iter(tables).count()).sum()
+        let has_failed = |table: &u32| tables.get(*table).is_some_and(|table| table.queue_link.has_failed());
+        self.sources.values().map(|failing| failing.tables.iter(tables).filter(has_failed).count()).sum()
     }
 }

@@ -65,7 +65,7 @@ impl LoadQueue {
                 }
                 (segment, 0, false)
             } else {
-                let table = self.pop_table(tables, now)?;
+                let table = self.pop_table(tables, allocation, now)?;
                 let Some((segment, rows)) = lacking_segment(tables, allocation, table) else { continue };
                 (segment, rows, true)
             };
@@ -87,8 +87,9 @@ impl LoadQueue {
     }
 
     /// Takes out the table to read next: one that failed and is due, or the one that was noted first.
-    fn pop_table(&mut self, tables: &mut Tables, now: Instant) -> Option<u32> {
-        if let Some(table) = self.failing.pop_due(tables, now) {
+    fn pop_table(&mut self, tables: &mut Tables, allocation: &Allocation, now: Instant) -> Option<u32> {
+        let is_lacking = |tables: &Tables, table| lacking_segment(tables, allocation, table).is_some();
+        if let Some(table) = self.failing.pop_due(tables, now, is_lacking) {
             return Some(table);
         }
         loop {
