@@ -277,6 +277,7 @@ folly::coro::Task<Status> ElasticTableReader::GetCoroutine(const ReadOptions& re
                                                            GetContext* get_context, const SliceTransform* prefix_extractor,
                                                            bool skip_filters) {
   const GetContext::GetState before = get_context->State();
+  const uint64_t misses_before = get_context->get_context_stats_.num_cache_miss;
   const bool is_filtered = !skip_filters && HasUnits();
   sb_batch_key sought;
   if (is_filtered && !MayMatch(internal_key, &sought)) {
