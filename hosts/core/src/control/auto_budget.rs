@@ -44,7 +44,8 @@ pub(crate) struct AutoBudget {
     climber: Climber,
     keys: u64,
     count_at: Instant,
-    refused_tables: u64,
+    /// Tables refused so far, once they were counted: those of an earlier budget say nothing of this one.
+    refused_tables: Option<u64>,
     /// Where tables are refused the budget rises to this; it falls slowly.
     lifted_bytes: f64,
     asked_bytes: usize,
@@ -61,7 +62,7 @@ impl AutoBudget {
             climber: Climber::default(),
             keys: 0,
             count_at: Instant::now(),
-            refused_tables: 0,
+            refused_tables: None,
             lifted_bytes: 0.0,
             asked_bytes: 0,
             prior_bytes: 1.0,
@@ -119,10 +120,10 @@ impl AutoBudget {
         self.keys = manager.keys();
         let refused_tables = manager.refused_tables();
         self.lifted_bytes *= 0.99;
-        if refused_tables > self.refused_tables {
+        if self.refused_tables.is_some_and(|before| refused_tables > before) {
             self.lifted_bytes = cache.in_force as f64 * 1.25;
         }
-        self.refused_tables = refused_tables;
+        self.refused_tables = Some(refused_tables);
         self.count_at = begun + COUNT_EVERY.max(begun.elapsed() * COUNT_PARTS);
     }
 
@@ -137,13 +138,13 @@ impl AutoBudget {
 
     fn limits(&self, cache: CacheLook, bookkeeping: usize) -> RangeInclusive<f64> {
         let room = cache.room as f64;
-        let floor = ((2 * bookkeeping + FLOOR_BYTES) as f64).max(self.lifted_bytes).min(room);
+        let floor = (2 * bookkeeping + FLOOR_BYTES) as f64;
         if self.keys == 0 {
-            return floor..=room;
+            return floor.max(self.lifted_bytes).min(room)..=room;
         }
         // A part of the budget keeps absent keys and buffers.
-        let most = (bookkeeping as f64 + self.keys as f64 * BITS_MAX / 8.0) * 1.25;
-        floor..=most.min(room).max(floor)
+        let most = ((bookkeeping as f64 + self.keys as f64 * BITS_MAX / 8.0) * 1.25).max(floor).min(room);
+        floor.max(self.lifted_bytes).min(most)..=most
     }
 }
 

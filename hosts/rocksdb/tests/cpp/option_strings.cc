@@ -1,6 +1,9 @@
 // What a C++ program does with option strings and springbloom.h.
 #include "springbloom.h"
 
+#include <chrono>
+#include <thread>
+
 #include "check.h"
 #include "rocksdb/advanced_cache.h"
 #include "rocksdb/convenience.h"
@@ -172,12 +175,16 @@ extern "C" int springbloom_test_option_strings(void*, const char* path, char* er
     Check(Metric("springbloom_budget_bytes") == 3 << 20 && settings_text().find("chosen by") == std::string::npos,
           "a budget that is set stays");
     if (can_set) {
-      for (const char* budget_text : {"2M", "auto"}) {
+      for (const char* budget_text : {"0", "2M", "auto"}) {
         CheckOk(db->SetOptions({{"table_factory.budget", budget_text}}), "SetOptions");
         CheckOk(db->Put(rocksdb::WriteOptions(), Key(3), "value"), "Put");
         CheckOk(db->Flush(rocksdb::FlushOptions()), "Flush");
       }
       Check(settings_text().find("chosen by measuring") != std::string::npos, "SetOptions lets it be measured again");
+      // Longer than keys and refused tables are not counted.
+      std::this_thread::sleep_for(std::chrono::milliseconds(1200));
+      CheckOk(springbloom::GetBudget(&budget), "GetBudget");
+      Check(budget < 1 << 20, "tables that had no room at 0 lift no other budget: " + std::to_string(budget));
     }
     db.reset();
     CheckNotParsed("table_factory={id=springbloom;budget=}", {"budget: got nothing"});

@@ -2,7 +2,7 @@
 //! if `stats_dump_period_sec` and statistics are on.
 
 use std::collections::BTreeMap;
-use std::fs::File;
+use std::fs::{self, File};
 use std::io::{self, Read, Seek, SeekFrom};
 use std::path::Path;
 
@@ -165,6 +165,10 @@ impl FamilyOptions {
 
 /// The begin and the end of a file, which grows meanwhile.
 fn ends_of(path: &Path) -> io::Result<String> {
+    // Anything else may keep a reader waiting.
+    if !fs::metadata(path)?.is_file() {
+        return Err(io::Error::other("it is not a regular file"));
+    }
     let mut file = File::open(path)?;
     let length = file.metadata()?.len();
     let mut bytes = Vec::new();
@@ -227,6 +231,9 @@ rocksdb.db.get.micros P50 : 2.0 P95 : 3.0 COUNT : 7 SUM : 8
         std::fs::create_dir(folder.path().join("LOG")).expect("a folder of that name");
         Log::of_folder(folder.path()).expect_err("no file");
         std::fs::remove_dir(folder.path().join("LOG")).expect("it is empty");
+        std::os::unix::fs::symlink("/dev/zero", folder.path().join("LOG")).expect("a link");
+        Log::of_folder(folder.path()).expect_err("no end");
+        std::fs::remove_file(folder.path().join("LOG")).expect("it is there");
         std::fs::write(folder.path().join("LOG"), TEXT).expect("a LOG");
         assert_eq!(Log::of_folder(folder.path()).expect("a LOG"), Some(Log::parse(TEXT)));
     }
