@@ -148,7 +148,10 @@ fn what_cannot_be_read_is_told() {
     std::fs::remove_file(&log).expect("remove");
     std::fs::create_dir(&log).expect("what is no file");
     let (report, text) = advised(folder.path(), &[]);
-    assert!(report["log_fault"].as_str().is_some_and(|fault| fault.contains("directory")), "{report}");
+    assert!(
+        report["log_fault"].as_str().is_some_and(|fault| fault.contains("not a regular file")),
+        "{report}"
+    );
     assert!(text.contains("LOG: it cannot be read, so settings are not known: "), "{text}");
 }
 
