@@ -61,9 +61,8 @@ impl ElasticFilters {
     }
 
     /// Changes the budget and gives the one in force. A smaller one holds when this returns: units are evicted first. The budget in force
-    /// is more than asked for if the bookkeeping of open tables takes more. It is less if the block cache that it
-    /// is charged to has no room. A budget that was [chosen by measuring](ElasticFiltersBuilder::budget_auto) stays as it is set from then
-    /// on.
+    /// is more than asked for if the bookkeeping of open tables takes more. It is less if the block cache that it is charged to has no
+    /// room. A budget that was [chosen by measuring](ElasticFiltersBuilder::budget_auto) stays as it is set from then on.
     ///
     /// Errors on more than 256 TiB.
     pub fn set_budget_bytes(&self, budget_bytes: u64) -> Result<u64, Error> {

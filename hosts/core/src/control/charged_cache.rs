@@ -96,8 +96,8 @@ impl ChargedCache {
         self.budget_bytes
     }
 
-    /// The budget to have now, if something changed. `in_force`: the one so far, which falls by itself as tables close; `asked`: what the
-    /// program asked for; `wanted`: the part of it to be had now.
+    /// The budget to have now, if something changed. `in_force`: the one so far, which falls by itself as tables close; `asked`: the one
+    /// that is asked for.
     pub(crate) fn look(&mut self, in_force: usize, asked: usize) -> Option<usize> {
         let fits = self.room().min(asked);
         self.charge.watch();
