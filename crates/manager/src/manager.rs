@@ -5,6 +5,8 @@ use std::ops::Range;
 use std::sync::Arc;
 use std::time::Duration;
 
+use parking_lot::MutexGuard;
+
 use crate::background::{JoinedThread, Shared};
 use crate::budget::{MemoryBudget, MemoryKind, Reservation};
 use crate::curve::{MeasuredUse, MemoryCurve};
@@ -77,10 +79,11 @@ impl Manager {
 
     /// [`forget`](Self::forget)s all tables of some scopes, and gives which they were. O(log scopes + these tables).
     pub fn forget_scopes(&self, scopes: Range<ScopeId>) -> Vec<TableId> {
-        let tables = self.shared.registry.lock().tables_of(scopes);
+        let mut registry = self.shared.registry.lock();
+        let tables = registry.tables_of(scopes);
         for some in tables.chunks(TABLES_AT_ONCE) {
-            let mut registry = self.shared.registry.lock();
             some.iter().for_each(|&table| registry.forget(table));
+            MutexGuard::bump(&mut registry);
         }
         tables
     }
@@ -99,9 +102,10 @@ impl Manager {
     /// Shows all tables of some scopes with the use of each of their segments, as [`table_use`](Self::table_use) gives it. Takes the
     /// manager's mutex, so `visit` must not call the manager. O(segments of these tables).
     pub fn visit_uses(&self, scopes: Range<ScopeId>, mut visit: impl FnMut(KnownTable<'_>, Vec<SegmentUse>)) {
-        let tables = self.shared.registry.lock().tables_of(scopes);
-        for some in tables.chunks(TABLES_AT_ONCE) {
-            self.shared.registry.lock().visit_uses(some, &mut visit);
+        let mut registry = self.shared.registry.lock();
+        for some in registry.tables_of(scopes).chunks(TABLES_AT_ONCE) {
+            registry.visit_uses(some, &mut visit);
+            MutexGuard::bump(&mut registry);
         }
     }
 
@@ -112,13 +116,13 @@ impl Manager {
     }
 
     /// Takes in the visits to some scopes that this thread recorded and that other threads handed on. Waits for no read and not for the
-    /// background thread, which takes in all others. Gives what [`take_visited`](Self::take_visited) gives then. O(visits that wait),
-    /// under the manager's mutex, which is taken once.
-    pub fn take_in_visits_of(&self, scopes: Range<ScopeId>) -> BTreeSet<ScopeId> {
+    /// background thread, which takes in all others. Gives whether [`take_visited`](Self::take_visited) would give one of them then.
+    /// O(visits that wait), under the manager's mutex, which is taken once.
+    pub fn take_in_visits_of(&self, scopes: Range<ScopeId>) -> bool {
         let mut registry = self.shared.registry.lock();
-        let slots = registry.slots_of(scopes);
+        let slots = registry.slots_of(scopes.clone());
         self.shared.visits.look_through(&slots, |batch| registry.take_in_of(&slots, batch));
-        registry.take_visited()
+        registry.is_any_visited(scopes)
     }
 
     /// What happened in some scopes that have tables. O(their tables), under the manager's mutex.

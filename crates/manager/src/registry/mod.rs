@@ -357,6 +357,11 @@ impl Registry {
         self.residency.planner.allocation_mut().runs_mut().take_visited()
     }
 
+    /// Whether one of some scopes has visits since the last call of [`take_visited`](Self::take_visited).
+    pub(crate) fn is_any_visited(&self, scopes: Range<ScopeId>) -> bool {
+        self.residency.planner.allocation().runs().is_any_visited(scopes)
+    }
+
     /// Asks for another budget: nothing is planned beyond it from now on.
     pub(crate) fn ask_budget(&mut self, budget_bytes: usize) {
         if budget_bytes != self.residency.memory.budget.asked_bytes() {

@@ -13,7 +13,7 @@ use std::{
 
 use parking_lot::Mutex;
 use springbloom_format::{StoredHotness, StoredTable};
-use springbloom_manager::{Lately, Manager, MemoryKind, ScopeId, SegmentUse, allocated_bytes};
+use springbloom_manager::{Lately, Manager, MemoryKind, SegmentUse, allocated_bytes};
 
 use super::{databases::Database, table_files::TableFiles};
 use crate::{
@@ -74,18 +74,27 @@ impl WarmStarts {
 
     /// The database closes: writes its folders where something changed, and forgets them. Waits for no other database.
     pub(crate) fn close(&self, database: &Database) {
-        if database.is_for_writing() {
-            self.note_visits(|manager| manager.take_in_visits_of(database.scopes()));
+        let number = database.number();
+        if database.is_for_writing() && self.manager.take_in_visits_of(database.scopes()) {
+            self.note_visit(number);
         }
-        self.save(database.number(), true);
-        self.folders.lock().remove(&database.number());
-        self.changed.lock().remove(&database.number());
+        // After visits that `save_all` has found before are noted.
+        self.changed.lock().remove(&number);
+        self.save(number, true);
+        self.folders.lock().remove(&number);
     }
 
     /// Writes the file of each folder where something changed. O(databases in which something changed).
     pub(crate) fn save_all(&self) {
-        self.note_visits(Manager::take_visited);
-        let changed = mem::take(&mut *self.changed.lock());
+        let changed = {
+            let mut changed = self.changed.lock();
+            for scope in self.manager.take_visited() {
+                let database = Database::number_of(scope);
+                self.note_visit(database);
+                changed.insert(database);
+            }
+            mem::take(&mut *changed)
+        };
         changed.into_iter().for_each(|database| self.save(database, false));
     }
 
@@ -97,18 +106,9 @@ impl WarmStarts {
         }
     }
 
-    /// Notes the databases that were looked up since the last call.
-    fn note_visits(&self, take_visited: impl FnOnce(&Manager) -> BTreeSet<ScopeId>) {
-        // Locked first: when a database that closes finds no visits, those that another thread found are noted.
-        let mut changed = self.changed.lock();
-        for scope in take_visited(&self.manager) {
-            let database = Database::number_of(scope);
-            changed.insert(database);
-            self.folders_of(database)
-                .iter()
-                .flat_map(|of| &of.folders)
-                .for_each(|folder| folder.note_change());
-        }
+    /// The database was looked up.
+    fn note_visit(&self, database: u64) {
+        self.folders_of(database).iter().flat_map(|of| &of.folders).for_each(|folder| folder.note_change());
     }
 
     fn folders_of(&self, database: u64) -> Option<Folders> {
