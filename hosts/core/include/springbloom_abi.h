@@ -110,8 +110,10 @@ uint64_t sb_filters_budget_bytes(const sb_filters* filters) SB_NOEXCEPT;
 int sb_filters_set_budget_bytes(const sb_filters* filters, uint64_t budget_bytes) SB_NOEXCEPT;
 // The block cache that the budget is charged to, if it is, will soon have to hold `bytes` more: the budget shrinks where it has to.
 void sb_filters_make_room(const sb_filters* filters, uint64_t bytes) SB_NOEXCEPT;
-// That cache refused an entry: a good part of the budget is given up, if there is one (1). Then the caller tries again.
+// That cache refused an entry: nothing is charged to it for a while, if something was (1). Then the caller tries again.
 int sb_filters_yield_to_cache(const sb_filters* filters) SB_NOEXCEPT;
+// The entry found room after that: a good part of the budget is given up.
+void sb_filters_have_yielded_to_cache(const sb_filters* filters) SB_NOEXCEPT;
 // Waits until no unit is waiting to be loaded; whether that came true in time.
 int sb_filters_wait_idle(const sb_filters* filters, uint64_t timeout_ms) SB_NOEXCEPT;
 // Calls `take` with the metrics in the text format that Prometheus scrapes, whose Content-Type is SB_METRICS_CONTENT_TYPE.

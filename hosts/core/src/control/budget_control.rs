@@ -154,27 +154,37 @@ impl BudgetControl {
         }
     }
 
-    /// The cache will have to hold `bytes` more.
+    /// The cache will have to hold `bytes` more. The charge falls where it has to; the budget follows when the thread that was woken
+    /// moves it.
     pub(crate) fn make_room(&self, bytes: usize) {
-        self.give_way(|cache| cache.leave(bytes));
+        self.with_cache(|cache| {
+            if let Some(budget_bytes) = cache.leave(bytes) {
+                cache.charge(budget_bytes);
+                self.alarm.ring();
+            }
+        });
     }
 
-    /// The cache refused an entry. Gives up a good part of the charge: `false` if there is none to give.
+    /// The cache refused an entry. Ends the charge for a while: `false` if there is none.
     pub(crate) fn yield_to_cache(&self) -> bool {
-        self.give_way(ChargedCache::give_way)
+        self.with_cache(ChargedCache::give_way).unwrap_or(false)
     }
 
-    /// Lowers the charge to what `decide` says, if it says so. The budget follows: who is woken moves it.
-    fn give_way(&self, decide: impl FnOnce(&mut ChargedCache) -> Option<usize>) -> bool {
+    /// The entry found room then: the budget falls.
+    pub(crate) fn has_yielded_to_cache(&self) {
+        self.with_cache(|cache| {
+            let budget_bytes = cache.has_given_way();
+            cache.charge(budget_bytes);
+            self.alarm.ring();
+        });
+    }
+
+    /// Not before the cache is charged: then there is nothing to give way with.
+    fn with_cache<T>(&self, with: impl FnOnce(&mut ChargedCache) -> T) -> Option<T> {
         if !self.is_charged.load(Ordering::Acquire) {
-            return false;
+            return None;
         }
-        let mut cache = self.cache.lock();
-        let Some(cache) = &mut *cache else { return false };
-        let Some(budget_bytes) = decide(cache) else { return false };
-        cache.charge(budget_bytes);
-        self.alarm.ring();
-        true
+        self.cache.lock().as_mut().map(with)
     }
 
     fn in_force(&self) -> usize {

@@ -2,6 +2,9 @@
 //!
 //! The whole budget is charged while nobody else needs the room, so that loading a unit never waits for the cache. Blocks of data can be
 //! evicted; what others have pinned cannot, and goes first: memtables, index blocks, blocks under iterators.
+//!
+//! A cache refuses an entry where the entry's shard is full. Only a try with nothing charged tells whether the charge is why. If it is not,
+//! units stay: without them more would be read and refused.
 
 use std::{
     sync::Arc,
@@ -28,6 +31,8 @@ const YIELD_FACTOR: usize = 4;
 pub(crate) const HALF: u32 = 4;
 /// A smaller budget yields as a whole.
 const YIELD_MIN: usize = 64 << 10;
+/// So long nothing is charged after the cache refused an entry, unless the entry finds room then.
+const UNCHARGED: Duration = Duration::from_millis(250);
 
 pub(crate) struct ChargedCache {
     charge: CacheCharge,
@@ -39,6 +44,8 @@ pub(crate) struct ChargedCache {
     raise_at: Instant,
     /// Until then nobody gets more, not even a program that asks for it, because the cache refused an entry.
     hold_until: Instant,
+    /// Until then nothing is charged, because the cache refuses entries.
+    uncharged_until: Option<Instant>,
     /// The budget that was decided last.
     budget_bytes: usize,
     /// Room that there was for it.
@@ -62,6 +69,7 @@ impl ChargedCache {
             next_look: now,
             raise_at: now,
             hold_until: now,
+            uncharged_until: None,
             budget_bytes: 0,
             room_bytes: 0,
             charged_bytes: 0,
@@ -101,8 +109,9 @@ impl ChargedCache {
     pub(crate) fn look(&mut self, in_force: usize, asked: usize) -> Option<usize> {
         let fits = self.room().min(asked);
         self.charge.watch();
-        let lost_charge = self.alarm.silence();
         let now = Instant::now();
+        let is_due = self.uncharged_until.take_if(|until| now >= *until).is_some();
+        let lost_charge = self.alarm.silence() || is_due;
         if fits < self.budget_bytes {
             self.raise_at = now + RAISE_AFTER;
             self.budget_bytes = fits;
@@ -127,20 +136,33 @@ impl ChargedCache {
         Some(fits)
     }
 
-    /// The budget after the cache refused an entry; `None` if nothing was charged, and nothing will be until the entry was tried again.
-    pub(crate) fn give_way(&mut self) -> Option<usize> {
-        self.hold_until = Instant::now() + RAISE_AFTER;
-        self.raise_at = self.hold_until;
-        let was_charged = self.charged_bytes > 0 || self.budget_bytes > 0;
-        let is_little = self.charged_bytes < YIELD_MIN || self.budget_bytes < YIELD_MIN;
-        self.budget_bytes = if is_little { 0 } else { self.budget_bytes / YIELD_FACTOR };
-        self.room_bytes = self.budget_bytes;
-        was_charged.then_some(self.budget_bytes)
+    /// Ends the charge for a while, because the cache refused an entry that will be tried again. `false` if nothing was charged.
+    pub(crate) fn give_way(&mut self) -> bool {
+        if self.charged_bytes == 0 {
+            return false;
+        }
+        self.uncharged_until = Some(Instant::now() + UNCHARGED);
+        self.charge.update(0);
+        self.charged_bytes = 0;
+        true
     }
 
-    /// Charges `bytes`, as far as there was room for them. Gives what is charged of them.
+    /// The smaller budget after an entry found the room that was charged.
+    pub(crate) fn has_given_way(&mut self) -> usize {
+        self.uncharged_until = None;
+        self.hold_until = Instant::now() + RAISE_AFTER;
+        self.raise_at = self.hold_until;
+        self.budget_bytes = if self.budget_bytes < YIELD_MIN { 0 } else { self.budget_bytes / YIELD_FACTOR };
+        self.room_bytes = self.budget_bytes;
+        self.budget_bytes
+    }
+
+    /// Charges `bytes`, as far as there was room for them. Gives what may be used of them.
     pub(crate) fn charge(&mut self, bytes: usize) -> usize {
         let bytes = bytes.min(self.room_bytes);
+        if self.uncharged_until.is_some() {
+            return bytes;
+        }
         // First, because the capacity may fall before the cache is looked at again.
         self.charge.watch();
         self.charged_bytes = self.charge.update(bytes).min(bytes);

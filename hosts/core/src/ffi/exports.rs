@@ -156,6 +156,11 @@ extern "C" fn sb_filters_yield_to_cache(filters: &Filters) -> c_int {
 }
 
 #[unsafe(no_mangle)]
+extern "C" fn sb_filters_have_yielded_to_cache(filters: &Filters) {
+    guarded((), || filters.have_yielded_to_cache());
+}
+
+#[unsafe(no_mangle)]
 extern "C" fn sb_filters_wait_idle(filters: &Filters, timeout_ms: u64) -> c_int {
     guarded(0, || filters.wait_idle(Duration::from_millis(timeout_ms)).into())
 }

@@ -119,9 +119,14 @@ impl Filters {
         self.budget.make_room(usize::try_from(bytes).unwrap_or(usize::MAX));
     }
 
-    /// That cache refused an entry: gives up a part of the budget for it. `false` if there is none.
+    /// That cache refused an entry: ends the charge for a while. `false` if there is none.
     pub(crate) fn yield_to_cache(&self) -> bool {
         self.budget.yield_to_cache()
+    }
+
+    /// The entry found room then: a good part of the budget is given up.
+    pub(crate) fn have_yielded_to_cache(&self) {
+        self.budget.has_yielded_to_cache();
     }
 
     /// A snapshot of all counters.

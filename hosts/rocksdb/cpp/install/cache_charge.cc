@@ -28,14 +28,17 @@ class Entries {
 
   uint64_t Bytes() const { return bytes_; }
 
-  // Up to `bytes`, rounded up to an entry, or as far as a cache with a strict limit has room; no further once it `is_to_stop`.
+  // Up to `bytes`, rounded up to an entry, or as far as a cache with a strict limit has room in half of its shards; no further once it
+  // `is_to_stop`. Memtables fill whole shards of a small cache: which shard an entry comes to is chance.
   void Grow(uint64_t bytes, const std::atomic<bool>& is_to_stop) {
     const uint64_t entry_bytes = std::max(bytes / kEntriesMax, kEntryBytesMin);
-    while (bytes_ < bytes && !is_to_stop.load(std::memory_order_relaxed)) {
+    size_t refused = 0;
+    while (bytes_ < bytes && refused <= handles_.size() + kRefusedMin && !is_to_stop.load(std::memory_order_relaxed)) {
       const auto key = rocksdb::CacheKey::CreateUniqueForCacheLifetime(cache_.get());
       rocksdb::Cache::Handle* handle = nullptr;
       if (!cache_.Insert(key.AsSlice(), entry_bytes, &handle).ok()) {
-        return;
+        ++refused;
+        continue;
       }
       handles_.emplace_back(handle, entry_bytes);
       bytes_ += entry_bytes;
@@ -55,6 +58,7 @@ class Entries {
 
  private:
   static constexpr uint64_t kEntriesMax = 8192;
+  static constexpr size_t kRefusedMin = 8;
 
   rocksdb::PlaceholderCacheInterface<kRole> cache_;
   std::vector<std::pair<rocksdb::Cache::Handle*, uint64_t>> handles_;

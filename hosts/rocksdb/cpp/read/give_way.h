@@ -7,14 +7,20 @@
 
 namespace springbloom {
 
-// Tries again while the cache refuses and the filters' charge gives way. Other threads may have taken the charge away since the cache
-// refused, or may bring it back: nothing is charged before and after the try that counts.
+// Tries again without the filters' charge. Other threads may have ended it since the cache refused, or may bring it back: nothing is
+// charged before and after the try that counts.
 template <typename IsRefused, typename Try>
 void TryWhileFiltersGiveWay(const sb_filters* filters, IsRefused is_refused, Try try_again) {
   int uncharged = 0;
+  bool has_yielded = false;
   while (uncharged < 2 && is_refused()) {
-    uncharged = sb_filters_yield_to_cache(filters) != 0 ? 0 : uncharged + 1;
+    const bool yields = sb_filters_yield_to_cache(filters) != 0;
+    has_yielded = has_yielded || yields;
+    uncharged = yields ? 0 : uncharged + 1;
     try_again();
+  }
+  if (has_yielded && !is_refused()) {
+    sb_filters_have_yielded_to_cache(filters);
   }
 }
 
