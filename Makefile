@@ -15,11 +15,8 @@ WITHOUT_ROCKSDB := $(LIBRARIES) $(addprefix -p springbloom-,console testkit work
 .PHONY: demo test check flash attack chaos build build-all setup lint msrv deny sanitize fuzz crashtest crashtest-short rocksdb-tests package \
   test-releases jvm test-jvm jvm-soak jvm-compare setup-jvm
 
-demo: build
-	@mkdir -p $(DEMO_DIR)
-	@$(CARGO_TARGET_DIR)/release/springbloom compare --preset families --records 60000 --block-cache 10MiB --set family_absent=1/0 \
-	  --dir $(DEMO_DIR)/databases --reuse
-	@echo "The databases are in $(DEMO_DIR) (1 GB); rm -r $(DEMO_DIR) removes them. Pictures and other workloads: docs/results.md"
+demo:
+	@DEMO_DIR=$(DEMO_DIR) scripts/demo
 
 test: build-all lint
 	@cargo test --release --locked --workspace

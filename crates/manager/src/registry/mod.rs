@@ -97,7 +97,8 @@ impl Registry {
         let budget_bytes = budget.budget_bytes();
         let cache = Arc::new(NegativeCache::new(budget.clone()));
         let memory = Memory::new(budget.clone(), visits.clone(), fixed_bytes);
-        if memory.unpaid_fixed_bytes() > 0 {
+        // Nobody expects filters of a budget of 0, which is also what one begins with that will be measured.
+        if budget_bytes > 0 && memory.unpaid_fixed_bytes() > 0 {
             notices.warn(format!(
                 "a filter budget of {budget_bytes} bytes is too small for the bookkeeping ({fixed_bytes} bytes): \
                  lookups go without filters"
