@@ -27,15 +27,13 @@ enum Command {
     Report(springbloom_evidence::Report),
     Inspect(command::inspect::Inspect),
     Advise(command::advise::Advise),
-    Completions(springbloom_console::Completions),
-    Man(springbloom_console::Man),
 }
 
 fn main() -> ExitCode {
     env_logger::init();
     signals::end_with_parent();
     let commands = program::explained(Arguments::command(), failure::EXIT_CODES);
-    let arguments: Arguments = match program::parse(commands.clone()) {
+    let arguments: Arguments = match program::parse(commands) {
         Ok(arguments) => arguments,
         Err(code) => return code,
     };
@@ -46,8 +44,6 @@ fn main() -> ExitCode {
         Command::Report(report) => report.run(),
         Command::Inspect(inspect) => inspect.run(),
         Command::Advise(advise) => advise.run(),
-        Command::Completions(completions) => completions.run(commands),
-        Command::Man(man) => man.run(commands),
     };
     program::end(result.map(|()| ExitCode::SUCCESS), failure::exit_code)
 }

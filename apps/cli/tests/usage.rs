@@ -67,3 +67,17 @@ fn a_command_makes_the_folder_that_it_is_given_and_none_above() {
         assert!(!dir.path().join("a").exists(), "{arguments:?}");
     }
 }
+
+#[test]
+fn commands_that_measure_show_at_most_25_flags() {
+    for (command, told) in [("compare", "multi_get=KEYS"), ("simulate", "--bits")] {
+        let help = springbloom(&[command, "--help"]).output().expect("help");
+        let help = String::from_utf8(help.stdout).expect("text");
+        let flags =
+            help.lines().filter(|line| line.trim_start().starts_with("--") || line.contains("-h, ")).count();
+        assert!(
+            (10..=25).contains(&flags) && help.contains(told) && help.contains("Exit codes:\n  0  done"),
+            "{flags}: {help}"
+        );
+    }
+}

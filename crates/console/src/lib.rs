@@ -1,15 +1,12 @@
-//! Command-line input and output that Springbloom's programs share: sizes, messages, progress, tables, signals, exit codes,
-//! man pages and completions.
+//! Command-line input and output that Springbloom's programs share: sizes, messages, progress, tables, signals, exit codes.
 
 #![deny(unsafe_code)]
 
 mod bad_input;
-mod completions;
 mod distinct;
 pub mod failure;
 pub mod folder;
 mod given_flags;
-mod man;
 pub mod output;
 mod percent;
 pub mod proc;
@@ -23,10 +20,8 @@ mod text_table;
 mod unprintable;
 
 pub use bad_input::{BadInput, bad_input};
-pub use completions::Completions;
 pub use distinct::{distinct, repeated};
 pub use given_flags::GivenFlags;
-pub use man::Man;
 pub use percent::percent;
 pub use progress::Step;
 pub use regular_file::require_regular;

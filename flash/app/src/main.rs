@@ -25,15 +25,13 @@ enum Command {
     Set(command::set::Set),
     Index(command::index::Index),
     Dedup(command::dedup::Dedup),
-    Completions(springbloom_console::Completions),
-    Man(springbloom_console::Man),
 }
 
 fn main() -> ExitCode {
     env_logger::init();
     signals::end_with_parent();
     let commands = program::explained(Arguments::command(), exit_codes::EXIT_CODES);
-    let arguments: Arguments = match program::parse(commands.clone()) {
+    let arguments: Arguments = match program::parse(commands) {
         Ok(arguments) => arguments,
         Err(code) => return code,
     };
@@ -41,8 +39,6 @@ fn main() -> ExitCode {
         Command::Set(set) => set.run(),
         Command::Index(index) => index.run(),
         Command::Dedup(dedup) => dedup.run(),
-        Command::Completions(completions) => completions.run(commands).map(|()| ExitCode::SUCCESS),
-        Command::Man(man) => man.run(commands).map(|()| ExitCode::SUCCESS),
     };
     program::end(result, failure::exit_code)
 }
